@@ -1,0 +1,42 @@
+"""Which column is the user, the item, the rating: by the names that data sets use, or as the caller names them."""
+
+from gpukit.errors import DataError, ParameterError
+
+USER = {"user", "userid", "users", "uid", "customer", "customerid", "custid", "reviewer", "reviewerid", "visitorid", "rater"}
+ITEM = {"item", "itemid", "items", "iid", "movie", "movieid", "film", "filmid", "product", "productid", "asin", "book",
+        "bookid", "isbn", "song", "songid", "track", "trackid", "artist", "artistid", "business", "businessid", "joke", "anime",
+        "animeid"}
+RATING = {"rating", "ratings", "score", "scores", "star", "stars", "overall", "bookrating", "userrating", "movierating"}
+
+
+def plain(name):
+    """A column name without case, spaces, quotes and punctuation: 'User_ID' -> 'userid'."""
+    return "".join(letter for letter in str(name).lower() if letter.isalnum())
+
+
+def by_name(names, need_rating=True):
+    """(user, item, rating) places among header names, or None when they are not all there (rating -1 when not needed)."""
+    simple = [plain(name) for name in names]
+    places = [next((at for at, name in enumerate(simple) if name in known), -1) for known in (USER, ITEM, RATING)]
+    if min(places[:2]) < 0 or (need_rating and places[2] < 0):
+        return None
+    return tuple(places)
+
+
+def by_request(columns, need_rating=True):
+    """(user, item, rating) places from 'user,item,-,rating' (or a sequence of such words); ParameterError if unclear."""
+    words = [word.strip() for word in columns.split(",")] if isinstance(columns, str) else [str(word) for word in columns]
+    simple = [plain(word) for word in words]
+    wanted = ("user", "item", "rating") if need_rating else ("user", "item")
+    for name in wanted:
+        if simple.count(name) != 1:
+            raise ParameterError(f"columns must name {', '.join(wanted)} once each, in the file's order, with - for a column "
+                                 f"to ignore (such as user,item,-,rating); got {','.join(words)!r}.")
+    return simple.index("user"), simple.index("item"), simple.index("rating") if "rating" in simple else -1
+
+
+def check_reach(places, count, name):
+    """Raise DataError when a named column lies beyond the count of columns that a file has."""
+    if max(places) >= count:
+        raise DataError(f"{name} has {count} column(s), but the columns asked for need {max(places) + 1}. Name the file's "
+                        "columns in order with --columns (such as user,item,rating), or set --sep.")
