@@ -1,0 +1,89 @@
+"""`gpukit`: the table of verbs. A verb's file is imported when the verb runs, so that --help costs no heavy import."""
+
+import importlib
+import sys
+
+import click
+
+from gpukit._version import __version__
+from gpukit.errors import GpukitError
+
+# verb: (short help, file of cli/, name of the click command in it). --help reads this table and nothing else.
+VERBS = {
+    "train-lshmf": ("Learn to predict ratings: neighbourhood matrix factorization.", "train_lshmf", "train_lshmf"),
+    "predict": ("Predict the ratings of (user, item) pairs.", "predict", "predict"),
+    "recommend": ("List the items that users would rate best.", "recommend", "recommend"),
+    "similar": ("List the items most like one item.", "similar", "similar"),
+    "convert": ("Write a binary copy of a ratings file, which loads at disk speed.", "convert", "convert"),
+    "synth": ("Generate data with the shapes of well-known datasets.", "synth", "synth"),
+    "doctor": ("Show versions and devices, and what to install for what.", "doctor", "doctor"),
+}
+
+
+class LazyGroup(click.Group):
+    """A click group that knows its verbs by name and imports one when it is run or its own help is asked for."""
+
+    def list_commands(self, ctx):
+        """The verbs, in the table's order."""
+        return list(VERBS)
+
+    def get_command(self, ctx, name):
+        """The click command of a verb, or None for a name that is not in the table."""
+        if name not in VERBS:
+            return None
+        _, module, attribute = VERBS[name]
+        return getattr(importlib.import_module(f"gpukit.cli.{module}"), attribute)
+
+    def format_commands(self, ctx, formatter):
+        """The list of verbs in --help, from the table."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_line) for name, (help_line, _, _) in VERBS.items()])
+
+
+@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="gpukit")
+def gpukit():
+    """Recommenders from ratings, on a GPU or on none.
+
+    \b
+    gpukit train-lshmf ratings.csv --model my.gpukit     learn
+    gpukit recommend my.gpukit --user 42 -n 10           use
+    gpukit COMMAND --help                                every option
+    """
+
+
+def survived(ctx, what):
+    """Let a verb say what is left if it is interrupted, e.g. survived(ctx, "The checkpoint ck.gpukit can be resumed.")."""
+    ctx.find_root().meta["gpukit.survived"] = what
+
+
+def main(arguments=None):
+    """Run the command line and leave with its exit code: 0 done, 1 failed, 2 wrong request or data, 130 interrupted."""
+    sys.exit(run(arguments))
+
+
+def run(arguments=None):
+    """Like `main`, but the exit code is returned. Errors gpukit raises on purpose become one line on stderr."""
+    ctx = None
+    try:
+        with gpukit.make_context("gpukit", list(sys.argv[1:] if arguments is None else arguments)) as ctx:
+            gpukit.invoke(ctx)
+        return 0
+    except GpukitError as error:
+        return _complain(f"Error: {error}", error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        left = ctx.meta.get("gpukit.survived", "") if ctx else ""
+        return _complain(f"Interrupted. {left or 'No file was left half written.'}", 130)
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except BrokenPipeError:  # `gpukit recommend ... | head`: the reader has seen enough
+        sys.stderr.close()
+        return 0
+
+
+def _complain(line, code):
+    click.echo(" ".join(line.split("\n")), err=True)
+    return code

@@ -1,0 +1,47 @@
+"""gpukit: three papers, three jobs, one toolkit. Every algorithm has a GPU kernel and a CPU twin of the same name.
+
+    paper                                           room             estimator             command
+    CULSH-MF  (neighbourhood matrix factorization)  factorization/   LSHMF                 gpukit train-lshmf
+              CUSGD++, its plain form               factorization/   MatrixFactorization   gpukit train-lshmf --neighbors 0
+              simLSH, its neighbour search          neighbors/       SimLSH                (part of train-lshmf)
+
+    estimator.fit -> gpu.py | cpu.py -> kernels.py | twins.py -> formulas.py
+
+Shared by the rooms: datasets/ (readers, id maps, splits), selection/ (row-wise top-k), primitives/ (device functions),
+device.py (where the work runs), random.py (bits from a seed and an index), metrics.py, persist.py, errors.py.
+
+Importing gpukit costs nothing: estimators and modules are imported when they are first asked for.
+"""
+
+import importlib
+
+from gpukit._version import __version__
+
+_HOME = {
+    "LSHMF": "gpukit.factorization",
+    "MatrixFactorization": "gpukit.factorization",
+    "SimLSH": "gpukit.neighbors",
+    "Ratings": "gpukit.datasets",
+    "as_ratings": "gpukit.datasets",
+    "read_ratings": "gpukit.datasets",
+    "synth_ratings": "gpukit.datasets",
+    "load_model": "gpukit.persist",
+}
+_MODULES = ("base", "datasets", "device", "errors", "factorization", "metrics", "neighbors", "persist", "random", "selection")
+
+__all__ = ["__version__", *_HOME]
+
+
+def __getattr__(name):
+    """Import an estimator, a reader or a module of gpukit when it is first used."""
+    if name in _HOME:
+        value = getattr(importlib.import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
+    if name in _MODULES:
+        return importlib.import_module(f"gpukit.{name}")
+    raise AttributeError(f"module 'gpukit' has no attribute {name!r}; it has {', '.join(__all__)}.")
+
+
+def __dir__():
+    return sorted([*__all__, *_MODULES])

@@ -1,0 +1,44 @@
+"""One family of errors; every message says what is wrong, the value, and what to do next.
+
+The command line turns a `GpukitError` into one line on stderr and its `exit_code`; nothing else is caught there.
+"""
+
+
+class GpukitError(Exception):
+    """Base of everything gpukit raises on purpose. exit_code 1: the work failed; 2: the request or its data is wrong."""
+
+    exit_code = 1
+
+
+class ParameterError(GpukitError, ValueError):
+    """A parameter has a value that cannot work (factors=0, a negative rate)."""
+
+    exit_code = 2
+
+
+class DataError(GpukitError, ValueError):
+    """The input cannot be used: missing, malformed, empty, not finite."""
+
+    exit_code = 2
+
+
+class ModelError(GpukitError, ValueError):
+    """A file is not a gpukit model, is damaged, or is from a version this one cannot read."""
+
+    exit_code = 2
+
+
+class DeviceError(GpukitError, RuntimeError):
+    """The device asked for is not there, or cannot hold the work."""
+
+    exit_code = 2
+
+
+class DeviceMemoryError(DeviceError, MemoryError):
+    """The device has less free memory than the work needs; the message names both sizes."""
+
+    exit_code = 1
+
+
+class NotFittedError(GpukitError, ValueError, AttributeError):
+    """A fitted attribute was asked for before fit."""
