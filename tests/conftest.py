@@ -1,0 +1,63 @@
+"""The four tiers: twin (default), sim, gpu here; compile has a process of its own (make ptx).
+
+    twin   pytest -m "not kernel and not gpu"
+    sim    NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 pytest -m kernel
+    gpu    GPUKIT_REQUIRE_GPU=1 pytest            a missing GPU fails, never skips
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # `import support`, from every folder of tests
+ROOT = Path(__file__).resolve().parent.parent
+SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
+REQUIRE_GPU = os.environ.get("GPUKIT_REQUIRE_GPU") == "1"
+
+if SIMULATED:
+    import cudasim  # noqa: F401  (before any kernel module)
+
+
+def pytest_ignore_collect(collection_path, config):
+    """tests/compile runs only when it is named: it replaces parts of numba-cuda for its whole process."""
+    folder = Path(__file__).parent / "compile"
+    named = any(Path(str(a).split("::")[0]).resolve().is_relative_to(folder) for a in config.args)
+    return True if collection_path == folder and not named else None
+
+
+def pytest_collection_modifyitems(config, items):
+    """Without a tier asked for, tests that need a GPU or the simulator are left out, not skipped."""
+    if REQUIRE_GPU or SIMULATED or config.option.markexpr:
+        return
+    left_out = [i for i in items if i.get_closest_marker("kernel") or i.get_closest_marker("gpu")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [i for i in items if i not in left_out]
+
+
+@pytest.fixture(autouse=True)
+def gpu_is_there(request):
+    """A test that needs a GPU fails without one; it never passes by skipping."""
+    needs_gpu = request.node.get_closest_marker("gpu") or request.node.get_closest_marker("kernel")
+    if SIMULATED or not needs_gpu:
+        return
+    from gpukit.device import gpu_count
+
+    if not gpu_count():
+        pytest.fail("no CUDA GPU here: run the simulator tier (make sim), or this one on a machine with a GPU")
+
+
+@pytest.fixture
+def data():
+    """Path of a real dataset by name; see support.data."""
+    from support import data as find
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def root():
+    """The repository's folder."""
+    return ROOT

@@ -1,0 +1,184 @@
+"""What `cuda.` means inside a running kernel: barriers, warp intrinsics, bit functions, shared and local arrays."""
+
+import numpy as np
+from greenlet import getcurrent
+from numba.cuda.simulator.kernelapi import FakeCUDAModule
+
+from cudasim.machine import WARP, Local, undefined
+
+FULL = 0xFFFFFFFF
+
+
+def warp_meeting(operation, mask, value):
+    """Meet the lanes of mask; returns (my lane, {lane: value})."""
+    thread, mask = getcurrent(), int(mask) & FULL
+    if not mask >> thread.lane & 1:
+        raise RuntimeError(f"{operation}: lane {thread.lane} is not in its own mask {mask:#010x}")
+    came = thread.meet(("warp", thread.warp, mask, operation), value)
+    return thread.lane, {number % WARP: v for number, v in came.items()}
+
+
+def shuffle(operation, mask, value, source):
+    """value of lane `source(mine)`; my own if that is outside the warp; undefined if that lane takes no part."""
+    lane, values = warp_meeting(operation, mask, value)
+    wanted = source(lane)
+    if not 0 <= wanted < WARP:
+        return value
+    return values[wanted] if wanted in values else undefined((), np.asarray(value).dtype)[()]
+
+
+def lanes_mask(lanes):
+    """Bit set for each lane, as the int32 that the compiler gives."""
+    return np.array(sum(1 << lane for lane in lanes), np.uint32).view(np.int32)[()]
+
+
+def unsigned(value, operation):
+    """(width in bits, value as an unsigned Python int); a plain int has no width, so it is refused."""
+    if not isinstance(value, np.integer):
+        raise TypeError(f"cuda.{operation} of {type(value).__name__}: make the width explicit, e.g. np.uint32(x)")
+    width = value.dtype.itemsize * 8
+    return width, int(value) & ((1 << width) - 1)
+
+
+class Barriers:
+    """Block-wide meetings and votes."""
+
+    def syncthreads(self):
+        """Wait for the whole block."""
+        getcurrent().meet(("block",))
+
+    def syncthreads_count(self, predicate):
+        """How many threads have a true predicate."""
+        return sum(map(bool, getcurrent().meet(("block", "count"), predicate).values()))
+
+    def syncthreads_and(self, predicate):
+        """1 if all predicates are true."""
+        return int(all(getcurrent().meet(("block", "and"), predicate).values()))
+
+    def syncthreads_or(self, predicate):
+        """1 if any predicate is true."""
+        return int(any(getcurrent().meet(("block", "or"), predicate).values()))
+
+
+class Warps:
+    """Warp-wide meetings: shuffles, votes, matches."""
+
+    def syncwarp(self, mask=FULL):
+        """Wait for the lanes of mask."""
+        warp_meeting("syncwarp", mask, None)
+
+    def shfl_sync(self, mask, value, source):
+        """value of one lane."""
+        return shuffle("shfl", mask, value, lambda lane: int(source) % WARP)
+
+    def shfl_up_sync(self, mask, value, delta):
+        """value of the lane delta below."""
+        return shuffle("shfl_up", mask, value, lambda lane: lane - int(delta))
+
+    def shfl_down_sync(self, mask, value, delta):
+        """value of the lane delta above."""
+        return shuffle("shfl_down", mask, value, lambda lane: lane + int(delta))
+
+    def shfl_xor_sync(self, mask, value, bits):
+        """value of the lane whose number differs in `bits`."""
+        return shuffle("shfl_xor", mask, value, lambda lane: lane ^ int(bits))
+
+    def ballot_sync(self, mask, predicate):
+        """int32 mask of the lanes with a true predicate."""
+        return lanes_mask(lane for lane, v in warp_meeting("ballot", mask, bool(predicate))[1].items() if v)
+
+    def any_sync(self, mask, predicate):
+        """True if any predicate is true."""
+        return any(warp_meeting("any", mask, bool(predicate))[1].values())
+
+    def all_sync(self, mask, predicate):
+        """True if all predicates are true."""
+        return all(warp_meeting("all", mask, bool(predicate))[1].values())
+
+    def eq_sync(self, mask, predicate):
+        """True if all predicates are equal."""
+        return len(set(warp_meeting("eq", mask, bool(predicate))[1].values())) == 1
+
+    def match_any_sync(self, mask, value):
+        """int32 mask of the lanes with my value."""
+        return lanes_mask(lane for lane, v in warp_meeting("match_any", mask, value)[1].items() if v == value)
+
+    def match_all_sync(self, mask, value):
+        """(mask, True) if all values are equal, else (0, False)."""
+        values = warp_meeting("match_all", mask, value)[1]
+        same = all(v == value for v in values.values())
+        return (lanes_mask(values) if same else np.int32(0)), same
+
+    def activemask(self):
+        """uint32 mask of the lanes of this warp that have not ended."""
+        me = getcurrent()
+        return lanes_mask(t.lane for t in me.block.live.values() if t.warp == me.warp).view(np.uint32)
+
+    def lanemask_lt(self):
+        """uint32 mask of the lanes below mine."""
+        return np.uint32((1 << getcurrent().lane) - 1)
+
+
+class Bits:
+    """Integer and float functions with the compiler's widths."""
+
+    def popc(self, value):
+        """Number of set bits."""
+        return unsigned(value, "popc")[1].bit_count()
+
+    def clz(self, value):
+        """Number of leading zeros."""
+        width, u = unsigned(value, "clz")
+        return width - u.bit_length()
+
+    def ffs(self, value):
+        """Position of the lowest set bit, counted from 1; 0 if there is none."""
+        u = unsigned(value, "ffs")[1]
+        return (u & -u).bit_length()
+
+    def brev(self, value):
+        """Bits in the opposite order."""
+        width, u = unsigned(value, "brev")
+        return type(value)(np.array(int(f"{u:0{width}b}"[::-1], 2), f"u{width // 8}").view(value.dtype))
+
+    def fma(self, a, b, c):
+        """a * b + c rounded once (float32: through float64)."""
+        kind = np.result_type(a, b, c)
+        return kind.type(np.float64(a) * np.float64(b) + np.float64(c))
+
+
+class Whole:
+    """cuda.cg: the grid is the only group there is."""
+
+    def this_grid(self):
+        """The grid."""
+        return self
+
+    def sync(self):
+        """Wait for all threads of all blocks."""
+        getcurrent().meet(("grid",))
+
+
+class Cuda(Barriers, Warps, Bits, FakeCUDAModule):
+    """What the global `cuda` means inside a running kernel."""
+
+    def __init__(self, grid, block, dynamic):
+        super().__init__(grid, block, dynamic)
+        self.dynamic, self._local, self._cg = dynamic, Local(), Whole()
+
+    shared = property(lambda self: getcurrent().block.shared)
+    threadIdx = property(lambda self: getcurrent().threadIdx)
+    blockIdx = property(lambda self: getcurrent().blockIdx)
+    laneid = property(lambda self: getcurrent().lane)
+
+    def nanosleep(self, nanoseconds):
+        """Nothing to wait for."""
+
+    def _load(self, array, index):
+        return array[index]
+
+    def _store(self, array, index, value):
+        array[index] = value
+
+    ldca = ldcg = ldcs = ldlu = ldcv = _load
+    stcg = stcs = stwb = stwt = _store

@@ -1,0 +1,178 @@
+"""The machine: threads as greenlets, blocks, the meetings at which threads wait, and memory that starts undefined."""
+
+import os
+import sys
+
+import numpy as np
+from greenlet import greenlet
+from numba.cuda.simulator.kernelapi import Dim3
+
+WARP = 32
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Divergence(RuntimeError):
+    """Threads wait for others that will never come; the message lists who waits where."""
+
+
+class Thread(greenlet):
+    """One CUDA thread. `place` is the meeting it waits at (None while it can run), `answer` what the meeting gave it."""
+
+    def __init__(self, body, block, number, index):
+        super().__init__(body)
+        self.block, self.thread_id, self.threadIdx, self.blockIdx = block, number, Dim3(*index), block.index
+        self.warp, self.lane = divmod(number, WARP)
+        self.place = self.answer = None
+
+    def meet(self, place, value=None):
+        """Bring value to the meeting `place`, wait until it is complete, return {thread number: value} of all who came."""
+        self.place = place
+        self.block.meetings.setdefault(place, {})[self.thread_id] = value
+        self.parent.switch()
+        return self.answer
+
+    def where(self):
+        """file:line of the kernel statement at which this thread waits."""
+        frame = self.gr_frame
+        while frame is not None and os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == HERE:
+            frame = frame.f_back
+        return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}" if frame else "?"
+
+
+class Block:
+    """The threads of one block, their shared memory and the meetings under way: {place: {thread number: value}}."""
+
+    def __init__(self, body, index, shape, dynamic):
+        self.index, self.shared, self.meetings = Dim3(*index), Shared(dynamic), {}
+        points = [(x, y, z) for z in range(shape[2]) for y in range(shape[1]) for x in range(shape[0])]
+        threads = [Thread(body, self, number, point) for number, point in enumerate(points)]
+        self.size = len(threads)
+        self.live = {t.thread_id: t for t in (reversed(threads) if backwards() else threads)}
+
+    def run(self):
+        """Run until all threads have ended (True) or all that are left wait for the whole grid (False)."""
+        while self.live:
+            for thread in list(self.live.values()):
+                if thread.place is None:
+                    self._step(thread)
+            if self.live and not self._release():
+                if set(self.meetings) == {("grid",)}:
+                    return False
+                raise Divergence(self._report())
+        return True
+
+    def release_grid(self):
+        """Everybody is at the grid barrier: go on."""
+        self._close(("grid",), self.meetings[("grid",)])
+
+    def _step(self, thread):
+        try:
+            thread.switch()
+        except Exception as error:
+            error.add_note(f"in thread {tuple(thread.threadIdx)} of block {tuple(self.index)}")
+            raise
+        if thread.dead:
+            del self.live[thread.thread_id]
+
+    def _release(self):
+        """Close every meeting that is complete; False if there was none. Threads that have ended are not waited for."""
+        complete = [(place, came) for place, came in self.meetings.items() if len(came) == self._expected(place)]
+        for place, came in complete:
+            self._close(place, came)
+        return bool(complete)
+
+    def _expected(self, place):
+        if place[0] == "warp":
+            _, warp, mask, _ = place
+            return sum(1 for lane in range(WARP) if mask >> lane & 1 and warp * WARP + lane in self.live)
+        return len(self.live) if place[0] == "block" else -1  # only the launcher ends a grid barrier
+
+    def _close(self, place, came):
+        del self.meetings[place]
+        for number in came:
+            self.live[number].answer, self.live[number].place = came, None
+
+    def _report(self):
+        groups = {}
+        for thread in self.live.values():
+            groups.setdefault((thread.warp, thread.place, thread.where()), []).append(thread.lane)
+        lines = [
+            f"  warp {warp}, lanes {ranges(sorted(lanes))}: {describe(place)} at {where}"
+            for (warp, place, where), lanes in sorted(groups.items(), key=str)
+        ]
+        ended = self.size - len(self.live)
+        return "\n".join([f"divergence in block {tuple(self.index)}: these threads wait for ever", *lines,
+                          *([f"  {ended} threads have ended"] if ended else [])])
+
+
+def run_grid(body, grid, block, dynamic):
+    """Run every block; blocks that stop at a grid barrier go on together once all are there."""
+    parked = []
+    for z, y, x in np.ndindex(grid[2], grid[1], grid[0]):
+        one = Block(body, (x, y, z), block, dynamic)
+        if not one.run():
+            parked.append(one)
+    while parked:
+        for one in parked:
+            one.release_grid()
+        parked = [one for one in parked if not one.run()]
+
+
+def backwards():
+    """True when threads are to run in the opposite order."""
+    return os.environ.get("GPUKIT_SIM_ORDER") == "reversed"
+
+
+def describe(place):
+    """A meeting's name for people."""
+    if place[0] == "warp":
+        return f"{place[3]} with mask {place[2]:#010x}"
+    return {"block": f"syncthreads ({place[-1]})" if len(place) > 1 else "syncthreads", "grid": "grid.sync"}[place[0]]
+
+
+def ranges(numbers):
+    """'0-3,7' for [0, 1, 2, 3, 7]."""
+    runs = []
+    for n in numbers:
+        if runs and runs[-1][1] == n - 1:
+            runs[-1][1] = n
+        else:
+            runs.append([n, n])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+
+
+def numpy_dtype(dtype):
+    """The numpy dtype of a numpy or numba type."""
+    return np.dtype(dtype if isinstance(dtype, (type, np.dtype)) else str(dtype))
+
+
+def undefined(shape, dtype):
+    """An array with what nobody should read: NaN, or all bits set."""
+    dtype = numpy_dtype(dtype)
+    return np.frombuffer(b"\xff" * (int(np.prod(shape)) * dtype.itemsize), dtype).copy().reshape(shape)
+
+
+class Shared:
+    """cuda.shared of one block. A call site is one array, however many threads and times pass it."""
+
+    def __init__(self, dynamic):
+        self.sites, self.dynamic = {}, np.full(dynamic, 0xFF, np.uint8)
+
+    def array(self, shape, dtype, alignment=None):
+        """The array of this call site; shape 0 is the launch's dynamic shared memory."""
+        if np.ndim(shape) == 0 and shape == 0:
+            dtype = numpy_dtype(dtype)
+            return self.dynamic[: self.dynamic.size // dtype.itemsize * dtype.itemsize].view(dtype)
+        frame = sys._getframe(1)
+        site = (frame.f_code, frame.f_lasti)
+        if site not in self.sites:
+            self.sites[site] = undefined(shape, dtype)
+        return self.sites[site]
+
+
+class Local:
+    """cuda.local of one thread."""
+
+    def array(self, shape, dtype, alignment=None):
+        """A new array; its contents are undefined."""
+        return undefined(shape, dtype)

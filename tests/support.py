@@ -1,0 +1,59 @@
+"""What tests of all rooms share: launching a kernel on numpy arrays, real data, and the error budget."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
+EPS32 = float(np.finfo(np.float32).eps)
+
+
+def launch(kernel, grid, block, *arguments):
+    """Run kernel[grid, block] on copies of the numpy arrays among the arguments and copy them back in place.
+
+    Works on a GPU and in the simulator. Read-only arrays are inputs: they are not copied back.
+    """
+    from gpukit._cuda import cuda
+
+    on_device = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in arguments]
+    kernel[grid, block](*on_device)
+    cuda.synchronize()
+    for host, device in zip(arguments, on_device, strict=True):
+        if isinstance(host, np.ndarray) and host.flags.writeable:
+            device.copy_to_host(host)
+
+
+def data(name):
+    """Path of a real dataset below $GPUKIT_DATA, e.g. data("ml-1m/ratings.dat").
+
+    Without it the test is skipped; with GPUKIT_REQUIRE_DATA=1 (the continuous build sets it) it fails instead.
+    """
+    root = os.environ.get("GPUKIT_DATA")
+    path = Path(root or "$GPUKIT_DATA") / name
+    if root and path.exists():
+        return path
+    reason = f"{path} is not there: set GPUKIT_DATA to the folder of the unpacked datasets"
+    if os.environ.get("GPUKIT_REQUIRE_DATA") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def largest_error(values, oracle):
+    """max |values - oracle| in float64; infinite when one is NaN where the other is not."""
+    values, oracle = np.asarray(values, np.float64), np.asarray(oracle, np.float64)
+    assert values.shape == oracle.shape, f"shapes differ: {values.shape} and {oracle.shape}"
+    if values.size == 0:
+        return 0.0
+    if not np.array_equal(np.isnan(values), np.isnan(oracle)):
+        return np.inf
+    return float(np.nanmax(np.abs(values - oracle), initial=0.0))
+
+
+def assert_within_budget(values, plain, oracle, ulps=4):
+    """Error against the float64 oracle at most twice that of plain float32 arithmetic, plus a few units of the last place."""
+    scale = float(np.nanmax(np.abs(oracle), initial=0.0)) if np.size(oracle) else 0.0
+    budget = 2 * largest_error(plain, oracle) + ulps * EPS32 * scale
+    error = largest_error(values, oracle)
+    assert error <= budget, f"error {error:.3g} is above the budget {budget:.3g} (largest value {scale:.3g})"
