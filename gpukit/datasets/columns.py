@@ -27,12 +27,11 @@ def by_request(columns, need_rating=True):
     """(user, item, rating) places from 'user,item,-,rating' (or a sequence of such words); ParameterError if unclear."""
     words = [word.strip() for word in columns.split(",")] if isinstance(columns, str) else [str(word) for word in columns]
     simple = [plain(word) for word in words]
-    wanted = ("user", "item", "rating") if need_rating else ("user", "item")
-    for name in wanted:
-        if simple.count(name) != 1:
-            raise ParameterError(f"columns must name {', '.join(wanted)} once each, in the file's order, with - for a column "
-                                 f"to ignore (such as user,item,-,rating); got {','.join(words)!r}.")
-    return simple.index("user"), simple.index("item"), simple.index("rating") if "rating" in simple else -1
+    wanted = (USER, ITEM, RATING) if need_rating else (USER, ITEM)
+    if any(sum(word in known for word in simple) != 1 for known in wanted):
+        raise ParameterError(f"columns must name {'user, item and rating' if need_rating else 'user and item'} once each, in the file's "
+                             f"order, with - for a column to ignore (such as user,item,-,rating); got {','.join(words)!r}.")
+    return by_name(words, need_rating)
 
 
 def check_reach(places, count, name):

@@ -1,0 +1,154 @@
+"""Bytes of one line -> fields, integers, decimals. Every line in a buffer ends with a newline, so scans need no bound."""
+
+import numpy as np
+
+from gpukit._jit import njit
+
+NEWLINE, RETURN, SPACE, TAB, QUOTE, COLON = (np.uint8(ord(letter)) for letter in '\n\r \t":')
+MINUS, PLUS, POINT, ZERO, NINE = (np.uint8(ord(letter)) for letter in "-+.09")
+POWERS = 10.0 ** np.arange(23)  # exact in float64
+LARGEST = np.int64(2**63 - 1)
+FLOAT32_MAX = float(np.finfo(np.float32).max)
+
+
+@njit
+def split_line(buffer, at, sep, width, spans):
+    """Fill spans (fields, 2) with the first fields' [start, stop) of the line at `at`; returns (count, next line's start).
+
+    sep: the separator's byte, width: how often it stands (2 for '::'), 0 for any run of spaces and tabs. Spaces around
+    fields and their quotes are left out. A count of -1 is a quote that the line does not close.
+    """
+    count = 0
+    while True:
+        while buffer[at] == SPACE or (width == 0 and buffer[at] == TAB):
+            at += 1
+        if width == 0 and count and at_line_end(buffer, at):  # blanks at the end of a line start no field
+            break
+        start, stop, at = _field(buffer, at, sep, width)
+        if start < 0:
+            return -1, _line_end(buffer, at) + 1
+        if count < len(spans):
+            spans[count, 0], spans[count, 1] = start, stop
+        count += 1
+        if at_line_end(buffer, at):
+            break
+        at += max(width, 1)
+    return count, _line_end(buffer, at) + 1
+
+
+@njit
+def _field(buffer, at, sep, width):
+    """(start, stop, end) of the field at `at`: stop before spaces and quotes, end at the separator; start -1: open quote."""
+    start = at
+    if buffer[at] == QUOTE:
+        at = closing_quote(buffer, at + 1)
+        stop = at
+        if at < 0:
+            return -1, start, start
+        while not _field_ends(buffer, at, sep, width):
+            at += 1
+        return start + 1, stop, at
+    while not _field_ends(buffer, at, sep, width):
+        at += 1
+    stop = at
+    while stop > start and (buffer[stop - 1] == SPACE or buffer[stop - 1] == RETURN):
+        stop -= 1
+    return start, stop, at
+
+
+@njit
+def closing_quote(buffer, at):
+    """The position of the quote that closes a field (two in a row stand for one inside it), -1 when the line ends first."""
+    while buffer[at] != NEWLINE:
+        if buffer[at] == QUOTE:
+            if buffer[at + 1] != QUOTE:
+                return at
+            at += 1
+        at += 1
+    return -1
+
+
+@njit
+def _field_ends(buffer, at, sep, width):
+    letter = buffer[at]
+    if letter == NEWLINE:
+        return True
+    if width == 0:
+        return letter == SPACE or letter == TAB
+    return letter == sep and (width == 1 or buffer[at + 1] == sep)
+
+
+@njit
+def at_line_end(buffer, at):
+    """True at a newline, also one with a carriage return before it."""
+    return buffer[at] == NEWLINE or (buffer[at] == RETURN and buffer[at + 1] == NEWLINE)
+
+
+@njit
+def _line_end(buffer, at):
+    while buffer[at] != NEWLINE:
+        at += 1
+    return at
+
+
+@njit
+def integer(buffer, start, stop):
+    """(value, True) of [start, stop) when it spells an int64 as Python prints it; (0, False) otherwise ('007', '+1', 'a')."""
+    negative = stop - start > 1 and buffer[start] == MINUS
+    first = start + 1 if negative else start
+    if stop <= first or stop - first > 19 or (buffer[first] == ZERO and (stop - first > 1 or negative)):
+        return np.int64(0), False
+    value = np.int64(0)
+    for at in range(first, stop):
+        digit = np.int64(buffer[at]) - np.int64(48)
+        if digit < 0 or digit > 9 or value > (LARGEST - digit) // 10:
+            return np.int64(0), False
+        value = value * 10 + digit
+    return (-value if negative else value), True
+
+
+@njit
+def decimal(buffer, start, stop):
+    """The float32 nearest to the float64 that [start, stop) spells, NaN for all but plain decimals of up to 15 digits.
+
+    A mantissa below 2**53 times or over an exact power of ten rounds once, so it equals float32(float(text)) [Clinger,
+    "How to read floating point numbers accurately", 1990]. The caller settles the rest, and finds what is no number.
+    """
+    at = start + 1 if stop > start and (buffer[start] == MINUS or buffer[start] == PLUS) else start
+    mantissa, digits, scale, point = np.int64(0), 0, 0, False
+    while at < stop and ((ZERO <= buffer[at] <= NINE) or (buffer[at] == POINT and not point)):
+        if buffer[at] == POINT:
+            point = True
+        else:
+            mantissa = mantissa * 10 + (np.int64(buffer[at]) - np.int64(48))
+            digits += 1
+            scale -= point
+        at += 1
+        if digits > 15:
+            return np.float32(np.nan)
+    if digits == 0:
+        return np.float32(np.nan)
+    if at < stop:
+        if buffer[at] | np.uint8(32) != np.uint8(101):  # e or E
+            return np.float32(np.nan)
+        exponent, good = integer(buffer, at + 1, stop)
+        if not good or abs(exponent) > 40:
+            return np.float32(np.nan)
+        scale += exponent
+    if abs(scale) > 22:
+        return np.float32(np.nan)
+    value = mantissa * POWERS[scale] if scale >= 0 else mantissa / POWERS[-scale]
+    if value > FLOAT32_MAX:
+        return np.float32(np.nan)
+    return np.float32(-value if buffer[start] == MINUS else value)
+
+
+@njit
+def text_key(buffer, start, stop):
+    """A 64-bit hash of the bytes [start, stop): FNV-1a, then the murmur3 finalizer."""
+    state = np.uint64(0xCBF29CE484222325)
+    for at in range(start, stop):
+        state = (state ^ np.uint64(buffer[at])) * np.uint64(0x100000001B3)
+    state = (state ^ (state >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    state = (state ^ (state >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return np.int64(state ^ (state >> np.uint64(33)))
