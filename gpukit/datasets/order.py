@@ -59,11 +59,11 @@ def compressed_rows(rows, columns, values, n_rows, n_columns):
     return indptr, indices, ordered
 
 
-def without_repeats(ratings, rule):
+def without_repeats(ratings, rule, in_place=False):
     """ratings with each (user, item) pair once, at the place of its first appearance.
 
     rule 'last': the pair's last rating in input order; 'mean': their mean (float64 inside); 'error': DataError that names
-    the first repeated pair. Returns ratings itself when no pair is repeated.
+    the first repeated pair. Returns ratings itself when no pair is repeated. in_place: the arrays may be overwritten.
     """
     if rule not in RULES:
         raise ParameterError(f"duplicates must be one of {', '.join(RULES)}; got {rule!r}.")
@@ -75,9 +75,24 @@ def without_repeats(ratings, rule):
         user, item = ratings.user_ids[ratings.users[repeated]], ratings.item_ids[ratings.items[repeated]]
         raise DataError(f"User {user} has rated item {item} already when it comes again as rating {repeated + 1:,}. Take the "
                         "last rating with duplicates='last' (--duplicates last), or 'mean'.")
-    values, keep = ratings.values.copy(), np.ones(len(ratings), dtype=np.bool_)
-    _merge(indptr, order, ratings.items, ratings.shape[1], rule == "mean", values, keep)
-    return Ratings(ratings.users, ratings.items, values, ratings.user_ids, ratings.item_ids).take(keep)
+    users, items, values = ratings.users, ratings.items, ratings.values
+    if not in_place:
+        users, items, values = users.copy(), items.copy(), values.copy()
+    keep = np.ones(len(values), dtype=np.bool_)
+    _merge(indptr, order, items, ratings.shape[1], rule == "mean", values, keep)
+    count = _close_up(keep, users, items, values)
+    return Ratings(users[:count], items[:count], values[:count], ratings.user_ids, ratings.item_ids)
+
+
+@njit
+def _close_up(keep, users, items, values):
+    """Move the ratings that stay to the front of their arrays; returns how many there are."""
+    count = 0
+    for at in range(len(keep)):
+        if keep[at]:
+            users[count], items[count], values[count] = users[at], items[at], values[at]
+            count += 1
+    return count
 
 
 @njit

@@ -22,8 +22,7 @@ def read_ratings(path, format="auto", columns=None, duplicates="last", sep=None)
     request = formats.Request(format, columns, sep)
     if duplicates not in RULES:
         raise ParameterError(f"duplicates must be one of {', '.join(RULES)}; got {duplicates!r}.")
-    ratings = _read(path, request)
-    return without_repeats(ratings, duplicates)
+    return without_repeats(_read(path, request), duplicates, in_place=True)
 
 
 def read_pairs(path, format="auto", columns=None, sep=None):
