@@ -1,0 +1,148 @@
+"""Ratings by item, each column sorted by rating level: the form that the hashing and the factorization read.
+
+Ratings take few distinct values; a column sorted by level is a handful of runs of equal weight, and one byte says which.
+"""
+
+import os
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.errors import DataError
+
+MAX_LEVELS = 255
+TABLE = 2048  # slots of the value table, a power of two, several times MAX_LEVELS
+SPREAD = np.uint32(0x9E3779B9)
+
+
+class Columns(NamedTuple):
+    """Ratings as compressed columns. Item j's ratings are the slice indptr[j]:indptr[j + 1] of the other arrays.
+
+    indptr (N + 1,) int64; users (n,) int32 row numbers; levels (n,) uint8 into values, rising within a column; within one level of a
+    column the ratings keep the order of the input. values (L,) float32: the distinct ratings, ascending, L <= 255.
+    """
+
+    indptr: np.ndarray
+    users: np.ndarray
+    levels: np.ndarray
+    values: np.ndarray
+
+
+def columns(ratings, places=False):
+    """The Columns of a gpukit.datasets.Ratings (or anything with users, items, values and shape).
+
+    With more than 255 distinct values each rating goes to the nearest of 255 evenly spaced levels. With places=True the answer is
+    (Columns, place (n,) int64): rating number place[t] of the input stands at position t. Linear in the ratings: two counting
+    passes, shared by the threads. Raises DataError without ratings or with a rating that is not finite.
+    """
+    if len(ratings.values) == 0:
+        raise DataError("There are no ratings: 0 rows. Give at least one user, item, rating triple.")
+    items = np.ascontiguousarray(ratings.items, dtype=np.int32)
+    codes, values = levels_of(np.ascontiguousarray(ratings.values, dtype=np.float32))
+    indptr, place = by_item(items, ratings.shape[1], threads())
+    sort_levels(indptr, codes, len(values), place)
+    users = gather(np.ascontiguousarray(ratings.users, dtype=np.int32), place)
+    made = Columns(indptr, users, gather(codes, place), values)
+    return (made, place) if places else made
+
+
+def threads():
+    """How many parts the counting is cut into."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def levels_of(values):
+    """(codes (n,) uint8, values (L,) float32 ascending): each rating's level; see `columns`."""
+    table = np.full(TABLE, np.nan, np.float32)
+    codes, found = first_seen_codes(values, table)
+    if found == -1:
+        bad = values[~np.isfinite(values)][0]
+        raise DataError(f"A rating is {bad}: ratings must be finite numbers. Remove or replace such rows.")
+    if found <= MAX_LEVELS:
+        used = np.flatnonzero(~np.isnan(table))
+        order = np.argsort(table[used], kind="stable")
+        rank = np.zeros(TABLE, np.uint8)
+        rank[used[order]] = np.arange(len(used), dtype=np.uint8)
+        return gather(rank, codes), table[used[order]]
+    low, high = float(values.min()), float(values.max())
+    if not np.isfinite([low, high]).all():
+        raise DataError("A rating is not a finite number: ratings must be finite. Remove or replace such rows.")
+    grid = np.linspace(low, high, MAX_LEVELS)
+    codes = np.rint((values - np.float64(low)) * ((MAX_LEVELS - 1) / (high - low))).astype(np.uint8)
+    return codes, grid.astype(np.float32)
+
+
+@njit
+def first_seen_codes(values, table):
+    """Each value's slot in an open-addressing table of floats (NaN: free). Returns (slots (n,) int64 as uint16, how many values).
+
+    How many is MAX_LEVELS + 1 as soon as there are more, -1 when a value is not finite.
+    """
+    slots = np.empty(values.size, np.uint16)
+    found = 0
+    for t in range(values.size):
+        value = values[t]
+        if not np.isfinite(value):
+            return slots, -1
+        slot = np.uint32(np.uint32(np.int64(value * np.float32(64.0)) & 0xFFFFFFFF) * SPREAD) >> np.uint32(21)
+        while table[slot] != value:
+            if np.isnan(table[slot]):
+                table[slot] = value
+                found += 1
+                if found > MAX_LEVELS:
+                    return slots, found
+            else:
+                slot = np.uint32((slot + 1) % TABLE)
+        slots[t] = slot
+    return slots, found
+
+
+@njit(parallel=True)
+def by_item(items, n_items, parts):
+    """(indptr (N + 1,) int64, place (n,) int64): the input positions sorted by item, equal items in input order."""
+    size = items.size
+    counts = np.zeros((parts, n_items), np.int64)
+    for part in prange(parts):
+        for t in range(size * part // parts, size * (part + 1) // parts):
+            counts[part, items[t]] += 1
+    indptr = np.zeros(n_items + 1, np.int64)
+    position = 0
+    for item in range(n_items):
+        for part in range(parts):
+            here = counts[part, item]
+            counts[part, item] = position
+            position += here
+        indptr[item + 1] = position
+    place = np.empty(size, np.int64)
+    for part in prange(parts):
+        for t in range(size * part // parts, size * (part + 1) // parts):
+            place[counts[part, items[t]]] = t
+            counts[part, items[t]] += 1
+    return indptr, place
+
+
+@njit(parallel=True)
+def sort_levels(indptr, codes, n_levels, place):
+    """Sort place within each column by codes[place] (a stable counting sort), in place."""
+    for item in prange(indptr.size - 1):
+        begin, end = indptr[item], indptr[item + 1]
+        start = np.zeros(n_levels + 1, np.int64)
+        for t in range(begin, end):
+            start[codes[place[t]] + 1] += 1
+        for level in range(n_levels):
+            start[level + 1] += start[level]
+        column = place[begin:end].copy()
+        for t in range(column.size):
+            level = codes[column[t]]
+            place[begin + start[level]] = column[t]
+            start[level] += 1
+
+
+@njit(parallel=True)
+def gather(source, places):
+    """source[places], by all threads."""
+    out = np.empty(places.size, source.dtype)
+    for t in prange(places.size):
+        out[t] = source[places[t]]
+    return out

@@ -1,0 +1,112 @@
+"""Scalar maths of simLSH, used by kernels and twins alike: bit-sliced counting, table codes, random supplement, scores.
+
+Bit-sliced: 32 counters, one for each bit of a word, held as words s[0], s[1], ... where bit g of s[k] is bit k of counter g. Adding a
+word to all 32 counters is then a handful of logic operations (a carry-save adder: Harley and Seal; Mula, Kurz and Lemire,
+"Faster population counts using AVX2 instructions", 2018).
+"""
+
+import numpy as np
+
+from gpukit._jit import njit
+from gpukit.random import bits, mix
+
+U32 = np.uint32
+U64 = np.uint64
+NOBODY = U32(0xFFFFFFFF)  # the key of a pair that cannot be neighbours
+FOLD = U64(0x9E3779B97F4A7C15)  # odd multiplier for codes of more than 64 bits
+SHIFT_32 = U64(1 << 32)
+
+
+@njit
+def full_add(a, b, c):
+    """One-bit adders on 32 lanes at once: (sum, carry) of a + b + c."""
+    half = a ^ b
+    return U32(half ^ c), U32((a & b) | (half & c))
+
+
+@njit
+def add_eight(low, x0, x1, x2, x3, x4, x5, x6, x7):
+    """Add eight words to the slices low = (ones, twos, fours); returns (ones, twos, fours, carry of weight eight)."""
+    ones, a = full_add(low[0], x0, x1)
+    ones, b = full_add(ones, x2, x3)
+    twos, c = full_add(low[1], a, b)
+    ones, a = full_add(ones, x4, x5)
+    ones, b = full_add(ones, x6, x7)
+    twos, d = full_add(twos, a, b)
+    fours, eight = full_add(low[2], c, d)
+    return ones, twos, fours, eight
+
+
+@njit
+def add_carry(high, c):
+    """Add one word of weight eight to the slices high = s[3..11] (nine words); a carry out of the last is lost."""
+    s0, c = high[0] ^ c, high[0] & c
+    s1, c = high[1] ^ c, high[1] & c
+    s2, c = high[2] ^ c, high[2] & c
+    s3, c = high[3] ^ c, high[3] & c
+    s4, c = high[4] ^ c, high[4] & c
+    s5, c = high[5] ^ c, high[5] & c
+    s6, c = high[6] ^ c, high[6] & c
+    s7, c = high[7] ^ c, high[7] & c
+    return s0, s1, s2, s3, s4, s5, s6, s7, high[8] ^ c
+
+
+@njit
+def compare_slice(slice_, bit, so_far):
+    """One step, from the lowest slice up, of counter >= threshold: bit is the threshold's bit (all ones or zero)."""
+    return U32((slice_ & (so_far | ~bit)) | (so_far & ~bit))
+
+
+@njit
+def used_bits(word, n_bits):
+    """Mask of the bits of word number `word` that belong to a code of n_bits bits; the rest stay zero."""
+    left = n_bits - 32 * word
+    return NOBODY if left >= 32 else U32((1 << left) - 1)
+
+
+@njit
+def piece_of(low, high, shift, width):
+    """The `width` (1..32) bits that start at bit `shift` (0..31) of the word pair (low, high)."""
+    pair = U64((U64(high) << U64(32)) | U64(low))
+    return U64(U64(pair >> U64(shift)) & U64((1 << width) - 1))
+
+
+@njit
+def fold(code, piece, wide):
+    """The code with up to 32 more bits: exact while codes fit 64 bits, else (wide) a polynomial hash modulo 2**64.
+
+    Different codes of more than 64 bits then meet with a probability of about 2**-64.
+    """
+    return U64(U64(U64(code) * (FOLD if wide else SHIFT_32)) + U64(piece))
+
+
+@njit
+def bin_of(code, n_bins):
+    """The bin of a 64-bit code; n_bins is a power of two."""
+    low = U32(U64(code) & U64(0xFFFFFFFF))
+    high = U32(U64(code) >> U64(32))
+    return mix(U32(low ^ mix(high))) & U32(n_bins - 1)
+
+
+@njit
+def shuffled(key, index, half, n):
+    """Entry `index` of a random order of 0..n-1 that is a function of key (n <= 4**half).
+
+    A four-round Feistel permutation of 2 * half bits, walked until it falls below n (Black and Rogaway, 2002).
+    """
+    mask = U32((1 << half) - 1)
+    x = U32(index)
+    while True:
+        left = U32(x >> U32(half))
+        right = U32(x & mask)
+        for turn in range(4):
+            left, right = right, U32(left ^ (bits(U32(key + U32(turn)), right) & mask))
+        x = U32(U32(left << U32(half)) | right)
+        if x < n:
+            return x
+
+
+@njit
+def agreement(key, worst):
+    """The score of a neighbour: the share of bits (or of fine hashings) that agree, float32 in (0, 1]."""
+    return np.float32(np.float32(U32(worst - key)) / np.float32(worst))
