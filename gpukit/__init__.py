@@ -17,10 +17,13 @@ import importlib
 
 from gpukit._version import __version__
 
-_HOME = {
+ESTIMATORS = {
     "LSHMF": "gpukit.factorization",
     "MatrixFactorization": "gpukit.factorization",
     "SimLSH": "gpukit.neighbors",
+}
+_HOME = {
+    **ESTIMATORS,
     "Ratings": "gpukit.datasets",
     "as_ratings": "gpukit.datasets",
     "read_ratings": "gpukit.datasets",

@@ -1,0 +1,138 @@
+"""Models on disk: one .npz of plain arrays with a JSON header, no pickle; written aside and renamed, so never half there.
+
+    save_arrays(path, {"class": "LSHMF", ...}, {"U": U, ...})      load_arrays(path) -> (header, arrays)
+    load_model(path) -> a fitted estimator of the class that the header names
+"""
+
+import contextlib
+import json
+import os
+import secrets
+import stat
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from gpukit._version import __version__
+from gpukit.errors import DataError, ModelError, ParameterError
+
+FORMAT = 1
+HEADER = "__gpukit__"
+DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError, NotImplementedError)
+
+
+@contextlib.contextmanager
+def atomic_write(path):
+    """A temporary path beside `path`; on success it is renamed to `path`, on any failure (Ctrl-C too) it is removed.
+
+    An existing file is replaced whole or not at all; a pipe or a device (/dev/stdout) is written directly. Raises DataError
+    when the folder does not exist, cannot be written, or when path is a folder.
+    """
+    target = Path(path)
+    if target.exists() and not stat.S_ISREG(target.stat().st_mode) and not target.is_dir():
+        yield target
+        return
+    target = _writable(target)
+    aside = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
+    try:
+        yield aside
+        os.replace(aside, target)
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {error.strerror or error}.") from error
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _writable(target):
+    """The file that target names (links followed), or DataError."""
+    if target.is_dir():
+        raise DataError(f"{target} is a folder; give the name of a file in it.")
+    target = target.resolve()
+    if not target.parent.is_dir():
+        raise DataError(f"cannot write {target}: the folder {target.parent} does not exist. Create it first (mkdir -p).")
+    if not os.access(target.parent, os.W_OK):
+        raise DataError(f"cannot write {target}: no permission to write in {target.parent}.")
+    return target
+
+
+def save_arrays(path, header, arrays):
+    """Write a JSON-able dict and named arrays to one file.
+
+    header  dict; load_model expects "class", the estimator's name. The format and gpukit's version are added.
+    arrays  {name: array} of numbers, booleans or fixed-width strings; object arrays raise ParameterError.
+    """
+    arrays = {name: np.asarray(array) for name, array in arrays.items()}
+    for name, array in arrays.items():
+        if array.dtype.hasobject:
+            raise ParameterError(f"array {name!r} holds Python objects; a model file keeps numbers and strings only.")
+    text = json.dumps({**header, "format": FORMAT, "gpukit": __version__})
+    arrays[HEADER] = np.frombuffer(text.encode(), np.uint8)
+    with atomic_write(path) as aside, open(aside, "wb") as file:
+        np.savez(file, **arrays)
+
+
+def load_arrays(path):
+    """(header, {name: array}) of a file that save_arrays wrote.
+
+    Raises DataError when there is no such file, ModelError when it is not a gpukit model, is damaged, or has another format.
+    """
+    with _opened(path) as (header, archive):
+        return header, {name: archive[name] for name in archive.files if name != HEADER}
+
+
+def load_header(path):
+    """The header alone; reads no array. Raises as load_arrays does."""
+    with _opened(path) as (header, _):
+        return header
+
+
+@contextlib.contextmanager
+def _opened(path):
+    """(header, archive) of a model file; every kind of damage, also when arrays are read later, becomes a ModelError."""
+    path = Path(path)
+    if not path.is_file():
+        raise DataError(f"no model file {path}." if not path.exists() else f"{path} is not a file.")
+    _check_beginning(path)
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if HEADER not in archive.files:
+                raise ModelError(f"{path} is not a gpukit model (an archive without a gpukit header).")
+            header = json.loads(archive[HEADER].tobytes())
+            _check_format(path, header)
+            yield header, archive
+    except ModelError:
+        raise
+    except DAMAGE as error:
+        raise ModelError(f"{path} is damaged or cut short ({error}). Train again, or copy the file again.") from error
+
+
+def _check_beginning(path):
+    try:
+        with open(path, "rb") as file:
+            start = file.read(4)
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}.") from error
+    if start != b"PK\x03\x04":
+        what = "it is empty" if not start else "it does not start as one"
+        raise ModelError(f"{path} is not a gpukit model ({what}). Make one with gpukit train-lshmf --model.")
+
+
+def _check_format(path, header):
+    if header.get("format") != FORMAT:
+        raise ModelError(
+            f"{path} has model format {header.get('format')} (written by gpukit {header.get('gpukit')}); this is gpukit "
+            f"{__version__}, which reads format {FORMAT}. Train again, or install that version."
+        )
+
+
+def load_model(path):
+    """The fitted estimator in a file, of the class its header names. Raises as load_arrays does."""
+    import gpukit
+
+    name = load_header(path).get("class")
+    if name not in gpukit.ESTIMATORS:
+        known = ", ".join(gpukit.ESTIMATORS)
+        raise ModelError(f"{path} holds a {name}, which gpukit {__version__} does not know; it knows {known}.")
+    return getattr(gpukit, name).load(path)
