@@ -8,7 +8,6 @@ import contextlib
 import json
 import os
 import secrets
-import stat
 import zipfile
 import zlib
 from pathlib import Path
@@ -30,11 +29,10 @@ def atomic_write(path):
     An existing file is replaced whole or not at all; a pipe or a device (/dev/stdout) is written directly. Raises DataError
     when the folder does not exist, cannot be written, or when path is a folder.
     """
-    target = Path(path)
-    if target.exists() and not stat.S_ISREG(target.stat().st_mode) and not target.is_dir():
+    target = check_writable(path)
+    if target.exists() and not target.is_file():
         yield target
         return
-    target = _writable(target)
     aside = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
     try:
         yield aside
@@ -45,10 +43,13 @@ def atomic_write(path):
         aside.unlink(missing_ok=True)
 
 
-def _writable(target):
-    """The file that target names (links followed), or DataError."""
+def check_writable(path):
+    """The file, pipe or device that path names (links followed); DataError when atomic_write could not write it."""
+    target = Path(path)
     if target.is_dir():
         raise DataError(f"{target} is a folder; give the name of a file in it.")
+    if target.exists() and not target.is_file():
+        return target  # not resolved: /dev/stdout stands for a pipe that has no path
     target = target.resolve()
     if not target.parent.is_dir():
         raise DataError(f"cannot write {target}: the folder {target.parent} does not exist. Create it first (mkdir -p).")
