@@ -1,0 +1,172 @@
+"""Model files: what comes back, what is refused and how, and that nothing is ever half written."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+from gpukit import persist
+from gpukit.errors import DataError, ModelError, ParameterError
+
+ARRAYS = {
+    "factors": np.arange(12, dtype=np.float32).reshape(3, 4),
+    "ids": np.array(["ann", "bob", "çelik"]),
+    "empty": np.zeros((0, 4), np.int32),
+    "big": np.arange(5000, dtype=np.int64),
+}
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "a.gpukit"
+    persist.save_arrays(path, {"class": "LSHMF", "rank": 3}, ARRAYS)
+    return path
+
+
+def test_arrays_and_header_come_back(saved):
+    header, arrays = persist.load_arrays(saved)
+    assert header["class"] == "LSHMF" and header["rank"] == 3
+    assert list(arrays) == list(ARRAYS)
+    for name, array in ARRAYS.items():
+        assert arrays[name].dtype == array.dtype
+        np.testing.assert_array_equal(arrays[name], array)
+    assert [p.name for p in saved.parent.iterdir()] == ["a.gpukit"]
+
+
+def test_objects_are_refused(tmp_path):
+    with pytest.raises(ParameterError, match="'odd'"):
+        persist.save_arrays(tmp_path / "m", {}, {"odd": np.array([None, {}])})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("keep", [5, 0.3, 0.9, -1])
+def test_a_truncated_file(saved, keep):
+    whole = saved.read_bytes()
+    saved.write_bytes(whole[: int(keep * len(whole)) if isinstance(keep, float) else keep])
+    with pytest.raises(ModelError, match="damaged or cut short"):
+        persist.load_arrays(saved)
+
+
+def test_a_flipped_byte(saved):
+    whole = bytearray(saved.read_bytes())
+    whole[len(whole) // 2] ^= 1
+    saved.write_bytes(whole)
+    with pytest.raises(ModelError, match="damaged"):
+        persist.load_arrays(saved)
+
+
+@pytest.mark.parametrize("content", [b"", b"1::2::3\n", b"\x93NUMPY"])
+def test_not_a_model(tmp_path, content):
+    path = tmp_path / "ratings.dat"
+    path.write_bytes(content)
+    with pytest.raises(ModelError, match="not a gpukit model"):
+        persist.load_arrays(path)
+
+
+def test_an_archive_without_our_header(tmp_path):
+    np.savez(tmp_path / "x.npz", a=np.zeros(3))
+    with pytest.raises(ModelError, match="not a gpukit model"):
+        persist.load_arrays(tmp_path / "x.npz")
+
+
+def test_a_pickle_inside_is_not_loaded(saved):
+    np.savez(saved.with_suffix(".npz"), a=np.array([{}]))
+    with zipfile.ZipFile(saved, "a") as archive, zipfile.ZipFile(saved.with_suffix(".npz")) as other:
+        archive.writestr("bad.npy", other.read("a.npy"))
+    with pytest.raises(ModelError, match="damaged"):
+        persist.load_arrays(saved)
+
+
+def test_another_format_names_both_versions(saved, monkeypatch):
+    monkeypatch.setattr(persist, "FORMAT", 2)
+    with pytest.raises(ModelError, match=r"format 1 .*reads format 2"):
+        persist.load_arrays(saved)
+
+
+def test_missing_file_and_folder_instead_of_file(tmp_path):
+    with pytest.raises(DataError, match="no model file"):
+        persist.load_arrays(tmp_path / "none")
+    with pytest.raises(DataError, match="not a file"):
+        persist.load_arrays(tmp_path)
+
+
+def test_missing_folder_says_which(tmp_path):
+    with pytest.raises(DataError, match=r"no_such does not exist.*mkdir"):
+        persist.save_arrays(tmp_path / "no_such" / "m", {}, {})
+
+
+def test_a_folder_is_not_a_file_name(tmp_path):
+    with pytest.raises(DataError, match="is a folder"), persist.atomic_write(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, error):
+    target = tmp_path / "out.csv"
+    target.write_text("old")
+    with pytest.raises(error), persist.atomic_write(target) as aside:
+        aside.write_text("new, but not all of it")
+        raise error
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_success_replaces_the_file_and_follows_links(tmp_path):
+    target, link = tmp_path / "real.csv", tmp_path / "link.csv"
+    target.write_text("old")
+    link.symlink_to(target)
+    with persist.atomic_write(link) as aside:
+        aside.write_text("new")
+        assert target.read_text() == "old"
+    assert target.read_text() == "new" and link.is_symlink()
+
+
+def test_a_full_disk_is_a_data_error(tmp_path):
+    with pytest.raises(DataError, match="cannot write .*No space"), persist.atomic_write(tmp_path / "m"):
+        raise OSError(28, "No space left on device")
+
+
+def test_a_device_is_written_directly():
+    with persist.atomic_write("/dev/null") as path:
+        path.write_text("x")
+        assert str(path) == "/dev/null"
+
+
+def test_ctrl_c_while_writing_leaves_no_file(tmp_path):
+    script = (
+        "import sys, time\nfrom gpukit.persist import atomic_write\n"
+        "with atomic_write(sys.argv[1]) as aside:\n"
+        "    aside.write_text('half'); print('writing', flush=True); time.sleep(60)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "m")], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout.readline() == b"writing\n"
+    assert len(os.listdir(tmp_path)) == 1
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert os.listdir(tmp_path) == []
+
+
+def test_load_model_refuses_a_class_it_does_not_know(tmp_path):
+    persist.save_arrays(tmp_path / "m", {"class": "Oracle"}, {})
+    with pytest.raises(ModelError, match="holds a Oracle.*LSHMF"):
+        persist.load_model(tmp_path / "m")
+
+
+def test_load_model_asks_the_class_in_the_header(saved, monkeypatch):
+    import gpukit
+
+    class Fake:
+        load = staticmethod(lambda path: ("loaded", path))
+
+    monkeypatch.setitem(vars(gpukit), "LSHMF", Fake)
+    assert persist.load_model(saved) == ("loaded", saved)
+
+
+def test_the_header_alone(saved):
+    header = persist.load_header(saved)
+    assert header["format"] == persist.FORMAT and json.dumps(header)
