@@ -1,0 +1,57 @@
+"""Every case of every cases_<room>.py, for both targets, against its limits; `make ptx` records docs/kernels.csv."""
+
+import csv
+import importlib
+import os
+from pathlib import Path
+
+import pytest
+from compile import cases_house, usage
+
+FOLDER = Path(__file__).parent
+CASES = [
+    case
+    for file in sorted(FOLDER.glob("cases_*.py"))
+    for case in importlib.import_module(f"compile.{file.stem}").CASES
+]
+
+
+@pytest.fixture(scope="module")
+def table():
+    """All usages measured; written to $GPUKIT_KERNELS_CSV if that is set and every case was built."""
+    usages = []
+    yield usages
+    path = os.environ.get("GPUKIT_KERNELS_CSV")
+    if path and len(usages) == len(CASES) * len(usage.TARGETS):
+        usage.write_table(path, usages)
+
+
+@pytest.mark.parametrize("target", usage.TARGETS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_kernel_stays_within_its_limits(case, target, table):
+    cost = usage.measure(case, target)
+    table.append(cost)
+    assert not cost.faults(case)
+
+
+def test_case_names_are_unique():
+    names = [case.name for case in CASES]
+    assert len(set(names)) == len(names)
+
+
+def test_the_record_has_every_case(root):
+    recorded = root / "docs" / "kernels.csv"
+    rows = {row["case"] for row in csv.DictReader(recorded.open())} if recorded.exists() else set()
+    assert rows == {case.name for case in CASES} or os.environ.get("GPUKIT_KERNELS_CSV"), "run `make ptx`"
+
+
+def test_a_lean_kernel_passes():
+    cost = usage.measure(cases_house.LEAN, "sm_80")
+    assert cost.faults(cases_house.LEAN) == [] and 0 < cost.registers <= 16 and cost.float64 == 0
+
+
+@pytest.mark.parametrize("fault", cases_house.FAULTY)
+def test_each_limit_bites(fault):
+    case = cases_house.FAULTY[fault]
+    faults = usage.measure(case, "sm_90").faults(case)
+    assert len(faults) == 1 and fault in faults[0], faults
