@@ -150,8 +150,3 @@ def _pair(truth, predicted):
     if truth.shape != predicted.shape or truth.size == 0:
         raise DataError(f"two arrays of one shape, not empty, are needed; got shapes {truth.shape} and {predicted.shape}.")
     return truth, predicted
-
-
-def _positive(name, value):
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < 1:
-        raise ParameterError(f"{name} must be a positive integer; got {value!r}.")

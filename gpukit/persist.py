@@ -38,6 +38,8 @@ def atomic_write(path):
         yield aside
         os.replace(aside, target)
     except OSError as error:
+        if error.filename not in (None, str(aside)):  # another file's trouble, met while this one was being written
+            raise
         raise DataError(f"cannot write {path}: {error.strerror or error}.") from error
     finally:
         aside.unlink(missing_ok=True)
