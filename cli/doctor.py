@@ -1,0 +1,180 @@
+"""`gpukit doctor`: what is installed, which devices there are, what is missing for what, and the command that installs it."""
+
+import importlib.util
+import os
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import click
+
+from gpukit._version import __version__
+from gpukit.cli import options, report
+
+PACKAGES = ("numpy", "numba", "numba-cuda", "llvmlite", "scipy", "pandas", "click", "cupy", "mpi4py", "matplotlib")
+CUPY = ("cupy-cuda13x", "cupy-cuda12x", "cupy")
+# What a feature needs and how to get it: (feature, packages, command).
+NEEDS = (
+    ("GPU kernels", ("numba-cuda", "nvidia-nvjitlink"), "pip install 'gpukit[cuda]'"),
+    ("graph Fourier basis and NCCL on the GPU", ("cupy",), "pip install 'gpukit[cuda]'"),
+    ("several ranks (mpiexec)", ("mpi4py",), "pip install 'gpukit[mpi]'"),
+    ("pictures (--plot)", ("matplotlib",), "pip install 'gpukit[plot]'"),
+)
+TESTED = {"numba": "0.68", "numba-cuda": "0.30.4"}
+
+
+@click.command()
+@options.as_json
+def doctor(as_json):
+    """Show versions and devices, what is missing for what, and the command that installs it.
+
+    Always ends with exit code 0: a missing piece is a finding, not a failure.
+    """
+    found = examine()
+    if as_json:
+        report.print_json(found)
+    else:
+        show(found)
+
+
+def examine():
+    """The findings as a dict: versions, problems, gpus, driver, cpu_threads, missing, cache."""
+    versions = installed()
+    gpus, driver, trouble = probe_gpus()
+    problems = known_problems(versions) + ([trouble] if trouble else [])
+    return {
+        "versions": versions,
+        "problems": problems,
+        "cpu_threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "driver": driver,
+        "gpus": gpus,
+        "missing": missing_features(gpus),
+        "cache": code_cache(),
+    }
+
+
+def installed():
+    """{package: version or None}, python and gpukit first. Nothing is imported."""
+    versions = {"python": sys.version.split()[0], "gpukit": __version__}
+    return versions | {name: version(name) for name in PACKAGES}
+
+
+def version(package):
+    """The installed version of a package (cupy under any of its names), or None."""
+    for name in CUPY if package == "cupy" else (package,):
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return None
+
+
+def known_problems(versions):
+    """Sentences about versions that are known not to work together, each with its cure."""
+    found = []
+    if numbers(versions["numpy"]) >= (2, 5):
+        found.append(f"numpy {versions['numpy']} breaks numba-cuda 0.30.4 (np.row_stack is gone): pip install 'numpy<2.5'")
+    for package, tested in TESTED.items():
+        if versions[package] and not f"{versions[package]}.".startswith(f"{tested}."):
+            found.append(f"{package} {versions[package]} is not the tested {tested}: pip install '{package}=={tested}.*'")
+    if not (3, 11) <= numbers(versions["python"]) < (3, 14):
+        found.append(f"Python {versions['python']} is not one of 3.11, 3.12, 3.13")
+    return found
+
+
+def numbers(text):
+    """(major, minor) of a version text; (0, 0) for None."""
+    parts = [part for part in (text or "0.0").split(".")[:2]]
+    return tuple(int(p) if p.isdecimal() else 0 for p in parts)
+
+
+def probe_gpus():
+    """([{index, name, compute_capability, memory, free} ...], driver version or None, a sentence about trouble or None)."""
+    if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":
+        return [], None, "NUMBA_ENABLE_CUDASIM=1 is set: the simulator stands in for the GPU. Unset it for real work."
+    try:
+        from gpukit._cuda import cuda
+
+        if not cuda.is_available():
+            return [], None, None
+        return [describe_gpu(cuda, index) for index in range(len(cuda.gpus))], driver_version(cuda), None
+    except Exception as error:  # whatever is wrong with driver or toolkit is what the user came to read
+        return [], None, f"the GPU cannot be used: {type(error).__name__}: {error}".splitlines()[0]
+
+
+def describe_gpu(cuda, index):
+    """What is worth knowing of one GPU; memory in bytes."""
+    with cuda.gpus[index]:
+        free, total = cuda.current_context().get_memory_info()
+        device = cuda.get_current_device()
+        name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
+        major, minor = device.compute_capability
+    return {"index": index, "name": name, "compute_capability": f"{major}.{minor}", "memory": int(total), "free": int(free)}
+
+
+def driver_version(cuda):
+    """The newest CUDA that the driver supports, e.g. '13.0'."""
+    from numba.cuda.cudadrv.driver import driver  # noqa: F401  (asserts that the driver can be loaded)
+
+    try:
+        return ".".join(map(str, driver.get_version()))
+    except Exception:
+        return None
+
+
+def missing_features(gpus):
+    """[{feature, missing, install}] of what cannot be done here."""
+    found = [
+        {"feature": feature, "missing": ", ".join(lacking), "install": command}
+        for feature, packages, command in NEEDS
+        if (lacking := [p for p in packages if version(p) is None])
+    ]
+    if not gpus and (not found or found[0]["feature"] != "GPU kernels"):
+        cure = "install an NVIDIA driver (570 or later); --device cpu needs none"
+        found.insert(0, {"feature": "GPU kernels", "missing": "a GPU with its driver", "install": cure})
+    return found
+
+
+def code_cache():
+    """{path, bytes, other_bytes}: the folder of this version's compiled code, its size, and that of older ones beside it."""
+    from gpukit._jit import cache_folder
+
+    folder = cache_folder()
+    mine, everything = folder_size(folder), folder_size(folder.parent)
+    return {"path": str(folder), "bytes": mine, "other_bytes": everything - mine}
+
+
+def folder_size(folder):
+    """Bytes of all files below a folder; 0 when it is not there."""
+    return sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
+
+
+def show(found):
+    """Print the findings for people."""
+    rows = [{"what": name, "version": text or "not installed"} for name, text in found["versions"].items()]
+    report.print_table(rows, {"what": "package", "version": "version"})
+    click.echo()
+    click.echo(f"CPU: {found['cpu_threads']} thread(s)")
+    if found["gpus"]:
+        report.print_table(
+            [{**g, "memory": f"{g['memory'] / 2**30:.1f} GiB", "free": f"{g['free'] / 2**30:.1f} GiB"} for g in found["gpus"]],
+            {"index": "cuda:", "name": "GPU", "compute_capability": "capability", "memory": "memory", "free": "free"},
+        )
+        click.echo(f"The driver supports CUDA {found['driver'] or '(unknown)'}")
+    else:
+        click.echo("GPU: none found; --device auto uses the CPU")
+    show_findings(found)
+
+
+def show_findings(found):
+    """Print problems, what is missing, and the cache."""
+    click.echo()
+    for problem in found["problems"]:
+        click.echo(f"Problem: {problem}")
+    for item in found["missing"]:
+        click.echo(f"Missing for {item['feature']}: {item['missing']}. To have it: {item['install']}")
+    if not found["problems"] and not found["missing"]:
+        click.echo("Nothing is missing.")
+    cache = found["cache"]
+    older = f", and {cache['other_bytes'] / 2**20:.1f} MiB of older versions beside it" if cache["other_bytes"] else ""
+    click.echo(f"Compiled code: {cache['path']} ({cache['bytes'] / 2**20:.1f} MiB{older}); it can be removed at any time.")

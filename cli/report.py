@@ -1,0 +1,95 @@
+"""What commands print: tables and JSON on stdout, remarks and the progress bar on stderr."""
+
+import json
+import math
+import shutil
+import sys
+import time
+
+import click
+
+BAR = 24  # characters
+EVERY = 0.1  # seconds between two drawings
+
+
+def print_table(rows, columns, title=None):
+    """Print rows (dicts) under the headings of columns {key: heading}; numbers flush right, a missing value as '-'."""
+    cells = [[_cell(row.get(key)) for key in columns] for row in rows]
+    widths = [max(len(text) for text in column) for column in zip(columns.values(), *cells, strict=True)]
+    right = [all(isinstance(row.get(key), (int, float, type(None))) for row in rows) for key in columns]
+    if title:
+        click.echo(title)
+    for line in [list(columns.values()), *cells]:
+        padded = (text.rjust(w) if r else text.ljust(w) for text, w, r in zip(line, widths, right, strict=True))
+        click.echo("  " + "  ".join(padded).rstrip())
+
+
+def _cell(value):
+    if value is None:
+        return "-"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def print_json(result):
+    """Print one JSON object; numpy values become plain ones, NaN and infinity null."""
+    click.echo(json.dumps(plain(result), indent=2))
+
+
+def plain(value):
+    """value with numpy scalars and arrays, tuples, NaN and infinity turned into what JSON has."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+
+
+def remark(text, quiet=False):
+    """A line for people on stderr, unless quiet."""
+    if not quiet:
+        click.echo(text, err=True)
+
+
+class Progress:
+    """The `progress` argument of fit: draws `stage [####....] 3/20 rmse 0.8512` on stderr.
+
+    Silent when stderr is not a terminal or when quiet. As a context manager it clears its line at the end, so that an error
+    or the closing table starts on a line of its own.
+    """
+
+    def __init__(self, quiet=False, stream=None):
+        self.stream = stream or sys.stderr
+        self.on = not quiet and self.stream.isatty()
+        self.drawn, self.stage = 0.0, None
+
+    def __call__(self, stage, done, total, info=None):
+        """fit reports: `done` of `total` (None: unknown) of a stage; info: {name: number} to show."""
+        now = time.monotonic()
+        if self.on and (now - self.drawn > EVERY or done == total or stage != self.stage):
+            self.drawn, self.stage = now, stage
+            width = shutil.get_terminal_size().columns - 1
+            self._write(bar_line(stage, done, total, info or {})[:width])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.on and self.stage is not None:
+            self._write("")
+
+    def _write(self, text):
+        self.stream.write("\r\x1b[K" + text)  # to the line's start, clear it
+        self.stream.flush()
+
+
+def bar_line(stage, done, total, info):
+    """The text of the progress line."""
+    facts = "  ".join(f"{name} {_cell(value)}" for name, value in info.items() if value is not None)
+    if not total:
+        return f"{stage}  {done}  {facts}".rstrip()
+    filled = BAR * min(done, total) // total
+    return f"{stage} [{'#' * filled}{'.' * (BAR - filled)}] {done}/{total}  {facts}".rstrip()
