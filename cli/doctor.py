@@ -1,7 +1,8 @@
 """`gpukit doctor`: what is installed, which devices there are, what is missing for what, and the command that installs it."""
 
-import importlib.util
+import contextlib
 import os
+import re
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -113,13 +114,13 @@ def describe_gpu(cuda, index):
 
 
 def driver_version(cuda):
-    """The newest CUDA that the driver supports, e.g. '13.0'."""
-    from numba.cuda.cudadrv.driver import driver  # noqa: F401  (asserts that the driver can be loaded)
-
-    try:
-        return ".".join(map(str, driver.get_version()))
-    except Exception:
-        return None
+    """'580.65.06, CUDA 13.0': the driver and the newest CUDA it supports, as far as they can be found out; None if neither."""
+    module = Path("/proc/driver/nvidia/version")
+    found = re.search(r"\b\d{3}\.\d+(\.\d+)?\b", module.read_text()) if module.exists() else None
+    parts = [found.group()] if found else []
+    with contextlib.suppress(Exception):  # a private corner of numba-cuda; worth a line, not a failure
+        parts.append("CUDA " + ".".join(map(str, cuda.cudadrv.driver.driver.get_version())))
+    return ", ".join(parts) or None
 
 
 def missing_features(gpus):
@@ -130,14 +131,20 @@ def missing_features(gpus):
         if (lacking := [p for p in packages if version(p) is None])
     ]
     if not gpus and (not found or found[0]["feature"] != "GPU kernels"):
-        cure = "install an NVIDIA driver (570 or later); --device cpu needs none"
+        cure = "install an NVIDIA driver (580 or later); --device cpu needs none"
         found.insert(0, {"feature": "GPU kernels", "missing": "a GPU with its driver", "install": cure})
     return found
 
 
 def code_cache():
-    """{path, bytes, other_bytes}: the folder of this version's compiled code, its size, and that of older ones beside it."""
-    from gpukit._jit import cache_folder
+    """{path, bytes, other_bytes}: the folder of this version's compiled code, its size, and that of older ones beside it.
+
+    None when numba cannot be imported: then nothing is compiled.
+    """
+    try:
+        from gpukit._jit import cache_folder
+    except ImportError:
+        return None
 
     folder = cache_folder()
     mine, everything = folder_size(folder), folder_size(folder.parent)
@@ -160,7 +167,7 @@ def show(found):
             [{**g, "memory": f"{g['memory'] / 2**30:.1f} GiB", "free": f"{g['free'] / 2**30:.1f} GiB"} for g in found["gpus"]],
             {"index": "cuda:", "name": "GPU", "compute_capability": "capability", "memory": "memory", "free": "free"},
         )
-        click.echo(f"The driver supports CUDA {found['driver'] or '(unknown)'}")
+        click.echo(f"Driver: {found['driver'] or 'version unknown'}")
     else:
         click.echo("GPU: none found; --device auto uses the CPU")
     show_findings(found)
@@ -176,5 +183,8 @@ def show_findings(found):
     if not found["problems"] and not found["missing"]:
         click.echo("Nothing is missing.")
     cache = found["cache"]
+    if cache is None:
+        click.echo("Compiled code: none, numba cannot be imported: pip install gpukit")
+        return
     older = f", and {cache['other_bytes'] / 2**20:.1f} MiB of older versions beside it" if cache["other_bytes"] else ""
     click.echo(f"Compiled code: {cache['path']} ({cache['bytes'] / 2**20:.1f} MiB{older}); it can be removed at any time.")

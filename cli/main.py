@@ -87,3 +87,7 @@ def run(arguments=None):
 def _complain(line, code):
     click.echo(" ".join(line.split("\n")), err=True)
     return code
+
+
+if __name__ == "__main__":
+    main()

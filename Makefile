@@ -1,0 +1,64 @@
+# `make demo` and `make test` need Python 3.11 to 3.13 and make, nothing else: they build .venv themselves.
+#
+#   demo    train on a sample in data/ and recommend          test    twin + sim + the compile tier
+#   twin    CPU twins against float64 oracles                 sim     every kernel in the simulator, no GPU
+#   ptx     every kernel built for sm_80 and sm_90, recorded  gpu     everything on a GPU; fails without one
+#   bench   the benchmark tables                              docs    write what is generated (docs/cli.md)
+#   lint    ruff                                              check   lint + gates (docs fresh, twins match, ...)
+
+VENV ?= .venv
+PY = $(VENV)/bin/python
+PYTEST = $(PY) -m pytest
+GPUKIT = $(VENV)/bin/gpukit
+STAMP = $(VENV)/.installed
+SUITABLE = import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '$(SUITABLE)' 2>/dev/null && echo $$p && break; done)
+TITLES = $(wildcard data/titles-sample.csv)
+
+.PHONY: demo test twin sim compile ptx gpu bench docs lint check clean
+
+demo: $(STAMP)
+	@mkdir -p build
+	$(GPUKIT) train-lshmf data/ratings-sample.csv --model build/demo.gpukit
+	$(GPUKIT) recommend build/demo.gpukit --user $$(awk -F, 'NR == 2 { print $$1 }' data/ratings-sample.csv) -n 5 \
+	    $(if $(TITLES),--titles $(TITLES))
+
+test: twin sim compile
+
+twin: $(STAMP)
+	$(PYTEST) -m "not kernel and not gpu"
+
+sim: $(STAMP)
+	NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 $(PYTEST) -m kernel
+
+compile: $(STAMP)
+	$(PYTEST) tests/compile
+
+ptx: $(STAMP)
+	GPUKIT_KERNELS_CSV=docs/kernels.csv $(PYTEST) tests/compile
+
+gpu: $(STAMP)
+	GPUKIT_REQUIRE_GPU=1 $(PYTEST)
+
+bench: $(STAMP)
+	$(PY) -m gpukit.bench
+
+docs: $(STAMP)
+	$(PY) docs/build.py
+
+lint: $(STAMP)
+	$(PY) -m ruff check .
+
+check: lint
+	$(PYTEST) tests/gates
+
+# The stamp is written last, so that a broken installation is tried again; it is older than the files that it depends on
+# when the requirements change.
+$(STAMP): setup.cfg pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed (make PYTHON=/path/to/python3.12)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
+
+clean:
+	rm -rf build dist *.egg-info .pytest_cache

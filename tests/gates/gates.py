@@ -1,0 +1,161 @@
+"""The gates: rules of the house as functions. Each takes a path and returns the faults it finds, as sentences."""
+
+import ast
+import re
+from pathlib import Path
+
+KERNEL_DECORATORS = {"kernel", "cuda.jit"}
+TWIN_DECORATORS = {"njit", "numba.njit"}
+SCRATCH = re.compile(r"(scratch|queue|workspace|counter|buffer|partial|ticket)")
+COMPILERS = {"_jit.py", "_cuda.py"}
+
+
+def tree_of(path):
+    """The syntax tree of a Python file."""
+    return ast.parse(Path(path).read_text(encoding="utf-8"), filename=str(path))
+
+
+def decorators(function):
+    """Names of a function's decorators, calls without their arguments."""
+    return [ast.unparse(d.func if isinstance(d, ast.Call) else d) for d in function.decorator_list]
+
+
+def is_device_function(function):
+    """True for @kernel(device=True) and the like: no twin, no launch."""
+    calls = [d for d in function.decorator_list if isinstance(d, ast.Call)]
+    return any(k.arg == "device" for call in calls for k in call.keywords)
+
+
+def jitted(path, names):
+    """{function name: node} of functions decorated with one of names, those inside factories too; device functions not."""
+    if not Path(path).exists():
+        return {}
+    functions = [n for n in ast.walk(tree_of(path)) if isinstance(n, ast.FunctionDef)]
+    return {f.name: f for f in functions if names & set(decorators(f)) and not is_device_function(f)}
+
+
+def arguments(function):
+    """Names of a function's arguments."""
+    return [a.arg for a in function.args.args]
+
+
+def rooms(package):
+    """Folders of a package that hold kernels.py."""
+    return sorted(path.parent for path in Path(package).rglob("kernels.py"))
+
+
+def twins_match(package):
+    """Kernel and twin: same names, same arguments, same order; launch scratch, last in a kernel, may lack in the twin."""
+    faults = []
+    for room in rooms(package):
+        kernels = jitted(room / "kernels.py", KERNEL_DECORATORS)
+        twins = jitted(room / "twins.py", TWIN_DECORATORS)
+        for name, kernel in kernels.items():
+            if name not in twins:
+                faults.append(f"{room.name}: kernel {name} has no twin")
+                continue
+            mine, other = arguments(kernel), arguments(twins[name])
+            spare = mine[len(other):] if mine[: len(other)] == other else None
+            if spare is None or not all(SCRATCH.search(argument) for argument in spare):
+                faults.append(f"{room.name}: {name}({', '.join(mine)}) but its twin takes ({', '.join(other)})")
+    return faults
+
+
+def kernels_are_documented(package):
+    """Every kernel's docstring names shapes and dtypes of its arrays, Launch, Deterministic and Source."""
+    faults = []
+    for room in rooms(package):
+        for name, kernel in jitted(room / "kernels.py", KERNEL_DECORATORS).items():
+            text = ast.get_docstring(kernel) or ""
+            lacking = [line for line in ("Launch:", "Deterministic:", "Source:") if line not in text]
+            if not re.search(r"\([\w +*/,.-]+,[\w +*/.-]*\)", text):
+                lacking.append("a shape such as (n, k)")
+            if not re.search(r"\b(u?int(8|16|32|64)|float(16|32|64)|bool)\b", text):
+                lacking.append("a dtype such as float32")
+            lacking += [f"argument {a}" for a in arguments(kernel) if not re.search(rf"\b{re.escape(a)}\b", text)]
+            if lacking:
+                faults.append(f"{room.name}: the docstring of kernel {name} lacks {', '.join(lacking)}")
+    return faults
+
+
+def kernels_have_cases(root):
+    """Every kernel of every room is named in a tests/compile/cases_<room>.py."""
+    faults = []
+    cases = "\n".join(f.read_text(encoding="utf-8") for f in sorted((Path(root) / "tests/compile").glob("cases_*.py")))
+    for room in rooms(Path(root) / "gpukit"):
+        for name in jitted(room / "kernels.py", KERNEL_DECORATORS):
+            if not re.search(rf"\b(make_)?{name}\b", cases):
+                faults.append(f"{room.name}: kernel {name} has no case in tests/compile/")
+    return faults
+
+
+def parameters_are_documented(package):
+    """Every constructor argument of every class in an estimator.py is described in the class's docstring."""
+    faults = []
+    for path in sorted(Path(package).rglob("estimator*.py")):
+        for node in [n for n in tree_of(path).body if isinstance(n, ast.ClassDef)]:
+            starts = [f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "__init__"]
+            names = [a.arg for f in starts for a in (*f.args.args, *f.args.kwonlyargs) if a.arg != "self"]
+            text = ast.get_docstring(node) or ""
+            lacking = [n for n in names if not re.search(rf"\b{n}\b", text)]
+            if lacking:
+                faults.append(f"{path.parent.name}: the docstring of {node.name} does not describe {', '.join(lacking)}")
+    return faults
+
+
+def compilers_have_one_door(package):
+    """numba is imported by _jit.py and _cuda.py alone."""
+    faults = []
+    for path in sorted(Path(package).rglob("*.py")):
+        if path.name in COMPILERS:
+            continue
+        for node in ast.walk(tree_of(path)):
+            modules = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            modules += [node.module or ""] if isinstance(node, ast.ImportFrom) and node.level == 0 else []
+            if any(m.split(".")[0] == "numba" for m in modules):
+                faults.append(f"{path.name}:{node.lineno} imports numba: use gpukit._jit or gpukit._cuda")
+    return faults
+
+
+def no_machine_paths(root, names):
+    """No file among names (relative to root) holds an absolute path of somebody's machine."""
+    pattern = re.compile(r"(?<![\w.$}/~])/(?:home|root|Users|work|tmp|mnt|opt/conda)/[\w.-]+")
+    faults = []
+    for name in names:
+        try:
+            text = (Path(root) / name).read_text(encoding="utf-8")
+        except (UnicodeDecodeError, FileNotFoundError, IsADirectoryError):
+            continue
+        for number, line in enumerate(text.splitlines(), start=1):
+            if found := pattern.search(line):
+                faults.append(f"{name}:{number} holds the path {found.group()}")
+    return faults
+
+
+def every_room_is_packaged(root):
+    """setup.cfg lists every folder of gpukit/ that has an __init__.py, and no other."""
+    import configparser
+
+    config = configparser.ConfigParser()
+    config.read(Path(root) / "setup.cfg", encoding="utf-8")
+    listed = set(config["options"]["packages"].split()) - {"gpukit.cli"}
+    package = Path(root) / "gpukit"
+    there = {".".join(p.parent.relative_to(root).parts) for p in package.rglob("__init__.py")}
+    return [f"setup.cfg does not list {name}" for name in sorted(there - listed)] + [
+        f"setup.cfg lists {name}, which is not there" for name in sorted(listed - there)
+    ]
+
+
+def files_stay_short(root, most=400):
+    """No source file is longer than `most` lines."""
+    files = [f for folder in ("gpukit", "cli") for f in sorted((Path(root) / folder).rglob("*.py"))]
+    sizes = {f: f.read_text(encoding="utf-8").count("\n") for f in files}
+    return [f"{f.relative_to(root)} has {n} lines, more than {most}" for f, n in sizes.items() if n > most]
+
+
+def reference_is_fresh(path, text):
+    """The file at path is exactly text."""
+    path = Path(path)
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        return [f"{path.name} is not what --help says: run `make docs`"]
+    return []

@@ -1,0 +1,167 @@
+"""The house as it stands passes every gate, and every gate fails on a planted fault."""
+
+import importlib.util
+import subprocess
+
+import pytest
+from gates import gates
+
+
+@pytest.fixture(scope="module")
+def build(root):
+    spec = importlib.util.spec_from_file_location("docs_build", root / "docs" / "build.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def tracked(root):
+    listing = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True)
+    if listing.returncode:
+        pytest.skip("not a git checkout")
+    return [name for name in listing.stdout.split("\n") if name]
+
+
+def write(folder, files):
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+GATES_OF_THE_PACKAGE = [
+    gates.twins_match,
+    gates.kernels_are_documented,
+    gates.parameters_are_documented,
+    gates.compilers_have_one_door,
+]
+GATES_OF_THE_ROOT = [gates.kernels_have_cases, gates.every_room_is_packaged, gates.files_stay_short]
+
+
+@pytest.mark.parametrize("gate", GATES_OF_THE_PACKAGE, ids=lambda gate: gate.__name__)
+def test_the_package_passes(gate, root):
+    assert gate(root / "gpukit") == []
+
+
+@pytest.mark.parametrize("gate", GATES_OF_THE_ROOT, ids=lambda gate: gate.__name__)
+def test_the_repository_passes(gate, root):
+    assert gate(root) == []
+
+
+def test_commands_leave_compiling_to_the_library(root):
+    assert gates.compilers_have_one_door(root / "cli") == []
+
+
+def test_no_machine_paths(root):
+    assert gates.no_machine_paths(root, tracked(root)) == []
+
+
+def test_the_command_reference_is_fresh(root, build):
+    assert gates.reference_is_fresh(root / "docs" / "cli.md", build.cli_reference()) == []
+
+
+GOOD_KERNEL = '''
+@kernel
+def scale(x, factor, out):
+    """out = factor x.
+    x, out (n, k) float32; factor float32.
+    Launch: any. Deterministic: yes. Source: ours."""
+'''
+GOOD_TWIN = "@njit(parallel=True)\ndef scale(x, factor, out): pass\n"
+FACTORY = GOOD_KERNEL + '''
+@functools.lru_cache
+def make_add(K):
+    @kernel
+    def add(x, out, queue):
+        """out += x over K.
+        x, out (n, k) float32; queue (1,) int32.
+        Launch: any. Deterministic: yes. Source: ours."""
+    return add
+'''
+FACTORY_TWIN = GOOD_TWIN + "@njit\ndef add(x, out): pass\n"
+
+
+@pytest.mark.parametrize(
+    "kernels, twins, faults",
+    [
+        (GOOD_KERNEL, GOOD_TWIN, []),
+        (FACTORY, FACTORY_TWIN, []),
+        (GOOD_KERNEL, "", ["has no twin"]),
+        (GOOD_KERNEL, GOOD_TWIN.replace("x, factor", "factor, x"), ["its twin takes (factor, x, out)"]),
+        (GOOD_KERNEL, GOOD_TWIN.replace(", out", ""), ["its twin takes (x, factor)"]),
+        (FACTORY, GOOD_TWIN, ["add has no twin"]),
+        (FACTORY.replace("@kernel", "@kernel(device=True)"), "", []),
+    ],
+)
+def test_twins_match_bites(tmp_path, kernels, twins, faults):
+    found = gates.twins_match(write(tmp_path, {"room/kernels.py": kernels, "room/twins.py": twins}))
+    assert len(found) == len(faults) and all(part in text for part, text in zip(faults, found))
+
+
+@pytest.mark.parametrize(
+    "old, new, lacking",
+    [
+        ("", "", None),
+        ("Launch: any.", "", "Launch:"),
+        ("Deterministic: yes.", "", "Deterministic:"),
+        ("Source: ours.", "", "Source:"),
+        ("(n, k)", "", "a shape"),
+        ("float32", "", "a dtype"),
+        ("; factor float32", "", "argument factor"),
+    ],
+)
+def test_kernels_are_documented_bites(tmp_path, old, new, lacking):
+    text = GOOD_KERNEL.replace("factor x", "a multiple").replace(old, new) if old else GOOD_KERNEL
+    found = gates.kernels_are_documented(write(tmp_path, {"room/kernels.py": text}))
+    assert (lacking is None and not found) or (len(found) == 1 and lacking in found[0])
+
+
+@pytest.mark.parametrize("cases, faults", [("Case('a', kernels.scale)", 0), ("Case('a', make_scale(3))", 0), ("rescale", 1)])
+def test_kernels_have_cases_bites(tmp_path, cases, faults):
+    write(tmp_path, {"gpukit/room/kernels.py": GOOD_KERNEL, "tests/compile/cases_room.py": cases})
+    assert len(gates.kernels_have_cases(tmp_path)) == faults
+
+
+@pytest.mark.parametrize("text, faults", [("rank: how many.", 0), ("A model.", 1)])
+def test_parameters_are_documented_bites(tmp_path, text, faults):
+    source = f'class Model:\n    """{text}"""\n    def __init__(self, rank=3):\n        self.rank = rank\n'
+    assert len(gates.parameters_are_documented(write(tmp_path, {"room/estimator.py": source}))) == faults
+
+
+@pytest.mark.parametrize("line", ["from numba import njit", "import numba.cuda as cuda", "def f():\n    import numba"])
+def test_compilers_have_one_door_bites(tmp_path, line):
+    write(tmp_path, {"_jit.py": line, "_cuda.py": line, "fine.py": "from gpukit._jit import njit"})
+    assert gates.compilers_have_one_door(tmp_path) == []
+    assert len(gates.compilers_have_one_door(write(tmp_path, {"bad.py": line}))) == 1
+
+
+@pytest.mark.parametrize("line", ['DATA = "/ho' + 'me/ann/data"', "see /ro" + "ot/x", "cd /wor" + "k/main"])
+def test_no_machine_paths_bites(tmp_path, line):
+    write(tmp_path, {"bad.md": line, "fine.md": "a/tmp/x ../work/y $DIR/tmp/z http://host/home/x /dev/null"})
+    assert gates.no_machine_paths(tmp_path, ["fine.md", "missing.md"]) == []
+    assert len(gates.no_machine_paths(tmp_path, ["bad.md"])) == 1
+
+
+@pytest.mark.parametrize("packages, fault", [("gpukit gpukit.room", None), ("gpukit", "does not list"), ("gpukit gpukit.room gpukit.x", "not there")])
+def test_every_room_is_packaged_bites(tmp_path, packages, fault):
+    write(tmp_path, {"setup.cfg": f"[options]\npackages = {packages}\n", "gpukit/__init__.py": "", "gpukit/room/__init__.py": ""})
+    found = gates.every_room_is_packaged(tmp_path)
+    assert not found if fault is None else len(found) == 1 and fault in found[0]
+
+
+def test_files_stay_short_bites(tmp_path):
+    write(tmp_path, {"gpukit/a.py": "\n" * 401, "cli/b.py": "\n" * 400})
+    assert gates.files_stay_short(tmp_path) == ["gpukit/a.py has 401 lines, more than 400"]
+
+
+def test_reference_is_fresh_bites(tmp_path):
+    write(tmp_path, {"cli.md": "old"})
+    assert gates.reference_is_fresh(tmp_path / "cli.md", "old") == []
+    assert gates.reference_is_fresh(tmp_path / "cli.md", "new") != []
+    assert gates.reference_is_fresh(tmp_path / "none.md", "new") != []
+
+
+def test_the_reference_shows_every_option(build):
+    text = build.cli_reference()
+    assert "gpukit doctor" in text and "--json" in text

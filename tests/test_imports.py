@@ -1,0 +1,52 @@
+"""What may be imported when: `gpukit --help` and `import gpukit` stay light."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+HEAVY = ("numba", "llvmlite", "pandas", "scipy", "matplotlib", "sklearn", "cupy", "cuda")
+
+
+def loaded_after(code):
+    """The heavy packages that are imported after a fresh Python has run code."""
+    report = f"\nimport sys; print('HEAVY', *[m for m in {HEAVY!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code + report], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[-1].split()[1:]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import gpukit; gpukit.__version__; dir(gpukit)",
+        "import gpukit.errors, gpukit.base, gpukit.persist, gpukit.metrics, gpukit.device",
+        "from gpukit.cli.main import run; run(['--help'])",
+        "from gpukit.cli.main import run; run(['doctor', '--help'])",
+        "from gpukit.cli.main import run; run(['no-such-verb'])",
+    ],
+)
+def test_nothing_heavy(code):
+    assert loaded_after(code) == []
+
+
+def test_the_check_itself_sees_a_heavy_import():
+    assert "numba" in loaded_after("import gpukit.random")
+
+
+def test_help_is_quick():
+    """0.3 s is promised; the best of five on a machine that may be busy."""
+
+    def once():
+        begin = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "gpukit.cli.main", "--help"], check=True, capture_output=True)
+        return time.perf_counter() - begin
+
+    assert min(once() for _ in range(5)) < 0.3
+
+
+def test_an_unknown_name_lists_the_known():
+    import gpukit
+
+    with pytest.raises(AttributeError, match="LSHMF"):
+        gpukit.NoSuchThing  # noqa: B018
