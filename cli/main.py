@@ -76,9 +76,12 @@ def run(arguments=None):
         return _complain(f"Interrupted. {left or 'No file was left half written.'}", 130)
     except click.exceptions.Exit as leave:
         return leave.exit_code
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return error.exit_code
+    except click.UsageError as error:
+        hint = f"{error.ctx.command_path if error.ctx else 'gpukit'} --help lists the options"
+        return _complain(f"Error: {error.format_message()} ({hint})", error.exit_code)
     except BrokenPipeError:  # `gpukit recommend ... | head`: the reader has seen enough
         sys.stderr.close()
         return 0

@@ -1,0 +1,29 @@
+"""What the verbs that use a trained model share."""
+
+from gpukit.cli import report
+
+
+def open_model(path, device, stages):
+    """The fitted estimator in the file path, to work on the device asked for."""
+    from gpukit.device import resolve
+    from gpukit.persist import load_model
+
+    resolve(device)
+    stages.done("start")
+    model = load_model(path).set_params(device=device)
+    stages.done("reading")
+    return model
+
+
+def read_title_of(path):
+    """{item id as text: title} of a titles file; empty without one."""
+    if path is None:
+        return {}
+    from gpukit.datasets import read_titles
+
+    return {str(item): title for item, title in read_titles(path).items()}
+
+
+def closing_remark(device, stages, quiet):
+    """Which device did the work and how long its parts took, on stderr."""
+    report.remark(f"On {device}. {stages.line()}", quiet)

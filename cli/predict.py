@@ -1,0 +1,51 @@
+"""`gpukit predict`: a model and pairs in, their predicted ratings out."""
+
+import click
+
+from gpukit.cli import models, options, outputs, report
+from gpukit.cli.stages import Stages
+
+TILE = 1 << 20  # pairs predicted and written at a time
+
+
+@click.command()
+@click.argument("model")
+@click.argument("pairs")
+@click.option("--output", metavar="FILE", help="Write user,item,prediction here instead of on stdout.")
+@options.table_file
+@options.device
+@options.quiet
+def predict(model, pairs, output, file_format, columns, sep, device, quiet):
+    """Predict the rating of every (user, item) of the file PAIRS; further columns are ignored.
+
+    Writes csv: user,item,prediction. A user or item unknown to MODEL is predicted from what it does know.
+
+    \b
+    gpukit predict my.gpukit pairs.csv --output predictions.csv
+    """
+    from gpukit.datasets import read_pairs
+
+    stages = Stages()
+    outputs.check_output(output, "--output", [model, pairs])
+    fitted = models.open_model(model, device, stages)
+    users, items = read_pairs(pairs, file_format, columns, sep)
+    stages.done("reading")
+    with outputs.csv_rows(output, ["user", "item", "prediction"]) as writer:
+        for start in range(0, len(users), TILE):
+            tile = slice(start, start + TILE)
+            values = fitted.predict((users[tile], items[tile]))
+            stages.done("predicting")
+            writer.writerows(zip(users[tile].tolist(), items[tile].tolist(), (f"{value:.4f}" for value in values.tolist())))
+            stages.done("writing")
+    remark_unknown(fitted, users, items, quiet)
+    models.closing_remark(fitted.device_, stages, quiet)
+
+
+def remark_unknown(fitted, users, items, quiet):
+    """Say how many pairs name a user or an item that the model does not know."""
+    from gpukit.datasets.ids import rows_of
+
+    strange = [int((rows_of(ids, known) < 0).sum()) for ids, known in ((users, fitted.user_ids_), (items, fitted.item_ids_))]
+    if any(strange):
+        report.remark(f"Of {len(users):,} pairs, {strange[0]:,} have a user and {strange[1]:,} an item that the model does not "
+                      "know; those were predicted from what is known.", quiet)

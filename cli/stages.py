@@ -1,0 +1,39 @@
+"""Where the wall time of a command goes: every second, from the start of the process, belongs to a named part."""
+
+import os
+import time
+from pathlib import Path
+
+
+class Stages:
+    """Seconds by part, in the order of their first use. `done(name)` gives the time since the last call to a part."""
+
+    def __init__(self):
+        self.seconds = {}
+        self._mark = time.perf_counter() - process_age()
+
+    def done(self, name, parts=None):
+        """End a stretch of work. parts: seconds by name measured inside it, booked apart; name gets what is left."""
+        now = time.perf_counter()
+        spent, self._mark = now - self._mark, now
+        for part, seconds in (parts or {}).items():
+            self._book(part, seconds)
+            spent -= seconds
+        self._book(name, max(spent, 0.0))
+
+    def _book(self, name, seconds):
+        self.seconds[name] = self.seconds.get(name, 0.0) + float(seconds)
+
+    def line(self):
+        """One line for people: the parts and their sum."""
+        parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in self.seconds.items())
+        return f"Seconds: {parts}; {sum(self.seconds.values()):.2f} in all."
+
+
+def process_age():
+    """Seconds since the process began; 0 where the system does not tell (it does on Linux, to 10 ms)."""
+    try:
+        begun = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
+        return max(time.clock_gettime(time.CLOCK_BOOTTIME) - begun, 0.0)
+    except (OSError, ValueError, AttributeError, IndexError):
+        return 0.0

@@ -1,0 +1,70 @@
+"""What the tests of the verbs share: running one in this process, small planted ratings, a trained model."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+
+def run_verb(capsys, *arguments):
+    """code, out and err of `gpukit ARGUMENTS`, run in this process."""
+    from gpukit.cli.main import run
+
+    capsys.readouterr()
+    code = run([str(argument) for argument in arguments])
+    return SimpleNamespace(code=code, **capsys.readouterr()._asdict())
+
+
+@pytest.fixture
+def verb(capsys):
+    """verb("predict", model, pairs) -> code, out, err."""
+    return lambda *arguments: run_verb(capsys, *arguments)
+
+
+@pytest.fixture
+def refused(verb):
+    """refused("predict", ...) -> the one line with which the command refuses; exit code 2, or the code given."""
+
+    def check(*arguments, code=2):
+        result = verb(*arguments)
+        assert result.code == code, result
+        lines = result.err.strip().splitlines()
+        assert len(lines) == 1 and lines[0].startswith("Error: ") and result.out == "", result
+        return lines[0]
+
+    return check
+
+
+def planted(users=60, items=40, share=0.4, seed=0):
+    """(n,) user numbers, item numbers and ratings 1..5 of rank one, so that any sound model beats the global mean."""
+    random = np.random.default_rng(seed)
+    rows, columns = np.nonzero(random.random((users, items)) < share)
+    likes, quality = random.normal(size=users), random.normal(size=items)
+    return rows, columns, np.clip(np.round(3 + likes[rows] * quality[columns]), 1, 5).astype(int)
+
+
+def write_rows(path, rows):
+    """A headless csv of the rows."""
+    path.write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture(scope="session")
+def ratings_file(tmp_path_factory):
+    """A csv of planted ratings: users 100, 101, ..; items a00, a01, .. (text)."""
+    users, items, values = planted()
+    rows = zip(users + 100, (f"a{item:02d}" for item in items), values)
+    return write_rows(tmp_path_factory.mktemp("ratings") / "ratings.csv", rows)
+
+
+SMALL = ("--device", "cpu", "--factors", 4, "--neighbors", 5, "--epochs", 3, "--lsh-q", 8)
+
+
+@pytest.fixture(scope="session")
+def model_file(ratings_file):
+    """A model trained on ratings_file by the command."""
+    from gpukit.cli.main import run
+
+    path = ratings_file.with_name("model.gpukit")
+    assert run([str(a) for a in ("train-lshmf", ratings_file, "--model", path, "--quiet", *SMALL)]) == 0
+    return path

@@ -1,0 +1,42 @@
+"""Output files: checked first, written whole or not at all."""
+
+import sys
+
+import pytest
+from gpukit.cli import outputs
+from gpukit.errors import DataError, ParameterError
+
+
+def test_a_good_path_passes(tmp_path):
+    outputs.check_output(None, "--model")
+    outputs.check_output(tmp_path / "new", "--model", [tmp_path / "missing"])
+    outputs.check_output("/dev/null", "--output")
+
+
+def test_folders_and_inputs_are_refused(tmp_path):
+    source = tmp_path / "in.csv"
+    source.write_text("1,2,3\n")
+    for path, words in ((tmp_path / "no" / "x", "does not exist"), (tmp_path, "is a folder"), (source, "overwrite")):
+        with pytest.raises(DataError, match=words):
+            outputs.check_output(path, "--model", [source])
+
+
+def test_pictures_need_matplotlib_and_a_known_ending(monkeypatch):
+    outputs.check_plot(None)
+    outputs.check_plot("curve.PNG")
+    with pytest.raises(ParameterError, match=".png, .pdf or .svg"):
+        outputs.check_plot("curve.docx")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ParameterError, match="pip install 'gpukit.plot.'"):
+        outputs.check_plot("curve.png")
+
+
+def test_csv_is_quoted_and_whole_or_absent(tmp_path):
+    path = tmp_path / "out.csv"
+    with pytest.raises(KeyboardInterrupt), outputs.csv_rows(path, ["user", "title"]) as writer:
+        writer.writerow([1, "x"])
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+    with outputs.csv_rows(path, ["user", "title"]) as writer:
+        writer.writerow([1, 'One, "two"'])
+    assert path.read_text() == 'user,title\n1,"One, ""two"""\n'
