@@ -28,8 +28,6 @@ def is_device_function(function):
 
 def jitted(path, names):
     """{function name: node} of functions decorated with one of names, those inside factories too; device functions not."""
-    if not Path(path).exists():
-        return {}
     functions = [n for n in ast.walk(tree_of(path)) if isinstance(n, ast.FunctionDef)]
     return {f.name: f for f in functions if names & set(decorators(f)) and not is_device_function(f)}
 
@@ -39,33 +37,43 @@ def arguments(function):
     return [a.arg for a in function.args.args]
 
 
-def rooms(package):
-    """Folders of a package that hold kernels.py."""
-    return sorted(path.parent for path in Path(package).rglob("kernels.py"))
+def kernels_by_room(package):
+    """[(room, {name: kernel}, {name: twin})] of every folder that holds kernels.py (or kernels_<part>.py)."""
+    folders = sorted({path.parent for path in Path(package).rglob("kernels*.py")})
+    return [(f.name, jitted_in(f, "kernels*.py", KERNEL_DECORATORS), jitted_in(f, "twins*.py", TWIN_DECORATORS)) for f in folders]
+
+
+def jitted_in(folder, pattern, names):
+    """The functions of all files of a folder that match a pattern, see jitted."""
+    return {name: node for file in sorted(folder.glob(pattern)) for name, node in jitted(file, names).items()}
 
 
 def twins_match(package):
     """Kernel and twin: same names, same arguments, same order; launch scratch, last in a kernel, may lack in the twin."""
     faults = []
-    for room in rooms(package):
-        kernels = jitted(room / "kernels.py", KERNEL_DECORATORS)
-        twins = jitted(room / "twins.py", TWIN_DECORATORS)
+    for room, kernels, twins in kernels_by_room(package):
         for name, kernel in kernels.items():
             if name not in twins:
-                faults.append(f"{room.name}: kernel {name} has no twin")
+                faults.append(f"{room}: kernel {name} has no twin")
                 continue
             mine, other = arguments(kernel), arguments(twins[name])
             spare = mine[len(other):] if mine[: len(other)] == other else None
             if spare is None or not all(SCRATCH.search(argument) for argument in spare):
-                faults.append(f"{room.name}: {name}({', '.join(mine)}) but its twin takes ({', '.join(other)})")
+                faults.append(f"{room}: {name}({', '.join(mine)}) but its twin takes ({', '.join(other)})")
     return faults
+
+
+def kernels_live_in_kernels(package):
+    """No file but kernels.py (kernels_<part>.py) launches work on the GPU, so that the other gates see every kernel."""
+    others = [f for f in sorted(Path(package).rglob("*.py")) if not f.name.startswith("kernels")]
+    return [f"{f.parent.name}/{f.name}: kernel {name} belongs in kernels.py" for f in others for name in jitted(f, KERNEL_DECORATORS)]
 
 
 def kernels_are_documented(package):
     """Every kernel's docstring names shapes and dtypes of its arrays, Launch, Deterministic and Source."""
     faults = []
-    for room in rooms(package):
-        for name, kernel in jitted(room / "kernels.py", KERNEL_DECORATORS).items():
+    for room, kernels, _ in kernels_by_room(package):
+        for name, kernel in kernels.items():
             text = ast.get_docstring(kernel) or ""
             lacking = [line for line in ("Launch:", "Deterministic:", "Source:") if line not in text]
             if not re.search(r"\([\w +*/,.-]+,[\w +*/.-]*\)", text):
@@ -74,7 +82,7 @@ def kernels_are_documented(package):
                 lacking.append("a dtype such as float32")
             lacking += [f"argument {a}" for a in arguments(kernel) if not re.search(rf"\b{re.escape(a)}\b", text)]
             if lacking:
-                faults.append(f"{room.name}: the docstring of kernel {name} lacks {', '.join(lacking)}")
+                faults.append(f"{room}: the docstring of kernel {name} lacks {', '.join(lacking)}")
     return faults
 
 
@@ -82,10 +90,10 @@ def kernels_have_cases(root):
     """Every kernel of every room is named in a tests/compile/cases_<room>.py."""
     faults = []
     cases = "\n".join(f.read_text(encoding="utf-8") for f in sorted((Path(root) / "tests/compile").glob("cases_*.py")))
-    for room in rooms(Path(root) / "gpukit"):
-        for name in jitted(room / "kernels.py", KERNEL_DECORATORS):
+    for room, kernels, _ in kernels_by_room(Path(root) / "gpukit"):
+        for name in kernels:
             if not re.search(rf"\b(make_)?{name}\b", cases):
-                faults.append(f"{room.name}: kernel {name} has no case in tests/compile/")
+                faults.append(f"{room}: kernel {name} has no case in tests/compile/")
     return faults
 
 

@@ -32,6 +32,7 @@ def write(folder, files):
 
 GATES_OF_THE_PACKAGE = [
     gates.twins_match,
+    gates.kernels_live_in_kernels,
     gates.kernels_are_documented,
     gates.parameters_are_documented,
     gates.compilers_have_one_door,
@@ -97,6 +98,11 @@ FACTORY_TWIN = GOOD_TWIN + "@njit\ndef add(x, out): pass\n"
 def test_twins_match_bites(tmp_path, kernels, twins, faults):
     found = gates.twins_match(write(tmp_path, {"room/kernels.py": kernels, "room/twins.py": twins}))
     assert len(found) == len(faults) and all(part in text for part, text in zip(faults, found))
+
+
+def test_kernels_live_in_kernels_bites(tmp_path):
+    write(tmp_path, {"room/kernels_a.py": GOOD_KERNEL, "room/gpu.py": GOOD_KERNEL})
+    assert gates.kernels_live_in_kernels(tmp_path) == ["room/gpu.py: kernel scale belongs in kernels.py"]
 
 
 @pytest.mark.parametrize(
