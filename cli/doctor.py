@@ -1,6 +1,7 @@
 """`gpukit doctor`: what is installed, which devices there are, what is missing for what, and the command that installs it."""
 
 import contextlib
+import fnmatch
 import os
 import re
 import sys
@@ -21,7 +22,7 @@ NEEDS = (
     ("several ranks (mpiexec)", ("mpi4py",), "pip install 'gpukit[mpi]'"),
     ("pictures (--plot)", ("matplotlib",), "pip install 'gpukit[plot]'"),
 )
-TESTED = {"numba": "0.68", "numba-cuda": "0.30.4"}
+TESTED = {"numba": "0.68.*", "numba-cuda": "0.30.4"}
 
 
 @click.command()
@@ -76,8 +77,8 @@ def known_problems(versions):
     if numbers(versions["numpy"]) >= (2, 5):
         found.append(f"numpy {versions['numpy']} breaks numba-cuda 0.30.4 (np.row_stack is gone): pip install 'numpy<2.5'")
     for package, tested in TESTED.items():
-        if versions[package] and not f"{versions[package]}.".startswith(f"{tested}."):
-            found.append(f"{package} {versions[package]} is not the tested {tested}: pip install '{package}=={tested}.*'")
+        if versions[package] and not fnmatch.fnmatch(versions[package], tested):
+            found.append(f"{package} {versions[package]} is not the tested {tested}: pip install '{package}=={tested}'")
     if not (3, 11) <= numbers(versions["python"]) < (3, 14):
         found.append(f"Python {versions['python']} is not one of 3.11, 3.12, 3.13")
     return found

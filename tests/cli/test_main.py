@@ -1,0 +1,125 @@
+"""The command line's frame: the table of verbs, exit codes, one line an error, interrupts."""
+
+import importlib.util
+import signal
+import subprocess
+import sys
+import types
+
+import click
+import pytest
+
+from gpukit.cli import main, options
+from gpukit.errors import DataError, DeviceMemoryError
+
+
+def plant(monkeypatch, body, name="boom"):
+    """Add a verb whose command runs body(ctx)."""
+
+    @click.command(name)
+    @click.pass_context
+    def command(ctx):
+        body(ctx)
+
+    module = types.ModuleType(f"gpukit.cli.{name}")
+    module.command = command
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(main.VERBS, name, ("A planted verb.", name, "command"))
+
+
+def raiser(error):
+    def body(ctx):
+        raise error
+
+    return body
+
+
+def test_help_lists_every_verb(capsys):
+    assert main.run(["--help"]) == 0
+    text = capsys.readouterr().out
+    for verb, (help_line, _, _) in main.VERBS.items():
+        assert verb in text and help_line.split()[0] in text
+
+
+def test_help_does_not_need_the_verbs_files(monkeypatch, capsys):
+    monkeypatch.setitem(main.VERBS, "not-yet", ("Will come.", "no_such_file", "nothing"))
+    assert main.run(["--help"]) == 0
+    assert "Will come." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", main.VERBS)
+def test_every_verb_has_its_file_and_helps(verb, capsys):
+    _, module, _ = main.VERBS[verb]
+    if importlib.util.find_spec(f"gpukit.cli.{module}") is None:
+        pytest.fail(f"cli/{module}.py is not there")
+    assert main.run([verb, "--help"]) == 0
+    assert f"gpukit {verb}" in capsys.readouterr().out
+
+
+def test_version(capsys):
+    import gpukit
+
+    assert main.run(["--version"]) == 0
+    assert gpukit.__version__ in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["bogus"], ["--bogus"], ["doctor", "--bogus"], ["doctor", "extra"]])
+def test_usage_errors_are_2_on_stderr(arguments, capsys):
+    assert main.run(arguments) == 2
+    shown = capsys.readouterr()
+    assert shown.out == "" and "Error" in shown.err and "Traceback" not in shown.err
+
+
+@pytest.mark.parametrize("error, code", [(DataError("ratings.csv is empty."), 2), (DeviceMemoryError("too\nlarge"), 1)])
+def test_our_errors_are_one_line(monkeypatch, capsys, error, code):
+    plant(monkeypatch, raiser(error))
+    assert main.run(["boom"]) == code
+    shown = capsys.readouterr()
+    assert shown.err == f"Error: {str(error)}\n".replace("too\nlarge", "too large") and shown.out == ""
+
+
+def test_other_errors_are_not_hidden(monkeypatch):
+    plant(monkeypatch, raiser(ZeroDivisionError("a bug")))
+    with pytest.raises(ZeroDivisionError):
+        main.run(["boom"])
+
+
+def test_an_interrupt_is_one_line_and_130(monkeypatch, capsys):
+    plant(monkeypatch, raiser(KeyboardInterrupt()))
+    assert main.run(["boom"]) == 130
+    assert capsys.readouterr().err == "Interrupted. No file was left half written.\n"
+
+
+def test_an_interrupt_says_what_survived(monkeypatch, capsys):
+    def body(ctx):
+        main.survived(ctx, "The checkpoint ck.gpukit can be resumed.")
+        raise KeyboardInterrupt
+
+    plant(monkeypatch, body)
+    assert main.run(["boom"]) == 130
+    assert capsys.readouterr().err == "Interrupted. The checkpoint ck.gpukit can be resumed.\n"
+
+
+def test_ctrl_c_in_a_real_process():
+    script = (
+        "import sys, time, types, click\nfrom gpukit.cli import main\n"
+        "m = types.ModuleType('gpukit.cli.nap'); sys.modules[m.__name__] = m\n"
+        "m.nap = click.command('nap')(lambda: (print('asleep', flush=True), time.sleep(60)))\n"
+        "main.VERBS['nap'] = ('Sleep.', 'nap', 'nap')\nmain.main(['nap'])\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "asleep\n"
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130 and errors.startswith("Interrupted.") and "Traceback" not in errors
+
+
+def test_a_closed_pipe_is_quiet():
+    done = subprocess.run(f"{sys.executable} -m gpukit.cli.main --help | head -n 1", shell=True, capture_output=True, text=True)
+    assert done.stdout.startswith("Usage:") and done.stderr == ""
+
+
+def test_the_formats_offered_are_the_readers():
+    from gpukit.datasets import formats
+
+    assert options.FORMATS == formats.FORMATS
