@@ -14,6 +14,7 @@ from gpukit.datasets.formats import BINARY_MAGIC
 from gpukit.datasets.order import without_repeats
 from gpukit.datasets.ratings import Ratings, _numbered
 from gpukit.errors import DataError, ParameterError
+from gpukit.persist import atomic_write, check_writable
 
 VERSION = 1
 ALIGN = 64
@@ -26,15 +27,20 @@ def write_ratings(ratings, path):
 
     The file appears whole or not at all. Raises ParameterError for another suffix, DataError for repeated pairs.
     """
-    from gpukit.persist import atomic_write
-
     writers = {".gkr": _write_gkr, ".npz": _write_npz, ".csv": _write_csv}
-    suffix = Path(path).suffix.lower()
-    if suffix not in writers:
-        raise ParameterError(f"The output's name must end in {', '.join(SUFFIXES)}; got {str(path)!r}.")
+    suffix = check_output(path)
     ratings = without_repeats(ratings, "error")
     with atomic_write(path) as temporary, open(temporary, "wb") as file:
         writers[suffix](ratings, file)
+
+
+def check_output(path):
+    """The suffix of a path that write_ratings can write to; ParameterError or DataError for one that it cannot."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ParameterError(f"The output's name must end in {', '.join(SUFFIXES)}; got {str(path)!r}.")
+    check_writable(path)
+    return suffix
 
 
 def reader_of(path, format="auto"):

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpukit.datasets import columns as named
+from gpukit.datasets.fields import FLOAT32_MAX
 from gpukit.errors import DataError, ParameterError
 
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "gkr")
@@ -200,7 +201,7 @@ def is_number(text, finite=True):
         value = float(text)
     except ValueError:
         return False
-    return "_" not in text and (not finite or abs(value) <= np.finfo(np.float32).max)
+    return "_" not in text and (not finite or abs(value) <= FLOAT32_MAX)
 
 
 def _separator(line, format):

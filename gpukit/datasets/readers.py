@@ -9,6 +9,8 @@ from gpukit.datasets.order import RULES, without_repeats
 from gpukit.datasets.sheet import Sheet, TextIds
 from gpukit.errors import ParameterError
 
+SPELLED = {"\\t": "\t", "tab": "\t", "space": " "}  # separators that a shell makes hard to type
+
 
 def read_ratings(path, format="auto", columns=None, duplicates="last", sep=None):
     """The Ratings in a file, or in a folder of Netflix's files.
@@ -19,7 +21,7 @@ def read_ratings(path, format="auto", columns=None, duplicates="last", sep=None)
     the separator. Users and items are rows in the order of their sorted ids: int64 where all are integers, else str.
     Raises DataError naming the line for what is missing, empty or malformed, ParameterError for unclear arguments.
     """
-    request = formats.Request(format, columns, sep)
+    request = formats.Request(format, columns, SPELLED.get(sep, sep))
     if duplicates not in RULES:
         raise ParameterError(f"duplicates must be one of {', '.join(RULES)}; got {duplicates!r}.")
     return without_repeats(_read(path, request), duplicates, in_place=True)
@@ -27,7 +29,7 @@ def read_ratings(path, format="auto", columns=None, duplicates="last", sep=None)
 
 def read_pairs(path, format="auto", columns=None, sep=None):
     """(user ids (n,), item ids (n,)) of a file of pairs, in the file's order; further columns, ratings too, are ignored."""
-    pairs = _read(path, formats.Request(format, columns, sep, need_rating=False))
+    pairs = _read(path, formats.Request(format, columns, SPELLED.get(sep, sep), need_rating=False))
     return pairs.user_ids[pairs.users], pairs.item_ids[pairs.items]
 
 

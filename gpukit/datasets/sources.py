@@ -109,6 +109,12 @@ def head(name, opener, size=1 << 16):
     return start if len(start) < size else start[:start.rfind(b"\n") + 1] or start
 
 
+def whole(name, opener):
+    """All bytes of a stream, for small files."""
+    with _translated(name), opener() as stream:
+        return stream.read()
+
+
 def blocks(name, opener, skip=0):
     """Yield uint8 arrays of whole lines, a newline at each end. An array is valid until the next one is asked for.
 

@@ -72,6 +72,12 @@ def scaled(like, scale):
                    ratings=max(4, round(shape.ratings * share)), test=round(shape.test * share))
 
 
+def resized(shape, users=None, items=None, ratings=None):
+    """The Shape with other counts where they are given."""
+    given = {"users": users, "items": items, "ratings": ratings}
+    return replace(shape, **{name: check_integer(name, count, 1) for name, count in given.items() if count is not None})
+
+
 def generate(shape, seed=0):
     """(Ratings, facts) of a Shape; facts: RMSE of the planted biases, of biases and factors, and of everything planted."""
     seed = check_integer("seed", seed, 0)
@@ -133,7 +139,7 @@ def _catalogue(shape, seed):
 def _rated(shape, seed, indptr, items, weights, group, n_groups):
     """(values (n,) float32, facts)."""
     unit = np.float32(shape.unit)
-    liking = np.log(weights / weights.mean()).astype(np.float32)  # popular items are liked a little better
+    liking = np.round(np.log(weights / weights.mean()), 4).astype(np.float32)  # popular items are liked a little better
     biases = (unit * np.float32(0.42) * planted.normals(random.key(seed, planted.USER_BIAS), (shape.users, 1))[:, 0],
               unit * (np.float32(0.38) * planted.normals(random.key(seed, planted.ITEM_BIAS), (shape.items, 1))[:, 0]
                       + np.float32(0.05) * (liking - np.float32(2.0))))

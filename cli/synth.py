@@ -1,0 +1,66 @@
+"""`gpukit synth`: generated data with the shapes of well-known data sets."""
+
+import click
+
+from gpukit.cli import report
+from gpukit.cli.convert import show, written
+from gpukit.cli.options import as_json, quiet, seed
+from gpukit.cli.stages import Stages
+
+COUNT = click.IntRange(1)
+
+
+@click.group()
+def synth():
+    """Generate data with the shapes of well-known data sets."""
+
+
+@synth.command("ratings")
+@click.argument("output", metavar="OUT", type=click.Path())
+@click.option("--like", type=click.Choice(["netflix", "ml-10m", "yahoo"]), default="netflix", show_default=True,
+              help="Whose shape, skew and scale of ratings.")
+@click.option("--scale", type=float, default=0.01, show_default=True,
+              help="Share of its ratings, above 0 and at most 1; users and items shrink with the square root.")
+@click.option("--users", type=COUNT, help="Users, instead of what --scale gives.")
+@click.option("--items", type=COUNT, help="Items, likewise.")
+@click.option("--ratings", type=COUNT, help="Ratings, likewise.")
+@click.option("--titles", metavar="FILE", help="Also write item,title with invented titles (csv).")
+@seed
+@as_json
+@quiet
+def synth_ratings(output, like, scale, users, items, ratings, titles, seed, as_json, quiet):
+    """Generate ratings: heavy-tailed users and items, a planted low rank, tastes for groups of like items, and noise.
+
+    OUT ends in .gkr (binary), .npz (scipy sparse) or .csv. The planted RMSE (what is left when everything but the noise is
+    known) is printed with the result.
+
+    \b
+    gpukit synth ratings --like ml-10m --scale 0.1 sample.csv
+    """
+    stages = Stages()
+    from gpukit.datasets import synth as generator
+    from gpukit.datasets import write_ratings
+    from gpukit.datasets.binary import check_output
+
+    check_output(output)
+    stages.done("starting")
+    shape = generator.resized(generator.scaled(like, scale), users, items, ratings)
+    data, floors = generator.generate(shape, seed)
+    stages.done("generating")
+    write_ratings(data, output)
+    if titles:
+        _write_titles(data.item_ids, titles)
+    stages.done("writing")
+    facts = {**written(data, output, stages), **floors}
+    show(facts, stages, as_json, quiet, rate="generating")
+    if not as_json:
+        report.remark(f"RMSE left by the planted biases {floors['bias_floor']:.4f}, with factors {floors['factor_floor']:.4f}, "
+                      f"with everything {floors['noise_floor']:.4f}.", quiet)
+
+
+def _write_titles(ids, path):
+    from gpukit.persist import atomic_write
+
+    with atomic_write(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+        file.write("item,title\n")
+        file.writelines(f"{item},Item {item}\n" for item in ids.tolist())
