@@ -1,4 +1,4 @@
-"""`gpukit doctor`: what is installed, which devices there are, what is missing for what, and the command that installs it."""
+"""`gpukit doctor`: versions, devices, what is missing for what, and the command that installs it."""
 
 import contextlib
 import fnmatch
@@ -75,7 +75,7 @@ def known_problems(versions):
     """Sentences about versions that are known not to work together, each with its cure."""
     found = []
     if numbers(versions["numpy"]) >= (2, 5):
-        found.append(f"numpy {versions['numpy']} breaks numba-cuda 0.30.4 (np.row_stack is gone): pip install 'numpy<2.5'")
+        found.append(f"numpy {versions['numpy']} breaks numba-cuda 0.30.4 (no np.row_stack): pip install 'numpy<2.5'")
     for package, tested in TESTED.items():
         if versions[package] and not fnmatch.fnmatch(versions[package], tested):
             found.append(f"{package} {versions[package]} is not the tested {tested}: pip install '{package}=={tested}'")
@@ -91,7 +91,7 @@ def numbers(text):
 
 
 def probe_gpus():
-    """([{index, name, compute_capability, memory, free} ...], driver version or None, a sentence about trouble or None)."""
+    """([{index, name, compute_capability, memory, free} ...], driver version or None, what is wrong or None)."""
     if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":
         return [], None, "NUMBA_ENABLE_CUDASIM=1 is set: the simulator stands in for the GPU. Unset it for real work."
     try:
@@ -111,11 +111,17 @@ def describe_gpu(cuda, index):
         device = cuda.get_current_device()
         name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
         major, minor = device.compute_capability
-    return {"index": index, "name": name, "compute_capability": f"{major}.{minor}", "memory": int(total), "free": int(free)}
+    return {
+        "index": index,
+        "name": name,
+        "compute_capability": f"{major}.{minor}",
+        "memory": int(total),
+        "free": int(free),
+    }
 
 
 def driver_version(cuda):
-    """'580.65.06, CUDA 13.0': the driver and the newest CUDA it supports, as far as they can be found out; None if neither."""
+    """'580.65.06, CUDA 13.0': the driver and the newest CUDA it supports, as far as they are known, or None."""
     module = Path("/proc/driver/nvidia/version")
     found = re.search(r"\b\d{3}\.\d+(\.\d+)?\b", module.read_text()) if module.exists() else None
     parts = [found.group()] if found else []
@@ -138,7 +144,7 @@ def missing_features(gpus):
 
 
 def code_cache():
-    """{path, bytes, other_bytes}: the folder of this version's compiled code, its size, and that of older ones beside it.
+    """{path, bytes, other_bytes}: this version's compiled code, its size, and that of older ones beside it.
 
     None when numba cannot be imported: then nothing is compiled.
     """
@@ -165,7 +171,10 @@ def show(found):
     click.echo(f"CPU: {found['cpu_threads']} thread(s)")
     if found["gpus"]:
         report.print_table(
-            [{**g, "memory": f"{g['memory'] / 2**30:.1f} GiB", "free": f"{g['free'] / 2**30:.1f} GiB"} for g in found["gpus"]],
+            [
+                {**g, "memory": f"{g['memory'] / 2**30:.1f} GiB", "free": f"{g['free'] / 2**30:.1f} GiB"}
+                for g in found["gpus"]
+            ],
             {"index": "cuda:", "name": "GPU", "compute_capability": "capability", "memory": "memory", "free": "free"},
         )
         click.echo(f"Driver: {found['driver'] or 'version unknown'}")
@@ -188,4 +197,6 @@ def show_findings(found):
         click.echo("Compiled code: none, numba cannot be imported: pip install gpukit")
         return
     older = f", and {cache['other_bytes'] / 2**20:.1f} MiB of older versions beside it" if cache["other_bytes"] else ""
-    click.echo(f"Compiled code: {cache['path']} ({cache['bytes'] / 2**20:.1f} MiB{older}); it can be removed at any time.")
+    click.echo(
+        f"Compiled code: {cache['path']} ({cache['bytes'] / 2**20:.1f} MiB{older}); it can be removed at any time."
+    )

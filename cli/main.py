@@ -53,7 +53,7 @@ def gpukit():
 
 
 def survived(ctx, what):
-    """Let a verb say what is left if it is interrupted, e.g. survived(ctx, "The checkpoint ck.gpukit can be resumed.")."""
+    """Let a verb say what an interrupt leaves, e.g. survived(ctx, "The checkpoint ck.gpukit can be resumed.")."""
     ctx.find_root().meta["gpukit.survived"] = what
 
 

@@ -9,7 +9,11 @@ device = click.option(
     help="Where to work; auto takes a GPU if there is one.",
 )
 seed = click.option(
-    "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Every random choice follows from it.",
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=0,
+    show_default=True,
+    help="Every random choice follows from it.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 quiet = click.option("--quiet", "-q", is_flag=True, help="No progress bar and no remarks; results and errors only.")

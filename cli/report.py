@@ -57,8 +57,8 @@ def remark(text, quiet=False):
 class Progress:
     """The `progress` argument of fit: draws `stage [####....] 3/20 rmse 0.8512` on stderr.
 
-    Silent when stderr is not a terminal or when quiet. As a context manager it clears its line at the end, so that an error
-    or the closing table starts on a line of its own.
+    Silent when stderr is not a terminal or when quiet. As a context manager it clears its line at the end, so that an
+    error or the closing table starts on a line of its own.
     """
 
     def __init__(self, quiet=False, stream=None):

@@ -2,7 +2,7 @@
 
     paper                                           room             estimator             command
     CULSH-MF  (neighbourhood matrix factorization)  factorization/   LSHMF                 gpukit train-lshmf
-              CUSGD++, its plain form               factorization/   MatrixFactorization   gpukit train-lshmf --neighbors 0
+              CUSGD++, its plain form               factorization/   MatrixFactorization   (train-lshmf --neighbors 0)
               simLSH, its neighbour search          neighbors/       SimLSH                (part of train-lshmf)
 
     estimator.fit -> gpu.py | cpu.py -> kernels.py | twins.py -> formulas.py
@@ -30,7 +30,18 @@ _HOME = {
     "synth_ratings": "gpukit.datasets",
     "load_model": "gpukit.persist",
 }
-_MODULES = ("base", "datasets", "device", "errors", "factorization", "metrics", "neighbors", "persist", "random", "selection")
+_MODULES = (
+    "base",
+    "datasets",
+    "device",
+    "errors",
+    "factorization",
+    "metrics",
+    "neighbors",
+    "persist",
+    "random",
+    "selection",
+)
 
 __all__ = ["__version__", *_HOME]
 

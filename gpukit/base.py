@@ -28,7 +28,9 @@ class Estimator:
 
     def __repr__(self):
         defaults = inspect.signature(type(self).__init__).parameters
-        changed = {k: v for k, v in self.get_params().items() if v is not defaults[k].default and v != defaults[k].default}
+        changed = {
+            k: v for k, v in self.get_params().items() if v is not defaults[k].default and v != defaults[k].default
+        }
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in changed.items())})"
 
     def _check_fitted(self, attribute):
@@ -51,7 +53,11 @@ def check_real(name, value, low, high=None, strict=False):
         number = float(value)
     except (TypeError, ValueError):
         number = float("nan")
-    if not (number > low if strict else number >= low) or (high is not None and not number <= high) or number == float("inf"):
+    if (
+        not (number > low if strict else number >= low)
+        or (high is not None and not number <= high)
+        or number == float("inf")
+    ):
         bounds = f"{'more than' if strict else 'at least'} {low}" + ("" if high is None else f" and at most {high}")
         raise ParameterError(f"{name} must be a finite number, {bounds}; got {value!r}.")
     return number

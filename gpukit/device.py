@@ -46,13 +46,19 @@ def resolve(spec="auto"):
     index = int(number or 0)
     if index >= found:
         have = "no CUDA GPU was found" if not found else f"only {found} GPU(s) were found, numbered from 0"
-        raise DeviceError(f"device {spec} was asked for, but {have}. Use --device cpu (device='cpu'), or {INSTALL_HINT}.")
+        raise DeviceError(
+            f"device {spec} was asked for, but {have}. Use --device cpu (device='cpu'), or {INSTALL_HINT}."
+        )
     return gpu(index)
 
 
 def cpu():
     """The CPU, with the number of threads numba will use."""
-    threads = int(os.environ.get("NUMBA_NUM_THREADS") or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
+    threads = int(
+        os.environ.get("NUMBA_NUM_THREADS") or len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count()
+    )
     return Device("cpu", 0, f"cpu ({threads} thread{'s' * (threads > 1)})")
 
 
@@ -97,11 +103,13 @@ def require_memory(device, needed, what, reserve=256 << 20):
 
 @contextlib.contextmanager
 def reported(device, what):
-    """Turn the driver's out-of-memory error into a DeviceMemoryError that names what was being done and the free memory."""
+    """Turn the driver's out-of-memory error into a DeviceMemoryError that names the work and the free memory."""
     try:
         yield
     except Exception as error:
         if device.is_cuda and "OUT_OF_MEMORY" in str(error).upper():
-            raise DeviceMemoryError(f"{what} ran out of memory on {device} ({free_memory(device) / 2**30:.2f} GiB free). "
-                                    "Use --device cpu, fewer factors or fewer neighbours, or a GPU with more memory.") from error
+            raise DeviceMemoryError(
+                f"{what} ran out of memory on {device} ({free_memory(device) / 2**30:.2f} GiB free). "
+                "Use --device cpu, fewer factors or fewer neighbours, or a GPU with more memory."
+            ) from error
         raise

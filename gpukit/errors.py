@@ -5,7 +5,7 @@ The command line turns a `GpukitError` into one line on stderr and its `exit_cod
 
 
 class GpukitError(Exception):
-    """Base of everything gpukit raises on purpose. exit_code 1: the work failed; 2: the request or its data is wrong."""
+    """Base of all that gpukit raises on purpose. exit_code 1: the work failed; 2: the request or its data is wrong."""
 
     exit_code = 1
 

@@ -13,7 +13,7 @@ NDCG_KINDS = ("standard", "letor", "skip-blank")
 
 
 def rmse(truth, predicted):
-    """Root of the mean squared error of two arrays of one shape. Raises DataError when they are empty or differ in shape."""
+    """Root of the mean squared error of two arrays of one shape. Raises DataError when they are empty or differ."""
     truth, predicted = _pair(truth, predicted)
     return float(np.sqrt(np.mean((truth - predicted) ** 2)))
 
@@ -36,7 +36,7 @@ def relative_error(truth, predicted):
 def hit_ratio(relevant, lists, k=10):
     """Share of users whose relevant item is among the first k of their list.
 
-    relevant (users,) item of each user; lists (users, n) items, best first, n >= k or short lists padded with anything else.
+    relevant (users,) item of each user; lists (users, n) items, best first, short lists padded with no item.
     """
     relevant, lists = np.asarray(relevant), np.asarray(lists)
     if lists.ndim != 2 or relevant.shape != lists.shape[:1] or not len(relevant):
@@ -52,8 +52,8 @@ def ndcg(grades, scores, queries=None, k=10, kind="standard"):
 
     kind  "standard"    discount 1 / log2(1 + rank); a query without a relevant document scores 0
           "skip-blank"  the same, but such queries are left out (0 when all are)
-          "letor"       as the LETOR scripts: discount 1 at ranks 1 and 2, then 1 / log2(rank); a query without a relevant
-                        document, or with fewer than k documents, scores 0
+          "letor"       as the LETOR scripts: discount 1 at ranks 1 and 2, then 1 / log2(rank); a query without a
+                        relevant document, or with fewer than k documents, scores 0
     """
     check_choice("kind", kind, NDCG_KINDS)
     k = check_integer("k", k, 1)
@@ -93,9 +93,9 @@ def mean_average_precision(grades, scores, queries=None, relevant=1):
 
 
 def pairwise_accuracy(grades, scores, queries=None, ties=0.0):
-    """Share of the pairs of one query with different grades whose scores stand in the same order, over all queries' pairs.
+    """Share of the pairs with different grades whose scores stand in the same order; a pair is of one query.
 
-    Arguments as ndcg; ties: what a pair of equal scores counts (0, 0.5 or 1). O(n log n). Raises DataError without any pair.
+    Arguments as ndcg; ties: what a pair of equal scores counts (0, 0.5 or 1). O(n log n). DataError without a pair.
     """
     right = equal = total = 0
     for g, s in _by_query(grades, scores, queries):
@@ -148,5 +148,5 @@ def _by_query(grades, scores, queries):
 def _pair(truth, predicted):
     truth, predicted = np.asarray(truth, np.float64), np.asarray(predicted, np.float64)
     if truth.shape != predicted.shape or truth.size == 0:
-        raise DataError(f"two arrays of one shape, not empty, are needed; got shapes {truth.shape} and {predicted.shape}.")
+        raise DataError(f"two arrays of one shape are needed, not empty; got {truth.shape} and {predicted.shape}.")
     return truth, predicted

@@ -1,4 +1,4 @@
-"""Models on disk: one .npz of plain arrays with a JSON header, no pickle; written aside and renamed, so never half there.
+"""Models on disk: one .npz of plain arrays with a JSON header, no pickle; written aside and renamed.
 
     save_arrays(path, {"class": "LSHMF", ...}, {"U": U, ...})      load_arrays(path) -> (header, arrays)
     load_model(path) -> a fitted estimator of the class that the header names
@@ -26,8 +26,8 @@ DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyErro
 def atomic_write(path):
     """A temporary path beside `path`; on success it is renamed to `path`, on any failure (Ctrl-C too) it is removed.
 
-    An existing file is replaced whole or not at all; a pipe or a device (/dev/stdout) is written directly. Raises DataError
-    when the folder does not exist, cannot be written, or when path is a folder.
+    An existing file is replaced whole or not at all; a pipe or a device (/dev/stdout) is written directly. Raises
+    DataError when the folder does not exist, cannot be written, or when path is a folder.
     """
     target = check_writable(path)
     if target.exists() and not target.is_file():
@@ -54,7 +54,9 @@ def check_writable(path):
         return target  # not resolved: /dev/stdout stands for a pipe that has no path
     target = target.resolve()
     if not target.parent.is_dir():
-        raise DataError(f"cannot write {target}: the folder {target.parent} does not exist. Create it first (mkdir -p).")
+        raise DataError(
+            f"cannot write {target}: the folder {target.parent} does not exist. Create it first (mkdir -p)."
+        )
     if not os.access(target.parent, os.W_OK):
         raise DataError(f"cannot write {target}: no permission to write in {target.parent}.")
     return target
@@ -64,7 +66,7 @@ def save_arrays(path, header, arrays):
     """Write a JSON-able dict and named arrays to one file.
 
     header  dict; load_model expects "class", the estimator's name. The format and gpukit's version are added.
-    arrays  {name: array} of numbers, booleans or fixed-width strings; object arrays raise ParameterError.
+    arrays  {name: array} of numbers, booleans or fixed-width strings; objects raise ParameterError.
     """
     arrays = {name: np.asarray(array) for name, array in arrays.items()}
     for name, array in arrays.items():
@@ -79,7 +81,7 @@ def save_arrays(path, header, arrays):
 def load_arrays(path):
     """(header, {name: array}) of a file that save_arrays wrote.
 
-    Raises DataError when there is no such file, ModelError when it is not a gpukit model, is damaged, or has another format.
+    Raises DataError when there is no such file, ModelError when it is not a gpukit model, is damaged, or of another format.
     """
     with _opened(path) as (header, archive):
         return header, {name: archive[name] for name in archive.files if name != HEADER}
@@ -93,7 +95,7 @@ def load_header(path):
 
 @contextlib.contextmanager
 def _opened(path):
-    """(header, archive) of a model file; every kind of damage, also when arrays are read later, becomes a ModelError."""
+    """(header, archive) of a model file; damage, also found while arrays are read, becomes a ModelError."""
     path = Path(path)
     if not path.is_file():
         raise DataError(f"no model file {path}." if not path.exists() else f"{path} is not a file.")
@@ -125,8 +127,8 @@ def _check_beginning(path):
 def _check_format(path, header):
     if header.get("format") != FORMAT:
         raise ModelError(
-            f"{path} has model format {header.get('format')} (written by gpukit {header.get('gpukit')}); this is gpukit "
-            f"{__version__}, which reads format {FORMAT}. Train again, or install that version."
+            f"{path} has model format {header.get('format')}, written by gpukit {header.get('gpukit')}; gpukit "
+            f"{__version__} reads format {FORMAT}. Train again, or install that version."
         )
 
 

@@ -1,7 +1,7 @@
 """Counter-based random bits: a pure function of (seed, stream, index), the same in kernel and twin.
 
-`bits` is a multiplicative counter followed by the 32-bit finalizer "lowbias32" (C. Wellons, "Prospecting for hash functions",
-2018): two multiplications, three xor-shifts, avalanche bias 0.17 %. Not for cryptography.
+`bits` is a multiplicative counter followed by the 32-bit finalizer "lowbias32" (C. Wellons, "Prospecting for hash
+functions", 2018): two multiplications, three xor-shifts, avalanche bias 0.17 %. Not for cryptography.
 """
 
 import numpy as np

@@ -37,7 +37,7 @@ def mean_average_precision(grades, scores, queries, relevant):
     values = []
     for docs in by_query(grades, scores, queries):
         found, precisions = 0, []
-        for rank, (g, s) in enumerate(sorted(docs, key=lambda d: -d[1]), start=1):
+        for rank, (g, _) in enumerate(sorted(docs, key=lambda d: -d[1]), start=1):
             if g >= relevant:
                 found += 1
                 precisions.append(found / rank)

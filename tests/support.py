@@ -52,7 +52,7 @@ def largest_error(values, oracle):
 
 
 def assert_within_budget(values, plain, oracle, ulps=4):
-    """Error against the float64 oracle at most twice that of plain float32 arithmetic, plus a few units of the last place."""
+    """Error against the float64 oracle at most twice that of plain float32, plus a few units of the last place."""
     scale = float(np.nanmax(np.abs(oracle), initial=0.0)) if np.size(oracle) else 0.0
     budget = 2 * largest_error(plain, oracle) + ulps * EPS32 * scale
     error = largest_error(values, oracle)

@@ -57,7 +57,9 @@ def test_a_device_passes_through():
 def test_memory_is_checked_before_the_work(monkeypatch):
     monkeypatch.setattr(device, "free_memory", lambda _: 3 << 30)
     device.require_memory(GPU, 2 << 30, "training")
-    with pytest.raises(DeviceMemoryError, match=r"training needs 4\.00 GiB on cuda:1 \(NVIDIA H200\), which has 3\.00 GiB"):
+    with pytest.raises(
+        DeviceMemoryError, match=r"training needs 4\.00 GiB on cuda:1 \(NVIDIA H200\), which has 3\.00 GiB"
+    ):
         device.require_memory(GPU, 4 << 30, "training")
 
 
@@ -67,7 +69,10 @@ def test_the_cpu_is_not_limited():
 
 def test_out_of_memory_is_translated(monkeypatch):
     monkeypatch.setattr(device, "free_memory", lambda _: 1 << 30)
-    with pytest.raises(DeviceMemoryError, match=r"uploading ran out of memory .*1\.00 GiB free"), device.reported(GPU, "uploading"):
+    with (
+        pytest.raises(DeviceMemoryError, match=r"uploading ran out of memory .*1\.00 GiB free"),
+        device.reported(GPU, "uploading"),
+    ):
         raise RuntimeError("[2] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY")
 
 

@@ -84,7 +84,7 @@ def test_a_pickle_inside_is_not_loaded(saved):
 
 def test_another_format_names_both_versions(saved, monkeypatch):
     monkeypatch.setattr(persist, "FORMAT", 2)
-    with pytest.raises(ModelError, match=r"format 1 .*reads format 2"):
+    with pytest.raises(ModelError, match=r"format 1, .*reads format 2"):
         persist.load_arrays(saved)
 
 
@@ -143,7 +143,9 @@ def test_ctrl_c_while_writing_leaves_no_file(tmp_path):
         "with atomic_write(sys.argv[1]) as aside:\n"
         "    aside.write_text('half'); print('writing', flush=True); time.sleep(60)\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "m")], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path / "m")], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     assert process.stdout.readline() == b"writing\n"
     assert len(os.listdir(tmp_path)) == 1
     process.send_signal(signal.SIGINT)

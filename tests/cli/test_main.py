@@ -107,7 +107,9 @@ def test_ctrl_c_in_a_real_process():
         "m.nap = click.command('nap')(lambda: (print('asleep', flush=True), time.sleep(60)))\n"
         "main.VERBS['nap'] = ('Sleep.', 'nap', 'nap')\nmain.main(['nap'])\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert process.stdout.readline() == "asleep\n"
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
@@ -115,7 +117,9 @@ def test_ctrl_c_in_a_real_process():
 
 
 def test_a_closed_pipe_is_quiet():
-    done = subprocess.run(f"{sys.executable} -m gpukit.cli.main --help | head -n 1", shell=True, capture_output=True, text=True)
+    done = subprocess.run(
+        f"{sys.executable} -m gpukit.cli.main --help | head -n 1", shell=True, capture_output=True, text=True
+    )
     assert done.stdout.startswith("Usage:") and done.stderr == ""
 
 

@@ -26,7 +26,9 @@ def test_a_table_lines_up(capsys):
 
 
 def test_json_has_plain_values_only(capsys):
-    report.print_json({"a": np.float32(0.5), "b": np.arange(2), "c": float("nan"), "d": (1, np.int64(2)), "e": {3: np.inf}})
+    report.print_json(
+        {"a": np.float32(0.5), "b": np.arange(2), "c": float("nan"), "d": (1, np.int64(2)), "e": {3: np.inf}}
+    )
     assert json.loads(capsys.readouterr().out) == {"a": 0.5, "b": [0, 1], "c": None, "d": [1, 2], "e": {"3": None}}
 
 

@@ -1,8 +1,8 @@
-"""What a kernel costs, without a GPU: registers, spills, shared memory and float64 instructions, from the real tool chain.
+"""What a kernel costs, without a GPU: registers, spills, shared memory and float64 instructions, from the real tools.
 
-numba-cuda compiles a kernel to LTO-IR and nvJitLink turns that into machine code. Neither needs a driver; only the question
-"which device?" does, so it is answered here. The figures are those of the build that a GPU would run. Private names of
-numba-cuda 0.30.4 are used: one process for this tier, pinned versions, and never together with the simulator.
+numba-cuda compiles a kernel to LTO-IR and nvJitLink turns that into machine code. Neither needs a driver; only the
+question "which device?" does, so it is answered here. The figures are those of the build that a GPU would run. Private
+names of numba-cuda 0.30.4 are used: one process for this tier, pinned versions, and never together with the simulator.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from numba.cuda.core import sigutils
 from numba.cuda.cudadrv import driver
 
 TARGETS = {"sm_80": (8, 0, ""), "sm_90": (9, 0, "a")}
-KERNEL_OPTIONS = set(inspect.signature(dispatcher._Kernel.__init__).parameters) - {"self", "py_func", "argtypes", "device"}
+KERNEL_OPTIONS = set(list(inspect.signature(dispatcher._Kernel).parameters)[2:]) - {"device"}  # not function, types
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,9 @@ def measure(case, target):
     registers = re.findall(r"Used (\d+) registers", log)
     assert registers, f"the linker did not report registers: {log!r}"
     spills = sum(map(int, re.findall(r"(\d+) bytes spill (?:stores|loads)", log)))
-    stack, shared = (max(map(int, re.findall(rf"(\d+) bytes {what}", log)), default=0) for what in ("stack frame", "smem"))
+    stack, shared = (
+        max(map(int, re.findall(rf"(\d+) bytes {what}", log)), default=0) for what in ("stack frame", "smem")
+    )
     return Usage(case.name, target, max(map(int, registers)), spills, stack, shared, float64_instructions(listing))
 
 

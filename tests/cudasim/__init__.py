@@ -1,13 +1,13 @@
-"""A CUDA machine in plain Python: numba-cuda's simulator with a scheduler of its own, so that real kernels run unmodified.
+"""A CUDA machine in plain Python: numba-cuda's simulator with a scheduler of its own; kernels run unmodified.
 
 The stock simulator has no warp intrinsics, starts one operating-system thread a CUDA thread and polls them. Here a CUDA
-thread is a greenlet. It runs until a *meeting* - a barrier, a vote, a shuffle - and waits there until everybody who must
-come has come; then all get the values that all brought. Order is fixed, so a run repeats exactly, and a meeting that can
-never be complete is an error that says who waits where, instead of a machine that hangs.
+thread is a greenlet. It runs until a *meeting* - a barrier, a vote, a shuffle - and waits there until everybody who
+must come has come; then all get the values that all brought. Order is fixed, so a run repeats exactly, and a meeting
+that can never be complete is an error that says who waits where, instead of a machine that hangs.
 
 What is undefined on a GPU is made visible: shared and local arrays start as NaN (integers: all bits set), and so does a
-value shuffled from a lane that takes no part. GPUKIT_SIM_ORDER=reversed runs threads in the opposite order; a kernel whose
-result changes lacks a barrier or is racy.
+value shuffled from a lane that takes no part. GPUKIT_SIM_ORDER=reversed runs threads in the opposite order; a kernel
+whose result changes lacks a barrier or is racy.
 
 Import this before any kernel module, with NUMBA_ENABLE_CUDASIM=1 (`make sim` does). It uses private names of numba-cuda
 0.30.4, which is why it lives with the tests.

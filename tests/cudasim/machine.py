@@ -16,7 +16,7 @@ class Divergence(RuntimeError):
 
 
 class Thread(greenlet):
-    """One CUDA thread. `place` is the meeting it waits at (None while it can run), `answer` what the meeting gave it."""
+    """One CUDA thread. `place`: the meeting it waits at (None while it can run); `answer`: what that gave it."""
 
     def __init__(self, body, block, number, index):
         super().__init__(body)
@@ -25,7 +25,7 @@ class Thread(greenlet):
         self.place = self.answer = None
 
     def meet(self, place, value=None):
-        """Bring value to the meeting `place`, wait until it is complete, return {thread number: value} of all who came."""
+        """Bring value to the meeting `place`, wait for all, return {thread number: value} of those who came."""
         self.place = place
         self.block.meetings.setdefault(place, {})[self.thread_id] = value
         self.parent.switch()

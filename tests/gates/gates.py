@@ -27,7 +27,8 @@ def is_device_function(function):
 
 
 def jitted(path, names):
-    """{function name: node} of functions decorated with one of names, those inside factories too; device functions not."""
+    """{function name: node} of functions decorated with one of names, those inside factories too; device functions
+    not."""
     functions = [n for n in ast.walk(tree_of(path)) if isinstance(n, ast.FunctionDef)]
     return {f.name: f for f in functions if names & set(decorators(f)) and not is_device_function(f)}
 
@@ -40,7 +41,10 @@ def arguments(function):
 def kernels_by_room(package):
     """[(room, {name: kernel}, {name: twin})] of every folder that holds kernels.py (or kernels_<part>.py)."""
     folders = sorted({path.parent for path in Path(package).rglob("kernels*.py")})
-    return [(f.name, jitted_in(f, "kernels*.py", KERNEL_DECORATORS), jitted_in(f, "twins*.py", TWIN_DECORATORS)) for f in folders]
+    return [
+        (f.name, jitted_in(f, "kernels*.py", KERNEL_DECORATORS), jitted_in(f, "twins*.py", TWIN_DECORATORS))
+        for f in folders
+    ]
 
 
 def jitted_in(folder, pattern, names):
@@ -49,7 +53,8 @@ def jitted_in(folder, pattern, names):
 
 
 def twins_match(package):
-    """Kernel and twin: same names, same arguments, same order; launch scratch, last in a kernel, may lack in the twin."""
+    """Kernel and twin: same names, same arguments, same order; launch scratch, last in a kernel, may lack in the
+    twin."""
     faults = []
     for room, kernels, twins in kernels_by_room(package):
         for name, kernel in kernels.items():
@@ -66,7 +71,11 @@ def twins_match(package):
 def kernels_live_in_kernels(package):
     """No file but kernels.py (kernels_<part>.py) launches work on the GPU, so that the other gates see every kernel."""
     others = [f for f in sorted(Path(package).rglob("*.py")) if not f.name.startswith("kernels")]
-    return [f"{f.parent.name}/{f.name}: kernel {name} belongs in kernels.py" for f in others for name in jitted(f, KERNEL_DECORATORS)]
+    return [
+        f"{f.parent.name}/{f.name}: kernel {name} belongs in kernels.py"
+        for f in others
+        for name in jitted(f, KERNEL_DECORATORS)
+    ]
 
 
 def kernels_are_documented(package):
@@ -107,7 +116,9 @@ def parameters_are_documented(package):
             text = ast.get_docstring(node) or ""
             lacking = [n for n in names if not re.search(rf"\b{n}\b", text)]
             if lacking:
-                faults.append(f"{path.parent.name}: the docstring of {node.name} does not describe {', '.join(lacking)}")
+                faults.append(
+                    f"{path.parent.name}: the docstring of {node.name} does not describe {', '.join(lacking)}"
+                )
     return faults
 
 

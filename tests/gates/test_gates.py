@@ -123,7 +123,9 @@ def test_kernels_are_documented_bites(tmp_path, old, new, lacking):
     assert (lacking is None and not found) or (len(found) == 1 and lacking in found[0])
 
 
-@pytest.mark.parametrize("cases, faults", [("Case('a', kernels.scale)", 0), ("Case('a', make_scale(3))", 0), ("rescale", 1)])
+@pytest.mark.parametrize(
+    "cases, faults", [("Case('a', kernels.scale)", 0), ("Case('a', make_scale(3))", 0), ("rescale", 1)]
+)
 def test_kernels_have_cases_bites(tmp_path, cases, faults):
     write(tmp_path, {"gpukit/room/kernels.py": GOOD_KERNEL, "tests/compile/cases_room.py": cases})
     assert len(gates.kernels_have_cases(tmp_path)) == faults
@@ -149,9 +151,15 @@ def test_no_machine_paths_bites(tmp_path, line):
     assert len(gates.no_machine_paths(tmp_path, ["bad.md"])) == 1
 
 
-@pytest.mark.parametrize("packages, fault", [("gpukit gpukit.room", None), ("gpukit", "does not list"), ("gpukit gpukit.room gpukit.x", "not there")])
+@pytest.mark.parametrize(
+    "packages, fault",
+    [("gpukit gpukit.room", None), ("gpukit", "does not list"), ("gpukit gpukit.room gpukit.x", "not there")],
+)
 def test_every_room_is_packaged_bites(tmp_path, packages, fault):
-    write(tmp_path, {"setup.cfg": f"[options]\npackages = {packages}\n", "gpukit/__init__.py": "", "gpukit/room/__init__.py": ""})
+    write(
+        tmp_path,
+        {"setup.cfg": f"[options]\npackages = {packages}\n", "gpukit/__init__.py": "", "gpukit/room/__init__.py": ""},
+    )
     found = gates.every_room_is_packaged(tmp_path)
     assert not found if fault is None else len(found) == 1 and fault in found[0]
 
