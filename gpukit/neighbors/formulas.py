@@ -38,23 +38,38 @@ def add_eight(low, x0, x1, x2, x3, x4, x5, x6, x7):
 
 
 @njit
+def half_add(a, b):
+    """(sum, carry) of a + b on 32 lanes."""
+    return U32(a ^ b), U32(a & b)
+
+
+@njit
 def add_carry(high, c):
-    """Add one word of weight eight to the slices high = s[3..11] (nine words); a carry out of the last is lost."""
-    s0, c = high[0] ^ c, high[0] & c
-    s1, c = high[1] ^ c, high[1] & c
-    s2, c = high[2] ^ c, high[2] & c
-    s3, c = high[3] ^ c, high[3] & c
-    s4, c = high[4] ^ c, high[4] & c
-    s5, c = high[5] ^ c, high[5] & c
-    s6, c = high[6] ^ c, high[6] & c
-    s7, c = high[7] ^ c, high[7] & c
-    return s0, s1, s2, s3, s4, s5, s6, s7, high[8] ^ c
+    """Add one word of weight eight to the slices high = s[3..11] (nine words); the counters stay below 4096."""
+    s3, c = half_add(high[0], c)
+    s4, c = half_add(high[1], c)
+    s5, c = half_add(high[2], c)
+    s6, c = half_add(high[3], c)
+    s7, c = half_add(high[4], c)
+    s8, c = half_add(high[5], c)
+    s9, c = half_add(high[6], c)
+    s10, c = half_add(high[7], c)
+    return s3, s4, s5, s6, s7, s8, s9, s10, U32(high[8] ^ c)
+
+
+@njit
+def bit_length(x):
+    """Bits of a nonnegative integer."""
+    n = 0
+    while x >> n:
+        n += 1
+    return n
 
 
 @njit
 def compare_slice(slice_, bit, so_far):
-    """One step, from the lowest slice up, of counter >= threshold: bit is the threshold's bit (all ones or zero)."""
-    return U32((slice_ & (so_far | ~bit)) | (so_far & ~bit))
+    """One step, from the lowest slice up, of counter >= threshold: bit is the threshold's."""
+    return U32(slice_ & so_far) if bit else U32(slice_ | so_far)
 
 
 @njit
@@ -106,7 +121,7 @@ def shuffled(key, index, half, n):
             return x
 
 
-@njit
+@njit(fastmath=False)  # an exact division: with any liberty the GPU would take the approximate one
 def agreement(key, worst):
     """The score of a neighbour: the share of bits (or of fine hashings) that agree, float32 in (0, 1]."""
     return np.float32(np.float32(U32(worst - key)) / np.float32(worst))

@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit._jit import njit, prange
 from gpukit.neighbors.formulas import (
-    NOBODY, add_carry, add_eight, agreement, bin_of, compare_slice, fold, full_add, piece_of, shuffled, used_bits,
+    NOBODY, add_eight, agreement, bin_of, bit_length, compare_slice, fold, full_add, piece_of, shuffled, used_bits,
 )
 from gpukit.random import bits
 
@@ -69,15 +69,6 @@ def add_slices(source, source_slice, width, target, target_slice, slices, n_word
 
 
 @njit
-def bit_length(x):
-    """Bits of a nonnegative integer."""
-    n = 0
-    while x >> n:
-        n += 1
-    return n
-
-
-@njit
 def sum_unit(users, levels, weights, keys, begin, end, slices, count, total):
     """Bit slices of sum |weight| * bit over ratings begin..end into total; returns the sum of |weight|."""
     total[:] = U32(0)
@@ -101,8 +92,7 @@ def signs(total, threshold, slices, first_word, n_bits, row):
     for w in range(row.size):
         answer = NOBODY
         for s in range(slices):
-            bit = NOBODY if (threshold >> s) & 1 else U32(0)
-            answer = compare_slice(total[s * WORDS + w], bit, answer)
+            answer = compare_slice(total[s * WORDS + w], (threshold >> s) & 1, answer)
         row[w] = answer & used_bits(first_word + w, n_bits)
 
 

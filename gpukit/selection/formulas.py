@@ -10,20 +10,26 @@ LAST = U32(0xFFFFFFFF)
 
 
 @njit
+def turned(pattern):
+    """The bit patterns of floats in falling order as rising integers, and back (its own inverse)."""
+    if pattern & SIGN:
+        return U32(pattern)
+    return U32(U32(~pattern) & U32(0x7FFFFFFF))
+
+
+@njit
 def descending_key(score):
     """float32 -> uint32: a larger score has a smaller key; -0 and 0 are equal; NaN comes last (key 2**32 - 1)."""
-    value = np.float32(score)
-    if value != value:
+    pattern = np.float32(score).view(U32)
+    size = pattern & U32(0x7FFFFFFF)
+    if size > U32(0x7F800000):
         return LAST
-    if value == np.float32(0.0):
-        return U32(SIGN - U32(1))
-    pattern = value.view(U32)
-    return pattern if pattern & SIGN else U32(U32(~pattern) & U32(~SIGN))
+    if size == U32(0):
+        return U32(0x7FFFFFFF)
+    return turned(pattern)
 
 
 @njit
 def score_of_key(key):
     """The inverse of `descending_key` (0 for either zero, NaN for the last key)."""
-    key = U32(key)
-    pattern = key if key & SIGN else U32(U32(~key) & U32(~SIGN))
-    return pattern.view(np.float32)
+    return U32(turned(U32(key))).view(np.float32)

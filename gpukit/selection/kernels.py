@@ -1,0 +1,140 @@
+"""GPU kernel of the selection; twins.py has it for the CPU.
+
+A row's entries are compared as one integer, key in front of index, so that no two are equal and ties need no care: radix
+selection narrows the k-th smallest digit by digit, then the winners are put in order by counting.
+"""
+
+import numpy as np
+
+from gpukit._cuda import cuda, device, kernel
+
+U32 = np.uint32
+U64 = np.uint64
+FULL = np.uint32(0xFFFFFFFF)
+THREADS = 256
+DIGIT = 12
+BINS = 1 << DIGIT
+SHARE = 16  # BINS // THREADS
+SLOTS = BINS + BINS // SHARE  # one left free after every 16 bins, against bank conflicts
+PARTS = THREADS // 32
+MOST = 1024  # largest k
+
+
+@device
+def bits_of(x):
+    """Bits of a nonnegative integer."""
+    n = 0
+    while x >> n:
+        n += 1
+    return n
+
+
+@device
+def slot_of(b):
+    """Where bin b stands in the histogram."""
+    return U32(b + (b >> 4))
+
+
+@device
+def entry(keys, row, index, limit, index_bits):
+    """min(key, limit) in front of the index, as one 64-bit integer."""
+    return U64(U64(min(keys[row, U32(index)], limit)) << U64(index_bits)) | U64(index)
+
+
+@device
+def count_digits(keys, row, limit, index_bits, shift, width, prefix, histogram):
+    """Histogram of the digit at `shift` (width bits) over the entries whose higher bits equal prefix."""
+    thread = cuda.threadIdx.x
+    for b in range(U32(thread), U32(SLOTS), U32(THREADS)):
+        histogram[b] = 0
+    cuda.syncthreads()
+    for index in range(U32(thread), U32(keys.shape[1]), U32(THREADS)):
+        one = entry(keys, row, index, limit, index_bits)
+        if one >> U64(shift + width) == prefix:
+            cuda.atomic.add(histogram, slot_of(U32(one >> U64(shift)) & U32((1 << width) - 1)), 1)
+    cuda.syncthreads()
+
+
+@device
+def add_bins(histogram, sums):
+    """sums[t] = the sum of the 16 bins from 16 t on."""
+    thread, total = U32(cuda.threadIdx.x), 0
+    for step in range(SHARE):
+        total += histogram[U32(slot_of(thread * U32(SHARE)) + U32(step))]
+    sums[thread] = total
+    cuda.syncthreads()
+
+
+@device
+def find_digit(histogram, sums, need, answer):
+    """answer[0..2] = the bin that holds the need-th entry, the entries in front of it, the entries in it. By the first warp."""
+    add_bins(histogram, sums)
+    lane = cuda.threadIdx.x
+    if lane < 32:
+        own = 0
+        for part in range(PARTS):
+            own += sums[lane * PARTS + part]
+        before = own
+        reach = 1
+        while reach < 32:
+            other = cuda.shfl_up_sync(FULL, before, reach)
+            before += other if lane >= reach else 0
+            reach *= 2
+        before -= own
+        if before < need and need <= before + own:
+            part = lane * PARTS
+            while before + sums[part] < need:
+                before += sums[part]
+                part += 1
+            digit = part * SHARE
+            while before + histogram[slot_of(digit)] < need:
+                before += histogram[slot_of(digit)]
+                digit += 1
+            answer[0], answer[1], answer[2] = digit, before, histogram[slot_of(digit)]
+    cuda.syncthreads()
+
+
+@device
+def order_winners(best, k, row, index_bits, indices, values):
+    """Write best[:k] in ascending order: an entry's place is the number of smaller ones."""
+    for slot in range(cuda.threadIdx.x, k, THREADS):
+        mine, place = best[slot], 0
+        for other in range(k):
+            place += 1 if best[other] < mine else 0
+        indices[row, place] = np.int32(mine & U64((1 << index_bits) - 1))
+        values[row, place] = U32(mine >> U64(index_bits))
+
+
+@kernel
+def select_smallest(keys, limit, indices, values):
+    """Per row the k smallest keys, ascending, equal keys by the lower index; keys above limit count as limit.
+
+    keys (B, n) uint32; limit uint32; indices (B, k) int32 and values (B, k) uint32 (the keys, at most limit), overwritten; k <= n,
+    k <= 1024, n < 2**31.
+    Launch: grid B, block 256.   Deterministic: yes, exact.
+    Source: radix selection (MSD), 12 bits at a time, ended as soon as the digit's entries are all wanted.
+    """
+    histogram = cuda.shared.array(SLOTS, np.int32)
+    sums = cuda.shared.array(THREADS, np.int32)
+    answer = cuda.shared.array(4, np.int32)
+    best = cuda.shared.array(MOST, np.uint64)
+    row, k = U32(cuda.blockIdx.x), indices.shape[1]
+    index_bits = bits_of(keys.shape[1] - 1)
+    shift, prefix, need, size = bits_of(np.int64(limit)) + index_bits, U64(0), k, k + 1
+    while shift > 0 and size != need:
+        width = min(DIGIT, shift)
+        shift -= width
+        count_digits(keys, row, limit, index_bits, shift, width, prefix, histogram)
+        find_digit(histogram, sums, need, answer)
+        prefix = U64(prefix << U64(width)) | U64(answer[0])
+        need, size = need - answer[1], answer[2]
+        cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        answer[3] = 0
+    cuda.syncthreads()
+    for index in range(U32(cuda.threadIdx.x), U32(keys.shape[1]), U32(THREADS)):
+        one = entry(keys, row, index, limit, index_bits)
+        if one >> U64(shift) <= prefix:
+            best[cuda.atomic.add(answer, 3, 1)] = one
+    cuda.syncthreads()
+    order_winners(best, k, row, index_bits, indices, values)

@@ -1,0 +1,10 @@
+"""gpukit.selection: one kernel, bound by memory and shared atomics."""
+
+from compile.usage import Case
+
+from gpukit.selection import kernels
+
+CASES = [
+    Case("selection.select_smallest", kernels.select_smallest, "uint32[:, ::1], uint32, int32[:, ::1], uint32[:, ::1]",
+         registers=88, shared=27 << 10),
+]

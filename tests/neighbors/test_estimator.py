@@ -1,0 +1,101 @@
+"""SimLSH from outside: parameters, errors, warnings, the control group, and real ratings."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse
+from neighbors import naive
+
+from gpukit.errors import ParameterError
+from gpukit.neighbors import SimLSH
+from gpukit.neighbors.estimator import random_neighbors
+
+
+def matrix(n_users=30, n_items=12, seed=0):
+    rng = np.random.default_rng(seed)
+    return scipy.sparse.csr_matrix(rng.integers(1, 6, (n_users, n_items)) * (rng.random((n_users, n_items)) < 0.5))
+
+
+def test_fit():
+    model = SimLSH(n_neighbors=3, q=20, device="cpu").fit(matrix())
+    assert model.neighbors_.shape == model.scores_.shape == (12, 3)
+    assert model.neighbors_.dtype == np.int32 and model.scores_.dtype == np.float32
+    assert model.random_share_ == 0 and model.device_.startswith("cpu") and model.n_features_in_ == 12
+    assert set(model.timings_) == {"prepare", "hashing", "search"}
+    again = SimLSH(n_neighbors=3, q=20, device="cpu", random_state=1).fit(matrix())
+    assert (again.neighbors_ != model.neighbors_).any()
+
+
+def test_identical_items_find_each_other():
+    X = matrix().toarray()
+    X[:, 7] = X[:, 2]
+    model = SimLSH(n_neighbors=1, q=10, device="cpu").fit(scipy.sparse.csr_matrix(X))
+    assert model.neighbors_[2, 0] == 7 and model.neighbors_[7, 0] == 2 and model.scores_[2, 0] == 1
+
+
+@pytest.mark.parametrize("wrong, message", [
+    ({"n_neighbors": 0}, "n_neighbors.*got 0"), ({"n_neighbors": 12}, "n_neighbors=12.*12 item.*n_neighbors=11"),
+    ({"psi": 3}, "psi.*got 3"), ({"search": "lsh"}, "search.*'buckets'.*'lsh'"), ({"q": 0}, "q must.*got 0"),
+    ({"bits": 2.5}, "bits.*2.5"), ({"random_state": -1}, "random_state.*-1"), ({"p": 1000, "q": 10000}, "p \\* q \\* bits"),
+])
+def test_parameters_out_of_bounds(wrong, message):
+    with pytest.raises(ParameterError, match=message):
+        SimLSH(**{"n_neighbors": 2, "device": "cpu", **wrong}).fit(matrix())
+
+
+def test_one_item():
+    with pytest.raises(ParameterError, match="n_neighbors=1 .*two items"):
+        SimLSH(n_neighbors=1, device="cpu").fit(matrix(5, 1))
+
+
+def test_many_random_slots_are_a_warning_with_advice():
+    with pytest.warns(UserWarning, match="random: use search='hamming'"):
+        SimLSH(n_neighbors=5, p=8, q=2, search="buckets", device="cpu").fit(matrix())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SimLSH(n_neighbors=5, device="cpu").fit(matrix())
+
+
+def test_random_neighbors():
+    lists = random_neighbors(40, 39, seed=2)
+    for item, others in enumerate(lists):
+        assert sorted(others) == [other for other in range(40) if other != item]
+    counts = np.bincount(random_neighbors(200, 8, seed=3).ravel(), minlength=200)
+    assert counts.max() < 30  # 8 expected, Poisson-like
+    assert (random_neighbors(40, 3, seed=1) != random_neighbors(40, 3, seed=2)).any()
+
+
+def test_the_fast_oracle_of_the_gsm_is_the_slow_one():
+    X = matrix(40, 9, seed=8)
+    triples = X.tocoo()
+    slow = naive.gsm(triples.row, triples.col, triples.data, 9)
+    np.testing.assert_allclose(naive.gsm_of_matrix(X), slow, atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def movielens():
+    """(Ratings, exact neighbours (N, 32)) of the training part of MovieLens 1M."""
+    from support import data
+
+    from gpukit.datasets import read_ratings
+
+    train, _ = read_ratings(data("ml-1m/ratings.dat")).split(0.1, 0)
+    similarity = naive.gsm_of_matrix(scipy.sparse.csr_matrix((train.values, (train.users, train.items)), shape=train.shape))
+    np.fill_diagonal(similarity, -np.inf)
+    return train, np.argsort(-similarity, axis=1, kind="stable")[:, :32]
+
+
+@pytest.mark.parametrize("parameters, random_share, overlap", [
+    ({}, (0, 0.01), (0.16, 0.19)),
+    ({"search": "buckets"}, (0.98, 0.995), (0, 0.02)),
+    ({"search": "buckets", "p": 1, "q": 300}, (0, 0.01), (0.07, 0.10)),
+])
+def test_overlap_with_exact_neighbors_on_movielens(movielens, parameters, random_share, overlap):
+    ratings, exact = movielens
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model = SimLSH(device="cpu", **parameters).fit(ratings)
+    shared = np.mean([len(set(a) & set(b)) / 32 for a, b in zip(model.neighbors_, exact, strict=True)])
+    assert random_share[0] <= model.random_share_ <= random_share[1]
+    assert overlap[0] <= shared <= overlap[1]

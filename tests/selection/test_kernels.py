@@ -1,0 +1,20 @@
+"""The selection kernel against Python's stable sort."""
+
+import numpy as np
+import pytest
+from selection import inputs, naive
+from support import launch
+
+pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
+
+from gpukit.selection import kernels  # noqa: E402
+
+
+@pytest.mark.parametrize("case", inputs.CASES)
+def test_select_smallest(case):
+    keys, k, limit = inputs.keys(case)
+    indices, values = np.full((len(keys), k), -1, np.int32), np.zeros((len(keys), k), np.uint32)
+    launch(kernels.select_smallest, len(keys), kernels.THREADS, keys, np.uint32(limit), indices, values)
+    expected = np.array(naive.smallest(keys, k, limit))
+    np.testing.assert_array_equal(indices, expected[:, :, 0])
+    np.testing.assert_array_equal(values, expected[:, :, 1])

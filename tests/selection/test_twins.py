@@ -1,0 +1,28 @@
+"""The CPU selection against Python's stable sort, and the keys of scores."""
+
+import numpy as np
+import pytest
+from selection import inputs, naive
+
+from gpukit.selection import cpu
+from gpukit.selection.formulas import descending_key, score_of_key
+
+
+@pytest.mark.parametrize("case", inputs.CASES)
+def test_select_smallest(case):
+    keys, k, limit = inputs.keys(case)
+    indices, values = cpu.smallest(keys, k, limit)
+    expected = np.array(naive.smallest(keys, k, limit))
+    np.testing.assert_array_equal(indices, expected[:, :, 0])
+    np.testing.assert_array_equal(values, expected[:, :, 1])
+
+
+def test_keys_sort_scores_the_other_way_round():
+    tiny = np.float32(1e-45)
+    scores = np.array([np.inf, 3e38, 2, 1, tiny, 0, -tiny, -1, -3e38, -np.inf], np.float32)
+    keys = [int(descending_key(score)) for score in scores]
+    assert keys == sorted(set(keys))
+    np.testing.assert_array_equal([score_of_key(key) for key in keys], scores)
+    assert descending_key(np.float32(-0.0)) == descending_key(np.float32(0.0))
+    assert descending_key(np.float32(np.nan)) == 2**32 - 1 > max(keys)
+    assert np.isnan(score_of_key(2**32 - 1))
