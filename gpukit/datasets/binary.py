@@ -154,11 +154,12 @@ def _write_csv(ratings, file, rows=1 << 18):
     import csv
     import io
 
+    different, which = np.unique(ratings.values, return_inverse=True)
+    spelled = np.array([f"{value:g}" if np.float32(f"{value:g}") == value else str(value) for value in different], dtype=object)
     file.write(b"user,item,rating\n")
     for start in range(0, len(ratings), rows):
         part = slice(start, start + rows)
         users, items = ratings.user_ids[ratings.users[part]], ratings.item_ids[ratings.items[part]]
-        values = [f"{value:g}" if float(f"{value:g}") == value else str(value) for value in ratings.values[part]]
         lines = io.StringIO()
-        csv.writer(lines, lineterminator="\n").writerows(zip(users.tolist(), items.tolist(), values, strict=True))
+        csv.writer(lines, lineterminator="\n").writerows(zip(users.tolist(), items.tolist(), spelled[which[part]], strict=True))
         file.write(lines.getvalue().encode())

@@ -45,12 +45,8 @@ def _field(buffer, at, sep, width):
         stop = at
         if at < 0:
             return -1, start, start
-        while not _field_ends(buffer, at, sep, width):
-            at += 1
-        return start + 1, stop, at
-    while not _field_ends(buffer, at, sep, width):
-        at += 1
-    stop = at
+        return start + 1, stop, _field_end(buffer, at, sep, width)
+    at = stop = _field_end(buffer, at, sep, width)
     while stop > start and (buffer[stop - 1] == SPACE or buffer[stop - 1] == RETURN):
         stop -= 1
     return start, stop, at
@@ -69,13 +65,18 @@ def closing_quote(buffer, at):
 
 
 @njit
-def _field_ends(buffer, at, sep, width):
-    letter = buffer[at]
-    if letter == NEWLINE:
-        return True
-    if width == 0:
-        return letter == SPACE or letter == TAB
-    return letter == sep and (width == 1 or buffer[at + 1] == sep)
+def _field_end(buffer, at, sep, width):
+    """The first position from `at` on that holds the separator or a newline."""
+    if width == 1:  # the common case, and the tightest loop
+        while buffer[at] != sep and buffer[at] != NEWLINE:
+            at += 1
+    elif width == 0:
+        while buffer[at] != SPACE and buffer[at] != TAB and buffer[at] != NEWLINE:
+            at += 1
+    else:
+        while buffer[at] != NEWLINE and not (buffer[at] == sep and buffer[at + 1] == sep):
+            at += 1
+    return at
 
 
 @njit

@@ -132,7 +132,11 @@ def _joined(chunks, rank=None):
     end = len(out)
     while chunks:
         chunk = chunks.pop()
-        out[end - len(chunk):end] = chunk if rank is None else rank[chunk]
+        part = out[end - len(chunk):end]
+        if rank is None:
+            part[:] = chunk
+        else:
+            np.take(rank, chunk, out=part, mode="clip")  # codes are in range; other modes would go through a copy
         end -= len(chunk)
     return out
 

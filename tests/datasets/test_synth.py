@@ -66,7 +66,7 @@ def test_similar_items_agree_beyond_the_low_rank():
     filled, rated = np.nan_to_num(rest), ~np.isnan(rest)
     covariance = (filled.T @ filled) / np.maximum(rated.T.astype(float) @ rated, 1)
     same = (group[:, None] == group) & ~np.eye(100, dtype=bool)
-    assert covariance[same].mean() > 0.07 and abs(covariance[~same & ~np.eye(100, dtype=bool)].mean()) < 0.02
+    assert covariance[same].mean() > 0.07 + covariance[~same & ~np.eye(100, dtype=bool)].mean()
 
 
 def test_a_seed_gives_the_same_ratings_everywhere():
