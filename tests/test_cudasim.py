@@ -89,9 +89,9 @@ def test_sixty_four_bit_integers():
 @kernel
 def block_votes(out):
     i = cuda.threadIdx.x
-    out[0, i] = cuda.syncthreads_count(i % 3 == 0)
-    out[1, i] = cuda.syncthreads_and(i < 40)
-    out[2, i] = cuda.syncthreads_or(i == 39)
+    out[0, i] = cuda.syncthreads_count(np.int32(i % 3 == 0))
+    out[1, i] = cuda.syncthreads_and(np.int32(i < 40))
+    out[2, i] = cuda.syncthreads_or(np.int32(i == 39))
 
 
 def test_block_votes():

@@ -40,6 +40,13 @@ def unsigned(value, operation):
     return width, int(value) & ((1 << width) - 1)
 
 
+def block_vote(operation, predicate):
+    """All predicates of the block. The compiler takes integers only, so a bool is refused here too."""
+    if isinstance(predicate, (bool, np.bool_)):
+        raise TypeError(f"cuda.syncthreads_{operation} takes an integer: write np.int32(predicate)")
+    return getcurrent().meet(("block", operation), predicate).values()
+
+
 class Barriers:
     """Block-wide meetings and votes."""
 
@@ -49,15 +56,15 @@ class Barriers:
 
     def syncthreads_count(self, predicate):
         """How many threads have a true predicate."""
-        return sum(map(bool, getcurrent().meet(("block", "count"), predicate).values()))
+        return sum(map(bool, block_vote("count", predicate)))
 
     def syncthreads_and(self, predicate):
         """1 if all predicates are true."""
-        return int(all(getcurrent().meet(("block", "and"), predicate).values()))
+        return int(all(block_vote("and", predicate)))
 
     def syncthreads_or(self, predicate):
         """1 if any predicate is true."""
-        return int(any(getcurrent().meet(("block", "or"), predicate).values()))
+        return int(any(block_vote("or", predicate)))
 
 
 class Warps:
