@@ -1,0 +1,26 @@
+"""Matrix factorization by stochastic gradient descent, with and without nonlinear neighbourhoods.
+
+Paper: Li et al., "Locality Sensitive Hash Aggregated Nonlinear Neighborhood Matrix Factorization for Online Sparse Big Data
+Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022: CUSGD++ (Algorithm 2) is `MatrixFactorization`, CULSH-MF (Algorithm 3) is `LSHMF`.
+
+    r_ij ~ mu + b_i + b_j + u_i v_j                                                    MatrixFactorization
+           + |R|^-1/2 sum_R (r_ik - b_ik) w_jk + |N|^-1/2 sum_N c_jk                   LSHMF, Eq. (1)
+
+    estimator.py -> session (cpu.py | gpu.py) -> twins.py | kernels.py -> formulas.py
+    training.py  ratings grouped by the side that is walked      schedule.py  which worker walks which ratings when
+    layout.py    how a row of parameters lies in memory          baseline.py  the bias-only predictor
+    serving.py   predictions, recommendations, similar items     saving.py    model files and checkpoints
+
+Cost of an epoch: O(nnz (F + K)) operations; memory O(nnz (8 + K) + (M + N) F + N K) bytes times 4, the first term in bytes.
+Deterministic: the neighbours, the start and every split; training with one thread on the CPU or with deterministic=True.
+"""
+
+__all__ = ["MatrixFactorization", "LSHMF"]
+
+
+def __getattr__(name):
+    if name in __all__:
+        from gpukit.factorization import estimator
+
+        return getattr(estimator, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,28 @@
+"""The bias-only predictor mu + b_i + b_j: what every model has to beat, and the baseline of the residuals in Eq. (1)."""
+
+import numpy as np
+
+DAMPING = 5.0  # ratings' worth of "no deviation" that every row and column starts with
+SWEEPS = 3
+
+
+def bias_predictor(ratings, damping=DAMPING):
+    """(mean, user_bias (M,), item_bias (N,)) float64 of a Ratings: alternating damped means of the residuals.
+
+    b_j = sum(r - mu - b_i) / (n_j + damping) and the same for b_i, a few times around: the paper's "simple case" of Eq. (1),
+    damped as usual (Koren 2010, sec. 2.1). Rows without ratings have bias 0.
+    """
+    mean = float(ratings.values.mean(dtype=np.float64))
+    centred = ratings.values - np.float64(mean)
+    return mean, *alternating_biases(ratings.users, ratings.items, centred, ratings.shape, damping)
+
+
+def alternating_biases(users, items, centred, shape, damping=DAMPING):
+    """(user_bias, item_bias) of centred ratings (n,)."""
+    user_bias = np.zeros(shape[0])
+    users_n = np.bincount(users, minlength=shape[0]) + damping
+    items_n = np.bincount(items, minlength=shape[1]) + damping
+    for _ in range(SWEEPS):
+        item_bias = np.bincount(items, centred - user_bias[users], shape[1]) / items_n
+        user_bias = np.bincount(users, centred - item_bias[items], shape[0]) / users_n
+    return user_bias, item_bias

@@ -1,0 +1,106 @@
+"""Host steps of factorization on the CPU; gpu.py has the same names with the same arguments."""
+
+import numpy as np
+
+from gpukit.factorization import layout as layouts
+from gpukit.factorization import state as states
+from gpukit.factorization import twins
+from gpukit.neighbors.columns import threads
+from gpukit.neighbors.cpu import find
+from gpukit.selection import cpu as selection
+
+__all__ = ["Session", "find_neighbors", "layout", "most_workers"]
+
+TABLE_BYTES = 32 << 20  # keys and tables of a tile of users: stays near the cache
+layout = layouts.cpu_layout
+
+
+def most_workers(device):
+    """Workers that can be at work at once: one a thread."""
+    return threads()
+
+
+def find_neighbors(table, settings):
+    """(neighbors (N, K) int32 on the host, random slots) of a gpukit.neighbors Columns."""
+    found = find(table, settings)
+    return found.neighbors, found.random_slots
+
+
+class Session:
+    """A State at work: epochs over ratings, predictions, scores.
+
+    layout: layout.Layout; walk 'users' or 'items', the major side; history: training.History.
+    """
+
+    def __init__(self, state, layout, walk, history):
+        self.layout, self.walk, self.history, self.neighbors = layout, walk, history, state.neighbors
+        users = states.pack_rows(state.user_factors, state.user_extras, layout)
+        items = states.pack_rows(state.item_factors, state.item_extras, layout)
+        self.P, self.Q = (users, items) if walk == "users" else (items, users)
+        self.near, self.influence, self.offsets = states.pack_neighborhood(state, layout)
+
+    def codes(self, query, count):
+        """(count, K) uint8 lines of neighbor_codes for a training.Query."""
+        out = np.empty((count, self.layout.slots), np.uint8)
+        if self.layout.slots:
+            history, tables = self.history, np.zeros((threads(), len(self.near)), np.uint8)
+            twins.neighbor_codes(history.indptr, history.items, history.codes, *query, self.near, out, tables)
+        return out
+
+    def train_on(self, side, query, tables, workers):
+        """What epochs walk: a training.Side, the Query of its ratings, chunk tables and the workers for each."""
+        self.side, self.tables, self.workers = side, tables, workers
+        self.side_codes = self.codes(query, len(side.minor))
+
+    def epoch(self, rates, turn):
+        """One pass over all ratings; returns when it is done."""
+        side = self.side
+        for table in self.tables:
+            twins.sgd_epoch(table, side.minor, side.values, self.side_codes, self.history.levels, self.P, self.Q, self.influence,
+                            self.offsets, rates, turn, self.workers)
+
+    def ask(self, users, items, query):
+        """Pairs of rows made ready for `predict`."""
+        major, minor = (users, items) if self.walk == "users" else (items, users)
+        return major, minor, self.codes(query, len(major))
+
+    def predict(self, asked):
+        """(n,) float32 predictions in z of what `ask` returned."""
+        predicted = np.empty(len(asked[0]), np.float32)
+        twins.predict_pairs(*asked, self.history.levels, self.P, self.Q, self.influence, self.offsets, predicted)
+        return predicted
+
+    def tile_users(self):
+        """Users scored at once."""
+        return max(1, TABLE_BYTES // (5 * max(1, self.item_rows)))
+
+    @property
+    def item_rows(self):
+        """N."""
+        return len(self.P if self.walk == "items" else self.Q) - 1
+
+    def best(self, users, n, hide):
+        """(item rows (B, n) int32, scores (B, n) float32 in z, NaN where too few items are left) for user rows (B,)."""
+        from gpukit.selection.formulas import LAST
+
+        items, others = (self.P, self.Q) if self.walk == "items" else (self.Q, self.P)
+        history = self.history
+        tables = np.empty((len(users), self.item_rows + 1), np.uint8)
+        twins.fill_tables(users, history.indptr, history.items, history.codes, tables)
+        keys = np.empty((len(users), self.item_rows), np.uint32)
+        twins.score_rows(users, tables, self.near, history.levels, items, others, self.influence, self.offsets, hide, keys)
+        rows, best = selection.smallest(keys, n)
+        return rows, scores_of_keys(best, LAST)
+
+    def state(self):
+        """The State as it stands."""
+        P, Q = states.unpack_rows(self.P, self.layout), states.unpack_rows(self.Q, self.layout)
+        sides = (*P, *Q) if self.walk == "users" else (*Q, *P)
+        return states.State(*sides, states.unpack_influence(self.influence, self.layout), self.neighbors)
+
+
+def scores_of_keys(keys, last):
+    """float32 scores of selection keys, NaN where the key is the last one: the inverse of descending_key."""
+    negative = keys >= np.uint32(0x80000000)
+    patterns = np.where(negative, keys, ~keys & np.uint32(0x7FFFFFFF)).astype(np.uint32)
+    return np.where(keys == last, np.float32(np.nan), patterns.view(np.float32))

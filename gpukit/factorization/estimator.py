@@ -1,0 +1,353 @@
+"""MatrixFactorization (CUSGD++) and LSHMF (CULSH-MF), with scikit-learn's conventions."""
+
+import numpy as np
+
+from gpukit import device as devices
+from gpukit.base import Estimator, check_choice, check_integer, check_real
+from gpukit.errors import DataError
+
+MOST_FACTORS = 1024
+RATES = ("adaptive", "paper")
+
+
+class Factorization(Estimator):
+    """What both models share; not for use by itself."""
+
+    walk = "users"
+
+    def fit(self, X, y=None, *, validation=None, progress=None, checkpoint=None, resume=False):
+        """Learn from X: whatever gpukit.datasets.as_ratings takes (Ratings, sparse or dense users x items, triples).
+
+        y is ignored. validation: ratings to judge every epoch by (instead of validation_fraction). progress: called as
+        progress(stage, done, total, info). checkpoint: a file that the state of training is written to every minute and on
+        Ctrl-C; resume: go on from it. Raises ParameterError, DataError, DeviceError, ModelError (a checkpoint that does not fit).
+        """
+        from gpukit.datasets import as_ratings
+
+        ratings = as_ratings(X)
+        plan, device = self.plan(), devices.resolve(self.device)
+        check_shape(ratings)
+        held_out = None if validation is None else in_rows_of(as_ratings(validation), ratings.user_ids, ratings.item_ids)
+        if held_out is None and self.validation_fraction:
+            ratings, held_out = ratings.split(self.validation_fraction, plan.seed)
+            check_shape(ratings)
+        with devices.reported(device, "Training"):
+            self._fit(ratings, held_out, plan, device, progress or (lambda *news: None), checkpoint, resume)
+        return self
+
+    def plan(self):
+        """The checked parameters as fitting.Plan; raises ParameterError for one out of bounds."""
+        from gpukit.factorization.fitting import Plan
+        from gpukit.factorization.rates import defaults
+
+        check_integer("n_factors", self.n_factors, 1, MOST_FACTORS)
+        kind = check_choice("rates", self.rates, RATES)
+        usual = defaults(kind)
+        rate = usual["learning_rate"] if self.learning_rate is None else self.learning_rate
+        decay = usual["regularization"] if self.regularization is None else self.regularization
+        seed = 0 if self.random_state is None else check_integer("random_state", self.random_state, 0, 2**63 - 1)
+        patience = check_integer("early_stopping", self.early_stopping, 0)
+        check_real("validation_fraction", self.validation_fraction, 0.0, 0.9)
+        return Plan(check_integer("n_epochs", self.n_epochs, 1), kind, check_real("learning_rate", rate, 0.0, strict=True),
+                    check_real("regularization", decay, 0.0), self._biases(), patience, seed)
+
+    def _biases(self):
+        return True
+
+    def _slots(self):
+        return 0
+
+    def _fit(self, ratings, held_out, plan, device, progress, checkpoint, resume):
+        from gpukit.factorization import fitting, saving, schedule, training
+        from gpukit.factorization.state import start_state
+
+        clock, steps = fitting.Clock(), fitting.engine(device)
+        layout = steps.layout(self.n_factors, self._slots())
+        fitting.check_memory(device, len(ratings), ratings.shape, layout)
+        progress("preparing", 0, 1, {})
+        with clock("prepare"):
+            scale = training.scale_of(ratings)
+            z = ((ratings.values - np.float32(scale.mean)) / np.float32(scale.deviation)).astype(np.float32)
+            rated, place = training.history_of(ratings, scale)
+            sides = (ratings.users, ratings.items), ratings.shape
+            major, minor = sides[0] if self.walk == "users" else sides[0][::-1]
+            shape = ratings.shape if self.walk == "users" else ratings.shape[::-1]
+            side = training.group(major, minor, z, shape, plan.seed, self.deterministic)
+            baseline = training.z_baseline(ratings, z)
+        with clock("neighbours"):
+            neighbors = self._find_neighbors(ratings, steps, progress)
+        self.history_ = []
+        data = saving.fingerprint(ratings) if checkpoint is not None else None
+        start = 0
+        if resume:
+            state, start, _, self.history_ = saving.load_checkpoint(checkpoint, self, data)
+        else:
+            state = start_state(ratings.shape, self.n_factors, neighbors, baseline, plan.biases, plan.seed)
+        with clock("prepare"):
+            session = steps.Session(state, layout, self.walk, rated)
+            tables, workers = fitting.chunk_tables(side, schedule.worker_count(len(ratings), steps.most_workers(device)), plan)
+            session.train_on(side, training.training_query(rated, place, side), tables, workers)
+            judge = fitting.Judge(session, held_out, scale, plan.patience)
+        with clock("training"):
+            checkpoints = fitting.Checkpoints(checkpoint, self, data)
+            state = fitting.run(session, plan, judge, checkpoints, self.history_, start, progress)
+        self.timings_, self.device_ = clock.seconds, str(device)
+        self.set_fitted(state, rated, scale, ratings.user_ids, ratings.item_ids)
+
+    def _find_neighbors(self, ratings, steps, progress):
+        return np.zeros((ratings.shape[1], 0), np.int32)
+
+    def set_fitted(self, state, rated, scale, user_ids, item_ids):
+        """Keep the result of a training or of a model file."""
+        self.state_, self.rated_, self.z_scale_ = state, rated, scale
+        self.user_ids_, self.item_ids_ = user_ids, item_ids
+        self.mean_, self.scale_ = scale.mean, (scale.low, scale.high)
+        self.neighbors_ = state.neighbors
+        self.n_features_in_ = len(item_ids)
+        self._serving = None
+
+    def _session(self):
+        """The fitted State at work on the device, made when first needed."""
+        self._check_fitted("state_")
+        device = devices.resolve(self.device)
+        if self._serving is None or self._serving[0] != device:
+            from gpukit.factorization.fitting import engine
+
+            steps = engine(device)
+            layout = steps.layout(self.n_factors, self.state_.neighbors.shape[1])
+            self._serving = device, steps.Session(self.state_, layout, self.walk, self.rated_)
+        return self._serving[1]
+
+    def predict(self, X):
+        """(n,) float32 predicted ratings, within the range of the training ratings.
+
+        X: pairs as (users, items) of ids, an (n, 2) array or DataFrame of ids, Ratings, or a users x items matrix of which the
+        stored entries are predicted. Unknown users and items are predicted from what is known of the other, or the mean.
+        """
+        from gpukit.factorization import fitting
+        from gpukit.factorization.training import query_of
+
+        session = self._session()
+        users, items = self._pairs(X)
+        asked = session.ask(users, items, query_of(users, items, len(self.user_ids_)))
+        return fitting.unscale(session.predict(asked), self.z_scale_)
+
+    def _pairs(self, X):
+        """(user rows, item rows) int32 of what predict takes; the row behind the last for unknown ids."""
+        from gpukit.datasets import Ratings, as_ratings
+
+        if isinstance(X, tuple) and len(X) == 2:
+            users, items = X
+        elif isinstance(X, Ratings) or hasattr(X, "tocoo"):
+            pairs = in_rows_of(as_ratings(X), self.user_ids_, self.item_ids_)
+            return pairs.users, pairs.items
+        elif hasattr(X, "iloc"):
+            users, items = X.iloc[:, 0].to_numpy(), X.iloc[:, 1].to_numpy()
+        else:
+            table = np.asarray(X)
+            if table.ndim != 2 or table.shape[1] != 2:
+                raise DataError(f"predict takes pairs: (users, items), an (n, 2) array, a DataFrame or Ratings; got shape {table.shape}.")
+            users, items = table.T
+        if len(users) != len(items):
+            raise DataError(f"predict got {len(users)} users and {len(items)} items; pairs need as many of each.")
+        return rows_or_unknown(users, self.user_ids_), rows_or_unknown(items, self.item_ids_)
+
+    def evaluate(self, X):
+        """{'rmse', 'mae'} on ratings X, as fit takes them."""
+        from gpukit import metrics
+        from gpukit.datasets import as_ratings
+
+        ratings = as_ratings(X)
+        predicted = self.predict(ratings)
+        return {"rmse": metrics.rmse(ratings.values, predicted), "mae": metrics.mae(ratings.values, predicted)}
+
+    def score(self, X, y=None):
+        """Minus the RMSE on ratings X: larger is better, as scikit-learn's model selection wants it."""
+        return -self.evaluate(X)["rmse"]
+
+    def recommend(self, users=None, n=10, exclude_seen=True):
+        """(item ids (B, n), scores (B, n) float32) for user ids (None: all): the items with the best predictions, best first.
+
+        Items that the user has rated are left out unless exclude_seen is False. Scores are predicted ratings, not clipped. Where
+        fewer than n items are left the id is None and the score NaN.
+        """
+        tiles = list(self.recommend_batches(users, n, exclude_seen))
+        if not tiles:
+            return np.empty((0, n), self.item_ids_.dtype), np.empty((0, n), np.float32)
+        return np.concatenate([ids for _, ids, _ in tiles]), np.concatenate([scores for _, _, scores in tiles])
+
+    def recommend_batches(self, users=None, n=10, exclude_seen=True):
+        """Generator of (user ids (b,), item ids (b, n), scores (b, n)) tiles: a million users never need all scores at once."""
+        session = self._session()
+        check_integer("n", n, 1)
+        ids = self.user_ids_ if users is None else np.atleast_1d(np.asarray(users))
+        rows = rows_or_unknown(ids, self.user_ids_) if users is not None else np.arange(len(ids), dtype=np.int32)
+        step, fits = session.tile_users(), min(n, len(self.item_ids_))
+        for first in range(0, len(ids), step):
+            items, z = session.best(rows[first: first + step], fits, exclude_seen)
+            yield (ids[first: first + step], *self._named(items, z, n))
+
+    def _named(self, items, z, n):
+        """Item ids and scores of rows and z, padded to n columns."""
+        scores = np.full((len(items), n), np.nan, np.float32)
+        scores[:, : items.shape[1]] = z * np.float32(self.z_scale_.deviation) + np.float32(self.z_scale_.mean)
+        if not np.isnan(scores).any():
+            return self.item_ids_[items], scores
+        ids = np.full(scores.shape, None, object)
+        ids[:, : items.shape[1]] = self.item_ids_[items]
+        ids[np.isnan(scores)] = None
+        return ids, scores
+
+    def similar_items(self, item, n=10):
+        """(item ids (m,), cosines (m,) float32), m = min(n, N - 1): the items whose factors point the same way, best first.
+
+        Raises DataError for an item that the model does not know.
+        """
+        self._check_fitted("state_")
+        check_integer("n", n, 1)
+        row = int(rows_or_unknown([item], self.item_ids_)[0])
+        if row == len(self.item_ids_):
+            raise DataError(f"The model does not know item {item!r}; it has {len(self.item_ids_):,}, such as {self.item_ids_[0]!r}.")
+        factors = self.state_.item_factors
+        norms = np.maximum(np.linalg.norm(factors, axis=1), np.float32(1e-20))
+        cosines = factors @ factors[row] / (norms * norms[row])
+        cosines[row] = -np.inf
+        best = np.argsort(-cosines, kind="stable")[: min(n, len(cosines) - 1)]
+        return self.item_ids_[best], cosines[best]
+
+    def save(self, path):
+        """Write the fitted model to a file (gpukit.persist: no pickle, written aside and renamed)."""
+        from gpukit.factorization.saving import save_model
+
+        self._check_fitted("state_")
+        save_model(path, self)
+
+    @classmethod
+    def load(cls, path):
+        """The fitted model in a file. Raises DataError (no file) or ModelError (not such a model, damaged, another format)."""
+        from gpukit.factorization.saving import load_model
+
+        return load_model(path, cls)
+
+
+class MatrixFactorization(Factorization):
+    """CUSGD++ (Algorithm 2): r ~ mean + b_i + b_j + u_i v_j, by stochastic gradient descent over the users' rows.
+
+    Parameters: n_factors F, 1 to 1024; n_epochs; biases: whether b_i, b_j are learned; rates 'adaptive' (AdaGrad, one sum a row) or
+    'paper' (Eq. 7); learning_rate and regularization, None for the rates' own (0.15 and 0.045; paper 0.035 and 0.02), in units of
+    the ratings' deviation; validation_fraction of the ratings held out to judge every epoch; early_stopping: stop after so many
+    epochs without a better one and keep the best (0: never); deterministic: the same result on every run, with any number of
+    threads, by a schedule without conflicts; device 'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer seed.
+
+    After fit: user_ids_, item_ids_; history_ (a dict an epoch: epoch, seconds, rmse or None); timings_ (seconds: prepare,
+    neighbours, training); device_; mean_; scale_ (lowest, highest rating); neighbors_ (N, 0); state_ (state.State);
+    rated_ (training.History); z_scale_ (training.Scale); n_features_in_ = N.
+    """
+
+    def __init__(self, n_factors=32, n_epochs=12, biases=True, rates="adaptive", learning_rate=None, regularization=None,
+                 validation_fraction=0.0, early_stopping=0, deterministic=False, device="auto", random_state=0):
+        self.n_factors = n_factors
+        self.n_epochs = n_epochs
+        self.biases = biases
+        self.rates = rates
+        self.learning_rate = learning_rate
+        self.regularization = regularization
+        self.validation_fraction = validation_fraction
+        self.early_stopping = early_stopping
+        self.deterministic = deterministic
+        self.device = device
+        self.random_state = random_state
+
+    def _biases(self):
+        return bool(self.biases)
+
+
+class LSHMF(Factorization):
+    """CULSH-MF (Algorithm 3): matrix factorization with nonlinear neighbourhoods found by simLSH, Eq. (1).
+
+    Parameters: n_factors F, 1 to 1024; n_neighbors K, 1 to 1024 and less than the items; n_epochs; lsh_p coarse by lsh_q fine
+    hashings of lsh_bits bits; lsh_psi, the exponent of Psi(r) = r**psi (1, 2 or 4); search 'hamming', 'buckets' (the paper's) or
+    'random' (its control group); rates, learning_rate, regularization, validation_fraction, early_stopping, deterministic, device,
+    random_state as in MatrixFactorization.
+
+    After fit: as MatrixFactorization, with neighbors_ (N, K) int32 item rows and random_share_ of the neighbour slots.
+    """
+
+    walk = "items"
+
+    def __init__(self, n_factors=32, n_neighbors=32, n_epochs=12, lsh_p=3, lsh_q=100, lsh_bits=8, lsh_psi=2, search="hamming",
+                 rates="adaptive", learning_rate=None, regularization=None, validation_fraction=0.0, early_stopping=0,
+                 deterministic=False, device="auto", random_state=0):
+        self.n_factors = n_factors
+        self.n_neighbors = n_neighbors
+        self.n_epochs = n_epochs
+        self.lsh_p = lsh_p
+        self.lsh_q = lsh_q
+        self.lsh_bits = lsh_bits
+        self.lsh_psi = lsh_psi
+        self.search = search
+        self.rates = rates
+        self.learning_rate = learning_rate
+        self.regularization = regularization
+        self.validation_fraction = validation_fraction
+        self.early_stopping = early_stopping
+        self.deterministic = deterministic
+        self.device = device
+        self.random_state = random_state
+
+    def _slots(self):
+        return self.n_neighbors
+
+    def plan(self):
+        """The checked parameters as fitting.Plan; raises ParameterError for one out of bounds."""
+        check_choice("search", self.search, ("hamming", "buckets", "random"))
+        self._hashing().settings()
+        return super().plan()
+
+    def _hashing(self):
+        from gpukit.neighbors import SimLSH
+
+        search = "hamming" if self.search == "random" else self.search
+        return SimLSH(self.n_neighbors, self.lsh_p, self.lsh_q, self.lsh_bits, self.lsh_psi, search, self.device, self.random_state)
+
+    def _find_neighbors(self, ratings, steps, progress):
+        from gpukit.neighbors.columns import columns
+        from gpukit.neighbors.estimator import random_neighbors, warn_if_random
+
+        progress("neighbours", 0, 1, {})
+        settings = self._hashing().settings()
+        if self.search == "random":
+            self.random_share_ = 1.0
+            return random_neighbors(ratings.shape[1], self.n_neighbors, settings.seed)
+        neighbors, random_slots = steps.find_neighbors(columns(ratings), settings)
+        self.random_share_ = random_slots / neighbors.size
+        warn_if_random(self.random_share_, settings)
+        progress("neighbours", 1, 1, {})
+        return neighbors
+
+
+def check_shape(ratings):
+    """DataError unless there are ratings of at least two users and two items."""
+    if not len(ratings):
+        raise DataError("There are no ratings to learn from: 0 rows. Give at least two users and two items with ratings.")
+    if min(ratings.shape) < 2:
+        users, items = ratings.shape
+        raise DataError(f"Learning from {users} user(s) and {items} item(s) is not possible: give at least two of each.")
+
+
+def in_rows_of(ratings, user_ids, item_ids):
+    """ratings in the rows of other id maps; unknown ids get the row behind the last."""
+    from gpukit.datasets import Ratings
+
+    if ratings.user_ids is user_ids and ratings.item_ids is item_ids:
+        return ratings
+    users, items = rows_or_unknown(ratings.user_ids, user_ids), rows_or_unknown(ratings.item_ids, item_ids)
+    return Ratings(users[ratings.users], items[ratings.items], ratings.values, user_ids, item_ids)
+
+
+def rows_or_unknown(ids, known):
+    """(n,) int32 rows of ids in known; len(known) where an id is unknown."""
+    from gpukit.datasets.ids import rows_of
+
+    rows = rows_of(ids, known)
+    return np.where(rows < 0, np.int32(len(known)), rows).astype(np.int32)

@@ -1,0 +1,70 @@
+"""Scalar formulas of CUSGD++ and CULSH-MF, used by kernel and twin alike.
+
+Equations are those of Li et al., "Locality Sensitive Hash Aggregated Nonlinear Neighborhood Matrix Factorization", 2022.
+Ratings are centred and scaled before training, so mu is 0 here and one set of rates suits any rating scale.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit._jit import njit
+
+F32 = np.float32
+ONE = F32(1.0)
+ZERO = F32(0.0)
+
+
+class Rates(NamedTuple):
+    """What one epoch steps with, all float32.
+
+    factor, bias, influence: learning rates gamma; factor_gain (of factors and influences) and bias_gain: how fast a row's rate
+    falls with its own squared errors (0: not at all, the paper's Eq. 7); *_decay: the lambdas of Eq. (2).
+    """
+
+    factor: np.float32
+    factor_gain: np.float32
+    factor_decay: np.float32
+    bias: np.float32
+    bias_gain: np.float32
+    bias_decay: np.float32
+    influence: np.float32
+    influence_decay: np.float32
+
+
+@njit
+def row_rate(rate, gain, squares):
+    """rate / sqrt(1 + gain s): AdaGrad (Duchi 2011) with one sum a row; s is the row's sum of squared errors e^2."""
+    return F32(rate / F32(math.sqrt(F32(ONE + F32(gain * squares)))))
+
+
+@njit
+def factor_change(own, other, error, rate, decay):
+    """Eq. (5), u and v: gamma (e other - lambda own)."""
+    return F32(rate * F32(F32(error * other) - F32(decay * own)))
+
+
+@njit
+def bias_change(bias, error, rate, decay):
+    """Eq. (5), b: gamma (e - lambda b)."""
+    return F32(rate * F32(error - F32(decay * bias)))
+
+
+@njit
+def influence_change(own, signal, rate, decay):
+    """Eq. (5), w and c: gamma (signal - lambda own); signal is |R|^-1/2 e (r - b) for w and |N|^-1/2 e for c."""
+    return F32(rate * F32(signal - F32(decay * own)))
+
+
+@njit
+def set_scale(count):
+    """|S|^-1/2 of Eq. (1), and 0 for the empty set."""
+    if count > 0:
+        return F32(ONE / F32(math.sqrt(F32(count))))
+    return ZERO
+
+
+def falling_rate(alpha, beta, epoch):
+    """Eq. (7): alpha / (1 + beta t^1.5), t the epoch from 0."""
+    return alpha / (1.0 + beta * epoch**1.5)

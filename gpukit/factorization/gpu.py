@@ -1,0 +1,135 @@
+"""Host steps of factorization on a GPU; cpu.py has the same names with the same arguments. Arrays stay on the device."""
+
+import numpy as np
+
+from gpukit._cuda import cuda
+from gpukit.factorization import kernels
+from gpukit.factorization import layout as layouts
+from gpukit.factorization import state as states
+from gpukit.factorization.cpu import scores_of_keys
+from gpukit.neighbors.gpu import find, to_device
+from gpukit.selection import gpu as selection
+from gpukit.selection.formulas import LAST
+
+__all__ = ["Session", "find_neighbors", "layout", "most_workers"]
+
+BLOCK = 128
+WORKERS_AN_SM = 64  # more of them wait for the same rows' additions
+TABLE_BYTES = 512 << 20  # keys and tables of a tile of users
+CODE_BLOCKS = 1056
+layout = layouts.gpu_layout
+
+
+def most_workers(device):
+    """Workers (groups of lanes) that are at work at once."""
+    return WORKERS_AN_SM * cuda.get_current_device().MULTIPROCESSOR_COUNT
+
+
+def find_neighbors(table, settings):
+    """(neighbors (N, K) int32 on the host, random slots) of a gpukit.neighbors Columns."""
+    found = find(to_device(table), settings)
+    return found.neighbors.copy_to_host(), found.random_slots
+
+
+def as_words(codes):
+    """(n, slots / 4) uint32 view of device codes (n, slots) uint8."""
+    return codes.view(np.uint32) if codes.size else cuda.device_array((1, 1), np.uint32)
+
+
+class Session:
+    """A State at work: epochs over ratings, predictions, scores. See cpu.Session."""
+
+    def __init__(self, state, layout, walk, history):
+        self.layout, self.walk, self.history, self.neighbors = layout, walk, history, state.neighbors
+        users = states.pack_rows(state.user_factors, state.user_extras, layout)
+        items = states.pack_rows(state.item_factors, state.item_extras, layout)
+        self.P, self.Q = map(cuda.to_device, (users, items) if walk == "users" else (items, users))
+        self.item_rows = len(items) - 1
+        near, influence, offsets = states.pack_neighborhood(state, layout)
+        if not layout.slots:  # the kernels do not read them, but an array of no bytes cannot be sent
+            near, influence, offsets = np.zeros((1, 1), np.int32), *(np.zeros((1, 1), np.float32),) * 2
+        self.near, self.influence, self.offsets = map(cuda.to_device, (near, influence, offsets))
+        self.levels = cuda.to_device(history.levels)
+        capability = tuple(cuda.get_current_device().compute_capability)
+        shape = layout.lanes, layout.factors, layout.near
+        self.sgd_epoch = kernels.make_sgd_epoch(*shape, capability >= (9, 0))
+        self.predict_pairs, self.score_rows = kernels.make_predict_pairs(*shape), kernels.make_score_rows(*shape)
+
+    def codes(self, query, count):
+        """(count, slots) uint8 device lines of neighbor_codes for a training.Query."""
+        if not self.layout.slots:
+            return cuda.device_array((0, 0), np.uint8)
+        out = cuda.device_array((count, self.layout.slots), np.uint8)
+        known = [cuda.to_device(array) for array in (self.history.indptr, self.history.items, self.history.codes)]
+        if query.indptr is self.history.indptr:
+            asked = [known[0], known[1], cuda.to_device(query.places)]
+        else:
+            asked = [cuda.to_device(array) for array in query]
+        tables = cuda.to_device(np.zeros((CODE_BLOCKS, self.item_rows + 1), np.uint8))
+        kernels.neighbor_codes[CODE_BLOCKS, BLOCK](*known, *asked, self.near, out, tables)
+        cuda.synchronize()
+        del known, asked, tables
+        cuda.current_context().deallocations.clear()
+        return out
+
+    def train_on(self, side, query, tables, workers):
+        """What epochs walk: a training.Side, the Query of its ratings, chunk tables and the workers for each."""
+        codes = self.codes(query, len(side.minor))
+        self.side_codes = as_words(codes)
+        self.minor, self.values = cuda.to_device(side.minor), cuda.to_device(side.values)
+        self.tables, self.workers = [cuda.to_device(table) for table in tables], workers
+        grid = -(-workers * self.layout.lanes // BLOCK)
+        self.launch = self.sgd_epoch[grid, BLOCK]
+
+    def start_epoch(self, rates, turn):
+        """Queue one pass over all ratings."""
+        for table in self.tables:
+            self.launch(table, self.minor, self.values, self.side_codes, self.levels, self.P, self.Q, self.influence, self.offsets,
+                        rates, turn, self.workers)
+
+    def epoch(self, rates, turn):
+        """One pass over all ratings; returns when it is done."""
+        self.start_epoch(rates, turn)
+        cuda.synchronize()
+
+    def ask(self, users, items, query):
+        """Pairs of rows made ready for `predict`."""
+        major, minor = (users, items) if self.walk == "users" else (items, users)
+        return cuda.to_device(major), cuda.to_device(minor), as_words(self.codes(query, len(users)))
+
+    def predict(self, asked):
+        """(n,) float32 predictions in z of what `ask` returned."""
+        predicted = cuda.device_array(asked[0].size, np.float32)
+        grid = max(1, min(-(-predicted.size * self.layout.lanes // BLOCK), 1 << 16))
+        self.predict_pairs[grid, BLOCK](*asked, self.levels, self.P, self.Q, self.influence, self.offsets, predicted)
+        return predicted.copy_to_host()
+
+    def tile_users(self):
+        """Users scored at once."""
+        return int(max(1, min(TABLE_BYTES // (5 * max(1, self.item_rows)), 65535)))
+
+    def best(self, users, n, hide):
+        """(item rows (B, n) int32, scores (B, n) float32 in z, NaN where too few items are left) for user rows (B,)."""
+        items, others = (self.P, self.Q) if self.walk == "items" else (self.Q, self.P)
+        on_device = cuda.to_device(users)
+        tables = cuda.device_array((len(users), self.item_rows + 1), np.uint8)
+        kernels.fill_tables[len(users), BLOCK](on_device, *self.rated(), tables)
+        keys = cuda.device_array((len(users), self.item_rows), np.uint32)
+        grid = max(1, min(-(-self.item_rows * self.layout.lanes // BLOCK), 256)), len(users)
+        self.score_rows[grid, BLOCK](on_device, tables, self.near, self.levels, items, others, self.influence, self.offsets, hide, keys)
+        rows, best = selection.smallest(keys, n)
+        return rows.copy_to_host(), scores_of_keys(best.copy_to_host(), LAST)
+
+    def rated(self):
+        """The history's indptr, items and codes on the device, sent once."""
+        if not hasattr(self, "_rated"):
+            self._rated = [cuda.to_device(array) for array in (self.history.indptr, self.history.items, self.history.codes)]
+        return self._rated
+
+    def state(self):
+        """The State as it stands, on the host."""
+        P, Q = (states.unpack_rows(table.copy_to_host(), self.layout) for table in (self.P, self.Q))
+        sides = (*P, *Q) if self.walk == "users" else (*Q, *P)
+        if not self.layout.slots:
+            return states.State(*sides, np.zeros((self.item_rows, 2, 0), np.float32), self.neighbors)
+        return states.State(*sides, states.unpack_influence(self.influence.copy_to_host(), self.layout), self.neighbors)

@@ -1,0 +1,31 @@
+"""Ctrl-C that waits for a safe moment."""
+
+import contextlib
+import signal
+import threading
+
+
+class Interrupt:
+    """requested: has Ctrl-C been pressed since `deferred` began?"""
+
+    requested = False
+
+    def _note(self, number, frame):
+        self.requested = True
+
+
+@contextlib.contextmanager
+def deferred():
+    """Within it Ctrl-C sets `requested` of the Interrupt it yields; who asks raises KeyboardInterrupt when all is safe.
+
+    Outside the main thread signals cannot be caught: Ctrl-C then works as ever.
+    """
+    interrupt = Interrupt()
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupt
+        return
+    before = signal.signal(signal.SIGINT, interrupt._note)
+    try:
+        yield interrupt
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,42 @@
+"""A row of a matrix held in the registers of a group of lanes, in quads: lane l has the numbers 4 l .. 4 l + 3, then those
+4 lanes further on, and so on.
+
+`count`, the numbers a lane has (a multiple of 4), is constant at compile time in the caller, so that the loops unroll and the
+local arrays become registers. Indices are unsigned because the compiler then drops Python's test for negative ones.
+"""
+
+import numpy as np
+
+from gpukit._cuda import cuda, device
+from gpukit.primitives.wide import add4, load4
+
+U32 = np.uint32
+
+
+@device
+def load_row(matrix, row, first, lane, lanes, count, out):
+    """out = the lane's numbers of matrix[row, first:]."""
+    for i in range(count // 4):
+        a, b, c, d = load4(matrix, U32(row), U32(first + U32(4) * U32(lane + U32(i * lanes))))
+        out[4 * i], out[4 * i + 1], out[4 * i + 2], out[4 * i + 3] = a, b, c, d
+
+
+@device
+def add_row(matrix, row, first, lane, lanes, count, vector, change):
+    """The lane's numbers of matrix[row, first:] += change, atomically; vector: by the quad instruction of capability 9.0."""
+    for i in range(count // 4):
+        at = U32(first + U32(4) * U32(lane + U32(i * lanes)))
+        if vector:
+            add4(matrix, U32(row), at, change[4 * i], change[4 * i + 1], change[4 * i + 2], change[4 * i + 3])
+        else:
+            for j in range(4):
+                cuda.atomic.add(matrix, (U32(row), U32(at + U32(j))), change[4 * i + j])
+
+
+@device
+def partial_dot(a, b, count):
+    """The lane's part of the dot product of two rows."""
+    total = a[0] * b[0]
+    for i in range(1, count):
+        total += a[i] * b[i]
+    return total
