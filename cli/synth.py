@@ -31,8 +31,8 @@ def synth():
 def synth_ratings(output, like, scale, users, items, ratings, titles, seed, as_json, quiet):
     """Generate ratings: heavy-tailed users and items, a planted low rank, tastes for groups of like items, and noise.
 
-    OUT ends in .gkr (binary), .npz (scipy sparse) or .csv. The planted RMSE (what is left when everything but the noise is
-    known) is printed with the result.
+    OUT ends in .gkr (binary), .npz (scipy sparse) or .csv. The planted RMSE (what is left when everything but the noise
+    is known) is printed with the result.
 
     \b
     gpukit synth ratings --like ml-10m --scale 0.1 sample.csv
@@ -54,8 +54,8 @@ def synth_ratings(output, like, scale, users, items, ratings, titles, seed, as_j
     facts = {**written(data, output, stages), **floors}
     show(facts, stages, as_json, quiet, rate="generating")
     if not as_json:
-        report.remark(f"RMSE left by the planted biases {floors['bias_floor']:.4f}, with factors {floors['factor_floor']:.4f}, "
-                      f"with everything {floors['noise_floor']:.4f}.", quiet)
+        report.remark(f"RMSE left by the planted biases {floors['bias_floor']:.4f}, with factors "
+                      f"{floors['factor_floor']:.4f}, with everything {floors['noise_floor']:.4f}.", quiet)
 
 
 def _write_titles(ids, path):

@@ -79,7 +79,8 @@ def read_gkr(path, mmap=False):
     ratings = Ratings(**arrays)
     for rows, size, what in ((ratings.users, ratings.shape[0], "user"), (ratings.items, ratings.shape[1], "item")):
         if len(rows) and (rows.min() < 0 or rows.max() >= size):
-            raise DataError(f"{path} is damaged: it has a {what} row beyond its {size:,} {what}s. Convert the ratings again.")
+            raise DataError(f"{path} is damaged: it has a {what} row beyond its {size:,} {what}s. Convert the ratings "
+                            "again.")
     return ratings
 
 
@@ -101,7 +102,8 @@ def _header(path):
         raise DataError(f"{path} has format version {version}; this gpukit reads version {VERSION}. {again}")
     size = Path(path).stat().st_size
     if size != header["size"]:
-        raise DataError(f"{path} is cut short or damaged: {size:,} bytes where its header says {header['size']:,}. {again}")
+        raise DataError(f"{path} is cut short or damaged: {size:,} bytes where its header says {header['size']:,}. "
+                        f"{again}")
     return header
 
 
@@ -115,7 +117,7 @@ def _write_gkr(ratings, file):
 
 
 def _layout(arrays):
-    """Magic, length and JSON header of arrays; offsets depend on the header's own length, so it is padded to a fixed one."""
+    """Magic, length and JSON header of arrays, padded to a fixed length because the offsets in it depend on its own."""
     room = ALIGN * (16 + sum(len(name) for name in arrays))
     at, entries = room, {}
     for name, array in arrays.items():
@@ -135,7 +137,7 @@ def read_npz(path):
         with np.load(path, allow_pickle=False) as stored:
             ids = [stored[name] for name in NAMES[3:]] if "user_ids" in stored else None
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise DataError(f"{path} is not a scipy sparse matrix (scipy.sparse.save_npz), or is damaged: {error}.") from error
+        raise DataError(f"{path} is not a scipy sparse matrix (save_npz), or is damaged: {error}.") from error
     coo = matrix.tocoo()
     ratings = _numbered(coo.row, coo.col, coo.data, coo.shape)
     bad = np.flatnonzero(~np.isfinite(ratings.values))
@@ -145,8 +147,8 @@ def read_npz(path):
 
 
 def _write_npz(ratings, file):
-    np.savez(file, row=ratings.users, col=ratings.items, data=ratings.values, shape=np.array(ratings.shape), format=b"coo",
-             user_ids=ratings.user_ids, item_ids=ratings.item_ids)
+    np.savez(file, row=ratings.users, col=ratings.items, data=ratings.values, shape=np.array(ratings.shape),
+             format=b"coo", user_ids=ratings.user_ids, item_ids=ratings.item_ids)
 
 
 def _write_csv(ratings, file, rows=1 << 18):
@@ -155,11 +157,13 @@ def _write_csv(ratings, file, rows=1 << 18):
     import io
 
     different, which = np.unique(ratings.values, return_inverse=True)
-    spelled = np.array([f"{value:g}" if np.float32(f"{value:g}") == value else str(value) for value in different], dtype=object)
+    spelled = np.array([f"{value:g}" if np.float32(f"{value:g}") == value else str(value) for value in different],
+                       dtype=object)
     file.write(b"user,item,rating\n")
     for start in range(0, len(ratings), rows):
         part = slice(start, start + rows)
         users, items = ratings.user_ids[ratings.users[part]], ratings.item_ids[ratings.items[part]]
         lines = io.StringIO()
-        csv.writer(lines, lineterminator="\n").writerows(zip(users.tolist(), items.tolist(), spelled[which[part]], strict=True))
+        rows_of_part = zip(users.tolist(), items.tolist(), spelled[which[part]], strict=True)
+        csv.writer(lines, lineterminator="\n").writerows(rows_of_part)
         file.write(lines.getvalue().encode())

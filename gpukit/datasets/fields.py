@@ -1,4 +1,4 @@
-"""Bytes of one line -> fields, integers, decimals. Every line in a buffer ends with a newline, so scans need no bound."""
+"""Bytes of one line -> fields, integers, decimals. Every line of a buffer ends with a newline: scans need no bound."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 @njit
 def split_line(buffer, at, sep, width, spans):
-    """Fill spans (fields, 2) with the first fields' [start, stop) of the line at `at`; returns (count, next line's start).
+    """Fill spans (fields, 2) with the [start, stop) of the line's first fields; returns (count, the next line's start).
 
     sep: the separator's byte, width: how often it stands (2 for '::'), 0 for any run of spaces and tabs. Spaces around
     fields and their quotes are left out. A count of -1 is a quote that the line does not close.
@@ -38,7 +38,7 @@ def split_line(buffer, at, sep, width, spans):
 
 @njit
 def _field(buffer, at, sep, width):
-    """(start, stop, end) of the field at `at`: stop before spaces and quotes, end at the separator; start -1: open quote."""
+    """(start, stop, end) of the field at `at`: stop before spaces and quotes, end at the separator; -1: open quote."""
     start = at
     if buffer[at] == QUOTE:
         at = closing_quote(buffer, at + 1)
@@ -54,7 +54,7 @@ def _field(buffer, at, sep, width):
 
 @njit
 def closing_quote(buffer, at):
-    """The position of the quote that closes a field (two in a row stand for one inside it), -1 when the line ends first."""
+    """Where the quote is that closes a field (two in a row stand for one inside it), -1 when the line ends first."""
     while buffer[at] != NEWLINE:
         if buffer[at] == QUOTE:
             if buffer[at + 1] != QUOTE:
@@ -94,7 +94,7 @@ def _line_end(buffer, at):
 
 @njit
 def integer(buffer, start, stop):
-    """(value, True) of [start, stop) when it spells an int64 as Python prints it; (0, False) otherwise ('007', '+1', 'a')."""
+    """(value, True) of [start, stop) when it spells an int64 as Python prints it; else (0, False): '007', '+1', 'a'."""
     negative = stop - start > 1 and buffer[start] == MINUS
     first = start + 1 if negative else start
     if stop <= first or stop - first > 19 or (buffer[first] == ZERO and (stop - first > 1 or negative)):

@@ -49,8 +49,8 @@ class Layout:
 
     def rule(self, user_text, item_text):
         """The layout as the int64 array that `text.parse` takes."""
-        return np.array([ord(self.sep[0]), self.width, self.fields, self.user, self.item, self.rating, user_text, item_text,
-                         self.format == "netflix", 0], dtype=np.int64)
+        return np.array([ord(self.sep[0]), self.width, self.fields, self.user, self.item, self.rating, user_text,
+                         item_text, self.format == "netflix"], dtype=np.int64)
 
 
 def recognise(head, name, request):
@@ -60,8 +60,8 @@ def recognise(head, name, request):
     """
     start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
     if head[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in head:
-        raise DataError(f"{name} is not a text file in UTF-8 or Latin-1, and no binary format that gpukit knows. Save it as csv "
-                        "(UTF-8) with user, item and rating.")
+        raise DataError(f"{name} is not a text file in UTF-8 or Latin-1, and no binary format that gpukit knows. Save "
+                        "it as csv (UTF-8) with user, item and rating.")
     lines = _Lines(head, start)
     if not lines.skip_blank():
         raise DataError(f"{name} is empty. Give a file with a line user,item,rating for each rating.")
@@ -75,7 +75,7 @@ def recognise(head, name, request):
 
 @dataclass(frozen=True)
 class Request:
-    """What the caller said: format name or 'auto', columns or None, separator or None, and whether ratings are needed."""
+    """What the caller said: format or 'auto', columns or None, separator or None, and whether ratings are needed."""
 
     format: str = "auto"
     columns: object = None
@@ -85,7 +85,8 @@ class Request:
     def __post_init__(self):
         if self.format not in FORMATS:
             raise ParameterError(f"format must be one of {', '.join(FORMATS)}; got {self.format!r}.")
-        if self.sep is not None and not (len(self.sep) == 1 and self.sep.isascii() and self.sep != '"') and self.sep != "::":
+        single = self.sep is None or (len(self.sep) == 1 and self.sep.isascii() and self.sep != '"')
+        if not single and self.sep != "::":
             raise ParameterError(f"sep must be one ASCII character or '::'; got {self.sep!r}.")
 
 
@@ -135,8 +136,8 @@ def _netflix(lines, name, request):
         lines.advance()
     fields = lines.text.count(",") + 1
     if fields < 2 and request.need_rating:
-        raise DataError(f"{name} holds pairs without ratings (line {lines.number}: {lines.text!r}), as Netflix's probe does. "
-                        "gpukit predict can read it; for training give combined_data_*.txt or mv_*.txt.")
+        raise DataError(f"{name} holds pairs without ratings (line {lines.number}: {lines.text!r}), as Netflix's probe "
+                        "does. gpukit predict can read it; for training give combined_data_*.txt or mv_*.txt.")
     return Layout("netflix", ",", fields, 0, -1, 1 if request.need_rating else -1, *first)
 
 
@@ -144,7 +145,8 @@ def _matrix(lines, name, request):
     lines.skip_blank(comment="%")
     sizes = lines.text.split()
     if len(sizes) != 3 or not all(size.isdecimal() for size in sizes):
-        raise DataError(f"{name}, line {lines.number}: expected `users items ratings` after the % lines, found {lines.text!r}.")
+        raise DataError(f"{name}, line {lines.number}: expected `users items ratings` after the % lines, found "
+                        f"{lines.text!r}.")
     lines.advance()
     if not lines.skip_blank(comment="%"):
         raise DataError(f"{name} ends after its line of sizes: it holds no ratings.")
@@ -161,8 +163,9 @@ def _delimited(lines, name, request, format):
     words = split(lines.text, sep)
     need = request.need_rating
     if len(words) < 2 + need:
-        raise DataError(f"{name}, line {lines.number} has {len(words)} column(s) where {'user, item and rating' if need else 'user and item'}"
-                        f" are expected: {lines.text[:80]!r}. Name another separator with --sep, or the columns with --columns.")
+        raise DataError(f"{name}, line {lines.number} has {len(words)} column(s) where "
+                        f"{'user, item and rating' if need else 'user and item'} are expected: {lines.text[:80]!r}. "
+                        "Name another separator with --sep, or the columns with --columns.")
     by_header = named.by_name(words, need)
     places = by_header or (0, 1, 2 if need else -1)
     if request.columns is not None:
@@ -183,16 +186,16 @@ def _check_first(words, places, name, lines):
         return
     if any(word.lstrip("-").isdecimal() for word in words[:2]):
         raise bad_rating(name, lines.number, words[places[2]])
-    raise DataError(f"{name}, line {lines.number}: {lines.text[:80]!r} is neither a rating ({words[places[2]]!r} is not a number) nor "
-                    "a header with names that gpukit knows (user, item, rating and the like). Name the columns in order "
-                    "with --columns (such as user,item,-,rating).")
+    raise DataError(f"{name}, line {lines.number}: {lines.text[:80]!r} is neither a rating ({words[places[2]]!r} is "
+                    "not a number) nor a header with names that gpukit knows (user, item, rating and the like). Name "
+                    "the columns in order with --columns (such as user,item,-,rating).")
 
 
 def bad_rating(name, line, text):
     """The DataError for a rating that is not a finite number."""
     kind = "a finite number" if is_number(text, finite=False) else "a number"
-    return DataError(f"{name}, line {line:,}: the rating {text!r} is not {kind}. Correct or remove the line; if the ratings stand in "
-                     "another column, name the columns with --columns (such as user,item,-,rating).")
+    return DataError(f"{name}, line {line:,}: the rating {text!r} is not {kind}. Correct or remove the line; if the "
+                     "ratings stand in another column, name the columns with --columns (such as user,item,-,rating).")
 
 
 def is_number(text, finite=True):

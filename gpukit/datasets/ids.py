@@ -79,7 +79,7 @@ class KeyTable:
 
     def _grow(self):
         if self.count > 2**30:
-            raise DataError(f"There are more than {2**30:,} different ids: gpukit keeps row numbers as 32-bit integers.")
+            raise DataError(f"There are more than {2**30:,} different ids: row numbers are 32-bit integers.")
         store = np.empty(2 * len(self.store), dtype=np.int64)
         store[:self.count] = self.keys
         self.store, self.slots = store, np.full(2 * len(self.slots), EMPTY, dtype=np.int32)
@@ -113,7 +113,7 @@ def _find(keys, slots, store, codes):
 
 @njit(nogil=True)
 def _add(keys, codes, at, slots, store, count):
-    """Give new keys codes from `at` on until all have one or the store is full; returns (where it stopped, count)."""
+    """Give new keys codes from `at` on, until all have one or the store is full; returns (place, count)."""
     while at < len(keys):
         if codes[at] < 0:
             slot = _search(keys[at], slots, store)

@@ -62,7 +62,7 @@ def compressed_rows(rows, columns, values, n_rows, n_columns):
 def without_repeats(ratings, rule, in_place=False):
     """ratings with each (user, item) pair once, at the place of its first appearance.
 
-    rule 'last': the pair's last rating in input order; 'mean': their mean (float64 inside); 'error': DataError that names
+    rule 'last': the pair's last rating in input order; 'mean': their mean (float64 inside); 'error': DataError naming
     the first repeated pair. Returns ratings itself when no pair is repeated. in_place: the arrays may be overwritten.
     """
     if rule not in RULES:
@@ -73,8 +73,8 @@ def without_repeats(ratings, rule, in_place=False):
         return ratings
     if rule == "error":
         user, item = ratings.user_ids[ratings.users[repeated]], ratings.item_ids[ratings.items[repeated]]
-        raise DataError(f"User {user} has rated item {item} already when it comes again as rating {repeated + 1:,}. Take the "
-                        "last rating with duplicates='last' (--duplicates last), or 'mean'.")
+        raise DataError(f"User {user} has rated item {item} already when it comes again as rating {repeated + 1:,}. "
+                        "Take the last rating with duplicates='last' (--duplicates last), or 'mean'.")
     users, items, values = ratings.users, ratings.items, ratings.values
     if not in_place:
         users, items, values = users.copy(), items.copy(), values.copy()

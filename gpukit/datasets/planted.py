@@ -1,4 +1,4 @@
-"""What `synth` plants, rating by rating: who rates what, and how. A function of (seed, user, draw), so threads do not matter.
+"""What `synth` plants: who rates what, and how. A function of (seed, user, draw), so threads do not matter.
 
 Sums keep their order (fastmath off) and noise is made of integers, so that every machine gets the same ratings.
 """
@@ -71,8 +71,8 @@ def alias_table(weights):
 def draw_items(key, indptr, weights, threshold, other, group, members, items):
     """Fill items (n,) int32: for each user, indptr[u+1] - indptr[u] different items, popular ones more often.
 
-    weights (N,) float64 and their alias table; group (N,) int32 of each item; members (groups, size) int32 its items, -1
-    where a group is short.
+    weights (N,) float64 and their alias table; group (N,) int32 of each item; members (groups, size) int32 its items,
+    -1 where a group is short.
     """
     for user in prange(len(indptr) - 1):
         mine = items[indptr[user]:indptr[user + 1]]
@@ -85,7 +85,7 @@ def draw_items(key, indptr, weights, threshold, other, group, members, items):
 
 @njit(fastmath=False)
 def _draw(key, threshold, other, group, members, mine):
-    """Fill mine with different items: by popularity, or out of the group of one drawn before. Repeats are drawn again."""
+    """Fill mine with different items: by popularity, or out of the group of one drawn before. Repeats: drawn again."""
     taken = np.zeros((len(threshold) + 63) // 64, dtype=np.uint64)
     count, turn = 0, 0
     while count < len(mine):
@@ -107,8 +107,10 @@ def _draw(key, threshold, other, group, members, mine):
 
 @njit(fastmath=False)
 def _race(key, weights, mine):
-    """Fill mine with the items that come in first, item i after an exponential time of rate weights[i]: a weighted sample
-    without replacement [Efraimidis and Spirakis, IPL 97(5), 2006]."""
+    """Fill mine with the items that come in first, item i after an exponential time of rate weights[i].
+
+    That is a weighted sample without replacement [Efraimidis and Spirakis, IPL 97(5), 2006].
+    """
     times = np.empty(len(weights), dtype=np.float64)
     for item in range(len(weights)):
         times[item] = -np.log((random.bits(key, item) + 1.0) * 2.0**-32) / weights[item]
@@ -127,9 +129,9 @@ def _race(key, weights, mine):
 def rate(seed_keys, indptr, items, group, n_groups, biases, factors, scale, values, squares):
     """Fill values (n,) float32: what each user gives each item, rounded to the steps of the scale.
 
-    seed_keys (2,) uint32 of TASTE and NOISE; biases ((M,), (N,)) and factors ((M, F), (N, F)) float32; scale (6,) float32:
-    mean, deviation of tastes, of noise, lowest, highest, step. squares (M, 3) float64: sums of squared errors of the
-    biases alone, of biases and factors, and of all that is planted.
+    seed_keys (2,) uint32 of TASTE and NOISE; biases ((M,), (N,)) and factors ((M, F), (N, F)) float32; scale (6,)
+    float32: mean, deviation of tastes, of noise, lowest, highest, step. squares (M, 3) float64: sums of squared errors
+    of the biases alone, of biases and factors, and of all that is planted.
     """
     for user in prange(len(indptr) - 1):
         squares[user, :] = 0.0

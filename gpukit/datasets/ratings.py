@@ -72,9 +72,9 @@ def as_ratings(data):
     """Ratings from what people have at hand.
 
     data: Ratings; a scipy sparse matrix or array of users x items (explicit zeros are ratings, duplicates an error); a
-    DataFrame (columns user, item, rating by name, or its first three); or a dense (M, N) float array, NaN where not rated.
-    Rows of matrices get the ids 0..M-1 and 0..N-1. Raises DataError for other types, for NaN or infinite ratings and for
-    repeated pairs.
+    DataFrame (columns user, item, rating by name, or its first three); or a dense (M, N) float array, NaN: not rated.
+    Rows of matrices get the ids 0..M-1 and 0..N-1. Raises DataError for other types, for NaN or infinite ratings and
+    for repeated pairs.
     """
     if isinstance(data, Ratings):
         return data
@@ -85,8 +85,8 @@ def as_ratings(data):
     elif isinstance(data, (np.ndarray, list, tuple)):
         ratings = _from_dense(data)
     else:
-        raise DataError(f"Ratings cannot be made from {type(data).__name__}: give a scipy sparse matrix, a DataFrame with "
-                        "user, item and rating, a dense array (NaN = not rated), or what read_ratings returns.")
+        raise DataError(f"Ratings cannot be made from {type(data).__name__}: give a scipy sparse matrix, a DataFrame "
+                        "with user, item and rating, a dense array (NaN = not rated), or what read_ratings returns.")
     return checked(ratings)
 
 
@@ -94,8 +94,8 @@ def checked(ratings):
     """ratings, or DataError when a value is not finite or a (user, item) pair is repeated."""
     bad = np.flatnonzero(~np.isfinite(ratings.values))
     if len(bad):
-        raise DataError(f"Rating number {bad[0] + 1} is {ratings.values[bad[0]]}, not a finite number "
-                        f"({len(bad)} such). Remove those ratings first.")
+        raise DataError(f"Rating number {bad[0] + 1} is {ratings.values[bad[0]]}, not a finite number ({len(bad)} "
+                        "such). Remove those ratings first.")
     from gpukit.datasets.order import without_repeats
 
     return without_repeats(ratings, "error")
@@ -114,7 +114,7 @@ def _from_dense(array):
     except (TypeError, ValueError) as error:
         raise DataError(f"The dense ratings are not numbers ({error}).") from error
     if dense.ndim != 2:
-        raise DataError(f"Dense ratings must be a users x items array (NaN = not rated); got {dense.ndim} dimension(s).")
+        raise DataError(f"Dense ratings must be a users x items array (NaN = not rated); got {dense.ndim}-D.")
     users, items = np.nonzero(~np.isnan(dense))
     return _numbered(users, items, dense[users, items], dense.shape)
 
@@ -137,5 +137,5 @@ def _from_frame(frame):
     try:
         values = columns[2].astype(np.float32)
     except (TypeError, ValueError) as error:
-        raise DataError(f"Column {frame.columns[places[2]]!r} of the DataFrame does not hold numbers ({error}).") from error
+        raise DataError(f"Column {frame.columns[places[2]]!r} of the DataFrame holds no numbers ({error}).") from error
     return Ratings(users, items, values, user_ids, item_ids)

@@ -15,11 +15,12 @@ SPELLED = {"\\t": "\t", "tab": "\t", "space": " "}  # separators that a shell ma
 def read_ratings(path, format="auto", columns=None, duplicates="last", sep=None):
     """The Ratings in a file, or in a folder of Netflix's files.
 
-    path: csv, tsv, MovieLens, ML-100K, Netflix, netflix_mm, NCF, scipy .npz or .gkr, also as .gz, .xz or .zip; format: its
-    name, or 'auto' to tell it from the content (see `formats`); columns: what the file's columns are, in order, such as
-    'user,item,-,rating' ('-' or any other word: ignored); duplicates: 'last', 'mean' or 'error' for repeated pairs; sep:
-    the separator. Users and items are rows in the order of their sorted ids: int64 where all are integers, else str.
-    Raises DataError naming the line for what is missing, empty or malformed, ParameterError for unclear arguments.
+    path: csv, tsv, MovieLens, ML-100K, Netflix, netflix_mm, NCF, scipy .npz or .gkr, also as .gz, .xz or .zip. format:
+    its name, or 'auto' to tell it from the content (see `formats`). columns: what the file's columns are, in order,
+    such as 'user,item,-,rating' ('-' or any other word: ignored). sep: the separator. duplicates: 'last', 'mean' or
+    'error' for repeated pairs. Users and items are rows in the order of their sorted ids: int64 where all are integers,
+    else str. Raises DataError naming the line for what is missing, empty or malformed, ParameterError for unclear
+    arguments.
     """
     request = formats.Request(format, columns, SPELLED.get(sep, sep))
     if duplicates not in RULES:
@@ -28,7 +29,7 @@ def read_ratings(path, format="auto", columns=None, duplicates="last", sep=None)
 
 
 def read_pairs(path, format="auto", columns=None, sep=None):
-    """(user ids (n,), item ids (n,)) of a file of pairs, in the file's order; further columns, ratings too, are ignored."""
+    """(user ids (n,), item ids (n,)) of a file of pairs, in its order; further columns, ratings too, are ignored."""
     pairs = _read(path, formats.Request(format, columns, SPELLED.get(sep, sep), need_rating=False))
     return pairs.user_ids[pairs.users], pairs.item_ids[pairs.items]
 

@@ -60,12 +60,12 @@ def parsed(block, rule, place):
 def _carry_movies(items, first_row, report, place):
     place.movie, early = text.fill_unknown(items, first_row, report, place.movie)
     if early >= 0:
-        raise DataError(f"{place.name} has ratings before its first `MovieID:` line. Put the files of a split set into one "
-                        "folder, or name the columns with --columns if the file is a csv.")
+        raise DataError(f"{place.name} has ratings before its first `MovieID:` line. Put the files of a split set into "
+                        "one folder, or name the columns with --columns if the file is a csv.")
 
 
 def _settle(block, values, starts, place):
-    """Replace NaN, which marks what the fast parser left open, by the number that the field spells, or raise DataError."""
+    """Replace NaN, which marks what the fast parser left open, by the number that the field spells, or DataError."""
     layout = place.layout
     rows = np.flatnonzero(np.isnan(values))
     stops = text.field_stops(block, starts[rows].astype(np.int64), ord(layout.sep[0]), layout.width)
@@ -84,8 +84,8 @@ def _refuse(block, problem, position, place):
     where = f"{place.name}, line {number:,}"
     if problem == text.COLUMNS:
         count = len(formats.split(line, place.layout.sep))
-        raise DataError(f"{where} has {count} column(s) where {place.layout.fields} are expected: {line[:80]!r}. Correct the line, or "
-                        "name another separator with --sep.")
+        raise DataError(f"{where} has {count} column(s) where {place.layout.fields} are expected: {line[:80]!r}. "
+                        "Correct the line, or name another separator with --sep.")
     if problem == text.OPEN_QUOTE:
         raise DataError(f"{where} opens a quote that it does not close: {line[:80]!r}. Correct the line.")
     what = "user" if problem == text.NO_USER else "item"
@@ -174,8 +174,10 @@ class Sheet:
     def _check_declared(self, name):
         count = sum(map(len, self.values))
         if count != self.shape[2]:
-            raise DataError(f"{name} declares {self.shape[2]:,} ratings and holds {count:,}: it is cut short or put together wrongly.")
+            raise DataError(f"{name} declares {self.shape[2]:,} ratings and holds {count:,}: it is cut short or put "
+                            "together wrongly.")
         for what, column, size in zip(("user", "item"), (self.users, self.items), self.shape, strict=False):
             low, high = column.table.keys.min(), column.table.keys.max()
             if low < 1 or high > size:
-                raise DataError(f"{name} declares {what}s 1 to {size:,}, but {what} {low if low < 1 else high} comes up.")
+                raise DataError(f"{name} declares {what}s 1 to {size:,}, but {what} {low if low < 1 else high} comes "
+                                "up.")

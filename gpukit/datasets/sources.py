@@ -58,8 +58,8 @@ def members(path):
         names = sorted(info.filename for info in archive.infolist() if not info.is_dir())
     found = names if len(names) == 1 else _wanted(names)
     if not found:
-        raise DataError(f"{path} holds {', '.join(names[:6]) or 'nothing'}{' ...' if len(names) > 6 else ''}: which are the ratings is "
-                        "not clear. Unpack the archive and name the file.")
+        raise DataError(f"{path} holds {', '.join(names[:6]) or 'nothing'}{' ...' if len(names) > 6 else ''}: which "
+                        "are the ratings is not clear. Unpack the archive and name the file.")
     return [(f"{path} ({name})", lambda name=name: _ZipMember(path, name)) for name in found]
 
 

@@ -1,10 +1,11 @@
 """Generated ratings with the shapes and the skew of data sets that cannot be handed on.
 
-    rating = mean + user bias + item bias + low rank + taste(user, group of the item) + noise, rounded to the scale's steps
+    rating = mean + user bias + item bias + low rank + taste(user, item's group) + noise, rounded to the scale's steps
 
-The low rank is what factors can learn. Items come in groups of about ten that the same people rate; a user's taste for a
-group is drawn for each (user, group) alone, so ratings of similar items by one user agree beyond the low rank, and only
-neighbours can tell. Users' and items' counts have the heavy tails of the real data; see docs for the figures.
+The low rank is what factors can learn. Items come in groups of ten that the same people rate; a user's taste for a
+group is drawn for each (user, group) alone, so ratings of like items by one user agree beyond the low rank, and only
+neighbours can tell. Users' and items' counts have the tails of the real data. Netflix, generated and (real): longest
+row 17,059 (17,653), median row 97 (96), longest column 240,051 (232,944), median column 626 (561).
 """
 
 from dataclasses import dataclass, replace
@@ -26,9 +27,9 @@ GROUP = 10
 class Shape:
     """users, items, ratings (of them for testing: test) and how they are spread.
 
-    activity, popularity: standard deviations of the logarithms of users' and items' counts; longest: the largest share of
-    all items that one user rates; cap: the largest weight of an item, in units of the mean; mean, lowest, highest, step:
-    the scale; unit: stars of a 1-5 scale in units of this one.
+    activity, popularity: standard deviations of the logarithms of users' and items' counts; longest: the largest share
+    of all items that one user rates; cap: the largest weight of an item, in units of the mean; mean, lowest, highest,
+    step: the scale; unit: one star of a 1-5 scale in units of this one.
     """
 
     users: int
@@ -79,15 +80,16 @@ def resized(shape, users=None, items=None, ratings=None):
 
 
 def generate(shape, seed=0):
-    """(Ratings, facts) of a Shape; facts: RMSE of the planted biases, of biases and factors, and of everything planted."""
+    """(Ratings, facts) of a Shape; facts: RMSE of the planted biases, of biases and factors, of all that is planted."""
     seed = check_integer("seed", seed, 0)
     if not shape.users <= shape.ratings <= shape.users * shape.items:
-        raise ParameterError(f"{shape.ratings:,} ratings do not fit {shape.users:,} users x {shape.items:,} items: at least one "
-                             "a user and at most one a pair.")
+        raise ParameterError(f"{shape.ratings:,} ratings do not fit {shape.users:,} users x {shape.items:,} items: at "
+                             "least one a user and at most one a pair.")
     indptr = np.concatenate(([0], np.cumsum(_counts(shape, seed))))
     weights, group, members = _catalogue(shape, seed)
     items = np.empty(shape.ratings, dtype=np.int32)
-    planted.draw_items(random.key(seed, planted.DRAWS), indptr, weights, *planted.alias_table(weights), group, members, items)
+    planted.draw_items(random.key(seed, planted.DRAWS), indptr, weights, *planted.alias_table(weights), group, members,
+                       items)
     values, facts = _rated(shape, seed, indptr, items, weights, group, len(members))
     users = np.repeat(np.arange(shape.users, dtype=np.int32), np.diff(indptr))
     ids = (np.arange(1, size + 1, dtype=np.int64) for size in (shape.users, shape.items))

@@ -1,4 +1,4 @@
-"""One block of lines -> arrays, on all cores: the block is cut at newlines into ranges, each parsed where its rows belong."""
+"""One block of lines -> arrays, on all cores: cut at newlines into ranges, each parsed to where its rows belong."""
 
 import numpy as np
 
@@ -33,12 +33,14 @@ def cut(buffer, n_ranges):
 def parse(buffer, bounds, first_row, rule, users, items, values, starts, report):
     """Parse each range [bounds[k], bounds[k+1]) into rows from first_row[k] on.
 
-    buffer uint8, every line ended by a newline; rule (10,) int64: see `formats.Layout.rule`. Out: users, items (rows,)
-    int64 ids (hashes where text), values (rows,) float32 (NaN: not a plain number, to be settled), starts (rows, 3) int32
-    where the user, item and rating stand; report (ranges, 4) int64: rows, problem, its position, the last `MovieID:`.
+    buffer uint8, every line ended by a newline; rule (9,) int64: see `formats.Layout.rule`. Out: users, items (rows,)
+    int64 ids (hashes where text), values (rows,) float32 (NaN: not a plain number, to be settled), starts (rows, 3)
+    int32 where the user, item and rating stand; report (ranges, 4) int64: rows, problem, its position, the last
+    `MovieID:`.
     """
     for part in prange(len(bounds) - 1):
-        _parse_range(buffer, bounds[part], bounds[part + 1], rule, first_row[part], users, items, values, starts, report[part])
+        _parse_range(buffer, bounds[part], bounds[part + 1], rule, first_row[part], users, items, values, starts,
+                     report[part])
 
 
 @njit
@@ -96,7 +98,7 @@ def _identifier(buffer, start, stop, as_text):
 
 @njit
 def fill_unknown(items, first_row, report, movie):
-    """Give rows before their range's first `MovieID:` the one before it; returns (the last MovieID, a bad range or -1)."""
+    """Give rows before their range's first `MovieID:` the one before it; returns (last MovieID, a bad range or -1)."""
     for part in range(len(report)):
         for row in range(first_row[part], first_row[part] + report[part, 0]):
             if items[row] != UNKNOWN:

@@ -12,9 +12,9 @@ TITLE = {"title", "titles", "name", "movietitle", "booktitle", "itemname"}
 def read_titles(path):
     """{item id: title} of a file, ids int where all of them are integers, else str.
 
-    Read as: `id::title::...`; a csv or tsv whose header names an item and a title; or, without a header, the first column
-    and the second, or (Netflix: id,year,title with commas in the title) all that follows a year. UTF-8, else Latin-1.
-    Raises DataError for a missing or empty file and names the line that has no title.
+    Read as: `id::title::...`; a csv or tsv whose header names an item and a title; or, without a header, the first
+    column and the second, or (Netflix: id,year,title with commas in the title) all that follows a year. UTF-8, else
+    Latin-1. Raises DataError for a missing or empty file and names the line that has no title.
     """
     name, opener = sources.members(sources.files(path)[0])[0]
     text = _decoded(sources.whole(name, opener))
@@ -27,7 +27,8 @@ def read_titles(path):
     for number, line in lines[header:]:
         words = _split(line, sep, count)
         if max(item, title) >= len(words) or not words[title]:
-            raise DataError(f"{path}, line {number:,} has no title beside its item: {line[:80]!r}. Expected item{sep}title.")
+            raise DataError(f"{path}, line {number:,} has no title beside its item: {line[:80]!r}. Expected "
+                            f"item{sep}title.")
         titles[words[item]] = words[title]
     return _with_integers(titles)
 

@@ -18,14 +18,16 @@ def test_synth_ratings(tmp_path, capsys):
 
 
 def test_refused(tmp_path, capsys):
-    for arguments, message in ((["--scale", "0"], "scale must be"), (["--users", "5", "--items", "5", "--ratings", "99"], "do not fit")):
+    for arguments, message in ((["--scale", "0"], "scale must be"),
+                               (["--users", "5", "--items", "5", "--ratings", "99"], "do not fit")):
         assert run(["synth", "ratings", *arguments, str(tmp_path / "s.csv")]) == 2
         assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
 def test_the_sample_is_what_its_line_makes(root, tmp_path):
-    line = next(line for line in (root / "data" / "README.md").read_text().splitlines() if line.strip().startswith("gpukit synth"))
+    line = next(line for line in (root / "data" / "README.md").read_text().splitlines()
+                if line.strip().startswith("gpukit synth"))
     words = [word.replace("data/", f"{tmp_path}/") for word in line.split()]
     assert run([*words[1:], "--quiet"]) == 0
     for name in ("ratings-sample.csv", "titles-sample.csv"):

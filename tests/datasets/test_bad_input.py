@@ -9,8 +9,10 @@ GOOD = "".join(f"{row % 7},{row},3\n" for row in range(500))
 
 
 @pytest.mark.parametrize("line, message", [
-    ("1,2", "has 2 column"), ("1,2,3,4", "has 4 column"), ("1,2,abc", "'abc' is not a number"), ("1,2,", "'' is not a number"),
-    ("1,2,nan", "'nan' is not a finite"), ("1,2,-inf", "'-inf' is not a finite"), ("1,2,1e39", "'1e39' is not a finite"),
+    ("1,2", "has 2 column"), ("1,2,3,4", "has 4 column"), ("1,2,abc", "'abc' is not a number"),
+    ("1,2,", "'' is not a number"),
+    ("1,2,nan", "'nan' is not a finite"), ("1,2,-inf", "'-inf' is not a finite"),
+    ("1,2,1e39", "'1e39' is not a finite"),
     ("1,2,1_0", "'1_0' is not a number"), ("1,2,4.5.1", "'4.5.1' is not a number"), ("1,2,4x", "'4x' is not a number"),
     (",2,3", "no user id"), ("1, ,3", "no item id"), ('1,"2,3', "quote"),
 ])
@@ -38,11 +40,16 @@ def test_the_first_of_several_is_named(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("text, message", [
-    (b"", "empty"), (b"\n \n", "empty"), (b"user,item,rating\n", "no ratings"), (b"film,viewer,points\n1,2,3\n", "header with names"),
-    (b"1,2,x\n1,2,3\n", "'x' is not a number"), (b"1,2\n", "2 column"), (b"hello\n", "1 column"), (b"1:\n2:\n", "no ratings"),
-    (b"1:\n2,3,2005-01-01\n4,5\n", "line 3 has 2"), (b"1:\n5\n6\n", "without ratings"), (b"\xff\xfeu\0", "UTF-8"), (b"\x00\x01\x02", "not a text"),
-    (b"%%MatrixMarket\n1 2\n", "users items ratings"), (b"%%MatrixMarket\n1 2 3\n", "no ratings"), (b"%\n1 2 1\n1 1\n", "2 columns"),
-    (b"PK\x03\x04 not a zip", "damaged"), (b"\x1f\x8b not gzip", "damaged|cannot be read"), (b"\xfd7zXZ\0 not xz", "damaged"),
+    (b"", "empty"), (b"\n \n", "empty"), (b"user,item,rating\n", "no ratings"),
+    (b"film,viewer,points\n1,2,3\n", "header with names"),
+    (b"1,2,x\n1,2,3\n", "'x' is not a number"), (b"1,2\n", "2 column"), (b"hello\n", "1 column"),
+    (b"1:\n2:\n", "no ratings"),
+    (b"1:\n2,3,2005-01-01\n4,5\n", "line 3 has 2"), (b"1:\n5\n6\n", "without ratings"), (b"\xff\xfeu\0", "UTF-8"),
+    (b"\x00\x01\x02", "not a text"),
+    (b"%%MatrixMarket\n1 2\n", "users items ratings"), (b"%%MatrixMarket\n1 2 3\n", "no ratings"),
+    (b"%\n1 2 1\n1 1\n", "2 columns"),
+    (b"PK\x03\x04 not a zip", "damaged"), (b"\x1f\x8b not gzip", "damaged|cannot be read"),
+    (b"\xfd7zXZ\0 not xz", "damaged"),
 ])
 def test_no_ratings_in_it(tmp_path, text, message):
     path = tmp_path / "bad.dat"

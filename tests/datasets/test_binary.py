@@ -45,8 +45,10 @@ def test_damage_is_noticed(tmp_path, ratings):
     path = tmp_path / "a.gkr"
     write_ratings(ratings, path)
     raw = path.read_bytes()
-    for damaged, message in ((raw[:-1], "cut short"), (raw + b"x", "cut short"), (raw[:40], "header"), (raw[:10], "not a binary copy"),
-                             (raw.replace(b'"version": 1', b'"version": 2'), "version 2"), (raw.replace(b'{"ver', b"?????"), "header")):
+    for damaged, message in ((raw[:-1], "cut short"), (raw + b"x", "cut short"), (raw[:40], "header"),
+                             (raw[:10], "not a binary copy"),
+                             (raw.replace(b'"version": 1', b'"version": 2'), "version 2"),
+                             (raw.replace(b'{"ver', b"?????"), "header")):
         path.write_bytes(damaged)
         with pytest.raises(DataError, match=message):
             read_ratings(path, format="gkr")

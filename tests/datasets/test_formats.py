@@ -48,7 +48,8 @@ def test_separators(write, sep, end, extra):
 
 
 @pytest.mark.parametrize("header, order", [
-    ("userId,movieId,rating,timestamp", (0, 1, 2)), ("MovieID,UserID,Rating,Date", (1, 0, 2)), ("stars,Customer_ID,product,x", (2, 0, 1)),
+    ("userId,movieId,rating,timestamp", (0, 1, 2)), ("MovieID,UserID,Rating,Date", (1, 0, 2)),
+    ("stars,Customer_ID,product,x", (2, 0, 1)),
     ('"score","item","user","when"', (2, 1, 0)), ("\ufeffuser,item,rating,t", (0, 1, 2)),
 ])
 def test_headers_in_any_order(write, header, order):
@@ -58,7 +59,8 @@ def test_headers_in_any_order(write, header, order):
 def test_columns_by_request(write):
     path = write(table(order=(2, 1, 0), extra=",x"))
     assert triples(read_ratings(path, columns="rating,item,user,-")) == ROWS
-    assert triples(read_ratings(write(table(header="a,b,c,d", order=(2, 1, 0), extra=",x")), columns=["score", "movie", "customer", "?"])) == ROWS
+    assert triples(read_ratings(write(table(header="a,b,c,d", order=(2, 1, 0), extra=",x")),
+                                columns=["score", "movie", "customer", "?"])) == ROWS
     with pytest.raises(ParameterError, match="user,item,-,rating"):
         read_ratings(path, columns="user,item")
     with pytest.raises(DataError, match="4 column"):
@@ -112,7 +114,8 @@ def test_netflix(write, end):
 
 
 def test_netflix_folder(tmp_path):
-    for name, text in (("mv_0000001.txt", "1:\n5,3,2005-01-01\n"), ("mv_0000002.txt", "2:\n5,4,2005-01-01\n7,1,2005-01-01\n"),
+    for name, text in (("mv_0000001.txt", "1:\n5,3,2005-01-01\n"),
+                       ("mv_0000002.txt", "2:\n5,4,2005-01-01\n7,1,2005-01-01\n"),
                        ("movie_titles.txt", "1,2003,Dinosaur\n")):
         (tmp_path / name).write_text(text)
     assert triples(read_ratings(tmp_path)) == [("5", "1", 3.0), ("5", "2", 4.0), ("7", "2", 1.0)]
@@ -139,7 +142,8 @@ def test_scipy_npz(tmp_path):
     for form in ("coo", "csr", "csc"):
         scipy.sparse.save_npz(tmp_path / "m.npz", matrix.asformat(form))
         ratings = read_ratings(tmp_path / "m.npz")
-        assert ratings.shape == (4, 5) and sorted(triples(ratings)) == [("0", "2", 3.0), ("1", "0", 0.0), ("1", "3", 5.0)]
+        assert ratings.shape == (4, 5) and sorted(triples(ratings)) == [("0", "2", 3.0), ("1", "0", 0.0),
+                                                                        ("1", "3", 5.0)]
 
 
 @pytest.mark.parametrize("pack", ["gz", "xz", "zip"])

@@ -24,7 +24,8 @@ def test_csr_equals_scipy():
     for (indptr, indices, values), other in ((ratings.csr(), matrix.tocsr()), (ratings.csc(), matrix.tocsc())):
         other.sort_indices()
         assert indptr.dtype == np.int64 and indices.dtype == np.int32 and values.dtype == np.float32
-        assert np.array_equal(indptr, other.indptr) and np.array_equal(indices, other.indices) and np.array_equal(values + 1, other.data)
+        for mine, theirs in ((indptr, other.indptr), (indices, other.indices), (values + 1, other.data)):
+            assert np.array_equal(mine, theirs)
 
 
 def test_split_take_and_scale():
@@ -48,12 +49,13 @@ def test_repeated_pairs(rule, n):
     rows = naive.merged(zip(ratings.users.tolist(), ratings.items.tolist(), ratings.values.tolist(), strict=True), rule)
     assert list(zip(merged.users.tolist(), merged.items.tolist(), strict=True)) == [row[:2] for row in rows]
     assert np.array_equal(merged.values, np.array([row[2] for row in rows], dtype=np.float32))
-    assert len(ratings.values) == n and np.array_equal(ratings.values, random_ratings(n, repeats=True).values)  # left as it was
+    assert np.array_equal(ratings.values, random_ratings(n, repeats=True).values)  # left as it was
 
 
 def test_repeated_pairs_as_an_error(tmp_path):
     (tmp_path / "a.csv").write_text("5,7,1\n5,8,2\n6,7,3\n5,7,4\n5,8,9\n")
-    with pytest.raises(DataError, match=r"User 5 has rated item 7 already when it comes again as rating 4\b.*duplicates"):
+    with pytest.raises(DataError,
+                       match=r"User 5 has rated item 7 already when it comes again as rating 4\b.*duplicates"):
         read_ratings(tmp_path / "a.csv", duplicates="error")
     assert read_ratings(tmp_path / "a.csv").values.tolist() == [4.0, 9.0, 3.0]
     assert read_ratings(tmp_path / "a.csv", duplicates="mean").values.tolist() == [2.5, 5.5, 3.0]
@@ -71,7 +73,8 @@ def test_from_frame_by_name_or_by_place():
     for table in (frame, frame[["userId", "movieId", "stars"]].set_axis(["a", "b", "c"], axis=1)):
         ratings = as_ratings(table)
         assert ratings.user_ids.tolist() == [2, 9] and ratings.item_ids.tolist() == ["a", "b"]
-        assert ratings.users.tolist() == [1, 0] and ratings.items.tolist() == [1, 0] and ratings.values.tolist() == [4.0, 0.0]
+        assert ratings.users.tolist() == [1, 0] and ratings.items.tolist() == [1, 0]
+        assert ratings.values.tolist() == [4.0, 0.0]
 
 
 def test_from_dense():
@@ -81,9 +84,11 @@ def test_from_dense():
 
 @pytest.mark.parametrize("data, message", [
     ({"a": 1}, "cannot be made from dict"), (np.zeros(3), "users x items"), (np.array([["x"]]), "not numbers"),
-    (np.array([[np.inf, 1.0]]), "not a finite"), (scipy.sparse.coo_matrix(([1.0, np.nan], ([0, 1], [0, 1]))), "number 2 is nan"),
-    (scipy.sparse.coo_matrix(([1.0, 2.0], ([0, 0], [1, 1]))), "rated item 1 already"), (pandas.DataFrame({"user": [1], "item": [2]}), "2 column"),
-    (pandas.DataFrame({"user": [1], "item": [2], "rating": ["x"]}), "does not hold numbers"),
+    (np.array([[np.inf, 1.0]]), "not a finite"),
+    (scipy.sparse.coo_matrix(([1.0, np.nan], ([0, 1], [0, 1]))), "number 2 is nan"),
+    (scipy.sparse.coo_matrix(([1.0, 2.0], ([0, 0], [1, 1]))), "rated item 1 already"),
+    (pandas.DataFrame({"user": [1], "item": [2]}), "2 column"),
+    (pandas.DataFrame({"user": [1], "item": [2], "rating": ["x"]}), "holds no numbers"),
     (pandas.DataFrame({"user": [1, None], "item": [2, 3], "rating": [1, 2]}), "Row 2 has no user id"),
 ])
 def test_what_cannot_be_ratings(data, message):

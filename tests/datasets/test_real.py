@@ -28,7 +28,8 @@ def test_netflix_samples():
     ratings = read_ratings(data("netflix-sample/TestingRatings.txt"), columns="movie,user,rating")
     assert len(ratings) == 100_478 and ratings.shape == (27_555, 1_701)
     headed = read_ratings(data("netflix-sample/netflix-user-ratings-10k.csv"))
-    assert headed.user_ids[headed.users[0]] == 1287529 and headed.item_ids[headed.items[0]] == 8764 and headed.values[0] == 4
+    first = headed.user_ids[headed.users[0]], headed.item_ids[headed.items[0]], headed.values[0]
+    assert first == (1287529, 8764, 4.0)
 
 
 def test_titles():

@@ -16,8 +16,9 @@ def made():
 
 
 def test_shapes_of_the_papers():
-    sizes = {like: (shape.users, shape.items, shape.ratings - shape.test, shape.test) for like, shape in synth.SHAPES.items()}
-    assert sizes == {"netflix": (480_189, 17_770, 99_072_112, 1_408_395), "ml-10m": (69_878, 10_677, 9_900_054, 100_000),
+    sizes = {like: (one.users, one.items, one.ratings - one.test, one.test) for like, one in synth.SHAPES.items()}
+    assert sizes == {"netflix": (480_189, 17_770, 99_072_112, 1_408_395),
+                     "ml-10m": (69_878, 10_677, 9_900_054, 100_000),
                      "yahoo": (586_250, 12_658, 91_970_212, 1_000_000)}
 
 
@@ -27,24 +28,28 @@ def test_counts_and_uniqueness(made, like):
     assert ratings.shape == (shape.users, shape.items) and len(ratings) == shape.ratings
     whole = synth.SHAPES[like]
     assert shape.ratings == round(0.02 * whole.ratings)
-    assert abs(shape.ratings / (shape.users * shape.items) / (whole.ratings / (whole.users * whole.items)) - 1) < 0.01  # the density stays
+    density, expected = (one.ratings / (one.users * one.items) for one in (shape, whole))
+    assert abs(density / expected - 1) < 0.01
     cells = ratings.users.astype(np.int64) * shape.items + ratings.items
     assert len(np.unique(cells)) == len(cells)
     assert np.bincount(ratings.users, minlength=shape.users).min() >= 1
     assert ratings.users.dtype == ratings.items.dtype == np.int32 and ratings.values.dtype == np.float32
 
 
-@pytest.mark.parametrize("like, values", [("netflix", np.arange(1, 6)), ("ml-10m", np.arange(1, 11) / 2), ("yahoo", np.arange(1, 201) / 2)])
+@pytest.mark.parametrize("like, values", [("netflix", np.arange(1, 6)), ("ml-10m", np.arange(1, 11) / 2),
+                                          ("yahoo", np.arange(1, 201) / 2)])
 def test_values_of_the_data(made, like, values):
     assert set(np.unique(made[like][1].values)) <= set(values.astype(np.float32))
     assert len(np.unique(made[like][1].values)) >= 0.9 * len(values)
 
 
-@pytest.mark.parametrize("like, longest_row, longest_column", [("netflix", 0.96, 0.485), ("ml-10m", 0.66, 0.487), ("yahoo", 0.9, 0.45)])
+@pytest.mark.parametrize("like, longest_row, longest_column", [("netflix", 0.96, 0.485), ("ml-10m", 0.66, 0.487),
+                                                               ("yahoo", 0.9, 0.45)])
 def test_heavy_tails(made, like, longest_row, longest_column):
     shape, ratings, _ = made[like]
     rows, columns = np.bincount(ratings.users), np.bincount(ratings.items, minlength=shape.items)
-    assert abs(rows.max() / shape.items - longest_row) < 0.12 and abs(columns.max() / shape.users - longest_column) < 0.08
+    assert abs(rows.max() / shape.items - longest_row) < 0.12
+    assert abs(columns.max() / shape.users - longest_column) < 0.08
     assert 0.35 < np.median(rows) / rows.mean() < 0.6 and np.median(columns) < 0.3 * columns.mean()
 
 
@@ -55,7 +60,7 @@ def test_planted_structure(made):
 
 
 def test_similar_items_agree_beyond_the_low_rank():
-    """Ratings of two items of a group by one user, user and item means taken out, correlate; of two items at random, less."""
+    """Ratings of two items of a group by one user, means taken out, correlate; of two items at random, less."""
     shape = synth.resized(synth.scaled("netflix", 0.01), users=3000, items=100, ratings=120_000)
     ratings = synth.generate(shape, 0)[0]
     _, group, _ = synth._catalogue(shape, 0)
@@ -84,7 +89,8 @@ def test_alias_table_gives_the_weights_back():
     assert np.allclose(back, weights / weights.mean(), atol=1e-6)
 
 
-@pytest.mark.parametrize("users, items, ratings", [(1, 1, 1), (1, 40, 40), (7, 5, 35), (50, 3, 60), (3, 200, 500), (40, 10, 40)])
+@pytest.mark.parametrize("users, items, ratings", [(1, 1, 1), (1, 40, 40), (7, 5, 35), (50, 3, 60), (3, 200, 500),
+                                                   (40, 10, 40)])
 def test_small_and_full_shapes(users, items, ratings):
     made = synth.generate(synth.resized(synth.scaled("yahoo", 0.01), users, items, ratings), 1)[0]
     assert made.shape == (users, items) and len(made) == ratings

@@ -19,11 +19,13 @@ def spelled(rng, count):
     """Random decimals in many spellings."""
     for _ in range(count):
         value = float(rng.normal() * 10.0 ** rng.integers(-9, 10))
-        yield rng.choice([f"{value:.{rng.integers(0, 12)}f}", f"{value:.{rng.integers(1, 9)}e}", f"{value:g}", str(round(value)), repr(value)])
+        yield rng.choice([f"{value:.{rng.integers(0, 12)}f}", f"{value:.{rng.integers(1, 9)}e}", f"{value:g}",
+                          str(round(value)), repr(value)])
 
 
 def test_decimals_round_as_python_does():
-    words = ["3", "4.5", "3.75", "-1", "1e-3", "0", "-0", ".5", "5.", "+2", "1E2", "0.1", "16777217", "1e22", "999999999999999", "1e-5",
+    words = ["3", "4.5", "3.75", "-1", "1e-3", "0", "-0", ".5", "5.", "+2", "1E2", "0.1", "16777217", "1e22",
+             "999999999999999", "1e-5",
              *spelled(np.random.default_rng(0), 3000)]
     fast = 0
     for word, value in zip(words, parsed(words), strict=True):
@@ -33,7 +35,8 @@ def test_decimals_round_as_python_does():
     assert fast > 1500
 
 
-@pytest.mark.parametrize("word", ["", "-", ".", "e5", "1e", "1e+", "nan", "inf", "1 2", "1.2.3", "0x10", "1e39", "1e99", "1234567890123456"])
+@pytest.mark.parametrize("word", ["", "-", ".", "e5", "1e", "1e+", "nan", "inf", "1 2", "1.2.3", "0x10", "1e39", "1e99",
+                                  "1234567890123456"])
 def test_what_is_no_plain_decimal_is_left_open(word):
     assert np.isnan(parsed([word])[0])
 
@@ -45,8 +48,10 @@ def test_ratings_in_any_spelling(tmp_path):
     assert np.array_equal(read_ratings(tmp_path / "a.csv").values, expected)
 
 
-@pytest.mark.parametrize("text, good", [("0", True), ("-5", True), (str(2**63 - 1), True), (str(2**63), False), ("00", False), ("-0", False),
-                                        ("+1", False), ("", False), ("-", False), ("1a", False), ("12345678901234567890", False)])
+@pytest.mark.parametrize("text, good", [("0", True), ("-5", True), (str(2**63 - 1), True), (str(2**63), False),
+                                        ("00", False), ("-0", False),
+                                        ("+1", False), ("", False), ("-", False), ("1a", False),
+                                        ("12345678901234567890", False)])
 def test_integers_only_as_python_prints_them(text, good):
     value, found = fields.integer(np.frombuffer(text.encode() + b"\n", dtype=np.uint8), 0, len(text))
     assert found == good and (not good or value == int(text))
@@ -59,7 +64,8 @@ def test_any_block_and_range(tmp_path, monkeypatch, block, smallest, text_ids):
     monkeypatch.setattr("gpukit.datasets.sheet.RANGE", smallest)
     rng = np.random.default_rng(2)
     prefix = "u" if text_ids else ""
-    lines = [f"{prefix}{rng.integers(1, 10 ** rng.integers(1, 9))},{at},{rng.integers(0, 100) / 8:g}" for at in range(700)]
+    lines = [f"{prefix}{rng.integers(1, 10 ** rng.integers(1, 9))},{at},{rng.integers(0, 100) / 8:g}"
+             for at in range(700)]
     text = "user,item,rating\n" + "\n".join(lines) + rng.choice(["", "\n", "\r\n\n\n"])
     (tmp_path / "a.csv").write_text(text, newline="")
     ratings = read_ratings(tmp_path / "a.csv")
@@ -67,7 +73,8 @@ def test_any_block_and_range(tmp_path, monkeypatch, block, smallest, text_ids):
     found = list(zip(users, ratings.item_ids[ratings.items].astype(str).tolist(), ratings.values.tolist(), strict=True))
     assert found == naive.triples(text, header=True)
     frame = pandas.read_csv(io.StringIO(text))
-    assert np.array_equal(ratings.values, frame.rating.to_numpy(np.float32)) and users == frame.user.astype(str).tolist()
+    assert np.array_equal(ratings.values, frame.rating.to_numpy(np.float32))
+    assert users == frame.user.astype(str).tolist()
 
 
 @pytest.mark.parametrize("block, smallest", [(30, 1), (200, 20), (1 << 20, 64)])
@@ -75,7 +82,8 @@ def test_netflix_movies_carry_over_blocks(tmp_path, monkeypatch, block, smallest
     monkeypatch.setattr("gpukit.datasets.sources.BLOCK", block)
     monkeypatch.setattr("gpukit.datasets.sheet.RANGE", smallest)
     rng = np.random.default_rng(3)
-    text = "".join(f"{movie}:\n" + "".join(f"{user},{rng.integers(1, 6)},2005-01-01\n" for user in range(rng.integers(0, 30)))
+    text = "".join(f"{movie}:\n" + "".join(f"{user},{rng.integers(1, 6)},2005-01-01\n"
+                                           for user in range(rng.integers(0, 30)))
                    for movie in range(1, 60))
     (tmp_path / "combined_data_1.txt").write_text(text)
     ratings = read_ratings(tmp_path)
