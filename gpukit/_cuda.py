@@ -4,9 +4,9 @@ import functools
 
 from gpukit import _jit  # noqa: F401  (sets the cache folder first)
 from numba import cuda
-from numba.core import config
+from numba.core import config, types
 
-__all__ = ["cuda", "kernel", "device", "intrinsic", "SIMULATED"]
+__all__ = ["cuda", "kernel", "device", "intrinsic", "types", "SIMULATED"]
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 if not SIMULATED:

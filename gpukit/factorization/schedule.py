@@ -13,13 +13,14 @@ from gpukit.random import below, key
 ORDER_STREAM, BLOCK_STREAM = 101, 102
 SHORTEST, LONGEST = 4, 256
 STALENESS = 1.6  # bound on the rate-weighted steps taken blindly, found by trial: from 3 on skewed data diverges
-CLASSES = 8  # chunks are sorted by length in this many steps, so that a warp's groups finish together
+QUAD = 4
 RATINGS_A_WORKER = 400  # fewer workers for fewer ratings: each needs a row's news from the others
 
 
 def worker_count(n_ratings, most):
-    """Workers for so many ratings: at most `most`, at least 1."""
-    return int(min(most, max(1, n_ratings // RATINGS_A_WORKER)))
+    """Workers for so many ratings: at most `most`, at least 1, a multiple of QUAD where there are several of them."""
+    workers = min(most, max(1, n_ratings // RATINGS_A_WORKER))
+    return int(workers if workers <= QUAD else workers // QUAD * QUAD)
 
 
 def chunk_lengths(counts, workers, rate):
@@ -34,7 +35,11 @@ def chunk_lengths(counts, workers, rate):
 
 
 def chunk_table(indptr, workers, rate, seed):
-    """(n, 3) int64 chunks of all rows of indptr (rows + 1,), long ones first, in random order within a class of length."""
+    """(n, 3) int64 chunks of all rows of indptr (rows + 1,): quads of about equal length (within half an octave), at random.
+
+    Quads, because four groups of lanes make up a warp, which is as slow as its longest chunk; about equal and random, because
+    a row's chunks must not meet more often than they have to.
+    """
     counts = np.diff(indptr)
     pieces = -(-counts // chunk_lengths(counts, workers, rate))
     row = np.repeat(np.arange(len(counts)), pieces)
@@ -42,10 +47,10 @@ def chunk_table(indptr, workers, rate, seed):
     first = indptr[row] + part * counts[row] // pieces[row]
     last = indptr[row] + (part + 1) * counts[row] // pieces[row]
     chunks = np.stack([row, first, last - first], axis=1).astype(np.int64)
-    order = np.random.default_rng([seed, ORDER_STREAM]).random(len(chunks))
-    if len(chunks):
-        order -= -(-chunks[:, 2] * CLASSES // chunks[:, 2].max())
-    return np.ascontiguousarray(chunks[np.argsort(order, kind="stable")])
+    random = np.random.default_rng([seed, ORDER_STREAM])
+    order = np.lexsort((random.random(len(chunks)), np.ceil(2 * np.log2(np.maximum(chunks[:, 2], 1)))))
+    places = np.repeat(random.permutation(-(-len(chunks) // QUAD)) * QUAD, QUAD)[: len(chunks)]
+    return np.ascontiguousarray(chunks[order[np.argsort(places, kind="stable")]])
 
 
 def blocks_of(counts, n_blocks, seed):

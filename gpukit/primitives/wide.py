@@ -20,9 +20,8 @@ if SIMULATED:
 
 else:
     from llvmlite import ir
-    from numba.core import types
 
-    from gpukit._cuda import intrinsic
+    from gpukit._cuda import intrinsic, types
 
     FLOAT, POINTER = ir.FloatType(), ir.IntType(64)
 
