@@ -1,17 +1,19 @@
-"""simLSH: the K most alike items of every item (Li et al., "Locality Sensitive Hash Aggregated Nonlinear Neighborhood Matrix
-Factorization for Online Sparse Big Data Analysis", ACM/IMS TDS 2022, doi:10.1145/3497749; Eq. 3, Algorithm 1, section 4.1).
+"""simLSH: the K most alike items of every item (Li et al., "Locality Sensitive Hash Aggregated Nonlinear Neighborhood
+Matrix Factorization for Online Sparse Big Data Analysis", ACM/IMS TDS 2022, doi:10.1145/3497749; Eq. 3, Algorithm 1,
+section 4.1).
 
-Each of G bits of an item's code is the sign of sum_i Psi(r_ij) * (+1 or -1 by a random bit of user i), nonnegative -> 1. There are
-p coarse by q fine hashings: p * q * G bits. Two searches over the same bits:
+Each of G bits of an item's code is the sign of sum_i Psi(r_ij) * (+1 or -1 by a random bit of user i), 1 where
+the sum is nonnegative. There are p coarse by q fine hashings: p * q * G bits. Two searches over the same bits:
 
     hamming   the K items that agree in most of the bits (default: far closer to the exact similarities)
     buckets   the paper's: a pair meets in a fine hashing when all of its p * G bits agree; the K that meet most often
 
-Ties go to the lower item row. A pair without any agreement is no neighbour; neither is an item without ratings (it gets random
-neighbours itself and is never offered). Slots left over are filled with distinct random items, scores NaN.
+Ties go to the lower item row. A pair without any agreement is no neighbour; neither is an item without ratings (it gets
+random neighbours itself and is never offered). Slots left over are filled with distinct random items, scores NaN.
 
-Cost: hashing O(ratings * p * q * G / 32) words, a few operations each; hamming O(N**2 * p * q * G / 32), buckets O(q * (N + meetings)
-+ N**2) for the selection; memory O(N * (p * q * G / 32 + K)) plus a bounded stripe of keys (buckets: 12 more bytes * q an item).
+Cost: hashing O(ratings * p * q * G / 32) words, a few operations each; hamming O(N**2 * p * q * G / 32), buckets O(q *
+(N + meetings) + N**2) for the selection; memory O(N * (p * q * G / 32 + K)) plus a bounded stripe of keys (buckets: 12
+more bytes * q an item).
 Determinism: integers throughout, a function of the seed, bitwise equal on CPU and GPU and with any number of threads.
 
     columns.py -> Columns      plan.py -> Settings, work units      cpu.py | gpu.py: find(columns, settings) -> Found

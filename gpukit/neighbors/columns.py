@@ -1,6 +1,6 @@
 """Ratings by item, each column sorted by rating level: the form that the hashing and the factorization read.
 
-Ratings take few distinct values; a column sorted by level is a handful of runs of equal weight, and one byte says which.
+Ratings take few distinct values: a column sorted by level is a handful of runs of equal weight, one byte a rating.
 """
 
 import os
@@ -19,8 +19,9 @@ SPREAD = np.uint32(0x9E3779B9)
 class Columns(NamedTuple):
     """Ratings as compressed columns. Item j's ratings are the slice indptr[j]:indptr[j + 1] of the other arrays.
 
-    indptr (N + 1,) int64; users (n,) int32 row numbers; levels (n,) uint8 into values, rising within a column; within one level of a
-    column the ratings keep the order of the input. values (L,) float32: the distinct ratings, ascending, L <= 255.
+    indptr (N + 1,) int64; users (n,) int32 row numbers; levels (n,) uint8 into values, rising within a column; within
+    one level of a column the ratings keep the order of the input. values (L,) float32: the distinct ratings, ascending,
+    L <= 255.
     """
 
     indptr: np.ndarray
@@ -32,9 +33,10 @@ class Columns(NamedTuple):
 def columns(ratings, places=False):
     """The Columns of a gpukit.datasets.Ratings (or anything with users, items, values and shape).
 
-    With more than 255 distinct values each rating goes to the nearest of 255 evenly spaced levels. With places=True the answer is
-    (Columns, place (n,) int64): rating number place[t] of the input stands at position t. Linear in the ratings: two counting
-    passes, shared by the threads. Raises DataError without ratings or with a rating that is not finite.
+    With more than 255 distinct values each rating goes to the nearest of 255 evenly spaced levels. With places=True the
+    answer is (Columns, place (n,) int64): rating number place[t] of the input stands at position t. Linear in the
+    ratings: two counting passes, shared by the threads. Raises DataError without ratings or with a rating that is not
+    finite.
     """
     if len(ratings.values) == 0:
         raise DataError("There are no ratings: 0 rows. Give at least one user, item, rating triple.")
@@ -75,7 +77,7 @@ def levels_of(values):
 
 @njit
 def first_seen_codes(values, table):
-    """Each value's slot in an open-addressing table of floats (NaN: free). Returns (slots (n,) int64 as uint16, how many values).
+    """Each value's slot in an open-addressing table of floats (NaN: free); (slots (n,) uint16, how many values).
 
     How many is MAX_LEVELS + 1 as soon as there are more, -1 when a value is not finite.
     """

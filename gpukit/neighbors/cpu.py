@@ -5,6 +5,7 @@ import time
 import numpy as np
 
 from gpukit.neighbors import plan, twins
+from gpukit.neighbors.columns import threads
 from gpukit.selection import cpu as selection
 
 STRIPE_BYTES = 16 << 20  # keys of a stripe: stays near the cache
@@ -38,7 +39,7 @@ def bucket_stripes(codes, rated, settings):
     twins.bin_fill(codes, rated, width, starts, mates, np.zeros_like(starts))
 
     def stripe(first, keys):
-        keys.fill(settings.worst)
+        twins.fill(keys.ravel(), np.uint32(settings.worst))
         twins.bucket_matches(codes, rated, width, starts, mates, first, keys)
 
     return stripe
@@ -51,7 +52,7 @@ def search(codes, rated, settings):
     neighbors, scores = np.empty((n_items, k), np.int32), np.empty((n_items, k), np.float32)
     random_slots = np.empty(n_items, np.int32)
     key, half = plan.supplement_key(settings.seed), plan.permutation_half(n_items)
-    rows = plan.stripe_rows(n_items, STRIPE_BYTES)
+    rows = plan.stripe_rows(n_items, STRIPE_BYTES, twins.ROWS * threads())
     buffer = np.empty((rows, n_items), np.uint32)
     for first in range(0, n_items, rows):
         keys = buffer[: min(rows, n_items - first)]

@@ -18,13 +18,13 @@ MOST_BITS = 1 << 20
 class SimLSH(Estimator):
     """The n_neighbors most alike items of every item, by simLSH (gpukit.neighbors has the method and its source).
 
-    Parameters: n_neighbors K, 1 to 1024; p coarse by q fine hashings of `bits` (G) bits; psi, the exponent of Psi(r) = r**psi (1, 2 or
-    4); search 'hamming' (agreement over all bits) or 'buckets' (the paper's collisions); device 'auto', 'cpu', 'cuda', 'cuda:N';
-    random_state, an integer seed, the same answer on every device.
+    Parameters: n_neighbors K, 1 to 1024; p coarse by q fine hashings of `bits` (G) bits; psi, the exponent of Psi(r) =
+    r**psi (1, 2 or 4); search 'hamming' (agreement over all bits) or 'buckets' (the paper's collisions); device 'auto',
+    'cpu', 'cuda', 'cuda:N'; random_state, an integer seed, the same answer on every device.
 
-    After fit: neighbors_ (N, K) int32 item rows, best first; scores_ (N, K) float32, the share of bits (hamming) or fine
-    hashings (buckets) that agree, NaN in random slots; random_share_ of the slots; codes are not kept; device_ (str); timings_
-    (seconds: prepare, hashing, search); n_features_in_ = N.
+    After fit: neighbors_ (N, K) int32 item rows, best first; scores_ (N, K) float32, the share of bits (hamming) or
+    fine hashings (buckets) that agree, NaN in random slots; random_share_ of the slots; codes are not kept; device_
+    (str); timings_ (seconds: prepare, hashing, search); n_features_in_ = N.
     """
 
     def __init__(self, n_neighbors=32, p=3, q=100, bits=8, psi=2, search="hamming", device="auto", random_state=0):
@@ -45,13 +45,14 @@ class SimLSH(Estimator):
         check_integer("p * q * bits", p * q * bits, 1, MOST_BITS)
         seed = 0 if self.random_state is None else check_integer("random_state", self.random_state, 0, 2**63 - 1)
         k = check_integer("n_neighbors", self.n_neighbors, 1, MOST_NEIGHBORS)
-        return Settings(k, p, q, bits, check_choice("psi", self.psi, PSI), check_choice("search", self.search, SEARCHES), seed)
+        psi, search = check_choice("psi", self.psi, PSI), check_choice("search", self.search, SEARCHES)
+        return Settings(k, p, q, bits, psi, search, seed)
 
     def fit(self, X, y=None):
         """Find the neighbours of X's columns (users x items, anything gpukit.datasets.as_ratings takes); y is ignored.
 
-        Raises ParameterError when n_neighbors exceeds the other items, DataError without ratings; warns (UserWarning) when more
-        than a fifth of the slots had to be filled at random.
+        Raises ParameterError when n_neighbors exceeds the other items, DataError without ratings; warns (UserWarning)
+        when more than a fifth of the slots had to be filled at random.
         """
         from gpukit.datasets import as_ratings
         from gpukit.neighbors import plan
@@ -101,12 +102,12 @@ def warn_if_random(share, settings):
 
 
 def random_neighbors(n_items, n_neighbors, seed=0):
-    """(N, K) int32: K distinct random items for each item, the paper's control group; the supplement's own generator."""
+    """(N, K) int32: K distinct random items for each item (the paper's control group), as the supplement draws them."""
     from gpukit.neighbors import plan, twins
 
     plan.check_items(plan.Settings(n_neighbors=n_neighbors), n_items)
     nothing = np.full((n_items, n_neighbors), 0xFFFFFFFF, np.uint32)
     neighbors, scores = np.empty(nothing.shape, np.int32), np.empty(nothing.shape, np.float32)
-    half, key = plan.permutation_half(n_items), plan.supplement_key(seed)
-    twins.fill_slots(nothing.view(np.int32), nothing, 0, 1, key, half, n_items, neighbors, scores, np.empty(n_items, np.int32))
+    half, key, slots = plan.permutation_half(n_items), plan.supplement_key(seed), np.empty(n_items, np.int32)
+    twins.fill_slots(nothing.view(np.int32), nothing, 0, 1, key, half, n_items, neighbors, scores, slots)
     return neighbors

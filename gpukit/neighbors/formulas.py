@@ -1,8 +1,8 @@
 """Scalar maths of simLSH, used by kernels and twins alike: bit-sliced counting, table codes, random supplement, scores.
 
-Bit-sliced: 32 counters, one for each bit of a word, held as words s[0], s[1], ... where bit g of s[k] is bit k of counter g. Adding a
-word to all 32 counters is then a handful of logic operations (a carry-save adder: Harley and Seal; Mula, Kurz and Lemire,
-"Faster population counts using AVX2 instructions", 2018).
+Bit-sliced: 32 counters, one for each bit of a word, held as words s[0], s[1], ... where bit g of s[k] is bit k of
+counter g. Adding a word to all 32 counters is then a handful of logic operations (a carry-save adder: Harley and Seal;
+Mula, Kurz and Lemire, "Faster population counts using AVX2 instructions", 2018).
 """
 
 import numpy as np

@@ -28,18 +28,24 @@ def hash_block(n_words):
     return min(HASH_BLOCKS, key=lambda block: -(-n_words // block) * block)
 
 
+def fill(array, value):
+    """array[...] = value, for a contiguous device array of any shape."""
+    kernels.fill[blocks(array.size // 8), BLOCK](array.ravel(), value)
+
+
 def hash_codes(columns, settings, chunk=plan.CHUNK):
     """Eq. (3) for all p * q hashings: codes (N, n_words) uint32 of the items of gpukit.neighbors.columns.Columns."""
     weights = plan.level_weights(columns.values, settings.psi)
     units, joins, n_slots = plan.work_units(columns.indptr, chunk)
     slices, n_words = -(-plan.sum_slices(columns.indptr, weights) // 8) * 8, settings.n_words
     codes = cuda.device_array((len(columns.indptr) - 1, n_words), np.uint32)
-    partials, totals = cuda.device_array((max(n_slots, 1), slices, n_words), np.uint32), cuda.device_array(max(n_slots, 1), np.int64)
+    partials = cuda.device_array((max(n_slots, 1), slices, n_words), np.uint32)
+    totals = cuda.device_array(max(n_slots, 1), np.int64)
     keys = plan.word_keys(settings.seed, n_words)
     block = hash_block(n_words)
     kernels.make_hash_columns(block, slices)[(len(units), blocks(n_words, block)), block](
-        columns.users, columns.levels, cuda.to_device(weights), cuda.to_device(keys), cuda.to_device(units), settings.n_bits,
-        codes, partials, totals)
+        columns.users, columns.levels, cuda.to_device(weights), cuda.to_device(keys), cuda.to_device(units),
+        settings.n_bits, codes, partials, totals)
     if len(joins):
         kernels.make_join_chunks(block, slices)[(len(joins), blocks(n_words, block)), block](
             cuda.to_device(joins), settings.n_bits, partials, totals, codes)
@@ -63,14 +69,14 @@ def bucket_stripes(codes, rated, settings):
     filled = cuda.device_array(starts.shape, np.int32)
     mates = cuda.device_array((q, n_items), np.int32)
     for counters in (starts, filled):
-        kernels.fill[blocks(counters.size // 8), BLOCK](counters, 0)
+        fill(counters, 0)
     grid = (blocks(n_items), q)
     kernels.bin_sizes[grid, BLOCK](codes, rated, width, starts)
     kernels.bin_starts[q, kernels.SCAN_THREADS](starts)
     kernels.bin_fill[grid, BLOCK](codes, rated, width, starts, mates, filled)
 
     def stripe(first, keys):
-        kernels.fill[blocks(keys.size // 8), BLOCK](keys, settings.worst)
+        fill(keys, settings.worst)
         grid = (blocks(keys.shape[0] * kernels.MATCH_LANES), q)
         kernels.bucket_matches[grid, BLOCK](codes, rated, width, starts, mates, first, keys)
 
@@ -96,7 +102,10 @@ def search(codes, rated, settings):
 
 
 def find(columns, settings):
-    """Algorithm 1: the plan.Found of all items of a Columns with device users and levels (`to_device`); K must fit the items."""
+    """Algorithm 1: the plan.Found of all items of a Columns whose users and levels are on the device (`to_device`).
+
+    Raises ParameterError when K does not fit the items.
+    """
     plan.check_items(settings, len(columns.indptr) - 1)
     begun = time.perf_counter()
     codes = hash_codes(columns, settings)

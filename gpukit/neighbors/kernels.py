@@ -1,7 +1,8 @@
 """GPU kernels of simLSH. twins.py has each of them for the CPU, under the same name; gpu.py launches them.
 
-A thread of the hashing owns one 32-bit word of a code, hence 32 counters, held bit-sliced (formulas.py): a rating costs its hash and
-two or three logic operations, not 32 additions. Shared memory serves as indexable registers there: no thread reads another's.
+A thread of the hashing owns one 32-bit word of a code, hence 32 counters, held bit-sliced (formulas.py): a rating costs
+its hash and two or three logic operations, not 32 additions. Shared memory serves as indexable registers there: no
+thread reads another's.
 """
 
 import functools
@@ -10,8 +11,8 @@ import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
 from gpukit.neighbors.formulas import (
-    NOBODY, add_carry, add_eight, agreement, bin_of, bit_length, compare_slice, fold, full_add, half_add, piece_of, shuffled,
-    used_bits,
+    NOBODY, add_carry, add_eight, agreement, bin_of, bit_length, compare_slice, fold, full_add, half_add, piece_of,
+    shuffled, used_bits,
 )
 from gpukit.random import bits
 
@@ -59,8 +60,9 @@ def count_run(users, begin, stop, key, flip, count, lane):
         ones, twos, fours, carry = eight_words(users, whole, stop, key, flip, low)
         low, high = (ones, twos, fours), add_carry(high, carry)
     count[0, lane], count[1, lane], count[2, lane] = low
-    count[3, lane], count[4, lane], count[5, lane], count[6, lane], count[7, lane] = high[0], high[1], high[2], high[3], high[4]
-    count[8, lane], count[9, lane], count[10, lane], count[11, lane] = high[5], high[6], high[7], high[8]
+    count[3, lane], count[4, lane], count[5, lane] = high[0], high[1], high[2]
+    count[6, lane], count[7, lane], count[8, lane] = high[3], high[4], high[5]
+    count[9, lane], count[10, lane], count[11, lane] = high[6], high[7], high[8]
 
 
 @device
@@ -103,10 +105,10 @@ def make_hash_columns(threads, slices):
     def hash_columns(users, levels, weights, keys, units, n_bits, codes, partials, totals):
         """Eq. (3): word w of item j's code, bit g = [sum over its ratings of Psi(r) * (+1 or -1 by bit g of H_i) >= 0].
 
-        users (n,) int32; levels (n,) uint8, rising within a column; weights (L,) int64, Psi of a level; keys (W,) uint32, a word's
-        random key; units (U, 4) int64: item, begin, end, slot (at most 4,095 ratings each); n_bits int, bits of a code; codes (N, W)
-        uint32, rows of units with slot -1 written; partials (S, slices, W) uint32 and totals (S,) int64: the bit-sliced sum and the
-        sum of |weight| of the units with a slot.
+        users (n,) int32; levels (n,) uint8, rising within a column; weights (L,) int64, Psi of a level; keys (W,)
+        uint32, a word's random key; units (U, 4) int64: item, begin, end, slot (at most 4,095 ratings each); n_bits
+        int, bits of a code; codes (N, W) uint32, rows of units with slot -1 written; partials (S, slices, W) uint32 and
+        totals (S,) int64: the bit-sliced sum and the sum of |weight| of the units with a slot.
         Launch: grid (U, ceil(W / threads)), block threads.   Deterministic: yes, exact (integers).
         Source: Eq. (3) and lines 3-5 of Algorithm 1; the counting is a carry-save adder tree.
         """
@@ -147,8 +149,8 @@ def make_join_chunks(threads, slices):
     def join_chunks(joins, n_bits, partials, totals, codes):
         """The codes of columns that were cut: their units' bit-sliced sums added up, then the signs of Eq. (3).
 
-        joins (J, 3) int64: item, first slot, last slot + 1; n_bits int; partials (S, slices, W) uint32; totals (S,) int64; codes
-        (N, W) uint32, rows of these items written.
+        joins (J, 3) int64: item, first slot, last slot + 1; n_bits int; partials (S, slices, W) uint32; totals (S,)
+        int64; codes (N, W) uint32, rows of these items written.
         Launch: grid (J, ceil(W / threads)), block threads.   Deterministic: yes, exact (integers).
         Source: Eq. (3); a ripple adder on 32 counters at once.
         """
@@ -211,9 +213,11 @@ def write_tile(distance, rated, first, row0, item0, keys):
 
 @kernel
 def hamming_distances(codes, rated, first, keys):
-    """keys[b, j] = differing bits between the codes of items first + b and j; 2**32 - 1 for an item itself or without ratings.
+    """keys[b, j] = differing bits between the codes of items first + b and j; 2**32 - 1 for the item itself.
 
-    codes (N, W) uint32; rated (N,) uint8 or bool; first int, item of the first query row; keys (B, N) uint32, overwritten.
+    The same for a pair in which one has no ratings.
+
+    codes (N, W) uint32; rated (N,) uint8 or bool; first int, item of the first query row; keys (B, N) uint32, written.
     Launch: grid (ceil(N / 64), ceil(B / 64)), block 256.   Deterministic: yes, exact.
     Source: agreement over all p * q * G bits of Eq. (3); register tiles as in a matrix product.
     """
@@ -236,12 +240,12 @@ def hamming_distances(codes, rated, first, keys):
 
 @kernel
 def fill(array, value):
-    """array[...] = value.   array (R, C) of any integers, overwritten; value an integer.
+    """array[...] = value.   array (n,) int32 or uint32, overwritten; value int.
 
     Launch: any grid and block, strided.   Deterministic: yes, exact.   Source: none.
     """
     for t in range(cuda.grid(1), array.size, cuda.gridsize(1)):
-        array[t // array.shape[1], t % array.shape[1]] = value
+        array[t] = value
 
 
 @device
@@ -261,8 +265,10 @@ def table_code(codes, item, table, width):
 def bin_sizes(codes, rated, width, starts):
     """Lines 6-7 of Algorithm 1, first half: how many items fall in each bin of each table.
 
-    codes (N, W) uint32; rated (N,) uint8 or bool; width int, p * G; starts (q, bins + 1) int32, zero before: bin b is counted at b + 1.
-    Launch: grid (ceil(N / block), q), any block.   Deterministic: yes, exact (integer atomics).   Source: a counting sort.
+    codes (N, W) uint32; rated (N,) uint8 or bool; width int, p * G; starts (q, bins + 1) int32, zero before: bin b is
+    counted at b + 1.
+    Launch: grid (ceil(N / block), q), any block.   Deterministic: yes, exact (integer atomics).
+    Source: a counting sort.
     """
     item, table = cuda.grid(1), cuda.blockIdx.y
     if item < codes.shape[0] and rated[item]:
@@ -301,8 +307,8 @@ def bin_starts(starts):
 def bin_fill(codes, rated, width, starts, mates, filled):
     """Lines 6-7 of Algorithm 1, second half: the items of each bin side by side, in any order.
 
-    codes, rated, width as in bin_sizes; starts (q, bins + 1) int32, first positions; mates (q, N) int32, written; filled (q, bins + 1)
-    int32, zero before.
+    codes, rated, width as in bin_sizes; starts (q, bins + 1) int32, first positions; mates (q, N) int32, written;
+    filled (q, bins + 1) int32, zero before.
     Launch: grid (ceil(N / block), q), any block.   Deterministic: up to the order in a bin, which nothing depends on.
     Source: a counting sort.
     """
@@ -314,10 +320,12 @@ def bin_fill(codes, rated, width, starts, mates, filled):
 
 @kernel
 def bucket_matches(codes, rated, width, starts, mates, first, keys):
-    """Lines 7-9 of Algorithm 1: keys[b, j] loses one for each fine hashing in which all p * G bits of first + b and j agree.
+    """Lines 7-9 of Algorithm 1: keys[b, j] loses one for each fine hashing in which items first + b and j agree.
 
-    codes, rated, width as in bin_sizes; starts (q, bins + 1) int32; mates (q, N) int32; first int, item of the first query row; keys
-    (B, N) uint32, q before.
+    They agree when all p * G bits do.
+
+    codes, rated, width as in bin_sizes; starts (q, bins + 1) int32; mates (q, N) int32; first int, item of the first
+    query row; keys (B, N) uint32, q before.
     Launch: grid (ceil(8 * B / block), q), block a multiple of 8.   Deterministic: yes, exact (integer atomics).
     Source: Algorithm 1.
     """
@@ -346,9 +354,9 @@ def in_list(item, ids, row, size):
 def fill_slots(indices, values, first, worst, key, half, n_items, neighbors, scores, random_slots):
     """Lines 10-12 of Algorithm 1: the selected items with a key below worst, their scores, and the random supplement.
 
-    indices (B, K) int32 and values (B, K) uint32: the selection of rows first..first + B; worst int, the key from which on a pair is
-    no neighbour; key uint32 and half int: of formulas.shuffled; n_items int, N > K; neighbors (N, K) int32, scores (N, K) float32 in
-    (0, 1] or NaN and random_slots (N,) int32, rows first..first + B written.
+    indices (B, K) int32 and values (B, K) uint32: the selection of rows first..first + B; worst int, the key from which
+    on a pair is no neighbour; key uint32 and half int: of formulas.shuffled; n_items int, N > K; neighbors (N, K)
+    int32, scores (N, K) float32 in (0, 1] or NaN and random_slots (N,) int32, rows first..first + B written.
     Launch: grid ceil(B / block), any block.   Deterministic: yes, exact.   Source: Algorithm 1.
     """
     row = cuda.grid(1)

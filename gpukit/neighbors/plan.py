@@ -16,7 +16,7 @@ ROUNDED_WEIGHT = 1 << 20
 
 
 class Settings(NamedTuple):
-    """What decides the neighbours: K, p coarse by q fine hashings of `bits` (G) bits, the exponent of Psi, search, seed."""
+    """What decides the neighbours: K, p coarse by q fine hashings of `bits` (G) bits, Psi's exponent, search, seed."""
 
     n_neighbors: int = 32
     p: int = 3
@@ -88,8 +88,9 @@ def supplement_key(seed):
 def work_units(indptr, chunk=CHUNK):
     """Columns cut into pieces of at most `chunk` ratings, longest first.
 
-    Returns units (U, 4) int64 rows (item, begin, end, slot), an empty column being one empty unit; joins (J, 3) int64 rows (item,
-    first slot, last slot + 1) of the columns that were cut; and the number of slots. Whole columns have slot -1.
+    Returns units (U, 4) int64 rows (item, begin, end, slot), an empty column being one empty unit; joins (J, 3) int64
+    rows (item, first slot, last slot + 1) of the columns that were cut; and the number of slots. Whole columns have
+    slot -1.
     """
     lengths = np.diff(indptr)
     pieces = np.maximum(-(-lengths // chunk), 1)
@@ -114,7 +115,7 @@ def sum_slices(indptr, weights):
 
 
 def stripe_rows(n_items, budget, multiple=1):
-    """Query rows at a time so that their (rows, n_items) uint32 keys fit `budget` bytes: a multiple of `multiple`, at least one of it."""
+    """Query rows at a time so that their (rows, n_items) uint32 keys fit `budget` bytes; a multiple of `multiple`."""
     rows = max(1, budget // (4 * n_items * multiple)) * multiple
     return int(min(rows, -(-n_items // multiple) * multiple))
 

@@ -11,11 +11,12 @@ from gpukit.random import bits
 U32 = np.uint32
 WORDS = 128  # words handled side by side: a row of a bit-sliced buffer
 COUNT_SLICES = 12
+ROWS = 8  # query rows that share one pass over the items' codes
 
 
 @njit
 def count_run(users, begin, stop, keys, flip, count):
-    """Count, for the run users[begin:stop], how often each bit of each word of H_i ^ flip is set: bit slices into count.
+    """How often each bit of each word of H_i ^ flip is set over the run users[begin:stop], as bit slices in count.
 
     count (12 * WORDS,) uint32, slice s of word w at s * WORDS + w, overwritten.
     """
@@ -142,19 +143,32 @@ def popcount(x):
     return U32(U32(x * U32(0x01010101)) >> U32(24))
 
 
+@njit
+def differing_bits(a, b):
+    """The Hamming distance of two codes."""
+    distance = U32(0)
+    for w in range(a.size):
+        distance += popcount(a[w] ^ b[w])
+    return distance
+
+
+@njit(parallel=True)
+def fill(array, value):
+    """Twin of kernels.fill."""
+    for t in prange(array.size):
+        array[t] = value
+
+
 @njit(parallel=True)
 def hamming_distances(codes, rated, first, keys):
     """Twin of kernels.hamming_distances."""
-    n_items, n_words = codes.shape
-    for row in prange(keys.shape[0]):
-        query = first + row
-        for item in range(n_items):
-            distance = U32(0)
-            for w in range(n_words):
-                distance += popcount(codes[query, w] ^ codes[item, w])
-            keys[row, item] = distance
-            if item == query or not rated[item] or not rated[query]:
-                keys[row, item] = NOBODY
+    n_rows = keys.shape[0]
+    for group in prange((n_rows + ROWS - 1) // ROWS):
+        for item in range(codes.shape[0]):
+            for row in range(group * ROWS, min(group * ROWS + ROWS, n_rows)):
+                query = first + row
+                wanted = rated[item] and rated[query] and item != query
+                keys[row, item] = differing_bits(codes[query], codes[item]) if wanted else NOBODY
 
 
 @njit

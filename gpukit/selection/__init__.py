@@ -3,6 +3,6 @@
     neighbors: distances or missing collisions -> keys          recommend: scores -> `formulas.descending_key` -> keys
     GPU: `gpu.smallest` -> kernels.select_smallest              CPU: `cpu.smallest` -> twins.select_smallest
 
-Exact and deterministic: ascending keys, equal keys by the lower index. GPU: radix selection over (key, index), a block a row,
-O(n) reads for each 12-bit digit that is needed; CPU: one pass over the row with a sorted list of the best k.
+Exact and deterministic: ascending keys, equal keys by the lower index. GPU: radix selection over (key, index), a block
+a row, O(n) reads for each 12-bit digit that is needed; CPU: one pass over the row with a sorted list of the best k.
 """

@@ -8,9 +8,9 @@ LAST = np.uint32(0xFFFFFFFF)
 
 
 def smallest(keys, k, limit=LAST):
-    """(indices (rows, k) int32, values (rows, k) uint32) of the k smallest of each row of keys (rows, n) uint32, k <= n.
+    """(indices (rows, k) int32, values (rows, k) uint32): the k smallest of each row of keys (rows, n) uint32.
 
-    Ascending; equal keys by the lower index. Keys of limit and more count as equal to limit.
+    k <= n. Ascending; equal keys by the lower index. Keys of limit and more count as equal to limit.
     """
     indices = np.empty((keys.shape[0], k), np.int32)
     values = np.empty((keys.shape[0], k), np.uint32)

@@ -1,7 +1,7 @@
 """GPU kernel of the selection; twins.py has it for the CPU.
 
-A row's entries are compared as one integer, key in front of index, so that no two are equal and ties need no care: radix
-selection narrows the k-th smallest digit by digit, then the winners are put in order by counting.
+A row's entries are compared as one integer, key in front of index, so that no two are equal and ties need no care:
+radix selection narrows the k-th smallest digit by digit, then the winners are put in order by counting.
 """
 
 import numpy as np
@@ -67,7 +67,10 @@ def add_bins(histogram, sums):
 
 @device
 def find_digit(histogram, sums, need, answer):
-    """answer[0..2] = the bin that holds the need-th entry, the entries in front of it, the entries in it. By the first warp."""
+    """answer[0..2] = the bin that holds the need-th entry, the entries in front of it, the entries in it.
+
+    By the first warp.
+    """
     add_bins(histogram, sums)
     lane = cuda.threadIdx.x
     if lane < 32:
@@ -109,8 +112,8 @@ def order_winners(best, k, row, index_bits, indices, values):
 def select_smallest(keys, limit, indices, values):
     """Per row the k smallest keys, ascending, equal keys by the lower index; keys above limit count as limit.
 
-    keys (B, n) uint32; limit uint32; indices (B, k) int32 and values (B, k) uint32 (the keys, at most limit), overwritten; k <= n,
-    k <= 1024, n < 2**31.
+    keys (B, n) uint32; limit uint32; indices (B, k) int32 and values (B, k) uint32 (the keys, at most limit),
+    overwritten; k <= n, k <= 1024, n < 2**31.
     Launch: grid B, block 256.   Deterministic: yes, exact.
     Source: radix selection (MSD), 12 bits at a time, ended as soon as the digit's entries are all wanted.
     """

@@ -19,7 +19,10 @@ def insert(key, index, size, best, where):
 
 @njit(parallel=True)
 def select_smallest(keys, limit, indices, values):
-    """Twin of kernels.select_smallest. One pass a row; a key enters the sorted list only when it beats its last entry."""
+    """Twin of kernels.select_smallest.
+
+    One pass a row; a key enters the sorted list only when it beats its last entry.
+    """
     k = indices.shape[1]
     for row in prange(keys.shape[0]):
         size = 0

@@ -18,8 +18,8 @@ def ratings(n_users, n_items, density, levels, seed, empty=()):
     users, items = np.nonzero(mask)
     order = rng.permutation(len(users))
     values = rng.choice(np.asarray(levels, np.float32), len(users))
-    return SimpleNamespace(
-        users=users[order].astype(np.int32), items=items[order].astype(np.int32), values=values, shape=(n_users, n_items))
+    users, items = users[order].astype(np.int32), items[order].astype(np.int32)
+    return SimpleNamespace(users=users, items=items, values=values, shape=(n_users, n_items))
 
 
 def user_signs(n_users, settings):

@@ -1,4 +1,4 @@
-"""Oracle of simLSH: Eq. (3) and Algorithm 1 in plain loops and float64, and the exact similarities that they estimate."""
+"""Oracle of simLSH: Eq. 3 and Algorithm 1 in plain loops and float64, and the exact similarities they estimate."""
 
 from collections import Counter, defaultdict
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def codes(users, items, values, signs, n_items, psi):
-    """(n_items, n_bits) of 0 and 1: signs (n_users, n_bits) of -1 and +1 weighted by r**psi and summed, nonnegative -> 1."""
+    """(n_items, n_bits) of 0 and 1: signs (n_users, n_bits) of -1 and +1 weighted by r**psi, summed; >= 0 gives 1."""
     sums = np.zeros((n_items, signs.shape[1]))
     for user, item, value in zip(users, items, values, strict=True):
         sums[item] += float(value) ** psi * signs[user]
@@ -14,7 +14,7 @@ def codes(users, items, values, signs, n_items, psi):
 
 
 def scores(bits, rated, search, q):
-    """{(a, b): share in (0, 1]} of all ordered pairs with any agreement, both rated; search is "hamming" or "buckets"."""
+    """{(a, b): share in (0, 1]} of all ordered pairs with any agreement, both rated; search: "hamming" or "buckets"."""
     found = {}
     who = [j for j in range(len(bits)) if rated[j]]
     if search == "hamming":

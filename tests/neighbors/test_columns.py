@@ -35,7 +35,8 @@ def test_many_values_go_to_the_nearest_of_255_levels():
 @pytest.mark.parametrize("distinct", [3, 1000])
 def test_ratings_that_are_not_finite(bad, distinct):
     values = np.append(np.arange(distinct), bad).astype(np.float32)
-    made = SimpleNamespace(users=np.zeros(distinct + 1, np.int32), items=np.zeros(distinct + 1, np.int32), values=values, shape=(1, 1))
+    where = np.zeros(distinct + 1, np.int32)
+    made = SimpleNamespace(users=where, items=where, values=values, shape=(1, 1))
     with pytest.raises(DataError, match="finite"):
         columns(made)
 

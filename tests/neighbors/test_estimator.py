@@ -37,7 +37,8 @@ def test_identical_items_find_each_other():
 @pytest.mark.parametrize("wrong, message", [
     ({"n_neighbors": 0}, "n_neighbors.*got 0"), ({"n_neighbors": 12}, "n_neighbors=12.*12 item.*n_neighbors=11"),
     ({"psi": 3}, "psi.*got 3"), ({"search": "lsh"}, "search.*'buckets'.*'lsh'"), ({"q": 0}, "q must.*got 0"),
-    ({"bits": 2.5}, "bits.*2.5"), ({"random_state": -1}, "random_state.*-1"), ({"p": 1000, "q": 10000}, "p \\* q \\* bits"),
+    ({"bits": 2.5}, "bits.*2.5"), ({"random_state": -1}, "random_state.*-1"),
+    ({"p": 1000, "q": 10000}, "p \\* q \\* bits"),
 ])
 def test_parameters_out_of_bounds(wrong, message):
     with pytest.raises(ParameterError, match=message):
@@ -81,7 +82,8 @@ def movielens():
     from gpukit.datasets import read_ratings
 
     train, _ = read_ratings(data("ml-1m/ratings.dat")).split(0.1, 0)
-    similarity = naive.gsm_of_matrix(scipy.sparse.csr_matrix((train.values, (train.users, train.items)), shape=train.shape))
+    matrix = scipy.sparse.csr_matrix((train.values, (train.users, train.items)), shape=train.shape)
+    similarity = naive.gsm_of_matrix(matrix)
     np.fill_diagonal(similarity, -np.inf)
     return train, np.argsort(-similarity, axis=1, kind="stable")[:, :32]
 
