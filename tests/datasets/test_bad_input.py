@@ -34,7 +34,7 @@ def test_the_first_of_several_is_named(tmp_path, monkeypatch):
     (tmp_path / "bad.csv").write_text(GOOD + "1,2,x\n1,2\n" + GOOD + "1,2,3,4\n")
     with pytest.raises(DataError, match="line 501:"):
         read_ratings(tmp_path / "bad.csv")
-    (tmp_path / "bad.csv").write_text(GOOD + "1,2\n1,2,x\n" + GOOD + "1,2,3,4\n")
+    (tmp_path / "bad.csv").write_text(GOOD + "1,2\n" + GOOD + "1,2,x\n" + GOOD + "1,2,3,4\n")
     with pytest.raises(DataError, match="line 501 has 2"):
         read_ratings(tmp_path / "bad.csv")
 
