@@ -4,15 +4,15 @@ from gpukit.cli import report
 
 
 def open_model(path, device, stages):
-    """The fitted estimator in the file path, to work on the device asked for."""
+    """(fitted estimator in the file path, Device that it will work on)."""
     from gpukit.device import resolve
     from gpukit.persist import load_model
 
-    resolve(device)
+    chosen = resolve(device)
     stages.done("start")
     model = load_model(path).set_params(device=device)
     stages.done("reading")
-    return model
+    return model, chosen
 
 
 def read_title_of(path):

@@ -27,7 +27,7 @@ def predict(model, pairs, output, file_format, columns, sep, device, quiet):
 
     stages = Stages()
     outputs.check_output(output, "--output", [model, pairs])
-    fitted = models.open_model(model, device, stages)
+    fitted, chosen = models.open_model(model, device, stages)
     users, items = read_pairs(pairs, file_format, columns, sep)
     stages.done("reading")
     with outputs.csv_rows(output, ["user", "item", "prediction"]) as writer:
@@ -38,7 +38,7 @@ def predict(model, pairs, output, file_format, columns, sep, device, quiet):
             writer.writerows(zip(users[tile].tolist(), items[tile].tolist(), (f"{value:.4f}" for value in values.tolist())))
             stages.done("writing")
     remark_unknown(fitted, users, items, quiet)
-    models.closing_remark(fitted.device_, stages, quiet)
+    models.closing_remark(chosen, stages, quiet)
 
 
 def remark_unknown(fitted, users, items, quiet):

@@ -30,7 +30,7 @@ def recommend(model, users, everyone, count, titles, output, device, as_json, qu
     stages = Stages()
     check(users, everyone, as_json, output)
     outputs.check_output(output, "--output", [path for path in (model, titles) if path])
-    fitted = models.open_model(model, device, stages)
+    fitted, chosen = models.open_model(model, device, stages)
     title_of = models.read_title_of(titles)
     wanted = None if everyone else check_known(users, fitted.user_ids_, "user")
     stages.done("reading")
@@ -42,10 +42,10 @@ def recommend(model, users, everyone, count, titles, output, device, as_json, qu
             rows = list(rows)
     stages.done("writing")
     if as_json:
-        report.print_json({"command": "recommend", "recommendations": rows, "device": fitted.device_, "seconds": stages.seconds})
+        report.print_json({"command": "recommend", "recommendations": rows, "device": str(chosen), "seconds": stages.seconds})
     elif output is None and not everyone:
         report.print_table(rows, {key: key for key in columns(bool(titles))})
-    models.closing_remark(fitted.device_, stages, quiet or as_json)
+    models.closing_remark(chosen, stages, quiet or as_json)
 
 
 def check(users, everyone, as_json, output):

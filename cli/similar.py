@@ -1,4 +1,4 @@
-"""`gpukit similar`: the items most like one item, as a model sees it."""
+"""`gpukit similar`: the items most like one item."""
 
 import math
 
@@ -18,13 +18,13 @@ from gpukit.cli.stages import Stages
 @options.as_json
 @options.quiet
 def similar(model, item, count, titles, device, as_json, quiet):
-    """List the items most like --item: its nearest neighbours, nearest first.
+    """List the items most like --item: those whose factors point the same way.
 
     \b
     gpukit similar my.gpukit --item 2571 --titles movies.dat
     """
     stages = Stages()
-    fitted = models.open_model(model, device, stages)
+    fitted, chosen = models.open_model(model, device, stages)
     title_of = models.read_title_of(titles)
     wanted = check_known([item], fitted.item_ids_, "item")[0]
     stages.done("reading")
@@ -36,8 +36,8 @@ def similar(model, item, count, titles, device, as_json, quiet):
     stages.done("searching")
     if as_json:
         report.print_json({"command": "similar", "item": wanted, "title": title_of.get(str(wanted)), "similar": rows,
-                           "device": fitted.device_, "seconds": stages.seconds})
+                           "device": str(chosen), "seconds": stages.seconds})
     else:
         report.print_table(rows, {key: key for key in rows[0]} if rows else {}, f"Items most like {wanted}"
                            + (f" ({title_of[str(wanted)]})" if str(wanted) in title_of else ""))
-    models.closing_remark(fitted.device_, stages, quiet or as_json)
+    models.closing_remark(chosen, stages, quiet or as_json)

@@ -14,12 +14,12 @@ class Stages:
 
     def done(self, name, parts=None):
         """End a stretch of work. parts: seconds by name measured inside it, booked apart; name gets what is left."""
+        parts = parts or {}
         now = time.perf_counter()
         spent, self._mark = now - self._mark, now
-        for part, seconds in (parts or {}).items():
+        self._book(name, max(spent - sum(parts.values()), 0.0))
+        for part, seconds in parts.items():
             self._book(part, seconds)
-            spent -= seconds
-        self._book(name, max(spent, 0.0))
 
     def _book(self, name, seconds):
         self.seconds[name] = self.seconds.get(name, 0.0) + float(seconds)

@@ -31,6 +31,9 @@ AT_LEAST_1 = click.IntRange(min=1)
               help="Hold out this share of RATINGS for testing; 0 trains on all.  [default: 0.1 without --test]")
 @click.option("--early-stop", type=AT_LEAST_1, metavar="N",
               help="Stop when RMSE on a held-out part of the training ratings has not fallen for N epochs.")
+@click.option("--learning-rate", type=float, help="Size of the steps.  [default: the model's own]")
+@click.option("--regularization", type=float, help="How hard parameters are held small.  [default: the model's own]")
+@click.option("--deterministic", is_flag=True, help="The same result on every run, with any number of threads; slower.")
 @click.option("--checkpoint", metavar="FILE", help="Keep the state of training here while it lasts.")
 @click.option("--resume", is_flag=True, help="Go on from --checkpoint.")
 @click.option("--plot", metavar="FILE", help="Draw RMSE by epoch and by second: .png, .pdf or .svg.")
@@ -48,9 +51,10 @@ def train_lshmf(ctx, **values):
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
     resolve(ask.device)
+    training.build(ask).plan()  # raises for a parameter out of bounds, before anything is read
     stages.done("start")
     train, test = training.load(ask, stages)
-    model = training.fit(ctx, ask, train, test, stages)
+    model, told = training.fit(ctx, ask, train, test, stages)
     if ask.model is not None:
         model.save(ask.model)
         stages.done("writing")
@@ -59,7 +63,7 @@ def train_lshmf(ctx, **values):
     if ask.plot is not None:
         training.draw(ask, model, table)
         stages.done("writing")
-    training.show(ask, model, train, test, table, stages)
+    training.show(ask, model, train, test, table, told, stages)
 
 
 def check(ask):

@@ -1,5 +1,6 @@
 """The steps of `gpukit train-lshmf`. ask: its options, by name."""
 
+import warnings
 from pathlib import Path
 
 import click
@@ -8,6 +9,7 @@ from gpukit.cli import report
 from gpukit.cli.evaluation import count_unknown
 from gpukit.cli.main import survived
 
+VALIDATION = 0.05  # share of the training ratings by which --early-stop judges
 COLUMNS = {"predictor": "", "train_rmse": "train RMSE", "train_mae": "MAE", "test_rmse": "test RMSE", "test_mae": "MAE"}
 
 
@@ -34,32 +36,43 @@ def build(ask):
     """The estimator that the options describe, not fitted."""
     from gpukit.factorization import LSHMF, MatrixFactorization
 
-    params = {"n_factors": ask.factors, "device": ask.device, "random_state": ask.seed}
+    params = {"n_factors": ask.factors, "device": ask.device, "random_state": ask.seed, "deterministic": ask.deterministic,
+              "learning_rate": ask.learning_rate, "regularization": ask.regularization}
     if ask.epochs is not None:
         params["n_epochs"] = ask.epochs
     if ask.early_stop is not None:
-        params.update(early_stopping=ask.early_stop, validation_fraction=0.1)
+        params.update(early_stopping=ask.early_stop, validation_fraction=VALIDATION)
     if not ask.neighbors:
         return MatrixFactorization(**params)
     return LSHMF(n_neighbors=ask.neighbors, lsh_p=ask.lsh_p, lsh_q=ask.lsh_q, lsh_bits=ask.lsh_bits, search=ask.search, **params)
 
 
 def fit(ctx, ask, train, test, stages):
-    """The fitted estimator. Ctrl-C leaves the checkpoint, and says so."""
+    """(fitted estimator, warnings as texts). Ctrl-C leaves the checkpoint, and says so."""
     model = build(ask)
     watched = None if ask.early_stop else test  # stopping early by the test set would flatter its RMSE
-    try:
-        with report.Progress(ask.quiet) as progress:
+    with warnings.catch_warnings(record=True) as caught, report.Progress(ask.quiet) as progress:
+        warnings.simplefilter("always", UserWarning)
+        try:
             model.fit(train, validation=watched, progress=progress, checkpoint=ask.checkpoint, resume=ask.resume)
-    except KeyboardInterrupt:
-        kept = ask.checkpoint is not None and Path(ask.checkpoint).is_file()
-        survived(ctx, f"The checkpoint {ask.checkpoint} is whole: the same command with --resume goes on from it." if kept
-                 else "Nothing was kept; --checkpoint FILE keeps the state of training." if ask.checkpoint is None
-                 else f"The checkpoint {ask.checkpoint} had not been written yet.")
-        raise
-    parts = {name: model.timings_[name] for name in ("neighbours", "training") if name in model.timings_}
+        except KeyboardInterrupt:
+            survived(ctx, what_is_left(ask.checkpoint))
+            raise
+    parts = {name: seconds for name, seconds in model.timings_.items() if name != "prepare"}
     stages.done("preparing", parts)
-    return model
+    told = [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
+    for text in told:
+        report.remark(f"Warning: {text}", ask.quiet or ask.as_json)
+    return model, told
+
+
+def what_is_left(checkpoint):
+    """What to say after Ctrl-C."""
+    if checkpoint is None:
+        return "Nothing was kept; --checkpoint FILE keeps the state of training."
+    if not Path(checkpoint).is_file():
+        return f"Training had not begun, so there is no checkpoint {checkpoint} yet."
+    return f"The checkpoint {checkpoint} is whole: the same command with --resume goes on from it."
 
 
 def draw(ask, model, table):
@@ -72,11 +85,11 @@ def draw(ask, model, table):
     training_curve(model.history_, f"{type(model).__name__}, {over}", beside, ask.plot)
 
 
-def show(ask, model, train, test, table, stages):
+def show(ask, model, train, test, table, told, stages):
     """Print the result: a JSON object, or the closing table and the seconds."""
     unknown = None if test is None else count_unknown(train, test)
     if ask.as_json:
-        report.print_json(result(ask, model, train, test, table, stages, unknown))
+        report.print_json(result(ask, model, train, test, table, told, stages, unknown))
         return
     heading = f"{type(model).__name__} on {model.device_}, {len(model.history_)} epochs, {len(train):,} ratings"
     report.print_table(table, {key: head for key, head in COLUMNS.items() if key in table[0]}, heading)
@@ -89,13 +102,13 @@ def show(ask, model, train, test, table, stages):
         report.remark(f"Model saved. Next: gpukit recommend {ask.model} --user {user}", ask.quiet)
 
 
-def result(ask, model, train, test, table, stages, unknown):
+def result(ask, model, train, test, table, told, stages, unknown):
     """What --json prints."""
     return {
         "command": "train-lshmf", "estimator": type(model).__name__, "parameters": model.get_params(), "device": model.device_,
         "users": train.shape[0], "items": train.shape[1], "train_ratings": len(train),
         "test_ratings": None if test is None else len(test),
         "unknown_in_test": None if unknown is None else {"users": unknown[0], "items": unknown[1]},
-        "results": table, "epochs": len(model.history_), "history": model.history_, "seconds": stages.seconds,
+        "results": table, "epochs": len(model.history_), "history": model.history_, "warnings": told, "seconds": stages.seconds,
         "model": ask.model, "checkpoint": ask.checkpoint, "plot": ask.plot,
     }

@@ -2,8 +2,8 @@
 
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
+from cli_support import SMALL, planted, write_rows
 
 
 def run_verb(capsys, *arguments):
@@ -35,29 +35,12 @@ def refused(verb):
     return check
 
 
-def planted(users=60, items=40, share=0.4, seed=0):
-    """(n,) user numbers, item numbers and ratings 1..5 of rank one, so that any sound model beats the global mean."""
-    random = np.random.default_rng(seed)
-    rows, columns = np.nonzero(random.random((users, items)) < share)
-    likes, quality = random.normal(size=users), random.normal(size=items)
-    return rows, columns, np.clip(np.round(3 + likes[rows] * quality[columns]), 1, 5).astype(int)
-
-
-def write_rows(path, rows):
-    """A headless csv of the rows."""
-    path.write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
-    return path
-
-
 @pytest.fixture(scope="session")
 def ratings_file(tmp_path_factory):
     """A csv of planted ratings: users 100, 101, ..; items a00, a01, .. (text)."""
     users, items, values = planted()
     rows = zip(users + 100, (f"a{item:02d}" for item in items), values)
     return write_rows(tmp_path_factory.mktemp("ratings") / "ratings.csv", rows)
-
-
-SMALL = ("--device", "cpu", "--factors", 4, "--neighbors", 5, "--epochs", 3, "--lsh-q", 8)
 
 
 @pytest.fixture(scope="session")

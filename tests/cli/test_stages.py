@@ -13,7 +13,7 @@ def test_parts_sum_to_the_time_that_passed():
     time.sleep(0.03)
     stages.done("preparing", {"training": 0.02, "neighbours": 0.005})
     stages.done("start")
-    assert list(stages.seconds) == ["start", "training", "neighbours", "preparing"]
+    assert list(stages.seconds) == ["start", "preparing", "training", "neighbours"]
     assert stages.seconds["training"] == 0.02 and 0.004 < stages.seconds["preparing"] < 0.02
     assert abs(sum(stages.seconds.values()) - (time.perf_counter() - begun)) < 0.02
     assert stages.line().startswith("Seconds: start ") and " in all." in stages.line()

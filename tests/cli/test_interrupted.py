@@ -1,0 +1,98 @@
+"""Ctrl-C: one line, exit code 130, the checkpoint whole and nothing half written; --resume goes on from it."""
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from cli_support import SMALL
+from gpukit.persist import load_header
+
+PATIENCE = 240  # seconds, compilation included
+
+
+@pytest.fixture
+def ctrl_c_at(monkeypatch):
+    """ctrl_c_at(stage, done): a SIGINT when the progress of a command gets there."""
+
+    def plant(wanted, at):
+        def press(self, stage, done, total, info=None):
+            if (stage, done) == (wanted, at):
+                signal.raise_signal(signal.SIGINT)
+
+        monkeypatch.setattr("gpukit.cli.report.Progress.__call__", press)
+
+    yield plant
+
+
+def results(verb, *arguments):
+    result = verb("train-lshmf", *arguments, "--json", *SMALL, "--epochs", 6, "--deterministic")
+    assert result.code == 0, result
+    return json.loads(result.out)
+
+
+@pytest.mark.parametrize("kind", [(), ("--no-neighbors",)])
+def test_resuming_ends_where_training_in_one_go_does(verb, ratings_file, tmp_path, ctrl_c_at, monkeypatch, kind):
+    checkpoint = tmp_path / "ck"
+    whole = results(verb, ratings_file, *kind)
+    ctrl_c_at("training", 4)
+    result = verb("train-lshmf", ratings_file, "--checkpoint", checkpoint, *SMALL, "--epochs", 6, "--deterministic", *kind, "--quiet")
+    assert result.code == 130 and result.out == ""
+    assert result.err == f"Interrupted. The checkpoint {checkpoint} is whole: the same command with --resume goes on from it.\n"
+    assert load_header(checkpoint)["epochs_done"] == 4 and os.listdir(tmp_path) == ["ck"]
+    monkeypatch.undo()
+    resumed = results(verb, ratings_file, "--checkpoint", checkpoint, "--resume", *kind)
+    assert resumed["results"] == whole["results"] and resumed["epochs"] == 6
+
+
+def test_without_a_checkpoint_it_is_said_that_nothing_was_kept(verb, ratings_file, tmp_path, ctrl_c_at):
+    ctrl_c_at("training", 2)
+    result = verb("train-lshmf", ratings_file, "--model", tmp_path / "m", *SMALL, "--quiet")
+    assert result.code == 130 and result.err.startswith("Interrupted. Nothing was kept; --checkpoint FILE")
+    assert result.err.count("\n") == 1 and os.listdir(tmp_path) == []
+
+
+def test_before_training_there_is_no_checkpoint_to_speak_of(verb, ratings_file, tmp_path, ctrl_c_at):
+    ctrl_c_at("neighbours", 0)
+    result = verb("train-lshmf", ratings_file, "--checkpoint", tmp_path / "ck", *SMALL, "--quiet")
+    assert result.code == 130 and "Training had not begun" in result.err and os.listdir(tmp_path) == []
+
+
+def test_recommendations_are_written_whole_or_not_at_all(verb, model_file, tmp_path, ctrl_c_at):
+    ctrl_c_at("recommending", 60)
+    result = verb("recommend", model_file, "--all", "--output", tmp_path / "all.csv")
+    assert result.code == 130 and result.err == "Interrupted. No file was left half written.\n" and os.listdir(tmp_path) == []
+
+
+def read_until(terminal, words):
+    """What a program writes on a terminal up to and with the words."""
+    seen, deadline = b"", time.monotonic() + PATIENCE
+    while words not in seen:
+        assert time.monotonic() < deadline and select.select([terminal], [], [], PATIENCE)[0], seen
+        seen += os.read(terminal, 4096)
+    return seen
+
+
+def test_a_real_ctrl_c_on_a_terminal(ratings_file, tmp_path):
+    checkpoint, options = tmp_path / "ck", [str(option) for option in SMALL]
+    command = [sys.executable, "-m", "gpukit.cli.main", "train-lshmf", ratings_file, *options, "--epochs", "1000000000"]
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([*command, "--checkpoint", checkpoint, "--model", tmp_path / "m"], stdout=subprocess.PIPE,
+                               stderr=theirs, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    try:
+        read_until(ours, b"training [")  # the bar
+        process.send_signal(signal.SIGINT)
+        last = read_until(ours, b"goes on from it.")
+        out, _ = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+        os.close(ours)
+        os.close(theirs)
+    assert process.returncode == 130 and out == b"" and b"Traceback" not in last
+    assert b"\r\x1b[KInterrupted. The checkpoint" in last  # the bar is wiped first
+    assert os.listdir(tmp_path) == ["ck"] and load_header(checkpoint)["epochs_done"] > 0

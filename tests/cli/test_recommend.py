@@ -1,0 +1,73 @@
+"""`gpukit recommend`: what users have not rated and would rate best."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from cli_support import planted, write_rows
+from gpukit.persist import load_model
+
+
+def rated_by(user):
+    users, items, _ = planted()
+    train = np.random.default_rng(0).random(len(users)) >= 0.1  # the split that training made
+    return {f"a{item:02d}" for item in items[train & (users + 100 == user)]}
+
+
+def test_a_table_for_one_user(verb, model_file):
+    result = verb("recommend", model_file, "--user", "103", "-n", 4, "--device", "cpu")
+    lines = result.out.strip().splitlines()
+    assert lines[0].split() == ["user", "rank", "item", "score"] and len(lines) == 5
+    assert [line.split()[1] for line in lines[1:]] == ["1", "2", "3", "4"]
+    assert "On cpu" in result.err and "recommending" in result.err
+
+
+def test_they_are_the_best_of_what_is_not_rated(verb, model_file):
+    rows = json.loads(verb("recommend", model_file, "--user", "103", "-n", 5, "--json").out)["recommendations"]
+    model, rated = load_model(model_file), rated_by(103)
+    left = np.array([item for item in model.item_ids_ if item not in rated])
+    predicted = model.predict((np.full(len(left), 103), left))
+    best = np.sort(predicted)[::-1][:5]
+    assert not rated & {row["item"] for row in rows}
+    assert np.clip([row["score"] for row in rows], *model.scale_) == pytest.approx(best, abs=1e-4)
+
+
+def test_a_user_with_little_left_gets_what_is_left(verb, model_file):
+    rows = json.loads(verb("recommend", model_file, "--user", "103", "-n", 1000, "--json").out)["recommendations"]
+    assert {row["item"] for row in rows} == set(load_model(model_file).item_ids_) - rated_by(103)
+
+
+def test_all_users_to_a_file_with_titles(verb, model_file, tmp_path):
+    titles = write_rows(tmp_path / "titles.csv", [("item", "title"), ("a00", "Zero"), *((f"a{i:02d}", f'"No. {i}, part 2"') for i in range(1, 30))])
+    out = tmp_path / "all.csv"
+    result = verb("recommend", model_file, "--all", "-n", 2, "--titles", titles, "--output", out)
+    assert result.code == 0 and result.out == "", result
+    rows = list(csv.DictReader(out.open()))
+    assert [int(row["user"]) for row in rows] == sorted(list(range(100, 160)) * 2)
+    assert {row["rank"] for row in rows} == {"1", "2"}
+    for row in rows:
+        number = int(row["item"][1:])
+        assert row["title"] == ("Zero" if number == 0 else f"No. {number}, part 2" if number < 30 else "")
+        assert row["item"] not in rated_by(int(row["user"]))
+
+
+def test_several_users_in_the_order_asked(verb, model_file):
+    result = json.loads(verb("recommend", model_file, "--user", "120", "--user", "101", "-n", 1, "--json").out)
+    assert [row["user"] for row in result["recommendations"]] == [120, 101] and result["device"].startswith("cpu")
+
+
+def test_all_without_a_file_is_csv_on_stdout(verb, model_file):
+    result = verb("recommend", model_file, "--all", "-n", 1, "--quiet")
+    assert result.out.startswith("user,rank,item,score\n100,1,a") and result.out.count("\n") == 61 and result.err == ""
+
+
+def test_refusals(refused, model_file, tmp_path):
+    assert "user 999 is not in the model, which knows 60 users; the nearest id is 159" in refused("recommend", model_file, "--user", 999)
+    assert "integers" in refused("recommend", model_file, "--user", "ann")
+    assert "--all" in refused("recommend", model_file)
+    assert "not both" in refused("recommend", model_file, "--all", "--user", 100)
+    assert "does not exist" in refused("recommend", model_file, "--all", "--output", tmp_path / "no" / "out.csv")
+    assert "-n" in refused("recommend", model_file, "--user", 100, "-n", 0)
+    assert "does not exist" in refused("recommend", model_file, "--user", 100, "--titles", tmp_path / "none.csv")
+    assert "--json" in refused("recommend", model_file, "--all", "--json", "--output", tmp_path / "out.csv")

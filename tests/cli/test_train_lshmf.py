@@ -1,0 +1,179 @@
+"""`gpukit train-lshmf`: what it prints and writes, and how it refuses what cannot work."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from cli_support import SMALL, planted, write_rows
+from gpukit.device import Device
+
+
+def as_json(verb, *arguments):
+    result = verb("train-lshmf", *arguments, "--json", *SMALL)
+    assert result.code == 0 and result.err == "", result
+    return json.loads(result.out)
+
+
+def errors_of(result, predictor):
+    return next(row for row in result["results"] if row["predictor"] == predictor)
+
+
+# --- what it prints and writes
+
+def test_the_closing_table_and_every_part_of_the_time(verb, ratings_file, tmp_path):
+    result = verb("train-lshmf", ratings_file, "--model", tmp_path / "m", *SMALL)
+    assert result.code == 0 and "Traceback" not in result.err
+    for words in ("train RMSE", "test RMSE", "MAE", "global mean", "user and item means", "LSHMF on cpu"):
+        assert words in result.out
+    for part in ("start", "reading", "splitting", "neighbours", "preparing", "training", "writing", "evaluating"):
+        assert re.search(rf"\b{part} \d+\.\d\d", result.out), part
+    assert "held out for testing" in result.err and f"gpukit recommend {tmp_path / 'm'} --user" in result.err
+    assert "\r" not in result.err  # no bar: stderr is not a terminal
+
+
+def test_json_holds_the_table(verb, ratings_file):
+    result = as_json(verb, ratings_file)
+    assert result["estimator"] == "LSHMF" and result["device"].startswith("cpu") and result["epochs"] == 3
+    users, items, values = planted()
+    held_out = np.random.default_rng(0).random(len(values)) < 0.1
+    assert (result["train_ratings"], result["test_ratings"]) == (np.sum(~held_out), np.sum(held_out))
+    mean = values[~held_out].mean()
+    assert errors_of(result, "global mean")["test_rmse"] == pytest.approx(np.sqrt(np.mean((values[held_out] - mean) ** 2)), abs=1e-4)
+    assert errors_of(result, "global mean")["train_mae"] == pytest.approx(np.mean(np.abs(values[~held_out] - mean)), abs=1e-4)
+    assert set(result["seconds"]) >= {"start", "reading", "splitting", "neighbours", "preparing", "training", "evaluating"}
+    assert len(result["history"]) == 3
+
+
+def test_quiet_prints_the_result_alone(verb, ratings_file):
+    result = verb("train-lshmf", ratings_file, "--quiet", *SMALL)
+    assert result.err == "" and "LSHMF on cpu" in result.out
+
+
+def test_the_seed_decides(verb, ratings_file):
+    one, same, other = (as_json(verb, ratings_file, "--seed", seed) for seed in (1, 1, 2))
+    assert one["results"][0] == same["results"][0] != other["results"][0]
+
+
+@pytest.mark.parametrize("option", [("--no-neighbors",), ("--neighbors", 0)])
+def test_without_neighbours_it_is_plain_factorization(verb, ratings_file, option):
+    result = verb("train-lshmf", ratings_file, "--json", *SMALL, *option)
+    assert json.loads(result.out)["estimator"] == "MatrixFactorization", result
+
+
+def test_a_test_file_and_what_is_unknown_in_it(verb, ratings_file, tmp_path):
+    test = write_rows(tmp_path / "test.csv", [(100, "a01", 3), (101, "new", 4), (7, "new", 2), (100, "a02", 5)])
+    result = as_json(verb, ratings_file, "--test", test)
+    assert result["test_ratings"] == 4 and result["unknown_in_test"] == {"users": 1, "items": 2}
+    assert result["train_ratings"] == len(planted()[2])
+    told = verb("train-lshmf", ratings_file, "--test", test, *SMALL)
+    assert "Of 4 test ratings, 1 are of users and 2 of items without a training rating" in told.err
+
+
+def test_training_on_all_has_no_test_columns(verb, ratings_file):
+    result = as_json(verb, ratings_file, "--test-fraction", 0)
+    assert result["test_ratings"] is None and "test_rmse" not in result["results"][0]
+
+
+def test_options_reach_the_estimator(verb, ratings_file):
+    options = ("--lsh-p", 2, "--lsh-bits", 4, "--search", "buckets", "--seed", 5, "--early-stop", 2, "--deterministic",
+               "--learning-rate", 0.1, "--regularization", 0.03)
+    parameters = as_json(verb, ratings_file, *options)["parameters"]
+    wanted = {"n_factors": 4, "n_neighbors": 5, "n_epochs": 3, "lsh_p": 2, "lsh_q": 8, "lsh_bits": 4, "search": "buckets",
+              "random_state": 5, "early_stopping": 2, "validation_fraction": 0.05, "deterministic": True,
+              "learning_rate": 0.1, "regularization": 0.03, "device": "cpu"}
+    assert {name: parameters[name] for name in wanted} == wanted
+
+
+def test_reading_options_reach_the_reader(verb, tmp_path):
+    users, items, values = planted()
+    rows = write_rows(tmp_path / "odd.txt", zip(values, items, ["x"] * len(users), users))
+    result = as_json(verb, rows, "--format", "csv", "--columns", "rating,item,-,user", "--sep", ",", "--duplicates", "error")
+    assert (result["users"], result["items"]) == (60, 40)
+
+
+def test_the_picture(verb, ratings_file, tmp_path):
+    picture = tmp_path / "curve.png"
+    assert verb("train-lshmf", ratings_file, "--plot", picture, *SMALL).code == 0
+    assert picture.read_bytes().startswith(b"\x89PNG") and list(tmp_path.iterdir()) == [picture]
+
+
+# --- what it refuses, in one line, before the work
+
+def csv(tmp_path, text):
+    path = tmp_path / "ratings.csv"
+    path.write_text(text)
+    return path
+
+
+def test_missing_file(refused, tmp_path):
+    assert "does not exist" in refused("train-lshmf", tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize("text, words", [
+    ("", "empty"),
+    ("1,2,3\n1,3\n", "line 2"),
+    ("1,2,3\n1,3,good\n", "line 2"),
+    ("1,2,3\n1,3,nan\n", "line 2"),
+    ("1,2,3\n1,3,inf\n", "line 2"),
+    ("1,2,3\n1,3,4\n1,4,2\n", "from 1 user(s)"),
+    ("1,2,3\n2,2,4\n3,2,1\n", "and 1 item(s)"),
+])
+def test_unusable_ratings(refused, tmp_path, text, words):
+    assert words in refused("train-lshmf", csv(tmp_path, text), "--device", "cpu", "--test-fraction", 0, "--quiet")
+
+
+def test_more_neighbours_than_items(refused, ratings_file):
+    line = refused("train-lshmf", ratings_file, "--device", "cpu", "--neighbors", 40, "--quiet")
+    assert "40" in line and "39" in line
+
+
+@pytest.mark.parametrize("options, words", [
+    (("--factors", 0), "--factors"),
+    (("--epochs", 0), "--epochs"),
+    (("--factors", 5000), "n_factors"),
+    (("--lsh-bits", 64, "--lsh-q", 100000), "p * q * bits"),
+    (("--learning-rate", "nan"), "learning_rate"),
+    (("--neighbors", -1), "--neighbors"),
+    (("--test-fraction", 1), "--test-fraction"),
+    (("--resume",), "--checkpoint"),
+    (("--test", "t.csv", "--test-fraction", 0.2), "exclude each other"),
+    (("--model", "no/such/m"), "does not exist"),
+    (("--checkpoint", "no/such/m"), "does not exist"),
+    (("--plot", "no/such/c.png"), "does not exist"),
+    (("--plot", "curve.doc"), ".png"),
+    (("--plot", "curve.png", "--test-fraction", 0), "held out"),
+    (("--checkpoint", "none.ck", "--resume"), "none.ck"),
+    (("--device", "tpu"), "tpu"),
+])
+def test_options_that_cannot_work(refused, tmp_path, monkeypatch, options, words):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gpukit.datasets.readers.read_ratings", lambda *_: pytest.fail("the work had begun"))
+    assert words in refused("train-lshmf", "ratings.csv", *options)
+
+
+def test_a_checkpoint_is_not_overwritten(refused, ratings_file, tmp_path):
+    checkpoint = csv(tmp_path, "precious")
+    assert "--resume" in refused("train-lshmf", ratings_file, "--checkpoint", checkpoint)
+    assert checkpoint.read_text() == "precious"
+
+
+def test_the_ratings_are_not_overwritten(refused, ratings_file):
+    before = ratings_file.read_bytes()
+    assert "overwrite" in refused("train-lshmf", ratings_file, "--model", ratings_file)
+    assert ratings_file.read_bytes() == before
+
+
+def test_cuda_without_a_gpu(refused, ratings_file, monkeypatch):
+    monkeypatch.setattr("gpukit.device.gpu_count", lambda: 0)
+    assert "--device cpu" in refused("train-lshmf", ratings_file, "--device", "cuda")
+
+
+def test_a_gpu_without_enough_memory(verb, ratings_file, tmp_path, monkeypatch):
+    monkeypatch.setattr("gpukit.device.gpu_count", lambda: 1)
+    monkeypatch.setattr("gpukit.device.gpu", lambda index: Device("cuda", index, "Small GPU", (9, 0)))
+    monkeypatch.setattr("gpukit.device.free_memory", lambda device: 3 << 20)
+    result = verb("train-lshmf", ratings_file, "--device", "cuda", "--model", tmp_path / "m", "--quiet", "--neighbors", 5)
+    assert result.code == 1 and result.out == "" and not (tmp_path / "m").exists()
+    assert re.fullmatch(r"Error: Training on \d+ ratings needs \d\.\d+ GiB on cuda:0 \(Small GPU\), which has 0.00 GiB free\. "
+                        r"Use --device cpu, fewer factors or fewer neighbours, or a GPU with more memory\.\n", result.err), result.err
