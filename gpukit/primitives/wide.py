@@ -5,7 +5,7 @@ load4 reads from L2, where other blocks' additions land: a line kept in L1 would
 Addresses must be multiples of 16 bytes. Under the simulator both are plain Python.
 """
 
-from gpukit._cuda import SIMULATED, cuda
+from gpukit._cuda import SIMULATED, cuda, device
 
 if SIMULATED:
 
@@ -13,6 +13,7 @@ if SIMULATED:
         """(matrix[row, column], ..., matrix[row, column + 3])."""
         return tuple(matrix[int(row), int(column) + i] for i in range(4))
 
+    @device  # so that the simulator lends it the kernel's `cuda`
     def add4(matrix, row, column, a, b, c, d):
         """matrix[row, column : column + 4] += (a, b, c, d), each number atomically."""
         for i, value in enumerate((a, b, c, d)):
