@@ -1,0 +1,172 @@
+"""Small awkward problems that the twin tier and the kernel tier share."""
+
+from typing import NamedTuple
+
+import numpy as np
+from factorization import naive
+from support import assert_within_budget
+
+from gpukit.datasets import Ratings
+from gpukit.factorization import state as states
+from gpukit.factorization.formulas import Rates
+from gpukit.factorization.layout import EXTRA, LEVELS, NO_NEIGHBOR, Layout
+from gpukit.factorization.rates import epoch_rates
+from gpukit.random import below
+
+Z = np.array([-1.7, -0.8, 0.1, 0.6, 1.4], np.float32)  # ratings, in the units of training
+TURN = np.uint32(0x1234567)
+
+
+class Problem(NamedTuple):
+    """Ratings of a tiny model in the middle of its training. rated {(i, j): level in Z}; walk: 'users' or 'items'."""
+
+    shape: tuple
+    walk: str
+    rated: dict
+    state: states.State
+
+
+def problem(n_factors, n_neighbors, shape=(9, 40), n_ratings=150, seed=0, walk=None):
+    """A Problem; the last user and item number 1 have no ratings; walk defaults to the estimators' choice."""
+    rng = np.random.default_rng([seed, n_factors, n_neighbors])
+    n_users, n_items = shape
+    pairs = [(i, j) for i in range(max(1, n_users - 1)) for j in range(n_items) if j != 1]
+    chosen = rng.choice(len(pairs), min(n_ratings, len(pairs)), replace=False)
+    rated = {pairs[p]: int(rng.integers(len(Z))) for p in chosen}
+    sides = []
+    for rows in shape:
+        extras = np.stack([0.3 * rng.normal(size=rows), 9 * rng.random(rows), 0.3 * rng.normal(size=rows)], axis=1)
+        sides += [rng.normal(size=(rows, n_factors)) / n_factors**0.5, extras]
+    neighbors = np.zeros((n_items, n_neighbors), np.int32)
+    for j in range(n_items if n_neighbors else 0):
+        neighbors[j] = rng.choice([other for other in range(n_items) if other != j], n_neighbors, replace=False)
+    influence = 0.2 * rng.normal(size=(n_items, 2, n_neighbors))
+    floats = [np.ascontiguousarray(array, np.float32) for array in (*sides, influence)]
+    return Problem(shape, walk or ("items" if n_neighbors else "users"), rated, states.State(*floats, neighbors))
+
+
+def rates(kind="adaptive", biases=True):
+    """Rates of the third epoch, larger than the defaults so that an error shows."""
+    return Rates(*(np.float32(2) * rate for rate in epoch_rates(kind, 0.15, 0.05, biases, 2)))
+
+
+def oracle(problem, dtype):
+    """The Problem as a naive.Model."""
+    state = problem.state
+    (b, s, base), (b_hat, s_hat, base_hat) = state.user_extras.T, state.item_extras.T
+    r = {pair: Z[level] for pair, level in problem.rated.items()}
+    return naive.Model(dtype, state.neighbors, r, U=state.user_factors, V=state.item_factors, b=b, s=s, base=base, b_hat=b_hat,
+                       s_hat=s_hat, base_hat=base_hat, W=state.influence[:, 0], C=state.influence[:, 1])
+
+
+def lanes_layout(n_factors, n_neighbors, lanes):
+    """A Layout for so many lanes, whatever the library would choose."""
+    factors, near = (4 * -(-size // (4 * lanes)) for size in (n_factors, n_neighbors))
+    stride = -(-(lanes * factors + EXTRA) // 4) * 4
+    return Layout(n_factors, n_neighbors, lanes, factors, near, stride)
+
+
+def levels():
+    """(256,) float32: code 1 + level -> rating; what must not be read is NaN."""
+    table = np.full(LEVELS, np.nan, np.float32)
+    table[1 : 1 + len(Z)] = Z
+    return table
+
+
+def code_lines(problem, layout, pairs):
+    """(len(pairs), slots) uint8 by looking every neighbour up."""
+    lines = np.full((len(pairs), layout.slots), NO_NEIGHBOR, np.uint8)
+    for line, (i, j) in zip(lines, pairs):
+        for k, other in enumerate(problem.state.neighbors[j] if j < problem.shape[1] else []):
+            line[k] = 1 + problem.rated[i, other] if (i, other) in problem.rated else 0
+    return lines
+
+
+class Tables(NamedTuple):
+    """A Problem packed for a layout, as kernels take it."""
+
+    P: np.ndarray
+    Q: np.ndarray
+    near: np.ndarray
+    influence: np.ndarray
+    offsets: np.ndarray
+
+
+def pack(problem, layout):
+    """Its Tables."""
+    users = states.pack_rows(problem.state.user_factors, problem.state.user_extras, layout)
+    items = states.pack_rows(problem.state.item_factors, problem.state.item_extras, layout)
+    sides = (users, items) if problem.walk == "users" else (items, users)
+    if not layout.slots:  # not read, but an array of no bytes cannot be sent to a GPU
+        return Tables(*sides, np.zeros((1, 1), np.int32), *(np.zeros((1, 1), np.float32) for _ in range(2)))
+    return Tables(*sides, *states.pack_neighborhood(problem.state, layout))
+
+
+class Walk(NamedTuple):
+    """Ratings in the order of the major side: chunks (n, 3) int64, minor (nnz,) int32, ratings (nnz,) float32, pairs [(i, j)]."""
+
+    chunks: np.ndarray
+    minor: np.ndarray
+    ratings: np.ndarray
+    pairs: list
+
+    def visits(self):
+        """[(i, j)] in the order in which one worker learns them."""
+        shifts = [int(below(TURN, c, length)) for c, length in enumerate(self.chunks[:, 2].tolist())]
+        return naive.walk(self.chunks.tolist(), shifts, self.pairs)
+
+
+def walk(problem, longest=7, seed=0):
+    """Every rating once, rows cut into chunks of up to `longest`, chunks in random order, one of them without ratings."""
+    rng = np.random.default_rng(seed)
+    side = 0 if problem.walk == "users" else 1
+    pairs = list(problem.rated)
+    pairs = sorted((pairs[p] for p in rng.permutation(len(pairs))), key=lambda pair: pair[side])
+    chunks, first = [(0, 0, 0)], 0
+    while first < len(pairs):
+        row = pairs[first][side]
+        length = 1
+        while first + length < len(pairs) and pairs[first + length][side] == row and length < longest:
+            length += 1
+        chunks.append((row, first, length))
+        first += length
+    minor = np.array([pair[1 - side] for pair in pairs], np.int32)
+    ratings = np.array([Z[problem.rated[pair]] for pair in pairs], np.float32)
+    return Walk(np.array(chunks, np.int64)[rng.permutation(len(chunks))], minor, ratings, pairs)
+
+
+def unpack(problem, layout, tables):
+    """The State in Tables; checks that padding and the rows of the unknown are as they were: zero."""
+    for table in tables.P, tables.Q:
+        padded = np.delete(table[:-1], [*range(layout.n_factors), *range(layout.stride - EXTRA, layout.stride - EXTRA + 3)], axis=1)
+        assert not padded.any() and not table[-1].any()
+    P, Q = states.unpack_rows(tables.P, layout), states.unpack_rows(tables.Q, layout)
+    influence = problem.state.influence
+    if layout.slots:
+        influence = states.unpack_influence(tables.influence, layout)
+        assert not tables.influence.reshape(len(tables.influence), 2, -1)[:, :, layout.n_neighbors :].any()
+    sides = (*P, *Q) if problem.walk == "users" else (*Q, *P)
+    return states.State(*sides, influence, problem.state.neighbors)
+
+
+def assert_learned(problem, state, visits, rates):
+    """State within the error budget of the oracle's after the visits."""
+    exact, plain = (naive.epoch(oracle(problem, dtype), visits, rates) for dtype in (np.float64, np.float32))
+    (b, s, base), (b_hat, s_hat, base_hat) = state.user_extras.T, state.item_extras.T
+    found = {"U": state.user_factors, "V": state.item_factors, "b": b, "b_hat": b_hat, "s": s, "s_hat": s_hat, "base": base,
+             "base_hat": base_hat, "W": state.influence[:, 0], "C": state.influence[:, 1]}
+    for name, values in found.items():
+        try:
+            assert_within_budget(values, getattr(plain, name), getattr(exact, name))
+        except AssertionError as error:
+            raise AssertionError(f"{name}: {error}") from None
+
+
+def planted(n_users=60, n_items=30, density=0.5, rank=3, seed=0, scale=(1, 5)):
+    """Ratings with whole stars around a planted low rank, ids with gaps."""
+    rng = np.random.default_rng(seed)
+    users, items = np.nonzero(rng.random((n_users, n_items)) < density)
+    taste = rng.normal(size=(n_users, rank)) @ rng.normal(size=(rank, n_items)) / rank**0.5
+    taste += 0.5 * rng.normal(size=(n_users, 1)) + 0.5 * rng.normal(size=n_items)
+    values = np.clip(np.rint(np.mean(scale) + 1.2 * taste[users, items]), *scale).astype(np.float32)
+    return Ratings(users.astype(np.int32), items.astype(np.int32), values, 10 * np.arange(n_users) + 7, 3 * np.arange(n_items) + 1)

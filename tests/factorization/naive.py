@@ -1,0 +1,115 @@
+"""Oracle of CUSGD++ and CULSH-MF: Eq. (1) and (5) of Li et al. 2022 in plain loops over ratings, in the paper's notation.
+
+In float64 it is the oracle; the same loops in float32 are the plain computation that the error budget is measured by.
+"""
+
+import copy
+import math
+
+import numpy as np
+
+
+class Model:
+    """U (M, F), V (N, F); b (M,), b_hat (N,); s, s_hat: sums of squared errors; base, base_hat: the fixed biases of the
+    residuals; W, C (N, K); S (N, K): the neighbours S^K(j), -1 for none; r {(i, j): rating}. All numbers are of one dtype.
+    """
+
+    ARRAYS = ("U", "V", "b", "b_hat", "s", "s_hat", "base", "base_hat", "W", "C")
+
+    def __init__(self, dtype, S, r, **arrays):
+        self.dtype, self.S = dtype, S
+        self.r = {pair: dtype(value) for pair, value in r.items()}
+        for name in self.ARRAYS:
+            setattr(self, name, np.array(arrays[name], dtype))
+
+
+def explicit_and_implicit(m, i, j):
+    """(R^K(i;j), N^K(i;j)) as places k in S^K(j): the neighbours that i rated, and the others."""
+    R = [k for k, other in enumerate(m.S[j]) if other >= 0 and (i, other) in m.r]
+    return R, [k for k, other in enumerate(m.S[j]) if other >= 0 and (i, other) not in m.r]
+
+
+def residual(m, i, j, k):
+    """r - b of user i for the k-th neighbour of item j."""
+    other = m.S[j][k]
+    return m.r[i, other] - m.base_hat[other] - m.base[i]
+
+
+def predict(m, i, j):
+    """Eq. (1); mu is 0."""
+    R, N = explicit_and_implicit(m, i, j)
+    value = m.b[i] + m.b_hat[j] + (m.U[i] * m.V[j]).sum()
+    if R:
+        value += sum(residual(m, i, j, k) * m.W[j, k] for k in R) * scale(m, R)
+    if N:
+        value += sum(m.C[j, k] for k in N) * scale(m, N)
+    return m.dtype(value)
+
+
+def scale(m, places):
+    """|S|^-1/2."""
+    return m.dtype(1) / np.sqrt(m.dtype(len(places)))
+
+
+def learn(m, i, j, rates):
+    """Eq. (5) for one rating; every right-hand side is the old value. Rates fall with a row's own squared errors."""
+    f = {name: m.dtype(value) for name, value in rates._asdict().items()}
+    R, N = explicit_and_implicit(m, i, j)
+    e = m.r[i, j] - predict(m, i, j)
+
+    def gamma(rate, gain, s):
+        return f[rate] / np.sqrt(m.dtype(1) + f[gain] * s)
+
+    s, s_hat = m.s[i], m.s_hat[j]
+    for k in R:
+        signal = scale(m, R) * e * residual(m, i, j, k)
+        m.W[j, k] += gamma("influence", "factor_gain", s_hat) * (signal - f["influence_decay"] * m.W[j, k])
+    for k in N:
+        m.C[j, k] += gamma("influence", "factor_gain", s_hat) * (scale(m, N) * e - f["influence_decay"] * m.C[j, k])
+    u, v = m.U[i].copy(), m.V[j].copy()
+    m.U[i] = u + gamma("factor", "factor_gain", s) * (e * v - f["factor_decay"] * u)
+    m.V[j] = v + gamma("factor", "factor_gain", s_hat) * (e * u - f["factor_decay"] * v)
+    m.b[i] += gamma("bias", "bias_gain", s) * (e - f["bias_decay"] * m.b[i])
+    m.b_hat[j] += gamma("bias", "bias_gain", s_hat) * (e - f["bias_decay"] * m.b_hat[j])
+    m.s[i] += e * e
+    m.s_hat[j] += e * e
+
+
+def epoch(m, visits, rates):
+    """The Model after Eq. (5) for each (i, j) of visits in turn; m stays as it is."""
+    m = copy.deepcopy(m)
+    for i, j in visits:
+        learn(m, i, j, rates)
+    return m
+
+
+def walk(chunks, shifts, pair_at):
+    """[(i, j)]: chunk (row, first, length) is walked from its shift on, around; pair_at[t] is the pair of rating t."""
+    return [pair_at[first + (step + shift) % length]
+            for (_, first, length), shift in zip(chunks, shifts) for step in range(length)]
+
+
+def biases(users, items, values, n_users, n_items, damping, sweeps):
+    """(b, b_hat): alternating damped means of what the other side leaves, items first."""
+    b, b_hat = np.zeros(n_users), np.zeros(n_items)
+    triples = list(zip(users, items, values))
+    for _ in range(sweeps):
+        for j in range(n_items):
+            mine = [r - b[i] for i, other, r in triples if other == j]
+            b_hat[j] = sum(mine) / (len(mine) + damping)
+        for i in range(n_users):
+            mine = [r - b_hat[j] for other, j, r in triples if other == i]
+            b[i] = sum(mine) / (len(mine) + damping)
+    return b, b_hat
+
+
+def ranking(scores, seen, n):
+    """[(item, score)]: the n best of a user's {item: score} without those seen, larger score first, then the lower item."""
+    left = [(item, score) for item, score in scores.items() if item not in seen]
+    return sorted(left, key=lambda entry: (-entry[1], entry[0]))[:n]
+
+
+def cosine(x, y):
+    """The cosine of two vectors, 0 if one has no length."""
+    lengths = math.sqrt((x * x).sum() * (y * y).sum())
+    return float((x * y).sum() / lengths) if lengths else 0.0

@@ -1,0 +1,158 @@
+"""The CPU twins against the oracle: learning and predicting within the error budget, integers exactly."""
+
+import numpy as np
+import pytest
+from factorization import naive
+from factorization.inputs import TURN, assert_learned, code_lines, levels, oracle, pack, problem, rates, unpack, walk
+from support import assert_within_budget
+
+from gpukit.factorization import twins
+from gpukit.factorization.layout import EXTRA, Layout, cpu_layout
+from gpukit.selection.formulas import LAST, descending_key, score_of_key
+
+FACTORS, NEIGHBORS = (1, 3, 31, 32, 33, 64, 130), (0, 1, 5, 31, 32, 33)
+
+
+def learned(case, layout, trail, rates, workers=1):
+    """(Problem's State after sgd_epoch over a Walk)."""
+    tables = pack(case, layout)
+    twins.sgd_epoch(trail.chunks, trail.minor, trail.ratings, code_lines(case, layout, trail.pairs), levels(), tables.P, tables.Q,
+                    tables.influence, tables.offsets, rates, TURN, workers)
+    return unpack(case, layout, tables)
+
+
+@pytest.mark.parametrize("n_neighbors", NEIGHBORS)
+@pytest.mark.parametrize("n_factors", FACTORS)
+def test_sgd_epoch(n_factors, n_neighbors):
+    case = problem(n_factors, n_neighbors)
+    trail = walk(case)
+    assert_learned(case, learned(case, cpu_layout(n_factors, n_neighbors), trail, rates()), trail.visits(), rates())
+
+
+@pytest.mark.parametrize("kind, biases", [("paper", True), ("paper", False), ("adaptive", False)])
+@pytest.mark.parametrize("n_neighbors", [0, 5])
+def test_other_rates(kind, biases, n_neighbors):
+    case = problem(6, n_neighbors, seed=1)
+    trail, steps = walk(case), rates(kind, biases)
+    state = learned(case, cpu_layout(6, n_neighbors), trail, steps)
+    assert_learned(case, state, trail.visits(), steps)
+    if not biases:
+        np.testing.assert_array_equal(state.user_extras[:, 0], case.state.user_extras[:, 0])
+
+
+@pytest.mark.parametrize("longest", [1, 2, 1000])
+def test_chunks_of_any_length(longest):
+    case = problem(4, 3, seed=2)
+    trail = walk(case, longest)
+    assert_learned(case, learned(case, cpu_layout(4, 3), trail, rates()), trail.visits(), rates())
+
+
+def test_both_sides_can_be_walked():
+    case = problem(4, 0, seed=3, walk="items")
+    trail = walk(case)
+    assert_learned(case, learned(case, cpu_layout(4, 0), trail, rates()), trail.visits(), rates())
+
+
+def test_slots_without_a_neighbour():
+    case = problem(5, 3, seed=4)
+    layout, trail = Layout(5, 3, 1, 5, 6, 5 + EXTRA), walk(case)
+    assert_learned(case, learned(case, layout, trail, rates()), trail.visits(), rates())
+
+
+def test_rows_without_ratings_stay():
+    case = problem(5, 3, seed=5)
+    state = learned(case, cpu_layout(5, 3), walk(case), rates())
+    np.testing.assert_array_equal(state.user_factors[-1], case.state.user_factors[-1])
+    for name in "item_factors", "item_extras", "influence":
+        np.testing.assert_array_equal(getattr(state, name)[1], getattr(case.state, name)[1])
+
+
+def test_several_workers_without_conflicts_are_one_worker():
+    """Worker w has the users and items that are w modulo 3."""
+    case = problem(5, 0, shape=(9, 12), n_ratings=80, seed=6)
+    case = case._replace(rated={pair: level for pair, level in case.rated.items() if pair[0] % 3 == pair[1] % 3})
+    trail = walk(case)
+    rows = [trail.chunks[trail.chunks[:, 0] % 3 == w] for w in range(3)]
+    chunks = np.zeros((3 * max(map(len, rows)), 3), np.int64)
+    for w, mine in enumerate(rows):
+        chunks[w : w + 3 * len(mine) : 3] = mine
+    trail = trail._replace(chunks=chunks)
+    one, three = (learned(case, cpu_layout(5, 0), trail, rates(), workers) for workers in (1, 3))
+    for before, after in zip(one, three):
+        np.testing.assert_array_equal(before, after)
+    assert_learned(case, three, trail.visits(), rates())
+
+
+@pytest.mark.parametrize("n_factors, n_neighbors", [(1, 0), (33, 0), (1, 1), (8, 5), (130, 33)])
+def test_predict_pairs(n_factors, n_neighbors):
+    case = problem(n_factors, n_neighbors)
+    layout, tables = cpu_layout(n_factors, n_neighbors), pack(case, cpu_layout(n_factors, n_neighbors))
+    pairs = [(i, j) for i in range(9) for j in range(0, 40, 3)]
+    users, items = np.array(pairs, np.int32).T.copy()
+    major, minor = (users, items) if case.walk == "users" else (items, users)
+    predicted = np.full(len(pairs), np.nan, np.float32)
+    twins.predict_pairs(major, minor, code_lines(case, layout, pairs), levels(), tables.P, tables.Q, tables.influence,
+                        tables.offsets, predicted)
+    exact, plain = ([naive.predict(oracle(case, dtype), *pair) for pair in pairs] for dtype in (np.float64, np.float32))
+    assert_within_budget(predicted, plain, exact)
+
+
+def test_predictions_for_the_unknown():
+    """The row behind the last of either side adds nothing: what is left is the other side's bias, or 0."""
+    case = problem(4, 3)
+    layout, tables = cpu_layout(4, 3), pack(case, cpu_layout(4, 3))
+    pairs = [(9, 2), (3, 40), (9, 40)]
+    users, items = np.array(pairs, np.int32).T.copy()
+    predicted = np.empty(3, np.float32)
+    twins.predict_pairs(items, users, code_lines(case, layout, pairs), levels(), tables.P, tables.Q, tables.influence,
+                        tables.offsets, predicted)
+    silent = case.state.influence[2, 1].sum() / np.sqrt(np.float32(3))
+    expected = [case.state.item_extras[2, 0] + silent, case.state.user_extras[3, 0], 0]
+    np.testing.assert_allclose(predicted, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("hide", [False, True])
+@pytest.mark.parametrize("n_factors, n_neighbors", [(3, 0), (33, 5)])
+def test_score_rows(n_factors, n_neighbors, hide):
+    case = problem(n_factors, n_neighbors, walk="items")
+    layout, tables = cpu_layout(n_factors, n_neighbors), pack(case, cpu_layout(n_factors, n_neighbors))
+    users, (indptr, items, codes) = np.array([3, 8, 0, 9], np.int32), history(case)
+    lines = np.full((4, 41), 77, np.uint8)
+    twins.fill_tables(users, indptr, items, codes, lines)
+    keys = np.zeros((4, 40), np.uint32)
+    near = tables.near if n_neighbors else np.zeros((41, 0), np.int32)
+    twins.score_rows(users, lines, near, levels(), tables.P, tables.Q, tables.influence, tables.offsets, hide, keys)
+    known = users[:3]
+    hidden = np.array([[hide and (i, j) in case.rated for j in range(40)] for i in known])
+    assert ((keys[:3] == LAST) == hidden).all() and not (keys[3] == LAST).any()
+    scores = np.array([[score_of_key(key) for key in row] for row in keys[:3]], np.float32)
+    exact, plain = (np.array([[naive.predict(oracle(case, dtype), i, j) for j in range(40)] for i in known])
+                    for dtype in (np.float64, np.float32))
+    assert_within_budget(scores[~hidden], plain[~hidden], exact[~hidden])
+    assert (keys[:3] == [[LAST if h else descending_key(s) for h, s in zip(*row)] for row in zip(hidden, scores)]).all()
+
+
+def history(case):
+    """(indptr (M + 2,), items, codes) of what each user rated."""
+    pairs = sorted(case.rated)
+    counts = np.bincount([i for i, _ in pairs], minlength=case.shape[0] + 1)
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return indptr, np.array([j for _, j in pairs], np.int32), np.array([1 + case.rated[p] for p in pairs], np.uint8)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 20])
+def test_fill_tables_and_neighbor_codes(workers):
+    case = problem(2, 5)
+    layout = Layout(2, 5, 1, 2, 7, 2 + EXTRA)
+    indptr, items, codes = history(case)
+    pairs = sorted((i, j) for i in range(10) for j in (0, 1, 17, 40))  # user 9 and item 40 are unknown
+    query = np.searchsorted([i for i, _ in pairs], np.arange(11)).astype(np.int64)
+    places = np.random.default_rng(0).permutation(len(pairs))
+    out, tables = np.full((len(pairs), 7), 9, np.uint8), np.zeros((workers, 41), np.uint8)
+    twins.neighbor_codes(indptr, items, codes, query, np.array([j for _, j in pairs], np.int32), places,
+                         pack(case, layout).near, out, tables)
+    np.testing.assert_array_equal(out[places], code_lines(case, layout, pairs))
+    assert not tables.any()
+    lines = np.full((3, 41), 9, np.uint8)
+    twins.fill_tables(np.array([2, 9, 0], np.int32), indptr, items, codes, lines)
+    assert lines[[0, 2]].tolist() == [[1 + case.rated.get((i, j), -1) for j in range(41)] for i in (2, 0)] and not lines[1].any()
