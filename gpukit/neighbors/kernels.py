@@ -66,13 +66,15 @@ def count_run(users, begin, stop, key, flip, count, lane):
 
 
 @device
-def add_shifted(count, width, total, shift, slices, lane):
+def add_shifted(count, width, total, shift, lane):
     """total[:, lane] += count[:width, lane] * 2**shift, bit-sliced."""
     carry = U32(0)
     for s in range(U32(width)):
         total[U32(s + shift), lane], carry = full_add(total[U32(s + shift), lane], count[s, lane], carry)
-    for s in range(U32(shift + width), U32(slices)):
+    s = U32(shift + width)
+    while carry:  # ends below `slices`: the whole sum fits
         total[s, lane], carry = half_add(total[s, lane], carry)
+        s = U32(s + 1)
 
 
 @device
@@ -128,7 +130,7 @@ def make_hash_columns(threads, slices):
             weight = abs(weight)
             for b in range(bit_length(weight)):
                 if (weight >> b) & 1:
-                    add_shifted(count, bit_length(stop - begin), total, b, slices, lane)
+                    add_shifted(count, bit_length(stop - begin), total, b, lane)
             whole_weight += weight * (stop - begin)
             begin = stop
         if slot < 0:

@@ -63,10 +63,14 @@ def add_slices(source, source_slice, width, target, target_slice, slices, n_word
             for w in range(n_words):
                 target[row + w], carry[w] = full_add(target[row + w], source[add + w], carry[w])
         else:
+            left = U32(0)
             for w in range(n_words):
                 old = target[row + w]
                 target[row + w] = old ^ carry[w]
                 carry[w] &= old
+                left |= carry[w]
+            if left == 0:
+                return
 
 
 @njit
