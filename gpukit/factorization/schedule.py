@@ -48,8 +48,9 @@ def chunk_table(indptr, workers, rate, seed):
     last = indptr[row] + (part + 1) * counts[row] // pieces[row]
     chunks = np.stack([row, first, last - first], axis=1).astype(np.int64)
     random = np.random.default_rng([seed, ORDER_STREAM])
-    order = np.lexsort((random.random(len(chunks)), np.ceil(2 * np.log2(np.maximum(chunks[:, 2], 1)))))
-    places = np.repeat(random.permutation(-(-len(chunks) // QUAD)) * QUAD, QUAD)[: len(chunks)]
+    order = np.lexsort((random.random(len(chunks)), -np.ceil(2 * np.log2(np.maximum(chunks[:, 2], 1)))))
+    whole = len(chunks) // QUAD  # what is left over goes last, else all quads behind it would lie across two warps
+    places = np.repeat(np.append(random.permutation(whole), whole), QUAD)[: len(chunks)]
     return np.ascontiguousarray(chunks[order[np.argsort(places, kind="stable")]])
 
 
@@ -96,7 +97,7 @@ def _runs(indptr, minor, minor_block):
         for t in range(indptr[row], indptr[row + 1]):
             if t == indptr[row] or minor_block[minor[t]] != minor_block[minor[t - 1]]:
                 count += 1
-                runs[count] = row, t, 0, minor_block[minor[t]]
+                runs[count, 0], runs[count, 1], runs[count, 2], runs[count, 3] = row, t, 0, minor_block[minor[t]]
             runs[count, 2] += 1
     return runs
 
