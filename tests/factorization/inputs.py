@@ -135,6 +135,29 @@ def walk(problem, longest=7, seed=0):
     return Walk(np.array(chunks, np.int64)[rng.permutation(len(chunks))], minor, ratings, pairs)
 
 
+def history(case):
+    """(indptr (M + 2,), items, codes) of what each user rated."""
+    pairs = sorted(case.rated)
+    counts = np.bincount([i for i, _ in pairs], minlength=case.shape[0] + 1)
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return indptr, np.array([j for _, j in pairs], np.int32), np.array([1 + case.rated[p] for p in pairs], np.uint8)
+
+
+def without_conflicts(problem, workers):
+    """The Problem with only the ratings whose user and item are equal modulo workers."""
+    kept = {(i, j): level for (i, j), level in problem.rated.items() if i % workers == j % workers}
+    return problem._replace(rated=kept)
+
+
+def dealt(chunks, workers):
+    """Chunks in an order that gives worker w the rows that are w modulo workers; free places have length 0."""
+    rows = [chunks[chunks[:, 0] % workers == w] for w in range(workers)]
+    table = np.zeros((workers * max(map(len, rows)), 3), np.int64)
+    for w, mine in enumerate(rows):
+        table[w : w + workers * len(mine) : workers] = mine
+    return table
+
+
 def unpack(problem, layout, tables):
     """The State in Tables; checks that padding and the rows of the unknown are as they were: zero."""
     for table in tables.P, tables.Q:

@@ -6,9 +6,8 @@ With one worker, or without conflicts between workers, an epoch has one result; 
 import numpy as np
 import pytest
 from factorization import naive
-from factorization.inputs import (TURN, assert_learned, code_lines, lanes_layout, levels, oracle, pack, problem, rates, unpack,
-                                  walk)
-from factorization.test_twins import history
+from factorization.inputs import (TURN, assert_learned, code_lines, dealt, history, lanes_layout, levels, oracle, pack, problem,
+                                  rates, unpack, walk, without_conflicts)
 from support import assert_within_budget, launch
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
@@ -73,14 +72,9 @@ def test_other_rates(kind, biases):
 def test_workers_without_conflicts(n_neighbors, grid, block):
     """Worker w has the users and items that are w modulo 3; chunks differ in length, so groups of a warp wait for others."""
     case = problem(5, n_neighbors, shape=(7, 12), n_ratings=70, seed=6)
-    kept = {pair: level for pair, level in case.rated.items() if pair[0] % 3 == pair[1] % 3}
-    case = case._replace(rated=kept)
+    case = without_conflicts(case, 3)
     trail = walk(case, longest=3)
-    rows = [trail.chunks[trail.chunks[:, 0] % 3 == w] for w in range(3)]
-    chunks = np.zeros((3 * max(map(len, rows)), 3), np.int64)
-    for w, mine in enumerate(rows):
-        chunks[w : w + 3 * len(mine) : 3] = mine
-    trail = trail._replace(chunks=chunks)
+    trail = trail._replace(chunks=dealt(trail.chunks, 3))
     state = learned(case, lanes_layout(5, n_neighbors, 8), trail, rates(), grid=grid, block=block, workers=3)
     assert_learned(case, state, trail.visits(), rates())
 
@@ -88,13 +82,9 @@ def test_workers_without_conflicts(n_neighbors, grid, block):
 def test_groups_of_different_warps():
     """Two workers of 32 lanes each."""
     case = problem(5, 0, shape=(4, 12), n_ratings=30, seed=7)
-    case = case._replace(rated={pair: level for pair, level in case.rated.items() if pair[0] % 2 == pair[1] % 2})
+    case = without_conflicts(case, 2)
     trail = walk(case, longest=4)
-    rows = [trail.chunks[trail.chunks[:, 0] % 2 == w] for w in range(2)]
-    chunks = np.zeros((2 * max(map(len, rows)), 3), np.int64)
-    for w, mine in enumerate(rows):
-        chunks[w : w + 2 * len(mine) : 2] = mine
-    trail = trail._replace(chunks=chunks)
+    trail = trail._replace(chunks=dealt(trail.chunks, 2))
     state = learned(case, lanes_layout(5, 0, 32), trail, rates(), block=64, workers=2)
     assert_learned(case, state, trail.visits(), rates())
 

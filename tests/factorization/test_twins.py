@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from factorization import naive
-from factorization.inputs import TURN, assert_learned, code_lines, levels, oracle, pack, problem, rates, unpack, walk
+from factorization.inputs import (TURN, assert_learned, code_lines, dealt, history, levels, oracle, pack, problem, rates, unpack,
+                                  walk, without_conflicts)
 from support import assert_within_budget
 
 from gpukit.factorization import twins
@@ -70,13 +71,9 @@ def test_rows_without_ratings_stay():
 def test_several_workers_without_conflicts_are_one_worker():
     """Worker w has the users and items that are w modulo 3."""
     case = problem(5, 0, shape=(9, 12), n_ratings=80, seed=6)
-    case = case._replace(rated={pair: level for pair, level in case.rated.items() if pair[0] % 3 == pair[1] % 3})
+    case = without_conflicts(case, 3)
     trail = walk(case)
-    rows = [trail.chunks[trail.chunks[:, 0] % 3 == w] for w in range(3)]
-    chunks = np.zeros((3 * max(map(len, rows)), 3), np.int64)
-    for w, mine in enumerate(rows):
-        chunks[w : w + 3 * len(mine) : 3] = mine
-    trail = trail._replace(chunks=chunks)
+    trail = trail._replace(chunks=dealt(trail.chunks, 3))
     one, three = (learned(case, cpu_layout(5, 0), trail, rates(), workers) for workers in (1, 3))
     for before, after in zip(one, three):
         np.testing.assert_array_equal(before, after)
@@ -130,14 +127,6 @@ def test_score_rows(n_factors, n_neighbors, hide):
                     for dtype in (np.float64, np.float32))
     assert_within_budget(scores[~hidden], plain[~hidden], exact[~hidden])
     assert (keys[:3] == [[LAST if h else descending_key(s) for h, s in zip(*row)] for row in zip(hidden, scores)]).all()
-
-
-def history(case):
-    """(indptr (M + 2,), items, codes) of what each user rated."""
-    pairs = sorted(case.rated)
-    counts = np.bincount([i for i, _ in pairs], minlength=case.shape[0] + 1)
-    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return indptr, np.array([j for _, j in pairs], np.int32), np.array([1 + case.rated[p] for p in pairs], np.uint8)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 20])

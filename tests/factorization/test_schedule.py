@@ -1,0 +1,125 @@
+"""Chunk tables and conflict-free tables: every rating exactly once, no conflicts, a function of the seed."""
+
+import numpy as np
+import pytest
+
+from gpukit.factorization import schedule, training
+
+COUNTS = {
+    "one row": [17],
+    "empty rows": [0, 3, 0, 0, 1000, 1, 0],
+    "long tail": np.unique(np.geomspace(1, 30000, 40).astype(int))[::-1],
+    "no ratings": [0, 0, 0],
+}
+
+
+def indptr_of(counts):
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def covered(chunks, indptr):
+    """How often each rating is walked; checks that a chunk lies in its row."""
+    times = np.zeros(indptr[-1], int)
+    for row, first, length in chunks:
+        assert length == 0 or indptr[row] <= first and first + length <= indptr[row + 1]
+        times[first : first + length] += 1
+    return times
+
+
+@pytest.mark.parametrize("workers", [1, 2, 300, 8448])
+@pytest.mark.parametrize("name", COUNTS)
+def test_every_rating_once(name, workers):
+    indptr = indptr_of(COUNTS[name])
+    chunks = schedule.chunk_table(indptr, workers, 0.15, seed=3)
+    assert chunks.shape[1:] == (3,) and chunks.dtype == np.int64 and chunks.flags.c_contiguous
+    assert (covered(chunks, indptr) == 1).all() and (chunks[:, 2] > 0).all()
+
+
+def test_tables_are_a_function_of_the_seed():
+    indptr = indptr_of(COUNTS["long tail"])
+    one, same, other = (schedule.chunk_table(indptr, 300, 0.15, seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, same)
+    assert (one != other).any() and sorted(one.tolist()) == sorted(other.tolist())
+
+
+def test_quads_of_about_equal_length():
+    """The four chunks of a warp (a multiple of four on) are neighbours by length; a row's chunks lie far apart."""
+    chunks = schedule.chunk_table(indptr_of(COUNTS["long tail"]), 300, 0.15, seed=0)
+    whole = len(chunks) // 4 * 4
+    assert whole < len(chunks)
+    octaves = np.ceil(2 * np.log2(chunks[:, 2]))
+    quads = np.sort(octaves[:whole].reshape(-1, 4), axis=1)
+    expected = np.sort(np.sort(octaves)[::-1][:whole].reshape(-1, 4), axis=1)
+    assert sorted(quads.tolist()) == sorted(expected.tolist())
+    of_longest = np.flatnonzero(chunks[:, 0] == 0)
+    assert len(of_longest) > 10 and np.ptp(of_longest) > len(chunks) // 2 and np.median(of_longest) < 0.8 * len(chunks)
+
+
+@pytest.mark.parametrize("workers, rate", [(1, 0.15), (2, 0.15), (256, 0.15), (8448, 0.15), (8448, 1.5)])
+def test_chunk_lengths_bound_the_stale_steps(workers, rate):
+    counts = np.array([0, 1, 40, 1000, 20000, 10**6])
+    longest = schedule.chunk_lengths(counts, workers, rate)
+    assert longest.min() >= schedule.SHORTEST and longest.max() <= schedule.LONGEST
+    at_once = (workers - 1) * counts / counts.sum()
+    stale = at_once * longest * rate / np.sqrt(np.maximum(counts, 1) / 64)
+    assert (stale[longest > schedule.SHORTEST] <= schedule.STALENESS * 1.001).all()
+    assert (np.diff(longest) <= 0).all()  # longer rows, shorter chunks
+    chunks = schedule.chunk_table(indptr_of(counts[:-1]), workers, rate, seed=0)
+    bound = schedule.chunk_lengths(counts[:-1], workers, rate)
+    assert (chunks[:, 2] <= bound[chunks[:, 0]]).all()
+
+
+def test_worker_count():
+    assert [schedule.worker_count(n, 64) for n in (0, 1, 400, 800, 2900, 10**9)] == [1, 1, 1, 2, 4, 64]
+    assert schedule.worker_count(10**9, 66) == 64 and schedule.worker_count(10**9, 3) == 3
+    assert type(schedule.worker_count(np.int64(5000), 64)) is int
+
+
+@pytest.mark.parametrize("shape, n_ratings", [((5, 4), 12), ((70, 90), 900), ((200, 66), 5000), ((2, 300), 400)])
+def test_conflict_free_tables(shape, n_ratings):
+    rng = np.random.default_rng(1)
+    pairs = rng.choice(shape[0] * shape[1], n_ratings, replace=False)
+    major, minor = (pairs // shape[1]).astype(np.int32), (pairs % shape[1]).astype(np.int32)
+    side = training.group(major, minor, rng.random(n_ratings, np.float32), shape, seed=5, deterministic=True)
+    major_block, minor_block, n_blocks = side.blocks
+    assert n_blocks == min(64, *shape)
+    tables = schedule.conflict_free_tables(side.indptr, side.minor, major_block, minor_block, n_blocks)
+    assert len(tables) == n_blocks
+    assert (sum(covered(table, side.indptr) for table in tables) == 1).all()
+    for table in tables:
+        owner = {}
+        for c, (row, first, length) in enumerate(table.tolist()):
+            rows = {("major", row), *(("minor", other) for other in side.minor[first : first + length].tolist())}
+            assert all(owner.setdefault(key, c % n_blocks) == c % n_blocks for key in rows if length)
+
+
+def test_blocks_are_even_and_a_function_of_the_seed():
+    counts = np.array([1000, 1000, 1000, 1000, *range(96)])
+    block = schedule.blocks_of(counts, 4, seed=0)
+    assert sorted(block[:4]) == [0, 1, 2, 3] and (np.bincount(block) == 25).all()
+    loads = np.bincount(block, counts)
+    assert loads.max() < 1.05 * loads.min()
+    np.testing.assert_array_equal(block, schedule.blocks_of(counts, 4, seed=0))
+    assert (block != schedule.blocks_of(counts, 4, seed=1)).any()
+
+
+def test_rows_are_shuffled_in_place():
+    indptr, places = indptr_of([0, 50, 1, 2]), np.arange(53)
+    schedule.shuffle_rows(indptr, places, np.uint32(9))
+    assert sorted(places[:50]) == list(range(50)) and places[50] == 50 and set(places[51:]) == {51, 52}
+    assert (places[:50] != np.arange(50)).sum() > 40
+    again = np.arange(53)
+    schedule.shuffle_rows(indptr, again, np.uint32(9))
+    np.testing.assert_array_equal(again, places)
+    firsts = [shuffled_first(key) for key in range(600)]
+    assert np.bincount(firsts, minlength=4).min() > 100  # 150 expected
+
+
+def shuffled_first(key):
+    places = np.arange(4)
+    schedule.shuffle_rows(indptr_of([4]), places, np.uint32(key))
+    return places[0]
+
+
+def test_epochs_have_keys_of_their_own():
+    assert len({int(schedule.turn_key(seed, epoch)) for seed in range(3) for epoch in range(50)}) == 150

@@ -1,0 +1,68 @@
+"""How a model lies in memory, and what it starts from."""
+
+import numpy as np
+import pytest
+from factorization.inputs import problem
+
+from gpukit.factorization import state as states
+from gpukit.factorization.layout import BASE, BIAS, EXTRA, SQUARES, cpu_layout, gpu_layout
+from gpukit.random import key
+
+SIZES = [(1, 0), (1, 1), (32, 32), (33, 5), (128, 31), (130, 0), (1024, 200)]
+
+
+@pytest.mark.parametrize("layout_of", [cpu_layout, gpu_layout])
+@pytest.mark.parametrize("n_factors, n_neighbors", SIZES)
+def test_packing_and_back(n_factors, n_neighbors, layout_of):
+    state = problem(n_factors, n_neighbors, shape=(5, max(4, n_neighbors + 1))).state
+    layout = layout_of(n_factors, n_neighbors)
+    for factors, extras in ((state.user_factors, state.user_extras), (state.item_factors, state.item_extras)):
+        table = states.pack_rows(factors, extras, layout)
+        assert table.shape == (len(factors) + 1, layout.stride) and table.dtype == np.float32 and not table[-1].any()
+        assert not table[:, n_factors : layout.stride - EXTRA].any() and not table[:, layout.stride - EXTRA + 3 :].any()
+        for place, column in ((BIAS, 0), (SQUARES, 1), (BASE, 2)):
+            np.testing.assert_array_equal(table[:-1, layout.stride - EXTRA + place], extras[:, column])
+        for before, after in zip((factors, extras), states.unpack_rows(table, layout)):
+            np.testing.assert_array_equal(before, after)
+            assert after.flags.c_contiguous
+    near, influence, offsets = states.pack_neighborhood(state, layout)
+    np.testing.assert_array_equal(near[:-1, :n_neighbors], state.neighbors)
+    assert (near[:, n_neighbors:] == -1).all() and (near[-1] == -1).all()
+    np.testing.assert_array_equal(states.unpack_influence(influence, layout), state.influence)
+    np.testing.assert_array_equal(influence[:-1, layout.slots : layout.slots + n_neighbors], state.influence[:, 1])
+    np.testing.assert_array_equal(offsets[:-1, :n_neighbors], state.item_extras[state.neighbors, BASE])
+
+
+@pytest.mark.parametrize("n_factors", [1, 8, 31, 32, 33, 128, 129, 256, 257, 1024])
+@pytest.mark.parametrize("n_neighbors", [0, 1, 32, 129, 1024])
+def test_gpu_layout(n_factors, n_neighbors):
+    layout = gpu_layout(n_factors, n_neighbors)
+    assert layout.lanes in (8, 16, 32)
+    assert layout.factors % 4 == layout.near % 4 == layout.stride % 4 == 0
+    assert n_factors <= layout.lanes * layout.factors <= layout.stride - EXTRA
+    assert n_neighbors <= layout.slots < n_neighbors + 4 * layout.lanes and (n_neighbors or not layout.near)
+
+
+def test_start_factors_do_not_depend_on_their_number():
+    few, many = np.empty((3, 5), np.float32), np.empty((900, 5), np.float32)
+    states.start_factors(key(4, states.USER_STREAM), few)
+    states.start_factors(key(4, states.USER_STREAM), many)
+    np.testing.assert_array_equal(few, many[:3])
+    other = np.empty((900, 5), np.float32)
+    states.start_factors(key(5, states.USER_STREAM), other)
+    assert (other != many).mean() > 0.99
+    assert abs(many.mean()) < 0.1 * states.SPREAD and abs(many.std() / states.SPREAD - 1) < 0.03
+    assert np.abs(many).max() <= 1.7321 * states.SPREAD and abs(np.corrcoef(many.T)[0, 1]) < 0.15
+
+
+@pytest.mark.parametrize("biases", [True, False])
+def test_start_state(biases):
+    baseline = np.array([0.5, 0.0, -0.25]), np.array([0.0, 0.125])
+    neighbors = np.array([[1], [0]], np.int32)
+    state = states.start_state((3, 2), 4, neighbors, baseline, biases, seed=1)
+    for factors, extras, base in ((state.user_factors, state.user_extras, baseline[0]), (state.item_factors, state.item_extras, baseline[1])):
+        np.testing.assert_array_equal(extras[:, BASE], base)
+        np.testing.assert_array_equal(extras[:, BIAS], base if biases else 0)
+        assert not extras[:, SQUARES].any() and (factors.any(axis=1) == (base != 0)).all()
+    assert state.influence.shape == (2, 2, 1) and not state.influence.any()
+    assert (state.user_factors[2] != state.item_factors[1]).all()  # streams of their own
