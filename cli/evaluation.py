@@ -4,7 +4,7 @@ import numpy as np
 
 
 def closing_table(model, train, test):
-    """Rows (dicts: predictor, train_rmse, train_mae and, with a test set, test_rmse, test_mae) for the three predictors.
+    """A row a predictor: dicts of predictor, train_rmse, train_mae and, with a test set, test_rmse, test_mae.
 
     model: fitted estimator; train: Ratings; test: Ratings, ids of its own allowed, or None.
     """

@@ -1,6 +1,10 @@
 """What the verbs that use a trained model share."""
 
+import click
+
 from gpukit.cli import report
+
+titles = click.option("--titles", metavar="FILE", help="Titles to show: a file of item and title.")
 
 
 def open_model(path, device, stages):

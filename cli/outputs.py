@@ -22,7 +22,7 @@ def check_output(path, option, inputs=()):
 
 
 def check_plot(path):
-    """Raise ParameterError when a picture cannot be made: matplotlib is missing, or the file's ending is unknown to it."""
+    """Raise ParameterError when a picture cannot be made: no matplotlib, or an ending unknown to it."""
     if path is None:
         return
     if Path(path).suffix.lower() not in (".png", ".pdf", ".svg"):

@@ -6,7 +6,7 @@ from pathlib import Path
 def training_curve(history, name, references, path):
     """Draw RMSE after each epoch, against epochs and against seconds, and write it to path (png, pdf or svg).
 
-    history: dicts with epoch, seconds, rmse; name: the model's, for the legend; references: {label: RMSE} drawn as lines.
+    history: dicts with epoch, seconds, rmse; name: the curve's, for the legend; references: {label: RMSE} as lines.
     """
     from matplotlib.figure import Figure
 

@@ -35,7 +35,8 @@ def predict(model, pairs, output, file_format, columns, sep, device, quiet):
             tile = slice(start, start + TILE)
             values = fitted.predict((users[tile], items[tile]))
             stages.done("predicting")
-            writer.writerows(zip(users[tile].tolist(), items[tile].tolist(), (f"{value:.4f}" for value in values.tolist())))
+            texts = (f"{value:.4f}" for value in values.tolist())
+            writer.writerows(zip(users[tile].tolist(), items[tile].tolist(), texts))
             stages.done("writing")
     remark_unknown(fitted, users, items, quiet)
     models.closing_remark(chosen, stages, quiet)
@@ -45,7 +46,8 @@ def remark_unknown(fitted, users, items, quiet):
     """Say how many pairs name a user or an item that the model does not know."""
     from gpukit.datasets.ids import rows_of
 
-    strange = [int((rows_of(ids, known) < 0).sum()) for ids, known in ((users, fitted.user_ids_), (items, fitted.item_ids_))]
-    if any(strange):
-        report.remark(f"Of {len(users):,} pairs, {strange[0]:,} have a user and {strange[1]:,} an item that the model does not "
-                      "know; those were predicted from what is known.", quiet)
+    no_user = int((rows_of(users, fitted.user_ids_) < 0).sum())
+    no_item = int((rows_of(items, fitted.item_ids_) < 0).sum())
+    if no_user or no_item:
+        report.remark(f"Of {len(users):,} pairs, {no_user:,} have a user and {no_item:,} an item that the model does "
+                      "not know; those were predicted from what is known.", quiet)

@@ -15,13 +15,15 @@ from gpukit.errors import ParameterError
 @click.option("--user", "users", multiple=True, metavar="ID", help="For this user; may be given several times.")
 @click.option("--all", "everyone", is_flag=True, help="For every user of the model.")
 @click.option("-n", "count", type=click.IntRange(min=1), default=10, show_default=True, help="Items a user.")
-@click.option("--titles", metavar="FILE", help="Names of the items: a file of item and title, e.g. MovieLens' movies.dat.")
+@models.titles
 @click.option("--output", metavar="FILE", help="Write user,rank,item,score[,title] here as csv.")
 @options.device
 @options.as_json
 @options.quiet
 def recommend(model, users, everyone, count, titles, output, device, as_json, quiet):
-    """List the items that users have not rated and would rate best, with the ratings they would give.
+    """List the items that users have not rated and would rate best.
+
+    The score is the predicted rating, not cut off at the highest rating there is, so that it ranks the best ones too.
 
     \b
     gpukit recommend my.gpukit --user 42 -n 10 --titles movies.dat
@@ -34,7 +36,7 @@ def recommend(model, users, everyone, count, titles, output, device, as_json, qu
     title_of = models.read_title_of(titles)
     wanted = None if everyone else check_known(users, fitted.user_ids_, "user")
     stages.done("reading")
-    with report.Progress(quiet) as progress:
+    with report.Progress(quiet or output is None) as progress:  # a bar would mix with rows on the terminal
         rows = ranked(fitted, wanted, count, title_of, stages, progress)
         if output is not None or (everyone and not as_json):
             write_csv(rows, output, bool(titles))
@@ -42,7 +44,8 @@ def recommend(model, users, everyone, count, titles, output, device, as_json, qu
             rows = list(rows)
     stages.done("writing")
     if as_json:
-        report.print_json({"command": "recommend", "recommendations": rows, "device": str(chosen), "seconds": stages.seconds})
+        report.print_json({"command": "recommend", "recommendations": rows, "device": str(chosen),
+                           "seconds": stages.seconds})
     elif output is None and not everyone:
         report.print_table(rows, {key: key for key in columns(bool(titles))})
     models.closing_remark(chosen, stages, quiet or as_json)

@@ -1,7 +1,5 @@
 """`gpukit similar`: the items most like one item."""
 
-import math
-
 import click
 
 from gpukit.cli import models, options, report
@@ -13,7 +11,7 @@ from gpukit.cli.stages import Stages
 @click.argument("model")
 @click.option("--item", required=True, metavar="ID", help="The item.")
 @click.option("-n", "count", type=click.IntRange(min=1), default=10, show_default=True, help="How many.")
-@click.option("--titles", metavar="FILE", help="Names of the items: a file of item and title, e.g. MovieLens' movies.dat.")
+@models.titles
 @options.device
 @options.as_json
 @options.quiet
@@ -29,8 +27,8 @@ def similar(model, item, count, titles, device, as_json, quiet):
     wanted = check_known([item], fitted.item_ids_, "item")[0]
     stages.done("reading")
     ids, scores = fitted.similar_items(wanted, count)
-    rows = [{"rank": rank, "item": other, "score": score} for rank, (other, score) in enumerate(zip(ids.tolist(), scores.tolist()), 1)
-            if not math.isnan(score)]
+    rows = [{"rank": rank, "item": other, "score": score}
+            for rank, (other, score) in enumerate(zip(ids.tolist(), scores.tolist()), start=1)]
     for row in rows if title_of else ():
         row["title"] = title_of.get(str(row["item"]), "")
     stages.done("searching")

@@ -58,12 +58,12 @@ def train_lshmf(ctx, **values):
     if ask.model is not None:
         model.save(ask.model)
         stages.done("writing")
-    table = closing_table(model, train, test)
+    run = training.Run(model, train, test, closing_table(model, train, test), told, stages)
     stages.done("evaluating")
     if ask.plot is not None:
-        training.draw(ask, model, table)
+        training.draw(ask, run)
         stages.done("writing")
-    training.show(ask, model, train, test, table, told, stages)
+    training.show(ask, run)
 
 
 def check(ask):

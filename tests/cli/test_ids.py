@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from gpukit.cli.ids import check_known
 from gpukit.errors import DataError
 

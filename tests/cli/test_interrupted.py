@@ -11,6 +11,7 @@ import time
 
 import pytest
 from cli_support import SMALL
+
 from gpukit.persist import load_header
 
 PATIENCE = 240  # seconds, compilation included
@@ -41,9 +42,11 @@ def test_resuming_ends_where_training_in_one_go_does(verb, ratings_file, tmp_pat
     checkpoint = tmp_path / "ck"
     whole = results(verb, ratings_file, *kind)
     ctrl_c_at("training", 4)
-    result = verb("train-lshmf", ratings_file, "--checkpoint", checkpoint, *SMALL, "--epochs", 6, "--deterministic", *kind, "--quiet")
+    options = ("--epochs", 6, "--deterministic", *kind, "--quiet")
+    result = verb("train-lshmf", ratings_file, "--checkpoint", checkpoint, *SMALL, *options)
     assert result.code == 130 and result.out == ""
-    assert result.err == f"Interrupted. The checkpoint {checkpoint} is whole: the same command with --resume goes on from it.\n"
+    left = f"The checkpoint {checkpoint} is whole: the same command with --resume goes on from it."
+    assert result.err == f"Interrupted. {left}\n"
     assert load_header(checkpoint)["epochs_done"] == 4 and os.listdir(tmp_path) == ["ck"]
     monkeypatch.undo()
     resumed = results(verb, ratings_file, "--checkpoint", checkpoint, "--resume", *kind)
@@ -66,7 +69,8 @@ def test_before_training_there_is_no_checkpoint_to_speak_of(verb, ratings_file, 
 def test_recommendations_are_written_whole_or_not_at_all(verb, model_file, tmp_path, ctrl_c_at):
     ctrl_c_at("recommending", 60)
     result = verb("recommend", model_file, "--all", "--output", tmp_path / "all.csv")
-    assert result.code == 130 and result.err == "Interrupted. No file was left half written.\n" and os.listdir(tmp_path) == []
+    assert result.code == 130 and result.err == "Interrupted. No file was left half written.\n"
+    assert os.listdir(tmp_path) == []
 
 
 def read_until(terminal, words):
@@ -78,12 +82,17 @@ def read_until(terminal, words):
     return seen
 
 
+def heed_ctrl_c():
+    """A parent in the background hands down that SIGINT is ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def test_a_real_ctrl_c_on_a_terminal(ratings_file, tmp_path):
     checkpoint, options = tmp_path / "ck", [str(option) for option in SMALL]
     command = [sys.executable, "-m", "gpukit.cli.main", "train-lshmf", ratings_file, *options, "--epochs", "1000000000"]
     ours, theirs = pty.openpty()
-    process = subprocess.Popen([*command, "--checkpoint", checkpoint, "--model", tmp_path / "m"], stdout=subprocess.PIPE,
-                               stderr=theirs, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    process = subprocess.Popen([*command, "--checkpoint", checkpoint, "--model", tmp_path / "m"], stderr=theirs,
+                               stdout=subprocess.PIPE, preexec_fn=heed_ctrl_c)
     try:
         read_until(ours, b"training [")  # the bar
         process.send_signal(signal.SIGINT)

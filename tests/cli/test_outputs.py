@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+
 from gpukit.cli import outputs
 from gpukit.errors import DataError, ParameterError
 

@@ -6,6 +6,7 @@ import io
 import numpy as np
 import pytest
 from cli_support import write_rows
+
 from gpukit.persist import load_arrays, load_model, save_arrays
 
 
@@ -22,8 +23,10 @@ def rows_of(text):
 def test_predictions_on_stdout_in_the_order_of_the_pairs(verb, model_file, pairs):
     result = verb("predict", model_file, pairs, "--device", "cpu")
     rows = rows_of(result.out)
-    assert [(row["user"], row["item"]) for row in rows] == [("100", "a01"), ("104", "a39"), ("101", "new"), ("7", "a02")]
-    expected = load_model(model_file).predict((np.array([100, 104, 101, 7]), np.array(["a01", "a39", "new", "a02"])))
+    assert [(row["user"], row["item"]) for row in rows] == [("100", "a01"), ("104", "a39"), ("101", "new"),
+                                                            ("7", "a02")]
+    users, items = np.array([100, 104, 101, 7]), np.array(["a01", "a39", "new", "a02"])
+    expected = load_model(model_file).predict((users, items))
     assert [float(row["prediction"]) for row in rows] == pytest.approx(expected.tolist(), abs=5.1e-5)
     assert "Of 4 pairs, 1 have a user and 1 an item that the model does not know" in result.err
     assert "On cpu" in result.err and "predicting" in result.err
@@ -53,7 +56,10 @@ def test_output_is_checked_first(refused, model_file, pairs, tmp_path, monkeypat
     assert "overwrite" in refused("predict", model_file, pairs, "--output", pairs)
 
 
-@pytest.mark.parametrize("verb_and_options", [("predict", "pairs.csv"), ("recommend", "--user", "100"), ("similar", "--item", "a01")])
+USES = [("predict", "pairs.csv"), ("recommend", "--user", "100"), ("similar", "--item", "a01")]
+
+
+@pytest.mark.parametrize("verb_and_options", USES)
 class TestModelsThatCannotBeLoaded:
     """The three verbs that load a model refuse the same files alike."""
 

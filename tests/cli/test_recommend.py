@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 from cli_support import planted, write_rows
+
 from gpukit.persist import load_model
 
 
@@ -39,7 +40,8 @@ def test_a_user_with_little_left_gets_what_is_left(verb, model_file):
 
 
 def test_all_users_to_a_file_with_titles(verb, model_file, tmp_path):
-    titles = write_rows(tmp_path / "titles.csv", [("item", "title"), ("a00", "Zero"), *((f"a{i:02d}", f'"No. {i}, part 2"') for i in range(1, 30))])
+    numbered = ((f"a{i:02d}", f'"No. {i}, part 2"') for i in range(1, 30))
+    titles = write_rows(tmp_path / "titles.csv", [("item", "title"), ("a00", "Zero"), *numbered])
     out = tmp_path / "all.csv"
     result = verb("recommend", model_file, "--all", "-n", 2, "--titles", titles, "--output", out)
     assert result.code == 0 and result.out == "", result
@@ -63,7 +65,8 @@ def test_all_without_a_file_is_csv_on_stdout(verb, model_file):
 
 
 def test_refusals(refused, model_file, tmp_path):
-    assert "user 999 is not in the model, which knows 60 users; the nearest id is 159" in refused("recommend", model_file, "--user", 999)
+    line = refused("recommend", model_file, "--user", 999)
+    assert "user 999 is not in the model, which knows 60 users; the nearest id is 159" in line
     assert "integers" in refused("recommend", model_file, "--user", "ann")
     assert "--all" in refused("recommend", model_file)
     assert "not both" in refused("recommend", model_file, "--all", "--user", 100)

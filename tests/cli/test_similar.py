@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from cli_support import SMALL, write_rows
+
 from gpukit.persist import load_model
 
 

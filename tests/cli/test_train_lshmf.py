@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from cli_support import SMALL, planted, write_rows
+
 from gpukit.device import Device
 
 
@@ -19,6 +20,9 @@ def errors_of(result, predictor):
     return next(row for row in result["results"] if row["predictor"] == predictor)
 
 
+PARTS = ("start", "reading", "splitting", "preparing", "neighbours", "training", "writing", "evaluating")
+
+
 # --- what it prints and writes
 
 def test_the_closing_table_and_every_part_of_the_time(verb, ratings_file, tmp_path):
@@ -26,7 +30,7 @@ def test_the_closing_table_and_every_part_of_the_time(verb, ratings_file, tmp_pa
     assert result.code == 0 and "Traceback" not in result.err
     for words in ("train RMSE", "test RMSE", "MAE", "global mean", "user and item means", "LSHMF on cpu"):
         assert words in result.out
-    for part in ("start", "reading", "splitting", "neighbours", "preparing", "training", "writing", "evaluating"):
+    for part in PARTS:
         assert re.search(rf"\b{part} \d+\.\d\d", result.out), part
     assert "held out for testing" in result.err and f"gpukit recommend {tmp_path / 'm'} --user" in result.err
     assert "\r" not in result.err  # no bar: stderr is not a terminal
@@ -39,9 +43,10 @@ def test_json_holds_the_table(verb, ratings_file):
     held_out = np.random.default_rng(0).random(len(values)) < 0.1
     assert (result["train_ratings"], result["test_ratings"]) == (np.sum(~held_out), np.sum(held_out))
     mean = values[~held_out].mean()
-    assert errors_of(result, "global mean")["test_rmse"] == pytest.approx(np.sqrt(np.mean((values[held_out] - mean) ** 2)), abs=1e-4)
-    assert errors_of(result, "global mean")["train_mae"] == pytest.approx(np.mean(np.abs(values[~held_out] - mean)), abs=1e-4)
-    assert set(result["seconds"]) >= {"start", "reading", "splitting", "neighbours", "preparing", "training", "evaluating"}
+    rmse, mae = np.sqrt(np.mean((values[held_out] - mean) ** 2)), np.mean(np.abs(values[~held_out] - mean))
+    assert errors_of(result, "global mean")["test_rmse"] == pytest.approx(rmse, abs=1e-4)
+    assert errors_of(result, "global mean")["train_mae"] == pytest.approx(mae, abs=1e-4)
+    assert set(result["seconds"]) >= {*PARTS} - {"writing"}
     assert len(result["history"]) == 3
 
 
@@ -79,7 +84,8 @@ def test_options_reach_the_estimator(verb, ratings_file):
     options = ("--lsh-p", 2, "--lsh-bits", 4, "--search", "buckets", "--seed", 5, "--early-stop", 2, "--deterministic",
                "--learning-rate", 0.1, "--regularization", 0.03)
     parameters = as_json(verb, ratings_file, *options)["parameters"]
-    wanted = {"n_factors": 4, "n_neighbors": 5, "n_epochs": 3, "lsh_p": 2, "lsh_q": 8, "lsh_bits": 4, "search": "buckets",
+    wanted = {"n_factors": 4, "n_neighbors": 5, "n_epochs": 3, "lsh_p": 2, "lsh_q": 8, "lsh_bits": 4,
+              "search": "buckets",
               "random_state": 5, "early_stopping": 2, "validation_fraction": 0.05, "deterministic": True,
               "learning_rate": 0.1, "regularization": 0.03, "device": "cpu"}
     assert {name: parameters[name] for name in wanted} == wanted
@@ -88,7 +94,8 @@ def test_options_reach_the_estimator(verb, ratings_file):
 def test_reading_options_reach_the_reader(verb, tmp_path):
     users, items, values = planted()
     rows = write_rows(tmp_path / "odd.txt", zip(values, items, ["x"] * len(users), users))
-    result = as_json(verb, rows, "--format", "csv", "--columns", "rating,item,-,user", "--sep", ",", "--duplicates", "error")
+    options = ("--format", "csv", "--columns", "rating,item,-,user", "--sep", ",", "--duplicates", "error")
+    result = as_json(verb, rows, *options)
     assert (result["users"], result["items"]) == (60, 40)
 
 
@@ -121,6 +128,11 @@ def test_missing_file(refused, tmp_path):
 ])
 def test_unusable_ratings(refused, tmp_path, text, words):
     assert words in refused("train-lshmf", csv(tmp_path, text), "--device", "cpu", "--test-fraction", 0, "--quiet")
+
+
+def test_a_share_that_holds_out_nothing(refused, tmp_path):
+    rows = csv(tmp_path, "1,2,3\n1,3,4\n2,2,2\n")
+    assert "0.01 of 3 ratings is none" in refused("train-lshmf", rows, "--test-fraction", 0.01, "--device", "cpu")
 
 
 def test_more_neighbours_than_items(refused, ratings_file):
@@ -173,7 +185,9 @@ def test_a_gpu_without_enough_memory(verb, ratings_file, tmp_path, monkeypatch):
     monkeypatch.setattr("gpukit.device.gpu_count", lambda: 1)
     monkeypatch.setattr("gpukit.device.gpu", lambda index: Device("cuda", index, "Small GPU", (9, 0)))
     monkeypatch.setattr("gpukit.device.free_memory", lambda device: 3 << 20)
-    result = verb("train-lshmf", ratings_file, "--device", "cuda", "--model", tmp_path / "m", "--quiet", "--neighbors", 5)
-    assert result.code == 1 and result.out == "" and not (tmp_path / "m").exists()
-    assert re.fullmatch(r"Error: Training on \d+ ratings needs \d\.\d+ GiB on cuda:0 \(Small GPU\), which has 0.00 GiB free\. "
-                        r"Use --device cpu, fewer factors or fewer neighbours, or a GPU with more memory\.\n", result.err), result.err
+    model = tmp_path / "m"
+    result = verb("train-lshmf", ratings_file, "--device", "cuda", "--model", model, "--quiet", "--neighbors", 5)
+    assert result.code == 1 and result.out == "" and not model.exists()
+    said = (r"Error: Training on \d+ ratings needs \d\.\d+ GiB on cuda:0 \(Small GPU\), which has 0.00 GiB free\. "
+            r"Use --device cpu, fewer factors or fewer neighbours, or a GPU with more memory\.\n")
+    assert re.fullmatch(said, result.err), result.err
