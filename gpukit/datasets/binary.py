@@ -57,6 +57,14 @@ def reader_of(path, format="auto"):
     return None
 
 
+def is_copy(path):
+    """True for a .gkr file; what it holds was checked for repeated pairs when it was written."""
+    if not Path(path).is_file():
+        return False
+    with open(path, "rb") as file:
+        return file.read(8) == BINARY_MAGIC
+
+
 def _holds_arrays(path):
     try:
         with zipfile.ZipFile(path) as archive:

@@ -11,7 +11,7 @@ from gpukit._jit import njit, prange
 # Streams of the seed.
 ACTIVITY, POPULARITY, GROUPING, NAMES, USER_BIAS, ITEM_BIAS, USER_FACTORS, ITEM_FACTORS, TASTE, NOISE, DRAWS = range(11)
 
-FRIENDS = 0.3  # share of draws that go to the group of an item drawn before
+FRIENDS = 0.5  # share of draws that go to the group of an item drawn before
 RACE = 8  # users with more than one item in RACE of the catalogue are drawn by a race over all items
 HALF = np.float32(2.0**16)
 SPREAD = np.float32(np.sqrt(3.0) * 2.0**-16)  # four 16-bit uniforms have the variance 4 * 2**32 / 12

@@ -25,7 +25,8 @@ def read_ratings(path, format="auto", columns=None, duplicates="last", sep=None)
     request = formats.Request(format, columns, SPELLED.get(sep, sep))
     if duplicates not in RULES:
         raise ParameterError(f"duplicates must be one of {', '.join(RULES)}; got {duplicates!r}.")
-    return without_repeats(_read(path, request), duplicates, in_place=True)
+    ratings = _read(path, request)
+    return ratings if binary.is_copy(path) else without_repeats(ratings, duplicates, in_place=True)
 
 
 def read_pairs(path, format="auto", columns=None, sep=None):
