@@ -25,7 +25,7 @@ class Factorization(Estimator):
         from gpukit.datasets import as_ratings
 
         ratings = as_ratings(X)
-        plan, device = self.plan(), devices.resolve(self.device)
+        plan, device = self.plan(len(ratings)), devices.resolve(self.device)
         check_shape(ratings)
         held_out = None if validation is None else in_rows_of(as_ratings(validation), ratings.user_ids, ratings.item_ids)
         if held_out is None and self.validation_fraction:
@@ -35,21 +35,21 @@ class Factorization(Estimator):
             self._fit(ratings, held_out, plan, device, progress or (lambda *news: None), checkpoint, resume)
         return self
 
-    def plan(self):
-        """The checked parameters as fitting.Plan; raises ParameterError for one out of bounds."""
+    def plan(self, n_ratings=0):
+        """The checked parameters as fitting.Plan for so many ratings; raises ParameterError for one out of bounds."""
         from gpukit.factorization.fitting import Plan
-        from gpukit.factorization.rates import defaults
+        from gpukit.factorization.rates import annealing, defaults
 
         check_integer("n_factors", self.n_factors, 1, MOST_FACTORS)
         kind = check_choice("rates", self.rates, RATES)
-        usual = defaults(kind)
+        usual = defaults(kind, n_ratings)
         rate = usual["learning_rate"] if self.learning_rate is None else self.learning_rate
         decay = usual["regularization"] if self.regularization is None else self.regularization
         seed = 0 if self.random_state is None else check_integer("random_state", self.random_state, 0, 2**63 - 1)
         patience = check_integer("early_stopping", self.early_stopping, 0)
         check_real("validation_fraction", self.validation_fraction, 0.0, 0.9)
         return Plan(check_integer("n_epochs", self.n_epochs, 1), kind, check_real("learning_rate", rate, 0.0, strict=True),
-                    check_real("regularization", decay, 0.0), self._biases(), patience, seed)
+                    check_real("regularization", decay, 0.0), annealing(n_ratings), self._biases(), patience, seed)
 
     def _biases(self):
         return True
@@ -234,7 +234,7 @@ class MatrixFactorization(Factorization):
     """CUSGD++ (Algorithm 2): r ~ mean + b_i + b_j + u_i v_j, by stochastic gradient descent over the users' rows.
 
     Parameters: n_factors F, 1 to 1024; n_epochs; biases: whether b_i, b_j are learned; rates 'adaptive' (AdaGrad, one sum a row) or
-    'paper' (Eq. 7); learning_rate and regularization, None for the rates' own (0.15 and 0.045; paper 0.035 and 0.02), in units of
+    'paper' (Eq. 7); learning_rate and regularization, None for the rates' own (rates.defaults: 0.15 to 0.3 and 0.045; paper 0.035 and 0.02), in units of
     the ratings' deviation; validation_fraction of the ratings held out to judge every epoch; early_stopping: stop after so many
     epochs without a better one and keep the best (0: never); deterministic: the same result on every run, with any number of
     threads, by a schedule without conflicts; device 'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer seed.
@@ -298,11 +298,11 @@ class LSHMF(Factorization):
     def _slots(self):
         return self.n_neighbors
 
-    def plan(self):
-        """The checked parameters as fitting.Plan; raises ParameterError for one out of bounds."""
+    def plan(self, n_ratings=0):
+        """The checked parameters as fitting.Plan for so many ratings; raises ParameterError for one out of bounds."""
         check_choice("search", self.search, ("hamming", "buckets", "random"))
         self._hashing().settings()
-        return super().plan()
+        return super().plan(n_ratings)
 
     def _hashing(self):
         from gpukit.neighbors import SimLSH

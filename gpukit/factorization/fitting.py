@@ -23,13 +23,14 @@ class Plan(NamedTuple):
     rates: str
     learning_rate: float
     regularization: float
+    annealing: float
     biases: bool
     patience: int
     seed: int
 
     def epoch_rates(self, epoch):
         """formulas.Rates of an epoch."""
-        return epoch_rates(self.rates, self.learning_rate, self.regularization, self.biases, epoch)
+        return epoch_rates(self.rates, self.learning_rate, self.regularization, self.biases, self.annealing, epoch)
 
 
 class Judge:

@@ -24,12 +24,25 @@ UNRATED = 1 << 16  # in the count of _residuals: rated neighbours below, unrated
 
 
 @device
-def _unpack(codes, t, lane, lanes, count, code):
-    """Codes of the lane's neighbours of rating t, four to a word."""
+def _load_words(codes, t, lane, lanes, count, words):
+    """The lane's words of rating t: the codes of four neighbours each."""
     for i in range(count // 4):
-        word = codes[U64(t), U32(lane + U32(i * lanes))]
-        for j in range(4):
-            code[4 * i + j] = U32(U32(word >> U32(8 * j)) & U32(0xFF))
+        words[i] = codes[U64(t), U32(lane + U32(i * lanes))]
+
+
+@device
+def _unpack(words, count, code):
+    """Codes of the lane's neighbours, four to a word."""
+    for k in range(count):
+        code[k] = U32(U32(words[k // 4] >> U32(8 * (k % 4))) & U32(0xFF))
+
+
+@device
+def _turn(step, shift, length):
+    """Where in its chunk the step falls: the walk begins at `shift` and goes around; 0 once it is over."""
+    turned = I32(step + shift)
+    turned = I32(turned if turned < length else turned - length)
+    return U64(turned if step < length else I32(0))
 
 
 @device
@@ -118,7 +131,7 @@ def make_sgd_epoch(lanes, factors, near, vector):
         an index into levels (256,) float32; P (M, stride), Q (N, stride) float32: parameter rows; influence (M, 2 K) float32: w
         then c; offsets (M, K) float32: baseline biases of the neighbours; rates: formulas.Rates; turn uint32: key of the epoch,
         where each chunk starts; workers: groups of lanes that take part. K is lanes * near. codes, influence and offsets are not
-        read when near is 0.
+        read when near is 0. A row's minor rows must be distinct: they are read a step ahead, which hides their latency.
         Launch: any grid of at least lanes * workers threads, blocks of a multiple of 32.
         Deterministic: with one worker, or when no two workers share a row; else up to the order of atomic additions.
         Source: Li et al. 2022, Algorithms 2 and 3, Eq. (1), (5); per-row rates after Duchi et al. 2011.
@@ -128,6 +141,7 @@ def make_sgd_epoch(lanes, factors, near, vector):
         p = cuda.local.array(factors, np.float32)
         p_before = cuda.local.array(factors, np.float32)
         q = cuda.local.array(factors, np.float32)
+        q_next = cuda.local.array(factors, np.float32)
         change = cuda.local.array(factors, np.float32)
         w = cuda.local.array(slots, np.float32)
         w_before = cuda.local.array(slots, np.float32)
@@ -136,6 +150,7 @@ def make_sgd_epoch(lanes, factors, near, vector):
         offset = cuda.local.array(slots, np.float32)
         residual = cuda.local.array(slots, np.float32)
         code = cuda.local.array(slots, np.uint32)
+        words = cuda.local.array(slots, np.uint32)
         explicit, implicit = ZERO, ZERO
         size = U32(lanes * near)
         count = I32(chunks.shape[0])
@@ -157,26 +172,38 @@ def make_sgd_epoch(lanes, factors, near, vector):
                 load_row(offsets, row, U32(0), lane, lanes, near, offset)
                 for k in range(near):
                     w_before[k], c_before[k] = w[k], c[k]
+            t = U64(start + _turn(I32(0), shift, length))
+            next_other, next_rating = U32(minor[t]), ratings[t]
+            load_row(Q, next_other, U32(0), lane, lanes, factors, q_next)
+            next_extra = _load_extra(Q, next_other, lane)
+            if near:
+                _load_words(codes, t, lane, lanes, near, words)
+            t = U64(start + _turn(I32(1), shift, length))
+            later_other, later_rating = U32(minor[t]), ratings[t]
             for step in range(group_max(length, 32)):
                 live = step < length
-                turned = I32(step + shift)
-                turned = I32(turned if turned < length else turned - length)
-                t = U64(start + U64(turned if live else I32(0)))
-                other = U32(minor[t])
-                load_row(Q, other, U32(0), lane, lanes, factors, q)
-                q_extra = _load_extra(Q, other, lane)
+                other, rating, q_extra = next_other, next_rating, next_extra
+                for i in range(factors):
+                    q[i] = q_next[i]
+                if near:
+                    _unpack(words, near, code)
+                    _load_words(codes, t, lane, lanes, near, words)
+                next_other, next_rating = later_other, later_rating
+                load_row(Q, next_other, U32(0), lane, lanes, factors, q_next)
+                next_extra = _load_extra(Q, next_other, lane)
+                t = U64(start + _turn(I32(step + 2), shift, length))
+                later_other, later_rating = U32(minor[t]), ratings[t]
                 q_squares = group_pick(q_extra, SQUARES, lanes)
                 partial = partial_dot(p, q, factors)
                 if lane == U32(BIAS):
                     partial += p_extra + q_extra
                 if near:
-                    _unpack(codes, t, lane, lanes, near, code)
                     base = group_pick(q_extra, BASE, lanes)
                     seen = group_sum(_residuals(code, near, levels, offset, base, residual), lanes)
                     explicit = formulas.set_scale(seen & I32(UNRATED - 1))
                     implicit = formulas.set_scale(seen >> I32(16))
                     partial += _influence(code, residual, w, c, near, explicit, implicit)
-                error = ratings[t] - group_sum(partial, lanes)
+                error = rating - group_sum(partial, lanes)
                 if live:
                     own_rate = formulas.row_rate(rates.factor, rates.factor_gain, squares)
                     other_rate = formulas.row_rate(rates.factor, rates.factor_gain, q_squares)
@@ -222,6 +249,7 @@ def make_predict_pairs(lanes, factors, near):
         offset = cuda.local.array(slots, np.float32)
         residual = cuda.local.array(slots, np.float32)
         code = cuda.local.array(slots, np.uint32)
+        words = cuda.local.array(slots, np.uint32)
         for done in range(I32(0), I32(major.size), groups):
             pair = done + group
             t = U32(min(pair, I32(major.size) - I32(1)))
@@ -236,7 +264,8 @@ def make_predict_pairs(lanes, factors, near):
                 load_row(influence, row, U32(0), lane, lanes, near, w)
                 load_row(influence, row, U32(lanes * near), lane, lanes, near, c)
                 load_row(offsets, row, U32(0), lane, lanes, near, offset)
-                _unpack(codes, t, lane, lanes, near, code)
+                _load_words(codes, t, lane, lanes, near, words)
+                _unpack(words, near, code)
                 seen = _residuals(code, near, levels, offset, group_pick(q_extra, BASE, lanes), residual)
                 seen = group_sum(seen, lanes)
                 explicit, implicit = formulas.set_scale(seen & I32(UNRATED - 1)), formulas.set_scale(seen >> I32(16))

@@ -35,11 +35,16 @@ def cpu_layout(n_factors, n_neighbors):
 
 
 def gpu_layout(n_factors, n_neighbors):
-    """8 lanes up to 128 factors and 128 neighbours, then 16 and 32, each with quads; factors start on a 128-byte line."""
+    """As many lanes (8, 16, 32) as have a quad of factors and of neighbours each; factors start on a 128-byte line."""
     lanes = 8
-    while lanes < 32 and max(n_factors, n_neighbors) > 16 * lanes:
+    while lanes < 32 and (_wants_more(n_factors, n_neighbors, lanes) or max(n_factors, n_neighbors) > 16 * lanes):
         lanes *= 2
     factors = 4 * -(-n_factors // (4 * lanes))
     near = 4 * -(-n_neighbors // (4 * lanes))
     stride = -(-(lanes * factors + EXTRA) // 32) * 32
     return Layout(n_factors, n_neighbors, lanes, factors, near, stride)
+
+
+def _wants_more(n_factors, n_neighbors, lanes):
+    """Whether twice the lanes would still all have work."""
+    return n_factors > 4 * lanes and (n_neighbors == 0 or n_neighbors > 4 * lanes)

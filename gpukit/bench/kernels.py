@@ -1,0 +1,58 @@
+"""The ladder's steps: kernels as the papers describe them, kept to be measured beside the ones that took their place."""
+
+import functools
+
+import numpy as np
+
+from gpukit._cuda import cuda, kernel
+from gpukit.factorization import formulas
+from gpukit.primitives.rows import load_row, partial_dot, store_row
+from gpukit.primitives.warp import group_max, group_sum
+
+U32, I32, U64 = np.uint32, np.int32, np.uint64
+
+
+@functools.lru_cache(maxsize=None)
+def make_paper_epoch(lanes, factors):
+    """paper_epoch for `lanes` threads a rating with `factors` factors each (a multiple of 4)."""
+
+    @kernel
+    def paper_epoch(rows, indptr, minor, ratings, P, Q, rate, decay):
+        """Algorithm 2 as it stands: u in registers for a whole row, v overwritten at every rating, whoever else has it.
+
+        rows (M,) int32: the rows in the order in which they are taken, by falling length; indptr (M + 1,) int64, minor (nnz,)
+        int32, ratings (nnz,) float32; P (M, stride), Q (N, stride) float32: factors; rate, decay float32: gamma of Eq. (7), lambda.
+        Launch: any grid, blocks of a multiple of 32 threads.   Deterministic: no (racy stores).
+        Source: Li et al. 2022, Algorithm 2, Eq. (5), (7).
+        """
+        lane = U32(U32(cuda.threadIdx.x) % U32(lanes))
+        worker, workers = I32(cuda.grid(1)) // I32(lanes), I32(cuda.gridsize(1)) // I32(lanes)
+        p = cuda.local.array(factors, np.float32)
+        q = cuda.local.array(factors, np.float32)
+        q_next = cuda.local.array(factors, np.float32)
+        for done in range(I32(0), I32(rows.size), workers):
+            busy = done + worker < rows.size
+            row = U32(rows[U32(done + worker if busy else 0)])
+            start = U64(indptr[row])
+            length = I32(U64(indptr[row + U32(1)]) - start) if busy else I32(0)
+            load_row(P, row, U32(0), lane, lanes, factors, p)
+            other, rating = U32(minor[start]), ratings[start]
+            load_row(Q, other, U32(0), lane, lanes, factors, q_next)
+            for step in range(group_max(length, 32)):
+                live, here, error = step < length, other, rating
+                for i in range(factors):
+                    q[i] = q_next[i]
+                t = U64(start + U64(min(step + 1, max(length - 1, I32(0)))))
+                other, rating = U32(minor[t]), ratings[t]
+                load_row(Q, other, U32(0), lane, lanes, factors, q_next)
+                error -= group_sum(partial_dot(p, q, factors), lanes)
+                if live:
+                    for i in range(factors):
+                        u, v = p[i], q[i]
+                        p[i] = u + formulas.factor_change(u, v, error, rate, decay)
+                        q[i] = v + formulas.factor_change(v, u, error, rate, decay)
+                    store_row(Q, here, U32(0), lane, lanes, factors, q)
+            if busy:
+                store_row(P, row, U32(0), lane, lanes, factors, p)
+
+    return paper_epoch
