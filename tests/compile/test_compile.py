@@ -14,6 +14,7 @@ CASES = [
     for file in sorted(FOLDER.glob("cases_*.py"))
     for case in importlib.import_module(f"compile.{file.stem}").CASES
 ]
+BUILDS = [(case, target) for case in CASES for target in case.targets]
 
 
 @pytest.fixture(scope="module")
@@ -22,12 +23,11 @@ def table():
     usages = []
     yield usages
     path = os.environ.get("GPUKIT_KERNELS_CSV")
-    if path and len(usages) == len(CASES) * len(usage.TARGETS):
+    if path and len(usages) == len(BUILDS):
         usage.write_table(path, usages)
 
 
-@pytest.mark.parametrize("target", usage.TARGETS)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case, target", BUILDS, ids=[f"{case.name}-{target}" for case, target in BUILDS])
 def test_kernel_stays_within_its_limits(case, target, table):
     cost = usage.measure(case, target)
     table.append(cost)

@@ -27,19 +27,21 @@ class Case:
 
     name        "room.kernel" or "room.kernel[variant]", as it stands in docs/kernels.csv
     kernel      what @kernel returned (of a factory: call it with the constants of the case)
-    signature   argument types as text, e.g. "float32[:, ::1], int32[::1], int32"
+    signature   argument types as text, e.g. "float32[:, ::1], int32[::1], int32", or a tuple of texts and numba types
     registers   most registers a thread may use
     float64_ok  True when float64 arithmetic is wanted; else one such instruction fails the case
     shared      most bytes of static shared memory a block;  spills: most bytes spilled to local memory
+    targets     what the kernel is built for
     """
 
     name: str
     kernel: object
-    signature: str
+    signature: str | tuple
     registers: int
     float64_ok: bool = False
     shared: int = 48 << 10
     spills: int = 0
+    targets: tuple = tuple(TARGETS)
 
 
 @dataclass(frozen=True)
@@ -95,10 +97,16 @@ def write_table(path, usages):
 
 
 def _build(kernel, signature):
-    arguments, _ = sigutils.normalize_signature(f"void({signature})")
+    arguments = _types(signature)
     options = {name: value for name, value in kernel.targetoptions.items() if name in KERNEL_OPTIONS}
     built = dispatcher._Kernel(kernel.py_func, arguments, **{**options, "lto": True})
     return built._codelibrary
+
+
+def _types(signature):
+    if isinstance(signature, str):
+        return sigutils.normalize_signature(f"void({signature})")[0]
+    return tuple(t for part in signature for t in (_types(part) if isinstance(part, str) else (part,)))
 
 
 @contextlib.contextmanager
