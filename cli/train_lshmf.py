@@ -52,6 +52,7 @@ def train_lshmf(ctx, **values):
     check(ask)
     resolve(ask.device)
     training.build(ask).plan()  # raises for a parameter out of bounds, before anything is read
+    training.mention_compiling(ask.quiet or ask.as_json)
     stages.done("start")
     train, test = training.load(ask, stages)
     model, told = training.fit(ctx, ask, train, test, stages)

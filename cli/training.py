@@ -26,6 +26,14 @@ class Run(NamedTuple):
     stages: object
 
 
+def mention_compiling(quiet):
+    """Say why the first run takes long, when nothing of the training is in the cache of compiled code yet."""
+    from gpukit._jit import numba
+
+    if not any(Path(numba.config.CACHE_DIR).glob("factorization_*")):
+        report.remark("The first run compiles gpukit's code, which takes about half a minute, once.", quiet)
+
+
 def load(ask, stages):
     """(train, test): Ratings, test None where nothing is held out."""
     from gpukit.datasets import read_ratings

@@ -191,3 +191,9 @@ def test_a_gpu_without_enough_memory(verb, ratings_file, tmp_path, monkeypatch):
     said = (r"Error: Training on \d+ ratings needs \d\.\d+ GiB on cuda:0 \(Small GPU\), which has 0.00 GiB free\. "
             r"Use --device cpu, fewer factors or fewer neighbours, or a GPU with more memory\.\n")
     assert re.fullmatch(said, result.err), result.err
+
+
+def test_the_first_run_says_that_it_compiles(verb, ratings_file, tmp_path, monkeypatch):
+    assert "compiles" not in verb("train-lshmf", ratings_file, *SMALL).err
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    assert "The first run compiles" in verb("train-lshmf", ratings_file, *SMALL).err
