@@ -36,15 +36,19 @@ def make_paper_epoch(lanes, factors):
             start = U64(indptr[row])
             length = I32(U64(indptr[row + U32(1)]) - start) if busy else I32(0)
             load_row(P, row, U32(0), lane, lanes, factors, p)
+            last = max(length - I32(1), I32(0))
             other, rating = U32(minor[start]), ratings[start]
             load_row(Q, other, U32(0), lane, lanes, factors, q_next)
+            t = U64(start + U64(min(I32(1), last)))
+            later, later_rating = U32(minor[t]), ratings[t]
             for step in range(group_max(length, 32)):
                 live, here, error = step < length, other, rating
                 for i in range(factors):
                     q[i] = q_next[i]
-                t = U64(start + U64(min(step + 1, max(length - 1, I32(0)))))
-                other, rating = U32(minor[t]), ratings[t]
+                other, rating = later, later_rating
                 load_row(Q, other, U32(0), lane, lanes, factors, q_next)
+                t = U64(start + U64(min(I32(step + 2), last)))
+                later, later_rating = U32(minor[t]), ratings[t]
                 error -= group_sum(partial_dot(p, q, factors), lanes)
                 if live:
                     for i in range(factors):

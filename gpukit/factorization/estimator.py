@@ -38,7 +38,7 @@ class Factorization(Estimator):
     def plan(self, n_ratings=0):
         """The checked parameters as fitting.Plan for so many ratings; raises ParameterError for one out of bounds."""
         from gpukit.factorization.fitting import Plan
-        from gpukit.factorization.rates import annealing, defaults
+        from gpukit.factorization.rates import default_epochs, defaults
 
         check_integer("n_factors", self.n_factors, 1, MOST_FACTORS)
         kind = check_choice("rates", self.rates, RATES)
@@ -48,8 +48,9 @@ class Factorization(Estimator):
         seed = 0 if self.random_state is None else check_integer("random_state", self.random_state, 0, 2**63 - 1)
         patience = check_integer("early_stopping", self.early_stopping, 0)
         check_real("validation_fraction", self.validation_fraction, 0.0, 0.9)
-        return Plan(check_integer("n_epochs", self.n_epochs, 1), kind, check_real("learning_rate", rate, 0.0, strict=True),
-                    check_real("regularization", decay, 0.0), annealing(n_ratings), self._biases(), patience, seed)
+        epochs = default_epochs(n_ratings) if self.n_epochs is None else check_integer("n_epochs", self.n_epochs, 1)
+        return Plan(epochs, kind, check_real("learning_rate", rate, 0.0, strict=True),
+                    check_real("regularization", decay, 0.0), self._biases(), patience, seed)
 
     def _biases(self):
         return True
@@ -121,7 +122,7 @@ class Factorization(Estimator):
     def predict(self, X):
         """(n,) float32 predicted ratings, within the range of the training ratings.
 
-        X: pairs as (users, items) of ids, an (n, 2) array or DataFrame of ids, Ratings, or a users x items matrix of which the
+        X: pairs as (users, items) of ids, an (n, 2) array of ids, a DataFrame (user and item by name, or its first two), Ratings, or a users x items matrix of which the
         stored entries are predicted. Unknown users and items are predicted from what is known of the other, or the mean.
         """
         from gpukit.factorization import fitting
@@ -135,6 +136,7 @@ class Factorization(Estimator):
     def _pairs(self, X):
         """(user rows, item rows) int32 of what predict takes; the row behind the last for unknown ids."""
         from gpukit.datasets import Ratings, as_ratings
+        from gpukit.datasets.columns import by_name
 
         if isinstance(X, tuple) and len(X) == 2:
             users, items = X
@@ -142,7 +144,8 @@ class Factorization(Estimator):
             pairs = in_rows_of(as_ratings(X), self.user_ids_, self.item_ids_)
             return pairs.users, pairs.items
         elif hasattr(X, "iloc"):
-            users, items = X.iloc[:, 0].to_numpy(), X.iloc[:, 1].to_numpy()
+            first, second, _ = by_name(list(X.columns), need_rating=False) or (0, 1, -1)
+            users, items = X.iloc[:, first].to_numpy(), X.iloc[:, second].to_numpy()
         else:
             table = np.asarray(X)
             if table.ndim != 2 or table.shape[1] != 2:
@@ -233,7 +236,7 @@ class Factorization(Estimator):
 class MatrixFactorization(Factorization):
     """CUSGD++ (Algorithm 2): r ~ mean + b_i + b_j + u_i v_j, by stochastic gradient descent over the users' rows.
 
-    Parameters: n_factors F, 1 to 1024; n_epochs; biases: whether b_i, b_j are learned; rates 'adaptive' (AdaGrad, one sum a row) or
+    Parameters: n_factors F, 1 to 1024; n_epochs, None for 12 and more with the ratings (rates.default_epochs); biases: whether b_i, b_j are learned; rates 'adaptive' (AdaGrad, one sum a row) or
     'paper' (Eq. 7); learning_rate and regularization, None for the rates' own (rates.defaults: 0.15 to 0.3 and 0.045; paper 0.035 and 0.02), in units of
     the ratings' deviation; validation_fraction of the ratings held out to judge every epoch; early_stopping: stop after so many
     epochs without a better one and keep the best (0: never); deterministic: the same result on every run, with any number of
@@ -244,7 +247,7 @@ class MatrixFactorization(Factorization):
     rated_ (training.History); z_scale_ (training.Scale); n_features_in_ = N.
     """
 
-    def __init__(self, n_factors=32, n_epochs=12, biases=True, rates="adaptive", learning_rate=None, regularization=None,
+    def __init__(self, n_factors=32, n_epochs=None, biases=True, rates="adaptive", learning_rate=None, regularization=None,
                  validation_fraction=0.0, early_stopping=0, deterministic=False, device="auto", random_state=0):
         self.n_factors = n_factors
         self.n_epochs = n_epochs
@@ -275,7 +278,7 @@ class LSHMF(Factorization):
 
     walk = "items"
 
-    def __init__(self, n_factors=32, n_neighbors=32, n_epochs=12, lsh_p=3, lsh_q=100, lsh_bits=8, lsh_psi=2, search="hamming",
+    def __init__(self, n_factors=32, n_neighbors=32, n_epochs=None, lsh_p=3, lsh_q=100, lsh_bits=8, lsh_psi=2, search="hamming",
                  rates="adaptive", learning_rate=None, regularization=None, validation_fraction=0.0, early_stopping=0,
                  deterministic=False, device="auto", random_state=0):
         self.n_factors = n_factors

@@ -23,14 +23,13 @@ class Plan(NamedTuple):
     rates: str
     learning_rate: float
     regularization: float
-    annealing: float
     biases: bool
     patience: int
     seed: int
 
     def epoch_rates(self, epoch):
         """formulas.Rates of an epoch."""
-        return epoch_rates(self.rates, self.learning_rate, self.regularization, self.biases, self.annealing, epoch)
+        return epoch_rates(self.rates, self.learning_rate, self.regularization, self.biases, epoch)
 
 
 class Judge:

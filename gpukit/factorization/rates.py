@@ -7,6 +7,7 @@ from gpukit.factorization.formulas import Rates, falling_rate
 # Found by trial; training is in units of the ratings' deviation, so they do not depend on the rating scale.
 REGULARIZATION = 0.045
 PAPER = {"learning_rate": 0.035, "regularization": 0.02}
+ANNEALING = 0.9  # factor of the adaptive factor rate from epoch to epoch
 SLOWEST, FASTEST = 0.15, 0.3  # learning rates of a million ratings and of ten million
 FACTOR_GAIN, BIAS_GAIN = 1.0 / 64.0, 1.0
 BIAS_RATE, BIAS_DECAY = 0.1, 0.01
@@ -26,19 +27,19 @@ def defaults(kind, n_ratings):
     return {"learning_rate": float(SLOWEST * (FASTEST / SLOWEST) ** decades), "regularization": REGULARIZATION}
 
 
-def annealing(n_ratings):
-    """Factor of the adaptive rate from epoch to epoch: 0.9 up to a million ratings, 0.1 less for each power of ten, 0.7 at least."""
-    return float(np.clip(0.9 - 0.1 * (np.log10(max(n_ratings, 1)) - 6.0), 0.7, 0.9))
+def default_epochs(n_ratings):
+    """12 epochs up to a million ratings, four more for each power of ten: more ratings take longer to be learned by heart."""
+    return int(round(12 + 4 * max(0.0, np.log10(max(n_ratings, 1)) - 6.0)))
 
 
-def epoch_rates(kind, learning_rate, regularization, biases, anneal, epoch):
+def epoch_rates(kind, learning_rate, regularization, biases, epoch):
     """The Rates of epoch number `epoch`, from 0.
 
-    'adaptive': AdaGrad with one sum a row, the factors' rate falling by `anneal` an epoch as well. 'paper': Eq. (7) with beta
+    'adaptive': AdaGrad with one sum a row, the factors' rate falling by ANNEALING an epoch as well. 'paper': Eq. (7) with beta
     0.3 for everything, influences at the ratio of Table 5.
     """
     if kind == "adaptive":
-        factor, bias = learning_rate * anneal**epoch, BIAS_RATE
+        factor, bias = learning_rate * ANNEALING**epoch, BIAS_RATE
         influence, gains = INFLUENCE_RATE, (FACTOR_GAIN, BIAS_GAIN)
         bias_decay = BIAS_DECAY
     else:
