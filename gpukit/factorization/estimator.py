@@ -122,8 +122,9 @@ class Factorization(Estimator):
     def predict(self, X):
         """(n,) float32 predicted ratings, within the range of the training ratings.
 
-        X: pairs as (users, items) of ids, an (n, 2) array of ids, a DataFrame (user and item by name, or its first two), Ratings, or a users x items matrix of which the
-        stored entries are predicted. Unknown users and items are predicted from what is known of the other, or the mean.
+        X: pairs as (users, items) of ids, an (n, 2) array of ids, a DataFrame (user and item by name, else its first two columns),
+        Ratings, or a users x items matrix of which the stored entries are predicted. Unknown users and items are predicted from
+        what is known of the other, or the mean.
         """
         from gpukit.factorization import fitting
         from gpukit.factorization.training import query_of
