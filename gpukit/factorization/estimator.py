@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.base import Estimator, check_choice, check_integer, check_real
-from gpukit.errors import DataError
+from gpukit.errors import DataError, ParameterError
 
 MOST_FACTORS = 1024
 RATES = ("adaptive", "paper")
@@ -24,6 +24,7 @@ class Factorization(Estimator):
         """
         from gpukit.datasets import as_ratings
 
+        check_checkpoint(checkpoint, resume)
         ratings = as_ratings(X)
         plan, device = self.plan(len(ratings)), devices.resolve(self.device)
         check_shape(ratings)
@@ -79,16 +80,16 @@ class Factorization(Estimator):
             neighbors = self._find_neighbors(ratings, steps, progress)
         self.history_ = []
         data = saving.fingerprint(ratings) if checkpoint is not None else None
-        start = 0
+        start, best = 0, None
         if resume:
-            state, start, _, self.history_ = saving.load_checkpoint(checkpoint, self, data)
+            state, start, self.history_, best = saving.load_checkpoint(checkpoint, self, data)
         else:
             state = start_state(ratings.shape, self.n_factors, neighbors, baseline, plan.biases, plan.seed)
         with clock("prepare"):
             session = steps.Session(state, layout, self.walk, rated)
             tables, workers = fitting.chunk_tables(side, schedule.worker_count(len(ratings), steps.most_workers(device)), plan)
             session.train_on(side, training.training_query(rated, place, side), tables, workers)
-            judge = fitting.Judge(session, held_out, scale, plan.patience)
+            judge = fitting.Judge(session, held_out, scale, plan.patience, self.history_, best)
         with clock("training"):
             checkpoints = fitting.Checkpoints(checkpoint, self, data)
             state = fitting.run(session, plan, judge, checkpoints, self.history_, start, progress)
@@ -211,7 +212,7 @@ class Factorization(Estimator):
         check_integer("n", n, 1)
         row = int(rows_or_unknown([item], self.item_ids_)[0])
         if row == len(self.item_ids_):
-            raise DataError(f"The model does not know item {item!r}; it has {len(self.item_ids_):,}, such as {self.item_ids_[0]!r}.")
+            raise DataError(f"The model does not know item {item!r}; it has {len(self.item_ids_):,}, such as {self.item_ids_[0].item()!r}.")
         factors = self.state_.item_factors
         norms = np.maximum(np.linalg.norm(factors, axis=1), np.float32(1e-20))
         cosines = factors @ factors[row] / (norms * norms[row])
@@ -328,6 +329,16 @@ class LSHMF(Factorization):
         warn_if_random(self.random_share_, settings)
         progress("neighbours", 1, 1, {})
         return neighbors
+
+
+def check_checkpoint(path, resume):
+    """ParameterError for resume without a file, DataError when the file could not be written later on."""
+    from gpukit.persist import check_writable
+
+    if path is not None:
+        check_writable(path)
+    elif resume:
+        raise ParameterError("resume=True needs checkpoint=, the file to go on from.")
 
 
 def check_shape(ratings):

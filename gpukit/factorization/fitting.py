@@ -35,9 +35,12 @@ class Plan(NamedTuple):
 class Judge:
     """RMSE on held-out ratings after an epoch, and the best state so far when training may stop early."""
 
-    def __init__(self, session, held_out, scale, patience):
+    def __init__(self, session, held_out, scale, patience, history=(), best_state=None):
         self.session, self.scale, self.patience = session, scale, patience
-        self.best, self.best_epoch, self.best_state = np.inf, -1, None
+        self.best, self.best_epoch, self.best_state = np.inf, -1, best_state
+        if best_state is not None:
+            judged = [(entry["rmse"], entry["epoch"] - 1) for entry in history]
+            self.best, self.best_epoch = min(entry for entry in judged if np.isfinite(entry[0]))
         self.asked = None
         if held_out is not None and len(held_out):
             users, items = held_out.users, held_out.items
@@ -80,10 +83,10 @@ class Checkpoints:
         self.path, self.estimator, self.data = path, estimator, data
         self.written = time.monotonic()
 
-    def write(self, session, done, seconds):
-        """Write now."""
+    def write(self, session, best, done):
+        """Write now: the session's State and the best one (or None) after `done` epochs."""
         if self.path is not None:
-            saving.save_checkpoint(self.path, self.estimator, session.state(), done, seconds, self.data)
+            saving.save_checkpoint(self.path, self.estimator, session.state(), best, done, self.data)
         self.written = time.monotonic()
 
     def due(self):
@@ -106,13 +109,14 @@ def run(session, plan, judge, checkpoints, history, start, progress):
             judging = time.perf_counter() - begun - seconds
             history.append({"epoch": epoch + 1, "seconds": seconds, "rmse": rmse})
             progress("training", epoch + 1, plan.epochs, {"rmse": rmse})
+            enough = judge.enough(epoch, rmse)
             if pressed.requested:
-                checkpoints.write(session, epoch + 1, seconds)
+                checkpoints.write(session, judge.best_state, epoch + 1)
                 raise KeyboardInterrupt
-            if judge.enough(epoch, rmse):
+            if enough:
                 break
             if checkpoints.due():
-                checkpoints.write(session, epoch + 1, seconds)
+                checkpoints.write(session, judge.best_state, epoch + 1)
     state = judge.best_state or session.state()
     if not (np.isfinite(state.user_factors).all() and np.isfinite(state.item_factors).all()):
         raise GpukitError(f"Training diverged (learning_rate={plan.learning_rate}): the factors are no longer finite. "

@@ -1,6 +1,7 @@
 """Fitted models and checkpoints as files: plain arrays and a JSON header (gpukit.persist)."""
 
 import zlib
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,7 +10,16 @@ from gpukit.errors import ModelError
 from gpukit.factorization.state import State
 from gpukit.factorization.training import History, Scale
 
-STATE, HISTORY = "state.", "rated."
+STATE, HISTORY, BEST = "state.", "rated.", "best."
+
+
+class Checkpoint(NamedTuple):
+    """Where training stands: the State after epochs_done epochs, the history so far, and the best State (None: not kept)."""
+
+    state: State
+    epochs_done: int
+    history: list
+    best: State | None
 
 
 def fingerprint(ratings):
@@ -20,15 +30,16 @@ def fingerprint(ratings):
     return total
 
 
-def save_checkpoint(path, estimator, state, done, seconds, data):
-    """Write what training needs to go on after `done` epochs: the State, the parameters, the history so far."""
+def save_checkpoint(path, estimator, state, best, done, data):
+    """Write what training needs to go on after `done` epochs: State, best State or None, parameters, the history so far."""
     header = {"class": "checkpoint", "of": type(estimator).__name__, "parameters": lasting(estimator), "epochs_done": done,
-              "seconds": seconds, "history": estimator.history_, "data": data}
-    persist.save_arrays(path, header, {STATE + name: array for name, array in state._asdict().items()})
+              "history": estimator.history_, "data": data}
+    kept = [(STATE, state)] + ([] if best is None else [(BEST, best)])
+    persist.save_arrays(path, header, {prefix + name: array for prefix, one in kept for name, array in one._asdict().items()})
 
 
 def load_checkpoint(path, estimator, data):
-    """(State, epochs done, seconds, history) of a checkpoint of the same estimator, parameters and data, or ModelError."""
+    """The Checkpoint of the same estimator, parameters and data, or ModelError."""
     header, arrays = persist.load_arrays(path)
     if header.get("class") != "checkpoint" or header.get("of") != type(estimator).__name__:
         raise ModelError(f"{path} is not a checkpoint of a {type(estimator).__name__}. Leave --resume out to begin anew.")
@@ -40,7 +51,8 @@ def load_checkpoint(path, estimator, data):
                          "Resume with the same settings, or leave --resume out.")
     if header["data"] != data:
         raise ModelError(f"{path} was made from other ratings (or another split of them). Leave --resume out to begin anew.")
-    return _gather(State, STATE, arrays, path), header["epochs_done"], header["seconds"], header["history"]
+    best = _gather(State, BEST, arrays, path) if BEST + State._fields[0] in arrays else None
+    return Checkpoint(_gather(State, STATE, arrays, path), header["epochs_done"], header["history"], best)
 
 
 def lasting(estimator):
