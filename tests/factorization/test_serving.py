@@ -1,0 +1,111 @@
+"""Recommendations and similar items against scoring everything and sorting."""
+
+import numpy as np
+import pytest
+from factorization import naive
+from factorization.inputs import planted
+
+from gpukit.errors import DataError, ParameterError
+from gpukit.factorization import LSHMF, MatrixFactorization, cpu
+
+
+@pytest.fixture(scope="module", params=[MatrixFactorization, LSHMF])
+def fitted(request):
+    parameters = {"n_neighbors": 4, "lsh_q": 20} if request.param is LSHMF else {}
+    return request.param(n_factors=4, n_epochs=6, device="cpu", **parameters).fit(planted(density=0.6))
+
+
+def seen_items(user):
+    ratings = planted(density=0.6)
+    return set(ratings.item_ids[ratings.items[ratings.user_ids[ratings.users] == user]].tolist())
+
+
+def scores_of(fitted, user, exclude_seen=True):
+    """{item id: score} by predict; the scale is opened so that nothing is clipped."""
+    scale = fitted.z_scale_
+    fitted.z_scale_ = scale._replace(low=-1e9, high=1e9)
+    predicted = fitted.predict((np.full(30, user), fitted.item_ids_))
+    fitted.z_scale_ = scale
+    return dict(zip(fitted.item_ids_.tolist(), predicted.tolist()))
+
+
+@pytest.mark.parametrize("exclude_seen", [True, False])
+def test_recommend_is_scoring_all_and_sorting(fitted, exclude_seen):
+    users = fitted.user_ids_[[4, 0, 59, 4]]
+    ids, scores = fitted.recommend(users, 5, exclude_seen)
+    assert ids.shape == scores.shape == (4, 5) and scores.dtype == np.float32
+    for user, mine, its in zip(users, ids, scores):
+        seen = seen_items(user) if exclude_seen else set()
+        assert not seen & set(mine.tolist())
+        expected = naive.ranking(scores_of(fitted, user), seen, 5)
+        np.testing.assert_allclose(its, [score for _, score in expected], rtol=1e-5)
+        assert mine.tolist() == [item for item, _ in expected]
+    np.testing.assert_array_equal(ids[0], ids[3])
+
+
+def test_more_than_there_are(fitted):
+    users = fitted.user_ids_[:8]
+    ids, scores = fitted.recommend(users, 40)
+    assert ids.shape == scores.shape == (8, 40)
+    for user, mine, its in zip(users, ids, scores):
+        left = 30 - len(seen_items(user))
+        assert all(item is not None for item in mine[:left]) and all(item is None for item in mine[left:])
+        assert np.isfinite(its[:left]).all() and np.isnan(its[left:]).all()
+        assert set(mine[:left]) == set(fitted.item_ids_.tolist()) - seen_items(user)
+    ids, scores = fitted.recommend(users, 30, exclude_seen=False)
+    assert np.isfinite(scores).all() and ids.dtype.kind == "i" and (np.sort(ids) == fitted.item_ids_).all()
+
+
+def test_everybody(fitted):
+    ids, scores = fitted.recommend(n=3)
+    assert ids.shape == (60, 3)
+    one_by_one = [fitted.recommend(user, 3) for user in fitted.user_ids_]
+    np.testing.assert_array_equal(ids, np.concatenate([each[0] for each in one_by_one]))
+    np.testing.assert_array_equal(scores, np.concatenate([each[1] for each in one_by_one]))
+
+
+@pytest.mark.parametrize("tile", [1, 7, 59, 60, 1000])
+def test_tiles_are_the_whole(fitted, tile, monkeypatch):
+    ids, scores = fitted.recommend(n=28)
+    monkeypatch.setattr(cpu.Session, "tile_users", lambda self: tile)
+    tiles = list(fitted.recommend_batches(n=28))
+    assert len(tiles) == -(-60 // tile)
+    np.testing.assert_array_equal(np.concatenate([users for users, _, _ in tiles]), fitted.user_ids_)
+    np.testing.assert_array_equal(np.concatenate([each for _, each, _ in tiles]), ids)
+    np.testing.assert_array_equal(np.concatenate([each for _, _, each in tiles]), scores)
+
+
+def test_unknown_users_get_what_is_liked_in_general(fitted):
+    ids, scores = fitted.recommend([-5, 10**9], 4)
+    expected = naive.ranking(scores_of(fitted, -5), set(), 4)
+    assert ids.tolist() == [[item for item, _ in expected]] * 2
+    np.testing.assert_allclose(scores[0], [score for _, score in expected], rtol=1e-5)
+
+
+def test_nobody(fitted):
+    ids, scores = fitted.recommend([], 4)
+    assert ids.shape == scores.shape == (0, 4)
+
+
+@pytest.mark.parametrize("n", [0, -1, 2.5, "x"])
+def test_n_out_of_bounds(fitted, n):
+    with pytest.raises(ParameterError, match="n must be an integer"):
+        fitted.recommend(n=n)
+    with pytest.raises(ParameterError, match="n must be an integer"):
+        fitted.similar_items(fitted.item_ids_[0], n)
+
+
+def test_similar_items(fitted):
+    item = fitted.item_ids_[9]
+    ids, cosines = fitted.similar_items(item, 6)
+    factors = fitted.state_.item_factors.astype(np.float64)
+    exact = {int(other): naive.cosine(factors[9], factors[row]) for row, other in enumerate(fitted.item_ids_)}
+    expected = naive.ranking(exact, {int(item)}, 6)
+    assert ids.tolist() == [other for other, _ in expected]
+    np.testing.assert_allclose(cosines, [cosine for _, cosine in expected], atol=1e-5)
+    assert len(fitted.similar_items(item, 100)[0]) == 29
+
+
+def test_similar_items_of_an_unknown_one(fitted):
+    with pytest.raises(DataError, match="does not know item 999.*30, such as 1"):
+        fitted.similar_items(999)
