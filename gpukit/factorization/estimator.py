@@ -51,7 +51,7 @@ class Factorization(Estimator):
         check_real("validation_fraction", self.validation_fraction, 0.0, 0.9)
         epochs = default_epochs(n_ratings) if self.n_epochs is None else check_integer("n_epochs", self.n_epochs, 1)
         return Plan(epochs, kind, check_real("learning_rate", rate, 0.0, strict=True),
-                    check_real("regularization", decay, 0.0), self._biases(), patience, seed)
+                    check_real("regularization", decay, 0.0), usual["annealing"], self._biases(), patience, seed)
 
     def _biases(self):
         return True
@@ -238,9 +238,9 @@ class Factorization(Estimator):
 class MatrixFactorization(Factorization):
     """CUSGD++ (Algorithm 2): r ~ mean + b_i + b_j + u_i v_j, by stochastic gradient descent over the users' rows.
 
-    Parameters: n_factors F, 1 to 1024; n_epochs, None for 12 and more with the ratings (rates.default_epochs); biases: whether b_i, b_j are learned; rates 'adaptive' (AdaGrad, one sum a row) or
-    'paper' (Eq. 7); learning_rate and regularization, None for the rates' own (rates.defaults: 0.15 to 0.3 and 0.045; paper 0.035 and 0.02), in units of
-    the ratings' deviation; validation_fraction of the ratings held out to judge every epoch; early_stopping: stop after so many
+    Parameters: n_factors F, 1 to 1024; n_epochs, None for 12 and more with the ratings (rates.default_epochs); biases: whether
+    b_i, b_j are learned; rates 'adaptive' (AdaGrad, one sum a row) or 'paper' (Eq. 7); learning_rate and regularization, None for
+    the rates' own (rates.defaults), in units of the ratings' deviation; validation_fraction of the ratings held out to judge every epoch; early_stopping: stop after so many
     epochs without a better one and keep the best (0: never); deterministic: the same result on every run, with any number of
     threads, by a schedule without conflicts; device 'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer seed.
 

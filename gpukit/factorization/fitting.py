@@ -10,7 +10,7 @@ from gpukit import device as devices
 from gpukit import interrupt
 from gpukit.errors import GpukitError
 from gpukit.factorization import saving, schedule
-from gpukit.factorization.rates import epoch_rates
+from gpukit.factorization.rates import epoch_rates, row_rates
 from gpukit.factorization.training import query_of
 
 CHECKPOINT_SECONDS = 60.0
@@ -23,13 +23,14 @@ class Plan(NamedTuple):
     rates: str
     learning_rate: float
     regularization: float
+    annealing: float
     biases: bool
     patience: int
     seed: int
 
     def epoch_rates(self, epoch):
         """formulas.Rates of an epoch."""
-        return epoch_rates(self.rates, self.learning_rate, self.regularization, self.biases, epoch)
+        return epoch_rates(self.rates, self.learning_rate, self.regularization, self.biases, self.annealing, epoch)
 
 
 class Judge:
@@ -71,7 +72,8 @@ def unscale(z, scale):
 def chunk_tables(side, workers, plan):
     """(tables, workers) of an epoch: one table, or the strata of a conflict-free schedule."""
     if side.blocks is None:
-        return [schedule.chunk_table(side.indptr, workers, plan.learning_rate, plan.seed)], workers
+        rate = row_rates(plan.rates, plan.learning_rate, np.diff(side.indptr))
+        return [schedule.chunk_table(side.indptr, workers, rate, plan.seed)], workers
     major, minor, n_blocks = side.blocks
     return schedule.conflict_free_tables(side.indptr, side.minor, major, minor, n_blocks), n_blocks
 

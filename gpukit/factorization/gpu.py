@@ -78,8 +78,7 @@ class Session:
         self.side_codes = as_words(codes)
         self.minor, self.values = cuda.to_device(side.minor), cuda.to_device(side.values)
         self.tables, self.workers = [cuda.to_device(table) for table in tables], workers
-        block = 2 * BLOCK if self.layout.lanes == 32 else BLOCK  # 16 or 64 warps a multiprocessor; measured
-        self.launch = self.sgd_epoch[-(-workers * self.layout.lanes // block), block]
+        self.launch = self.sgd_epoch[-(-workers * self.layout.lanes // BLOCK), BLOCK]
 
     def start_epoch(self, rates, turn):
         """Queue one pass over all ratings."""

@@ -4,42 +4,58 @@ import numpy as np
 
 from gpukit.factorization.formulas import Rates, falling_rate
 
-# Found by trial; training is in units of the ratings' deviation, so they do not depend on the rating scale.
-REGULARIZATION = 0.045
-PAPER = {"learning_rate": 0.035, "regularization": 0.02}
-ANNEALING = 0.9  # factor of the adaptive factor rate from epoch to epoch
-SLOWEST, FASTEST = 0.15, 0.3  # learning rates of a million ratings and of ten million
-FACTOR_GAIN, BIAS_GAIN = 1.0 / 64.0, 1.0
-BIAS_RATE, BIAS_DECAY = 0.1, 0.01
+# Found by trial on MovieLens 1M and on generated ratings of ten and a hundred times its size. Training is in units of the
+# ratings' deviation, so the rating scale does not matter; the number of ratings does: few are soon learned by heart.
+RATE = (0.2, 0.3)  # learning rate at a million ratings and at a hundred million
+DECAY = (0.04, 0.03)  # regularization at a million ratings and at ten million
+ANNEALING = (0.87, 0.8)  # factor of the adaptive rate from epoch to epoch, likewise
+PAPER = {"learning_rate": 0.035, "regularization": 0.02, "annealing": 1.0}
+FACTOR_GAIN, BIAS_GAIN = 1.0 / 32.0, 1.0
+BIAS_RATE, BIAS_DECAY = 0.05, 0.01
 INFLUENCE_RATE, INFLUENCE_DECAY = 0.012, 0.002
 PAPER_BETA, PAPER_INFLUENCE = 0.3, 0.002 / 0.035
 KINDS = ("adaptive", "paper")
 
 
-def defaults(kind, n_ratings):
-    """{'learning_rate', 'regularization'} of a kind of rates for so many ratings.
+def decades(n_ratings):
+    """Powers of ten above a million ratings, at least 0."""
+    return max(0.0, float(np.log10(max(n_ratings, 1))) - 6.0)
 
-    Few ratings are soon learned by heart, so a million gets half the rate of ten million (0.15 on MovieLens 1M).
-    """
+
+def between(ends, share):
+    """The value at a share of the way between two ends, on a logarithmic scale."""
+    return float(ends[0] * (ends[1] / ends[0]) ** min(share, 1.0))
+
+
+def defaults(kind, n_ratings):
+    """{'learning_rate', 'regularization', 'annealing'} of a kind of rates for so many ratings."""
     if kind == "paper":
         return PAPER
-    decades = np.clip(np.log10(max(n_ratings, 1)) - 6.0, 0.0, 1.0)
-    return {"learning_rate": float(SLOWEST * (FASTEST / SLOWEST) ** decades), "regularization": REGULARIZATION}
+    beyond = decades(n_ratings)
+    return {"learning_rate": between(RATE, beyond / 2), "regularization": between(DECAY, beyond),
+            "annealing": between(ANNEALING, beyond)}
+
+
+def row_rates(kind, learning_rate, counts):
+    """(rows,) about the learning rate of rows with so many ratings, once each has been seen."""
+    if kind == "paper":
+        return np.full(len(counts), learning_rate)
+    return learning_rate / np.sqrt(1.0 + FACTOR_GAIN * counts)
 
 
 def default_epochs(n_ratings):
-    """12 epochs up to a million ratings, four more for each power of ten: more ratings take longer to be learned by heart."""
-    return int(round(12 + 4 * max(0.0, np.log10(max(n_ratings, 1)) - 6.0)))
+    """12 epochs up to a million ratings, two more for each power of ten."""
+    return int(round(12 + 2 * decades(n_ratings)))
 
 
-def epoch_rates(kind, learning_rate, regularization, biases, epoch):
+def epoch_rates(kind, learning_rate, regularization, biases, annealing, epoch):
     """The Rates of epoch number `epoch`, from 0.
 
-    'adaptive': AdaGrad with one sum a row, the factors' rate falling by ANNEALING an epoch as well. 'paper': Eq. (7) with beta
-    0.3 for everything, influences at the ratio of Table 5.
+    'adaptive': AdaGrad with one sum a row, the factors' rate falling by the factor `annealing` an epoch as well. 'paper':
+    Eq. (7) with beta 0.3 for everything, influences at the ratio of Table 5.
     """
     if kind == "adaptive":
-        factor, bias = learning_rate * ANNEALING**epoch, BIAS_RATE
+        factor, bias = learning_rate * annealing**epoch, BIAS_RATE
         influence, gains = INFLUENCE_RATE, (FACTOR_GAIN, BIAS_GAIN)
         bias_decay = BIAS_DECAY
     else:

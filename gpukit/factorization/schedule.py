@@ -12,7 +12,7 @@ from gpukit.random import below, key
 
 ORDER_STREAM, BLOCK_STREAM = 101, 102
 SHORTEST, LONGEST = 4, 256
-STALENESS = 1.6  # bound on the rate-weighted steps taken blindly, found by trial: from 3 on skewed data diverges
+STALENESS = 1.6  # bound on the rate-weighted steps taken blindly, found by trial: from 3 on, skewed data diverges
 QUAD = 4
 RATINGS_A_WORKER = 400  # fewer workers for fewer ratings: each needs a row's news from the others
 
@@ -24,13 +24,12 @@ def worker_count(n_ratings, most):
 
 
 def chunk_lengths(counts, workers, rate):
-    """(rows,) longest chunk allowed for rows with so many ratings.
+    """(rows,) longest chunk allowed for rows with so many ratings, whose steps have about this rate (a number or one a row).
 
-    A row with n of all ratings is walked by about workers n / total workers at a time, each adding T steps of about
-    rate / sqrt(n / 64) (formulas.row_rate): workers (n / total) T rate 8 / sqrt(n) stays below STALENESS.
+    A row with n of all ratings is walked by about workers n / total workers at a time, each adding T steps taken alone:
+    workers (n / total) T rate stays below STALENESS.
     """
-    total = max(int(counts.sum()), 1)
-    shared = max(workers - 1, 1e-9) * rate * 8.0 * np.sqrt(np.maximum(counts, 1)) / total
+    shared = max(workers - 1, 1e-9) * np.maximum(counts, 1) / max(int(counts.sum()), 1) * np.maximum(rate, 1e-9)
     return np.clip(STALENESS / shared, SHORTEST, LONGEST).astype(np.int64)
 
 
