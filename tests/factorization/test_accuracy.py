@@ -1,0 +1,24 @@
+"""Test RMSE on MovieLens 1M with the defaults, split 90/10 by default_rng(0): what the documentation promises."""
+
+import pytest
+
+from gpukit.factorization import LSHMF, MatrixFactorization
+
+
+@pytest.fixture(scope="module")
+def rmse():
+    """{model: test RMSE}."""
+    from support import data
+
+    from gpukit.datasets import read_ratings
+
+    train, test = read_ratings(data("ml-1m/ratings.dat")).split(0.1, 0)
+    models = {"plain": MatrixFactorization(device="cpu"), "neighbours": LSHMF(device="cpu"),
+              "random": LSHMF(device="cpu", search="random")}
+    return {name: -model.fit(train).score(test) for name, model in models.items()}
+
+
+def test_accuracy(rmse):
+    assert 0.80 < rmse["plain"] <= 0.8450
+    assert 0.80 < rmse["neighbours"] <= 0.8360
+    assert rmse["neighbours"] < rmse["random"] and rmse["neighbours"] < rmse["plain"]
