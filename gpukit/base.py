@@ -1,6 +1,7 @@
 """What every estimator shares: parameters by name, as scikit-learn expects them, without needing scikit-learn."""
 
 import inspect
+import sys
 
 from gpukit.errors import NotFittedError, ParameterError
 
@@ -33,10 +34,22 @@ class Estimator:
         }
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in changed.items())})"
 
+    def __sklearn_tags__(self):
+        """What scikit-learn asks about an estimator: no y, sparse matrices and NaN (not rated) welcome."""
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=InputTags(sparse=True, allow_nan=True))
+
     def _check_fitted(self, attribute):
         if not hasattr(self, attribute):
             name = type(self).__name__
-            raise NotFittedError(f"This {name} is not fitted yet: call fit first, or load a saved model.")
+            raise not_fitted()(f"This {name} is not fitted yet: call fit first, or load a saved model.")
+
+
+def not_fitted():
+    """The class of errors of an estimator that is not fitted: NotFittedError, and scikit-learn's own where it is in use."""
+    theirs = sys.modules.get("sklearn.exceptions")
+    return type("NotFittedError", (NotFittedError, theirs.NotFittedError), {}) if theirs else NotFittedError
 
 
 def check_integer(name, value, low, high=None):

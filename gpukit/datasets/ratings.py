@@ -103,12 +103,14 @@ def checked(ratings):
 
 def _from_sparse(matrix):
     coo = matrix.tocoo()
+    _check_real(coo.data)
     if coo.ndim != 2:
         raise DataError(f"A sparse matrix of users x items has two dimensions; this one has {coo.ndim}.")
     return _numbered(coo.row, coo.col, coo.data, coo.shape)
 
 
 def _from_dense(array):
+    _check_real(array)
     try:
         dense = np.asarray(array, dtype=np.float32)
     except (TypeError, ValueError) as error:
@@ -117,6 +119,11 @@ def _from_dense(array):
         raise DataError(f"Dense ratings must be a users x items array (NaN = not rated); got {dense.ndim}-D.")
     users, items = np.nonzero(~np.isnan(dense))
     return _numbered(users, items, dense[users, items], dense.shape)
+
+
+def _check_real(values):
+    if np.iscomplexobj(values):
+        raise DataError("Complex data not supported: ratings are real numbers. Give the real part, say.")
 
 
 def _numbered(users, items, values, shape):
