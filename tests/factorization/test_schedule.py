@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpukit.factorization import schedule, training
+from gpukit.factorization import rates, schedule, training
 
 COUNTS = {
     "one row": [17],
@@ -42,11 +42,11 @@ def test_tables_are_a_function_of_the_seed():
     assert (one != other).any() and sorted(one.tolist()) == sorted(other.tolist())
 
 
-def test_quads_of_about_equal_length():
+@pytest.mark.parametrize("more", range(4))
+def test_quads_of_about_equal_length(more):
     """The four chunks of a warp (a multiple of four on) are neighbours by length; a row's chunks lie far apart."""
-    chunks = schedule.chunk_table(indptr_of(COUNTS["long tail"]), 300, 0.15, seed=0)
+    chunks = schedule.chunk_table(indptr_of([*COUNTS["long tail"], *[1] * more]), 300, 0.15, seed=0)
     whole = len(chunks) // 4 * 4
-    assert whole < len(chunks)
     octaves = np.ceil(2 * np.log2(chunks[:, 2]))
     quads = np.sort(octaves[:whole].reshape(-1, 4), axis=1)
     expected = np.sort(np.sort(octaves)[::-1][:whole].reshape(-1, 4), axis=1)
@@ -55,17 +55,19 @@ def test_quads_of_about_equal_length():
     assert len(of_longest) > 10 and np.ptp(of_longest) > len(chunks) // 2 and np.median(of_longest) < 0.8 * len(chunks)
 
 
-@pytest.mark.parametrize("workers, rate", [(1, 0.15), (2, 0.15), (256, 0.15), (8448, 0.15), (8448, 1.5)])
+@pytest.mark.parametrize("workers, rate", [(1, 0.15), (2, 0.15), (256, 0.15), (8448, 0.15), (8448, 1.5), (300, "by row")])
 def test_chunk_lengths_bound_the_stale_steps(workers, rate):
+    """Of a row with n of all ratings, workers n / total are walked at once; their steps times the rate have a bound."""
     counts = np.array([0, 1, 40, 1000, 20000, 10**6])
+    rate = rates.row_rates("adaptive", 0.2, counts) if rate == "by row" else rate
     longest = schedule.chunk_lengths(counts, workers, rate)
     assert longest.min() >= schedule.SHORTEST and longest.max() <= schedule.LONGEST
-    at_once = (workers - 1) * counts / counts.sum()
-    stale = at_once * longest * rate / np.sqrt(np.maximum(counts, 1) / 64)
+    stale = (workers - 1) * counts / counts.sum() * longest * rate
     assert (stale[longest > schedule.SHORTEST] <= schedule.STALENESS * 1.001).all()
     assert (np.diff(longest) <= 0).all()  # longer rows, shorter chunks
-    chunks = schedule.chunk_table(indptr_of(counts[:-1]), workers, rate, seed=0)
-    bound = schedule.chunk_lengths(counts[:-1], workers, rate)
+    assert (longest[(stale < schedule.STALENESS / 2) & (counts > 0)] == schedule.LONGEST).all()
+    chunks = schedule.chunk_table(indptr_of(counts[:-1]), workers, 0.15, seed=0)
+    bound = schedule.chunk_lengths(counts[:-1], workers, 0.15)
     assert (chunks[:, 2] <= bound[chunks[:, 0]]).all()
 
 

@@ -1,0 +1,54 @@
+"""The scalar formulas, and the rates of an epoch."""
+
+import math
+
+import numpy as np
+import pytest
+
+from gpukit.factorization import formulas, rates
+
+
+def test_changes_are_equation_5():
+    own, other, error, rate, decay = map(np.float32, (0.4, -0.7, 1.5, 0.1, 0.02))
+    assert formulas.factor_change(own, other, error, rate, decay) == pytest.approx(0.1 * (1.5 * -0.7 - 0.02 * 0.4))
+    assert formulas.bias_change(own, error, rate, decay) == pytest.approx(0.1 * (1.5 - 0.02 * 0.4))
+    assert formulas.influence_change(own, error, rate, decay) == pytest.approx(0.1 * (1.5 - 0.02 * 0.4))
+
+
+@pytest.mark.parametrize("count, expected", [(0, 0.0), (1, 1.0), (4, 0.5), (1024, 1 / 32)])
+def test_set_scale(count, expected):
+    assert formulas.set_scale(np.int32(count)) == expected
+
+
+def test_row_rate():
+    assert formulas.row_rate(np.float32(0.1), np.float32(0), np.float32(1e9)) == np.float32(0.1)
+    assert formulas.row_rate(np.float32(0.1), np.float32(0.5), np.float32(6)) == pytest.approx(0.05)
+
+
+def test_papers_rates_are_equation_7():
+    for epoch in range(20):
+        made = rates.epoch_rates("paper", 0.035, 0.02, True, 1.0, epoch)
+        gamma = 0.035 / (1 + 0.3 * math.pow(epoch, 1.5))
+        assert made.factor == made.bias == pytest.approx(gamma) and made.influence == pytest.approx(gamma * 0.002 / 0.035)
+        assert made.factor_gain == made.bias_gain == 0 and made.factor_decay == made.bias_decay == np.float32(0.02)
+
+
+def test_adaptive_rates_fall():
+    made = [rates.epoch_rates("adaptive", 0.2, 0.04, True, 0.8, epoch) for epoch in range(3)]
+    assert [float(r.factor) for r in made] == pytest.approx([0.2, 0.16, 0.128])
+    assert len({r.bias for r in made}) == 1 and made[0].factor_gain > 0 and made[0].bias_gain > 0
+    assert all(type(value) is np.float32 for value in made[0])
+
+
+@pytest.mark.parametrize("kind", rates.KINDS)
+def test_without_biases(kind):
+    assert rates.epoch_rates(kind, 0.2, 0.04, False, 0.8, 0).bias == 0
+
+
+def test_defaults_move_with_the_number_of_ratings():
+    few, million, many, all_of_them = (rates.defaults("adaptive", n) for n in (0, 10**6, 10**7, 10**12))
+    assert few == million and million["learning_rate"] < many["learning_rate"] <= all_of_them["learning_rate"]
+    assert million["regularization"] > many["regularization"] and million["annealing"] > many["annealing"]
+    assert rates.defaults("paper", 1) == rates.defaults("paper", 10**9)
+    epochs = [rates.default_epochs(n) for n in (0, 10**6, 10**7, 10**8)]
+    assert epochs == sorted(epochs) and epochs[0] == epochs[1] >= 1
