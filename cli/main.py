@@ -16,6 +16,7 @@ VERBS = {
     "similar": ("List the items most like one item.", "similar", "similar"),
     "convert": ("Write a binary copy of a ratings file, which loads at disk speed.", "convert", "convert"),
     "synth": ("Generate data with the shapes of well-known datasets.", "synth", "synth"),
+    "bench": ("Measure speed and accuracy on this machine.", "bench", "bench"),
     "doctor": ("Show versions and devices, and what to install for what.", "doctor", "doctor"),
 }
 

@@ -60,41 +60,48 @@ class Factorization(Estimator):
         return 0
 
     def _fit(self, ratings, held_out, plan, device, progress, checkpoint, resume):
+        from gpukit.factorization import fitting, saving
+
+        run = self.prepare(ratings, device, plan, progress, checkpoint if resume else None)
+        self.history_ = run.history
+        data = saving.fingerprint(ratings) if checkpoint is not None else None
+        with run.clock("training"):
+            judge = fitting.Judge(run.session, held_out, run.scale, plan.patience, run.history, run.best)
+            checkpoints = fitting.Checkpoints(checkpoint, self, data)
+            state = fitting.run(run.session, plan, judge, checkpoints, run.history, run.start, progress)
+        self.timings_, self.device_ = run.clock.seconds, str(device)
+        self.set_fitted(state, run.session.history, run.scale, ratings.user_ids, ratings.item_ids)
+
+    def prepare(self, ratings, device, plan=None, progress=lambda *news: None, resume_from=None):
+        """fitting.Run of a Ratings on a device: everything that training needs, before the first epoch.
+
+        resume_from: a checkpoint to start from instead of the beginning. Raises DeviceMemoryError when a GPU is too small.
+        """
         from gpukit.factorization import fitting, saving, schedule, training
         from gpukit.factorization.state import start_state
 
+        plan = plan or self.plan(len(ratings))
         clock, steps = fitting.Clock(), fitting.engine(device)
         layout = steps.layout(self.n_factors, self._slots())
         fitting.check_memory(device, len(ratings), ratings.shape, layout)
         progress("preparing", 0, 1, {})
         with clock("prepare"):
-            scale = training.scale_of(ratings)
-            z = ((ratings.values - np.float32(scale.mean)) / np.float32(scale.deviation)).astype(np.float32)
+            scale, z = training.standardized(ratings)
             rated, place = training.history_of(ratings, scale)
-            sides = (ratings.users, ratings.items), ratings.shape
-            major, minor = sides[0] if self.walk == "users" else sides[0][::-1]
-            shape = ratings.shape if self.walk == "users" else ratings.shape[::-1]
-            side = training.group(major, minor, z, shape, plan.seed, self.deterministic)
+            side = training.group_by(self.walk, ratings, z, plan.seed, self.deterministic)
             baseline = training.z_baseline(ratings, z)
         with clock("neighbours"):
             neighbors = self._find_neighbors(ratings, steps, progress)
-        self.history_ = []
-        data = saving.fingerprint(ratings) if checkpoint is not None else None
-        start, best = 0, None
-        if resume:
-            state, start, self.history_, best = saving.load_checkpoint(checkpoint, self, data)
+        if resume_from is not None:
+            state, start, history, best = saving.load_checkpoint(resume_from, self, saving.fingerprint(ratings))
         else:
             state = start_state(ratings.shape, self.n_factors, neighbors, baseline, plan.biases, plan.seed)
+            start, history, best = 0, [], None
         with clock("prepare"):
             session = steps.Session(state, layout, self.walk, rated)
             tables, workers = fitting.chunk_tables(side, schedule.worker_count(len(ratings), steps.most_workers(device)), plan)
             session.train_on(side, training.training_query(rated, place, side), tables, workers)
-            judge = fitting.Judge(session, held_out, scale, plan.patience, self.history_, best)
-        with clock("training"):
-            checkpoints = fitting.Checkpoints(checkpoint, self, data)
-            state = fitting.run(session, plan, judge, checkpoints, self.history_, start, progress)
-        self.timings_, self.device_ = clock.seconds, str(device)
-        self.set_fitted(state, rated, scale, ratings.user_ids, ratings.item_ids)
+        return fitting.Run(session, plan, clock, scale, start, history, best)
 
     def _find_neighbors(self, ratings, steps, progress):
         return np.zeros((ratings.shape[1], 0), np.int32)

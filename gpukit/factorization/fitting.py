@@ -33,6 +33,18 @@ class Plan(NamedTuple):
         return epoch_rates(self.rates, self.learning_rate, self.regularization, self.biases, self.annealing, epoch)
 
 
+class Run(NamedTuple):
+    """A training that is about to begin: the session, Plan, Clock and Scale, the first epoch, the history, the best state."""
+
+    session: object
+    plan: Plan
+    clock: object
+    scale: object
+    start: int
+    history: list
+    best: object
+
+
 class Judge:
     """RMSE on held-out ratings after an epoch, and the best state so far when training may stop early."""
 

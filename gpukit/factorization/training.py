@@ -57,6 +57,20 @@ def scale_of(ratings):
     return Scale(mean, deviation if deviation > 1e-6 * max(1.0, abs(mean)) else 1.0, *ratings.scale)
 
 
+def standardized(ratings):
+    """(Scale, z (n,) float32) of a Ratings."""
+    scale = scale_of(ratings)
+    return scale, ((ratings.values - np.float32(scale.mean)) / np.float32(scale.deviation)).astype(np.float32)
+
+
+def group_by(walk, ratings, z, seed, deterministic=False):
+    """The Side of ratings grouped by 'users' or 'items'."""
+    sides, shape = (ratings.users, ratings.items), ratings.shape
+    if walk == "items":
+        sides, shape = sides[::-1], shape[::-1]
+    return group(*sides, z, shape, seed, deterministic)
+
+
 def group(major, minor, values, shape, seed, deterministic=False):
     """The Side of ratings grouped by major; shape (major rows, minor rows)."""
     indptr, order = by_item(major, shape[0], threads())

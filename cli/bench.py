@@ -1,0 +1,36 @@
+"""`gpukit bench`: measure, and add rows to the benchmark table."""
+
+import click
+
+from gpukit.cli import options
+
+NAMES = ("epochs", "convergence", "hashing", "ladder", "memory", "accuracy", "updates", "command")
+
+
+@click.command("bench")
+@click.argument("names", nargs=-1, type=click.Choice(NAMES))
+@click.option("--shape", "shapes", multiple=True, type=click.Choice(["ml-10m", "netflix", "yahoo"]), default=("ml-10m", "netflix"),
+              show_default=True, help="Shapes of the generated ratings.")
+@click.option("--scale", type=click.FloatRange(0, 1, min_open=True), default=1.0, show_default=True, help="Share of their ratings.")
+@click.option("--output", metavar="FILE", help="Add the rows to this csv file.")
+@options.device
+def bench(names, shapes, scale, output, device):
+    """Measure NAMES (all of them without any) and print a line each: what, shape, p20, p50, p80, unit.
+
+    Real data is found in the folder that GPUKIT_DATA names. Answers are checked before they are timed.
+
+    \b
+    gpukit bench epochs hashing --scale 0.01
+    gpukit bench --device cuda --output docs/benchmarks.csv
+    """
+    from gpukit.bench import record
+    from gpukit.bench.ratings import BENCHES, Setting
+    from gpukit.device import resolve
+
+    setting = Setting(resolve(device), shapes, scale)
+    for name in names or NAMES:
+        for row in BENCHES[name](setting):
+            line = record.line(row, setting.device)
+            click.echo(f"{row.what} | {row.shape} | {line[6]} {line[7]} {line[8]} {row.unit} | {row.note}")
+            if output is not None:
+                record.append(output, [line])

@@ -1,0 +1,6 @@
+"""python -m gpukit: the same as the command `gpukit`."""
+
+from gpukit.cli.main import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,247 @@
+"""Benchmarks of factorization and neighbours. Each is a function of a Setting that yields record.Rows."""
+
+import functools
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit import device as devices
+from gpukit.bench.record import Row
+from gpukit.bench.timing import gpu_milliseconds, seconds
+from gpukit.errors import DataError
+
+CLOSE = 0.001  # an RMSE this near the converged one counts as there
+SHAPES = ("ml-10m", "netflix")
+SEEDS = range(5)
+
+
+class Setting(NamedTuple):
+    """Where and on how much: a device.Device, the shapes' names, the share of their ratings, the folder of real data or None."""
+
+    device: devices.Device
+    shapes: tuple = SHAPES
+    scale: float = 1.0
+    data: str | None = os.environ.get("GPUKIT_DATA")
+
+
+@functools.lru_cache(maxsize=1)
+def generated(like, scale):
+    """(train, test) ratings generated with a shape; the test share is the paper's."""
+    from gpukit.datasets import synth, synth_ratings
+
+    shape = synth.SHAPES[like]
+    return synth_ratings(like, scale, 0).split(shape.test / shape.ratings, 1)
+
+
+@functools.lru_cache(maxsize=1)
+def movielens(folder):
+    """(train, test) of MovieLens 1M, one rating in ten for testing."""
+    from gpukit.datasets import read_ratings
+
+    if folder is None:
+        raise DataError("MovieLens 1M is needed: set GPUKIT_DATA to the folder that holds ml-1m/ratings.dat.")
+    return read_ratings(Path(folder) / "ml-1m" / "ratings.dat").split(0.1, 0)
+
+
+def estimators(factors):
+    """(name, unfitted estimator) of both models at F = factors, K = 32."""
+    from gpukit.factorization import LSHMF, MatrixFactorization
+
+    return (("CUSGD++", MatrixFactorization(n_factors=factors)), ("CULSH-MF", LSHMF(n_factors=factors)))
+
+
+def started_again(session, state):
+    """Put the parameters back to a State."""
+    fresh = type(session)(state, session.layout, session.walk, session.history)
+    session.P, session.Q, session.influence = fresh.P, fresh.Q, fresh.influence
+
+
+def converging(estimator, train, test, device):
+    """(RMSE after each epoch, seconds up to it, preparation seconds) of a training on a warm device."""
+    from gpukit.factorization import fitting, schedule
+
+    run = estimator.prepare(train, device)
+    session, plan, start = run.session, run.plan, run.session.state()
+    judge = fitting.Judge(session, test, run.scale, 0)
+    session.epoch(plan.epoch_rates(0), schedule.turn_key(plan.seed, 0))  # compiles, warms up
+    judge.rmse()
+    started_again(session, start)
+    errors, times = [], []
+    for epoch in range(plan.epochs):
+        begun = time.perf_counter()
+        session.epoch(plan.epoch_rates(epoch), schedule.turn_key(plan.seed, epoch))
+        times.append(time.perf_counter() - begun)
+        errors.append(judge.rmse())
+    return errors, np.cumsum(times), run.clock.seconds
+
+
+def shape_name(like, scale):
+    """'netflix', or 'netflix x 0.01'."""
+    return like if scale == 1 else f"{like} x {scale:g}"
+
+
+def epochs(setting):
+    """One epoch at the rates of the defaults."""
+    from gpukit.factorization import schedule
+
+    for like in setting.shapes:
+        train, test = generated(like, setting.scale)
+        for factors in (32, 128):
+            for name, estimator in estimators(factors):
+                run = estimator.prepare(train, setting.device)
+                session, plan = run.session, run.plan
+                turns = iter(range(1000))
+
+                def once():
+                    epoch = next(turns)
+                    step = session.start_epoch if setting.device.is_cuda else session.epoch
+                    step(plan.epoch_rates(epoch), schedule.turn_key(plan.seed, epoch))
+
+                samples = gpu_milliseconds(once, 9, 2) if setting.device.is_cuda else [1e3 * s for s in seconds(once, 5)]
+                check_finite(session)
+                k = " K=32" if name == "CULSH-MF" else ""
+                yield Row(f"one epoch {name} F={factors}{k}", shape_name(like, setting.scale), "generated", samples, "ms")
+                del run, session
+
+
+def check_finite(session):
+    """The answer of an epoch benchmark: every factor is finite and some have moved."""
+    state = session.state()
+    if not (np.isfinite(state.user_factors).all() and np.abs(state.user_factors).max() > 0.1):
+        raise DataError("the benchmark's training diverged or did not move.")
+
+
+def convergence(setting):
+    """Time to a test RMSE within CLOSE of the lowest that the defaults reach."""
+    for like in setting.shapes:
+        train, test = generated(like, setting.scale)
+        for factors in (32, 128):
+            for name, estimator in estimators(factors):
+                if factors == 128 and name == "CULSH-MF":
+                    continue
+                converging(estimator, train, test, setting.device)  # everything is compiled
+                errors, times, parts = converging(estimator, train, test, setting.device)
+                there = next(i for i, error in enumerate(errors) if error <= min(errors) + CLOSE)
+                shape, note = shape_name(like, setting.scale), f"RMSE {errors[there]:.4f} after epoch {there + 1}; lowest {min(errors):.4f}"
+                k = " K=32" if name == "CULSH-MF" else ""
+                yield Row(f"time to converge {name} F={factors}{k}", shape, "generated", [1e3 * times[there]], "ms", note)
+                if name == "CULSH-MF":
+                    near, prepare = (1e3 * parts[part] for part in ("neighbours", "prepare"))
+                    yield Row(f"the same with neighbours and preparation {name} F={factors}{k}", shape, "generated",
+                              [1e3 * times[there] + near + prepare], "ms", f"neighbours {near:.0f} ms, preparation on the host {prepare:.0f} ms")
+
+
+def hashing(setting):
+    """simLSH p=3 q=100 G=8 with the top 32, both searches, ratings on the device."""
+    from gpukit.neighbors.columns import columns
+    from gpukit.neighbors.plan import Settings
+
+    for like in setting.shapes:
+        table = columns(generated(like, setting.scale)[0])
+        if setting.device.is_cuda:
+            from gpukit.neighbors.gpu import find, to_device
+
+            table = to_device(table)
+        else:
+            from gpukit.neighbors.cpu import find
+        for search in ("hamming", "buckets"):
+            samples = [1e3 * s for s in seconds(lambda: find(table, Settings(search=search)), 9, 2)]
+            yield Row(f"simLSH {search} p=3 q=100 K=32", shape_name(like, setting.scale), "generated", samples, "ms")
+
+
+def ladder(setting):
+    """The paper's way: Eq. (7), racy stores, no biases; eight lanes a rating."""
+    if not setting.device.is_cuda:
+        return
+    from gpukit._cuda import cuda
+    from gpukit.bench.kernels import make_paper_epoch
+    from gpukit.factorization import training
+    from gpukit.factorization.formulas import falling_rate
+
+    for like in setting.shapes:
+        train, _ = generated(like, setting.scale)
+        _, z = training.standardized(train)
+        side = training.group_by("users", train, z, 0)
+        rows = np.argsort(-np.diff(side.indptr), kind="stable").astype(np.int32)
+        arrays = [cuda.to_device(array) for array in (rows, side.indptr, side.minor, side.values)]
+        noise = np.random.default_rng(0)
+        P, Q = (cuda.to_device(noise.normal(0, 0.1, (n, 32)).astype(np.float32)) for n in train.shape)
+        launch, turns = make_paper_epoch(8, 4)[264, 128], iter(range(100))
+
+        def once():
+            launch(*arrays, P, Q, np.float32(falling_rate(0.035, 0.3, next(turns))), np.float32(0.02))
+
+        samples = gpu_milliseconds(once, 9, 2)
+        if not np.isfinite(Q.copy_to_host()).all():
+            raise DataError("the paper's kernel diverged.")
+        yield Row("one epoch the paper's way (Eq. 7, racy) F=32", shape_name(like, setting.scale), "generated", samples, "ms")
+
+
+def memory(setting):
+    """Device memory of a training: what the arrays need on paper, and what is taken at the end of preparation."""
+    if not setting.device.is_cuda:
+        return
+    from gpukit._cuda import cuda
+    from gpukit.factorization.fitting import memory_needed
+
+    for like in setting.shapes:
+        train, _ = generated(like, setting.scale)
+        for name, estimator in estimators(32):
+            cuda.current_context().deallocations.clear()
+            before = devices.free_memory(setting.device)
+            run = estimator.prepare(train, setting.device)
+            cuda.current_context().deallocations.clear()
+            taken = before - devices.free_memory(setting.device)
+            paper = memory_needed(len(train), train.shape, run.session.layout)
+            note = f"{paper / 2**20:.0f} MiB on paper, {taken / paper:.2f} times that"
+            yield Row(f"device memory {name} F=32", shape_name(like, setting.scale), "generated", [taken / 2**20], "MiB", note)
+            del run
+
+
+def accuracy(setting):
+    """Test RMSE of the defaults on MovieLens 1M, five seeds, and of the paper's control group."""
+    from gpukit.factorization import LSHMF, MatrixFactorization
+
+    train, test = movielens(setting.data)
+    cases = (("CUSGD++ F=32", MatrixFactorization, {}), ("CULSH-MF F=32 K=32", LSHMF, {}),
+             ("CULSH-MF random neighbours F=32 K=32", LSHMF, {"search": "random"}),
+             ("CULSH-MF buckets F=32 K=32", LSHMF, {"search": "buckets"}), ("CULSH-MF F=128 K=32", LSHMF, {"n_factors": 128}))
+    for name, kind, changed in cases:
+        samples = [kind(device=setting.device, random_state=seed, **changed).fit(train).evaluate(test)["rmse"] for seed in SEEDS]
+        yield Row(f"test RMSE {name}", "MovieLens 1M", "real", samples, "RMSE", "five seeds, defaults")
+
+
+def updates(setting):
+    """Rating updates a second of CUSGD++ with biases, F=32, on MovieLens 1M."""
+    from gpukit.factorization import MatrixFactorization, schedule
+
+    train, _ = movielens(setting.data)
+    run = MatrixFactorization().prepare(train, setting.device)
+    samples = seconds(lambda: run.session.epoch(run.plan.epoch_rates(3), schedule.turn_key(0, 3)), 15, 3)
+    check_finite(run.session)
+    yield Row("rating updates CUSGD++ F=32", "MovieLens 1M", "real", [len(train) / s / 1e6 for s in samples], "million/s")
+
+
+def command(setting):
+    """Wall time of the whole `gpukit train-lshmf` on MovieLens 1M once compiled code is cached."""
+    movielens(setting.data)
+    ratings = Path(setting.data) / "ml-1m" / "ratings.dat"
+    name = "cpu" if not setting.device.is_cuda else f"cuda:{setting.device.index}"
+    with tempfile.TemporaryDirectory() as folder:
+        call = [sys.executable, "-m", "gpukit", "train-lshmf", str(ratings), "--model", f"{folder}/m.gpukit", "--device", name, "--quiet"]
+
+        def once():
+            subprocess.run(call, check=True, capture_output=True)
+
+        samples = seconds(once, 5, 1)
+    yield Row("the whole command train-lshmf, cached", "MovieLens 1M", "real", samples, "s", "start to saved model and table")
+
+
+BENCHES = {"epochs": epochs, "convergence": convergence, "hashing": hashing, "ladder": ladder, "memory": memory,
+           "accuracy": accuracy, "updates": updates, "command": command}

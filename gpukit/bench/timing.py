@@ -1,0 +1,31 @@
+"""Samples of a step's time."""
+
+import time
+
+
+def seconds(run, repeat, warm_up=1):
+    """[seconds of run()] after some calls that do not count; run must not return before its work is done."""
+    for _ in range(warm_up):
+        run()
+    samples = []
+    for _ in range(repeat):
+        begun = time.perf_counter()
+        run()
+        samples.append(time.perf_counter() - begun)
+    return samples
+
+
+def gpu_milliseconds(run, repeat, warm_up=1):
+    """[milliseconds of what run() queues on the GPU] by events, after some calls that do not count."""
+    from gpukit._cuda import cuda
+
+    samples = []
+    for turn in range(warm_up + repeat):
+        begin, end = cuda.event(), cuda.event()
+        begin.record()
+        run()
+        end.record()
+        end.synchronize()
+        if turn >= warm_up:
+            samples.append(float(cuda.event_elapsed_time(begin, end)))
+    return samples
