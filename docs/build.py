@@ -1,26 +1,51 @@
-"""Writes what is generated in docs/: cli.md, every command's --help. `make docs` runs it; a gate compares."""
+"""Writes what is generated in docs/: cli.md (every command's --help) and benchmarks.md (the tables of benchmarks.csv).
 
+`make docs` runs it; a gate compares.
+"""
+
+import csv
 from pathlib import Path
 
 import click
 
-HEAD = """# Commands
+FOLDER = Path(__file__).parent
+COMMANDS_HEAD = """# Commands
 
 Generated from `--help` by docs/build.py (`make docs`); do not edit.
 """
+BENCHMARKS_HEAD = """# Benchmarks
+
+Generated from benchmarks.csv by docs/build.py (`make docs`); do not edit. The file is a record: rows are only ever added, by
+
+    gpukit bench --output docs/benchmarks.csv
+
+and the tables show the newest row of each measurement on each device. p50 is the median of the samples, p20 and p80 are
+percentiles. Data is `real`, or `generated` with the shape and the skew of the named data set (`gpukit synth ratings`), never
+the data set itself: an RMSE on it compares with nothing but other figures on it.
+"""
+NO_BENCHMARKS = "No figures are recorded yet.\n"
+KEY = ("device", "what", "shape", "data")
+FIGURES = ("p20", "p50", "p80")
 
 
 def cli_reference():
-    """The text of docs/cli.md: the group's help, then every verb's whose file is there."""
+    """The text of docs/cli.md: the group's help, then every verb's whose file is there, a verb's own verbs behind it."""
     from gpukit.cli.main import VERBS, gpukit
 
     with click.Context(gpukit, info_name="gpukit", max_content_width=100, terminal_width=100) as ctx:
-        parts = [HEAD, section("gpukit", gpukit.get_help(ctx))]
+        parts = [COMMANDS_HEAD, section("gpukit", gpukit.get_help(ctx))]
         for verb in VERBS:
-            command = gpukit.get_command(ctx, verb)
-            with click.Context(command, info_name=verb, parent=ctx, max_content_width=100, terminal_width=100) as inner:
-                parts.append(section(f"gpukit {verb}", command.get_help(inner)))
+            parts += sections_of(gpukit.get_command(ctx, verb), verb, ctx)
     return "\n".join(parts)
+
+
+def sections_of(command, name, parent):
+    """[section] of a command and of the commands below it."""
+    with click.Context(command, info_name=name, parent=parent, max_content_width=100, terminal_width=100) as ctx:
+        parts = [section(ctx.command_path, command.get_help(ctx))]
+        for below in command.list_commands(ctx) if isinstance(command, click.Group) else ():
+            parts += sections_of(command.get_command(ctx, below), below, ctx)
+    return parts
 
 
 def section(title, text):
@@ -29,5 +54,39 @@ def section(title, text):
     return "\n".join([f"## {title}", "", "```", *lines, "```", ""])
 
 
+def benchmark_tables(path=FOLDER / "benchmarks.csv"):
+    """The text of docs/benchmarks.md: a table a device, its rows in the order in which they were first measured."""
+    newest = {tuple(row.get(name) or "" for name in KEY): row for row in rows_of(path)}
+    parts = [BENCHMARKS_HEAD]
+    for device in dict.fromkeys(key[0] for key in newest):
+        parts.append(device_table(device, [row for key, row in newest.items() if key[0] == device]))
+    return "\n".join(parts if newest else [BENCHMARKS_HEAD, NO_BENCHMARKS])
+
+
+def rows_of(path):
+    """[dict] of a csv file, [] when it is not there."""
+    if not Path(path).exists():
+        return []
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def device_table(device, rows):
+    """A heading, the table of one device's rows, and the versions that they were measured with."""
+    names = ("what", "shape", "data", *FIGURES, "unit", "commit", "note")
+    lines = [f"## {device or 'unnamed device'}", "", line(names), line(["---:" if n in FIGURES else "---" for n in names])]
+    lines += [line([row.get(name) or "" for name in names]) for row in rows]
+    versions = dict.fromkeys(row["versions"] for row in rows if row.get("versions"))
+    return "\n".join([*lines, "", *(f"Measured with {one}." for one in versions), ""])
+
+
+def line(cells):
+    """A line of a table."""
+    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+
+
+GENERATED = {"cli.md": cli_reference, "benchmarks.md": benchmark_tables}
+
 if __name__ == "__main__":
-    (Path(__file__).parent / "cli.md").write_text(cli_reference(), encoding="utf-8")
+    for name, text in GENERATED.items():
+        (FOLDER / name).write_text(text(), encoding="utf-8")

@@ -176,5 +176,5 @@ def reference_is_fresh(path, text):
     """The file at path is exactly text."""
     path = Path(path)
     if not path.exists() or path.read_text(encoding="utf-8") != text:
-        return [f"{path.name} is not what --help says: run `make docs`"]
+        return [f"{path.name} is not what docs/build.py writes: run `make docs`"]
     return []

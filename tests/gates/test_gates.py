@@ -58,8 +58,13 @@ def test_no_machine_paths(root):
     assert gates.no_machine_paths(root, tracked(root)) == []
 
 
-def test_the_command_reference_is_fresh(root, build):
-    assert gates.reference_is_fresh(root / "docs" / "cli.md", build.cli_reference()) == []
+@pytest.mark.parametrize("name", ["cli.md", "benchmarks.md"])
+def test_what_is_generated_in_docs_is_fresh(name, root, build):
+    assert gates.reference_is_fresh(root / "docs" / name, build.GENERATED[name]()) == []
+
+
+def test_everything_generated_in_docs_is_compared(build):
+    assert set(build.GENERATED) == {"cli.md", "benchmarks.md"}
 
 
 GOOD_KERNEL = '''
@@ -178,4 +183,19 @@ def test_reference_is_fresh_bites(tmp_path):
 
 def test_the_reference_shows_every_option(build):
     text = build.cli_reference()
-    assert "gpukit doctor" in text and "--json" in text
+    assert "gpukit doctor" in text and "--json" in text and "## gpukit synth ratings" in text
+
+
+def test_benchmark_tables_show_the_newest_row(build, tmp_path):
+    head = "what,shape,data,device,versions,commit,p20,p50,p80,unit,samples,note\n"
+    rows = ["epoch,big,generated,gpu,v1,a,1,2,3,ms,9,old\n", "hash,big,generated,gpu,v2,b,4,5,6,ms,9,x | y\n",
+            "epoch,big,generated,cpu,v2,b,7,8,9,ms,9,\n", "epoch,big,generated,gpu,v2,b,0.1,0.2,0.3,ms,9,new\n"]
+    text = build.benchmark_tables(write(tmp_path, {"b.csv": head + "".join(rows)}) / "b.csv")
+    tables = text.split("## ")[1:]
+    assert [table.splitlines()[0] for table in tables] == ["gpu", "cpu"]
+    assert "| epoch | big | generated | 0.1 | 0.2 | 0.3 | ms | b | new |\n| hash |" in tables[0] and "old" not in tables[0]
+    assert "x \\| y" in tables[0] and "Measured with v2." in tables[0] and "v1" not in text
+
+
+def test_benchmarks_may_be_missing(build, tmp_path):
+    assert "No figures" in build.benchmark_tables(tmp_path / "none.csv")
