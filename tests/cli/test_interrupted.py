@@ -28,7 +28,9 @@ def ctrl_c_at(monkeypatch):
 
         monkeypatch.setattr("gpukit.cli.report.Progress.__call__", press)
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     yield plant
+    signal.signal(signal.SIGINT, before)
 
 
 def results(verb, *arguments):
