@@ -7,7 +7,7 @@ from gpukit.factorization.formulas import Rates, falling_rate
 # Found by trial on MovieLens 1M and on generated ratings of ten and a hundred times its size. Training is in units of the
 # ratings' deviation, so the rating scale does not matter; the number of ratings does: few are soon learned by heart.
 RATE = (0.2, 0.3)  # learning rate at a million ratings and at a hundred million
-DECAY = (0.04, 0.03)  # regularization at a million ratings and at ten million
+DECAY, DECAY_BOUNDS = 0.04, (0.03, 0.06)  # regularization at a million ratings; three quarters of it for each power of ten
 ANNEALING = (0.87, 0.8)  # factor of the adaptive rate from epoch to epoch, likewise
 PAPER = {"learning_rate": 0.035, "regularization": 0.02, "annealing": 1.0}
 FACTOR_GAIN, BIAS_GAIN = 1.0 / 32.0, 1.0
@@ -18,13 +18,13 @@ KINDS = ("adaptive", "paper")
 
 
 def decades(n_ratings):
-    """Powers of ten above a million ratings, at least 0."""
-    return max(0.0, float(np.log10(max(n_ratings, 1))) - 6.0)
+    """Powers of ten above a million ratings, negative below."""
+    return float(np.log10(max(n_ratings, 1))) - 6.0
 
 
 def between(ends, share):
-    """The value at a share of the way between two ends, on a logarithmic scale."""
-    return float(ends[0] * (ends[1] / ends[0]) ** min(share, 1.0))
+    """The value at a share of the way between two ends, on a logarithmic scale; the ends beyond them."""
+    return float(ends[0] * (ends[1] / ends[0]) ** min(max(share, 0.0), 1.0))
 
 
 def defaults(kind, n_ratings):
@@ -32,7 +32,8 @@ def defaults(kind, n_ratings):
     if kind == "paper":
         return PAPER
     beyond = decades(n_ratings)
-    return {"learning_rate": between(RATE, beyond / 2), "regularization": between(DECAY, beyond),
+    regularization = float(np.clip(DECAY * 0.75**beyond, *DECAY_BOUNDS))
+    return {"learning_rate": between(RATE, beyond / 2), "regularization": regularization,
             "annealing": between(ANNEALING, beyond)}
 
 
@@ -45,7 +46,7 @@ def row_rates(kind, learning_rate, counts):
 
 def default_epochs(n_ratings):
     """12 epochs up to a million ratings, two more for each power of ten."""
-    return int(round(12 + 2 * decades(n_ratings)))
+    return int(round(12 + 2 * max(0.0, decades(n_ratings))))
 
 
 def epoch_rates(kind, learning_rate, regularization, biases, annealing, epoch):
