@@ -32,7 +32,8 @@ AT_LEAST_1 = click.IntRange(min=1)
 @click.option("--early-stop", type=AT_LEAST_1, metavar="N",
               help="Stop when RMSE on a held-out part of the training ratings has not fallen for N epochs.")
 @click.option("--learning-rate", type=float, help="Size of the steps.  [default: by the number of ratings]")
-@click.option("--regularization", type=float, help="How hard parameters are held small.  [default: by the number of ratings]")
+@click.option("--regularization", type=float,
+              help="How hard parameters are held small.  [default: by the number of ratings]")
 @click.option("--deterministic", is_flag=True, help="The same result on every run, with any number of threads; slower.")
 @click.option("--checkpoint", metavar="FILE", help="Keep the state of training here while it lasts.")
 @click.option("--resume", is_flag=True, help="Go on from --checkpoint.")

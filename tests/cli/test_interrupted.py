@@ -53,6 +53,7 @@ def test_resuming_ends_where_training_in_one_go_does(verb, ratings_file, tmp_pat
     monkeypatch.undo()
     resumed = results(verb, ratings_file, "--checkpoint", checkpoint, "--resume", *kind)
     assert resumed["results"] == whole["results"] and resumed["epochs"] == 6
+    assert resumed["history"][:4] == load_header(checkpoint)["history"]  # seconds too: those epochs were not run again
 
 
 def test_without_a_checkpoint_it_is_said_that_nothing_was_kept(verb, ratings_file, tmp_path, ctrl_c_at):

@@ -46,8 +46,16 @@ def test_json_holds_the_table(verb, ratings_file):
     rmse, mae = np.sqrt(np.mean((values[held_out] - mean) ** 2)), np.mean(np.abs(values[~held_out] - mean))
     assert errors_of(result, "global mean")["test_rmse"] == pytest.approx(rmse, abs=1e-4)
     assert errors_of(result, "global mean")["train_mae"] == pytest.approx(mae, abs=1e-4)
-    assert set(result["seconds"]) >= {*PARTS} - {"writing"}
+    assert set(result["seconds"]) == {*PARTS} - {"writing"}
     assert len(result["history"]) == 3
+    assert result["history"][-1]["rmse"] == pytest.approx(errors_of(result, "LSHMF")["test_rmse"], abs=1e-5)
+
+
+def test_early_stopping_does_not_look_at_the_test_set(verb, ratings_file):
+    stopped = as_json(verb, ratings_file, "--early-stop", 2, "--no-neighbors")
+    rmse = [row["rmse"] for row in stopped["history"]]
+    tested = errors_of(stopped, "MatrixFactorization")["test_rmse"]
+    assert min(abs(value - tested) for value in rmse) > 1e-4
 
 
 def test_quiet_prints_the_result_alone(verb, ratings_file):

@@ -1,0 +1,68 @@
+"""The closing table against plain loops."""
+
+import numpy as np
+import pytest
+from cli_support import planted
+
+from gpukit.cli.evaluation import closing_table, count_unknown
+from gpukit.datasets import Ratings
+from gpukit.factorization.baseline import bias_predictor
+
+
+class Constant:
+    """A model that has perfect errors."""
+
+    def evaluate(self, ratings):
+        return {"rmse": 0.25, "mae": 0.125}
+
+
+@pytest.fixture
+def train():
+    users, items, values = planted()
+    ids = np.arange(100, 160), np.array([f"a{i:02d}" for i in range(40)])
+    return Ratings(users.astype(np.int32), items.astype(np.int32), values.astype(np.float32), *ids)
+
+
+@pytest.fixture
+def test():
+    """Ids of its own, in another order of rows; user 7 and item new are unknown to train."""
+    ids = np.array([7, 100, 101]), np.array(["a03", "a39", "new"])
+    places = np.array([0, 1, 1, 2, 2], np.int32), np.array([0, 0, 2, 1, 2], np.int32)
+    return Ratings(*places, np.array([5, 1, 2, 4, 3], np.float32), *ids)
+
+
+def biased(train, user, item):
+    mean, user_bias, item_bias = bias_predictor(train)
+    user_bias, item_bias = dict(zip(train.user_ids.tolist(), user_bias)), dict(zip(train.item_ids.tolist(), item_bias))
+    return min(max(mean + user_bias.get(user, 0.0) + item_bias.get(item, 0.0), 1.0), 5.0)
+
+
+def test_the_three_rows(train, test):
+    average, bias, model = closing_table(Constant(), train, test)
+    assert [row["predictor"] for row in (average, bias, model)] == ["global mean", "user and item means", "Constant"]
+    assert (model["train_rmse"], model["test_mae"]) == (0.25, 0.125)
+    for name, ratings in (("train", train), ("test", test)):
+        pairs = zip(ratings.user_ids[ratings.users].tolist(), ratings.item_ids[ratings.items].tolist())
+        off = np.array([biased(train, *pair) for pair in pairs]) - ratings.values
+        assert bias[f"{name}_rmse"] == pytest.approx(np.sqrt(np.mean(off**2)))
+        assert bias[f"{name}_mae"] == pytest.approx(np.mean(np.abs(off)))
+        assert average[f"{name}_mae"] == pytest.approx(np.mean(np.abs(train.values.mean(dtype=float) - ratings.values)))
+
+
+def test_predictions_stay_on_the_scale(train):
+    """A user and an item liked by all: mean and biases together leave the scale."""
+    users, items = np.nonzero(np.ones((30, 30)))
+    loved = (users < 5) | (items < 5)
+    ids = np.arange(30), np.arange(30)
+    ratings = Ratings(users.astype(np.int32), items.astype(np.int32), np.where(loved, 5, 1).astype(np.float32), *ids)
+    best = ratings.take((users < 5) & (items < 5))
+    assert closing_table(Constant(), ratings, best)[1]["test_rmse"] == 0.0
+
+
+def test_without_a_test_set(train):
+    assert set(closing_table(Constant(), train, None)[0]) == {"predictor", "train_rmse", "train_mae"}
+
+
+def test_unknown_means_without_a_training_rating(train, test):
+    assert count_unknown(train, test) == (1, 2)
+    assert count_unknown(train.take(train.users != 0), test) == (3, 2)  # user 100 keeps its id and has no rating left
