@@ -1,4 +1,4 @@
-"""gpukit.factorization: layouts (lanes, factors, neighbours of a lane) as layout.gpu_layout makes them, up to 512 of each.
+"""gpukit.factorization: layouts (lanes, factors and neighbours of a lane) of layout.gpu_layout, up to 512 of each.
 
 Quad additions need compute capability 9.0; below it the same kernels add one number at a time.
 """
@@ -11,8 +11,11 @@ from gpukit.factorization import kernels
 from gpukit.factorization.formulas import Rates
 
 ROWS = "float32[:, ::1], float32[:, ::1], float32[:, ::1], float32[:, ::1]"  # P, Q, influence, offsets
-EPOCH = (f"int64[:, ::1], int32[::1], float32[::1], uint32[:, ::1], float32[::1], {ROWS}", typeof(Rates(*[np.float32(1)] * 8)),
-         "uint32, int64")
+EPOCH = (
+    f"int64[:, ::1], int32[::1], float32[::1], uint32[:, ::1], float32[::1], {ROWS}",
+    typeof(Rates(*[np.float32(1)] * 8)),
+    "uint32, int64",
+)
 PAIRS = f"int32[::1], int32[::1], uint32[:, ::1], float32[::1], {ROWS}, float32[::1]"
 SCORES = f"int32[::1], uint8[:, ::1], int32[:, ::1], float32[::1], {ROWS}, boolean, uint32[:, ::1]"
 HISTORY = "int64[::1], int32[::1], uint8[::1]"
@@ -29,15 +32,29 @@ LAYOUTS = {  # most registers of sgd_epoch with single and with quad additions, 
 def cases_of(layout, single, quad, pairs, scores):
     """The kernels made for a layout."""
     name = ", ".join(map(str, layout))
-    yield Case(f"factorization.sgd_epoch[{name}, single]", kernels.make_sgd_epoch(*layout, False), EPOCH, single, targets=("sm_80",))
-    yield Case(f"factorization.sgd_epoch[{name}, quad]", kernels.make_sgd_epoch(*layout, True), EPOCH, quad, targets=("sm_90",))
+    yield Case(
+        f"factorization.sgd_epoch[{name}, single]",
+        kernels.make_sgd_epoch(*layout, False),
+        EPOCH,
+        single,
+        targets=("sm_80",),
+    )
+    yield Case(
+        f"factorization.sgd_epoch[{name}, quad]", kernels.make_sgd_epoch(*layout, True), EPOCH, quad, targets=("sm_90",)
+    )
     yield Case(f"factorization.predict_pairs[{name}]", kernels.make_predict_pairs(*layout), PAIRS, pairs)
     yield Case(f"factorization.score_rows[{name}]", kernels.make_score_rows(*layout), SCORES, scores)
 
 
 # 1024 factors and 1024 neighbours, the most there can be: the one layout that does not fit into registers.
-LARGEST = Case("factorization.sgd_epoch[32, 32, 32, quad]", kernels.make_sgd_epoch(32, 32, 32, True), EPOCH, registers=255,
-               spills=1200, targets=("sm_90",))
+LARGEST = Case(
+    "factorization.sgd_epoch[32, 32, 32, quad]",
+    kernels.make_sgd_epoch(32, 32, 32, True),
+    EPOCH,
+    registers=255,
+    spills=1200,
+    targets=("sm_90",),
+)
 CASES = [case for layout, limits in LAYOUTS.items() for case in cases_of(layout, *limits)] + [
     LARGEST,
     Case("factorization.fill_tables", kernels.fill_tables, f"int32[::1], {HISTORY}, uint8[:, ::1]", registers=40),

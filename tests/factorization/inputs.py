@@ -3,10 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from factorization import naive
 from support import assert_within_budget
 
+from factorization import naive
 from gpukit.datasets import Ratings
+from gpukit.factorization import LSHMF
 from gpukit.factorization import state as states
 from gpukit.factorization.formulas import Rates
 from gpukit.factorization.layout import EXTRA, LEVELS, NO_NEIGHBOR, Layout
@@ -55,8 +56,21 @@ def oracle(problem, dtype):
     state = problem.state
     (b, s, base), (b_hat, s_hat, base_hat) = state.user_extras.T, state.item_extras.T
     r = {pair: Z[level] for pair, level in problem.rated.items()}
-    return naive.Model(dtype, state.neighbors, r, U=state.user_factors, V=state.item_factors, b=b, s=s, base=base, b_hat=b_hat,
-                       s_hat=s_hat, base_hat=base_hat, W=state.influence[:, 0], C=state.influence[:, 1])
+    return naive.Model(
+        dtype,
+        state.neighbors,
+        r,
+        U=state.user_factors,
+        V=state.item_factors,
+        b=b,
+        s=s,
+        base=base,
+        b_hat=b_hat,
+        s_hat=s_hat,
+        base_hat=base_hat,
+        W=state.influence[:, 0],
+        C=state.influence[:, 1],
+    )
 
 
 def lanes_layout(n_factors, n_neighbors, lanes):
@@ -91,6 +105,10 @@ class Tables(NamedTuple):
     influence: np.ndarray
     offsets: np.ndarray
 
+    def rows(self):
+        """P, Q, influence, offsets: what every kernel that predicts takes in this order."""
+        return self.P, self.Q, self.influence, self.offsets
+
 
 def pack(problem, layout):
     """Its Tables."""
@@ -103,7 +121,7 @@ def pack(problem, layout):
 
 
 class Walk(NamedTuple):
-    """Ratings in the order of the major side: chunks (n, 3) int64, minor (nnz,) int32, ratings (nnz,) float32, pairs [(i, j)]."""
+    """Ratings by major row: chunks (n, 3) int64, minor (nnz,) int32, ratings (nnz,) float32, pairs [(i, j)]."""
 
     chunks: np.ndarray
     minor: np.ndarray
@@ -117,7 +135,7 @@ class Walk(NamedTuple):
 
 
 def walk(problem, longest=7, seed=0):
-    """Every rating once, rows cut into chunks of up to `longest`, chunks in random order, one of them without ratings."""
+    """Every rating once, rows cut into chunks of up to `longest`; chunks in random order, one without ratings."""
     rng = np.random.default_rng(seed)
     side = 0 if problem.walk == "users" else 1
     pairs = list(problem.rated)
@@ -161,7 +179,9 @@ def dealt(chunks, workers):
 def unpack(problem, layout, tables):
     """The State in Tables; checks that padding and the rows of the unknown are as they were: zero."""
     for table in tables.P, tables.Q:
-        padded = np.delete(table[:-1], [*range(layout.n_factors), *range(layout.stride - EXTRA, layout.stride - EXTRA + 3)], axis=1)
+        padded = np.delete(
+            table[:-1], [*range(layout.n_factors), *range(layout.stride - EXTRA, layout.stride - EXTRA + 3)], axis=1
+        )
         assert not padded.any() and not table[-1].any()
     P, Q = states.unpack_rows(tables.P, layout), states.unpack_rows(tables.Q, layout)
     influence = problem.state.influence
@@ -176,8 +196,18 @@ def assert_learned(problem, state, visits, rates):
     """State within the error budget of the oracle's after the visits."""
     exact, plain = (naive.epoch(oracle(problem, dtype), visits, rates) for dtype in (np.float64, np.float32))
     (b, s, base), (b_hat, s_hat, base_hat) = state.user_extras.T, state.item_extras.T
-    found = {"U": state.user_factors, "V": state.item_factors, "b": b, "b_hat": b_hat, "s": s, "s_hat": s_hat, "base": base,
-             "base_hat": base_hat, "W": state.influence[:, 0], "C": state.influence[:, 1]}
+    found = {
+        "U": state.user_factors,
+        "V": state.item_factors,
+        "b": b,
+        "b_hat": b_hat,
+        "s": s,
+        "s_hat": s_hat,
+        "base": base,
+        "base_hat": base_hat,
+        "W": state.influence[:, 0],
+        "C": state.influence[:, 1],
+    }
     for name, values in found.items():
         try:
             assert_within_budget(values, getattr(plain, name), getattr(exact, name))
@@ -192,4 +222,18 @@ def planted(n_users=60, n_items=30, density=0.5, rank=3, seed=0, scale=(1, 5)):
     taste = rng.normal(size=(n_users, rank)) @ rng.normal(size=(rank, n_items)) / rank**0.5
     taste += 0.5 * rng.normal(size=(n_users, 1)) + 0.5 * rng.normal(size=n_items)
     values = np.clip(np.rint(np.mean(scale) + 1.2 * taste[users, items]), *scale).astype(np.float32)
-    return Ratings(users.astype(np.int32), items.astype(np.int32), values, 10 * np.arange(n_users) + 7, 3 * np.arange(n_items) + 1)
+    return Ratings(
+        users.astype(np.int32), items.astype(np.int32), values, 10 * np.arange(n_users) + 7, 3 * np.arange(n_items) + 1
+    )
+
+
+def make(model, **parameters):
+    """A small MatrixFactorization or LSHMF on the CPU."""
+    if model is LSHMF:
+        parameters = {"n_neighbors": 4, "lsh_q": 20, **parameters}
+    return model(**{"n_factors": 4, "n_epochs": 5, "device": "cpu", **parameters})
+
+
+def same_state(one, other):
+    """Whether two fitted models are equal to the bit."""
+    return all(np.array_equal(a, b) for a, b in zip(one.state_, other.state_))

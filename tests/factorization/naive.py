@@ -1,4 +1,4 @@
-"""Oracle of CUSGD++ and CULSH-MF: Eq. (1) and (5) of Li et al. 2022 in plain loops over ratings, in the paper's notation.
+"""Oracle of CUSGD++ and CULSH-MF: Eq. (1) and (5) of Li et al. 2022, plain loops over ratings in the paper's notation.
 
 In float64 it is the oracle; the same loops in float32 are the plain computation that the error budget is measured by.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 class Model:
     """U (M, F), V (N, F); b (M,), b_hat (N,); s, s_hat: sums of squared errors; base, base_hat: the fixed biases of the
-    residuals; W, C (N, K); S (N, K): the neighbours S^K(j), -1 for none; r {(i, j): rating}. All numbers are of one dtype.
+    residuals; W, C (N, K); S (N, K): the neighbours S^K(j), -1 for none; r {(i, j): rating}. Numbers have one dtype.
     """
 
     ARRAYS = ("U", "V", "b", "b_hat", "s", "s_hat", "base", "base_hat", "W", "C")
@@ -104,7 +104,7 @@ def biases(users, items, values, n_users, n_items, damping, sweeps):
 
 
 def ranking(scores, seen, n):
-    """[(item, score)]: the n best of a user's {item: score} without those seen, larger score first, then the lower item."""
+    """[(item, score)]: the n best of {item: score} without those seen, larger score first, then the lower item."""
     left = [(item, score) for item, score in scores.items() if item not in seen]
     return sorted(left, key=lambda entry: (-entry[1], entry[0]))[:n]
 

@@ -4,39 +4,16 @@ import os
 import signal
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse
-from factorization.inputs import planted
 
+from factorization.inputs import make, planted, same_state
 from gpukit.datasets import Ratings, as_ratings, synth_ratings
 from gpukit.errors import DataError, GpukitError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.baseline import bias_predictor
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
-
-
-def make(model, **parameters):
-    """A small model on the CPU."""
-    if model is LSHMF:
-        parameters = {"n_neighbors": 4, "lsh_q": 20, **parameters}
-    return model(**{"n_factors": 4, "n_epochs": 5, "device": "cpu", **parameters})
-
-
-def same_state(one, other):
-    return all(np.array_equal(a, b) for a, b in zip(one.state_, other.state_))
-
-
-@pytest.fixture
-def one_thread():
-    """Training with several threads does not repeat to the bit."""
-    import numba
-
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    yield
-    numba.set_num_threads(before)
 
 
 @BOTH
@@ -67,7 +44,9 @@ def test_what_fit_leaves(model):
     assert fitted.history_[-1]["rmse"] < fitted.history_[0]["rmse"]
     assert fitted.history_[-1]["rmse"] == pytest.approx(-fitted.score(ratings), rel=1e-6)
     assert set(fitted.timings_) == {"prepare", "neighbours", "training"} and fitted.device_.startswith("cpu")
-    assert fitted.mean_ == pytest.approx(ratings.values.mean()) and fitted.scale_ == (1, 5) and fitted.n_features_in_ == 30
+    assert (
+        fitted.mean_ == pytest.approx(ratings.values.mean()) and fitted.scale_ == (1, 5) and fitted.n_features_in_ == 30
+    )
     assert fitted.neighbors_.shape == (30, 4 if model is LSHMF else 0)
     assert [n[1:3] for n in news if n[0] == "training"] == [(e, 5) for e in range(1, 6)]
 
@@ -103,7 +82,9 @@ def test_deterministic_with_any_number_of_threads(model):
     assert racy.score(ratings) == pytest.approx(states[0].score(ratings), rel=0.05)
 
 
-@pytest.mark.parametrize("parameters", [{"rates": "paper"}, {"biases": False}, {"learning_rate": 0.02, "regularization": 0}])
+@pytest.mark.parametrize(
+    "parameters", [{"rates": "paper"}, {"biases": False}, {"learning_rate": 0.02, "regularization": 0}]
+)
 def test_other_rates(parameters):
     ratings = planted()
     fitted = make(MatrixFactorization, n_epochs=20, **parameters).fit(ratings)
@@ -111,103 +92,14 @@ def test_other_rates(parameters):
     assert fitted.state_.user_extras[:, 0].any() == parameters.get("biases", True)
 
 
-# Predictions
-
-
-@pytest.fixture(scope="module", params=[MatrixFactorization, LSHMF])
-def fitted(request):
-    """A model that knows the rows of planted()."""
-    return make(request.param, n_epochs=10, learning_rate=0.4).fit(planted())
-
-
-def by_hand(model, user, item):
-    """Eq. (1) for one pair of rows, in the ratings' units, from the fitted arrays."""
-    from factorization import naive
-
-    s, scale = model.state_, model.z_scale_
-    ratings = planted()
-    z = (ratings.values.astype(float) - scale.mean) / scale.deviation
-    r = dict(zip(zip(ratings.users.tolist(), ratings.items.tolist()), z))
-    (b, sq, base), (b_hat, sq_hat, base_hat) = s.user_extras.T, s.item_extras.T
-    m = naive.Model(np.float64, s.neighbors, r, U=s.user_factors, V=s.item_factors, b=b, s=sq, base=base, b_hat=b_hat, s_hat=sq_hat,
-                    base_hat=base_hat, W=s.influence[:, 0], C=s.influence[:, 1])
-    return naive.predict(m, user, item) * scale.deviation + scale.mean
-
-
-def test_predictions_are_equation_1(fitted):
-    ratings = planted()
-    rows = np.array([(i, j) for i in range(0, 60, 7) for j in range(30)])
-    predicted = fitted.predict((ratings.user_ids[rows[:, 0]], ratings.item_ids[rows[:, 1]]))
-    expected = np.array([by_hand(fitted, *row) for row in rows.tolist()])
-    np.testing.assert_allclose(predicted, np.clip(expected, 1, 5), atol=2e-5)
-    assert predicted.dtype == np.float32 and (expected > 5).any() and predicted.max() == 5  # clipping is seen
-
-
-def test_kinds_of_input_agree(fitted):
-    ratings = planted().take(slice(0, 50))
-    users, items = ratings.user_ids[ratings.users], ratings.item_ids[ratings.items]
-    expected = fitted.predict((users, items))
-    triples = pd.DataFrame({"user": users, "item": items, "rating": ratings.values})
-    for kind in (ratings, np.stack([users, items], axis=1), (users.tolist(), items.tolist()), triples, triples[["user", "item"]],
-                 triples[["rating", "item", "user"]], (users.astype(str), items.astype(str))):
-        np.testing.assert_array_equal(fitted.predict(kind), expected)
-
-
-def test_sparse_and_dense_matrices_agree():
-    ratings = planted()
-    matrix = scipy.sparse.coo_matrix((ratings.values, (ratings.users, ratings.items)), ratings.shape)
-    dense = np.full(ratings.shape, np.nan)
-    dense[ratings.users, ratings.items] = ratings.values
-    in_order = as_ratings(matrix)
-    frame = pd.DataFrame({"user": in_order.users, "item": in_order.items, "rating": in_order.values})
-    models = [make(MatrixFactorization, deterministic=True).fit(X) for X in (in_order, matrix.tocsr(), dense, frame)]
-    for other in models[1:]:
-        assert same_state(models[0], other)
-    np.testing.assert_array_equal(models[0].predict(in_order), models[0].predict(matrix))
-    assert models[0].score(dense) == models[0].score(matrix)
-
-
-def test_unknown_users_and_items(fitted):
-    user, item = fitted.user_ids_[5], fitted.item_ids_[3]
-    both, no_user, no_item, nothing = fitted.predict(([user, -1, user, -1], [item, item, -1, -1]))
-    deviation = fitted.z_scale_.deviation
-    assert nothing == pytest.approx(fitted.mean_, abs=1e-5)
-    expected = fitted.mean_ + deviation * fitted.state_.user_extras[5, 0]
-    assert no_item == pytest.approx(np.clip(expected, 1, 5), abs=1e-5)
-    item_bias = fitted.state_.item_extras[3, 0]
-    if fitted.neighbors_.shape[1]:
-        item_bias += fitted.state_.influence[3, 1].sum() / 2  # four neighbours, none of them rated
-    assert no_user == pytest.approx(np.clip(fitted.mean_ + deviation * item_bias, 1, 5), abs=1e-5)
-    assert fitted.predict((["nobody", "7"], [str(item)] * 2))[0] == no_user
-
-
-def test_predicting_nothing(fitted):
-    assert fitted.predict(([], [])).shape == (0,)
-    assert fitted.predict(np.zeros((0, 2), int)).shape == (0,)
-
-
-@pytest.mark.parametrize("wrong, message", [
-    (np.zeros((3, 3)), "pairs.*\\(3, 3\\)"), (np.zeros(4), "pairs.*\\(4,\\)"), (([1, 2], [1]), "2 users and 1 items"),
-])
-def test_pairs_that_are_none(fitted, wrong, message):
-    with pytest.raises(DataError, match=message):
-        fitted.predict(wrong)
-
-
-@BOTH
-def test_not_fitted(model):
-    for use in (lambda m: m.predict(([1], [1])), lambda m: m.recommend(), lambda m: m.similar_items(1), lambda m: m.save("x"),
-                lambda m: m.score(planted())):
-        with pytest.raises(GpukitError, match="not fitted"):
-            use(make(model))
-
-
 # Validation and stopping
 
 
 def test_early_stopping_keeps_the_best():
     train, test = planted(200, 60, 0.2, seed=1).split(0.2, 0)
-    model = make(MatrixFactorization, n_factors=16, n_epochs=60, learning_rate=0.5, regularization=0.0, early_stopping=3)
+    model = make(
+        MatrixFactorization, n_factors=16, n_epochs=60, learning_rate=0.5, regularization=0.0, early_stopping=3
+    )
     model.fit(train, validation=test)
     rmse = [entry["rmse"] for entry in model.history_]
     assert len(rmse) < 60 and int(np.argmin(rmse)) == len(rmse) - 4
@@ -217,7 +109,9 @@ def test_early_stopping_keeps_the_best():
 def test_the_best_epoch_is_kept_at_the_end_too():
     """n_epochs ends the run while it waits for a better epoch."""
     train, test = planted(200, 60, 0.2, seed=1).split(0.2, 0)
-    model = make(MatrixFactorization, n_factors=16, n_epochs=25, learning_rate=0.5, regularization=0.0, early_stopping=50)
+    model = make(
+        MatrixFactorization, n_factors=16, n_epochs=25, learning_rate=0.5, regularization=0.0, early_stopping=50
+    )
     model.fit(train, validation=test)
     rmse = [entry["rmse"] for entry in model.history_]
     assert np.argmin(rmse) < 24 and -model.score(test) == pytest.approx(min(rmse), rel=1e-6)
@@ -243,14 +137,24 @@ def test_validation_with_unknown_ids():
 # Refusals
 
 
-@pytest.mark.parametrize("wrong, message", [
-    ({"n_factors": 0}, "n_factors.*got 0"), ({"n_factors": 1025}, "n_factors.*1024.*got 1025"), ({"n_factors": 2.5}, "n_factors.*2.5"),
-    ({"n_epochs": 0}, "n_epochs.*got 0"), ({"rates": "fast"}, "rates.*'paper'.*'fast'"),
-    ({"learning_rate": -0.1}, "learning_rate.*-0.1"), ({"learning_rate": 0}, "learning_rate.*more than 0"),
-    ({"learning_rate": float("nan")}, "learning_rate.*nan"), ({"regularization": -1}, "regularization.*-1"),
-    ({"validation_fraction": 1.0}, "validation_fraction.*0.9.*1.0"), ({"early_stopping": -1}, "early_stopping.*-1"),
-    ({"random_state": "x"}, "random_state.*'x'"), ({"random_state": -1}, "random_state.*-1"),
-])
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({"n_factors": 0}, "n_factors.*got 0"),
+        ({"n_factors": 1025}, "n_factors.*1024.*got 1025"),
+        ({"n_factors": 2.5}, "n_factors.*2.5"),
+        ({"n_epochs": 0}, "n_epochs.*got 0"),
+        ({"rates": "fast"}, "rates.*'paper'.*'fast'"),
+        ({"learning_rate": -0.1}, "learning_rate.*-0.1"),
+        ({"learning_rate": 0}, "learning_rate.*more than 0"),
+        ({"learning_rate": float("nan")}, "learning_rate.*nan"),
+        ({"regularization": -1}, "regularization.*-1"),
+        ({"validation_fraction": 1.0}, "validation_fraction.*0.9.*1.0"),
+        ({"early_stopping": -1}, "early_stopping.*-1"),
+        ({"random_state": "x"}, "random_state.*'x'"),
+        ({"random_state": -1}, "random_state.*-1"),
+    ],
+)
 @BOTH
 def test_parameters_out_of_bounds(model, wrong, message):
     with pytest.raises(ParameterError, match=message) as caught:
@@ -294,7 +198,9 @@ def test_training_that_diverges():
 @BOTH
 def test_equal_ratings(model):
     ratings = planted()
-    equal = Ratings(ratings.users, ratings.items, np.full(len(ratings), 3, np.float32), ratings.user_ids, ratings.item_ids)
+    equal = Ratings(
+        ratings.users, ratings.items, np.full(len(ratings), 3, np.float32), ratings.user_ids, ratings.item_ids
+    )
     fitted = make(model).fit(equal)
     np.testing.assert_array_equal(fitted.predict(equal), 3)
     assert fitted.predict(([-1], [-1]))[0] == 3

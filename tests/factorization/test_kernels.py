@@ -1,14 +1,29 @@
-"""The kernels against the oracle (learning, predictions: within the error budget) and against looking up (codes: exact).
+"""The kernels against the oracle (learning, predictions: within the error budget) and looking up (codes: exact).
 
 With one worker, or without conflicts between workers, an epoch has one result; that is what is compared.
 """
 
 import numpy as np
 import pytest
-from factorization import naive
-from factorization.inputs import (TURN, assert_learned, code_lines, dealt, history, lanes_layout, levels, oracle, pack, problem,
-                                  rates, unpack, walk, without_conflicts)
 from support import assert_within_budget, launch
+
+from factorization import naive
+from factorization.inputs import (
+    TURN,
+    assert_learned,
+    code_lines,
+    dealt,
+    history,
+    lanes_layout,
+    levels,
+    oracle,
+    pack,
+    problem,
+    rates,
+    unpack,
+    walk,
+    without_conflicts,
+)
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
@@ -31,13 +46,14 @@ def has_quad_additions():
 
 
 def learned(case, layout, trail, steps, vector=False, block=32, grid=1, workers=1):
-    """The Problem's State after sgd_epoch over a Walk; chunk tables of several strata are launched one after the other."""
+    """The Problem's State after sgd_epoch over a Walk."""
     tables = pack(case, layout)
     if vector and not has_quad_additions():
         pytest.skip("vector additions need compute capability 9.0")
     kernel = kernels.make_sgd_epoch(layout.lanes, layout.factors, layout.near, vector)
-    launch(kernel, grid, block, trail.chunks, trail.minor, trail.ratings, words(code_lines(case, layout, trail.pairs)), levels(),
-           tables.P, tables.Q, tables.influence, tables.offsets, steps, TURN, workers)
+    codes = words(code_lines(case, layout, trail.pairs))
+    ratings = trail.chunks, trail.minor, trail.ratings
+    launch(kernel, grid, block, *ratings, codes, levels(), *tables.rows(), steps, TURN, workers)
     return unpack(case, layout, tables)
 
 
@@ -70,7 +86,7 @@ def test_other_rates(kind, biases):
 @pytest.mark.parametrize("grid, block", [(1, 32), (1, 64), (3, 96)])
 @pytest.mark.parametrize("n_neighbors", [0, 3])
 def test_workers_without_conflicts(n_neighbors, grid, block):
-    """Worker w has the users and items that are w modulo 3; chunks differ in length, so groups of a warp wait for others."""
+    """Worker w has the users and items that are w modulo 3; chunks differ in length, so groups of a warp wait."""
     case = problem(5, n_neighbors, shape=(7, 12), n_ratings=70, seed=6)
     case = without_conflicts(case, 3)
     trail = walk(case, longest=3)
@@ -99,14 +115,25 @@ def test_predict_pairs(n_factors, n_neighbors, lanes, grid, block):
     users, items = np.array(pairs, np.int32).T.copy()
     major, minor = (users, items) if case.walk == "users" else (items, users)
     predicted = np.full(len(pairs), np.nan, np.float32)
-    launch(kernels.make_predict_pairs(layout.lanes, layout.factors, layout.near), grid, block, major, minor,
-           words(code_lines(case, layout, pairs)), levels(), tables.P, tables.Q, tables.influence, tables.offsets, predicted)
+    launch(
+        kernels.make_predict_pairs(layout.lanes, layout.factors, layout.near),
+        grid,
+        block,
+        major,
+        minor,
+        words(code_lines(case, layout, pairs)),
+        levels(),
+        *tables.rows(),
+        predicted,
+    )
     exact, plain = ([naive.predict(oracle(case, dtype), *pair) for pair in pairs] for dtype in (np.float64, np.float32))
     assert_within_budget(predicted, plain, exact)
 
 
 @pytest.mark.parametrize("hide", [False, True])
-@pytest.mark.parametrize("n_factors, n_neighbors, lanes, grid, block", [(3, 0, 8, 1, 32), (33, 5, 16, 3, 96), (8, 3, 32, 2, 64)])
+@pytest.mark.parametrize(
+    "n_factors, n_neighbors, lanes, grid, block", [(3, 0, 8, 1, 32), (33, 5, 16, 3, 96), (8, 3, 32, 2, 64)]
+)
 def test_score_rows(n_factors, n_neighbors, lanes, grid, block, hide):
     n_items = 21
     case = problem(n_factors, n_neighbors, shape=(9, n_items), n_ratings=90, walk="items")
@@ -114,10 +141,22 @@ def test_score_rows(n_factors, n_neighbors, lanes, grid, block, hide):
     tables, users = pack(case, layout), np.array([3, 8, 0], np.int32)
     lines = np.zeros((3, n_items + 1), np.uint8)
     for line, i in zip(lines, users):
-        line[[j for j in range(n_items) if (i, j) in case.rated]] = [1 + level for (u, _), level in sorted(case.rated.items()) if u == i]
+        line[[j for j in range(n_items) if (i, j) in case.rated]] = [
+            1 + level for (u, _), level in sorted(case.rated.items()) if u == i
+        ]
     keys = np.zeros((3, n_items), np.uint32)
-    launch(kernels.make_score_rows(layout.lanes, layout.factors, layout.near), (grid, 3), block, users, lines, tables.near, levels(),
-           tables.P, tables.Q, tables.influence, tables.offsets, hide, keys)
+    launch(
+        kernels.make_score_rows(layout.lanes, layout.factors, layout.near),
+        (grid, 3),
+        block,
+        users,
+        lines,
+        tables.near,
+        levels(),
+        *tables.rows(),
+        hide,
+        keys,
+    )
     hidden = np.array([[hide and (i, j) in case.rated for j in range(n_items)] for i in users])
     np.testing.assert_array_equal(keys == LAST, hidden)
     scores = np.array([[score_of_key(key) for key in row] for row in keys], np.float32)
@@ -137,7 +176,7 @@ def test_fill_tables(block):
 
 @pytest.mark.parametrize("block, blocks", [(32, 1), (64, 3), (96, 20)])
 def test_neighbor_codes(block, blocks):
-    """Nine users and the unknown one, on fewer blocks or more; items 0 and 1, and the unknown item 33; three padded slots."""
+    """Nine users and the unknown one, on fewer blocks or more; the unknown item 33; three padded slots."""
     case = problem(2, 5, shape=(9, 33), n_ratings=110)
     layout = lanes_layout(2, 5, 2)
     indptr, items, codes = history(case)
@@ -145,7 +184,19 @@ def test_neighbor_codes(block, blocks):
     query = np.searchsorted([i for i, _ in pairs], np.arange(11)).astype(np.int64)
     places = np.random.default_rng(0).permutation(len(pairs))
     out, tables = np.full((len(pairs), layout.slots), 9, np.uint8), np.zeros((blocks, 34), np.uint8)
-    launch(kernels.neighbor_codes, blocks, block, indptr, items, codes, query, np.array([j for _, j in pairs], np.int32), places,
-           pack(case, layout).near, out, tables)
+    launch(
+        kernels.neighbor_codes,
+        blocks,
+        block,
+        indptr,
+        items,
+        codes,
+        query,
+        np.array([j for _, j in pairs], np.int32),
+        places,
+        pack(case, layout).near,
+        out,
+        tables,
+    )
     np.testing.assert_array_equal(out[places], code_lines(case, layout, pairs))
     assert not tables.any() and (out == NO_NEIGHBOR).any()

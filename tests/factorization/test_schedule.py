@@ -55,7 +55,9 @@ def test_quads_of_about_equal_length(more):
     assert len(of_longest) > 10 and np.ptp(of_longest) > len(chunks) // 2 and np.median(of_longest) < 0.8 * len(chunks)
 
 
-@pytest.mark.parametrize("workers, rate", [(1, 0.15), (2, 0.15), (256, 0.15), (8448, 0.15), (8448, 1.5), (300, "by row")])
+@pytest.mark.parametrize(
+    "workers, rate", [(1, 0.15), (2, 0.15), (256, 0.15), (8448, 0.15), (8448, 1.5), (300, "by row")]
+)
 def test_chunk_lengths_bound_the_stale_steps(workers, rate):
     """Of a row with n of all ratings, workers n / total are walked at once; their steps times the rate have a bound."""
     counts = np.array([0, 1, 40, 1000, 20000, 10**6])

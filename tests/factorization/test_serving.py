@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+
 from factorization import naive
 from factorization.inputs import planted
-
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization, cpu
 

@@ -13,16 +13,28 @@ WORDS = "the error speaks of users, items and ratings, not of samples and featur
 FIT = {"check_estimators_empty_data_messages": WORDS, "check_fit2d_1feature": WORDS}
 PAIRS = {
     name: "predict takes pairs of ids (or a matrix whose stored entries are predicted), not rows of features"
-    for name in ("check_n_features_in_after_fitting", "check_estimators_dtypes", "check_dtype_object", "check_estimator_sparse_array",
-                 "check_estimator_sparse_matrix", "check_estimators_pickle", "check_f_contiguous_array_estimator",
-                 "check_methods_sample_order_invariance", "check_methods_subset_invariance", "check_dict_unchanged",
-                 "check_fit2d_predict1d")
+    for name in (
+        "check_n_features_in_after_fitting",
+        "check_estimators_dtypes",
+        "check_dtype_object",
+        "check_estimator_sparse_array",
+        "check_estimator_sparse_matrix",
+        "check_estimators_pickle",
+        "check_f_contiguous_array_estimator",
+        "check_methods_sample_order_invariance",
+        "check_methods_subset_invariance",
+        "check_dict_unchanged",
+        "check_fit2d_predict1d",
+    )
 }
 MODELS = {**FIT, **PAIRS, "check_fit2d_1sample": WORDS}
 CASES = [
     (MatrixFactorization(n_factors=4, n_epochs=3, device="cpu"), MODELS),
     (LSHMF(n_factors=4, n_neighbors=1, n_epochs=3, lsh_q=5, device="cpu"), MODELS),
-    (SimLSH(n_neighbors=1, q=5, device="cpu"), {**FIT, "check_dtype_object": "ratings that are no numbers are a DataError"}),
+    (
+        SimLSH(n_neighbors=1, q=5, device="cpu"),
+        {**FIT, "check_dtype_object": "ratings that are no numbers are a DataError"},
+    ),
 ]
 
 

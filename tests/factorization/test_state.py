@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from factorization.inputs import problem
 
+from factorization.inputs import problem
 from gpukit.factorization import state as states
 from gpukit.factorization.layout import BASE, BIAS, EXTRA, SQUARES, cpu_layout, gpu_layout
 from gpukit.random import key
@@ -51,6 +51,7 @@ def test_start_factors_do_not_depend_on_their_number():
     other = np.empty((900, 5), np.float32)
     states.start_factors(key(5, states.USER_STREAM), other)
     assert (other != many).mean() > 0.99
+    assert len(np.unique(many)) > 0.99 * many.size  # no two numbers share their bits
     assert abs(many.mean()) < 0.1 * states.SPREAD and abs(many.std() / states.SPREAD - 1) < 0.03
     assert np.abs(many).max() <= 1.7321 * states.SPREAD and abs(np.corrcoef(many.T)[0, 1]) < 0.15
 
@@ -60,7 +61,10 @@ def test_start_state(biases):
     baseline = np.array([0.5, 0.0, -0.25]), np.array([0.0, 0.125])
     neighbors = np.array([[1], [0]], np.int32)
     state = states.start_state((3, 2), 4, neighbors, baseline, biases, seed=1)
-    for factors, extras, base in ((state.user_factors, state.user_extras, baseline[0]), (state.item_factors, state.item_extras, baseline[1])):
+    for factors, extras, base in (
+        (state.user_factors, state.user_extras, baseline[0]),
+        (state.item_factors, state.item_extras, baseline[1]),
+    ):
         np.testing.assert_array_equal(extras[:, BASE], base)
         np.testing.assert_array_equal(extras[:, BIAS], base if biases else 0)
         assert not extras[:, SQUARES].any() and (factors.any(axis=1) == (base != 0)).all()

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+
 from factorization import naive
 from factorization.inputs import planted
-
 from gpukit.datasets import Ratings
 from gpukit.factorization import baseline, cpu, training
 from gpukit.factorization.layout import NO_NEIGHBOR
@@ -14,9 +14,16 @@ from gpukit.factorization.state import State
 def ratings_of(values, n_users=40, n_items=25, seed=0):
     """Ratings with these values in random places, users 0 and 7 without any."""
     rng = np.random.default_rng(seed)
-    pairs = rng.choice([i * n_items + j for i in range(n_users) if i not in (0, 7) for j in range(n_items)], len(values), replace=False)
-    return Ratings((pairs // n_items).astype(np.int32), (pairs % n_items).astype(np.int32), np.asarray(values, np.float32),
-                   np.arange(n_users), np.arange(n_items))
+    pairs = rng.choice(
+        [i * n_items + j for i in range(n_users) if i not in (0, 7) for j in range(n_items)], len(values), replace=False
+    )
+    return Ratings(
+        (pairs // n_items).astype(np.int32),
+        (pairs % n_items).astype(np.int32),
+        np.asarray(values, np.float32),
+        np.arange(n_users),
+        np.arange(n_items),
+    )
 
 
 @pytest.mark.parametrize("distinct", [1, 5, 100, 253, 254, 255, 400])

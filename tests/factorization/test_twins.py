@@ -2,11 +2,24 @@
 
 import numpy as np
 import pytest
-from factorization import naive
-from factorization.inputs import (TURN, assert_learned, code_lines, dealt, history, levels, oracle, pack, problem, rates, unpack,
-                                  walk, without_conflicts)
 from support import assert_within_budget
 
+from factorization import naive
+from factorization.inputs import (
+    TURN,
+    assert_learned,
+    code_lines,
+    dealt,
+    history,
+    levels,
+    oracle,
+    pack,
+    problem,
+    rates,
+    unpack,
+    walk,
+    without_conflicts,
+)
 from gpukit.factorization import twins
 from gpukit.factorization.layout import EXTRA, Layout, cpu_layout
 from gpukit.selection.formulas import LAST, descending_key, score_of_key
@@ -17,8 +30,8 @@ FACTORS, NEIGHBORS = (1, 3, 31, 32, 33, 64, 130), (0, 1, 5, 31, 32, 33)
 def learned(case, layout, trail, rates, workers=1):
     """(Problem's State after sgd_epoch over a Walk)."""
     tables = pack(case, layout)
-    twins.sgd_epoch(trail.chunks, trail.minor, trail.ratings, code_lines(case, layout, trail.pairs), levels(), tables.P, tables.Q,
-                    tables.influence, tables.offsets, rates, TURN, workers)
+    codes, sgd_epoch = code_lines(case, layout, trail.pairs), twins.sgd_epoch
+    sgd_epoch(trail.chunks, trail.minor, trail.ratings, codes, levels(), *tables.rows(), rates, TURN, workers)
     return unpack(case, layout, tables)
 
 
@@ -88,8 +101,7 @@ def test_predict_pairs(n_factors, n_neighbors):
     users, items = np.array(pairs, np.int32).T.copy()
     major, minor = (users, items) if case.walk == "users" else (items, users)
     predicted = np.full(len(pairs), np.nan, np.float32)
-    twins.predict_pairs(major, minor, code_lines(case, layout, pairs), levels(), tables.P, tables.Q, tables.influence,
-                        tables.offsets, predicted)
+    twins.predict_pairs(major, minor, code_lines(case, layout, pairs), levels(), *tables.rows(), predicted)
     exact, plain = ([naive.predict(oracle(case, dtype), *pair) for pair in pairs] for dtype in (np.float64, np.float32))
     assert_within_budget(predicted, plain, exact)
 
@@ -101,8 +113,7 @@ def test_predictions_for_the_unknown():
     pairs = [(9, 2), (3, 40), (9, 40)]
     users, items = np.array(pairs, np.int32).T.copy()
     predicted = np.empty(3, np.float32)
-    twins.predict_pairs(items, users, code_lines(case, layout, pairs), levels(), tables.P, tables.Q, tables.influence,
-                        tables.offsets, predicted)
+    twins.predict_pairs(items, users, code_lines(case, layout, pairs), levels(), *tables.rows(), predicted)
     silent = case.state.influence[2, 1].sum() / np.sqrt(np.float32(3))
     expected = [case.state.item_extras[2, 0] + silent, case.state.user_extras[3, 0], 0]
     np.testing.assert_allclose(predicted, expected, rtol=1e-6)
@@ -112,13 +123,13 @@ def test_predictions_for_the_unknown():
 @pytest.mark.parametrize("n_factors, n_neighbors", [(3, 0), (33, 5)])
 def test_score_rows(n_factors, n_neighbors, hide):
     case = problem(n_factors, n_neighbors, walk="items")
-    layout, tables = cpu_layout(n_factors, n_neighbors), pack(case, cpu_layout(n_factors, n_neighbors))
+    tables = pack(case, cpu_layout(n_factors, n_neighbors))
     users, (indptr, items, codes) = np.array([3, 8, 0, 9], np.int32), history(case)
     lines = np.full((4, 41), 77, np.uint8)
     twins.fill_tables(users, indptr, items, codes, lines)
     keys = np.zeros((4, 40), np.uint32)
     near = tables.near if n_neighbors else np.zeros((41, 0), np.int32)
-    twins.score_rows(users, lines, near, levels(), tables.P, tables.Q, tables.influence, tables.offsets, hide, keys)
+    twins.score_rows(users, lines, near, levels(), *tables.rows(), hide, keys)
     known = users[:3]
     hidden = np.array([[hide and (i, j) in case.rated for j in range(40)] for i in known])
     assert ((keys[:3] == LAST) == hidden).all() and not (keys[3] == LAST).any()
@@ -144,4 +155,7 @@ def test_fill_tables_and_neighbor_codes(workers):
     assert not tables.any()
     lines = np.full((3, 41), 9, np.uint8)
     twins.fill_tables(np.array([2, 9, 0], np.int32), indptr, items, codes, lines)
-    assert lines[[0, 2]].tolist() == [[1 + case.rated.get((i, j), -1) for j in range(41)] for i in (2, 0)] and not lines[1].any()
+    assert (
+        lines[[0, 2]].tolist() == [[1 + case.rated.get((i, j), -1) for j in range(41)] for i in (2, 0)]
+        and not lines[1].any()
+    )

@@ -40,7 +40,7 @@ def test_groups(lanes, dtype):
 
 
 def make_move(lanes, count, first, vector):
-    """A kernel in which group g adds row g of one matrix, from `first` on, to the same place of another; and their dot product."""
+    """A kernel: group g adds row g of one matrix, from `first` on, to another's, and writes their dot product."""
 
     @kernel(cache=False)
     def move(source, target, dots):

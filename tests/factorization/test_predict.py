@@ -1,0 +1,126 @@
+"""Predictions: Eq. (1) from the fitted arrays, all kinds of input, unknown ids."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+from factorization import naive
+from factorization.inputs import make, planted, same_state
+from gpukit.datasets import as_ratings
+from gpukit.errors import DataError, GpukitError
+from gpukit.factorization import LSHMF, MatrixFactorization
+
+BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
+
+
+@pytest.fixture(scope="module", params=[MatrixFactorization, LSHMF])
+def fitted(request):
+    """A model that knows the rows of planted()."""
+    return make(request.param, n_epochs=10, learning_rate=0.4).fit(planted())
+
+
+def by_hand(model, user, item):
+    """Eq. (1) for one pair of rows, in the ratings' units, from the fitted arrays."""
+
+    s, scale = model.state_, model.z_scale_
+    ratings = planted()
+    z = (ratings.values.astype(float) - scale.mean) / scale.deviation
+    r = dict(zip(zip(ratings.users.tolist(), ratings.items.tolist()), z))
+    (b, sq, base), (b_hat, sq_hat, base_hat) = s.user_extras.T, s.item_extras.T
+    m = naive.Model(
+        np.float64,
+        s.neighbors,
+        r,
+        U=s.user_factors,
+        V=s.item_factors,
+        b=b,
+        s=sq,
+        base=base,
+        b_hat=b_hat,
+        s_hat=sq_hat,
+        base_hat=base_hat,
+        W=s.influence[:, 0],
+        C=s.influence[:, 1],
+    )
+    return naive.predict(m, user, item) * scale.deviation + scale.mean
+
+
+def test_predictions_are_equation_1(fitted):
+    ratings = planted()
+    rows = np.array([(i, j) for i in range(0, 60, 7) for j in range(30)])
+    predicted = fitted.predict((ratings.user_ids[rows[:, 0]], ratings.item_ids[rows[:, 1]]))
+    expected = np.array([by_hand(fitted, *row) for row in rows.tolist()])
+    np.testing.assert_allclose(predicted, np.clip(expected, 1, 5), atol=2e-5)
+    assert predicted.dtype == np.float32 and (expected > 5).any() and predicted.max() == 5  # clipping is seen
+
+
+def test_kinds_of_input_agree(fitted):
+    ratings = planted().take(slice(0, 50))
+    users, items = ratings.user_ids[ratings.users], ratings.item_ids[ratings.items]
+    expected = fitted.predict((users, items))
+    triples = pd.DataFrame({"user": users, "item": items, "rating": ratings.values})
+    for kind in (
+        ratings,
+        np.stack([users, items], axis=1),
+        (users.tolist(), items.tolist()),
+        triples,
+        triples[["user", "item"]],
+        triples[["rating", "item", "user"]],
+        (users.astype(str), items.astype(str)),
+    ):
+        np.testing.assert_array_equal(fitted.predict(kind), expected)
+
+
+def test_sparse_and_dense_matrices_agree():
+    ratings = planted()
+    matrix = scipy.sparse.coo_matrix((ratings.values, (ratings.users, ratings.items)), ratings.shape)
+    dense = np.full(ratings.shape, np.nan)
+    dense[ratings.users, ratings.items] = ratings.values
+    in_order = as_ratings(matrix)
+    frame = pd.DataFrame({"user": in_order.users, "item": in_order.items, "rating": in_order.values})
+    models = [make(MatrixFactorization, deterministic=True).fit(X) for X in (in_order, matrix.tocsr(), dense, frame)]
+    for other in models[1:]:
+        assert same_state(models[0], other)
+    np.testing.assert_array_equal(models[0].predict(in_order), models[0].predict(matrix))
+    assert models[0].score(dense) == models[0].score(matrix)
+
+
+def test_unknown_users_and_items(fitted):
+    user, item = fitted.user_ids_[5], fitted.item_ids_[3]
+    both, no_user, no_item, nothing = fitted.predict(([user, -1, user, -1], [item, item, -1, -1]))
+    deviation = fitted.z_scale_.deviation
+    assert nothing == pytest.approx(fitted.mean_, abs=1e-5)
+    expected = fitted.mean_ + deviation * fitted.state_.user_extras[5, 0]
+    assert no_item == pytest.approx(np.clip(expected, 1, 5), abs=1e-5)
+    item_bias = fitted.state_.item_extras[3, 0]
+    if fitted.neighbors_.shape[1]:
+        item_bias += fitted.state_.influence[3, 1].sum() / 2  # four neighbours, none of them rated
+    assert no_user == pytest.approx(np.clip(fitted.mean_ + deviation * item_bias, 1, 5), abs=1e-5)
+    assert fitted.predict((["nobody", "7"], [str(item)] * 2))[0] == no_user
+
+
+def test_predicting_nothing(fitted):
+    assert fitted.predict(([], [])).shape == (0,)
+    assert fitted.predict(np.zeros((0, 2), int)).shape == (0,)
+
+
+@pytest.mark.parametrize("wrong, message", [
+    (np.zeros((3, 3)), "pairs.*\\(3, 3\\)"), (np.zeros(4), "pairs.*\\(4,\\)"), (([1, 2], [1]), "2 users and 1 items"),
+])
+def test_pairs_that_are_none(fitted, wrong, message):
+    with pytest.raises(DataError, match=message):
+        fitted.predict(wrong)
+
+
+@BOTH
+def test_not_fitted(model):
+    for use in (
+        lambda m: m.predict(([1], [1])),
+        lambda m: m.recommend(),
+        lambda m: m.similar_items(1),
+        lambda m: m.save("x"),
+        lambda m: m.score(planted()),
+    ):
+        with pytest.raises(GpukitError, match="not fitted"):
+            use(make(model))
