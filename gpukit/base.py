@@ -38,7 +38,11 @@ class Estimator:
         """What scikit-learn asks about an estimator: no y, sparse matrices and NaN (not rated) welcome."""
         from sklearn.utils import InputTags, Tags, TargetTags
 
-        return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=InputTags(sparse=True, allow_nan=True))
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            input_tags=InputTags(sparse=True, allow_nan=True),
+        )
 
     def _check_fitted(self, attribute):
         if not hasattr(self, attribute):
@@ -47,7 +51,7 @@ class Estimator:
 
 
 def not_fitted():
-    """The class of errors of an estimator that is not fitted: NotFittedError, and scikit-learn's own where it is in use."""
+    """The error of an estimator that is not fitted: NotFittedError, scikit-learn's as well where that is in use."""
     theirs = sys.modules.get("sklearn.exceptions")
     return type("NotFittedError", (NotFittedError, theirs.NotFittedError), {}) if theirs else NotFittedError
 
