@@ -33,6 +33,7 @@ def cache_folder():
 
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder()))
+os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")  # a small problem is no fault of its user's
 import numba  # noqa: E402  (the cache folder must be set before numba reads it)
 
 if not numba.config.CACHE_DIR:

@@ -18,10 +18,10 @@ class Interrupt:
 def deferred():
     """Within it Ctrl-C sets `requested` of the Interrupt it yields; who asks raises KeyboardInterrupt when all is safe.
 
-    Outside the main thread signals cannot be caught: Ctrl-C then works as ever.
+    Outside the main thread signals cannot be caught, and a job in the background ignores Ctrl-C: both stay as they are.
     """
     interrupt = Interrupt()
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         yield interrupt
         return
     before = signal.signal(signal.SIGINT, interrupt._note)

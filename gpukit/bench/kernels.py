@@ -4,9 +4,9 @@ import functools
 
 import numpy as np
 
-from gpukit._cuda import cuda, kernel
+from gpukit._cuda import cuda, device, kernel
 from gpukit.factorization import formulas
-from gpukit.primitives.rows import load_row, partial_dot, store_row
+from gpukit.primitives.rows import partial_dot
 from gpukit.primitives.warp import group_max, group_sum
 
 U32, I32, U64 = np.uint32, np.int32, np.uint64
@@ -14,14 +14,14 @@ U32, I32, U64 = np.uint32, np.int32, np.uint64
 
 @functools.lru_cache(maxsize=None)
 def make_paper_epoch(lanes, factors):
-    """paper_epoch for `lanes` threads a rating with `factors` factors each (a multiple of 4)."""
+    """paper_epoch for `lanes` threads a rating with `factors` factors each: 32 lanes for the paper's own layout."""
 
     @kernel
     def paper_epoch(rows, indptr, minor, ratings, P, Q, rate, decay):
         """Algorithm 2 as it stands: u in registers for a whole row, v overwritten at every rating, whoever else has it.
 
         rows (M,) int32: the rows in the order in which they are taken, by falling length; indptr (M + 1,) int64, minor (nnz,)
-        int32, ratings (nnz,) float32; P (M, stride), Q (N, stride) float32: factors; rate, decay float32: gamma of Eq. (7), lambda.
+        int32, ratings (nnz,) float32; P (M, F), Q (N, F) float32: factors; rate, decay float32: gamma of Eq. (7), lambda.
         Launch: any grid, blocks of a multiple of 32 threads.   Deterministic: no (racy stores).
         Source: Li et al. 2022, Algorithm 2, Eq. (5), (7).
         """
@@ -33,12 +33,12 @@ def make_paper_epoch(lanes, factors):
         for done in range(I32(0), I32(rows.size), workers):
             busy = done + worker < rows.size
             row = U32(rows[U32(done + worker if busy else 0)])
-            start = U64(indptr[row])
-            length = I32(U64(indptr[row + U32(1)]) - start) if busy else I32(0)
-            load_row(P, row, U32(0), lane, lanes, factors, p)
+            length = I32(indptr[row + U32(1)] - indptr[row]) if busy else I32(0)
+            start = U64(indptr[row] if length > 0 else 0)
             last = max(length - I32(1), I32(0))
+            load_scalars(P, row, lane, lanes, factors, p)
             other, rating = U32(minor[start]), ratings[start]
-            load_row(Q, other, U32(0), lane, lanes, factors, q_next)
+            load_scalars(Q, other, lane, lanes, factors, q_next)
             t = U64(start + U64(min(I32(1), last)))
             later, later_rating = U32(minor[t]), ratings[t]
             for step in range(group_max(length, 32)):
@@ -46,7 +46,7 @@ def make_paper_epoch(lanes, factors):
                 for i in range(factors):
                     q[i] = q_next[i]
                 other, rating = later, later_rating
-                load_row(Q, other, U32(0), lane, lanes, factors, q_next)
+                load_scalars(Q, other, lane, lanes, factors, q_next)
                 t = U64(start + U64(min(I32(step + 2), last)))
                 later, later_rating = U32(minor[t]), ratings[t]
                 error -= group_sum(partial_dot(p, q, factors), lanes)
@@ -54,9 +54,16 @@ def make_paper_epoch(lanes, factors):
                     for i in range(factors):
                         u, v = p[i], q[i]
                         p[i] = u + formulas.factor_change(u, v, error, rate, decay)
-                        q[i] = v + formulas.factor_change(v, u, error, rate, decay)
-                    store_row(Q, here, U32(0), lane, lanes, factors, q)
+                        Q[here, U32(lane + U32(i * lanes))] = v + formulas.factor_change(v, u, error, rate, decay)
             if busy:
-                store_row(P, row, U32(0), lane, lanes, factors, p)
+                for i in range(factors):
+                    P[row, U32(lane + U32(i * lanes))] = p[i]
 
     return paper_epoch
+
+
+@device
+def load_scalars(matrix, row, lane, lanes, count, out):
+    """out[i] = matrix[row, lane + i lanes], through the L1 cache."""
+    for i in range(count):
+        out[i] = matrix[row, U32(lane + U32(i * lanes))]

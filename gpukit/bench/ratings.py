@@ -156,7 +156,7 @@ def hashing(setting):
 
 
 def ladder(setting):
-    """The paper's way: Eq. (7), racy stores, no biases; eight lanes a rating."""
+    """The paper's way: Eq. (7), racy stores, no biases; a warp a rating."""
     if not setting.device.is_cuda:
         return
     from gpukit._cuda import cuda
@@ -172,7 +172,7 @@ def ladder(setting):
         arrays = [cuda.to_device(array) for array in (rows, side.indptr, side.minor, side.values)]
         noise = np.random.default_rng(0)
         P, Q = (cuda.to_device(noise.normal(0, 0.1, (n, 32)).astype(np.float32)) for n in train.shape)
-        launch, turns = make_paper_epoch(8, 4)[264, 128], iter(range(100))
+        launch, turns = make_paper_epoch(32, 1)[528, 128], iter(range(100))
 
         def once():
             launch(*arrays, P, Q, np.float32(falling_rate(0.035, 0.3, next(turns))), np.float32(0.02))

@@ -28,6 +28,7 @@ class Factorization(Estimator):
         ratings = as_ratings(X)
         plan, device = self.plan(len(ratings)), devices.resolve(self.device)
         check_shape(ratings)
+        self._check_items(ratings.shape[1])
         held_out = None if validation is None else in_rows_of(as_ratings(validation), ratings.user_ids, ratings.item_ids)
         if held_out is None and self.validation_fraction:
             ratings, held_out = ratings.split(self.validation_fraction, plan.seed)
@@ -58,6 +59,9 @@ class Factorization(Estimator):
 
     def _slots(self):
         return 0
+
+    def _check_items(self, n_items):
+        """Raise for a parameter that does not fit so many items."""
 
     def _fit(self, ratings, held_out, plan, device, progress, checkpoint, resume):
         from gpukit.factorization import fitting, saving
@@ -309,6 +313,11 @@ class LSHMF(Factorization):
 
     def _slots(self):
         return self.n_neighbors
+
+    def _check_items(self, n_items):
+        from gpukit.neighbors.plan import check_items
+
+        check_items(self._hashing().settings(), n_items)
 
     def plan(self, n_ratings=0):
         """The checked parameters as fitting.Plan for so many ratings; raises ParameterError for one out of bounds."""

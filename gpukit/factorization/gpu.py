@@ -8,8 +8,10 @@ from gpukit.factorization import layout as layouts
 from gpukit.factorization import state as states
 from gpukit.factorization.cpu import scores_of_keys
 from gpukit.neighbors.gpu import find, to_device
+from gpukit.selection import cpu as selection_on_host
 from gpukit.selection import gpu as selection
 from gpukit.selection.formulas import LAST
+from gpukit.selection.kernels import MOST
 
 __all__ = ["Session", "find_neighbors", "layout", "most_workers"]
 
@@ -116,8 +118,11 @@ class Session:
         keys = cuda.device_array((len(users), self.item_rows), np.uint32)
         grid = max(1, min(-(-self.item_rows * self.layout.lanes // BLOCK), 256)), len(users)
         self.score_rows[grid, BLOCK](on_device, tables, self.near, self.levels, items, others, self.influence, self.offsets, hide, keys)
-        rows, best = selection.smallest(keys, n)
-        return rows.copy_to_host(), scores_of_keys(best.copy_to_host(), LAST)
+        if n > MOST:
+            rows, best = selection_on_host.smallest(keys.copy_to_host(), n)
+        else:
+            rows, best = (array.copy_to_host() for array in selection.smallest(keys, n))
+        return rows, scores_of_keys(best, LAST)
 
     def rated(self):
         """The history's indptr, items and codes on the device, sent once."""

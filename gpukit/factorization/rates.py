@@ -12,7 +12,7 @@ ANNEALING = (0.87, 0.8)  # factor of the adaptive rate from epoch to epoch, like
 PAPER = {"learning_rate": 0.035, "regularization": 0.02, "annealing": 1.0}
 FACTOR_GAIN, BIAS_GAIN = 1.0 / 32.0, 1.0
 BIAS_RATE, BIAS_DECAY = 0.05, 0.01
-INFLUENCE_RATE, INFLUENCE_DECAY = 0.012, 0.002
+INFLUENCE_RATE, INFLUENCE_DECAY = 0.02, 0.002
 PAPER_BETA, PAPER_INFLUENCE = 0.3, 0.002 / 0.035
 KINDS = ("adaptive", "paper")
 

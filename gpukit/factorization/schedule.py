@@ -14,7 +14,7 @@ ORDER_STREAM, BLOCK_STREAM = 101, 102
 SHORTEST, LONGEST = 4, 256
 STALENESS = 1.6  # bound on the rate-weighted steps taken blindly, found by trial: from 3 on, skewed data diverges
 QUAD = 4
-RATINGS_A_WORKER = 400  # fewer workers for fewer ratings: each needs a row's news from the others
+RATINGS_A_WORKER = 1200  # fewer workers for fewer ratings, so that chunks stay long: whole columns in one go learn best
 
 
 def worker_count(n_ratings, most):

@@ -8,7 +8,7 @@ local arrays become registers. Indices are unsigned because the compiler then dr
 import numpy as np
 
 from gpukit._cuda import cuda, device
-from gpukit.primitives.wide import add4, load4, store4
+from gpukit.primitives.wide import add4, load4
 
 U32 = np.uint32
 
@@ -31,14 +31,6 @@ def add_row(matrix, row, first, lane, lanes, count, vector, change):
         else:
             for j in range(4):
                 cuda.atomic.add(matrix, (U32(row), U32(at + U32(j))), change[4 * i + j])
-
-
-@device
-def store_row(matrix, row, first, lane, lanes, count, values):
-    """The lane's numbers of matrix[row, first:] = values."""
-    for i in range(count // 4):
-        at = U32(first + U32(4) * U32(lane + U32(i * lanes)))
-        store4(matrix, U32(row), at, values[4 * i], values[4 * i + 1], values[4 * i + 2], values[4 * i + 3])
 
 
 @device

@@ -1,4 +1,4 @@
-"""Four neighbouring float32 numbers at once: 128-bit loads and stores that skip the L1 cache, and vector additions.
+"""Four neighbouring float32 numbers at once: 128-bit loads that skip the L1 cache, and vector additions.
 
 load4 reads from L2, where other blocks' additions land: a line kept in L1 would go stale. add4 is one
 `red.global.add.v4.f32`, which needs compute capability 9.0; `add_row` in rows.py uses four plain additions below that.
@@ -18,11 +18,6 @@ if SIMULATED:
         """matrix[row, column : column + 4] += (a, b, c, d), each number atomically."""
         for i, value in enumerate((a, b, c, d)):
             cuda.atomic.add(matrix, (int(row), int(column) + i), value)
-
-    def store4(matrix, row, column, a, b, c, d):
-        """matrix[row, column : column + 4] = (a, b, c, d)."""
-        for i, value in enumerate((a, b, c, d)):
-            matrix[int(row), int(column) + i] = value
 
 else:
     from llvmlite import ir
@@ -60,31 +55,18 @@ else:
 
         return types.UniTuple(types.float32, 4)(matrix, row, column), generate
 
-    def _four_numbers(instruction):
-        """The typing and code of an instruction that takes an address and four float32 numbers."""
-
-        def typed(context, matrix, row, column, a, b, c, d):
-            _check(matrix, row, column)
-            if any(value != types.float32 for value in (a, b, c, d)):
-                raise TypeError("add4 and store4 take float32 numbers")
-
-            def generate(context, builder, signature, arguments):
-                address = _address(context, builder, signature.args[0], *arguments[:3])
-                kind = ir.FunctionType(ir.VoidType(), [POINTER] + [FLOAT] * 4)
-                code = ir.InlineAsm(kind, f"{instruction} [$0], {{$1, $2, $3, $4}};", "l,f,f,f,f,~{memory}", side_effect=True)
-                builder.call(code, [address, *arguments[3:]])
-                return context.get_dummy_value()
-
-            return types.void(matrix, row, column, a, b, c, d), generate
-
-        return typed
-
     @intrinsic
     def add4(context, matrix, row, column, a, b, c, d):
         """matrix[row, column : column + 4] += (a, b, c, d), each number atomically."""
-        return _four_numbers("red.global.add.v4.f32")(context, matrix, row, column, a, b, c, d)
+        _check(matrix, row, column)
+        if any(value != types.float32 for value in (a, b, c, d)):
+            raise TypeError("add4 adds float32 numbers")
 
-    @intrinsic
-    def store4(context, matrix, row, column, a, b, c, d):
-        """matrix[row, column : column + 4] = (a, b, c, d)."""
-        return _four_numbers("st.global.cg.v4.f32")(context, matrix, row, column, a, b, c, d)
+        def generate(context, builder, signature, arguments):
+            address = _address(context, builder, signature.args[0], *arguments[:3])
+            kind = ir.FunctionType(ir.VoidType(), [POINTER] + [FLOAT] * 4)
+            add = ir.InlineAsm(kind, "red.global.add.v4.f32 [$0], {$1, $2, $3, $4};", "l,f,f,f,f,~{memory}", side_effect=True)
+            builder.call(add, [address, *arguments[3:]])
+            return context.get_dummy_value()
+
+        return types.void(matrix, row, column, a, b, c, d), generate
