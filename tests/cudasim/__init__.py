@@ -101,6 +101,7 @@ def install():
     cuda.jit = jit
     devices.FakeCUDADevice.name = "simulator"
     devices.FakeCUDADevice.id = 0
+    devices.FakeCUDAContext.deallocations = []
     devices.FakeCUDAContext.get_memory_info = lambda self: devices._MemoryInfo(8 << 30, 8 << 30)
 
 

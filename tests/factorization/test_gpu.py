@@ -1,0 +1,33 @@
+"""The estimators on a real GPU: against the CPU where the schedule has no conflicts, learning as well where it has."""
+
+import numpy as np
+import pytest
+
+from factorization.inputs import make, planted, same_state
+from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization.baseline import bias_predictor
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
+def test_the_estimators_on_a_gpu(model, tmp_path):
+    train, test = planted(300, 1500, 0.1, seed=2).split(0.1, 0)
+    mean, b, b_hat = bias_predictor(train)
+    bias_rmse = np.sqrt(np.mean((mean + b[test.users] + b_hat[test.items] - test.values) ** 2))
+    fitted, same = (make(model, n_epochs=12, deterministic=True, device="cuda").fit(train) for _ in range(2))
+    host = make(model, n_epochs=12, deterministic=True).fit(train)
+    assert fitted.device_ != host.device_ and same_state(fitted, same)
+    np.testing.assert_array_equal(fitted.neighbors_, host.neighbors_)
+    np.testing.assert_allclose(fitted.predict(test), host.predict(test), atol=2e-3)
+    racy = make(model, n_epochs=12, device="cuda").fit(train)
+    assert -racy.score(test) < bias_rmse and racy.score(test) == pytest.approx(host.score(test), rel=0.05)
+    fitted.save(tmp_path / "model")
+    loaded = model.load(tmp_path / "model")
+    loaded.device = "cpu"
+    np.testing.assert_allclose(loaded.predict(test), fitted.predict(test), atol=1e-4)
+    for n in (10, 1500):  # more than the 1,024 that the selection kernel takes
+        ids, scores = fitted.recommend(n=n)
+        expected = loaded.recommend(n=n)
+        np.testing.assert_allclose(scores, expected[1], atol=1e-3)
+        assert (ids == expected[0]).mean() > 0.99
