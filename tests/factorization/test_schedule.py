@@ -74,9 +74,10 @@ def test_chunk_lengths_bound_the_stale_steps(workers, rate):
 
 
 def test_worker_count():
-    assert [schedule.worker_count(n, 64) for n in (0, 1, 400, 800, 2900, 10**9)] == [1, 1, 1, 2, 4, 64]
-    assert schedule.worker_count(10**9, 66) == 64 and schedule.worker_count(10**9, 3) == 3
-    assert type(schedule.worker_count(np.int64(5000), 64)) is int
+    """At least 1, at most what the device can hold, more with more ratings, whole quads where there are several."""
+    sizes = [0, 1, schedule.RATINGS_A_WORKER, 2 * schedule.RATINGS_A_WORKER, 11 * schedule.RATINGS_A_WORKER, 10**9]
+    assert [schedule.worker_count(n, 66) for n in sizes] == [1, 1, 1, 2, 8, 64]
+    assert schedule.worker_count(10**9, 3) == 3 and type(schedule.worker_count(np.int64(5000), 64)) is int
 
 
 @pytest.mark.parametrize("shape, n_ratings", [((5, 4), 12), ((70, 90), 900), ((200, 66), 5000), ((2, 300), 400)])
