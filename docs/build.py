@@ -15,13 +15,14 @@ Generated from `--help` by docs/build.py (`make docs`); do not edit.
 """
 BENCHMARKS_HEAD = """# Benchmarks
 
-Generated from benchmarks.csv by docs/build.py (`make docs`); do not edit. The file is a record: rows are only ever added, by
+Generated from benchmarks.csv by docs/build.py (`make docs`); do not edit. The file is a record: rows are only ever
+added, by
 
     gpukit bench --output docs/benchmarks.csv
 
 and the tables show the newest row of each measurement on each device. p50 is the median of the samples, p20 and p80 are
-percentiles. Data is `real`, or `generated` with the shape and the skew of the named data set (`gpukit synth ratings`), never
-the data set itself: an RMSE on it compares with nothing but other figures on it.
+percentiles. Data is `real`, or `generated` with the shape and the skew of the named data set (`gpukit synth ratings`),
+never the data set itself: an RMSE on it compares with nothing but other figures on it.
 """
 NO_BENCHMARKS = "No figures are recorded yet.\n"
 KEY = ("device", "what", "shape", "data")
@@ -29,7 +30,7 @@ FIGURES = ("p20", "p50", "p80")
 
 
 def cli_reference():
-    """The text of docs/cli.md: the group's help, then every verb's whose file is there, a verb's own verbs behind it."""
+    """The text of docs/cli.md: the group's help, then every verb's, a verb's own verbs behind it."""
     from gpukit.cli.main import VERBS, gpukit
 
     with click.Context(gpukit, info_name="gpukit", max_content_width=100, terminal_width=100) as ctx:
@@ -74,7 +75,8 @@ def rows_of(path):
 def device_table(device, rows):
     """A heading, the table of one device's rows, and the versions that they were measured with."""
     names = ("what", "shape", "data", *FIGURES, "unit", "commit", "note")
-    lines = [f"## {device or 'unnamed device'}", "", line(names), line(["---:" if n in FIGURES else "---" for n in names])]
+    rule = ["---:" if name in FIGURES else "---" for name in names]
+    lines = [f"## {device or 'unnamed device'}", "", line(names), line(rule)]
     lines += [line([row.get(name) or "" for name in names]) for row in rows]
     versions = dict.fromkeys(row["versions"] for row in rows if row.get("versions"))
     return "\n".join([*lines, "", *(f"Measured with {one}." for one in versions), ""])
