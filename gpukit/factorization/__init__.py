@@ -7,11 +7,12 @@ Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022: CUSGD++ (Algorithm 2) is `Matrix
            + |R|^-1/2 sum_R (r_ik - b_ik) w_jk + |N|^-1/2 sum_N c_jk                   LSHMF, Eq. (1)
 
     estimator.py -> session (cpu.py | gpu.py) -> twins.py | kernels.py -> formulas.py
-    training.py  ratings grouped by the side that is walked      schedule.py  which worker walks which ratings when
-    layout.py    how a row of parameters lies in memory          baseline.py  the bias-only predictor
-    serving.py   predictions, recommendations, similar items     saving.py    model files and checkpoints
+    training.py  ratings grouped by the side that is walked    schedule.py  which worker walks which ratings when
+    state.py     a model's numbers, the same on every device   layout.py    how they lie in a device's memory
+    fitting.py   one training run: epochs, judge, checkpoints  rates.py     learning rates by epoch
+    baseline.py  the bias-only predictor                       saving.py    model files and checkpoints
 
-Cost of an epoch: O(nnz (F + K)) operations; memory O(nnz (8 + K) + (M + N) F + N K) bytes times 4, the first term in bytes.
+Cost of an epoch: O(nnz (F + K)) operations. Memory: nnz (8 + K) bytes for the ratings, 4 ((M + N) (F + 8) + 4 N K) for the model.
 Deterministic: the neighbours, the start and every split; training with one thread on the CPU or with deterministic=True.
 """
 

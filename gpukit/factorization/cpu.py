@@ -15,7 +15,7 @@ TABLE_BYTES = 32 << 20  # keys and tables of a tile of users: stays near the cac
 layout = layouts.cpu_layout
 
 
-def most_workers(device):
+def most_workers(layout):
     """Workers that can be at work at once: one a thread."""
     return threads()
 

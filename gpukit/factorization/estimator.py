@@ -103,7 +103,8 @@ class Factorization(Estimator):
             start, history, best = 0, [], None
         with clock("prepare"):
             session = steps.Session(state, layout, self.walk, rated)
-            tables, workers = fitting.chunk_tables(side, schedule.worker_count(len(ratings), steps.most_workers(device)), plan)
+            workers = schedule.worker_count(len(ratings), steps.most_workers(layout))
+            tables, workers = fitting.chunk_tables(side, workers, plan)
             session.train_on(side, training.training_query(rated, place, side), tables, workers)
         return fitting.Run(session, plan, clock, scale, start, history, best)
 

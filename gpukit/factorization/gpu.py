@@ -16,15 +16,15 @@ from gpukit.selection.kernels import MOST
 __all__ = ["Session", "find_neighbors", "layout", "most_workers"]
 
 BLOCK = 128
-WORKERS_AN_SM = 64  # more of them wait for the same rows' additions
+WORKERS_AN_SM = 96, 64  # without and with neighbourhoods, which take more registers; measured
 TABLE_BYTES = 512 << 20  # keys and tables of a tile of users
 CODE_BLOCKS = 1056
 layout = layouts.gpu_layout
 
 
-def most_workers(device):
+def most_workers(layout):
     """Workers (groups of lanes) that are at work at once."""
-    return WORKERS_AN_SM * cuda.get_current_device().MULTIPROCESSOR_COUNT
+    return WORKERS_AN_SM[layout.slots > 0] * cuda.get_current_device().MULTIPROCESSOR_COUNT
 
 
 def find_neighbors(table, settings):
