@@ -9,9 +9,22 @@ NAMES = ("epochs", "convergence", "hashing", "ladder", "memory", "accuracy", "up
 
 @click.command("bench")
 @click.argument("names", nargs=-1, type=click.Choice(NAMES))
-@click.option("--shape", "shapes", multiple=True, type=click.Choice(["ml-10m", "netflix", "yahoo"]), default=("ml-10m", "netflix"),
-              show_default=True, help="Shapes of the generated ratings.")
-@click.option("--scale", type=click.FloatRange(0, 1, min_open=True), default=1.0, show_default=True, help="Share of their ratings.")
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    type=click.Choice(["ml-10m", "netflix", "yahoo"]),
+    default=("ml-10m", "netflix"),
+    show_default=True,
+    help="Shapes of the generated ratings.",
+)
+@click.option(
+    "--scale",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Share of their ratings.",
+)
 @click.option("--output", metavar="FILE", help="Add the rows to this csv file.")
 @options.device
 def bench(names, shapes, scale, output, device):

@@ -1,4 +1,5 @@
-"""The only `from numba import cuda`. The name must stay `cuda`: the simulator replaces the module's global of that name."""
+"""The only `from numba import cuda`. The name must stay `cuda`: the simulator replaces the module's global of that
+name."""
 
 import functools
 
@@ -14,7 +15,8 @@ if not SIMULATED:
 else:
     intrinsic = None
 
-# Products are fused into sums, divisions and roots use the approximate units (2 ulp); NaN and infinity keep their meaning.
+# Products are fused into sums, divisions and roots use the approximate units (2 ulp); NaN and infinity keep their
+# meaning.
 FASTMATH = {"contract", "arcp", "afn"}
 
 

@@ -81,7 +81,8 @@ def save_arrays(path, header, arrays):
 def load_arrays(path):
     """(header, {name: array}) of a file that save_arrays wrote.
 
-    Raises DataError when there is no such file, ModelError when it is not a gpukit model, is damaged, or of another format.
+    Raises DataError when there is no such file, ModelError when it is not a gpukit model, is damaged, or of another
+    format.
     """
     with _opened(path) as (header, archive):
         return header, {name: archive[name] for name in archive.files if name != HEADER}

@@ -1,4 +1,5 @@
-"""The ladder's steps: kernels as the papers describe them, kept to be measured beside the ones that took their place."""
+"""The ladder's steps: kernels as the papers describe them, kept to be measured beside the ones that took their
+place."""
 
 import functools
 
@@ -12,7 +13,7 @@ from gpukit.primitives.warp import group_max, group_sum
 U32, I32, U64 = np.uint32, np.int32, np.uint64
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def make_paper_epoch(lanes, factors):
     """paper_epoch for `lanes` threads a rating with `factors` factors each: 32 lanes for the paper's own layout."""
 
@@ -20,9 +21,9 @@ def make_paper_epoch(lanes, factors):
     def paper_epoch(rows, indptr, minor, ratings, P, Q, rate, decay):
         """Algorithm 2 as it stands: u in registers for a whole row, v overwritten at every rating, whoever else has it.
 
-        rows (M,) int32: the rows in the order in which they are taken, by falling length; indptr (M + 1,) int64, minor (nnz,)
-        int32, ratings (nnz,) float32; P (M, F), Q (N, F) float32: factors; rate, decay float32: gamma of Eq. (7), lambda.
-        Launch: any grid, blocks of a multiple of 32 threads.   Deterministic: no (racy stores).
+        rows (M,) int32: the rows in the order in which they are taken, by falling length; indptr (M + 1,) int64, minor
+        (nnz,) int32, ratings (nnz,) float32; P (M, F), Q (N, F) float32: factors; rate, decay float32: gamma of Eq.
+        (7), lambda. Launch: any grid, blocks of a multiple of 32 threads.   Deterministic: no (racy stores).
         Source: Li et al. 2022, Algorithm 2, Eq. (5), (7).
         """
         lane = U32(U32(cuda.threadIdx.x) % U32(lanes))

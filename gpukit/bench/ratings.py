@@ -1,6 +1,7 @@
 """Benchmarks of factorization and neighbours. Each is a function of a Setting that yields record.Rows."""
 
 import functools
+import itertools
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.bench.record import Row
-from gpukit.bench.timing import gpu_milliseconds, seconds
+from gpukit.bench.timing import gpu_milliseconds, milliseconds, seconds
 from gpukit.errors import DataError
 
 CLOSE = 0.001  # an RMSE this near the converged one counts as there
@@ -22,7 +23,8 @@ SEEDS = range(5)
 
 
 class Setting(NamedTuple):
-    """Where and on how much: a device.Device, the shapes' names, the share of their ratings, the folder of real data or None."""
+    """Where and on how much: a device.Device, the shapes' names, the share of their ratings, the folder of real data
+    or None."""
 
     device: devices.Device
     shapes: tuple = SHAPES
@@ -86,28 +88,33 @@ def shape_name(like, scale):
     return like if scale == 1 else f"{like} x {scale:g}"
 
 
-def epochs(setting):
-    """One epoch at the rates of the defaults."""
+def epoch_step(run, device):
+    """A function that walks the next epoch of a fitting.Run, on the GPU only queues it."""
     from gpukit.factorization import schedule
 
+    step = run.session.start_epoch if device.is_cuda else run.session.epoch
+    turns = itertools.count()
+
+    def once():
+        epoch = next(turns)
+        step(run.plan.epoch_rates(epoch), schedule.turn_key(run.plan.seed, epoch))
+
+    return once
+
+
+def epochs(setting):
+    """One epoch at the rates of the defaults."""
     for like in setting.shapes:
-        train, test = generated(like, setting.scale)
+        train, _ = generated(like, setting.scale)
         for factors in (32, 128):
             for name, estimator in estimators(factors):
                 run = estimator.prepare(train, setting.device)
-                session, plan = run.session, run.plan
-                turns = iter(range(1000))
-
-                def once():
-                    epoch = next(turns)
-                    step = session.start_epoch if setting.device.is_cuda else session.epoch
-                    step(plan.epoch_rates(epoch), schedule.turn_key(plan.seed, epoch))
-
-                samples = gpu_milliseconds(once, 9, 2) if setting.device.is_cuda else [1e3 * s for s in seconds(once, 5)]
-                check_finite(session)
-                k = " K=32" if name == "CULSH-MF" else ""
-                yield Row(f"one epoch {name} F={factors}{k}", shape_name(like, setting.scale), "generated", samples, "ms")
-                del run, session
+                once = epoch_step(run, setting.device)
+                samples = gpu_milliseconds(once, 9, 2) if setting.device.is_cuda else milliseconds(once, 5)
+                check_finite(run.session)
+                what = f"one epoch {name} F={factors}{' K=32' * (name == 'CULSH-MF')}"
+                yield Row(what, shape_name(like, setting.scale), "generated", samples, "ms")
+                del run, once
 
 
 def check_finite(session):
@@ -128,13 +135,24 @@ def convergence(setting):
                 converging(estimator, train, test, setting.device)  # everything is compiled
                 errors, times, parts = converging(estimator, train, test, setting.device)
                 there = next(i for i, error in enumerate(errors) if error <= min(errors) + CLOSE)
-                shape, note = shape_name(like, setting.scale), f"RMSE {errors[there]:.4f} after epoch {there + 1}; lowest {min(errors):.4f}"
+                shape, note = (
+                    shape_name(like, setting.scale),
+                    f"RMSE {errors[there]:.4f} after epoch {there + 1}; lowest {min(errors):.4f}",
+                )
                 k = " K=32" if name == "CULSH-MF" else ""
-                yield Row(f"time to converge {name} F={factors}{k}", shape, "generated", [1e3 * times[there]], "ms", note)
+                yield Row(
+                    f"time to converge {name} F={factors}{k}", shape, "generated", [1e3 * times[there]], "ms", note
+                )
                 if name == "CULSH-MF":
                     near, prepare = (1e3 * parts[part] for part in ("neighbours", "prepare"))
-                    yield Row(f"the same with neighbours and preparation {name} F={factors}{k}", shape, "generated",
-                              [1e3 * times[there] + near + prepare], "ms", f"neighbours {near:.0f} ms, preparation on the host {prepare:.0f} ms")
+                    yield Row(
+                        f"the same with neighbours and preparation {name} F={factors}{k}",
+                        shape,
+                        "generated",
+                        [1e3 * times[there] + near + prepare],
+                        "ms",
+                        f"neighbours {near:.0f} ms, preparation on the host {prepare:.0f} ms",
+                    )
 
 
 def hashing(setting):
@@ -151,36 +169,38 @@ def hashing(setting):
         else:
             from gpukit.neighbors.cpu import find
         for search in ("hamming", "buckets"):
-            samples = [1e3 * s for s in seconds(lambda: find(table, Settings(search=search)), 9, 2)]
+            samples = milliseconds(functools.partial(find, table, Settings(search=search)), 9, 2)
             yield Row(f"simLSH {search} p=3 q=100 K=32", shape_name(like, setting.scale), "generated", samples, "ms")
+
+
+def paper_step(train):
+    """(a function that queues one epoch the paper's way, the device factors Q)."""
+    from gpukit._cuda import cuda
+    from gpukit.bench.kernels import make_paper_epoch
+    from gpukit.factorization import training
+    from gpukit.factorization.formulas import falling_rate
+
+    _, z = training.standardized(train)
+    side = training.group_by("users", train, z, 0)
+    rows = np.argsort(-np.diff(side.indptr), kind="stable").astype(np.int32)
+    arrays = [cuda.to_device(array) for array in (rows, side.indptr, side.minor, side.values)]
+    noise = np.random.default_rng(0)
+    P, Q = (cuda.to_device(noise.normal(0, 0.1, (n, 32)).astype(np.float32)) for n in train.shape)
+    launch, turns = make_paper_epoch(32, 1)[2112, 128], itertools.count()
+    return lambda: launch(*arrays, P, Q, np.float32(falling_rate(0.035, 0.3, next(turns))), np.float32(0.02)), Q
 
 
 def ladder(setting):
     """The paper's way: Eq. (7), racy stores, no biases; a warp a rating."""
     if not setting.device.is_cuda:
         return
-    from gpukit._cuda import cuda
-    from gpukit.bench.kernels import make_paper_epoch
-    from gpukit.factorization import training
-    from gpukit.factorization.formulas import falling_rate
-
     for like in setting.shapes:
-        train, _ = generated(like, setting.scale)
-        _, z = training.standardized(train)
-        side = training.group_by("users", train, z, 0)
-        rows = np.argsort(-np.diff(side.indptr), kind="stable").astype(np.int32)
-        arrays = [cuda.to_device(array) for array in (rows, side.indptr, side.minor, side.values)]
-        noise = np.random.default_rng(0)
-        P, Q = (cuda.to_device(noise.normal(0, 0.1, (n, 32)).astype(np.float32)) for n in train.shape)
-        launch, turns = make_paper_epoch(32, 1)[528, 128], iter(range(100))
-
-        def once():
-            launch(*arrays, P, Q, np.float32(falling_rate(0.035, 0.3, next(turns))), np.float32(0.02))
-
+        once, Q = paper_step(generated(like, setting.scale)[0])
         samples = gpu_milliseconds(once, 9, 2)
         if not np.isfinite(Q.copy_to_host()).all():
             raise DataError("the paper's kernel diverged.")
-        yield Row("one epoch the paper's way (Eq. 7, racy) F=32", shape_name(like, setting.scale), "generated", samples, "ms")
+        shape = shape_name(like, setting.scale)
+        yield Row("one epoch the paper's way (Eq. 7, racy) F=32", shape, "generated", samples, "ms")
 
 
 def memory(setting):
@@ -200,7 +220,9 @@ def memory(setting):
             taken = before - devices.free_memory(setting.device)
             paper = memory_needed(len(train), train.shape, run.session.layout)
             note = f"{paper / 2**20:.0f} MiB on paper, {taken / paper:.2f} times that"
-            yield Row(f"device memory {name} F=32", shape_name(like, setting.scale), "generated", [taken / 2**20], "MiB", note)
+            yield Row(
+                f"device memory {name} F=32", shape_name(like, setting.scale), "generated", [taken / 2**20], "MiB", note
+            )
             del run
 
 
@@ -209,11 +231,18 @@ def accuracy(setting):
     from gpukit.factorization import LSHMF, MatrixFactorization
 
     train, test = movielens(setting.data)
-    cases = (("CUSGD++ F=32", MatrixFactorization, {}), ("CULSH-MF F=32 K=32", LSHMF, {}),
-             ("CULSH-MF random neighbours F=32 K=32", LSHMF, {"search": "random"}),
-             ("CULSH-MF buckets F=32 K=32", LSHMF, {"search": "buckets"}), ("CULSH-MF F=128 K=32", LSHMF, {"n_factors": 128}))
+    cases = (
+        ("CUSGD++ F=32", MatrixFactorization, {}),
+        ("CULSH-MF F=32 K=32", LSHMF, {}),
+        ("CULSH-MF random neighbours F=32 K=32", LSHMF, {"search": "random"}),
+        ("CULSH-MF buckets F=32 K=32", LSHMF, {"search": "buckets"}),
+        ("CULSH-MF F=128 K=32", LSHMF, {"n_factors": 128}),
+    )
     for name, kind, changed in cases:
-        samples = [kind(device=setting.device, random_state=seed, **changed).fit(train).evaluate(test)["rmse"] for seed in SEEDS]
+        samples = [
+            kind(device=setting.device, random_state=seed, **changed).fit(train).evaluate(test)["rmse"]
+            for seed in SEEDS
+        ]
         yield Row(f"test RMSE {name}", "MovieLens 1M", "real", samples, "RMSE", "five seeds, defaults")
 
 
@@ -225,7 +254,9 @@ def updates(setting):
     run = MatrixFactorization().prepare(train, setting.device)
     samples = seconds(lambda: run.session.epoch(run.plan.epoch_rates(3), schedule.turn_key(0, 3)), 15, 3)
     check_finite(run.session)
-    yield Row("rating updates CUSGD++ F=32", "MovieLens 1M", "real", [len(train) / s / 1e6 for s in samples], "million/s")
+    yield Row(
+        "rating updates CUSGD++ F=32", "MovieLens 1M", "real", [len(train) / s / 1e6 for s in samples], "million/s"
+    )
 
 
 def command(setting):
@@ -234,14 +265,35 @@ def command(setting):
     ratings = Path(setting.data) / "ml-1m" / "ratings.dat"
     name = "cpu" if not setting.device.is_cuda else f"cuda:{setting.device.index}"
     with tempfile.TemporaryDirectory() as folder:
-        call = [sys.executable, "-m", "gpukit", "train-lshmf", str(ratings), "--model", f"{folder}/m.gpukit", "--device", name, "--quiet"]
+        call = [
+            sys.executable,
+            "-m",
+            "gpukit",
+            "train-lshmf",
+            str(ratings),
+            "--model",
+            f"{folder}/m.gpukit",
+            "--device",
+            name,
+            "--quiet",
+        ]
 
         def once():
             subprocess.run(call, check=True, capture_output=True)
 
         samples = seconds(once, 5, 1)
-    yield Row("the whole command train-lshmf, cached", "MovieLens 1M", "real", samples, "s", "start to saved model and table")
+    yield Row(
+        "the whole command train-lshmf, cached", "MovieLens 1M", "real", samples, "s", "start to saved model and table"
+    )
 
 
-BENCHES = {"epochs": epochs, "convergence": convergence, "hashing": hashing, "ladder": ladder, "memory": memory,
-           "accuracy": accuracy, "updates": updates, "command": command}
+BENCHES = {
+    "epochs": epochs,
+    "convergence": convergence,
+    "hashing": hashing,
+    "ladder": ladder,
+    "memory": memory,
+    "accuracy": accuracy,
+    "updates": updates,
+    "command": command,
+}

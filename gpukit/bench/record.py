@@ -15,7 +15,8 @@ COLUMNS = ("what", "shape", "data", "device", "versions", "commit", "p20", "p50"
 
 
 class Row(NamedTuple):
-    """What was measured, on which shape, whether the data is 'real' or 'generated', the samples, their unit and a remark."""
+    """What was measured, on which shape, whether the data is 'real' or 'generated', the samples, their unit and a
+    remark."""
 
     what: str
     shape: str
@@ -39,8 +40,12 @@ def commit():
         return os.environ["GPUKIT_COMMIT"]
     root = Path(__file__).parent
     try:
-        head = subprocess.run(["git", "-C", root, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout
-        changed = subprocess.run(["git", "-C", root, "status", "--porcelain", "-uno"], capture_output=True, text=True).stdout
+        head = subprocess.run(
+            ["git", "-C", root, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
+        ).stdout
+        changed = subprocess.run(
+            ["git", "-C", root, "status", "--porcelain", "-uno"], capture_output=True, text=True
+        ).stdout
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return head.strip() + ("+" if changed.strip() else "")
@@ -49,7 +54,20 @@ def commit():
 def line(row, device):
     """The row as the file has it: percentiles 20, 50 and 80 of the samples."""
     low, middle, high = (f"{value:.5g}" for value in np.percentile(row.samples, (20, 50, 80)))
-    return (row.what, row.shape, row.data, str(device), versions(), commit(), low, middle, high, row.unit, len(row.samples), row.note)
+    return (
+        row.what,
+        row.shape,
+        row.data,
+        str(device),
+        versions(),
+        commit(),
+        low,
+        middle,
+        high,
+        row.unit,
+        len(row.samples),
+        row.note,
+    )
 
 
 def append(path, lines):

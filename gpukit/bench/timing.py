@@ -15,6 +15,11 @@ def seconds(run, repeat, warm_up=1):
     return samples
 
 
+def milliseconds(run, repeat, warm_up=1):
+    """`seconds` in milliseconds."""
+    return [1e3 * sample for sample in seconds(run, repeat, warm_up)]
+
+
 def gpu_milliseconds(run, repeat, warm_up=1):
     """[milliseconds of what run() queues on the GPU] by events, after some calls that do not count."""
     from gpukit._cuda import cuda

@@ -1,7 +1,8 @@
 """Matrix factorization by stochastic gradient descent, with and without nonlinear neighbourhoods.
 
-Paper: Li et al., "Locality Sensitive Hash Aggregated Nonlinear Neighborhood Matrix Factorization for Online Sparse Big Data
-Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022: CUSGD++ (Algorithm 2) is `MatrixFactorization`, CULSH-MF (Algorithm 3) is `LSHMF`.
+Paper: Li et al., "Locality Sensitive Hash Aggregated Nonlinear Neighborhood Matrix Factorization for Online Sparse Big
+Data Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022: CUSGD++ (Algorithm 2) is `MatrixFactorization`, CULSH-MF
+(Algorithm 3) is `LSHMF`.
 
     r_ij ~ mu + b_i + b_j + u_i v_j                                                    MatrixFactorization
            + |R|^-1/2 sum_R (r_ik - b_ik) w_jk + |N|^-1/2 sum_N c_jk                   LSHMF, Eq. (1)
@@ -10,10 +11,12 @@ Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022: CUSGD++ (Algorithm 2) is `Matrix
     training.py  ratings grouped by the side that is walked    schedule.py  which worker walks which ratings when
     state.py     a model's numbers, the same on every device   layout.py    how they lie in a device's memory
     fitting.py   one training run: epochs, judge, checkpoints  rates.py     learning rates by epoch
-    baseline.py  the bias-only predictor                       saving.py    model files and checkpoints
+    serving.py   predictions, recommendations, similar items   saving.py    model files and checkpoints
+    baseline.py  the bias-only predictor
 
-Cost of an epoch: O(nnz (F + K)) operations. Memory: nnz (8 + K) bytes for the ratings, 4 ((M + N) (F + 8) + 4 N K) for the model.
-Deterministic: the neighbours, the start and every split; training with one thread on the CPU or with deterministic=True.
+Cost of an epoch: O(nnz (F + K)) operations. Memory: nnz (8 + K) bytes for the ratings, 4 ((M + N) (F + 8) + 4 N K) for
+the model. Deterministic: the neighbours, the start and every split; training with one thread on the CPU or with
+deterministic=True.
 """
 
 __all__ = ["MatrixFactorization", "LSHMF"]

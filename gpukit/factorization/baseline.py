@@ -1,4 +1,5 @@
-"""The bias-only predictor mu + b_i + b_j: what every model has to beat, and the baseline of the residuals in Eq. (1)."""
+"""The bias-only predictor mu + b_i + b_j: what every model has to beat, and the baseline of the residuals in Eq.
+(1)."""
 
 import numpy as np
 
@@ -9,8 +10,8 @@ SWEEPS = 3
 def bias_predictor(ratings, damping=DAMPING):
     """(mean, user_bias (M,), item_bias (N,)) float64 of a Ratings: alternating damped means of the residuals.
 
-    b_j = sum(r - mu - b_i) / (n_j + damping) and the same for b_i, a few times around: the paper's "simple case" of Eq. (1),
-    damped as usual (Koren 2010, sec. 2.1). Rows without ratings have bias 0.
+    b_j = sum(r - mu - b_i) / (n_j + damping) and the same for b_i, a few times around: the paper's "simple case" of
+    Eq. (1), damped as usual (Koren 2010, sec. 2.1). Rows without ratings have bias 0.
     """
     mean = float(ratings.values.mean(dtype=np.float64))
     centred = ratings.values - np.float64(mean)

@@ -56,8 +56,20 @@ class Session:
         """One pass over all ratings; returns when it is done."""
         side = self.side
         for table in self.tables:
-            twins.sgd_epoch(table, side.minor, side.values, self.side_codes, self.history.levels, self.P, self.Q, self.influence,
-                            self.offsets, rates, turn, self.workers)
+            twins.sgd_epoch(
+                table,
+                side.minor,
+                side.values,
+                self.side_codes,
+                self.history.levels,
+                self.P,
+                self.Q,
+                self.influence,
+                self.offsets,
+                rates,
+                turn,
+                self.workers,
+            )
 
     def ask(self, users, items, query):
         """Pairs of rows made ready for `predict`."""
@@ -88,7 +100,9 @@ class Session:
         tables = np.empty((len(users), self.item_rows + 1), np.uint8)
         twins.fill_tables(users, history.indptr, history.items, history.codes, tables)
         keys = np.empty((len(users), self.item_rows), np.uint32)
-        twins.score_rows(users, tables, self.near, history.levels, items, others, self.influence, self.offsets, hide, keys)
+        twins.score_rows(
+            users, tables, self.near, history.levels, items, others, self.influence, self.offsets, hide, keys
+        )
         rows, best = selection.smallest(keys, n)
         return rows, scores_of_keys(best, LAST)
 

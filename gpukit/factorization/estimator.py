@@ -3,14 +3,15 @@
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.base import Estimator, check_choice, check_integer, check_real
+from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import DataError, ParameterError
+from gpukit.factorization.serving import Serving, in_rows_of
 
 MOST_FACTORS = 1024
 RATES = ("adaptive", "paper")
 
 
-class Factorization(Estimator):
+class Factorization(Serving):
     """What both models share; not for use by itself."""
 
     walk = "users"
@@ -19,8 +20,9 @@ class Factorization(Estimator):
         """Learn from X: whatever gpukit.datasets.as_ratings takes (Ratings, sparse or dense users x items, triples).
 
         y is ignored. validation: ratings to judge every epoch by (instead of validation_fraction). progress: called as
-        progress(stage, done, total, info). checkpoint: a file that the state of training is written to every minute and on
-        Ctrl-C; resume: go on from it. Raises ParameterError, DataError, DeviceError, ModelError (a checkpoint that does not fit).
+        progress(stage, done, total, info). checkpoint: a file that the state of training is written to every minute
+        and on Ctrl-C; resume: go on from it. Raises ParameterError, DataError, DeviceError, ModelError (a checkpoint
+        that does not fit).
         """
         from gpukit.datasets import as_ratings
 
@@ -29,7 +31,9 @@ class Factorization(Estimator):
         plan, device = self.plan(len(ratings)), devices.resolve(self.device)
         check_shape(ratings)
         self._check_items(ratings.shape[1])
-        held_out = None if validation is None else in_rows_of(as_ratings(validation), ratings.user_ids, ratings.item_ids)
+        held_out = (
+            None if validation is None else in_rows_of(as_ratings(validation), ratings.user_ids, ratings.item_ids)
+        )
         if held_out is None and self.validation_fraction:
             ratings, held_out = ratings.split(self.validation_fraction, plan.seed)
             check_shape(ratings)
@@ -51,8 +55,16 @@ class Factorization(Estimator):
         patience = check_integer("early_stopping", self.early_stopping, 0)
         check_real("validation_fraction", self.validation_fraction, 0.0, 0.9)
         epochs = default_epochs(n_ratings) if self.n_epochs is None else check_integer("n_epochs", self.n_epochs, 1)
-        return Plan(epochs, kind, check_real("learning_rate", rate, 0.0, strict=True),
-                    check_real("regularization", decay, 0.0), usual["annealing"], self._biases(), patience, seed)
+        return Plan(
+            epochs,
+            kind,
+            check_real("learning_rate", rate, 0.0, strict=True),
+            check_real("regularization", decay, 0.0),
+            usual["annealing"],
+            self._biases(),
+            patience,
+            seed,
+        )
 
     def _biases(self):
         return True
@@ -79,7 +91,8 @@ class Factorization(Estimator):
     def prepare(self, ratings, device, plan=None, progress=lambda *news: None, resume_from=None):
         """fitting.Run of a Ratings on a device: everything that training needs, before the first epoch.
 
-        resume_from: a checkpoint to start from instead of the beginning. Raises DeviceMemoryError when a GPU is too small.
+        resume_from: a checkpoint to start from instead of the beginning. Raises DeviceMemoryError when a GPU is too
+        small.
         """
         from gpukit.factorization import fitting, saving, schedule, training
         from gpukit.factorization.state import start_state
@@ -111,158 +124,36 @@ class Factorization(Estimator):
     def _find_neighbors(self, ratings, steps, progress):
         return np.zeros((ratings.shape[1], 0), np.int32)
 
-    def set_fitted(self, state, rated, scale, user_ids, item_ids):
-        """Keep the result of a training or of a model file."""
-        self.state_, self.rated_, self.z_scale_ = state, rated, scale
-        self.user_ids_, self.item_ids_ = user_ids, item_ids
-        self.mean_, self.scale_ = scale.mean, (scale.low, scale.high)
-        self.neighbors_ = state.neighbors
-        self.n_features_in_ = len(item_ids)
-        self._serving = None
-
-    def _session(self):
-        """The fitted State at work on the device, made when first needed."""
-        self._check_fitted("state_")
-        device = devices.resolve(self.device)
-        if self._serving is None or self._serving[0] != device:
-            from gpukit.factorization.fitting import engine
-
-            steps = engine(device)
-            layout = steps.layout(self.n_factors, self.state_.neighbors.shape[1])
-            self._serving = device, steps.Session(self.state_, layout, self.walk, self.rated_)
-        return self._serving[1]
-
-    def predict(self, X):
-        """(n,) float32 predicted ratings, within the range of the training ratings.
-
-        X: pairs as (users, items) of ids, an (n, 2) array of ids, a DataFrame (user and item by name, else its first two columns),
-        Ratings, or a users x items matrix of which the stored entries are predicted. Unknown users and items are predicted from
-        what is known of the other, or the mean.
-        """
-        from gpukit.factorization import fitting
-        from gpukit.factorization.training import query_of
-
-        session = self._session()
-        users, items = self._pairs(X)
-        asked = session.ask(users, items, query_of(users, items, len(self.user_ids_)))
-        return fitting.unscale(session.predict(asked), self.z_scale_)
-
-    def _pairs(self, X):
-        """(user rows, item rows) int32 of what predict takes; the row behind the last for unknown ids."""
-        from gpukit.datasets import Ratings, as_ratings
-        from gpukit.datasets.columns import by_name
-
-        if isinstance(X, tuple) and len(X) == 2:
-            users, items = X
-        elif isinstance(X, Ratings) or hasattr(X, "tocoo"):
-            pairs = in_rows_of(as_ratings(X), self.user_ids_, self.item_ids_)
-            return pairs.users, pairs.items
-        elif hasattr(X, "iloc"):
-            first, second, _ = by_name(list(X.columns), need_rating=False) or (0, 1, -1)
-            users, items = X.iloc[:, first].to_numpy(), X.iloc[:, second].to_numpy()
-        else:
-            table = np.asarray(X)
-            if table.ndim != 2 or table.shape[1] != 2:
-                raise DataError(f"predict takes pairs: (users, items), an (n, 2) array, a DataFrame or Ratings; got shape {table.shape}.")
-            users, items = table.T
-        if len(users) != len(items):
-            raise DataError(f"predict got {len(users)} users and {len(items)} items; pairs need as many of each.")
-        return rows_or_unknown(users, self.user_ids_), rows_or_unknown(items, self.item_ids_)
-
-    def evaluate(self, X):
-        """{'rmse', 'mae'} on ratings X, as fit takes them."""
-        from gpukit import metrics
-        from gpukit.datasets import as_ratings
-
-        ratings = as_ratings(X)
-        predicted = self.predict(ratings)
-        return {"rmse": metrics.rmse(ratings.values, predicted), "mae": metrics.mae(ratings.values, predicted)}
-
-    def score(self, X, y=None):
-        """Minus the RMSE on ratings X: larger is better, as scikit-learn's model selection wants it."""
-        return -self.evaluate(X)["rmse"]
-
-    def recommend(self, users=None, n=10, exclude_seen=True):
-        """(item ids (B, n), scores (B, n) float32) for user ids (None: all): the items with the best predictions, best first.
-
-        Items that the user has rated are left out unless exclude_seen is False. Scores are predicted ratings, not clipped. Where
-        fewer than n items are left the id is None and the score NaN.
-        """
-        tiles = list(self.recommend_batches(users, n, exclude_seen))
-        if not tiles:
-            return np.empty((0, n), self.item_ids_.dtype), np.empty((0, n), np.float32)
-        return np.concatenate([ids for _, ids, _ in tiles]), np.concatenate([scores for _, _, scores in tiles])
-
-    def recommend_batches(self, users=None, n=10, exclude_seen=True):
-        """Generator of (user ids (b,), item ids (b, n), scores (b, n)) tiles: a million users never need all scores at once."""
-        session = self._session()
-        check_integer("n", n, 1)
-        ids = self.user_ids_ if users is None else np.atleast_1d(np.asarray(users))
-        rows = rows_or_unknown(ids, self.user_ids_) if users is not None else np.arange(len(ids), dtype=np.int32)
-        step, fits = session.tile_users(), min(n, len(self.item_ids_))
-        for first in range(0, len(ids), step):
-            items, z = session.best(rows[first: first + step], fits, exclude_seen)
-            yield (ids[first: first + step], *self._named(items, z, n))
-
-    def _named(self, items, z, n):
-        """Item ids and scores of rows and z, padded to n columns."""
-        scores = np.full((len(items), n), np.nan, np.float32)
-        scores[:, : items.shape[1]] = z * np.float32(self.z_scale_.deviation) + np.float32(self.z_scale_.mean)
-        if not np.isnan(scores).any():
-            return self.item_ids_[items], scores
-        ids = np.full(scores.shape, None, object)
-        ids[:, : items.shape[1]] = self.item_ids_[items]
-        ids[np.isnan(scores)] = None
-        return ids, scores
-
-    def similar_items(self, item, n=10):
-        """(item ids (m,), cosines (m,) float32), m = min(n, N - 1): the items whose factors point the same way, best first.
-
-        Raises DataError for an item that the model does not know.
-        """
-        self._check_fitted("state_")
-        check_integer("n", n, 1)
-        row = int(rows_or_unknown([item], self.item_ids_)[0])
-        if row == len(self.item_ids_):
-            raise DataError(f"The model does not know item {item!r}; it has {len(self.item_ids_):,}, such as {self.item_ids_[0].item()!r}.")
-        factors = self.state_.item_factors
-        norms = np.maximum(np.linalg.norm(factors, axis=1), np.float32(1e-20))
-        cosines = factors @ factors[row] / (norms * norms[row])
-        cosines[row] = -np.inf
-        best = np.argsort(-cosines, kind="stable")[: min(n, len(cosines) - 1)]
-        return self.item_ids_[best], cosines[best]
-
-    def save(self, path):
-        """Write the fitted model to a file (gpukit.persist: no pickle, written aside and renamed)."""
-        from gpukit.factorization.saving import save_model
-
-        self._check_fitted("state_")
-        save_model(path, self)
-
-    @classmethod
-    def load(cls, path):
-        """The fitted model in a file. Raises DataError (no file) or ModelError (not such a model, damaged, another format)."""
-        from gpukit.factorization.saving import load_model
-
-        return load_model(path, cls)
-
 
 class MatrixFactorization(Factorization):
     """CUSGD++ (Algorithm 2): r ~ mean + b_i + b_j + u_i v_j, by stochastic gradient descent over the users' rows.
 
-    Parameters: n_factors F, 1 to 1024; n_epochs, None for 12 and more with the ratings (rates.default_epochs); biases: whether
-    b_i, b_j are learned; rates 'adaptive' (AdaGrad, one sum a row) or 'paper' (Eq. 7); learning_rate and regularization, None for
-    the rates' own (rates.defaults), in units of the ratings' deviation; validation_fraction of the ratings held out to judge every epoch; early_stopping: stop after so many
-    epochs without a better one and keep the best (0: never); deterministic: the same result on every run, with any number of
-    threads, by a schedule without conflicts; device 'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer seed.
+    Parameters: n_factors F, 1 to 1024; n_epochs, None for 12 and more with the ratings (rates.default_epochs); biases:
+    whether b_i, b_j are learned; rates 'adaptive' (AdaGrad, one sum a row) or 'paper' (Eq. 7); learning_rate and
+    regularization, None for the rates' own (rates.defaults), in units of the ratings' deviation; validation_fraction
+    of the ratings held out to judge every epoch; early_stopping: stop after so many epochs without a better one and
+    keep the best (0: never); deterministic: the same result on every run, with any number of threads, by a schedule
+    without conflicts; device 'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer seed.
 
-    After fit: user_ids_, item_ids_; history_ (a dict an epoch: epoch, seconds, rmse or None); timings_ (seconds: prepare,
-    neighbours, training); device_; mean_; scale_ (lowest, highest rating); neighbors_ (N, 0); state_ (state.State);
-    rated_ (training.History); z_scale_ (training.Scale); n_features_in_ = N.
+    After fit: user_ids_, item_ids_; history_ (a dict an epoch: epoch, seconds, rmse or None); timings_ (seconds:
+    prepare, neighbours, training); device_; mean_; scale_ (lowest, highest rating); neighbors_ (N, 0); state_
+    (state.State); rated_ (training.History); z_scale_ (training.Scale); n_features_in_ = N.
     """
 
-    def __init__(self, n_factors=32, n_epochs=None, biases=True, rates="adaptive", learning_rate=None, regularization=None,
-                 validation_fraction=0.0, early_stopping=0, deterministic=False, device="auto", random_state=0):
+    def __init__(
+        self,
+        n_factors=32,
+        n_epochs=None,
+        biases=True,
+        rates="adaptive",
+        learning_rate=None,
+        regularization=None,
+        validation_fraction=0.0,
+        early_stopping=0,
+        deterministic=False,
+        device="auto",
+        random_state=0,
+    ):
         self.n_factors = n_factors
         self.n_epochs = n_epochs
         self.biases = biases
@@ -282,19 +173,35 @@ class MatrixFactorization(Factorization):
 class LSHMF(Factorization):
     """CULSH-MF (Algorithm 3): matrix factorization with nonlinear neighbourhoods found by simLSH, Eq. (1).
 
-    Parameters: n_factors F, 1 to 1024; n_neighbors K, 1 to 1024 and less than the items; n_epochs; lsh_p coarse by lsh_q fine
-    hashings of lsh_bits bits; lsh_psi, the exponent of Psi(r) = r**psi (1, 2 or 4); search 'hamming', 'buckets' (the paper's) or
-    'random' (its control group); rates, learning_rate, regularization, validation_fraction, early_stopping, deterministic, device,
-    random_state as in MatrixFactorization.
+    Parameters: n_factors F, 1 to 1024; n_neighbors K, 1 to 1024 and less than the items; n_epochs; lsh_p coarse by
+    lsh_q fine hashings of lsh_bits bits; lsh_psi, the exponent of Psi(r) = r**psi (1, 2 or 4); search 'hamming',
+    'buckets' (the paper's) or 'random' (its control group); rates, learning_rate, regularization, validation_fraction,
+    early_stopping, deterministic, device, random_state as in MatrixFactorization.
 
     After fit: as MatrixFactorization, with neighbors_ (N, K) int32 item rows and random_share_ of the neighbour slots.
     """
 
     walk = "items"
 
-    def __init__(self, n_factors=32, n_neighbors=32, n_epochs=None, lsh_p=3, lsh_q=100, lsh_bits=8, lsh_psi=2, search="hamming",
-                 rates="adaptive", learning_rate=None, regularization=None, validation_fraction=0.0, early_stopping=0,
-                 deterministic=False, device="auto", random_state=0):
+    def __init__(
+        self,
+        n_factors=32,
+        n_neighbors=32,
+        n_epochs=None,
+        lsh_p=3,
+        lsh_q=100,
+        lsh_bits=8,
+        lsh_psi=2,
+        search="hamming",
+        rates="adaptive",
+        learning_rate=None,
+        regularization=None,
+        validation_fraction=0.0,
+        early_stopping=0,
+        deterministic=False,
+        device="auto",
+        random_state=0,
+    ):
         self.n_factors = n_factors
         self.n_neighbors = n_neighbors
         self.n_epochs = n_epochs
@@ -330,7 +237,16 @@ class LSHMF(Factorization):
         from gpukit.neighbors import SimLSH
 
         search = "hamming" if self.search == "random" else self.search
-        return SimLSH(self.n_neighbors, self.lsh_p, self.lsh_q, self.lsh_bits, self.lsh_psi, search, self.device, self.random_state)
+        return SimLSH(
+            self.n_neighbors,
+            self.lsh_p,
+            self.lsh_q,
+            self.lsh_bits,
+            self.lsh_psi,
+            search,
+            self.device,
+            self.random_state,
+        )
 
     def _find_neighbors(self, ratings, steps, progress):
         from gpukit.neighbors.columns import columns
@@ -361,25 +277,11 @@ def check_checkpoint(path, resume):
 def check_shape(ratings):
     """DataError unless there are ratings of at least two users and two items."""
     if not len(ratings):
-        raise DataError("There are no ratings to learn from: 0 rows. Give at least two users and two items with ratings.")
+        raise DataError(
+            "There are no ratings to learn from: 0 rows. Give at least two users and two items with ratings."
+        )
     if min(ratings.shape) < 2:
         users, items = ratings.shape
-        raise DataError(f"Learning from {users} user(s) and {items} item(s) is not possible: give at least two of each.")
-
-
-def in_rows_of(ratings, user_ids, item_ids):
-    """ratings in the rows of other id maps; unknown ids get the row behind the last."""
-    from gpukit.datasets import Ratings
-
-    if ratings.user_ids is user_ids and ratings.item_ids is item_ids:
-        return ratings
-    users, items = rows_or_unknown(ratings.user_ids, user_ids), rows_or_unknown(ratings.item_ids, item_ids)
-    return Ratings(users[ratings.users], items[ratings.items], ratings.values, user_ids, item_ids)
-
-
-def rows_or_unknown(ids, known):
-    """(n,) int32 rows of ids in known; len(known) where an id is unknown."""
-    from gpukit.datasets.ids import rows_of
-
-    rows = rows_of(ids, known)
-    return np.where(rows < 0, np.int32(len(known)), rows).astype(np.int32)
+        raise DataError(
+            f"Learning from {users} user(s) and {items} item(s) is not possible: give at least two of each."
+        )

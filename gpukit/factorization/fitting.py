@@ -34,7 +34,8 @@ class Plan(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A training that is about to begin: the session, Plan, Clock and Scale, the first epoch, the history, the best state."""
+    """A training that is about to begin: the session, Plan, Clock and Scale, the first epoch, the history, the best
+    state."""
 
     session: object
     plan: Plan
@@ -78,7 +79,9 @@ class Judge:
 
 def unscale(z, scale):
     """Predictions in the ratings' own units, within their range."""
-    return np.clip(z * np.float32(scale.deviation) + np.float32(scale.mean), np.float32(scale.low), np.float32(scale.high))
+    return np.clip(
+        z * np.float32(scale.deviation) + np.float32(scale.mean), np.float32(scale.low), np.float32(scale.high)
+    )
 
 
 def chunk_tables(side, workers, plan):
@@ -133,8 +136,10 @@ def run(session, plan, judge, checkpoints, history, start, progress):
                 checkpoints.write(session, judge.best_state, epoch + 1)
     state = judge.best_state or session.state()
     if not (np.isfinite(state.user_factors).all() and np.isfinite(state.item_factors).all()):
-        raise GpukitError(f"Training diverged (learning_rate={plan.learning_rate}): the factors are no longer finite. "
-                          "Use a smaller learning_rate, or deterministic=True.")
+        raise GpukitError(
+            f"Training diverged (learning_rate={plan.learning_rate}): the factors are no longer finite. "
+            "Use a smaller learning_rate, or deterministic=True."
+        )
     return state
 
 
@@ -163,7 +168,8 @@ def engine(device):
 
 
 def memory_needed(n_ratings, shape, layout):
-    """Bytes a GPU needs at most: ratings with their codes, both parameter tables, influences, neighbours and offsets."""
+    """Bytes a GPU needs at most: ratings with their codes, both parameter tables, influences, neighbours and
+    offsets."""
     rows, slots = sum(shape) + 2, layout.slots
     return n_ratings * max(8 + slots, slots + (13 if slots else 0)) + 4 * rows * layout.stride + 16 * shape[1] * slots
 

@@ -1,7 +1,7 @@
 """Scalar formulas of CUSGD++ and CULSH-MF, used by kernel and twin alike.
 
-Equations are those of Li et al., "Locality Sensitive Hash Aggregated Nonlinear Neighborhood Matrix Factorization", 2022.
-Ratings are centred and scaled before training, so mu is 0 here and one set of rates suits any rating scale.
+Equations are those of Li et al., "Locality Sensitive Hash Aggregated Nonlinear Neighborhood Matrix Factorization",
+2022. Ratings are centred and scaled before training, so mu is 0 here and one set of rates suits any rating scale.
 """
 
 import math
@@ -19,8 +19,8 @@ ZERO = F32(0.0)
 class Rates(NamedTuple):
     """What one epoch steps with, all float32.
 
-    factor, bias, influence: learning rates gamma; factor_gain (of factors and influences) and bias_gain: how fast a row's rate
-    falls with its own squared errors (0: not at all, the paper's Eq. 7); *_decay: the lambdas of Eq. (2).
+    factor, bias, influence: learning rates gamma; factor_gain (of factors and influences) and bias_gain: how fast a
+    row's rate falls with its own squared errors (0: not at all, the paper's Eq. 7); *_decay: the lambdas of Eq. (2).
     """
 
     factor: np.float32

@@ -1,4 +1,5 @@
-"""Host steps of factorization on a GPU; cpu.py has the same names with the same arguments. Arrays stay on the device."""
+"""Host steps of factorization on a GPU; cpu.py has the same names with the same arguments. Arrays stay on the
+device."""
 
 import numpy as np
 
@@ -85,8 +86,20 @@ class Session:
     def start_epoch(self, rates, turn):
         """Queue one pass over all ratings."""
         for table in self.tables:
-            self.launch(table, self.minor, self.values, self.side_codes, self.levels, self.P, self.Q, self.influence, self.offsets,
-                        rates, turn, self.workers)
+            self.launch(
+                table,
+                self.minor,
+                self.values,
+                self.side_codes,
+                self.levels,
+                self.P,
+                self.Q,
+                self.influence,
+                self.offsets,
+                rates,
+                turn,
+                self.workers,
+            )
 
     def epoch(self, rates, turn):
         """One pass over all ratings; returns when it is done."""
@@ -117,7 +130,9 @@ class Session:
         kernels.fill_tables[len(users), BLOCK](on_device, *self.rated(), tables)
         keys = cuda.device_array((len(users), self.item_rows), np.uint32)
         grid = max(1, min(-(-self.item_rows * self.layout.lanes // BLOCK), 256)), len(users)
-        self.score_rows[grid, BLOCK](on_device, tables, self.near, self.levels, items, others, self.influence, self.offsets, hide, keys)
+        self.score_rows[grid, BLOCK](
+            on_device, tables, self.near, self.levels, items, others, self.influence, self.offsets, hide, keys
+        )
         if n > MOST:
             rows, best = selection_on_host.smallest(keys.copy_to_host(), n)
         else:
@@ -127,7 +142,9 @@ class Session:
     def rated(self):
         """The history's indptr, items and codes on the device, sent once."""
         if not hasattr(self, "_rated"):
-            self._rated = [cuda.to_device(array) for array in (self.history.indptr, self.history.items, self.history.codes)]
+            self._rated = [
+                cuda.to_device(array) for array in (self.history.indptr, self.history.items, self.history.codes)
+            ]
         return self._rated
 
     def state(self):

@@ -1,9 +1,10 @@
 """CUDA kernels of CUSGD++ (Algorithm 2) and CULSH-MF (Algorithm 3): loop structure only; the maths is in formulas.py.
 
-A *parameter row* is the factors, padding with zeros, and layout.EXTRA more numbers: the bias b, the sum of squared errors s and
-the baseline bias of the residuals in Eq. (1). A group of `lanes` threads works on one rating: a lane holds quads of factors and
-of neighbours (primitives/rows.py), and lane l number l of the last eight.
-The *major* side (P) stays in registers for a chunk of its ratings; the *minor* side (Q) is read and added to at every rating.
+A *parameter row* is the factors, padding with zeros, and layout.EXTRA more numbers: the bias b, the sum of squared
+errors s and the baseline bias of the residuals in Eq. (1). A group of `lanes` threads works on one rating: a lane
+holds quads of factors and of neighbours (primitives/rows.py), and lane l number l of the last eight.
+The *major* side (P) stays in registers for a chunk of its ratings; the *minor* side (Q) is read and added to at every
+rating.
 """
 
 import functools
@@ -114,9 +115,10 @@ def _add_difference(matrix, row, first, lane, lanes, count, vector, now, before)
     add_row(matrix, row, first, lane, lanes, count, vector, before)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def make_sgd_epoch(lanes, factors, near, vector):
-    """sgd_epoch for `lanes` threads a rating, each with `factors` factors and `near` neighbours (multiples of 4; near may be 0).
+    """sgd_epoch for `lanes` threads a rating, each with `factors` factors and `near` neighbours (multiples of 4; near
+    may be 0).
 
     vector: additions in quads, an instruction of compute capability 9.0.
     """
@@ -126,15 +128,16 @@ def make_sgd_epoch(lanes, factors, near, vector):
     def sgd_epoch(chunks, minor, ratings, codes, levels, P, Q, influence, offsets, rates, turn, workers):
         """Algorithms 2 and 3: one pass over all chunks by Eq. (5); worker w walks the chunks w, w + workers, ...
 
-        chunks (n, 3) int64: major row, first rating, number of ratings (0: nothing to do); minor (nnz,) int32: minor row;
-        ratings (nnz,) float32, centred and scaled; codes (nnz, K / 4) uint32: four neighbours a word, 0 unrated, 255 none, else
-        an index into levels (256,) float32; P (M, stride), Q (N, stride) float32: parameter rows; influence (M, 2 K) float32: w
-        then c; offsets (M, K) float32: baseline biases of the neighbours; rates: formulas.Rates; turn uint32: key of the epoch,
-        where each chunk starts; workers: groups of lanes that take part. K is lanes * near. codes, influence and offsets are not
-        read when near is 0. A row's minor rows must be distinct: they are read a step ahead, which hides their latency.
-        Launch: any grid of at least lanes * workers threads, blocks of a multiple of 32.
-        Deterministic: with one worker, or when no two workers share a row; else up to the order of atomic additions.
-        Source: Li et al. 2022, Algorithms 2 and 3, Eq. (1), (5); per-row rates after Duchi et al. 2011.
+        chunks (n, 3) int64: major row, first rating, number of ratings (0: nothing to do); minor (nnz,) int32: minor
+        row; ratings (nnz,) float32, centred and scaled; codes (nnz, K / 4) uint32: four neighbours a word, 0 unrated,
+        255 none, else an index into levels (256,) float32; P (M, stride), Q (N, stride) float32: parameter rows;
+        influence (M, 2 K) float32: w then c; offsets (M, K) float32: baseline biases of the neighbours; rates:
+        formulas.Rates; turn uint32: key of the epoch, where each chunk starts; workers: groups of lanes that take
+        part. K is lanes * near. codes, influence and offsets are not read when near is 0. A row's minor rows must be
+        distinct: they are read a step ahead, which hides their latency. Launch: any grid of at least lanes * workers
+        threads, blocks of a multiple of 32. Deterministic: with one worker, or when no two workers share a row; else
+        up to the order of atomic additions. Source: Li et al. 2022, Algorithms 2 and 3, Eq. (1), (5); per-row rates
+        after Duchi et al. 2011.
         """
         lane = U32(U32(cuda.threadIdx.x) % U32(lanes))
         worker = I32(cuda.grid(1)) // I32(lanes)
@@ -209,8 +212,17 @@ def make_sgd_epoch(lanes, factors, near, vector):
                     other_rate = formulas.row_rate(rates.factor, rates.factor_gain, q_squares)
                     if near:
                         rate = formulas.row_rate(rates.influence, rates.factor_gain, squares)
-                        _learn_influence(code, residual, w, c, near, F32(explicit * error), F32(implicit * error), rate,
-                                         rates.influence_decay)
+                        _learn_influence(
+                            code,
+                            residual,
+                            w,
+                            c,
+                            near,
+                            F32(explicit * error),
+                            F32(implicit * error),
+                            rate,
+                            rates.influence_decay,
+                        )
                     _learn_factors(p, q, factors, error, own_rate, other_rate, rates.factor_decay, change)
                     add_row(Q, other, U32(0), lane, lanes, factors, vector, change)
                     _add_extra(Q, other, lane, _extra_change(q_extra, lane, q_squares, error, rates))
@@ -226,17 +238,18 @@ def make_sgd_epoch(lanes, factors, near, vector):
     return sgd_epoch
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def make_predict_pairs(lanes, factors, near):
-    """predict_pairs for `lanes` threads a pair, each with `factors` factors and `near` neighbours (a multiple of 4, or 0)."""
+    """predict_pairs for `lanes` threads a pair, each with `factors` factors and `near` neighbours (a multiple of 4, or
+    0)."""
     slots = max(near, 1)
 
     @kernel
     def predict_pairs(major, minor, codes, levels, P, Q, influence, offsets, predicted):
         """Eq. (1) for pairs of rows, in the units of training.
 
-        major, minor (n,) int32; codes (n, K / 4) uint32, levels (256,) float32, P, Q (rows, stride), influence, offsets float32
-        as in sgd_epoch; predicted (n,) float32, overwritten.
+        major, minor (n,) int32; codes (n, K / 4) uint32, levels (256,) float32, P, Q (rows, stride), influence,
+        offsets float32 as in sgd_epoch; predicted (n,) float32, overwritten.
         Launch: any grid, blocks of a multiple of 32 threads.   Deterministic: yes; budget.
         Source: Li et al. 2022, Eq. (1).
         """
@@ -277,9 +290,10 @@ def make_predict_pairs(lanes, factors, near):
     return predict_pairs
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def make_score_rows(lanes, factors, near):
-    """score_rows for `lanes` threads an item, each with `factors` factors and `near` neighbours (a multiple of 4, or 0)."""
+    """score_rows for `lanes` threads an item, each with `factors` factors and `near` neighbours (a multiple of 4, or
+    0)."""
     slots = max(near, 1)
 
     @kernel
@@ -287,8 +301,8 @@ def make_score_rows(lanes, factors, near):
         """Eq. (1) of some users for all items, as keys that sort the best first (selection.formulas.descending_key).
 
         users (B,) int32: rows of Q; tables (B, N + 1) uint8: code of the user's rating of each item, 0 none; neighbors
-        (N + 1, K) int32, -1 for none; levels, P, Q, influence, offsets as in sgd_epoch, P being the items; hide: leave rated
-        items out (key 2**32 - 1); keys (B, N) uint32, overwritten.
+        (N + 1, K) int32, -1 for none; levels, P, Q, influence, offsets as in sgd_epoch, P being the items; hide: leave
+        rated items out (key 2**32 - 1); keys (B, N) uint32, overwritten.
         Launch: grid (any, B), blocks of a multiple of 32 threads.   Deterministic: yes; budget.
         Source: Li et al. 2022, Eq. (1).
         """
@@ -334,8 +348,8 @@ def make_score_rows(lanes, factors, near):
 def fill_tables(users, indptr, items, codes, tables):
     """tables[b, item] = code of user b's rating of the item, 0 where there is none.
 
-    users (B,) int32, indptr (M + 2,) int64, items (nnz,) int32, codes (nnz,) uint8: what each user rated; tables (B, any) uint8,
-    overwritten.
+    users (B,) int32, indptr (M + 2,) int64, items (nnz,) int32, codes (nnz,) uint8: what each user rated; tables (B,
+    any) uint8, overwritten.
     Launch: one block a user, any block.   Deterministic: yes, exact.
     Source: the set R(i) of Li et al. 2022, Table 1.
     """
@@ -352,10 +366,11 @@ def fill_tables(users, indptr, items, codes, tables):
 def neighbor_codes(indptr, items, codes, query_indptr, query_items, places, neighbors, out, tables):
     """Which neighbours of each queried item its user rated, and how: the sets R and N of Eq. (1).
 
-    indptr (M + 2,) int64, items (nnz,) int32, codes (nnz,) uint8 (1..254): what each user rated; query_indptr (M + 2,) int64,
-    query_items (n,) int32: the pairs asked for, by user; places (n,) int64: where their lines go; neighbors (N + 1, K) int32,
-    -1 for none; out (n, K) uint8: 0 unrated, 255 no neighbour, else the code; tables (blocks, N + 1) uint8, all zero before and
-    after.
+    indptr (M + 2,) int64, items (nnz,) int32, codes (nnz,) uint8 (1..254): what each user rated; query_indptr (M + 2,)
+    int64, query_items (n,) int32: the pairs asked for, by user; places (n,) int64: where their lines go; neighbors (N
+    + 1, K) int32,
+    -1 for none; out (n, K) uint8: 0 unrated, 255 no neighbour, else the code; tables (blocks, N + 1) uint8, all zero
+    before and after.
     Launch: any grid up to tables' lines, any block.   Deterministic: yes, exact.
     Source: the split S^K(j) = R^K(i;j) + N^K(i;j), Li et al. 2022, sec. 4.2.
     """

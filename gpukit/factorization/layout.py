@@ -3,7 +3,11 @@
 from typing import NamedTuple
 
 EXTRA = 8  # numbers of a parameter row behind the factors
-BIAS, SQUARES, BASE = 0, 1, 2  # which of them: b, the sum of squared errors, the baseline bias of the residuals in Eq. (1)
+BIAS, SQUARES, BASE = (
+    0,
+    1,
+    2,
+)  # which of them: b, the sum of squared errors, the baseline bias of the residuals in Eq. (1)
 NO_NEIGHBOR = 255  # code of a neighbour slot that holds nobody
 TOP_LEVEL = 254  # largest code of a rated neighbour; 0 is unrated
 LEVELS = 256
@@ -12,8 +16,8 @@ LEVELS = 256
 class Layout(NamedTuple):
     """Sizes of one model on one device.
 
-    lanes: threads that share a rating (1 on the CPU); factors, near: factors and neighbours of a lane; stride: numbers of a
-    parameter row, the last EXTRA of which are no factors.
+    lanes: threads that share a rating (1 on the CPU); factors, near: factors and neighbours of a lane; stride: numbers
+    of a parameter row, the last EXTRA of which are no factors.
     """
 
     n_factors: int

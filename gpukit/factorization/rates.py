@@ -4,10 +4,14 @@ import numpy as np
 
 from gpukit.factorization.formulas import Rates, falling_rate
 
-# Found by trial on MovieLens 1M and on generated ratings of ten and a hundred times its size. Training is in units of the
-# ratings' deviation, so the rating scale does not matter; the number of ratings does: few are soon learned by heart.
+# Found by trial on MovieLens 1M and on generated ratings of ten and a hundred times its size. Training is in units of
+# the ratings' deviation, so the rating scale does not matter; the number of ratings does: few are soon learned by
+# heart.
 RATE = (0.2, 0.3)  # learning rate at a million ratings and at a hundred million
-DECAY, DECAY_BOUNDS = 0.04, (0.03, 0.06)  # regularization at a million ratings; three quarters of it for each power of ten
+DECAY, DECAY_BOUNDS = (
+    0.04,
+    (0.03, 0.06),
+)  # regularization at a million ratings; three quarters of it for each power of ten
 ANNEALING = (0.87, 0.8)  # factor of the adaptive rate from epoch to epoch, likewise
 PAPER = {"learning_rate": 0.035, "regularization": 0.02, "annealing": 1.0}
 FACTOR_GAIN, BIAS_GAIN = 1.0 / 32.0, 1.0
@@ -33,8 +37,11 @@ def defaults(kind, n_ratings):
         return PAPER
     beyond = decades(n_ratings)
     regularization = float(np.clip(DECAY * 0.75**beyond, *DECAY_BOUNDS))
-    return {"learning_rate": between(RATE, beyond / 2), "regularization": regularization,
-            "annealing": between(ANNEALING, beyond)}
+    return {
+        "learning_rate": between(RATE, beyond / 2),
+        "regularization": regularization,
+        "annealing": between(ANNEALING, beyond),
+    }
 
 
 def row_rates(kind, learning_rate, counts):
@@ -52,8 +59,8 @@ def default_epochs(n_ratings):
 def epoch_rates(kind, learning_rate, regularization, biases, annealing, epoch):
     """The Rates of epoch number `epoch`, from 0.
 
-    'adaptive': AdaGrad with one sum a row, the factors' rate falling by the factor `annealing` an epoch as well. 'paper':
-    Eq. (7) with beta 0.3 for everything, influences at the ratio of Table 5.
+    'adaptive': AdaGrad with one sum a row, the factors' rate falling by the factor `annealing` an epoch as well.
+    'paper': Eq. (7) with beta 0.3 for everything, influences at the ratio of Table 5.
     """
     if kind == "adaptive":
         factor, bias = learning_rate * annealing**epoch, BIAS_RATE
@@ -63,5 +70,14 @@ def epoch_rates(kind, learning_rate, regularization, biases, annealing, epoch):
         factor = bias = falling_rate(learning_rate, PAPER_BETA, epoch)
         influence, gains = factor * PAPER_INFLUENCE, (0.0, 0.0)
         bias_decay = regularization
-    values = (factor, gains[0], regularization, bias if biases else 0.0, gains[1], bias_decay, influence, INFLUENCE_DECAY)
+    values = (
+        factor,
+        gains[0],
+        regularization,
+        bias if biases else 0.0,
+        gains[1],
+        bias_decay,
+        influence,
+        INFLUENCE_DECAY,
+    )
     return Rates(*(np.float32(value) for value in values))

@@ -14,7 +14,8 @@ STATE, HISTORY, BEST = "state.", "rated.", "best."
 
 
 class Checkpoint(NamedTuple):
-    """Where training stands: the State after epochs_done epochs, the history so far, and the best State (None: not kept)."""
+    """Where training stands: the State after epochs_done epochs, the history so far, and the best State (None: not
+    kept)."""
 
     state: State
     epochs_done: int
@@ -31,26 +32,41 @@ def fingerprint(ratings):
 
 
 def save_checkpoint(path, estimator, state, best, done, data):
-    """Write what training needs to go on after `done` epochs: State, best State or None, parameters, the history so far."""
-    header = {"class": "checkpoint", "of": type(estimator).__name__, "parameters": lasting(estimator), "epochs_done": done,
-              "history": estimator.history_, "data": data}
+    """Write what training needs to go on after `done` epochs: State, best State or None, parameters, the history so
+    far."""
+    header = {
+        "class": "checkpoint",
+        "of": type(estimator).__name__,
+        "parameters": lasting(estimator),
+        "epochs_done": done,
+        "history": estimator.history_,
+        "data": data,
+    }
     kept = [(STATE, state)] + ([] if best is None else [(BEST, best)])
-    persist.save_arrays(path, header, {prefix + name: array for prefix, one in kept for name, array in one._asdict().items()})
+    persist.save_arrays(
+        path, header, {prefix + name: array for prefix, one in kept for name, array in one._asdict().items()}
+    )
 
 
 def load_checkpoint(path, estimator, data):
     """The Checkpoint of the same estimator, parameters and data, or ModelError."""
     header, arrays = persist.load_arrays(path)
     if header.get("class") != "checkpoint" or header.get("of") != type(estimator).__name__:
-        raise ModelError(f"{path} is not a checkpoint of a {type(estimator).__name__}. Leave --resume out to begin anew.")
+        raise ModelError(
+            f"{path} is not a checkpoint of a {type(estimator).__name__}. Leave --resume out to begin anew."
+        )
     mine = lasting(estimator)
     other = [name for name in mine if name != "n_epochs" and header["parameters"].get(name) != mine[name]]
     if other:
         name = other[0]
-        raise ModelError(f"{path} was made with {name}={header['parameters'].get(name)!r}, not {mine[name]!r}. "
-                         "Resume with the same settings, or leave --resume out.")
+        raise ModelError(
+            f"{path} was made with {name}={header['parameters'].get(name)!r}, not {mine[name]!r}. "
+            "Resume with the same settings, or leave --resume out."
+        )
     if header["data"] != data:
-        raise ModelError(f"{path} was made from other ratings (or another split of them). Leave --resume out to begin anew.")
+        raise ModelError(
+            f"{path} was made from other ratings (or another split of them). Leave --resume out to begin anew."
+        )
     best = _gather(State, BEST, arrays, path) if BEST + State._fields[0] in arrays else None
     return Checkpoint(_gather(State, STATE, arrays, path), header["epochs_done"], header["history"], best)
 
@@ -62,9 +78,15 @@ def lasting(estimator):
 
 def save_model(path, estimator):
     """Write a fitted estimator."""
-    header = {"class": type(estimator).__name__, "parameters": lasting(estimator), "scale": list(estimator.z_scale_),
-              "history": estimator.history_, "timings": estimator.timings_, "device": estimator.device_,
-              "random_share": getattr(estimator, "random_share_", None)}
+    header = {
+        "class": type(estimator).__name__,
+        "parameters": lasting(estimator),
+        "scale": list(estimator.z_scale_),
+        "history": estimator.history_,
+        "timings": estimator.timings_,
+        "device": estimator.device_,
+        "random_share": getattr(estimator, "random_share_", None),
+    }
     arrays = {STATE + name: array for name, array in estimator.state_._asdict().items()}
     arrays |= {HISTORY + name: array for name, array in estimator.rated_._asdict().items()}
     persist.save_arrays(path, header, {**arrays, "user_ids": estimator.user_ids_, "item_ids": estimator.item_ids_})
@@ -79,8 +101,13 @@ def load_model(path, cls):
     for name in ("user_ids", "item_ids"):
         if name not in arrays:
             raise ModelError(f"{path} lacks {name!r}: it is damaged. Train again, or copy the file again.")
-    estimator.set_fitted(_gather(State, STATE, arrays, path), _gather(History, HISTORY, arrays, path), Scale(*header["scale"]),
-                         arrays["user_ids"], arrays["item_ids"])
+    estimator.set_fitted(
+        _gather(State, STATE, arrays, path),
+        _gather(History, HISTORY, arrays, path),
+        Scale(*header["scale"]),
+        arrays["user_ids"],
+        arrays["item_ids"],
+    )
     estimator.history_, estimator.timings_, estimator.device_ = header["history"], header["timings"], header["device"]
     if header.get("random_share") is not None:
         estimator.random_share_ = header["random_share"]

@@ -1,8 +1,8 @@
 """Which worker walks which ratings, in which order: tables of chunks (major row, first rating, number of ratings).
 
-A chunk starts from the major row as it stands and adds its change at the end, so chunks of one row that are walked at the same
-time do not see each other: the row moves by the sum of steps that were each taken alone. `chunk_lengths` keeps that sum small,
-and `chunk_table` spreads the chunks of a row over the epoch.
+A chunk starts from the major row as it stands and adds its change at the end, so chunks of one row that are walked at
+the same time do not see each other: the row moves by the sum of steps that were each taken alone. `chunk_lengths`
+keeps that sum small, and `chunk_table` spreads the chunks of a row over the epoch.
 """
 
 import numpy as np
@@ -24,7 +24,8 @@ def worker_count(n_ratings, most):
 
 
 def chunk_lengths(counts, workers, rate):
-    """(rows,) longest chunk allowed for rows with so many ratings, whose steps have about this rate (a number or one a row).
+    """(rows,) longest chunk allowed for rows with so many ratings, whose steps have about this rate (a number or one a
+    row).
 
     A row with n of all ratings is walked by about workers n / total workers at a time, each adding T steps taken alone:
     workers (n / total) T rate stays below STALENESS.
@@ -34,10 +35,11 @@ def chunk_lengths(counts, workers, rate):
 
 
 def chunk_table(indptr, workers, rate, seed):
-    """(n, 3) int64 chunks of all rows of indptr (rows + 1,): quads of about equal length (within half an octave), at random.
+    """(n, 3) int64 chunks of all rows of indptr (rows + 1,): quads of about equal length (within half an octave), at
+    random.
 
-    Quads, because four groups of lanes make up a warp, which is as slow as its longest chunk; about equal and random, because
-    a row's chunks must not meet more often than they have to.
+    Quads, because four groups of lanes make up a warp, which is as slow as its longest chunk; about equal and random,
+    because a row's chunks must not meet more often than they have to.
     """
     counts = np.diff(indptr)
     pieces = -(-counts // chunk_lengths(counts, workers, rate))
@@ -54,7 +56,8 @@ def chunk_table(indptr, workers, rate, seed):
 
 
 def blocks_of(counts, n_blocks, seed):
-    """(rows,) int32 block of each row: rows are dealt out by falling count, at random within a deal, so blocks are even."""
+    """(rows,) int32 block of each row: rows are dealt out by falling count, at random within a deal, so blocks are
+    even."""
     noise = np.random.default_rng([seed, BLOCK_STREAM]).random((len(counts) // n_blocks + 1, n_blocks))
     deals = np.argsort(noise, axis=1).reshape(-1)[: len(counts)]
     block = np.empty(len(counts), np.int32)
@@ -65,8 +68,9 @@ def blocks_of(counts, n_blocks, seed):
 def conflict_free_tables(indptr, minor, major_block, minor_block, n_blocks):
     """Tables of an epoch without conflicts: in table s, worker b walks the ratings of block (b, (b + s) mod n_blocks).
 
-    Each row's ratings must be sorted by minor_block[minor]. No two workers of a table share a major or a minor row, so the
-    result does not depend on timing (Gemulla et al. 2011). Slot t of worker b is line t n_blocks + b; free slots have length 0.
+    Each row's ratings must be sorted by minor_block[minor]. No two workers of a table share a major or a minor row, so
+    the result does not depend on timing (Gemulla et al. 2011). Slot t of worker b is line t n_blocks + b; free slots
+    have length 0.
     """
     runs = _runs(indptr, minor, minor_block)
     worker = major_block[runs[:, 0]]
@@ -74,7 +78,7 @@ def conflict_free_tables(indptr, minor, major_block, minor_block, n_blocks):
     order = np.lexsort((worker, stratum))
     tables = []
     for s in range(n_blocks):
-        at = order[np.searchsorted(stratum[order], s): np.searchsorted(stratum[order], s, "right")]
+        at = order[np.searchsorted(stratum[order], s) : np.searchsorted(stratum[order], s, "right")]
         sizes = np.bincount(worker[at], minlength=n_blocks)
         slot = np.arange(len(at)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         table = np.zeros((max(int(sizes.max()), 1) * n_blocks, 3), np.int64)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._jit import njit, prange
-from gpukit.factorization.layout import BASE, BIAS, EXTRA, SQUARES
+from gpukit.factorization.layout import BASE, BIAS, EXTRA
 from gpukit.random import bits, key
 
 USER_STREAM, ITEM_STREAM = 104, 105
@@ -16,8 +16,8 @@ KEPT = 3  # bias, sum of squared errors, baseline bias
 class State(NamedTuple):
     """All float32 but neighbors, in the units of training (z).
 
-    user_factors U (M, F), user_extras (M, 3): b_i, s_i, baseline b_i; item_factors V (N, F), item_extras (N, 3) likewise;
-    influence (N, 2, K): w and c of Eq. (1); neighbors (N, K) int32 item rows. K is 0 without neighbourhoods.
+    user_factors U (M, F), user_extras (M, 3): b_i, s_i, baseline b_i; item_factors V (N, F), item_extras (N, 3)
+    likewise; influence (N, 2, K): w and c of Eq. (1); neighbors (N, K) int32 item rows. K is 0 without neighbourhoods.
     """
 
     user_factors: np.ndarray
@@ -30,7 +30,8 @@ class State(NamedTuple):
 
 @njit(parallel=True)
 def start_factors(seed_key, out):
-    """out (rows, F) float32: uniform with deviation SPREAD; number f of row i is a function of (seed_key, i F + f) alone."""
+    """out (rows, F) float32: uniform with deviation SPREAD; number f of row i is a function of (seed_key, i F + f)
+    alone."""
     n = out.shape[1]
     for row in prange(out.shape[0]):
         for f in range(n):
@@ -61,14 +62,14 @@ def pack_rows(factors, extras, layout):
     table = np.zeros((rows + 1, layout.stride), np.float32)
     table[:rows, :n_factors] = factors
     at = layout.stride - EXTRA
-    table[:rows, at: at + KEPT] = extras
+    table[:rows, at : at + KEPT] = extras
     return table
 
 
 def unpack_rows(table, layout):
     """(factors, extras) of parameter rows."""
     at = layout.stride - EXTRA
-    return np.ascontiguousarray(table[:-1, : layout.n_factors]), np.ascontiguousarray(table[:-1, at: at + KEPT])
+    return np.ascontiguousarray(table[:-1, : layout.n_factors]), np.ascontiguousarray(table[:-1, at : at + KEPT])
 
 
 def pack_neighborhood(state, layout):

@@ -1,4 +1,5 @@
-"""Ratings in the form that an epoch reads: grouped by the side that is walked, centred and scaled, rows in random order."""
+"""Ratings in the form that an epoch reads: grouped by the side that is walked, centred and scaled, rows in random
+order."""
 
 from typing import NamedTuple
 
@@ -25,10 +26,11 @@ class Scale(NamedTuple):
 
 
 class Side(NamedTuple):
-    """Ratings grouped by the major side: row j's are indptr[j]:indptr[j + 1] of minor (n,) int32 and values (n,) float32 (z).
+    """Ratings grouped by the major side: row j's are indptr[j]:indptr[j + 1] of minor (n,) int32 and values (n,)
+    float32 (z).
 
-    order (n,) int64: which input rating stands where; blocks: (major block, minor block, number) of a conflict-free schedule
-    or None.
+    order (n,) int64: which input rating stands where; blocks: (major block, minor block, number) of a conflict-free
+    schedule or None.
     """
 
     indptr: np.ndarray
@@ -93,20 +95,21 @@ def conflict_free_blocks(major, minor, shape, seed):
 def sort_by_block(indptr, order, minor, block):
     """Sort each row's places by the block of their minor row, stably, in place."""
     for row in range(indptr.size - 1):
-        places = order[indptr[row]: indptr[row + 1]]
+        places = order[indptr[row] : indptr[row + 1]]
         sorted_ = places[np.argsort(block[minor[places]], kind="mergesort")]
         for t in range(places.size):
             places[t] = sorted_[t]
 
 
 def history_of(ratings, scale):
-    """(History, place (n,) int64): rating number place[t] of the input is the history's entry t; items ascend in a row."""
+    """(History, place (n,) int64): rating number place[t] of the input is the history's entry t; items ascend in a
+    row."""
     codes, values = levels_of(np.ascontiguousarray(ratings.values, np.float32))
     _, by_column = by_item(ratings.items, ratings.shape[1], threads())
     indptr, by_row = by_item(gather(ratings.users, by_column), ratings.shape[0] + 1, threads())
     place = gather(by_column, by_row)
     levels = np.zeros(LEVELS, np.float32)
-    levels[1: len(values) + 1] = (values - scale.mean) / scale.deviation
+    levels[1 : len(values) + 1] = (values - scale.mean) / scale.deviation
     codes = np.minimum(gather(codes, place), TOP_LEVEL - 1) + np.uint8(1)
     return History(indptr, gather(ratings.items, place), codes, levels), place
 

@@ -1,7 +1,8 @@
 """CPU twins of kernels.py: the same names and arguments, over threads instead of groups of lanes.
 
-With one worker the chunks are walked in their order, so a run repeats to the bit. Several workers share the minor rows without
-locks (Hogwild): with a handful of threads a lost update is rare. codes are bytes here, (n, K) uint8, not words of four.
+With one worker the chunks are walked in their order, so a run repeats to the bit. Several workers share the minor rows
+without locks (Hogwild): with a handful of threads a lost update is rare. codes are bytes here, (n, K) uint8, not words
+of four.
 """
 
 import numpy as np
@@ -93,7 +94,9 @@ def _walk(chunk, shift, minor, ratings, codes, levels, P, Q, influence, offsets,
         other_rate = formulas.row_rate(rates.factor, rates.factor_gain, q_extra[SQUARES])
         if size:
             rate = formulas.row_rate(rates.influence, rates.factor_gain, p_extra[SQUARES])
-            _learn_influence(codes[t], residual, influence[row], explicit * error, implicit * error, rate, rates.influence_decay)
+            _learn_influence(
+                codes[t], residual, influence[row], explicit * error, implicit * error, rate, rates.influence_decay
+            )
         _learn_factors(p, q, n, error, own_rate, other_rate, rates.factor_decay)
         _learn_extra(p_extra, error, rates)
         _learn_extra(q_extra, error, rates)

@@ -11,8 +11,19 @@ import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
 from gpukit.neighbors.formulas import (
-    NOBODY, add_carry, add_eight, agreement, bin_of, bit_length, compare_slice, fold, full_add, half_add, piece_of,
-    shuffled, used_bits,
+    NOBODY,
+    add_carry,
+    add_eight,
+    agreement,
+    bin_of,
+    bit_length,
+    compare_slice,
+    fold,
+    full_add,
+    half_add,
+    piece_of,
+    shuffled,
+    used_bits,
 )
 from gpukit.random import bits
 
@@ -99,7 +110,7 @@ def reached(total, threshold, slices, lane):
     return answer
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def make_hash_columns(threads, slices):
     """hash_columns for blocks of `threads` threads and sums of `slices` bits."""
 
@@ -143,7 +154,7 @@ def make_hash_columns(threads, slices):
     return hash_columns
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def make_join_chunks(threads, slices):
     """join_chunks for blocks of `threads` threads and sums of `slices` bits."""
 

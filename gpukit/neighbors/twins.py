@@ -4,7 +4,17 @@ import numpy as np
 
 from gpukit._jit import njit, prange
 from gpukit.neighbors.formulas import (
-    NOBODY, add_eight, agreement, bin_of, bit_length, compare_slice, fold, full_add, piece_of, shuffled, used_bits,
+    NOBODY,
+    add_eight,
+    agreement,
+    bin_of,
+    bit_length,
+    compare_slice,
+    fold,
+    full_add,
+    piece_of,
+    shuffled,
+    used_bits,
 )
 from gpukit.random import bits
 

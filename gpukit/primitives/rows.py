@@ -1,8 +1,9 @@
-"""A row of a matrix held in the registers of a group of lanes, in quads: lane l has the numbers 4 l .. 4 l + 3, then those
-4 lanes further on, and so on.
+"""A row of a matrix held in the registers of a group of lanes, in quads: lane l has the numbers 4 l .. 4 l + 3, then
+those 4 lanes further on, and so on.
 
-`count`, the numbers a lane has (a multiple of 4), is constant at compile time in the caller, so that the loops unroll and the
-local arrays become registers. Indices are unsigned because the compiler then drops Python's test for negative ones.
+`count`, the numbers a lane has (a multiple of 4), is constant at compile time in the caller, so that the loops unroll
+and the local arrays become registers. Indices are unsigned because the compiler then drops Python's test for negative
+ones.
 """
 
 import numpy as np
@@ -23,7 +24,8 @@ def load_row(matrix, row, first, lane, lanes, count, out):
 
 @device
 def add_row(matrix, row, first, lane, lanes, count, vector, change):
-    """The lane's numbers of matrix[row, first:] += change, atomically; vector: by the quad instruction of capability 9.0."""
+    """The lane's numbers of matrix[row, first:] += change, atomically; vector: by the quad instruction of capability
+    9.0."""
     for i in range(count // 4):
         at = U32(first + U32(4) * U32(lane + U32(i * lanes)))
         if vector:

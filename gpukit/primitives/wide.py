@@ -35,7 +35,12 @@ else:
         return builder.add(builder.ptrtoint(data.data, POINTER), offset)
 
     def _check(matrix, *indices):
-        if not (isinstance(matrix, types.Array) and matrix.ndim == 2 and matrix.dtype == types.float32 and matrix.layout == "C"):
+        if not (
+            isinstance(matrix, types.Array)
+            and matrix.ndim == 2
+            and matrix.dtype == types.float32
+            and matrix.layout == "C"
+        ):
             raise TypeError(f"load4 and add4 work on C-ordered 2-D float32 arrays, not on {matrix}")
         if any(index != types.uint32 for index in indices):
             raise TypeError(f"load4 and add4 take uint32 indices, not {indices}")
@@ -48,10 +53,16 @@ else:
         def generate(context, builder, signature, arguments):
             address = _address(context, builder, signature.args[0], *arguments)
             quad = ir.LiteralStructType([FLOAT] * 4)
-            load = ir.InlineAsm(ir.FunctionType(quad, [POINTER]), "ld.global.cg.v4.f32 {$0, $1, $2, $3}, [$4];", "=f,=f,=f,=f,l",
-                                side_effect=True)
+            load = ir.InlineAsm(
+                ir.FunctionType(quad, [POINTER]),
+                "ld.global.cg.v4.f32 {$0, $1, $2, $3}, [$4];",
+                "=f,=f,=f,=f,l",
+                side_effect=True,
+            )
             loaded = builder.call(load, [address])
-            return context.make_tuple(builder, signature.return_type, [builder.extract_value(loaded, i) for i in range(4)])
+            return context.make_tuple(
+                builder, signature.return_type, [builder.extract_value(loaded, i) for i in range(4)]
+            )
 
         return types.UniTuple(types.float32, 4)(matrix, row, column), generate
 
@@ -65,7 +76,9 @@ else:
         def generate(context, builder, signature, arguments):
             address = _address(context, builder, signature.args[0], *arguments[:3])
             kind = ir.FunctionType(ir.VoidType(), [POINTER] + [FLOAT] * 4)
-            add = ir.InlineAsm(kind, "red.global.add.v4.f32 [$0], {$1, $2, $3, $4};", "l,f,f,f,f,~{memory}", side_effect=True)
+            add = ir.InlineAsm(
+                kind, "red.global.add.v4.f32 [$0], {$1, $2, $3, $4};", "l,f,f,f,f,~{memory}", side_effect=True
+            )
             builder.call(add, [address, *arguments[3:]])
             return context.get_dummy_value()
 

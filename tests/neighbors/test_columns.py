@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from neighbors.inputs import ratings
 
 from gpukit.errors import DataError
 from gpukit.neighbors.columns import columns
+from neighbors.inputs import ratings
 
 
 @pytest.mark.parametrize("levels", [[3], [1, 2, 3, 4, 5], [-0.5, 0, 7.25], np.arange(200) / 7])

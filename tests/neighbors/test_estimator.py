@@ -5,11 +5,11 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse
-from neighbors import naive
 
 from gpukit.errors import ParameterError
 from gpukit.neighbors import SimLSH
 from gpukit.neighbors.estimator import random_neighbors
+from neighbors import naive
 
 
 def matrix(n_users=30, n_items=12, seed=0):

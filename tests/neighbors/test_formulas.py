@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from neighbors.inputs import unpack
 
 from gpukit.neighbors import formulas
+from neighbors.inputs import unpack
 
 
 def counters(slices):

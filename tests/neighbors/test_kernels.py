@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from neighbors.inputs import ratings
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]

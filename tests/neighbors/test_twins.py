@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from neighbors import naive
-from neighbors.inputs import ratings, unpack, user_signs
 
 from gpukit.neighbors import cpu, plan
 from gpukit.neighbors.columns import columns
 from gpukit.neighbors.plan import CHUNK, Settings
+from neighbors import naive
+from neighbors.inputs import ratings, unpack, user_signs
 
 SHAPES = {  # ratings(users, items, density, levels), settings, chunk
     "two items, one bit": ((1, 2, 1.0, [3]), Settings(1, 1, 1, 1), CHUNK),

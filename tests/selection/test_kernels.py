@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from selection import inputs, naive
 from support import launch
+
+from selection import inputs, naive
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from selection import inputs, naive
 
 from gpukit.selection import cpu
 from gpukit.selection.formulas import descending_key, score_of_key
+from selection import inputs, naive
 
 
 @pytest.mark.parametrize("case", inputs.CASES)
