@@ -4,7 +4,7 @@ import click
 
 from gpukit.cli import options
 
-NAMES = ("epochs", "convergence", "hashing", "ladder", "memory", "accuracy", "updates", "command")
+NAMES = ("reading", "epochs", "convergence", "hashing", "ladder", "memory", "accuracy", "updates", "command")
 
 
 @click.command("bench")

@@ -287,7 +287,37 @@ def command(setting):
     )
 
 
+READER = """
+import resource, sys, time
+from gpukit.datasets import read_ratings
+read_ratings(sys.argv[2])
+before, begun = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
+ratings = read_ratings(sys.argv[1])
+print(time.perf_counter() - begun, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024, ratings.nbytes, len(ratings))
+"""
+
+
+def reading(setting):
+    """A csv of 20 million ratings (times the scale), read in a fresh process whose code is compiled."""
+    from gpukit.datasets import synth_ratings, write_ratings
+
+    ratings = synth_ratings("netflix", 0.2 * setting.scale, 0)
+    with tempfile.TemporaryDirectory() as folder:
+        big, small = Path(folder) / "big.csv", Path(folder) / "small.csv"
+        write_ratings(ratings, big)
+        write_ratings(ratings.take(slice(100)), small)
+        call = [sys.executable, "-c", READER, str(big), str(small)]
+        runs = [subprocess.run(call, check=True, capture_output=True, text=True).stdout.split() for _ in range(4)][1:]
+    if int(runs[0][3]) != len(ratings):
+        raise DataError("the csv file was not read back whole.")
+    shape = f"{len(ratings) / 1e6:.1f} million rows"
+    yield Row("reading a csv file", shape, "generated", [float(run[0]) for run in runs], "s")
+    times = [float(run[1]) / float(run[2]) for run in runs]
+    yield Row("memory of reading a csv file", shape, "generated", times, "times the arrays", "peak above the start")
+
+
 BENCHES = {
+    "reading": reading,
     "epochs": epochs,
     "convergence": convergence,
     "hashing": hashing,
