@@ -33,7 +33,7 @@ def cli_reference():
     """The text of docs/cli.md: the group's help, then every verb's, a verb's own verbs behind it."""
     from gpukit.cli.main import VERBS, gpukit
 
-    with click.Context(gpukit, info_name="gpukit", max_content_width=100, terminal_width=100) as ctx:
+    with click.Context(gpukit, info_name="gpukit", terminal_width=100, **gpukit.context_settings) as ctx:
         parts = [COMMANDS_HEAD, section("gpukit", gpukit.get_help(ctx))]
         for verb in VERBS:
             parts += sections_of(gpukit.get_command(ctx, verb), verb, ctx)
