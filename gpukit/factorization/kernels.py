@@ -69,6 +69,16 @@ def _influence(code, residual, w, c, count, explicit, implicit):
 
 
 @device
+def _neighborhood(influence, row, lane, lanes, count, code, residual, seen, w, c):
+    """`_influence` of an item whose w and c are yet to be loaded; seen: what `_residuals` counted in this lane."""
+    load_row(influence, row, U32(0), lane, lanes, count, w)
+    load_row(influence, row, U32(lanes * count), lane, lanes, count, c)
+    seen = group_sum(seen, lanes)
+    explicit, implicit = formulas.set_scale(seen & I32(UNRATED - 1)), formulas.set_scale(seen >> I32(16))
+    return _influence(code, residual, w, c, count, explicit, implicit)
+
+
+@device
 def _learn_influence(code, residual, w, c, count, told, silent, rate, decay):
     """Eq. (5) for the lane's w (rated neighbours) and c (the others); told, silent: |S|^-1/2 e."""
     for k in range(count):
@@ -274,15 +284,11 @@ def make_predict_pairs(lanes, factors, near):
             if lane == U32(BIAS):
                 partial += _load_extra(P, row, lane) + q_extra
             if near:
-                load_row(influence, row, U32(0), lane, lanes, near, w)
-                load_row(influence, row, U32(lanes * near), lane, lanes, near, c)
                 load_row(offsets, row, U32(0), lane, lanes, near, offset)
                 _load_words(codes, t, lane, lanes, near, words)
                 _unpack(words, near, code)
                 seen = _residuals(code, near, levels, offset, group_pick(q_extra, BASE, lanes), residual)
-                seen = group_sum(seen, lanes)
-                explicit, implicit = formulas.set_scale(seen & I32(UNRATED - 1)), formulas.set_scale(seen >> I32(16))
-                partial += _influence(code, residual, w, c, near, explicit, implicit)
+                partial += _neighborhood(influence, row, lane, lanes, near, code, residual, seen, w, c)
             total = group_sum(partial, lanes)
             if lane == U32(0) and pair < major.size:
                 predicted[t] = total
@@ -327,15 +333,12 @@ def make_score_rows(lanes, factors, near):
             if lane == U32(BIAS):
                 partial += _load_extra(P, item, lane) + q_extra
             if near:
-                load_row(influence, item, U32(0), lane, lanes, near, w)
-                load_row(influence, item, U32(lanes * near), lane, lanes, near, c)
                 load_row(offsets, item, U32(0), lane, lanes, near, offset)
                 for k in range(near):
                     neighbor = neighbors[item, U32(U32(4) * U32(lane + U32(k // 4 * lanes)) + U32(k % 4))]
                     code[k] = U32(tables[line, U32(neighbor)]) if neighbor >= 0 else U32(NO_NEIGHBOR)
-                seen = group_sum(_residuals(code, near, levels, offset, base, residual), lanes)
-                explicit, implicit = formulas.set_scale(seen & I32(UNRATED - 1)), formulas.set_scale(seen >> I32(16))
-                partial += _influence(code, residual, w, c, near, explicit, implicit)
+                seen = _residuals(code, near, levels, offset, base, residual)
+                partial += _neighborhood(influence, item, lane, lanes, near, code, residual, seen, w, c)
             total = group_sum(partial, lanes)
             if lane == U32(0) and done + group < keys.shape[1]:
                 hidden = hide and tables[line, item] != 0
