@@ -138,6 +138,8 @@ def load_model(path):
     import gpukit
 
     name = load_header(path).get("class")
+    if name == "checkpoint":
+        raise ModelError(f"{path} is a checkpoint, not a model: go on from it with --checkpoint {path} --resume.")
     if name not in gpukit.ESTIMATORS:
         known = ", ".join(gpukit.ESTIMATORS)
         raise ModelError(f"{path} holds a {name}, which gpukit {__version__} does not know; it knows {known}.")

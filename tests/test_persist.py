@@ -172,3 +172,10 @@ def test_load_model_asks_the_class_in_the_header(saved, monkeypatch):
 def test_the_header_alone(saved):
     header = persist.load_header(saved)
     assert header["format"] == persist.FORMAT and json.dumps(header)
+
+
+def test_a_checkpoint_is_no_model_and_says_what_it_is_for(tmp_path):
+    path = tmp_path / "half.ck"
+    persist.save_arrays(path, {"class": "checkpoint"}, {"state.U": np.zeros(3)})
+    with pytest.raises(ModelError, match="is a checkpoint, not a model: .* --checkpoint .*half.ck --resume"):
+        persist.load_model(path)

@@ -1,6 +1,7 @@
 """Benchmarks of factorization and neighbours. Each is a function of a Setting that yields record.Rows."""
 
 import functools
+import gc
 import itertools
 import os
 import subprocess
@@ -204,26 +205,34 @@ def ladder(setting):
 
 
 def memory(setting):
-    """Device memory of a training: what the arrays need on paper, and what is taken at the end of preparation."""
+    """Device memory that a training holds before its first epoch, beside what its arrays need on paper."""
     if not setting.device.is_cuda:
         return
-    from gpukit._cuda import cuda
-    from gpukit.factorization.fitting import memory_needed
-
     for like in setting.shapes:
         train, _ = generated(like, setting.scale)
         for name, estimator in estimators(32):
-            cuda.current_context().deallocations.clear()
-            before = devices.free_memory(setting.device)
+            before = freed_memory(setting.device)
             run = estimator.prepare(train, setting.device)
-            cuda.current_context().deallocations.clear()
-            taken = before - devices.free_memory(setting.device)
-            paper = memory_needed(len(train), train.shape, run.session.layout)
+            taken = before - freed_memory(setting.device)
+            paper = memory_kept(len(train), train.shape, run.session.layout)
             note = f"{paper / 2**20:.0f} MiB on paper, {taken / paper:.2f} times that"
-            yield Row(
-                f"device memory {name} F=32", shape_name(like, setting.scale), "generated", [taken / 2**20], "MiB", note
-            )
+            shape = shape_name(like, setting.scale)
+            yield Row(f"device memory {name} F=32", shape, "generated", [taken / 2**20], "MiB", note)
             del run
+
+
+def freed_memory(device):
+    """Free bytes on a GPU once everything that nobody refers to has been given back."""
+    from gpukit._cuda import cuda
+
+    gc.collect()
+    cuda.current_context().deallocations.clear()
+    return devices.free_memory(device)
+
+
+def memory_kept(n_ratings, shape, layout):
+    """Bytes of the ratings with their codes, both parameter tables, influences, offsets and neighbours."""
+    return n_ratings * (8 + layout.slots) + 4 * (sum(shape) + 2) * layout.stride + 16 * (shape[1] + 1) * layout.slots
 
 
 def accuracy(setting):
