@@ -86,7 +86,8 @@ class TestModelsThatCannotBeLoaded:
 
     def test_a_checkpoint_is_no_model(self, refused, tmp_path, verb_and_options):
         save_arrays(tmp_path / "ck", {"class": "checkpoint"}, {})
-        assert "holds a checkpoint" in self.ask(refused, tmp_path / "ck", verb_and_options)
+        line = self.ask(refused, tmp_path / "ck", verb_and_options)
+        assert "is a checkpoint, not a model" in line and f"--checkpoint {tmp_path / 'ck'} --resume" in line
 
     def test_cuda_without_a_gpu(self, refused, model_file, monkeypatch, verb_and_options):
         monkeypatch.setattr("gpukit.device.gpu_count", lambda: 0)
