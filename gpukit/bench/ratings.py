@@ -208,6 +208,8 @@ def memory(setting):
     """Device memory that a training holds before its first epoch, beside what its arrays need on paper."""
     if not setting.device.is_cuda:
         return
+    from gpukit.factorization.fitting import memory_kept
+
     for like in setting.shapes:
         train, _ = generated(like, setting.scale)
         for name, estimator in estimators(32):
@@ -228,11 +230,6 @@ def freed_memory(device):
     gc.collect()
     cuda.current_context().deallocations.clear()
     return devices.free_memory(device)
-
-
-def memory_kept(n_ratings, shape, layout):
-    """Bytes of the ratings with their codes, both parameter tables, influences, offsets and neighbours."""
-    return n_ratings * (8 + layout.slots) + 4 * (sum(shape) + 2) * layout.stride + 16 * (shape[1] + 1) * layout.slots
 
 
 def accuracy(setting):

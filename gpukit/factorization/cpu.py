@@ -93,8 +93,6 @@ class Session:
 
     def best(self, users, n, hide):
         """(item rows (B, n) int32, scores (B, n) float32 in z, NaN where too few items are left) for user rows (B,)."""
-        from gpukit.selection.formulas import LAST
-
         items, others = (self.P, self.Q) if self.walk == "items" else (self.Q, self.P)
         history = self.history
         tables = np.empty((len(users), self.item_rows + 1), np.uint8)
@@ -104,17 +102,8 @@ class Session:
             users, tables, self.near, history.levels, items, others, self.influence, self.offsets, hide, keys
         )
         rows, best = selection.smallest(keys, n)
-        return rows, scores_of_keys(best, LAST)
+        return rows, selection.scores(best)
 
     def state(self):
         """The State as it stands."""
-        P, Q = states.unpack_rows(self.P, self.layout), states.unpack_rows(self.Q, self.layout)
-        sides = (*P, *Q) if self.walk == "users" else (*Q, *P)
-        return states.State(*sides, states.unpack_influence(self.influence, self.layout), self.neighbors)
-
-
-def scores_of_keys(keys, last):
-    """float32 scores of selection keys, NaN where the key is the last one: the inverse of descending_key."""
-    negative = keys >= np.uint32(0x80000000)
-    patterns = np.where(negative, keys, ~keys & np.uint32(0x7FFFFFFF)).astype(np.uint32)
-    return np.where(keys == last, np.float32(np.nan), patterns.view(np.float32))
+        return states.unpack(self.P, self.Q, self.influence, self.layout, self.walk, self.neighbors)

@@ -7,11 +7,9 @@ from gpukit._cuda import cuda
 from gpukit.factorization import kernels
 from gpukit.factorization import layout as layouts
 from gpukit.factorization import state as states
-from gpukit.factorization.cpu import scores_of_keys
 from gpukit.neighbors.gpu import find, to_device
 from gpukit.selection import cpu as selection_on_host
 from gpukit.selection import gpu as selection
-from gpukit.selection.formulas import LAST
 from gpukit.selection.kernels import MOST
 
 __all__ = ["Session", "find_neighbors", "layout", "most_workers"]
@@ -137,7 +135,7 @@ class Session:
             rows, best = selection_on_host.smallest(keys.copy_to_host(), n)
         else:
             rows, best = (array.copy_to_host() for array in selection.smallest(keys, n))
-        return rows, scores_of_keys(best, LAST)
+        return rows, selection_on_host.scores(best)
 
     def rated(self):
         """The history's indptr, items and codes on the device, sent once."""
@@ -149,8 +147,5 @@ class Session:
 
     def state(self):
         """The State as it stands, on the host."""
-        P, Q = (states.unpack_rows(table.copy_to_host(), self.layout) for table in (self.P, self.Q))
-        sides = (*P, *Q) if self.walk == "users" else (*Q, *P)
-        if not self.layout.slots:
-            return states.State(*sides, np.zeros((self.item_rows, 2, 0), np.float32), self.neighbors)
-        return states.State(*sides, states.unpack_influence(self.influence.copy_to_host(), self.layout), self.neighbors)
+        P, Q, influence = (array.copy_to_host() for array in (self.P, self.Q, self.influence))
+        return states.unpack(P, Q, influence, self.layout, self.walk, self.neighbors)

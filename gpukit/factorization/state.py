@@ -87,3 +87,12 @@ def pack_neighborhood(state, layout):
 def unpack_influence(influence, layout):
     """(N, 2, K) of packed influences (N + 1, 2 slots)."""
     return np.ascontiguousarray(influence.reshape(len(influence), 2, -1)[:-1, :, : layout.n_neighbors])
+
+
+def unpack(P, Q, influence, layout, walk, neighbors):
+    """The State of parameter rows P (the side that is walked) and Q; packed influences are not read without K."""
+    walked, other = unpack_rows(P, layout), unpack_rows(Q, layout)
+    sides = (*walked, *other) if walk == "users" else (*other, *walked)
+    if not layout.slots:
+        return State(*sides, np.zeros((*neighbors.shape[:1], 2, 0), np.float32), neighbors)
+    return State(*sides, unpack_influence(influence, layout), neighbors)

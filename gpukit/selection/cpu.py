@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from gpukit._jit import njit
 from gpukit.selection import twins
+from gpukit.selection.formulas import score_of_key
 
 LAST = np.uint32(0xFFFFFFFF)
 
@@ -16,3 +18,13 @@ def smallest(keys, k, limit=LAST):
     values = np.empty((keys.shape[0], k), np.uint32)
     twins.select_smallest(keys, np.uint32(limit), indices, values)
     return indices, values
+
+
+@njit
+def scores(keys):
+    """float32 scores of keys (rows, k) uint32 that `descending_key` made, NaN where the key is the last one."""
+    out = np.empty(keys.shape, np.float32)
+    for row in range(keys.shape[0]):
+        for i in range(keys.shape[1]):
+            out[row, i] = score_of_key(keys[row, i])
+    return out
