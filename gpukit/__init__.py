@@ -24,8 +24,11 @@ ESTIMATORS = {
 }
 _HOME = {
     **ESTIMATORS,
+    "Documents": "gpukit.datasets",
     "Ratings": "gpukit.datasets",
     "as_ratings": "gpukit.datasets",
+    "find_folds": "gpukit.datasets",
+    "read_letor": "gpukit.datasets",
     "read_ratings": "gpukit.datasets",
     "synth_ratings": "gpukit.datasets",
     "load_model": "gpukit.persist",

@@ -1,6 +1,7 @@
-"""Ratings in: from any file that data sets come in to rows, values and the maps back to the user's ids.
+"""Data in: ratings and documents of queries, from any file they come in to arrays and the maps back to the user's ids.
 
     read_ratings(path)     as_ratings(matrix or DataFrame)     synth_ratings("netflix", 0.01)     each -> Ratings
+    read_letor(path)       find_folds(folder)                  each file of documents -> Documents
 
 | file                                  | what it does                                                                |
 |---------------------------------------|-----------------------------------------------------------------------------|
@@ -10,7 +11,11 @@
 | text.py, fields.py -> sheet.py        | a block to arrays, on all cores; errors with their line; ids to codes       |
 | ids.py, order.py                      | ids to rows by hashing; grouping by row, repeated pairs                     |
 | binary.py, titles.py                  | .gkr, .npz and .csv copies; titles of items                                 |
+| container.py                          | named arrays in a file that loads at disk speed                             |
 | synth.py, planted.py                  | generated ratings of the papers' shapes; what is planted in them            |
+| documents.py                          | `Documents` (features, relevance, queries), LETOR's folds                   |
+| letor.py, letor_sheet.py, letor_text.py | `read_letor`: svmlight with query ids, parsed on all cores                |
+| letor_copy.py, letor_write.py         | `write_letor`: .gkl copies and svmlight text                                |
 
 Reading is exact: ratings equal float32(float(text)), ids are kept as written, threads do not change the result.
 Text ids are told apart by a 64-bit hash (for a million ids, a chance of 3e-8 that two of them fall together).
@@ -21,6 +26,8 @@ import importlib
 _HOMES = {
     "Ratings": "ratings", "as_ratings": "ratings", "read_ratings": "readers", "read_pairs": "readers",
     "write_ratings": "binary", "read_titles": "titles", "synth_ratings": "synth",
+    "Documents": "documents", "find_folds": "documents", "take_queries": "documents", "read_letor": "letor",
+    "write_letor": "letor_copy",
 }
 __all__ = sorted(_HOMES)
 

@@ -1,23 +1,17 @@
-"""Files of whole arrays: gpukit's binary copy (.gkr), which loads at the disk's speed, and scipy's .npz.
+"""Files of whole arrays: gpukit's binary copy (.gkr, see container.py), which loads at disk speed, and scipy's .npz."""
 
-A .gkr file: 8 bytes of magic, the header's length as uint64, the header in JSON (version, and for each array its dtype,
-shape and offset; the file's whole size), then the raw arrays, each at a multiple of 64 bytes, little endian.
-"""
-
-import json
 import zipfile
 from pathlib import Path
 
 import numpy as np
 
+from gpukit.datasets import container
 from gpukit.datasets.formats import BINARY_MAGIC
 from gpukit.datasets.order import without_repeats
 from gpukit.datasets.ratings import Ratings, _numbered
 from gpukit.errors import DataError, ParameterError
 from gpukit.persist import atomic_write, check_writable
 
-VERSION = 1
-ALIGN = 64
 NAMES = ("users", "items", "values", "user_ids", "item_ids")
 SUFFIXES = (".gkr", ".npz", ".csv")
 
@@ -59,10 +53,7 @@ def reader_of(path, format="auto"):
 
 def is_copy(path):
     """True for a .gkr file; what it holds was checked for repeated pairs when it was written."""
-    if not Path(path).is_file():
-        return False
-    with open(path, "rb") as file:
-        return file.read(8) == BINARY_MAGIC
+    return container.begins_with(path, BINARY_MAGIC)
 
 
 def _holds_arrays(path):
@@ -75,16 +66,8 @@ def _holds_arrays(path):
 
 def read_gkr(path, mmap=False):
     """Ratings of a binary copy; mmap=True leaves the arrays on disk, read-only, until they are touched."""
-    header = _header(path)
-    arrays = {}
-    for name in NAMES:
-        entry = header["arrays"][name]
-        dtype, shape, offset = np.dtype(entry["dtype"]), tuple(entry["shape"]), entry["offset"]
-        if mmap and shape[0]:
-            arrays[name] = np.memmap(path, dtype, "r", offset, shape)
-        else:
-            arrays[name] = np.fromfile(path, dtype, shape[0], offset=offset)
-    ratings = Ratings(**arrays)
+    header = container.read_header(path, BINARY_MAGIC, "ratings (.gkr)")
+    ratings = Ratings(**container.read_arrays(path, header, mmap))
     for rows, size, what in ((ratings.users, ratings.shape[0], "user"), (ratings.items, ratings.shape[1], "item")):
         if len(rows) and (rows.min() < 0 or rows.max() >= size):
             raise DataError(f"{path} is damaged: it has a {what} row beyond its {size:,} {what}s. Convert the ratings "
@@ -92,48 +75,8 @@ def read_gkr(path, mmap=False):
     return ratings
 
 
-def _header(path):
-    """The checked header of a .gkr file."""
-    again = "Write it again with gpukit convert."
-    with open(path, "rb") as file:
-        start = file.read(16)
-        if len(start) < 16 or start[:8] != BINARY_MAGIC:
-            raise DataError(f"{path} is not a binary copy of ratings (.gkr). {again}")
-        length = int.from_bytes(start[8:], "little")
-        raw = file.read(min(length, 1 << 20))
-    try:
-        header = json.loads(raw)
-        version = header["version"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{path} is cut short or damaged: its header cannot be read. {again}") from error
-    if version != VERSION:
-        raise DataError(f"{path} has format version {version}; this gpukit reads version {VERSION}. {again}")
-    size = Path(path).stat().st_size
-    if size != header["size"]:
-        raise DataError(f"{path} is cut short or damaged: {size:,} bytes where its header says {header['size']:,}. "
-                        f"{again}")
-    return header
-
-
 def _write_gkr(ratings, file):
-    arrays = {name: np.ascontiguousarray(getattr(ratings, name)) for name in NAMES}
-    header = _layout(arrays)
-    file.write(header)
-    for array in arrays.values():
-        file.write(b"\0" * (-file.tell() % ALIGN))
-        array.astype(array.dtype.newbyteorder("<"), copy=False).tofile(file)
-
-
-def _layout(arrays):
-    """Magic, length and JSON header of arrays, padded to a fixed length because the offsets in it depend on its own."""
-    room = ALIGN * (16 + sum(len(name) for name in arrays))
-    at, entries = room, {}
-    for name, array in arrays.items():
-        at += -at % ALIGN
-        entries[name] = {"dtype": array.dtype.newbyteorder("<").str, "shape": array.shape, "offset": at}
-        at += array.nbytes
-    header = json.dumps({"version": VERSION, "size": at, "arrays": entries}).encode().ljust(room - 16)
-    return BINARY_MAGIC + len(header).to_bytes(8, "little") + header
+    container.write_arrays(file, BINARY_MAGIC, {name: getattr(ratings, name) for name in NAMES})
 
 
 def read_npz(path):

@@ -110,10 +110,17 @@ def integer(buffer, start, stop):
 
 @njit
 def decimal(buffer, start, stop):
-    """The float32 nearest to the float64 that [start, stop) spells, NaN for all but plain decimals of up to 15 digits.
+    """float32(number(buffer, start, stop)), NaN also where that is beyond float32."""
+    value = number(buffer, start, stop)
+    return np.float32(value) if abs(value) <= FLOAT32_MAX else np.float32(np.nan)
 
-    A mantissa below 2**53 times or over an exact power of ten rounds once, so it equals float32(float(text)) [Clinger,
-    "How to read floating point numbers accurately", 1990]. The caller settles the rest, and finds what is no number.
+
+@njit
+def number(buffer, start, stop):
+    """The float64 that [start, stop) spells, NaN for all but plain decimals of up to 15 digits.
+
+    A mantissa below 2**53 times or over an exact power of ten rounds once, so it equals float(text) [Clinger, "How to
+    read floating point numbers accurately", 1990]. The caller settles the rest, and finds what is no number.
     """
     at = start + 1 if stop > start and (buffer[start] == MINUS or buffer[start] == PLUS) else start
     mantissa, digits, scale, point = np.int64(0), 0, 0, False
@@ -126,22 +133,20 @@ def decimal(buffer, start, stop):
             scale -= point
         at += 1
         if digits > 15:
-            return np.float32(np.nan)
+            return np.nan
     if digits == 0:
-        return np.float32(np.nan)
+        return np.nan
     if at < stop:
         if buffer[at] | np.uint8(32) != np.uint8(101):  # e or E
-            return np.float32(np.nan)
+            return np.nan
         exponent, good = integer(buffer, at + 1, stop)
         if not good or abs(exponent) > 40:
-            return np.float32(np.nan)
+            return np.nan
         scale += exponent
     if abs(scale) > 22:
-        return np.float32(np.nan)
+        return np.nan
     value = mantissa * POWERS[scale] if scale >= 0 else mantissa / POWERS[-scale]
-    if value > FLOAT32_MAX:
-        return np.float32(np.nan)
-    return np.float32(-value if buffer[start] == MINUS else value)
+    return -value if buffer[start] == MINUS else value
 
 
 @njit

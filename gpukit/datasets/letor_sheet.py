@@ -1,0 +1,189 @@
+"""What read_letor gathers: blocks of lines parsed, queries told apart, and what is wrong told with its line number."""
+
+import numpy as np
+
+from gpukit._jit import numba
+from gpukit.datasets import letor_text as text
+from gpukit.datasets.fields import integer
+from gpukit.datasets.formats import is_number
+from gpukit.datasets.text import count_lines, cut
+from gpukit.errors import DataError
+
+RANGE = 1 << 16  # bytes; a block is cut into ranges of at least this size
+CUT = " The file ends in that line, without a newline: it seems to be cut short, fetch it again."
+
+
+class Sheet:
+    """The documents of the blocks read so far.
+
+    features: [(begins, counts, indices, values)], see `letor_text.Lines`; labels, comments: arrays by block; stored,
+    largest, nulls: how many features there are, their largest index, how many NULL tokens.
+    """
+
+    def __init__(self, name, has_qids, null, cut_at=None):
+        """cut_at: the size of a file that does not end in a newline."""
+        self.name, self.rule = name, np.array([has_qids, null], dtype=np.int64)
+        self.cut_at, self.read = cut_at, 0
+        self.features, self.labels, self.comments = [], [], []
+        self.rows = self.stored = self.largest = self.nulls = self.line = 0
+        self.ids, self.first_rows, self.first_lines = [], [], {}
+
+    def add(self, block):
+        """Take the lines of a block (uint8, whole lines)."""
+        lines, report, n_lines = _parsed(block, self.rule)
+        self._settle(block, lines, report)
+        if self.rule[0]:
+            self._take_queries(block, lines)
+        self._take_comments(block, lines.spans)
+        self.features.append((lines.begins, lines.counts, lines.indices, lines.values))
+        self.labels.append(lines.labels)
+        self.rows += len(lines.labels)
+        self.stored += int(lines.counts.sum())
+        self.largest = max(self.largest, int(report[:, text.LARGEST].max()))
+        self.nulls += int(report[:, text.NULLS].sum())
+        bad = np.flatnonzero(report[:, text.PROBLEM])
+        if len(bad):
+            self._refuse(block, *report[bad[0], [text.PROBLEM, text.POSITION]].tolist())
+        self.line += n_lines
+        self.read += len(block)
+
+    def finish(self):
+        """All blocks are in: DataError when they hold no documents, or when the last line is cut short."""
+        if not self.rows:
+            raise DataError(f"{self.name} holds no documents, only blank lines and comments. Give a file with a line "
+                            "`relevance qid:ID 1:value ...` for each document.")
+        counts = self.features[-1][1]
+        full = self.stored == (self.rows - 1) * self.largest + counts[-1]  # every line but the last has every feature
+        if self.cut_at and self.rows > 1 and full and counts[-1] < self.largest:
+            raise DataError(f"{self.name}, line {self.line:,} stops at feature {counts[-1]:,} where all others have "
+                            f"{self.largest:,}.{CUT}")
+
+    def queries(self):
+        """(offsets (m+1,) int64, qids (m,) int64 where all ids are integers, else str)."""
+        offsets = np.array([*self.first_rows, self.rows], dtype=np.int64)
+        numbers = [_as_integer(word) for word in self.ids]
+        if all(good for _, good in numbers):
+            return offsets, np.array([number for number, _ in numbers], dtype=np.int64)
+        return offsets, np.array([word.decode("utf-8", "replace") for word in self.ids])
+
+    def joined_comments(self):
+        """(l,) str, or None when no line has a comment."""
+        if all(comments.dtype.itemsize <= 4 and not comments.any() for comments in self.comments):
+            return None
+        return np.concatenate(self.comments)
+
+    def _take_queries(self, block, lines):
+        for row in np.flatnonzero(text.query_starts(block, lines.spans)).tolist():
+            word = block[lines.spans[row, 0]:lines.spans[row, 1]].tobytes()
+            if self.ids and word == self.ids[-1]:
+                continue  # the block goes on with the query that the last one ended in
+            number = self.line + int(lines.numbers[row]) + 1
+            if self.first_lines.setdefault(word, number) != number:
+                raise DataError(f"{self.name}, line {number:,}: query {word.decode('utf-8', 'replace')} comes back; it "
+                                f"began in line {self.first_lines[word]:,} and others came between. Sort the lines so "
+                                "that each query's documents are together.")
+            self.ids.append(word)
+            self.first_rows.append(self.rows + row)
+
+    def _take_comments(self, block, spans):
+        raw = memoryview(block)
+        words = [_decoded(raw[start:stop]) for start, stop in spans[:, 2:].tolist()] if (spans[:, 2] >= 0).any() else []
+        self.comments.append(np.array(words) if words else np.zeros(len(spans), dtype="U1"))
+
+    def _settle(self, block, lines, report):
+        """Replace NaN, which marks what the fast parser left open, by the number that the token spells."""
+        if not report[:, text.OPEN].any():
+            return
+        for row, place in text.open_numbers(lines, len(lines.labels)).tolist():
+            skip = 1 if place < 0 else place + 1 + self.rule[0]
+            start, stop = text.token_span(block, lines.starts[row], 0 if place < 0 else skip)
+            word = block[start:stop].tobytes().decode("utf-8", "replace")
+            number = word if place < 0 else word.partition(":")[2]
+            if not is_number(number):
+                what = "relevance" if place < 0 else f"value of feature {word.partition(':')[0]},"
+                raise self._fault(block, start, f"the {what} {number[:80]!r} is not {_kind(number)}. Correct or remove "
+                                  "the line.")
+            if place < 0:
+                lines.labels[row] = float(number)
+            else:
+                lines.values[lines.begins[row] + place] = float(number)
+
+
+    def _refuse(self, block, problem, position):
+        """Raise what a problem of `letor_text` stands for."""
+        line = _line(block, position)
+        raise self._fault(block, position, {
+            text.NO_QID: f"no query id: {line[:80]!r}. A line is `relevance qid:ID 1:value ...`; files without ids "
+                         "need a file FILE.query with the number of documents of each query, a line each.",
+            text.NO_INDEX: f"a feature is not index:value: {_culprit(line, text.NO_INDEX)!r}. Correct or remove the "
+                           "line.",
+            text.INDEX_ZERO: "a feature has index 0, but features are counted from 1. Add 1 to every index.",
+            text.NOT_ASCENDING: f"the features' indices do not ascend: {_culprit(line, text.NOT_ASCENDING)!r}. Sort "
+                                "each line by index, each index once.",
+            text.NULL_TOKEN: f"a value is NULL: {_culprit(line, text.NULL_TOKEN)!r}. Choose what it stands for: --null "
+                             "min (the feature's smallest value in the query) or --null zero; --null error, the "
+                             "default, refuses it.",
+        }[problem])
+
+    def _fault(self, block, position, message):
+        """The DataError for what is wrong at a position of the block."""
+        number = self.line + count_lines(block, position) + 1
+        last = self.cut_at and self.read + len(block) >= self.cut_at and count_lines(block[position:], len(block)) == 1
+        return DataError(f"{self.name}, line {number:,}: {message}{CUT if last else ''}")
+
+
+def _parsed(block, rule):
+    """(Lines of the good rows before the first problem, report, the lines of the block)."""
+    n_ranges = max(1, min(4 * numba.get_num_threads(), len(block) // RANGE))
+    bounds, n_lines = cut(block, n_ranges)
+    colons = text.count_colons(block, bounds)
+    first_row = np.cumsum(n_lines) - n_lines
+    lines = text.empty_lines(int(n_lines.sum()), int(colons.sum()))
+    report = np.empty((n_ranges, 6), dtype=np.int64)
+    text.parse(block, bounds, first_row, np.cumsum(colons) - colons, rule, lines, report)
+    bad = np.flatnonzero(report[:, text.PROBLEM])
+    if len(bad):
+        report[bad[0] + 1:] = 0
+    counts = report[:, text.ROWS]
+    if counts.sum() < n_lines.sum():
+        used = np.concatenate([np.arange(row, row + count) for row, count in zip(first_row, counts, strict=True)])
+        lines = text.Lines(*(array[used] for array in lines[:6]), *lines[6:])
+    return lines, report, int(n_lines.sum())
+
+
+def _culprit(line, problem):
+    """The token of a line that has the problem."""
+    before = 0
+    for word in line.partition("#")[0].split()[1:]:
+        index, colon, value = word.partition(":")
+        if index == "qid":
+            continue
+        number = int(index) if colon and index.isdecimal() and int(index) < 2**31 else None
+        found = {text.NO_INDEX: number is None, text.NOT_ASCENDING: number is not None and number <= before,
+                 text.NULL_TOKEN: value == "NULL"}
+        if found[problem]:
+            return word[:80]
+        before = number
+    return line[:80]
+
+
+def _line(block, position):
+    """The text of the line that begins at a position."""
+    return _decoded(block[position:position + 100_000].tobytes().split(b"\n")[0])
+
+
+def _decoded(raw):
+    raw = bytes(raw)
+    try:
+        return raw.decode("utf-8").strip()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1").strip()
+
+
+def _as_integer(word):
+    """(int64, True) of an id that spells one as Python prints it, else (0, False)."""
+    return integer(np.frombuffer(word + b"\n", dtype=np.uint8), 0, len(word))
+
+
+def _kind(word):
+    return "a finite number" if is_number(word, finite=False) else "a number"
