@@ -1,0 +1,13 @@
+"""Segmented sort: many key-value sequences put in order in one launch, and where each key came from.
+
+    segmented_argsort(keys, offsets) -> order: position in its segment of the r-th smallest key of each segment
+    GPU: `gpu.plan` once, `gpu.argsort` -> kernels.argsort_segments      CPU: `cpu.argsort` -> twins.argsort_segments
+
+Algorithm 3 of the linear RankSVM paper made right: places are copied with their keys, and the pivot is not counted
+among the smaller ones *and* laid down again. Exact and deterministic: equal keys (-0 equals 0) by position, whatever
+the seed of the pivots. Segments of any length, float32 and float64.
+
+GPU: a group of 1 to 32 lanes a segment up to 256 keys (bitonic, in registers and by shuffles), a block up to 1024
+(sorted runs merged in shared memory), a block with quicksort above, O(n log n) each. CPU: merge sort over short runs
+sorted by insertion, segments in parallel.
+"""

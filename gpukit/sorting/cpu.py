@@ -1,0 +1,33 @@
+"""Host steps of the sorting on the CPU; gpu.py has the same functions."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.sorting import twins
+
+
+class Plan(NamedTuple):
+    """offsets (m + 1,) int64 of the segments."""
+
+    offsets: np.ndarray
+
+
+def plan(offsets, dtype, seed=0):
+    """The Plan for segments [offsets[s], offsets[s + 1]); dtype and seed change nothing on the CPU."""
+    return Plan(np.ascontiguousarray(offsets, np.int64))
+
+
+def argsort(keys, plan, order):
+    """order (n,) int32 = positions in their segments of the keys (n,), ascending, equal ones by position.
+
+    NaN is not looked for.
+    """
+    twins.argsort_segments(keys, plan.offsets, order)
+
+
+def first_nan(keys):
+    """The index of the first NaN of keys (n,); n without one."""
+    found = np.array([keys.size], np.int64)
+    twins.first_nan(keys, found)
+    return int(found[0])

@@ -1,0 +1,56 @@
+"""Host steps of the sorting on the GPU; cpu.py has the same functions. A sort is one launch and no other work."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit._cuda import cuda
+from gpukit.sorting import kernels
+from gpukit.sorting.plan import pivot_key, work
+
+THREADS = 128
+
+
+class Plan(NamedTuple):
+    """How the segments of one offsets array are sorted, again and again; arrays on the device.
+
+    offsets (m + 1,) int64; the other fields are the launch scratch of kernels.argsort_segments. Its buffers serve one
+    sort at a time.
+    """
+
+    offsets: object
+    threads: int
+    packed: bool
+    key: np.uint32
+    segments: object
+    blocks: object
+    buffer_keys: object
+    buffer_places: object
+
+
+def plan(offsets, dtype, seed=0, threads=THREADS):
+    """The Plan for keys of a dtype (float32 or float64) in segments [offsets[s], offsets[s + 1]), on the host."""
+    offsets = np.ascontiguousarray(offsets, np.int64)
+    segments, blocks, room = work(offsets, threads)
+    packed, room = np.dtype(dtype) == np.float32, max(room, 1)
+    buffers = cuda.device_array((2, room), np.uint64), cuda.device_array((2, 1 if packed else room), np.uint32)
+    arrays = (cuda.to_device(array) for array in (segments, blocks))
+    return Plan(cuda.to_device(offsets), threads, packed, pivot_key(seed), *arrays, *buffers)
+
+
+def argsort(keys, plan, order):
+    """order (n,) int32 = positions in their segments of the keys (n,), ascending, equal ones by position.
+
+    Device arrays. NaN is not looked for.
+    """
+    if len(plan.blocks):
+        launch = kernels.make_argsort(plan.packed, plan.threads)[len(plan.blocks), plan.threads]
+        launch(keys, plan.offsets, order, plan.key, plan.segments, plan.blocks, plan.buffer_keys, plan.buffer_places)
+
+
+def first_nan(keys):
+    """The index of the first NaN of device keys (n,); n without one."""
+    found = cuda.to_device(np.array([keys.size], np.int64))
+    if keys.size:
+        kernels.first_nan[-(-keys.size // 256), 256](keys, found)
+    return int(found.copy_to_host()[0])

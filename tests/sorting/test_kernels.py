@@ -1,0 +1,76 @@
+"""The sorting kernels against Python's stable sort. Small blocks, so that short segments take every way."""
+
+import numpy as np
+import pytest
+from support import launch
+
+from sorting import inputs, naive
+
+pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
+
+from gpukit.sorting import gpu, kernels, plan  # noqa: E402
+
+DTYPES = [np.float32, np.float64]
+
+
+def argsort(keys, offsets, threads, seed=0):
+    """The kernel's order, every place of which it must write."""
+    segments, blocks, room = plan.work(offsets, threads)
+    order = np.full(len(keys), -1, np.int32)
+    buffers = np.zeros((2, max(room, 1)), np.uint64), np.zeros((2, max(room, 1)), np.uint32)
+    kernel = kernels.make_argsort(keys.dtype == np.float32, threads)
+    launch(kernel, len(blocks), threads, keys, offsets, order, plan.pivot_key(seed), segments, blocks, *buffers)
+    return order
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("lengths", inputs.LENGTHS)
+def test_lengths(lengths, dtype):
+    offsets = inputs.segments(lengths)
+    keys = inputs.keys("few values" if lengths == "tiny" else "normal", offsets[-1], dtype)
+    np.testing.assert_array_equal(argsort(keys, offsets, 64), naive.argsort(keys, offsets))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", inputs.KEYS)
+def test_keys(kind, dtype):
+    """A group of lanes, a block, and quicksort down to it."""
+    offsets = np.array([0, 20, 276, 576], np.int64)
+    keys = inputs.keys(kind, offsets[-1], dtype)
+    np.testing.assert_array_equal(argsort(keys, offsets, 32), naive.argsort(keys, offsets))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_any_seed_gives_the_same(dtype):
+    offsets = np.array([0, 900], np.int64)
+    keys = inputs.keys("few values", 900, dtype)
+    expected = naive.argsort(keys, offsets)
+    for seed in (0, 2**40 + 1):
+        np.testing.assert_array_equal(argsort(keys, offsets, 32, seed), expected)
+
+
+def test_a_plan_serves_many_sorts():
+    offsets = inputs.segments("two chunks")
+    from gpukit._cuda import cuda
+
+    sorting, order = gpu.plan(offsets, np.float64, threads=64), cuda.device_array(int(offsets[-1]), np.int32)
+    for seed in (1, 2):
+        keys = inputs.keys("normal", offsets[-1], np.float64, seed)
+        gpu.argsort(cuda.to_device(keys), sorting, order)
+        np.testing.assert_array_equal(order.copy_to_host(), naive.argsort(keys, offsets))
+
+
+def test_nothing_to_sort():
+    from gpukit._cuda import cuda
+
+    order = cuda.device_array(1, np.int32)
+    gpu.argsort(cuda.device_array(1, np.float32), gpu.plan(np.zeros(4, np.int64), np.float32), order)
+
+
+@pytest.mark.parametrize("size, nans", [(300, []), (300, [299]), (300, [270, 31, 290]), (1, [0])])
+def test_first_nan(size, nans):
+    keys = np.zeros(size, np.float32)
+    keys[nans] = np.nan
+    found = np.array([size], np.int64)
+    launch(kernels.first_nan, 2, 160, keys, found)
+    assert found[0] == min(nans, default=size)

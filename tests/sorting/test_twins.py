@@ -1,0 +1,58 @@
+"""The CPU sort against Python's stable sort."""
+
+import numpy as np
+import pytest
+
+from gpukit.sorting import cpu, plan
+from sorting import inputs, naive
+
+DTYPES = [np.float32, np.float64]
+
+
+def argsort(keys, offsets):
+    """The twin's order, every place of which it must write."""
+    order = np.full(len(keys), -1, np.int32)
+    cpu.argsort(keys, cpu.plan(offsets, keys.dtype), order)
+    return order
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("lengths", inputs.LENGTHS)
+@pytest.mark.parametrize("kind", inputs.KEYS)
+def test_argsort(kind, lengths, dtype):
+    offsets = inputs.segments(lengths)
+    keys = inputs.keys(kind, offsets[-1], dtype)
+    np.testing.assert_array_equal(argsort(keys, offsets), naive.argsort(keys, offsets))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_many_segments_and_a_long_one(dtype):
+    lengths = np.concatenate([np.random.default_rng(0).integers(0, 30, 1000), [20_000, 0]])
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    keys = inputs.keys("few values", offsets[-1], dtype)
+    np.testing.assert_array_equal(argsort(keys, offsets), naive.argsort(keys, offsets))
+
+
+@pytest.mark.parametrize("nans", [[], [0], [5, 2]])
+def test_first_nan(nans):
+    keys = np.zeros(7)
+    keys[nans] = np.nan
+    assert cpu.first_nan(keys) == min(nans, default=7)
+
+
+def test_the_work_covers_every_segment_once():
+    lengths = [n for case in inputs.LENGTHS.values() for n in case] * 3
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    segments, blocks, room = plan.work(offsets, 64)
+    assert sorted(segments) == [s for s, n in enumerate(lengths) if n]
+    done = []
+    for first, count, lanes, start in blocks:
+        mine = segments[first : first + count]
+        done += list(mine)
+        if lanes:
+            assert count * lanes <= 64 and all(lanes * 4 < lengths[s] <= lanes * 8 or lanes == 1 for s in mine)
+        else:
+            assert count == 1 and lengths[mine[0]] > 256
+            assert lengths[mine[0]] <= 512 or start + lengths[mine[0]] <= room
+    assert done == list(segments)
+    assert room == sum(n for n in lengths if n > 512)
