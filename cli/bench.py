@@ -2,9 +2,8 @@
 
 import click
 
+from gpukit.bench import NAMES, find
 from gpukit.cli import options
-
-NAMES = ("reading", "epochs", "convergence", "hashing", "ladder", "memory", "accuracy", "updates", "command")
 
 
 @click.command("bench")
@@ -37,12 +36,12 @@ def bench(names, shapes, scale, output, device):
     gpukit bench --device cuda --output docs/benchmarks.csv
     """
     from gpukit.bench import record
-    from gpukit.bench.ratings import BENCHES, Setting
+    from gpukit.bench.setting import Setting
     from gpukit.device import resolve
 
     setting = Setting(resolve(device), shapes, scale)
     for name in names or NAMES:
-        for row in BENCHES[name](setting):
+        for row in find(name)(setting):
             line = record.line(row, setting.device)
             click.echo(f"{row.what} | {row.shape} | {line[6]} {line[7]} {line[8]} {row.unit} | {row.note}")
             if output is not None:

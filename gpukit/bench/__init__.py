@@ -2,8 +2,26 @@
 
 record.py    a row, the machine and versions it was measured with, the file
 timing.py    samples of a GPU or CPU step
+setting.py   where and on how much
 ratings.py   CUSGD++, CULSH-MF, simLSH and the paper's own way, on the papers' shapes (generated) and MovieLens 1M
-(real) kernels.py   the ladder: kernels as the papers describe them      twins.py   their CPU twins
+             (real)
+sorting.py   the segmented sort beside torch's, at a shape of queries and over lengths
+kernels.py   the ladder: kernels as the papers describe them      twins.py   their CPU twins
 
     gpukit bench [NAME ...] [--device cuda] [--output docs/benchmarks.csv]
 """
+
+import importlib
+
+FILES = {
+    "ratings": (
+        "reading", "epochs", "convergence", "hashing", "ladder", "memory", "accuracy", "updates", "command"),
+    "sorting": ("sorting", "lengths"),
+}  # file -> what it measures: the keys of its BENCHES
+NAMES = tuple(name for names in FILES.values() for name in names)
+
+
+def find(name):
+    """The benchmark of a name: a function of a setting.Setting that yields record.Rows."""
+    file = next(file for file, names in FILES.items() if name in names)
+    return importlib.import_module(f"gpukit.bench.{file}").BENCHES[name]

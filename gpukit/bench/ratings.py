@@ -3,34 +3,22 @@
 import functools
 import gc
 import itertools
-import os
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from gpukit import device as devices
 from gpukit.bench.record import Row
+from gpukit.bench.setting import shape_name
 from gpukit.bench.timing import gpu_milliseconds, milliseconds, seconds
 from gpukit.errors import DataError
 
 CLOSE = 0.001  # an RMSE this near the converged one counts as there
-SHAPES = ("ml-10m", "netflix")
 SEEDS = range(5)
-
-
-class Setting(NamedTuple):
-    """Where and on how much: a device.Device, the shapes' names, the share of their ratings, the folder of real data
-    or None."""
-
-    device: devices.Device
-    shapes: tuple = SHAPES
-    scale: float = 1.0
-    data: str | None = os.environ.get("GPUKIT_DATA")
 
 
 @functools.lru_cache(maxsize=1)
@@ -82,11 +70,6 @@ def converging(estimator, train, test, device):
         times.append(time.perf_counter() - begun)
         errors.append(judge.rmse())
     return errors, np.cumsum(times), run.clock.seconds
-
-
-def shape_name(like, scale):
-    """'netflix', or 'netflix x 0.01'."""
-    return like if scale == 1 else f"{like} x {scale:g}"
 
 
 def epoch_step(run, device):

@@ -34,3 +34,22 @@ def gpu_milliseconds(run, repeat, warm_up=1):
         if turn >= warm_up:
             samples.append(float(cuda.event_elapsed_time(begin, end)))
     return samples
+
+
+def queued_milliseconds(run, repeat, ahead=40):
+    """[milliseconds of run()] on the GPU, each between two events, behind `ahead` calls that do not count.
+
+    All are queued at once, so that a step shorter than its launch from Python is timed without it, as long as the
+    GPU has work queued.
+    """
+    from gpukit._cuda import cuda
+
+    events = [cuda.event() for _ in range(repeat + 1)]
+    for _ in range(ahead):
+        run()
+    for number, event in enumerate(events):
+        event.record()
+        if number < repeat:
+            run()
+    events[-1].synchronize()
+    return [float(cuda.event_elapsed_time(begin, end)) for begin, end in zip(events, events[1:])]

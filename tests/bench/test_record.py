@@ -1,7 +1,9 @@
 """Rows of the benchmark table."""
 
 import csv
+import importlib
 
+from gpukit import bench
 from gpukit.bench import record
 
 
@@ -19,7 +21,7 @@ def test_a_row_has_percentiles_and_is_appended_under_one_heading(tmp_path, monke
 
 
 def test_benches_are_those_of_the_command():
-    from gpukit.bench.ratings import BENCHES
-    from gpukit.cli.bench import NAMES
-
-    assert tuple(BENCHES) == NAMES
+    for file, names in bench.FILES.items():
+        assert tuple(importlib.import_module(f"gpukit.bench.{file}").BENCHES) == names
+    assert [bench.find(name).__name__ for name in ("epochs", "lengths")] == ["epochs", "lengths"]
+    assert len(set(bench.NAMES)) == len(bench.NAMES)

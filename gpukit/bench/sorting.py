@@ -1,0 +1,93 @@
+"""Benchmarks of the segmented sort. Each is a function of a Setting that yields record.Rows."""
+
+import importlib.util
+
+import numpy as np
+
+from gpukit.bench.record import Row
+from gpukit.bench.setting import shape_name
+from gpukit.bench.timing import milliseconds, queued_milliseconds
+from gpukit.errors import DataError
+
+QUERIES, DOCUMENTS, LONGEST = 18_919, 2_270_296, 1_251  # MSLR-WEB30K, training part of Fold1
+SPREAD = 0.655  # of the logarithm of the lengths: the longest of so many is then about LONGEST
+KEYS = 1 << 22
+LENGTHS = tuple(1 << power for power in range(4, 14))
+CHECKED = 200  # segments
+
+
+def web30k_offsets(scale):
+    """offsets (m + 1,) int64 of log-normal segments of WEB30K's number, mean and longest length."""
+    rng = np.random.default_rng(0)
+    sizes = np.exp(rng.normal(0, SPREAD, max(1, round(scale * QUERIES))))
+    sizes = np.clip(np.rint(sizes * (DOCUMENTS / QUERIES / sizes.mean())), 1, LONGEST)
+    sizes[rng.integers(len(sizes))] = LONGEST
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def check(keys, offsets, order):
+    """Raise DataError unless some of the segments are in numpy's stable order."""
+    for segment in np.linspace(0, len(offsets) - 2, min(CHECKED, len(offsets) - 1), dtype=int):
+        part = slice(offsets[segment], offsets[segment + 1])
+        if not np.array_equal(order[part], np.argsort(keys[part], kind="stable")):
+            raise DataError(f"the benchmark's segment {segment} was not sorted right.")
+
+
+def samples_of(keys, offsets, device):
+    """Milliseconds of sorts of host keys, once the answer is checked; keys, plan and order lie on the device."""
+    if not device.is_cuda:
+        from gpukit.sorting import cpu
+
+        order = np.empty(len(keys), np.int32)
+        plan = cpu.plan(offsets, keys.dtype)
+        cpu.argsort(keys, plan, order)
+        check(keys, offsets, order)
+        return milliseconds(lambda: cpu.argsort(keys, plan, order), 9)
+    from gpukit._cuda import cuda
+    from gpukit.sorting import gpu
+
+    there, order = cuda.to_device(keys), cuda.device_array(len(keys), np.int32)
+    plan = gpu.plan(offsets, keys.dtype)
+    gpu.argsort(there, plan, order)
+    check(keys, offsets, order.copy_to_host())
+    return queued_milliseconds(lambda: gpu.argsort(there, plan, order), 51)
+
+
+def torch_samples(keys, offsets, device):
+    """Milliseconds of torch.sort of the float32 keys, packed with their segments into one int64; [] without torch."""
+    if not device.is_cuda or importlib.util.find_spec("torch") is None:
+        return []
+    import torch
+
+    pattern = keys.view(np.int32).astype(np.int64)
+    pattern = np.where(pattern < 0, ~pattern & 0xFFFFFFFF, pattern | 0x80000000)
+    packed = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) << 32 | pattern
+    there = torch.from_numpy(packed).to(f"cuda:{device.index}")
+    return queued_milliseconds(lambda: torch.sort(there), 21)
+
+
+def rows(shape, offsets, device):
+    """Rows of both types of keys, and torch's."""
+    note = f"{offsets[-1] / 1e6:.2f} million keys in {len(offsets) - 1} segments"
+    for dtype in (np.float32, np.float64):
+        keys = np.random.default_rng(1).normal(size=offsets[-1]).astype(dtype)
+        yield Row(f"segmented sort {keys.dtype}", shape, "generated", samples_of(keys, offsets, device), "ms",
+                  note)
+        if dtype == np.float32 and (samples := torch_samples(keys, offsets, device)):
+            yield Row("torch.sort float32 packed in 64 bits", shape, "generated", samples, "ms", note)
+
+
+def sorting(setting):
+    """All queries of MSLR-WEB30K's shape."""
+    yield from rows(shape_name("mslr-web30k", setting.scale), web30k_offsets(setting.scale), setting.device)
+
+
+def lengths(setting):
+    """Four million keys in segments of one length."""
+    for length in LENGTHS:
+        count = max(1, round(setting.scale * KEYS / length))
+        offsets = np.arange(count + 1, dtype=np.int64) * length
+        yield from rows(f"length {length}", offsets, setting.device)
+
+
+BENCHES = {"sorting": sorting, "lengths": lengths}
