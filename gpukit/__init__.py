@@ -4,6 +4,7 @@
     CULSH-MF  (neighbourhood matrix factorization)  factorization/   LSHMF                 gpukit train-lshmf
               CUSGD++, its plain form               factorization/   MatrixFactorization   (train-lshmf --neighbors 0)
               simLSH, its neighbour search          neighbors/       SimLSH                (part of train-lshmf)
+    linear RankSVM, its segmented sort              sorting/         segmented_argsort
 
     estimator.fit -> gpu.py | cpu.py -> kernels.py | twins.py -> formulas.py
 
@@ -32,6 +33,7 @@ _HOME = {
     "read_ratings": "gpukit.datasets",
     "synth_ratings": "gpukit.datasets",
     "load_model": "gpukit.persist",
+    "segmented_argsort": "gpukit.sorting",
 }
 _MODULES = (
     "base",
@@ -44,6 +46,7 @@ _MODULES = (
     "persist",
     "random",
     "selection",
+    "sorting",
 )
 
 __all__ = ["__version__", *_HOME]

@@ -11,3 +11,7 @@ GPU: a group of 1 to 32 lanes a segment up to 256 keys (bitonic, in registers an
 (sorted runs merged in shared memory), a block with quicksort above, O(n log n) each. CPU: merge sort over short runs
 sorted by insertion, segments in parallel.
 """
+
+from gpukit.sorting.segmented import segmented_argsort
+
+__all__ = ["segmented_argsort"]

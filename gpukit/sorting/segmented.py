@@ -1,0 +1,117 @@
+"""`segmented_argsort`: the sort with its input checked, for people; rooms call gpu.py and cpu.py themselves."""
+
+import numpy as np
+
+from gpukit import device as devices
+from gpukit.errors import DataError, ParameterError
+
+EXACT = 1 << 53  # integers up to here are exact in float64
+
+
+def segmented_argsort(keys, offsets, *, device="auto", seed=0):
+    """Where the keys of every segment are in ascending order.
+
+    keys (n,): float32 or float64, or integers up to 2**53 in size (sorted as float64); no NaN. offsets (m + 1,)
+    integers, rising from 0 to n: segment s is keys[offsets[s]:offsets[s + 1]], and may be empty. device: "auto",
+    "cpu", "cuda", "cuda:N"; seed: of the random pivots on a GPU, which no result depends on.
+
+    Returns order (n,) int32: order[offsets[s] + r] is the position in segment s of its r-th smallest key; equal keys,
+    among them -0 and 0, by position. So keys[offsets[s]:offsets[s + 1]][order[offsets[s]:offsets[s + 1]]] is sorted.
+    A numpy array, or an array on the GPU when the keys are there (anything with __cuda_array_interface__).
+
+    Raises DataError for keys or offsets that are none (with the place of the first NaN), ParameterError for
+    device="cpu" with keys on a GPU, DeviceError without the GPU asked for.
+    Source: linear RankSVM's Algorithm 3, GPU-quicksorting of many sequences in one launch.
+
+    >>> segmented_argsort([3.0, 1.0, 2.0, 5.0, 4.0], [0, 3, 5], device="cpu")
+    array([1, 2, 0, 1, 0], dtype=int32)
+    """
+    there = hasattr(keys, "__cuda_array_interface__")
+    if there and str(device) == "cpu":
+        raise ParameterError("the keys are on a GPU, but device is 'cpu': leave device out, or copy them to the host.")
+    place = devices.resolve("cuda" if there and device == "auto" else device)
+    keys = device_keys(keys) if there else host_keys(keys)
+    offsets = checked_offsets(offsets, len(keys))
+    if not place.is_cuda:
+        return argsort_on_cpu(keys, offsets)
+    with devices.reported(place, f"sorting {len(keys)} keys"):
+        return argsort_on_gpu(keys, offsets, seed, there)
+
+
+def argsort_on_cpu(keys, offsets):
+    """order of host keys (n,) float32 or float64, by the CPU."""
+    from gpukit.sorting import cpu
+
+    refuse_nan(cpu.first_nan(keys), len(keys))
+    order = np.empty(len(keys), np.int32)
+    cpu.argsort(keys, cpu.plan(offsets, keys.dtype), order)
+    return order
+
+
+def argsort_on_gpu(keys, offsets, seed, stays):
+    """order of host or device keys (n,) float32 or float64, by the GPU; stays: leave it there."""
+    from gpukit._cuda import cuda
+    from gpukit.sorting import gpu
+
+    keys = keys if stays else cuda.to_device(keys)
+    refuse_nan(gpu.first_nan(keys), len(keys))
+    order = cuda.device_array(len(keys), np.int32)
+    gpu.argsort(keys, gpu.plan(offsets, keys.dtype, seed), order)
+    return order if stays else order.copy_to_host()
+
+
+def refuse_nan(index, size):
+    """Raise DataError when the index of the first NaN is one."""
+    if index < size:
+        raise DataError(f"keys[{index}] is NaN, which has no place in an order: remove it or put a number there.")
+
+
+def require_row(array, what):
+    """Raise DataError unless the array has one dimension."""
+    if array.ndim != 1:
+        raise DataError(f"{what} must have one dimension; the shape is {tuple(array.shape)}.")
+
+
+def host_keys(keys):
+    """keys as a contiguous numpy array of float32 or float64 with the same values."""
+    keys = np.asarray(keys)
+    require_row(keys, "keys")
+    if keys.dtype.kind in "iub":
+        if len(keys) and (int(keys.max()) > EXACT or int(keys.min()) < -EXACT):
+            raise DataError("integer keys above 2**53 in size are not exact in float64: use smaller ones.")
+        return keys.astype(np.float64)
+    if keys.dtype.kind != "f" or keys.dtype.itemsize > 8:
+        raise DataError(f"keys must be float32, float64 or integers; they are {keys.dtype}.")
+    return np.ascontiguousarray(keys, np.float32 if keys.dtype.itemsize <= 4 else np.float64)
+
+
+def device_keys(keys):
+    """keys as a contiguous device array; float32 or float64 as they are."""
+    from gpukit._cuda import cuda
+
+    keys = cuda.as_cuda_array(keys)
+    require_row(keys, "keys")
+    if keys.dtype not in (np.float32, np.float64):
+        raise DataError(f"keys on a GPU must be float32 or float64; they are {keys.dtype}: convert them first.")
+    if not keys.is_c_contiguous():
+        raise DataError("keys on a GPU must be contiguous: copy them first.")
+    return keys
+
+
+def checked_offsets(offsets, n):
+    """offsets as an int64 numpy array that begins at 0, never falls and ends at n."""
+    offsets = np.asarray(offsets.copy_to_host() if hasattr(offsets, "copy_to_host") else offsets)
+    require_row(offsets, "offsets")
+    if offsets.dtype.kind not in "iu":
+        raise DataError(f"offsets must be integers; they are {offsets.dtype}.")
+    offsets = offsets.astype(np.int64)
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != n:
+        ends = f"{offsets[0]} to {offsets[-1]}" if len(offsets) else "nothing"
+        raise DataError(f"offsets must go from 0 to the number of keys, {n}; they go from {ends}.")
+    sizes = np.diff(offsets)
+    if (sizes < 0).any():
+        at = int(np.argmax(sizes < 0))
+        raise DataError(f"offsets must not fall; offsets[{at + 1}] = {offsets[at + 1]} is below {offsets[at]}.")
+    if len(sizes) and sizes.max() >= 1 << 31:
+        raise DataError(f"a segment of {sizes.max()} keys is too long: positions are int32, so at most 2**31 - 1.")
+    return offsets
