@@ -1,6 +1,6 @@
-"""Four neighbouring float32 numbers at once: 128-bit loads that skip the L1 cache, and vector additions.
+"""Four neighbouring numbers at once: 128-bit loads and vector additions.
 
-load4 reads from L2, where other blocks' additions land: a line kept in L1 would go stale. add4 is one
+read4 reads what no kernel in flight writes, through the L1 cache, float32 or float64; load4 (float32) reads from L2, where other blocks' additions land: a line kept in L1 would go stale. add4 is one
 `red.global.add.v4.f32`, which needs compute capability 9.0; `add_row` in rows.py uses four plain additions below that.
 Addresses must be multiples of 16 bytes. Under the simulator both are plain Python.
 """
@@ -13,6 +13,8 @@ if SIMULATED:
         """(matrix[row, column], ..., matrix[row, column + 3])."""
         return tuple(matrix[int(row), int(column) + i] for i in range(4))
 
+    read4 = load4
+
     @device  # so that the simulator lends it the kernel's `cuda`
     def add4(matrix, row, column, a, b, c, d):
         """matrix[row, column : column + 4] += (a, b, c, d), each number atomically."""
@@ -24,26 +26,34 @@ else:
 
     from gpukit._cuda import intrinsic, types
 
-    FLOAT, POINTER = ir.FloatType(), ir.IntType(64)
+    FLOAT, DOUBLE, POINTER = ir.FloatType(), ir.DoubleType(), ir.IntType(64)
 
     def _address(context, builder, array_type, array, row, column):
         """The address of array[row, column] as a 64-bit integer; row and column are unsigned 32-bit."""
+        shift = array_type.dtype.bitwidth.bit_length() - 4  # log2 of the bytes of a number
         data = context.make_array(array_type)(context, builder, value=array)
         stride = builder.extract_value(data.strides, 0)
         offset = builder.mul(builder.zext(row, POINTER), stride)
-        offset = builder.add(offset, builder.shl(builder.zext(column, POINTER), ir.Constant(POINTER, 2)))
+        offset = builder.add(offset, builder.shl(builder.zext(column, POINTER), ir.Constant(POINTER, shift)))
         return builder.add(builder.ptrtoint(data.data, POINTER), offset)
 
-    def _check(matrix, *indices):
+    def _check(matrix, *indices, dtypes=(types.float32,)):
         if not (
             isinstance(matrix, types.Array)
             and matrix.ndim == 2
-            and matrix.dtype == types.float32
+            and matrix.dtype in dtypes
             and matrix.layout == "C"
         ):
-            raise TypeError(f"load4 and add4 work on C-ordered 2-D float32 arrays, not on {matrix}")
+            raise TypeError(f"loads and additions of four want a C-ordered 2-D array of {dtypes}, not {matrix}")
         if any(index != types.uint32 for index in indices):
-            raise TypeError(f"load4 and add4 take uint32 indices, not {indices}")
+            raise TypeError(f"loads and additions of four take uint32 indices, not {indices}")
+
+    def _loaded(builder, address, count, number, instruction, constraints, fresh):
+        """`count` numbers from an address by one vector load, as a list; fresh: others may write them meanwhile."""
+        group = ir.LiteralStructType([number] * count)
+        load = ir.InlineAsm(ir.FunctionType(group, [POINTER]), instruction, constraints, side_effect=fresh)
+        loaded = builder.call(load, [address])
+        return [builder.extract_value(loaded, i) for i in range(count)]
 
     @intrinsic
     def load4(context, matrix, row, column):
@@ -52,19 +62,29 @@ else:
 
         def generate(context, builder, signature, arguments):
             address = _address(context, builder, signature.args[0], *arguments)
-            quad = ir.LiteralStructType([FLOAT] * 4)
-            load = ir.InlineAsm(
-                ir.FunctionType(quad, [POINTER]),
-                "ld.global.cg.v4.f32 {$0, $1, $2, $3}, [$4];",
-                "=f,=f,=f,=f,l",
-                side_effect=True,
-            )
-            loaded = builder.call(load, [address])
-            return context.make_tuple(
-                builder, signature.return_type, [builder.extract_value(loaded, i) for i in range(4)]
-            )
+            text = "ld.global.cg.v4.f32 {$0, $1, $2, $3}, [$4];"
+            quad = _loaded(builder, address, 4, FLOAT, text, "=f,=f,=f,=f,l", True)
+            return context.make_tuple(builder, signature.return_type, quad)
 
         return types.UniTuple(types.float32, 4)(matrix, row, column), generate
+
+    @intrinsic
+    def read4(context, matrix, row, column):
+        """(matrix[row, column], ..., matrix[row, column + 3]) of a matrix that nothing writes meanwhile."""
+        _check(matrix, row, column, dtypes=(types.float32, types.float64))
+
+        def generate(context, builder, signature, arguments):
+            address = _address(context, builder, signature.args[0], *arguments)
+            if signature.args[0].dtype == types.float32:
+                text = "ld.global.nc.v4.f32 {$0, $1, $2, $3}, [$4];"
+                quad = _loaded(builder, address, 4, FLOAT, text, "=f,=f,=f,=f,l", False)
+            else:
+                text, further = "ld.global.nc.v2.f64 {$0, $1}, [$2];", ir.Constant(POINTER, 16)
+                quad = _loaded(builder, address, 2, DOUBLE, text, "=d,=d,l", False)
+                quad += _loaded(builder, builder.add(address, further), 2, DOUBLE, text, "=d,=d,l", False)
+            return context.make_tuple(builder, signature.return_type, quad)
+
+        return types.UniTuple(matrix.dtype, 4)(matrix, row, column), generate
 
     @intrinsic
     def add4(context, matrix, row, column, a, b, c, d):

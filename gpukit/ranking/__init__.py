@@ -1,0 +1,1 @@
+"""Linear RankSVM with L2 loss (in the making)."""

@@ -1,0 +1,110 @@
+"""Steps of a session on the CPU; gpu.py has the same names."""
+
+import numpy as np
+
+from gpukit.ranking.rivals import dcm, ost  # noqa: F401  (solvers of the CPU alone)
+from gpukit.ranking.sparse import sparse_gram
+from gpukit.ranking.twins_gram import query_means, weighted_gram
+from gpukit.ranking.twins_matrix import add_rows, by_rank, csr_product, document_scores, transposed_product  # noqa: F401
+from gpukit.ranking.twins_pairs import p_swx  # noqa: F401
+from gpukit.ranking.twins_pass import combine, pair_product, pair_sums  # noqa: F401
+from gpukit.ranking.twins_tree import search_plane, start_planes  # noqa: F401
+from gpukit.sorting import cpu as sorting  # noqa: F401
+
+BLOCKS = 64  # lists of queries, whatever the threads, so that the result does not depend on their number
+SHARES = 8  # of the covariance, each with an (n, n) sum
+
+
+def put(array):
+    """The array, contiguous."""
+    return np.ascontiguousarray(array)
+
+
+def empty(shape, dtype):
+    """A new array."""
+    return np.empty(shape, dtype)
+
+
+def walk_blocks():
+    """Lists that the queries are shared out to."""
+    return BLOCKS
+
+
+def room(longest, n, blocks):
+    """Nothing: the twins have scratch of their own."""
+
+
+def total(array):
+    """The sum of an array."""
+    return float(array.sum())
+
+
+def matrix(X):
+    """Matrix of X, dense or sparse."""
+    return Sparse(X) if hasattr(X, "indptr") else Dense(X)
+
+
+def added(partial):
+    """The sum of the rows of partial (rows, columns)."""
+    out = np.empty(partial.shape[1])
+    add_rows(partial, out)
+    return out
+
+
+class Dense:
+    """Products with a dense X (l, n)."""
+
+    def __init__(self, X):
+        self.X = X
+
+    def scores(self, v, out):
+        """out = X v."""
+        document_scores(self.X, v, out)
+
+    def transposed(self, z):
+        """X'z (n,)."""
+        partial = np.empty((BLOCKS, self.X.shape[1]))
+        transposed_product(self.X, z, partial)
+        return added(partial)
+
+    def pair_product(self, v, margin, over, room):
+        """See session.Session.walk."""
+        partial = np.empty((len(over[2]) - 1, len(v) + 1))
+        pair_product(self.X, v, margin, *over, partial)
+        return added(partial)
+
+    def gram(self, offsets, query, pulls):
+        """See session.Session.gram."""
+        n = self.X.shape[1]
+        means, partial = np.empty((len(offsets) - 1, n)), np.empty((SHARES, n, n))
+        query_means(self.X, offsets, pulls, means)
+        weighted_gram(self.X, means, query, pulls, np.empty((0, 2), np.int32), partial)
+        return partial.sum(axis=0)
+
+
+class Sparse:
+    """Products with a sparse X, kept by rows and by columns."""
+
+    def __init__(self, X):
+        self.X, self.T = X.tocsr(), X.T.tocsr()
+
+    def scores(self, v, out):
+        """out = X v."""
+        csr_product(self.X.indptr, self.X.indices, self.X.data, v, out)
+
+    def transposed(self, z):
+        """X'z (n,)."""
+        out = np.empty(self.T.shape[0])
+        csr_product(self.T.indptr, self.T.indices, self.T.data, z, out)
+        return out
+
+    def pair_product(self, v, margin, over, room):
+        """See session.Session.walk."""
+        u, z, loss = np.empty(self.X.shape[0]), np.zeros(self.X.shape[0]), np.empty(len(over[2]) - 1)
+        self.scores(v, u)
+        pair_sums(u, margin, *over, z, loss)
+        return np.append(self.transposed(z), loss.sum())
+
+    def gram(self, offsets, query, pulls):
+        """See session.Session.gram."""
+        return sparse_gram(self.X, offsets, query, pulls)

@@ -1,0 +1,190 @@
+"""Steps of a session on the GPU: launches of the kernels; cpu.py has the same names. Arrays stay on the device."""
+
+import numpy as np
+
+from gpukit._cuda import cuda
+from gpukit.ranking import kernels_gram, kernels_matrix, kernels_pass, kernels_tree
+from gpukit.ranking.lanes import LIMIT, THREADS, shape
+from gpukit.ranking.sparse import sparse_gram
+from gpukit.sorting import gpu as sorting  # noqa: F401
+
+BLOCK = 256
+BLOCKS_A_PROCESSOR = 2
+CAPACITIES = (256, 640, 1280, 1920)  # documents of the longest query, for shared memory of 24 bytes each
+SHARES = 64  # of the covariance, at most; fewer where (n, n) is large
+GRAM_BYTES = 256 << 20
+
+
+def put(array):
+    """The array on the device."""
+    return cuda.to_device(np.ascontiguousarray(array))
+
+
+def empty(shape, dtype):
+    """A new array on the device."""
+    return cuda.device_array(shape, dtype)
+
+
+def walk_blocks():
+    """Lists that the queries are shared out to: the blocks of a walk."""
+    return BLOCKS_A_PROCESSOR * cuda.get_current_device().MULTIPROCESSOR_COUNT
+
+
+def room(longest, n, blocks):
+    """(capacity, workspace) for queries of at most `longest` documents; capacity 0: they are too long to be shared."""
+    capacity = next((c for c in CAPACITIES if c >= longest and 3 * c > n), 0)
+    return capacity, empty((1, 1) if capacity else (blocks, 3 * max(longest, n) + 1), np.float64)
+
+
+def grid(count, block=BLOCK):
+    """Blocks that cover `count` threads."""
+    return max(-(-count // block), 1)
+
+
+def total(array):
+    """The sum of a device array."""
+    return float(added(array.reshape(array.size, 1))[0])
+
+
+def added(partial):
+    """The sum of the rows of partial (rows, columns), on the host."""
+    out = empty(partial.shape[1], np.float64)
+    kernels_matrix.add_rows[grid(partial.shape[1], 32), (32, 8)](partial, out)
+    return out.copy_to_host()
+
+
+def by_rank(scores, place, keys):
+    """kernels_matrix.by_rank."""
+    kernels_matrix.by_rank[grid(scores.size), BLOCK](scores, place, keys)
+
+
+def start_planes(order, *arrays):
+    """kernels_tree.start_planes."""
+    kernels_tree.start_planes[grid(order.size), BLOCK](order, *arrays)
+
+
+def search_plane(plane, width, query, *arrays):
+    """kernels_tree.search_plane."""
+    kernels_tree.search_plane[grid(query.size), BLOCK](plane, width, query, *arrays)
+
+
+def combine(u, *arrays):
+    """kernels_pass.combine."""
+    kernels_pass.combine[grid(u.size), BLOCK](u, *arrays)
+
+
+def p_swx(order, scores, level, offsets, *arrays):
+    """kernels_pairs.p_swx."""
+    from gpukit.ranking import kernels_pairs
+
+    kernels_pairs.p_swx[offsets.size - 1, BLOCK](order, scores, level, offsets, *arrays)
+
+
+def matrix(X):
+    """Matrix of X: dense, or by rows where it is sparse or has more features than registers hold."""
+    if hasattr(X, "indptr"):
+        return Sparse(X)
+    if X.shape[1] > LIMIT:
+        import scipy.sparse
+
+        return Sparse(scipy.sparse.csr_array(X))
+    return Dense(X)
+
+
+def padded(X):
+    """X with columns of zeros up to whole quads."""
+    n = X.shape[1]
+    if n % 4 == 0:
+        return X
+    out = np.zeros((X.shape[0], n + -n % 4), X.dtype)
+    out[:, :n] = X
+    return out
+
+
+class Dense:
+    """Products with a dense X (l, n)."""
+
+    def __init__(self, X):
+        self.n, self.shape = X.shape[1], shape(X.shape[1])
+        self.X = put(padded(X))
+        self.v = empty(self.n, np.float64)
+        self.partial = empty((walk_blocks(), self.n + 1), np.float64)
+
+    def scores(self, v, out):
+        """out = X v."""
+        self.v.copy_to_device(v)
+        launch = kernels_matrix.make_document_scores(*self.shape)
+        blocks = min(grid(out.size * self.shape[0], THREADS), 8 * walk_blocks())
+        launch[blocks, THREADS](self.X, self.v, out)
+
+    def transposed(self, z):
+        """X'z (n,) on the host."""
+        partial = empty((walk_blocks(), self.n), np.float64)
+        kernels_matrix.make_transposed_product(*self.shape)[walk_blocks(), THREADS](self.X, z, partial)
+        return added(partial)
+
+    def queue_product(self, v, margin, over, room):
+        """Launch the product with a device vector v; the rows of self.partial add up to it."""
+        capacity, workspace = room
+        launch = kernels_pass.make_pair_product(*self.shape, capacity)
+        launch[len(over[2]) - 1, THREADS](self.X, v, margin, *over, self.partial, workspace)
+
+    def pair_product(self, v, margin, over, room):
+        """See session.Session.walk."""
+        self.v.copy_to_device(v)
+        self.queue_product(self.v, margin, over, room)
+        return added(self.partial)
+
+    def gram(self, offsets, query, pulls):
+        """See session.Session.gram."""
+        n, tiles = self.n, np.array(tile_pairs(self.n), np.int32)
+        pulls, query = put(pulls), put(query)
+        means = empty((len(offsets) - 1, n), np.float64)
+        kernels_gram.query_means[len(offsets) - 1, 64](self.X, put(offsets), pulls, means)
+        shares = int(max(1, min(SHARES, GRAM_BYTES // (8 * n * n), grid(len(query), kernels_gram.STEP))))
+        partial = empty((shares, n, n), np.float64)
+        kernels_gram.weighted_gram[(len(tiles), shares), BLOCK](self.X, means, query, pulls, put(tiles), partial)
+        return added(partial.reshape(shares, n * n)).reshape(n, n)
+
+
+def tile_pairs(n):
+    """[(a, b)], a <= b, of the covariance's tiles."""
+    tiles = -(-n // kernels_gram.TILE)
+    return [(a, b) for a in range(tiles) for b in range(a, tiles)]
+
+
+class Sparse:
+    """Products with a sparse X, kept by rows and by columns."""
+
+    def __init__(self, X):
+        self.host = X.tocsr()
+        self.X, self.T = device_rows(self.host), device_rows(X.T.tocsr())
+        self.v, self.out = empty(X.shape[1], np.float64), empty(X.shape[1], np.float64)
+
+    def scores(self, v, out):
+        """out = X v."""
+        self.v.copy_to_device(v)
+        kernels_matrix.csr_product[grid(32 * out.size), BLOCK](*self.X, self.v, out)
+
+    def transposed(self, z):
+        """X'z (n,) on the host."""
+        kernels_matrix.csr_product[grid(32 * self.out.size), BLOCK](*self.T, z, self.out)
+        return self.out.copy_to_host()
+
+    def pair_product(self, v, margin, over, room):
+        """See session.Session.walk."""
+        capacity, workspace = room
+        l, blocks = self.host.shape[0], len(over[2]) - 1
+        u, z, loss = empty(l, np.float64), put(np.zeros(l)), empty(blocks, np.float64)
+        self.scores(v, u)
+        kernels_pass.make_pair_sums(capacity)[blocks, THREADS](u, margin, *over, z, loss, workspace)
+        return np.append(self.transposed(z), loss.copy_to_host().sum())
+
+    def gram(self, offsets, query, pulls):
+        """See session.Session.gram."""
+        return sparse_gram(self.host, offsets, query, pulls)
+
+
+def device_rows(X):
+    """(indptr int64, indices int32, values) of a CSR matrix on the device."""
+    return put(X.indptr.astype(np.int64)), put(X.indices.astype(np.int32)), put(X.data)

@@ -1,0 +1,110 @@
+"""GPU kernels of the level tree: where every document's partners begin and end, once a Newton step.
+
+twins_tree.py has them for the CPU. A thread a rank; positions by binary search in sorted runs that lie in the caches.
+"""
+
+import numpy as np
+
+from gpukit._cuda import cuda, device, kernel
+from gpukit.ranking.formulas import active, child_start
+
+I32 = np.int32
+U32 = np.uint32
+
+
+@kernel
+def start_planes(order, keys, query, rank_level, first_group, group_starts, documents, tables, values):
+    """Plane 0 of the tree from the sorted groups: tables[0, 0] = documents by (query, level, score), values = scores.
+
+    order (l,) int32: segmented argsort of keys (l,) float64, the scores in the order of ranks, in groups; query,
+    rank_level, documents (l,), first_group (m + 1,), group_starts (G + 1,) int32: of tree.LevelTree; tables (H, 2 A - 1,
+    l) uint16 or int32, row [0, 0] written; values (l,) float64, written.
+    Launch: grid ceil(l / block), any block.   Deterministic: yes, exact.   Source: facts of a sort, no formula.
+    """
+    rank = cuda.grid(1)
+    if rank < order.size:
+        source = group_starts[first_group[query[rank]] + rank_level[rank]] + order[rank]
+        tables[0, 0, rank] = documents[source]
+        values[rank] = keys[source]
+
+
+@device
+def _end_of_active(values, score, low, high):
+    """The first position in low:high whose score is not SV(w)'s partner from above of `score` (high when all are)."""
+    while low < high:
+        middle = (low + high) >> 1
+        if active(values[U32(middle)], score):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@device
+def _begin_of_active(values, score, low, high):
+    """The first position in low:high whose score is SV(w)'s partner from below of `score` (high when none is)."""
+    while low < high:
+        middle = (low + high) >> 1
+        if active(score, values[U32(middle)]):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@device
+def _count_below(values, score, low, high, with_equal):
+    """How many of the sorted values[low:high] are below score, or equal to it where that counts."""
+    begin = low
+    while low < high:
+        middle = (low + high) >> 1
+        other = values[U32(middle)]
+        if other < score or (with_equal and other == score):
+            low = middle + 1
+        else:
+            high = middle
+    return low - begin
+
+
+@kernel
+def search_plane(plane, width, query, rank_level, first_group, group_starts, tables, counts, values, next_values):
+    """One plane of the level tree: partners of every document among its siblings' documents, and the next plane's order.
+
+    Sibling slot c of document i: tables[plane, 1 + 2 c, i] = bound, tables[plane, 2 + 2 c, i] = position, both counted
+    from the query's first rank. bound < position: partners above, ranks bound : position; else partners below, ranks
+    position : bound. counts[0, i] += |bound - position| (beta+ + beta- of Eq. 5), counts[1, i] += bound - position
+    (beta- - beta+ of Eq. 6); plane 0 sets them.
+    plane, width = arity**plane: int; query, rank_level (l,), first_group (m + 1,), group_starts (G + 1,) int32: of
+    tree.LevelTree; tables (H, 2 A - 1, l) uint16 or int32: [plane, 0] read, the rest of `plane` and [plane + 1, 0]
+    written; counts (2, l) int32; values (l,) float64, scores in the order of [plane, 0]; next_values (l,) float64, the
+    same for plane + 1, written when there is one.
+    Launch: grid ceil(l / block), any block.   Deterministic: yes, exact.
+    Source: Eq. (4)-(6); margins found once a Newton step as Lee and Lin 2014 do, in a tree of levels.
+    """
+    rank = I32(cuda.grid(1))
+    if rank >= values.size:
+        return
+    t, own = query[rank], rank_level[rank] // width
+    arity = (tables.shape[1] + 1) // 2
+    node, base = own // arity * arity, group_starts[first_group[t]]
+    score, document = values[rank], I32(tables[plane, 0, rank]) + base
+    next_rank = rank - child_start(first_group, group_starts, t, own, width)
+    next_rank += child_start(first_group, group_starts, t, node, width)
+    both = difference = I32(0)
+    for slot in range(arity - 1):
+        above = node + slot >= own
+        child = node + slot + (1 if above else 0)
+        low = child_start(first_group, group_starts, t, child, width)
+        high = child_start(first_group, group_starts, t, child + 1, width)
+        bound = low if above else high
+        found = _end_of_active(values, score, low, high) if above else _begin_of_active(values, score, low, high)
+        next_rank += _count_below(values, score, low, high, not above)
+        tables[plane, 1 + 2 * slot, document] = bound - base
+        tables[plane, 2 + 2 * slot, document] = found - base
+        both += abs(bound - found)
+        difference += bound - found
+    counts[0, document] = both + (counts[0, document] if plane > 0 else I32(0))
+    counts[1, document] = difference + (counts[1, document] if plane > 0 else I32(0))
+    if plane + 1 < tables.shape[0]:
+        tables[plane + 1, 0, next_rank] = tables[plane, 0, rank]
+        next_values[next_rank] = score

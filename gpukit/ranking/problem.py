@@ -1,0 +1,86 @@
+"""What a training works on: documents grouped by query, the level tree, weights, and who walks which queries."""
+
+import heapq
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.errors import DataError
+from gpukit.ranking import tree
+
+
+class Problem(NamedTuple):
+    """X (l, n) float32 or float64, C-contiguous, or scipy CSR; tree of its labels; weights (m,) float64 of the queries."""
+
+    X: object
+    tree: tree.LevelTree
+    weights: np.ndarray
+
+    @property
+    def n_pairs(self):
+        """|P|, the preference pairs of all queries."""
+        return int(self.tree.pair_counts().sum()) // 2
+
+
+class Walk(NamedTuple):
+    """queries (q,) int32: those with pairs, block after block; firsts (blocks + 1,) int32: where each block begins."""
+
+    queries: np.ndarray
+    firsts: np.ndarray
+
+
+def make_problem(X, y, offsets, weights=None):
+    """Problem of documents in the order of their queries; raises DataError when no query has two levels."""
+    made = tree.build(y, offsets)
+    weights = np.ones(len(offsets) - 1) if weights is None else np.asarray(weights, np.float64)
+    if not made.planes:
+        raise DataError(
+            f"No query has two different relevance labels ({len(y):,} documents, {len(offsets) - 1:,} queries), so there "
+            "are no pairs to learn from. Check the labels, or the column that was taken for them."
+        )
+    return Problem(X, made, weights)
+
+
+def share_out(made, blocks):
+    """Walk of a LevelTree: each query with pairs, longest first, to the block with the fewest documents so far."""
+    sizes = np.diff(made.offsets)
+    with_pairs = np.flatnonzero(made.heights)
+    longest_first = with_pairs[np.argsort(-sizes[with_pairs], kind="stable")]
+    heap, lists = [(0, block) for block in range(blocks)], [[] for _ in range(blocks)]
+    for query, size in zip(longest_first.tolist(), sizes[longest_first].tolist(), strict=True):
+        load, block = heap[0]
+        heapq.heapreplace(heap, (load + size, block))
+        lists[block].append(query)
+    queries = np.concatenate([np.array(part, np.int32) for part in lists])
+    return Walk(queries, np.append(0, np.cumsum([len(part) for part in lists])).astype(np.int32))
+
+
+def group_rows(qid, count):
+    """(rows (l,) int64 or None when they stand in order, offsets (m + 1,) int64, ids (m,)) of a column of query ids.
+
+    Queries come in the order of their first documents, documents of a query in the order in which they stand.
+    """
+    qid = np.asarray(qid)
+    if qid.shape != (count,):
+        raise DataError(f"qid must hold one query id a document, {count:,}; it has shape {qid.shape}.")
+    changes = np.append(0, np.flatnonzero(qid[1:] != qid[:-1]) + 1)
+    ids, first, number = np.unique(qid[changes], return_index=True, return_inverse=True)
+    if len(ids) == len(changes):
+        return None, np.append(changes, count), qid[changes]
+    order = np.argsort(first, kind="stable")
+    rank = np.empty(len(ids), np.int64)
+    rank[order] = np.arange(len(ids))
+    number = np.repeat(rank[number.ravel()], np.diff(np.append(changes, count)))
+    rows = np.argsort(number, kind="stable")
+    return rows, np.append(0, np.cumsum(np.bincount(number))), ids[order]
+
+
+def group_sizes(group, count):
+    """offsets (m + 1,) int64 of a list of documents a query, as LightGBM and XGBoost take it."""
+    group = np.asarray(group)
+    if group.ndim != 1 or not np.issubdtype(group.dtype, np.integer) or (group < 0).any() or group.sum() != count:
+        raise DataError(
+            f"group must list the documents of each query, whole numbers that add up to {count:,}; they add up to "
+            f"{group.sum() if group.size else 0}. Query ids go into qid."
+        )
+    return np.append(0, np.cumsum(group[group > 0])).astype(np.int64)

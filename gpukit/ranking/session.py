@@ -1,0 +1,99 @@
+"""The documents on one device, and what is asked of them while w moves; `steps` is the module cpu.py or gpu.py."""
+
+import numpy as np
+
+from gpukit.ranking import tree as trees
+from gpukit.ranking.problem import share_out
+
+
+class Session:
+    """Scores, pair statistics and products of a Problem; base of the two ways to the statistics.
+
+    walk(v, margin) -> (n + 1,) float64: X'W (A'A X v - margin A'e), then v'X'W (A'A X v - 2 margin A'e) + margin p_w,
+    for the active pairs of the last `move`.
+    """
+
+    def __init__(self, problem, steps):
+        self.steps, self.problem, self.n = steps, problem, problem.X.shape[1]
+        self.matrix = steps.matrix(problem.X)
+        self.size = len(problem.tree.level)
+        self.scores = steps.empty(self.size, np.float64)
+
+    def gram(self):
+        """(n, n) float64: the weighted covariance of the documents inside their queries, all pairs counted."""
+        tree = self.problem.tree
+        pulls = self.problem.weights[tree.query] * tree.pair_counts()
+        return self.matrix.gram(tree.offsets, tree.query, pulls)
+
+
+class ScanSession(Session):
+    """solver="scan": margins by search in the level tree once a move, prefix sums in every product."""
+
+    def __init__(self, problem, steps):
+        super().__init__(problem, steps)
+        tree, put, empty = problem.tree, steps.put, steps.empty
+        walk = share_out(tree, steps.walk_blocks())
+        self.plan = steps.sorting.plan(tree.group_starts.astype(np.int64), np.float64)
+        self.place, self.documents = put(tree.place), put(tree.documents)
+        self.groups = [put(array) for array in (tree.query, tree.rank_level, tree.first_group, tree.group_starts)]
+        self.order, self.keys = empty(self.size, np.int32), empty(self.size, np.float64)
+        self.values = [empty(self.size, np.float64), empty(self.size, np.float64)]
+        self.tables = empty((tree.planes, 2 * tree.arity - 1, self.size), trees.index_dtype(tree.longest))
+        self.counts = empty((2, self.size), np.int32)
+        self.walk_over = (*(put(array) for array in (tree.offsets, *walk, tree.heights)), self.tables, self.counts,
+                          put(problem.weights))
+        self.room = steps.room(tree.longest, self.n, len(walk.firsts) - 1)
+
+    def move(self, w):
+        """Scores of w, and the level tree's tables for them."""
+        steps = self.steps
+        self.matrix.scores(w, self.scores)
+        steps.by_rank(self.scores, self.place, self.keys)
+        steps.sorting.argsort(self.keys, self.plan, self.order)
+        steps.start_planes(self.order, self.keys, *self.groups, self.documents, self.tables, self.values[0])
+        for plane in range(self.problem.tree.planes):
+            width = self.problem.tree.arity**plane
+            now, following = self.values[plane % 2], self.values[1 - plane % 2]
+            steps.search_plane(plane, width, *self.groups, self.tables, self.counts, now, following)
+
+    def walk(self, v, margin):
+        """See Session."""
+        return self.matrix.pair_product(v, float(margin), self.walk_over, self.room)
+
+
+class OrderSession(Session):
+    """The paper's rivals and its own way: each query sorted once a move, then `solver` for every vector of sums.
+
+    solver: p_swx, dcm or ost of steps, (order, scores, level, offsets, u, plus, minus).
+    """
+
+    def __init__(self, problem, steps, solver):
+        super().__init__(problem, steps)
+        tree, empty = problem.tree, steps.empty
+        self.solver = getattr(steps, solver)
+        self.plan = steps.sorting.plan(tree.offsets.astype(np.int64), np.float64)
+        self.order, self.level, self.offsets = empty(self.size, np.int32), steps.put(tree.level), steps.put(tree.offsets)
+        self.ones = steps.put(np.ones(self.size))
+        self.weights = steps.put(problem.weights[tree.query])
+        self.u, self.z, self.loss = (empty(self.size, np.float64) for _ in range(3))
+        self.counts, self.sums = ([empty(self.size, np.float64) for _ in range(2)] for _ in range(2))
+
+    def move(self, w):
+        """Scores of w, their order in each query, beta+ and beta-."""
+        self.matrix.scores(w, self.scores)
+        self.steps.sorting.argsort(self.scores, self.plan, self.order)
+        self.solver(self.order, self.scores, self.level, self.offsets, self.ones, *self.counts)
+
+    def walk(self, v, margin):
+        """See Session."""
+        self.matrix.scores(v, self.u)
+        self.solver(self.order, self.scores, self.level, self.offsets, self.u, *self.sums)
+        self.steps.combine(self.u, margin, *self.counts, *self.sums, self.weights, self.z, self.loss)
+        return np.append(self.matrix.transposed(self.z), self.steps.total(self.loss))
+
+
+def make_session(problem, solver, steps):
+    """The Session of a solver: scan, p-swx, dcm or ost (the last two on the CPU)."""
+    if solver == "scan":
+        return ScanSession(problem, steps)
+    return OrderSession(problem, steps, solver.replace("-", "_"))

@@ -1,0 +1,46 @@
+"""CPU twins of kernels_gram.py: the same names, the same arguments in the same order."""
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+
+ROWS = 256  # documents of one product
+
+
+@njit(parallel=True)
+def query_means(X, offsets, pulls, means):
+    """Twin of kernels_gram.query_means."""
+    for t in prange(means.shape[0]):
+        weight = 0.0
+        means[t] = 0.0
+        for i in range(offsets[t], offsets[t + 1]):
+            weight += pulls[i]
+            for f in range(means.shape[1]):
+                means[t, f] += pulls[i] * X[i, f]
+        if weight > 0.0:
+            means[t] /= weight
+
+
+@njit
+def _centred(X, means, query, pulls, first, rows):
+    """rows[k] = sqrt(pull) (x - mean) of document first + k; 0 beyond the last one."""
+    for k in range(rows.shape[0]):
+        i = first + k
+        if i < pulls.size:
+            root = np.sqrt(pulls[i])
+            for f in range(rows.shape[1]):
+                rows[k, f] = root * (X[i, f] - means[query[i], f])
+        else:
+            rows[k] = 0.0
+
+
+@njit(parallel=True)
+def weighted_gram(X, means, query, pulls, tiles, partial):
+    """Twin of kernels_gram.weighted_gram, by matrix products; a thread for every share, tiles not needed."""
+    n, shares = means.shape[1], partial.shape[0]
+    for share in prange(shares):
+        rows, total = np.empty((ROWS, n)), np.zeros((n, n))
+        for first in range(share * ROWS, pulls.size, shares * ROWS):
+            _centred(X, means, query, pulls, first, rows)
+            total += np.dot(rows.T, rows)
+        partial[share] = total
