@@ -31,6 +31,7 @@ _HOME = {
     "find_folds": "gpukit.datasets",
     "read_letor": "gpukit.datasets",
     "read_ratings": "gpukit.datasets",
+    "synth_letor": "gpukit.datasets",
     "synth_ratings": "gpukit.datasets",
     "load_model": "gpukit.persist",
     "segmented_argsort": "gpukit.sorting",

@@ -16,6 +16,7 @@
 | documents.py                          | `Documents` (features, relevance, queries), LETOR's folds                   |
 | letor.py, letor_sheet.py, letor_text.py | `read_letor`: svmlight with query ids, parsed on all cores                |
 | letor_copy.py, letor_write.py         | `write_letor`: .gkl copies and svmlight text                                |
+| letor_synth.py, letor_planted.py      | generated documents of LETOR's shapes; what is planted in them              |
 
 Reading is exact: ratings equal float32(float(text)), ids are kept as written, threads do not change the result.
 Text ids are told apart by a 64-bit hash (for a million ids, a chance of 3e-8 that two of them fall together).
@@ -27,7 +28,7 @@ _HOMES = {
     "Ratings": "ratings", "as_ratings": "ratings", "read_ratings": "readers", "read_pairs": "readers",
     "write_ratings": "binary", "read_titles": "titles", "synth_ratings": "synth",
     "Documents": "documents", "find_folds": "documents", "take_queries": "documents", "read_letor": "letor",
-    "write_letor": "letor_copy",
+    "write_letor": "letor_copy", "synth_letor": "letor_synth",
 }
 __all__ = sorted(_HOMES)
 
