@@ -4,7 +4,7 @@
     GPU: `gpu.plan` once, `gpu.argsort` -> kernels.argsort_segments      CPU: `cpu.argsort` -> twins.argsort_segments
 
 Algorithm 3 of the linear RankSVM paper made right: places are copied with their keys, and the pivot is not counted
-among the smaller ones *and* laid down again. Exact and deterministic: equal keys (-0 equals 0) by position, whatever
+among the greater ones *and* laid down again. Exact and deterministic: equal keys (-0 equals 0) by position, whatever
 the seed of the pivots. Segments of any length, float32 and float64.
 
 GPU: a group of 1 to 32 lanes a segment up to 256 keys (bitonic, in registers and by shuffles), a block up to 1024

@@ -146,7 +146,7 @@ def sort_small(values, begin, size, lanes, key, place, sorted_places, order, pac
         i = U32(U32(U32(r) * lanes) + lane)
         live = i < size
         key[r] = make_entry(values[U64(begin + U64(i))], i, packed) if live else LAST
-        place[r] = i if live else FULL
+        place[r] = i
     sort_group(key, place, lanes, packed)
     for r in range(ENTRIES):
         sorted_places[slot_of(U32(U32(thread * U32(ENTRIES)) + U32(r)))] = place_of(key[r], place[r], packed)

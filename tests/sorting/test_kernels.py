@@ -41,6 +41,14 @@ def test_keys(kind, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_runs_are_merged_in_pairs(dtype):
+    """Three and four runs of a warp each; a run without a partner, and one that ends inside."""
+    offsets = np.array([0, 600, 1624, 2393], np.int64)
+    keys = inputs.keys("normal", offsets[-1], dtype)
+    np.testing.assert_array_equal(argsort(keys, offsets, 128), naive.argsort(keys, offsets))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_any_seed_gives_the_same(dtype):
     offsets = np.array([0, 900], np.int64)
     keys = inputs.keys("few values", 900, dtype)
