@@ -26,6 +26,10 @@ columns = click.option(
     "--columns", metavar="NAMES", help="What the columns are, in order, e.g. user,item,-,rating (-: ignored).",
 )
 sep = click.option("--sep", metavar="TEXT", help="What stands between columns.  [default: found out]")
+null = click.option(
+    "--null", type=click.Choice(["error", "min", "zero"]), default="error", show_default=True,
+    help="What the value NULL stands for: the feature's smallest in the query, or 0.",
+)
 duplicates = click.option(
     "--duplicates", type=click.Choice(["last", "mean", "error"]), default="last", show_default=True,
     help="What a repeated (user, item) pair means.",

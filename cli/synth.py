@@ -1,9 +1,11 @@
 """`gpukit synth`: generated data with the shapes of well-known data sets."""
 
+from pathlib import Path
+
 import click
 
 from gpukit.cli import report
-from gpukit.cli.convert import show, written
+from gpukit.cli.convert import show, written, written_documents
 from gpukit.cli.options import as_json, quiet, seed
 from gpukit.cli.stages import Stages
 
@@ -51,8 +53,8 @@ def synth_ratings(output, like, scale, users, items, ratings, titles, seed, as_j
     if titles:
         _write_titles(data.item_ids, titles)
     stages.done("writing")
-    facts = {**written(data, output, stages), **floors}
-    show(facts, stages, as_json, quiet, rate="generating")
+    facts, line = written(data, output, stages)
+    show({**facts, **floors}, line, stages, as_json, quiet, rate=("generating", "ratings"))
     if not as_json:
         report.remark(f"RMSE left by the planted biases {floors['bias_floor']:.4f}, with factors "
                       f"{floors['factor_floor']:.4f}, with everything {floors['noise_floor']:.4f}.", quiet)
@@ -64,3 +66,46 @@ def _write_titles(ids, path):
     with atomic_write(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         file.write("item,title\n")
         file.writelines(f"{item},Item {item}\n" for item in ids.tolist())
+
+
+@synth.command("letor")
+@click.argument("output", metavar="OUT", type=click.Path())
+@click.option("--like", type=click.Choice(["mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007",
+                                           "mq2008"]), default="mslr-web10k", show_default=True,
+              help="Whose shape: the training set of a fold.")
+@click.option("--scale", type=float, default=0.01, show_default=True,
+              help="Share of its queries, above 0 and at most 1; their lengths are as in the whole.")
+@click.option("--folds", type=click.IntRange(1, 5), help="Folds of the folder OUT.  [default: 5]")
+@click.option("--binary", is_flag=True, help="Binary copies (.gkl) in the folder OUT, in place of text.")
+@seed
+@as_json
+@quiet
+def synth_letor(output, like, scale, folds, binary, seed, as_json, quiet):
+    """Generate documents of queries: correlated, heavy-tailed features, and a relevance that they tell in part.
+
+    OUT ends in .txt (svmlight with query ids) or .gkl (binary), or is a folder to be made: Fold1 to Fold5, each with
+    train, vali and test, three fifths of the queries and a fifth each, as LETOR has them.
+
+    \b
+    gpukit synth letor --like mq2008 --scale 1 train.txt
+    gpukit synth letor --like mslr-web10k --scale 0.05 folder
+    """
+    stages = Stages()
+    from gpukit import datasets
+    from gpukit.datasets import letor_copy, letor_folds
+    from gpukit.errors import ParameterError
+
+    whole = Path(output).suffix.lower() in letor_copy.SUFFIXES
+    if whole and (folds or binary):
+        raise ParameterError(f"--folds and --binary are for a folder, and {output} is a file. Leave them out, or "
+                             "name a folder.")
+    (letor_copy.check_output if whole else letor_folds.check_folder)(output)
+    stages.done("starting")
+    documents = datasets.synth_letor(like, scale, seed)
+    stages.done("generating")
+    if whole:
+        datasets.write_letor(documents, output)
+    else:
+        datasets.write_folds(documents, output, folds or letor_folds.CUTS, ".gkl" if binary else ".txt")
+    stages.done("writing")
+    show(*written_documents(documents, output, stages), stages, as_json, quiet, rate=("generating", "documents"))

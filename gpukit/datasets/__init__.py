@@ -13,7 +13,7 @@
 | binary.py, titles.py                  | .gkr, .npz and .csv copies; titles of items                                 |
 | container.py                          | named arrays in a file that loads at disk speed                             |
 | synth.py, planted.py                  | generated ratings of the papers' shapes; what is planted in them            |
-| documents.py                          | `Documents` (features, relevance, queries), LETOR's folds                   |
+| documents.py, letor_folds.py          | `Documents` (features, relevance, queries); LETOR's folds                   |
 | letor.py, letor_sheet.py, letor_text.py | `read_letor`: svmlight with query ids, parsed on all cores                |
 | letor_copy.py, letor_write.py         | `write_letor`: .gkl copies and svmlight text                                |
 | letor_synth.py, letor_planted.py      | generated documents of LETOR's shapes; what is planted in them              |
@@ -27,8 +27,8 @@ import importlib
 _HOMES = {
     "Ratings": "ratings", "as_ratings": "ratings", "read_ratings": "readers", "read_pairs": "readers",
     "write_ratings": "binary", "read_titles": "titles", "synth_ratings": "synth",
-    "Documents": "documents", "find_folds": "documents", "take_queries": "documents", "read_letor": "letor",
-    "write_letor": "letor_copy", "synth_letor": "letor_synth",
+    "Documents": "documents", "find_folds": "letor_folds", "take_queries": "documents", "read_letor": "letor",
+    "write_folds": "letor_folds", "write_letor": "letor_copy", "synth_letor": "letor_synth",
 }
 __all__ = sorted(_HOMES)
 

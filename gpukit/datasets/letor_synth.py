@@ -3,8 +3,8 @@
 A document has latent traits: how well each of five streams (body, anchor, title, url, whole) matches the query, how
 long the streams are, fame, depth in its site. Features are made of few traits each and little noise, as LETOR's are:
 term counts (log-normal, whole numbers), scores (smooth), flags, links and clicks (heavy tails); a stream without the
-query's words has zeros. Each column is then scaled to [0, 1], 6 decimals. So columns are correlated, their spreads differ
-by orders of magnitude, and training takes as many steps as on real data. The relevance is a few traits and noise.
+query's words has zeros. Each column is then scaled to [0, 1], 6 decimals. So columns are correlated, their spreads
+differ by orders of magnitude, and training takes as many steps as on real data. The relevance is some traits and noise.
 """
 
 from dataclasses import dataclass

@@ -6,7 +6,8 @@ from gpukit._jit import njit, prange
 from gpukit.datasets.fields import POWERS
 
 ROWS = 4096  # written at a time
-WIDEST = 14  # characters of a value that `_spell` writes: sign, 9 digits and the point, up to 3 zeros before them
+SMALLEST, LARGEST, DECIMALS = 1e-10, 1e9, 20  # `_spell` writes values between them, with up to 20 decimals
+WIDEST = 23  # characters: sign, zero, point, decimals
 INDEX = 11  # characters of an index and its colon
 
 
@@ -51,14 +52,15 @@ def _features(X, rows):
 
 def _plainly(values, columns):
     """The features of a row that `spell` left alone."""
-    return "".join(f" {column + 1}:{value!s}" for column, value in zip(columns.tolist(), values, strict=True))
+    words = [str(value).removesuffix(".0") for value in values]
+    return "".join(f" {column + 1}:{word}" for column, word in zip(columns.tolist(), words, strict=True))
 
 
 @njit(parallel=True)
 def spell(values, columns, indptr, room, letters, lengths):
     """Write the text of each row of CSR features into letters from room[row] on; lengths (rows,): -1 when left alone.
 
-    A row is left alone when a value of it is so small or so large that powers of ten up to 1e22 do not spell it.
+    A row is left alone when it has a value that no plain decimal of moderate length spells.
     """
     for row in prange(len(lengths)):
         at = room[row]
@@ -76,16 +78,16 @@ def spell(values, columns, indptr, room, letters, lengths):
 
 @njit
 def _spell(letters, at, value):
-    """Write the shortest plain decimal that reads as value, a float32; returns where it ends, -1 for none in WIDEST."""
+    """Write the shortest plain decimal that reads as value, a float32; returns where it ends, -1 for none."""
     size = np.float64(abs(value))
-    if not (size == 0.0 or 1e-4 <= size < 1e9):
+    if not (size == 0.0 or SMALLEST <= size < LARGEST):
         return np.int64(-1)
     if np.signbit(value):
         letters[at] = 45
         at += 1
-    for decimals in range(14):
+    for decimals in range(DECIMALS + 1):
         mantissa = np.rint(size * POWERS[decimals])
-        if mantissa >= 1e15 or np.float32(mantissa / POWERS[decimals]) == np.float32(size):
+        if np.float32(mantissa / POWERS[decimals]) == np.float32(size):
             break
     else:
         return np.int64(-1)
