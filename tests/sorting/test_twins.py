@@ -45,7 +45,7 @@ def test_the_work_covers_every_segment_once():
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     segments, blocks, room = plan.work(offsets, 64)
     assert sorted(segments) == [s for s, n in enumerate(lengths) if n]
-    done = []
+    done, taken = [], 0
     for first, count, lanes, start in blocks:
         mine = segments[first : first + count]
         done += list(mine)
@@ -53,6 +53,8 @@ def test_the_work_covers_every_segment_once():
             assert count * lanes <= 64 and all(lanes * 4 < lengths[s] <= lanes * 8 or lanes == 1 for s in mine)
         else:
             assert count == 1 and lengths[mine[0]] > 256
-            assert lengths[mine[0]] <= 512 or start + lengths[mine[0]] <= room
+            if lengths[mine[0]] > 512:
+                assert start == taken
+                taken += lengths[mine[0]]
     assert done == list(segments)
-    assert room == sum(n for n in lengths if n > 512)
+    assert room == taken == sum(n for n in lengths if n > 512)
