@@ -7,6 +7,7 @@ import numpy as np
 from gpukit.neighbors import plan, twins
 from gpukit.neighbors.columns import threads
 from gpukit.selection import cpu as selection
+from gpukit.sorting import cpu as sorting
 
 STRIPE_BYTES = 16 << 20  # keys of a stripe: stays near the cache
 
@@ -30,17 +31,15 @@ def hamming_stripes(codes, rated, settings):
 
 
 def bucket_stripes(codes, rated, settings):
-    """Sort all items into the bins of all q tables; the function that writes the keys of a stripe of query rows."""
-    width, n_items = settings.p * settings.bits, codes.shape[0]
-    starts = np.zeros((settings.q, plan.bin_count(n_items) + 1), np.int32)
-    mates = np.empty((settings.q, n_items), np.int32)
-    twins.bin_sizes(codes, rated, width, starts)
-    twins.bin_starts(starts)
-    twins.bin_fill(codes, rated, width, starts, mates, np.zeros_like(starts))
+    """Sort all items in all q tables by their codes; the function that writes the keys of a stripe of query rows."""
+    width, n_items, q = settings.p * settings.bits, codes.shape[0], settings.q
+    hashes, mates = np.empty((q, n_items), np.float32), np.empty((q, n_items), np.int32)
+    twins.table_hashes(codes, rated, width, hashes)
+    sorting.argsort(hashes.ravel(), sorting.plan(plan.table_offsets(q, n_items), np.float32), mates.ravel())
 
     def stripe(first, keys):
         twins.fill(keys.ravel(), np.uint32(settings.worst))
-        twins.bucket_matches(codes, rated, width, starts, mates, first, keys)
+        twins.bucket_matches(codes, rated, width, hashes, mates, first, keys)
 
     return stripe
 

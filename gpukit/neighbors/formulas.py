@@ -96,11 +96,27 @@ def fold(code, piece, wide):
 
 
 @njit
-def bin_of(code, n_bins):
-    """The bin of a 64-bit code; n_bins is a power of two."""
+def table_hash(code):
+    """24 bits of a hash of a 64-bit code, as a float32 that holds them exactly: what the tables are sorted by."""
     low = U32(U64(code) & U64(0xFFFFFFFF))
     high = U32(U64(code) >> U64(32))
-    return mix(U32(low ^ mix(high))) & U32(n_bins - 1)
+    return np.float32(mix(U32(low ^ mix(high))) >> U32(8))
+
+
+@njit
+def first_mate(hashes, mates, table, key):
+    """The first slot of a table whose item's hash is not below `key`, by bisection.
+
+    hashes (q, N) float32, of the items in each table; mates (q, N) int32: the items of each table by rising hash.
+    """
+    low, high = 0, mates.shape[1]
+    while low < high:
+        middle = (low + high) >> 1
+        if hashes[table, mates[table, middle]] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @njit

@@ -7,6 +7,7 @@ import numpy as np
 from gpukit._cuda import cuda
 from gpukit.neighbors import kernels, plan
 from gpukit.selection import gpu as selection
+from gpukit.sorting import gpu as sorting
 
 STRIPE_BYTES = 256 << 20  # keys of a stripe of query rows
 HASH_BLOCKS = (128, 96, 64, 32)
@@ -63,22 +64,18 @@ def hamming_stripes(codes, rated, settings):
 
 
 def bucket_stripes(codes, rated, settings):
-    """Sort all items into the bins of all q tables; the function that writes the keys of a stripe of query rows."""
+    """Sort all items in all q tables by their codes; the function that writes the keys of a stripe of query rows."""
     width, n_items, q = settings.p * settings.bits, codes.shape[0], settings.q
-    starts = cuda.device_array((q, plan.bin_count(n_items) + 1), np.int32)
-    filled = cuda.device_array(starts.shape, np.int32)
+    hashes = cuda.device_array((q, n_items), np.float32)
     mates = cuda.device_array((q, n_items), np.int32)
-    for counters in (starts, filled):
-        fill(counters, 0)
-    grid = (blocks(n_items), q)
-    kernels.bin_sizes[grid, BLOCK](codes, rated, width, starts)
-    kernels.bin_starts[q, kernels.SCAN_THREADS](starts)
-    kernels.bin_fill[grid, BLOCK](codes, rated, width, starts, mates, filled)
+    kernels.table_hashes[(blocks(n_items), q), BLOCK](codes, rated, width, hashes)
+    tables = sorting.plan(plan.table_offsets(q, n_items), np.float32, threads=BLOCK)
+    sorting.argsort(hashes.ravel(), tables, mates.ravel())
 
     def stripe(first, keys):
         fill(keys, settings.worst)
         grid = (blocks(keys.shape[0] * kernels.MATCH_LANES), q)
-        kernels.bucket_matches[grid, BLOCK](codes, rated, width, starts, mates, first, keys)
+        kernels.bucket_matches[grid, BLOCK](codes, rated, width, hashes, mates, first, keys)
 
     return stripe
 

@@ -15,14 +15,15 @@ from gpukit.neighbors.formulas import (
     add_carry,
     add_eight,
     agreement,
-    bin_of,
     bit_length,
     compare_slice,
+    first_mate,
     fold,
     full_add,
     half_add,
     piece_of,
     shuffled,
+    table_hash,
     used_bits,
 )
 from gpukit.random import bits
@@ -37,8 +38,7 @@ PAIRS = PER * PER
 STEP = 15  # words staged at a time, a multiple of three
 LOADERS = SIDE * SIDE // TILE  # threads that stage one item's words
 PITCH = TILE + 8  # against bank conflicts
-SCAN_THREADS = 256
-MATCH_LANES = 8  # threads that walk one bin together
+MATCH_LANES = 8  # threads that walk one bucket together
 
 
 @device
@@ -253,7 +253,7 @@ def hamming_distances(codes, rated, first, keys):
 
 @kernel
 def fill(array, value):
-    """array[...] = value.   array (n,) int32 or uint32, overwritten; value int.
+    """array[...] = value.   array (n,) uint32, overwritten; value int.
 
     Launch: any grid and block, strided.   Deterministic: yes, exact.   Source: none.
     """
@@ -275,70 +275,26 @@ def table_code(codes, item, table, width):
 
 
 @kernel
-def bin_sizes(codes, rated, width, starts):
-    """Lines 6-7 of Algorithm 1, first half: how many items fall in each bin of each table.
+def table_hashes(codes, rated, width, hashes):
+    """Line 6 of Algorithm 1: what the items are sorted by in each table; an item without ratings comes last.
 
-    codes (N, W) uint32; rated (N,) uint8 or bool; width int, p * G; starts (q, bins + 1) int32, zero before: bin b is
-    counted at b + 1.
-    Launch: grid (ceil(N / block), q), any block.   Deterministic: yes, exact (integer atomics).
-    Source: a counting sort.
+    codes (N, W) uint32; rated (N,) uint8 or bool; width int, p * G; hashes (q, N) float32, overwritten.
+    Launch: grid (ceil(N / block), q), any block.   Deterministic: yes, exact.   Source: Algorithm 1.
     """
     item, table = cuda.grid(1), cuda.blockIdx.y
-    if item < codes.shape[0] and rated[item]:
-        cuda.atomic.add(starts, (table, bin_of(table_code(codes, item, table, width), starts.shape[1] - 1) + 1), 1)
+    if item < codes.shape[0]:
+        code = table_code(codes, item, table, width)
+        hashes[table, item] = table_hash(code) if rated[item] else np.float32(np.inf)
 
 
 @kernel
-def bin_starts(starts):
-    """Running sums along each row, in place: sizes become the bins' first positions.
-
-    starts (q, bins + 1) int32.
-    Launch: grid q, block 256.   Deterministic: yes, exact.   Source: Hillis and Steele's scan of 256 partial sums.
-    """
-    sums = cuda.shared.array(SCAN_THREADS, np.int32)
-    table, thread = cuda.blockIdx.x, cuda.threadIdx.x
-    share = (starts.shape[1] + SCAN_THREADS - 1) // SCAN_THREADS
-    begin, end = min(thread * share, starts.shape[1]), min(thread * share + share, starts.shape[1])
-    own = np.int32(0)
-    for b in range(begin, end):
-        own += starts[table, b]
-    sums[thread] = own
-    reach = 1
-    while reach < SCAN_THREADS:
-        cuda.syncthreads()
-        before = sums[thread - reach] if thread >= reach else np.int32(0)
-        cuda.syncthreads()
-        sums[thread] += before
-        reach *= 2
-    running = sums[thread] - own
-    for b in range(begin, end):
-        running += starts[table, b]
-        starts[table, b] = running
-
-
-@kernel
-def bin_fill(codes, rated, width, starts, mates, filled):
-    """Lines 6-7 of Algorithm 1, second half: the items of each bin side by side, in any order.
-
-    codes, rated, width as in bin_sizes; starts (q, bins + 1) int32, first positions; mates (q, N) int32, written;
-    filled (q, bins + 1) int32, zero before.
-    Launch: grid (ceil(N / block), q), any block.   Deterministic: up to the order in a bin, which nothing depends on.
-    Source: a counting sort.
-    """
-    item, table = cuda.grid(1), cuda.blockIdx.y
-    if item < codes.shape[0] and rated[item]:
-        b = bin_of(table_code(codes, item, table, width), starts.shape[1] - 1)
-        mates[table, starts[table, b] + cuda.atomic.add(filled, (table, b), 1)] = item
-
-
-@kernel
-def bucket_matches(codes, rated, width, starts, mates, first, keys):
+def bucket_matches(codes, rated, width, hashes, mates, first, keys):
     """Lines 7-9 of Algorithm 1: keys[b, j] loses one for each fine hashing in which items first + b and j agree.
 
     They agree when all p * G bits do.
 
-    codes, rated, width as in bin_sizes; starts (q, bins + 1) int32; mates (q, N) int32; first int, item of the first
-    query row; keys (B, N) uint32, q before.
+    codes, rated, width and hashes as in table_hashes; mates (q, N) int32: the items of each table by rising hash;
+    first int, item of the first query row; keys (B, N) uint32, q before.
     Launch: grid (ceil(8 * B / block), q), block a multiple of 8.   Deterministic: yes, exact (integer atomics).
     Source: Algorithm 1.
     """
@@ -346,12 +302,13 @@ def bucket_matches(codes, rated, width, starts, mates, first, keys):
     row, lane = thread // MATCH_LANES, thread % MATCH_LANES
     if row >= keys.shape[0] or not rated[first + row]:
         return
-    code = table_code(codes, first + row, table, width)
-    b = bin_of(code, starts.shape[1] - 1)
-    for t in range(starts[table, b] + lane, starts[table, b + 1], MATCH_LANES):
+    code, key = table_code(codes, first + row, table, width), hashes[table, first + row]
+    t = first_mate(hashes, mates, table, key) + lane
+    while t < mates.shape[1] and hashes[table, mates[table, t]] == key:
         mate = mates[table, t]
         if mate != first + row and table_code(codes, mate, table, width) == code:
             cuda.atomic.sub(keys, (row, mate), U32(1))
+        t += MATCH_LANES
 
 
 @device

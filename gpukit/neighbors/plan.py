@@ -120,9 +120,9 @@ def stripe_rows(n_items, budget, multiple=1):
     return int(min(rows, -(-n_items // multiple) * multiple))
 
 
-def bin_count(n_items):
-    """Bins a table: a power of two, so that a bin holds one or two items on average."""
-    return 1 << max(0, (n_items - 1).bit_length() - 1)
+def table_offsets(q, n_items):
+    """offsets (q + 1,) int64 of q tables of all items, one behind the other."""
+    return np.arange(q + 1, dtype=np.int64) * n_items
 
 
 def permutation_half(n_items):

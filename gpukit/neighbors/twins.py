@@ -7,13 +7,14 @@ from gpukit.neighbors.formulas import (
     NOBODY,
     add_eight,
     agreement,
-    bin_of,
     bit_length,
     compare_slice,
+    first_mate,
     fold,
     full_add,
     piece_of,
     shuffled,
+    table_hash,
     used_bits,
 )
 from gpukit.random import bits
@@ -199,46 +200,27 @@ def table_code(codes, item, table, width):
 
 
 @njit(parallel=True)
-def bin_sizes(codes, rated, width, starts):
-    """Twin of kernels.bin_sizes."""
-    for table in prange(starts.shape[0]):
+def table_hashes(codes, rated, width, hashes):
+    """Twin of kernels.table_hashes."""
+    for table in prange(hashes.shape[0]):
         for item in range(codes.shape[0]):
-            if rated[item]:
-                starts[table, bin_of(table_code(codes, item, table, width), starts.shape[1] - 1) + 1] += 1
+            code = table_code(codes, item, table, width)
+            hashes[table, item] = table_hash(code) if rated[item] else np.float32(np.inf)
 
 
 @njit(parallel=True)
-def bin_starts(starts):
-    """Twin of kernels.bin_starts."""
-    for table in prange(starts.shape[0]):
-        for b in range(1, starts.shape[1]):
-            starts[table, b] += starts[table, b - 1]
-
-
-@njit(parallel=True)
-def bin_fill(codes, rated, width, starts, mates, filled):
-    """Twin of kernels.bin_fill."""
-    for table in prange(starts.shape[0]):
-        for item in range(codes.shape[0]):
-            if rated[item]:
-                b = bin_of(table_code(codes, item, table, width), starts.shape[1] - 1)
-                mates[table, starts[table, b] + filled[table, b]] = item
-                filled[table, b] += 1
-
-
-@njit(parallel=True)
-def bucket_matches(codes, rated, width, starts, mates, first, keys):
+def bucket_matches(codes, rated, width, hashes, mates, first, keys):
     """Twin of kernels.bucket_matches."""
-    n_tables = starts.shape[0]
     for row in prange(keys.shape[0]):
         query = first + row
-        for table in range(n_tables if rated[query] else 0):
-            code = table_code(codes, query, table, width)
-            b = bin_of(code, starts.shape[1] - 1)
-            for t in range(starts[table, b], starts[table, b + 1]):
+        for table in range(hashes.shape[0] if rated[query] else 0):
+            code, key = table_code(codes, query, table, width), hashes[table, query]
+            t = first_mate(hashes, mates, table, key)
+            while t < mates.shape[1] and hashes[table, mates[table, t]] == key:
                 mate = mates[table, t]
                 if mate != query and table_code(codes, mate, table, width) == code:
                     keys[row, mate] -= U32(1)
+                t += 1
 
 
 @njit
