@@ -10,7 +10,8 @@ from gpukit.sorting import gpu as sorting  # noqa: F401
 
 BLOCK = 256
 BLOCKS_A_PROCESSOR = 2
-CAPACITIES = (256, 640, 1280, 1920)  # documents of the longest query, for shared memory of 24 bytes each
+CAPACITIES = (256, 640, 1280, 1856)  # documents of the longest query, for shared memory of 24 bytes each
+SHARED = 48 << 10  # bytes a block
 SHARES = 64  # of the covariance, at most; fewer where (n, n) is large
 GRAM_BYTES = 256 << 20
 
@@ -32,8 +33,8 @@ def walk_blocks():
 
 def room(longest, n, blocks):
     """(capacity, workspace) for queries of at most `longest` documents; capacity 0: they are too long to be shared."""
-    capacity = next((c for c in CAPACITIES if c >= longest and 3 * c > n), 0)
-    return capacity, empty((1, 1) if capacity else (blocks, 3 * max(longest, n) + 1), np.float64)
+    capacity = next((c for c in CAPACITIES if c >= longest and 24 * c + 8 * n + 1024 <= SHARED), 0)
+    return capacity, empty((1, 1) if capacity else (blocks, 3 * longest + 1), np.float64)
 
 
 def grid(count, block=BLOCK):
@@ -66,6 +67,11 @@ def start_planes(order, *arrays):
 def search_plane(plane, width, query, *arrays):
     """kernels_tree.search_plane."""
     kernels_tree.search_plane[grid(query.size), BLOCK](plane, width, query, *arrays)
+
+
+def pair_pulls(level, *arrays):
+    """kernels_gram.pair_pulls."""
+    kernels_gram.pair_pulls[grid(level.size), BLOCK](level, *arrays)
 
 
 def combine(u, *arrays):
@@ -126,7 +132,7 @@ class Dense:
     def queue_product(self, v, margin, over, room):
         """Launch the product with a device vector v; the rows of self.partial add up to it."""
         capacity, workspace = room
-        launch = kernels_pass.make_pair_product(*self.shape, capacity)
+        launch = kernels_pass.make_pair_product(*self.shape, capacity, margin != 0.0)
         launch[len(over[2]) - 1, THREADS](self.X, v, margin, *over, self.partial, workspace)
 
     def pair_product(self, v, margin, over, room):
@@ -138,9 +144,8 @@ class Dense:
     def gram(self, offsets, query, pulls):
         """See session.Session.gram."""
         n, tiles = self.n, np.array(tile_pairs(self.n), np.int32)
-        pulls, query = put(pulls), put(query)
         means = empty((len(offsets) - 1, n), np.float64)
-        kernels_gram.query_means[len(offsets) - 1, 64](self.X, put(offsets), pulls, means)
+        kernels_gram.query_means[len(offsets) - 1, 64](self.X, offsets, pulls, means)
         shares = int(max(1, min(SHARES, GRAM_BYTES // (8 * n * n), grid(len(query), kernels_gram.STEP))))
         partial = empty((shares, n, n), np.float64)
         kernels_gram.weighted_gram[(len(tiles), shares), BLOCK](self.X, means, query, pulls, put(tiles), partial)
@@ -182,7 +187,7 @@ class Sparse:
 
     def gram(self, offsets, query, pulls):
         """See session.Session.gram."""
-        return sparse_gram(self.host, offsets, query, pulls)
+        return sparse_gram(self.host, *(array.copy_to_host() for array in (offsets, query, pulls)))
 
 
 def device_rows(X):

@@ -15,6 +15,23 @@ PER = 4  # numbers a thread along each side
 TILE = 64
 STEP = 16  # documents staged at a time
 PITCH = TILE + 1
+NUMBERS = PER * PER
+
+
+@kernel
+def pair_pulls(level, query, offsets, first_group, group_starts, weights, pulls):
+    """pulls_i = the weight of i's query times its documents of other levels: the diagonal of A'A when all pairs are active.
+
+    level, query (l,), offsets, first_group (m + 1,), group_starts (G + 1,) int32: of tree.LevelTree; weights (m,)
+    float64; pulls (l,) float64, written.
+    Launch: grid ceil(l / block), any block.   Deterministic: yes.   Source: beta+ + beta- of Eq. (5) at w = 0.
+    """
+    i = cuda.grid(1)
+    if i < pulls.size:
+        t = query[i]
+        group = first_group[t] + level[i]
+        same = group_starts[group + 1] - group_starts[group]
+        pulls[i] = weights[t] * F64(offsets[t + 1] - offsets[t] - same)
 
 
 @kernel
@@ -58,11 +75,11 @@ def weighted_gram(X, means, query, pulls, tiles, partial):
     """
     left = cuda.shared.array((STEP, PITCH), np.float64)
     right = cuda.shared.array((STEP, PITCH), np.float64)
-    total = cuda.local.array(PER * PER, np.float64)
+    total = cuda.local.array(NUMBERS, np.float64)
     thread = U32(cuda.threadIdx.x)
     x, y = U32(thread % U32(SIDE)), U32(thread // U32(SIDE))
     row0, column0 = U32(tiles[cuda.blockIdx.x, 0] * TILE), U32(tiles[cuda.blockIdx.x, 1] * TILE)
-    for e in range(PER * PER):
+    for e in range(NUMBERS):
         total[e] = F64(0.0)
     for first in range(U32(cuda.blockIdx.y * STEP), U32(pulls.size), U32(cuda.gridDim.y * STEP)):
         _stage(X, means, query, pulls, U32(first), row0, thread, True, left)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpukit._cuda import cuda, kernel
 from gpukit.primitives.warp import group_sum
-from gpukit.ranking.lanes import THREADS, add_lanes, add_row, load_vector, row_dot
+from gpukit.ranking.lanes import THREADS, add_row, clear, flush, row_dot, stage_vector
 
 F64 = np.float64
 I32 = np.int32
@@ -19,7 +19,7 @@ U32 = np.uint32
 @functools.cache
 def make_document_scores(lanes, quads):
     """document_scores for `lanes` threads a row, `quads` quads each."""
-    width = 4 * quads
+    room = lanes * 4 * quads
 
     @kernel
     def document_scores(X, w, scores):
@@ -29,9 +29,10 @@ def make_document_scores(lanes, quads):
         float64, written.
         Launch: any grid, block 256.   Deterministic: yes.   Source: w' x_i of Eq. (1).
         """
-        weights = cuda.local.array(width, np.float64)
+        weights = cuda.shared.array(room, np.float64, 16)
         lane = U32(U32(cuda.threadIdx.x) % U32(lanes))
-        load_vector(w, lane, lanes, quads, weights)
+        stage_vector(w, weights)
+        cuda.syncthreads()
         rows_a_warp = 32 // lanes
         first = U32(cuda.grid(1) // 32 * rows_a_warp)
         stride = U32(cuda.gridsize(1) // lanes)
@@ -39,7 +40,7 @@ def make_document_scores(lanes, quads):
             row = U32(start + U32(U32(cuda.threadIdx.x) % U32(32)) // U32(lanes))
             dot = F64(0.0)
             if row < U32(scores.size):
-                dot = row_dot(X, row, lane, lanes, quads, weights)
+                dot = row_dot(X, row, lane, lanes, quads, weights, F64(0.0))
             dot = group_sum(dot, lanes)
             if row < U32(scores.size) and lane == U32(0):
                 scores[row] = dot
@@ -51,7 +52,7 @@ def make_document_scores(lanes, quads):
 def make_transposed_product(lanes, quads):
     """transposed_product for `lanes` threads a row, `quads` quads each."""
     width = 4 * quads
-    size_of_space = lanes * width + 1
+    room = lanes * width
 
     @kernel
     def transposed_product(X, z, partial):
@@ -61,16 +62,19 @@ def make_transposed_product(lanes, quads):
         float64, n <= p, written.
         Launch: grid len(partial), block 256.   Deterministic: yes.   Source: X' y of Eq. (7), (8).
         """
-        space = cuda.shared.array(size_of_space, np.float64)
+        sums = cuda.shared.array(room, np.float64)
         total = cuda.local.array(width, np.float64)
         for e in range(width):
             total[e] = F64(0.0)
+        clear(sums)
         lane, group = U32(U32(cuda.threadIdx.x) % U32(lanes)), U32(U32(cuda.threadIdx.x) // U32(lanes))
         groups = U32(THREADS // lanes)
         first = U32(U32(cuda.blockIdx.x) * groups + group)
         for row in range(first, U32(z.size), U32(U32(cuda.gridDim.x) * groups)):
             add_row(X, row, lane, lanes, quads, z[U32(row)], total)
-        add_lanes(space, lane, lanes, quads, total, F64(0.0), partial.shape[1], partial[cuda.blockIdx.x])
+        flush(total, lane, lanes, quads, F64(0.0), sums)
+        for f in range(U32(cuda.threadIdx.x), U32(partial.shape[1]), U32(THREADS)):
+            partial[cuda.blockIdx.x, f] = sums[f]
 
     return transposed_product
 

@@ -13,19 +13,19 @@ from gpukit._cuda import cuda, device, kernel
 from gpukit.primitives.scan import block_prefix
 from gpukit.primitives.warp import group_sum
 from gpukit.ranking.formulas import loss_share
-from gpukit.ranking.lanes import THREADS, WARPS, add_lanes, add_row, load_vector, row_dot
+from gpukit.ranking.lanes import THREADS, WARPS, add_row, block_sum, clear, flush, row_dot, stage_vector
 
 F64 = np.float64
-I32 = np.int32
 U32 = np.uint32
+PATIENCE = 64  # rows that a thread adds up in float32 before the sum moves on to float64
 
 
 @device
 def _prefix_sums(table, begin, size, space, sums):
     """space[sums + r] = sum of u (space[:size]) over the first r documents in the plane's order, by the block."""
-    thread = I32(cuda.threadIdx.x)
-    share = (size + I32(THREADS) - I32(1)) // I32(THREADS)
-    low, high = min(thread * share, size), min(thread * share + share, size)
+    share = U32(U32(size + U32(THREADS - 1)) // U32(THREADS))
+    low = min(U32(U32(cuda.threadIdx.x) * share), size)
+    high = min(U32(low + share), size)
     own = F64(0.0)
     for r in range(low, high):
         own += space[U32(table[0, U32(begin + r)])]
@@ -40,43 +40,44 @@ def _prefix_sums(table, begin, size, space, sums):
 @device
 def _subtract_partners(table, begin, size, space, sums, z):
     """space[z + i] -= the partners' sum of u in one plane."""
-    for i in range(I32(cuda.threadIdx.x), size, I32(THREADS)):
-        total = F64(0.0)
-        for slot in range(table.shape[0] // 2):
-            a = U32(table[U32(1 + 2 * slot), U32(begin + i)])
-            b = U32(table[U32(2 + 2 * slot), U32(begin + i)])
-            total += space[U32(U32(sums) + max(a, b))] - space[U32(U32(sums) + min(a, b))]
+    for i in range(U32(cuda.threadIdx.x), size, U32(THREADS)):
+        total, document = F64(0.0), U32(begin + i)
+        for slot in range(U32(1), U32(table.shape[0]), U32(2)):
+            a, b = U32(table[slot, document]), U32(table[U32(slot + U32(1)), document])
+            total += space[U32(sums + max(a, b))] - space[U32(sums + min(a, b))]
         space[U32(z + i)] -= total
 
 
 @device
 def _pair_sums(margin, begin, size, height, tables, counts, weight, space, sums, z):
     """space[z:] = weight * (A'A u - margin A'e) from u = space[:size]; the thread's share of the loss."""
-    for i in range(I32(cuda.threadIdx.x), size, I32(THREADS)):
-        space[U32(z + i)] = F64(counts[0, U32(begin + i)]) * space[U32(i)]
-    for plane in range(height):
+    for i in range(U32(cuda.threadIdx.x), size, U32(THREADS)):
+        space[U32(z + i)] = F64(counts[0, U32(begin + i)]) * space[i]
+    for plane in range(U32(0), U32(height)):
         _prefix_sums(tables[plane], begin, size, space, sums)
         cuda.syncthreads()
         _subtract_partners(tables[plane], begin, size, space, sums, z)
         cuda.syncthreads()
     total = F64(0.0)
-    for i in range(I32(cuda.threadIdx.x), size, I32(THREADS)):
+    for i in range(U32(cuda.threadIdx.x), size, U32(THREADS)):
         count, difference = F64(counts[0, U32(begin + i)]), F64(counts[1, U32(begin + i)])
         product = space[U32(z + i)]
-        total += loss_share(space[U32(i)], product, margin, count, difference)
+        total += loss_share(space[i], product, margin, count, difference)
         space[U32(z + i)] = weight * (product - margin * difference)
     return weight * total
 
 
 @functools.cache
-def make_pair_product(lanes, quads, capacity):
+def make_pair_product(lanes, quads, capacity, exact, registers=None):
     """pair_product for `lanes` threads a row, `quads` quads each, and queries of at most `capacity` documents.
 
-    capacity 0: u, sums and z lie in the workspace. Else 3 * capacity must be more than n.
+    capacity 0: u, sums and z lie in the workspace. exact: products with X in float64; else in float32, up to PATIENCE
+    rows of a thread at a time, all sums over documents in float64.
     """
-    width, size_of_space = 4 * quads, 3 * capacity + 1
+    width, size_of_space, room = 4 * quads, 3 * capacity + 1, lanes * 4 * quads
+    real = np.float64 if exact else np.float32
 
-    @kernel
+    @kernel(max_registers=registers)
     def pair_product(X, v, margin, offsets, queries, firsts, heights, tables, counts, weights, partial, workspace):
         """X' W (A'A X v - margin A'e) and v'X' W (A'A X v - 2 margin A'e) + margin p_w, in one reading of X.
 
@@ -90,35 +91,44 @@ def make_pair_product(lanes, quads, capacity):
         Source: Eq. (5)-(8) of Jin and Lin 2014; sums by level after Lee and Lin 2014.
         """
         space = cuda.shared.array(size_of_space, np.float64) if capacity else workspace[cuda.blockIdx.x]
-        direction = cuda.local.array(width, np.float64)
-        total = cuda.local.array(width, np.float64)
-        cap = I32(capacity) if capacity else I32((workspace.shape[1] - 1) // 3)
-        lane, group = U32(U32(cuda.threadIdx.x) % U32(lanes)), I32(U32(cuda.threadIdx.x) // U32(lanes))
-        groups = I32(THREADS // lanes)
-        load_vector(v, lane, lanes, quads, direction)
+        sums = cuda.shared.array(room, np.float64)
+        direction = cuda.shared.array(room, real, 16)
+        total = cuda.local.array(width, real)
+        cap = U32(capacity) if capacity else U32(U32(workspace.shape[1] - 1) // U32(3))
+        lane, group = U32(U32(cuda.threadIdx.x) % U32(lanes)), U32(U32(cuda.threadIdx.x) // U32(lanes))
+        groups, z = U32(THREADS // lanes), U32(U32(2) * cap + U32(1))
         for e in range(width):
-            total[e] = F64(0.0)
-        value = F64(0.0)
+            total[e] = real(0.0)
+        stage_vector(v, direction)
+        clear(sums)
+        value, rows = F64(0.0), U32(0)
         for at in range(firsts[cuda.blockIdx.x], firsts[cuda.blockIdx.x + 1]):
-            t = queries[at]
-            begin, size = offsets[t], offsets[t + 1] - offsets[t]
-            for start in range(0, size, groups):  # the same for the whole block, as shuffles need
-                i = I32(start) + group
-                dot = F64(0.0)
+            t = U32(queries[at])
+            begin, size = U32(offsets[t]), U32(offsets[t + U32(1)] - offsets[t])
+            for start in range(U32(0), size, groups):  # the same for the whole block, as shuffles need
+                i = U32(start + group)
+                dot = real(0.0)
                 if i < size:
-                    dot = row_dot(X, begin + i, lane, lanes, quads, direction)
+                    dot = row_dot(X, U32(begin + i), lane, lanes, quads, direction, real(0.0))
                 dot = group_sum(dot, lanes)
                 if i < size and lane == U32(0):
-                    space[U32(i)] = dot
+                    space[i] = F64(dot)
             cuda.syncthreads()
-            value += _pair_sums(margin, begin, size, heights[t], tables, counts, weights[t], space, cap,
-                                I32(2) * cap + I32(1))
+            value += _pair_sums(margin, begin, size, heights[t], tables, counts, weights[t], space, cap, z)
             cuda.syncthreads()
             for i in range(group, size, groups):
-                factor = space[U32(I32(2) * cap + I32(1) + I32(i))]
-                add_row(X, begin + I32(i), lane, lanes, quads, factor, total)
+                add_row(X, U32(begin + i), lane, lanes, quads, real(space[U32(z + i)]), total)
+            rows = U32(rows + size)
+            if rows > U32(groups * U32(PATIENCE)):
+                flush(total, lane, lanes, quads, real(0.0), sums)
+                rows = U32(0)
             cuda.syncthreads()
-        add_lanes(space, lane, lanes, quads, total, value, v.size, partial[cuda.blockIdx.x])
+        flush(total, lane, lanes, quads, real(0.0), sums)
+        value = block_sum(value)
+        for f in range(U32(cuda.threadIdx.x), U32(v.size), U32(THREADS)):
+            partial[cuda.blockIdx.x, f] = sums[f]
+        if cuda.threadIdx.x == 0:
+            partial[cuda.blockIdx.x, v.size] = value
 
     return pair_product
 
@@ -137,30 +147,22 @@ def make_pair_sums(capacity):
         Launch: grid len(firsts) - 1, block 256.   Deterministic: yes.   Source: Eq. (5)-(8) of Jin and Lin 2014.
         """
         space = cuda.shared.array(size_of_space, np.float64) if capacity else workspace[cuda.blockIdx.x]
-        cap = I32(capacity) if capacity else I32((workspace.shape[1] - 1) // 3)
-        sums = cuda.shared.array(WARPS, np.float64)
-        value = F64(0.0)
+        cap = U32(capacity) if capacity else U32(U32(workspace.shape[1] - 1) // U32(3))
+        value, first, after = F64(0.0), U32(cuda.threadIdx.x), U32(U32(2) * cap + U32(1))
         for at in range(firsts[cuda.blockIdx.x], firsts[cuda.blockIdx.x + 1]):
-            t = queries[at]
-            begin, size = offsets[t], offsets[t + 1] - offsets[t]
-            for i in range(I32(cuda.threadIdx.x), size, I32(THREADS)):
-                space[U32(i)] = u[U32(begin + i)]
+            t = U32(queries[at])
+            begin, size = U32(offsets[t]), U32(offsets[t + U32(1)] - offsets[t])
+            for i in range(first, size, U32(THREADS)):
+                space[i] = u[U32(begin + i)]
             cuda.syncthreads()
-            value += _pair_sums(margin, begin, size, heights[t], tables, counts, weights[t], space, cap,
-                                I32(2) * cap + I32(1))
+            value += _pair_sums(margin, begin, size, heights[t], tables, counts, weights[t], space, cap, after)
             cuda.syncthreads()
-            for i in range(I32(cuda.threadIdx.x), size, I32(THREADS)):
-                z[U32(begin + i)] = space[U32(I32(2) * cap + I32(1) + I32(i))]
+            for i in range(first, size, U32(THREADS)):
+                z[U32(begin + i)] = space[U32(after + i)]
             cuda.syncthreads()
-        value = group_sum(value, 32)
-        if cuda.laneid == 0:
-            sums[cuda.threadIdx.x // 32] = value
-        cuda.syncthreads()
+        value = block_sum(value)
         if cuda.threadIdx.x == 0:
-            total = F64(0.0)
-            for warp in range(WARPS):
-                total += sums[warp]
-            loss[cuda.blockIdx.x] = total
+            loss[cuda.blockIdx.x] = value
 
     return pair_sums
 

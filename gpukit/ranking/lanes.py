@@ -25,59 +25,75 @@ def shape(n):
 
 
 @device
-def load_vector(v, lane, lanes, quads, out):
-    """out = the lane's numbers of v, 0 beyond its end."""
-    for q in range(quads):
-        for e in range(4):
-            f = U32(U32(4) * U32(lane + U32(q * lanes)) + U32(e))
-            out[4 * q + e] = v[f] if f < U32(v.size) else F64(0.0)
+def stage_vector(v, out):
+    """out (in shared memory, 16-byte aligned, lanes * quads * 4 numbers) = v, 0 beyond its end; no barrier."""
+    for f in range(U32(cuda.threadIdx.x), U32(out.size), U32(THREADS)):
+        out[f] = v[f] if f < U32(v.size) else F64(0.0)
 
 
 @device
-def row_dot(X, row, lane, lanes, quads, v):
-    """The lane's part of X[row] . v, in float64."""
-    total, last = F64(0.0), U32(X.shape[1] >> 2)
+def row_dot(X, row, lane, lanes, quads, v, zero):
+    """The lane's part of X[row] . v, v staged, in the precision of v; zero: 0 of that kind."""
+    total, last = zero, U32(X.shape[1] >> 2)
     for q in range(quads):
         quad = U32(lane + U32(q * lanes))
         if quad < last:
-            a, b, c, d = read4(X, U32(row), U32(U32(4) * quad))
-            total += F64(a) * v[4 * q] + F64(b) * v[4 * q + 1] + F64(c) * v[4 * q + 2] + F64(d) * v[4 * q + 3]
+            at = U32(U32(4) * quad)
+            a, b, c, d = read4(X, row, at)
+            total += v[at] * a + v[U32(at + U32(1))] * b + v[U32(at + U32(2))] * c + v[U32(at + U32(3))] * d
     return total
 
 
 @device
 def add_row(X, row, lane, lanes, quads, factor, total):
-    """total += factor * the lane's numbers of X[row]."""
+    """total += factor * the lane's numbers of X[row], in the precision of factor."""
     last = U32(X.shape[1] >> 2)
     for q in range(quads):
         quad = U32(lane + U32(q * lanes))
         if quad < last:
-            a, b, c, d = read4(X, U32(row), U32(U32(4) * quad))
-            total[4 * q] += factor * F64(a)
-            total[4 * q + 1] += factor * F64(b)
-            total[4 * q + 2] += factor * F64(c)
-            total[4 * q + 3] += factor * F64(d)
+            a, b, c, d = read4(X, row, U32(U32(4) * quad))
+            total[4 * q] += factor * a
+            total[4 * q + 1] += factor * b
+            total[4 * q + 2] += factor * c
+            total[4 * q + 3] += factor * d
 
 
 @device
-def add_lanes(space, lane, lanes, quads, total, value, n, out):
-    """out[:n] = the block's sum of total, and out[n], where there is one, that of value; space[:n + 1] is overwritten."""
+def flush(total, lane, lanes, quads, zero, sums):
+    """sums += the block's sum of total, which is zero afterwards; sums: float64 in shared memory, a number a feature."""
     thread = U32(cuda.threadIdx.x)
     for e in range(4 * quads):
         reach = lanes
         while reach < 32:
             total[e] += cuda.shfl_xor_sync(U32(0xFFFFFFFF), total[e], reach)
             reach *= 2
-    value = group_sum(value, 32)
     for warp in range(WARPS):
         cuda.syncthreads()
         if thread // U32(32) == U32(warp) and thread % U32(32) < U32(lanes):
             for e in range(4 * quads):
-                f = U32(U32(4) * U32(lane + U32((e // 4) * lanes)) + U32(e % 4))
-                if f < U32(n):
-                    space[f] = total[e] + (space[f] if warp > 0 else F64(0.0))
-            if lane == U32(0):
-                space[U32(n)] = value + (space[U32(n)] if warp > 0 else F64(0.0))
+                sums[U32(U32(4) * U32(lane + U32((e // 4) * lanes)) + U32(e % 4))] += F64(total[e])
     cuda.syncthreads()
-    for f in range(thread, U32(out.size), U32(THREADS)):
-        out[f] = space[f]
+    for e in range(4 * quads):
+        total[e] = zero
+
+
+@device
+def clear(sums):
+    """sums = 0, by the block, with a barrier."""
+    for f in range(U32(cuda.threadIdx.x), U32(sums.size), U32(THREADS)):
+        sums[f] = F64(0.0)
+    cuda.syncthreads()
+
+
+@device
+def block_sum(value):
+    """The block's sum of value (float64), in thread 0."""
+    parts = cuda.shared.array(WARPS, np.float64)
+    value = group_sum(value, 32)
+    if cuda.laneid == 0:
+        parts[cuda.threadIdx.x // 32] = value
+    cuda.syncthreads()
+    total = F64(0.0)
+    for warp in range(WARPS):
+        total += parts[warp]
+    return total

@@ -16,14 +16,17 @@ class Session:
     def __init__(self, problem, steps):
         self.steps, self.problem, self.n = steps, problem, problem.X.shape[1]
         self.matrix = steps.matrix(problem.X)
-        self.size = len(problem.tree.level)
+        self.size, tree = len(problem.tree.level), problem.tree
+        self.level, self.query, self.offsets = steps.put(tree.level), steps.put(tree.query), steps.put(tree.offsets)
+        self.groups = steps.put(tree.first_group), steps.put(tree.group_starts)
+        self.weights = steps.put(problem.weights)
         self.scores = steps.empty(self.size, np.float64)
 
     def gram(self):
         """(n, n) float64: the weighted covariance of the documents inside their queries, all pairs counted."""
-        tree = self.problem.tree
-        pulls = self.problem.weights[tree.query] * tree.pair_counts()
-        return self.matrix.gram(tree.offsets, tree.query, pulls)
+        steps, pulls = self.steps, self.steps.empty(self.size, np.float64)
+        steps.pair_pulls(self.level, self.query, self.offsets, *self.groups, self.weights, pulls)
+        return self.matrix.gram(self.offsets, self.query, pulls)
 
 
 class ScanSession(Session):
@@ -34,14 +37,13 @@ class ScanSession(Session):
         tree, put, empty = problem.tree, steps.put, steps.empty
         walk = share_out(tree, steps.walk_blocks())
         self.plan = steps.sorting.plan(tree.group_starts.astype(np.int64), np.float64)
-        self.place, self.documents = put(tree.place), put(tree.documents)
-        self.groups = [put(array) for array in (tree.query, tree.rank_level, tree.first_group, tree.group_starts)]
+        self.place, self.documents, self.rank_level = put(tree.place), put(tree.documents), put(tree.rank_level)
         self.order, self.keys = empty(self.size, np.int32), empty(self.size, np.float64)
         self.values = [empty(self.size, np.float64), empty(self.size, np.float64)]
         self.tables = empty((tree.planes, 2 * tree.arity - 1, self.size), trees.index_dtype(tree.longest))
         self.counts = empty((2, self.size), np.int32)
-        self.walk_over = (*(put(array) for array in (tree.offsets, *walk, tree.heights)), self.tables, self.counts,
-                          put(problem.weights))
+        self.walk_over = (self.offsets, put(walk.queries), put(walk.firsts), put(tree.heights), self.tables, self.counts,
+                          self.weights)
         self.room = steps.room(tree.longest, self.n, len(walk.firsts) - 1)
 
     def move(self, w):
@@ -50,11 +52,12 @@ class ScanSession(Session):
         self.matrix.scores(w, self.scores)
         steps.by_rank(self.scores, self.place, self.keys)
         steps.sorting.argsort(self.keys, self.plan, self.order)
-        steps.start_planes(self.order, self.keys, *self.groups, self.documents, self.tables, self.values[0])
+        ranks = self.query, self.rank_level, *self.groups
+        steps.start_planes(self.order, self.keys, *ranks, self.documents, self.tables, self.values[0])
         for plane in range(self.problem.tree.planes):
             width = self.problem.tree.arity**plane
             now, following = self.values[plane % 2], self.values[1 - plane % 2]
-            steps.search_plane(plane, width, *self.groups, self.tables, self.counts, now, following)
+            steps.search_plane(plane, width, *ranks, self.tables, self.counts, now, following)
 
     def walk(self, v, margin):
         """See Session."""
@@ -72,9 +75,8 @@ class OrderSession(Session):
         tree, empty = problem.tree, steps.empty
         self.solver = getattr(steps, solver)
         self.plan = steps.sorting.plan(tree.offsets.astype(np.int64), np.float64)
-        self.order, self.level, self.offsets = empty(self.size, np.int32), steps.put(tree.level), steps.put(tree.offsets)
-        self.ones = steps.put(np.ones(self.size))
-        self.weights = steps.put(problem.weights[tree.query])
+        self.order, self.ones = empty(self.size, np.int32), steps.put(np.ones(self.size))
+        self.document_weights = steps.put(problem.weights[tree.query])
         self.u, self.z, self.loss = (empty(self.size, np.float64) for _ in range(3))
         self.counts, self.sums = ([empty(self.size, np.float64) for _ in range(2)] for _ in range(2))
 
@@ -88,7 +90,8 @@ class OrderSession(Session):
         """See Session."""
         self.matrix.scores(v, self.u)
         self.solver(self.order, self.scores, self.level, self.offsets, self.u, *self.sums)
-        self.steps.combine(self.u, margin, *self.counts, *self.sums, self.weights, self.z, self.loss)
+        self.steps.combine(self.u, margin, *self.counts, *self.sums, self.document_weights, self.z,
+                           self.loss)
         return np.append(self.matrix.transposed(self.z), self.steps.total(self.loss))
 
 

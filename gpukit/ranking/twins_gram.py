@@ -8,6 +8,15 @@ ROWS = 256  # documents of one product
 
 
 @njit(parallel=True)
+def pair_pulls(level, query, offsets, first_group, group_starts, weights, pulls):
+    """Twin of kernels_gram.pair_pulls."""
+    for i in prange(pulls.size):
+        t = query[i]
+        group = first_group[t] + level[i]
+        pulls[i] = weights[t] * (offsets[t + 1] - offsets[t] - group_starts[group + 1] + group_starts[group])
+
+
+@njit(parallel=True)
 def query_means(X, offsets, pulls, means):
     """Twin of kernels_gram.query_means."""
     for t in prange(means.shape[0]):
