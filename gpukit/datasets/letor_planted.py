@@ -33,7 +33,7 @@ BYTES = np.float32(1.0 / 147.80166)  # four bytes have the variance 4 * (256^2 -
 def power_of_two(x):
     """2^x, float32, to about 1e-6, for x clipped to [-32, 31]; the same bits on every machine."""
     x = min(max(x, np.float32(-32.0)), np.float32(31.0))
-    whole = np.floor(x)
+    whole = np.floor(np.float32(x + np.float32(0.5)))
     rest = np.float32(x - whole)
     value = EXPONENTIAL[6]
     for k in range(5, -1, -1):
