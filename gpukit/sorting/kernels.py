@@ -23,6 +23,7 @@ HIGH = U64(0xFFFFFFFF00000000)
 ENTRIES = 8  # a lane's
 CHUNK = 32 * ENTRIES  # a warp's
 UNREAD = U32(2)  # source of a piece that is still among the keys; 0 and 1: the two buffers
+LOW_BITS = U64(CHUNK - 1)
 DEPTH = 32  # of the stack: every piece on it is more than twice as long as what is above it
 
 
@@ -129,6 +130,46 @@ def sort_group(key, place, lanes, packed):
 
 
 @device
+def out_of_order(key, place, lanes):
+    """Does any group of the warp have a smaller entry behind a larger one? The same answer in all lanes."""
+    next_key = cuda.shfl_down_sync(FULL, key[0].view(I64), 1).view(U64)
+    next_place = cuda.shfl_down_sync(FULL, place[0].view(I32), 1).view(U32)
+    inner = U32(U32(cuda.laneid) & U32(lanes - U32(1))) != U32(lanes - U32(1))
+    wrong = inner & smaller(next_key, next_place, key[ENTRIES - 1], place[ENTRIES - 1], False)
+    for r in range(ENTRIES - 1):
+        wrong = wrong | smaller(key[r + 1], place[r + 1], key[r], place[r], False)
+    return cuda.any_sync(FULL, wrong)
+
+
+@device
+def sort_warp(key, place, lanes, keys, places, packed):
+    """Sort the entries of every group of lanes; entry r of lane l comes as the group's number r * lanes + l.
+
+    Entries of two integers take the short way first: sorted as one, in which that number (8 bits) stands in place of
+    the key's last bits, and looked up again in shared memory. Only where keys differ in these bits alone, or equal
+    ones come with their places out of order, are they sorted once more as pairs.
+    """
+    if packed:
+        sort_group(key, place, lanes, True)
+        return
+    lane = U32(U32(cuda.laneid) & U32(lanes - U32(1)))
+    first = U32(U32(U32(cuda.threadIdx.x) - lane) * U32(ENTRIES))
+    for r in range(ENTRIES):
+        i = U32(U32(U32(r) * lanes) + lane)
+        slot = slot_of(U32(first + i))
+        keys[slot], places[slot] = key[r], place[r]
+        key[r] = U64((key[r] & ~LOW_BITS) | U64(i))
+    cuda.syncwarp()
+    sort_group(key, place, lanes, True)
+    for r in range(ENTRIES):
+        slot = slot_of(U32(first + U32(key[r] & LOW_BITS)))
+        key[r], place[r] = keys[slot], places[slot]
+    cuda.syncwarp()
+    if out_of_order(key, place, lanes):
+        sort_group(key, place, lanes, False)
+
+
+@device
 def store_own(key, place, keys, places):
     """The lane's entries to shared memory, where block and lane say."""
     first = U32(U32(cuda.threadIdx.x) * U32(ENTRIES))
@@ -138,7 +179,7 @@ def store_own(key, place, keys, places):
 
 
 @device
-def sort_small(values, begin, size, lanes, key, place, sorted_places, order, packed):
+def sort_small(values, begin, size, lanes, key, place, keys, places, order, packed):
     """One segment of up to ENTRIES * lanes keys by each group of lanes."""
     thread = U32(cuda.threadIdx.x)
     lane = U32(thread & U32(lanes - U32(1)))
@@ -147,15 +188,15 @@ def sort_small(values, begin, size, lanes, key, place, sorted_places, order, pac
         live = i < size
         key[r] = make_entry(values[U64(begin + U64(i))], i, packed) if live else LAST
         place[r] = i
-    sort_group(key, place, lanes, packed)
+    sort_warp(key, place, lanes, keys, places, packed)
     for r in range(ENTRIES):
-        sorted_places[slot_of(U32(U32(thread * U32(ENTRIES)) + U32(r)))] = place_of(key[r], place[r], packed)
+        places[slot_of(U32(U32(thread * U32(ENTRIES)) + U32(r)))] = place_of(key[r], place[r], packed)
     cuda.syncwarp()
     first = U32(U32(thread - lane) * U32(ENTRIES))
     for r in range(ENTRIES):
         i = U32(U32(U32(r) * lanes) + lane)
         if i < size:
-            order[U64(begin + U64(i))] = I32(sorted_places[slot_of(U32(first + i))])
+            order[U64(begin + U64(i))] = I32(places[slot_of(U32(first + i))])
 
 
 @device
@@ -306,7 +347,7 @@ def sort_piece(values, begin, source, room, low, size, keys, places, key, place,
             if i < size:
                 key[r], place[r] = fetch(
                     values, begin, source, room, U32(low + i), buffer_keys, buffer_places, packed)
-        sort_group(key, place, U32(32), packed)
+        sort_warp(key, place, U32(32), keys, places, packed)
         store_own(key, place, keys, places)
     cuda.syncthreads()
     merge_runs(keys, places, size, key, place, packed)
@@ -359,7 +400,7 @@ def make_argsort(packed, threads):
         begin = U64(offsets[segment])
         size = U32(U64(offsets[U32(segment + U32(1))]) - begin) if live else U32(0)
         if lanes:
-            sort_small(keys, begin, size, lanes, key, place, shared_places, order, packed)
+            sort_small(keys, begin, size, lanes, key, place, shared_keys, shared_places, order, packed)
             return
         low, source, top = U32(0), UNREAD, U32(0)
         while True:
