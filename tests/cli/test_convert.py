@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpukit.cli.main import run
-from gpukit.datasets import read_ratings
+from gpukit.datasets import read_letor, read_ratings
 
 
 @pytest.fixture
@@ -46,3 +46,37 @@ def test_errors_are_one_line(source, tmp_path, capsys):
         error = capsys.readouterr().err
         assert error.startswith("Error: ") and message in error and error.count("\n") == 1
     assert not (tmp_path / "o.gkr").exists()
+
+
+LETOR = "2 qid:7 1:0.5 2:NULL #docid = A\n0 qid:7 1:1 2:3\n1 qid:8 1:2\n"
+
+
+@pytest.mark.parametrize("suffix", ["gkl", "txt"])
+def test_documents(tmp_path, capsys, suffix):
+    source, out = tmp_path / "in.dat", tmp_path / f"out.{suffix}"
+    source.write_text(LETOR)
+    assert run(["convert", str(source), str(out), "--null", "min"]) == 0
+    printed = capsys.readouterr().out
+    assert "3 documents, 2 queries, 2 features, relevance 0 to 2" in printed and "documents a second" in printed
+    documents = read_letor(out)
+    assert documents.X.tolist() == [[0.5, 3], [1, 3], [2, 0]] and documents.comments[0] == "docid = A"
+    assert run(["convert", str(source), str(out), "--null", "zero", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["documents"], facts["queries"], facts["features"], facts["longest_query"]) == (3, 2, 2, 2)
+    assert facts["bytes"] == out.stat().st_size and facts["documents_per_second"] > 0
+
+
+def test_what_is_converted_to_what(source, tmp_path, capsys):
+    letor = tmp_path / "train.txt"
+    letor.write_text(LETOR)
+    (tmp_path / "rank").write_text("1 1:2\n")
+    (tmp_path / "rank.query").write_text("1\n")
+    assert run(["convert", str(tmp_path / "rank"), str(tmp_path / "o.gkl"), "--quiet"]) == 0
+    for arguments, message in (([letor, "o.gkl"], "line 1: a value is NULL: '2:NULL'"),
+                               ([letor, "o.csv"], "in .gkl or"),
+                               ([source, "o.gkl"], "line 1: no query id"), ([tmp_path / "rank", "o.gkr"], "in .gkl or"),
+                               ([tmp_path, "o.gkl"], "is a folder"), ([tmp_path / "none", "o.gkl"], "does not exist")):
+        assert run(["convert", str(arguments[0]), str(tmp_path / arguments[1])]) == 2
+        error = capsys.readouterr().err
+        assert error.startswith("Error: ") and message in error and error.count("\n") == 1
+    assert not (tmp_path / "o.csv").exists() and not (tmp_path / "o.gkr").exists()

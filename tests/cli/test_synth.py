@@ -1,11 +1,12 @@
-"""`gpukit synth ratings`, and that the demo's sample is what its line makes."""
+"""`gpukit synth ratings` and `letor`, and that the demo's samples are what their lines make."""
 
 import json
 
 import numpy as np
+import pytest
 
 from gpukit.cli.main import run
-from gpukit.datasets import read_ratings, read_titles, synth_ratings
+from gpukit.datasets import find_folds, read_letor, read_ratings, read_titles, synth_letor, synth_ratings
 
 
 def test_synth_ratings(tmp_path, capsys):
@@ -25,12 +26,52 @@ def test_refused(tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_sample_is_what_its_line_makes(root, tmp_path):
-    line = next(line for line in (root / "data" / "README.md").read_text().splitlines()
-                if line.strip().startswith("gpukit synth"))
-    words = [word.replace("data/", f"{tmp_path}/") for word in line.split()]
-    assert run([*words[1:], "--quiet"]) == 0
-    for name in ("ratings-sample.csv", "titles-sample.csv"):
-        assert (tmp_path / name).read_bytes() == (root / "data" / name).read_bytes()
-    assert (root / "data" / "ratings-sample.csv").stat().st_size < 1_000_000
+def lines_of(root, tmp_path):
+    """The words of each line of data/README.md that makes a sample, with tmp_path in place of data."""
+    lines = [line.strip() for line in (root / "data" / "README.md").read_text().splitlines()]
+    return [[word.replace("data/", f"{tmp_path}/") for word in line.split()[1:]]
+            for line in lines if line.startswith("gpukit synth")]
+
+
+def test_the_samples_are_what_their_lines_make(root, tmp_path):
+    for words in lines_of(root, tmp_path):
+        assert run([*words, "--quiet"]) == 0
+    made = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file())
+    there = sorted(path.relative_to(root / "data") for path in (root / "data").rglob("*") if path.is_file())
+    assert [*map(str, made)] == [str(path) for path in there if path.name != "README.md"]
+    for path in made:
+        assert (tmp_path / path).read_bytes() == (root / "data" / path).read_bytes(), path
+    assert sum((root / "data" / path).stat().st_size for path in made) < 1_300_000
     assert len(read_titles(root / "data" / "titles-sample.csv")) == 500
+
+
+@pytest.mark.parametrize("suffix", ["txt", "gkl"])
+def test_synth_letor_file(tmp_path, capsys, suffix):
+    out = tmp_path / f"s.{suffix}"
+    assert run(["synth", "letor", "--like", "mq2008", "--scale", "0.1", "--seed", "3", str(out), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    made, expected = read_letor(out), synth_letor("mq2008", 0.1, 3)
+    for left, right in zip(made[:4], expected[:4], strict=True):
+        assert np.array_equal(left, right)
+    assert facts["documents"] == len(expected.y) and facts["features"] == 46
+
+
+@pytest.mark.parametrize("options, folds, suffix", [([], 5, ".txt"), (["--folds", "2", "--binary"], 2, ".gkl")])
+def test_synth_letor_folder(tmp_path, capsys, options, folds, suffix):
+    out = tmp_path / "MQ"
+    assert run(["synth", "letor", "--like", "mq2008", "--scale", "0.05", str(out), *options]) == 0
+    found = find_folds(out)
+    assert len(found) == folds and {path.suffix for fold in found for path in fold[1:]} == {suffix}
+    size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    assert f"; {size / 1e6:,.1f} MB." in capsys.readouterr().out
+
+
+def test_what_synth_letor_refuses(tmp_path, capsys):
+    for arguments, message in ((["s.txt", "--scale", "0"], "scale must be"),
+                               (["s.gkl", "--folds", "2"], "for a folder"),
+                               (["s.txt", "--binary"], "for a folder"), ([".", "--scale", "0.1"], "exists already"),
+                               (["none/s.txt"], "does not exist"), (["none/s"], "does not exist"),
+                               (["s", "--like", "mq2008", "--scale", "0.005"], "cannot be cut")):
+        assert run(["synth", "letor", str(tmp_path / arguments[0]), *arguments[1:]]) == 2
+        assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
