@@ -29,7 +29,7 @@ CASES = {  # lengths of the queries, levels of the labels (0: a total order), sc
     "long and short": ([700] + [3] * 40, 9, "normal"),
     "2,000 levels": ([2000, 300], 0, "margins"),
 }
-SMALL = ["empty queries", "single documents", "one level", "two levels", "equal scores", "all active", "total order at the margin"]
+SMALL = ["empty queries", "single documents", "one level", "two levels", "equal scores", "total order at the margin"]
 
 
 class Queries(NamedTuple):

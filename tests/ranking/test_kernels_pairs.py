@@ -1,0 +1,34 @@
+"""The kernel of P-SWX against all pairs."""
+
+import numpy as np
+import pytest
+from support import launch
+
+from ranking import inputs, naive
+
+pytestmark = pytest.mark.kernel
+
+from gpukit.ranking import kernels_pairs  # noqa: E402
+
+
+def p_swx(at, u):
+    """(plus, minus), every place of which the kernel must write."""
+    plus, minus = np.full((2, len(u)), np.nan)
+    blocks = len(at.offsets) - 1
+    launch(kernels_pairs.p_swx, blocks, kernels_pairs.THREADS, at.order, at.s, at.level, at.offsets, u, plus, minus)
+    return plus, minus
+
+
+@pytest.mark.parametrize("name", inputs.SMALL)
+def test_counts_are_exact(name):
+    at = inputs.case(name)
+    ones = np.ones(len(at.y))
+    np.testing.assert_array_equal(p_swx(at, ones), naive.pair_sums(at.y, at.s, ones, at.offsets))
+
+
+@pytest.mark.parametrize("scores", ["margins", "wide", "narrow"])
+def test_sums_over_several_tiles(scores):
+    """A query longer than a tile: all of the second one, a part, or none lies within the margin."""
+    at = inputs.queries([1, 300, 256], 4, scores)
+    expected = naive.pair_sums(at.y, at.s, at.u, at.offsets)
+    np.testing.assert_allclose(p_swx(at, at.u), expected, rtol=0, atol=1e-12)
