@@ -49,6 +49,23 @@ def test_runs_are_merged_in_pairs(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_a_part_does_not_see_the_one_before_it(dtype):
+    """A part of three runs after one of four smaller ones: what these left in shared memory."""
+    keys, offsets = inputs.keys("normal", 2100, dtype, 1), np.array([0, 2100], np.int64)
+    np.testing.assert_array_equal(argsort(keys, offsets, 128), naive.argsort(keys, offsets))
+
+
+@pytest.mark.parametrize("rank", [6, 7, 8, 15])
+def test_two_keys_that_only_their_last_bits_tell_apart(rank):
+    """Within a lane's eight keys of a rank, and between two lanes'."""
+    keys = np.arange(17.0)
+    keys[rank], keys[rank + 1] = np.nextafter(keys[rank], 99), keys[rank]
+    offsets = np.array([0, 17])
+    assert naive.argsort(keys, offsets) != list(range(17))
+    np.testing.assert_array_equal(argsort(keys, offsets, 32), naive.argsort(keys, offsets))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_any_seed_gives_the_same(dtype):
     offsets = np.array([0, 900], np.int64)
     keys = inputs.keys("few values", 900, dtype)
