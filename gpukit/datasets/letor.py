@@ -131,9 +131,10 @@ def assembled(sheet, n):
         return _sparse(sheet, n)
     X, end = np.empty((sheet.rows, n), dtype=np.float32), sheet.rows
     while sheet.features:
-        begins, *rest = sheet.features.pop()
-        letor_text.spread(begins, *rest, X[end - len(begins):end])
-        end -= len(begins)
+        features = sheet.features.pop()
+        start = end - len(features.counts)
+        letor_text.spread(features, X[start:end])
+        end = start
     return X
 
 
@@ -142,12 +143,13 @@ def _sparse(sheet, n):
 
     kind = np.int32 if sheet.stored < 2**31 else np.int64
     indptr = np.zeros(sheet.rows + 1, dtype=kind)
-    np.cumsum(np.concatenate([counts for _, counts, _, _ in sheet.features]), out=indptr[1:])
+    np.cumsum(np.concatenate([features.counts for features in sheet.features]), out=indptr[1:])
     columns, data, end = np.empty(sheet.stored, dtype=kind), np.empty(sheet.stored, dtype=np.float32), sheet.rows
     while sheet.features:
-        begins, *rest = sheet.features.pop()
-        letor_text.gather(begins, *rest, indptr[end - len(begins):end], columns, data)
-        end -= len(begins)
+        features = sheet.features.pop()
+        start = end - len(features.counts)
+        letor_text.gather(features, indptr[start:end], columns, data)
+        end = start
     return csr_matrix((data, columns, indptr), shape=(sheet.rows, n))
 
 

@@ -16,8 +16,8 @@ CUT = " The file ends in that line, without a newline: it seems to be cut short,
 class Sheet:
     """The documents of the blocks read so far.
 
-    features: [(begins, counts, indices, values)], see `letor_text.Lines`; labels, comments: arrays by block; stored,
-    largest, nulls: how many features there are, their largest index, how many NULL tokens.
+    features: [letor_text.Features]; labels, comments: arrays by block; stored, largest, nulls: how many features there
+    are, their largest index, how many NULL tokens; line, last: the lines read, the last of them with a document.
     """
 
     def __init__(self, name, has_qids, null, cut_at=None):
@@ -25,7 +25,7 @@ class Sheet:
         self.name, self.rule = name, np.array([has_qids, null], dtype=np.int64)
         self.cut_at, self.read = cut_at, 0
         self.features, self.labels, self.comments = [], [], []
-        self.rows = self.stored = self.largest = self.nulls = self.line = 0
+        self.rows = self.stored = self.largest = self.nulls = self.line = self.last = 0
         self.ids, self.first_rows, self.first_lines = [], [], {}
 
     def add(self, block):
@@ -35,7 +35,9 @@ class Sheet:
         if self.rule[0]:
             self._take_queries(block, lines)
         self._take_comments(block, lines.spans)
-        self.features.append((lines.begins, lines.counts, lines.indices, lines.values))
+        if len(lines.labels):
+            self.features.append(text.kept(lines))
+            self.last = self.line + int(lines.numbers[-1]) + 1
         self.labels.append(lines.labels)
         self.rows += len(lines.labels)
         self.stored += int(lines.counts.sum())
@@ -52,9 +54,10 @@ class Sheet:
         if not self.rows:
             raise DataError(f"{self.name} holds no documents, only blank lines and comments. Give a file with a line "
                             "`relevance qid:ID 1:value ...` for each document.")
-        counts = self.features[-1][1]
+        counts = self.features[-1].counts
         full = self.stored == (self.rows - 1) * self.largest + counts[-1]  # every line but the last has every feature
-        if self.cut_at and self.rows > 1 and full and counts[-1] < self.largest:
+        ends = self.cut_at and self.last == self.line
+        if ends and self.rows > 1 and full and counts[-1] < self.largest:
             raise DataError(f"{self.name}, line {self.line:,} stops at feature {counts[-1]:,} where all others have "
                             f"{self.largest:,}.{CUT}")
 

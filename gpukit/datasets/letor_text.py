@@ -26,8 +26,20 @@ LARGEST_INDEX = np.int64(2**31 - 1)
 # stop), the comment's [start, stop), -1 where there is none; begins, counts (rows,) int64: the row's features lie in
 # indices (tokens,) int32, 1-based, and values (tokens,) float32 from begins on.
 Lines = namedtuple("Lines", "labels starts numbers spans begins counts indices values")
+# What is kept of them: counts (rows,) int64 features lie in indices, 1-based, from places (rows,) int64 on, and in
+# values from begins (rows,) int64 on.
+Features = namedtuple("Features", "counts places indices begins values")
 # The columns of the report of a range.
 ROWS, PROBLEM, POSITION, LARGEST, OPEN, NULLS = range(6)
+
+
+def kept(lines):
+    """The Features of Lines; indices that all rows share are kept once."""
+    if len(lines.counts) and same_indices(lines):
+        first = lines.begins[0]
+        shared = lines.indices[first:first + lines.counts[0]].copy()
+        return Features(lines.counts, np.zeros_like(lines.begins), shared, lines.begins, lines.values)
+    return Features(lines.counts, lines.begins, lines.indices, lines.begins, lines.values)
 
 
 def empty_lines(rows, tokens):
@@ -217,22 +229,35 @@ def query_starts(buffer, spans):
     return fresh
 
 
+@njit
+def same_indices(lines):
+    """True when all rows have the indices of the first one."""
+    for row in range(1, len(lines.counts)):
+        if lines.counts[row] != lines.counts[0]:
+            return False
+        for place in range(lines.counts[0]):
+            if lines.indices[lines.begins[row] + place] != lines.indices[lines.begins[0] + place]:
+                return False
+    return True
+
+
 @njit(parallel=True)
-def spread(begins, counts, indices, values, X):
-    """Fill X (rows, n) float32, dense, from the features of each row."""
-    for row in prange(len(begins)):
+def spread(features, X):
+    """Fill X (rows, n) float32, dense, from the Features of each row."""
+    for row in prange(len(features.begins)):
         X[row, :] = np.float32(0.0)
-        for at in range(begins[row], begins[row] + counts[row]):
-            X[row, indices[at] - 1] = values[at]
+        for place in range(features.counts[row]):
+            column = features.indices[features.places[row] + place] - 1
+            X[row, column] = features.values[features.begins[row] + place]
 
 
 @njit(parallel=True)
-def gather(begins, counts, indices, values, indptr, columns, data):
+def gather(features, indptr, columns, data):
     """Fill columns (stored,) integers, 0-based, and data (stored,) float32 of CSR rows that begin at indptr (rows,)."""
-    for row in prange(len(begins)):
-        for place in range(counts[row]):
-            columns[indptr[row] + place] = indices[begins[row] + place] - 1
-            data[indptr[row] + place] = values[begins[row] + place]
+    for row in prange(len(features.begins)):
+        for place in range(features.counts[row]):
+            columns[indptr[row] + place] = features.indices[features.places[row] + place] - 1
+            data[indptr[row] + place] = features.values[features.begins[row] + place]
 
 
 @njit(parallel=True)

@@ -77,6 +77,8 @@ def test_a_file_cut_in_a_line(tmp_path, monkeypatch, rest, message, block):
         read_letor(tmp_path / "bad.txt")
     (tmp_path / "bad.txt").write_text(GOOD + "1 qid:x 1:0.5 2:7 3:1")  # no newline, nothing missing
     assert len(read_letor(tmp_path / "bad.txt").y) == 301
+    (tmp_path / "bad.txt").write_text(GOOD + "1 qid:x 1:0.5 2:7\n# the end")
+    assert len(read_letor(tmp_path / "bad.txt").y) == 301
 
 
 @pytest.mark.parametrize("text, message", [
