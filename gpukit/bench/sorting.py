@@ -1,5 +1,6 @@
 """Benchmarks of the segmented sort. Each is a function of a Setting that yields record.Rows."""
 
+import functools
 import importlib.util
 
 import numpy as np
@@ -14,6 +15,7 @@ SPREAD = 0.655  # of the logarithm of the lengths: the longest of so many is the
 KEYS = 1 << 22
 LENGTHS = tuple(1 << power for power in range(4, 14))
 CHECKED = 200  # segments
+HELD = 300_000  # keys
 
 
 def web30k_offsets(scale):
@@ -33,6 +35,17 @@ def check(keys, offsets, order):
             raise DataError(f"the benchmark's segment {segment} was not sorted right.")
 
 
+@functools.cache
+def holder():
+    """A function that keeps the GPU busy for some ten milliseconds: one segment, hence one block's work."""
+    from gpukit._cuda import cuda
+    from gpukit.sorting import gpu
+
+    keys = cuda.to_device(np.random.default_rng(2).normal(size=HELD).astype(np.float32))
+    plan, order = gpu.plan([0, HELD], np.float32), cuda.device_array(HELD, np.int32)
+    return lambda: gpu.argsort(keys, plan, order)
+
+
 def samples_of(keys, offsets, device):
     """Milliseconds of sorts of host keys, once the answer is checked; keys, plan and order lie on the device."""
     if not device.is_cuda:
@@ -50,7 +63,7 @@ def samples_of(keys, offsets, device):
     plan = gpu.plan(offsets, keys.dtype)
     gpu.argsort(there, plan, order)
     check(keys, offsets, order.copy_to_host())
-    return queued_milliseconds(lambda: gpu.argsort(there, plan, order), 51)
+    return queued_milliseconds(lambda: gpu.argsort(there, plan, order), 51, holder())
 
 
 def torch_samples(keys, offsets, device):
@@ -63,7 +76,7 @@ def torch_samples(keys, offsets, device):
     pattern = np.where(pattern < 0, ~pattern & 0xFFFFFFFF, pattern | 0x80000000)
     packed = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) << 32 | pattern
     there = torch.from_numpy(packed).to(f"cuda:{device.index}")
-    return queued_milliseconds(lambda: torch.sort(there), 21)
+    return queued_milliseconds(lambda: torch.sort(there), 21, holder())
 
 
 def rows(shape, offsets, device):

@@ -36,17 +36,19 @@ def gpu_milliseconds(run, repeat, warm_up=1):
     return samples
 
 
-def queued_milliseconds(run, repeat, ahead=40):
-    """[milliseconds of run()] on the GPU, each between two events, behind `ahead` calls that do not count.
+def queued_milliseconds(run, repeat, hold, warm_up=5):
+    """[milliseconds of run()] on the GPU, each between two events, after some calls that do not count.
 
-    All are queued at once, so that a step shorter than its launch from Python is timed without it, as long as the
-    GPU has work queued.
+    hold() queues work that keeps the GPU busy until everything is queued behind it: a step shorter than its launch
+    from Python is then timed without it.
     """
     from gpukit._cuda import cuda
 
     events = [cuda.event() for _ in range(repeat + 1)]
-    for _ in range(ahead):
+    for _ in range(warm_up):
         run()
+    cuda.synchronize()
+    hold()
     for number, event in enumerate(events):
         event.record()
         if number < repeat:

@@ -3,8 +3,13 @@
 import csv
 import importlib
 
-from gpukit import bench
-from gpukit.bench import record
+import numpy as np
+import pytest
+
+from gpukit import bench, device
+from gpukit.bench import record, sorting
+from gpukit.bench.setting import Setting
+from gpukit.errors import DataError
 
 
 def test_a_row_has_percentiles_and_is_appended_under_one_heading(tmp_path, monkeypatch):
@@ -25,3 +30,20 @@ def test_benches_are_those_of_the_command():
         assert tuple(importlib.import_module(f"gpukit.bench.{file}").BENCHES) == names
     assert [bench.find(name).__name__ for name in ("epochs", "lengths")] == ["epochs", "lengths"]
     assert len(set(bench.NAMES)) == len(bench.NAMES)
+
+
+def test_the_sorting_benchmarks_check_their_answer():
+    setting = Setting(device.resolve("cpu"), scale=0.002)
+    rows = [*bench.find("sorting")(setting), *bench.find("lengths")(setting)]
+    assert [row.what for row in rows] == ["segmented sort float32", "segmented sort float64"] * 11
+    assert rows[0].shape == "mslr-web30k x 0.002" and rows[-1].shape == "length 8192"
+    keys, offsets = np.array([2.0, 1.0, 1.0]), np.array([0, 1, 3])
+    sorting.check(keys, offsets, np.array([0, 0, 1]))
+    with pytest.raises(DataError, match="segment 1 was not"):
+        sorting.check(keys, offsets, np.array([0, 1, 0]))
+
+
+def test_the_segments_have_the_shape_of_web30k():
+    sizes = np.diff(sorting.web30k_offsets(1))
+    assert len(sizes) == sorting.QUERIES and sizes.max() == sorting.LONGEST and sizes.min() >= 1
+    assert abs(sizes.sum() / sorting.DOCUMENTS - 1) < 0.01
