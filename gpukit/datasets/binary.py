@@ -1,7 +1,6 @@
 """Files of whole arrays: gpukit's binary copy (.gkr, see container.py), which loads at disk speed, and scipy's .npz."""
 
 import zipfile
-from pathlib import Path
 
 import numpy as np
 
@@ -9,8 +8,8 @@ from gpukit.datasets import container
 from gpukit.datasets.formats import BINARY_MAGIC
 from gpukit.datasets.order import without_repeats
 from gpukit.datasets.ratings import Ratings, _numbered
-from gpukit.errors import DataError, ParameterError
-from gpukit.persist import atomic_write, check_writable
+from gpukit.errors import DataError
+from gpukit.persist import atomic_write
 
 NAMES = ("users", "items", "values", "user_ids", "item_ids")
 SUFFIXES = (".gkr", ".npz", ".csv")
@@ -30,11 +29,7 @@ def write_ratings(ratings, path):
 
 def check_output(path):
     """The suffix of a path that write_ratings can write to; ParameterError or DataError for one that it cannot."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise ParameterError(f"The output's name must end in {', '.join(SUFFIXES)}; got {str(path)!r}.")
-    check_writable(path)
-    return suffix
+    return container.check_output(path, SUFFIXES)
 
 
 def reader_of(path, format="auto"):

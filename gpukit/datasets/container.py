@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gpukit.errors import DataError
+from gpukit.errors import DataError, ParameterError
+from gpukit.persist import check_writable
 
 VERSION = 1
 ALIGN = 64
@@ -36,6 +37,15 @@ def _layout(magic, arrays, facts):
         at += array.nbytes
     header = json.dumps({"version": VERSION, **facts, "size": at, "arrays": entries}).encode().ljust(room - 16)
     return magic + len(header).to_bytes(8, "little") + header
+
+
+def check_output(path, suffixes):
+    """The suffix of a path that can be written; ParameterError for one not among suffixes, DataError when it cannot."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in suffixes:
+        raise ParameterError(f"The output's name must end in {', '.join(suffixes)}; got {str(path)!r}.")
+    check_writable(path)
+    return suffix
 
 
 def begins_with(path, magic):

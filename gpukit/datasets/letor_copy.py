@@ -1,13 +1,11 @@
 """Documents out: the binary copy (.gkl, see container.py), read at disk speed, or svmlight text (.txt)."""
 
-from pathlib import Path
-
 import numpy as np
 
 from gpukit.datasets import container
 from gpukit.datasets.documents import Documents
-from gpukit.errors import DataError, ParameterError
-from gpukit.persist import atomic_write, check_writable
+from gpukit.errors import DataError
+from gpukit.persist import atomic_write
 
 MAGIC = b"GPUKITL1"
 SUFFIXES = (".gkl", ".txt")
@@ -31,11 +29,7 @@ def write_letor(documents, path):
 
 def check_output(path):
     """The suffix of a path that write_letor can write to; ParameterError or DataError for one that it cannot."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise ParameterError(f"The name of a file of documents must end in {' or '.join(SUFFIXES)}; got {str(path)!r}.")
-    check_writable(path)
-    return suffix
+    return container.check_output(path, SUFFIXES)
 
 
 def is_copy(path):

@@ -73,8 +73,9 @@ def test_what_is_converted_to_what(source, tmp_path, capsys):
     (tmp_path / "rank.query").write_text("1\n")
     assert run(["convert", str(tmp_path / "rank"), str(tmp_path / "o.gkl"), "--quiet"]) == 0
     for arguments, message in (([letor, "o.gkl"], "line 1: a value is NULL: '2:NULL'"),
-                               ([letor, "o.csv"], "in .gkl or"),
-                               ([source, "o.gkl"], "line 1: no query id"), ([tmp_path / "rank", "o.gkr"], "in .gkl or"),
+                               ([letor, "o.csv"], "in .gkl, .txt"),
+                               ([source, "o.gkl"], "line 1: no query id"),
+                               ([tmp_path / "rank", "o.gkr"], "in .gkl, .txt"),
                                ([tmp_path, "o.gkl"], "is a folder"), ([tmp_path / "none", "o.gkl"], "does not exist")):
         assert run(["convert", str(arguments[0]), str(tmp_path / arguments[1])]) == 2
         error = capsys.readouterr().err

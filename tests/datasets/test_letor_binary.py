@@ -101,7 +101,7 @@ def test_arrays_are_aligned(tmp_path):
 
 
 def test_refused_outputs(tmp_path):
-    with pytest.raises(ParameterError, match="must end in .gkl or .txt"):
+    with pytest.raises(ParameterError, match="must end in .gkl, .txt"):
         write_letor(documents(), tmp_path / "a.csv")
     with pytest.raises(DataError, match="does not exist"):
         write_letor(documents(), tmp_path / "none" / "a.gkl")
