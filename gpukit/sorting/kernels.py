@@ -22,6 +22,7 @@ FULL = U32(0xFFFFFFFF)
 HIGH = U64(0xFFFFFFFF00000000)
 ENTRIES = 8  # a lane's
 CHUNK = 32 * ENTRIES  # a warp's
+REGISTERS = 80  # a thread's: 24 warps on a multiprocessor, and none is spilled
 UNREAD = U32(2)  # source of a piece that is still among the keys; 0 and 1: the two buffers
 LOW_BITS = U64(CHUNK - 1)
 DEPTH = 32  # of the stack: every piece on it is more than twice as long as what is above it
@@ -371,7 +372,7 @@ def make_argsort(packed, threads):
     capacity, warps = threads * ENTRIES, threads // 32
     slots = capacity + threads + 2 * ENTRIES  # a merge reads a little past the end
 
-    @kernel
+    @kernel(max_registers=REGISTERS)
     def argsort_segments(keys, offsets, order, queue_key, queue_segments, queue_blocks, buffer_keys, buffer_places):
         """order[offsets[s] + r] = position in segment s of its r-th smallest key; equal keys by position.
 
