@@ -13,7 +13,8 @@ def segmented_argsort(keys, offsets, *, device="auto", seed=0):
 
     keys (n,): float32 or float64, or integers up to 2**53 in size (sorted as float64); no NaN. offsets (m + 1,)
     integers, rising from 0 to n: segment s is keys[offsets[s]:offsets[s + 1]], and may be empty. device: "auto",
-    "cpu", "cuda", "cuda:N"; seed: of the random pivots on a GPU, which no result depends on.
+    "cpu", "cuda", "cuda:N" (the one that holds the keys, where that is not the first); seed: of the random pivots on a
+    GPU, which no result depends on.
 
     Returns order (n,) int32: order[offsets[s] + r] is the position in segment s of its r-th smallest key; equal keys,
     among them -0 and 0, by position. So keys[offsets[s]:offsets[s + 1]][order[offsets[s]:offsets[s + 1]]] is sorted.
@@ -26,7 +27,7 @@ def segmented_argsort(keys, offsets, *, device="auto", seed=0):
     >>> segmented_argsort([3.0, 1.0, 2.0, 5.0, 4.0], [0, 3, 5], device="cpu")
     array([1, 2, 0, 1, 0], dtype=int32)
     """
-    there = hasattr(keys, "__cuda_array_interface__")
+    there = is_on_gpu(keys)
     if there and str(device) == "cpu":
         raise ParameterError("the keys are on a GPU, but device is 'cpu': leave device out, or copy them to the host.")
     place = devices.resolve("cuda" if there and device == "auto" else device)
@@ -85,11 +86,21 @@ def host_keys(keys):
     return np.ascontiguousarray(keys, np.float32 if keys.dtype.itemsize <= 4 else np.float64)
 
 
-def device_keys(keys):
-    """keys as a contiguous device array; float32 or float64 as they are."""
+def is_on_gpu(array):
+    """Is it an array of Numba, CuPy, PyTorch... in a GPU's memory?"""
+    return hasattr(array, "__cuda_array_interface__")
+
+
+def device_array(array):
+    """Numba's view of an array on a GPU."""
     from gpukit._cuda import cuda
 
-    keys = cuda.as_cuda_array(keys)
+    return cuda.as_cuda_array(array)
+
+
+def device_keys(keys):
+    """keys as a contiguous device array; float32 or float64 as they are."""
+    keys = device_array(keys)
     require_row(keys, "keys")
     if keys.dtype not in (np.float32, np.float64):
         raise DataError(f"keys on a GPU must be float32 or float64; they are {keys.dtype}: convert them first.")
@@ -100,7 +111,7 @@ def device_keys(keys):
 
 def checked_offsets(offsets, n):
     """offsets as an int64 numpy array that begins at 0, never falls and ends at n."""
-    offsets = np.asarray(offsets.copy_to_host() if hasattr(offsets, "copy_to_host") else offsets)
+    offsets = np.asarray(device_array(offsets).copy_to_host() if is_on_gpu(offsets) else offsets)
     require_row(offsets, "offsets")
     if offsets.dtype.kind not in "iu":
         raise DataError(f"offsets must be integers; they are {offsets.dtype}.")

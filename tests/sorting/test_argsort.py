@@ -78,8 +78,9 @@ def test_arrays_of_the_gpu_stay_there():
     from gpukit._cuda import cuda
 
     keys = inputs.keys("few values", 7, np.float64)
-    order = segmented_argsort(cuda.to_device(keys), OFFSETS)
-    assert hasattr(order, "copy_to_host") and order.copy_to_host().tolist() == naive.argsort(keys, OFFSETS)
+    order, expected = segmented_argsort(cuda.to_device(keys), OFFSETS), naive.argsort(keys, OFFSETS)
+    assert segmented_argsort(cuda.to_device(keys), cuda.to_device(OFFSETS)).copy_to_host().tolist() == expected
+    assert hasattr(order, "copy_to_host") and order.copy_to_host().tolist() == expected
     with pytest.raises(DataError, match="int64"):
         segmented_argsort(cuda.to_device(np.arange(7)), OFFSETS)
     with pytest.raises(DataError, match="contiguous"):
