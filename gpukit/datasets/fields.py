@@ -9,6 +9,8 @@ MINUS, PLUS, POINT, ZERO, NINE = (np.uint8(ord(letter)) for letter in "-+.09")
 POWERS = 10.0 ** np.arange(23)  # exact in float64
 LARGEST = np.int64(2**63 - 1)
 FLOAT32_MAX = float(np.finfo(np.float32).max)
+LONGEST = np.int64(10**17)  # mantissas are read to 18 digits
+BELOW, ABOVE = 1.0 - 2.0**-49, 1.0 + 2.0**-49
 
 
 @njit
@@ -110,9 +112,63 @@ def integer(buffer, start, stop):
 
 @njit
 def decimal(buffer, start, stop):
-    """float32(number(buffer, start, stop)), NaN also where that is beyond float32."""
+    """float32(float(text)) of [start, stop); NaN for what is no decimal, and seldom for one: the caller settles those.
+
+    The long way is for mantissas above 15 digits and for exponents: a float64 off by less than 2**-49 of itself rounds
+    to the same float32 as the nearest one unless a boundary between two float32 lies so near.
+    """
     value = number(buffer, start, stop)
-    return np.float32(value) if abs(value) <= FLOAT32_MAX else np.float32(np.nan)
+    if abs(value) <= FLOAT32_MAX:
+        return np.float32(value)
+    value = _nearly(buffer, start, stop)
+    if abs(value) < 0.999 * FLOAT32_MAX and np.float32(value * BELOW) == np.float32(value * ABOVE):
+        return np.float32(value)
+    return np.float32(np.nan)
+
+
+@njit
+def _nearly(buffer, start, stop):
+    """The number that [start, stop) spells to within 2**-50 of itself; NaN for no decimal or a huge exponent."""
+    at = start + 1 if stop > start and (buffer[start] == MINUS or buffer[start] == PLUS) else start
+    mantissa, digits, scale, point = np.int64(0), 0, np.int64(0), False
+    while at < stop and ((ZERO <= buffer[at] <= NINE) or (buffer[at] == POINT and not point)):
+        if buffer[at] == POINT:
+            point = True
+        else:
+            digits += 1
+            if mantissa < LONGEST:
+                mantissa = mantissa * 10 + (np.int64(buffer[at]) - np.int64(48))
+                scale -= point
+            else:
+                scale += not point
+        at += 1
+    exponent, good = _exponent(buffer, at, stop)
+    scale += exponent
+    if digits == 0 or not good or abs(scale) > 66:
+        return np.nan
+    value = np.float64(mantissa)
+    while scale != 0:
+        step = min(abs(scale), 22)
+        value = value * POWERS[step] if scale > 0 else value / POWERS[step]
+        scale += -step if scale > 0 else step
+    return -value if buffer[start] == MINUS else value
+
+
+@njit
+def _exponent(buffer, at, stop):
+    """(value, True) of an exponent such as e-05 at [at, stop), (0, True) for none, (0, False) for anything else."""
+    if at == stop:
+        return np.int64(0), True
+    negative = at + 1 < stop and buffer[at + 1] == MINUS
+    first = at + 2 if negative or (at + 1 < stop and buffer[at + 1] == PLUS) else at + 1
+    if buffer[at] | np.uint8(32) != np.uint8(101) or first >= stop or stop - first > 4:  # e or E
+        return np.int64(0), False
+    value = np.int64(0)
+    for place in range(first, stop):
+        if not ZERO <= buffer[place] <= NINE:
+            return np.int64(0), False
+        value = value * 10 + (np.int64(buffer[place]) - np.int64(48))
+    return (-value if negative else value), True
 
 
 @njit

@@ -76,6 +76,8 @@ def test_query_ids_of_any_kind(write):
     documents = read_letor(write(text))
     check(documents, text)
     assert documents.qids.tolist() == ["a-1", "zoë", "007"]
+    assert read_letor(write("1 qid:1 1:2\n1 qid:12 1:2\n1 qid:2 1:2\n1 qid:21 1:2\n")).qids.tolist() == [1, 12, 2, 21]
+    assert read_letor(write("1 qid:12 1:2\n1 qid:1 1:2\n")).qids.tolist() == [12, 1]
     assert read_letor(write("1 qid:-5 1:2\n0 qid:9223372036854775807 1:3\n")).qids.tolist() == [-5, 2**63 - 1]
 
 
@@ -112,6 +114,13 @@ def test_any_block_and_range(write, monkeypatch, block, smallest):
     check(read_letor(write(text)), text)
 
 
+@pytest.mark.parametrize("text", ["1 qid:1 1:1\n2 qid:1 1:2 2:3\n3 qid:1 1:4\n",
+                                  "1 qid:1 1:1 2:2\n2 qid:1\n3 qid:1 2:3\n",
+                                  "1 qid:1\n2 qid:1\n3 qid:1 3:1\n", "1 qid:1 2:1 4:2\n2 qid:1 2:3 4:5\n"])
+def test_rows_of_any_width(write, text):
+    check(read_letor(write(text)), text)
+
+
 @pytest.mark.parametrize("null", ["zero", "min"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_null(write, monkeypatch, null, sparse):
@@ -143,7 +152,7 @@ def test_n_features_widens(write):
 
 
 def test_groups_beside_a_file_without_ids(write):
-    path = write("1 1:2 2:3 # c\n0 1:1\n3 2:4\n", "rank.train")
+    path = write("1 1:2 2:3 # c\n0 1:1 2:1e-70\n3.00000000000000004 2:4\n", "rank.train")
     write("2\n\n1\n", "rank.train.query")
     documents = read_letor(path)
     assert documents.offsets.tolist() == [0, 2, 3] and documents.qids.tolist() == [1, 2]

@@ -44,7 +44,7 @@ def test_the_line_is_named(tmp_path, monkeypatch, line, message, before):
 def test_the_first_of_several_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("gpukit.datasets.letor_sheet.RANGE", 64)
     for first, second in (("1 qid:x 1:y", "1 1:2"), ("1 1:2", "1 qid:x 1:y")):
-        (tmp_path / "bad.txt").write_text(f"{GOOD}{first}\n{second}\n{AFTER}1 qid:z 0:1\n")
+        (tmp_path / "bad.txt").write_text(f"{GOOD}{first}\n{AFTER}{second}\n1 qid:z 0:1\n")
         with pytest.raises(DataError, match="line 301:"):
             read_letor(tmp_path / "bad.txt")
 

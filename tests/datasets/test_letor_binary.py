@@ -16,6 +16,7 @@ def documents(kind="dense", comments=True):
     X = rng.normal(size=(10, 4)).astype(np.float32)
     X[:, 1] = np.round(rng.random(10), 6)
     X[3], X[4] = [1e-20, 3.4e38, -0.0, 1 / 3], [123456, 1e-9, 5e-45, 0.1]
+    X[5, 0] = -0.0
     X[:, 3] *= np.arange(10) > 2
     X = X if kind == "dense" else scipy.sparse.csr_matrix(X)
     y = np.array([0, 1, 2, 0.5, 0, 1, 1e-9, -3, 2**40, 0.1])
