@@ -55,6 +55,14 @@ def test_the_minimum_has_no_slope(problem):
     assert found.f == point.f and found.newton_steps > 1 and found.cg_steps > found.newton_steps
 
 
+def test_a_query_of_weight_two_counts_as_two(problem):
+    X, y, offsets = problem
+    twice = np.concatenate([X, X[:20]]), np.concatenate([y, y[:20]]), np.append(offsets, offsets[-1] + 20)
+    weighted, repeated = naive.minimize(*problem, 0.5, 1e-9, [2, 1, 1, 1, 1]), naive.minimize(*twice, 0.5, 1e-9)
+    assert weighted.f == pytest.approx(repeated.f, rel=1e-10)
+    assert weighted.f != pytest.approx(naive.minimize(*problem, 0.5, 1e-9).f, rel=1e-3)
+
+
 FOLDS = {1: 29566.522846, 2: 26650.339392, 3: 22576.419192, 4: 24334.240528, 5: 28285.101148}
 
 
