@@ -4,7 +4,8 @@
     CULSH-MF  (neighbourhood matrix factorization)  factorization/   LSHMF                 gpukit train-lshmf
               CUSGD++, its plain form               factorization/   MatrixFactorization   (train-lshmf --neighbors 0)
               simLSH, its neighbour search          neighbors/       SimLSH                (part of train-lshmf)
-    linear RankSVM, its segmented sort              sorting/         segmented_argsort
+    linear RankSVM, exact over all pairs            ranking/         RankSVM               gpukit ranksvm
+              its segmented sort                    sorting/         segmented_argsort
 
     estimator.fit -> gpu.py | cpu.py -> kernels.py | twins.py -> formulas.py
 
@@ -21,6 +22,7 @@ from gpukit._version import __version__
 ESTIMATORS = {
     "LSHMF": "gpukit.factorization",
     "MatrixFactorization": "gpukit.factorization",
+    "RankSVM": "gpukit.ranking",
     "SimLSH": "gpukit.neighbors",
 }
 _HOME = {
@@ -46,6 +48,7 @@ _MODULES = (
     "neighbors",
     "persist",
     "random",
+    "ranking",
     "selection",
     "sorting",
 )

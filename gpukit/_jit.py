@@ -4,6 +4,7 @@ numba's own cache looks at the file of a function alone, so it serves stale code
 Here every source of the package and the versions of the compilers go into the folder's name.
 """
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -49,3 +50,17 @@ def njit(function=None, **options):
     """numba.njit with the disk cache on and floating-point sums free to vectorize."""
     options = {"cache": True, "fastmath": FASTMATH, "error_model": "numpy", **options}
     return numba.njit(**options)(function) if function is not None else numba.njit(**options)
+
+
+@contextlib.contextmanager
+def threads(count):
+    """Within it compiled code runs on `count` threads (None: as many as before), afterwards on as many as before.
+
+    For work so small that waiting for the other threads costs more than they do, above all on a busy machine.
+    """
+    before = numba.get_num_threads()
+    numba.set_num_threads(before if count is None else min(count, before))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)

@@ -1,1 +1,31 @@
-"""Linear RankSVM with L2 loss (in the making)."""
+"""Linear RankSVM with L2 loss: learning to rank from preference pairs, exactly, and without a list of them.
+
+Paper: Jin and Lin, "Efficient Parallel Algorithms for Linear RankSVM on GPU", NPC 2014,
+doi:10.1007/978-3-662-44917-2_16: the objective is Eq. (1), gradient and Hessian-vector product Eqs. (6)-(8), TRON
+Algorithm 1, P-SWX Algorithm 2. The level tree takes P-SWX's place (solver="scan"), which stays as solver="p-swx".
+
+    f(w) = w'w / 2 + C sum over pairs (i, j) of one query, y_i > y_j, of max(0, 1 - w'(x_i - x_j))^2
+
+    estimator.py   RankSVM                                   inputs.py, scaling.py   what people hand in, checked
+    fitting.py     a training set on its device, for any C   path.py                 C on a grid, by validation
+    solvers.py     which solver, device, threads             serving.py, saving.py   scores and ranks; model files
+    tron.py        trust-region Newton, preconditioned CG    objective.py            f, gradient, H v, preconditioner
+    session.py     a problem.py at work on a device: cpu.py | gpu.py -> twins_*.py | kernels_*.py -> formulas.py
+    tree.py        the level tree                            rivals.py               DCM and OST on the CPU
+    evaluation.py  all metrics of a ranking at once          sparse.py, lanes.py     CSR matrices; rows over lanes
+
+Cost for l documents of n features, k levels a query: a Newton step sorts and searches, O(l log l); a CG step takes
+O(l n + l k) up to 8 levels, O(l n + l log k) above. Memory: X, and 2 to 4 bytes a document for each of max(2 k - 1,
+3 log k) tables. Under device="auto" problems below 4 million features stay on the CPU, where they are done sooner.
+Deterministic: on the CPU bitwise, with any number of threads; on one kind of GPU too. All sums are float64.
+"""
+
+import importlib
+
+__all__ = ["RankSVM"]
+
+
+def __getattr__(name):
+    if name in __all__:
+        return getattr(importlib.import_module("gpukit.ranking.estimator"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

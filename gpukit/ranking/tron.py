@@ -6,9 +6,9 @@ The problem is seen through three questions, answered on whatever device holds t
     product(v)  -> H v, v'H v         generalized Hessian at that point (Eq. 8)
     inverse(r)  -> M^-1 r             of a fixed preconditioner, or None
 
-Vectors have one number a feature, so they stay on the host. Rules: Lin, Weng and Keerthi 2008, as Lee and Lin's rankSVM
-runs them; the radius starts at ||g|| (Algorithm 1's printed 0 would never move). With a preconditioner all lengths but the
-stopping rule's are those of M: ||s||_M, ||g||_M^-1.
+Vectors have one number a feature, so they stay on the host. Rules: Lin, Weng and Keerthi 2008, as Lee and Lin's
+rankSVM runs them; the radius starts at ||g|| (Algorithm 1's printed 0 would never move). With a preconditioner all
+lengths but the stopping rule's are those of M: ||s||_M, ||g||_M^-1.
 """
 
 from typing import NamedTuple
@@ -31,27 +31,30 @@ class Step(NamedTuple):
 
 
 class Result(NamedTuple):
-    """w, f(w), ||g||, why it stopped ('converged', 'settled', 'max_iter'), and a dict an iteration."""
+    """w, f(w), ||g||, why it stopped ('converged', 'settled', 'max_iter'), a dict an iteration, ||g|| at w = 0."""
 
     w: np.ndarray
     objective: float
     gradient: float
     stopped: str
     history: list
+    start_norm: float
 
 
 def minimize(problem, w, eps, max_iter, start_norm=None, progress=lambda *news: None):
-    """Minimize from w until ||g|| <= eps * start_norm (None: ||g|| at w = 0, which costs an evaluation unless w is 0)."""
+    """Minimize from w until ||g|| <= eps * start_norm (None: ||g|| at w = 0, an evaluation more unless w is 0)."""
     w = np.array(w, np.float64)
-    if start_norm is None:
-        start_norm = np.linalg.norm(problem.evaluate(np.zeros_like(w))[1])
+    if start_norm is None and w.any():
+        start_norm = float(np.linalg.norm(problem.evaluate(np.zeros_like(w))[1]))
     f, g = problem.evaluate(w)
+    if start_norm is None:
+        start_norm = float(np.linalg.norm(g))
     target, radius, history = eps * start_norm, None, []
     while len(history) < max_iter:
         size = float(np.linalg.norm(g))
         progress("training", len(history), None, {"f": f, "gradient": size / max(start_norm, 1e-300)})
         if size <= target:
-            return Result(w, f, size, "converged", history)
+            return Result(w, f, size, "converged", history, start_norm)
         first = radius is None
         found = conjugate_gradients(problem, g, preconditioned_norm(problem, g) if first else radius)
         radius = found.length if first else radius
@@ -64,10 +67,10 @@ def minimize(problem, w, eps, max_iter, start_norm=None, progress=lambda *news: 
             w, f, g = w + found.step, trial, trial_gradient
         history.append({"f": f, "gradient": float(np.linalg.norm(g)), "cg_steps": found.steps, "radius": radius})
         if settled(f, actual, predicted):
-            return Result(w, f, float(np.linalg.norm(g)), "settled", history)
+            return Result(w, f, float(np.linalg.norm(g)), "settled", history, start_norm)
         if actual <= ACCEPT * predicted:
             f, g = problem.evaluate(w)
-    return Result(w, f, float(np.linalg.norm(g)), "max_iter", history)
+    return Result(w, f, float(np.linalg.norm(g)), "max_iter", history, start_norm)
 
 
 def settled(f, actual, predicted):

@@ -1,0 +1,189 @@
+"""RankSVM: linear ranking with the squared hinge loss of all preference pairs, with scikit-learn's conventions."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.base import Estimator, check_choice, check_integer, check_real
+from gpukit.errors import DataError
+
+SCALES = ("none", "minmax", "query")
+
+
+class Settings(NamedTuple):
+    """The parameters of a RankSVM, checked."""
+
+    C: float
+    solver: str
+    eps: float
+    max_iter: int
+    scale: str
+    device: object
+    precondition: bool
+
+
+class RankSVM(Estimator):
+    """Linear RankSVM with L2 loss (Eq. 1): f(w) = w'w / 2 + C sum over pairs of max(0, 1 - w'(x_i - x_j))^2.
+
+    The pairs are all (i, j) of one query with relevance y_i > y_j. C is per pair and is not divided by anything:
+    SVMrank divides by the number of queries, its -l 2 by the pairs of each query too; dlib divides by the number of
+    pairs. A weight of a query multiplies C for its pairs. There is no intercept: it would cancel.
+
+    Parameters: C > 0; solver 'scan', 'p-swx' (the paper's), 'dcm', 'ost' (on the CPU) or 'auto'; eps > 0: stop at
+    ||gradient|| <= eps ||gradient at w = 0||; max_iter Newton steps at most; scale 'none', 'minmax' or 'query' (see
+    gpukit.ranking.scaling); device 'auto' (small problems go to the CPU), 'cpu', 'cuda', 'cuda:N'; precondition:
+    conjugate gradients with the covariance inside queries (up to 1024 features), or plain ones, as the paper's rivals.
+
+    After fit: coef_ (n,) float64, for the scaled features; objective_ f, gradient_norm_; C_, the C of coef_; n_pairs_,
+    n_queries_, n_features_in_, feature_names_in_ (where X has names); n_iter_ Newton steps, n_cg_ conjugate gradient
+    steps; converged_; history_ (a dict a Newton step: f, gradient, cg_steps, radius); solver_, device_; scaling_;
+    timings_ (seconds: prepare, precondition, training). After fit_path also path_ and metric_.
+    """
+
+    def __init__(self, C=1.0, *, solver="auto", eps=1e-5, max_iter=200, scale="none", device="auto", precondition=True):
+        self.C = C
+        self.solver = solver
+        self.eps = eps
+        self.max_iter = max_iter
+        self.scale = scale
+        self.device = device
+        self.precondition = precondition
+
+    def check(self):
+        """The parameters as Settings; raises ParameterError for one out of bounds, before any data is read."""
+        from gpukit.ranking import solvers
+
+        solvers.check(self.solver, self.device)
+        return Settings(
+            check_real("C", self.C, 0.0, strict=True),
+            self.solver,
+            check_real("eps", self.eps, 0.0, strict=True),
+            check_integer("max_iter", self.max_iter, 1),
+            check_choice("scale", self.scale, SCALES),
+            self.device,
+            bool(self.precondition),
+        )
+
+    def fit(self, X, y=None, qid=None, *, group=None, query_weight=None, feature_names=None, progress=None):
+        """Learn to rank the documents of each query.
+
+        X (l, n): array, DataFrame or sparse matrix; float32 stays so, all else becomes float64. Or Documents, which
+        bring y and queries. y (l,): relevance, any real numbers, higher is better. qid (l,): query ids, in any order;
+        or group: the number of documents of each query, one after the other. query_weight: (m,) in the order of the
+        queries' first documents, or {qid: weight}; more queries in the dict do not matter. progress: called as
+        progress("training", Newton step, None, {"f", "gradient"}). Raises ParameterError, DataError (no pairs, not
+        finite, ...), DeviceError; warns when max_iter ended it.
+        """
+        run, inputs = self.prepare(X, y, qid, group=group, query_weight=query_weight, feature_names=feature_names)
+        self.set_trained(run, inputs, self.C, run.train(float(self.C), progress=progress))
+        for name in ("path_", "metric_"):
+            vars(self).pop(name, None)
+        return self
+
+    def prepare(self, X, y=None, qid=None, *, group=None, query_weight=None, feature_names=None):
+        """(fitting.Run, inputs.Inputs): all that does not depend on C, ready to train; arguments and errors as fit."""
+        from gpukit.ranking import fitting
+        from gpukit.ranking import inputs as reading
+
+        settings = self.check()
+        inputs = reading.read(X, y, qid, group, feature_names)
+        return fitting.Run(inputs, settings, query_weight, group), inputs
+
+    def fit_path(self, train, validation, *, grid="2^-15:2^8", metric="ndcg@10", ndcg="letor", relevant=1,
+                 query_weight=None, progress=None):
+        """Train for every C of a grid, ascending, each from the last one's w; keep the best on a validation set.
+
+        train, validation: Documents, or (X, y, qid). grid: "2^-15:2^8", "0.1,1,10" (path.parse_grid) or numbers.
+        metric: a name of evaluation.evaluate, in its dialect ndcg and with its `relevant`; of equal ones the smaller C
+        is taken. The parameter C is not used; C_ is the one chosen, and coef_, objective_, history_, n_iter_ are its
+        own. path_: a dict a C: C, objective, gradient_norm, newton, cg, seconds, converged, validation ({metric:
+        value}). metric_: the name.
+        Raises as fit, and DataError for a metric that the validation set does not have.
+        """
+        from gpukit.ranking import path
+
+        question = path.Question(metric, ndcg, relevant)
+        return path.regularization_path(self, train, validation, grid, question, query_weight, progress)
+
+    def set_trained(self, run, inputs, C, result):
+        """Keep the outcome of run.train(C); run: fitting.Run. Warns when it did not converge."""
+        self.coef_, self.objective_, self.gradient_norm_ = result.w, float(result.objective), float(result.gradient)
+        self.C_, self.history_, self.converged_ = float(C), result.history, run.converged(result)
+        self.n_iter_, self.n_cg_ = run.steps(result).values()
+        self.n_pairs_, self.n_queries_ = run.problem.n_pairs, len(run.problem.weights)
+        self.solver_, self.device_, self.scaling_ = run.solver, str(run.device), run.scaling
+        self.n_features_in_, self.timings_ = len(result.w), dict(run.timings)
+        vars(self).pop("feature_names_in_", None)
+        if inputs.names is not None:
+            self.feature_names_in_ = inputs.names
+        if not self.converged_:
+            share = self.gradient_norm_ / result.start_norm
+            warnings.warn(
+                f"RankSVM stopped after max_iter={self.max_iter} Newton steps with C={C:g}: the gradient is "
+                f"{share:.2g} of the one at w = 0, not eps={self.eps:g}. Raise max_iter, or eps.",
+                stacklevel=3,
+            )
+
+    def predict(self, X, qid=None, *, group=None):
+        """(l,) float64 scores, higher is better; they compare documents of one query.
+
+        X as in fit, with as many columns. qid or group: needed with scale='query' alone.
+        """
+        self._check_fitted("coef_")
+        from gpukit.ranking import serving
+
+        return serving.predict(self, X, qid, group)
+
+    decision_function = predict
+
+    def rank(self, X, qid=None, *, group=None):
+        """(l,) int32 rank of each document within its query, 1 the best; equal scores by position.
+
+        X, qid, group as in fit.
+        """
+        self._check_fitted("coef_")
+        from gpukit.ranking import serving
+
+        return serving.rank(self, X, qid, group)
+
+    def score(self, X, y=None, qid=None, *, group=None):
+        """Pairwise accuracy (Eq. 16): the share of pairs whose scores stand in order; equal scores do not.
+
+        Arguments as fit. Raises DataError when there are no pairs.
+        """
+        self._check_fitted("coef_")
+        from gpukit.ranking import serving
+
+        accuracy = serving.evaluate(self, X, y, qid, group)["pa"]
+        if np.isnan(accuracy):
+            raise DataError("Pairwise accuracy needs a query with two different relevance labels.")
+        return accuracy
+
+    def save(self, path):
+        """Write the fitted model to a file (gpukit.persist: no pickle, written aside and renamed)."""
+        from gpukit.ranking import saving
+
+        self._check_fitted("coef_")
+        saving.save_model(path, self)
+
+    def save_text(self, path):
+        """Write the weights as text: comments, then a line index:weight:name a feature (name where there is one)."""
+        from gpukit.ranking import saving
+
+        self._check_fitted("coef_")
+        saving.save_text(path, self)
+
+    @classmethod
+    def load(cls, path):
+        """The fitted model in a file. Raises DataError (no file) or ModelError (not such a model, damaged, another
+        format)."""
+        from gpukit.ranking import saving
+
+        return saving.load_model(path, cls)
+
+    def __sklearn_tags__(self):
+        """What scikit-learn asks: y is needed, sparse X welcome, NaN not."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required, tags.input_tags.allow_nan = True, False
+        return tags

@@ -1,0 +1,208 @@
+"""What people hand in, checked: features, relevance, queries and their weights."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.datasets.documents import Documents
+from gpukit.errors import DataError
+from gpukit.ranking.problem import group_rows, group_sizes
+
+RUN = 1024  # rows of a thread's task
+
+
+class Queries(NamedTuple):
+    """Which documents belong together.
+
+    rows (l,) int64, where each document stood in the input, or None when they stand query by query; offsets (m + 1,)
+    int64; ids (m,) in the order of first documents, or None when only counts are known.
+    """
+
+    rows: np.ndarray | None
+    offsets: np.ndarray
+    ids: np.ndarray | None
+
+    def ordered(self, array):
+        """Rows of an array (l, ...) query by query."""
+        return array if self.rows is None else array[self.rows]
+
+    def restored(self, values):
+        """Values (l,), query by query, in the order of the input."""
+        if self.rows is None:
+            return values
+        out = np.empty_like(values)
+        out[self.rows] = values
+        return out
+
+
+class Inputs(NamedTuple):
+    """X (l, n), dense or CSR, float32 or float64; y (l,) float64; column names or None; in the order of the input."""
+
+    X: object
+    y: np.ndarray
+    queries: Queries
+    names: np.ndarray | None
+
+
+def read(X, y, qid, group, feature_names=None):
+    """Inputs of what fit takes; DataError for what is missing, does not fit together or is not finite."""
+    X, y, queries, names = spread(X, y, qid, group)
+    if feature_names is not None:
+        names = np.asarray(feature_names, object)
+        if names.shape != X.shape[1:]:
+            raise DataError(f"feature_names has {names.size:,} names, X {X.shape[1]:,} columns.")
+    return Inputs(X, relevance(y, X.shape[0]), queries, names)
+
+
+def spread(X, y, qid, group):
+    """(X, y, Queries, names) of Documents, or of arrays with qid or group."""
+    if isinstance(X, Documents):
+        if y is not None or qid is not None or group is not None:
+            raise DataError("Documents bring relevance and queries of their own: leave y, qid and group out.")
+        matrix, names = features(X.X)
+        return matrix, X.y, Queries(None, np.asarray(X.offsets, np.int64), X.qids), names
+    matrix, names = features(X)
+    if y is None:
+        raise DataError("Learning to rank needs the relevance of each document: give y, or Documents as read_letor's.")
+    return matrix, y, queries_of(qid, group, matrix.shape[0]), names
+
+
+def queries_of(qid, group, count):
+    """Queries of a column of ids, or of counts; DataError unless there is one of the two."""
+    if (qid is None) == (group is None):
+        raise DataError(
+            f"{'Neither' if qid is None else 'Both'} qid and group given. Give qid, the query id of each document, or "
+            f"group, the number of documents of each query; for one single query group=[{count}]."
+        )
+    if qid is None:
+        return Queries(None, group_sizes(group, count), None)
+    qid = np.asarray(qid)
+    if qid.dtype.kind == "f" and np.isnan(qid).any():
+        raise DataError(f"qid[{np.argmax(np.isnan(qid))}] is NaN: every document needs a query.")
+    try:
+        return Queries(*group_rows(qid, count))
+    except TypeError:
+        raise DataError("qid mixes kinds of ids that cannot be compared; make them all numbers or all text.") from None
+
+
+def query_weights(given, queries, group=None):
+    """(m,) float64 weights of the queries, or None for 1 each.
+
+    given: None, (m,) in the order of first documents (as group, where that is given), or {qid: weight}; queries that a
+    dict has beyond these do not matter.
+    """
+    if given is None:
+        return None
+    count = len(queries.offsets) - 1
+    weights = _looked_up(given, queries) if isinstance(given, dict) else np.asarray(given, np.float64)
+    if group is not None and weights.shape == np.shape(group):
+        weights = weights[np.asarray(group) > 0]
+    if weights.shape != (count,):
+        raise DataError(f"query_weight must hold a weight a query, {count:,}, in the order of their first documents, "
+                        f"or be a dict by query id; its shape is {weights.shape}.")
+    wrong = ~(np.isfinite(weights) & (weights >= 0))
+    if wrong.any() or not weights.any():
+        what = f"query_weight[{np.argmax(wrong)}] is {weights[np.argmax(wrong)]}" if wrong.any() else "All are 0"
+        raise DataError(f"Weights of queries are numbers from 0 up, not all 0. {what}.")
+    return weights
+
+
+def _looked_up(given, queries):
+    if queries.ids is None:
+        raise DataError("query_weight is a dict by query id, but group has no ids. Give qid, or a list of weights.")
+    ids = queries.ids.tolist()
+    lacking = [qid for qid in ids if qid not in given]
+    if lacking:
+        raise DataError(f"query_weight has no weight of query {lacking[0]!r} ({len(lacking):,} of {len(ids):,} lack).")
+    return np.array([given[qid] for qid in ids], np.float64)
+
+
+def relevance(y, count):
+    """y as (l,) float64; DataError for another length, or what is not a finite number."""
+    try:
+        y = np.asarray(y).astype(np.float64)
+    except (TypeError, ValueError):
+        raise DataError("y must be numbers: the relevance of each document, higher is better.") from None
+    if y.shape != (count,):
+        raise DataError(f"y must hold one relevance a document, {count:,}; its shape is {y.shape}.")
+    wrong = ~np.isfinite(y)
+    if wrong.any():
+        raise DataError(f"y[{np.argmax(wrong)}] is {y[np.argmax(wrong)]}: every document needs a relevance, a number. "
+                        "Leave out the others.")
+    return y
+
+
+def features(X):
+    """(X as C-contiguous float32 or float64, or CSR; column names or None); DataError when it is no finite table.
+
+    float32 stays float32, everything else becomes float64.
+    """
+    if isinstance(X, Documents):
+        X = X.X
+    if hasattr(X, "tocsr"):
+        return _check_finite(_sparse(X), None), None
+    names = _names(X)
+    X = np.asarray(X)
+    if X.ndim != 2 or not X.shape[1]:
+        raise DataError(f"X must be a table, documents x features, at least one of these; its shape is {X.shape}.")
+    try:
+        X = np.ascontiguousarray(X, X.dtype if X.dtype == np.float32 else np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"X must hold numbers ({error}). Encode or drop the other columns.") from None
+    return _check_finite(X, names), names
+
+
+def _names(X):
+    """(n,) object column names of a DataFrame where all are text, else None."""
+    columns = list(getattr(X, "columns", ()))
+    return np.array(columns, object) if columns and all(isinstance(name, str) for name in columns) else None
+
+
+def _sparse(X):
+    """X as CSR, sorted, without duplicates."""
+    X = X.tocsr()
+    if X.ndim != 2 or not X.shape[1]:
+        raise DataError(f"X must be a table, documents x features, at least one of these; its shape is {X.shape}.")
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def _check_finite(X, names):
+    """X; DataError naming row and column of what is not finite."""
+    sparse = hasattr(X, "indptr")
+    at = first_fault(X.data[None] if sparse else X)
+    if at < 0:
+        return X
+    if sparse:
+        place = int(np.argmin(np.isfinite(X.data)))
+        row, column = int(np.searchsorted(X.indptr, place, "right")) - 1, int(X.indices[place])
+    else:
+        row, column = at, int(np.argmin(np.isfinite(X[at])))
+    named = "" if names is None else f" ({names[column]!r})"
+    raise DataError(f"X[{row}, {column}]{named} is {X[row, column]}, which a linear model cannot take. Fill it in, or "
+                    "leave the document out.")
+
+
+def first_fault(X):
+    """The first row of X (l, n) float32 or float64 with a value that is not finite, or -1."""
+    faults = np.full(-(-X.shape[0] // RUN), -1)
+    _faults(X, faults)
+    found = np.flatnonzero(faults >= 0)
+    return int(faults[found[0]]) if found.size else -1
+
+
+@njit(parallel=True)
+def _faults(X, faults):
+    """faults[run] = the first row of a run of RUN rows that is not finite, where there is one."""
+    for run in prange(faults.size):
+        for row in range(run * RUN, min(run * RUN + RUN, X.shape[0])):
+            total = 0.0
+            for f in range(X.shape[1]):
+                total += X[row, f] * 0.0
+            if not total == 0.0 and faults[run] < 0:
+                faults[run] = row

@@ -1,0 +1,123 @@
+"""Features brought to a common range before training; what was fitted is part of the model.
+
+    none     as they are
+    minmax   each feature to [0, 1] by the training set's range. Documents seen later are not clipped: what lies outside
+             the range comes out below 0 or above 1. A constant feature becomes 0, at prediction too
+    query    each feature to [0, 1] within each query, as LETOR's Querylevelnorm; 0 where a query has one value. Nothing
+             is fitted, but prediction has to know the queries
+
+A sparse X can be divided, not shifted: with minmax it is divided by the largest value, if none is negative.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.errors import DataError
+
+KINDS = ("none", "minmax", "query")
+RUN = 4096  # rows of a thread's task
+
+
+class Scaling(NamedTuple):
+    """kind: of KINDS; with minmax low (n,) float64 and factor (n,) float64: x becomes (x - low) * factor."""
+
+    kind: str
+    low: np.ndarray | None = None
+    factor: np.ndarray | None = None
+
+    def apply(self, X, offsets=None):
+        """X (l, n) scaled, in its own dtype; a new array unless kind is none. offsets (m + 1,): of the queries."""
+        if self.kind == "none":
+            return X
+        if self.kind == "query":
+            return by_query(X, offsets)
+        if hasattr(X, "indptr"):
+            return type(X)((_multiplied(X, self.factor), X.indices, X.indptr), X.shape)
+        out = np.empty_like(X)
+        _shift(X, self.low, self.factor, out)
+        return out
+
+    def missing(self, X, w):
+        """What scores X w lack because a sparse X could not be shifted."""
+        return -float((self.low * self.factor) @ w) if self.kind == "minmax" and hasattr(X, "indptr") else 0.0
+
+
+def fit(kind, X):
+    """Scaling of the training set's X (l, n); DataError for a sparse X that it does not go with."""
+    if kind != "minmax":
+        return Scaling(kind)
+    low, high = _sparse_range(X) if hasattr(X, "indptr") else dense_range(X)
+    return Scaling(kind, low, inverse(high - low))
+
+
+def inverse(width):
+    """1 / width, and 0 where it is 0."""
+    return np.divide(1.0, width, out=np.zeros(len(width)), where=width > 0)
+
+
+def dense_range(X):
+    """Smallest and largest value of each column, (n,) float64 each."""
+    runs = max(-(-X.shape[0] // RUN), 1)
+    lows, highs = np.empty((runs, X.shape[1])), np.empty((runs, X.shape[1]))
+    _ranges(X, lows, highs)
+    return lows.min(axis=0), highs.max(axis=0)
+
+
+def _sparse_range(X):
+    if X.nnz and X.data.min() < 0:
+        raise DataError(f"scale='minmax' cannot shift a sparse X, and it holds {X.data.min():g}. Use scale='none', or "
+                        "X.toarray().")
+    high = np.zeros(X.shape[1])
+    np.maximum.at(high, X.indices, X.data)
+    return np.zeros(X.shape[1]), high
+
+
+def _multiplied(X, factor):
+    return (X.data * factor[X.indices]).astype(X.dtype)
+
+
+def by_query(X, offsets):
+    """X (l, n) with each feature of each query brought to [0, 1]; a new array."""
+    if hasattr(X, "indptr"):
+        raise DataError("scale='query' shifts features, which a sparse X does not bear: scale='none', or X.toarray().")
+    out = np.empty_like(X)
+    _scale_queries(X, offsets, out)
+    return out
+
+
+@njit(parallel=True)
+def _ranges(X, lows, highs):
+    """Row `run` of lows, highs: the range of each column in its RUN rows."""
+    for run in prange(lows.shape[0]):
+        low, high = lows[run], highs[run]
+        low[:], high[:] = np.inf, -np.inf
+        for i in range(run * RUN, min(run * RUN + RUN, X.shape[0])):
+            for f in range(X.shape[1]):
+                low[f] = min(low[f], X[i, f])
+                high[f] = max(high[f], X[i, f])
+
+
+@njit(parallel=True)
+def _shift(X, low, factor, out):
+    """out = (X - low) * factor."""
+    for i in prange(X.shape[0]):
+        for f in range(X.shape[1]):
+            out[i, f] = (X[i, f] - low[f]) * factor[f]
+
+
+@njit(parallel=True)
+def _scale_queries(X, offsets, out):
+    """See `by_query`."""
+    for t in prange(offsets.size - 1):
+        low, high = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
+        for i in range(offsets[t], offsets[t + 1]):
+            for f in range(X.shape[1]):
+                low[f] = min(low[f], X[i, f])
+                high[f] = max(high[f], X[i, f])
+        for f in range(X.shape[1]):
+            high[f] = 1.0 / (high[f] - low[f]) if high[f] > low[f] else 0.0
+        for i in range(offsets[t], offsets[t + 1]):
+            for f in range(X.shape[1]):
+                out[i, f] = (X[i, f] - low[f]) * high[f]
