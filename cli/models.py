@@ -3,17 +3,24 @@
 import click
 
 from gpukit.cli import report
+from gpukit.errors import ModelError
+
+RATINGS, RANKING = ("LSHMF", "MatrixFactorization"), ("RankSVM",)  # what a model may be of
+USES = {**dict.fromkeys(RATINGS, "gpukit predict, recommend and similar"), **dict.fromkeys(RANKING, "gpukit rank")}
 
 titles = click.option("--titles", metavar="FILE", help="Titles to show: a file of item and title.")
 
 
-def open_model(path, device, stages):
-    """(fitted estimator in the file path, Device that it will work on)."""
+def open_model(path, device, stages, kinds=RATINGS):
+    """(fitted estimator in the file path, Device that it will work on); ModelError when it is of none of the kinds."""
     from gpukit.device import resolve
-    from gpukit.persist import load_model
+    from gpukit.persist import load_header, load_model
 
     chosen = resolve(device)
     stages.done("start")
+    kind = load_header(path).get("class")
+    if kind in USES and kind not in kinds:
+        raise ModelError(f"{path} holds a {kind}, which is for {USES[kind]}; here a {' or '.join(kinds)} is needed.")
     model = load_model(path).set_params(device=device)
     stages.done("reading")
     return model, chosen

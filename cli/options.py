@@ -3,6 +3,7 @@
 import click
 
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "gkr")
+METRICS = ("pa", "pa_ties", "tau", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map")
 
 device = click.option(
     "--device", default="auto", show_default=True, metavar="auto|cpu|cuda|cuda:N",
@@ -36,9 +37,24 @@ duplicates = click.option(
 )
 
 
+ndcg = click.option(
+    "--ndcg", type=click.Choice(["letor", "standard", "skip-blank"]), default="letor", show_default=True,
+    help="Discount and rules of NDCG: LETOR's, the usual ones, or these without queries that nothing is relevant to.",
+)
+relevant = click.option(
+    "--relevant", type=float, default=1.0, show_default=True, metavar="LABEL",
+    help="Documents from this label on count as relevant in MAP (LETOR 1, MSLR 2).",
+)
+
+
 def shared(command):
     """--device --seed --json --quiet: parameters device, seed, as_json, quiet."""
     return device(seed(as_json(quiet(command))))
+
+
+def scoring(command):
+    """--ndcg --relevant: parameters ndcg, relevant."""
+    return ndcg(relevant(command))
 
 
 def table_file(command):

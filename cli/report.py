@@ -1,10 +1,12 @@
 """What commands print: tables and JSON on stdout, remarks and the progress bar on stderr."""
 
+import contextlib
 import json
 import math
 import shutil
 import sys
 import time
+import warnings
 
 import click
 
@@ -12,16 +14,23 @@ BAR = 24  # characters
 EVERY = 0.1  # seconds between two drawings
 
 
-def print_table(rows, columns, title=None):
-    """Print rows (dicts) under the headings of columns {key: heading}; numbers flush right, a missing value as '-'."""
+class Figure(str):
+    """A number that is spelled already; it stands flush right in a table."""
+
+
+def print_table(rows, columns, title=None, err=False):
+    """Print rows (dicts) under the headings of columns {key: heading}; numbers flush right, a missing value as '-'.
+
+    err: on stderr instead of stdout.
+    """
     cells = [[_cell(row.get(key)) for key in columns] for row in rows]
     widths = [max(len(text) for text in column) for column in zip(columns.values(), *cells, strict=True)]
-    right = [all(isinstance(row.get(key), (int, float, type(None))) for row in rows) for key in columns]
+    right = [all(isinstance(row.get(key), (int, float, Figure, type(None))) for row in rows) for key in columns]
     if title:
-        click.echo(title)
+        click.echo(title, err=err)
     for line in [list(columns.values()), *cells]:
         padded = (text.rjust(w) if r else text.ljust(w) for text, w, r in zip(line, widths, right, strict=True))
-        click.echo("  " + "  ".join(padded).rstrip())
+        click.echo("  " + "  ".join(padded).rstrip(), err=err)
 
 
 def _cell(value):
@@ -52,6 +61,18 @@ def remark(text, quiet=False):
     """A line for people on stderr, unless quiet."""
     if not quiet:
         click.echo(text, err=True)
+
+
+@contextlib.contextmanager
+def warnings_told(quiet=False):
+    """A list that the texts of UserWarnings raised within end in; they are remarks as well, unless quiet."""
+    told = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield told
+    told += [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
+    for text in told:
+        remark(f"Warning: {text}", quiet)
 
 
 class Progress:

@@ -1,6 +1,5 @@
 """The steps of `gpukit train-lshmf`. ask: its options, by name."""
 
-import warnings
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,11 +25,11 @@ class Run(NamedTuple):
     stages: object
 
 
-def mention_compiling(quiet):
-    """Say why the first run takes long, when nothing of the training is in the cache of compiled code yet."""
+def mention_compiling(quiet, room="factorization"):
+    """Say why the first run takes long, when nothing of a room is in the cache of compiled code yet."""
     from gpukit._jit import numba
 
-    if not any(Path(numba.config.CACHE_DIR).glob("factorization_*")):
+    if not any(Path(numba.config.CACHE_DIR).glob(f"{room}_*")):
         report.remark("The first run compiles gpukit's code, which takes about half a minute, once.", quiet)
 
 
@@ -78,8 +77,7 @@ def fit(ctx, ask, train, test, stages):
     """(fitted estimator, warnings as texts). Ctrl-C leaves the checkpoint, and says so."""
     model = build(ask)
     watched = None if ask.early_stop else test  # stopping early by the test set would flatter its RMSE
-    with warnings.catch_warnings(record=True) as caught, report.Progress(ask.quiet) as progress:
-        warnings.simplefilter("always", UserWarning)
+    with report.warnings_told(ask.quiet or ask.as_json) as told, report.Progress(ask.quiet) as progress:
         try:
             model.fit(train, validation=watched, progress=progress, checkpoint=ask.checkpoint, resume=ask.resume)
         except KeyboardInterrupt:
@@ -87,9 +85,6 @@ def fit(ctx, ask, train, test, stages):
             raise
     parts = {name: seconds for name, seconds in model.timings_.items() if name != "prepare"}
     stages.done("preparing", parts)
-    told = [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
-    for text in told:
-        report.remark(f"Warning: {text}", ask.quiet or ask.as_json)
     return model, told
 
 

@@ -122,7 +122,7 @@ def _check_beginning(path):
         raise DataError(f"cannot read {path}: {error.strerror}.") from error
     if start != b"PK\x03\x04":
         what = "it is empty" if not start else "it does not start as one"
-        raise ModelError(f"{path} is not a gpukit model ({what}). Make one with gpukit train-lshmf --model.")
+        raise ModelError(f"{path} is not a gpukit model ({what}). gpukit train-lshmf and ranksvm write one (--model).")
 
 
 def _check_format(path, header):

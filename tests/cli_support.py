@@ -1,8 +1,9 @@
-"""Small planted ratings as files, and options that train on them in a moment."""
+"""Small planted ratings as files, and options with which commands train in a moment, on the CPU."""
 
 import numpy as np
 
 SMALL = ("--device", "cpu", "--factors", 4, "--neighbors", 5, "--epochs", 3, "--lsh-q", 8)
+CPU = ("--device", "cpu")
 
 
 def planted(users=60, items=40, share=0.4, seed=0):

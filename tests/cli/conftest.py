@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from cli_support import SMALL, planted, write_rows
+from cli_support import CPU, SMALL, planted, write_rows
 
 
 def run_verb(capsys, *arguments):
@@ -50,4 +50,24 @@ def model_file(ratings_file):
 
     path = ratings_file.with_name("model.gpukit")
     assert run([str(a) for a in ("train-lshmf", ratings_file, "--model", path, "--quiet", *SMALL)]) == 0
+    return path
+
+
+@pytest.fixture(scope="session")
+def letor_folder(tmp_path_factory):
+    """A LETOR folder of two folds, generated."""
+    from gpukit.datasets import synth_letor, write_folds
+
+    folder = tmp_path_factory.mktemp("letor") / "sample"
+    write_folds(synth_letor("mq2008", 0.04), folder, folds=2)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def ranking_model(letor_folder):
+    """A RankSVM trained on Fold1 of letor_folder by the command."""
+    from gpukit.cli.main import run
+
+    path = letor_folder.parent / "rank.gpukit"
+    assert run([str(a) for a in ("ranksvm", letor_folder, "--fold", 1, "--model", path, "--quiet", *CPU)]) == 0
     return path

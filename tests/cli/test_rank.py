@@ -1,0 +1,115 @@
+"""`gpukit rank`: scores of documents, one a line; and models that are for something else."""
+
+import json
+
+import pytest
+from cli_support import CPU
+
+from gpukit.datasets import read_letor, write_letor
+from gpukit.persist import load_model
+
+
+@pytest.fixture
+def test_file(letor_folder):
+    return letor_folder / "Fold1/test.txt"
+
+
+def test_scores_on_stdout_in_the_files_order(verb, ranking_model, test_file):
+    result = verb("rank", ranking_model, test_file)
+    documents = read_letor(test_file)
+    assert result.code == 0, result
+    scores = [float(line) for line in result.out.splitlines()]
+    assert scores == load_model(ranking_model).predict(documents).tolist()
+    assert f"{len(scores):,} scores of {len(documents.qids)} queries" in result.err and "predicting" in result.err
+
+
+def test_to_a_file_and_the_same_as_training_wrote(verb, ranking_model, test_file, letor_folder, tmp_path):
+    result = verb("rank", ranking_model, test_file, "--output", tmp_path / "out", "--quiet")
+    assert result.out == result.err == ""
+    verb("ranksvm", letor_folder, "--fold", 1, "--scores", tmp_path / "scores", "--quiet", *CPU)
+    assert (tmp_path / "out").read_text() == (tmp_path / "scores").read_text() != ""
+
+
+def test_scores_are_plain_decimals():
+    from gpukit.cli.ranking import plain_decimal
+
+    for number in (1.0, -0.1, 1e-7, 1.2345678901234567e-12, -3e20, 0.0):
+        text = plain_decimal(number)
+        assert float(text) == number and "e" not in text
+
+
+def test_metrics_go_to_stderr(verb, ranking_model, test_file):
+    result = verb("rank", ranking_model, test_file, "--metrics")
+    assert "NDCG@1" in result.err and "MAP" in result.err and "NDCG" not in result.out
+    found = json.loads(verb("rank", ranking_model, test_file, "--metrics", "--json").out)
+    assert f"{found['metrics']['map']:.4f}" in result.err
+    assert found["scores"] == [float(line) for line in result.out.splitlines()]
+    other = json.loads(verb("rank", ranking_model, test_file, "--metrics", "--json", "--ndcg", "standard").out)
+    assert other["metrics"]["ndcg@10"] != found["metrics"]["ndcg@10"]
+    assert other["metrics"]["pa"] == found["metrics"]["pa"]
+
+
+def test_json_beside_a_file_of_scores(verb, ranking_model, test_file, tmp_path):
+    result = verb("rank", ranking_model, test_file, "--json", "--output", tmp_path / "s")
+    found = json.loads(result.out)
+    assert result.err == "" and "scores" not in found and found["output"] == str(tmp_path / "s")
+    assert len((tmp_path / "s").read_text().splitlines()) == found["documents"]
+
+
+def test_scaling_is_the_models(verb, letor_folder, test_file, tmp_path):
+    for scale in ("minmax", "query"):
+        model, scores = tmp_path / scale, tmp_path / f"{scale}.scores"
+        options = ("--fold", 1, "--scale", scale, "--model", model, "--scores", scores, "--quiet")
+        assert verb("ranksvm", letor_folder, *options, *CPU).code == 0
+        assert verb("rank", model, test_file, "--quiet").out == scores.read_text()
+
+
+def test_fewer_features_and_null(verb, ranking_model, tmp_path):
+    path = tmp_path / "two.txt"
+    path.write_text("0 qid:1 1:NULL 3:0.5\n0 qid:1 1:0.5\n")
+    scores = [float(line) for line in verb("rank", ranking_model, path, "--null", "zero").out.splitlines()]
+    weights = load_model(ranking_model).coef_
+    assert scores == pytest.approx([0.5 * weights[2], 0.5 * weights[0]])
+
+
+def test_a_binary_copy(verb, ranking_model, test_file, tmp_path):
+    write_letor(read_letor(test_file), tmp_path / "test.gkl")
+    results = [verb("rank", ranking_model, path, "--quiet").out for path in (test_file, tmp_path / "test.gkl")]
+    assert results[0] == results[1]
+
+
+# --- refusals
+
+def test_documents_that_cannot_be_scored(refused, ranking_model, tmp_path):
+    path, out = tmp_path / "in.txt", tmp_path / "out"
+    for text, words in (("", "empty"), ("0 qid:1 1:1\n0 1:1\n", "line 2: no query id"), ("0 qid:1 1:NULL\n", "--null"),
+                        ("0 qid:1 47:1\n", "has 47 features where 46 are expected"), ("0 qid:1 1:inf\n", "line 1")):
+        path.write_text(text)
+        assert words in refused("rank", ranking_model, path, "--output", out)
+    assert "does not exist" in refused("rank", ranking_model, tmp_path / "none")
+    assert "is a folder" in refused("rank", ranking_model, tmp_path)
+    assert not out.exists()
+
+
+def test_models_that_cannot_be_used(refused, ranking_model, model_file, test_file, tmp_path):
+    cut = tmp_path / "cut"
+    for size in (0, 3, 100, -200, -1):
+        cut.write_bytes(ranking_model.read_bytes()[:size])
+        assert str(cut) in refused("rank", cut, test_file)
+    assert "no model file" in refused("rank", tmp_path / "none", test_file)
+    assert "not a gpukit model" in refused("rank", test_file, test_file)
+    line = refused("rank", model_file, test_file)
+    assert "holds a LSHMF, which is for gpukit predict" in line and "a RankSVM is needed" in line
+
+
+@pytest.mark.parametrize("arguments", [("predict", "pairs.csv"), ("recommend", "--all"), ("similar", "--item", 1)])
+def test_a_ranking_model_is_not_for_ratings(refused, ranking_model, arguments):
+    verb, *rest = arguments
+    assert "holds a RankSVM, which is for gpukit rank" in refused(verb, ranking_model, *rest, *CPU)
+
+
+def test_output_is_checked_first(refused, ranking_model, test_file, tmp_path, monkeypatch):
+    monkeypatch.setattr("gpukit.persist.load_model", lambda *_: pytest.fail("the work had begun"))
+    assert "does not exist" in refused("rank", ranking_model, test_file, "--output", tmp_path / "no" / "out")
+    for path in (ranking_model, test_file):
+        assert "overwrite" in refused("rank", ranking_model, test_file, "--output", path)

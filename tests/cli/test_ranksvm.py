@@ -1,0 +1,231 @@
+"""`gpukit ranksvm`: what it prints and writes."""
+
+import json
+import re
+import signal
+
+import naive_metrics as naive
+import numpy as np
+import pytest
+from cli_support import CPU
+
+from gpukit.cli import options
+from gpukit.datasets import read_letor
+from gpukit.persist import load_model
+
+
+def as_json(verb, *arguments):
+    result = verb("ranksvm", *arguments, "--json", *CPU)
+    assert result.code == 0 and result.err == "", result
+    return json.loads(result.out)
+
+
+def rows_of(out, first):
+    """The words of each line of a table from the one that begins with `first`, up to the seconds."""
+    lines = out.split(f"  {first}", 1)[1].split("Seconds:")[0].splitlines()
+    return [line.split() for line in [first + lines[0], *lines[1:]]]
+
+
+PARTS = ("start", "reading", "training", "evaluating")
+
+
+# --- a table of folds
+
+def test_a_folder_gives_a_line_a_fold_and_the_mean(verb, letor_folder):
+    result = verb("ranksvm", letor_folder, *CPU)
+    assert result.code == 0 and "Traceback" not in result.err, result
+    assert re.search(r"^RankSVM on cpu \(\d+ threads?\), solver \w+, eps 1e-05, C = 1$", result.out, re.M)
+    for part in PARTS:
+        assert re.search(rf"\b{part} \d+\.\d\d", result.out), part
+    head, *rows = rows_of(result.out, "fold")
+    assert [row[0] for row in rows] == ["Fold1", "Fold2", "mean"]
+    assert " ".join(head) == "fold C PA +ties NDCG@1 @3 @5 @10 mean MAP train PA Newton CG sec"
+    for column in range(2, 11):
+        first, second, mean = (float(row[column]) for row in rows)
+        assert mean == pytest.approx((first + second) / 2, abs=1e-4)
+    assert "18 queries" not in result.out and f"{letor_folder / 'Fold2' / 'train.txt'}: " in result.err
+    assert max(map(len, result.out.split("Seconds:")[0].splitlines())) <= 110
+
+
+def test_the_table_keeps_to_110_columns(capsys):
+    from types import SimpleNamespace
+
+    from gpukit.cli import ranking_table, report
+
+    model = SimpleNamespace(C_=2.0**-15)
+    metrics = {name: 0.123456 for name in options.METRICS}
+    one = SimpleNamespace(job=SimpleNamespace(name="Fold5"), model=model, metrics={"train": metrics, "test": metrics},
+                          steps={"newton": 150, "cg": 2345}, seconds=1234.567)
+    report.print_table(ranking_table.rows_by_fold([one] * 5), ranking_table.BY_FOLD)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 7 and max(map(len, lines)) <= 110
+
+
+def test_json_holds_all_that_there_is(verb, letor_folder):
+    result = as_json(verb, letor_folder)
+    assert [fold["name"] for fold in result["folds"]] == ["Fold1", "Fold2"] and result["grid"] is None
+    fold = result["folds"][0]
+    assert fold["device"].startswith("cpu") and fold["C"] == 1 and fold["newton"] >= 1 and fold["cg"] >= 1
+    assert set(result["seconds"]) >= set(PARTS) and fold["training_seconds"] > 0
+    for part in ("train", "validation", "test"):
+        assert set(fold["metrics"][part]) == set(options.METRICS)
+        name = {"validation": "vali"}.get(part, part)
+        documents = read_letor(letor_folder / "Fold1" / f"{name}.txt")
+        assert fold["sizes"][part] == {"documents": len(documents.y), "queries": len(documents.qids)}
+        for metric, mean in result["mean"][part].items():
+            assert mean == pytest.approx(np.mean([each["metrics"][part][metric] for each in result["folds"]]))
+
+
+def test_one_fold_gives_a_line_a_part(verb, letor_folder):
+    results = [verb("ranksvm", path, *more, *CPU) for path, more in
+               ((letor_folder, ("--fold", 2)), (letor_folder / "Fold2", ()))]
+    tables = [rows_of(result.out, "         queries") for result in results]
+    assert [row[0] for row in tables[0][1:]] == ["train", "validation", "test"] and tables[0] == tables[1]
+    assert re.search(r"\d+ Newton and \d+ CG steps, \d+\.\d+ s of training, NDCG: letor", results[0].out)
+
+
+def test_a_file_alone_and_with_a_test_set(verb, letor_folder):
+    train, test = letor_folder / "Fold1/train.txt", letor_folder / "Fold1/test.txt"
+    assert set(as_json(verb, train)["folds"][0]["metrics"]) == {"train"}
+    both = as_json(verb, train, "--test", test)["folds"][0]
+    whole = as_json(verb, letor_folder, "--fold", 1)["folds"][0]
+    assert both["metrics"]["test"] == whole["metrics"]["test"] and both["objective"] == whole["objective"]
+
+
+# --- what it computes
+
+def test_metrics_are_those_of_the_scores(verb, letor_folder, tmp_path):
+    dialect = ("--ndcg", "standard", "--relevant", 2)
+    found = as_json(verb, letor_folder, "--fold", 1, "--scores", tmp_path / "s", "--model", tmp_path / "m", *dialect)
+    scores = np.array([float(line) for line in (tmp_path / "s").read_text().splitlines()])
+    test = read_letor(letor_folder / "Fold1/test.txt")
+    assert np.array_equal(load_model(tmp_path / "m").predict(test), scores)
+    assert np.array_equal(np.float32(test.X @ load_model(tmp_path / "m").coef_), np.float32(scores))
+    metrics, queries = found["folds"][0]["metrics"]["test"], np.repeat(test.qids, np.diff(test.offsets))
+    wanted = {"pa": naive.pairwise_accuracy(test.y, scores, queries, 0),
+              "pa_ties": naive.pairwise_accuracy(test.y, scores, queries, 1),
+              "map": naive.mean_average_precision(test.y, scores, queries, 2),
+              **{f"ndcg@{k}": naive.ndcg(test.y, scores, queries, k, "standard") for k in (1, 3, 5, 10)}}
+    assert {name: metrics[name] for name in wanted} == pytest.approx(wanted)
+
+
+def test_c_weighs_the_loss(verb, letor_folder):
+    small, large = (as_json(verb, letor_folder, "--fold", 1, "--c", c)["folds"][0] for c in ("2^-10", "4"))
+    assert small["C"] == 2.0**-10 and large["C"] == 4 and small["objective"] < large["objective"]
+
+
+@pytest.mark.parametrize("solver", ["p-swx", "scan", "dcm", "ost"])
+def test_every_solver_comes_to_the_same(verb, letor_folder, solver):
+    fold = as_json(verb, letor_folder, "--fold", 1, "--solver", solver)["folds"][0]
+    assert fold["solver"] == solver
+    assert fold["objective"] == pytest.approx(as_json(verb, letor_folder, "--fold", 1)["folds"][0]["objective"], 1e-6)
+
+
+def test_c_is_chosen_on_the_validation_set(verb, letor_folder):
+    result = as_json(verb, letor_folder, "--c-grid", "2^-12,1,2^4", "--metric", "map")
+    assert result["grid"] == [2.0**-12, 1, 16] and result["metric"] == "map"
+    for fold in result["folds"]:
+        assert [point["C"] for point in fold["path"]] == result["grid"]
+        best = max(fold["path"], key=lambda point: point["validation"]["map"])
+        assert fold["C"] == best["C"]
+        assert fold["metrics"]["validation"] == pytest.approx(best["validation"])
+    told = verb("ranksvm", letor_folder, "--c-grid", "2^-12,1,2^4", "--metric", "map", *CPU)
+    assert "C of 3 by map on the validation set" in told.out
+
+
+def test_null_and_scale_reach_the_library(verb, tmp_path):
+    train = tmp_path / "train.txt"
+    train.write_text("2 qid:1 1:NULL 2:10\n0 qid:1 1:4 2:30\n1 qid:2 1:6 2:20\n0 qid:2 1:8 2:40\n")
+    lowest = as_json(verb, train, "--null", "min", "--scale", "minmax", "--model", tmp_path / "m")
+    assert lowest["null"] == "min" and lowest["parameters"]["scale"] == "minmax"
+    zero = as_json(verb, train, "--null", "zero", "--scale", "minmax")
+    assert lowest["folds"][0]["objective"] != zero["folds"][0]["objective"]
+    test = read_letor(train, null="min")
+    shifted = test._replace(X=test.X * 2)  # other ranges: those of training count
+    model = load_model(tmp_path / "m")
+    assert np.allclose(model.predict(shifted) - model.predict(test), ((test.X / [4, 30]) @ model.coef_), atol=1e-6)
+
+
+def test_a_test_set_with_fewer_features(verb, letor_folder, tmp_path):
+    test = tmp_path / "test.txt"
+    test.write_text("1 qid:1 1:0.5 2:1\n0 qid:1 1:0.2\n")
+    fold = as_json(verb, letor_folder / "Fold1/train.txt", "--test", test)["folds"][0]
+    assert fold["features"] == 46 and fold["sizes"]["test"] == {"documents": 2, "queries": 1}
+
+
+def test_labels_of_a_total_order_have_no_ndcg(verb, tmp_path):
+    train = tmp_path / "train.txt"
+    train.write_text("".join(f"{place} qid:1 1:{place % 7} 2:{place}\n" for place in range(60)))
+    result = verb("ranksvm", train, *CPU)
+    row = next(line.split() for line in result.out.splitlines() if line.startswith("  train "))
+    assert row[:5] == ["train", "1", "60", "1.0000", "1.0000"] and row[5:10] == ["-"] * 5
+
+
+# --- what it writes
+
+def test_files_of_several_folds(verb, letor_folder, tmp_path):
+    (tmp_path / "Fold1").mkdir(), (tmp_path / "Fold2").mkdir()
+    result = verb("ranksvm", letor_folder, "--model", tmp_path / "m.gpukit", "--scores", tmp_path / "{fold}/s", *CPU)
+    written = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert written == {"m.Fold1.gpukit", "m.Fold2.gpukit", "Fold1/s", "Fold2/s"}
+    assert f"Next: gpukit rank {tmp_path / 'm.Fold2.gpukit'} {letor_folder / 'Fold2/test.txt'}" in result.err
+    for fold in ("Fold1", "Fold2"):
+        scores = np.loadtxt(tmp_path / fold / "s")
+        test = read_letor(letor_folder / fold / "test.txt")
+        assert np.array_equal(scores, load_model(tmp_path / f"m.{fold}.gpukit").predict(test))
+
+
+@pytest.mark.parametrize("more", [(), ("--c-grid", "2^-4:2^0")])
+def test_the_picture(verb, letor_folder, tmp_path, more):
+    picture = tmp_path / "curve.png"
+    assert verb("ranksvm", letor_folder, "--plot", picture, *more, *CPU).code == 0
+    assert picture.read_bytes().startswith(b"\x89PNG") and list(tmp_path.iterdir()) == [picture]
+
+
+def test_quiet_prints_the_result_alone(verb, letor_folder):
+    result = verb("ranksvm", letor_folder, "--quiet", *CPU)
+    assert result.err == "" and "RankSVM on cpu" in result.out
+
+
+def test_the_metrics_offered_are_those_evaluated():
+    from gpukit.ranking.evaluation import evaluate
+
+    assert options.METRICS == tuple(evaluate([1.0, 0.0], [1.0, 0.0], [0, 2]))
+
+
+# --- Ctrl-C
+
+def test_ctrl_c_says_what_is_there(verb, letor_folder, tmp_path, monkeypatch):
+    from gpukit.cli import report
+
+    seen = []
+
+    def press(self, stage, done, total, info=None):
+        seen.append(stage)
+        if stage.startswith("Fold2"):
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(report.Progress, "__call__", press)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        result = verb("ranksvm", letor_folder, "--model", tmp_path / "m", *CPU, "--quiet")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert result.code == 130 and result.out == "" and any(stage.startswith("Fold1") for stage in seen)
+    assert result.err == "Interrupted. The files of Fold1 are whole; there are none of the others.\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["m.Fold1"]
+
+
+# --- real data
+
+def test_mq2008(verb, data):
+    """MQ2008, C = 1: f* and PA of the rivals' own program, means as LETOR's script scores them."""
+    result = as_json(verb, data("MQ2008"), "--eps", "1e-7")
+    objectives = [fold["objective"] for fold in result["folds"]]
+    wanted = [29566.522846, 26650.339392, 22576.419192, 24334.240528, 28285.101148]
+    assert objectives == pytest.approx(wanted, rel=2e-8)  # features are read as float32, which moves f* by 1.6e-8
+    shares = [(fold["metrics"]["train"]["pa_ties"], fold["metrics"]["test"]["pa_ties"]) for fold in result["folds"]]
+    wanted = [(80.2408, 82.7171), (79.9747, 79.1401), (82.3532, 74.7612), (82.6386, 80.6814), (80.7636, 80.4902)]
+    assert np.abs(100 * np.array(shares) - wanted).max() < 0.01
+    mean = result["mean"]["test"]
+    assert [round(mean[name], 4) for name in ("map", "ndcg@10", "mean_ndcg")] == [0.4728, 0.2293, 0.4826]
