@@ -13,4 +13,5 @@ def test_the_tour(root, tmp_path, verb, monkeypatch):
     for command in commands:
         result = verb(*command)
         assert result.code == 0, (command, result)
-    assert {"my.gpukit", "recommendations.csv", "predictions.csv"} <= {path.name for path in tmp_path.iterdir()}
+    files = {"my.gpukit", "recommendations.csv", "predictions.csv", "rank.gpukit", "path.png", "test.scores"}
+    assert files <= {path.name for path in tmp_path.iterdir()}
