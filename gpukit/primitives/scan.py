@@ -8,12 +8,12 @@ FULL = np.uint32(0xFFFFFFFF)
 
 
 @device
-def block_prefix(value, warps):
-    """The sum of value (float64) over the block's threads before this one; `warps` warps, at most 32.
+def block_prefix(value, warps, parts):
+    """The sum of value (float64) over the block's threads before this one; parts (warps,) float64 in shared memory.
 
-    All threads must arrive; between two calls there must be a barrier.
+    All threads must arrive; between two calls there must be a barrier. (The kernel declares parts: shared arrays of two
+    device functions would get one name.)
     """
-    sums = cuda.shared.array(32, np.float64)
     lane, warp = cuda.laneid, cuda.threadIdx.x // 32
     running, reach = value, 1
     while reach < 32:
@@ -22,9 +22,9 @@ def block_prefix(value, warps):
         reach *= 2
     before = cuda.shfl_up_sync(FULL, running, 1)
     if lane == 31:
-        sums[warp] = running
+        parts[warp] = running
     cuda.syncthreads()
     total = before if lane > 0 else np.float64(0.0)
     for other in range(warps):
-        total += sums[other] if other < warp else np.float64(0.0)
+        total += parts[other] if other < warp else np.float64(0.0)
     return total

@@ -12,7 +12,7 @@ from gpukit.ranking.inputs import query_weights
 from gpukit.ranking.objective import WIDEST, Objective, Preconditioner
 from gpukit.ranking.problem import make_problem
 from gpukit.ranking.session import make_session
-from gpukit.ranking.solvers import choose, stored_values
+from gpukit.ranking.solvers import choose_device, choose_solver, stored_values, threads
 
 
 class Run:
@@ -23,8 +23,9 @@ class Run:
 
     def __init__(self, inputs, settings, weights=None, group=None):
         self.settings, self.timings, self.unit_norm = settings, {}, None
-        choice = choose(settings.solver, settings.device, stored_values(inputs.X))
-        self.solver, self.device, self.threads = choice
+        stored = stored_values(inputs.X)
+        self.device, self.threads = choose_device(settings.solver, settings.device, stored), threads(stored)
+        preconditioned = settings.precondition and inputs.X.shape[1] <= WIDEST
         with self.stage("prepare"):
             queries = inputs.queries
             X = queries.ordered(inputs.X)
@@ -32,11 +33,11 @@ class Run:
             X = self.scaling.apply(X, queries.offsets)
             weights = query_weights(weights, queries, group)
             self.problem = make_problem(X, queries.ordered(inputs.y), queries.offsets, weights)
+            self.solver = choose_solver(settings.solver, self.device, self.problem.tree.planes, preconditioned)
             check_memory(self.device, self.problem)
             self.session = make_session(self.problem, self.solver, engine(self.device))
         with self.stage("precondition"):
-            wanted = settings.precondition and self.session.n <= WIDEST
-            self.preconditioner = Preconditioner(self.session.gram()) if wanted else None
+            self.preconditioner = Preconditioner(self.session.gram()) if preconditioned else None
 
     @contextlib.contextmanager
     def stage(self, name):

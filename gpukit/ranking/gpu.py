@@ -9,7 +9,7 @@ from gpukit.ranking.sparse import sparse_gram
 from gpukit.sorting import gpu as sorting  # noqa: F401
 
 BLOCK = 256
-BLOCKS_A_PROCESSOR = 2
+BLOCKS_A_PROCESSOR = 4
 CAPACITIES = (256, 640, 1280, 1856)  # documents of the longest query, for shared memory of 24 bytes each
 SHARED = 48 << 10  # bytes a block
 SHARES = 64  # of the covariance, at most; fewer where (n, n) is large
@@ -132,7 +132,8 @@ class Dense:
     def queue_product(self, v, margin, over, room):
         """Launch the product with a device vector v; the rows of self.partial add up to it."""
         capacity, workspace = room
-        launch = kernels_pass.make_pair_product(*self.shape, capacity, margin != 0.0)
+        slots = over[4].shape[1] // 2
+        launch = kernels_pass.make_pair_product(*self.shape, slots, capacity, margin != 0.0)
         launch[len(over[2]) - 1, THREADS](self.X, v, margin, *over, self.partial, workspace)
 
     def pair_product(self, v, margin, over, room):

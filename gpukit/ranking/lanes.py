@@ -18,9 +18,9 @@ LIMIT = 1024  # most features of a dense matrix; quads a lane: 6 and 8 have been
 
 
 def shape(n):
-    """(lanes, quads) for n features."""
+    """(lanes, quads) for n features: at most three quads a lane, as long as there are lanes."""
     quads = -(-n // 4)
-    lanes = next(lanes for lanes in (4, 8, 16, 32) if lanes == 32 or quads <= 5 * lanes)
+    lanes = next(lanes for lanes in (4, 8, 16, 32) if lanes == 32 or quads <= 3 * lanes)
     return lanes, -(-quads // lanes)
 
 
@@ -33,29 +33,29 @@ def stage_vector(v, out):
 
 @device
 def row_dot(X, row, lane, lanes, quads, v, zero):
-    """The lane's part of X[row] . v, v staged, in the precision of v; zero: 0 of that kind."""
-    total, last = zero, U32(X.shape[1] >> 2)
+    """The lane's part of X[row] . v, v staged, in the precision of v; zero: 0 of that kind.
+
+    Lanes beyond the row's end read its last quad (against zeros of v), so that no branch stands between two loads.
+    """
+    total, last = zero, U32(U32(X.shape[1] >> 2) - U32(1))
     for q in range(quads):
         quad = U32(lane + U32(q * lanes))
-        if quad < last:
-            at = U32(U32(4) * quad)
-            a, b, c, d = read4(X, row, at)
-            total += v[at] * a + v[U32(at + U32(1))] * b + v[U32(at + U32(2))] * c + v[U32(at + U32(3))] * d
+        at = U32(U32(4) * quad)
+        a, b, c, d = read4(X, row, U32(U32(4) * min(quad, last)))
+        total += v[at] * a + v[U32(at + U32(1))] * b + v[U32(at + U32(2))] * c + v[U32(at + U32(3))] * d
     return total
 
 
 @device
 def add_row(X, row, lane, lanes, quads, factor, total):
-    """total += factor * the lane's numbers of X[row], in the precision of factor."""
-    last = U32(X.shape[1] >> 2)
+    """total += factor * the lane's numbers of X[row], in the precision of factor; beyond the row's end, anything."""
+    last = U32(U32(X.shape[1] >> 2) - U32(1))
     for q in range(quads):
-        quad = U32(lane + U32(q * lanes))
-        if quad < last:
-            a, b, c, d = read4(X, row, U32(U32(4) * quad))
-            total[4 * q] += factor * a
-            total[4 * q + 1] += factor * b
-            total[4 * q + 2] += factor * c
-            total[4 * q + 3] += factor * d
+        a, b, c, d = read4(X, row, U32(U32(4) * min(U32(lane + U32(q * lanes)), last)))
+        total[4 * q] += factor * a
+        total[4 * q + 1] += factor * b
+        total[4 * q + 2] += factor * c
+        total[4 * q + 3] += factor * d
 
 
 @device
@@ -86,9 +86,8 @@ def clear(sums):
 
 
 @device
-def block_sum(value):
-    """The block's sum of value (float64), in thread 0."""
-    parts = cuda.shared.array(WARPS, np.float64)
+def block_sum(value, parts):
+    """The block's sum of value (float64); parts (WARPS,) float64 in shared memory."""
     value = group_sum(value, 32)
     if cuda.laneid == 0:
         parts[cuda.threadIdx.x // 32] = value

@@ -9,6 +9,9 @@ from gpukit.errors import DataError
 from gpukit.ranking import tree
 
 
+QUERY_COST = 64  # what a query costs besides its documents, in documents
+
+
 class Problem(NamedTuple):
     """X (l, n) float32 or float64, C-contiguous, or scipy CSR; tree of its labels; weights (m,) float64 of the queries."""
 
@@ -42,16 +45,19 @@ def make_problem(X, y, offsets, weights=None):
 
 
 def share_out(made, blocks):
-    """Walk of a LevelTree: each query with pairs, longest first, to the block with the fewest documents so far."""
+    """Walk of a LevelTree: each query with pairs, longest first, to the block with the least work so far.
+
+    A block then walks its queries in their order, so that not all blocks are at their longest at once.
+    """
     sizes = np.diff(made.offsets)
     with_pairs = np.flatnonzero(made.heights)
     longest_first = with_pairs[np.argsort(-sizes[with_pairs], kind="stable")]
     heap, lists = [(0, block) for block in range(blocks)], [[] for _ in range(blocks)]
     for query, size in zip(longest_first.tolist(), sizes[longest_first].tolist(), strict=True):
         load, block = heap[0]
-        heapq.heapreplace(heap, (load + size, block))
+        heapq.heapreplace(heap, (load + size + QUERY_COST, block))
         lists[block].append(query)
-    queries = np.concatenate([np.array(part, np.int32) for part in lists])
+    queries = np.concatenate([np.sort(np.array(part, np.int32)) for part in lists])
     return Walk(queries, np.append(0, np.cumsum([len(part) for part in lists])).astype(np.int32))
 
 
