@@ -1,6 +1,7 @@
 """Four neighbouring numbers at once: 128-bit loads and vector additions.
 
-read4 reads what no kernel in flight writes, through the L1 cache, float32 or float64; load4 (float32) reads from L2, where other blocks' additions land: a line kept in L1 would go stale. add4 is one
+read4 reads what no kernel in flight writes, through the L1 cache, float32 or float64; read4_hinted does so with a policy of
+the L2 cache: keep_policy for what is soon read again, leave_policy for what is not. load4 (float32) reads from L2, where other blocks' additions land: a line kept in L1 would go stale. add4 is one
 `red.global.add.v4.f32`, which needs compute capability 9.0; `add_row` in rows.py uses four plain additions below that.
 Addresses must be multiples of 16 bytes. Under the simulator both are plain Python.
 """
@@ -14,6 +15,16 @@ if SIMULATED:
         return tuple(matrix[int(row), int(column) + i] for i in range(4))
 
     read4 = load4
+
+    def read4_hinted(matrix, row, column, policy):
+        """(matrix[row, column], ..., matrix[row, column + 3]); a policy changes nothing but speed."""
+        return load4(matrix, row, column)
+
+    def keep_policy():
+        """No policy."""
+        return 0
+
+    leave_policy = keep_policy
 
     @device  # so that the simulator lends it the kernel's `cuda`
     def add4(matrix, row, column, a, b, c, d):
@@ -48,12 +59,44 @@ else:
         if any(index != types.uint32 for index in indices):
             raise TypeError(f"loads and additions of four take uint32 indices, not {indices}")
 
-    def _loaded(builder, address, count, number, instruction, constraints, fresh):
-        """`count` numbers from an address by one vector load, as a list; fresh: others may write them meanwhile."""
+    def _loaded(builder, arguments, count, number, instruction, constraints, fresh):
+        """`count` numbers by one vector load, as a list; arguments: address (and policy) as 64-bit integers.
+
+        fresh: others may write them meanwhile.
+        """
         group = ir.LiteralStructType([number] * count)
-        load = ir.InlineAsm(ir.FunctionType(group, [POINTER]), instruction, constraints, side_effect=fresh)
-        loaded = builder.call(load, [address])
+        kind = ir.FunctionType(group, [POINTER] * len(arguments))
+        loaded = builder.call(ir.InlineAsm(kind, instruction, constraints, side_effect=fresh), arguments)
         return [builder.extract_value(loaded, i) for i in range(count)]
+
+    def _quad(builder, dtype, address, *policy):
+        """The four read-only numbers of dtype at an address."""
+        hint, operand, letters = (".L2::cache_hint", ", ${0}", ",l") if policy else ("", "", "")
+        if dtype == types.float32:
+            text = f"ld.global.nc{hint}.v4.f32 {{$0, $1, $2, $3}}, [$4]{operand.format(5)};"
+            return _loaded(builder, [address, *policy], 4, FLOAT, text, "=f,=f,=f,=f,l" + letters, False)
+        text = f"ld.global.nc{hint}.v2.f64 {{$0, $1}}, [$2]{operand.format(3)};"
+        further = builder.add(address, ir.Constant(POINTER, 16))
+        return [
+            part
+            for place in (address, further)
+            for part in _loaded(builder, [place, *policy], 2, DOUBLE, text, "=d,=d,l" + letters, False)
+        ]
+
+    def _policy(name):
+        """An intrinsic that makes a policy of the L2 cache for all lines."""
+
+        @intrinsic
+        def make(context):
+            def generate(context, builder, signature, arguments):
+                text = f"createpolicy.fractional.L2::{name}.b64 $0, 1.0;"
+                return builder.call(ir.InlineAsm(ir.FunctionType(POINTER, []), text, "=l"), [])
+
+            return types.uint64(), generate
+
+        return make
+
+    keep_policy, leave_policy = _policy("evict_last"), _policy("evict_first")
 
     @intrinsic
     def load4(context, matrix, row, column):
@@ -63,7 +106,7 @@ else:
         def generate(context, builder, signature, arguments):
             address = _address(context, builder, signature.args[0], *arguments)
             text = "ld.global.cg.v4.f32 {$0, $1, $2, $3}, [$4];"
-            quad = _loaded(builder, address, 4, FLOAT, text, "=f,=f,=f,=f,l", True)
+            quad = _loaded(builder, [address], 4, FLOAT, text, "=f,=f,=f,=f,l", True)
             return context.make_tuple(builder, signature.return_type, quad)
 
         return types.UniTuple(types.float32, 4)(matrix, row, column), generate
@@ -75,16 +118,22 @@ else:
 
         def generate(context, builder, signature, arguments):
             address = _address(context, builder, signature.args[0], *arguments)
-            if signature.args[0].dtype == types.float32:
-                text = "ld.global.nc.v4.f32 {$0, $1, $2, $3}, [$4];"
-                quad = _loaded(builder, address, 4, FLOAT, text, "=f,=f,=f,=f,l", False)
-            else:
-                text, further = "ld.global.nc.v2.f64 {$0, $1}, [$2];", ir.Constant(POINTER, 16)
-                quad = _loaded(builder, address, 2, DOUBLE, text, "=d,=d,l", False)
-                quad += _loaded(builder, builder.add(address, further), 2, DOUBLE, text, "=d,=d,l", False)
+            quad = _quad(builder, signature.args[0].dtype, address)
             return context.make_tuple(builder, signature.return_type, quad)
 
         return types.UniTuple(matrix.dtype, 4)(matrix, row, column), generate
+
+    @intrinsic
+    def read4_hinted(context, matrix, row, column, policy):
+        """read4 with a policy of the L2 cache."""
+        _check(matrix, row, column, dtypes=(types.float32, types.float64))
+
+        def generate(context, builder, signature, arguments):
+            address = _address(context, builder, signature.args[0], *arguments[:3])
+            quad = _quad(builder, signature.args[0].dtype, address, arguments[3])
+            return context.make_tuple(builder, signature.return_type, quad)
+
+        return types.UniTuple(matrix.dtype, 4)(matrix, row, column, policy), generate
 
     @intrinsic
     def add4(context, matrix, row, column, a, b, c, d):

@@ -67,7 +67,7 @@ class Dense:
         transposed_product(self.X, z, partial)
         return added(partial)
 
-    def pair_product(self, v, margin, over, room):
+    def pair_product(self, v, margin, exact, over, room):
         """See session.Session.walk."""
         partial = np.empty((len(over[2]) - 1, len(v) + 1))
         pair_product(self.X, v, margin, *over, partial)
@@ -98,7 +98,7 @@ class Sparse:
         csr_product(self.T.indptr, self.T.indices, self.T.data, z, out)
         return out
 
-    def pair_product(self, v, margin, over, room):
+    def pair_product(self, v, margin, exact, over, room):
         """See session.Session.walk."""
         u, z, loss = np.empty(self.X.shape[0]), np.zeros(self.X.shape[0]), np.empty(len(over[2]) - 1)
         self.scores(v, u)

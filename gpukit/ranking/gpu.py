@@ -129,17 +129,17 @@ class Dense:
         kernels_matrix.make_transposed_product(*self.shape)[walk_blocks(), THREADS](self.X, z, partial)
         return added(partial)
 
-    def queue_product(self, v, margin, over, room):
+    def queue_product(self, v, margin, exact, over, room):
         """Launch the product with a device vector v; the rows of self.partial add up to it."""
         capacity, workspace = room
         slots = over[4].shape[1] // 2
-        launch = kernels_pass.make_pair_product(*self.shape, slots, capacity, margin != 0.0)
+        launch = kernels_pass.make_pair_product(*self.shape, slots, capacity, exact)
         launch[len(over[2]) - 1, THREADS](self.X, v, margin, *over, self.partial, workspace)
 
-    def pair_product(self, v, margin, over, room):
+    def pair_product(self, v, margin, exact, over, room):
         """See session.Session.walk."""
         self.v.copy_to_device(v)
-        self.queue_product(self.v, margin, over, room)
+        self.queue_product(self.v, margin, exact, over, room)
         return added(self.partial)
 
     def gram(self, offsets, query, pulls):
@@ -177,7 +177,7 @@ class Sparse:
         kernels_matrix.csr_product[grid(32 * self.out.size), BLOCK](*self.T, z, self.out)
         return self.out.copy_to_host()
 
-    def pair_product(self, v, margin, over, room):
+    def pair_product(self, v, margin, exact, over, room):
         """See session.Session.walk."""
         capacity, workspace = room
         l, blocks = self.host.shape[0], len(over[2]) - 1

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpukit._cuda import cuda, kernel
 from gpukit.primitives.warp import group_sum
+from gpukit.primitives.wide import leave_policy
 from gpukit.ranking.lanes import THREADS, add_row, clear, flush, row_dot, stage_vector
 
 F64 = np.float64
@@ -33,6 +34,7 @@ def make_document_scores(lanes, quads):
         lane = U32(U32(cuda.threadIdx.x) % U32(lanes))
         stage_vector(w, weights)
         cuda.syncthreads()
+        leave = leave_policy()
         rows_a_warp = 32 // lanes
         first = U32(cuda.grid(1) // 32 * rows_a_warp)
         stride = U32(cuda.gridsize(1) // lanes)
@@ -40,7 +42,7 @@ def make_document_scores(lanes, quads):
             row = U32(start + U32(U32(cuda.threadIdx.x) % U32(32)) // U32(lanes))
             dot = F64(0.0)
             if row < U32(scores.size):
-                dot = row_dot(X, row, lane, lanes, quads, weights, F64(0.0))
+                dot = row_dot(X, row, lane, lanes, quads, weights, F64(0.0), leave)
             dot = group_sum(dot, lanes)
             if row < U32(scores.size) and lane == U32(0):
                 scores[row] = dot
@@ -67,11 +69,12 @@ def make_transposed_product(lanes, quads):
         for e in range(width):
             total[e] = F64(0.0)
         clear(sums)
+        leave = leave_policy()
         lane, group = U32(U32(cuda.threadIdx.x) % U32(lanes)), U32(U32(cuda.threadIdx.x) // U32(lanes))
         groups = U32(THREADS // lanes)
         first = U32(U32(cuda.blockIdx.x) * groups + group)
         for row in range(first, U32(z.size), U32(U32(cuda.gridDim.x) * groups)):
-            add_row(X, row, lane, lanes, quads, z[U32(row)], total)
+            add_row(X, U32(row), lane, lanes, quads, z[U32(row)], total, leave)
         flush(total, lane, lanes, quads, F64(0.0), sums)
         for f in range(U32(cuda.threadIdx.x), U32(partial.shape[1]), U32(THREADS)):
             partial[cuda.blockIdx.x, f] = sums[f]

@@ -12,6 +12,7 @@ import numpy as np
 from gpukit._cuda import cuda, device, kernel
 from gpukit.primitives.scan import block_prefix
 from gpukit.primitives.warp import group_sum
+from gpukit.primitives.wide import keep_policy, leave_policy
 from gpukit.ranking.formulas import loss_share
 from gpukit.ranking.lanes import THREADS, WARPS, add_row, block_sum, clear, flush, row_dot, stage_vector
 
@@ -142,6 +143,7 @@ def make_pair_product(lanes, quads, slots, capacity, exact):
             total[e] = real(0.0)
         stage_vector(v, direction)
         clear(sums)
+        keep, leave = keep_policy(), leave_policy()
         value, rows = F64(0.0), U32(0)
         first, last = firsts[cuda.blockIdx.x], firsts[cuda.blockIdx.x + 1]
         t = U32(queries[first]) if first < last else U32(0)
@@ -154,7 +156,7 @@ def make_pair_product(lanes, quads, slots, capacity, exact):
             for start in range(U32(0), size, groups):  # the same for the whole block, as shuffles need
                 i = U32(start + group)
                 row = U32(begin + min(i, U32(size - U32(1))))
-                dot = group_sum(row_dot(X, row, lane, lanes, quads, direction, real(0.0)), lanes)
+                dot = group_sum(row_dot(X, row, lane, lanes, quads, direction, real(0.0), keep), lanes)
                 if i < size and lane == U32(0):
                     space[i] = F64(dot)
             cuda.syncthreads()
@@ -167,7 +169,7 @@ def make_pair_product(lanes, quads, slots, capacity, exact):
             for step in range(U32(1), U32(steps + U32(1))):
                 i = U32(U32(steps - step) * groups + group)
                 if i < size:
-                    add_row(X, U32(begin + i), lane, lanes, quads, real(space[U32(z + i)]), total)
+                    add_row(X, U32(begin + i), lane, lanes, quads, real(space[U32(z + i)]), total, leave)
             rows = U32(rows + size)
             if rows > U32(groups * U32(PATIENCE)):
                 flush(total, lane, lanes, quads, real(0.0), sums)

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpukit._cuda import cuda, device
 from gpukit.primitives.warp import group_sum
-from gpukit.primitives.wide import read4
+from gpukit.primitives.wide import read4_hinted
 
 F64 = np.float64
 U32 = np.uint32
@@ -32,8 +32,8 @@ def stage_vector(v, out):
 
 
 @device
-def row_dot(X, row, lane, lanes, quads, v, zero):
-    """The lane's part of X[row] . v, v staged, in the precision of v; zero: 0 of that kind.
+def row_dot(X, row, lane, lanes, quads, v, zero, policy):
+    """The lane's part of X[row] . v, v staged, in the precision of v; zero: 0 of that kind; policy: of primitives.wide.
 
     Lanes beyond the row's end read its last quad (against zeros of v), so that no branch stands between two loads.
     """
@@ -41,17 +41,20 @@ def row_dot(X, row, lane, lanes, quads, v, zero):
     for q in range(quads):
         quad = U32(lane + U32(q * lanes))
         at = U32(U32(4) * quad)
-        a, b, c, d = read4(X, row, U32(U32(4) * min(quad, last)))
+        a, b, c, d = read4_hinted(X, row, U32(U32(4) * min(quad, last)), policy)
         total += v[at] * a + v[U32(at + U32(1))] * b + v[U32(at + U32(2))] * c + v[U32(at + U32(3))] * d
     return total
 
 
 @device
-def add_row(X, row, lane, lanes, quads, factor, total):
-    """total += factor * the lane's numbers of X[row], in the precision of factor; beyond the row's end, anything."""
+def add_row(X, row, lane, lanes, quads, factor, total, policy):
+    """total += factor * the lane's numbers of X[row], in the precision of factor; beyond the row's end, anything.
+
+    policy: of primitives.wide.
+    """
     last = U32(U32(X.shape[1] >> 2) - U32(1))
     for q in range(quads):
-        a, b, c, d = read4(X, row, U32(U32(4) * min(U32(lane + U32(q * lanes)), last)))
+        a, b, c, d = read4_hinted(X, row, U32(U32(4) * min(U32(lane + U32(q * lanes)), last)), policy)
         total[4 * q] += factor * a
         total[4 * q + 1] += factor * b
         total[4 * q + 2] += factor * c

@@ -9,8 +9,8 @@ from gpukit.ranking.problem import share_out
 class Session:
     """Scores, pair statistics and products of a Problem; base of the two ways to the statistics.
 
-    walk(v, margin) -> (n + 1,) float64: X'W (A'A X v - margin A'e), then v'X'W (A'A X v - 2 margin A'e) + margin p_w,
-    for the active pairs of the last `move`.
+    walk(v, margin, exact=True) -> (n + 1,) float64: X'W (A'A X v - margin A'e), then v'X'W (A'A X v - 2 margin A'e) +
+    margin p_w, for the active pairs of the last `move`. exact=False: products with X may be in float32.
     """
 
     def __init__(self, problem, steps):
@@ -59,9 +59,9 @@ class ScanSession(Session):
             now, following = self.values[plane % 2], self.values[1 - plane % 2]
             steps.search_plane(plane, width, *ranks, self.tables, self.counts, now, following)
 
-    def walk(self, v, margin):
+    def walk(self, v, margin, exact=True):
         """See Session."""
-        return self.matrix.pair_product(v, float(margin), self.walk_over, self.room)
+        return self.matrix.pair_product(v, float(margin), exact, self.walk_over, self.room)
 
 
 class OrderSession(Session):
@@ -86,7 +86,7 @@ class OrderSession(Session):
         self.steps.sorting.argsort(self.scores, self.plan, self.order)
         self.solver(self.order, self.scores, self.level, self.offsets, self.ones, *self.counts)
 
-    def walk(self, v, margin):
+    def walk(self, v, margin, exact=True):
         """See Session."""
         self.matrix.scores(v, self.u)
         self.solver(self.order, self.scores, self.level, self.offsets, self.u, *self.sums)
