@@ -65,12 +65,12 @@ def remark(text, quiet=False):
 
 @contextlib.contextmanager
 def warnings_told(quiet=False):
-    """A list that the texts of UserWarnings raised within end in; they are remarks as well, unless quiet."""
+    """A list in which the texts of UserWarnings raised within end, each once; unless quiet they are remarks as well."""
     told = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield told
-    told += [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
+    told += dict.fromkeys(str(warning.message) for warning in caught if issubclass(warning.category, UserWarning))
     for text in told:
         remark(f"Warning: {text}", quiet)
 

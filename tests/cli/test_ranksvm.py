@@ -121,22 +121,27 @@ def test_every_solver_comes_to_the_same(verb, letor_folder, solver):
     assert fold["objective"] == pytest.approx(as_json(verb, letor_folder, "--fold", 1)["folds"][0]["objective"], 1e-6)
 
 
-def test_c_is_chosen_on_the_validation_set(verb, letor_folder):
-    result = as_json(verb, letor_folder, "--c-grid", "2^-12,1,2^4", "--metric", "map")
-    assert result["grid"] == [2.0**-12, 1, 16] and result["metric"] == "map"
+@pytest.mark.parametrize("metric", ["pa", "map", "ndcg@1", "tau"])
+def test_c_is_chosen_on_the_validation_set(verb, letor_folder, metric):
+    result = as_json(verb, letor_folder, "--c-grid", "2^-12,1,2^4", "--metric", metric)
+    assert result["grid"] == [2.0**-12, 1, 16] and result["metric"] == metric
     for fold in result["folds"]:
+        assert fold["newton"] == sum(point["newton"] for point in fold["path"])
+        assert fold["cg"] == sum(point["cg"] for point in fold["path"])
         assert [point["C"] for point in fold["path"]] == result["grid"]
-        best = max(fold["path"], key=lambda point: point["validation"]["map"])
+        best = max(fold["path"], key=lambda point: point["validation"][metric])
         assert fold["C"] == best["C"]
         assert fold["metrics"]["validation"] == pytest.approx(best["validation"])
-    told = verb("ranksvm", letor_folder, "--c-grid", "2^-12,1,2^4", "--metric", "map", *CPU)
-    assert "C of 3 by map on the validation set" in told.out
+    told = verb("ranksvm", letor_folder, "--c-grid", "2^-12,1,2^4", "--metric", metric, *CPU)
+    assert f"C of 3 by {metric} on the validation set" in told.out
 
 
 def test_null_and_scale_reach_the_library(verb, tmp_path):
     train = tmp_path / "train.txt"
     train.write_text("2 qid:1 1:NULL 2:10\n0 qid:1 1:4 2:30\n1 qid:2 1:6 2:20\n0 qid:2 1:8 2:40\n")
-    lowest = as_json(verb, train, "--null", "min", "--scale", "minmax", "--model", tmp_path / "m")
+    options = ("--null", "min", "--scale", "minmax")
+    lowest = as_json(verb, train, *options, "--test", train, "--model", tmp_path / "m")
+    assert lowest["folds"][0]["metrics"]["test"] == lowest["folds"][0]["metrics"]["train"]
     assert lowest["null"] == "min" and lowest["parameters"]["scale"] == "minmax"
     zero = as_json(verb, train, "--null", "zero", "--scale", "minmax")
     assert lowest["folds"][0]["objective"] != zero["folds"][0]["objective"]
@@ -180,6 +185,20 @@ def test_the_picture(verb, letor_folder, tmp_path, more):
     picture = tmp_path / "curve.png"
     assert verb("ranksvm", letor_folder, "--plot", picture, *more, *CPU).code == 0
     assert picture.read_bytes().startswith(b"\x89PNG") and list(tmp_path.iterdir()) == [picture]
+
+
+def test_a_training_cut_short_is_said(verb, letor_folder, monkeypatch):
+    from gpukit.cli import ranking
+    from gpukit.ranking import RankSVM
+
+    monkeypatch.setattr(ranking, "build", lambda ask: RankSVM(max_iter=1, device="cpu"))
+    result = verb("ranksvm", letor_folder, "--fold", 1)
+    assert result.err.count("Warning: RankSVM stopped after max_iter=1") == 1
+    found = as_json(verb, letor_folder, "--fold", 1)["folds"][0]
+    assert len(found["warnings"]) == 1 and "stopped after" in found["warnings"][0]
+    path = verb("ranksvm", letor_folder, "--fold", 1, "--c-grid", "2").err
+    assert path.count("Warning: ") == 1  # the path's fit and the one that is kept say the same
+    assert "Warning" not in verb("ranksvm", letor_folder, "--quiet").err
 
 
 def test_quiet_prints_the_result_alone(verb, letor_folder):
