@@ -40,9 +40,10 @@ def title(ask, done):
         f"C of {len(ask.grid)} by {ask.metric} on the validation set")
     yield f"RankSVM on {devices}, solver {solvers}, eps {ask.eps:g}, {C}"
     if len(done) > 1:
-        yield f"Test sets of {len(done)} folds, NDCG: {ask.ndcg}"
+        whole = "" if ask.grid is None else "; Newton, CG, sec: for all C together"
+        yield f"Test sets of {len(done)} folds, NDCG: {ask.ndcg}{whole}"
         return
-    steps, chosen = done[0].steps, "" if ask.grid is None else f"C = {spelled(done[0].model.C_)}, "
+    steps, chosen = done[0].steps, "" if ask.grid is None else f"C = {spelled(done[0].model.C_)}; for all C together "
     yield (f"{chosen}{steps['newton']} Newton and {steps['cg']} CG steps, {done[0].seconds:.3f} s of training, "
            f"NDCG: {ask.ndcg}")
 

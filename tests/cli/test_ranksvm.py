@@ -133,7 +133,7 @@ def test_c_is_chosen_on_the_validation_set(verb, letor_folder, metric):
         assert fold["C"] == best["C"]
         assert fold["metrics"]["validation"] == pytest.approx(best["validation"])
     told = verb("ranksvm", letor_folder, "--c-grid", "2^-12,1,2^4", "--metric", metric, *CPU)
-    assert f"C of 3 by {metric} on the validation set" in told.out
+    assert f"C of 3 by {metric} on the validation set" in told.out and "for all C together" in told.out
 
 
 def test_null_and_scale_reach_the_library(verb, tmp_path):
