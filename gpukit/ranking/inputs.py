@@ -71,10 +71,9 @@ def spread(X, y, qid, group):
 def queries_of(qid, group, count):
     """Queries of a column of ids, or of counts; DataError unless there is one of the two."""
     if (qid is None) == (group is None):
-        raise DataError(
-            f"{'Neither qid nor group is' if qid is None else 'Both qid and group are'} given. Give qid, the query id of each document, or "
-            f"group, the number of documents of each query; for one single query group=[{count}]."
-        )
+        what = "Neither qid nor group is" if qid is None else "Both qid and group are"
+        raise DataError(f"{what} given. Give qid, the query id of each document, or group, the number of documents of "
+                        f"each query; for one single query group=[{count}].")
     if not count:
         raise DataError("There are no documents: X has 0 rows.")
     if qid is None:

@@ -1,0 +1,109 @@
+"""Features brought to a common range: none, minmax, query."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from gpukit.datasets import Documents
+from gpukit.errors import DataError
+from gpukit.ranking import RankSVM, scaling
+from ranking.data import make
+
+SHAPES = [(1, 1), (5, 3), (4096, 2), (4097, 3), (9000, 1)]
+
+
+def naive_minmax(X, low, high):
+    """(x - low) / (high - low) of each column, 0 for a constant one."""
+    out = np.zeros(X.shape)
+    for f in range(X.shape[1]):
+        if high[f] > low[f]:
+            out[:, f] = (X[:, f].astype(np.float64) - low[f]) / (high[f] - low[f])
+    return out
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_minmax(shape, dtype):
+    X = np.random.default_rng(0).normal(5, 100, shape).astype(dtype)
+    X[:, 0] = 7.25
+    found = scaling.fit("minmax", X)
+    np.testing.assert_array_equal(found.low, X.min(axis=0))
+    out = found.apply(X)
+    assert out.dtype == dtype and out is not X
+    expected = naive_minmax(X, X.min(axis=0).astype(float), X.max(axis=0).astype(float))
+    np.testing.assert_allclose(out, expected, rtol=4 * np.finfo(dtype).eps, atol=0)
+    assert (out[:, 0] == 0).all() and out.min() >= 0 and out.max() <= 1 + np.finfo(dtype).eps
+
+
+def test_what_lies_outside_is_not_clipped_and_a_constant_stays_0():
+    found = scaling.fit("minmax", np.array([[0.0, 3.0], [10.0, 3.0]]))
+    np.testing.assert_array_equal(found.apply(np.array([[-5.0, 9.0], [30.0, 3.0]])), [[-0.5, 0], [3, 0]])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("lengths", [[1], [0, 3, 1, 0], [40] * 20 + [700]])
+def test_query(lengths, dtype):
+    offsets = np.append(0, np.cumsum(lengths))
+    X = np.random.default_rng(1).normal(3, 50, (offsets[-1], 4)).astype(dtype)
+    X[offsets[-2] :, 2] = -4.0
+    out = scaling.fit("query", X).apply(X, offsets)
+    for begin, end in zip(offsets[:-1], offsets[1:]):
+        if end > begin:
+            part = X[begin:end]
+            expected = naive_minmax(part, part.min(axis=0).astype(float), part.max(axis=0).astype(float))
+            np.testing.assert_allclose(out[begin:end], expected, rtol=4 * np.finfo(dtype).eps, atol=0)
+    assert (out[offsets[-2] :, 2] == 0).all()
+
+
+def test_none_is_the_matrix_itself():
+    X = np.ones((2, 2))
+    assert scaling.fit("none", X).apply(X) is X
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_is_divided_by_the_largest(dtype):
+    dense = np.random.default_rng(2).integers(0, 5, (30, 6)).astype(dtype)
+    dense[:, 4] = 0
+    dense[:, 5] = 2  # constant, but never 0
+    X = scipy.sparse.csr_array(dense)
+    found = scaling.fit("minmax", X)
+    out = found.apply(X)
+    assert out.dtype == dtype and (out.indices == X.indices).all() and X.data.max() == 4
+    np.testing.assert_allclose(out.toarray(), dense / np.maximum(dense.max(axis=0), 1), rtol=1e-7)
+    assert found.missing(X, np.ones(6)) == 0
+
+
+def test_sparse_that_cannot_be():
+    X = scipy.sparse.csr_array([[1.0, 0.0], [-2.0, 3.0]])
+    with pytest.raises(DataError, match="cannot shift a sparse X, and it holds -2"):
+        scaling.fit("minmax", X)
+    with pytest.raises(DataError, match="sparse X does not bear"):
+        scaling.fit("query", X).apply(X, np.array([0, 2]))
+
+
+def test_the_model_scales_what_it_predicts():
+    at, other = make(), make(seed=7)
+    X, Z = 100 * at.X + 3, 100 * other.X + 3
+    low, high = X.min(axis=0), X.max(axis=0)
+    model = RankSVM(scale="minmax", device="cpu").fit(X, at.y, at.qid)
+    plain = RankSVM(device="cpu").fit((X - low) / (high - low), at.y, at.qid)
+    np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-9)
+    np.testing.assert_allclose(model.predict(Z), (Z - low) / (high - low) @ model.coef_, rtol=1e-12)
+    np.testing.assert_allclose(model.predict(scipy.sparse.csr_array(Z)), model.predict(Z), rtol=1e-9)
+    assert model.score(Z, other.y, other.qid) == pytest.approx(
+        plain.score((Z - low) / (high - low), other.y, other.qid), abs=1e-12)
+
+
+def test_the_model_scales_by_query():
+    at = make()
+    rows = np.random.default_rng(4).permutation(len(at.y))
+    X, y, qid = at.taken(rows)
+    model = RankSVM(scale="query", device="cpu").fit(X, y, qid)
+    scaled = scaling.by_query(at.X, at.offsets)
+    np.testing.assert_allclose(model.coef_, RankSVM(device="cpu").fit(scaled, at.y, at.qid).coef_, rtol=1e-9)
+    np.testing.assert_allclose(model.predict(X, qid), (scaled @ model.coef_)[rows], rtol=1e-12, atol=1e-14)
+    documents = Documents(at.X, at.y, at.offsets, at.qid[at.offsets[:-1]])
+    np.testing.assert_array_equal(model.predict(documents), model.predict(at.X, group=np.diff(at.offsets)))
+    assert model.score(X, y, qid) == model.score(documents)
+    with pytest.raises(DataError, match="predict needs qid or group"):
+        model.predict(X)
