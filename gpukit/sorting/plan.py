@@ -5,7 +5,7 @@ import numpy as np
 
 from gpukit.random import key
 
-ENTRIES = 8  # a lane's, as in kernels.py
+ENTRIES = 8  # a lane's, as in lanes.py
 CHUNK = 32 * ENTRIES
 PIVOT_STREAM = (1 << 16) - 2  # of gpukit.random
 
