@@ -1,8 +1,9 @@
 """Four neighbouring numbers at once: 128-bit loads and vector additions.
 
-read4 reads what no kernel in flight writes, through the L1 cache, float32 or float64; read4_hinted does so with a policy of
-the L2 cache: keep_policy for what is soon read again, leave_policy for what is not. load4 (float32) reads from L2, where other blocks' additions land: a line kept in L1 would go stale. add4 is one
-`red.global.add.v4.f32`, which needs compute capability 9.0; `add_row` in rows.py uses four plain additions below that.
+read4 reads what no kernel in flight writes, through the L1 cache, float32 or float64; read4_hinted does so with a
+policy of the L2 cache: keep_policy for what is soon read again, leave_policy for what is not. load4 (float32) reads
+from L2, where other blocks' additions land: a line kept in L1 would go stale. add4 is one `red.global.add.v4.f32`,
+which needs compute capability 9.0; `add_row` in rows.py uses four plain additions below that.
 Addresses must be multiples of 16 bytes. Under the simulator both are plain Python.
 """
 

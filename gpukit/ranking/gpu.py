@@ -4,13 +4,13 @@ import numpy as np
 
 from gpukit._cuda import cuda
 from gpukit.ranking import kernels_gram, kernels_matrix, kernels_pass, kernels_tree
-from gpukit.ranking.lanes import LIMIT, THREADS, shape
+from gpukit.ranking.lanes import LIMIT, THREADS, WARPS, shape
 from gpukit.ranking.sparse import sparse_gram
 from gpukit.sorting import gpu as sorting  # noqa: F401
 
 BLOCK = 256
 BLOCKS_A_PROCESSOR = 4
-CAPACITIES = (256, 640, 1280, 1856)  # documents of the longest query, for shared memory of 24 bytes each
+CAPACITIES = (256, 640, 1280, 1856)  # documents of the longest query that shared memory may have room for
 SHARED = 48 << 10  # bytes a block
 SHARES = 64  # of the covariance, at most; fewer where (n, n) is large
 GRAM_BYTES = 256 << 20
@@ -31,9 +31,15 @@ def walk_blocks():
     return BLOCKS_A_PROCESSOR * cuda.get_current_device().MULTIPROCESSOR_COUNT
 
 
+def shared_bytes(capacity, n):
+    """What pair_product takes of shared memory, in float64: u, sums, z of a query, v and X'z, a number a warp."""
+    lanes, quads = shape(min(n, LIMIT))  # pair_sums, which serves wider ones, takes less
+    return 8 * (3 * capacity + 1 + 2 * (4 * lanes * quads) + WARPS)
+
+
 def room(longest, n, blocks):
     """(capacity, workspace) for queries of at most `longest` documents; capacity 0: they are too long to be shared."""
-    capacity = next((c for c in CAPACITIES if c >= longest and 24 * c + 8 * n + 1024 <= SHARED), 0)
+    capacity = next((c for c in CAPACITIES if c >= longest and shared_bytes(c, n) <= SHARED), 0)
     return capacity, empty((1, 1) if capacity else (blocks, 3 * longest + 1), np.float64)
 
 
@@ -44,7 +50,7 @@ def grid(count, block=BLOCK):
 
 def total(array):
     """The sum of a device array."""
-    return float(added(array.reshape(array.size, 1))[0])
+    return float(array.copy_to_host().sum())
 
 
 def added(partial):

@@ -1,8 +1,8 @@
-"""GPU kernels of a pass over the queries: the product with the Hessian, or the gradient and the loss, in one reading of X.
+"""GPU kernels of a pass over the queries: the product with the Hessian, or gradient and loss, in one walk over X.
 
-twins_pass.py has them for the CPU. A block walks a list of queries, one after the other. `lanes` threads share a row of
-X, each with `quads` quads of it; v and the running X'z stay in their registers for the whole walk, the query's u, prefix
-sums and z in shared memory (or, for queries too long for it, in a workspace).
+twins_pass.py has them for the CPU. A block walks a list of queries, one after the other. `lanes` threads share a row
+of X, each with `quads` quads of it; the running X'z stays in their registers for the whole walk, v and the query's u,
+prefix sums and z in shared memory (the last three, for queries too long for it, in a workspace).
 """
 
 import functools
@@ -118,11 +118,11 @@ def make_pair_product(lanes, quads, slots, capacity, exact):
         """X' W (A'A X v - margin A'e) and v'X' W (A'A X v - 2 margin A'e) + margin p_w, in one walk over the queries.
 
         margin 0: Eq. (8)'s product; margin 1 and v = w: Eq. (7)'s gradient and Eq. (6)'s loss, without 2 C and w.
-        X (l, p) float32 or float64, rows padded with zeros to p, a multiple of 4; v (n,) float64, n <= p; margin float64;
-        offsets (m + 1,) int32; queries (q,) int32: those with pairs, block after block; firsts (blocks + 1,) int32;
-        heights (m,) int32, tables (H, 2 A - 1, l) uint16 or int32, counts (2, l) int32: see kernels_tree.search_plane;
-        weights (m,) float64 of the queries; partial (blocks, n + 1) float64, written; workspace (blocks, 3 cap + 1)
-        float64, used when no shared memory is.
+        X (l, p) float32 or float64, rows padded with zeros to p, a multiple of 4; v (n,) float64, n <= p; margin
+        float64; offsets (m + 1,) int32; queries (q,) int32: those with pairs, block after block; firsts (blocks + 1,)
+        int32; heights (m,) int32, tables (H, 2 A - 1, l) uint16 or int32, counts (2, l) int32: see
+        kernels_tree.search_plane; weights (m,) float64 of the queries; partial (blocks, n + 1) float64, written;
+        workspace (blocks, 3 cap + 1) float64, used when no shared memory is.
         A query's rows are read twice, the second time backwards: the last ones are still in the caches. What comes from
         memory is asked for a query ahead (where it lies) or before the scores (its tables), so that no barrier waits
         for it.
@@ -195,8 +195,9 @@ def make_pair_sums(capacity):
     def pair_sums(u, margin, offsets, queries, firsts, heights, tables, counts, weights, z, loss, workspace):
         """z = W (A'A u - margin A'e), and its part in the loss: what lies between X v and X' z.
 
-        u, z (l,) float64, z written where a query has pairs; loss (blocks,) float64, written: the rows add up to
-        pair_product's last number; the other arguments are pair_product's.
+        u, z (l,) float64, z written where a query has pairs; margin float64; loss (blocks,) float64, written: adds up
+        to pair_product's last number; offsets, queries, firsts, heights, tables, counts, weights, workspace: see
+        pair_product.
         Launch: grid len(firsts) - 1, block 256.   Deterministic: yes.   Source: Eq. (5)-(8) of Jin and Lin 2014.
         """
         space = cuda.shared.array(size_of_space, np.float64) if capacity else workspace[cuda.blockIdx.x]
@@ -226,8 +227,9 @@ def make_pair_sums(capacity):
 def combine(u, margin, above, below, plus, minus, weights, z, loss):
     """z = W (A'A u - margin A'e) and its parts in the loss, from sums that are already there.
 
-    u (l,) float64; margin float64; above = beta+, below = beta-, plus = alpha+, minus = alpha- of Eq. (5) for u, weights
-    of each document's query: (l,) float64; z, loss (l,) float64, written; loss adds up to pair_product's last number.
+    u (l,) float64; margin float64; above = beta+, below = beta-, plus = alpha+, minus = alpha- of Eq. (5) for u,
+    weights of each document's query: (l,) float64; z, loss (l,) float64, written; loss adds up to
+    pair_product's last number.
     Launch: grid ceil(l / block), any block.   Deterministic: yes.   Source: Eq. (6)-(8) of Jin and Lin 2014.
     """
     i = cuda.grid(1)

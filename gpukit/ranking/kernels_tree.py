@@ -17,8 +17,8 @@ def start_planes(order, keys, query, rank_level, first_group, group_starts, docu
     """Plane 0 of the tree from the sorted groups: tables[0, 0] = documents by (query, level, score), values = scores.
 
     order (l,) int32: segmented argsort of keys (l,) float64, the scores in the order of ranks, in groups; query,
-    rank_level, documents (l,), first_group (m + 1,), group_starts (G + 1,) int32: of tree.LevelTree; tables (H, 2 A - 1,
-    l) uint16 or int32, row [0, 0] written; values (l,) float64, written.
+    rank_level, documents (l,), first_group (m + 1,), group_starts (G + 1,) int32: of tree.LevelTree; tables
+    (H, 2 A - 1, l) uint16 or int32, row [0, 0] written; values (l,) float64, written.
     Launch: grid ceil(l / block), any block.   Deterministic: yes, exact.   Source: facts of a sort, no formula.
     """
     rank = cuda.grid(1)
@@ -68,7 +68,7 @@ def _count_below(values, score, low, high, with_equal):
 
 @kernel
 def search_plane(plane, width, query, rank_level, first_group, group_starts, tables, counts, values, next_values):
-    """One plane of the level tree: partners of every document among its siblings' documents, and the next plane's order.
+    """One plane of the level tree: every document's partners among its siblings' documents, and the next plane's order.
 
     Sibling slot c of document i: tables[plane, 1 + 2 c, i] = bound, tables[plane, 2 + 2 c, i] = position, both counted
     from the query's first rank. bound < position: partners above, ranks bound : position; else partners below, ranks

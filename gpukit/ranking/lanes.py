@@ -1,7 +1,7 @@
 """Device functions for rows of X spread over `lanes` threads, `quads` quads of numbers each, in float64 registers.
 
-Constant at compile time in the caller, both; a lane has the quads lane, lane + lanes, ...; rows are padded with zeros to
-whole quads.
+Constant at compile time in the caller, both; a lane has the quads lane, lane + lanes, ...; rows are padded with zeros
+to whole quads.
 """
 
 import numpy as np
@@ -63,7 +63,7 @@ def add_row(X, row, lane, lanes, quads, factor, total, policy):
 
 @device
 def flush(total, lane, lanes, quads, zero, sums):
-    """sums += the block's sum of total, which is zero afterwards; sums: float64 in shared memory, a number a feature."""
+    """sums += the block's sum of total, zero afterwards; sums: float64 in shared memory, a number a feature."""
     thread = U32(cuda.threadIdx.x)
     for e in range(4 * quads):
         reach = lanes

@@ -8,8 +8,8 @@ WIDEST = 1024  # features up to which the preconditioner's eigenvectors are comp
 class Preconditioner:
     """M(C) = I + 2 C G for every C from one eigendecomposition of G (n, n), a covariance inside queries.
 
-    G is the generalized Hessian at w = 0, where every pair is active, but for a rank-one part a query, and so near to the
-    Hessian everywhere that conjugate gradients need one or two steps in place of twenty.
+    G is the generalized Hessian at w = 0, where every pair is active, but for a rank-one part a query, and so near to
+    the Hessian everywhere that conjugate gradients need one or two steps in place of twenty.
     """
 
     def __init__(self, gram):
@@ -23,7 +23,7 @@ class Preconditioner:
 
 
 class Objective:
-    """f(w) = w'w / 2 + C sum over pairs of max(0, 1 - w'(x_i - x_j))^2, Eq. (1); see tron.py for the three questions."""
+    """f(w) = w'w / 2 + C sum over pairs of max(0, 1 - w'(x_i - x_j))^2, Eq. (1); tron.py has the three questions."""
 
     def __init__(self, session, C, preconditioner=None):
         self.session, self.C = session, C

@@ -8,12 +8,11 @@ import numpy as np
 from gpukit.errors import DataError
 from gpukit.ranking import tree
 
-
 QUERY_COST = 64  # what a query costs besides its documents, in documents
 
 
 class Problem(NamedTuple):
-    """X (l, n) float32 or float64, C-contiguous, or scipy CSR; tree of its labels; weights (m,) float64 of the queries."""
+    """X (l, n) float32 or float64, C-contiguous or CSR; tree of its labels; weights (m,) float64 of the queries."""
 
     X: object
     tree: tree.LevelTree
@@ -38,8 +37,8 @@ def make_problem(X, y, offsets, weights=None):
     weights = np.ones(len(offsets) - 1) if weights is None else np.asarray(weights, np.float64)
     if not made.planes:
         raise DataError(
-            f"No query has two different relevance labels ({len(y):,} documents, {len(offsets) - 1:,} queries), so there "
-            "are no pairs to learn from. Check the labels, or the column that was taken for them."
+            f"No query has two different relevance labels ({len(y):,} documents, {len(offsets) - 1:,} queries), so "
+            "there are no pairs to learn from. Check the labels, or the column that was taken for them."
         )
     return Problem(X, made, weights)
 

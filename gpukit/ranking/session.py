@@ -42,8 +42,8 @@ class ScanSession(Session):
         self.values = [empty(self.size, np.float64), empty(self.size, np.float64)]
         self.tables = empty((tree.planes, 2 * tree.arity - 1, self.size), trees.index_dtype(tree.longest))
         self.counts = empty((2, self.size), np.int32)
-        self.walk_over = (self.offsets, put(walk.queries), put(walk.firsts), put(tree.heights), self.tables, self.counts,
-                          self.weights)
+        self.walk_over = (self.offsets, put(walk.queries), put(walk.firsts), put(tree.heights), self.tables,
+                          self.counts, self.weights)
         self.room = steps.room(tree.longest, self.n, len(walk.firsts) - 1)
 
     def move(self, w):
@@ -90,8 +90,7 @@ class OrderSession(Session):
         """See Session."""
         self.matrix.scores(v, self.u)
         self.solver(self.order, self.scores, self.level, self.offsets, self.u, *self.sums)
-        self.steps.combine(self.u, margin, *self.counts, *self.sums, self.document_weights, self.z,
-                           self.loss)
+        self.steps.combine(self.u, margin, *self.counts, *self.sums, self.document_weights, self.z, self.loss)
         return np.append(self.matrix.transposed(self.z), self.steps.total(self.loss))
 
 

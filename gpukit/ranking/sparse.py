@@ -12,7 +12,8 @@ def sparse_gram(X, offsets, query, pulls):
 
     X = X.astype(np.float64)
     weighted = scipy.sparse.diags_array(pulls) @ X
-    by_query = scipy.sparse.csr_array((np.ones(len(query)), np.arange(len(query)), offsets), (len(offsets) - 1, len(query)))
+    members = np.ones(len(query)), np.arange(len(query)), offsets
+    by_query = scipy.sparse.csr_array(members, (len(offsets) - 1, len(query)))
     sums, totals = by_query @ weighted, by_query @ pulls
     scaled = scipy.sparse.diags_array(np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0)) @ sums
     return np.asarray((X.T @ weighted - sums.T @ scaled).todense())

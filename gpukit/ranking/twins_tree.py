@@ -41,7 +41,7 @@ def _look_down(values, begin, end, low, high, ranks, found):
 
 @njit
 def _note(table, slot, begin, end, base, bound, found, counts):
-    """Write what was found for documents begin:end: table[1 + 2 slot] = bound, table[2 + 2 slot] = found; counts grow."""
+    """What was found for documents begin:end: table[1 + 2 slot] = bound, table[2 + 2 slot] = found; counts grow."""
     for r in range(begin, end):
         document = base + table[0, r]
         table[1 + 2 * slot, document] = bound - base
