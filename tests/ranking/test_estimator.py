@@ -95,6 +95,10 @@ def test_labels_count_by_their_order_alone():
 def test_float32_stays_float32():
     at = make()
     single, double = at.X.astype(np.float32), at.X.astype(np.float32).astype(np.float64)
+    for X in (single, double):
+        assert tight().prepare(X, at.y, at.qid)[0].problem.X is X
+        assert tight().prepare(scipy.sparse.csr_array(X), at.y, at.qid)[0].problem.X.dtype == X.dtype
+    assert tight().prepare(at.X.astype(np.float16), at.y, at.qid)[0].problem.X.dtype == np.float64
     one, two = tight().fit(single, at.y, at.qid), tight().fit(double, at.y, at.qid)
     assert relative(one.coef_, two.coef_) < 1e-9 and one.objective_ == pytest.approx(two.objective_, rel=1e-12)
     assert one.predict(single).dtype == np.float64

@@ -35,6 +35,14 @@ def test_minmax(shape, dtype):
     assert (out[:, 0] == 0).all() and out.min() >= 0 and out.max() <= 1 + np.finfo(dtype).eps
 
 
+@pytest.mark.parametrize("row", [0, scaling.RUN - 1, scaling.RUN, 2 * scaling.RUN + 9])
+def test_the_range_is_found_wherever_it_lies(row):
+    X = np.zeros((2 * scaling.RUN + 10, 2))
+    X[row] = 3, -2
+    low, high = scaling.dense_range(X)
+    assert low.tolist() == [0, -2] and high.tolist() == [3, 0]
+
+
 def test_what_lies_outside_is_not_clipped_and_a_constant_stays_0():
     found = scaling.fit("minmax", np.array([[0.0, 3.0], [10.0, 3.0]]))
     np.testing.assert_array_equal(found.apply(np.array([[-5.0, 9.0], [30.0, 3.0]])), [[-0.5, 0], [3, 0]])
