@@ -1,0 +1,53 @@
+"""RankSVM on a real GPU: the known minima, and the CPU's weights, for every way that X and the levels can lie."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from gpukit.ranking import RankSVM
+from ranking.data import relative
+from ranking.test_mq2008 import KNOWN, MEANS, fit, folds, measures  # noqa: F401  (folds: a fixture)
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.mark.parametrize("fold", KNOWN)
+def test_the_known_minima(fold, folds):  # noqa: F811
+    train, test = folds[fold]
+    model = fit(train, device="cuda")
+    assert "cuda" in model.device_ and model.solver_ == "scan"
+    assert model.objective_ == pytest.approx(KNOWN[fold][0], rel=1e-8)
+    assert 100 * measures(model, test)["pa_ties"] == pytest.approx(KNOWN[fold][2], abs=0.01)
+
+
+def test_letors_scores(folds):  # noqa: F811
+    found = [measures(fit(train, device="cuda"), test) for train, test in folds.values()]
+    for name, mean in MEANS.items():
+        assert np.mean([one[name] for one in found]) == pytest.approx(mean, abs=5e-5)
+
+
+@pytest.mark.parametrize("precondition", [True, False])
+@pytest.mark.parametrize("solver", ["scan", "p-swx"])
+@pytest.mark.parametrize("kind", ["float32", "float64", "sparse"])
+@pytest.mark.parametrize("levels", [2, 5, 40])
+def test_the_weights_of_the_cpu(levels, kind, solver, precondition):
+    lengths = [1, 7, 33, 300, 64, 0, 2]
+    noise = np.random.default_rng(levels)
+    X = noise.normal(size=(sum(lengths), 13)) * (noise.random((sum(lengths), 13)) < 0.6)
+    y = noise.integers(0, levels, len(X)) + 0.1 * X[:, 0]
+    X = scipy.sparse.csr_matrix(X) if kind == "sparse" else X.astype(kind)
+    y = np.digitize(y, np.quantile(y, np.arange(1, levels) / levels)).astype(float)
+    there, here = (
+        RankSVM(0.5, eps=1e-9, solver=solver, precondition=precondition, device=device).fit(X, y, group=lengths)
+        for device in ("cuda", "cpu")
+    )
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-11)
+    assert relative(there.coef_, here.coef_) < 1e-6
+
+
+def test_a_query_too_long_for_shared_memory_and_wide_data():
+    noise = np.random.default_rng(0)
+    for l, n in ((20_000, 5), (300, 1023), (300, 1500)):
+        X, y = noise.normal(size=(l, n)), noise.integers(0, 2000, l).astype(float)
+        there, here = (RankSVM(1e-6, eps=1e-8, solver="scan", device=d).fit(X, y, group=[l]) for d in ("cuda", "cpu"))
+        assert there.objective_ == pytest.approx(here.objective_, rel=1e-10)
