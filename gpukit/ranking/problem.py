@@ -83,9 +83,11 @@ def group_rows(qid, count):
 def group_sizes(group, count):
     """offsets (m + 1,) int64 of a list of documents a query, as LightGBM and XGBoost take it."""
     group = np.asarray(group)
-    if group.ndim != 1 or not np.issubdtype(group.dtype, np.integer) or (group < 0).any() or group.sum() != count:
+    whole = group.ndim == 1 and np.issubdtype(group.dtype, np.integer)
+    if not whole or (group < 0).any() or group.sum() != count:
+        found = f"they add up to {group.sum():,}" if whole else f"its shape is {group.shape}, its dtype {group.dtype}"
         raise DataError(
-            f"group must list the documents of each query, whole numbers that add up to {count:,}; they add up to "
-            f"{group.sum() if group.size else 0}. Query ids go into qid."
+            f"group must list the documents of each query, whole numbers from 0 up that add up to {count:,}; {found}. "
+            "Query ids go into qid."
         )
     return np.append(0, np.cumsum(group[group > 0])).astype(np.int64)

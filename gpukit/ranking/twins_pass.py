@@ -35,10 +35,10 @@ def pair_sums_of_query(margin, begin, size, height, tables, counts, weight, u, s
         _prefix_sums(tables[plane], begin, size, u, sums)
         _subtract_partners(tables[plane], begin, size, sums, z)
     total = 0.0
+    for i in range(size):  # nothing is written here: else where the arrays lie would decide how the sum is vectorized
+        total += loss_share(u[i], z[i], margin, counts[0, begin + i], counts[1, begin + i])
     for i in range(size):
-        count, difference = counts[0, begin + i], counts[1, begin + i]
-        total += loss_share(u[i], z[i], margin, count, difference)
-        z[i] = weight * (z[i] - margin * difference)
+        z[i] = weight * (z[i] - margin * counts[1, begin + i])
     return weight * total
 
 

@@ -1,0 +1,79 @@
+"""Problems with given scores, and what a session must answer, from all pairs."""
+
+import numpy as np
+
+from gpukit.ranking import tree
+from gpukit.ranking.problem import Problem
+from ranking import inputs, naive
+
+WITH_PAIRS = [name for name in inputs.CASES if name not in ("no query", "single documents", "one level")]
+
+def documents(at, n, dtype=np.float64, seed=0):
+    """(X (l, n), w (n,)) with X w = at.s exactly (in float64): the first feature is the score."""
+    X = np.random.default_rng(seed).normal(size=(len(at.y), n)).astype(dtype)
+    X[:, 0] = at.s
+    return X, np.eye(n)[0]
+
+
+def problem_of(at, X, arity=None, weights=None):
+    """Problem of queries of `inputs`; arity: forced on the level tree."""
+    weights = np.ones(len(at.offsets) - 1) if weights is None else weights
+    return Problem(X, tree.build(at.y, at.offsets, arity), weights)
+
+
+def weights_of(at, seed=0):
+    """(m,) weights, one of them 0."""
+    weights = np.random.default_rng(seed).uniform(0.5, 2, len(at.offsets) - 1)
+    weights[len(weights) // 2] *= len(weights) < 2
+    return weights
+
+
+def sums_by_levels(y, s, u, offsets):
+    """naive.pair_sums of scores that are multiples of 1/4, a level at a time: for long queries."""
+    plus, minus = np.zeros((2, len(y)))
+    for begin, end in zip(offsets[:-1], offsets[1:]):
+        own = np.arange(begin, end)
+        for level in set(y[own]):
+            here = own[y[own] == level]
+            here = here[np.argsort(s[here])]
+            sums = np.append(0.0, np.cumsum(u[here]))
+            lower, higher = own[y[own] < level], own[y[own] > level]
+            plus[lower] += sums[np.searchsorted(s[here], s[lower] + 1)]
+            minus[higher] += sums[-1] - sums[np.searchsorted(s[here], s[higher] - 1, "right")]
+    return plus, minus
+
+
+def expected_walk(at, X, w, v, margin, weights, pair_sums=naive.pair_sums):
+    """(row (n + 1,), scale (n + 1,)): what walk(v, margin) gives after move(w), and the size of its summands."""
+    X = X.toarray().astype(np.float64) if hasattr(X, "toarray") else X.astype(np.float64)
+    s, u, weight = X @ w, X @ v, np.repeat(weights, np.diff(at.offsets))
+    above, below = pair_sums(at.y, s, np.ones(len(s)), at.offsets)
+    plus, minus = pair_sums(at.y, s, u, at.offsets)
+    product = (above + below) * u - plus - minus
+    z = weight * (product - margin * (below - above))
+    loss = weight @ (u * (product - 2 * margin * (below - above)) + margin * (above + below) / 2)
+    sizes = np.add(*pair_sums(at.y, s, abs(u), at.offsets)) + (above + below) * (abs(u) + margin)
+    scale = np.append(abs(X).T @ (weight * sizes), weight @ ((abs(u) + margin) * sizes))
+    return np.append(X.T @ z, loss), scale
+
+
+def assert_close(found, expected, relative=1e-12):
+    """found and expected_walk's, number by number."""
+    row, scale = expected
+    error = np.abs(found - row) / np.maximum(scale, np.finfo(float).tiny)
+    assert found.shape == row.shape and error.max() <= relative, f"relative error {error.max():.3g}"
+
+
+def sums_by_tables(session, u):
+    """(plus, minus) of a ScanSession's tables: sums of u over the ranges of documents above and below."""
+    tree, tables = session.problem.tree, np.asarray(session.tables).astype(int)
+    sums = np.zeros((2, len(u)))
+    for t, height in enumerate(tree.heights):
+        own = slice(tree.offsets[t], tree.offsets[t + 1])
+        for plane in tables[:height, :, own]:
+            prefix = np.append(0.0, np.cumsum(u[own][plane[0]]))
+            for bound, position in zip(plane[1::2], plane[2::2]):
+                part = prefix[position] - prefix[bound]
+                sums[0, own] += np.where(bound < position, part, 0.0)
+                sums[1, own] -= np.where(bound < position, 0.0, part)
+    return sums

@@ -1,0 +1,215 @@
+"""Sessions on the CPU, and the twins that they are made of, against all pairs."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from gpukit.ranking import cpu, twins_gram, twins_matrix, twins_pass
+from gpukit.ranking.session import make_session
+from gpukit.ranking.sparse import sparse_gram
+from ranking import data, inputs, naive, sessions
+
+ARITIES = [None, 2, 3, 8]
+SOLVERS = ["scan", "p-swx", "dcm", "ost"]
+
+
+def assert_walks(session, at, X, w, weights, pair_sums=naive.pair_sums):
+    """A session's gradient, loss and product at w against those of all pairs."""
+    v = np.random.default_rng(9).normal(size=X.shape[1])
+    session.move(w)
+    for u, margin in ((w, 1.0), (v, 0.0)):
+        sessions.assert_close(session.walk(u, margin), sessions.expected_walk(at, X, w, u, margin, weights, pair_sums))
+
+
+def assert_tables(session, at, pair_sums=naive.pair_sums):
+    """The level tree's counts and ranges after a move to the scores at.s."""
+    ones = np.ones(len(at.y))
+    above, below = pair_sums(at.y, at.s, ones, at.offsets)
+    np.testing.assert_array_equal(session.counts, [above + below, below - above])
+    np.testing.assert_array_equal(sessions.sums_by_tables(session, ones), [above, below])
+    for u in (at.s, at.u):
+        error = np.abs(sessions.sums_by_tables(session, u) - pair_sums(at.y, at.s, u, at.offsets))
+        assert error.max() <= 1e-12 * np.abs(u).sum()
+
+
+@pytest.mark.parametrize("arity", ARITIES)
+@pytest.mark.parametrize("name", sessions.WITH_PAIRS)
+def test_scan(name, arity):
+    at = inputs.case(name, seed=1)
+    (X, w), weights = sessions.documents(at, 5), sessions.weights_of(at)
+    session = make_session(sessions.problem_of(at, X, arity, weights), "scan", cpu)
+    assert_walks(session, at, X, w, weights)
+    assert_tables(session, at)
+
+
+def test_a_long_query():
+    """20,000 documents, many of them tied or exactly at the margin."""
+    at = inputs.queries([20000, 1, 300], 40, "margins")
+    (X, w), weights = sessions.documents(at, 3), np.ones(3)
+    session = make_session(sessions.problem_of(at, X), "scan", cpu)
+    assert_walks(session, at, X, w, weights, sessions.sums_by_levels)
+    assert_tables(session, at, sessions.sums_by_levels)
+
+
+def test_the_oracle_for_long_queries():
+    at = inputs.case("five levels at the margin")
+    np.testing.assert_allclose(sessions.sums_by_levels(*at[:4]), naive.pair_sums(*at[:4]), rtol=0, atol=1e-12)
+
+
+def test_positions_of_four_bytes():
+    """A query of 70,000 documents in two levels: partners of the one are counted by searching in the other."""
+    rng = np.random.default_rng(4)
+    y, s = np.repeat([0.0, 1], 35000), rng.normal(size=70000)
+    low, high = np.sort(s[:35000]), np.sort(s[35000:])
+    at = inputs.Queries(y, s, None, np.array([0, 70000]), None, None)
+    session = make_session(sessions.problem_of(at, s[:, None]), "scan", cpu)
+    session.move(np.ones(1))
+    above = np.searchsorted(high, s[:35000] + 1)
+    below = 35000 - np.searchsorted(low, s[35000:] - 1, "right")
+    assert session.tables.dtype == np.int32
+    np.testing.assert_array_equal(session.counts, [np.append(above, below), np.append(-above, below)])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_every_solver(solver, dtype, sparse):
+    at = inputs.case("five levels at the margin", seed=2)
+    (X, w), weights = sessions.documents(at, 7, dtype), sessions.weights_of(at)
+    X[:, 3] = 0
+    X = scipy.sparse.csr_array(X) if sparse else X
+    assert_walks(make_session(sessions.problem_of(at, X, weights=weights), solver, cpu), at, X, w, weights)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_gradient_loss_and_product_are_the_objectives(solver):
+    """Against the oracle's objective, of which `expected_walk` is a rearrangement."""
+    at = inputs.case("three levels")
+    X, weights, C = inputs.features(at, 6), sessions.weights_of(at), 0.3
+    w, v = np.random.default_rng(1).normal(size=(2, 6))
+    session = make_session(sessions.problem_of(at, X, weights=weights), solver, cpu)
+    session.move(w)
+    point = naive.objective(w, X, at.y, at.offsets, C, weights)
+    row, product = session.walk(w, 1.0), session.walk(v, 0.0)
+    assert 0.5 * w @ w + C * row[-1] == pytest.approx(point.f, rel=1e-12)
+    assert data.relative(w + 2 * C * row[:-1], point.gradient) < 1e-12
+    Hv = point.hessian_vector(v)
+    assert data.relative(v + 2 * C * product[:-1], Hv) < 1e-12
+    assert v @ v + 2 * C * product[-1] == pytest.approx(v @ Hv, rel=1e-12)
+
+
+def test_results_are_the_same_to_the_bit():
+    """Wherever arrays lie in memory, and whatever the session did before."""
+    at = inputs.case("total order")
+    (X, w), kept, rng = sessions.documents(at, 4), [], np.random.default_rng(0)
+    problem, found = sessions.problem_of(at, X, 3), set()
+    for trial in range(100):
+        kept = kept[:: 2 if trial % 7 == 0 else 1] + [np.empty(int(rng.integers(1, 3000)))]
+        session = make_session(problem, "scan", cpu)
+        if trial % 2:
+            session.move(np.ones(4))
+        session.move(w)
+        found.add(session.walk(w, 1.0).tobytes())
+    assert len(found) == 1
+
+
+def test_pair_sums_and_combine():
+    """Both give z and the loss of a walk, each its own way; z is left alone where a query has no pairs."""
+    at = inputs.queries([30, 1, 40], 4, "margins")
+    (X, w), weights = sessions.documents(at, 2), np.array([1.0, 5, 0.5])
+    session = make_session(sessions.problem_of(at, X, 2, weights), "scan", cpu)
+    session.move(w)
+    counts = naive.pair_sums(at.y, at.s, np.ones(71), at.offsets)
+    sums = naive.pair_sums(at.y, at.s, at.u, at.offsets)
+    z, loss, parts = np.full(71, np.nan), np.empty(cpu.BLOCKS), np.empty((2, 71))
+    twins_pass.pair_sums(at.u, 1.0, *session.walk_over, z, loss)
+    twins_pass.combine(at.u, 1.0, *counts, *sums, np.repeat(weights, np.diff(at.offsets)), *parts)
+    assert np.isnan(z[30]) and parts[0, 30] == 0
+    np.testing.assert_allclose(np.delete(z, 30), np.delete(parts[0], 30), rtol=0, atol=1e-12)
+    assert loss.sum() == pytest.approx(parts[1].sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 63, 64, 65, 1000])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_with_a_dense_matrix(rows, dtype):
+    rng = np.random.default_rng(rows)
+    X, v, z = rng.normal(size=(rows, 9)).astype(dtype), rng.normal(size=9), rng.normal(size=rows)
+    z[::3] = 0
+    dense, scores = cpu.Dense(X), np.empty(rows)
+    dense.scores(v, scores)
+    np.testing.assert_allclose(scores, X.astype(float) @ v, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(dense.transposed(z), X.astype(float).T @ z, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_with_a_sparse_matrix(dtype):
+    """With rows and columns that are empty."""
+    rng = np.random.default_rng(5)
+    X = np.where(rng.random((200, 30)) < 0.1, rng.normal(size=(200, 30)), 0).astype(dtype)
+    X[:3], X[:, 29] = 0, 0
+    v, z, scores = rng.normal(size=30), rng.normal(size=200), np.full(200, np.nan)
+    sparse = cpu.Sparse(scipy.sparse.csr_matrix(X))
+    sparse.scores(v, scores)
+    np.testing.assert_allclose(scores, X.astype(float) @ v, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(sparse.transposed(z), X.astype(float).T @ z, rtol=0, atol=1e-12)
+
+
+def test_by_rank_and_add_rows():
+    rng = np.random.default_rng(6)
+    scores, place, keys = rng.normal(size=100), rng.permutation(100).astype(np.int32), np.empty(100)
+    twins_matrix.by_rank(scores, place, keys)
+    np.testing.assert_array_equal(keys[place], scores)
+    partial, total = rng.normal(size=(33, 5)), np.empty(5)
+    twins_matrix.add_rows(partial, total)
+    np.testing.assert_allclose(total, partial.sum(axis=0), rtol=0, atol=1e-13)
+
+
+def covariance(at, X, weights):
+    """Sum over the documents of weight * others * (x - mean)(x - mean)', mean weighted alike, by loops."""
+    found = np.zeros((X.shape[1], X.shape[1]))
+    for weight, begin, end in zip(weights, at.offsets[:-1], at.offsets[1:]):
+        pulls = weight * np.array([np.sum(at.y[begin:end] != y) for y in at.y[begin:end]])
+        if pulls.any():
+            mean = pulls @ X[begin:end] / pulls.sum()
+            for pull, x in zip(pulls, X[begin:end]):
+                found += pull * np.outer(x - mean, x - mean)
+    return found
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(
+    "name, n", [("two levels", 5), ("total order", 3), ("empty queries", 1), ("long and short", 70)]
+)
+def test_gram(name, n, sparse):
+    at = inputs.case(name)
+    X, weights = inputs.features(at, n) + np.float32(3), sessions.weights_of(at)
+    problem = sessions.problem_of(at, scipy.sparse.csr_array(X) if sparse else X, weights=weights)
+    expected = covariance(at, X.astype(np.float64), weights)
+    gram = make_session(problem, "scan", cpu).gram()
+    np.testing.assert_allclose(gram, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+
+
+def test_gram_is_nearly_the_hessian():
+    """Of a query of k levels with a document each, X'A'AX with all pairs active is k / (k - 1) times the matrix."""
+    at = inputs.queries([40], 0)
+    X = inputs.features(at, 4).astype(np.float64)
+    i, j = naive.pairs(at.y, at.offsets)
+    expected = (X[i] - X[j]).T @ (X[i] - X[j])
+    gram = make_session(sessions.problem_of(at, X), "scan", cpu).gram()
+    np.testing.assert_allclose(gram * 40 / 39, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+
+
+def test_gram_of_a_query_without_pairs():
+    """Its mean is 0, and it adds nothing, sparse or dense."""
+    at = inputs.queries([20, 5], 1)
+    at.y[:10] += 1
+    X, made = inputs.features(at, 3), sessions.problem_of(at, None).tree
+    pulls, means, partial = np.empty(25), np.full((2, 3), np.nan), np.empty((3, 3, 3))
+    twins_gram.pair_pulls(made.level, made.query, made.offsets, made.first_group, made.group_starts, np.ones(2), pulls)
+    np.testing.assert_array_equal(pulls, [10.0] * 20 + [0.0] * 5)
+    twins_gram.query_means(X, made.offsets, pulls, means)
+    np.testing.assert_allclose(means, [X[:20].mean(axis=0), np.zeros(3)], rtol=1e-5)
+    twins_gram.weighted_gram(X, means, made.query, pulls, np.empty((0, 2), np.int32), partial)
+    sparse = sparse_gram(scipy.sparse.csr_array(X), made.offsets, made.query, pulls)
+    np.testing.assert_allclose(partial.sum(axis=0), covariance(at, X.astype(float), np.ones(2)), atol=1e-10)
+    np.testing.assert_allclose(partial.sum(axis=0), sparse, rtol=0, atol=1e-10)
