@@ -5,6 +5,8 @@ import click
 from gpukit.bench import NAMES, find
 from gpukit.cli import options
 
+SHAPES = ("ml-10m", "netflix", "yahoo", "mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007", "mq2008")
+
 
 @click.command("bench")
 @click.argument("names", nargs=-1, type=click.Choice(NAMES))
@@ -12,17 +14,16 @@ from gpukit.cli import options
     "--shape",
     "shapes",
     multiple=True,
-    type=click.Choice(["ml-10m", "netflix", "yahoo"]),
-    default=("ml-10m", "netflix"),
-    show_default=True,
-    help="Shapes of the generated ratings.",
+    type=click.Choice(SHAPES),
+    metavar="NAME",
+    help=f"Only these shapes of generated data, of those that a benchmark measures: {', '.join(SHAPES)}.",
 )
 @click.option(
     "--scale",
     type=click.FloatRange(0, 1, min_open=True),
     default=1.0,
     show_default=True,
-    help="Share of their ratings.",
+    help="Share of their ratings or queries.",
 )
 @click.option("--output", metavar="FILE", help="Add the rows to this csv file.")
 @options.device
@@ -33,6 +34,7 @@ def bench(names, shapes, scale, output, device):
 
     \b
     gpukit bench epochs hashing --scale 0.01
+    gpukit bench ranking --shape mq2007 --device cpu
     gpukit bench --device cuda --output docs/benchmarks.csv
     """
     from gpukit.bench import record

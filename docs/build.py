@@ -4,6 +4,7 @@
 """
 
 import csv
+import re
 from pathlib import Path
 
 import click
@@ -21,12 +22,13 @@ added, by
     gpukit bench --output docs/benchmarks.csv
 
 and the tables show the newest row of each measurement on each device. p50 is the median of the samples, p20 and p80 are
-percentiles. Data is `real`, or `generated` with the shape and the skew of the named data set (`gpukit synth ratings`),
-never the data set itself: an RMSE on it compares with nothing but other figures on it.
+percentiles. Data is `real`, or `generated` with the shape and the skew of the named data set (`gpukit synth ratings`,
+`gpukit synth letor`), never the data set itself: an RMSE or an f on it compares with nothing but other figures on it.
 """
 NO_BENCHMARKS = "No figures are recorded yet.\n"
 KEY = ("device", "what", "shape", "data")
 FIGURES = ("p20", "p50", "p80")
+SORTS, LETOR = re.compile(r"^segmented sort|^torch\.sort"), re.compile(r"mslr|mq200", re.IGNORECASE)
 
 
 def cli_reference():
@@ -73,13 +75,29 @@ def rows_of(path):
 
 
 def device_table(device, rows):
-    """A heading, the table of one device's rows, and the versions that they were measured with."""
+    """A heading, the tables of one device's rows, and the versions that they were measured with."""
+    sections = {}
+    for row in rows:
+        sections.setdefault(subject(row), []).append(row)
+    lines = [f"## {device or 'unnamed device'}", ""]
+    for name, own in sections.items():
+        lines += [f"**{name}**", "", *table(own), ""]
+    versions = dict.fromkeys(row["versions"] for row in rows if row.get("versions"))
+    return "\n".join([*lines, *(f"Measured with {one}." for one in versions), ""])
+
+
+def subject(row):
+    """What a row is about: the sort, or the job that its shape is of."""
+    if SORTS.search(row["what"]):
+        return "Sorting"
+    return "Learning to rank" if LETOR.match(row["shape"]) else "Matrix factorization and neighbours"
+
+
+def table(rows):
+    """[line] of a table."""
     names = ("what", "shape", "data", *FIGURES, "unit", "commit", "note")
     rule = ["---:" if name in FIGURES else "---" for name in names]
-    lines = [f"## {device or 'unnamed device'}", "", line(names), line(rule)]
-    lines += [line([row.get(name) or "" for name in names]) for row in rows]
-    versions = dict.fromkeys(row["versions"] for row in rows if row.get("versions"))
-    return "\n".join([*lines, "", *(f"Measured with {one}." for one in versions), ""])
+    return [line(names), line(rule), *(line([row.get(name) or "" for name in names]) for row in rows)]
 
 
 def line(cells):

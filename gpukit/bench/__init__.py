@@ -6,6 +6,9 @@ setting.py   where and on how much
 ratings.py   CUSGD++, CULSH-MF, simLSH and the paper's own way, on the papers' shapes (generated) and MovieLens 1M
              (real)
 sorting.py   the segmented sort beside torch's, at a shape of queries and over lengths
+ranking.py   RankSVM: whole trainings, one product, the paper's way, a path over C, on the paper's shapes (generated)
+letor.py     MQ2008 (real), the CPU's solvers, reading documents, the whole command
+process.py   what runs in fresh processes: readers and commands
 kernels.py   the ladder: kernels as the papers describe them      twins.py   their CPU twins
 
     gpukit bench [NAME ...] [--device cuda] [--output docs/benchmarks.csv]
@@ -17,6 +20,8 @@ FILES = {
     "ratings": (
         "reading", "epochs", "convergence", "hashing", "ladder", "memory", "accuracy", "updates", "command"),
     "sorting": ("sorting", "lengths"),
+    "ranking": ("ranking", "product", "rungs", "path"),
+    "letor": ("mq2008", "solvers", "letor"),
 }  # file -> what it measures: the keys of its BENCHES
 NAMES = tuple(name for names in FILES.values() for name in names)
 

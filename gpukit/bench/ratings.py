@@ -3,8 +3,6 @@
 import functools
 import gc
 import itertools
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -12,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from gpukit import device as devices
+from gpukit.bench.process import command_seconds, read_in_processes
 from gpukit.bench.record import Row
 from gpukit.bench.setting import shape_name
 from gpukit.bench.timing import gpu_milliseconds, milliseconds, seconds
@@ -19,6 +18,7 @@ from gpukit.errors import DataError
 
 CLOSE = 0.001  # an RMSE this near the converged one counts as there
 SEEDS = range(5)
+SHAPES, MORE = ("ml-10m", "netflix"), ("yahoo",)
 
 
 @functools.lru_cache(maxsize=1)
@@ -88,7 +88,7 @@ def epoch_step(run, device):
 
 def epochs(setting):
     """One epoch at the rates of the defaults."""
-    for like in setting.shapes:
+    for like in setting.among(SHAPES, MORE):
         train, _ = generated(like, setting.scale)
         for factors in (32, 128):
             for name, estimator in estimators(factors):
@@ -110,7 +110,7 @@ def check_finite(session):
 
 def convergence(setting):
     """Time to a test RMSE within CLOSE of the lowest that the defaults reach."""
-    for like in setting.shapes:
+    for like in setting.among(SHAPES, MORE):
         train, test = generated(like, setting.scale)
         for factors in (32, 128):
             for name, estimator in estimators(factors):
@@ -144,7 +144,7 @@ def hashing(setting):
     from gpukit.neighbors.columns import columns
     from gpukit.neighbors.plan import Settings
 
-    for like in setting.shapes:
+    for like in setting.among(SHAPES, MORE):
         table = columns(generated(like, setting.scale)[0])
         if setting.device.is_cuda:
             from gpukit.neighbors.gpu import find, to_device
@@ -178,7 +178,7 @@ def ladder(setting):
     """The paper's way: Eq. (7), racy stores, no biases; a warp a rating."""
     if not setting.device.is_cuda:
         return
-    for like in setting.shapes:
+    for like in setting.among(SHAPES, MORE):
         once, Q = paper_step(generated(like, setting.scale)[0])
         samples = gpu_milliseconds(once, 9, 2)
         if not np.isfinite(Q.copy_to_host()).all():
@@ -193,7 +193,7 @@ def memory(setting):
         return
     from gpukit.factorization.fitting import memory_kept
 
-    for like in setting.shapes:
+    for like in setting.among(SHAPES, MORE):
         train, _ = generated(like, setting.scale)
         for name, estimator in estimators(32):
             before = freed_memory(setting.device)
@@ -252,43 +252,11 @@ def command(setting):
     """Wall time of the whole `gpukit train-lshmf` on MovieLens 1M once compiled code is cached."""
     movielens(setting.data)
     ratings = Path(setting.data) / "ml-1m" / "ratings.dat"
-    name = "cpu" if not setting.device.is_cuda else f"cuda:{setting.device.index}"
     with tempfile.TemporaryDirectory() as folder:
-        call = [
-            sys.executable,
-            "-m",
-            "gpukit",
-            "train-lshmf",
-            str(ratings),
-            "--model",
-            f"{folder}/m.gpukit",
-            "--device",
-            name,
-            "--quiet",
-        ]
-
-        def once():
-            subprocess.run(call, check=True, capture_output=True)
-
-        samples = seconds(once, 5, 1)
+        samples = command_seconds(["train-lshmf", str(ratings), "--model", f"{folder}/m.gpukit"], setting.device)
     yield Row(
         "the whole command train-lshmf, cached", "MovieLens 1M", "real", samples, "s", "start to saved model and table"
     )
-
-
-READER = """
-import sys, time
-from gpukit.datasets import read_ratings
-
-def peak():
-    line = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
-    return 1024 * int(line.split()[1])
-
-read_ratings(sys.argv[2])
-before, begun = peak(), time.perf_counter()
-ratings = read_ratings(sys.argv[1])
-print(time.perf_counter() - begun, peak() - before, ratings.nbytes, len(ratings))
-"""
 
 
 def reading(setting):
@@ -300,13 +268,13 @@ def reading(setting):
         big, small = Path(folder) / "big.csv", Path(folder) / "small.csv"
         write_ratings(ratings, big)
         write_ratings(ratings.take(slice(100)), small)
-        call = [sys.executable, "-c", READER, str(big), str(small)]
-        runs = [subprocess.run(call, check=True, capture_output=True, text=True).stdout.split() for _ in range(4)][1:]
-    if int(runs[0][3]) != len(ratings):
+        read = read_in_processes("read_ratings", "found.nbytes, len(found)", big, small)
+    nbytes, count = read.figures
+    if count != len(ratings):
         raise DataError("the csv file was not read back whole.")
     shape = f"{len(ratings) / 1e6:.1f} million rows"
-    yield Row("reading a csv file", shape, "generated", [float(run[0]) for run in runs], "s")
-    times = [float(run[1]) / float(run[2]) for run in runs]
+    yield Row("reading a csv file", shape, "generated", read.seconds, "s")
+    times = [peak / nbytes for peak in read.peaks]
     yield Row("memory of reading a csv file", shape, "generated", times, "times the arrays", "peak above the start")
 
 

@@ -5,17 +5,19 @@ from typing import NamedTuple
 
 from gpukit import device as devices
 
-SHAPES = ("ml-10m", "netflix")
-
 
 class Setting(NamedTuple):
-    """Where and on how much: a device.Device, the shapes' names, the share of their ratings, the folder of real data
-    or None."""
+    """Where and on how much: a device.Device, the names of the shapes asked for (none: the usual ones), the share of
+    their data, the folder of real data or None."""
 
     device: devices.Device
-    shapes: tuple = SHAPES
+    shapes: tuple = ()
     scale: float = 1.0
     data: str | None = os.environ.get("GPUKIT_DATA")
+
+    def among(self, usual, more=()):
+        """The shapes to measure: the usual ones, or those of them and of `more` that were asked for."""
+        return tuple(name for name in (*usual, *more) if name in (self.shapes or usual))
 
 
 def shape_name(like, scale):

@@ -198,5 +198,17 @@ def test_benchmark_tables_show_the_newest_row(build, tmp_path):
     assert "x \\| y" in tables[0] and "Measured with v2." in tables[0] and "v1" not in text
 
 
+def test_benchmark_tables_have_a_section_a_subject(build, tmp_path):
+    head = "what,shape,data,device,versions,commit,p20,p50,p80,unit,samples,note\n"
+    shapes = {"one epoch": "netflix", "segmented sort float32": "mslr-web30k", "training": "mq2007-list x 0.1",
+              "test MAP": "MQ2008", "torch.sort float32": "length 16", "the whole command": "MovieLens 1M"}
+    rows = [f"{what},{shape},generated,gpu,v1,a,1,2,3,ms,9,\n" for what, shape in shapes.items()]
+    text = build.benchmark_tables(write(tmp_path, {"b.csv": head + "".join(rows)}) / "b.csv")
+    _, factorization, sorting, ranking = text.split("\n**")
+    assert factorization.startswith("Matrix factorization") and factorization.count("\n| ") == 4
+    assert sorting.startswith("Sorting**") and "| torch.sort" in sorting and sorting.count("\n| ") == 4
+    assert ranking.startswith("Learning to rank**") and "MQ2008" in ranking and "mq2007" in ranking
+
+
 def test_benchmarks_may_be_missing(build, tmp_path):
     assert "No figures" in build.benchmark_tables(tmp_path / "none.csv")

@@ -1,0 +1,47 @@
+"""What is measured in fresh processes, whose compiled code is cached: readers and whole commands."""
+
+import subprocess
+import sys
+from typing import NamedTuple
+
+from gpukit.bench.timing import seconds
+
+READER = """
+import sys, time
+from gpukit.datasets import {reader} as read
+
+def peak():
+    line = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+    return 1024 * int(line.split()[1])
+
+read(sys.argv[2])
+before, begun = peak(), time.perf_counter()
+found = read(sys.argv[1])
+print(time.perf_counter() - begun, peak() - before, {figures})
+"""
+
+
+class Reading(NamedTuple):
+    """seconds, and peak bytes above the start, of each process; the figures that all of them printed."""
+
+    seconds: list
+    peaks: list
+    figures: list
+
+
+def read_in_processes(reader, figures, big, small, repeat=3):
+    """The Reading of a big file by a function of gpukit.datasets, after a small one, one process more than counts.
+
+    figures: expressions of `found`, what was read, that must tell whether it is right.
+    """
+    call = [sys.executable, "-c", READER.format(reader=reader, figures=figures), str(big), str(small)]
+    outputs = [subprocess.run(call, check=True, capture_output=True, text=True).stdout for _ in range(repeat + 1)]
+    runs = [[float(word) for word in output.split()] for output in outputs[1:]]
+    return Reading([run[0] for run in runs], [run[1] for run in runs], runs[0][2:])
+
+
+def command_seconds(words, device, repeat=5):
+    """[seconds] of whole `gpukit WORDS --device DEVICE --quiet` commands."""
+    name = "cpu" if not device.is_cuda else f"cuda:{device.index}"
+    call = [sys.executable, "-m", "gpukit", *words, "--device", name, "--quiet"]
+    return seconds(lambda: subprocess.run(call, check=True, capture_output=True), repeat, 1)

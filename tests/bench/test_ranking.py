@@ -1,0 +1,145 @@
+"""The benchmarks of learning to rank on the CPU: every one gives rows, and refuses a wrong answer."""
+
+import functools
+
+import numpy as np
+import pytest
+
+from gpukit import bench, device
+from gpukit.bench import letor, process, ranking, record
+from gpukit.bench.setting import Setting
+from gpukit.datasets import synth_letor, write_folds
+from gpukit.errors import DataError
+from gpukit.ranking import RankSVM
+
+CPU = device.resolve("cpu")
+
+
+def rows_of(name, **setting):
+    """The rows of a benchmark, each as the file has it."""
+    rows = list(bench.find(name)(Setting(CPU, **setting)))
+    for row in rows:
+        assert row.samples and np.isfinite(row.samples).all() and min(row.samples) >= 0 and row.note
+        assert row.data in ("generated", "real") and len(record.line(row, CPU)) == len(record.COLUMNS)
+    assert len({(row.what, row.shape) for row in rows}) == len(rows)  # the key of the table
+    return rows
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    return synth_letor("mq2007", 0.02, 0)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Five folds of generated documents in place of MQ2008, and their optima."""
+    write_folds(synth_letor("mq2008", 0.06, 0), tmp_path / "MQ2008")
+    letor.mq2008_folds.cache_clear()
+    monkeypatch.setattr(letor, "OPTIMA", tuple(optimum(parts) for parts in letor.mq2008_folds(str(tmp_path))))
+    yield str(tmp_path)
+    letor.mq2008_folds.cache_clear()
+
+
+def optimum(parts):
+    model = RankSVM(eps=1e-8, device="cpu").fit(parts["train"])
+    found = letor.accuracies(model, parts)
+    return model.objective_, found["train", "pa_ties"], found["test", "pa_ties"]
+
+
+def test_every_shape_is_trained():
+    rows = rows_of("ranking", scale=0.003)
+    assert [row.shape for row in rows[::3]] == [f"{name} x 0.003" for name in ranking.SHAPES]
+    assert [row.what.split(",")[0] for row in rows[:3]] == [
+        "training", "the same without a preconditioner", "the whole fit"]
+    assert "CG steps without a preconditioner" in rows[0].note and "paper" not in rows[0].note
+    assert "C2050 939.38 s" in ranking.paper("mslr-web30k")
+
+
+def test_one_shape_can_be_asked_for():
+    rows = rows_of("rungs", shapes=("mq2007",), scale=0.02)
+    assert {row.shape for row in rows} == {"mq2007 x 0.02"} and len(rows) == 5
+    assert list(bench.find("product")(Setting(CPU, ("mq2007",), 0.01))) == []
+    assert Setting(CPU).among(("a", "b"), ("c",)) == ("a", "b")
+    assert Setting(CPU, ("c", "b")).among(("a", "b"), ("c",)) == ("b", "c")
+
+
+def test_products_and_a_path():
+    assert [row.what for row in rows_of("product", scale=0.003)] == [
+        "one product with the Hessian in float64", "X v"] * 2
+    paths = rows_of("path", scale=0.02)
+    assert len(paths) == 4 and all(row.what.startswith("24 values of C") for row in paths)
+
+
+def test_solvers(folder):
+    rows = rows_of("solvers", scale=0.02, data=folder)
+    assert len(rows) == 4 * 10 and {row.data for row in rows} == {"generated", "real"}
+
+
+def test_folds(folder, monkeypatch):
+    rows = rows_of("mq2008", data=folder)
+    assert [row.what for row in rows[:2]] == ["the whole fit, fold 1, C=1 eps=1e-5", "test MAP, C=1"]
+    assert "test MAP, C by NDCG@10 on validation" in [row.what for row in rows]
+    for wrong in ((1.0001, 0.0), (1.0, 0.001)):
+        f, train, test = letor.OPTIMA[4]
+        with monkeypatch.context() as planted:
+            planted.setattr(letor, "OPTIMA", (*letor.OPTIMA[:4], (f * wrong[0], train, test + wrong[1])))
+            with pytest.raises(DataError, match="fold 5: the benchmark's"):
+                next(letor.mq2008(Setting(CPU, data=folder)))
+
+
+def test_reading_and_the_command(folder, monkeypatch):
+    for name in ("read_in_processes", "command_seconds"):
+        monkeypatch.setattr(letor, name, functools.partial(getattr(process, name), repeat=1))
+    rows = rows_of("letor", scale=0.004, data=folder)
+    assert [row.unit for row in rows] == ["MB/s", "times the arrays"] * 2 + ["s"]
+
+
+def test_real_data_must_be_there(tmp_path):
+    with pytest.raises(DataError, match="GPUKIT_DATA"):
+        next(letor.mq2008(Setting(CPU, data=None)))
+
+
+def test_a_file_read_wrong_is_refused(tiny, tmp_path, monkeypatch):
+    (tmp_path / "big.txt").write_text("1 qid:1 1:0.5\n")
+    monkeypatch.setattr(letor, "read_in_processes", lambda *a: process.Reading([1.0], [1.0], [9.0, len(tiny.y), 7.0]))
+    with pytest.raises(DataError, match="big.txt was not read back"):
+        next(letor.reading_rows(tiny, tmp_path / "big.txt", None, "text", "tiny"))
+
+
+def test_a_wrong_training_is_refused(tiny):
+    run = ranking.prepared(tiny, CPU)
+    right = ranking.trained(run)
+    ranking.check_solution(run.problem, right)
+    with pytest.raises(DataError, match="benchmark's f is"):
+        ranking.check_solution(run.problem, right._replace(objective=right.objective * (1 + 1e-8)))
+    w = right.w * 1.01
+    early = right._replace(w=w, objective=ranking.Objective(ranking.on_cpu(run.problem, w), 1.0).evaluate(w)[0])
+    with pytest.raises(DataError, match="stopped at"):
+        ranking.check_solution(run.problem, early)
+    with pytest.raises(DataError, match="trainings end at"):
+        ranking.check_same(early, right, ranking.SAME)
+    with pytest.raises(DataError, match="ost ends at"):
+        letor.check_agreement([right.objective, early.objective], "ost")
+    with pytest.raises(DataError, match="not a number|benchmark's f"):
+        ranking.check_solution(run.problem, right._replace(objective=np.nan))
+    with pytest.raises(DataError, match="benchmark's fit"):
+        ranking.fit_row(tiny, "tiny", CPU, right.objective * 1.01)
+
+
+def test_wrong_sums_are_refused(tiny):
+    run = ranking.prepared(tiny, CPU, solver="scan")
+    order, w = ranking.prepared(tiny, CPU, solver="p-swx").session, np.linspace(-1, 1, tiny.X.shape[1])
+    for session in (run.session, order):
+        session.move(w)
+    ranking.check_counts(order, run.session.counts)
+    wrong = run.session.counts.copy()
+    wrong[0, 3] += 1
+    with pytest.raises(DataError, match="counts"):
+        ranking.check_counts(order, wrong)
+    order.counts[1][5] += 1.0
+    with pytest.raises(DataError, match="counts"):
+        ranking.check_counts(order, run.session.counts)
+    with pytest.raises(DataError, match="away from the CPU's"):
+        ranking.check_near(np.array([1.0, 2.0]), np.array([1.0, 2.0001]), ranking.SINGLE)
+    with pytest.raises(DataError, match="away from the CPU's"):
+        next(ranking.product_rows(run, w, "tiny", ranking.on_cpu(run.problem, 2 * w)))
