@@ -1,0 +1,39 @@
+"""The GPU's way through the benchmarks of learning to rank, on a few documents; the clock apart."""
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.kernel
+
+from gpukit import device as devices  # noqa: E402
+from gpukit.bench import ranking  # noqa: E402
+from gpukit.datasets.documents import Documents  # noqa: E402
+from gpukit.errors import DataError  # noqa: E402
+from gpukit.ranking import gpu  # noqa: E402
+
+GPU = devices.Device("cuda", 0, "a GPU", (9, 0))
+
+
+@pytest.fixture
+def documents(monkeypatch):
+    monkeypatch.setattr(devices, "free_memory", lambda device: 1 << 30)
+    monkeypatch.setattr(gpu, "walk_blocks", lambda: 2)
+    monkeypatch.setattr(ranking, "holder", lambda: None)
+    monkeypatch.setattr(ranking, "queued_milliseconds", lambda once, repeat, hold: [once() or 1.0] * repeat)
+    random, offsets = np.random.default_rng(0), np.array([0, 9, 20, 33])
+    X, y = random.normal(size=(33, 5)).astype(np.float32), random.integers(0, 3, 33).astype(np.float64)
+    return Documents(X, y, offsets, np.arange(3))
+
+
+def test_steps_are_timed_and_checked_on_a_gpu(documents):
+    run, paper = (ranking.prepared(documents, GPU, solver=solver) for solver in ("scan", "p-swx"))
+    result = ranking.trained(run)
+    ranking.check_solution(run.problem, result)
+    v, right = np.arange(-2.0, 3.0), ranking.on_cpu(run.problem, result.w)
+    run.session.move(result.w)
+    with pytest.raises(DataError, match="away from the CPU's"):
+        next(ranking.product_rows(run, v, "few", ranking.on_cpu(run.problem, 2 * result.w)))
+    rows = [ranking.scores_row(run, v, "few", right), *ranking.statistics_rows(paper, run, result.w, "few")]
+    assert [row.what for row in rows] == [
+        "X v", "P-SWX: sums of one vector over all active pairs", "one product with the Hessian in float32",
+        "one product with the Hessian in float64", "level tree: sort, search, tables"]
