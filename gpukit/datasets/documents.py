@@ -8,7 +8,7 @@ import numpy as np
 class Documents(NamedTuple):
     """l documents of m queries with n features, each query's documents together, in the file's order.
 
-    X (l, n) float32, C-contiguous, or a scipy CSR matrix of float32; y (l,) float64 the relevance; offsets (m+1,)
+    X (l, n) float32 or float64, C-contiguous, or scipy CSR of these; y (l,) float64 the relevance; offsets (m+1,)
     int64: query t is the rows offsets[t]:offsets[t+1]; qids (m,) int64 or str, the ids as in the file; comments (l,)
     str, the text after each line's '#', or None when the file has none.
     """

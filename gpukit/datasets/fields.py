@@ -11,6 +11,8 @@ LARGEST = np.int64(2**63 - 1)
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 LONGEST = np.int64(10**17)  # mantissas are read to 18 digits
 BELOW, ABOVE = 1.0 - 2.0**-49, 1.0 + 2.0**-49
+SPLIT = 2.0**27 + 1.0
+NO_DECIMAL, CUT, WHOLE = range(3)
 
 
 @njit
@@ -126,11 +128,64 @@ def decimal(buffer, start, stop):
     return np.float32(np.nan)
 
 
+@njit(fastmath=False)
+def double(buffer, start, stop):
+    """float(text) of [start, stop); NaN for what is no decimal or more than float32 holds, and seldom for others: the
+    caller settles those.
+
+    The long way is for mantissas of 16 to 18 digits, as programs print float64: the quotient (or product) by a power
+    of ten, and what it lacks, which is known to within 2**-50 of itself. Their sum rounds once.
+    """
+    value = number(buffer, start, stop)
+    if not np.isnan(value):
+        return value
+    mantissa, scale, kind = _mantissa(buffer, start, stop)
+    if kind != WHOLE or abs(scale) > 22:
+        return np.nan
+    high, power = np.float64(mantissa), POWERS[abs(scale)]
+    low = np.float64(mantissa - np.int64(high))
+    if scale < 0:
+        value = high / power
+        product, rest = _product(value, power)
+        lacking = (((high - product) - rest) + low) / power
+    else:
+        value, rest = _product(high, power)
+        lacking = rest + low * power
+    found = value + lacking * BELOW
+    if found != value + lacking * ABOVE or found > FLOAT32_MAX:
+        return np.nan
+    return -found if buffer[start] == MINUS else found
+
+
+@njit(fastmath=False)
+def _product(a, b):
+    """(rounded, rest): a b = rounded + rest exactly, for numbers of moderate size [Dekker 1971]."""
+    rounded = a * b
+    big_a, big_b = a * SPLIT, b * SPLIT
+    a_high, b_high = big_a - (big_a - a), big_b - (big_b - b)
+    a_low, b_low = a - a_high, b - b_high
+    return rounded, ((a_high * b_high - rounded) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
 @njit
 def _nearly(buffer, start, stop):
     """The number that [start, stop) spells to within 2**-50 of itself; NaN for no decimal or a huge exponent."""
+    mantissa, scale, kind = _mantissa(buffer, start, stop)
+    if kind == NO_DECIMAL or abs(scale) > 66:
+        return np.nan
+    value = np.float64(mantissa)
+    while scale != 0:
+        step = min(abs(scale), 22)
+        value = value * POWERS[step] if scale > 0 else value / POWERS[step]
+        scale += -step if scale > 0 else step
+    return -value if buffer[start] == MINUS else value
+
+
+@njit
+def _mantissa(buffer, start, stop):
+    """(mantissa of up to 18 digits, power of ten, kind) of [start, stop) without its sign; CUT: it has more digits."""
     at = start + 1 if stop > start and (buffer[start] == MINUS or buffer[start] == PLUS) else start
-    mantissa, digits, scale, point = np.int64(0), 0, np.int64(0), False
+    mantissa, digits, scale, point, kind = np.int64(0), 0, np.int64(0), False, WHOLE
     while at < stop and ((ZERO <= buffer[at] <= NINE) or (buffer[at] == POINT and not point)):
         if buffer[at] == POINT:
             point = True
@@ -141,17 +196,10 @@ def _nearly(buffer, start, stop):
                 scale -= point
             else:
                 scale += not point
+                kind = CUT
         at += 1
     exponent, good = _exponent(buffer, at, stop)
-    scale += exponent
-    if digits == 0 or not good or abs(scale) > 66:
-        return np.nan
-    value = np.float64(mantissa)
-    while scale != 0:
-        step = min(abs(scale), 22)
-        value = value * POWERS[step] if scale > 0 else value / POWERS[step]
-        scale += -step if scale > 0 else step
-    return -value if buffer[start] == MINUS else value
+    return mantissa, scale + exponent, kind if digits and good else NO_DECIMAL
 
 
 @njit

@@ -15,29 +15,34 @@ from gpukit.datasets.letor_sheet import Sheet
 from gpukit.errors import DataError
 
 NULLS = {"error": letor_text.NULL_ERROR, "zero": letor_text.NULL_ZERO, "min": letor_text.NULL_KEPT}
+DTYPES = (None, "float32", "float64")
 SPARSE_WIDTH = 256  # features; CSR pays above it when less than
 SPARSE_DENSITY = 0.25  # of them are stored
 
 
-def read_letor(path, *, null="error", n_features=None):
+def read_letor(path, *, null="error", n_features=None, dtype=None):
     """The Documents in a file of lines `relevance qid:ID 1:value 2:value ... #comment`.
 
     path: LETOR's svmlight, LF or CRLF, also as .gz, .xz or .zip; a file without query ids when FILE.query beside it
     holds the number of documents of each query, a line each (LightGBM; the ids are then 1 to m); a binary copy (.gkl).
     Feature k is column k-1; columns are as many as the largest index, or n_features. null: what the token NULL stands
     for: 'error', 'zero', or 'min', the smallest value of the feature in the query (LETOR's min.txt), 0 where all are
-    NULL. X is CSR when more than 256 features are stored with a density below 0.25. Values equal float32(float(text)),
-    labels float(text). Raises DataError naming file and line for what is missing, malformed, not finite or out of
-    order, and for more than n_features features; ParameterError for other values of null or n_features.
+    NULL. X is CSR when more than 256 features are stored with a density below 0.25. dtype: 'float32', 'float64', or
+    None for float64 unless more than 2^27 features are stored (1 GiB); a copy keeps its own. Values equal float(text),
+    rounded to dtype; labels float(text). Raises DataError naming file and line for what is missing, malformed, out of
+    order, not finite (as float32) and for more than n_features features; ParameterError for other values of null,
+    n_features or dtype.
     """
     check_choice("null", null, tuple(NULLS))
+    check_choice("dtype", dtype, DTYPES)
     if n_features is not None:
         n_features = check_integer("n_features", n_features, 1)
     path = _checked(path)
     if letor_copy.is_copy(path):
         documents = letor_copy.read_gkl(path)
-        return documents._replace(X=_widened(documents.X, n_features, path))
-    return _read_text(path, NULLS[null], n_features)
+        X = documents.X if dtype is None else documents.X.astype(dtype, copy=False)
+        return documents._replace(X=_widened(X, n_features, path))
+    return _read_text(path, NULLS[null], n_features, dtype)
 
 
 def is_letor(path):
@@ -68,7 +73,7 @@ def _checked(path):
     return path
 
 
-def _read_text(path, null, n_features):
+def _read_text(path, null, n_features, dtype):
     streams = sources.members(path)
     if len(streams) > 1:
         raise DataError(f"{path} holds {len(streams)} files; unpack it and name one of them.")
@@ -77,7 +82,7 @@ def _read_text(path, null, n_features):
     if head[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in head:
         raise DataError(f"{name} is not a text file in UTF-8 or Latin-1, and no binary copy of gpukit's.")
     groups = None if _has_qids(head) else query_file(path)
-    sheet = Sheet(name, groups is None, null, _cut_at(path))
+    sheet = Sheet(name, groups is None, null, dtype, _cut_at(path))
     for block in sources.blocks(name, opener, 3 if head.startswith(b"\xef\xbb\xbf") else 0):
         sheet.add(block)
     sheet.finish()
@@ -129,7 +134,7 @@ def assembled(sheet, n):
     """X (l, n) of a Sheet's features, dense or CSR by how many are stored; the sheet's features are given up."""
     if n > SPARSE_WIDTH and sheet.stored < SPARSE_DENSITY * n * sheet.rows:
         return _sparse(sheet, n)
-    X, end = np.empty((sheet.rows, n), dtype=np.float32), sheet.rows
+    X, end = np.empty((sheet.rows, n), dtype=sheet.dtype), sheet.rows
     while sheet.features:
         features = sheet.features.pop()
         start = end - len(features.counts)
@@ -144,7 +149,7 @@ def _sparse(sheet, n):
     kind = np.int32 if sheet.stored < 2**31 else np.int64
     indptr = np.zeros(sheet.rows + 1, dtype=kind)
     np.cumsum(np.concatenate([features.counts for features in sheet.features]), out=indptr[1:])
-    columns, data, end = np.empty(sheet.stored, dtype=kind), np.empty(sheet.stored, dtype=np.float32), sheet.rows
+    columns, data, end = np.empty(sheet.stored, dtype=kind), np.empty(sheet.stored, dtype=sheet.dtype), sheet.rows
     while sheet.features:
         features = sheet.features.pop()
         start = end - len(features.counts)

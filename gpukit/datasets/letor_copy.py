@@ -14,7 +14,7 @@ SUFFIXES = (".gkl", ".txt")
 def write_letor(documents, path):
     """Write Documents to path; its suffix says how: .gkl (binary copy) or .txt (svmlight with query ids).
 
-    Text spells each value as shortly as gives the same float32 back; of a CSR X it has the stored features alone. The
+    Text spells each value as shortly as gives the same number back; of a CSR X it has the stored features alone. The
     file appears whole or not at all. Raises ParameterError for another suffix, DataError when path cannot be written.
     """
     from gpukit.datasets.letor_write import write_text

@@ -9,6 +9,7 @@ from gpukit.datasets.formats import is_number
 from gpukit.datasets.text import count_lines, cut
 from gpukit.errors import DataError
 
+MANY = 1 << 27  # features: 1 GiB of float64
 RANGE = 1 << 16  # bytes; a block is cut into ranges of at least this size
 CUT = " The file ends in that line, without a newline: it seems to be cut short, fetch it again."
 
@@ -20,9 +21,11 @@ class Sheet:
     are, their largest index, how many NULL tokens; line, last: the lines read, the last of them with a document.
     """
 
-    def __init__(self, name, has_qids, null, cut_at=None):
-        """cut_at: the size of a file that does not end in a newline."""
-        self.name, self.rule = name, np.array([has_qids, null], dtype=np.int64)
+    def __init__(self, name, has_qids, null, dtype, cut_at=None):
+        """dtype: of the features, None for float64 unless there are many; cut_at: the size of a file that does not end
+        in a newline."""
+        self.undecided, self.dtype = dtype is None, np.dtype(dtype or np.float64)
+        self.name, self.rule = name, np.array([has_qids, null, self.dtype == np.float64], dtype=np.int64)
         self.cut_at, self.read = cut_at, 0
         self.features, self.labels, self.comments = [], [], []
         self.rows = self.stored = self.largest = self.nulls = self.line = self.last = 0
@@ -30,7 +33,7 @@ class Sheet:
 
     def add(self, block):
         """Take the lines of a block (uint8, whole lines)."""
-        lines, report, n_lines = _parsed(block, self.rule)
+        lines, report, n_lines = _parsed(block, self.rule, self.dtype)
         self._settle(block, lines, report)
         if self.rule[0]:
             self._take_queries(block, lines)
@@ -48,6 +51,14 @@ class Sheet:
             self._refuse(block, *report[bad[0], [text.PROBLEM, text.POSITION]].tolist())
         self.line += n_lines
         self.read += len(block)
+        if self.undecided and self.stored > MANY:
+            self._narrow()
+
+    def _narrow(self):
+        """Go on in float32, with what has been read so far too: rounding twice gives the same."""
+        self.undecided, self.dtype, self.rule[2] = False, np.dtype(np.float32), 0
+        with np.errstate(over="ignore", invalid="ignore"):  # there are gaps between rows
+            self.features = [features._replace(values=features.values.astype(np.float32)) for features in self.features]
 
     def finish(self):
         """All blocks are in: DataError when they hold no documents, or when the last line is cut short."""
@@ -111,7 +122,6 @@ class Sheet:
             else:
                 lines.values[lines.begins[row] + place] = float(number)
 
-
     def _refuse(self, block, problem, position):
         """Raise what a problem of `letor_text` stands for."""
         line = _line(block, position)
@@ -135,13 +145,13 @@ class Sheet:
         return DataError(f"{self.name}, line {number:,}: {message}{CUT if last else ''}")
 
 
-def _parsed(block, rule):
+def _parsed(block, rule, dtype):
     """(Lines of the good rows before the first problem, report, the lines of the block)."""
     n_ranges = max(1, min(4 * numba.get_num_threads(), len(block) // RANGE))
     bounds, n_lines = cut(block, n_ranges)
     colons = text.count_colons(block, bounds)
     first_row = np.cumsum(n_lines) - n_lines
-    lines = text.empty_lines(int(n_lines.sum()), int(colons.sum()))
+    lines = text.empty_lines(int(n_lines.sum()), int(colons.sum()), dtype)
     report = np.empty((n_ranges, 6), dtype=np.int64)
     text.parse(block, bounds, first_row, np.cumsum(colons) - colons, rule, lines, report)
     bad = np.flatnonzero(report[:, text.PROBLEM])

@@ -11,7 +11,7 @@ from collections import namedtuple
 import numpy as np
 
 from gpukit._jit import njit, prange
-from gpukit.datasets.fields import COLON, NEWLINE, SPACE, TAB, ZERO, at_line_end, decimal, number
+from gpukit.datasets.fields import COLON, NEWLINE, SPACE, TAB, ZERO, at_line_end, decimal, double, number
 
 # What can be wrong with a line, beside numbers.
 FINE, NO_QID, NO_INDEX, INDEX_ZERO, NOT_ASCENDING, NULL_TOKEN = range(6)
@@ -24,7 +24,7 @@ LARGEST_INDEX = np.int64(2**31 - 1)
 # A block's rows, in stretches with gaps between ranges. labels (rows,) float64; starts (rows,) int64 where a line
 # begins; numbers (rows,) int64 the line's number in the block, from 0; spans (rows, 4) int64: the query id's [start,
 # stop), the comment's [start, stop), -1 where there is none; begins, counts (rows,) int64: the row's features lie in
-# indices (tokens,) int32, 1-based, and values (tokens,) float32 from begins on.
+# indices (tokens,) int32, 1-based, and values (tokens,) float32 or float64 from begins on.
 Lines = namedtuple("Lines", "labels starts numbers spans begins counts indices values")
 # What is kept of them: counts (rows,) int64 features lie in indices, 1-based, from places (rows,) int64 on, and in
 # values from begins (rows,) int64 on.
@@ -42,11 +42,11 @@ def kept(lines):
     return Features(lines.counts, lines.begins, lines.indices, lines.begins, lines.values)
 
 
-def empty_lines(rows, tokens):
-    """Lines with room for rows and tokens."""
+def empty_lines(rows, tokens, dtype):
+    """Lines with room for rows and tokens; dtype: of the values."""
     counts = [np.empty(rows, dtype=np.int64) for _ in range(4)]
     return Lines(np.empty(rows), counts[0], counts[1], np.empty((rows, 4), dtype=np.int64), counts[2], counts[3],
-                 np.empty(tokens, dtype=np.int32), np.empty(tokens, dtype=np.float32))
+                 np.empty(tokens, dtype=np.int32), np.empty(tokens, dtype=dtype))
 
 
 @njit(parallel=True)
@@ -65,7 +65,8 @@ def count_colons(buffer, bounds):
 def parse(buffer, bounds, first_row, first_token, rule, lines, report):
     """Parse each range [bounds[k], bounds[k+1]) into lines, from row first_row[k] and token first_token[k] on.
 
-    buffer uint8, every line ended by a newline; rule (2,) int64: whether lines have a query id, and what NULL becomes.
+    buffer uint8, every line ended by a newline; rule (3,) int64: whether lines have a query id, what NULL becomes,
+    whether values are float64.
     report (parts, 6) int64: rows, problem, its position, the largest index, numbers left open (NaN), NULL tokens.
     """
     for part in prange(len(bounds) - 1):
@@ -130,7 +131,7 @@ def _parse_features(buffer, at, rule, token, lines, report):
             report[PROBLEM] = NOT_ASCENDING if index else INDEX_ZERO
             break
         stop = _token_end(buffer, at + 1)
-        value = decimal(buffer, at + 1, stop)
+        value = double(buffer, at + 1, stop) if rule[2] else np.float64(decimal(buffer, at + 1, stop))
         if np.isnan(value):
             value = _other(buffer, at + 1, stop, rule, report)
         lines.indices[token], lines.values[token] = index, value
@@ -243,7 +244,7 @@ def same_indices(lines):
 
 @njit(parallel=True)
 def spread(features, X):
-    """Fill X (rows, n) float32, dense, from the Features of each row."""
+    """Fill X (rows, n), dense, float32 or float64, from the Features of each row."""
     for row in prange(len(features.begins)):
         X[row, :] = np.float32(0.0)
         for place in range(features.counts[row]):
@@ -253,7 +254,7 @@ def spread(features, X):
 
 @njit(parallel=True)
 def gather(features, indptr, columns, data):
-    """Fill columns (stored,) integers, 0-based, and data (stored,) float32 of CSR rows that begin at indptr (rows,)."""
+    """Fill columns (stored,) integers, 0-based, and data (stored,) of CSR rows that begin at indptr (rows,)."""
     for row in prange(len(features.begins)):
         for place in range(features.counts[row]):
             columns[indptr[row] + place] = features.indices[features.places[row] + place] - 1
@@ -262,14 +263,14 @@ def gather(features, indptr, columns, data):
 
 @njit(parallel=True)
 def fill_dense(X, offsets):
-    """Put the smallest value of a feature in its query where X (l, n) float32 has NULL, 0 where all of them are."""
+    """Put the smallest value of a feature in its query where X (l, n) has NULL, 0 where all of them are."""
     for query in prange(len(offsets) - 1):
         rows = X[offsets[query]:offsets[query + 1]]
         for column in range(X.shape[1]):
-            smallest = NULL
+            smallest = np.float64(NULL)
             for row in range(len(rows)):
                 smallest = min(smallest, rows[row, column])
-            smallest = np.float32(0.0) if smallest == NULL else smallest
+            smallest = 0.0 if smallest == NULL else smallest
             for row in range(len(rows)):
                 if rows[row, column] == NULL:
                     rows[row, column] = smallest
@@ -279,7 +280,7 @@ def fill_dense(X, offsets):
 def fill_sparse(data, columns, indptr, offsets, n):
     """`fill_dense` for CSR rows, in which what is not stored is 0."""
     for query in prange(len(offsets) - 1):
-        smallest, stored = np.full(n, NULL), np.zeros(n, dtype=np.int64)
+        smallest, stored = np.full(n, np.float64(NULL)), np.zeros(n, dtype=np.int64)
         own = range(indptr[offsets[query]], indptr[offsets[query + 1]])
         for at in own:
             smallest[columns[at]] = min(smallest[columns[at]], data[at])
@@ -287,5 +288,5 @@ def fill_sparse(data, columns, indptr, offsets, n):
         for at in own:
             if data[at] == NULL:
                 absent = stored[columns[at]] < offsets[query + 1] - offsets[query]
-                value = min(smallest[columns[at]], np.float32(0.0)) if absent else smallest[columns[at]]
-                data[at] = np.float32(0.0) if value == NULL else value
+                value = min(smallest[columns[at]], 0.0) if absent else smallest[columns[at]]
+                data[at] = 0.0 if value == NULL else value

@@ -1,4 +1,4 @@
-"""Documents as svmlight text: each value spelled as shortly as gives the same float32 back, rows on all cores."""
+"""Documents as svmlight text: each value spelled as shortly as gives the same number back, rows on all cores."""
 
 import numpy as np
 
@@ -6,7 +6,8 @@ from gpukit._jit import njit, prange
 from gpukit.datasets.fields import POWERS
 
 ROWS = 4096  # written at a time
-SMALLEST, LARGEST, DECIMALS = 1e-10, 1e9, 20  # `_spell` writes values between them, with up to 20 decimals
+SMALLEST, LARGEST, DECIMALS = 1e-10, 1e9, 18  # `_spell` writes values between them, with up to 18 decimals
+EXACT = 2.0**53  # mantissas below it, over a power of ten, round once
 WIDEST = 23  # characters: sign, zero, point, decimals
 INDEX = 11  # characters of an index and its colon
 
@@ -35,7 +36,7 @@ def _spelled_labels(y):
 def _features(X, rows):
     """[str] ` 1:value 2:value` of each row."""
     if isinstance(X, np.ndarray):
-        part = np.ascontiguousarray(X[rows], dtype=np.float32)
+        part = np.ascontiguousarray(X[rows])
         counts, n = np.full(len(part), part.shape[1]), part.shape[1]
         values, columns, indptr = part.ravel(), np.tile(np.arange(n), len(part)), np.arange(0, part.size + 1, max(n, 1))
     else:
@@ -44,7 +45,7 @@ def _features(X, rows):
         counts = np.diff(indptr)
     room = np.concatenate(([0], np.cumsum(counts * (WIDEST + INDEX + 1))))
     letters, lengths = np.empty(int(room[-1]), dtype=np.uint8), np.empty(len(counts), dtype=np.int64)
-    spell(values, columns, indptr, room, letters, lengths)
+    spell(values, columns, indptr, room, values.dtype == np.float32, letters, lengths)
     raw = letters.tobytes()
     return [raw[at:at + length].decode("ascii") if length >= 0 else _plainly(values[a:b], columns[a:b])
             for at, length, a, b in zip(room.tolist(), lengths.tolist(), indptr.tolist(), indptr[1:].tolist())]
@@ -57,9 +58,10 @@ def _plainly(values, columns):
 
 
 @njit(parallel=True)
-def spell(values, columns, indptr, room, letters, lengths):
+def spell(values, columns, indptr, room, single, letters, lengths):
     """Write the text of each row of CSR features into letters from room[row] on; lengths (rows,): -1 when left alone.
 
+    single: whether values (stored,) are float32.
     A row is left alone when it has a value that no plain decimal of moderate length spells.
     """
     for row in prange(len(lengths)):
@@ -68,7 +70,7 @@ def spell(values, columns, indptr, room, letters, lengths):
             letters[at] = 32
             at = _integer(letters, at + 1, columns[k] + 1)
             letters[at] = 58  # the colon
-            end = _spell(letters, at + 1, values[k])
+            end = _spell(letters, at + 1, values[k], single)
             at = max(end, at)
             if end < 0:
                 at = np.int64(-1)
@@ -77,8 +79,8 @@ def spell(values, columns, indptr, room, letters, lengths):
 
 
 @njit
-def _spell(letters, at, value):
-    """Write the shortest plain decimal that reads as value, a float32; returns where it ends, -1 for none."""
+def _spell(letters, at, value, single):
+    """Write the shortest plain decimal that reads as value, a float32 or not; returns where it ends, -1 for none."""
     size = np.float64(abs(value))
     if not (size == 0.0 or SMALLEST <= size < LARGEST):
         return np.int64(-1)
@@ -87,7 +89,10 @@ def _spell(letters, at, value):
         at += 1
     for decimals in range(DECIMALS + 1):
         mantissa = np.rint(size * POWERS[decimals])
-        if np.float32(mantissa / POWERS[decimals]) == np.float32(size):
+        if mantissa >= EXACT:
+            return np.int64(-1)
+        found = mantissa / POWERS[decimals]
+        if found == size or (single and np.float32(found) == np.float32(size)):
             break
     else:
         return np.int64(-1)

@@ -66,7 +66,7 @@ def test_write_folds_cuts_as_letor_does(tmp_path, suffix):
     documents = synth_letor("mq2008", 0.05)
     write_folds(documents, tmp_path / "MQ", suffix=suffix)
     assert [entry.name for entry in tmp_path.iterdir()] == ["MQ"]
-    read = [[read_letor(path) for path in one[1:]] for one in find_folds(tmp_path / "MQ")]
+    read = [[read_letor(path, dtype="float32") for path in one[1:]] for one in find_folds(tmp_path / "MQ")]
     tests = [test.qids.tolist() for _, _, test in read]
     assert sorted(sum(tests, [])) == documents.qids.tolist()
     for at, (train, vali, _) in enumerate(read):

@@ -39,8 +39,8 @@ def check(documents, text, null="zero", n=None):
     n = n or max(index for row in rows for index in row[2])
     dense = isinstance(documents.X, np.ndarray)
     X = documents.X if dense else documents.X.toarray()
-    expected = np.array(naive.dense(rows, n, null), dtype=np.float64).astype(np.float32)
-    assert X.dtype == np.float32 and np.array_equal(X, expected)
+    expected = np.array(naive.dense(rows, n, null), dtype=np.float64).astype(X.dtype)
+    assert np.array_equal(X, expected)
     assert not dense or np.array_equal(np.signbit(X), np.signbit(expected))
     assert documents.y.dtype == np.float64 and documents.y.tolist() == [row[0] for row in rows]
     assert documents.offsets.dtype == np.int64 and len(documents.offsets) == len(documents.qids) + 1
@@ -48,6 +48,9 @@ def check(documents, text, null="zero", n=None):
     assert of_rows == [row[1] for row in rows] and (np.diff(documents.offsets) > 0).all()
     comments = [row[3] for row in rows]
     assert documents.comments.tolist() == comments if any(comments) else documents.comments is None
+
+
+BOTH = pytest.mark.parametrize("dtype", ["float32", "float64"])
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -106,12 +109,26 @@ def generated(rng, queries=40, n=9, keep=0.8):
     return "\n".join(lines) + "\n"
 
 
+@BOTH
 @pytest.mark.parametrize("block, smallest", [(40, 1), (64, 7), (1000, 16), (1 << 20, 100), (1 << 20, 1 << 20)])
-def test_any_block_and_range(write, monkeypatch, block, smallest):
+def test_any_block_and_range(write, monkeypatch, block, smallest, dtype):
     monkeypatch.setattr("gpukit.datasets.sources.BLOCK", block)
     monkeypatch.setattr("gpukit.datasets.letor_sheet.RANGE", smallest)
     text = generated(np.random.default_rng(block))
-    check(read_letor(write(text)), text)
+    documents = read_letor(write(text), dtype=dtype)
+    check(documents, text)
+    assert documents.X.dtype == dtype
+
+
+@pytest.mark.parametrize("block, many", [(40, 0), (1000, 1), (1000, 500), (1000, 10**9)])
+def test_many_features_are_kept_in_float32(write, monkeypatch, block, many):
+    monkeypatch.setattr("gpukit.datasets.sources.BLOCK", block)
+    monkeypatch.setattr("gpukit.datasets.letor_sheet.MANY", many)
+    text = generated(np.random.default_rng(8))
+    documents = read_letor(write(text))
+    check(documents, text)
+    assert documents.X.dtype == ("float32" if many < 1000 else "float64")
+    assert read_letor(write(text), dtype="float64").X.dtype == "float64"
 
 
 @pytest.mark.parametrize("text", ["1 qid:1 1:1\n2 qid:1 1:2 2:3\n3 qid:1 1:4\n",
@@ -121,15 +138,18 @@ def test_rows_of_any_width(write, text):
     check(read_letor(write(text)), text)
 
 
+@BOTH
 @pytest.mark.parametrize("null", ["zero", "min"])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_null(write, monkeypatch, null, sparse):
+def test_null(write, monkeypatch, null, sparse, dtype):
     if sparse:
         monkeypatch.setattr(letor, "SPARSE_WIDTH", 3)
         monkeypatch.setattr(letor, "SPARSE_DENSITY", 2.0)
-    text = ("1 qid:1 1:0.5 2:NULL 3:NULL\n0 qid:1 1:NULL 2:NULL 3:2 4:-1\n0 qid:1 1:0.25 2:NULL\n"
+    text = ("1 qid:1 1:0.6 2:NULL 3:NULL\n0 qid:1 1:NULL 2:NULL 3:2 4:-1\n0 qid:1 1:0.25 2:NULL\n"
+            "1 qid:9 1:0.1\n0 qid:9 1:NULL\n"
             "2 qid:2 1:NULL 2:-4 3:NULL 4:NULL\n1 qid:2 1:7 2:NULL 3:3 4:5\n")
-    documents = read_letor(write(text), null=null)
+    documents = read_letor(write(text), null=null, dtype=dtype)
+    assert documents.X.dtype == dtype
     assert scipy.sparse.issparse(documents.X) == sparse
     check(documents, text, null)
 
@@ -138,15 +158,16 @@ def test_few_stored_features_of_many_give_csr(write, monkeypatch):
     monkeypatch.setattr("gpukit.datasets.sources.BLOCK", 1000)
     text = generated(np.random.default_rng(3), n=300, keep=0.1)
     documents = read_letor(write(text), n_features=400)
-    assert documents.X.format == "csr" and documents.X.dtype == np.float32 and documents.X.has_sorted_indices
+    assert documents.X.format == "csr" and documents.X.dtype == np.float64 and documents.X.has_sorted_indices
     check(documents, text, n=400)
+    check(read_letor(write(text), n_features=400, dtype="float32"), text, n=400)
     assert isinstance(read_letor(write(generated(np.random.default_rng(4), n=300, keep=0.5))).X, np.ndarray)
     assert isinstance(read_letor(write(generated(np.random.default_rng(5), n=200, keep=0.1))).X, np.ndarray)
 
 
 def test_n_features_widens(write):
     check(read_letor(write(SAMPLE), n_features=6), SAMPLE, n=6)
-    for arguments in ({"n_features": 0}, {"null": "max"}):
+    for arguments in ({"n_features": 0}, {"null": "max"}, {"dtype": "float16"}):
         with pytest.raises(ParameterError):
             read_letor(write(SAMPLE), **arguments)
 
@@ -154,7 +175,7 @@ def test_n_features_widens(write):
 def test_groups_beside_a_file_without_ids(write):
     path = write("1 1:2 2:3 # c\n0 1:1 2:1e-70\n3.00000000000000004 2:4\n", "rank.train")
     write("2\n\n1\n", "rank.train.query")
-    documents = read_letor(path)
+    documents = read_letor(path, dtype="float32")
     assert documents.offsets.tolist() == [0, 2, 3] and documents.qids.tolist() == [1, 2]
     assert documents.X.tolist() == [[2, 3], [1, 0], [0, 4]] and documents.comments.tolist() == ["c", "", ""]
     assert read_letor(write(gzip.compress(path.read_bytes()), "rank.train.gz")).offsets.tolist() == [0, 2, 3]
@@ -185,5 +206,5 @@ def test_lambdarank_demo():
     documents = read_letor(path)
     assert documents.X.shape == (3005, 300) and len(documents.qids) == 201 and documents.comments is None
     rows = naive.letor(path.read_text())
-    assert np.array_equal(documents.X, np.array(naive.dense(rows, 300)).astype(np.float32))
+    assert np.array_equal(documents.X, np.array(naive.dense(rows, 300)))
     assert np.diff(documents.offsets).tolist() == list(map(int, path.with_name("rank.train.query").read_text().split()))

@@ -10,10 +10,10 @@ from gpukit.datasets import Documents, container, letor_copy, read_letor, write_
 from gpukit.errors import DataError, ParameterError
 
 
-def documents(kind="dense", comments=True):
-    """Ten documents of three queries; every float32 a text must spell, small and large ones too."""
+def documents(kind="dense", comments=True, dtype=np.float32):
+    """Ten documents of three queries; every number a text must spell, small and large ones too."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(10, 4)).astype(np.float32)
+    X = rng.normal(size=(10, 4)).astype(dtype)
     X[:, 1] = np.round(rng.random(10), 6)
     X[3], X[4] = [1e-20, 3.4e38, -0.0, 1 / 3], [123456, 1e-9, 5e-45, 0.1]
     X[5, 0] = -0.0
@@ -27,18 +27,19 @@ def documents(kind="dense", comments=True):
 
 def assert_equal(left, right):
     features = [one.X.toarray() if scipy.sparse.issparse(one.X) else one.X for one in (left, right)]
-    assert features[0].tobytes() == features[1].tobytes() and features[0].dtype == np.float32
+    assert features[0].tobytes() == features[1].tobytes() and features[0].dtype == features[1].dtype
     for name in Documents._fields[1:]:
         assert np.array_equal(getattr(left, name), getattr(right, name)), name
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("comments", [True, False])
 @pytest.mark.parametrize("suffix", ["gkl", "txt"])
-def test_round_trip(tmp_path, kind, comments, suffix):
-    made, path = documents(kind, comments), tmp_path / f"copy.{suffix}"
+def test_round_trip(tmp_path, kind, comments, suffix, dtype):
+    made, path = documents(kind, comments, dtype), tmp_path / f"copy.{suffix}"
     write_letor(made, path)
-    back = read_letor(path)
+    back = read_letor(path, dtype=dtype if suffix == "txt" else None)
     assert_equal(back, made)
     assert suffix == "txt" or scipy.sparse.issparse(back.X) == (kind == "sparse")
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
@@ -58,9 +59,28 @@ def test_every_float32_comes_back_from_text(tmp_path):
     X = np.ascontiguousarray(values[:len(values) // 8 * 8].reshape(-1, 8), dtype=np.float32)
     made = Documents(X, np.zeros(len(X)), np.array([0, len(X)]), np.array([1]))
     write_letor(made, tmp_path / "a.txt")
-    assert_equal(read_letor(tmp_path / "a.txt"), made)
+    assert_equal(read_letor(tmp_path / "a.txt", dtype="float32"), made)
     words = [word.partition(":")[2] for word in (tmp_path / "a.txt").read_text().split() if word[0] != "q"]
     assert max(len(word.lstrip("-0.").replace(".", "")) for word in words if "e" not in word) <= 10
+
+
+def test_every_float64_comes_back_from_text(tmp_path):
+    rng = np.random.default_rng(2)
+    bits = rng.integers(0, 2**64, 2000, dtype=np.uint64).view(np.float64)
+    values = np.concatenate([bits[abs(bits) < 3e38], 10.0 ** rng.uniform(-11, 10, 20_000), rng.random(9000).round(6),
+                             rng.integers(0, 2**53, 900) / 1.0, rng.random(9000).astype(np.float32)])
+    X = values[:len(values) // 8 * 8].reshape(-1, 8)
+    made = Documents(X, np.zeros(len(X)), np.array([0, len(X)]), np.array([1]))
+    write_letor(made, tmp_path / "a.txt")
+    assert_equal(read_letor(tmp_path / "a.txt"), made)
+
+
+def test_dtype_of_a_copy(tmp_path):
+    for kind in ("dense", "sparse"):
+        write_letor(documents(kind), tmp_path / "a.gkl")
+        for dtype in ("float32", "float64", None):
+            X = read_letor(tmp_path / "a.gkl", dtype=dtype).X
+            assert X.dtype == (dtype or "float32") and abs(X - documents(kind).X).max() == 0
 
 
 def test_n_features_of_a_copy(tmp_path):

@@ -1,6 +1,7 @@
 """The threaded parser: numbers as Python reads them, whatever the block and the range that a line falls into."""
 
 import io
+from fractions import Fraction
 
 import numpy as np
 import pandas
@@ -10,9 +11,9 @@ from datasets import naive
 from gpukit.datasets import fields, read_ratings
 
 
-def parsed(words):
-    """fields.decimal of each word."""
-    return [fields.decimal(np.frombuffer(word.encode() + b"\n", dtype=np.uint8), 0, len(word)) for word in words]
+def parsed(words, parse=fields.decimal):
+    """fields.decimal (or double) of each word."""
+    return [parse(np.frombuffer(word.encode() + b"\n", dtype=np.uint8), 0, len(word)) for word in words]
 
 
 def spelled(rng, count):
@@ -57,10 +58,33 @@ def test_long_decimals_round_as_python_does():
     assert settled > 1300 and not np.isnan(parsed(words[:9])).any()
 
 
+def beside_the_middle(rng, count):
+    """Decimals of 16 to 18 digits on and beside the middle of two float64."""
+    for _ in range(count):
+        mantissa, power = int(rng.integers(10**15, 10**18)), int(rng.integers(-22, 23))
+        low = Fraction(float(mantissa * Fraction(10) ** power))
+        middle = (low + Fraction(np.nextafter(float(low), np.inf))) / 2 / Fraction(10) ** power
+        yield f"{rng.choice(['', '-'])}{round(middle) + int(rng.integers(-1, 2))}e{power}"
+
+
+def test_float64_is_what_python_reads():
+    rng = np.random.default_rng(6)
+    words = ["1234567890123456", "0.12345678901234567", "1e-05", "-0.00000000000000000", "999999999999999999",
+             "0.30000000000000004", "123456789012345678e17", "123456789012345678e-22", "9007199254740993",
+             "-9007199254740995e0", *spelled(rng, 3000), *long_decimals(rng, 2000), *beside_the_middle(rng, 4000)]
+    found = parsed(words, fields.double)
+    for word, value in zip(words, found, strict=True):
+        assert np.isnan(value) or (value == float(word) and np.signbit(value) == np.signbit(float(word))), word
+    assert not np.isnan(found[:8]).any() and np.isnan(found).mean() < 0.3
+    as_printed = [repr(float(value)) for value in rng.random(5000)]
+    assert np.isnan(parsed(as_printed, fields.double)).mean() < 0.01
+
+
 @pytest.mark.parametrize("word", ["", "-", ".", "e5", "1e", "1e+", "nan", "inf", "1 2", "1.2.3", "0x10", "1e39", "1e99",
+                                  "12345678901234567e22x", "99999999999999999e22",
                                   "1e-5x", "1e5.", "1e1e1", "1e00001", "12345678901234567x", "e", "--1", "-.e1"])
 def test_what_is_no_plain_decimal_is_left_open(word):
-    assert np.isnan(parsed([word])[0])
+    assert np.isnan(parsed([word])[0]) and np.isnan(parsed([word], fields.double)[0])
 
 
 def test_ratings_in_any_spelling(tmp_path):
