@@ -103,14 +103,14 @@ class Judge:
     def stand_by(self, run, train):
         """Take the scaling and the columns of the training set (fitting.Run, inputs.Inputs)."""
         serving.check_columns(self.inputs.X, self.inputs.names, run.session.n, train.names)
-        self.scaling, self.threads = run.scaling, threads(stored_values(self.inputs.X))
+        self.threads = threads(stored_values(self.inputs.X))
         with _jit.threads(self.threads):
             self.X = run.scaling.apply(self.inputs.queries.ordered(self.inputs.X), self.offsets)
 
     def evaluate(self, w):
-        """{metric: value} of the scores X w."""
+        """{metric: value} of the scores X w. What they all lack where a sparse X could not be shifted, no metric sees."""
         with _jit.threads(self.threads):
-            return self.measure(serving.product(self.X, w) + self.scaling.missing(self.X, w))
+            return self.measure(serving.product(self.X, w))
 
     def measure(self, scores):
         """{metric: value} of scores (l,)."""

@@ -71,6 +71,29 @@ def test_warm_starts_save_steps():
     assert sum(row["newton"] for row in warm.path_) < sum(one.n_iter_ for one in cold)
 
 
+@pytest.mark.parametrize("weights", [None, 3.0])
+def test_precision_is_relative_to_the_gradient_at_0(weights):
+    train = noisy(9)
+    given = None if weights is None else np.full(12, weights)
+    run, _ = RankSVM(device="cpu").prepare(*three(train), query_weight=given)
+    norm = np.linalg.norm(naive.objective(np.zeros(8), train.X, train.y, train.offsets, 1.0, given).gradient)
+    first = run.train(0.25)
+    warm = run.train(4.0, first.w)
+    assert (run.unit_norm, first.start_norm, warm.start_norm) == pytest.approx((norm, norm / 4, norm * 4), rel=1e-12)
+    again, _ = RankSVM(device="cpu").prepare(*three(train), query_weight=given)
+    assert again.train(4.0, first.w).start_norm == pytest.approx(4 * norm, rel=1e-12)
+
+
+def test_a_sparse_validation_set():
+    import scipy.sparse
+
+    train, validation = noisy(10), noisy(11)
+    model = RankSVM(scale="minmax", device="cpu")
+    sets = [(X, validation.y, validation.qid) for X in (validation.X, scipy.sparse.csr_array(validation.X))]
+    dense, sparse = (model.fit_path(three(train), one, grid=GRID, metric="pa").path_ for one in sets)
+    assert [row["validation"] for row in dense] == [pytest.approx(row["validation"], rel=1e-12) for row in sparse]
+
+
 def test_dialects_pass_through():
     train, validation = make(levels=4), make([4, 20, 11], 4, seed=5)
     graded = [Set(at.X, 2 * (at.y + 1), at.offsets, at.qid) for at in (train, validation)]
@@ -137,7 +160,7 @@ def test_unfinished_trainings_are_marked():
 @pytest.mark.parametrize("text, values", [
     ("2^-2:2^2", [0.25, 0.5, 1, 2, 4]), ("2^-3:2^4:2^3", [0.125, 1, 8]), ("1:10", [1, 2, 4, 8]), ("1", [1]),
     ("2^3", [8]), ("0.1,1,10", [0.1, 1, 10]), ("10, 2^-1,10", [0.5, 10]), ("0.01:100:10", [0.01, 0.1, 1, 10, 100]),
-    ("2^5:2^5", [32]), ("1e-3", [0.001]), ("2**-1:2**1", [0.5, 1, 2])])
+    ("2^5:2^5", [32]), ("1:1000:10", [1, 10, 100, 1000]), ("1e-3", [0.001]), ("2**-1:2**1", [0.5, 1, 2])])
 def test_grids(text, values):
     assert parse_grid(text).tolist() == pytest.approx(values, rel=1e-14)
 

@@ -49,7 +49,8 @@ def test_the_estimator_says_which(levels, expected):
 def test_threads_are_few_for_little_work_and_restored():
     import numba
 
-    before = numba.get_num_threads()
+    before = numba.config.NUMBA_NUM_THREADS
+    numba.set_num_threads(before)
     assert solvers.threads(solvers.FOR_ONE_THREAD - 1) == 1 and solvers.threads(solvers.FOR_ONE_THREAD) is None
     seen = []
     at = make()
