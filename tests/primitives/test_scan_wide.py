@@ -1,0 +1,60 @@
+"""Running sums over a block, and quads read at once, each in a kernel of a few lines."""
+
+import numpy as np
+import pytest
+from support import launch
+
+pytestmark = pytest.mark.kernel
+
+from gpukit._cuda import cuda, kernel  # noqa: E402
+from gpukit.primitives.scan import block_prefix  # noqa: E402
+from gpukit.primitives.wide import keep_policy, leave_policy, read4, read4_hinted  # noqa: E402
+
+U32 = np.uint32
+
+
+def make_prefix(warps):
+    """A kernel: two running sums one after the other, of the values and of what the first one gave."""
+
+    @kernel(cache=False)
+    def prefix(values, out):
+        parts = cuda.shared.array(warps, np.float64)
+        i = cuda.threadIdx.x
+        out[0, i] = block_prefix(values[i], warps, parts)
+        cuda.syncthreads()
+        out[1, i] = block_prefix(out[0, i], warps, parts)
+
+    return prefix
+
+
+@pytest.mark.parametrize("warps", [1, 2, 8])
+def test_block_prefix(warps):
+    values = np.random.default_rng(warps).integers(-99, 99, 32 * warps).astype(np.float64)
+    out = np.full((2, 32 * warps), np.nan)
+    launch(make_prefix(warps), 1, 32 * warps, values, out)
+    first = np.append(0, np.cumsum(values)[:-1])
+    np.testing.assert_array_equal(out, [first, np.append(0, np.cumsum(first)[:-1])])
+
+
+@kernel(cache=False)
+def copy_quads(source, plain, kept, left):
+    """Each thread a quad of each row."""
+    column = U32(U32(4) * U32(cuda.threadIdx.x))
+    row = U32(cuda.blockIdx.x)
+    keep, leave = keep_policy(), leave_policy()
+    quads = read4(source, row, column), read4_hinted(source, row, column, keep)
+    for i in range(4):
+        plain[row, U32(column + U32(i))] = quads[0][i]
+        kept[row, U32(column + U32(i))] = quads[1][i]
+    quad = read4_hinted(source, row, column, leave)
+    for i in range(4):
+        left[row, U32(column + U32(i))] = quad[i]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_quads(dtype):
+    source = np.random.default_rng(0).normal(size=(5, 12)).astype(dtype)
+    copies = [np.zeros_like(source) for _ in range(3)]
+    launch(copy_quads, 5, 3, source, *copies)
+    for copy in copies:
+        np.testing.assert_array_equal(copy, source)
