@@ -32,9 +32,9 @@ def walk_blocks():
 
 
 def shared_bytes(capacity, n):
-    """What pair_product takes of shared memory, in float64: u, sums, z of a query, v and X'z, a number a warp."""
+    """What pair_product takes of shared memory: u, sums, z of a query, X'z, a number a warp, v on a 16-byte boundary."""
     lanes, quads = shape(min(n, LIMIT))  # pair_sums, which serves wider ones, takes less
-    return 8 * (3 * capacity + 1 + 2 * (4 * lanes * quads) + WARPS)
+    return 8 * (3 * capacity + 2 + 2 * (4 * lanes * quads) + WARPS)
 
 
 def room(longest, n, blocks):
