@@ -32,7 +32,7 @@ def walk_blocks():
 
 
 def shared_bytes(capacity, n):
-    """What pair_product takes of shared memory: u, sums, z of a query, X'z, a number a warp, v on a 16-byte boundary."""
+    """What pair_product takes of shared memory: u, sums, z of a query, X'z, a number a warp, v at 16 bytes."""
     lanes, quads = shape(min(n, LIMIT))  # pair_sums, which serves wider ones, takes less
     return 8 * (3 * capacity + 2 + 2 * (4 * lanes * quads) + WARPS)
 
