@@ -108,7 +108,7 @@ class Judge:
             self.X = run.scaling.apply(self.inputs.queries.ordered(self.inputs.X), self.offsets)
 
     def evaluate(self, w):
-        """{metric: value} of the scores X w. What they all lack where a sparse X could not be shifted, no metric sees."""
+        """{metric: value} of the scores X w; no metric sees what all lack where a sparse X could not be shifted."""
         with _jit.threads(self.threads):
             return self.measure(serving.product(self.X, w))
 

@@ -242,7 +242,7 @@ def test_mq2008(verb, data):
     result = as_json(verb, data("MQ2008"), "--eps", "1e-7")
     objectives = [fold["objective"] for fold in result["folds"]]
     wanted = [29566.522846, 26650.339392, 22576.419192, 24334.240528, 28285.101148]
-    assert objectives == pytest.approx(wanted, rel=2e-8)  # features are read as float32, which moves f* by 1.6e-8
+    assert objectives == pytest.approx(wanted, rel=1e-8)
     shares = [(fold["metrics"]["train"]["pa_ties"], fold["metrics"]["test"]["pa_ties"]) for fold in result["folds"]]
     wanted = [(80.2408, 82.7171), (79.9747, 79.1401), (82.3532, 74.7612), (82.6386, 80.6814), (80.7636, 80.4902)]
     assert np.abs(100 * np.array(shares) - wanted).max() < 0.01
