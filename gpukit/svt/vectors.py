@@ -1,0 +1,76 @@
+"""Device functions of the thresholding: vectors in shared or global memory, held by groups of lanes.
+
+`space` is one row of numbers; vector v has space[v * pitch :], its first lanes * count numbers are used. Lane l of a
+group has the quads l, l + lanes, ... of a vector. `real` is the type of the numbers; count is constant at compile time.
+"""
+
+import numpy as np
+
+from gpukit._cuda import cuda, device
+from gpukit.primitives.warp import group_max
+
+U32 = np.uint32
+FULL = U32(0xFFFFFFFF)
+
+
+@device
+def load(space, vector, pitch, lane, lanes, count, out):
+    """out = the lane's numbers of a vector."""
+    first = U32(U32(vector * U32(pitch)) + U32(lane * U32(4)))
+    for i in range(count // 4):
+        at = U32(first + U32(4 * i * lanes))
+        for e in range(4):
+            out[4 * i + e] = space[U32(at + U32(e))]
+
+
+@device
+def store(space, vector, pitch, lane, lanes, count, values):
+    """A vector's numbers = what its lanes hold."""
+    first = U32(U32(vector * U32(pitch)) + U32(lane * U32(4)))
+    for i in range(count // 4):
+        at = U32(first + U32(4 * i * lanes))
+        for e in range(4):
+            space[U32(at + U32(e))] = values[4 * i + e]
+
+
+@device
+def dot(x, y, count):
+    """The lane's part of x'y; four sums, so that none waits for the last."""
+    a, b, c, d = x[0] * y[0], x[1] * y[1], x[2] * y[2], x[3] * y[3]
+    for i in range(1, count // 4):
+        a += x[4 * i] * y[4 * i]
+        b += x[4 * i + 1] * y[4 * i + 1]
+        c += x[4 * i + 2] * y[4 * i + 2]
+        d += x[4 * i + 3] * y[4 * i + 3]
+    return (a + b) + (c + d)
+
+
+@device
+def block_max(value, warps, parts):
+    """The largest value of the block's threads; parts (warps,) in shared memory. All threads must arrive."""
+    value = group_max(value, 32)
+    cuda.syncthreads()
+    if U32(cuda.laneid) == U32(0):
+        parts[U32(U32(cuda.threadIdx.x) >> U32(5))] = value
+    cuda.syncthreads()
+    for other in range(warps):
+        value = max(value, parts[other])
+    return value
+
+
+@device
+def largest_of(values, size):
+    """(index, value) of the largest of values[:size], equal ones by the lower index; every warp finds the same."""
+    lane = U32(cuda.laneid)
+    where, best = lane, values[lane] if lane < size else values[0]
+    where = lane if lane < size else U32(0)
+    for i in range(U32(lane + U32(32)), size, U32(32)):
+        value = values[U32(i)]
+        where, best = (U32(i) if value > best else where), max(value, best)
+    reach = 1
+    while reach < 32:
+        other, index = cuda.shfl_xor_sync(FULL, best, reach), U32(cuda.shfl_xor_sync(FULL, np.int32(where), reach))
+        take = (other > best) | ((other == best) & (index < where))
+        where, best = (index if take else where), (other if take else best)
+        reach *= 2
+    return where, best
