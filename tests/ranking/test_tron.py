@@ -225,7 +225,7 @@ def test_to_boundary(turn):
 
 def test_to_boundary_does_not_cancel():
     """A step that nearly lies on the boundary, straight outwards: room / 2 cross is left."""
-    assert tron.to_boundary(1 - 1e-14, 1.0, 1.0, 1.0) == pytest.approx((1 - (1 - 1e-14)) / 2, rel=1e-6)
+    assert tron.to_boundary(1 - 1e-14, 1.0, 1.0, 1.0) == pytest.approx((1 - (1 - 1e-14)) / 2, rel=1e-6, abs=0)
     assert tron.to_boundary(1.0, 1.0, 1.0, 1.0) == 0
 
 
