@@ -7,7 +7,6 @@ from gpukit.datasets.fields import POWERS
 
 ROWS = 4096  # written at a time
 SMALLEST, LARGEST, DECIMALS = 1e-10, 1e9, 18  # `_spell` writes values between them, with up to 18 decimals
-EXACT = 2.0**53  # mantissas below it, over a power of ten, round once
 WIDEST = 23  # characters: sign, zero, point, decimals
 INDEX = 11  # characters of an index and its colon
 
@@ -89,8 +88,6 @@ def _spell(letters, at, value, single):
         at += 1
     for decimals in range(DECIMALS + 1):
         mantissa = np.rint(size * POWERS[decimals])
-        if mantissa >= EXACT:
-            return np.int64(-1)
         found = mantissa / POWERS[decimals]
         if found == size or (single and np.float32(found) == np.float32(size)):
             break
