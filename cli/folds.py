@@ -71,11 +71,15 @@ def _chosen(folds, ask):
 
 
 def named(path, fold, several):
-    """path with {fold} replaced by the fold's name; with several folds and no {fold}, .NAME before the suffix."""
+    """path with {fold} replaced by the fold's name; with several folds and no {fold}, .NAME before the suffix.
+
+    A pipe or a device (/dev/stdout) takes what all folds write.
+    """
     if path is None or FIELD in path:
         return path and path.replace(FIELD, fold)
     path = Path(path)
-    return str(path.with_name(f"{path.stem}.{fold}{path.suffix}") if several else path)
+    files = not path.exists() or path.is_file() or path.is_dir()
+    return str(path.with_name(f"{path.stem}.{fold}{path.suffix}") if several and files else path)
 
 
 def check_outputs(ask, found):

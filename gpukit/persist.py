@@ -5,6 +5,7 @@
 """
 
 import contextlib
+import io
 import json
 import os
 import secrets
@@ -30,19 +31,21 @@ def atomic_write(path):
     DataError when the folder does not exist, cannot be written, or when path is a folder.
     """
     target = check_writable(path)
-    if target.exists() and not target.is_file():
-        yield target
-        return
-    aside = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
+    direct = target.exists() and not target.is_file()
+    aside = target if direct else target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
     try:
         yield aside
-        os.replace(aside, target)
+        if not direct:
+            os.replace(aside, target)
+    except BrokenPipeError:  # who read from the pipe has seen enough
+        raise
     except OSError as error:
         if error.filename not in (None, str(aside)):  # another file's trouble, met while this one was being written
             raise
         raise DataError(f"cannot write {path}: {error.strerror or error}.") from error
     finally:
-        aside.unlink(missing_ok=True)
+        if not direct:
+            aside.unlink(missing_ok=True)
 
 
 def check_writable(path):
@@ -75,7 +78,12 @@ def save_arrays(path, header, arrays):
     text = json.dumps({**header, "format": FORMAT, "gpukit": __version__})
     arrays[HEADER] = np.frombuffer(text.encode(), np.uint8)
     with atomic_write(path) as aside, open(aside, "wb") as file:
-        np.savez(file, **arrays)
+        if aside.is_file():
+            np.savez(file, **arrays)
+        else:  # a pipe or a device, in which np.savez could not go back
+            archive = io.BytesIO()
+            np.savez(archive, **arrays)
+            file.write(archive.getbuffer())
 
 
 def load_arrays(path):

@@ -135,6 +135,21 @@ def test_a_device_is_written_directly():
     with persist.atomic_write("/dev/null") as path:
         path.write_text("x")
         assert str(path) == "/dev/null"
+    with pytest.raises(DataError, match="cannot write /dev/full: No space"):
+        persist.save_arrays("/dev/full", {}, ARRAYS)
+
+
+def test_a_model_goes_through_a_pipe_or_to_a_device(saved, tmp_path):
+    persist.save_arrays("/dev/null", {}, ARRAYS)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        persist.save_arrays(pipe, {"class": "LSHMF", "rank": 3}, ARRAYS)
+        (tmp_path / "copy").write_bytes(reader.stdout.read())
+    header, arrays = persist.load_arrays(tmp_path / "copy")
+    assert header == persist.load_header(saved)
+    assert all(np.array_equal(arrays[name], array) for name, array in ARRAYS.items())
+    assert pipe.is_fifo()  # neither replaced nor removed
 
 
 def test_ctrl_c_while_writing_leaves_no_file(tmp_path):

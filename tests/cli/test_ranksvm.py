@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+from pathlib import Path
 
 import naive_metrics as naive
 import numpy as np
@@ -178,6 +179,13 @@ def test_files_of_several_folds(verb, letor_folder, tmp_path):
         scores = np.loadtxt(tmp_path / fold / "s")
         test = read_letor(letor_folder / fold / "test.txt")
         assert np.array_equal(scores, load_model(tmp_path / f"m.{fold}.gpukit").predict(test))
+
+
+@pytest.mark.parametrize("option", ["--model", "--scores"])
+def test_a_device_takes_what_all_folds_write(verb, letor_folder, option):
+    result = verb("ranksvm", letor_folder, option, "/dev/null", *CPU)
+    assert result.code == 0 and "Traceback" not in result.err, result
+    assert not list(Path("/dev").glob("null.*"))
 
 
 @pytest.mark.parametrize("more", [(), ("--c-grid", "2^-4:2^0")])
