@@ -52,7 +52,8 @@ def ranksvm(ctx, **values):
     """
     ask, stages = SimpleNamespace(**values), Stages()
     jobs = check(ask)
-    resolve(ask.device)
+    if ask.device != "auto":  # which needs no GPU, and for small sets asks for none
+        resolve(ask.device)
     ranking.build(ask).check()  # raises for a parameter out of bounds, before anything is read
     training.mention_compiling(ask.quiet or ask.as_json, "ranking")
     stages.done("start")

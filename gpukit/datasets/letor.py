@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gpukit import _jit
 from gpukit.base import check_choice, check_integer
 from gpukit.datasets import letor_copy, letor_text, sources
 from gpukit.datasets.documents import Documents
@@ -16,6 +17,7 @@ from gpukit.errors import DataError
 
 NULLS = {"error": letor_text.NULL_ERROR, "zero": letor_text.NULL_ZERO, "min": letor_text.NULL_KEPT}
 DTYPES = (None, "float32", "float64")
+ONE_THREAD = 8 << 20  # bytes of a file below which waiting for other threads may cost more than they save
 SPARSE_WIDTH = 256  # features; CSR pays above it when less than
 SPARSE_DENSITY = 0.25  # of them are stored
 
@@ -28,7 +30,7 @@ def read_letor(path, *, null="error", n_features=None, dtype=None):
     Feature k is column k-1; columns are as many as the largest index, or n_features. null: what the token NULL stands
     for: 'error', 'zero', or 'min', the smallest value of the feature in the query (LETOR's min.txt), 0 where all are
     NULL. X is CSR when more than 256 features are stored with a density below 0.25. dtype: 'float32', 'float64', or
-    None for float64 unless more than 2^27 features are stored (1 GiB); a copy keeps its own. Values equal float(text),
+    None for float64 unless that were more than 2^27 numbers (1 GiB); a copy keeps its own. Values equal float(text),
     rounded to dtype; labels float(text). Raises DataError naming file and line for what is missing, malformed, out of
     order, not finite (as float32) and for more than n_features features; ParameterError for other values of null,
     n_features or dtype.
@@ -42,7 +44,8 @@ def read_letor(path, *, null="error", n_features=None, dtype=None):
         documents = letor_copy.read_gkl(path)
         X = documents.X if dtype is None else documents.X.astype(dtype, copy=False)
         return documents._replace(X=_widened(X, n_features, path))
-    return _read_text(path, NULLS[null], n_features, dtype)
+    with _jit.threads(1 if path.stat().st_size < ONE_THREAD else None):
+        return _read_text(path, NULLS[null], n_features, dtype)
 
 
 def is_letor(path):
@@ -134,7 +137,7 @@ def assembled(sheet, n):
     """X (l, n) of a Sheet's features, dense or CSR by how many are stored; the sheet's features are given up."""
     if n > SPARSE_WIDTH and sheet.stored < SPARSE_DENSITY * n * sheet.rows:
         return _sparse(sheet, n)
-    X, end = np.empty((sheet.rows, n), dtype=sheet.dtype), sheet.rows
+    X, end = np.empty((sheet.rows, n), dtype=sheet.dtype_of(sheet.rows * n)), sheet.rows
     while sheet.features:
         features = sheet.features.pop()
         start = end - len(features.counts)

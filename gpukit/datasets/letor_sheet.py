@@ -4,12 +4,11 @@ import numpy as np
 
 from gpukit._jit import numba
 from gpukit.datasets import letor_text as text
-from gpukit.datasets.fields import integer
 from gpukit.datasets.formats import is_number
 from gpukit.datasets.text import count_lines, cut
 from gpukit.errors import DataError
 
-MANY = 1 << 27  # features: 1 GiB of float64
+MANY = 1 << 27  # numbers: 1 GiB of float64
 RANGE = 1 << 16  # bytes; a block is cut into ranges of at least this size
 CUT = " The file ends in that line, without a newline: it seems to be cut short, fetch it again."
 
@@ -22,8 +21,8 @@ class Sheet:
     """
 
     def __init__(self, name, has_qids, null, dtype, cut_at=None):
-        """dtype: of the features, None for float64 unless there are many; cut_at: the size of a file that does not end
-        in a newline."""
+        """dtype: of the features, None for float64 unless X has many numbers; cut_at: the size of a file that does
+        not end in a newline."""
         self.undecided, self.dtype = dtype is None, np.dtype(dtype or np.float64)
         self.name, self.rule = name, np.array([has_qids, null, self.dtype == np.float64], dtype=np.int64)
         self.cut_at, self.read = cut_at, 0
@@ -60,6 +59,10 @@ class Sheet:
         with np.errstate(over="ignore", invalid="ignore"):  # there are gaps between rows
             self.features = [features._replace(values=features.values.astype(np.float32)) for features in self.features]
 
+    def dtype_of(self, numbers):
+        """The dtype of an X of so many numbers."""
+        return np.dtype(np.float32) if self.undecided and numbers > MANY else self.dtype
+
     def finish(self):
         """All blocks are in: DataError when they hold no documents, or when the last line is cut short."""
         if not self.rows:
@@ -87,11 +90,12 @@ class Sheet:
         return np.concatenate(self.comments)
 
     def _take_queries(self, block, lines):
-        for row in np.flatnonzero(text.query_starts(block, lines.spans)).tolist():
-            word = block[lines.spans[row, 0]:lines.spans[row, 1]].tobytes()
+        raw, rows = block.data, np.flatnonzero(text.query_starts(block, lines.spans))
+        starts, stops, numbers = lines.spans[rows, 0], lines.spans[rows, 1], self.line + lines.numbers[rows] + 1
+        for row, start, stop, number in zip(*(each.tolist() for each in (rows, starts, stops, numbers)), strict=True):
+            word = bytes(raw[start:stop])
             if self.ids and word == self.ids[-1]:
                 continue  # the block goes on with the query that the last one ended in
-            number = self.line + int(lines.numbers[row]) + 1
             if self.first_lines.setdefault(word, number) != number:
                 raise DataError(f"{self.name}, line {number:,}: query {word.decode('utf-8', 'replace')} comes back; it "
                                 f"began in line {self.first_lines[word]:,} and others came between. Sort the lines so "
@@ -100,8 +104,7 @@ class Sheet:
             self.first_rows.append(self.rows + row)
 
     def _take_comments(self, block, spans):
-        raw = memoryview(block)
-        words = [_decoded(raw[start:stop]) for start, stop in spans[:, 2:].tolist()] if (spans[:, 2] >= 0).any() else []
+        words = _decoded_all(block, spans[:, 2].tolist(), spans[:, 3].tolist()) if (spans[:, 2] >= 0).any() else []
         self.comments.append(np.array(words) if words else np.zeros(len(spans), dtype="U1"))
 
     def _settle(self, block, lines, report):
@@ -185,6 +188,15 @@ def _line(block, position):
     return _decoded(block[position:position + 100_000].tobytes().split(b"\n")[0])
 
 
+def _decoded_all(block, starts, stops):
+    """[str] of the stretches of a block; ASCII is decoded once for all of them."""
+    try:
+        letters = str(block.data, "ascii")
+    except UnicodeDecodeError:
+        return [_decoded(block.data[start:stop]) for start, stop in zip(starts, stops, strict=True)]
+    return [letters[start:stop].strip() for start, stop in zip(starts, stops, strict=True)]
+
+
 def _decoded(raw):
     raw = bytes(raw)
     try:
@@ -195,7 +207,9 @@ def _decoded(raw):
 
 def _as_integer(word):
     """(int64, True) of an id that spells one as Python prints it, else (0, False)."""
-    return integer(np.frombuffer(word + b"\n", dtype=np.uint8), 0, len(word))
+    number = int(word) if len(word) <= 20 and word.removeprefix(b"-").isdigit() else 0
+    good = -(2**63) <= number < 2**63 and b"%d" % number == word
+    return (number, True) if good else (0, False)
 
 
 def _kind(word):

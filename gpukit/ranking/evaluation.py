@@ -6,6 +6,7 @@ round, so that pairwise accuracy costs O(n log n), and what comes out sorted is 
 
 import numpy as np
 
+from gpukit import _jit
 from gpukit._jit import njit, prange
 from gpukit.base import check_choice, check_real
 from gpukit.errors import DataError
@@ -13,6 +14,7 @@ from gpukit.metrics import NDCG_KINDS
 from gpukit.sorting import segmented_argsort
 
 CUTS = (1, 3, 5, 10)
+ONE_THREAD = 50_000  # documents below which waiting for other threads may cost more than they save
 LAST_GRADE = 30  # gains 2**y - 1 of more than this are an overflow, or so large that only the first document counts
 
 
@@ -38,11 +40,12 @@ def evaluate(y, scores, offsets, *, ndcg="letor", relevant=1):
     y, scores = _column("y", y), _column("scores", scores)
     if not y.size or y.size != scores.size:
         raise DataError(f"evaluation needs a label and a score a document; got {y.size} labels, {scores.size} scores.")
-    order = segmented_argsort(-scores, offsets, device="cpu")
-    offsets = np.asarray(offsets, np.int64)
-    longest = int(np.diff(offsets).max())
-    table, pairs = np.empty((offsets.size - 1, len(CUTS) + 3)), np.empty((offsets.size - 1, 3), np.int64)
-    _queries(y, scores, offsets, order, _discounts(longest, ndcg), relevant, ndcg == "letor", table, pairs)
+    with _jit.threads(1 if y.size < ONE_THREAD else None):
+        order = segmented_argsort(-scores, offsets, device="cpu")
+        offsets = np.asarray(offsets, np.int64)
+        longest = int(np.diff(offsets).max())
+        table, pairs = np.empty((offsets.size - 1, len(CUTS) + 3)), np.empty((offsets.size - 1, 3), np.int64)
+        _queries(y, scores, offsets, order, _discounts(longest, ndcg), relevant, ndcg == "letor", table, pairs)
     there = offsets[1:] > offsets[:-1]
     graded = y.min() >= 0 and y.max() <= LAST_GRADE
     return _summary(table[there], pairs[there], ndcg, graded)

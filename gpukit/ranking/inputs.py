@@ -4,10 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit import _jit
 from gpukit._jit import njit, prange
 from gpukit.datasets.documents import Documents
 from gpukit.errors import DataError
 from gpukit.ranking.problem import group_rows, group_sizes
+from gpukit.ranking.solvers import threads
 
 RUN = 1024  # rows of a thread's task
 
@@ -192,7 +194,8 @@ def _check_finite(X, names):
 def first_fault(X):
     """The first row of X (l, n) float32 or float64 with a value that is not finite, or -1."""
     faults = np.full(-(-X.shape[0] // RUN), -1)
-    _faults(X, faults)
+    with _jit.threads(threads(X.size)):
+        _faults(X, faults)
     found = np.flatnonzero(faults >= 0)
     return int(faults[found[0]]) if found.size else -1
 

@@ -10,6 +10,7 @@ import scipy.sparse
 from support import data
 
 from datasets import naive
+from gpukit._jit import numba
 from gpukit.datasets import letor, read_letor
 from gpukit.errors import ParameterError
 
@@ -129,6 +130,26 @@ def test_many_features_are_kept_in_float32(write, monkeypatch, block, many):
     check(documents, text)
     assert documents.X.dtype == ("float32" if many < 1000 else "float64")
     assert read_letor(write(text), dtype="float64").X.dtype == "float64"
+
+
+def test_what_is_left_out_counts_in_a_dense_matrix_alone(write, monkeypatch):
+    text = generated(np.random.default_rng(9))
+    stored = sum(len(row[2]) for row in naive.letor(text))
+    monkeypatch.setattr("gpukit.datasets.letor_sheet.MANY", stored)
+    for n, dtype in ((9, "float32"), (400, "float64")):  # 400 is kept as CSR
+        documents = read_letor(write(text), n_features=n)
+        check(documents, text, n=n)
+        assert documents.X.dtype == dtype
+
+
+@pytest.mark.parametrize("size, expected", [(8 << 20, 1), (0, numba.get_num_threads())])
+def test_a_small_file_is_read_on_one_thread(write, monkeypatch, size, expected):
+    seen = []
+    monkeypatch.setattr(letor, "ONE_THREAD", size)
+    monkeypatch.setattr(letor.sources, "head", lambda *stream, head=letor.sources.head: (
+        seen.append(numba.get_num_threads()), head(*stream))[1])
+    check(read_letor(write(SAMPLE)), SAMPLE)
+    assert set(seen) == {expected}
 
 
 @pytest.mark.parametrize("text", ["1 qid:1 1:1\n2 qid:1 1:2 2:3\n3 qid:1 1:4\n",
