@@ -10,7 +10,7 @@ SCORES = {
     "equal": lambda rng, n: np.full(n, 0.3),
     "narrow": lambda rng, n: rng.uniform(0, 0.9, n),  # every pair is active
     "wide": lambda rng, n: 50 * rng.normal(size=n),  # few are, on either side
-    "rounded": lambda rng, n: 0.1 * rng.integers(0, 40, n),  # differences near 1, on both sides of it by rounding
+    "rounded": lambda rng, n: 1 / 3 * rng.integers(0, 60, n),  # s_i - s_j < 1 where s_i < s_j + 1 is not, by rounding
 }
 CASES = {  # lengths of the queries, levels of the labels (0: a total order), scores
     "no query": ([], 3, "normal"),

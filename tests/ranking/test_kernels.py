@@ -58,7 +58,7 @@ def planes(at, arity, dtype, start_planes, search_plane):
     "lengths, levels, scores, arity, dtype",
     [
         ([33, 0, 1, 40], 3, "margins", 5, np.uint16),
-        ([33, 0, 1, 40], 3, "rounded", None, np.int32),
+        ([250, 0, 1, 40], 3, "rounded", None, np.int32),
         ([60, 31, 2], 0, "margins", 2, np.uint16),
         ([60, 5], 0, "normal", 5, np.int32),
         ([30, 7], 4, "equal", 2, np.uint16),

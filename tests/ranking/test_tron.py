@@ -247,7 +247,7 @@ def test_conjugate_gradients(radius, preconditioned):
 
 
 def test_the_first_radius_is_the_gradients_length():
-    """In the norm of M^-1; a first step cannot be longer."""
+    """In the norm of M^-1; a first step cannot be longer, and is the radius where it is shorter."""
     problem, _ = quadratic(3)
     problem.inverse = lambda r: r / 4
     _, g = problem.evaluate(np.zeros(3))
@@ -256,6 +256,9 @@ def test_the_first_radius_is_the_gradients_length():
     flat = Smooth(lambda w: (w @ w / 200, w / 100), lambda w: np.eye(2) / 100)
     tron.minimize(flat, np.array([3.0, 4.0]), 1e-8, 1, start_norm=1.0)
     np.testing.assert_allclose(flat.asked[1], [3 - 0.03, 4 - 0.04], rtol=1e-14)
+    steep = Smooth(lambda w: (2 * w @ w, 4 * w), lambda w: 4 * np.eye(2))
+    result = tron.minimize(steep, np.array([3.0, 4.0]), 1e-8, 1, start_norm=1.0)
+    assert result.history[0]["radius"] == pytest.approx(5.0, rel=1e-14)
 
 
 @pytest.mark.parametrize("C", [1e-6, 1.0, 1e12])
