@@ -85,7 +85,7 @@ def walk(at, arity, X, weights, blocks):
 
 
 # (lengths, levels, arity), n, (lanes, quads), capacity, dtype of X
-MANY_ROWS = [250, 1, 270, 40]  # with 8 rows at a time, more than PATIENCE of a thread
+MANY_ROWS = [250, 1, 270, 40]  # of one block, 8 at a time: more than PATIENCE of a thread, then further ones
 PASSES = {
     "few features": (([40, 1, 7, 64], 3, 3), 5, (4, 1), 64, np.float32),
     "lanes beyond the row": (([33, 31, 2], 2, 2), 6, (32, 1), 256, np.float64),
@@ -100,10 +100,9 @@ PASSES = {
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("name", PASSES)
 def test_pair_product(name, exact):
-    """With one block more than there are queries."""
     (lengths, levels, arity), n, shape, capacity, dtype = PASSES[name]
     at = inputs.queries(lengths, levels, "margins", seed=2)
-    (X, w), weights, blocks = sessions.documents(at, n, dtype), sessions.weights_of(at), 2
+    (X, w), weights, blocks = sessions.documents(at, n, dtype), sessions.weights_of(at), 1 if lengths is MANY_ROWS else 2
     over = walk(at, arity, X, weights, blocks)
     v = np.random.default_rng(3).normal(size=n)
     longest = 1 if capacity else max(lengths)
