@@ -76,7 +76,7 @@ def test_level_tree(lengths, levels, scores, arity, dtype):
 
 
 def walk(at, arity, X, weights, blocks):
-    """What a pass takes after the margin, when the twins have searched the level tree for scores at.s."""
+    """What a pass takes after the margin, the level tree searched by the twins for scores at.s."""
     problem = sessions.problem_of(at, X, arity, weights)
     session = make_session(problem, "scan", cpu)
     session.move(np.eye(X.shape[1])[0])
@@ -102,7 +102,8 @@ PASSES = {
 def test_pair_product(name, exact):
     (lengths, levels, arity), n, shape, capacity, dtype = PASSES[name]
     at = inputs.queries(lengths, levels, "margins", seed=2)
-    (X, w), weights, blocks = sessions.documents(at, n, dtype), sessions.weights_of(at), 1 if lengths is MANY_ROWS else 2
+    (X, w), weights = sessions.documents(at, n, dtype), sessions.weights_of(at)
+    blocks = 1 if lengths is MANY_ROWS else 2
     over = walk(at, arity, X, weights, blocks)
     v = np.random.default_rng(3).normal(size=n)
     longest = 1 if capacity else max(lengths)
