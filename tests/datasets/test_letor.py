@@ -83,6 +83,8 @@ def test_query_ids_of_any_kind(write):
     assert read_letor(write("1 qid:1 1:2\n1 qid:12 1:2\n1 qid:2 1:2\n1 qid:21 1:2\n")).qids.tolist() == [1, 12, 2, 21]
     assert read_letor(write("1 qid:12 1:2\n1 qid:1 1:2\n")).qids.tolist() == [12, 1]
     assert read_letor(write("1 qid:-5 1:2\n0 qid:9223372036854775807 1:3\n")).qids.tolist() == [-5, 2**63 - 1]
+    for word in ("9223372036854775808", "-9223372036854775809", "123456789012345678901", "-0", "1_0"):
+        assert read_letor(write(f"1 qid:{word} 1:2\n0 qid:7 1:3\n")).qids.tolist() == [word, "7"]
 
 
 def test_comments_in_utf8_and_latin1(write):
