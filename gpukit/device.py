@@ -97,7 +97,7 @@ def require_memory(device, needed, what, reserve=256 << 20):
     if free is not None and needed + reserve > free:
         raise DeviceMemoryError(
             f"{what} needs {needed / 2**30:.2f} GiB on {device}, which has {free / 2**30:.2f} GiB free. "
-            "Use --device cpu, fewer factors or fewer neighbours, or a GPU with more memory."
+            "Use --device cpu, a smaller model or less data, or a GPU with more memory."
         )
 
 
@@ -110,6 +110,6 @@ def reported(device, what):
         if device.is_cuda and "OUT_OF_MEMORY" in str(error).upper():
             raise DeviceMemoryError(
                 f"{what} ran out of memory on {device} ({free_memory(device) / 2**30:.2f} GiB free). "
-                "Use --device cpu, fewer factors or fewer neighbours, or a GPU with more memory."
+                "Use --device cpu, a smaller model or less data, or a GPU with more memory."
             ) from error
         raise

@@ -19,7 +19,7 @@ from gpukit.ranking.lanes import THREADS, WARPS, add_row, block_sum, clear, flus
 F64 = np.float64
 U32 = np.uint32
 REGISTERS = 64  # of a thread, so that a processor holds four blocks: what a product in float32 needs, nearly
-PATIENCE = 64  # rows that a thread adds up in float32 before the sum moves on to float64
+PATIENCE = 64  # rows that a thread adds up in float32, and those of a query, before the sum moves on to float64
 
 
 @device
@@ -107,7 +107,7 @@ def make_pair_product(lanes, quads, slots, capacity, exact):
     """pair_product for `lanes` threads a row, `quads` quads each, and trees of slots + 1 children a node.
 
     capacity: most documents of a query that shared memory has room for; 0: u, sums and z lie in the workspace. exact:
-    products with X in float64; else in float32, up to PATIENCE rows of a thread at a time, all sums over documents in
+    products with X in float64; else in float32, PATIENCE rows of a thread and a query at a time, further sums in
     float64.
     """
     width, size_of_space, room, numbers = 4 * quads, 3 * capacity + 1, lanes * 4 * quads, 3 + 2 * slots

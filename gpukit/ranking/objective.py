@@ -8,8 +8,9 @@ WIDEST = 1024  # features up to which the preconditioner's eigenvectors are comp
 class Preconditioner:
     """M(C) = I + 2 C G for every C from one eigendecomposition of G (n, n), a covariance inside queries.
 
-    G is the generalized Hessian at w = 0, where every pair is active, but for a rank-one part a query, and so near to
-    the Hessian everywhere that conjugate gradients need one or two steps in place of twenty.
+    G is the generalized Hessian at w = 0, where every pair is active, but for a part of low rank a query. On judged
+    documents it stays so near to the Hessian that conjugate gradients need one or two steps in place of twenty; where
+    few pairs stay active (orders that a linear model gets right) it may cost steps.
     """
 
     def __init__(self, gram):
