@@ -13,9 +13,10 @@ from gpukit._jit import njit
 U32 = np.uint32
 F32 = np.float32
 HALF, ONE, TWO = F32(0.5), F32(1.0), F32(2.0)
-STEEP = F32(1e8)  # a cotangent from which on its square is all that counts below the root
-MARGIN = F32(0.2)  # of lambda^2: how far below it vectors that are left alone must stay; near it they hold up the rest
-PATIENCE = 6  # sweeps after which no vector is left alone
+STEEP = F32(1e8)  # a cotangent from which on its square is all that counts under the root
+MARGIN = F32(0.5)  # of lambda^2: how far below it vectors that are left alone must stay
+GAP = F32(0.01)  # of the shortest squared length that counts: what those left alone may add up to; near it they hold up
+PATIENCE = 8  # sweeps after which no vector is left alone
 
 
 @njit
@@ -40,9 +41,12 @@ def turned(x, y, s, h):
 
 
 @njit
-def squared_cosine(a, b, g):
-    """cos^2 of the angle between two vectors, g = x'y, a = x'x, b = y'y; 0 when one of them is 0."""
-    return (g / a) * (g / b) if a > 0 and b > 0 else g * g
+def squared_cosine(a, b, g, tolerance):
+    """cos^2 of the angle between two vectors, g = x'y, a = x'x, b = y'y; 0 when a b is at most tolerance^3.
+
+    Below that it is not a normal number, or nearly not, and one of the two is far below the rounding error.
+    """
+    return g * g / (a * b) if a * b > tolerance * tolerance * tolerance else g - g
 
 
 @njit

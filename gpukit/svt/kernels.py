@@ -10,8 +10,10 @@ import math
 import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
-from gpukit.primitives.warp import group_sum
+from gpukit.primitives.warp import group_pick, group_sum
 from gpukit.svt.formulas import (
+    GAP,
+    ONE,
     binary_scale,
     leak,
     least_square,
@@ -23,7 +25,7 @@ from gpukit.svt.formulas import (
     turned,
     weight,
 )
-from gpukit.svt.vectors import FULL, block_max, dot, largest_of, load, store
+from gpukit.svt.vectors import FULL, block_max, dot, largest_of, load, store, sum_four, sum_two
 
 U32 = np.uint32
 I32 = np.int32
@@ -49,47 +51,56 @@ def stage(X, wide, space, pitch, zero):
 
 
 @device
-def measure(space, pitch, vectors, group, groups, lane, lanes, count, x, scale, norms):
-    """Multiply the vectors by scale; norms = their squared lengths."""
+def measure(space, pitch, vectors, group, groups, lane, lanes, count, v, scale, squares):
+    """Multiply the vectors by scale; squares = their squared lengths."""
     for turn in range(U32(0), vectors, groups):
         vector = U32(U32(turn) + group)
         live = vector < vectors
         vector = vector if live else U32(0)
-        load(space, vector, pitch, lane, lanes, count, x)
+        load(space, vector, pitch, lane, lanes, count, v, 0)
         for e in range(count):
-            x[e] *= scale
-        square = group_sum(dot(x, x, count), lanes)
+            v[e] *= scale
+        square = group_sum(dot(v, 0, v, 0, count), lanes)
         if live:
-            store(space, vector, pitch, lane, lanes, count, x)
+            store(space, vector, pitch, lane, lanes, count, v, 0)
             if lane == U32(0):
-                norms[vector] = square
+                squares[vector] = square
     cuda.syncthreads()
 
 
 @device
-def project(space, pitch, vectors, group, groups, lane, lanes, count, pivot, square, q, x, norms, row, ended):
-    """A step of Gram-Schmidt: take the pivot's direction out of the vectors that are left.
+def project(space, pitch, vectors, group, groups, lane, lanes, count, pivot, q, v, squares, row, ended):
+    """A step of Gram-Schmidt: take the pivot's direction out of the vectors that are left, four a group at a time.
 
-    norms, row = their squared lengths (negative: a pivot already) and the step's row of R, for the next step.
+    squares, row = their squared lengths (negative: a pivot already) and the step's row of R, for the next step.
     """
-    load(space, pivot, pitch, lane, lanes, count, q)
-    length = math.sqrt(square)
-    for turn in range(U32(0), vectors, groups):
-        vector = U32(U32(turn) + group)
-        inside = vector < vectors
-        vector = vector if inside else U32(0)
-        done = norms[ended, vector] < 0
-        live = inside and not done and vector != pivot
-        load(space, vector, pitch, lane, lanes, count, x)
-        share = group_sum(dot(q, x, count), lanes)
-        for e in range(count):
-            x[e] -= share / square * q[e]
-        rest = group_sum(dot(x, x, count), lanes)
-        if live:
-            store(space, vector, pitch, lane, lanes, count, x)
-        if inside and lane == U32(0):
-            norms[U32(1) - ended, vector] = rest if live else -length
-            row[U32(1) - ended, vector] = share / length if live else (length if vector == pivot else length - length)
+    load(space, pivot, pitch, lane, lanes, count, q, 0)
+    square = group_sum(dot(q, 0, q, 0, count), lanes)
+    length, inverse, nothing = math.sqrt(square), ONE / square, square - square
+    for turn in range(U32(0), vectors, U32(groups * U32(4))):
+        own = U32(U32(U32(turn) + group) + U32(U32(lane & U32(3)) * groups))
+        inside = own < vectors
+        left = inside and own != pivot and not squares[ended, own if inside else U32(0)] < 0
+        share = rest = nothing
+        if cuda.any_sync(FULL, left):
+            for w in range(4):
+                vector = U32(U32(U32(turn) + group) + U32(U32(w) * groups))
+                load(space, vector if vector < vectors else U32(0), pitch, lane, lanes, count, v, w)
+            share = sum_four(dot(q, 0, v, 0, count), dot(q, 0, v, 1, count), dot(q, 0, v, 2, count),
+                             dot(q, 0, v, 3, count), lane, lanes)
+            factor = share * inverse if left else nothing
+            for w in range(4):
+                part = group_pick(factor, w, lanes)
+                for e in range(count):
+                    v[w * count + e] -= part * q[e]
+                vector = U32(U32(U32(turn) + group) + U32(U32(w) * groups))
+                if part != nothing:  # else it is as it was, or a row of R that others may be writing
+                    store(space, vector, pitch, lane, lanes, count, v, w)
+            rest = sum_four(dot(v, 0, v, 0, count), dot(v, 1, v, 1, count), dot(v, 2, v, 2, count),
+                            dot(v, 3, v, 3, count), lane, lanes)
+        if inside and lane < U32(4):
+            squares[U32(1) - ended, own] = rest if left else -length
+            row[U32(1) - ended, own] = share / length if left else (length if own == pivot else nothing)
     cuda.syncthreads()
 
 
@@ -103,18 +114,18 @@ def total_of(squares, vectors):
 
 
 @device
-def triangulate(space, pitch, vectors, group, groups, lane, lanes, count, floor, q, x, norms, row):
+def triangulate(space, pitch, vectors, group, groups, lane, lanes, count, floor, q, v, squares, row):
     """The vectors become rows of R, pivot first; rows of squared lengths up to floor become 0."""
     ended, thread, step = U32(0), U32(cuda.threadIdx.x), U32(0)
-    pivot, square = largest_of(norms[0], vectors)
+    pivot, square = largest_of(squares[0], vectors)
     while step < vectors and square > floor:
-        project(space, pitch, vectors, group, groups, lane, lanes, count, pivot, square, q, x, norms, row, ended)
+        project(space, pitch, vectors, group, groups, lane, lanes, count, pivot, q, v, squares, row, ended)
         ended, step = U32(U32(1) - ended), U32(step + U32(1))
         for i in range(thread, U32(lanes * count), U32(cuda.blockDim.x)):
             space[U32(U32(pivot * pitch) + U32(i))] = row[ended, U32(i)] if i < vectors else floor - floor
-        pivot, square = largest_of(norms[ended], vectors)
+        pivot, square = largest_of(squares[ended], vectors)
     for vector in range(vectors):
-        if not norms[ended, U32(vector)] < 0:
+        if not squares[ended, U32(vector)] < 0:
             for i in range(thread, U32(lanes * count), U32(cuda.blockDim.x)):
                 space[U32(U32(U32(vector) * pitch) + U32(i))] = floor - floor
     cuda.syncthreads()
@@ -124,95 +135,152 @@ def triangulate(space, pitch, vectors, group, groups, lane, lanes, count, floor,
 def arrange(squares, vectors, least, drop, seats):
     """seats = the vectors by falling length; returns how many of them count.
 
-    Those at the end do not whose squared lengths add up to less than `least`, or than `drop` of all. A thread a vector.
+    Those at the end do not whose squared lengths add up to less than `least`, if all others are far longer
+    (formulas.GAP), nor those that add up to less than `drop` of all. A thread a vector.
     """
     mine = U32(cuda.threadIdx.x)
     inside = mine < vectors
     own = squares[mine] if inside else least
-    rank, below, total = U32(0), least - least, least - least
+    rank, behind, total = U32(0), least - least, least - least
     for other in range(vectors):
         square = squares[U32(other)]
-        ahead = square > own or (square == own and U32(other) < mine)
+        ahead = square > own or (square == own and U32(other) <= mine)
         total += square
         rank = U32(rank + (U32(1) if ahead else U32(0)))
-        below += total - total if ahead else square
+        behind += total - total if ahead else square
     if inside:
-        seats[rank] = I32(mine)
-    counts = inside and below > 0 and not below < max(least, drop * total)
-    return U32(cuda.syncthreads_count(I32(1) if counts else I32(0)))
+        seats[rank - U32(1)] = I32(mine)
+    sound = inside and own > 0 and not own + behind < drop * total
+    above = sound and not own + behind < least
+    counting = U32(cuda.syncthreads_count(I32(1) if above else I32(0)))
+    near = inside and rank == counting and behind > GAP * own
+    if cuda.syncthreads_count(I32(1) if near else I32(0)) > 0:
+        counting = U32(cuda.syncthreads_count(I32(1) if sound else I32(0)))
+    return counting
 
 
 @device
-def orthogonalize(space, pitch, first, second, live, counts, tolerance, lane, lanes, count, x, y, squares, extremes):
-    """Rotate two vectors until they are orthogonal, the longer one first; counts: the second one does, too.
+def turn_two(v, x, y, s, h, count):
+    """Rotate vectors x and y of a group by the angle of sine s and h, the tangent of its half."""
+    for e in range(count):
+        v[x * count + e], v[y * count + e] = turned(v[x * count + e], v[y * count + e], s, h)
 
-    All lanes of a warp must arrive.
+
+@device
+def rotate(v, a, b, c, d, squares, counts, tolerance, lane, lanes, count, extremes):
+    """Make a and b of a group's four vectors orthogonal, and c and d; returns whether a lane of the warp did anything.
+
+    squares: their squared lengths; counts: bit w, whether vector w counts. Even lanes find the angle for a and b, odd
+    ones for c and d. All lanes of a warp must arrive.
     """
-    load(space, first, pitch, lane, lanes, count, x)
-    load(space, second, pitch, lane, lanes, count, y)
-    product = group_sum(dot(x, y, count), lanes)
-    a, b = squares[first], squares[second]
-    cosine, swap = squared_cosine(a, b, product), b > a
-    cuda.syncwarp()
-    if live and (cosine > tolerance or swap):
-        if cosine > tolerance:
-            t, s, h = rotation(a, b, product)
-            extremes[0], extremes[1] = max(extremes[0], cosine), max(extremes[1], abs(t))
-            extremes[2] = extremes[2] if counts else max(extremes[2], leak(a, b, t))
-            for e in range(count):
-                x[e], y[e] = turned(x[e], y[e], s, h)
-            a, b = a - t * product, b + t * product
-        store(space, second if swap else first, pitch, lane, lanes, count, x)
-        store(space, first if swap else second, pitch, lane, lanes, count, y)
-        if lane == U32(0):
-            squares[first], squares[second] = (b if swap else a), (a if swap else b)
+    odd = (lane & U32(1)) == U32(1)
+    x, y = (squares[c] if odd else squares[a]), (squares[d] if odd else squares[b])
+    first, second = U32(counts >> U32(c if odd else a)) & U32(1), U32(counts >> U32(d if odd else b)) & U32(1)
+    product = sum_two(dot(v, a, v, b, count), dot(v, c, v, d, count), lane, lanes)
+    cosine = squared_cosine(x, y, product, tolerance)
+    turning = cosine > tolerance and (first | second) != U32(0)
+    some = cuda.any_sync(FULL, turning)
+    if some:
+        nothing = tolerance - tolerance
+        t, s, h = rotation(x, y, product)
+        t, s, h = (t if turning else nothing), (s if turning else nothing), (h if turning else nothing)
+        lean = leak(x, y, t) if first else leak(y, x, t)
+        extremes[0], extremes[1] = max(extremes[0], cosine if turning else nothing), max(extremes[1], abs(t))
+        extremes[2] = max(extremes[2], lean if turning and first != second else nothing)
+        gain = t * product if turning else nothing
+        other_s, other_h = cuda.shfl_xor_sync(FULL, s, 1), cuda.shfl_xor_sync(FULL, h, 1)
+        other_gain = cuda.shfl_xor_sync(FULL, gain, 1)
+        turn_two(v, a, b, other_s if odd else s, other_h if odd else h, count)
+        turn_two(v, c, d, s if odd else other_s, h if odd else other_h, count)
+        squares[a] -= other_gain if odd else gain
+        squares[b] += other_gain if odd else gain
+        squares[c] -= gain if odd else other_gain
+        squares[d] += gain if odd else other_gain
+    return some
 
 
 @device
-def sweep(space, pitch, seats, vectors, counting, tolerance, group, groups, lane, lanes, count, x, y, squares,
-          extremes):
-    """Every two vectors once, in a round-robin tournament of the seats; two of which none counts are left alone."""
-    players = U32(vectors + (vectors & U32(1)))
-    pairs = U32(players >> U32(1))
+def meet(space, pitch, seats, vectors, counting, tolerance, first, second, opening, lane, lanes, count, v, squares,
+         owners, lengths, extremes):
+    """Every two vectors on two pairs of seats but those on one pair, and in a sweep's opening those as well."""
+    counts = U32(0)
+    for w in range(4):
+        seat = U32(U32(U32(2) * (first if w < 2 else second)) + U32(w & 1))
+        there = seat < vectors
+        owners[w] = seats[seat if there else U32(0)]
+        lengths[w] = squares[U32(owners[w])] if there else tolerance - ONE
+        counts |= U32(1 << w) if seat < counting else U32(0)
+        load(space, U32(owners[w]), pitch, lane, lanes, count, v, w)
+    changed = False
+    if opening:
+        changed |= rotate(v, 0, 1, 2, 3, lengths, counts, tolerance, lane, lanes, count, extremes)
+    changed |= rotate(v, 0, 2, 1, 3, lengths, counts, tolerance, lane, lanes, count, extremes)
+    changed |= rotate(v, 0, 3, 1, 2, lengths, counts, tolerance, lane, lanes, count, extremes)
+    if changed and counts != U32(0):
+        for w in range(4):
+            if lengths[w] >= tolerance - tolerance:
+                store(space, U32(owners[w]), pitch, lane, lanes, count, v, w)
+                if lane == U32(0):
+                    squares[U32(owners[w])] = lengths[w]
+
+
+@device
+def sweep(space, pitch, seats, vectors, counting, tolerance, group, groups, lane, lanes, count, v, squares,
+          owners, lengths, extremes):
+    """Every two vectors once, in a round-robin tournament of pairs of seats; two of which none counts stay as they are.
+    """
+    couples = U32(U32(vectors + U32(1)) >> U32(1))
+    players = U32(couples + (couples & U32(1)))
+    matches = U32(players >> U32(1))
     extremes[0] = extremes[1] = extremes[2] = squares[0] - squares[0]
     for step in range(U32(0), U32(players - U32(1))):
-        for turn in range(U32(0), pairs, groups):
-            pair = U32(U32(turn) + group)
-            i, j = partner(pair if pair < pairs else U32(0), U32(step), players)
-            live = pair < pairs and j < vectors and i < counting
-            if cuda.any_sync(FULL, live):
-                first, second = U32(seats[i if live else U32(0)]), U32(seats[j if live else U32(0)])
-                orthogonalize(space, pitch, first, second, live, j < counting, tolerance, lane, lanes, count, x, y,
-                              squares, extremes)
+        for turn in range(U32(0), matches, groups):
+            match = U32(U32(turn) + group)
+            first, second = partner(match, U32(step), players) if match < matches else (couples, couples)
+            if cuda.any_sync(FULL, U32(first * U32(2)) < counting):
+                meet(space, pitch, seats, vectors, counting, tolerance, first, second, step == U32(0), lane, lanes,
+                     count, v, squares, owners, lengths, extremes)
         cuda.syncthreads()
 
 
 @device
-def multiply(X, wide, space, pitch, vectors, seats, kept, weights, row, y, shares, parts):
+def fetch(X, wide, row, vectors, first, b):
+    """b[r] = the lane's number, first + lane, of rows row + r of B; 0 past their end."""
+    j, last = U32(first + U32(cuda.laneid)), U32((X.shape[1] if wide else X.shape[0]) - 1)
+    inside = j < vectors
+    j = j if inside else U32(0)
+    for r in range(ROWS):
+        i = min(U32(row + U32(r)), last)
+        value = X[j, i] if wide else X[i, j]
+        b[r] = value if inside else value - value
+
+
+@device
+def multiply(X, wide, space, pitch, vectors, seats, kept, weights, row, y, b, shares, parts):
     """y = ROWS rows of B A' diag(weights) A from `row` on: lane l has numbers l, l + 32, ... of them; by one warp."""
-    lane, last = U32(cuda.laneid), U32((X.shape[1] if wide else X.shape[0]) - 1)
-    nothing = weights[0] - weights[0]
+    lane, nothing = U32(cuda.laneid), weights[0] - weights[0]
     for e in range(ROWS * parts):
         y[e] = nothing
     for begin in range(U32(0), kept, U32(32)):
         mine = U32(U32(begin) + lane)
         inside = mine < kept
-        at = U32(U32(seats[mine if inside else U32(0)]) * U32(pitch))
+        at, own = U32(U32(seats[mine if inside else U32(0)]) * U32(pitch)), weights[mine] if inside else nothing
         for r in range(ROWS):
             shares[r] = nothing
-        for j in range(vectors):
-            number = space[U32(at + U32(j))]
-            for r in range(ROWS):
-                i = min(U32(row + U32(r)), last)
-                shares[r] += number * (X[U32(j), i] if wide else X[i, U32(j)])
-        own = weights[mine] if inside else nothing
+        for part in range(parts):
+            fetch(X, wide, row, vectors, U32(32 * part), b)
+            for j in range(min(32, pitch - 4 - 32 * part)):
+                number = space[U32(at + U32(32 * part + j))]
+                for r in range(ROWS):
+                    shares[r] += number * cuda.shfl_sync(FULL, b[r], j)
         for other in range(min(U32(32), U32(kept - U32(begin)))):
             at = U32(U32(seats[U32(U32(begin) + U32(other))]) * U32(pitch))
             for r in range(ROWS):
-                share = cuda.shfl_sync(FULL, shares[r] * own, other)
-                for part in range(parts):
-                    j = min(U32(lane + U32(32 * part)), U32(vectors - U32(1)))
-                    y[r * parts + part] += share * space[U32(at + j)]
+                b[r] = cuda.shfl_sync(FULL, shares[r] * own, other)
+            for part in range(parts):
+                number = space[U32(at + min(U32(lane + U32(32 * part)), U32(pitch - 4 - 1)))]
+                for r in range(ROWS):
+                    y[r * parts + part] += b[r] * number
 
 
 @device
@@ -234,10 +302,10 @@ def write(out, wide, vectors, row, y, parts):
 def make_threshold(real, lanes, count, threads, parts, shared):
     """threshold_slices for vectors of up to lanes * count numbers of type real, up to 32 * parts vectors, in blocks of
     `threads`; shared: the vectors lie in the launch's dynamic shared memory."""
-    warps, most, pitch, numbers = threads // 32, 32 * parts, lanes * count + 4, ROWS * parts
+    warps, most, pitch, numbers, held = threads // 32, 32 * parts, lanes * count + 4, ROWS * parts, 4 * count
     tolerance, goal, drop = (real(value) for value in tolerances(np.dtype(real).itemsize))
 
-    @kernel(max_registers=64 if real == np.float32 and count <= 8 else 128)
+    @kernel(max_registers=80 if real == np.float32 and count <= 8 else 128)
     def threshold_slices(X, lam, out, values, ranks, sweeps, workspace):
         """out[k] = U (S - lam[k])+ V' of X[k] = U S V', for every slice.
 
@@ -253,10 +321,13 @@ def make_threshold(real, lanes, count, threads, parts, shared):
         row = cuda.shared.array((2, most), real)
         parted = cuda.shared.array(warps, real)
         seats = cuda.shared.array(most, np.int32)
-        x = cuda.local.array(count, real)
-        y = cuda.local.array(count, real)
+        q = cuda.local.array(count, real)
+        v = cuda.local.array(held, real)
         product = cuda.local.array(numbers, real)
+        b = cuda.local.array(ROWS, real)
         shares = cuda.local.array(ROWS, real)
+        lengths = cuda.local.array(4, real)
+        owners = cuda.local.array(4, np.int32)
         extremes = cuda.local.array(3, real)
         k, thread = U32(cuda.blockIdx.x), U32(cuda.threadIdx.x)
         group, groups, lane = U32(thread // U32(lanes)), U32(threads // lanes), U32(thread % U32(lanes))
@@ -265,21 +336,21 @@ def make_threshold(real, lanes, count, threads, parts, shared):
         largest = block_max(stage(X[k], wide, space, U32(pitch), real(0.0)), warps, parted)
         scale = binary_scale(largest) if largest > 0 else real(1.0)
         bound = lam[k] * scale
-        measure(space, pitch, vectors, group, groups, lane, lanes, count, x, scale, squares[0])
+        measure(space, pitch, vectors, group, groups, lane, lanes, count, v, scale, squares[0])
         total = total_of(squares[0], vectors)
-        triangulate(space, pitch, vectors, group, groups, lane, lanes, count, drop / real(vectors) * total, x, y,
+        triangulate(space, pitch, vectors, group, groups, lane, lanes, count, drop / real(vectors) * total, q, v,
                     squares, row)
         done, settling = I32(0), total <= bound * bound and not whole
         while not settling and done < SWEEPS:
-            measure(space, pitch, vectors, group, groups, lane, lanes, count, x, real(1.0), squares[0])
+            measure(space, pitch, vectors, group, groups, lane, lanes, count, v, real(1.0), squares[0])
             counting = arrange(squares[0], vectors, least_square(bound, done, whole), drop, seats)
-            sweep(space, pitch, seats, vectors, counting, tolerance, group, groups, lane, lanes, count, x, y,
-                  squares[0], extremes)
+            sweep(space, pitch, seats, vectors, counting, tolerance, group, groups, lane, lanes, count, v, squares[0],
+                  owners, lengths, extremes)
             for e in range(3):
                 extremes[e] = block_max(extremes[e], warps, parted)
             settling = settled(extremes[0], extremes[1], extremes[2], goal)
             done += I32(1)
-        measure(space, pitch, vectors, group, groups, lane, lanes, count, x, real(1.0), squares[0])
+        measure(space, pitch, vectors, group, groups, lane, lanes, count, v, real(1.0), squares[0])
         counting = arrange(squares[0], vectors, real(0.0), drop, seats)
         kept = U32(0)
         for seat in range(counting):
@@ -294,7 +365,8 @@ def make_threshold(real, lanes, count, threads, parts, shared):
         cuda.syncthreads()
         for first in range(U32(U32(thread >> U32(5)) * U32(ROWS)), U32(max(X.shape[1], X.shape[2])),
                            U32(warps * ROWS)):
-            multiply(X[k], wide, space, pitch, vectors, seats, kept, row[0], U32(first), product, shares, parts)
+            multiply(X[k], wide, space, pitch, vectors, seats, kept, row[0], U32(first), product, b, shares,
+                     parts)
             write(out[k], wide, vectors, U32(first), product, parts)
 
     return threshold_slices

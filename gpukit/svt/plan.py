@@ -53,6 +53,6 @@ def plan(m, n, dtype, capability=None):
     lanes, count = lanes_of(length)
     pitch = pitch_of(lanes * count)
     size = vectors * pitch * np.dtype(dtype).itemsize
-    pairs = (vectors + 1) // 2
-    threads = min(max(32, -(-pairs * lanes // 32) * 32), 128 if vectors <= 64 else 512)
+    groups = -(-vectors // 4)  # each holds four vectors
+    threads = min(max(32, -(-groups * lanes // 32) * 32), 512)
     return Plan(lanes, count, pitch, threads, size if size + RESERVE <= room_of(capability) else 0)

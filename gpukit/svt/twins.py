@@ -6,6 +6,7 @@ import numpy as np
 
 from gpukit._jit import njit, prange
 from gpukit.svt.formulas import (
+    GAP,
     ONE,
     binary_scale,
     leak,
@@ -82,50 +83,78 @@ def measure(rows, squares):
 
 
 @njit
+def counted(squares, seats, least):
+    """(how many vectors remain when those at the end that add up to less than least go, what these add up to)."""
+    counting, behind = squares.size, least - least
+    while counting > 0:
+        square = squares[seats[counting - 1]]
+        if square > 0 and not square + behind < least:
+            break
+        counting, behind = counting - 1, behind + square
+    return counting, behind
+
+
+@njit
 def arrange(squares, least, drop, seats):
     """seats = the vectors by falling length; returns how many of them count, see kernels.arrange."""
     seats[:] = np.argsort(-squares, kind="mergesort")
-    counting, below, total = squares.size, least - least, squares.sum()
-    while counting > 0:
-        below += squares[seats[counting - 1]]
-        if below > 0 and not below < max(least, drop * total):
-            break
-        counting -= 1
+    floor = drop * squares.sum()
+    counting, behind = counted(squares, seats, max(least, floor))
+    if counting > 0 and behind > GAP * squares[seats[counting - 1]]:
+        counting, _ = counted(squares, seats, floor)
     return counting
 
 
 @njit
-def orthogonalize(x, y, first, second, counts, tolerance, squares, extremes):
-    """Rotate two vectors until they are orthogonal, the longer one first; counts: the second one does, too."""
-    product, a, b = dot(x, y), squares[first], squares[second]
-    cosine = squared_cosine(a, b, product)
-    swap = b > a
+def rotate(rows, owners, a, b, counts, tolerance, squares, extremes):
+    """Make vectors a and b of four orthogonal, if one of them counts; see kernels.rotate."""
+    if not counts[a] and not counts[b]:
+        return
+    x, y = rows[owners[a]], rows[owners[b]]
+    product, x_square, y_square = dot(x, y), squares[owners[a]], squares[owners[b]]
+    cosine = squared_cosine(x_square, y_square, product, tolerance)
     if cosine > tolerance:
-        t, s, h = rotation(a, b, product)
+        t, s, h = rotation(x_square, y_square, product)
         extremes[0], extremes[1] = max(extremes[0], cosine), max(extremes[1], abs(t))
-        extremes[2] = extremes[2] if counts else max(extremes[2], leak(a, b, t))
+        if counts[a] != counts[b]:
+            lean = leak(x_square, y_square, t) if counts[a] else leak(y_square, x_square, t)
+            extremes[2] = max(extremes[2], lean)
         for i in range(x.size):
             x[i], y[i] = turned(x[i], y[i], s, h)
-        a, b = a - t * product, b + t * product
-    if swap:
-        for i in range(x.size):
-            x[i], y[i] = y[i], x[i]
-        a, b = b, a
-    squares[first], squares[second] = a, b
+        squares[owners[a]] -= t * product
+        squares[owners[b]] += t * product
+
+
+@njit
+def meet(rows, seats, four, counting, tolerance, opening, squares, owners, counts, extremes):
+    """Every two vectors on two pairs of seats, see kernels.meet."""
+    there = 0
+    for seat in four:
+        if seat < seats.size:
+            owners[there], counts[there] = seats[seat], seat < counting
+            there += 1
+    if opening:
+        for a, b in ((0, 1), (2, 3)):
+            if b < there:
+                rotate(rows, owners, a, b, counts, tolerance, squares, extremes)
+    for a, b in ((0, 2), (1, 3), (0, 3), (1, 2)):
+        if b < there:
+            rotate(rows, owners, a, b, counts, tolerance, squares, extremes)
 
 
 @njit
 def sweep(rows, seats, counting, tolerance, squares, extremes):
-    """Every two vectors once, in the tournament of kernels.sweep; two of which none counts are left alone."""
-    vectors = rows.shape[0]
-    players = vectors + vectors % 2
+    """Every two vectors once, in the tournament of kernels.sweep."""
+    couples = (seats.size + 1) // 2
+    players = couples + couples % 2
+    owners, counts = np.empty(4, seats.dtype), np.empty(4, np.bool_)
     extremes[:] = squares[0] - squares[0]
     for step in range(players - 1):
-        for pair in range(players // 2):
-            i, j = partner(U32(pair), U32(step), U32(players))
-            if j < vectors and i < counting:
-                first, second = seats[i], seats[j]
-                orthogonalize(rows[first], rows[second], first, second, j < counting, tolerance, squares, extremes)
+        for match in range(players // 2):
+            first, second = partner(U32(match), U32(step), U32(players))
+            if 2 * first < counting:
+                four = (2 * first, 2 * first + 1, 2 * second, 2 * second + 1)
+                meet(rows, seats, four, counting, tolerance, step == 0, squares, owners, counts, extremes)
 
 
 @njit

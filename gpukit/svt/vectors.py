@@ -14,35 +14,60 @@ FULL = U32(0xFFFFFFFF)
 
 
 @device
-def load(space, vector, pitch, lane, lanes, count, out):
-    """out = the lane's numbers of a vector."""
+def load(space, vector, pitch, lane, lanes, count, out, place):
+    """out[place * count:] = the lane's numbers of a vector."""
     first = U32(U32(vector * U32(pitch)) + U32(lane * U32(4)))
     for i in range(count // 4):
         at = U32(first + U32(4 * i * lanes))
         for e in range(4):
-            out[4 * i + e] = space[U32(at + U32(e))]
+            out[place * count + 4 * i + e] = space[U32(at + U32(e))]
 
 
 @device
-def store(space, vector, pitch, lane, lanes, count, values):
-    """A vector's numbers = what its lanes hold."""
+def store(space, vector, pitch, lane, lanes, count, values, place):
+    """A vector's numbers = what its lanes hold in values[place * count:]."""
     first = U32(U32(vector * U32(pitch)) + U32(lane * U32(4)))
     for i in range(count // 4):
         at = U32(first + U32(4 * i * lanes))
         for e in range(4):
-            space[U32(at + U32(e))] = values[4 * i + e]
+            space[U32(at + U32(e))] = values[place * count + 4 * i + e]
 
 
 @device
-def dot(x, y, count):
-    """The lane's part of x'y; four sums, so that none waits for the last."""
-    a, b, c, d = x[0] * y[0], x[1] * y[1], x[2] * y[2], x[3] * y[3]
-    for i in range(1, count // 4):
-        a += x[4 * i] * y[4 * i]
-        b += x[4 * i + 1] * y[4 * i + 1]
-        c += x[4 * i + 2] * y[4 * i + 2]
-        d += x[4 * i + 3] * y[4 * i + 3]
-    return (a + b) + (c + d)
+def dot(v, x, w, y, count):
+    """The lane's part of x'y, x at v[x * count:], y at w[y * count:]; two sums, so that none waits for the last."""
+    x, y = x * count, y * count
+    a, b = v[x] * w[y], v[x + 1] * w[y + 1]
+    for i in range(2, count, 2):
+        a += v[x + i] * w[y + i]
+        b += v[x + i + 1] * w[y + i + 1]
+    return a + b
+
+
+@device
+def sum_two(a, b, lane, lanes):
+    """The sums over a group of a, for even lanes, and of b, for odd ones."""
+    odd = (lane & U32(1)) == U32(1)
+    mine = (b if odd else a) + cuda.shfl_xor_sync(FULL, a if odd else b, 1)
+    reach = 2
+    while reach < lanes:
+        mine += cuda.shfl_xor_sync(FULL, mine, reach)
+        reach *= 2
+    return mine
+
+
+@device
+def sum_four(a, b, c, d, lane, lanes):
+    """The sums over a group of a, b, c, d, for lanes 0, 1, 2, 3 and those 4, 8, ... further on."""
+    odd, high = (lane & U32(1)) == U32(1), (lane & U32(2)) == U32(2)
+    low = (b if odd else a) + cuda.shfl_xor_sync(FULL, a if odd else b, 1)
+    top = (d if odd else c) + cuda.shfl_xor_sync(FULL, c if odd else d, 1)
+    mine = (top if high else low) + cuda.shfl_xor_sync(FULL, low if high else top, 2)
+    reach = 4
+    while reach < lanes:
+        mine += cuda.shfl_xor_sync(FULL, mine, reach)
+        reach *= 2
+    return mine
 
 
 @device
