@@ -12,8 +12,8 @@ from gpukit.cli import report
 
 METRICS = {"pa": "PA", "pa_ties": "+ties", "ndcg@1": "NDCG@1", "ndcg@3": "@3", "ndcg@5": "@5", "ndcg@10": "@10",
            "mean_ndcg": "mean", "map": "MAP"}
-BY_FOLD = {"fold": "fold", "C": "C", **METRICS, "train_pa": "train PA", "newton": "Newton", "cg": "CG",
-           "seconds": "sec"}
+BY_FOLD = {"fold": "fold", "C": "C", **METRICS, "newton": "Newton", "cg": "CG", "seconds": "sec"}
+ON_TRAIN = {"fold": "fold", "C": "C", **METRICS}
 BY_PART = {"part": "", "queries": "queries", "documents": "documents", **METRICS}
 LEGEND = "PA: share of pairs in the right order, +ties: equal scores count as right; mean: NDCG over all ranks."
 
@@ -23,9 +23,11 @@ def show(ask, done, stages):
     if ask.as_json:
         report.print_json(result(ask, done, stages))
         return
-    by_fold = len(done) > 1
-    rows, columns = (rows_by_fold(done), BY_FOLD) if by_fold else (rows_by_part(done[0]), BY_PART)
-    report.print_table(rows, columns, "\n".join(title(ask, done)))
+    if len(done) > 1:
+        report.print_table(rows_by_fold(done, "test"), BY_FOLD, "\n".join(title(ask, done)))
+        report.print_table(rows_by_fold(done, "train"), ON_TRAIN, "The same on the training sets")
+    else:
+        report.print_table(rows_by_part(done[0]), BY_PART, "\n".join(title(ask, done)))
     report.remark(LEGEND, ask.quiet)
     click.echo(stages.line())
     for text in remarks(ask, done):
@@ -54,18 +56,18 @@ def rows_by_part(one):
             for part, metrics in one.metrics.items()]
 
 
-def rows_by_fold(done):
-    """A row a fold, with metrics of the test set, and the row of the means."""
-    rows = [row_of_fold(one) for one in done]
+def rows_by_fold(done, part):
+    """A row a fold, with metrics of its part, and the row of the means."""
+    rows = [row_of_fold(one, part) for one in done]
     mean = means(rows)
     steps = {key: short(mean[key], 1) for key in ("newton", "cg")}
     return [{**row, "seconds": short(row["seconds"], 3)} for row in [*rows, {**mean, "fold": "mean", **steps}]]
 
 
-def row_of_fold(one):
-    """The numbers of one fold."""
-    return {"fold": one.job.name, "C": report.Figure(spelled(one.model.C_)), **defined(one.metrics["test"]),
-            "train_pa": defined(one.metrics["train"])["pa"], **one.steps, "seconds": one.seconds}
+def row_of_fold(one, part):
+    """The numbers of one fold, with metrics of its part."""
+    return {"fold": one.job.name, "C": report.Figure(spelled(one.model.C_)), **defined(one.metrics[part]), **one.steps,
+            "seconds": one.seconds}
 
 
 def defined(metrics):

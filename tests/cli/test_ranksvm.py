@@ -22,7 +22,7 @@ def as_json(verb, *arguments):
 
 def rows_of(out, first):
     """The words of each line of a table from the one that begins with `first`, up to the seconds."""
-    lines = out.split(f"  {first}", 1)[1].split("Seconds:")[0].splitlines()
+    lines = out.split(f"  {first}", 1)[1].split("Seconds:")[0].split("The same")[0].splitlines()
     return [line.split() for line in [first + lines[0], *lines[1:]]]
 
 
@@ -39,10 +39,15 @@ def test_a_folder_gives_a_line_a_fold_and_the_mean(verb, letor_folder):
         assert re.search(rf"\b{part} \d+\.\d\d", result.out), part
     head, *rows = rows_of(result.out, "fold")
     assert [row[0] for row in rows] == ["Fold1", "Fold2", "mean"]
-    assert " ".join(head) == "fold C PA +ties NDCG@1 @3 @5 @10 mean MAP train PA Newton CG sec"
-    for column in range(2, 11):
+    assert " ".join(head) == "fold C PA +ties NDCG@1 @3 @5 @10 mean MAP Newton CG sec"
+    for column in range(2, 10):
         first, second, mean = (float(row[column]) for row in rows)
         assert mean == pytest.approx((first + second) / 2, abs=1e-4)
+    trained = rows_of(result.out.split("The same on the training sets")[1], "fold")
+    assert " ".join(trained[0]) == "fold C PA +ties NDCG@1 @3 @5 @10 mean MAP" and len(trained) == 4
+    known = as_json(verb, letor_folder)["folds"][1]["metrics"]["train"]
+    names = ("pa", "pa_ties", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map")
+    assert [float(cell) for cell in trained[2][2:]] == pytest.approx([known[name] for name in names], abs=1e-4)
     assert "18 queries" not in result.out and f"{letor_folder / 'Fold2' / 'train.txt'}: " in result.err
     assert max(map(len, result.out.split("Seconds:")[0].splitlines())) <= 110
 
@@ -56,7 +61,7 @@ def test_the_table_keeps_to_110_columns(capsys):
     metrics = {name: 0.123456 for name in options.METRICS}
     one = SimpleNamespace(job=SimpleNamespace(name="Fold5"), model=model, metrics={"train": metrics, "test": metrics},
                           steps={"newton": 150, "cg": 2345}, seconds=1234.567)
-    report.print_table(ranking_table.rows_by_fold([one] * 5), ranking_table.BY_FOLD)
+    report.print_table(ranking_table.rows_by_fold([one] * 5, "test"), ranking_table.BY_FOLD)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 7 and max(map(len, lines)) <= 110
 
