@@ -14,7 +14,9 @@ class Preconditioner:
     """
 
     def __init__(self, gram):
-        values, self.vectors = np.linalg.eigh(gram)
+        from scipy.linalg import eigh  # numpy's wakes BLAS threads that then wait busily, on cores that training wants
+
+        values, self.vectors = eigh(gram)
         self.values = np.maximum(values, 0.0)
 
     def inverse(self, C):

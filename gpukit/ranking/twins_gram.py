@@ -4,7 +4,8 @@ import numpy as np
 
 from gpukit._jit import njit, prange
 
-ROWS = 256  # documents of one product
+MOST_ROWS, LEAST_ROWS = 256, 8  # documents of one product
+ONE_THREAD = 250_000  # multiplications of a product up to which BLAS keeps to the thread that asks
 
 
 @njit(parallel=True)
@@ -45,11 +46,15 @@ def _centred(X, means, query, pulls, first, rows):
 
 @njit(parallel=True)
 def weighted_gram(X, means, query, pulls, tiles, partial):
-    """Twin of kernels_gram.weighted_gram, by matrix products; a thread for every share, tiles not needed."""
+    """Twin of kernels_gram.weighted_gram, by matrix products; a thread for every share, tiles not needed.
+
+    Products are small on purpose: BLAS's own threads would wait for more, busily, while those of the training work.
+    """
     n, shares = means.shape[1], partial.shape[0]
+    count = max(LEAST_ROWS, min(MOST_ROWS, ONE_THREAD // (n * n)))
     for share in prange(shares):
-        rows, total = np.empty((ROWS, n)), np.zeros((n, n))
-        for first in range(share * ROWS, pulls.size, shares * ROWS):
+        rows, total = np.empty((count, n)), np.zeros((n, n))
+        for first in range(share * count, pulls.size, shares * count):
             _centred(X, means, query, pulls, first, rows)
             total += np.dot(rows.T, rows)
         partial[share] = total
