@@ -93,6 +93,7 @@ class Sparse:
 
     def __init__(self, X):
         self.X, self.T = X.tocsr(), X.T.tocsr()
+        self.u, self.z = np.empty(X.shape[0]), np.zeros(X.shape[0])  # z stays 0 where there are no pairs
 
     def scores(self, v, out):
         """out = X v."""
@@ -106,10 +107,10 @@ class Sparse:
 
     def pair_product(self, v, margin, exact, over, room):
         """See session.Session.walk."""
-        u, z, loss = np.empty(self.X.shape[0]), np.zeros(self.X.shape[0]), np.empty(len(over[2]) - 1)
-        self.scores(v, u)
-        pair_sums(u, margin, *over, z, loss)
-        return np.append(self.transposed(z), loss.sum())
+        loss = np.empty(len(over[2]) - 1)
+        self.scores(v, self.u)
+        pair_sums(self.u, margin, *over, self.z, loss)
+        return np.append(self.transposed(self.z), loss.sum())
 
     def gram(self, offsets, query, pulls):
         """See session.Session.gram."""

@@ -172,6 +172,7 @@ class Sparse:
         self.host = X.tocsr()
         self.X, self.T = device_rows(self.host), device_rows(X.T.tocsr())
         self.v, self.out = empty(X.shape[1], np.float64), empty(X.shape[1], np.float64)
+        self.u, self.z = empty(X.shape[0], np.float64), put(np.zeros(X.shape[0]))  # z stays 0 where there are no pairs
 
     def scores(self, v, out):
         """out = X v."""
@@ -186,11 +187,11 @@ class Sparse:
     def pair_product(self, v, margin, exact, over, room):
         """See session.Session.walk."""
         capacity, workspace = room
-        l, blocks = self.host.shape[0], len(over[2]) - 1
-        u, z, loss = empty(l, np.float64), put(np.zeros(l)), empty(blocks, np.float64)
-        self.scores(v, u)
-        kernels_pass.make_pair_sums(capacity)[blocks, THREADS](u, margin, *over, z, loss, workspace)
-        return np.append(self.transposed(z), loss.copy_to_host().sum())
+        blocks = len(over[2]) - 1
+        loss = empty(blocks, np.float64)
+        self.scores(v, self.u)
+        kernels_pass.make_pair_sums(capacity)[blocks, THREADS](self.u, margin, *over, self.z, loss, workspace)
+        return np.append(self.transposed(self.z), loss.copy_to_host().sum())
 
     def gram(self, offsets, query, pulls):
         """See session.Session.gram."""

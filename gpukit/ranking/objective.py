@@ -10,7 +10,7 @@ class Preconditioner:
 
     G is the generalized Hessian at w = 0, where every pair is active, but for a part of low rank a query. On judged
     documents it stays so near to the Hessian that conjugate gradients need one or two steps in place of twenty; where
-    few pairs stay active (orders that a linear model gets right) it may cost steps.
+    few pairs stay active (orders that a linear model gets right) it brings little.
     """
 
     def __init__(self, gram):

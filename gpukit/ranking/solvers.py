@@ -32,9 +32,8 @@ def choose_solver(solver, device, planes, preconditioned):
     """The name of the solver on a device.Device for a level tree with so many planes.
 
     'auto' is scan: the level tree costs more to make than a tree of sums, and each product costs less. Only on the CPU,
-    with many levels and few products, that does not pay: 135 ms against 85 for ost (53,030 x 46, 1,636 levels, 5 Newton
-    and 9 CG steps, one thread), 432 against 581 with the 143 CG steps of plain CG. Direct counting is no faster than
-    both at any number of levels, nor is P-SWX.
+    with many levels and few products, that does not pay: docs/ranking.md has the times. Direct counting and P-SWX are
+    not faster than both for any data measured.
     """
     if solver != "auto":
         return solver

@@ -56,12 +56,19 @@ def _walk_query(X, v, margin, begin, size, height, tables, counts, weight, u, su
                 total[f] += factor * row[f]
 
 
+@njit
+def _longest(offsets):
+    """Documents of the longest query."""
+    longest = 0
+    for t in range(offsets.size - 1):
+        longest = max(longest, offsets[t + 1] - offsets[t])
+    return longest
+
+
 @njit(parallel=True)
 def pair_product(X, v, margin, offsets, queries, firsts, heights, tables, counts, weights, partial):
     """Twin of kernels_pass.pair_product: a thread for every row of partial."""
-    longest = 0
-    for t in range(heights.size):
-        longest = max(longest, offsets[t + 1] - offsets[t])
+    longest = _longest(offsets)
     for block in prange(firsts.size - 1):
         total, u, sums, z = np.zeros(v.size + 1), np.empty(longest), np.empty(longest + 1), np.empty(longest)
         for at in range(firsts[block], firsts[block + 1]):
@@ -74,9 +81,7 @@ def pair_product(X, v, margin, offsets, queries, firsts, heights, tables, counts
 @njit(parallel=True)
 def pair_sums(u, margin, offsets, queries, firsts, heights, tables, counts, weights, z, loss):
     """Twin of kernels_pass.pair_sums."""
-    longest = 0
-    for t in range(heights.size):
-        longest = max(longest, offsets[t + 1] - offsets[t])
+    longest = _longest(offsets)
     for block in prange(firsts.size - 1):
         sums, total = np.empty(longest + 1), 0.0
         for at in range(firsts[block], firsts[block + 1]):
