@@ -6,6 +6,8 @@
               simLSH, its neighbour search          neighbors/       SimLSH                (part of train-lshmf)
     linear RankSVM, exact over all pairs            ranking/         RankSVM               gpukit ranksvm
               its segmented sort                    sorting/         segmented_argsort
+    graph-tensor imputation
+              its singular-value thresholding       svt/             singular_value_threshold
 
     estimator.fit -> gpu.py | cpu.py -> kernels.py | twins.py -> formulas.py
 
@@ -37,6 +39,7 @@ _HOME = {
     "synth_ratings": "gpukit.datasets",
     "load_model": "gpukit.persist",
     "segmented_argsort": "gpukit.sorting",
+    "singular_value_threshold": "gpukit.svt",
 }
 _MODULES = (
     "base",
@@ -51,6 +54,7 @@ _MODULES = (
     "ranking",
     "selection",
     "sorting",
+    "svt",
 )
 
 __all__ = ["__version__", *_HOME]

@@ -7,7 +7,7 @@ from gpukit import _jit  # noqa: F401  (sets the cache folder first)
 from numba import cuda
 from numba.core import config, types
 
-__all__ = ["cuda", "kernel", "device", "intrinsic", "types", "SIMULATED"]
+__all__ = ["cuda", "kernel", "device", "intrinsic", "types", "SIMULATED", "with_shared_memory"]
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 if not SIMULATED:
@@ -32,3 +32,26 @@ def device(function=None, **options):
     if function is None:
         return functools.partial(device, **options)
     return cuda.jit(function, **{"device": True, "forceinline": True, "fastmath": FASTMATH, **options})
+
+
+STATIC_SHARED = 48 << 10  # bytes of shared memory that any block may have
+
+
+def with_shared_memory(kernel, grid, block, size, stream=0):
+    """kernel[grid, block, stream, size]: a launch with `size` bytes of dynamic shared memory.
+
+    A block that wants more than 48 KB has to say so to the driver first; numba-cuda does not.
+    """
+    launch = kernel[grid, block, stream, size]
+    if size > STATIC_SHARED // 2 and not SIMULATED:  # the kernel's own arrays count too
+        launch.pre_launch_callbacks.append(_allow_shared_memory)
+    return launch
+
+
+def _allow_shared_memory(kernel, launch):
+    """Tell the driver how much dynamic shared memory a block of the kernel may have."""
+    from numba.cuda.cudadrv.driver import binding, driver
+
+    function = kernel._codelibrary.get_cufunc()
+    attribute = binding.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    driver.cuKernelSetAttribute(attribute, launch.sharedmem, function.handle, function.device.id)

@@ -8,6 +8,7 @@ ratings.py   CUSGD++, CULSH-MF, simLSH and the paper's own way, on the papers' s
 sorting.py   the segmented sort beside torch's, at a shape of queries and over lengths
 ranking.py   RankSVM: whole trainings, one product, the paper's way, a path over C, on the paper's shapes (generated)
 letor.py     MQ2008 (real), the CPU's solvers, reading documents, the whole command
+svt.py       singular-value thresholding beside numpy's and torch's decompositions, on the paper's shapes
 process.py   what runs in fresh processes: readers and commands
 kernels.py   the ladder: kernels as the papers describe them      twins.py   their CPU twins
 
@@ -22,6 +23,7 @@ FILES = {
     "sorting": ("sorting", "lengths"),
     "ranking": ("ranking", "product", "rungs", "path"),
     "letor": ("mq2008", "solvers", "letor"),
+    "svt": ("thresholding",),
 }  # file -> what it measures: the keys of its BENCHES
 NAMES = tuple(name for names in FILES.values() for name in names)
 

@@ -1,0 +1,109 @@
+"""Benchmarks of the singular-value thresholding. Each is a function of a Setting that yields record.Rows."""
+
+import importlib.util
+
+import numpy as np
+
+from gpukit.bench.record import Row
+from gpukit.bench.timing import gpu_milliseconds, milliseconds
+from gpukit.errors import DataError
+
+SHAPES = ((4039, 50), (2100, 64), (2100, 128), (64, 512))  # slices, their rows and columns
+RANK, NOISE = 5, 1e-3  # of nearly low-rank slices
+SHARE = 0.05  # of a slice's largest singular value: lam
+CHECKED = 4  # slices
+BOUND = 1e-5
+
+
+def slices(count, n, kind):
+    """(X (N, n, n) float32, lam (N,)): Gaussian slices, or slices of a low rank with noise."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(count, n, n)).astype(np.float32)
+    if kind == "nearly low-rank":
+        X *= np.float32(NOISE)
+        X += (rng.normal(size=(count, n, RANK)) @ rng.normal(size=(count, RANK, n))).astype(np.float32)
+    largest = np.linalg.norm(X[:CHECKED], 2, axis=(1, 2)).mean()
+    return X, np.full(count, SHARE * largest, np.float32)
+
+
+def expected(X, lam):
+    """LAPACK's answer in float64."""
+    U, S, V = np.linalg.svd(X.astype(np.float64), full_matrices=False)
+    return (U * np.maximum(S - lam[:, None], 0)[:, None, :]) @ V
+
+
+def check(X, lam, out):
+    """Raise DataError unless some of the slices are LAPACK's to BOUND."""
+    some = np.linspace(0, len(X) - 1, min(CHECKED, len(X)), dtype=int)
+    right = expected(X[some], lam[some])
+    error = float((np.linalg.norm(out[some] - right, axis=(1, 2)) / np.linalg.norm(right, axis=(1, 2))).max())
+    if not error <= BOUND:
+        raise DataError(f"the benchmark's slices are off by {error:.1e}, more than {BOUND:g}.")
+    return error
+
+
+def our_samples(X, lam, device):
+    """(milliseconds of thresholdings of arrays on their device, the error, sweeps (N,))."""
+    if not device.is_cuda:
+        from gpukit.svt import cpu
+
+        out = np.empty_like(X)
+        sweeps = cpu.threshold(X, lam, out)[2]
+        return milliseconds(lambda: cpu.threshold(X, lam, out), 3), check(X, lam, out), sweeps
+    from gpukit._cuda import cuda
+    from gpukit.svt import gpu
+
+    there, bounds, out = cuda.to_device(X), cuda.to_device(lam), cuda.device_array(X.shape, X.dtype)
+    sweeps = gpu.threshold(there, bounds, out)[2].copy_to_host()
+    samples = gpu_milliseconds(lambda: gpu.threshold(there, bounds, out), 21, 3)
+    return samples, check(X, lam, out.copy_to_host()), sweeps
+
+
+def numpy_samples(X, lam):
+    """Milliseconds of the loop over numpy.linalg.svd."""
+
+    def loop():
+        for matrix, bound in zip(X, lam):
+            U, S, V = np.linalg.svd(matrix, full_matrices=False)
+            (U * np.maximum(S - bound, 0)) @ V
+
+    return milliseconds(loop, 3)
+
+
+def torch_samples(X, lam, driver, device):
+    """Milliseconds of torch.linalg.svd by one of cuSOLVER's drivers, and of the products."""
+    import torch
+
+    there, bounds = (torch.from_numpy(array).to(f"cuda:{device.index}") for array in (X, lam))
+
+    def once():
+        U, S, V = torch.linalg.svd(there, full_matrices=False, driver=driver)
+        return (U * (S - bounds[:, None]).clamp(min=0)[:, None, :]) @ V
+
+    return gpu_milliseconds(once, 3, 1)
+
+
+def rivals(X, lam, device):
+    """(name, milliseconds) of what else there is on the device."""
+    if not device.is_cuda:
+        yield "the loop over numpy.linalg.svd", numpy_samples(X, lam)
+    elif importlib.util.find_spec("torch") is not None:
+        for driver in ("gesvda", "gesvdj"):
+            yield f"torch.linalg.svd {driver}", torch_samples(X, lam, driver, device)
+
+
+def thresholding(setting):
+    """Exact thresholding at the papers' shapes, all slices of a shape in one launch, beside what else there is."""
+    for count, n in SHAPES:
+        count = max(1, round(setting.scale * count))
+        shape = f"{n} x {n} x {count}"
+        for kind in ("Gaussian", "nearly low-rank"):
+            X, lam = slices(count, n, kind)
+            samples, error, sweeps = our_samples(X, lam, setting.device)
+            note = f"{kind} slices, error {error:.0e}, {sweeps.mean():.1f} sweeps (at most {sweeps.max()})"
+            yield Row("singular-value thresholding", shape, "generated", samples, "ms", note)
+            for name, others in rivals(X, lam, setting.device):
+                yield Row(name, shape, "generated", others, "ms", f"{kind} slices")
+
+
+BENCHES = {"thresholding": thresholding}

@@ -1,0 +1,42 @@
+"""Slices that break singular value decompositions."""
+
+import numpy as np
+
+
+def rotated(values, m, n, rng):
+    """An m x n matrix with the singular values given."""
+    k = min(m, n)
+    U, V = (np.linalg.qr(rng.normal(size=(size, size)))[0][:, :k] for size in (m, n))
+    return (U * values) @ V.T
+
+
+def low_rank(m, n, rank, noise, rng):
+    """A matrix of a rank, and noise."""
+    return rng.normal(size=(m, rank)) @ rng.normal(size=(rank, n)) + noise * rng.normal(size=(m, n))
+
+
+SLICES = {
+    "gaussian 50": lambda rng: rng.normal(size=(3, 50, 50)),
+    "gaussian 31": lambda rng: rng.normal(size=(2, 31, 31)),
+    "gaussian 33": lambda rng: rng.normal(size=(2, 33, 33)),
+    "tall": lambda rng: rng.normal(size=(2, 70, 32)),
+    "wide": lambda rng: rng.normal(size=(2, 7, 288)),
+    "nearly low-rank": lambda rng: np.stack([low_rank(50, 50, 5, 1e-3, rng) for _ in range(3)]),
+    "rank-deficient": lambda rng: np.stack([low_rank(40, 45, 4, 0.0, rng) for _ in range(3)]),
+    "repeated values": lambda rng: np.stack([rotated(np.repeat([3, 2, 1.0, 0], 8), 32, 32, rng)] * 2),
+    "nearly equal values": lambda rng: np.stack([rotated(1 + 1e-4 * rng.normal(size=48), 48, 50, rng)] * 2),
+    "identity": lambda rng: np.stack([np.eye(24)] * 2),
+    "zeros among others": lambda rng: rng.normal(size=(3, 9, 9)) * np.array([1, 0, 1])[:, None, None],
+    "graded": lambda rng: rng.normal(size=(2, 40, 40)) * np.logspace(0, -9, 40),
+    "equal columns": lambda rng: np.repeat(rng.normal(size=(2, 20, 5)), 3, axis=2),
+    "huge": lambda rng: rng.normal(size=(2, 5, 4)) * 1e30,
+    "tiny": lambda rng: rng.normal(size=(2, 33, 7)) * 1e-30,
+    "one row": lambda rng: rng.normal(size=(2, 1, 33)),
+    "one number": lambda rng: rng.normal(size=(3, 1, 1)),
+}
+SHARES = (0.0, 0.02, 0.3, 0.8)  # of the largest singular value: lam
+
+
+def slices(name, dtype):
+    """X (N, m, n) of a case."""
+    return np.ascontiguousarray(SLICES[name](np.random.default_rng(7)), dtype)

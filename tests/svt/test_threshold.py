@@ -1,0 +1,89 @@
+"""`singular_value_threshold`: what goes in, what comes out, what is refused."""
+
+import numpy as np
+import pytest
+
+import gpukit
+from gpukit.errors import DataError, DeviceError, ParameterError
+from gpukit.svt import plan as plans
+from gpukit.svt import singular_value_threshold
+from svt import naive
+
+RNG = np.random.default_rng(0)
+
+
+def threshold(X, lam, **options):
+    """singular_value_threshold on the CPU."""
+    return singular_value_threshold(X, lam, device="cpu", **options)
+
+
+@pytest.mark.parametrize("dtype, given", [(np.float32, np.float32), (np.float64, np.float64), (np.float64, np.int64)])
+def test_slices_are_thresholded(dtype, given):
+    X = (4 * RNG.normal(size=(3, 6, 9))).astype(given)
+    before = X.copy()
+    lam = np.array([0.0, 1.0, 3.0])
+    Y, values, ranks = threshold(X, lam, return_values=True)
+    expected, S = (np.array(part) for part in zip(*naive.threshold(X, lam)))
+    np.testing.assert_allclose(Y, expected, atol=1e-5 if dtype == np.float32 else 1e-12)
+    np.testing.assert_allclose(values, S, rtol=1e-5 if dtype == np.float32 else 1e-12)
+    np.testing.assert_array_equal(ranks, (S > lam[:, None]).sum(axis=1))
+    assert Y.dtype == values.dtype == dtype and ranks.dtype == np.int32
+    np.testing.assert_array_equal(X, before)
+    assert gpukit.singular_value_threshold is singular_value_threshold
+
+
+def test_a_number_serves_all_slices_and_any_memory_order_does():
+    X = np.asfortranarray(RNG.normal(size=(4, 5, 6)))
+    np.testing.assert_allclose(threshold(X, 0.5), threshold(X.copy("C"), np.full(4, 0.5)), atol=1e-15)
+    np.testing.assert_allclose(threshold(X.transpose(0, 2, 1), 0.5), threshold(X, 0.5).transpose(0, 2, 1), atol=1e-13)
+
+
+@pytest.mark.parametrize("shape", [(0, 4, 5), (3, 0, 5), (3, 4, 0)])
+def test_nothing_gives_nothing(shape):
+    Y, values, ranks = threshold(np.zeros(shape), 1.0, return_values=True)
+    assert Y.shape == shape and values.shape == (shape[0], min(shape[1:])) and ranks.shape == (shape[0],)
+
+
+@pytest.mark.parametrize("X, lam, error, message", [
+    (np.zeros((4, 5)), 1.0, DataError, "One matrix is X"),
+    (np.zeros((2, 3, 3), complex), 1.0, DataError, "it is complex128"),
+    (np.zeros((1, 513, 2)), 1.0, ParameterError, "512 rows and columns are the most.*numpy.linalg.svd"),
+    (np.array([[[1.0, 2], [3, np.nan]]]), 1.0, DataError, r"X\[0, 1, 1\] is nan"),
+    (np.array([[[1.0, -np.inf], [3, 4]]]), 1.0, DataError, r"X\[0, 0, 1\] is -inf"),
+    (np.zeros((2, 3, 3)), -1.0, DataError, "holds -1.0"),
+    (np.zeros((2, 3, 3)), [1.0, np.nan], DataError, "holds nan"),
+    (np.zeros((2, 3, 3)), [1.0, 1.0, 1.0], DataError, r"one a slice \(2,\)"),
+    (np.zeros((2, 3, 3)), "much", DataError, "lam must be a number"),
+])
+def test_what_cannot_be_is_refused(X, lam, error, message):
+    with pytest.raises(error, match=message):
+        threshold(X, lam)
+
+
+def test_devices_are_those_of_the_library():
+    with pytest.raises(ParameterError, match="device must be"):
+        singular_value_threshold(np.zeros((1, 2, 2)), 1.0, device="tpu")
+    if not gpukit.device.gpu_count():
+        with pytest.raises(DeviceError, match="no CUDA GPU"):
+            singular_value_threshold(np.zeros((1, 2, 2)), 1.0, device="cuda")
+
+
+@pytest.mark.gpu
+def test_both_devices_agree():
+    X = RNG.normal(size=(3, 130, 140))
+    for dtype, bound in ((np.float32, 1e-5), (np.float64, 1e-12)):
+        here, there = (singular_value_threshold(X.astype(dtype), 3.0, device=device, return_values=True)
+                       for device in ("cpu", "cuda"))
+        np.testing.assert_allclose(there[0], here[0], atol=10 * bound)
+        np.testing.assert_allclose(there[1], here[1], atol=30 * bound)
+        np.testing.assert_array_equal(there[2], here[2])
+
+
+@pytest.mark.parametrize("m, n", [(1, 1), (5, 4), (50, 50), (64, 64), (7, 288), (128, 128), (300, 60), (512, 512)])
+@pytest.mark.parametrize("capability", [(8, 0), (8, 6), (9, 0), None])
+def test_plans_fit(m, n, capability):
+    for dtype in (np.float32, np.float64):
+        how = plans.plan(m, n, dtype, capability)
+        assert how.lanes * how.count >= max(m, n) and how.threads % 32 == 0 and how.threads >= min(m, n)
+        assert how.threads % how.lanes == 0 and how.shared + plans.RESERVE <= plans.room_of(capability)
+        assert how.shared in (0, min(m, n) * how.pitch * np.dtype(dtype).itemsize)
