@@ -1,7 +1,8 @@
-"""Data in: ratings and documents of queries, from any file they come in to arrays and the maps back to the user's ids.
+"""Data in: ratings, documents of queries and matrices on graphs, from files to arrays and the maps back to ids.
 
     read_ratings(path)     as_ratings(matrix or DataFrame)     synth_ratings("netflix", 0.01)     each -> Ratings
     read_letor(path)       find_folds(folder)                  each file of documents -> Documents
+    read_graph(path)       read_graph(edges=, tensor=)         synth_graph(...)                   each -> GraphTensor
 
 | file                                  | what it does                                                                |
 |---------------------------------------|-----------------------------------------------------------------------------|
@@ -17,6 +18,10 @@
 | letor.py, letor_sheet.py, letor_text.py | `read_letor`: svmlight with query ids, parsed on all cores                |
 | letor_copy.py, letor_write.py         | `write_letor`: .gkl copies and svmlight text                                |
 | letor_synth.py, letor_planted.py      | generated documents of LETOR's shapes; what is planted in them              |
+| graph_tensor.py, graph_inputs.py      | `GraphTensor` (graph, tensor, mask); `as_graph_tensor`, the checks          |
+| graph_files.py                        | `read_graph`, `write_graph`: .npz, or a graph and a tensor in two files     |
+| graph_text.py, graph_table.py         | lists of edges and adjacencies as text; a table of values, a vertex a row or column |
+| graph_synth.py, graph_planted.py      | generated tensors of the paper's kind; generated graphs                     |
 
 Reading is exact: ratings equal float32(float(text)), ids are kept as written, threads do not change the result.
 Text ids are told apart by a 64-bit hash (for a million ids, a chance of 3e-8 that two of them fall together).
@@ -29,6 +34,8 @@ _HOMES = {
     "write_ratings": "binary", "read_titles": "titles", "synth_ratings": "synth",
     "Documents": "documents", "find_folds": "letor_folds", "take_queries": "documents", "read_letor": "letor",
     "write_folds": "letor_folds", "write_letor": "letor_copy", "synth_letor": "letor_synth",
+    "GraphTensor": "graph_tensor", "as_graph_tensor": "graph_inputs", "read_graph": "graph_files",
+    "write_graph": "graph_files", "synth_graph": "graph_synth",
 }
 __all__ = sorted(_HOMES)
 
