@@ -1,0 +1,136 @@
+"""What imputation on graphs is measured against: the mean, Tikhonov's smoothing, feature propagation.
+
+All of them treat every entry of the slices by itself: column j of the tensor as an (N, m n) matrix depends on nothing
+but column j of the data. So their errors may be taken from some of the columns.
+
+Each function returns the completed tensor (N, m, n), observed values as they are, and takes tensor (N, m, n) float32
+or float64 and mask (N,) or (N, m, n) bool, True where observed; what the tensor holds elsewhere is not read.
+"""
+
+import numpy as np
+
+from gpukit.base import check_integer, check_real
+from gpukit.imputation.centering import centred, mean_of, restored, spread
+from gpukit.imputation.graphs import laplacian, normalized_adjacency, normalized_laplacian
+
+TAUS = tuple(10.0 ** np.arange(1.0, -3.01, -0.5))  # falling: each solution starts the next
+ITERATIONS = (2, 5, 10, 40)
+CENTERS = ("global", "entry")
+NUMBERS = 1 << 21  # of a block of columns: bounds the memory of conjugate gradients, some seven such arrays
+TOLERANCE = 1e-8
+MOST_STEPS = 2000
+
+
+def vertex_mean(tensor, mask):
+    """Every missing entry gets the mean over the vertices that observe it (over all values, where none does)."""
+    return restored(tensor, mask, np.zeros((1, 1, 1)), mean_of(tensor, mask, "entry"))
+
+
+def tikhonov(laplacian, tensor, mask, tau, start=None):
+    """The minimum over x of sum over observed (x_i - g_i)^2 + tau x'L x, for each entry, by conjugate gradients.
+
+    laplacian: scipy.sparse (N, N), either one; tau > 0: towards 0 this is harmonic interpolation. start (N, m, n): a
+    guess of the minimum (None: the observed values, else 0). It pulls to the Laplacian's null space, so centred data
+    are wanted, for the normalized Laplacian above all; a part of the graph that nobody observes stays at 0 (at what is
+    smooth in the start, where one is given).
+    Solved in float64 until the scaled residual is 1e-8 of its start. Raises ParameterError for another tau.
+    Source: Belkin, Matveeva, Niyogi, "Regularization and semi-supervised learning on large graphs" (2004).
+    """
+    return _keep(tensor, mask, smoothed(laplacian, tensor, mask, tau, start))
+
+
+def smoothed(laplacian, tensor, mask, tau, start=None):
+    """The minimum of tikhonov() at every vertex, observed ones too: (N, m, n) float64. Arguments as tikhonov."""
+    tau, shape = check_real("tau", tau, 0.0, strict=True), tensor.shape
+    data, seen = _columns(centred(tensor, mask, np.zeros(shape[1:]))), _columns(spread(mask))
+    start = data if start is None else _columns(start)
+    out, width = np.empty(data.shape), max(1, NUMBERS // shape[0])
+    for first in range(0, data.shape[1], width):
+        part = slice(first, first + width)
+        seen_part = seen if seen.shape[1] == 1 else seen[:, part]
+        out[:, part] = _solve(laplacian, data[:, part], seen_part, tau, start[:, part])
+    return out.reshape(shape)
+
+
+def feature_propagation(adjacency, tensor, mask, iterations=40):
+    """Diffusion by D^-1/2 A D^-1/2 from 0, the observed values set back after every step.
+
+    adjacency: scipy.sparse csr (N, N), checked. Wants centred data. Source: Rossi et al., "On the unreasonable
+    effectiveness of feature propagation in learning on graphs with missing node features" (2021), Algorithm 1.
+    """
+    check_integer("iterations", iterations, 1)
+    step, seen = normalized_adjacency(adjacency), _columns(spread(mask))
+    data = _columns(centred(tensor, mask, np.zeros(tensor.shape[1:])))
+    x = data
+    for _ in range(iterations):
+        x = np.where(seen, data, step @ x)
+    return _keep(tensor, mask, x.reshape(tensor.shape))
+
+
+def all_baselines(adjacency, tensor, mask, centers=CENTERS):
+    """Every baseline at every setting of its grid: yields (name, setting, completed tensor), one at a time.
+
+    name: 'vertex mean', 'Tikhonov', 'Tikhonov, normalized' or 'feature propagation'; setting: a dict of tau or
+    iterations, and center: the mean that was taken off and put back.
+    """
+    yield "vertex mean", {}, vertex_mean(tensor, mask)
+    for center in centers:
+        mean = mean_of(tensor, mask, center)
+        data = centred(tensor, mask, mean)
+        for name, setting, estimate in _smooth(adjacency, data, mask):
+            yield name, {**setting, "center": center}, restored(tensor, mask, estimate, mean)
+
+
+def _smooth(adjacency, data, mask):
+    """all_baselines on centred data: (name, setting, estimate)."""
+    for name, form in (("Tikhonov", laplacian), ("Tikhonov, normalized", normalized_laplacian)):
+        matrix, guess = form(adjacency), None
+        for tau in TAUS:
+            guess = smoothed(matrix, data, mask, tau, guess)
+            yield name, {"tau": tau}, guess
+    for iterations in ITERATIONS:
+        yield "feature propagation", {"iterations": iterations}, feature_propagation(adjacency, data, mask, iterations)
+
+
+def _columns(array):
+    return array.reshape(len(array), -1)
+
+
+def _keep(tensor, mask, estimate):
+    return restored(tensor, mask, estimate, np.zeros(tensor.shape[1:]))
+
+
+def _solve(matrix, data, seen, tau, start):
+    """x (N, columns) float64 of (diag(seen) + tau L) x = data, a system for each column, all of them at once.
+
+    The residual is judged divided by the diagonal: so that what is missing counts as much as what is observed however
+    small tau is.
+    """
+    diagonal = seen + tau * matrix.diagonal()[:, None]
+    diagonal[diagonal == 0.0] = 1.0  # an isolated vertex, not observed: its row is 0 = 0
+    data = data.astype(np.float64)
+    x = np.where(data.any(axis=0), start, 0.0)  # with nothing but zeros observed the answer is 0
+    residual = data - seen * x - tau * (matrix @ x)
+    scaled = residual / diagonal
+    goal = TOLERANCE**2 * _dot(data / diagonal, data / diagonal)
+    direction, size = scaled.copy(), _dot(residual, scaled)
+    for _ in range(MOST_STEPS):
+        if (_dot(scaled, scaled) <= goal).all():
+            break
+        image = seen * direction + tau * (matrix @ direction)
+        length = _ratio(size, _dot(direction, image))
+        x += length * direction
+        residual -= length * image
+        scaled = residual / diagonal
+        last, size = size, _dot(residual, scaled)
+        direction = scaled + _ratio(size, last) * direction
+    return x
+
+
+def _dot(a, b):
+    return np.einsum("ij,ij->j", a, b)
+
+
+def _ratio(a, b):
+    """a / b, 0 where b is 0: a column that is solved moves no more."""
+    return np.divide(a, b, out=np.zeros_like(a), where=b > 0.0)
