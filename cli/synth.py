@@ -7,6 +7,7 @@ import click
 from gpukit.cli import report
 from gpukit.cli.convert import show, written, written_documents
 from gpukit.cli.options import as_json, quiet, seed
+from gpukit.cli.slices import slices
 from gpukit.cli.stages import Stages
 
 COUNT = click.IntRange(1)
@@ -109,3 +110,58 @@ def synth_letor(output, like, scale, folds, binary, seed, as_json, quiet):
         datasets.write_folds(documents, output, folds or letor_folds.CUTS, ".gkl" if binary else ".txt")
     stages.done("writing")
     show(*written_documents(documents, output, stages), stages, as_json, quiet, rate=("generating", "documents"))
+
+
+@synth.command("graph")
+@click.option("--output", "-o", required=True, metavar="FILE", type=click.Path(),
+              help="Where to write it, an .npz that gpukit impute reads.")
+@click.option("--like", type=click.Choice(["random", "ego-facebook"]), help="Whose degrees.  [default: random]")
+@click.option("--vertices", type=click.IntRange(2), help="Vertices.  [default: 400; 4,039 of ego-facebook]")
+@click.option("--edges", metavar="FILE", help="A real graph: a list of edges or an adjacency.")
+@slices("Rows and columns of a vertex's matrix.  [default: 50x50]")
+@click.option("--rank", type=COUNT, default=5, show_default=True, help="Of each slice in the graph spectral domain.")
+@click.option("--missing", type=click.FloatRange(0, 1), default=0.2, show_default=True, help="Share that is missing.")
+@click.option("--entries", is_flag=True, help="Single entries are missing, in place of whole slices.")
+@click.option("--noise", type=click.FloatRange(0), default=0.0, show_default=True,
+              help="Of the observed values, as a share of their root mean square.")
+@seed
+@as_json
+@quiet
+def synth_graph(output, like, vertices, edges, slice_shape, rank, missing, entries, noise, seed, as_json, quiet):
+    """Generate a graph tensor: a matrix on each vertex of a graph, of low rank in the graph spectral domain.
+
+    As the paper of graph-tensor imputation makes its data; the truth is written too. A whole Fourier basis is computed
+    (and kept on disk, where gpukit impute finds it), which takes N^2 memory.
+
+    \b
+    gpukit synth graph --like ego-facebook --slice 50x50 --rank 5 --missing 0.2 -o graph.npz
+    gpukit synth graph --edges facebook_combined.txt --slice 20x20 --rank 2 -o graph.npz
+    """
+    stages = Stages()
+    from gpukit import datasets
+    from gpukit.datasets import graph_files
+    from gpukit.errors import ParameterError
+
+    if edges and (like or vertices):
+        raise ParameterError("--like and --vertices are for generated graphs, and --edges names one. Leave them out.")
+    graph_files.check_output(output)
+    stages.done("starting")
+    adjacency, ids = graph_files.read_edges(edges) if edges else (None, None)
+    stages.done("reading" if edges else "starting")
+    data = datasets.synth_graph(like or "random", vertices, slice_shape or (50, 50), rank, missing, entries, noise,
+                                seed, adjacency)._replace(vertices=ids)
+    stages.done("generating")
+    datasets.write_graph(output, data)
+    stages.done("writing")
+    show(*_written_graph(data, output, stages), stages, as_json, quiet, rate=("generating", "values"))
+
+
+def _written_graph(data, output, stages):
+    """(facts, line for people) of a graph tensor that was written to a file."""
+    N, m, n = data.tensor.shape
+    share = data.missing_share
+    kind = "slices" if data.mask.ndim == 1 else "entries"
+    facts = {"output": str(output), "vertices": N, "edges": data.adjacency.nnz // 2, "slice": [m, n],
+             "values": data.tensor.size, "missing": share, "missing_kind": kind, "bytes": Path(output).stat().st_size,
+             "seconds": dict(stages.seconds)}
+    return facts, (f"{N:,} vertices, {facts['edges']:,} edges, slices of {m} x {n}, {share:.1%} of the {kind} missing")

@@ -20,7 +20,7 @@
 | letor_synth.py, letor_planted.py      | generated documents of LETOR's shapes; what is planted in them              |
 | graph_tensor.py, graph_inputs.py      | `GraphTensor` (graph, tensor, mask); `as_graph_tensor`, the checks          |
 | graph_files.py                        | `read_graph`, `write_graph`: .npz, or a graph and a tensor in two files     |
-| graph_text.py, graph_table.py         | lists of edges and adjacencies as text; a table of values, a vertex a row or column |
+| graph_text.py, graph_table.py         | lists of edges, adjacencies and tables of values as text                    |
 | graph_synth.py, graph_planted.py      | generated tensors of the paper's kind; generated graphs                     |
 
 Reading is exact: ratings equal float32(float(text)), ids are kept as written, threads do not change the result.

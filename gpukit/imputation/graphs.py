@@ -12,13 +12,14 @@ ROUNDING = 1e-6  # relative; weights of one edge that differ by less are equal
 MOST_VERTICES = 2**31 - 1  # indices are int32
 
 
-def as_adjacency(graph, vertices=None):
+def as_adjacency(graph, vertices=None, names=None):
     """The adjacency of an undirected graph: scipy.sparse csr (N, N) float64, symmetric, no diagonal, no stored zeros.
 
     graph: a square array (a nested list too) or scipy sparse matrix; a networkx graph, its vertices in its own order,
     edges without a weight 1; an (E, 2) array of edges between vertices 0 to N-1; a tuple (edges, weights), weights
     (E,) or None. A 2 x 2 array is an adjacency; hand over two edges as (edges, None).
-    vertices: N of a list of edges, when its last vertices have no edge (None: the largest vertex + 1).
+    vertices: N of a list of edges, when its last vertices have no edge (None: the largest vertex + 1). names: (N,) what
+    errors call the vertices (None: their numbers).
 
     A weight of 0 is no edge. Self-loops do not count: they say nothing about neighbours, and are dropped. An edge
     stands in a list once, in either direction, or several times with the same weight, as in lists that hold both
@@ -31,13 +32,17 @@ def as_adjacency(graph, vertices=None):
     if found is None and sparse.issparse(graph):
         found = _square(graph)
     if found is None and isinstance(graph, tuple) and len(graph) == 2 and np.ndim(graph[0]) == 2:
-        return _from_edges(graph[0], graph[1], vertices)
+        return _from_edges(graph[0], graph[1], vertices, names)
     if found is None:
         array = _numbers(graph, "the graph")
         if array.ndim == 2 and array.shape[1] == 2 and array.shape[0] != 2:
-            return _from_edges(array, None, vertices)
+            return _from_edges(array, None, vertices, names)
         found = _square(array)
-    return _symmetric(_checked(found))
+    return _symmetric(_checked(found, names), names)
+
+
+def _called(vertex, names):
+    return vertex if names is None else names[vertex]
 
 
 def laplacian(adjacency):
@@ -109,7 +114,7 @@ def _square(matrix):
     return matrix
 
 
-def _checked(matrix):
+def _checked(matrix, names):
     """A new csr float64 of the positive entries off the diagonal; DataError for a weight that is none."""
     from scipy import sparse
 
@@ -118,8 +123,9 @@ def _checked(matrix):
     wrong = ~((entries.data >= 0) & np.isfinite(entries.data))
     if wrong.any():
         at = int(np.argmax(wrong))
-        raise DataError(f"the weight between vertices {entries.row[at]} and {entries.col[at]} is {entries.data[at]:g}; "
-                        "weights must be finite and not negative. Drop the edge, or give it a weight of its likeness.")
+        i, j = _called(entries.row[at], names), _called(entries.col[at], names)
+        raise DataError(f"the weight between vertices {i} and {j} is {entries.data[at]:g}; weights must be finite and "
+                        "not negative. Drop the edge, or give a weight that grows with likeness.")
     kept = (entries.data > 0) & (entries.row != entries.col)
     if not kept.any():
         loops = bool((entries.data > 0).any())
@@ -128,7 +134,7 @@ def _checked(matrix):
     return sparse.csr_array((entries.data[kept], (entries.row[kept], entries.col[kept])), shape=entries.shape)
 
 
-def _symmetric(matrix):
+def _symmetric(matrix, names):
     """matrix made symmetric to the bit and canonical; DataError naming the first pair that differs."""
     from scipy import sparse
 
@@ -139,8 +145,9 @@ def _symmetric(matrix):
     if wrong.any():
         pairs = np.column_stack((excess.row, excess.col))[wrong]
         i, j = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))[0]].tolist()
-        raise DataError(f"the adjacency is not symmetric: the weight from vertex {i} to {j} is {matrix[i, j]:g}, "
-                        f"from {j} to {i} it is {matrix[j, i]:g}. Make it so, by (A + A.T) / 2 if that is meant.")
+        one, other = _called(i, names), _called(j, names)
+        raise DataError(f"the adjacency is not symmetric: the weight from vertex {one} to {other} is {matrix[i, j]:g}, "
+                        f"from {other} to {one} it is {matrix[j, i]:g}. Make it so, by (A + A.T) / 2 if that is meant.")
     return _canonical(((matrix + other) / 2).tocsr() if apart.nnz else matrix)
 
 
@@ -150,7 +157,7 @@ def _canonical(matrix):
     return matrix
 
 
-def _from_edges(edges, weights, vertices):
+def _from_edges(edges, weights, vertices, names):
     """The adjacency of (E, 2) edges with (E,) weights or None for 1 each."""
     from scipy import sparse
 
@@ -164,11 +171,12 @@ def _from_edges(edges, weights, vertices):
     if largest >= size:
         raise DataError(f"an edge names vertex {largest}, but the vertices are 0 to {size - 1}.")
     low, high = edges.min(axis=1), edges.max(axis=1)
-    first = _once(edges, low, high, weights.astype(np.float64))
-    low, high, weights = low[first], high[first], weights[first].astype(np.float64)
+    weights = weights.astype(np.float64)
+    first = _once(low, high, weights, names)
+    low, high, weights = low[first], high[first], weights[first]
     ends = np.concatenate((low, high)), np.concatenate((high, low))
     both = sparse.coo_array((np.concatenate((weights, weights)), ends), shape=(size, size))
-    return _canonical(_checked(both))
+    return _canonical(_checked(both, names))
 
 
 def _vertices(edges):
@@ -182,14 +190,14 @@ def _vertices(edges):
     return edges.astype(np.int64)
 
 
-def _once(edges, low, high, weights):
+def _once(low, high, weights, names):
     """The place of each edge's first mention; DataError when a later one has another weight."""
     order = np.lexsort((high, low))
     same = (np.diff(low[order]) == 0) & (np.diff(high[order]) == 0)
     differs = same & (np.abs(np.diff(weights[order])) > ROUNDING * np.abs(weights[order][1:]))
     if differs.any():
-        at = int(np.argmax(differs))
-        one, other = order[at], order[at + 1]
-        raise DataError(f"the edge between {edges[one][0]} and {edges[one][1]} has the weight {weights[one]:g} and, "
-                        f"later in the list, {weights[other]:g}. Keep one of them.")
-    return order[np.concatenate(([True], ~same))] if len(order) else order
+        one, other = order[np.argmax(differs):][:2]
+        i, j = _called(low[one], names), _called(high[one], names)
+        raise DataError(f"the edge between vertices {i} and {j} has the weight {weights[one]:g} and, later in the "
+                        f"list, {weights[other]:g}. Keep one of them.")
+    return order[np.concatenate((np.ones(min(1, len(order)), dtype=bool), ~same))]
