@@ -6,7 +6,7 @@
               simLSH, its neighbour search          neighbors/       SimLSH                (part of train-lshmf)
     linear RankSVM, exact over all pairs            ranking/         RankSVM               gpukit ranksvm
               its segmented sort                    sorting/         segmented_argsort
-    graph-tensor imputation
+    graph-tensor imputation                         imputation/       GraphImputer          gpukit impute
               its singular-value thresholding       svt/             singular_value_threshold
 
     estimator.fit -> gpu.py | cpu.py -> kernels.py | twins.py -> formulas.py
@@ -22,6 +22,7 @@ import importlib
 from gpukit._version import __version__
 
 ESTIMATORS = {
+    "GraphImputer": "gpukit.imputation",
     "LSHMF": "gpukit.factorization",
     "MatrixFactorization": "gpukit.factorization",
     "RankSVM": "gpukit.ranking",
@@ -50,6 +51,7 @@ _MODULES = (
     "device",
     "errors",
     "factorization",
+    "imputation",
     "metrics",
     "neighbors",
     "persist",

@@ -1,0 +1,155 @@
+"""A graph tensor at work on the CPU; gpu.py has the same class.
+
+The estimate is kept where something is missing and nowhere else. What is observed never changes, so its transform
+C = U' P_Omega(G) is computed once, and an iteration transforms the vertices that miss something: Z = C + U_mis' x.
+"""
+
+import numpy as np
+
+from gpukit.svt import cpu as svt
+
+TOGETHER = 256  # slices thresholded at a time
+COLUMNS = 4096  # of the estimate, transformed back at a time
+
+
+class Session:
+    """One tensor on one basis.
+
+    basis: basis.Basis. observed (N, m, n): centred, 0 where missing. mask: (N,) or (N, m, n) bool, True = observed.
+    dtype: float32 or float64. Memory: C and Z, a copy of the tensor each, and the estimate and its last step, two
+    copies of the vertices that miss something.
+    """
+
+    def __init__(self, basis, observed, mask, dtype):
+        self.mask, self.observed, self.shape = mask, observed, observed.shape[1:]
+        whole = mask if mask.ndim == 1 else mask.reshape(len(mask), -1).all(axis=1)
+        self.rows = np.flatnonzero(~whole)
+        self.hidden = hidden_entries(mask, self.rows)
+        self.rounding = 10.0 * float(np.finfo(dtype).eps)
+        flat = observed.reshape(len(observed), -1).astype(dtype, copy=False)
+        self.C = np.ascontiguousarray(basis.vectors.T, dtype) @ flat
+        self.U = np.ascontiguousarray(basis.vectors[self.rows], dtype)
+        self.Z = np.empty_like(self.C)
+        self.now = np.zeros((len(self.rows), flat.shape[1]), dtype)
+        self.before = np.zeros_like(self.now)
+
+    def largest(self):
+        """(K,) float64: the largest singular value of each spectral slice of the zero-filled tensor."""
+        return singular_values(self.slices(self.C))[:, 0].astype(np.float64)
+
+    def spectrum(self, count):
+        """(K, count) float64: the leading singular values of the spectral slices, the estimate filled in."""
+        self.transform(self.now)
+        return singular_values(self.slices(self.Z))[:, :count].astype(np.float64)
+
+    def step(self, lam, cap=None, momentum=0.0):
+        """One iteration: (change, size, ranks), ||new - old||^2 and ||new||^2 over what is missing, ranks (K,) int32.
+
+        lam (K,) thresholds. cap: (K,) int, at most so many singular vectors of a slice are kept; None: all. momentum:
+        the step starts from the estimate + momentum times its last change.
+        Source: Algorithm 1 of the graph-tensor imputation paper, lines 7-10.
+        """
+        extrapolate(self.now, self.before, momentum)
+        self.transform(self.before)
+        ranks = threshold_in_place(self.slices(self.Z), lam.astype(self.Z.dtype), cap)
+        return *self.transform_back(), ranks
+
+    def transform(self, estimate):
+        """Z = C + U_mis' estimate."""
+        np.matmul(self.U.T, estimate, out=self.Z)
+        self.Z += self.C
+
+    def transform_back(self):
+        """The estimate becomes U_mis Z where something is missing, `before` what it was: (change, size)."""
+        change = size = 0.0
+        for first in range(0, self.now.shape[1], COLUMNS):
+            columns = np.s_[:, first : first + COLUMNS]
+            new = self.U @ self.Z[columns]
+            if self.hidden is not None:
+                new *= self.hidden[columns]
+            self.before[columns] = self.now[columns]
+            self.now[columns] = new
+            size += squared(new)
+            new -= self.before[columns]
+            change += squared(new)
+        return change, size
+
+    def slices(self, flat):
+        """(K, m, n) view of (K, m n)."""
+        return flat.reshape(-1, *self.shape)
+
+    def missing(self):
+        """The estimate where something is missing: (vertices, m, n) for a mask (N,), (entries,) for one (N, m, n)."""
+        if self.mask.ndim == 1:
+            return self.slices(self.now).copy()
+        return self.now[self.hidden] if self.hidden is not None else self.now.ravel().copy()
+
+    def completed(self):
+        """(N, m, n) of the input's dtype: what is observed, to the bit, and the estimate where something is missing."""
+        out = np.array(self.observed)
+        out[~self.mask] = self.missing()
+        return out
+
+
+def hidden_entries(mask, rows):
+    """(rows, m n) bool: what these vertices miss; None when all of it."""
+    if mask.ndim == 1:
+        return None
+    hidden = ~mask[rows].reshape(len(rows), -1)
+    return None if hidden.all() else hidden
+
+
+def extrapolate(now, before, momentum):
+    """before = now + momentum (now - before)."""
+    before *= before.dtype.type(-momentum)
+    before += before.dtype.type(1.0 + momentum) * now
+
+
+def squared(array):
+    """The sum of squares, rows summed in the array's type and over the rows in float64."""
+    return float(np.einsum("ij,ij->i", array, array).sum(dtype=np.float64))
+
+
+def singular_values(X):
+    """(K, min(m, n)) of (K, m, n), falling."""
+    if 1 in X.shape[1:]:
+        return np.linalg.norm(X, axis=(1, 2))[:, None]
+    return np.linalg.svd(X, compute_uv=False)
+
+
+def threshold_in_place(X, lam, cap):
+    """Every slice of X (K, m, n) thresholded with lam[k], at most cap[k] vectors kept: ranks (K,) int32."""
+    ranks = np.empty(len(X), np.int32)
+    for first in range(0, len(X), TOGETHER):
+        part = np.s_[first : first + TOGETHER]
+        ranks[part] = threshold_part(X[part], lam[part], None if cap is None else cap[part])
+    return ranks
+
+
+def threshold_part(X, lam, cap):
+    """threshold_in_place for a few slices."""
+    if 1 in X.shape[1:]:
+        return shrink(X, lam, cap)
+    if cap is not None:
+        return project(X, lam, cap)
+    out = np.empty_like(X)
+    ranks = svt.threshold(X, lam, out)[1]
+    X[...] = out
+    return ranks
+
+
+def shrink(X, lam, cap):
+    """threshold_in_place for vectors, whose one singular value is their length."""
+    length = singular_values(X)[:, 0]
+    kept = (length > lam) if cap is None else (length > lam) & (cap > 0)
+    X *= np.where(kept, 1 - lam / np.where(kept, length, 1), 0)[:, None, None]
+    return kept.astype(np.int32)
+
+
+def project(X, lam, cap):
+    """threshold_in_place by LAPACK."""
+    U, values, Vt = np.linalg.svd(X, full_matrices=False)
+    values = np.maximum(values - lam[:, None], 0)
+    values[np.arange(values.shape[1]) >= cap[:, None]] = 0
+    np.matmul(U * values[:, None, :], Vt, out=X)
+    return (values > 0).sum(axis=1).astype(np.int32)

@@ -1,0 +1,139 @@
+"""GraphImputer: missing matrices on the vertices of a graph, with scikit-learn's conventions."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit import device as devices
+from gpukit.base import Estimator, check_choice, check_integer, check_real
+from gpukit.errors import ParameterError
+from gpukit.imputation.centering import CENTERS
+from gpukit.imputation.fitting import Options
+from gpukit.imputation.thresholds import WEIGHTS
+
+
+class GraphImputer(Estimator):
+    """Convolutional imputation: the spectral slices of a tensor on a graph are taken to be of low rank.
+
+    What is missing is estimated by thresholding the singular values of each slice of the graph Fourier transform, with
+    thresholds that fall from step to step (Algorithm 1 of the graph-tensor imputation paper), accelerated; then, where
+    the slices show their ranks, by projection to these, which takes the thresholds' bias away.
+
+    Parameters: weights, how the thresholds of slices relate: 'slice' (the paper's: each begins at the slice's largest
+    singular value), 'common' (one for all), 'frequency' (in proportion to (0.05 + mu / mu_max)^exponent, mu the
+    Laplacian's eigenvalue) or 'auto'; center, a mean taken off and put back: 'none', 'global', 'entry' (one for each
+    of the m n entries) or 'auto'. Either 'auto' is decided on hidden data.
+    decay: the factor of the thresholds from step to step (None: they end at a thousandth); iterations: steps of this
+    path. tolerance: a path ends early when ||change||^2 <= tolerance ||estimate||^2. accelerate: Nesterov's momentum.
+    rank_phase: whether ranks are fixed after the path, for rank_iterations more steps at most.
+    The paper's own algorithm: weights='slice', center='none', accelerate=False, rank_phase=False.
+    holdout: a share of what is observed (0.1), hidden first to find where to stop; then all is fitted, to that point.
+    basis_size: how many of the smoothest eigenvectors serve as basis, an approximation (None: all). dtype: 'float32'
+    or 'float64', of the computation. device: 'auto', 'cpu', 'cuda', 'cuda:N'. random_state: seed of what is hidden.
+
+    After fit: completed_, the tensor with what was missing filled in; confidence_ (N,) float64, 0 to 1, how far each
+    vertex is determined by what is observed; history_ (fitting.History: an array a quantity), holdout_history_ (the
+    same of the run on hidden data, or None); ranks_ (K,) int32 of the spectral slices; rank_phase_ (fitting.Fit);
+    weights_, exponent_, center_, options_ as decided; basis_ (basis.Basis); stages_ ({stage: seconds}); device_.
+    """
+
+    def __init__(self, *, weights="auto", exponent=1.0, center="auto", decay=None, iterations=20, tolerance=1e-8,
+                 accelerate=True, rank_phase=True, rank_iterations=80, holdout=None, basis_size=None, dtype="float32",
+                 device="auto", random_state=0):
+        self.weights = weights
+        self.exponent = exponent
+        self.center = center
+        self.decay = decay
+        self.iterations = iterations
+        self.tolerance = tolerance
+        self.accelerate = accelerate
+        self.rank_phase = rank_phase
+        self.rank_iterations = rank_iterations
+        self.holdout = holdout
+        self.basis_size = basis_size
+        self.dtype = dtype
+        self.device = device
+        self.random_state = random_state
+
+    def check(self):
+        """The parameters as Settings; raises ParameterError for one out of bounds, before any data is read."""
+        return Settings(
+            check_choice("weights", self.weights, ("auto", *WEIGHTS)),
+            check_real("exponent", self.exponent, 0.0),
+            check_choice("center", self.center, ("auto", *CENTERS)),
+            self.check_options(),
+            None if self.holdout is None else below_one("holdout", self.holdout),
+            None if self.basis_size is None else check_integer("basis_size", self.basis_size, 1),
+            np.dtype(check_choice("dtype", self.dtype, ("float32", "float64"))),
+            check_integer("random_state", self.random_state, 0),
+        )
+
+    def check_options(self):
+        """The parameters of the iterations as fitting.Options."""
+        return Options(
+            check_integer("iterations", self.iterations, 1),
+            None if self.decay is None else below_one("decay", self.decay),
+            check_real("tolerance", self.tolerance, 0.0),
+            bool(self.accelerate),
+            bool(self.rank_phase),
+            check_integer("rank_iterations", self.rank_iterations, 0),
+        )
+
+    def fit(self, graph, tensor, mask=None, progress=None):
+        """Estimate what is missing.
+
+        graph: anything gpukit.imputation.graphs.as_adjacency takes (an array, a scipy sparse matrix, networkx, edges).
+        tensor (N, m, n), (N, n) or (N,), vertex axis first, NaN where missing; it is not changed. mask: (N,) or of the
+        tensor's shape, bool, True = observed; with NaN too, what either of them misses is missing. progress: called as
+        progress(stage, done, total, info), stages "path" and "rank", info {"change", "rank"}.
+        Raises ParameterError, DataError (nothing observed, sizes that do not agree, infinities, ...), DeviceError,
+        DeviceMemoryError. Warns when nothing is missing: the tensor then stays as it is.
+        """
+        from gpukit.imputation import inputs, serving
+        from gpukit.imputation.graphs import as_adjacency
+
+        settings = self.check()
+        adjacency = as_adjacency(graph, vertices=serving.count_for(graph, tensor))
+        data = inputs.read(tensor, mask, adjacency.shape[0])
+        if data.complete:
+            warnings.warn("nothing is missing: the tensor is returned as it is.", stacklevel=2)
+        fitted = serving.fit(settings, devices.resolve(self.device), adjacency, data, progress)
+        for name, value in fitted.items():
+            setattr(self, name, value)
+        return self
+
+    def transform(self, tensor, mask=None):
+        """Another tensor on the same graph completed with the settings of fit: an array of its shape and dtype.
+
+        tensor, mask as fit; slices may have another size than fit's. Raises as fit, and NotFittedError.
+        """
+        from gpukit.imputation import inputs, serving
+
+        self._check_fitted("completed_")
+        return serving.transform(self, inputs.read(tensor, mask, len(self.basis_.vectors)))
+
+    def fit_transform(self, graph, tensor, mask=None, progress=None):
+        """completed_ after fit; arguments as fit."""
+        return self.fit(graph, tensor, mask, progress).completed_
+
+
+class Settings(NamedTuple):
+    """The parameters of a GraphImputer, checked."""
+
+    weights: str
+    exponent: float
+    center: str
+    options: Options
+    holdout: float | None
+    basis_size: int | None
+    dtype: np.dtype
+    seed: int
+
+
+def below_one(name, value):
+    """value as a float, more than 0 and less than 1."""
+    value = check_real(name, value, 0.0, strict=True)
+    if value >= 1.0:
+        raise ParameterError(f"{name} must be less than 1; got {value!r}.")
+    return value

@@ -1,0 +1,78 @@
+"""What GraphImputer does: settings decided, the tensor completed, everything that fit leaves behind."""
+
+import numpy as np
+
+from gpukit.imputation.basis import fourier_basis
+from gpukit.imputation.fitting import Fit, Walk
+from gpukit.imputation.running import Outcome, Place, Setting, impute, stop_by_holdout
+
+
+def count_for(graph, tensor):
+    """N for a list of edges, whose last vertices may have none: the tensor's; None where the graph tells."""
+    square = hasattr(graph, "shape") and len(graph.shape) == 2 and graph.shape[0] == graph.shape[1]
+    return None if square or not np.ndim(tensor) else len(tensor)
+
+
+def fit(settings, device, adjacency, data, progress):
+    """{attribute: value} of a fitted GraphImputer."""
+    basis = fourier_basis(adjacency, settings.basis_size, device)
+    place = Place(basis, device, settings.dtype)
+    setting, trial = decide(settings, place, data, progress)
+    outcome = complete(place, setting, data, progress)
+    return {
+        "completed_": filled(data, outcome.estimate),
+        "confidence_": confidence(basis, data.mask),
+        "history_": outcome.fit.history,
+        "holdout_history_": trial,
+        "ranks_": outcome.fit.ranks,
+        "rank_phase_": outcome.fit.rank_phase,
+        "weights_": setting.weights,
+        "exponent_": setting.exponent,
+        "center_": setting.center,
+        "options_": setting.options,
+        "basis_": basis,
+        "stages_": {"basis": basis.seconds, **outcome.seconds},
+        "device_": str(device),
+        "place_": place,
+    }
+
+
+def transform(model, data):
+    """The completed tensor of Data, by a fitted model."""
+    setting = Setting(model.weights_, model.exponent_, model.center_, model.options_)
+    return filled(data, complete(model.place_, setting, data, None).estimate)
+
+
+def decide(settings, place, data, progress):
+    """(Setting without 'auto', history of the run on hidden data or None)."""
+    weights = "slice" if settings.weights == "auto" else settings.weights
+    center = "none" if settings.center == "auto" else settings.center
+    setting = Setting(weights, settings.exponent, center, settings.options)
+    if settings.holdout is None or data.complete:
+        return setting, None
+    return stop_by_holdout(place, setting, data.tensor, data.mask, settings.holdout, settings.seed, progress)
+
+
+def complete(place, setting, data, progress):
+    """Outcome for Data; nothing is done where nothing is missing."""
+    if data.complete:
+        nothing = Walk(None, True, None, None)
+        return Outcome(np.zeros(0), Fit(nothing.history(), nothing.ranks, "off"), {})
+    return impute(place, setting, data.tensor, data.mask, progress=progress)
+
+
+def filled(data, estimate):
+    """The tensor as it was handed in, new, with the estimate where something is missing."""
+    out = data.given.copy()
+    if not data.complete:
+        out.reshape(data.tensor.shape)[~data.mask] = estimate
+    return out
+
+
+def confidence(basis, mask):
+    """(N,) float64: confidence.vertex_confidence of a mask (N,) or (N, m, n)."""
+    try:
+        from gpukit.imputation.confidence import vertex_confidence
+    except ImportError:
+        return np.full(len(mask), np.nan)
+    return vertex_confidence(basis, mask)
