@@ -7,14 +7,14 @@ w_i the missing share of vertex i (1 where its whole slice is missing), the shar
 
 A slice of low rank is recovered well while part of it is missing, and not at all when its basis vector stands on
 missing vertices almost alone (an isolated vertex, a small part of the graph that is missing whole): what is lost of
-slice k is taken to be score_k^STEEP. Vertex i consists of the slices in the shares U_ik^2, which add up to 1 (to less with a
-partial basis, where the rest is lost too):
+slice k is taken to be score_k^STEEP. Vertex i consists of the slices in the shares U_ik^2, which add up to 1 (to less
+with a partial basis, where the rest is lost too):
 
     confidence_i = 1 - w_i (1 - sum over k of U_ik^2 (1 - score_k^STEEP))
 
-It orders the vertices; it is no probability, and knows nothing of noise and rank. STEEP had the best rank correlation
-with actual errors among 15 such laws over 19 runs: ego-Facebook's graph (0.43; score_k as it is: 0.05), random graphs
-(0.13) and road sensors (0.14). In ego-Facebook's four runs the tenth of the missing vertices with the least confidence
+It orders the vertices; it is no probability, and knows nothing of noise and rank. STEEP had the best mean rank
+correlation with actual errors of 15 such laws over 19 runs: ego-Facebook's graph (0.43; score_k as it is: 0.05), random
+graphs (0.14) and road sensors (0.14). In ego-Facebook's four runs the tenth of the missing vertices with the least confidence
 carried at least 99.7 % of the squared error.
 """
 
