@@ -57,7 +57,8 @@ def impute(place, setting, tensor, mask, hidden=None, progress=None):
     parts = holdout.Split(mask, None) if hidden is None else holdout.Split(mask & ~hidden, hidden)
     mean = mean_of(tensor, parts.kept, setting.center)
     watch = None if hidden is None else holdout.watcher(centred(tensor, mask, mean), parts)
-    with devices.reported(place.device, f"Imputing {tensor.shape[0]:,} slices of {tensor.shape[1]} x {tensor.shape[2]}"):
+    sizes = "{:,} slices of {} x {}".format(*tensor.shape)
+    with devices.reported(place.device, f"Imputing {sizes}"):
         begun = time.perf_counter()
         session = session_class(place.device)(place.basis, centred(tensor, parts.kept, mean), parts.kept, place.dtype)
         first = first_thresholds(setting.weights, setting.exponent, place.basis.values, session.largest())

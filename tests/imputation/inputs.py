@@ -1,0 +1,53 @@
+"""Small graph tensors of every kind of missing, for tests of the session, the iterations and the estimator."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from imputation import naive, naive_algorithm
+
+KINDS = ("slices", "entries", "both", "one vertex", "one entry")
+SHAPES = ((5, 4), (3, 7), (1, 6), (6, 1), (1, 1), (2, 2))
+
+
+class Problem(NamedTuple):
+    """A (N, N) dense, U (N, N), mu (N,), truth (N, m, n) float64, mask (N,) or (N, m, n) bool."""
+
+    A: np.ndarray
+    U: np.ndarray
+    mu: np.ndarray
+    truth: np.ndarray
+    mask: np.ndarray
+
+
+def problem(shape=(5, 4), kind="slices", N=30, rank=1, seed=0):
+    """A Problem on a random weighted graph."""
+    rng = np.random.default_rng(seed)
+    A = naive.random_graph(N, 0.3, seed) + 0.1 * (naive.path_graph(N) + np.eye(N, k=N - 1) + np.eye(N, k=1 - N))
+    mu, U = naive_algorithm.basis(A)
+    truth = naive_algorithm.low_rank(U, *shape, min(rank, *shape), rng)
+    return Problem(A, U, mu, truth, missing(kind, truth.shape, rng))
+
+
+def missing(kind, shape, rng):
+    """A mask with about a fifth missing."""
+    by_vertex = np.ones(shape[0], bool)
+    by_vertex[rng.permutation(shape[0])[: shape[0] // 5]] = False
+    by_entry = rng.random(shape) > 0.2
+    by_entry.reshape(-1)[3] = False
+    if kind == "slices":
+        return by_vertex
+    if kind == "entries":
+        return by_entry
+    if kind == "both":
+        return by_entry & by_vertex[:, None, None]
+    mask = np.ones(shape[0] if kind == "one vertex" else shape, bool)
+    mask[4 if kind == "one vertex" else (4, 0, 0)] = False
+    return mask
+
+
+def with_nan(tensor, mask):
+    """A copy with NaN where the mask is False."""
+    tensor = tensor.copy()
+    tensor[~mask] = np.nan
+    return tensor

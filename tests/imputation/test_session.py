@@ -1,0 +1,116 @@
+"""The CPU's session against the naive iteration, for all kinds of missing and shapes of slices."""
+
+import numpy as np
+import pytest
+
+from gpukit.imputation.basis import Basis
+from gpukit.imputation.cpu import Session
+from imputation import naive_algorithm
+from imputation.inputs import KINDS, SHAPES, problem
+
+
+def session_of(case, dtype=np.float64, mask=None):
+    mask = case.mask if mask is None else mask
+    observed = naive_algorithm.observed_only(case.truth, mask).astype(dtype)
+    return Session(Basis(case.mu, case.U, True), observed, mask, np.dtype(dtype))
+
+
+def estimate_of(session):
+    full = np.zeros(session.observed.shape)
+    full[~session.mask] = session.missing()
+    return full
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_steps_are_those_of_algorithm_1(kind, shape):
+    case = problem(shape, kind)
+    session, lam = session_of(case), naive_algorithm.first_lambda(case.U, case.truth, case.mask)
+    np.testing.assert_allclose(session.largest(), lam, rtol=1e-10)
+    estimate = np.zeros(case.truth.shape)
+    for share in (0.6, 0.3, 0.1):
+        new, ranks = naive_algorithm.iteration(case.U, case.truth, case.mask, estimate, share * lam)
+        change, size, found = session.step(share * lam)
+        hidden = ~case.mask
+        np.testing.assert_allclose(session.missing(), new[hidden], atol=1e-10)
+        np.testing.assert_array_equal(found, ranks)
+        assert size == pytest.approx((new[hidden] ** 2).sum(), rel=1e-8)
+        assert change == pytest.approx(((new - estimate)[hidden] ** 2).sum(), rel=1e-8)
+        estimate = np.where(naive_algorithm.observed_only(np.ones(new.shape), case.mask) > 0, 0, new)
+
+
+def test_momentum_steps_from_the_extrapolated_estimate():
+    case = problem()
+    session, lam = session_of(case), naive_algorithm.first_lambda(case.U, case.truth, case.mask)
+    session.step(0.3 * lam)
+    first = estimate_of(session)
+    session.step(0.2 * lam)
+    second = estimate_of(session)
+    session.step(0.1 * lam, momentum=0.5)
+    expected, _ = naive_algorithm.iteration(case.U, case.truth, case.mask, second + 0.5 * (second - first), 0.1 * lam)
+    np.testing.assert_allclose(session.missing(), expected[~case.mask], atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_cap_keeps_the_leading_vectors(kind, shape):
+    case = problem(shape, kind, rank=3)
+    session = session_of(case)
+    cap = np.arange(len(case.U), dtype=np.int32) % (min(shape) + 1)
+    lam = np.zeros(len(case.U))
+    expected, ranks = naive_algorithm.iteration(case.U, case.truth, case.mask, np.zeros(case.truth.shape), lam, cap)
+    _, _, found = session.step(lam, cap)
+    np.testing.assert_array_equal(found, ranks)
+    np.testing.assert_allclose(session.missing(), expected[~case.mask], atol=1e-10)
+
+
+def test_whole_slices_as_a_mask_of_entries_are_the_same():
+    case = problem()
+    entries = np.repeat(case.mask, 20).reshape(case.truth.shape)
+    one, other = session_of(case), session_of(case, mask=entries)
+    for share in (0.5, 0.25):
+        lam = share * one.largest()
+        one.step(lam)
+        other.step(lam)
+    np.testing.assert_array_equal(one.missing().ravel(), other.missing())
+    np.testing.assert_array_equal(one.completed(), other.completed())
+
+
+def test_spectrum_is_that_of_the_filled_tensor():
+    case = problem(kind="both", rank=2)
+    session = session_of(case)
+    session.step(0.2 * session.largest())
+    filled = session.completed()
+    Z = np.einsum("ik,iab->kab", case.U, filled)
+    np.testing.assert_allclose(session.spectrum(3), np.linalg.svd(Z, compute_uv=False)[:, :3], atol=1e-10)
+
+
+def test_observed_values_come_back_to_the_bit():
+    case = problem(kind="both")
+    session = session_of(case, np.float32)
+    session.step(0.2 * session.largest())
+    completed = session.completed()
+    np.testing.assert_array_equal(completed[case.mask], case.truth.astype(np.float32)[case.mask])
+    np.testing.assert_array_equal(completed[~case.mask], session.missing())
+    assert completed.dtype == np.float32 and np.abs(session.missing()).max() > 0
+
+
+def test_a_partial_basis_estimates_within_its_span():
+    case = problem()
+    part = Basis(case.mu[:12], np.ascontiguousarray(case.U[:, :12]), False)
+    session = Session(part, naive_algorithm.observed_only(case.truth, case.mask), case.mask, np.dtype(np.float64))
+    lam = 0.3 * naive_algorithm.first_lambda(part.vectors, case.truth, case.mask)
+    expected, _ = naive_algorithm.iteration(part.vectors, case.truth, case.mask, np.zeros(case.truth.shape), lam)
+    session.step(lam)
+    np.testing.assert_allclose(session.missing(), expected[~case.mask], atol=1e-10)
+
+
+def test_single_precision_is_near_double():
+    case = problem((6, 5), "both", rank=2)
+    single, double = session_of(case, np.float32), session_of(case)
+    for share in (0.5, 0.2):
+        lam = share * double.largest()
+        single.step(lam)
+        double.step(lam)
+    size = np.linalg.norm(double.missing())
+    assert np.linalg.norm(single.missing() - double.missing()) < 1e-5 * size
