@@ -6,7 +6,7 @@ from gpukit.base import check_choice
 from gpukit.datasets.graph_text import Table, as_ids, is_number, read_bytes
 from gpukit.errors import DataError
 
-LAYOUTS = (None, "rows", "columns")
+SIDES = ("rows", "columns")
 WAYS = "--layout rows (layout='rows') for one row a vertex, --layout columns for one column a vertex"
 
 
@@ -14,17 +14,17 @@ def read_table(path, count, ids=None, layout=None, length=None):
     """((N, T) float64 with NaN where a field is empty or nan, ids (N,) or None) of a text file of numbers.
 
     count, ids: N and the ids (or None) of the graph. layout: 'rows' (one row a vertex), 'columns', or None: the side
-    whose ids are the graph's, else the side that equals N. length: T where it is known. The first line is a header if
-    it has words, or the graph's ids, or different whole numbers above a line with fractions, or is one line more than
-    T. The first column is no values if it has words, no name, the graph's ids, or is one more than N or T. Raises
-    DataError when no side, or both, could be the vertices.
+    whose ids are the graph's or whose size is N. length: T where it is known. The first line is a header if
+    it has words, or the graph's ids, or different whole numbers above a line with fractions, or those and one line
+    more than N or T. The first column is no values if it has words, no name, the graph's ids, or is one more than N or
+    T. Raises DataError when no side, or both, could be the vertices.
     """
-    check_choice("layout", layout, LAYOUTS)
+    check_choice("layout", layout, (None, *SIDES))
     table = Table(read_bytes(path), path)
     known = None if ids is None else set(map(str, ids))
     header = _has_header(table, known)
     frame = table.frame(header)
-    if not header and length is not None and len(frame) == length + 1 and len(table.first) >= count:
+    if not header and _are_names(table.first) and _one_more(frame.shape, count, length):
         header, frame = True, frame.iloc[1:]
     labels = _labels(table, frame, header, known, (count, length))
     names = {"rows": labels, "columns": table.first[labels is not None:] if header else None}
@@ -39,12 +39,25 @@ def read_table(path, count, ids=None, layout=None, length=None):
 
 def _has_header(table, known):
     first, second = table.first, table.second
-    if not all(map(is_number, first)):
-        return not all(map(is_number, first[1:])) or not first[1:]
     if known is not None and known <= set(first):
         return True
-    whole = all(word.isdecimal() for word in first) and len(set(first)) == len(first)
-    return whole and any("." in word for word in second)
+    if not all(map(is_number, first[1:])) or (not is_number(first[0]) and is_number(second[0])):
+        return True
+    return _are_names(first) and any("." in word for word in second)
+
+
+def _are_names(words):
+    """True for different whole numbers; the first word may be anything but a number with a fraction."""
+    whole = all(word.isdecimal() for word in words[1:]) and len(set(words)) == len(words)
+    return whole and (words[0].isdecimal() or not words[0] or not is_number(words[0]))
+
+
+def _one_more(shape, count, length):
+    """True when a table has a line too many for N or T."""
+    rows, columns = shape
+    side = (count, count + 1)
+    return (rows == count + 1 and columns not in side) or (length is not None and rows == length + 1
+                                                           and columns in side)
 
 
 def _labels(table, frame, header, known, sides):
@@ -63,14 +76,22 @@ def _labels(table, frame, header, known, sides):
 
 def _layout(table, shape, count, names, known):
     """'rows' or 'columns': which side of the table the vertices are."""
-    rows, columns = shape
-    if known is not None:
-        named = [side for side in ("rows", "columns") if names[side] is not None and known <= set(names[side])]
-        if len(named) == 1:
-            return named[0]
-    if (rows == count) == (columns == count):
-        what, way = (("both could be the vertices", f"Say which: {WAYS}.") if rows == count else
-                     ("neither is its vertices", "Give a table with one row, or one column, a vertex."))
-        raise DataError(f"{table.path} has {rows:,} rows of {columns:,} values, and the graph {count:,} vertices: "
-                        f"{what}. {way}")
-    return "rows" if rows == count else "columns"
+    rows, columns = scores = [_score(size, count, names[side], known) for side, size in zip(SIDES, shape)]
+    if rows != columns:
+        return SIDES[int(columns > rows)]
+    what, way = (("both could be the vertices", f"Say which: {WAYS}.") if any(scores) else
+                 ("neither is its vertices", "Give a table with one row, or one column, a vertex."))
+    raise DataError(f"{table.path} has {shape[0]:,} rows of {shape[1]:,} values, and the graph {count:,} vertices: "
+                    f"{what}. {way}")
+
+
+def _score(size, count, names, known):
+    """How much speaks for a side of the table being the vertices: its ids, its size, ids with others among them.
+
+    The last weighs little where ids are numbers: a header 0, 1, 2, ... of times holds the ids of many a graph.
+    """
+    named = names is not None and known is not None and known <= set(names)
+    if not named:
+        return 2 * (size == count)
+    more = 1 if all(one.isdecimal() for one in known) else 2
+    return (4 if len(known) == len(names) else more) + 2 * (size == count)

@@ -9,8 +9,8 @@ from gpukit.datasets import sources
 from gpukit.errors import DataError
 
 MARKS = (b"#", b"%")  # of a comment
-ENDS = {"source", "target", "from", "to", "src", "dst", "node1", "node2", "fromnodeid", "tonodeid", "start", "end", "u",
-        "v", "i", "j", "a", "b"}  # what headers call the ends of an edge
+ENDS = {"source", "target", "from", "to", "src", "dst", "node1", "node2", "fromnodeid", "tonodeid", "start",
+        "end"}  # what headers call the ends of an edge
 
 
 def read_graph_text(path):
@@ -119,11 +119,11 @@ def _from_list(table):
 def _list_header(table):
     """True when the first line of a list of edges names its columns."""
     first, second = table.first, table.second
-    if len(first) == 3 and not is_number(first[2]):
-        return True
-    if not any(map(is_number, first[:2])):
-        return any(map(is_number, second[:2])) or {word.lower() for word in first[:2]} <= ENDS
-    return False
+    if len(first) == 3:
+        return not is_number(first[2])
+    if any(map(is_number, first)):
+        return False
+    return all(map(is_number, second)) or {word.lower() for word in first} <= ENDS
 
 
 def _numbered(frame):
@@ -142,16 +142,16 @@ def _numbered(frame):
 def _from_square(table):
     from gpukit.imputation.graphs import as_adjacency
 
-    words = [word for word in table.first if not is_number(word)]
-    frame = table.frame(header=bool(words))
-    ids = table.first if words else None
-    if not words and len(frame) == frame.shape[1] + 1:  # a header of numbers
+    named = not table.first[0] or not all(map(is_number, table.first))
+    frame = table.frame(header=named)
+    ids = table.first if named else None
+    if not named and len(frame) == frame.shape[1] + 1:  # a header of numbers
         frame, ids = frame.iloc[1:], table.first
     if len(frame) == frame.shape[1] - 1:  # a first column of ids
-        ids = as_ids(frame[0].tolist())
+        ids = frame[0].tolist()
         frame = frame.drop(columns=0)
     rows, columns = frame.shape
-    if rows != columns:
+    if rows != columns or columns < 2:
         raise DataError(f"{table.path} has {rows:,} rows of {columns:,} columns: an adjacency has as many rows as "
                         "columns, a list of edges two or three columns (vertex, vertex, weight).")
     ids = None if ids is None else as_ids(ids)

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import networkx
 import numpy as np
 import pytest
 from scipy import sparse
@@ -20,7 +21,6 @@ WEIGHTS = A[tuple(EDGES.T)]
 
 
 def networkx_graph():
-    networkx = pytest.importorskip("networkx")
     graph = networkx.Graph()
     graph.add_nodes_from(range(12))
     graph.add_weighted_edges_from((*edge, weight) for edge, weight in zip(EDGES.tolist(), WEIGHTS.tolist()))
@@ -77,7 +77,6 @@ def test_networkx_is_never_imported():
 
 
 def test_a_directed_networkx_graph_has_to_be_symmetric():
-    networkx = pytest.importorskip("networkx")
     with pytest.raises(DataError, match="not symmetric"):
         as_adjacency(networkx.DiGraph([(0, 1), (1, 2)]))
     both = as_adjacency(networkx.DiGraph([(0, 1), (1, 0), (1, 2), (2, 1)]))
@@ -86,7 +85,6 @@ def test_a_directed_networkx_graph_has_to_be_symmetric():
 
 @pytest.mark.parametrize("weighted", [True, False])
 def test_laplacians(weighted):
-    networkx = pytest.importorskip("networkx")
     dense = A if weighted else (A > 0).astype(float)
     adjacency = as_adjacency(dense)
     L = normalized_laplacian(adjacency)
@@ -165,7 +163,6 @@ def test_refused(case):
 
 
 def test_an_empty_networkx_graph():
-    networkx = pytest.importorskip("networkx")
     with pytest.raises(DataError, match="no vertices"):
         as_adjacency(networkx.Graph())
 
