@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from gpukit.cli.main import run
-from gpukit.datasets import find_folds, read_letor, read_ratings, read_titles, synth_letor, synth_ratings
+from gpukit.datasets import (
+    find_folds,
+    read_graph,
+    read_letor,
+    read_ratings,
+    read_titles,
+    synth_graph,
+    synth_letor,
+    synth_ratings,
+)
 
 
 def test_synth_ratings(tmp_path, capsys):
@@ -74,4 +83,59 @@ def test_what_synth_letor_refuses(tmp_path, capsys):
                                (["s", "--like", "mq2008", "--scale", "0.005"], "cannot be cut")):
         assert run(["synth", "letor", str(tmp_path / arguments[0]), *arguments[1:]]) == 2
         assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def bases(tmp_path_factory, monkeypatch):
+    """The folder of Fourier bases of these tests."""
+    monkeypatch.setenv("GPUKIT_CACHE", str(tmp_path_factory.getbasetemp() / "bases"))
+
+
+GRAPH = ["--slice", "5x4", "--rank", "2", "--seed", "3"]
+
+
+@pytest.mark.parametrize("options, request_", [
+    (["--vertices", "30"], dict(vertices=30)),
+    (["--vertices", "30", "--entries", "--missing", "0.4"], dict(vertices=30, entries=True, missing=0.4)),
+    (["--like", "ego-facebook", "--vertices", "40", "--noise", "0.1"],
+     dict(like="ego-facebook", vertices=40, noise=0.1)),
+])
+def test_synth_graph(tmp_path, capsys, bases, options, request_):
+    out = tmp_path / "g.npz"
+    assert run(["synth", "graph", *options, *GRAPH, "--output", str(out), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    made, expected = read_graph(out), synth_graph(**request_, shape=(5, 4), rank=2, seed=3)
+    for name in ("tensor", "mask", "truth"):
+        assert np.array_equal(getattr(made, name), getattr(expected, name)), name
+    assert (made.adjacency != expected.adjacency).nnz == 0 and made.vertices is None
+    assert (facts["vertices"], facts["slice"], facts["values"]) == (len(made.tensor), [5, 4], made.tensor.size)
+    assert facts["edges"] == expected.adjacency.nnz // 2 and facts["missing"] == pytest.approx(made.missing_share)
+    assert facts["missing_kind"] == ("entries" if "entries" in request_ else "slices")
+    assert facts["bytes"] == out.stat().st_size
+
+
+def test_synth_graph_on_real_edges(tmp_path, capsys, bases):
+    edges, out = tmp_path / "e.txt", tmp_path / "g.npz"
+    edges.write_text("# a ring\nann bob\nbob cid\ncid dan\ndan ann\n")
+    assert run(["synth", "graph", "--edges", str(edges), *GRAPH, "-o", str(out)]) == 0
+    assert "4 vertices, 4 edges, slices of 5 x 4, 25.0% of the slices missing; " in capsys.readouterr().out
+    made = read_graph(out)
+    assert made.vertices.tolist() == ["ann", "bob", "cid", "dan"] and made.truth.shape == (4, 5, 4)
+    assert run(["synth", "graph", "--edges", str(edges), *GRAPH, "-o", str(out), "--quiet"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("options, message", [
+    (["--slice", "5"], "is not rows x columns of a slice"), (["--slice", "0x5"], "is not rows x columns of a slice"),
+    (["--slice", "3x3", "--rank", "4"], "rank must be at most the smaller side of a slice, 3; got 4"),
+    (["--edges", "none.txt"], "none.txt does not exist"),
+    (["--edges", "none.txt", "--like", "random"], "--like and --vertices are for generated graphs"),
+    (["--missing", "1.5"], "--missing"), (["--output", "g.csv"], "must end in .npz"),
+    (["--output", "none/g.npz"], "does not exist"),
+])
+def test_what_synth_graph_refuses(refused, bases, tmp_path, monkeypatch, options, message):
+    monkeypatch.chdir(tmp_path)
+    output = [] if "--output" in options else ["--output", "g.npz"]
+    assert message in refused("synth", "graph", *options, *output)
     assert not list(tmp_path.iterdir())
