@@ -119,7 +119,6 @@ def _checked(matrix, names):
     from scipy import sparse
 
     entries = sparse.coo_array(matrix, dtype=np.float64)
-    entries.sum_duplicates()
     wrong = ~((entries.data >= 0) & np.isfinite(entries.data))
     if wrong.any():
         at = int(np.argmax(wrong))
@@ -152,8 +151,7 @@ def _symmetric(matrix, names):
 
 
 def _canonical(matrix):
-    matrix.sum_duplicates()
-    matrix.sort_indices()
+    matrix.sum_duplicates()  # and sorts
     return matrix
 
 

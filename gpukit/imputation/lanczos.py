@@ -6,6 +6,7 @@ from gpukit.errors import ParameterError
 from gpukit.imputation.graphs import degrees, normalized_adjacency
 
 SAME = 1e-9  # eigenvalues closer than that count as equal
+TOLERANCE = 1e-11  # of a residual; the values are then right to its square over the gap
 EXTRA = 8  # vectors asked for when looking for missed ones
 
 
@@ -58,7 +59,7 @@ def _largest(smooth, known, count, rng):
     start = rng.standard_normal(n)
     try:
         return linalg.eigsh(operator, k=count, which="LA", v0=start - known @ (known.T @ start),
-                            ncv=min(n, max(2 * count + 1, 40)), maxiter=100 * n)
+                            ncv=min(n, max(2 * count + 1, 40)), maxiter=100 * n, tol=TOLERANCE)
     except linalg.ArpackNoConvergence as error:
         raise ParameterError(f"the {count} smoothest eigenvectors did not converge: {error}. Take another number of "
                              "them (--basis-size).") from error
