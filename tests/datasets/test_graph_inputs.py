@@ -70,13 +70,13 @@ def test_dtypes(given, kept):
     assert found.tensor.dtype == found.truth.dtype == kept and found.tensor.flags.c_contiguous
 
 
-def test_order_and_inputs():
-    tensor, mask = np.asfortranarray(holes(0)), np.array([False, True, True, True])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_order_and_inputs(order):
+    tensor, mask = np.array(holes(0), order=order), np.array([False, True, True, True])
     before = tensor.copy()
-    found = as_graph_tensor(PATH, tensor, mask)
-    assert found.tensor.flags.c_contiguous
-    found.tensor[:] = 7
-    assert np.array_equal(tensor, before, equal_nan=True) and mask.tolist() == [False, True, True, True]
+    for found in (as_graph_tensor(PATH, tensor, mask), as_graph_tensor(PATH, tensor)):
+        assert found.tensor.flags.c_contiguous and found.tensor[0].sum() == 0
+        assert np.array_equal(tensor, before, equal_nan=True) and mask.tolist() == [False, True, True, True]
 
 
 def test_a_list_of_edges_has_as_many_vertices_as_the_tensor():
