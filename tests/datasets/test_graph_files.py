@@ -130,10 +130,18 @@ def test_ids_of_lists(tmp_path):
     assert np.array_equal(graph.toarray(), [[0, 0.5, 0], [0.5, 0, 2], [0, 2, 0]])
 
 
+def test_a_header_above_ids_of_text(tmp_path):
+    for head in ("From To", "source,target"):
+        sep = "," if "," in head else " "
+        _, ids = read_edges(text(tmp_path, "e.txt", [head, sep.join("ab"), sep.join("bc")]))
+        assert ids.tolist() == ["a", "b", "c"]
+
+
 SQUARE = [",".join(f"{value:g}" for value in row) for row in RING]
 ADJACENCIES = {
     "plain": (SQUARE, None),
     "spaces": ([line.replace(",", " ") for line in SQUARE], None),
+    "byte order mark": (["\ufeff" + SQUARE[0], *SQUARE[1:]], None),
     "header of words": (["a,b,c,d,e", *SQUARE], list("abcde")),
     "header of numbers": (["70,8,9,1,2", *SQUARE], [70, 8, 9, 1, 2]),
     "ids on both sides": ([",a,b,c,d,e", *(f"{one},{row}" for one, row in zip("abcde", SQUARE))], list("abcde")),
