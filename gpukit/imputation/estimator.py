@@ -35,7 +35,7 @@ class GraphImputer(Estimator):
     After fit: completed_, the tensor with what was missing filled in; confidence_ (N,) float64, 0 to 1, how far each
     vertex is determined by what is observed; history_ (fitting.History: an array a quantity), holdout_history_ (the
     same of the run on hidden data, or None); ranks_ (K,) int32 of the spectral slices; rank_phase_ (fitting.Fit);
-    weights_, exponent_, center_, options_ as decided; basis_ (basis.Basis); stages_ ({stage: seconds}); device_.
+    weights_, exponent_, center_, options_ as decided, trials_ what was tried for it (choosing.Trial); basis_ (basis.Basis); stages_ ({stage: seconds}); device_.
     """
 
     def __init__(self, *, weights="auto", exponent=1.0, center="auto", decay=None, iterations=20, tolerance=1e-8,

@@ -75,8 +75,8 @@ def added(estimate, mean, mask):
     return estimate + np.broadcast_to(mean, mask.shape)[~mask]
 
 
-def stop_by_holdout(place, setting, tensor, mask, share, seed, progress=None):
-    """(setting that stops where the error on a hidden share was least, the history of that run)."""
-    parts = holdout.split(mask, share, seed)
-    history = impute(place, setting, tensor, mask, parts.hidden, progress).fit.history
+def stop_by_holdout(place, setting, data, share, seed, progress=None):
+    """(setting that stops where the error on a hidden share was least, the history of that run); data: inputs.Data."""
+    hidden = holdout.split(data.mask, share, seed).hidden
+    history = impute(place, setting, data.tensor, data.mask, hidden, progress).fit.history
     return setting._replace(options=best_options(history, setting.options)), history

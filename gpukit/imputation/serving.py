@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit.imputation.basis import fourier_basis
+from gpukit.imputation.confidence import vertex_confidence
 from gpukit.imputation.fitting import Fit, Walk
 from gpukit.imputation.running import Outcome, Place, Setting, impute, stop_by_holdout
 
@@ -17,13 +18,14 @@ def fit(settings, device, adjacency, data, progress):
     """{attribute: value} of a fitted GraphImputer."""
     basis = fourier_basis(adjacency, settings.basis_size, device)
     place = Place(basis, device, settings.dtype)
-    setting, trial = decide(settings, place, data, progress)
+    setting, trials, hidden = decide(settings, place, data, progress)
     outcome = complete(place, setting, data, progress)
     return {
         "completed_": filled(data, outcome.estimate),
-        "confidence_": confidence(basis, data.mask),
+        "confidence_": vertex_confidence(basis, data.mask),
         "history_": outcome.fit.history,
-        "holdout_history_": trial,
+        "holdout_history_": hidden,
+        "trials_": trials,
         "ranks_": outcome.fit.ranks,
         "rank_phase_": outcome.fit.rank_phase,
         "weights_": setting.weights,
@@ -44,13 +46,17 @@ def transform(model, data):
 
 
 def decide(settings, place, data, progress):
-    """(Setting without 'auto', history of the run on hidden data or None)."""
-    weights = "slice" if settings.weights == "auto" else settings.weights
-    center = "none" if settings.center == "auto" else settings.center
-    setting = Setting(weights, settings.exponent, center, settings.options)
-    if settings.holdout is None or data.complete:
-        return setting, None
-    return stop_by_holdout(place, setting, data.tensor, data.mask, settings.holdout, settings.seed, progress)
+    """(Setting without 'auto', what was tried for it, history of the run on hidden data or None)."""
+    from gpukit.imputation import choosing
+
+    setting, trials, history = Setting(*settings[:3], settings.options), [], None
+    if data.complete:
+        return choosing.plain(setting), trials, history
+    if "auto" in (setting.weights, setting.center):
+        setting, trials = choosing.choose(place, setting, data.tensor, data.mask, settings.seed)
+    if settings.holdout is not None:
+        setting, history = stop_by_holdout(place, setting, data, settings.holdout, settings.seed, progress)
+    return setting, trials, history
 
 
 def complete(place, setting, data, progress):
@@ -67,12 +73,3 @@ def filled(data, estimate):
     if not data.complete:
         out.reshape(data.tensor.shape)[~data.mask] = estimate
     return out
-
-
-def confidence(basis, mask):
-    """(N,) float64: confidence.vertex_confidence of a mask (N,) or (N, m, n)."""
-    try:
-        from gpukit.imputation.confidence import vertex_confidence
-    except ImportError:
-        return np.full(len(mask), np.nan)
-    return vertex_confidence(basis, mask)
