@@ -29,10 +29,11 @@ def random_edges(count, rng):
 
 
 def _pairs(codes):
-    """The pairs i < j whose places in the order (0, 1), (0, 2), (1, 2), (0, 3), ... are codes (E,) int64."""
+    """The pairs i < j whose places in the order (0, 1), (0, 2), (1, 2), (0, 3), ... are codes (E,) int64.
+
+    Exact below 2^25 vertices: the root of a square below 2^53 is, and the next smaller one is far enough from it.
+    """
     j = ((1.0 + np.sqrt(1.0 + 8.0 * codes)) / 2.0).astype(np.int64)
-    j -= j * (j - 1) // 2 > codes  # the root was rounded up
-    j += j * (j + 1) // 2 <= codes
     return np.column_stack((codes - j * (j - 1) // 2, j))
 
 

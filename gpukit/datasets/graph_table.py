@@ -25,7 +25,7 @@ def read_table(path, count, ids=None, layout=None, length=None):
     header = _has_header(table, known)
     frame = table.frame(header)
     if not header and _are_names(table.first) and _one_more(frame.shape, count, length):
-        header, frame = True, frame.iloc[1:]
+        header, frame = True, table.frame(True)
     labels = _labels(table, frame, header, known, (count, length))
     names = {"rows": labels, "columns": table.first[labels is not None:] if header else None}
     if labels is not None:
@@ -91,7 +91,5 @@ def _score(size, count, names, known):
     The last weighs little where ids are numbers: a header 0, 1, 2, ... of times holds the ids of many a graph.
     """
     named = names is not None and known is not None and known <= set(names)
-    if not named:
-        return 2 * (size == count)
-    more = 1 if all(one.isdecimal() for one in known) else 2
-    return (4 if len(known) == len(names) else more) + 2 * (size == count)
+    alike = 1 if named and all(one.isdecimal() for one in known) else 2
+    return named * alike + 2 * (size == count)

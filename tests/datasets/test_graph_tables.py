@@ -12,6 +12,7 @@ VALUES[2, 3] = np.nan
 RING = ["0 1", "1 2", "2 3", "3 4", "0 4"]
 NAMED = ["a b", "b c", "c d", "d e", "a e"]
 IDS = list("abcde")
+SQUARE = [" ".join(str(int(abs(i - j) in (1, 4))) for j in range(N)) for i in range(N)]
 
 
 def rows(table, blank=""):
@@ -76,7 +77,30 @@ def test_slices(read):
     assert ids.vertices.tolist() == [70, 71, 72, 73, 74]
 
 
-SQUARE = [" ".join(str(int(abs(i - j) in (1, 4))) for j in range(N)) for i in range(N)]
+WHOLE = np.round(np.nan_to_num(VALUES))
+W, W_TURNED = ([[str(int(value)) for value in row] for row in table] for table in (WHOLE, WHOLE.T))
+TIMES_OF_DAY = [str(60 * i) for i in range(TIMES)]
+RULES = {
+    "the graph's ids": (["3 1", "1 4", "4 5", "5 9", "9 3"], [["1", "3", "4", "5", "9"], *W_TURNED], {}),
+    "a word above numbers": (RING, [["id", *(["0.5"] * TIMES)], *([str(i), *row] for i, row in enumerate(W))], {}),
+    "whole numbers above fractions": (SQUARE, [["70", "8", "9", "1", "2"], *rows(WHOLE.T)], {}),
+    "a row too many": (SQUARE, [TIMES_OF_DAY, *W], {}),
+    "a time too many": (SQUARE, [["70", "8", "9", "1", "2"], *W_TURNED], {"slice_shape": (1, TIMES)}),
+    "a column without a name": (SQUARE, [["", *TIMES_OF_DAY], *([str(i), *row] for i, row in enumerate(W))], {}),
+    "a column too many": (SQUARE, [[str(i), *row] for i, row in enumerate(W_TURNED)], {}),
+    "neither": (SQUARE, W, {}),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_each_sign_of_names_alone(read, rule):
+    edges, lines, options = RULES[rule]
+    found = read(lines, edges, **options)
+    assert np.array_equal(found.tensor.reshape(N, -1), WHOLE)
+    ids = {"a row too many": None, "neither": None, "a column too many": None, "the graph's ids": [1, 3, 4, 5, 9]}
+    numbered = [0, 1, 2, 3, 4] if "column" in rule or "word" in rule else [70, 8, 9, 1, 2]
+    expected = ids.get(rule, numbered)
+    assert found.vertices is None if expected is None else found.vertices.tolist() == expected
 
 
 def test_ids_of_the_table_are_those_of_an_adjacency_without_any(read):

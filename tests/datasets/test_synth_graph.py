@@ -69,6 +69,8 @@ def test_a_seed_is_a_promise():
     for one, two, three in zip(first[1:], again[1:], other[1:], strict=True):
         assert (one is None) or (np.array_equal(one, two) and not np.array_equal(one, three))
     assert (first.adjacency != again.adjacency).nnz == 0 and (first.adjacency != other.adjacency).nnz > 0
+    here, there = (synth_graph(**SMALL | {"vertices": None}, adjacency=first.adjacency, seed=seed) for seed in (5, 6))
+    assert np.array_equal(here.truth, first.truth) and np.abs(here.truth - there.truth).mean() > 1
     assert (synth_graph(**SMALL, seed=5).adjacency != first.adjacency).nnz == 0  # the graph is its own stream
 
 
@@ -101,7 +103,9 @@ def test_ego_facebooks_shape():
     assert len(degrees) == 4039 and degrees.min() == 1 and 20 <= np.median(degrees) <= 30
     assert 950 < degrees.max() < 1100 and 40 < np.count_nonzero(degrees == 1) < 110
     assert np.count_nonzero(degrees > 600) == 3
-    assert np.percentile(np.abs(np.diff(edges, axis=1)), 90) < 1000  # friends are of one community
+    apart = np.abs(np.diff(edges, axis=1))
+    assert np.percentile(apart, 90) < 1000 and np.median(apart) < 150  # of one community, most of one circle
+    assert len(graph_planted.ego_edges(100, np.random.default_rng(0))) == 433  # not every pair of a small one
 
 
 @pytest.mark.parametrize("count", [2, 5, 30, 500, 4040, 5000])
