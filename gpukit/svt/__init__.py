@@ -1,15 +1,19 @@
 """Singular-value thresholding of many matrices at once: U (S - lambda)+ V' for every slice of a stack.
 
     singular_value_threshold(X, lam) -> Y            the proximal operator of lambda times the nuclear norm
-    GPU: `gpu.threshold` -> kernels.threshold_slices          CPU: `cpu.threshold` -> twins.threshold_slices
+    gpu.py | cpu.py: bidiagonalize -> chase -> rotate -> arrange -> multiply   (kernels.py | twins.py)
 
-Exact, without U and without a second matrix for V. A slice of more rows than columns (else its transpose) is B = Q R,
-by modified Gram-Schmidt with pivoting; Q is not kept. One-sided Jacobi turns the rows of R until they are orthogonal:
-what they become is A = diag(sigma) V', and Y = B A' diag((1 - lambda / sigma)+ / sigma^2) A. Vectors that lie below
-lambda even taken together are not made orthogonal to each other (formulas.MARGIN): they are thresholded away.
+Exact, and without U. A slice, or its transpose, whichever is tall, is B (q, p). Reflections from both sides make it
+bidiagonal (Golub and Kahan), of which only those that turn its columns are kept, multiplied out: V. Implicit QR sweeps
+make the bidiagonal diagonal; their rotations turn V's rows into singular vectors; and B V' diag((1 - lambda / sigma)+) V
+is the result, V's rows reduced to those above lambda.
 
-Cost of an m x n slice, m >= n: m n^2 for QR, 3 to 5 n^3 / 2 a sweep, 4 to 12 sweeps, 2 m n r for Y of rank r.
-Deterministic. Source: Algorithm 2 of the graph-tensor imputation paper; formulas.py cites the rest.
+On a GPU a block bidiagonalizes a slice, in shared memory where it fits, both reflections of a step in one pass; a thread
+chases a bidiagonal and writes its rotations down; a lane turns a column of V, two sweeps at a time.
+
+Cost of a slice: 8/3 q p^2 operations to bidiagonalize, 4/3 p^3 for V, about 5 p^3 for the rotations (0.8 p^2 of them for
+Gaussian slices, 0.5 p^2 for nearly low-rank ones), 4 q p r for a result of rank r. Deterministic.
+Source: Algorithm 2 of the graph-tensor imputation paper; formulas.py cites the rest. docs/svt.md has the measurements.
 """
 
 from gpukit.svt.threshold import singular_value_threshold

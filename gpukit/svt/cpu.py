@@ -3,16 +3,45 @@
 import numpy as np
 
 from gpukit.svt import twins
+from gpukit.svt.plan import CPU_BATCH, LAUNCHES, room_for, sides
 
 
-def threshold(X, lam, out, whole=False):
-    """(values (N, min(m, n)) or (N, 0), ranks (N,) int32, sweeps (N,) int32); out is overwritten.
+def threshold(X, lam, out, whole=False, cap=None):
+    """(values (N, min(m, n)) or (N, 0), ranks (N,) int32); out is overwritten.
 
-    X, out (N, m, n) float32 or float64, C-contiguous, and lam (N,) of their type; nothing is checked. whole: all
-    singular values are wanted.
+    X, out (N, m, n) float32 or float64, C-contiguous, lam (N,) of their type, cap (N,) int32 or None: at most so many
+    singular vectors are kept; nothing is checked. whole: all singular values are wanted.
     """
-    slices, m, n = X.shape
-    values = np.empty((slices, min(m, n) if whole else 0), X.dtype)
-    ranks, sweeps = np.empty(slices, np.int32), np.empty(slices, np.int32)
-    twins.threshold_slices(X, lam, out, values, ranks, sweeps)
-    return values, ranks, sweeps
+    p, _ = sides(X.shape)
+    values = np.empty((len(X), p if whole else 0), X.dtype)
+    ranks = np.empty(len(X), np.int32)
+    cap = np.full(len(X), p, np.int32) if cap is None else cap
+    work = workspace(min(len(X), CPU_BATCH), p, X.dtype)
+    for begin in range(0, len(X), CPU_BATCH):
+        part = slice(begin, begin + CPU_BATCH)
+        batch(X[part], lam[part], cap[part], work, out[part], values[part], ranks[part])
+    return values, ranks
+
+
+def workspace(slices, p, dtype):
+    """What lies between the twins, for so many slices: d, e, scales, states, spans, turns, V, seats, weights."""
+    turns, spans = room_for(p)
+    return (
+        np.empty((p, slices), dtype), np.empty((p + 1, slices), dtype), np.empty(slices, dtype),
+        np.empty((slices, 3), np.int32), np.empty((slices, spans), np.int32), np.empty((slices, turns, 2), dtype),
+        np.empty((slices, p, p), dtype), np.empty((slices, p), np.int32), np.empty((slices, p), dtype),
+    )
+
+
+def batch(X, lam, cap, work, out, values, ranks):
+    """Threshold as many slices as the workspace is for, or fewer."""
+    d, e, scales, states, spans, turns, V, seats, weights = work
+    d, e, scales, states, V = d[:, : len(X)], e[:, : len(X)], scales[: len(X)], states[: len(X)], V[: len(X)]
+    twins.bidiagonalize(X, d, e, scales, states, V)
+    for _ in range(LAUNCHES):
+        twins.chase(d, e, states, spans, turns)
+        twins.rotate(states, spans, turns, V)
+        if not states[:, 1].any():
+            break
+    twins.arrange(d, scales, lam, cap, seats, weights, ranks, values)
+    twins.multiply(X, V, seats, weights, ranks, out)

@@ -1,7 +1,7 @@
-"""Scalar maths of one-sided Jacobi and of the threshold; float32 stays float32, float64 float64.
+"""Scalar maths of the thresholding; float32 stays float32, float64 float64.
 
-Source: Golub and Van Loan, Matrix Computations, 4th ed., 8.5.2 and 8.6.3 (t, c, s; one-sided Jacobi); Drmac and
-Veselic, SIAM J. Matrix Anal. Appl. 29 (2008), 1322-1362 (pivoted QR first, Jacobi on the rows of R).
+Source: Golub and Van Loan, Matrix Computations, 4th ed., 5.1 (reflections), 5.4.8 (bidiagonalization), 8.6.2 (implicit
+QR on a bidiagonal matrix); Demmel and Kahan, SIAM J. Sci. Stat. Comput. 11 (1990), 873-912 (shift 0 on zeros).
 """
 
 import math
@@ -10,106 +10,145 @@ import numpy as np
 
 from gpukit._jit import njit
 
-U32 = np.uint32
+U32, I32, U64 = np.uint32, np.int32, np.uint64
+NEXT = U64(1)
 F32 = np.float32
 HALF, ONE, TWO = F32(0.5), F32(1.0), F32(2.0)
-STEEP = F32(1e8)  # a cotangent from which on its square is all that counts under the root
-MARGIN = F32(0.5)  # of lambda^2: how far below it vectors that are left alone must stay
-GAP = F32(0.01)  # of the shortest squared length that counts: what those left alone may add up to; near it they hold up
-PATIENCE = 8  # sweeps after which no vector is left alone
-
-
-@njit
-def rotation(a, b, g):
-    """(t, s, h) = (tan, sin, tan of half) of the angle at which c x - s y and s x + c y are orthogonal, see `turned`.
-
-    a = x'x, b = y'y, g = x'y, not 0. t is the smaller root of t^2 + 2 tau t - 1 with tau = (b - a) / 2g, so |t| <= 1;
-    no square overflows.
-    """
-    tau = (b - a) / (TWO * g)
-    size = abs(tau)
-    t = HALF / size if size > STEEP else ONE / (size + math.sqrt(ONE + size * size))
-    t = -t if tau < 0 else t
-    root, one = math.sqrt(ONE + t * t), (a - a) + ONE
-    return t, t / root, t / (one + root)
-
-
-@njit
-def turned(x, y, s, h):
-    """(c x - s y, s x + c y) with c = 1 - s h (Rutishauser): lengths stay, where a rounded c would change them."""
-    return x - s * (y + h * x), y + s * (x - h * y)
-
-
-@njit
-def squared_cosine(a, b, g, tolerance):
-    """cos^2 of the angle between two vectors, g = x'y, a = x'x, b = y'y; 0 when a b is at most tolerance^3.
-
-    Below that it is not a normal number, or nearly not, and one of the two is far below the rounding error.
-    """
-    return g * g / (a * b) if a * b > tolerance * tolerance * tolerance else g - g
-
-
-@njit
-def weight(square, lam):
-    """(1 - lambda / sigma)+ / sigma^2 for sigma^2 = square: A diag(weight) A' thresholds, when A = V diag(sigma)."""
-    sigma = math.sqrt(square)
-    return (ONE - lam / sigma) / square if sigma > lam else sigma - sigma
-
-
-@njit
-def settled(cosine, tangent, leak, goal):
-    """Is a sweep the last one? The largest squared cosine, the largest |t|, and the largest `leak`.
-
-    What a rotation by t spoils of a pair set right before it is t times a cosine: both small is what is asked for, not
-    the cosines alone, because equal singular values turn by any angle.
-    """
-    return cosine * (tangent * tangent) <= goal * goal and leak <= goal
-
-
-@njit
-def leak(a, b, t):
-    """|t| b / a: how far a vector that counts still leans to those that do not, which were not made orthogonal.
-
-    A rotation by t against one of these spoils the cosine to another by up to |t| sqrt(b / a), and that leans by
-    sqrt(b / a) times as much.
-    """
-    return abs(t) * (b / a)
-
-
-@njit
-def partner(pair, step, count):
-    """(i, j), i < j, of a pair in step `step` of a round-robin tournament of an even number of players.
-
-    pair < count / 2, step < count - 1: every two players meet once in count - 1 steps.
-    """
-    last = U32(count - U32(1))
-    if pair == U32(0):
-        return U32(step), last
-    i, j = U32(step + pair), U32(U32(step + last) - pair)
-    i = U32(i - last) if i >= last else i
-    j = U32(j - last) if j >= last else j
-    return (i, j) if i < j else (j, i)
+NOTHING = F32(1e-35)  # squared length of a vector that is taken for 0, of a slice of numbers near 1
 
 
 @njit
 def binary_scale(largest):
-    """The power of two that brings a positive finite number into [0.5, 1), as near as its own type can."""
+    """The power of two that brings a positive finite number into [0.5, 1), as near as its own type can; 1 for 0."""
     scale = (largest - largest) + ONE
     while largest * scale >= ONE:
         scale *= HALF
-    while largest * scale < HALF and scale + scale < math.inf:
+    while largest * scale < HALF and largest > 0 and scale + scale < math.inf:
         scale += scale
     return scale
 
 
 @njit
-def least_square(lam, sweeps, whole):
-    """Vectors whose squared lengths add up to less are left alone in the next sweep."""
-    return lam - lam if whole or sweeps >= PATIENCE else MARGIN * lam * lam
+def reflection(first, square):
+    """(alpha, factor) of the reflection I - factor u u' that takes x to alpha e1, u = x - alpha e1.
+
+    first = x[0], square = x'x. factor is 0 (no reflection) for x next to nothing.
+    """
+    norm = math.sqrt(square)
+    norm += HALF * (square - norm * norm) / norm if square > NOTHING else norm - norm  # a GPU's root is approximate
+    alpha = -norm if first >= 0 else norm
+    return (alpha, ONE / (norm * (norm + abs(first)))) if square > NOTHING else (first, square - square)
+
+
+@njit(fastmath={"contract", "nsz"})  # what is left of 1 must not be summed in another order
+def givens(f, g):
+    """(c, s, r) with c f + s g = r and c g - s f = 0; (1, 0, f) where the squares vanish.
+
+    A GPU's roots and quotients are approximate, and what they err by is no chance: a step of Newton's method for
+    c^2 + s^2 = 1 keeps a thousand rotations from adding it up.
+    """
+    square = f * f + g * g
+    root = math.sqrt(square)
+    c, s = f / root, g / root
+    short = HALF * ((ONE - c * c) - s * s)
+    c, s = c + c * short, s + s * short
+    c = c if square > 0 else (f - f) + ONE
+    s = s if square > 0 else f - f
+    return c, s, c * f + s * g
+
+
+@njit
+def smallest_of_two(f, g, h):
+    """The smaller singular value of [[f, g], [0, h]], without overflow."""
+    f, g, h = abs(f), abs(g), abs(h)
+    low, high = min(f, h), max(f, h)
+    if low == 0:
+        return low
+    if g <= high:
+        total, apart, across = ONE + low / high, (high - low) / high, (g / high) * (g / high)
+        return low * (TWO / (math.sqrt(total * total + across) + math.sqrt(apart * apart + across)))
+    ratio = high / g
+    total, apart = (ONE + low / high) * ratio, ((high - low) / high) * ratio
+    return low * (ratio * (TWO / (math.sqrt(ONE + total * total) + math.sqrt(ONE + apart * apart))))
+
+
+@njit
+def shift_of(d, e, lo, hi, tolerance):
+    """The shift of a sweep over columns lo to hi; 0 where d[lo], or the shift itself, is next to nothing."""
+    nothing = tolerance - tolerance
+    before = U32(hi - U32(1))
+    shift = smallest_of_two(d[before], e[hi], d[hi])
+    return shift if shift > tolerance and abs(d[lo]) > tolerance else nothing
+
+
+@njit
+def sweep(d, e, lo, hi, tolerance, turns, at):
+    """One implicit QR sweep over columns lo to hi; returns the last k in lo + 1 .. hi - 1 where e[k] is next to nothing,
+    lo without one.
+
+    turns[at + k - lo] = (c, s) by which the right singular vectors k and k + 1 turn: c x + s y, c y - s x.
+    """
+    shift = shift_of(d, e, lo, hi, tolerance)
+    k, last, place = U64(lo), U64(hi), U64(at)  # of 64 bits: neighbours' addresses then differ by constants
+    this, beside, split = d[k], e[U64(k + NEXT)], k
+    f, g = this, beside
+    if shift > 0:
+        f = (abs(this) - shift) * ((ONE if this > 0 else -ONE) + shift / this)
+    while k < last:
+        after, further = d[U64(k + NEXT)], e[U64(U64(k + NEXT) + NEXT)]
+        c, s, r = givens(f, g)
+        turns[place, 0], turns[place, 1] = c, s
+        place = U64(place + NEXT)
+        e[k] = r
+        split = k if abs(r) <= tolerance else split
+        f, beside, g, after = c * this + s * beside, c * beside - s * this, s * after, c * after
+        c, s, r = givens(f, g)
+        d[k] = r
+        f, this, g, beside = c * beside + s * after, c * after - s * beside, s * further, c * further
+        k = U64(k + NEXT)
+    e[U64(lo)], e[last], d[last] = f - f, f, this
+    return U32(split)
+
+
+@njit
+def start_of(e, hi, tolerance):
+    """The first column of the block that ends with column hi: above it, no e is next to nothing."""
+    lo = hi
+    while lo > U32(0) and abs(e[lo]) > tolerance:
+        lo = U32(lo - U32(1))
+    return lo
+
+
+@njit
+def chase(d, e, tolerance, state, spans, turns):
+    """Sweeps until d is diagonal, e next to nothing, or turns (most, 2) or spans (most,) are full.
+
+    d (p,) is the diagonal; e (p + 1,): e[k] lies above d[k], e[0] and e[p] are 0. state = (lo, hi, sweeps): the block
+    that is left, columns lo to hi, hi = 0 when there is none, and how many sweeps were done in this call; spans[i] =
+    lo + (hi << 16) of sweep i.
+    """
+    lo, hi, done, at = U32(state[0]), U32(state[1]), U32(0), U32(0)
+    while hi > U32(0):
+        if hi <= lo:
+            lo = start_of(e, hi, tolerance)
+        if hi == lo or abs(e[hi]) <= tolerance:
+            hi = U32(hi - U32(1))
+            continue
+        if done == U32(spans.size) or U32(at + U32(hi - lo)) > U32(turns.shape[0]):
+            break
+        spans[done] = I32(U32(lo + U32(hi << U32(16))))
+        lo_next = sweep(d, e, lo, hi, tolerance, turns, at)
+        at, done, lo = U32(at + U32(hi - lo)), U32(done + U32(1)), lo_next
+    state[0], state[1], state[2] = I32(lo), I32(hi), I32(done)
+
+
+@njit
+def weight(sigma, lam):
+    """(1 - lambda / sigma)+: Y = X V diag(weight) V' thresholds X = U diag(sigma) V'."""
+    return ONE - lam / sigma if sigma > lam else sigma - sigma
 
 
 @njit
 def tolerances(bytes_of_number):
-    """(cos^2 up to which two vectors count as orthogonal, what `settled` asks for, share of the sum of squares that is
-    rounding error) in float32 or float64."""
-    return (1e-12, 1e-6, 1e-14) if bytes_of_number == 4 else (1e-28, 1e-13, 1e-31)
+    """(share of the largest number of a bidiagonal matrix that is next to nothing, the same of its singular values)."""
+    return (3e-7, 1e-6) if bytes_of_number == 4 else (6e-16, 1e-14)

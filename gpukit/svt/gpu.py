@@ -1,38 +1,135 @@
 """Host step of the thresholding on the GPU; arrays stay there. cpu.py has the same function."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from gpukit._cuda import SIMULATED, cuda, with_shared_memory
 from gpukit.svt import kernels
-from gpukit.svt.plan import plan
+from gpukit.svt.plan import LAUNCHES, WORKSPACE, plan, room_for, sides, workspace_of
+
+CHASERS = 4  # threads a block of chase
+LANES = 3  # batches under way at once
 
 
-def find_kernel(m, n, dtype, how):
-    """The kernel of a Plan for slices of m x n numbers."""
-    parts = -(-min(m, n) // 32)
-    return kernels.make_threshold(dtype.type, how.lanes, how.count, how.threads, parts, how.shared > 0)
-
-
-def threshold(X, lam, out, whole=False):
-    """(values (N, min(m, n)) or (N, 0), ranks (N,) int32, sweeps (N,) int32) on the device; out is overwritten.
-
-    X, out (N, m, n) float32 or float64 and lam (N,) of their type on the device; nothing is checked. whole: all
-    singular values are wanted.
-    """
-    slices, m, n = X.shape
+def layout(shape, dtype):
+    """The Plan of slices (N, m, n) on the current device."""
     capability = None if SIMULATED else tuple(cuda.get_current_device().compute_capability)
-    how = plan(m, n, X.dtype, capability)
-    values = cuda.device_array((slices, min(m, n) if whole else 0), X.dtype)
-    ranks, sweeps = cuda.device_array(slices, np.int32), cuda.device_array(slices, np.int32)
-    workspace = cuda.device_array((1, 1) if how.shared else (slices, min(m, n) * how.pitch), X.dtype)
-    launch = with_shared_memory(find_kernel(m, n, np.dtype(X.dtype), how), slices, how.threads, how.shared)
-    launch(X, lam, out, values, ranks, sweeps, workspace)
-    return values, ranks, sweeps
+    return plan(*sides(shape), dtype, capability)
+
+
+def slices_at_once(shape, dtype, how):
+    """How many slices a lane has room for."""
+    room = WORKSPACE // workspace_of(*sides(shape), dtype, how) // LANES
+    return max(1, min(-(-shape[0] // LANES), room))
+
+
+def threshold(X, lam, out, whole=False, cap=None):
+    """(values (N, min(m, n)) or (N, 0), ranks (N,) int32) on the device; out is overwritten.
+
+    X, out (N, m, n) float32 or float64, lam (N,) of their type, cap (N,) int32 or None: at most so many singular
+    vectors are kept; all on the device, nothing is checked. whole: all singular values are wanted.
+    """
+    work = Thresholding(X, lam, out, whole, cap)
+    work.run()
+    return work.values, work.ranks
+
+
+class Thresholding:
+    """`threshold` of the same arrays, again and again: run() reads X, lam and cap as they are then, and writes out,
+    values, ranks. Preparing the launches takes longer than the launches.
+
+    Batches take turns on a few streams, so that the few threads of one's chase share the device with the other's
+    kernels. The streams wait for the default stream, and it waits for them.
+    """
+
+    def __init__(self, X, lam, out, whole=False, cap=None):
+        slices, (p, _) = len(X), sides(X.shape)
+        self.values = cuda.device_array((slices, p if whole else 0), X.dtype)
+        self.ranks = cuda.device_array(slices, np.int32)
+        cap = cuda.to_device(np.full(slices, p, np.int32)) if cap is None else cap
+        count = slices_at_once(X.shape, X.dtype, layout(X.shape, X.dtype))
+        lanes = [lane(X.shape, X.dtype, count) for _ in range(min(LANES, -(-slices // count)))]
+        self.steps = []
+        for number, begin in enumerate(range(0, slices, count)):
+            arrays = [array[begin : min(begin + count, slices)] for array in (X, lam, cap, out, self.values, self.ranks)]
+            self.steps += steps(lanes[number % len(lanes)], *arrays)
+
+    def run(self):
+        """Threshold."""
+        for launch, arguments in self.steps:
+            launch(*arguments)
+
+
+class Lane(NamedTuple):
+    """A stream and what lies between the kernels of a batch, device arrays: see kernels.py; slices: the slices
+    themselves where they do not lie in shared memory."""
+
+    stream: object
+    d: object
+    e: object
+    scales: object
+    states: object
+    spans: object
+    turns: object
+    V: object
+    seats: object
+    weights: object
+    slices: object
+
+
+def lane(shape, dtype, slices):
+    """A Lane for so many slices of a shape."""
+    (p, q), how, empty = sides(shape), layout(shape, dtype), cuda.device_array
+    turns, spans = room_for(p)
+    return Lane(
+        cuda.stream(), empty((p, slices), dtype), empty((p + 1, slices), dtype), empty(slices, dtype),
+        empty((slices, 3), np.int32), empty((slices, spans), np.int32), empty((slices, turns, 2), dtype),
+        empty((slices, p, p), dtype), empty((slices, p), np.int32), empty((slices, p), dtype),
+        empty((1, 1) if how.shared else (slices, q * how.pitch), dtype),
+    )
+
+
+def find_kernels(p, dtype, how):
+    """(bidiagonalize, chase, rotate, arrange, multiply) of a Plan."""
+    real = np.dtype(dtype).type
+    return (kernels.make_bidiagonalize(real, how.lanes, how.count, how.pitch, how.warps, how.shared > 0),
+            kernels.make_chase(real, CHASERS), kernels.make_rotate(real), kernels.make_arrange(real),
+            kernels.make_multiply(real, rows_of_a_thread(p, dtype), -(-p // 8), vectors_at_once(p, dtype)))
+
+
+def rows_of_a_thread(p, dtype):
+    """How many rows a thread of multiply has."""
+    return 2 if p * np.dtype(dtype).itemsize <= 2048 else 1
+
+
+def vectors_at_once(p, dtype):
+    """How many singular vectors a block of multiply holds beside its rows."""
+    return 32 if p * np.dtype(dtype).itemsize <= 2048 else 16
+
+
+def steps(lane, X, lam, cap, out, values, ranks):
+    """The launches that threshold as many slices as the lane is for, or fewer: pairs of a kernel, configured, and its
+    arguments."""
+    (p, q), N, size, how = sides(X.shape), len(X), np.dtype(X.dtype).itemsize, layout(X.shape, X.dtype)
+    stream, d, e, scales, states, spans, turns, V, seats, weights, slices = lane
+    bidiagonalize, chase, rotate, arrange, multiply = find_kernels(p, X.dtype, how)
+    bidiagonalize = with_shared_memory(bidiagonalize, N, 32 * how.warps, how.shared, stream)
+    chase = with_shared_memory(chase, -(-N // CHASERS), CHASERS, (2 * p + 1) * CHASERS * size, stream)
+    rotate = with_shared_memory(rotate, (N, -(-p // 32)), 32, 32 * p * size, stream)
+    rows = 32 * rows_of_a_thread(p, X.dtype)
+    space = ((rows + 1) * p + vectors_at_once(p, X.dtype) * (p + 1)) * size
+    multiply = with_shared_memory(multiply, (N, -(-q // rows)), kernels.BLOCK, space, stream)
+    turning = [(chase, (d, e, states[:N], spans, turns)), (rotate, (states, spans, turns, V))]
+    return [
+        (bidiagonalize, (X, d, e, scales, states, V, slices)), *LAUNCHES * turning,
+        (arrange[N, 32, stream], (d, scales, lam, cap, seats, weights, ranks, values)),
+        (multiply, (X, V, seats, weights, ranks, out)),
+    ]
 
 
 def memory_needed(shape, dtype):
     """Bytes on the device for X, out and what `threshold` allocates."""
-    slices, m, n = shape
-    vectors = min(m, n)
-    workspace = 0 if plan(m, n, dtype).shared else vectors * plan(m, n, dtype).pitch
-    return slices * (2 * m * n + workspace + vectors) * np.dtype(dtype).itemsize
+    how, size = layout(shape, dtype), np.dtype(dtype).itemsize
+    work = LANES * slices_at_once(shape, dtype, how) * workspace_of(*sides(shape), dtype, how)
+    return shape[0] * (2 * shape[1] * shape[2] + min(shape[1:]) + 2) * size + work

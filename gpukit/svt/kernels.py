@@ -1,7 +1,6 @@
-"""GPU kernel of the thresholding; twins.py has it for the CPU. How lanes hold vectors is in vectors.py.
+"""GPU kernels of the thresholding; twins.py has them for the CPU.
 
-A block has a slice: the vectors (columns of B, the slice or its transpose, whichever is tall) lie in shared memory, or
-in global memory where that is too small. Each becomes a row of R in its turn, and the rows of R become A.
+A slice, or its transpose, whichever is tall, is B (q, p): bidiagonalize, chase, rotate, arrange, multiply, in this order.
 """
 
 import functools
@@ -10,384 +9,457 @@ import math
 import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
-from gpukit.primitives.warp import group_pick, group_sum
-from gpukit.svt.formulas import (
-    GAP,
-    ONE,
-    binary_scale,
-    leak,
-    least_square,
-    partner,
-    rotation,
-    settled,
-    squared_cosine,
-    tolerances,
-    turned,
-    weight,
-)
-from gpukit.svt.vectors import FULL, block_max, dot, largest_of, load, store, sum_four, sum_two
+from gpukit.primitives.warp import group_max, group_sum
+from gpukit.svt import formulas
+from gpukit.svt.formulas import binary_scale, reflection, tolerances, weight
 
-U32 = np.uint32
-I32 = np.int32
-SWEEPS = 40  # most; none needs half as many
-ROWS = 4  # of B that a warp multiplies at a time
+U32, I32 = np.uint32, np.int32
+FULL = U32(0xFFFFFFFF)
+BLOCK = 256  # threads of multiply
 
 
 @device
-def stage(X, wide, space, pitch, zero, threads):
-    """space = the vectors of a slice X (m, n), zeros behind them; returns the size of the thread's largest number."""
+def stage(X, wide, pitch, B, zero, threads, parts):
+    """B = a slice or its transpose, times the power of two that is returned; zeros beyond its columns."""
     rows, columns = U32(X.shape[0]), U32(X.shape[1])
-    vectors, largest = rows if wide else columns, zero
-    for at in range(U32(cuda.threadIdx.x), U32(vectors * pitch), U32(threads)):
-        space[U32(at)] = zero
-    cuda.syncthreads()
-    for at in range(U32(cuda.threadIdx.x), U32(rows * columns), U32(threads)):
+    p, q = (rows, columns) if wide else (columns, rows)
+    thread, largest = U32(cuda.threadIdx.x), zero
+    for at in range(thread, U32(rows * columns), U32(threads)):
         i = U32(U32(at) // columns)
-        j = U32(U32(at) - U32(i * columns))
-        value = X[i, j]
-        space[U32(U32(i * pitch) + j) if wide else U32(U32(j * pitch) + i)] = value
-        largest = max(largest, abs(value))
-    return largest
-
-
-@device
-def measure(space, pitch, vectors, group, groups, lane, lanes, count, v, scale, squares):
-    """Multiply the vectors by scale; squares = their squared lengths."""
-    for turn in range(U32(0), vectors, groups):
-        vector = U32(U32(turn) + group)
-        live = vector < vectors
-        vector = vector if live else U32(0)
-        load(space, vector, pitch, lane, lanes, count, v, 0)
-        for e in range(count):
-            v[e] *= scale
-        square = group_sum(dot(v, 0, v, 0, count), lanes)
-        if live:
-            store(space, vector, pitch, lane, lanes, count, v, 0)
-            if lane == U32(0):
-                squares[vector] = square
+        largest = max(largest, abs(X[i, U32(U32(at) - U32(i * columns))]))
+    largest = group_max(largest, 32)
+    if U32(cuda.laneid) == U32(0):
+        parts[U32(thread >> U32(5))] = largest
     cuda.syncthreads()
-
-
-@device
-def project(space, pitch, vectors, group, groups, lane, lanes, count, pivot, q, v, squares, row, ended):
-    """A step of Gram-Schmidt: take the pivot's direction out of the vectors that are left, four a group at a time.
-
-    squares, row = their squared lengths (negative: a pivot already) and the step's row of R, for the next step.
-    """
-    load(space, pivot, pitch, lane, lanes, count, q, 0)
-    square = group_sum(dot(q, 0, q, 0, count), lanes)
-    length, inverse, nothing = math.sqrt(square), ONE / square, square - square
-    for turn in range(U32(0), vectors, U32(groups * U32(4))):
-        own = U32(U32(U32(turn) + group) + U32(U32(lane & U32(3)) * groups))
-        inside = own < vectors
-        left = inside and own != pivot and not squares[ended, own if inside else U32(0)] < 0
-        share = rest = nothing
-        if cuda.any_sync(FULL, left):
-            for w in range(4):
-                vector = U32(U32(U32(turn) + group) + U32(U32(w) * groups))
-                load(space, vector if vector < vectors else U32(0), pitch, lane, lanes, count, v, w)
-            share = sum_four(dot(q, 0, v, 0, count), dot(q, 0, v, 1, count), dot(q, 0, v, 2, count),
-                             dot(q, 0, v, 3, count), lane, lanes)
-            factor = share * inverse if left else nothing
-            for w in range(4):
-                part = group_pick(factor, w, lanes)
-                for e in range(count):
-                    v[w * count + e] -= part * q[e]
-                vector = U32(U32(U32(turn) + group) + U32(U32(w) * groups))
-                if part != nothing:  # else it is as it was, or a row of R that others may be writing
-                    store(space, vector, pitch, lane, lanes, count, v, w)
-            rest = sum_four(dot(v, 0, v, 0, count), dot(v, 1, v, 1, count), dot(v, 2, v, 2, count),
-                            dot(v, 3, v, 3, count), lane, lanes)
-        if inside and lane < U32(4):
-            squares[U32(1) - ended, own] = rest if left else -length
-            row[U32(1) - ended, own] = share / length if left else (length if own == pivot else nothing)
+    for other in range(threads // 32):
+        largest = max(largest, parts[other])
+    scale = binary_scale(largest)
+    for at in range(thread, U32(q * U32(pitch)), U32(threads)):
+        i = U32(U32(at) // U32(pitch))
+        j = U32(U32(at) - U32(i * U32(pitch)))
+        value = zero
+        if j < p:
+            value = (X[j, i] if wide else X[i, j]) * scale
+        B[U32(at)] = value
     cuda.syncthreads()
+    return scale
 
 
 @device
-def total_of(squares, vectors):
-    """The sum of the squared lengths."""
-    total = squares[0]
-    for vector in range(U32(1), vectors):
-        total += squares[U32(vector)]
-    return total
-
-
-@device
-def triangulate(space, pitch, vectors, group, groups, lane, lanes, count, floor, q, v, squares, row,
-                threads):
-    """The vectors become rows of R, pivot first; rows of squared lengths up to floor become 0."""
-    ended, thread, step = U32(0), U32(cuda.threadIdx.x), U32(0)
-    pivot, square = largest_of(squares[0], vectors)
-    while step < vectors and square > floor:
-        project(space, pitch, vectors, group, groups, lane, lanes, count, pivot, q, v, squares, row, ended)
-        ended, step = U32(U32(1) - ended), U32(step + U32(1))
-        for i in range(thread, U32(lanes * count), U32(threads)):
-            space[U32(U32(pivot * pitch) + U32(i))] = row[ended, U32(i)] if i < vectors else floor - floor
-        pivot, square = largest_of(squares[ended], vectors)
-    for vector in range(vectors):
-        if not squares[ended, U32(vector)] < 0:
-            for i in range(thread, U32(lanes * count), U32(threads)):
-                space[U32(U32(U32(vector) * pitch) + U32(i))] = floor - floor
-    cuda.syncthreads()
-
-
-@device
-def counted(squares, vectors, least, seats):
-    """(vectors left when those at the end that add up to less than least go, what these add up to, what all do)."""
-    counting, behind, total, ended = vectors, least - least, least - least, False
-    for turn in range(vectors):
-        square = squares[U32(seats[U32(vectors - U32(1) - U32(turn))])]
-        total += square
-        ended = ended or (square > 0 and not behind + square < least)
-        counting, behind = (counting if ended else U32(counting - U32(1))), (behind if ended else behind + square)
-    return counting, behind, total
-
-
-@device
-def gapped(squares, vectors, counting, behind, seats):
-    """The first number of vectors from `counting` on that are far longer than all others together (formulas.GAP)."""
-    while counting > U32(0) and counting < vectors:
-        square = squares[U32(seats[U32(counting - U32(1))])]
-        if behind <= GAP * square:
-            break
-        behind -= squares[U32(seats[counting])]
-        counting = U32(counting + U32(1))
-    return counting
-
-
-@device
-def arrange(squares, vectors, least, drop, seats):
-    """seats = the vectors by falling length; returns how many of them count.
-
-    Those at the end do not whose squared lengths add up to less than `least`, if all others are far longer, nor those
-    that add up to less than `drop` of all. A thread a vector.
-    """
-    mine = U32(cuda.threadIdx.x)
-    own = squares[mine if mine < vectors else U32(0)]
-    rank = U32(0)
-    for other in range(vectors):
-        square = squares[U32(other)]
-        ahead = square > own or (square == own and U32(other) < mine)
-        rank = U32(rank + (U32(1) if ahead else U32(0)))
-    if mine < vectors:
-        seats[rank] = I32(mine)
-    cuda.syncthreads()
-    counting, behind, total = counted(squares, vectors, least, seats)
-    most, _, _ = counted(squares, vectors, drop * total, seats)
-    counting = min(gapped(squares, vectors, counting, behind, seats), most)
-    cuda.syncthreads()
-    return counting
-
-
-@device
-def turn_two(v, x, y, s, h, count):
-    """Rotate vectors x and y of a group by the angle of sine s and h, the tangent of its half."""
+def combine(s, lanes, count, warps, sums, total):
+    """total = the sums of the threads' s, column by column."""
+    warp, lane = U32(U32(cuda.threadIdx.x) >> U32(5)), U32(cuda.laneid)
     for e in range(count):
-        v[x * count + e], v[y * count + e] = turned(v[x * count + e], v[y * count + e], s, h)
+        value, offset = s[e], lanes
+        while offset < 32:
+            value += cuda.shfl_xor_sync(FULL, value, offset)
+            offset <<= 1
+        if lane < U32(lanes):
+            sums[warp, U32(lane + U32(lanes * e))] = value
+    cuda.syncthreads()
+    for j in range(U32(cuda.threadIdx.x), U32(lanes * count), U32(warps * 32)):
+        value = sums[0, U32(j)]
+        for other in range(1, warps):
+            value += sums[other, U32(j)]
+        total[U32(j)] = value
+    cuda.syncthreads()
 
 
 @device
-def rotate(v, a, b, c, d, squares, counts, tolerance, lane, lanes, count, extremes):
-    """Make a and b of a group's four vectors orthogonal, and c and d; returns whether a lane of the warp did anything.
-
-    squares: their squared lengths; counts: bit w, whether vector w counts. Even lanes find the angle for a and b, odd
-    ones for c and d. All lanes of a warp must arrive.
-    """
-    odd = (lane & U32(1)) == U32(1)
-    x, y = (squares[c] if odd else squares[a]), (squares[d] if odd else squares[b])
-    first, second = U32(counts >> U32(c if odd else a)) & U32(1), U32(counts >> U32(d if odd else b)) & U32(1)
-    product = sum_two(dot(v, a, v, b, count), dot(v, c, v, d, count), lane, lanes)
-    cosine = squared_cosine(x, y, product, tolerance)
-    turning = cosine > tolerance and (first | second) != U32(0)
-    some = cuda.any_sync(FULL, turning)
-    if some:
-        nothing = tolerance - tolerance
-        t, s, h = rotation(x, y, product)
-        t, s, h = (t if turning else nothing), (s if turning else nothing), (h if turning else nothing)
-        lean = leak(x, y, t) if first else leak(y, x, t)
-        extremes[0], extremes[1] = max(extremes[0], cosine if turning else nothing), max(extremes[1], abs(t))
-        extremes[2] = max(extremes[2], lean if turning and first != second else nothing)
-        gain = t * product if turning else nothing
-        other_s, other_h = cuda.shfl_xor_sync(FULL, s, 1), cuda.shfl_xor_sync(FULL, h, 1)
-        other_gain = cuda.shfl_xor_sync(FULL, gain, 1)
-        turn_two(v, a, b, other_s if odd else s, other_h if odd else h, count)
-        turn_two(v, c, d, s if odd else other_s, h if odd else other_h, count)
-        squares[a] -= other_gain if odd else gain
-        squares[b] += other_gain if odd else gain
-        squares[c] -= gain if odd else other_gain
-        squares[d] += gain if odd else other_gain
-    return some
+def prepare(B, pitch, k, p, total, lane, lanes, count, w, v, d, e):
+    """Step k's two reflections: w, v = what the thread's columns have of them; (w, v) of column k + 1, and the second
+    one's factor. Writes d[k] and e[k + 1]."""
+    here, after = U32(k * U32(pitch)), U32(k + U32(1))
+    alpha, factor = reflection(B[U32(here + k)], total[k])
+    own, nothing, last = B[U32(here + k)] - alpha, factor - factor, after >= p
+    w1 = nothing if last else (total[after] - alpha * B[U32(here + after)]) * factor
+    v1 = nothing if last else cuda.fma(-own, w1, B[U32(here + after)])
+    rest = nothing
+    for number in range(count):
+        j = U32(lane + U32(lanes * number))
+        value, other = nothing, nothing
+        if j > k:
+            value = (total[j] - alpha * B[U32(here + j)]) * factor
+            other = v1 if j == after else cuda.fma(-own, value, B[U32(here + j)])
+        w[number] = w1 if j == after else value
+        v[number] = other
+        rest += other * other
+    rest = group_sum(rest, lanes)
+    beta, second = v1, nothing
+    if U32(k + U32(2)) < p:
+        beta, second = reflection(v1, rest)
+    v1 -= beta
+    for number in range(count):
+        v[number] = v1 if U32(lane + U32(lanes * number)) == after else v[number]
+    if U32(cuda.threadIdx.x) == U32(0):
+        d[k], e[after] = alpha, beta
+    return w1, v1, second
 
 
 @device
-def meet(space, pitch, seats, vectors, counting, tolerance, first, second, opening, lane, lanes, count, v, squares,
-         owners, lengths, extremes):
-    """Every two vectors on two pairs of seats but those on one pair, and in a sweep's opening those as well."""
-    counts = U32(0)
-    for w in range(4):
-        seat = U32(U32(U32(2) * (first if w < 2 else second)) + U32(w & 1))
-        there = seat < vectors
-        owners[w] = seats[seat if there else U32(0)]
-        lengths[w] = squares[U32(owners[w])] if there else tolerance - ONE
-        counts |= U32(1 << w) if seat < counting else U32(0)
-        load(space, U32(owners[w]), pitch, lane, lanes, count, v, w)
-    changed = False
-    if opening:
-        changed |= rotate(v, 0, 1, 2, 3, lengths, counts, tolerance, lane, lanes, count, extremes)
-    changed |= rotate(v, 0, 2, 1, 3, lengths, counts, tolerance, lane, lanes, count, extremes)
-    changed |= rotate(v, 0, 3, 1, 2, lengths, counts, tolerance, lane, lanes, count, extremes)
-    if changed and counts != U32(0):
-        for w in range(4):
-            if lengths[w] >= tolerance - tolerance:
-                store(space, U32(owners[w]), pitch, lane, lanes, count, v, w)
-                if lane == U32(0):
-                    squares[U32(owners[w])] = lengths[w]
+def keep(B, pitch, k, lane, lanes, count, v, factor):
+    """Row k of B = u of the reflection I - u u' of step k, zeros to its diagonal; by the first group of lanes."""
+    if U32(cuda.threadIdx.x) < U32(lanes):
+        size = math.sqrt(factor)
+        for e in range(count):
+            B[U32(U32(k * U32(pitch)) + U32(lane + U32(lanes * e)))] = v[e] * size
 
 
 @device
-def sweep(space, pitch, seats, vectors, counting, tolerance, group, groups, lane, lanes, count, v, squares,
-          owners, lengths, extremes):
-    """Every two vectors once, in a round-robin tournament of pairs of seats; two of which none counts stay as they are.
-    """
-    couples = U32(U32(vectors + U32(1)) >> U32(1))
-    players = U32(couples + (couples & U32(1)))
-    matches = U32(players >> U32(1))
-    extremes[0] = extremes[1] = extremes[2] = squares[0] - squares[0]
-    for step in range(U32(0), U32(players - U32(1))):
-        for turn in range(U32(0), matches, groups):
-            match = U32(U32(turn) + group)
-            first, second = partner(match, U32(step), players) if match < matches else (couples, couples)
-            if cuda.any_sync(FULL, U32(first * U32(2)) < counting):
-                meet(space, pitch, seats, vectors, counting, tolerance, first, second, step == U32(0), lane, lanes,
-                     count, v, squares, owners, lengths, extremes)
+def expand(B, pitch, p, group, groups, lane, lanes, count, u, r):
+    """Rows k of B, u of I - u u' each, become the product of all of these, last to first."""
+    one = (B[0] - B[0]) + formulas.ONE
+    for turn in range(p):
+        k = U32(p - U32(1) - U32(turn))
+        for e in range(count):
+            u[e] = B[U32(U32(k * U32(pitch)) + U32(lane + U32(lanes * e)))]
+        cuda.syncthreads()
+        for base in range(k, p, groups):
+            i = U32(U32(base) + group)
+            inside = i < p
+            at, share = U32((i if inside else k) * U32(pitch)), one - one
+            for e in range(count):
+                j = U32(lane + U32(lanes * e))
+                r[e] = (one if j == i else one - one) if i == k else B[U32(at + j)]
+                share += r[e] * u[e]
+            share = group_sum(share, lanes)
+            if inside:
+                for e in range(count):
+                    B[U32(at + U32(lane + U32(lanes * e)))] = r[e] - share * u[e]
         cuda.syncthreads()
 
 
 @device
-def fetch(X, wide, row, vectors, first, b):
-    """b[r] = the lane's number, first + lane, of rows row + r of B; 0 past their end."""
-    j, last = U32(first + U32(cuda.laneid)), U32((X.shape[1] if wide else X.shape[0]) - 1)
-    inside = j < vectors
-    j = j if inside else U32(0)
-    for r in range(ROWS):
-        i = min(U32(row + U32(r)), last)
-        value = X[j, i] if wide else X[i, j]
-        b[r] = value if inside else value - value
-
-
-@device
-def multiply(X, wide, space, pitch, vectors, seats, kept, weights, row, y, b, shares, parts):
-    """y = ROWS rows of B A' diag(weights) A from `row` on: lane l has numbers l, l + 32, ... of them; by one warp."""
-    lane, nothing = U32(cuda.laneid), weights[0] - weights[0]
-    for e in range(ROWS * parts):
-        y[e] = nothing
-    for begin in range(U32(0), kept, U32(32)):
-        mine = U32(U32(begin) + lane)
-        inside = mine < kept
-        at, own = U32(U32(seats[mine if inside else U32(0)]) * U32(pitch)), weights[mine] if inside else nothing
-        for r in range(ROWS):
-            shares[r] = nothing
-        for part in range(parts):
-            fetch(X, wide, row, vectors, U32(32 * part), b)
-            for j in range(min(32, pitch - 4 - 32 * part)):
-                number = space[U32(at + U32(32 * part + j))]
-                for r in range(ROWS):
-                    shares[r] += number * cuda.shfl_sync(FULL, b[r], j)
-        for other in range(min(U32(32), U32(kept - U32(begin)))):
-            at = U32(U32(seats[U32(U32(begin) + U32(other))]) * U32(pitch))
-            for r in range(ROWS):
-                b[r] = cuda.shfl_sync(FULL, shares[r] * own, other)
-            for part in range(parts):
-                number = space[U32(at + min(U32(lane + U32(32 * part)), U32(pitch - 4 - 1)))]
-                for r in range(ROWS):
-                    y[r * parts + part] += b[r] * number
-
-
-@device
-def write(out, wide, vectors, row, y, parts):
-    """ROWS rows of the result, from `row` on, as `multiply` left them; by one warp."""
-    lane, rows = U32(cuda.laneid), U32(out.shape[1] if wide else out.shape[0])
-    for r in range(ROWS):
-        i = U32(row + U32(r))
-        for part in range(parts):
-            j = U32(lane + U32(32 * part))
-            if i < rows and j < vectors:
-                if wide:
-                    out[j, i] = y[r * parts + part]
-                else:
-                    out[i, j] = y[r * parts + part]
+def renew(B, pitch, k, q, group, groups, lane, lanes, count, w, v, w1, v1, factor, r, s):
+    """Both reflections on the rows below k; s = the thread's share of column k + 1's products with all columns."""
+    after = U32(k + U32(1))
+    for e in range(count):
+        s[e] = factor - factor
+    for base in range(after, q, groups):
+        i = U32(U32(base) + group)
+        inside = i < q
+        at = U32((i if inside else k) * U32(pitch))
+        x, first, share = B[U32(at + k)], B[U32(at + after)], factor - factor
+        for e in range(count):
+            if U32(lanes * (e + 1)) > after:
+                r[e] = cuda.fma(-x, w[e], B[U32(at + U32(lane + U32(lanes * e)))])
+                share += r[e] * v[e]
+        z = group_sum(share, lanes) * factor
+        first = cuda.fma(-z, v1, cuda.fma(-x, w1, first))
+        if inside:
+            for e in range(count):
+                if U32(lanes * (e + 1)) > after:
+                    r[e] = cuda.fma(-z, v[e], r[e])
+                    B[U32(at + U32(lane + U32(lanes * e)))] = r[e]
+                    s[e] += first * r[e]
 
 
 @functools.cache
-def make_threshold(real, lanes, count, threads, parts, shared):
-    """threshold_slices for vectors of up to lanes * count numbers of type real, up to 32 * parts vectors, in blocks of
-    `threads`; shared: the vectors lie in the launch's dynamic shared memory."""
-    warps, most, pitch, numbers, held = threads // 32, 32 * parts, lanes * count + 4, ROWS * parts, 4 * count
-    tolerance, goal, drop = (real(value) for value in tolerances(np.dtype(real).itemsize))
+def make_bidiagonalize(real, lanes, count, pitch, warps, shared):
+    """bidiagonalize for slices of up to lanes * count columns of type real, rows `pitch` apart, in blocks of `warps`;
+    shared: the slice lies in the launch's dynamic shared memory."""
+    most, threads, groups = lanes * count, 32 * warps, 32 * warps // lanes
+    beyond = most + 1
 
-    @kernel(max_registers=80 if real == np.float32 and count <= 8 else 128)
-    def threshold_slices(X, lam, out, values, ranks, sweeps, workspace):
-        """out[k] = U (S - lam[k])+ V' of X[k] = U S V', for every slice.
+    @kernel(max_registers=128)
+    def bidiagonalize(X, d, e, scales, states, V, workspace):
+        """d, e: the bidiagonal of every slice, V: what turned its columns; what turned its rows is not kept.
 
-        X (N, m, n), lam (N,), out (N, m, n), all of `real`; values (N, min(m, n)) of `real`: the singular values,
-        falling, or (N, 0) when they are not wanted, which saves work; ranks (N,) int32: how many are above lam[k] and
-        above the rounding error of the largest; sweeps (N,) int32: of Jacobi, as many as it took; workspace
-        (N, min(m, n) * pitch) of `real`, or (1, 1) when the vectors lie in shared memory.
-        Launch: grid N, block `threads`, dynamic shared memory of min(m, n) * pitch numbers.
-        Deterministic: yes.   Source: see the room's __init__.py and formulas.py.
+        X (N, m, n), d (p, N), e (p + 1, N), scales (N,), V (N, p, p) of `real`, p = min(m, n); states (N, 3) int32: for
+        d, e and states see formulas.chase. scales: powers of two by which slices were multiplied first. The rows of V
+        are the right vectors: B V' = (left vectors) (bidiagonal). workspace (N, max(m, n) * pitch) of `real`, or (1, 1)
+        when the slice lies in shared memory.
+        Launch: grid N, block 32 * warps, dynamic shared memory of max(m, n) * pitch numbers.
+        Deterministic: yes.   Source: Golub and Van Loan 5.4.8; both reflections of a step are one pass over the slice.
         """
-        space = cuda.shared.array(0, real) if shared else workspace[cuda.blockIdx.x]
-        squares = cuda.shared.array((2, most), real)
-        row = cuda.shared.array((2, most), real)
-        parted = cuda.shared.array(warps, real)
-        seats = cuda.shared.array(most, np.int32)
-        q = cuda.local.array(count, real)
-        v = cuda.local.array(held, real)
-        product = cuda.local.array(numbers, real)
-        b = cuda.local.array(ROWS, real)
-        shares = cuda.local.array(ROWS, real)
-        lengths = cuda.local.array(4, real)
-        owners = cuda.local.array(4, np.int32)
-        extremes = cuda.local.array(3, real)
-        k, thread = U32(cuda.blockIdx.x), U32(cuda.threadIdx.x)
-        group, groups, lane = U32(thread // U32(lanes)), U32(threads // lanes), U32(thread % U32(lanes))
+        B = cuda.shared.array(0, real) if shared else workspace[cuda.blockIdx.x]
+        sums = cuda.shared.array((warps, most), real)
+        total = cuda.shared.array(beyond, real)
+        parts = cuda.shared.array(warps, real)
+        w = cuda.local.array(count, real)
+        v = cuda.local.array(count, real)
+        r = cuda.local.array(count, real)
+        s = cuda.local.array(count, real)
+        slice_, thread = U32(cuda.blockIdx.x), U32(cuda.threadIdx.x)
+        group, lane = U32(thread // U32(lanes)), U32(thread % U32(lanes))
         wide = X.shape[1] < X.shape[2]
-        vectors, whole = U32(min(X.shape[1], X.shape[2])), values.shape[1] > 0
-        largest = block_max(stage(X[k], wide, space, U32(pitch), real(0.0), threads), warps, parted)
-        scale = binary_scale(largest) if largest > 0 else real(1.0)
-        bound = lam[k] * scale
-        measure(space, pitch, vectors, group, groups, lane, lanes, count, v, scale, squares[0])
-        total = total_of(squares[0], vectors)
-        triangulate(space, pitch, vectors, group, groups, lane, lanes, count, drop / real(vectors) * total, q, v,
-                    squares, row, threads)
-        done, settling = I32(0), total <= bound * bound and not whole
-        while not settling and done < SWEEPS:
-            measure(space, pitch, vectors, group, groups, lane, lanes, count, v, real(1.0), squares[0])
-            counting = arrange(squares[0], vectors, least_square(bound, done, whole), drop, seats)
-            sweep(space, pitch, seats, vectors, counting, tolerance, group, groups, lane, lanes, count, v, squares[0],
-                  owners, lengths, extremes)
-            for e in range(3):
-                extremes[e] = block_max(extremes[e], warps, parted)
-            settling = settled(extremes[0], extremes[1], extremes[2], goal)
-            done += I32(1)
-        measure(space, pitch, vectors, group, groups, lane, lanes, count, v, real(1.0), squares[0])
-        counting = arrange(squares[0], vectors, real(0.0), drop, seats)
-        kept = U32(0)
-        for seat in range(counting):
-            kept = U32(kept + (U32(1) if math.sqrt(squares[0, U32(seats[U32(seat)])]) > bound else U32(0)))
-        if thread < vectors:
-            square = squares[0, U32(seats[thread])]
-            row[0, thread] = weight(square, bound)
-            if whole:
-                values[k, thread] = math.sqrt(square) / scale
-        if thread == U32(0):
-            ranks[k], sweeps[k] = I32(kept), done
+        p, q = U32(min(X.shape[1], X.shape[2])), U32(max(X.shape[1], X.shape[2]))
+        scale = stage(X[slice_], wide, pitch, B, real(0.0), threads, parts)
+        for number in range(count):
+            s[number] = real(0.0)
+        for i in range(group, q, U32(groups)):
+            at = U32(U32(i) * U32(pitch))
+            for number in range(count):
+                s[number] += B[at] * B[U32(at + U32(lane + U32(lanes * number)))]
+        combine(s, lanes, count, warps, sums, total)
+        for k in range(p):
+            w1, v1, factor = prepare(B, pitch, U32(k), p, total, lane, lanes, count, w, v, d[:, slice_], e[:, slice_])
+            if U32(U32(k) + U32(1)) < p:
+                renew(B, pitch, U32(k), q, group, U32(groups), lane, lanes, count, w, v, w1, v1, factor, r, s)
+            combine(s, lanes, count, warps, sums, total)
+            keep(B, pitch, U32(k), lane, lanes, count, v, factor)
         cuda.syncthreads()
-        for first in range(U32(U32(thread >> U32(5)) * U32(ROWS)), U32(max(X.shape[1], X.shape[2])),
-                           U32(warps * ROWS)):
-            multiply(X[k], wide, space, pitch, vectors, seats, kept, row[0], U32(first), product, b, shares,
-                     parts)
-            write(out[k], wide, vectors, U32(first), product, parts)
+        expand(B, pitch, p, group, U32(groups), lane, lanes, count, w, r)
+        for i in range(group, p, U32(groups)):
+            for number in range(count):
+                j = U32(lane + U32(lanes * number))
+                if j < p:
+                    V[slice_, U32(i), j] = B[U32(U32(U32(i) * U32(pitch)) + j)]
+        if thread == U32(0):
+            scales[slice_], e[0, slice_] = scale, real(0.0)
+            states[slice_, 0], states[slice_, 1], states[slice_, 2] = I32(0), I32(p - U32(1)), I32(0)
 
-    return threshold_slices
+    return bidiagonalize
+
+
+@functools.cache
+def make_chase(real, threads):
+    """chase for numbers of type real, in blocks of `threads`."""
+    share = real(tolerances(np.dtype(real).itemsize)[0])
+
+    @kernel
+    def chase(d, e, states, spans, turns):
+        """QR sweeps on every bidiagonal until it is diagonal, or turns or spans are full: then it is launched again.
+
+        d (p, N), e (p + 1, N) of `real`, states (N, 3) int32, spans (N, sweeps) int32, turns (N, rotations, 2) of
+        `real`: see formulas.chase.
+        Launch: a thread a slice, blocks of `threads`, dynamic shared memory of (2 p + 1) * threads numbers.
+        Deterministic: yes.   Source: Golub and Van Loan 8.6.2.
+        """
+        space = cuda.shared.array(0, real)
+        k, p, mine = U32(cuda.grid(1)), U32(len(d)), U32(cuda.threadIdx.x)
+        if k < U32(len(states)):
+            own_d = space[mine : U32(p * U32(threads)) : threads]
+            own_e = space[U32(U32(p * U32(threads)) + mine) : U32(U32(U32(2) * p + U32(1)) * U32(threads)) : threads]
+            largest = real(0.0)
+            for j in range(p):
+                own_d[U32(j)], own_e[U32(j)] = d[U32(j), k], e[U32(j), k]
+                largest = max(largest, max(abs(d[U32(j), k]), abs(e[U32(j), k])))
+            own_e[p] = real(0.0)
+            formulas.chase(own_d, own_e, share * largest, states[k], spans[k], turns[k])
+            for j in range(p):
+                d[U32(j), k], e[U32(j), k] = own_d[U32(j)], own_e[U32(j)]
+
+    return chase
+
+
+@device
+def turn(Q, turns, at, lo, hi, lane):
+    """The rotations from `at` on of a sweep over lo to hi, on a row of V, number j at Q[32 * j + lane]."""
+    x = Q[U32(U32(lo << U32(5)) + lane)]
+    for base in range(lo, hi, U32(32)):
+        number = U32(at + U32(U32(base) - lo))
+        mine = U32(number + lane)
+        mine = mine if U32(U32(base) + lane) < hi else number
+        own_c, own_s = turns[mine, 0], turns[mine, 1]
+        for other in range(min(U32(32), U32(hi - U32(base)))):
+            place = U32(U32(U32(U32(base) + U32(other)) << U32(5)) + lane)
+            c, s = cuda.shfl_sync(FULL, own_c, other), cuda.shfl_sync(FULL, own_s, other)
+            y = Q[U32(place + U32(32))]
+            Q[place] = c * x + s * y
+            x = c * y - s * x
+    Q[U32(U32(hi << U32(5)) + lane)] = x
+
+
+@device
+def turn_twice(Q, turns, at, then, lo, hi, end, lane):
+    """Two sweeps at once, from `at` over lo to hi and from `then` over lo to end <= hi: the second is a row behind."""
+    first = U32(U32(lo << U32(5)) + lane)
+    x = Q[first]
+    behind, nothing = x, x - x
+    for base in range(lo, U32(hi + U32(1)), U32(32)):
+        offset = U32(U32(U32(base) - lo) + lane)
+        mine = U32(at + min(offset, U32(U32(hi - lo) - U32(1))))
+        other_mine = U32(then + min(offset - U32(1) if offset > U32(0) else U32(0), U32(U32(end - lo) - U32(1))))
+        own_c, own_s, own_a, own_b = turns[mine, 0], turns[mine, 1], turns[other_mine, 0], turns[other_mine, 1]
+        for other in range(min(U32(32), U32(U32(hi + U32(1)) - U32(base)))):
+            k = U32(U32(base) + U32(other))
+            place = U32(U32(k << U32(5)) + lane)
+            c, s = cuda.shfl_sync(FULL, own_c, other), cuda.shfl_sync(FULL, own_s, other)
+            a, b = cuda.shfl_sync(FULL, own_a, other), cuda.shfl_sync(FULL, own_b, other)
+            value = x
+            if k < hi:
+                y = Q[U32(place + U32(32))]
+                value = c * x + s * y
+                x = c * y - s * x
+            if k == lo:
+                behind = value
+            elif k <= end:
+                Q[U32(place - U32(32))] = a * behind + b * value
+                behind = a * value - b * behind
+                if k == end:
+                    Q[place] = behind
+            else:
+                Q[place] = value
+
+
+@functools.cache
+def make_rotate(real):
+    """rotate for numbers of type real."""
+
+    @kernel
+    def rotate(states, spans, turns, V):
+        """V, whose rows are the bidiagonal's right vectors, turned by chase's rotations: right singular vectors.
+
+        states (N, 3), spans (N, sweeps) int32, turns (N, rotations, 2), V (N, p, p) of `real`, as chase left them.
+        Launch: grid (N, ceil(p / 32)), block 32, dynamic shared memory of p * 32 numbers.   Deterministic: yes.
+        Source: Golub and Van Loan 8.6.2; two sweeps at a time read and write V once.
+        """
+        Q = cuda.shared.array(0, real)
+        k, lane, p = U32(cuda.blockIdx.x), U32(cuda.threadIdx.x), U32(V.shape[1])
+        row = U32(U32(cuda.blockIdx.y) * U32(32) + lane)
+        sweeps = U32(states[k, 2])
+        if sweeps > U32(0):
+            for j in range(p):
+                Q[U32(U32(U32(j) << U32(5)) + lane)] = V[k, U32(j), row if row < p else U32(0)]
+            at, number = U32(0), U32(0)
+            while number < sweeps:
+                span = U32(spans[k, number])
+                after = U32(spans[k, U32(number + U32(1))]) if U32(number + U32(1)) < sweeps else U32(0)
+                lo, hi, end = U32(span & U32(0xFFFF)), U32(span >> U32(16)), U32(after >> U32(16))
+                if end > lo and end <= hi and U32(after & U32(0xFFFF)) == lo:
+                    then = U32(at + U32(hi - lo))
+                    turn_twice(Q, turns[k], at, then, lo, hi, end, lane)
+                    at, number = U32(then + U32(end - lo)), U32(number + U32(2))
+                else:
+                    turn(Q, turns[k], at, lo, hi, lane)
+                    at, number = U32(at + U32(hi - lo)), U32(number + U32(1))
+            if row < p:
+                for j in range(p):
+                    V[k, U32(j), row] = Q[U32(U32(U32(j) << U32(5)) + lane)]
+
+    return rotate
+
+
+@functools.cache
+def make_arrange(real):
+    """arrange for numbers of type real."""
+    share = real(tolerances(np.dtype(real).itemsize)[1])
+
+    @kernel
+    def arrange(d, scales, lam, cap, seats, weights, ranks, values):
+        """Which singular vectors are kept, and by what: the order of the values, the weights, the ranks.
+
+        d (p, N), scales, lam (N,) of `real`, cap (N,) int32; seats (N, p) int32: vectors by falling singular value;
+        weights (N, p) of `real`: (1 - lam / sigma) of the ranks[k] first of them, 0 behind; ranks (N,) int32: how many
+        are above lam[k] and above the rounding error of the largest, at most cap[k]; values (N, p) of `real`, singular
+        values, falling, or (N, 0) when they are not wanted.
+        Launch: grid N, block 32.   Deterministic: yes, ties go by place.   Source: formulas.weight.
+        """
+        k, lane, p = U32(cuda.blockIdx.x), U32(cuda.threadIdx.x), U32(len(d))
+        largest = real(0.0)
+        for j in range(p):
+            largest = max(largest, abs(d[U32(j), k]))
+        bound, kept = lam[k] * scales[k], I32(0)
+        for j in range(lane, p, U32(32)):
+            sigma, seat = abs(d[U32(j), k]), U32(0)
+            for other in range(p):
+                value = abs(d[U32(other), k])
+                ahead = value > sigma or (value == sigma and U32(other) < U32(j))
+                seat = U32(seat + (U32(1) if ahead else U32(0)))
+            stays = sigma > max(bound, share * largest) and I32(seat) < cap[k]
+            kept = I32(kept + (I32(1) if stays else I32(0)))
+            seats[k, seat] = I32(j)
+            weights[k, seat] = weight(sigma, bound) if stays else real(0.0)
+            if values.shape[1] > 0:
+                values[k, seat] = sigma / scales[k]
+        kept = group_sum(kept, 32)
+        if lane == U32(0):
+            ranks[k] = kept
+
+    return arrange
+
+
+@device
+def fetch_rows(X, wide, first, p, q, rows, count, threads):
+    """rows[j * (count + 1) + r] = number j of row first + r of the tall slice, 0 beyond its last row."""
+    for at in range(U32(cuda.threadIdx.x), U32(p * U32(count)), U32(threads)):
+        j, r = U32(0), U32(0)
+        if wide:
+            j, r = U32(U32(at) // U32(count)), U32(U32(at) % U32(count))
+        else:
+            r = U32(U32(at) // p)
+            j = U32(U32(at) - U32(r * p))
+        i = U32(first + r)
+        value = X[0, 0] - X[0, 0]
+        if i < q:
+            value = X[j, i] if wide else X[i, j]
+        rows[U32(U32(j * U32(count + 1)) + r)] = value
+
+
+@device
+def fetch_vectors(V, seats, begin, count, p, vectors, threads):
+    """vectors[t * (p + 1) + j] = number j of the singular vector in seat begin + t."""
+    for at in range(U32(cuda.threadIdx.x), U32(p * count), U32(threads)):
+        t = U32(U32(at) // p)
+        j = U32(U32(at) - U32(t * p))
+        vectors[U32(U32(t * U32(p + U32(1))) + j)] = V[U32(seats[U32(begin + t)]), j]
+
+
+@functools.cache
+def make_multiply(real, rows_own, own, step):
+    """multiply for numbers of type real: a thread has rows_own rows, 32 apart, and `own` numbers of them, 8 apart;
+    step vectors at a time."""
+    rows_all, each, held = 32 * rows_own, step // 8, rows_own * own
+    width, pairs = rows_all + 1, rows_own * each
+
+    @kernel
+    def multiply(X, V, seats, weights, ranks, out):
+        """out[k] = B V' diag(weights) V, B (q, p) the tall form of X[k], V the kept singular vectors (rows).
+
+        X, out (N, m, n), V (N, p, p), weights (N, p) of `real`, seats (N, p), ranks (N,) int32: as arrange left them.
+        Launch: grid (N, ceil(q / rows)), block 256, dynamic shared memory of p * (rows + 1) + step * (p + 1) numbers,
+        rows = 32 * rows_own.   Deterministic: yes.
+        Source: Algorithm 2 of the graph-tensor imputation paper, U (S - lam)+ V' without U.
+        """
+        space = cuda.shared.array(0, real)
+        parts = cuda.shared.array((step, width), real)
+        total = cuda.local.array(held, real)
+        share = cuda.local.array(pairs, real)
+        k, thread = U32(cuda.blockIdx.x), U32(cuda.threadIdx.x)
+        wide = X.shape[1] < X.shape[2]
+        p, q = U32(min(X.shape[1], X.shape[2])), U32(max(X.shape[1], X.shape[2]))
+        pitch, last = U32(p + U32(1)), U32(p - U32(1))
+        first, kept = U32(U32(cuda.blockIdx.y) * U32(rows_all)), U32(ranks[k])
+        rows, vectors = space[: p * U32(width)], space[p * U32(width) :]
+        row, column = U32(thread & U32(31)), U32(thread >> U32(5))
+        for number in range(held):
+            total[number] = real(0.0)
+        if kept > U32(0):
+            fetch_rows(X[k], wide, first, p, q, rows, rows_all, BLOCK)
+        for begin in range(U32(0), kept, U32(step)):
+            count = min(U32(step), U32(kept - U32(begin)))
+            fetch_vectors(V[k], seats[k], U32(begin), count, p, vectors, BLOCK)
+            cuda.syncthreads()
+            for number in range(pairs):
+                share[number] = real(0.0)
+            for j in range(p):
+                for t in range(each):
+                    vector = min(U32(column + U32(8 * t)), U32(count - U32(1)))
+                    value = vectors[U32(U32(vector * pitch) + U32(j))]
+                    for r in range(rows_own):
+                        share[r * each + t] += rows[U32(U32(U32(j) * U32(width)) + U32(row + U32(32 * r)))] * value
+            for t in range(each):
+                vector = U32(column + U32(8 * t))
+                if vector < count:
+                    for r in range(rows_own):
+                        parts[vector, U32(row + U32(32 * r))] = share[r * each + t] * weights[k, U32(U32(begin) + vector)]
+            cuda.syncthreads()
+            for t in range(count):
+                for number in range(own):
+                    j = min(U32(column + U32(8 * number)), last)
+                    value = vectors[U32(U32(U32(t) * pitch) + j)]
+                    for r in range(rows_own):
+                        total[r * own + number] += parts[U32(t), U32(row + U32(32 * r))] * value
+            cuda.syncthreads()
+        for r in range(rows_own):
+            i = U32(first + U32(row + U32(32 * r)))
+            for number in range(own):
+                j = U32(column + U32(8 * number))
+                if i < q and j < p:
+                    if wide:
+                        out[k, j, i] = total[r * own + number]
+                    else:
+                        out[k, i, j] = total[r * own + number]
+
+    return multiply

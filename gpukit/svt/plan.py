@@ -1,4 +1,4 @@
-"""How a slice of a shape and dtype is laid out on the GPU: by whom a vector is held, and where the vectors lie."""
+"""How slices of a shape are laid out: which side is which, by whom a row is held on the GPU, and how many go at once."""
 
 from typing import NamedTuple
 
@@ -8,36 +8,27 @@ MOST = 512  # longest side of a slice
 SHARED = 227 << 10  # bytes of shared memory a block may have from compute capability 9.0 on
 SHARED_80 = 163 << 10  # and on 8.0
 SHARED_ANY = 48 << 10
-RESERVE = 8 << 10  # bytes of the kernel's own small arrays
+TURNS = 1.25  # rotations there is room for in a launch, as a share of p^2; Gaussian slices need 0.8
+SPANS = 4  # sweeps there is room for, as a multiple of p; Gaussian slices need 1.45
+LAUNCHES = 3  # of chase and rotate: most slices need one, the others do nothing
+WORKSPACE = 1 << 30  # bytes of workspace; more slices are thresholded in batches
+CPU_BATCH = 64  # slices that go at once on the CPU, a thread
 
 
 class Plan(NamedTuple):
-    """lanes a vector, numbers of it a lane, distance of two vectors in memory, threads a block, bytes of dynamic shared
-    memory (0: the vectors lie in global memory)."""
+    """lanes a row of the tall slice (q, p), numbers of it a lane, distance of two rows in memory, warps a block, bytes
+    of dynamic shared memory (0: the slice lies in global memory)."""
 
     lanes: int
     count: int
     pitch: int
-    threads: int
+    warps: int
     shared: int
 
 
-def shape_of(m, n):
-    """(number of vectors, their length): a slice's shorter and its longer side."""
-    return min(m, n), max(m, n)
-
-
-def lanes_of(length):
-    """(lanes, numbers a lane) for vectors of a length."""
-    for lanes, count in ((4, 4), (8, 4), (8, 8), (16, 8), (32, 8), (32, 16)):
-        if length <= lanes * count:
-            return lanes, count
-    raise ValueError(length)
-
-
-def pitch_of(room):
-    """Numbers from a vector to the next: quads of numbers in an odd number, against bank conflicts."""
-    return room + 4
+def sides(shape):
+    """(p, q): the shorter and the longer side of slices (N, m, n)."""
+    return min(shape[1:]), max(shape[1:])
 
 
 def room_of(capability):
@@ -47,12 +38,25 @@ def room_of(capability):
     return SHARED_80 if capability == (8, 0) else SHARED_ANY
 
 
-def plan(m, n, dtype, capability=None):
-    """The Plan for slices of m x n numbers."""
-    vectors, length = shape_of(m, n)
-    lanes, count = lanes_of(length)
-    pitch = pitch_of(lanes * count)
-    size = vectors * pitch * np.dtype(dtype).itemsize
-    groups = -(-vectors // 4)  # each holds four vectors
-    threads = min(max(32, -(-groups * lanes // 32) * 32), 512)
-    return Plan(lanes, count, pitch, threads, size if size + RESERVE <= room_of(capability) else 0)
+def plan(p, q, dtype, capability=None):
+    """The Plan for bidiagonalizing slices of q x p numbers, q >= p."""
+    lanes = 8 if p <= 64 else 16 if p <= 128 else 32
+    count = -(-p // lanes)
+    odd = lanes < 32 and count % 2 == 0  # an odd multiple of the lanes, against bank conflicts
+    pitch = lanes * (count + 1 if odd else count)
+    warps = 1 if p <= 32 else 2 if p <= 64 else 8 if p <= 128 else 16
+    size = q * pitch * np.dtype(dtype).itemsize
+    own = (warps + 4) * pitch * np.dtype(dtype).itemsize
+    return Plan(lanes, count, pitch, warps, size if size + own + 1024 <= room_of(capability) else 0)
+
+
+def room_for(p):
+    """(rotations, sweeps) of a slice that a launch has room for."""
+    return int(TURNS * p * p) + 32, SPANS * p + 8
+
+
+def workspace_of(p, q, dtype, how):
+    """Bytes of workspace a slice."""
+    turns, spans = room_for(p)
+    numbers = (0 if how.shared else q * how.pitch) + p * p + 2 * turns + 4 * p
+    return numbers * np.dtype(dtype).itemsize + 4 * (spans + p + 4)

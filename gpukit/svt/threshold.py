@@ -43,7 +43,7 @@ def threshold_on_cpu(X, lam, whole):
     from gpukit.svt import cpu
 
     out = np.empty_like(X)
-    values, ranks, _ = cpu.threshold(X, lam, out, whole)
+    values, ranks = cpu.threshold(X, lam, out, whole)
     return out, values, ranks
 
 
@@ -55,7 +55,7 @@ def threshold_on_gpu(X, lam, whole, place):
     slices = f"{len(X)} slices of {X.shape[1]} x {X.shape[2]} {X.dtype}"
     devices.require_memory(place, gpu.memory_needed(X.shape, X.dtype), f"thresholding {slices}")
     out = cuda.device_array(X.shape, X.dtype)
-    values, ranks, _ = gpu.threshold(cuda.to_device(X), cuda.to_device(lam), out, whole)
+    values, ranks = gpu.threshold(cuda.to_device(X), cuda.to_device(lam), out, whole)
     return out.copy_to_host(), values.copy_to_host() if whole else None, ranks.copy_to_host()
 
 

@@ -1,219 +1,184 @@
-"""CPU twin of kernels.py: the same name, the same arguments in the same order, slices in parallel."""
+"""CPU twins of the kernels of the thresholding: the same names and arguments, a slice a thread."""
 
 import math
 
 import numpy as np
 
 from gpukit._jit import njit, prange
-from gpukit.svt.formulas import (
-    GAP,
-    ONE,
-    binary_scale,
-    leak,
-    least_square,
-    partner,
-    rotation,
-    settled,
-    squared_cosine,
-    tolerances,
-    turned,
-    weight,
-)
-
-SWEEPS = 40
-U32 = np.uint32
+from gpukit.svt import formulas
+from gpukit.svt.formulas import binary_scale, reflection, tolerances, weight
 
 
 @njit
-def dot(x, y):
-    """x'y."""
-    total = x[0] * y[0]
-    for i in range(1, x.size):
-        total += x[i] * y[i]
-    return total
-
-
-@njit
-def stage(X, space):
-    """space (k, l) = the vectors of a slice (m, n), times a power of two, which is returned."""
-    m, n = X.shape
+def _stage(X, wide, B):
+    """B (q, p) = a slice or its transpose, whichever is tall, times the power of two that is returned."""
     largest = X[0, 0] - X[0, 0]
-    for i in range(m):
-        for j in range(n):
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
             largest = max(largest, abs(X[i, j]))
-    scale = binary_scale(largest) if largest > 0 else largest + ONE
-    for i in range(m):
-        for j in range(n):
-            if m < n:
-                space[i, j] = X[i, j] * scale
-            else:
-                space[j, i] = X[i, j] * scale
+    scale = binary_scale(largest)
+    for i in range(B.shape[0]):
+        for j in range(B.shape[1]):
+            B[i, j] = (X[j, i] if wide else X[i, j]) * scale
     return scale
 
 
 @njit
-def triangulate(space, floor, squares, rows):
-    """rows (k, k) = the rows of R, in the order of their pivots; those of squared lengths up to floor stay 0."""
-    vectors = space.shape[0]
-    rows[:] = floor - floor
-    for step in range(vectors):
-        pivot = np.argmax(squares)
-        square = squares[pivot]
-        if not square > floor:
-            break
-        length, q = math.sqrt(square), space[pivot]
-        for vector in range(vectors):
-            if vector != pivot and not squares[vector] < 0:
-                x = space[vector]
-                share = dot(q, x)
-                rows[step, vector] = share / length
-                share /= square
-                for i in range(x.size):
-                    x[i] -= share * q[i]
-                squares[vector] = dot(x, x)
-        rows[step, pivot] = length
-        squares[pivot] = -length
+def _squares(B, total):
+    """total = the first column's products with every column."""
+    total[:] = 0
+    for i in range(B.shape[0]):
+        for j in range(B.shape[1]):
+            total[j] += B[i, 0] * B[i, j]
 
 
 @njit
-def measure(rows, squares):
-    """squares = the squared lengths of the vectors."""
-    for vector in range(rows.shape[0]):
-        squares[vector] = dot(rows[vector], rows[vector])
+def _pass(B, k, w, v, factor, total):
+    """Both reflections of step k on the rows below k, and total = column k + 1's products with all columns of them."""
+    p = B.shape[1]
+    total[k + 1 :] = 0
+    for i in range(k + 1, B.shape[0]):
+        x, share = B[i, k], factor - factor
+        for j in range(k + 1, p):
+            B[i, j] -= x * w[j]
+            share += B[i, j] * v[j]
+        z = share * factor
+        for j in range(k + 1, p):
+            B[i, j] -= z * v[j]
+        first = B[i, k + 1]
+        for j in range(k + 1, p):
+            total[j] += first * B[i, j]
 
 
 @njit
-def counted(squares, seats, least):
-    """(vectors left when those at the end that add up to less than least go, what these add up to)."""
-    counting, behind = squares.size, least - least
-    while counting > 0:
-        square = squares[seats[counting - 1]]
-        if square > 0 and not behind + square < least:
-            break
-        counting, behind = counting - 1, behind + square
-    return counting, behind
+def _bidiagonalize_slice(B, d, e, reflections, w, v, total):
+    """B (q, p) -> its bidiagonal d (p,), e (p + 1,), and the reflections (p, p) of its rows: row k has that of step
+    k."""
+    p = B.shape[1]
+    _squares(B, total)
+    e[0] = 0
+    for k in range(p):
+        alpha, factor = reflection(B[k, k], total[k])
+        d[k], e[k + 1] = alpha, factor - factor
+        for j in range(k + 1, p):
+            w[j] = (total[j] - alpha * B[k, j]) * factor
+        rest, own = factor - factor, B[k, k] - alpha
+        for j in range(k + 1, p):
+            v[j] = B[k, j] - own * w[j]
+            rest += v[j] * v[j]
+        reflections[k, :] = 0
+        if k + 1 < p:
+            if k + 2 < p:
+                e[k + 1], factor = reflection(v[k + 1], rest)
+                v[k + 1] -= e[k + 1]
+            else:
+                e[k + 1], factor = v[k + 1], rest - rest
+                v[k + 1] = factor
+            size = math.sqrt(factor)
+            for j in range(k + 1, p):
+                reflections[k, j] = v[j] * size
+            _pass(B, k, w, v, factor, total)
 
 
 @njit
-def arrange(squares, least, drop, seats):
-    """seats = the vectors by falling length; returns how many of them count, see kernels.arrange."""
-    seats[:] = np.argsort(-squares, kind="mergesort")
-    counting, behind = counted(squares, seats, least)
-    most, _ = counted(squares, seats, drop * squares.sum())
-    while 0 < counting < squares.size and behind > GAP * squares[seats[counting - 1]]:
-        behind -= squares[seats[counting]]
-        counting += 1
-    return min(counting, most)
-
-
-@njit
-def rotate(rows, owners, a, b, counts, tolerance, squares, extremes):
-    """Make vectors a and b of four orthogonal, if one of them counts; see kernels.rotate."""
-    if not counts[a] and not counts[b]:
-        return
-    x, y = owners[a], owners[b]
-    product, x_square, y_square = rows[x, 0] * rows[y, 0], squares[x], squares[y]
-    for i in range(1, rows.shape[1]):
-        product += rows[x, i] * rows[y, i]
-    cosine = squared_cosine(x_square, y_square, product, tolerance)
-    if cosine > tolerance:
-        t, s, h = rotation(x_square, y_square, product)
-        extremes[0], extremes[1] = max(extremes[0], cosine), max(extremes[1], abs(t))
-        if counts[a] != counts[b]:
-            lean = leak(x_square, y_square, t) if counts[a] else leak(y_square, x_square, t)
-            extremes[2] = max(extremes[2], lean)
-        for i in range(rows.shape[1]):
-            u, v = turned(rows[x, i], rows[y, i], s, h)
-            rows[x, i] = u
-            rows[y, i] = v
-        squares[x] -= t * product
-        squares[y] += t * product
-
-
-@njit
-def meet(rows, seats, four, counting, tolerance, opening, squares, owners, counts, extremes):
-    """Every two vectors on two pairs of seats, see kernels.meet."""
-    there = 0
-    for seat in four:
-        if seat < seats.size:
-            owners[there], counts[there] = seats[seat], seat < counting
-            there += 1
-    if opening:
-        for a, b in ((0, 1), (2, 3)):
-            if b < there:
-                rotate(rows, owners, a, b, counts, tolerance, squares, extremes)
-    for a, b in ((0, 2), (1, 3), (0, 3), (1, 2)):
-        if b < there:
-            rotate(rows, owners, a, b, counts, tolerance, squares, extremes)
-
-
-@njit
-def sweep(rows, seats, counting, tolerance, squares, extremes):
-    """Every two vectors once, in the tournament of kernels.sweep."""
-    couples = (seats.size + 1) // 2
-    players = couples + couples % 2
-    owners, counts = np.empty(4, seats.dtype), np.empty(4, np.bool_)
-    extremes[:] = squares[0] - squares[0]
-    for step in range(players - 1):
-        for match in range(players // 2):
-            first, second = partner(U32(match), U32(step), U32(players))
-            if 2 * first < counting:
-                four = (2 * first, 2 * first + 1, 2 * second, 2 * second + 1)
-                meet(rows, seats, four, counting, tolerance, step == 0, squares, owners, counts, extremes)
-
-
-@njit
-def multiply(X, rows, seats, weights, kept, out):
-    """out = B A' diag(weights) A, of the vectors on the first `kept` seats; B is the slice X or its transpose."""
-    A = np.empty((kept, rows.shape[1]), rows.dtype)
-    for seat in range(kept):
-        A[seat] = rows[seats[seat]]
-    if X.shape[0] < X.shape[1]:
-        out[:] = (A.T * weights[:kept]) @ (A @ X)
-    else:
-        out[:] = ((X @ A.T) * weights[:kept]) @ A
-
-
-@njit
-def turn(rows, squares, seats, bound, whole, ready, constants):
-    """Sweeps until the vectors that count are orthogonal; how many, with squares and seats up to date."""
-    tolerance, goal, drop = constants
-    extremes, done = np.empty(3, rows.dtype), 0
-    while not ready and done < SWEEPS:
-        measure(rows, squares)
-        counting = arrange(squares, least_square(bound, done, whole), drop, seats)
-        sweep(rows, seats, counting, tolerance, squares, extremes)
-        ready = settled(extremes[0], extremes[1], extremes[2], goal)
-        done += 1
-    measure(rows, squares)
-    return done
-
-
-@njit
-def solve(X, bound, constants, out, values):
-    """(rank, sweeps) of one slice, see kernels.make_threshold."""
-    vectors, length = min(X.shape), max(X.shape)
-    space, rows = np.empty((vectors, length), X.dtype), np.empty((vectors, vectors), X.dtype)
-    squares, weights, seats = np.empty(vectors, X.dtype), np.empty(vectors, X.dtype), np.empty(vectors, np.int64)
-    scale = stage(X, space)
-    bound *= scale
-    measure(space, squares)
-    total, whole = squares.sum(), values.size > 0
-    triangulate(space, constants[2] / X.dtype.type(vectors) * total, squares, rows)
-    done, kept = turn(rows, squares, seats, bound, whole, total <= bound * bound and not whole, constants), 0
-    for seat in range(arrange(squares, bound - bound, constants[2], seats)):
-        kept += math.sqrt(squares[seats[seat]]) > bound
-        weights[seat] = weight(squares[seats[seat]], bound)
-    for seat in range(values.size):
-        values[seat] = math.sqrt(squares[seats[seat]]) / scale
-    multiply(X, rows, seats, weights, kept, out)
-    return kept, done
+def _multiplied(reflections):
+    """reflections (p, p), row k the u of I - u u', becomes the product of all of these, last to first."""
+    p = len(reflections)
+    u = np.empty(p, reflections.dtype)
+    for k in range(p - 1, -1, -1):
+        u[:] = reflections[k]
+        reflections[k] = 0
+        reflections[k, k] = 1
+        for j in range(k + 1, p if k + 2 < p else k + 1):
+            share = u[0] - u[0]
+            for i in range(k + 1, p):
+                share += reflections[j, i] * u[i]
+            for i in range(k + 1, p):
+                reflections[j, i] -= share * u[i]
 
 
 @njit(parallel=True)
-def threshold_slices(X, lam, out, values, ranks, sweeps):
-    """Twin of kernels.threshold_slices."""
-    given, real = tolerances(X.itemsize), X.dtype.type
-    constants = (real(given[0]), real(given[1]), real(given[2]))
-    for k in prange(X.shape[0]):
-        ranks[k], sweeps[k] = solve(X[k], lam[k], constants, out[k], values[k])
+def bidiagonalize(X, d, e, scales, states, V):
+    """Twin of kernels.bidiagonalize."""
+    wide, p, q = X.shape[1] < X.shape[2], min(X.shape[1:]), max(X.shape[1:])
+    for k in prange(len(X)):
+        B, w, v, total = np.empty((q, p), X.dtype), np.empty(p, X.dtype), np.empty(p, X.dtype), np.empty(p, X.dtype)
+        scales[k] = _stage(X[k], wide, B)
+        _bidiagonalize_slice(B, d[:, k], e[:, k], V[k], w, v, total)
+        _multiplied(V[k])
+        states[k, 0], states[k, 1], states[k, 2] = 0, p - 1, 0
+
+
+@njit(parallel=True)
+def chase(d, e, states, spans, turns):
+    """Twin of kernels.chase."""
+    share = d.dtype.type(tolerances(d.itemsize)[0])
+    for k in prange(len(states)):
+        largest = abs(d[0, k])
+        for j in range(len(d)):
+            largest = max(largest, abs(d[j, k]), abs(e[j, k]))
+        formulas.chase(d[:, k], e[:, k], share * largest, states[k], spans[k], turns[k])
+
+
+@njit
+def _turn(V, turns, lo):
+    """A sweep's rotations, from row lo on."""
+    for number in range(len(turns)):
+        c, s, j = turns[number, 0], turns[number, 1], lo + number
+        for i in range(len(V)):
+            x, y = V[j, i], V[j + 1, i]
+            V[j, i], V[j + 1, i] = c * x + s * y, c * y - s * x
+
+
+@njit(parallel=True)
+def rotate(states, spans, turns, V):
+    """Twin of kernels.rotate."""
+    for k in prange(len(V)):
+        at = 0
+        for number in range(states[k, 2]):
+            lo, hi = spans[k, number] & 0xFFFF, spans[k, number] >> 16
+            _turn(V[k], turns[k, at : at + hi - lo], lo)
+            at += hi - lo
+
+
+@njit(parallel=True)
+def arrange(d, scales, lam, cap, seats, weights, ranks, values):
+    """Twin of kernels.arrange."""
+    p, share = len(d), d.dtype.type(tolerances(d.itemsize)[1])
+    for k in prange(len(lam)):
+        order = np.argsort(-np.abs(d[:, k]))
+        bound = max(lam[k] * scales[k], share * abs(d[order[0], k]))
+        kept = 0
+        for seat in range(p):
+            sigma = abs(d[order[seat], k])
+            seats[k, seat] = order[seat]
+            kept += seat < cap[k] and sigma > bound
+            weights[k, seat] = weight(sigma, lam[k] * scales[k]) if seat < kept else sigma - sigma
+            if values.shape[1] > 0:
+                values[k, seat] = sigma / scales[k]
+        ranks[k] = kept
+
+
+@njit(parallel=True)
+def multiply(X, V, seats, weights, ranks, out):
+    """Twin of kernels.multiply."""
+    wide, p, q = X.shape[1] < X.shape[2], min(X.shape[1:]), max(X.shape[1:])
+    for k in prange(len(X)):
+        row, total = np.empty(p, X.dtype), np.empty(p, X.dtype)
+        for i in range(q):
+            for j in range(p):
+                row[j] = X[k, j, i] if wide else X[k, i, j]
+            total[:] = 0
+            for seat in range(ranks[k]):
+                u = V[k, seats[k, seat]]
+                share = total[0] - total[0]
+                for j in range(p):
+                    share += row[j] * u[j]
+                share *= weights[k, seat]
+                for j in range(p):
+                    total[j] += share * u[j]
+            for j in range(p):
+                if wide:
+                    out[k, j, i] = total[j]
+                else:
+                    out[k, i, j] = total[j]

@@ -1,25 +1,38 @@
-"""gpukit.svt: one kernel, in the layouts of the benchmarks' shapes."""
+"""gpukit.svt: the five kernels, in the layouts of the benchmarks' shapes."""
 
 import numpy as np
 from compile.usage import Case
 
-from gpukit.svt.gpu import find_kernel
+from gpukit.svt.gpu import find_kernels
 from gpukit.svt.plan import plan
 
+NAMES = ("bidiagonalize", "chase", "rotate", "arrange", "multiply")
+ARGUMENTS = {
+    "bidiagonalize": "stacks, grid, grid, row, table, stacks, grid",
+    "chase": "grid, grid, table, table, stacks",
+    "rotate": "table, table, stacks, stacks",
+    "arrange": "grid, row, row, integers, table, grid, integers, grid",
+    "multiply": "stacks, stacks, table, grid, integers, stacks",
+}
 
-def case(m, n, dtype, registers, **limits):
-    """The case of slices of m x n numbers on a device of capability 9.0."""
-    kernel = find_kernel(m, n, np.dtype(dtype), plan(m, n, dtype, (9, 0)))
-    stacks, row = f"{dtype}[:, :, ::1]", f"{dtype}[:, ::1]"
-    types = f"{stacks}, {dtype}[::1], {stacks}, {row}, int32[::1], int32[::1], {row}"
-    return Case(f"svt.threshold_slices[{m} x {n} {dtype}]", kernel, types, registers, **limits)
+
+def signature(name, dtype):
+    """The argument types of a kernel."""
+    kinds = {"stacks": f"{dtype}[:, :, ::1]", "grid": f"{dtype}[:, ::1]", "row": f"{dtype}[::1]",
+             "table": "int32[:, ::1]", "integers": "int32[::1]"}
+    return ", ".join(kinds[part] for part in ARGUMENTS[name].split(", "))
+
+
+def cases(n, dtype, registers, **limits):
+    """The cases of slices of n x n numbers on a device of capability 9.0; registers: of each kernel, at most."""
+    kernels = find_kernels(n, np.dtype(dtype), plan(n, n, dtype, (9, 0)))
+    return [Case(f"svt.{name}[{n} x {n} {dtype}]", kernel, signature(name, dtype), most, **limits)
+            for name, kernel, most in zip(NAMES, kernels, registers)]
 
 
 CASES = [
-    case(50, 50, "float32", 80, spills=160),
-    case(128, 128, "float32", 80, spills=192),
-    case(512, 512, "float32", 128, spills=512),
-    case(50, 50, "float64", 128, float64_ok=True, spills=640),
-    case(128, 128, "float64", 128, float64_ok=True, spills=640),
-    case(512, 512, "float64", 128, float64_ok=True, spills=12 << 10),
+    *cases(50, "float32", (128, 64, 64, 64, 64)),
+    *cases(128, "float32", (128, 64, 64, 64, 64)),
+    *cases(512, "float32", (168, 64, 64, 64, 128)),
+    *cases(50, "float64", (168, 96, 64, 64, 96), float64_ok=True),
 ]
