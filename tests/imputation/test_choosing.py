@@ -1,0 +1,165 @@
+"""What 'auto' chooses, and that neither one split nor one step decides it."""
+
+import numpy as np
+import pytest
+import support
+
+from gpukit.datasets.graph_synth import synth_graph
+from gpukit.device import resolve
+from gpukit.imputation import choosing
+from gpukit.imputation.baselines import all_baselines
+from gpukit.imputation.basis import fourier_basis
+from gpukit.imputation.choosing import Enough, Trial, Watch
+from gpukit.imputation.fitting import Options
+from gpukit.imputation.graphs import as_adjacency
+from gpukit.imputation.holdout import Split
+from gpukit.imputation.running import Place, Setting, impute
+from imputation import naive_baselines as naive
+
+AUTO = Setting("auto", 1.0, "auto", Options())
+
+
+def place_of(adjacency):
+    return Place(fourier_basis(adjacency, cache=False), resolve("cpu"), np.dtype(np.float32))
+
+
+def road(entries, seed=0):
+    """A ring whose signals are smooth, far from zero, with noise: (place, adjacency, truth, tensor, mask)."""
+    rng, N = np.random.default_rng(seed), 60
+    A = np.zeros((N, N))
+    A[np.arange(N), (np.arange(N) + 1) % N] = 1.0
+    adjacency = as_adjacency(A + A.T)
+    angle = 2 * np.pi * np.arange(N)[:, None, None] / N
+    waves = sum(rng.normal(size=(1, 4, 6)) / f * np.sin(f * angle + rng.uniform(0, 6, (1, 4, 6))) for f in (1, 2, 3))
+    means = 50.0 + 3.0 * rng.normal(size=(1, 4, 6))
+    truth = (means + 5.0 * waves + 0.3 * rng.normal(size=(N, 4, 6))).astype(np.float32)
+    mask = rng.random((N, 4, 6) if entries else N) > 0.2
+    return place_of(adjacency), adjacency, truth, np.where(naive.whole(mask, truth.shape), truth, 0), mask
+
+
+def error_of(place, setting, tensor, mask, truth):
+    return float(np.abs(impute(place, setting, tensor, mask).estimate - truth[~mask]).mean())
+
+
+def test_data_of_low_rank_get_the_papers_law_and_the_phase_of_ranks():
+    data = synth_graph(vertices=80, shape=(10, 10), rank=1, missing=0.2)
+    chosen = choosing.choose(place_of(data.adjacency), AUTO, data.tensor, data.mask, 0)
+    assert chosen.setting == Setting("slice", 1.0, "none", Options())
+    assert len(chosen.trials) == 1
+
+
+@pytest.mark.parametrize("entries", [False, True])
+def test_smooth_data_far_from_zero_get_a_mean_and_a_law_that_beats_the_papers(entries):
+    place, _, truth, tensor, mask = road(entries)
+    before = tensor.copy()
+    setting = choosing.choose(place, AUTO, tensor, mask, 0).setting
+    assert setting.weights == "frequency" and setting.center != "none"
+    papers = AUTO._replace(weights="slice", center="entry")
+    ours, theirs = (error_of(place, s, tensor, mask, truth) for s in (setting, papers))
+    assert ours < 0.7 * theirs
+    assert (tensor == before).all()
+    assert setting == choosing.choose(place, AUTO, tensor, mask, 0).setting
+
+
+def test_what_is_given_is_kept():
+    place, _, _, tensor, mask = road(False)
+    setting = choosing.choose(place, AUTO._replace(weights="common"), tensor, mask, 0).setting
+    assert setting.weights == "common" and setting.center != "none"
+    options = Options(iterations=8, decay=0.5)
+    chosen = choosing.choose(place, AUTO._replace(center="global", options=options), tensor, mask, 0)
+    assert {trial.setting.center for trial in chosen.trials} == {"global"}
+    assert all(trial.setting.options.decay == 0.5 for trial in chosen.trials)
+
+
+def test_where_too_little_is_observed_nothing_is_tried():
+    place, _, _, tensor, _ = road(False)
+    mask = np.zeros(60, bool)
+    mask[:4] = True
+    assert choosing.choose(place, AUTO, tensor, mask, 0) == (Setting("slice", 1.0, "none", Options()), [])
+
+
+def test_the_splits_decide_together(monkeypatch):
+    """The first split says exponent 1 by a hair, the others say 2; the step is that of the averaged errors."""
+    curves = {1.0: [[9, 5.0, 6, 7], [9, 8.0, 8, 8]], 2.0: [[9, 6, 5.1, 7], [9, 6.2, 6.0, 5.9, 5.0]]}
+    place, _, _, tensor, mask = road(False)
+
+    def run(place, trial, tensor, mask, parts):
+        pair = curves.get(trial.setting.exponent if trial.setting.weights == "frequency" else None, [[9.0] * 4] * 2)
+        trial.curves.append(np.array(pair[0 if parts is folds[0] else 1], float))
+
+    folds = choosing.splits(mask, 0)
+    monkeypatch.setattr(choosing, "splits", lambda mask, seed: folds)
+    monkeypatch.setattr(choosing, "run", run)
+    chosen = choosing.choose(place, AUTO, tensor, mask, 0)
+    assert chosen.setting.exponent == 2.0
+    assert chosen.setting.options.iterations == 3
+    assert chosen.trials[0].error == pytest.approx((5.1 + 3 * 6.0) / 4)
+
+
+def test_a_phase_of_ranks_that_ends_well_stays_and_one_that_does_not_is_stopped():
+    setting = Setting("slice", 1.0, "none", Options(iterations=3))
+    good, bad = [9.0, 8.0, 8.5, 5.0, 5.0], [9.0, 8.0, 8.5, 9.0, 9.0]
+    assert choosing.stopped(Trial(setting, [np.array(good)])) == setting
+    options = choosing.stopped(Trial(setting, [np.array(bad)])).options
+    assert options.iterations == 2 and not options.rank_phase and options.decay == pytest.approx(0.1)
+
+
+def test_a_path_ends_at_its_goal_or_after_getting_worse_for_long():
+    def steps(errors, goal, sure):
+        watch = Watch(iter(errors).__next__, goal, sure)
+        watch.judge = lambda session, judge=watch.judge: judge()
+        with pytest.raises(Enough):
+            for _ in errors:
+                watch(None)
+        return len(watch.errors)
+
+    assert steps([5.0, 3.0, 1.0, 0.5], 1.0, 100) == 3
+    assert steps([5.0, *np.arange(6.0, 30.0)], 0.0, 3) == 1 + choosing.PATIENCE
+    assert steps([5.0, *np.arange(6.0, 30.0)], 0.0, 12) == 13
+
+
+def test_the_mean_is_the_one_that_predicts_best():
+    rng = np.random.default_rng(0)
+    parts = Split(np.arange(40) % 2 == 0, np.arange(40) % 2 == 1)
+    noise = rng.normal(size=(40, 5, 6))
+    assert choosing.worthwhile(noise, parts, "auto") == ["none"]
+    assert choosing.worthwhile(noise + 30.0, parts, "auto")[0] == "global"
+    assert choosing.worthwhile(noise + 30.0 + 9 * rng.normal(size=(5, 6)), parts, "auto") == ["entry"]
+    assert choosing.worthwhile(noise + 30.0 + 0.6 * rng.normal(size=(5, 6)), parts, "auto") == ["entry", "global"]
+    assert choosing.worthwhile(noise + 30.0, parts, "none") == ["none"]
+
+
+@pytest.mark.parametrize("missing, hidden", [(0.2, 0.2), (0.5, 0.125), (0.01, 0.05)])
+def test_as_large_a_share_is_hidden_as_is_missing_but_most_stays(missing, hidden):
+    mask = np.arange(1000) >= missing * 1000
+    folds = choosing.splits(mask, 3)
+    assert [fold.hidden.sum() for fold in folds] == [round(hidden * mask.sum())] * choosing.FOLDS
+    assert all(((fold.kept | fold.hidden) == mask).all() and not (fold.kept & fold.hidden).any() for fold in folds)
+    assert (folds[0].hidden != folds[1].hidden).any() and (folds[1].hidden != folds[2].hidden).any()
+
+
+def test_of_a_large_tensor_rows_and_columns_are_taken(monkeypatch):
+    tensor = np.random.default_rng(0).normal(size=(9, 40, 60))
+    mask = tensor > -1.0
+    assert choosing.reduced(tensor, mask, 0)[0] is tensor
+    monkeypatch.setattr(choosing, "NUMBERS", 9 * 20 * 30)
+    small, seen = choosing.reduced(tensor, mask, 0)
+    assert small.shape == seen.shape == (9, 20, 30) and ((small > -1.0) == seen).all()
+    assert np.isin(small, tensor).all() and np.linalg.matrix_rank(small[0]) == 20
+    monkeypatch.setattr(choosing, "NUMBERS", 10)
+    assert choosing.reduced(tensor, mask[:, 0, 0], 0)[0].shape == (9, 16, 16)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("entries", [False, True])
+def test_road_sensors_are_filled_better_than_by_any_baseline(entries):
+    """METR-LA, every sixth time: whole sensors or single entries missing; the baselines know the best setting."""
+    speed = np.loadtxt(support.data("metr-la/speed.csv"), delimiter=",", skiprows=1, dtype=np.float32)
+    adjacency = as_adjacency(np.loadtxt(support.data("metr-la/adjacency.csv"), delimiter=","))
+    truth = np.ascontiguousarray(speed.T[:, ::6]).reshape(207, 7, 48)
+    mask = np.random.default_rng(0).random(truth.shape if entries else 207) > 0.2
+    tensor, place = np.where(naive.whole(mask, truth.shape), truth, 0), place_of(adjacency)
+    setting = choosing.choose(place, AUTO, tensor, mask, 0).setting
+    ours = error_of(place, setting, tensor, mask, truth)
+    for name, how, out in all_baselines(adjacency, tensor, mask):
+        assert ours < np.abs(out - truth)[~mask].mean(), (name, how)
