@@ -25,7 +25,8 @@ class GraphImputer(Estimator):
     Laplacian's eigenvalue) or 'auto'; center, a mean taken off and put back: 'none', 'global', 'entry' (one for each
     of the m n entries) or 'auto'. Either 'auto' is decided on hidden data.
     decay: the factor of the thresholds from step to step (None: they end at a thousandth); iterations: steps of this
-    path. tolerance: a path ends early when ||change||^2 <= tolerance ||estimate||^2. accelerate: Nesterov's momentum.
+    path. tolerance: a path ends early when ||change||^2 <= tolerance ||estimate||^2. accelerate: Nesterov's momentum,
+    and thresholds that wait, within the same number of steps, while the estimate still moves faster than they fall.
     rank_phase: whether ranks are fixed after the path, for rank_iterations more steps at most.
     The paper's own algorithm: weights='slice', center='none', accelerate=False, rank_phase=False.
     holdout: a share of what is observed (0.1), hidden first to find where to stop; then all is fitted, to that point.
@@ -34,12 +35,13 @@ class GraphImputer(Estimator):
 
     After fit: completed_, the tensor with what was missing filled in; confidence_ (N,) float64, 0 to 1, how far each
     vertex is determined by what is observed; history_ (fitting.History: an array a quantity), holdout_history_ (the
-    same of the run on hidden data, or None); ranks_ (K,) int32 of the spectral slices; rank_phase_ (fitting.Fit);
-    weights_, exponent_, center_, options_ as decided, trials_ what was tried for it (choosing.Trial); basis_ (basis.Basis); stages_ ({stage: seconds}); device_.
+    same of the run on hidden data, or None); ranks_ (K,) int32 of the spectral slices; rank_phase_ (see fitting.Fit);
+    weights_, exponent_, center_, options_ as decided, trials_ what was tried for it (choosing.Trial); basis_
+    (basis.Basis); place_ (running.Place); stages_ ({stage: seconds}); device_.
     """
 
     def __init__(self, *, weights="auto", exponent=1.0, center="auto", decay=None, iterations=20, tolerance=1e-8,
-                 accelerate=True, rank_phase=True, rank_iterations=80, holdout=None, basis_size=None, dtype="float32",
+                 accelerate=True, rank_phase=True, rank_iterations=100, holdout=None, basis_size=None, dtype="float32",
                  device="auto", random_state=0):
         self.weights = weights
         self.exponent = exponent

@@ -7,6 +7,7 @@ import numpy as np
 from gpukit.imputation.formulas import next_momentum, usual_decay
 from gpukit.imputation.ranks import choose_ranks, looked_at
 
+WAIT = 2.0  # times lambda's share: lambda stays while a step changes the estimate by more than that share of it
 RANK_TOLERANCE = 1e-4  # times tolerance: where the phase of fixed ranks, which converges linearly, may stop
 
 
@@ -21,7 +22,7 @@ class Options(NamedTuple):
     tolerance: float = 1e-8
     accelerate: bool = True
     rank_phase: bool = True
-    rank_iterations: int = 80
+    rank_iterations: int = 100
 
 
 class History(NamedTuple):
@@ -81,13 +82,14 @@ def decay_of(options):
 
 
 def along_path(walk, first, options):
-    """Lambda from its start downwards, a step for each."""
-    decay = decay_of(options)
-    for step in range(options.iterations):
-        scale = decay**step
+    """Lambda from its start downwards, a step for each; accelerated, it waits while the estimate lags behind."""
+    decay, scale = decay_of(options), 1.0
+    for _ in range(options.iterations):
         change = walk.step("path", options.iterations, first * scale, None, scale)
-        if change <= options.tolerance and walk.ranks.any() and change > 0:
+        if 0 < change <= options.tolerance:
             break
+        if not options.accelerate or scale == 1.0 or change <= (WAIT * scale) ** 2:
+            scale *= decay
 
 
 def fixed_ranks(walk, first, options):

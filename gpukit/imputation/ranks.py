@@ -4,9 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-CLEAR = 3.0  # the least ratio of neighbouring singular values that tells a rank
-MOST_CLEAR = 0.8  # of the slices must tell theirs
-AGREE = 0.9  # of those that tell a rank: if so many tell the same, all the others are taken to have it too
+CLEAR = 3.0  # the least ratio of neighbouring singular values that tells a slice's rank
+CLEAR_TOGETHER = 2.0  # and the least geometric mean of it over the slices that tells a common one
+ALONE = 2.0  # times the next largest ratio: else the values only fall fast, and a cut anywhere would take signal away
+MOST_CLEAR = 0.8  # of the slices must tell their ranks where there is no common one
+DISSENT = 0.75  # power of the usual ratio: slices that tell another rank less clearly than this take the common one
 
 
 class Ranks(NamedTuple):
@@ -28,17 +30,35 @@ def looked_at(smaller):
 def choose_ranks(values, rounding):
     """Ranks from the leading singular values (K, count) of each slice, falling.
 
-    rounding: the values' relative error. Slices that are zero but for rounding have rank 0, and do not vote.
+    rounding: the values' relative error. Slices that are zero but for rounding have rank 0, and say nothing. Where the
+    slices have one rank in common, those that nothing observed determines, and that are full of the others' errors,
+    are taken to have it too.
     """
     floor = max(float(values.max()) * rounding, 1e-300)
-    zero = values[:, 0] <= floor
-    values = np.maximum(values, floor)
-    ratios = values[:, :-1] / values[:, 1:]
-    ranks = np.where(zero, 0, ratios.argmax(axis=1) + 1).astype(np.int32)
-    told = zero | (ratios.max(axis=1) >= CLEAR)
-    votes = np.bincount(ranks[told & ~zero], minlength=1)
-    voters = int((~zero).sum())
-    clear = votes.sum() >= MOST_CLEAR * voters and voters > 0
-    if clear and votes.max() >= AGREE * votes.sum():
-        ranks[~zero], told[:] = votes.argmax(), True
-    return Ranks(ranks, told, bool(clear))
+    alive = values[:, 0] > floor
+    ratios = np.maximum(values[:, :-1], floor) / np.maximum(values[:, 1:], floor)
+    ranks = np.where(alive, ratios.argmax(axis=1) + 1, 0).astype(np.int32)
+    told = ~alive | stands_out(ratios, CLEAR)
+    common = common_rank(ratios[alive])
+    if common:
+        largest = ratios.max(axis=1)
+        usual = np.median(largest[ranks == common]) if (ranks == common).any() else np.inf
+        ranks[alive & (largest < usual**DISSENT)] = common
+        told |= ranks == common
+        return Ranks(ranks, told, True)
+    return Ranks(ranks, told, bool(alive.any() and told[alive].mean() >= MOST_CLEAR))
+
+
+def common_rank(ratios):
+    """The rank that the slices together tell; 0: none."""
+    if not len(ratios):
+        return 0
+    together = np.exp(np.log(ratios).mean(axis=0, keepdims=True))
+    return int(together.argmax()) + 1 if stands_out(together, CLEAR_TOGETHER)[0] else 0
+
+
+def stands_out(ratios, clear):
+    """(K,) bool: whether the largest of (K, count) ratios is clear, and clearly larger than the others."""
+    ordered = np.sort(ratios, axis=1)
+    least = clear if ratios.shape[1] == 1 else np.maximum(clear, ALONE * ordered[:, -2])
+    return ordered[:, -1] >= least

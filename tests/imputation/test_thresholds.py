@@ -60,10 +60,20 @@ def test_ranks_are_where_values_fall(noise):
     np.testing.assert_array_equal(chosen.ranks, ranks)
 
 
-def test_outliers_follow_where_almost_all_agree():
-    values = spectra([2] * 19 + [5], 12, 1e-3)
+def test_unclear_slices_take_the_common_rank_and_clear_ones_keep_theirs():
+    values = np.concatenate((spectra([2] * 19 + [5], 12, 1e-4), spectra([5], 12, 0.2)))
     chosen = choose_ranks(values, 1e-12)
-    assert (chosen.ranks == 2).all() and chosen.told.all()
+    np.testing.assert_array_equal(chosen.ranks, [2] * 19 + [5, 2])
+    assert chosen.clear and chosen.told.all()
+
+
+def test_a_common_rank_is_told_in_noise_that_hides_each_slices_own():
+    rng = np.random.default_rng(0)
+    values = -np.sort(-np.where(np.arange(7) < 3, 2.8, 1.0) * rng.uniform(0.8, 1.2, (60, 7)), axis=1)
+    ratios = values[:, :-1] / values[:, 1:]
+    assert (ratios[:, 2] < 3).mean() > 0.5
+    chosen = choose_ranks(values, 1e-12)
+    assert chosen.clear and (chosen.ranks == 3).all()
 
 
 def test_slices_that_tell_nothing_are_left_as_they_are():
@@ -76,8 +86,10 @@ def test_slices_that_tell_nothing_are_left_as_they_are():
     spectra([12] * 8, 12, 0.0),
     1.0 / np.arange(1, 8)[None].repeat(6, 0),
     0.6 ** np.arange(7)[None].repeat(6, 0),
+    0.2 ** np.arange(7)[None].repeat(6, 0),
+    1.0 / np.arange(1, 8)[None].repeat(6, 0) ** 2,
     np.zeros((4, 7)),
-], ids=["gaussian", "harmonic", "geometric", "zero"])
+], ids=["gaussian", "harmonic", "geometric", "fast", "squares", "zero"])
 def test_no_rank_where_none_stands_out(values):
     assert not choose_ranks(values, 1e-12).clear
 
