@@ -5,14 +5,14 @@
 
 Exact, and without U. A slice, or its transpose, whichever is tall, is B (q, p). Reflections from both sides make it
 bidiagonal (Golub and Kahan), of which only those that turn its columns are kept, multiplied out: V. Implicit QR sweeps
-make the bidiagonal diagonal; their rotations turn V's rows into singular vectors; and B V' diag((1 - lambda / sigma)+) V
-is the result, V's rows reduced to those above lambda.
+make the bidiagonal diagonal; their rotations turn V's rows into singular vectors; the result is
+B V' diag((1 - lambda / sigma)+) V, V's rows reduced to those above lambda.
 
-On a GPU a block bidiagonalizes a slice, in shared memory where it fits, both reflections of a step in one pass; a thread
-chases a bidiagonal and writes its rotations down; a lane turns a column of V, two sweeps at a time.
+On a GPU a block bidiagonalizes a slice, in shared memory where it fits, both reflections of a step in one pass; a
+thread chases a bidiagonal and writes its rotations down; a lane turns a column of V, two sweeps at a time.
 
-Cost of a slice: 8/3 q p^2 operations to bidiagonalize, 4/3 p^3 for V, about 5 p^3 for the rotations (0.8 p^2 of them for
-Gaussian slices, 0.5 p^2 for nearly low-rank ones), 4 q p r for a result of rank r. Deterministic.
+Cost of a slice: 8/3 q p^2 operations to bidiagonalize, 4/3 p^3 for V, about 5 p^3 for the rotations (0.8 p^2 of them
+for Gaussian slices, 0.5 p^2 for nearly low-rank ones), 4 q p r for a result of rank r. Deterministic.
 Source: Algorithm 2 of the graph-tensor imputation paper; formulas.py cites the rest. docs/svt.md has the measurements.
 """
 

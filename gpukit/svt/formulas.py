@@ -83,8 +83,8 @@ def shift_of(d, e, lo, hi, tolerance):
 
 @njit
 def sweep(d, e, lo, hi, tolerance, turns, at):
-    """One implicit QR sweep over columns lo to hi; returns the last k in lo + 1 .. hi - 1 where e[k] is next to nothing,
-    lo without one.
+    """One implicit QR sweep over columns lo to hi; returns the last k in lo + 1 .. hi - 1 where e[k] is next to
+    nothing, lo without one.
 
     turns[at + k - lo] = (c, s) by which the right singular vectors k and k + 1 turn: c x + s y, c y - s x.
     """

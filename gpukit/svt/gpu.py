@@ -37,22 +37,25 @@ def threshold(X, lam, out, whole=False, cap=None):
 
 class Thresholding:
     """`threshold` of the same arrays, again and again: run() reads X, lam and cap as they are then, and writes out,
-    values, ranks. Preparing the launches takes longer than the launches.
+    which may be X, values, ranks. Preparing the launches takes longer than the launches. lanes: those of another
+    Thresholding of the same shape.
 
     Batches take turns on a few streams, so that the few threads of one's chase share the device with the other's
     kernels. The streams wait for the default stream, and it waits for them.
     """
 
-    def __init__(self, X, lam, out, whole=False, cap=None):
+    def __init__(self, X, lam, out, whole=False, cap=None, lanes=None):
         slices, (p, _) = len(X), sides(X.shape)
         self.values = cuda.device_array((slices, p if whole else 0), X.dtype)
         self.ranks = cuda.device_array(slices, np.int32)
         cap = cuda.to_device(np.full(slices, p, np.int32)) if cap is None else cap
         count = slices_at_once(X.shape, X.dtype, layout(X.shape, X.dtype))
-        lanes = [lane(X.shape, X.dtype, count) for _ in range(min(LANES, -(-slices // count)))]
-        self.steps = []
+        if lanes is None:
+            lanes = [lane(X.shape, X.dtype, count) for _ in range(min(LANES, -(-slices // count)))]
+        self.lanes, self.steps = lanes, []
         for number, begin in enumerate(range(0, slices, count)):
-            arrays = [array[begin : min(begin + count, slices)] for array in (X, lam, cap, out, self.values, self.ranks)]
+            part = slice(begin, min(begin + count, slices))
+            arrays = [array[part] for array in (X, lam, cap, out, self.values, self.ranks)]
             self.steps += steps(lanes[number % len(lanes)], *arrays)
 
     def run(self):

@@ -1,6 +1,6 @@
 """GPU kernels of the thresholding; twins.py has them for the CPU.
 
-A slice, or its transpose, whichever is tall, is B (q, p): bidiagonalize, chase, rotate, arrange, multiply, in this order.
+A slice, or its transpose, whichever is tall, is B (q, p): bidiagonalize, chase, rotate, arrange, multiply in turn.
 """
 
 import functools
@@ -266,7 +266,7 @@ def turn_twice(Q, turns, at, then, lo, hi, end, lane):
     """Two sweeps at once, from `at` over lo to hi and from `then` over lo to end <= hi: the second is a row behind."""
     first = U32(U32(lo << U32(5)) + lane)
     x = Q[first]
-    behind, nothing = x, x - x
+    behind = x
     for base in range(lo, U32(hi + U32(1)), U32(32)):
         offset = U32(U32(U32(base) - lo) + lane)
         mine = U32(at + min(offset, U32(U32(hi - lo) - U32(1))))
@@ -443,7 +443,8 @@ def make_multiply(real, rows_own, own, step):
                 vector = U32(column + U32(8 * t))
                 if vector < count:
                     for r in range(rows_own):
-                        parts[vector, U32(row + U32(32 * r))] = share[r * each + t] * weights[k, U32(U32(begin) + vector)]
+                        value = share[r * each + t] * weights[k, U32(U32(begin) + vector)]
+                        parts[vector, U32(row + U32(32 * r))] = value
             cuda.syncthreads()
             for t in range(count):
                 for number in range(own):

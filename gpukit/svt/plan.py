@@ -1,4 +1,4 @@
-"""How slices of a shape are laid out: which side is which, by whom a row is held on the GPU, and how many go at once."""
+"""How slices of a shape are laid out: which side is which, who holds a row on the GPU, and how many go at once."""
 
 from typing import NamedTuple
 

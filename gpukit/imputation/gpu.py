@@ -1,0 +1,131 @@
+"""A graph tensor at work on a GPU; cpu.py has the same class. The transforms are cuBLAS's, through cupy."""
+
+import numpy as np
+
+from gpukit._cuda import cuda
+from gpukit.errors import DeviceError
+from gpukit.imputation import kernels
+from gpukit.imputation.cpu import hidden_entries
+from gpukit.svt.gpu import Thresholding
+
+BLOCKS = 264  # of the kernels: two a multiprocessor
+SCRATCH = 256 << 20  # bytes of the estimate, transformed back at a time
+_resident = {}  # (id of a basis's vectors, dtype): (the vectors, their copy on the device); the last one alone
+
+
+class Session:
+    """One tensor on one basis; arguments, methods and results are cpu.Session's.
+
+    Memory: C and Z, a copy of the tensor each; the estimate and its last step, two copies of the vertices that miss
+    something; the basis; and what gpukit.svt keeps for a batch of slices, a GiB at most.
+    """
+
+    def __init__(self, basis, observed, mask, dtype):
+        self.mask, self.observed, self.shape = mask, observed, observed.shape[1:]
+        self.rounding = 10.0 * float(np.finfo(dtype).eps)
+        whole = mask if mask.ndim == 1 else mask.reshape(len(mask), -1).all(axis=1)
+        self.rows = np.flatnonzero(~whole)
+        cp = array_library()
+        hidden = hidden_entries(mask, self.rows)
+        self.hidden = None if hidden is None else cp.asarray(hidden)
+        vectors = on_device(basis.vectors, dtype)
+        flat = cp.asarray(observed.reshape(len(observed), -1).astype(dtype, copy=False))
+        self.C = vectors.T @ flat
+        del flat
+        self.U = vectors if len(self.rows) == len(vectors) else vectors[cp.asarray(self.rows)]
+        self.Z = cp.empty_like(self.C)
+        self.now = cp.zeros((len(self.rows), self.C.shape[1]), dtype)
+        self.before = cp.zeros_like(self.now)
+        self.lam, self.cap = cp.zeros(len(self.C), dtype), cp.zeros(len(self.C), np.int32)
+        self.sums = cp.zeros((BLOCKS, 2))
+        self.threshold = self.thresholding()
+
+    def largest(self):
+        """See cpu.Session."""
+        self.Z[...] = self.C
+        return self.values()[:, 0]
+
+    def spectrum(self, count):
+        """See cpu.Session."""
+        self.transform(self.now)
+        return self.values()[:, :count]
+
+    def values(self):
+        """(K, min(m, n)) float64 host: the singular values of the slices of Z, which becomes 0."""
+        self.cap.fill(0)
+        whole = self.thresholding(whole=True, lanes=self.threshold.lanes)
+        whole.run()
+        return whole.values.copy_to_host().astype(np.float64)
+
+    def thresholding(self, **options):
+        """A gpukit.svt Thresholding of the slices of Z in place, by lam and cap."""
+        Z = shared(self.slices(self.Z))
+        return Thresholding(Z, shared(self.lam), Z, cap=shared(self.cap), **options)
+
+    def step(self, lam, cap=None, momentum=0.0):
+        """See cpu.Session."""
+        flat = [shared(array.ravel()) for array in (self.now, self.before)]
+        kernels.extrapolate[BLOCKS, kernels.THREADS](*flat, self.Z.dtype.type(momentum))
+        self.transform(self.before)
+        self.lam.set(np.ascontiguousarray(lam, self.lam.dtype))
+        self.cap.set(np.full(len(self.cap), min(self.shape), np.int32) if cap is None else cap.astype(np.int32))
+        self.threshold.run()
+        return *self.transform_back(), self.threshold.ranks.copy_to_host()
+
+    def transform(self, estimate):
+        """Z = C + U_mis' estimate."""
+        array_library().matmul(self.U.T, estimate, out=self.Z)
+        self.Z += self.C
+
+    def transform_back(self):
+        """See cpu.Session."""
+        hidden = shared(array_library().ones((1, 1), bool) if self.hidden is None else self.hidden)
+        now, before, sums = shared(self.now), shared(self.before), shared(self.sums)
+        totals = np.zeros(2)
+        columns = max(1, SCRATCH // max(1, len(self.rows) * self.Z.itemsize))
+        for first in range(0, self.now.shape[1], columns):
+            new = self.U @ self.Z[:, first : first + columns]
+            kernels.renew[BLOCKS, kernels.THREADS](shared(new), hidden, first, now, before, sums)
+            totals += self.sums.get().sum(axis=0)
+        return float(totals[0]), float(totals[1])
+
+    def slices(self, flat):
+        """(K, m, n) view of (K, m n)."""
+        return flat.reshape(-1, *self.shape)
+
+    def missing(self):
+        """See cpu.Session."""
+        if self.mask.ndim == 1:
+            return self.slices(self.now).get()
+        return (self.now.ravel() if self.hidden is None else self.now[self.hidden]).get()
+
+    def completed(self):
+        """See cpu.Session."""
+        out = np.array(self.observed)
+        out[~self.mask] = self.missing()
+        return out
+
+
+def shared(array):
+    """A cupy array as numba's, without waiting for its stream: both use the default one."""
+    return cuda.as_cuda_array(array, sync=False)
+
+
+def on_device(vectors, dtype):
+    """A basis's vectors (N, K) float64 as a cupy array of dtype; the copy of the last basis is kept."""
+    key = id(vectors), np.dtype(dtype)
+    if key not in _resident:
+        _resident.clear()
+        _resident[key] = vectors, array_library().asarray(vectors.astype(dtype))
+    return _resident[key][1]
+
+
+def array_library():
+    """cupy; DeviceError without it."""
+    try:
+        import cupy
+    except ImportError:
+        raise DeviceError(
+            "imputation on a GPU needs cupy, which is not installed: pip install 'gpukit[cuda]', or use --device cpu."
+        ) from None
+    return cupy

@@ -1,0 +1,53 @@
+"""GPU kernels of the imputation; twins.py has them for the CPU. Slices are thresholded by gpukit.svt."""
+
+import numpy as np
+
+from gpukit._cuda import cuda, kernel
+
+THREADS = 256
+
+
+@kernel
+def extrapolate(now, before, momentum):
+    """before = now + momentum (now - before), number by number.
+
+    now, before (numbers,) real; momentum of their type.
+    Launch: any grid of one dimension.   Deterministic: yes.   Source: Beck and Teboulle (2009), Eq. (4.3).
+    """
+    for i in range(cuda.grid(1), now.size, cuda.gridsize(1)):
+        before[i] = now[i] + momentum * (now[i] - before[i])
+
+
+@kernel
+def renew(new, hidden, first, now, before, sums):
+    """A few columns of the estimate become new where something is missing, 0 elsewhere, and `before` what they were.
+
+    new (rows, columns), now and before (rows, all columns) real; hidden (rows, all columns) bool, or (1, 1): all is
+    missing; first: new's first column among all; sums (blocks, 2) float64: a block's ||new - old||^2 and ||new||^2.
+    Launch: a grid of `blocks`, block 256.   Deterministic: yes, for a grid.
+    Source: Algorithm 1 of the graph-tensor imputation paper, lines 7 and 10.
+    """
+    parts = cuda.shared.array((2, THREADS), np.float64)
+    thread = cuda.threadIdx.x
+    change = size = 0.0
+    some, columns = hidden.shape[0] > 1 or hidden.shape[1] > 1, new.shape[1]
+    for i in range(cuda.grid(1), new.size, cuda.gridsize(1)):
+        row = i // columns
+        column = i - row * columns
+        place = first + column
+        value, old = new[row, column], now[row, place]
+        if some and not hidden[row, place]:
+            value = old - old
+        before[row, place], now[row, place] = old, value
+        change += np.float64(value - old) * np.float64(value - old)
+        size += np.float64(value) * np.float64(value)
+    parts[0, thread], parts[1, thread] = change, size
+    reach = THREADS // 2
+    while reach > 0:
+        cuda.syncthreads()
+        if thread < reach:
+            parts[0, thread] += parts[0, thread + reach]
+            parts[1, thread] += parts[1, thread + reach]
+        reach //= 2
+    if thread == 0:
+        sums[cuda.blockIdx.x, 0], sums[cuda.blockIdx.x, 1] = parts[0, 0], parts[1, 0]
