@@ -1,0 +1,83 @@
+"""How well the baselines do on the values that choosing hides, beside the imputation."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.imputation.baselines import all_baselines
+from gpukit.imputation.centering import spread
+from gpukit.imputation.choosing import reduced, splits
+from gpukit.imputation.running import impute
+
+OURS = "imputation"
+NUMBERS = 1 << 18  # of the columns that baselines are judged on; every entry of a slice is a column by itself
+
+
+class Row(NamedTuple):
+    """name: 'imputation' or a baseline's; setting: a dict, of a baseline the best of its grid; error: the mean absolute
+    error on the hidden values."""
+
+    name: str
+    setting: dict
+    error: float
+
+
+def compare(adjacency, place, setting, tensor, mask, seed):
+    """Rows for the imputation and for each baseline at its best setting, the least error first.
+
+    adjacency: checked, csr (N, N). place, setting: running.Place and Setting without 'auto'. tensor (N, m, n), 0 where
+    missing; mask (N,) or (N, m, n). seed: of what is hidden, the first of choosing's splits. All are judged on the same
+    hidden values: of a large tensor on those of some rows and columns, and there of some entries of the slices.
+    """
+    tensor, mask = reduced(tensor, mask, seed)
+    parts = splits(mask, seed)[0]
+    columns = some_columns(tensor, seed)
+    estimate = impute(place, setting, tensor, mask, parts.hidden).estimate
+    judge = Judge(tensor, parts, columns)
+    ours = {"weights": setting.weights, "exponent": setting.exponent, "center": setting.center}
+    rows = [Row(OURS, ours, judge(columns_of(completed(tensor, parts, estimate), columns)))]
+    sample, kept = columns_of(tensor, columns), columns_of(parts.kept, columns)
+    rows += best_rows(Row(name, how, judge(out)) for name, how, out in all_baselines(adjacency, sample, kept))
+    return sorted(rows, key=lambda row: row.error)
+
+
+class Judge:
+    """The mean absolute error of a completed tensor (N, 1, columns) on what is hidden."""
+
+    def __init__(self, tensor, parts, columns):
+        self.truth, self.hidden = columns_of(tensor, columns), columns_of(spread_over(parts.hidden, tensor), columns)
+
+    def __call__(self, completed):
+        return float(np.abs(completed - self.truth)[self.hidden].mean(dtype=np.float64))
+
+
+def some_columns(tensor, seed):
+    """Which of the m n entries of a slice the baselines are judged on, ascending."""
+    entries = tensor[0].size
+    return np.sort(np.random.default_rng(seed).permutation(entries)[: max(1, NUMBERS // len(tensor))])
+
+
+def columns_of(array, columns):
+    """(N, 1, columns) of (N, m, n); a mask (N,) stays."""
+    return array if array.ndim == 1 else array.reshape(len(array), 1, -1)[..., columns]
+
+
+def spread_over(mask, tensor):
+    """The mask of every entry."""
+    return np.broadcast_to(spread(mask), tensor.shape)
+
+
+def completed(tensor, parts, estimate):
+    """The tensor with the estimate where something is missing or hidden."""
+    out = tensor.copy()
+    out[~parts.kept] = estimate
+    return out
+
+
+def best_rows(rows):
+    """Of each name the row with the least error."""
+    best = {}
+    for row in rows:
+        if row.name not in best or row.error < best[row.name].error:
+            best[row.name] = row
+    return list(best.values())
