@@ -119,22 +119,16 @@ def singular_values(X):
 
 def threshold_in_place(X, lam, cap):
     """Every slice of X (K, m, n) thresholded with lam[k], at most cap[k] vectors kept: ranks (K,) int32."""
-    ranks = np.empty(len(X), np.int32)
-    for first in range(0, len(X), TOGETHER):
-        part = np.s_[first : first + TOGETHER]
-        ranks[part] = threshold_part(X[part], lam[part], None if cap is None else cap[part])
-    return ranks
-
-
-def threshold_part(X, lam, cap):
-    """threshold_in_place for a few slices."""
     if 1 in X.shape[1:]:
         return shrink(X, lam, cap)
-    if cap is not None:
-        return project(X, lam, cap)
-    out = np.empty_like(X)
-    ranks = svt.threshold(X, lam, out)[1]
-    X[...] = out
+    ranks = np.empty(len(X), np.int32)
+    out = np.empty((min(len(X), TOGETHER), *X.shape[1:]), X.dtype)
+    for first in range(0, len(X), TOGETHER):
+        part = np.s_[first : first + TOGETHER]
+        done = out[: len(X[part])]
+        most = None if cap is None else cap[part].astype(np.int32)
+        ranks[part] = svt.threshold(X[part], lam[part], done, cap=most)[1]
+        X[part] = done
     return ranks
 
 
@@ -144,12 +138,3 @@ def shrink(X, lam, cap):
     kept = (length > lam) if cap is None else (length > lam) & (cap > 0)
     X *= np.where(kept, 1 - lam / np.where(kept, length, 1), 0)[:, None, None]
     return kept.astype(np.int32)
-
-
-def project(X, lam, cap):
-    """threshold_in_place by LAPACK."""
-    U, values, Vt = np.linalg.svd(X, full_matrices=False)
-    values = np.maximum(values - lam[:, None], 0)
-    values[np.arange(values.shape[1]) >= cap[:, None]] = 0
-    np.matmul(U * values[:, None, :], Vt, out=X)
-    return (values > 0).sum(axis=1).astype(np.int32)

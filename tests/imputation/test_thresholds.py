@@ -69,7 +69,7 @@ def test_unclear_slices_take_the_common_rank_and_clear_ones_keep_theirs():
 
 def test_a_common_rank_is_told_in_noise_that_hides_each_slices_own():
     rng = np.random.default_rng(0)
-    values = -np.sort(-np.where(np.arange(7) < 3, 2.8, 1.0) * rng.uniform(0.8, 1.2, (60, 7)), axis=1)
+    values = -np.sort(-np.where(np.arange(7) < 3, 3.3, 1.0) * rng.uniform(0.8, 1.2, (60, 7)), axis=1)
     ratios = values[:, :-1] / values[:, 1:]
     assert (ratios[:, 2] < 3).mean() > 0.5
     chosen = choose_ranks(values, 1e-12)
