@@ -16,6 +16,7 @@ VERBS = {
     "similar": ("List the items most like one item.", "similar", "similar"),
     "ranksvm": ("Learn to rank: linear RankSVM over all preference pairs.", "ranksvm", "ranksvm"),
     "rank": ("Score the documents of queries with a ranking model.", "rank", "rank"),
+    "impute": ("Fill in missing matrices on the vertices of a graph.", "impute", "impute"),
     "convert": ("Write a binary copy of ratings or documents, which loads at disk speed.", "convert", "convert"),
     "synth": ("Generate data with the shapes of well-known datasets.", "synth", "synth"),
     "bench": ("Measure speed and accuracy on this machine.", "bench", "bench"),
@@ -46,13 +47,14 @@ class LazyGroup(click.Group):
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="gpukit")
 def gpukit():
-    """Recommenders from ratings and rankings from judged documents, on a GPU or on none.
+    """Recommenders from ratings, rankings from judged documents, missing data on graphs; on a GPU or on none.
 
     \b
     gpukit train-lshmf ratings.csv --model my.gpukit     learn to predict ratings
     gpukit recommend my.gpukit --user 42 -n 10           use it
     gpukit ranksvm MQ2008 --fold 1 --model mq.gpukit     learn to rank
     gpukit rank mq.gpukit MQ2008/Fold1/test.txt          use it
+    gpukit impute graph.npz --output full.npz            fill in what is missing on a graph
     gpukit COMMAND --help                                every option
     """
 

@@ -21,6 +21,13 @@ def check_output(path, option, inputs=()):
             raise DataError(f"{option} {path} would overwrite a file that this command reads. Name another file.")
 
 
+def check_new(path, option, force):
+    """Raise DataError for a file that is there already, unless force."""
+    if Path(path).is_file() and not force:
+        raise DataError(f"{option} {path} is there already and is kept. Name another file, or add --force to replace "
+                        "it.")
+
+
 def check_plot(path):
     """Raise ParameterError when a picture cannot be made: no matplotlib, or an ending unknown to it."""
     if path is None:

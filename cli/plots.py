@@ -5,16 +5,16 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def picture(path, width, **subplots):
+def picture(path, width, height=3.6, **subplots):
     """The axes of a figure that is written to path (png, pdf or svg), whole or not at all.
 
-    width: inches; subplots: arguments of Figure.subplots.
+    width, height: inches; subplots: arguments of Figure.subplots.
     """
     from matplotlib.figure import Figure
 
     from gpukit.persist import atomic_write
 
-    figure = Figure(figsize=(width, 3.6), layout="constrained")
+    figure = Figure(figsize=(width, height), layout="constrained")
     yield figure.subplots(**subplots)
     with atomic_write(path) as aside:
         figure.savefig(aside, dpi=150, format=Path(path).suffix.lower().lstrip("."))
