@@ -14,7 +14,7 @@ U32, I32, U64 = np.uint32, np.int32, np.uint64
 NEXT = U64(1)
 F32 = np.float32
 HALF, ONE, TWO = F32(0.5), F32(1.0), F32(2.0)
-NOTHING = F32(1e-35)  # squared length of a vector that is taken for 0, of a slice of numbers near 1
+NOTHING = F32(1e-35)  # a square, or a number, that is taken for 0 in a slice of numbers near 1
 
 
 @njit
@@ -42,7 +42,8 @@ def reflection(first, square):
 
 @njit(fastmath={"contract", "nsz"})  # what is left of 1 must not be summed in another order
 def givens(f, g):
-    """(c, s, r) with c f + s g = r and c g - s f = 0; (1, 0, f) where the squares vanish.
+    """(c, s, r) with c f + s g = r and c g - s f = 0; (1, 0, f) where both are next to nothing: the root of a subnormal
+    number is 0 on a GPU.
 
     A GPU's roots and quotients are approximate, and what they err by is no chance: a step of Newton's method for
     c^2 + s^2 = 1 keeps a thousand rotations from adding it up.
@@ -52,18 +53,18 @@ def givens(f, g):
     c, s = f / root, g / root
     short = HALF * ((ONE - c * c) - s * s)
     c, s = c + c * short, s + s * short
-    c = c if square > 0 else (f - f) + ONE
-    s = s if square > 0 else f - f
+    c = c if square > NOTHING else (f - f) + ONE
+    s = s if square > NOTHING else f - f
     return c, s, c * f + s * g
 
 
 @njit
 def smallest_of_two(f, g, h):
-    """The smaller singular value of [[f, g], [0, h]], without overflow."""
+    """The smaller singular value of [[f, g], [0, h]], without overflow; 0 where it is next to nothing."""
     f, g, h = abs(f), abs(g), abs(h)
     low, high = min(f, h), max(f, h)
-    if low == 0:
-        return low
+    if not low > NOTHING:
+        return low - low
     if g <= high:
         total, apart, across = ONE + low / high, (high - low) / high, (g / high) * (g / high)
         return low * (TWO / (math.sqrt(total * total + across) + math.sqrt(apart * apart + across)))
