@@ -9,7 +9,7 @@ from gpukit.svt import kernels
 from gpukit.svt.plan import LAUNCHES, WORKSPACE, plan, room_for, sides, workspace_of
 
 CHASERS = 4  # threads a block of chase
-LANES = 3  # batches under way at once
+LANES = 4  # batches under way at once
 
 
 def layout(shape, dtype):
@@ -53,10 +53,13 @@ class Thresholding:
         if lanes is None:
             lanes = [lane(X.shape, X.dtype, count) for _ in range(min(LANES, -(-slices // count)))]
         self.lanes, self.steps = lanes, []
-        for number, begin in enumerate(range(0, slices, count)):
-            part = slice(begin, min(begin + count, slices))
-            arrays = [array[part] for array in (X, lam, cap, out, self.values, self.ranks)]
-            self.steps += steps(lanes[number % len(lanes)], *arrays)
+        for first in range(0, slices, count * len(lanes)):
+            under_way = []
+            for own, begin in zip(lanes, range(first, slices, count)):
+                part = slice(begin, min(begin + count, slices))
+                arrays = [array[part] for array in (X, lam, cap, out, self.values, self.ranks)]
+                under_way.append(steps(own, *arrays))
+            self.steps += [step for together in zip(*under_way) for step in together]
 
     def run(self):
         """Threshold."""

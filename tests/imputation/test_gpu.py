@@ -1,0 +1,58 @@
+"""The session on a GPU against the one on the CPU, and the imputer on both."""
+
+import numpy as np
+import pytest
+
+from gpukit import GraphImputer
+from gpukit.datasets import synth_graph
+from gpukit.imputation.basis import fourier_basis
+
+pytestmark = pytest.mark.gpu
+
+GRAPH = synth_graph(vertices=70, shape=(11, 6), rank=2, missing=0.2, seed=3)
+ENTRIES = np.random.default_rng(1).random(GRAPH.truth.shape) > 0.2
+ENTRIES[5] = False
+
+
+def sessions(mask, dtype):
+    """The same tensor in a session on the CPU and in one on the GPU."""
+    from gpukit.imputation import cpu, gpu
+
+    observed = np.where(mask if mask.ndim == 3 else mask[:, None, None], GRAPH.truth, 0).astype(dtype)
+    return [room.Session(fourier_basis(GRAPH.adjacency), observed, mask, np.dtype(dtype)) for room in (cpu, gpu)]
+
+
+@pytest.mark.parametrize("mask", [GRAPH.mask, ENTRIES], ids=["slices", "entries"])
+@pytest.mark.parametrize("dtype, bound", [(np.float32, 2e-5), (np.float64, 1e-11)])
+def test_sessions_agree(mask, dtype, bound):
+    both = sessions(mask, dtype)
+    first = both[0].largest()
+    np.testing.assert_allclose(both[1].largest(), first, rtol=bound)
+    for number in range(5):
+        steps = [session.step(first * 0.7**number, None, 0.1 * number) for session in both]
+        np.testing.assert_allclose(steps[1][:2], steps[0][:2], rtol=10 * bound, atol=1e-30)
+        np.testing.assert_array_equal(steps[1][2], steps[0][2])
+    np.testing.assert_allclose(both[1].spectrum(4), both[0].spectrum(4), atol=bound * first.max())
+    for session in both:
+        session.step(np.zeros(len(first)), np.full(len(first), 2, np.int32), 0.3)
+    np.testing.assert_allclose(both[1].missing(), both[0].missing(), atol=bound * abs(GRAPH.truth).max())
+    observed = mask if mask.ndim == 3 else np.broadcast_to(mask[:, None, None], GRAPH.truth.shape)
+    np.testing.assert_array_equal(both[1].completed()[observed], both[0].completed()[observed])
+
+
+def test_imputers_agree():
+    results = [GraphImputer(weights="slice", center="none", device=device).fit_transform(GRAPH.adjacency, GRAPH.tensor,
+                                                                                        GRAPH.mask)
+               for device in ("cpu", "cuda")]
+    error = np.linalg.norm(results[1] - results[0]) / np.linalg.norm(results[0])
+    assert error <= 1e-4
+
+
+def test_the_basis_of_both_devices_spans_the_same():
+    from gpukit.device import resolve
+
+    here = fourier_basis(GRAPH.adjacency, cache=False)
+    there = fourier_basis(GRAPH.adjacency, device=resolve("cuda"), cache=False)
+    np.testing.assert_allclose(there.values, here.values, atol=1e-12)
+    rebuilt = (there.vectors * there.values) @ there.vectors.T
+    np.testing.assert_allclose(rebuilt, (here.vectors * here.values) @ here.vectors.T, atol=1e-12)
