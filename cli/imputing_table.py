@@ -59,8 +59,17 @@ def steps(model):
     fixed, auto = len(model.history_.phase) - path, "auto" in (model.weights, model.center)
     words = f"{path} steps of falling thresholds" + (f", {fixed} of fixed ranks" if fixed else "")
     if model.holdout_history_ is not None:
-        return f"{words}, to where the error on a hidden {model.holdout:.0%} was least"
+        best = holdout_result(model)
+        return f"{words}, to where the error on a hidden {best['share']:.0%} was least ({best['error']:.4g})"
     return f"{words}{', as hidden data decided' if auto and model.trials_ else ''}"
+
+
+def holdout_result(model):
+    """What --holdout found: the share, and the least error with its iteration, from 1; None without it."""
+    if model.holdout_history_ is None:
+        return None
+    errors = model.holdout_history_.error
+    return {"share": model.holdout, "error": float(np.nanmin(errors)), "iteration": int(np.nanargmin(errors)) + 1}
 
 
 def over_what(sample):
@@ -161,7 +170,8 @@ def result(ask, done, stages):
                  "slices": model.ranks_},
         "history": model.history_._asdict(),
         "holdout_history": None if model.holdout_history_ is None else model.holdout_history_._asdict(),
-        "comparison": [row._asdict() for row in done.rows], "hidden": hidden_result(done.sample),
+        "holdout": holdout_result(model), "hidden": hidden_result(done.sample),
+        "comparison": [row._asdict() for row in done.rows],
         "baseline_wins": None if not done.rows else best is not None, "truth": done.truth,
         "confidence": confidence_result(done), "seconds": stages.seconds, "warnings": done.warnings,
         "output": ask.output, "plot": ask.plot,

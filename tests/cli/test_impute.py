@@ -1,0 +1,350 @@
+"""`gpukit impute`: what it prints, writes and draws."""
+
+import json
+import os
+import re
+import signal
+
+import numpy as np
+import pytest
+from cli_support import CPU
+
+from gpukit.cli import imputing
+from gpukit.datasets import read_graph, synth_graph, write_graph
+from gpukit.imputation import GraphImputer
+
+PLAIN = ("--weights", "slice", "--center", "none", "--iterations", 6, *CPU)  # nothing to choose: quick
+RING = [[i, (i + 1) % 30] for i in range(30)] + [[i, (i + 7) % 30] for i in range(30)]
+
+
+@pytest.fixture(autouse=True)
+def bases(tmp_path_factory, monkeypatch):
+    """The Fourier bases of these tests stay in a folder of their own."""
+    folder = tmp_path_factory.getbasetemp() / "bases"
+    monkeypatch.setattr("gpukit.imputation.basis.cache_folder", lambda: folder)
+
+
+@pytest.fixture
+def graph(tmp_path):
+    """graph(entries=True, ...) -> an .npz of a graph tensor of rank 1 that synth_graph makes, and the tensor."""
+
+    def make(name="g.npz", **request):
+        data = synth_graph(**{"vertices": 30, "shape": (6, 5), "rank": 1, "seed": 1, **request})
+        write_graph(tmp_path / name, data)
+        return tmp_path / name, data
+
+    return make
+
+
+@pytest.fixture
+def arrays(tmp_path):
+    """arrays(tensor=..., edges=...) -> an .npz with these arrays."""
+
+    def make(**found):
+        np.savez(tmp_path / "a.npz", **found)
+        return tmp_path / "a.npz"
+
+    return make
+
+
+def as_json(verb, *arguments):
+    result = verb("impute", *arguments, "--json")
+    assert result.code == 0 and result.err == "", result
+    return json.loads(result.out)
+
+
+def written(path):
+    """{name: array} of an output; loading fails for objects."""
+    with np.load(path, allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def smooth(count=30, shape=(6, 5), seed=0):
+    """(N, m, n): near 50 everywhere, so that a mean is hard to beat without one taken off."""
+    return 50 + np.random.default_rng(seed).normal(size=(count, *shape))
+
+
+# --- what it prints
+
+def test_the_closing_table(verb, graph, tmp_path):
+    path, data = graph()
+    result = verb("impute", path, "--output", tmp_path / "o.npz", "--baselines", *CPU)
+    assert result.code == 0 and "Traceback" not in result.err, result
+    sizes = f"30 vertices, {data.adjacency.nnz // 2} edges, slices of 6 x 5, 20.0% of the slices missing"
+    assert re.search(rf"^GraphImputer on cpu \(\d+ threads?\), float32: {sizes}$", result.out, re.M)
+    assert f"{path}: {sizes}." in result.err and f"The completed tensor is in {tmp_path / 'o.npz'}." in result.err
+    assert "Fourier basis: all 30 eigenvectors, from the cache" in result.out  # synth_graph has computed it
+    assert "Weights slice, center none; 20 steps of falling thresholds, " in result.out
+    assert "of fixed ranks, as hidden data decided" in result.out
+    assert "Rank of the spectral slices: 1.0 in the mean, 1 at most" in result.out
+    rows = result.out.split("mean |error|\n")[1].splitlines()[:5]
+    assert rows[0].split()[:5] == ["imputation", "weights", "slice,", "center", "none"]
+    names = {re.split(r"\s{2,}", row.strip())[0] for row in rows}
+    assert names == {"imputation", "vertex mean", "Tikhonov", "Tikhonov, normalized", "feature propagation"}
+    errors = [float(row.split()[-1]) for row in rows]
+    assert errors == sorted(errors) and errors[0] < 0.01 and "A baseline wins" not in result.out
+    assert re.search(r"^Against the truth: relative error \S+e-0[4-9], mean \|error\| ", result.out, re.M)
+    assert "Confidence of the 6 vertices that miss something: " in result.out
+    for part in ("start", "reading", "choosing", "basis", "iterations", "writing", "judging"):
+        assert re.search(rf"\b{part} \d+\.\d\d", result.out), part
+
+
+def test_json_holds_all_that_there_is(verb, graph, tmp_path):
+    path, data = graph(entries=True)
+    found = as_json(verb, path, *PLAIN, "--holdout", 0.2, "--seed", 3, "--output", tmp_path / "o.npz")
+    assert (found["vertices"], found["edges"], found["slice"]) == (30, data.adjacency.nnz // 2, [6, 5])
+    assert found["missing"] == pytest.approx(data.missing_share) and found["missing_kind"] == "entries"
+    assert found["device"].startswith("cpu") and found["basis"]["size"] == 30 and found["basis"]["exact"]
+    assert found["parameters"]["holdout"] == 0.2 and found["parameters"]["random_state"] == 3
+    assert found["decided"]["weights"] == "slice" and not found["complete"] and found["files"] == [str(path)]
+    assert len(found["history"]["change"]) >= 1 and found["history"]["phase"][0] == "path"
+    errors = found["holdout_history"]["error"]
+    assert found["holdout"] == {"share": 0.2, "error": min(errors), "iteration": errors.index(min(errors)) + 1}
+    assert len(found["comparison"]) == 5 and found["hidden"]["kind"] == "entries" and found["hidden"]["count"] > 100
+    assert found["confidence"]["worst_tenth"]["by"] == "truth" and len(found["confidence"]["values"]) == 30
+    assert found["rank"]["slices"] and found["rank"]["phase"] in ("done", "unclear", "off")
+    assert {"start", "reading", "choosing", "basis", "iterations", "writing", "judging"} == set(found["seconds"])
+    assert found["output"] == str(tmp_path / "o.npz") and found["warnings"] == []
+
+
+def test_errors_against_the_truth_are_those_of_the_output(verb, graph, tmp_path):
+    path, data = graph(noise=0.05)
+    found = as_json(verb, path, *PLAIN, "--output", tmp_path / "o.npz")
+    full, lacking = written(tmp_path / "o.npz")["tensor"].astype(np.float64), ~data.mask
+    wrong = (full - data.truth)[lacking]
+    assert found["truth"]["mean_absolute"] == pytest.approx(np.abs(wrong).mean())
+    assert found["truth"]["relative"] == pytest.approx(np.linalg.norm(wrong) / np.linalg.norm(data.truth))
+    least = int(np.argmin(found["confidence"]["values"]))
+    tail, by_vertex = found["confidence"]["worst_tenth"], np.abs(wrong).mean(axis=(1, 2))
+    assert found["confidence"]["vertices"] == np.flatnonzero(lacking).tolist() and tail["vertices"] == 1
+    assert tail["worst"] == pytest.approx(by_vertex[least])
+    assert tail["rest"] == pytest.approx(np.delete(by_vertex, least).mean())
+    assert tail["share"] == pytest.approx(np.sum(wrong[least] ** 2) / np.sum(wrong**2))
+
+
+def test_the_tenth_with_the_least_confidence():
+    confidence = np.array([0.9, 0.1, 0.5] + [0.8] * 18)
+    errors = imputing.Errors(np.arange(21.0), np.arange(21.0) ** 2, np.r_[0, np.full(20, 2)])
+    tail = imputing.worst_tenth("truth", confidence, errors)  # vertex 0 is not judged; the worst are 1 and 2
+    assert tail[:3] == ("truth", 2, 3 / 4)
+    assert tail.rest == pytest.approx(sum(range(3, 21)) / 36) and tail.share == pytest.approx(5 / 2870)
+    assert imputing.worst_tenth("truth", confidence[:2], imputing.Errors(*(np.array([0, 1]),) * 3)) is None
+
+
+def test_without_a_truth_the_confidence_is_judged_on_hidden_values(verb, arrays):
+    tensor = smooth()
+    tensor[[3, 8, 20]] = np.nan
+    path = arrays(tensor=tensor, edges=np.array(RING))
+    found = as_json(verb, path, *PLAIN, "--baselines")
+    assert found["truth"] is None and found["confidence"]["worst_tenth"]["by"] == "hidden values"
+    plain = as_json(verb, path, *PLAIN)
+    assert plain["comparison"] == [] and plain["hidden"] is None and plain["confidence"]["worst_tenth"] is None
+
+
+def test_a_baseline_that_wins_is_named(verb, arrays):
+    tensor = smooth()
+    tensor[[3, 8, 20]] = np.nan
+    path = arrays(tensor=tensor, edges=np.array(RING))
+    result = verb("impute", path, *PLAIN, "--baselines", "--quiet")
+    assert re.search(r"^A baseline wins: .+ errs \S+ on the hidden values, the imputation \S+\. ", result.out, re.M)
+    assert result.err == "" and as_json(verb, path, *PLAIN, "--baselines")["baseline_wins"] is True
+
+
+def test_quiet_prints_the_result_alone(verb, graph):
+    path, _ = graph()
+    loud, quiet = verb("impute", path, *PLAIN), verb("impute", path, *PLAIN, "--quiet")
+    assert quiet.err == "" and "GraphImputer on cpu" in quiet.out and "Seconds: " in quiet.out
+    assert "Nothing was written; --output FILE keeps" in loud.err
+
+
+# --- what it computes
+
+def test_options_reach_the_library(verb, graph):
+    found = as_json(verb, graph()[0], "--weights", "common", "--center", "entry", "--lambda-decay", 0.5,
+                    "--iterations", 3, "--tolerance", 0, "--no-acceleration", "--no-rank-phase", "--dtype", "float64",
+                    "--basis-size", 9, "--seed", 7, *CPU)
+    wanted = {"weights": "common", "center": "entry", "decay": 0.5, "iterations": 3, "tolerance": 0.0, "device": "cpu",
+              "accelerate": False, "rank_phase": False, "dtype": "float64", "basis_size": 9, "random_state": 7}
+    assert {name: found["parameters"][name] for name in wanted} == wanted
+    assert found["basis"]["size"] == 9 and found["basis"]["exact"] is False and len(found["history"]["phase"]) == 3
+    assert found["rank"]["phase"] == "off" and len(found["rank"]["slices"]) == 9
+
+
+@pytest.mark.parametrize("request_", [{}, {"entries": True}, {"dtype": "float64"}, {"shape": (1, 8)}])
+def test_the_output_is_what_the_library_gives(verb, graph, tmp_path, request_):
+    path, data = graph(**request_)
+    found, output = as_json(verb, path, *PLAIN, "--output", tmp_path / "o.npz"), written(tmp_path / "o.npz")
+    model = GraphImputer(weights="slice", center="none", iterations=6, device="cpu")
+    wanted = model.fit_transform(data.adjacency, data.tensor, data.mask)
+    assert output["tensor"].dtype == data.tensor.dtype and np.array_equal(output["tensor"], wanted)
+    assert output["tensor"][data.mask].tobytes() == data.tensor[data.mask].tobytes()
+    assert np.array_equal(output["observed"], data.mask) and np.isfinite(output["tensor"]).all()
+    assert np.array_equal(output["confidence"], model.confidence_) and np.array_equal(output["ranks"], model.ranks_)
+    for name, array in model.history_._asdict().items():
+        assert np.array_equal(output[f"history_{name}"], array, equal_nan=array.dtype.kind == "f"), name
+    options = json.loads(str(output["options"]))
+    assert options["asked"]["iterations"] == 6 and options["decided"] == found["decided"]
+
+
+def test_holdout_stops_where_the_error_was_least(verb, graph, tmp_path):
+    path, _ = graph(noise=0.3)
+    options = ("--weights", "common", "--center", "none", "--no-rank-phase", "--holdout", 0.2, *CPU)
+    found = as_json(verb, path, *options, "--output", tmp_path / "o.npz")
+    assert found["decided"]["iterations"] == found["holdout"]["iteration"] == len(found["history"]["change"])
+    assert np.array_equal(written(tmp_path / "o.npz")["holdout_history_error"], found["holdout_history"]["error"])
+    assert re.search(r"to where the error on a hidden 20% was least \(", verb("impute", path, *options).out)
+
+
+def test_what_an_archive_may_hold(verb, arrays, tmp_path):
+    """Edges with weights, a tensor (N, n), a mask, ids: as the same things in other forms."""
+    tensor, seen = smooth(shape=(8,)), np.ones(30, bool)
+    seen[[2, 9]] = False
+    ids = np.array([f"v{i}" for i in range(30)])
+    output = ("--output", tmp_path / "o.npz", "--force", *PLAIN)
+    as_json(verb, arrays(edges=RING, weights=np.full(60, 2.0), tensor=tensor, mask=seen, vertices=ids), *output)
+    first = written(tmp_path / "o.npz")
+    assert first["vertices"].tolist() == ids.tolist() and first["tensor"].shape == (30, 1, 8)
+    assert np.array_equal(first["tensor"][seen, 0], tensor[seen]) and not np.allclose(first["tensor"][2, 0], tensor[2])
+    dense = np.zeros((30, 30))
+    dense[tuple(np.transpose(RING))] = 2
+    tensor[~seen] = np.nan
+    as_json(verb, arrays(adjacency=dense + dense.T, tensor=tensor), *output)
+    assert np.array_equal(written(tmp_path / "o.npz")["tensor"], first["tensor"])
+    sliced = as_json(verb, arrays(adjacency=dense + dense.T, tensor=tensor), *output, "--slice", "2x4")
+    assert sliced["slice"] == [2, 4] and written(tmp_path / "o.npz")["tensor"].shape == (30, 2, 4)
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+def test_a_graph_and_its_values_in_two_files(verb, tmp_path, layout):
+    values = np.round(smooth(shape=(12,)), 2)
+    values[4] = values[11, 3] = np.nan
+    (tmp_path / "e.txt").write_text("".join(f"{i} {j}\n" for i, j in RING))
+    table = values if layout == "rows" else values.T
+    text = "".join(",".join("" if np.isnan(x) else str(x) for x in row) + "\n" for row in table)
+    (tmp_path / "v.csv").write_text(text)
+    found = as_json(verb, "--edges", tmp_path / "e.txt", "--tensor", tmp_path / "v.csv", "--slice", "3x4", "--layout",
+                    layout, "--output", tmp_path / "o.npz", *PLAIN)
+    assert found["slice"] == [3, 4] and found["missing"] == pytest.approx(13 / 360)
+    assert found["files"] == [str(tmp_path / "e.txt"), str(tmp_path / "v.csv")]
+    full, seen = written(tmp_path / "o.npz")["tensor"].reshape(30, 12), ~np.isnan(values)
+    assert np.array_equal(full[seen], values[seen]) and np.isfinite(full).all()
+
+
+def test_an_isolated_vertex_is_legal_and_its_confidence_tells(verb, arrays):
+    tensor = smooth(31)
+    tensor[[3, 30]] = np.nan
+    result = as_json(verb, arrays(tensor=tensor, edges=RING), *PLAIN)
+    assert result["vertices"] == 31 and result["confidence"]["vertices"] == [3, 30]
+    assert result["confidence"]["values"][1] == pytest.approx(0) and result["confidence"]["values"][0] > 0.5
+    assert "least of 30 (0.000), 3 (" in verb("impute", arrays(tensor=tensor, edges=RING), *PLAIN).out
+
+
+def test_nothing_missing_is_said_and_the_output_written(verb, arrays, tmp_path):
+    tensor = smooth()
+    path, more = arrays(tensor=tensor, edges=RING), ("--holdout", 0.1, "--baselines", "--plot", tmp_path / "p.png")
+    result = verb("impute", path, "--output", tmp_path / "o.npz", *more, *CPU)
+    assert result.code == 0 and "Nothing is missing: the tensor is as it was." in result.out
+    assert "Warning: nothing is missing" in result.err and (tmp_path / "p.png").is_file()
+    assert written(tmp_path / "o.npz")["tensor"].tobytes() == tensor.tobytes()
+    found = as_json(verb, path, *CPU)
+    assert found["complete"] and len(found["warnings"]) == 1 and found["comparison"] == []
+
+
+def test_an_output_is_replaced_by_force(verb, graph, tmp_path):
+    path, _ = graph()
+    (tmp_path / "o.npz").write_text("mine")
+    assert verb("impute", path, "--output", tmp_path / "o.npz", "--force", *PLAIN).code == 0
+    assert written(tmp_path / "o.npz")["tensor"].shape == (30, 6, 5)
+
+
+# --- the picture
+
+@pytest.mark.parametrize("request_, more", [
+    ({}, ("--weights", "slice", "--no-rank-phase")), ({"entries": True}, ("--weights", "slice", "--holdout", 0.2)),
+    ({"shape": (1, 8)}, ("--basis-size", 12)),
+])
+def test_the_picture(verb, graph, tmp_path, request_, more):
+    picture = tmp_path / "p.png"
+    result = verb("impute", graph(**request_)[0], "--plot", picture, "--iterations", 4, *more, *CPU)
+    assert result.code == 0 and f"Picture drawn in {picture}." in result.err, result
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["g.npz", "p.png"]
+
+
+def test_the_spectrum_is_that_of_the_completed_tensor(graph):
+    from types import SimpleNamespace
+
+    from gpukit.cli.imputing_plot import spectrum
+
+    data = graph()[1]
+    model = GraphImputer(weights="slice", center="entry", iterations=4, device="cpu")
+    full = model.fit_transform(data.adjacency, data.tensor, data.mask).astype(np.float64)
+    frequencies, values = spectrum(SimpleNamespace(model=model, data=data))
+    centred = full - data.tensor[data.mask].mean(axis=0, dtype=np.float64)
+    slices = np.einsum("ik,imn->kmn", model.basis_.vectors, centred)
+    assert np.array_equal(frequencies, model.basis_.values)
+    assert np.allclose(values, np.linalg.svd(slices, compute_uv=False), atol=1e-5)
+
+
+# --- Ctrl-C
+
+@pytest.fixture
+def heeded():
+    """A SIGINT raises KeyboardInterrupt, also where tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_leaves_no_file(verb, graph, tmp_path, monkeypatch, heeded):
+    def press(self, stage, done, total, info=None):
+        if done == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    path, _ = graph()
+    monkeypatch.setattr("gpukit.cli.report.Progress.__call__", press)
+    result = verb("impute", path, "--output", tmp_path / "o.npz", "--plot", tmp_path / "p.png", *PLAIN, "--quiet")
+    assert result.code == 130 and result.out == ""
+    assert result.err == "Interrupted. No file was left half written.\n" and os.listdir(tmp_path) == ["g.npz"]
+
+
+def test_ctrl_c_while_writing_leaves_no_half_file(verb, graph, tmp_path, monkeypatch, heeded):
+    def press(file, **arrays):
+        file.write(b"PK")
+        signal.raise_signal(signal.SIGINT)
+
+    path, _ = graph()
+    monkeypatch.setattr(np, "savez", press)
+    result = verb("impute", path, "--output", tmp_path / "o.npz", *PLAIN, "--quiet")
+    assert result.code == 130 and result.err.count("\n") == 1 and os.listdir(tmp_path) == ["g.npz"]
+
+
+def test_ctrl_c_after_writing_says_that_the_file_is_whole(verb, graph, tmp_path, monkeypatch, heeded):
+    path, _ = graph()
+    monkeypatch.setattr(imputing, "judge", lambda *_: signal.raise_signal(signal.SIGINT))
+    result = verb("impute", path, "--output", tmp_path / "o.npz", *PLAIN, "--quiet")
+    assert result.code == 130 and result.err == f"Interrupted. {tmp_path / 'o.npz'} is whole.\n"
+    assert "tensor" in written(tmp_path / "o.npz")
+
+
+# --- real data
+
+def test_metr_la(verb, data, tmp_path):
+    """A day and a half of road speeds, ten sensors of 207 without them: ids kept, better than the mean."""
+    lines = data("metr-la/speed.csv").read_text().splitlines()[:433]
+    words = [line.split(",") for line in lines]
+    for row in words[1:]:
+        row[5:105:10] = [""] * 10
+    (tmp_path / "speed.csv").write_text("".join(",".join(row) + "\n" for row in words))
+    found = as_json(verb, "--edges", data("metr-la/adjacency.csv"), "--tensor", tmp_path / "speed.csv",
+                    "--slice", "6x72", "--weights", "frequency", "--center", "entry", "--iterations", 8, "--baselines",
+                    "--output", tmp_path / "o.npz", *CPU)
+    assert (found["vertices"], found["slice"], found["missing_kind"]) == (207, [6, 72], "slices")
+    assert found["confidence"]["vertices"] == [int(sensor) for sensor in words[0][5:105:10]]
+    errors = {row["name"]: row["error"] for row in found["comparison"]}
+    assert errors["imputation"] < errors["vertex mean"]
+    kept = np.setdiff1d(np.arange(207), np.arange(5, 105, 10))
+    values = np.array([[row[i] for row in words[1:]] for i in kept], dtype=np.float64)
+    assert np.array_equal(written(tmp_path / "o.npz")["tensor"][kept].reshape(len(kept), -1), values)
+    assert read_graph(edges=data("metr-la/adjacency.csv"), tensor=tmp_path / "speed.csv").vertices.tolist() == [
+        int(sensor) for sensor in words[0]]
