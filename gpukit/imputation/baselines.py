@@ -7,6 +7,8 @@ Each function returns the completed tensor (N, m, n), observed values as they ar
 or float64 and mask (N,) or (N, m, n) bool, True where observed; what the tensor holds elsewhere is not read.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from gpukit.base import check_integer, check_real
@@ -17,7 +19,7 @@ TAUS = tuple(10.0 ** np.arange(1.0, -3.01, -0.5))  # falling: each solution star
 ITERATIONS = (2, 5, 10, 40)
 CENTERS = ("global", "entry")
 NUMBERS = 1 << 21  # of a block of columns: bounds the memory of conjugate gradients, some seven such arrays
-TOLERANCE = 1e-8
+TOLERANCE, ROUGH = 1e-8, 1e-4  # of a solution asked for, and of those on a grid that are compared
 MOST_STEPS = 2000
 
 
@@ -39,8 +41,9 @@ def tikhonov(laplacian, tensor, mask, tau, start=None):
     return _keep(tensor, mask, smoothed(laplacian, tensor, mask, tau, start))
 
 
-def smoothed(laplacian, tensor, mask, tau, start=None):
-    """The minimum of tikhonov() at every vertex, observed ones too: (N, m, n) float64. Arguments as tikhonov."""
+def smoothed(laplacian, tensor, mask, tau, start=None, tolerance=TOLERANCE):
+    """The minimum of tikhonov() at every vertex, observed ones too: (N, m, n) float64. Arguments as
+    tikhonov; tolerance: of the scaled residual, relative to its start."""
     tau, shape = check_real("tau", tau, 0.0, strict=True), tensor.shape
     data, seen = _columns(centred(tensor, mask, np.zeros(shape[1:]))), _columns(spread(mask))
     start = data if start is None else _columns(start)
@@ -48,7 +51,7 @@ def smoothed(laplacian, tensor, mask, tau, start=None):
     for first in range(0, data.shape[1], width):
         part = slice(first, first + width)
         seen_part = seen if seen.shape[1] == 1 else seen[:, part]
-        out[:, part] = _solve(laplacian, data[:, part], seen_part, tau, start[:, part])
+        out[:, part] = _solve(System(laplacian, seen_part, tau, tolerance), data[:, part], start[:, part])
     return out.reshape(shape)
 
 
@@ -68,7 +71,7 @@ def feature_propagation(adjacency, tensor, mask, iterations=40):
 
 
 def all_baselines(adjacency, tensor, mask, centers=CENTERS):
-    """Every baseline at every setting of its grid: yields (name, setting, completed tensor), one at a time.
+    """Every baseline at every setting of its grid, to about 1e-4: yields (name, setting, completed tensor).
 
     name: 'vertex mean', 'Tikhonov', 'Tikhonov, normalized' or 'feature propagation'; setting: a dict of tau or
     iterations, and center: the mean that was taken off and put back.
@@ -86,7 +89,7 @@ def _smooth(adjacency, data, mask):
     for name, form in (("Tikhonov", laplacian), ("Tikhonov, normalized", normalized_laplacian)):
         matrix, guess = form(adjacency), None
         for tau in TAUS:
-            guess = smoothed(matrix, data, mask, tau, guess)
+            guess = smoothed(matrix, data, mask, tau, guess, ROUGH)
             yield name, {"tau": tau}, guess
     for iterations in ITERATIONS:
         yield "feature propagation", {"iterations": iterations}, feature_propagation(adjacency, data, mask, iterations)
@@ -100,24 +103,40 @@ def _keep(tensor, mask, estimate):
     return restored(tensor, mask, estimate, np.zeros(tensor.shape[1:]))
 
 
-def _solve(matrix, data, seen, tau, start):
-    """x (N, columns) float64 of (diag(seen) + tau L) x = data, a system for each column, all of them at once.
+class System(NamedTuple):
+    """(diag(seen) + tau L) x = data, a system for each column: seen (N, 1) or (N, columns)."""
+
+    laplacian: object
+    seen: np.ndarray
+    tau: float
+    tolerance: float
+
+    def image(self, x):
+        """The left side."""
+        return self.seen * x + self.tau * (self.laplacian @ x)
+
+    def diagonal(self):
+        """(N, 1) or (N, columns) above 0; the row of an isolated vertex that is not observed is 0 = 0."""
+        diagonal = self.seen + self.tau * self.laplacian.diagonal()[:, None]
+        return np.where(diagonal > 0.0, diagonal, 1.0)
+
+
+def _solve(system, data, start):
+    """x (N, columns) float64 of all columns of a System at once.
 
     The residual is judged divided by the diagonal: so that what is missing counts as much as what is observed however
     small tau is.
     """
-    diagonal = seen + tau * matrix.diagonal()[:, None]
-    diagonal[diagonal == 0.0] = 1.0  # an isolated vertex, not observed: its row is 0 = 0
-    data = data.astype(np.float64)
+    data, diagonal = data.astype(np.float64), system.diagonal()
     x = np.where(data.any(axis=0), start, 0.0)  # with nothing but zeros observed the answer is 0
-    residual = data - seen * x - tau * (matrix @ x)
+    residual = data - system.image(x)
     scaled = residual / diagonal
-    goal = TOLERANCE**2 * _dot(data / diagonal, data / diagonal)
+    goal = system.tolerance**2 * _dot(data / diagonal, data / diagonal)
     direction, size = scaled.copy(), _dot(residual, scaled)
     for _ in range(MOST_STEPS):
         if (_dot(scaled, scaled) <= goal).all():
             break
-        image = seen * direction + tau * (matrix @ direction)
+        image = system.image(direction)
         length = _ratio(size, _dot(direction, image))
         x += length * direction
         residual -= length * image
