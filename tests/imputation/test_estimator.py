@@ -98,11 +98,11 @@ def test_nothing_missing_is_said_and_returned():
 
 
 def test_what_fit_leaves_behind():
-    case, calls = problem((6, 5), rank=2), []
-    model = GraphImputer(**PLAIN, iterations=5, rank_iterations=3, tolerance=0.0)
+    case, calls = problem((6, 5)), []
+    model = GraphImputer(**PLAIN, iterations=9, rank_iterations=3, tolerance=0.0)
     model.fit(case.A, case.truth, case.mask, progress=lambda *news: calls.append(news))
-    assert list(model.history_.phase) == ["path"] * 5 + ["rank"] * 3 and model.rank_phase_ == "done"
-    assert [news[:3] for news in calls] == [("path", i, 5) for i in range(1, 6)] + [("rank", i, 3) for i in (1, 2, 3)]
+    assert list(model.history_.phase) == ["path"] * 9 + ["rank"] * 3 and model.rank_phase_ == "done"
+    assert [news[:3] for news in calls] == [("path", i, 9) for i in range(1, 10)] + [("rank", i, 3) for i in (1, 2, 3)]
     assert calls[-1][3] == {"change": model.history_.change[-1], "rank": model.history_.mean_rank[-1]}
     assert model.confidence_.shape == (30,) and model.ranks_.shape == (30,) and model.basis_.exact
     assert model.stages_["iterations"] > 0 and model.stages_["basis"] >= 0 and "cpu" in model.device_
