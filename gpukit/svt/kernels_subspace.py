@@ -1,0 +1,90 @@
+"""GPU kernel of the thresholding in a subspace; twins_subspace.py has it for the CPU."""
+
+import functools
+import math
+
+import numpy as np
+
+from gpukit._cuda import cuda, kernel
+
+U32 = np.uint32
+
+
+def threads_for(k):
+    """Threads of a block for a gram of k columns."""
+    return 64 if k <= 16 else 128 if k <= 48 else 256
+
+
+def shared_bytes(k, dtype):
+    """Dynamic shared memory of a block: the gram, rows at an odd distance, and two numbers a column."""
+    return (k * (k | 1) + 2 * k) * np.dtype(dtype).itemsize
+
+
+@functools.cache
+def make_whiten(real):
+    """whiten for numbers of type real."""
+    eps = real(np.finfo(real).eps)
+
+    @kernel
+    def whiten(gram, shift, out):
+        """out = L^-T of the Cholesky factor L of every gram, so that A out has orthonormal columns for gram = A'A.
+
+        gram, out (N, k, k) of `real`, float32 or float64. shift, of `real`: what is added to the diagonal, as a share
+        of it. A column is left out, 0 in out, when what the columns before it leave of its square is next to nothing,
+        or its square is, beside the largest.
+        Launch: grid N, block threads_for(k), dynamic shared memory shared_bytes(k).   Deterministic: yes.
+        Source: Golub and Van Loan, Matrix Computations, 4th ed., 4.2; Fukaya et al., SIAM J. Sci. Comput. 42 (2020),
+        A477-A503 (the shift).
+        """
+        # Gaussian elimination of [gram, I] in the place of gram: in step j a row's numbers up to j belong to the right
+        # half, its others to the left one.
+        space = cuda.shared.array(0, real)
+        s, k, thread = U32(cuda.blockIdx.x), U32(gram.shape[1]), U32(cuda.threadIdx.x)
+        lane, warp, warps = U32(thread & U32(31)), U32(thread >> U32(5)), U32(U32(cuda.blockDim.x) >> U32(5))
+        pitch = U32(k | U32(1))
+        own, scale = U32(k * pitch), U32(U32(k * pitch) + k)
+        for at in range(thread, U32(k * k), U32(cuda.blockDim.x)):
+            i = U32(U32(at) // k)
+            j = U32(U32(at) - U32(i * k))
+            value = gram[s, i, j]
+            if i == j:
+                space[U32(own + i)] = value
+                value += shift * value
+            space[U32(U32(i * pitch) + j)] = value
+        cuda.syncthreads()
+        largest, floor = real(0.0), real(k) * eps
+        for j in range(k):
+            largest = max(largest, space[U32(own + U32(j))])
+        for column in range(k):
+            j = U32(column)
+            row, square = U32(j * pitch), space[U32(own + j)]
+            pivot = space[U32(row + j)]
+            stays = pivot > floor * square and square > eps * eps * largest
+            if stays:
+                for below in range(U32(U32(j + U32(1)) + warp), k, warps):
+                    here = U32(U32(below) * pitch)
+                    factor = space[U32(here + j)] / pivot
+                    cuda.syncwarp()
+                    for c in range(lane, k, U32(32)):
+                        c = U32(c)
+                        value = -factor
+                        if c != j:
+                            value = space[U32(here + c)] - factor * space[U32(row + c)]
+                        space[U32(here + c)] = value
+            else:
+                for below in range(U32(U32(j + U32(1)) + thread), k, U32(cuda.blockDim.x)):
+                    space[U32(U32(U32(below) * pitch) + j)] = real(0.0)
+            if thread == U32(0):
+                space[U32(scale + j)] = real(1.0) / math.sqrt(pivot) if stays else real(0.0)
+            cuda.syncthreads()
+        for at in range(thread, U32(k * k), U32(cuda.blockDim.x)):
+            i = U32(U32(at) // k)
+            j = U32(U32(at) - U32(i * k))
+            value = real(0.0)
+            if i < j:
+                value = space[U32(U32(j * pitch) + i)] * space[U32(scale + j)]
+            elif i == j:
+                value = space[U32(scale + j)]
+            out[s, i, j] = value
+
+    return whiten
