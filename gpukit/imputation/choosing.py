@@ -10,8 +10,9 @@ What is tried, on one split of what is observed, in the way in which the tensor 
    that neither the law nor the stopping point hangs on one of them.
 
 'common' and 'frequency' walk without momentum and without a phase of fixed ranks: their lambda then falls by the same
-steps whatever the data, so a number of steps found on hidden data means the same lambda on all of them, and on road
-sensors they erred less so.
+steps whatever the data, so a number of steps found on hidden data means the same lambda on all of them, and where
+whole road sensors are missing they erred less so.
+
 Everything observed is then fitted to where the averaged error was least, lambda counted as a share of its start. A path
 on hidden data ends early once it only gets worse. Of a large tensor some rows and columns of the slices are taken, not
 fewer vertices: the graph and the ranks stay what they are.
