@@ -6,10 +6,14 @@ C = U' P_Omega(G) is computed once, and an iteration transforms the vertices tha
 
 import numpy as np
 
+from gpukit import _jit
+from gpukit.imputation import twins
 from gpukit.svt import cpu as svt
 
 TOGETHER = 256  # slices thresholded at a time
 COLUMNS = 4096  # of the estimate, transformed back at a time
+BLOCKS = 64  # of the sums, whatever the threads, so that the result does not depend on their number
+FOR_ONE_THREAD = 1 << 16  # numbers in the tensor: with fewer, waiting for other threads costs more than they do
 
 
 class Session:
@@ -32,15 +36,22 @@ class Session:
         self.Z = np.empty_like(self.C)
         self.now = np.zeros((len(self.rows), flat.shape[1]), dtype)
         self.before = np.zeros_like(self.now)
+        self.sums = np.zeros((BLOCKS, 2))
+        self.threads = 1 if flat.size < FOR_ONE_THREAD else None
 
     def largest(self):
         """(K,) float64: the largest singular value of each spectral slice of the zero-filled tensor."""
-        return singular_values(self.slices(self.C))[:, 0].astype(np.float64)
+        return self.values(self.C)[:, 0]
 
     def spectrum(self, count):
         """(K, count) float64: the leading singular values of the spectral slices, the estimate filled in."""
         self.transform(self.now)
-        return singular_values(self.slices(self.Z))[:, :count].astype(np.float64)
+        return self.values(self.Z)[:, :count]
+
+    def values(self, flat):
+        """(K, min(m, n)) float64: the singular values of the slices of (K, m n)."""
+        with _jit.threads(self.threads):
+            return singular_values(self.slices(flat)).astype(np.float64)
 
     def step(self, lam, cap=None, momentum=0.0):
         """One iteration: (change, size, ranks), ||new - old||^2 and ||new||^2 over what is missing, ranks (K,) int32.
@@ -49,10 +60,15 @@ class Session:
         the step starts from the estimate + momentum times its last change.
         Source: Algorithm 1 of the graph-tensor imputation paper, lines 7-10.
         """
-        extrapolate(self.now, self.before, momentum)
-        self.transform(self.before)
-        ranks = threshold_in_place(self.slices(self.Z), lam.astype(self.Z.dtype), cap)
-        return *self.transform_back(), ranks
+        with _jit.threads(self.threads):
+            twins.extrapolate(self.now.ravel(), self.before.ravel(), self.Z.dtype.type(momentum))
+            self.transform(self.before)
+            ranks = self.run(lam, cap)
+            return *self.transform_back(), ranks
+
+    def run(self, lam, cap):
+        """Z's slices thresholded, exactly: ranks."""
+        return threshold_in_place(self.slices(self.Z), lam.astype(self.Z.dtype), cap)
 
     def transform(self, estimate):
         """Z = C + U_mis' estimate."""
@@ -61,18 +77,12 @@ class Session:
 
     def transform_back(self):
         """The estimate becomes U_mis Z where something is missing, `before` what it was: (change, size)."""
-        change = size = 0.0
+        hidden, totals = np.ones((1, 1), bool) if self.hidden is None else self.hidden, np.zeros(2)
         for first in range(0, self.now.shape[1], COLUMNS):
-            columns = np.s_[:, first : first + COLUMNS]
-            new = self.U @ self.Z[columns]
-            if self.hidden is not None:
-                new *= self.hidden[columns]
-            self.before[columns] = self.now[columns]
-            self.now[columns] = new
-            size += squared(new)
-            new -= self.before[columns]
-            change += squared(new)
-        return change, size
+            new = self.U @ self.Z[:, first : first + COLUMNS]
+            twins.renew(new, hidden, first, self.now, self.before, self.sums)
+            totals += self.sums.sum(axis=0)
+        return float(totals[0]), float(totals[1])
 
     def slices(self, flat):
         """(K, m, n) view of (K, m n)."""
@@ -99,22 +109,16 @@ def hidden_entries(mask, rows):
     return None if hidden.all() else hidden
 
 
-def extrapolate(now, before, momentum):
-    """before = now + momentum (now - before)."""
-    before *= before.dtype.type(-momentum)
-    before += before.dtype.type(1.0 + momentum) * now
-
-
-def squared(array):
-    """The sum of squares, rows summed in the array's type and over the rows in float64."""
-    return float(np.einsum("ij,ij->i", array, array).sum(dtype=np.float64))
-
-
 def singular_values(X):
-    """(K, min(m, n)) of (K, m, n), falling."""
+    """(K, min(m, n)) of (K, m, n), falling; X stays."""
     if 1 in X.shape[1:]:
         return np.linalg.norm(X, axis=(1, 2))[:, None]
-    return np.linalg.svd(X, compute_uv=False)
+    values = np.empty((len(X), min(X.shape[1:])), X.dtype)
+    for first in range(0, len(X), TOGETHER):
+        part = X[first : first + TOGETHER]
+        none = np.zeros(len(part), np.int32)
+        values[first : first + TOGETHER] = svt.threshold(part, none.astype(X.dtype), np.empty_like(part), True, none)[0]
+    return values
 
 
 def threshold_in_place(X, lam, cap):
