@@ -5,7 +5,8 @@ import click
 from gpukit.bench import NAMES, find
 from gpukit.cli import options
 
-SHAPES = ("ml-10m", "netflix", "yahoo", "mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007", "mq2008")
+SHAPES = ("ml-10m", "netflix", "yahoo", "mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007", "mq2008",
+          "ego-facebook", "random", "64x64x2100", "512x512x2600")
 
 
 @click.command("bench")
@@ -23,7 +24,7 @@ SHAPES = ("ml-10m", "netflix", "yahoo", "mslr-web30k", "mslr-web10k", "mq2007-li
     type=click.FloatRange(0, 1, min_open=True),
     default=1.0,
     show_default=True,
-    help="Share of their ratings or queries.",
+    help="Share of their ratings, queries or vertices.",
 )
 @click.option("--output", metavar="FILE", help="Add the rows to this csv file.")
 @options.device

@@ -9,8 +9,10 @@ sorting.py   the segmented sort beside torch's, at a shape of queries and over l
 ranking.py   RankSVM: whole trainings, one product, the paper's way, a path over C, on the paper's shapes (generated)
 letor.py     MQ2008 (real), the CPU's solvers, reading documents, the whole command
 svt.py       singular-value thresholding beside numpy's and torch's decompositions, on the paper's shapes
-imputation.py  whole imputations, their memory, the paper's ladder, on the paper's shapes (generated; ego-Facebook's
-             graph is the real one where it is there)
+imputation.py      whole imputations and their memory, on the paper's shapes (generated; ego-Facebook's graph is real
+                   where it is there)
+decompositions.py  the imputation paper's ladder: one SVD after another, batched, ours
+recovery.py        the imputation's accuracy: generated tensors, and METR-LA (real) beside the baselines
 process.py   what runs in fresh processes: readers and commands
 kernels.py   the ladder: kernels as the papers describe them      twins.py   their CPU twins
 
@@ -26,7 +28,9 @@ FILES = {
     "ranking": ("ranking", "product", "rungs", "path"),
     "letor": ("mq2008", "solvers", "letor"),
     "svt": ("thresholding",),
-    "imputation": ("impute-speed", "impute-ladder"),
+    "imputation": ("impute-speed",),
+    "decompositions": ("impute-ladder",),
+    "recovery": ("impute-accuracy", "impute-metr-la"),
 }  # file -> what it measures: the keys of its BENCHES
 NAMES = tuple(name for names in FILES.values() for name in names)
 
