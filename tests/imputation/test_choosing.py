@@ -96,6 +96,19 @@ def test_the_splits_decide_together(monkeypatch):
     assert chosen.trials[0].error == pytest.approx((5.1 + 3 * 6.0) / 4)
 
 
+@pytest.mark.parametrize("last, splits", [(5.0, 1), (8.5, choosing.FOLDS)])
+def test_where_nothing_is_in_question_one_split_is_enough(monkeypatch, last, splits):
+    place, _, _, tensor, mask = road(False)
+
+    def run(place, trial, tensor, mask, parts):
+        trial.curves.append(np.array([9.0, 5.0, last] if trial.setting.weights == "slice" else [9.0, 7.0, 7.0]))
+
+    monkeypatch.setattr(choosing, "run", run)
+    chosen = choosing.choose(place, AUTO._replace(center="entry"), tensor, mask, 0)
+    assert chosen.setting.weights == "slice" and chosen.setting.options.rank_phase == (splits == 1)
+    assert len(chosen.trials[0].curves) == splits
+
+
 def test_a_phase_of_ranks_that_ends_well_stays_and_one_that_does_not_is_stopped():
     setting = Setting("slice", 1.0, "none", Options(iterations=3))
     good, bad = [9.0, 8.0, 8.5, 5.0, 5.0], [9.0, 8.0, 8.5, 9.0, 9.0]
