@@ -24,11 +24,13 @@ added, by
 and the tables show the newest row of each measurement on each device. p50 is the median of the samples, p20 and p80 are
 percentiles. Data is `real`, or `generated` with the shape and the skew of the named data set (`gpukit synth ratings`,
 `gpukit synth letor`), never the data set itself: an RMSE or an f on it compares with nothing but other figures on it.
+`real graph` is a real graph with generated values on it.
 """
 NO_BENCHMARKS = "No figures are recorded yet.\n"
 KEY = ("device", "what", "shape", "data")
 FIGURES = ("p20", "p50", "p80")
 SORTS, LETOR = re.compile(r"^segmented sort|^torch\.sort"), re.compile(r"mslr|mq200", re.IGNORECASE)
+SLICES, GRAPHS = re.compile(r"^\d+ x \d+ x \d+$"), re.compile(r"^(ego-facebook|random|METR-LA|\d+x\d+x\d+)\b")
 
 
 def cli_reference():
@@ -90,7 +92,9 @@ def subject(row):
     """What a row is about: the sort, or the job that its shape is of."""
     if SORTS.search(row["what"]):
         return "Sorting"
-    return "Learning to rank" if LETOR.match(row["shape"]) else "Matrix factorization and neighbours"
+    kinds = {LETOR: "Learning to rank", SLICES: "Singular-value thresholding", GRAPHS: "Imputation on graphs"}
+    found = (name for kind, name in kinds.items() if kind.match(row["shape"]))
+    return next(found, "Matrix factorization and neighbours")
 
 
 def table(rows):

@@ -201,10 +201,14 @@ def test_benchmark_tables_show_the_newest_row(build, tmp_path):
 def test_benchmark_tables_have_a_section_a_subject(build, tmp_path):
     head = "what,shape,data,device,versions,commit,p20,p50,p80,unit,samples,note\n"
     shapes = {"one epoch": "netflix", "segmented sort float32": "mslr-web30k", "training": "mq2007-list x 0.1",
-              "test MAP": "MQ2008", "torch.sort float32": "length 16", "the whole command": "MovieLens 1M"}
+              "test MAP": "MQ2008", "torch.sort float32": "length 16", "the whole command": "MovieLens 1M",
+              "thresholding": "50 x 50 x 8", "20 iterations": "ego-facebook 50x50 x 0.1", "a pass": "64x64x2100",
+              "20 % missing": "random 32x32", "sensors": "METR-LA 7x288"}
     rows = [f"{what},{shape},generated,gpu,v1,a,1,2,3,ms,9,\n" for what, shape in shapes.items()]
     text = build.benchmark_tables(write(tmp_path, {"b.csv": head + "".join(rows)}) / "b.csv")
-    _, factorization, sorting, ranking = text.split("\n**")
+    _, factorization, sorting, ranking, slices, graphs = text.split("\n**")
+    assert slices.startswith("Singular-value thresholding**") and slices.count("\n| ") == 3
+    assert graphs.startswith("Imputation on graphs**") and graphs.count("\n| ") == 6
     assert factorization.startswith("Matrix factorization") and factorization.count("\n| ") == 4
     assert sorting.startswith("Sorting**") and "| torch.sort" in sorting and sorting.count("\n| ") == 4
     assert ranking.startswith("Learning to rank**") and "MQ2008" in ranking and "mq2007" in ranking
