@@ -9,6 +9,7 @@ import numpy as np
 from gpukit import _jit
 from gpukit.imputation import twins
 from gpukit.svt import cpu as svt
+from gpukit.svt.warm import WarmThresholding, pays
 
 TOGETHER = 256  # slices thresholded at a time
 COLUMNS = 4096  # of the estimate, transformed back at a time
@@ -38,6 +39,7 @@ class Session:
         self.before = np.zeros_like(self.now)
         self.sums = np.zeros((BLOCKS, 2))
         self.threads = 1 if flat.size < FOR_ONE_THREAD else None
+        self.warm = WarmThresholding(self.slices(self.Z)) if pays(self.slices(self.Z).shape, False) else None
 
     def largest(self):
         """(K,) float64: the largest singular value of each spectral slice of the zero-filled tensor."""
@@ -63,7 +65,7 @@ class Session:
         with _jit.threads(self.threads):
             twins.extrapolate(self.now.ravel(), self.before.ravel(), self.Z.dtype.type(momentum))
             self.transform(self.before)
-            ranks = self.run(lam, cap)
+            ranks = self.warm.run(lam, cap) if self.warm else self.run(lam, cap)
             return *self.transform_back(), ranks
 
     def run(self, lam, cap):

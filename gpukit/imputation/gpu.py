@@ -7,6 +7,7 @@ from gpukit.errors import DeviceError
 from gpukit.imputation import kernels
 from gpukit.imputation.cpu import hidden_entries
 from gpukit.svt.gpu import Thresholding
+from gpukit.svt.warm import WarmThresholding, pays
 
 BLOCKS = 264  # of the kernels: two a multiprocessor
 SCRATCH = 256 << 20  # bytes of the estimate, transformed back at a time
@@ -38,12 +39,14 @@ class Session:
         self.before = cp.zeros_like(self.now)
         self.lam, self.cap = cp.zeros(len(self.C), dtype), cp.zeros(len(self.C), np.int32)
         self.sums = cp.zeros((BLOCKS, 2))
-        self.threshold = self.thresholding()
+        Z = self.slices(self.Z)
+        self.warm = WarmThresholding(Z, on_gpu=True) if pays(Z.shape, True) else None
+        self.threshold = None if self.warm else self.thresholding()
 
     def largest(self):
         """See cpu.Session."""
         self.Z[...] = self.C
-        return self.values()[:, 0]
+        return self.warm.leading()[:, 0].astype(np.float64) if self.warm else self.values()[:, 0]
 
     def spectrum(self, count):
         """See cpu.Session."""
@@ -53,7 +56,7 @@ class Session:
     def values(self):
         """(K, min(m, n)) float64 host: the singular values of the slices of Z, which becomes 0."""
         self.cap.fill(0)
-        whole = self.thresholding(whole=True, lanes=self.threshold.lanes)
+        whole = self.thresholding(whole=True, lanes=self.threshold.lanes if self.threshold else None)
         whole.run()
         return whole.values.copy_to_host().astype(np.float64)
 
@@ -67,10 +70,15 @@ class Session:
         flat = [shared(array.ravel()) for array in (self.now, self.before)]
         kernels.extrapolate[BLOCKS, kernels.THREADS](*flat, self.Z.dtype.type(momentum))
         self.transform(self.before)
+        ranks = self.warm.run(lam, cap) if self.warm else self.run(lam, cap)
+        return *self.transform_back(), ranks
+
+    def run(self, lam, cap):
+        """Z's slices thresholded, exactly: ranks."""
         self.lam.set(np.ascontiguousarray(lam, self.lam.dtype))
         self.cap.set(np.full(len(self.cap), min(self.shape), np.int32) if cap is None else cap.astype(np.int32))
         self.threshold.run()
-        return *self.transform_back(), self.threshold.ranks.copy_to_host()
+        return self.threshold.ranks.copy_to_host()
 
     def transform(self, estimate):
         """Z = C + U_mis' estimate."""

@@ -238,7 +238,7 @@ class CpuThresholding:
 class GpuTools:
     """What the method needs of a GPU: see CpuTools. Arrays are cupy's, on the default stream."""
 
-    SCRATCH = 256 << 20
+    SCRATCH = 2 << 30  # bytes: with smaller batches the cores are too few to fill the device
 
     def __init__(self):
         try:

@@ -1,0 +1,109 @@
+"""Thresholding of slices along a path of thresholds: in a subspace while their ranks are low, else whole."""
+
+import numpy as np
+
+from gpukit.svt.plan import sides
+from gpukit.svt.subspace import STEP, SubspaceThresholding, choose_k
+
+SMALL = 24  # shorter sides up to which whole slices are thresholded on the CPU
+SMALL_ON_GPU = 128  # and on a GPU, whose exact kernels are faster there
+AHEAD = 0.7  # a value above this share of the next threshold counts for the rank that is expected
+MOST = 0.98  # of the slices must have no more than the rank expected; the others are thresholded whole
+WIDEST = 224  # columns of the subspace on a GPU: what `whiten` has shared memory for in float32; float64: WIDEST_DOUBLE
+WIDEST_DOUBLE = 160
+
+
+def pays(shape, on_gpu):
+    """Whether slices (N, m, n) are so large that the subspace is faster than the exact kernels."""
+    return sides(shape)[0] > (SMALL_ON_GPU if on_gpu else SMALL)
+
+
+def columns_for(rank, p, on_gpu, itemsize=4):
+    """Columns of the subspace for a rank; 0: whole slices. On a GPU slices are large, so fewer to spare will do."""
+    if not on_gpu:
+        return choose_k(rank, p)
+    widest = min(p // 2, WIDEST if itemsize == 4 else WIDEST_DOUBLE) // STEP * STEP
+    k = -(-(rank + rank // 4 + 8) // STEP) * STEP
+    return min(k, widest) if rank < widest else 0
+
+
+class WarmThresholding:
+    """X (N, m, n), on the host or with on_gpu a cupy array, thresholded in place, call after call.
+
+    run(lam, cap) takes host arrays, lam (N,), cap (N,) int32 or None, and returns ranks (N,) int32 on the host. The
+    subspace's width follows the ranks that the last call's singular values let expect. seed: of the first subspace.
+    """
+
+    def __init__(self, X, on_gpu=False, seed=0):
+        self.X, self.on_gpu, self.seed = X, on_gpu, seed
+        self.p, self.subspace, self.exact, self.values, self.ranks = sides(X.shape)[0], None, None, None, None
+        library = _cupy() if on_gpu else np
+        self.lam, self.cap = library.zeros(len(X), X.dtype), library.zeros(len(X), np.int32)
+
+    def run(self, lam, cap=None):
+        """Threshold: ranks."""
+        k = columns_for(self.expected(lam, cap), self.p, self.on_gpu, self.X.itemsize)
+        self.lam[:] = self._placed(lam, self.X.dtype)
+        self.cap[:] = self._placed(np.full(len(self.X), self.p) if cap is None else cap, np.int32)
+        if not k:
+            return self.run_whole()
+        self.widen(k)
+        self.subspace.run()
+        self.values, self.ranks = self.subspace.values, self.subspace.ranks
+        return self.ranks
+
+    def leading(self, count=1):
+        """(N, count): about the leading singular values of X, from below; X stays."""
+        self.widen(columns_for(count, self.p, self.on_gpu, self.X.itemsize))
+        return self.subspace.leading(count)
+
+    def expected(self, lam, cap):
+        """The rank that most slices will not exceed."""
+        if cap is not None:
+            ranks = cap
+        elif self.values is not None:
+            least = 1.0 if self.subspace.k >= WIDEST else AHEAD
+            ranks = (self.values > least * lam[:, None]).sum(axis=1)
+        else:
+            ranks = np.zeros(1) if self.ranks is None else 1.25 * self.ranks + 1
+        return int(np.quantile(ranks, MOST))
+
+    def widen(self, k):
+        """At least k columns."""
+        if self.subspace is None:
+            self.subspace = SubspaceThresholding(self.X, self.lam, self.cap, k, self.on_gpu, self.seed, whole=True)
+        elif k > self.subspace.k:
+            self.subspace.grow(k)
+
+    def run_whole(self):
+        """Threshold whole slices, exactly: ranks."""
+        if self.on_gpu:
+            if self.exact is None:
+                self.exact = _exact_on_gpu(self.X, self.lam, self.cap)
+            self.exact.run()
+            self.ranks = self.exact.ranks.copy_to_host()
+        else:
+            from gpukit.svt import cpu
+
+            self.ranks = cpu.threshold(self.X, self.lam, self.X, False, self.cap)[1]
+        self.values = None
+        return self.ranks
+
+    def _placed(self, array, dtype):
+        array = np.ascontiguousarray(array, dtype)
+        return _cupy().asarray(array) if self.on_gpu else array
+
+
+def _cupy():
+    import cupy
+
+    return cupy
+
+
+def _exact_on_gpu(X, lam, cap):
+    """A gpu.Thresholding of cupy arrays, in place."""
+    from gpukit._cuda import cuda
+    from gpukit.svt.gpu import Thresholding
+
+    X, lam, cap = (cuda.as_cuda_array(array, sync=False) for array in (X, lam, cap))
+    return Thresholding(X, lam, X, cap=cap)

@@ -1,0 +1,69 @@
+"""Thresholding along a path: the subspace follows the ranks, and what it cannot hold is done whole."""
+
+import numpy as np
+import pytest
+
+from gpukit.svt.warm import SMALL, WarmThresholding, columns_for, pays
+from svt import naive
+
+RNG = np.random.default_rng(8)
+N, m, n = 12, 40, 50
+BASE = RNG.normal(size=(N, m, 4)) @ RNG.normal(size=(N, 4, n)) + 1e-2 * RNG.normal(size=(N, m, n))
+DRIFT = 0.05 * RNG.normal(size=(N, m, n))
+
+
+def whole(X, lam):
+    """LAPACK's answer, and the ranks."""
+    answer, values = (np.array(part) for part in zip(*naive.threshold(X, lam)))
+    return answer, (values > lam[:, None]).sum(axis=1)
+
+
+@pytest.mark.parametrize("dtype, bound", [(np.float32, 1e-4), (np.float64, 1e-4)])
+def test_a_path_is_that_of_whole_slices(dtype, bound):
+    X = np.empty(BASE.shape, dtype)
+    warm, widths = WarmThresholding(X), []
+    for number in range(10):
+        X[...] = BASE + DRIFT * 0.7**number
+        lam = np.full(N, 60 * 0.6**number)
+        expected, ranks = whole(X, lam)
+        np.testing.assert_array_equal(warm.run(lam), ranks)
+        assert np.linalg.norm(X - expected) <= bound * max(np.linalg.norm(expected), 1)
+        widths.append(warm.subspace.k)
+    assert widths == sorted(widths) and widths[-1] > widths[0]
+
+
+def test_ranks_that_no_subspace_holds_are_done_whole_and_exactly():
+    X = RNG.normal(size=(N, m, n))
+    kept, lam = X.copy(), np.full(N, 0.5)
+    warm = WarmThresholding(X)
+    for _ in range(3):
+        X[...] = kept
+        expected, ranks = whole(X, lam)
+        np.testing.assert_array_equal(warm.run(lam), ranks)
+        np.testing.assert_allclose(X, expected, atol=1e-10)
+    assert warm.values is None  # the last call made no use of the subspace
+
+
+def test_a_cap_projects():
+    X = BASE.copy()
+    cap = np.where(np.arange(N) % 3 == 0, 0, 4).astype(np.int32)
+    U, S, V = np.linalg.svd(BASE, full_matrices=False)
+    expected = (U[:, :, :4] * S[:, None, :4]) @ V[:, :4] * (cap > 0)[:, None, None]
+    np.testing.assert_array_equal(WarmThresholding(X).run(np.zeros(N), cap), cap)
+    assert np.linalg.norm(X - expected) <= 1e-4 * np.linalg.norm(expected)
+
+
+def test_leading_values_come_from_below_and_leave_the_slices():
+    X = BASE.copy()
+    values = WarmThresholding(X).leading(1)[:, 0]
+    exact = np.linalg.norm(BASE, 2, axis=(1, 2))
+    assert (values <= exact * (1 + 1e-12)).all() and (values >= 0.99 * exact).all()
+    np.testing.assert_array_equal(X, BASE)
+
+
+def test_widths():
+    assert not pays((9, SMALL, 400), False) and pays((9, SMALL + 1, 400), False)
+    assert not pays((9, 128, 128), True) and pays((9, 130, 130), True)
+    assert columns_for(51, 512, True) == 72 and columns_for(300, 512, True) == 0
+    assert columns_for(5, 50, False) == 16 and columns_for(20, 50, False) == 0
+    assert columns_for(200, 512, True) == 224 and columns_for(200, 512, True, 8) == 0
