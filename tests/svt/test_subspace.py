@@ -259,7 +259,9 @@ def test_batches_and_arrays_as_they_are_then(monkeypatch):
     work, live = work_on(X, 1.0, cap=20)
     assert len(whole.parts) == 1 and len(work.parts) == 6
     for one in (whole, work):
+        one.lam[:], one.cap[:] = np.linspace(0.5, 9, 6), [1, 2, 3, 4, 20, 20]
         one.run()
+    assert error(expected, exact(X, whole.lam, whole.cap)[0]) < 1e-6
     np.testing.assert_allclose(live, expected, atol=1e-12)
     work.lam[:], work.cap[:] = 0, 1
     live[...] = X
