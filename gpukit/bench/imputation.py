@@ -26,6 +26,7 @@ from gpukit.imputation.running import session_class
 MISSING = 0.2  # of the slices
 ITERATIONS, DECAY = 20, 0.7  # the paper's number of steps; it does not give its decay
 PAPERS_OWN = Options(ITERATIONS, DECAY, 0.0, accelerate=False, rank_phase=False)
+ACCELERATED = Options(ITERATIONS, None, 0.0, accelerate=True, rank_phase=False)
 REACHED = 0.008  # the paper's relative error on ego-Facebook with 20 % missing: Table 3
 THIN, FEW = 6, 4  # rows and columns of the slices, and steps, that the plain loop checks
 CLOSE = 1e-3  # relative: float32 against the loop in float64
@@ -35,25 +36,27 @@ LOOPED = 2  # steps of the loop over numpy.linalg.svd that are measured
 
 
 class Shape(NamedTuple):
-    """vertices; rows and columns of a slice; rank; paper: seconds of its GPU code, and of what it compares with."""
+    """vertices; rows and columns of a slice; rank; paper: seconds of its GPU code, and of what it compares with;
+    options of the 20 iterations."""
 
     vertices: int
     side: int
     rank: int
     paper: str
+    options: Options = PAPERS_OWN
 
 
 SHAPES = {
     "ego-facebook": Shape(4039, 50, 5, "the paper's RTX6000 6.75 s, its baseline 522 s, MATLAB 1,052 s"),
     "64x64x2100": Shape(2100, 64, 6, "the paper's RTX6000 2.47 s, its baseline 149.54 s"),
-    "512x512x2600": Shape(2600, 512, 51, "the paper's RTX6000 (24 GB): out of memory"),
+    "512x512x2600": Shape(2600, 512, 51, "the paper's RTX6000 (24 GB): out of memory", ACCELERATED),
 }
 LADDERS = ("ego-facebook", "64x64x2100")
 
 
 class Case(NamedTuple):
     """What is imputed: graph (GraphTensor with its truth), basis, name and data of the rows, device, the paper's
-    figures for a note."""
+    figures for a note, the options of 20 iterations."""
 
     graph: object
     basis: object
@@ -61,6 +64,7 @@ class Case(NamedTuple):
     data: str
     device: object
     paper: str
+    options: Options
 
 
 def ego_facebook(folder):
@@ -83,12 +87,13 @@ def graph_of(like, setting, vertices):
 
 def case(like, setting):
     """The Case of a shape."""
-    vertices, side, rank, paper = SHAPES[like]
+    vertices, side, rank, paper, options = SHAPES[like]
     adjacency, data = graph_of(like, setting, max(2, round(setting.scale * vertices)))
     basis = fourier_basis(adjacency, device=setting.device)  # on disk from here on: the generator takes the same
     graph = synth_graph(adjacency=adjacency, shape=(side, side), rank=rank, missing=MISSING)
     name = shape_name(f"{like} {side}x{side}" if "x" not in like else like, setting.scale)
-    return Case(graph, basis, name, data, setting.device, f"; {paper}" if setting.scale == 1 else "")
+    return Case(graph, basis, name, data, setting.device, f"; {paper}" if setting.scale == 1 else "",
+                options)
 
 
 def prepared(case, basis=None, tensor=None):
@@ -195,9 +200,10 @@ def usual_shapes(device):
 
 def steps_rows(one):
     """Row of the paper's 20 iterations; returns its samples."""
-    times, session = timed(one, lambda: walked(one, PAPERS_OWN))
+    times, session = timed(one, lambda: walked(one, one.options))
     error = recovered(one, session)
-    note = (f"basis in memory; tensor and basis's copy to the device, first thresholds and {ITERATIONS} steps counted; "
+    kind = "accelerated" if one.options.accelerate else "the paper's own steps"
+    note = (f"{kind}; basis in memory; tensor and basis's copy to the device, first thresholds and {ITERATIONS} steps counted; "
             f"relative error {error:.4f}{one.paper}")
     if one.device.is_cuda:
         note = note.replace("tensor and basis's copy to the device", "upload of the tensor (the basis is there)")
@@ -261,10 +267,10 @@ def release(device):
 
 def memory_row(one):
     """Row of the memory that a run takes on a GPU, sampled after every step."""
-    walked(one, PAPERS_OWN._replace(iterations=1))
+    walked(one, one.options._replace(iterations=1))
     release(one.device)
     before, least = devices.free_memory(one.device), []
-    walked(one, PAPERS_OWN, progress=lambda *_: least.append(devices.free_memory(one.device)))
+    walked(one, one.options, progress=lambda *_: least.append(devices.free_memory(one.device)))
     taken = before - min(least)
     release(one.device)
     note = f"{taken / 1e9:.2f} GB above what was there, the basis among it; with the blocks that the pool keeps"
