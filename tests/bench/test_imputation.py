@@ -1,0 +1,169 @@
+"""The benchmarks of the imputation on the CPU: every one gives rows, and refuses a wrong answer."""
+
+import numpy as np
+import pytest
+
+from gpukit import bench, device
+from gpukit.bench import decompositions, imputation, record, recovery
+from gpukit.bench.imputation import Shape
+from gpukit.bench.recovery import Family
+from gpukit.bench.setting import Setting
+from gpukit.errors import DataError
+from gpukit.imputation.basis import fourier_basis
+from gpukit.imputation.estimator import GraphImputer
+from gpukit.imputation.graphs import as_adjacency
+
+CPU = device.resolve("cpu")
+RING = np.roll(np.eye(20), 1, axis=1) + np.roll(np.eye(20), -1, axis=1)
+
+
+def rows_of(name, **setting):
+    """The rows of a benchmark, each as the file has it."""
+    rows = list(bench.find(name)(Setting(CPU, **setting)))
+    for row in rows:
+        assert row.samples and np.isfinite(row.samples).all() and min(row.samples) >= 0 and row.note
+        assert row.data in ("generated", "real graph", "real") and len(record.line(row, CPU)) == len(record.COLUMNS)
+    assert len({(row.what, row.shape) for row in rows}) == len(rows)  # the key of the table
+    return rows
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch, tmp_path):
+    """Small shapes, and bases kept apart."""
+    monkeypatch.setenv("GPUKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(imputation, "SHAPES", {"ego-facebook": Shape(60, 8, 1, "paper 1 s"),
+                                               "64x64x2100": Shape(40, 8, 1, "paper 2 s")})
+    monkeypatch.setattr(recovery, "FAMILIES", {"ego-facebook": Family(50, 8, 1, {0.2: 0.008}),
+                                               "random": Family(40, 8, 1, {0.1: 1e-5, 0.4: 0.1})})
+    monkeypatch.setattr(recovery, "SEEDS", range(2))
+    monkeypatch.setattr(recovery, "WEEK", (2, 24))
+
+
+@pytest.fixture
+def case():
+    return imputation.case("64x64x2100", Setting(CPU, data=None))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A ring of sensors in place of METR-LA, and a list of edges in place of ego-Facebook's."""
+    (tmp_path / "metr-la").mkdir()
+    (tmp_path / "ego-Facebook").mkdir()
+    angle, hours = np.arange(20)[:, None] / 20 * 2 * np.pi, np.arange(np.prod(recovery.WEEK))
+    speeds = 50 + 8 * np.sin(angle + hours / 9) + np.random.default_rng(0).normal(size=(20, len(hours)))
+    header = ",".join(map(str, range(20)))
+    np.savetxt(tmp_path / "metr-la" / "speed.csv", speeds.T, "%.4f", ",", header=header, comments="")
+    np.savetxt(tmp_path / "metr-la" / "adjacency.csv", RING, "%g", ",")
+    np.savetxt(tmp_path / "ego-Facebook" / "facebook_combined.txt", np.argwhere(np.triu(RING)), "%d")
+    return str(tmp_path)
+
+
+def test_whole_runs_of_every_shape():
+    rows = rows_of("impute-speed", data=None)
+    assert [row.what for row in rows if row.shape == "ego-facebook 8x8"] == [
+        "20 iterations, basis cached", "20 iterations, basis computed", "iterations by default, basis cached",
+        "GraphImputer.fit by default", "20 iterations by a loop over numpy.linalg.svd",
+        "the loop over numpy.linalg.svd against gpukit"]
+    assert [row.unit for row in rows if row.shape == "64x64x2100"] == ["s", "s", "times"]
+    assert "paper 1 s" in rows[0].note
+    own, loop, times = (next(row for row in rows if row.what == what) for what in (
+        rows[0].what, "20 iterations by a loop over numpy.linalg.svd", "the loop over numpy.linalg.svd against gpukit"))
+    assert times.samples[0] == pytest.approx(loop.samples[0] / np.median(own.samples))
+
+
+def test_a_share_is_generated_and_names_no_paper(folder):
+    rows = rows_of("impute-ladder", shapes=("ego-facebook",), scale=0.5, data=folder)
+    assert {(row.shape, row.data) for row in rows} == {("ego-facebook 8x8 x 0.5", "generated")}
+    assert [row.what for row in rows] == [
+        f"{step}, {name}" for name in ("one SVD after another", "batched SVD", "gpukit")
+        for step in ("a thresholding pass", "an iteration")]
+    assert "paper" not in "".join(row.note for row in rows)
+
+
+def test_the_real_graph_is_taken_where_it_is(folder):
+    adjacency, data = imputation.ego_facebook(folder)
+    assert data == "real graph" and np.array_equal(adjacency.toarray(), RING)
+    assert imputation.ego_facebook(None) == imputation.ego_facebook("nowhere") == (None, "generated")
+
+
+def test_ladder_measures_a_part_and_scales_it(case, monkeypatch):
+    monkeypatch.setattr(decompositions, "ONE_BY_ONE", 10)
+    monkeypatch.setattr(decompositions, "library", lambda device: (np, "numpy", lambda run, repeat: [run() or 1.5]))
+    _, Z, lam = decompositions.halfway(case)
+    assert decompositions.one_by_one(Z, lam, CPU) == ([6.0], "numpy, 10 slices measured, times 4")
+
+
+def test_accuracy():
+    rows = rows_of("impute-accuracy", data=None)
+    assert [row.shape for row in rows] == ["ego-facebook 8x8"] * 4 + ["random 8x8"] * 8
+    mean, ours, seen, paper = rows[:4]
+    assert mean.samples == [pytest.approx(np.mean(ours.samples))] and len(ours.samples) == 2
+    assert max(ours.samples) < min(paper.samples) and all(np.array(seen.samples) <= np.array(ours.samples))
+    assert "the paper's 0.008" in mean.note and rows[8].what == "40 % missing: mean over seeds"
+
+
+def test_error_of_the_slices_that_are_determined():
+    graph = recovery.synth_graph(adjacency=as_adjacency(RING), shape=(6, 6), rank=1, missing=0.3)
+    basis = fourier_basis(graph.adjacency)
+    model = GraphImputer(device="cpu").fit(graph.adjacency, graph.tensor, graph.mask)
+    error = (model.completed_ - graph.truth).reshape(20, -1)
+    kept = np.arange(20) % 3 > 0
+    expected = np.linalg.norm((basis.vectors.T @ error)[kept]) / np.linalg.norm(graph.truth)
+    assert recovery.determined(model, graph, kept) == pytest.approx(expected, rel=1e-4)
+    assert recovery.determined(model, graph, kept | True) == pytest.approx(
+        recovery.check_completed(model.completed_, graph), rel=1e-4)
+
+
+def test_sensors_beside_the_baselines(folder):
+    rows = rows_of("impute-metr-la", data=folder)
+    names = ["defaults", "vertex mean, best setting", "Tikhonov, best setting", "Tikhonov, normalized, best setting",
+             "feature propagation, best setting"]
+    assert [row.what for row in rows] == [f"20 % of {what} missing: {name}" for what in ("sensors", "readings")
+                                          for name in names]
+    assert "of 2 seeds" in rows[0].note and "tau" in rows[2].note and {row.data for row in rows} == {"real"}
+    assert recovery.hide((20,), 0).sum() == 16 and recovery.hide((20, 5, 50), 0).mean() == pytest.approx(0.8, abs=0.02)
+
+
+def test_real_sensors_must_be_there(tmp_path):
+    for nowhere in (None, str(tmp_path)):
+        with pytest.raises(DataError, match="GPUKIT_DATA"):
+            next(recovery.sensors(Setting(CPU, data=nowhere)))
+
+
+def test_wrong_steps_are_refused(case, monkeypatch):
+    imputation.check_steps(case)
+    with monkeypatch.context() as planted:
+        planted.setattr(imputation, "PAPERS_OWN", imputation.PAPERS_OWN._replace(decay=0.701))
+        with pytest.raises(DataError, match="steps are"):
+            imputation.check_steps(case)
+    session = imputation.walked(case, imputation.PAPERS_OWN)
+    assert 0 < imputation.recovered(case, session) < 0.3
+    with pytest.raises(DataError, match="relative error is"):
+        imputation.recovered(case, session, most=1e-4)
+    session.now[:] = 0
+    with pytest.raises(DataError, match="relative error is"):
+        imputation.recovered(case, session)
+
+
+def test_wrong_slices_are_refused(case, monkeypatch):
+    _, Z, lam = decompositions.halfway(case)
+    right = decompositions.expected(Z, lam)
+    decompositions.check_slices(Z, lam, right, 1e-6)
+    for wrong in (right * 1.001, np.full_like(right, np.nan)):
+        with pytest.raises(DataError, match="slices are off"):
+            decompositions.check_slices(Z, lam, wrong, decompositions.SAME)
+    monkeypatch.setattr(decompositions, "formed", lambda xp, factors, lam: factors[0] @ factors[2])
+    with pytest.raises(DataError, match="slices are off"):
+        list(decompositions.passes(Z, lam, CPU))
+
+
+def test_wrong_tensors_are_refused(case):
+    graph = case.graph
+    assert recovery.check_completed(graph.truth, graph) == 0
+    with pytest.raises(DataError, match="no less than with zeros"):
+        recovery.check_completed(graph.tensor, graph)
+    with pytest.raises(DataError, match="not the observed one"):
+        recovery.check_completed(graph.truth * np.float32(1.001), graph)
+    found = [{"defaults": (2.0, ""), "vertex mean": (3.0, "")}, {"defaults": (3.5, ""), "vertex mean": (3.0, "")}]
+    with pytest.raises(DataError, match="sensors of seed 1 is 3.5; the mean's is 3"):
+        recovery.check_best(found, "sensors")
