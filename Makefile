@@ -1,6 +1,6 @@
 # `make demo` and `make test` need Python 3.11 to 3.13 and make, nothing else: they build .venv themselves.
 #
-#   demo    train on samples in data/, recommend, rank         test    twin + sim + the compile tier
+#   demo    recommend, rank, impute on samples in data/       test    twin + sim + the compile tier
 #   twin    CPU twins against float64 oracles                 sim     every kernel in the simulator, no GPU
 #   ptx     every kernel built for sm_80 and sm_90, recorded  gpu     everything on a GPU; fails without one
 #   bench   the benchmark tables                              docs    write what is generated (docs/cli.md)
@@ -24,6 +24,7 @@ demo: $(STAMP)
 	    $(if $(TITLES),--titles $(TITLES))
 	$(GPUKIT) ranksvm data/letor-sample --model build/rank.gpukit
 	$(GPUKIT) rank build/rank.gpukit data/letor-sample/Fold1/test.txt --output build/demo.scores --metrics
+	$(GPUKIT) impute data/graph-sample.npz --baselines --output build/demo.npz --force
 
 test: twin sim compile
 

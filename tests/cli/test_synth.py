@@ -42,6 +42,17 @@ def lines_of(root, tmp_path):
             for line in lines if line.startswith("gpukit synth")]
 
 
+def same(made, kept):
+    """Files are equal to the bit; arrays that went through LAPACK, which differs from machine to machine, nearly so."""
+    if made.suffix != ".npz":
+        assert made.read_bytes() == kept.read_bytes(), kept
+        return
+    with np.load(made, allow_pickle=False) as left, np.load(kept, allow_pickle=False) as right:
+        assert left.files == right.files
+        for name in left.files:
+            assert np.allclose(left[name], right[name], rtol=0, atol=1e-4, equal_nan=True), name
+
+
 def test_the_samples_are_what_their_lines_make(root, tmp_path):
     for words in lines_of(root, tmp_path):
         assert run([*words, "--quiet"]) == 0
@@ -49,7 +60,7 @@ def test_the_samples_are_what_their_lines_make(root, tmp_path):
     there = sorted(path.relative_to(root / "data") for path in (root / "data").rglob("*") if path.is_file())
     assert [*map(str, made)] == [str(path) for path in there if path.name != "README.md"]
     for path in made:
-        assert (tmp_path / path).read_bytes() == (root / "data" / path).read_bytes(), path
+        same(tmp_path / path, root / "data" / path)
     assert sum((root / "data" / path).stat().st_size for path in made) < 1_300_000
     assert len(read_titles(root / "data" / "titles-sample.csv")) == 500
 
