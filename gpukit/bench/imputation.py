@@ -203,8 +203,8 @@ def steps_rows(one):
     times, session = timed(one, lambda: walked(one, one.options))
     error = recovered(one, session)
     kind = "accelerated" if one.options.accelerate else "the paper's own steps"
-    note = (f"{kind}; basis in memory; tensor and basis's copy to the device, first thresholds and {ITERATIONS} steps counted; "
-            f"relative error {error:.4f}{one.paper}")
+    note = (f"{kind}; basis in memory; tensor and basis's copy to the device, first thresholds and {ITERATIONS} steps "
+            f"counted; relative error {error:.4f}{one.paper}")
     if one.device.is_cuda:
         note = note.replace("tensor and basis's copy to the device", "upload of the tensor (the basis is there)")
     yield Row(f"{ITERATIONS} iterations, basis cached", one.name, one.data, times, "s", note)

@@ -39,6 +39,11 @@ class Session:
         self.before = cp.zeros_like(self.now)
         self.lam, self.cap = cp.zeros(len(self.C), dtype), cp.zeros(len(self.C), np.int32)
         self.sums = cp.zeros((BLOCKS, 2))
+        columns = max(1, min(self.now.shape[1], SCRATCH // max(1, len(self.rows) * self.Z.itemsize)))
+        self.new, self.columns = cp.empty(len(self.rows) * columns, dtype), columns
+        hidden = cp.ones((1, 1), bool) if self.hidden is None else self.hidden
+        self.lists = [shared(array.ravel()) for array in (self.now, self.before)]
+        self.tables = [shared(array) for array in (hidden, self.now, self.before, self.sums)]
         Z = self.slices(self.Z)
         self.warm = WarmThresholding(Z, on_gpu=True) if pays(Z.shape, True) else None
         self.threshold = None if self.warm else self.thresholding()
@@ -67,8 +72,7 @@ class Session:
 
     def step(self, lam, cap=None, momentum=0.0):
         """See cpu.Session."""
-        flat = [shared(array.ravel()) for array in (self.now, self.before)]
-        kernels.extrapolate[BLOCKS, kernels.THREADS](*flat, self.Z.dtype.type(momentum))
+        kernels.extrapolate[BLOCKS, kernels.THREADS](*self.lists, self.Z.dtype.type(momentum))
         self.transform(self.before)
         ranks = self.warm.run(lam, cap) if self.warm else self.run(lam, cap)
         return *self.transform_back(), ranks
@@ -87,12 +91,12 @@ class Session:
 
     def transform_back(self):
         """See cpu.Session."""
-        hidden = shared(array_library().ones((1, 1), bool) if self.hidden is None else self.hidden)
-        now, before, sums = shared(self.now), shared(self.before), shared(self.sums)
+        hidden, now, before, sums = self.tables
         totals = np.zeros(2)
-        columns = max(1, SCRATCH // max(1, len(self.rows) * self.Z.itemsize))
-        for first in range(0, self.now.shape[1], columns):
-            new = self.U @ self.Z[:, first : first + columns]
+        for first in range(0, self.now.shape[1], self.columns):
+            Z = self.Z[:, first : first + self.columns]
+            new = self.new[: len(self.U) * Z.shape[1]].reshape(len(self.U), -1)
+            array_library().matmul(self.U, Z, out=new)
             kernels.renew[BLOCKS, kernels.THREADS](shared(new), hidden, first, now, before, sums)
             totals += self.sums.get().sum(axis=0)
         return float(totals[0]), float(totals[1])

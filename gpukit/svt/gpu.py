@@ -9,7 +9,7 @@ from gpukit.svt import kernels
 from gpukit.svt.plan import LAUNCHES, WORKSPACE, plan, room_for, sides, workspace_of
 
 CHASERS = 4  # threads a block of chase
-LANES = 4  # batches under way at once
+LANES = 2  # batches under way at once
 
 
 def layout(shape, dtype):
@@ -51,7 +51,7 @@ class Thresholding:
         cap = cuda.to_device(np.full(slices, p, np.int32)) if cap is None else cap
         count = slices_at_once(X.shape, X.dtype, layout(X.shape, X.dtype))
         if lanes is None:
-            lanes = [lane(X.shape, X.dtype, count) for _ in range(min(LANES, -(-slices // count)))]
+            lanes = lanes_for(X.shape, np.dtype(X.dtype), count, min(LANES, -(-slices // count)))
         self.lanes, self.steps = lanes, []
         for first in range(0, slices, count * len(lanes)):
             under_way = []
@@ -82,6 +82,18 @@ class Lane(NamedTuple):
     seats: object
     weights: object
     slices: object
+
+
+_kept = {}  # the last Lanes and what they are for: allocating them takes longer than a thresholding
+
+
+def lanes_for(shape, dtype, slices, count):
+    """So many Lanes, each for so many slices of a shape; the last ones, where they fit."""
+    key = cuda.get_current_device().id, *shape[1:], dtype, slices, count
+    if key not in _kept:
+        _kept.clear()
+        _kept[key] = [lane(shape, dtype, slices) for _ in range(count)]
+    return _kept[key]
 
 
 def lane(shape, dtype, slices):

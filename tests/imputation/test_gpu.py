@@ -29,8 +29,8 @@ def test_sessions_agree(mask, dtype, bound):
     first = both[0].largest()
     np.testing.assert_allclose(both[1].largest(), first, rtol=bound)
     for number in range(5):
-        steps = [session.step(first * 0.7**number, None, 0.1 * number) for session in both]
-        np.testing.assert_allclose(steps[1][:2], steps[0][:2], rtol=10 * bound, atol=1e-20)
+        steps = [session.step(first * 0.7 ** (number + 1), None, 0.1 * number) for session in both]
+        np.testing.assert_allclose(steps[1][:2], steps[0][:2], rtol=100 * bound)
         np.testing.assert_array_equal(steps[1][2], steps[0][2])
     np.testing.assert_allclose(both[1].spectrum(4), both[0].spectrum(4), atol=bound * first.max())
     for session in both:
