@@ -146,7 +146,7 @@ def arrange(d, scales, lam, cap, seats, weights, ranks, values):
     """Twin of kernels.arrange."""
     p, share = len(d), d.dtype.type(tolerances(d.itemsize)[1])
     for k in prange(len(lam)):
-        order = np.argsort(-np.abs(d[:, k]))
+        order = np.argsort(-np.abs(d[:, k]), kind="mergesort")  # ties go by place
         bound = max(lam[k] * scales[k], share * abs(d[order[0], k]))
         kept = 0
         for seat in range(p):

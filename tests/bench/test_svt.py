@@ -13,8 +13,26 @@ def test_the_thresholding_benchmark_checks_its_answer(monkeypatch):
     monkeypatch.setattr(svt, "SHAPES", ((300, 20), (100, 33)))
     rows = list(bench.find("thresholding")(Setting(device.resolve("cpu"), scale=0.02)))
     assert [row.what for row in rows] == ["singular-value thresholding", "the loop over numpy.linalg.svd"] * 4
-    assert rows[0].shape == "20 x 20 x 6" and "nearly low-rank" in rows[2].note and "error" in rows[0].note
+    assert rows[0].shape == "20 x 20 x 6" and rows[2].note.startswith("nearly low-rank slices, error ")
+    assert len(rows[0].samples) == 5 and min(rows[0].samples) > 0
     X, lam = svt.slices(5, 10, "Gaussian")
     assert svt.check(X, lam, svt.expected(X, lam)) < 1e-12
     with pytest.raises(DataError, match="off by"):
         svt.check(X, lam, np.zeros_like(X))
+
+
+@pytest.mark.kernel
+def test_on_a_gpu_prepared_launches_are_timed(monkeypatch):
+    monkeypatch.setattr(svt, "SHAPES", ((3, 4),))
+    monkeypatch.setattr(svt, "rivals", lambda *_: [])
+    monkeypatch.setattr(svt, "holder", lambda: None)
+    monkeypatch.setattr(svt, "queued_milliseconds", lambda run, repeat, hold: [run() or 1.0] * repeat)
+    rows = list(svt.thresholding(Setting(device.Device("cuda", 0, "a GPU", (9, 0)))))
+    assert [row.note[:8] for row in rows] == ["Gaussian", "nearly l"]
+
+
+def test_slices_are_as_said():
+    X, lam = svt.slices(6, 20, "nearly low-rank")
+    S = np.linalg.svd(X, compute_uv=False)
+    assert (S[:, svt.RANK - 1] > 1).all() and (S[:, svt.RANK] < 0.02).all() and X.dtype == lam.dtype == np.float32
+    assert lam[0] == pytest.approx(svt.SHARE * S[: svt.CHECKED, 0].mean(), rel=1e-5)

@@ -15,6 +15,20 @@ def low_rank(m, n, rank, noise, rng):
     return rng.normal(size=(m, rank)) @ rng.normal(size=(rank, n)) + noise * rng.normal(size=(m, n))
 
 
+def bidiagonal(size, zeros, rng):
+    """A bidiagonal matrix of whole numbers with zeros at some places of its diagonal."""
+    matrix = np.diag(rng.integers(1, 5, size)) + np.diag(rng.integers(1, 5, size - 1), 1)
+    matrix[zeros, zeros] = 0
+    return matrix
+
+
+def without(rows, columns, m, n, rng):
+    """A Gaussian matrix with some rows and columns of zeros."""
+    matrix = rng.normal(size=(m, n))
+    matrix[rows], matrix[:, columns] = 0, 0
+    return matrix
+
+
 SLICES = {
     "gaussian 50": lambda rng: rng.normal(size=(3, 50, 50)),
     "gaussian 31": lambda rng: rng.normal(size=(2, 31, 31)),
@@ -32,8 +46,19 @@ SLICES = {
     "huge": lambda rng: rng.normal(size=(2, 5, 4)) * 1e30,
     "tiny": lambda rng: rng.normal(size=(2, 33, 7)) * 1e-30,
     "one row": lambda rng: rng.normal(size=(2, 1, 33)),
+    "one column": lambda rng: rng.normal(size=(2, 33, 1)),
     "one number": lambda rng: rng.normal(size=(3, 1, 1)),
+    "far taller": lambda rng: rng.normal(size=(2, 512, 3)),
+    "far wider": lambda rng: rng.normal(size=(2, 3, 512)),
+    "rank 1": lambda rng: low_rank(300, 300, 1, 0.0, rng)[None],
+    "falling diagonal": lambda rng: np.diag(np.arange(40.0, 0, -1))[None],
+    "rising diagonal": lambda rng: np.diag(np.logspace(-12, 0, 40))[None],
+    "rising bidiagonal": lambda rng: (np.diag(np.logspace(-6, 0, 60)) + np.diag(np.logspace(-6, 0, 60)[1:], 1))[None],
+    "rows and columns of zeros": lambda rng: np.stack([
+        without([0, 1, 7], [0, 3], 12, 15, rng), without([11], [13, 14], 12, 15, rng), without([], [5], 12, 15, rng)]),
+    "upper triangle of ones": lambda rng: np.triu(np.ones((1, 64, 64))),
 }
+ZEROS = {"first": [0], "last": [11], "within": [5], "several": [3, 4, 9], "all": list(range(12))}  # bidiagonal
 SHARES = (0.0, 0.02, 0.3, 0.8)  # of the largest singular value: lam
 
 

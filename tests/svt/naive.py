@@ -3,10 +3,35 @@
 import numpy as np
 
 
+def decompose(X):
+    """[(U, S, V)] of every slice."""
+    return [np.linalg.svd(matrix, full_matrices=False) for matrix in np.asarray(X, np.float64)]
+
+
+def thresholded(U, S, V, bound, cap=None):
+    """U (S - bound)+ V, at most cap singular values of it not set to 0."""
+    left = np.maximum(S - bound, 0)
+    if cap is not None:
+        left[cap:] = 0
+    return (U * left) @ V
+
+
 def threshold(X, lam):
     """[(U (S - lam)+ V', S)] of every slice."""
-    results = []
-    for matrix, bound in zip(np.asarray(X, np.float64), np.broadcast_to(np.asarray(lam, np.float64), len(X))):
-        U, S, V = np.linalg.svd(matrix, full_matrices=False)
-        results.append(((U * np.maximum(S - bound, 0)) @ V, S))
-    return results
+    bounds = np.broadcast_to(np.asarray(lam, np.float64), len(X))
+    return [(thresholded(U, S, V, bound), S) for (U, S, V), bound in zip(decompose(X), bounds)]
+
+
+def bidiagonal(d, e):
+    """The matrix of a diagonal d (p,) and e (p + 1,), e[k] above d[k]."""
+    return np.diag(np.asarray(d, np.float64)) + np.diag(np.asarray(e, np.float64)[1:-1], 1)
+
+
+def turned(V, spans, turns):
+    """V after sweeps: spans [(lo, hi)], turns [(c, s)], rows k and k + 1 become c x + s y and c y - s x."""
+    V, turns = np.array(V, np.float64), iter(turns)
+    for lo, hi in spans:
+        for k in range(lo, hi):
+            c, s = next(turns)
+            V[k], V[k + 1] = c * V[k] + s * V[k + 1], c * V[k + 1] - s * V[k]
+    return V
