@@ -1,0 +1,78 @@
+"""The GPU's session in the simulator, with numpy standing in for cupy, against the CPU's."""
+
+import numpy as np
+import pytest
+from support import SIMULATED
+
+pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.*encountered")]
+
+from gpukit._cuda import cuda  # noqa: E402
+from gpukit.imputation import gpu  # noqa: E402
+from gpukit.imputation.basis import Basis  # noqa: E402
+from gpukit.imputation.cpu import Session as OnCpu  # noqa: E402
+from imputation import naive_algorithm  # noqa: E402
+from imputation.inputs import problem  # noqa: E402
+
+KINDS = ("slices", "entries")
+
+
+class Array(np.ndarray):
+    """A numpy array with what cupy's have besides."""
+
+    def get(self):
+        return np.array(self)
+
+    def set(self, values):
+        self[...] = values
+
+
+class Library:
+    """numpy in cupy's place: its functions give Arrays."""
+
+    def __getattr__(self, name):
+        found = getattr(np, name)
+        if isinstance(found, type) or not callable(found):
+            return found
+
+        def run(*arguments, **options):
+            result = found(*arguments, **options)
+            return result.view(Array) if isinstance(result, np.ndarray) else result
+
+        return run
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    if not SIMULATED:
+        pytest.skip("on a GPU test_gpu.py has the same with cupy itself")
+    monkeypatch.setattr(gpu, "array_library", Library)
+    monkeypatch.setattr(gpu, "shared", lambda array: cuda.cudadrv.devicearray.FakeCUDAArray(np.asarray(array)))
+    monkeypatch.setattr(gpu, "BLOCKS", 2)
+    gpu._resident.clear()
+
+
+def problem_of(kind):
+    """A tensor of 9 vertices."""
+    return problem((4, 3), kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scratch", [1 << 20, 200])
+def test_sessions_agree(kind, scratch, stand_in, monkeypatch):
+    monkeypatch.setattr(gpu, "SCRATCH", scratch)
+    case = problem_of(kind)
+    observed = naive_algorithm.observed_only(case.truth, case.mask)
+    there, here = (session(Basis(case.mu, case.U, True), observed, case.mask, np.dtype(np.float64))
+                   for session in (gpu.Session, OnCpu))
+    first = here.largest()
+    np.testing.assert_allclose(there.largest(), first, rtol=1e-10)
+    for share, momentum in ((0.6, 0.0), (0.3, 0.2)):
+        expected, found = (session.step(share * first, None, momentum) for session in (here, there))
+        np.testing.assert_allclose(found[:2], expected[:2], rtol=1e-8)
+        np.testing.assert_array_equal(found[2], expected[2])
+    cap = np.arange(len(first), dtype=np.int32) % 3
+    for session in (here, there):
+        session.step(np.zeros(len(first)), cap, 0.4)
+    np.testing.assert_allclose(there.missing(), here.missing(), atol=1e-10)
+    np.testing.assert_allclose(there.spectrum(2), here.spectrum(2), atol=1e-10)
+    np.testing.assert_allclose(there.completed(), here.completed(), atol=1e-10)
