@@ -111,6 +111,6 @@ def draw_slices(axes, done, vertex):
         image = axis.imshow(np.ma.masked_invalid(values), aspect="auto", interpolation="nearest", **limits)
         axis.set(title=f"vertex {called(data, vertex)}, {name} (confidence {model.confidence_[vertex]:.3f})"
                  if name == "completed" else f"vertex {called(data, vertex)}, {name}", facecolor="0.85")
-        axis.figure.colorbar(image, ax=axis)
+    axes[0].figure.colorbar(image, ax=list(axes))
     for axis in axes[len(shown):]:
         axis.set_axis_off()
