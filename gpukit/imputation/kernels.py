@@ -11,7 +11,7 @@ THREADS = 256
 def extrapolate(now, before, momentum):
     """before = now + momentum (now - before), number by number.
 
-    now, before (numbers,) real; momentum of their type.
+    now, before (numbers,) float32 or float64; momentum of their type.
     Launch: any grid of one dimension.   Deterministic: yes.   Source: Beck and Teboulle (2009), Eq. (4.3).
     """
     for i in range(cuda.grid(1), now.size, cuda.gridsize(1)):
@@ -22,8 +22,9 @@ def extrapolate(now, before, momentum):
 def renew(new, hidden, first, now, before, sums):
     """A few columns of the estimate become new where something is missing, 0 elsewhere, and `before` what they were.
 
-    new (rows, columns), now and before (rows, all columns) real; hidden (rows, all columns) bool, or (1, 1): all is
-    missing; first: new's first column among all; sums (blocks, 2) float64: a block's ||new - old||^2 and ||new||^2.
+    new (rows, columns), now and before (rows, all columns) float32 or float64; hidden (rows, all columns) bool, or
+    (1, 1): all is missing; first: new's first column among all; sums (blocks, 2) float64: a block's ||new - old||^2
+    and ||new||^2.
     Launch: a grid of `blocks`, block 256.   Deterministic: yes, for a grid.
     Source: Algorithm 1 of the graph-tensor imputation paper, lines 7 and 10.
     """

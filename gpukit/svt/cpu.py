@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.svt import twins
+from gpukit.svt import twins, twins_bidiagonal
 from gpukit.svt.plan import CPU_BATCH, LAUNCHES, room_for, sides
 
 
@@ -37,7 +37,7 @@ def batch(X, lam, cap, work, out, values, ranks):
     """Threshold as many slices as the workspace is for, or fewer."""
     d, e, scales, states, spans, turns, V, seats, weights = work
     d, e, scales, states, V = d[:, : len(X)], e[:, : len(X)], scales[: len(X)], states[: len(X)], V[: len(X)]
-    twins.bidiagonalize(X, d, e, scales, states, V)
+    twins_bidiagonal.bidiagonalize(X, d, e, scales, states, V)
     for _ in range(LAUNCHES):
         twins.chase(d, e, states, spans, turns)
         twins.rotate(states, spans, turns, V)

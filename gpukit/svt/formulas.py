@@ -75,26 +75,49 @@ def smallest_of_two(f, g, h):
 
 @njit
 def shift_of(d, e, lo, hi, tolerance):
-    """The shift of a sweep over columns lo to hi; 0 where d[lo], or the shift itself, is next to nothing."""
-    nothing = tolerance - tolerance
-    before = U32(hi - U32(1))
-    shift = smallest_of_two(d[before], e[hi], d[hi])
-    return shift if shift > tolerance and abs(d[lo]) > tolerance else nothing
+    """The shift of a sweep over columns lo to hi; 0 where it, or one of d, is next to nothing: that one becomes 0."""
+    nothing, k, flat = tolerance - tolerance, lo, False
+    while k <= hi:
+        if not abs(d[k]) > tolerance:
+            d[k], flat = nothing, True
+        k = U32(k + U32(1))
+    shift = smallest_of_two(d[U32(hi - U32(1))], e[hi], d[hi])
+    return nothing if flat or not shift > tolerance else shift
 
 
 @njit
-def sweep(d, e, lo, hi, tolerance, turns, at):
+def sweep_unshifted(d, e, lo, hi, tolerance, turns, at):
+    """`sweep` with shift 0; a 0 on the diagonal, beyond which a shifted sweep has no effect, leaves with e[hi] = 0.
+
+    Source: Demmel and Kahan (1990), the implicit zero-shift QR.
+    """
+    k, last, place, split = U64(lo), U64(hi), U64(at), U64(lo)
+    c = (tolerance - tolerance) + ONE
+    old_c, old_s = c, c - c
+    while k < last:
+        after = d[U64(k + NEXT)]
+        c, s, r = givens(d[k] * c, e[U64(k + NEXT)])
+        turns[place, 0], turns[place, 1] = c, s
+        place = U64(place + NEXT)
+        e[k] = old_s * r
+        split = k if abs(e[k]) <= tolerance else split
+        old_c, old_s, d[k] = givens(old_c * r, after * s)
+        k = U64(k + NEXT)
+    rest = d[last] * c
+    e[U64(lo)], e[last], d[last] = rest - rest, rest * old_s, rest * old_c
+    return U32(split)
+
+
+@njit
+def sweep(d, e, lo, hi, tolerance, shift, turns, at):
     """One implicit QR sweep over columns lo to hi; returns the last k in lo + 1 .. hi - 1 where e[k] is next to
     nothing, lo without one.
 
     turns[at + k - lo] = (c, s) by which the right singular vectors k and k + 1 turn: c x + s y, c y - s x.
     """
-    shift = shift_of(d, e, lo, hi, tolerance)
     k, last, place = U64(lo), U64(hi), U64(at)  # of 64 bits: neighbours' addresses then differ by constants
     this, beside, split = d[k], e[U64(k + NEXT)], k
-    f, g = this, beside
-    if shift > 0:
-        f = (abs(this) - shift) * ((ONE if this > 0 else -ONE) + shift / this)
+    f, g = (abs(this) - shift) * ((ONE if this > 0 else -ONE) + shift / this), beside
     while k < last:
         after, further = d[U64(k + NEXT)], e[U64(U64(k + NEXT) + NEXT)]
         c, s, r = givens(f, g)
@@ -138,8 +161,12 @@ def chase(d, e, tolerance, state, spans, turns):
         if done == U32(spans.size) or U32(at + U32(hi - lo)) > U32(turns.shape[0]):
             break
         spans[done] = I32(U32(lo + U32(hi << U32(16))))
-        lo_next = sweep(d, e, lo, hi, tolerance, turns, at)
-        at, done, lo = U32(at + U32(hi - lo)), U32(done + U32(1)), lo_next
+        shift = shift_of(d, e, lo, hi, tolerance)
+        if shift > 0:
+            split = sweep(d, e, lo, hi, tolerance, shift, turns, at)
+        else:
+            split = sweep_unshifted(d, e, lo, hi, tolerance, turns, at)
+        at, done, lo = U32(at + U32(hi - lo)), U32(done + U32(1)), split
     state[0], state[1], state[2] = I32(lo), I32(hi), I32(done)
 
 

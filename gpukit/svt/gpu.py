@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._cuda import SIMULATED, cuda, with_shared_memory
-from gpukit.svt import kernels
+from gpukit.svt import kernels, kernels_bidiagonal
 from gpukit.svt.plan import LAUNCHES, WORKSPACE, plan, room_for, sides, workspace_of
 
 CHASERS = 4  # threads a block of chase
@@ -111,7 +111,8 @@ def lane(shape, dtype, slices):
 def find_kernels(p, dtype, how):
     """(bidiagonalize, chase, rotate, arrange, multiply) of a Plan."""
     real = np.dtype(dtype).type
-    return (kernels.make_bidiagonalize(real, how.lanes, how.count, how.pitch, how.warps, how.shared > 0),
+    bidiagonalize = kernels_bidiagonal.make_bidiagonalize
+    return (bidiagonalize(real, how.lanes, how.count, how.pitch, how.warps, how.shared > 0),
             kernels.make_chase(real, CHASERS), kernels.make_rotate(real), kernels.make_arrange(real),
             kernels.make_multiply(real, rows_of_a_thread(p, dtype), -(-p // 8), vectors_at_once(p, dtype)))
 

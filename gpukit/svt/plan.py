@@ -44,7 +44,7 @@ def plan(p, q, dtype, capability=None):
     count = -(-p // lanes)
     odd = lanes < 32 and count % 2 == 0  # an odd multiple of the lanes, against bank conflicts
     pitch = lanes * (count + 1 if odd else count)
-    warps = 1 if p <= 32 else 2 if p <= 64 else 8 if p <= 128 else 16
+    warps = 1 if p <= 32 else 2 if p <= 64 else 8 if p <= 128 or np.dtype(dtype).itemsize == 8 else 16
     size = q * pitch * np.dtype(dtype).itemsize
     own = (warps + 4) * pitch * np.dtype(dtype).itemsize
     return Plan(lanes, count, pitch, warps, size if size + own + 1024 <= room_of(capability) else 0)

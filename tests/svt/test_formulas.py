@@ -110,6 +110,30 @@ def test_shift_is_0_on_zeros(real):
         assert formulas.shift_of(other, e, lo, hi, tolerance) == 0
 
 
+def sweep(d, e, lo, hi, tolerance, turns, at):
+    """A sweep with the shift that formulas.chase takes."""
+    lo, hi = np.uint32(lo), np.uint32(hi)
+    shift = formulas.shift_of(d, e, lo, hi, tolerance)
+    return formulas.sweep(d, e, lo, hi, tolerance, shift, turns, np.uint32(at))
+
+
+@real_types
+@pytest.mark.parametrize("zero", [0, 3, 7, 8])
+def test_a_sweep_without_shift_takes_a_zero_off_the_diagonal(real, zero):
+    """And turns the columns as it says."""
+    rng = np.random.default_rng(6)
+    d, e = rng.normal(size=9).astype(real), np.r_[0, rng.normal(size=8), 0].astype(real)
+    d[zero] = real(1e-9)
+    lo, hi, nothing = np.uint32(0), np.uint32(8), real(1e-8)
+    assert formulas.shift_of(d, e, lo, hi, nothing) == 0 and d[zero] == 0
+    before, turns = naive.bidiagonal(d, e), np.full((20, 2), np.nan, real)
+    formulas.sweep_unshifted(d, e, lo, hi, nothing, turns, np.uint32(3))
+    after, Q = naive.bidiagonal(d, e), naive.turned(np.eye(9), [(0, 8)], turns[3:11])
+    assert np.isnan(turns[:3]).all() and np.isnan(turns[11:]).all() and e[0] == 0
+    np.testing.assert_allclose(after.T @ after, Q @ before.T @ before @ Q.T, atol=50 * eps(real))
+    assert abs(d[8]) <= 8 * eps(real) and abs(e[8]) <= 8 * eps(real)
+
+
 @real_types
 def test_a_sweep_turns_the_columns_as_it_says(real):
     """B with its columns turned has the Gram matrix of the new B: the rest are turns of rows."""
@@ -117,7 +141,7 @@ def test_a_sweep_turns_the_columns_as_it_says(real):
     d, e = rng.normal(size=9).astype(real), np.r_[0, rng.normal(size=8), 0].astype(real)
     before = naive.bidiagonal(d, e)
     turns = np.full((20, 2), np.nan, real)
-    split = formulas.sweep(d, e, np.uint32(0), np.uint32(8), real(1e-9), turns, np.uint32(3))
+    split = sweep(d, e, 0, 8, real(1e-9), turns, 3)
     after, Q = naive.bidiagonal(d, e), naive.turned(np.eye(9), [(0, 8)], turns[3:11])
     assert split == 0 and np.isnan(turns[:3]).all() and np.isnan(turns[11:]).all()
     np.testing.assert_allclose(after.T @ after, Q @ before.T @ before @ Q.T, atol=50 * eps(real))
@@ -127,7 +151,7 @@ def test_a_sweep_turns_the_columns_as_it_says(real):
 def test_a_sweep_stays_in_its_block_and_says_where_it_falls_apart():
     d, e = np.arange(1.0, 8), np.array([0, 0, 1, 1e-12, 1, 1, 0, 0])
     before, turns = naive.bidiagonal(d, e), np.zeros((4, 2))
-    split = formulas.sweep(d, e, np.uint32(1), np.uint32(5), 1e-9, turns, np.uint32(0))
+    split = sweep(d, e, 1, 5, 1e-9, turns, 0)
     after = naive.bidiagonal(d, e)
     assert split == 3 and d[0] == 1 and d[6] == 7 and e[0] == e[1] == e[6] == e[7] == 0
     np.testing.assert_allclose(np.linalg.svd(after)[1], np.linalg.svd(before)[1], rtol=1e-13)

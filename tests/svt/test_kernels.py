@@ -9,7 +9,7 @@ from svt import inputs, naive
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.*encountered")]
 
 from gpukit._cuda import cuda  # noqa: E402
-from gpukit.svt import cpu, gpu, kernels, twins  # noqa: E402
+from gpukit.svt import cpu, gpu, kernels, kernels_bidiagonal, twins, twins_bidiagonal  # noqa: E402
 from gpukit.svt import plan as plans  # noqa: E402
 
 CASES = {
@@ -164,10 +164,10 @@ def test_bidiagonalize_and_its_twin(shape, dtype, order, monkeypatch):
     monkeypatch.setenv("GPUKIT_SIM_ORDER", order)
     X, (p, q) = np.random.default_rng(8).normal(size=shape).astype(dtype), plans.sides(shape)
     d, e, scales, states, _, _, V, _, _ = workspace(len(X), p, dtype)
-    kernel = kernels.make_bidiagonalize(dtype, 8, 2, 24, 2, True)
+    kernel = kernels_bidiagonal.make_bidiagonalize(dtype, 8, 2, 24, 2, True)
     arrays = (X, d, e, scales, states, V)
     twin = [array.copy() for array in arrays]
-    twins.bidiagonalize(*twin)
+    twins_bidiagonal.bidiagonalize(*twin)
     own = launched(kernel, len(X), 64, q * 24 * X.itemsize, *arrays, np.empty((1, 1), dtype))
     for here, there in zip(twin, own):
         np.testing.assert_allclose(there, here, atol=20 * BOUND[dtype])
