@@ -131,6 +131,12 @@ def test_the_tenth_with_the_least_confidence():
     assert imputing.worst_tenth("truth", confidence[:2], imputing.Errors(*(np.array([0, 1]),) * 3)) is None
 
 
+def test_seconds_measured_inside_the_iterations_are_named_apart():
+    seconds = {"basis": 1.0, "iterations": 5.0, "transform": 2.5, "thresholding": 1.5}
+    assert imputing.stretches(seconds) == {"basis": 1.0, "transform": 2.5, "thresholding": 1.5, "iterations": 1.0}
+    assert imputing.stretches({"basis": 1.0}) == {"basis": 1.0}  # nothing was missing
+
+
 def test_without_a_truth_the_confidence_is_judged_on_hidden_values(verb, arrays):
     tensor = smooth()
     tensor[[3, 8, 20]] = np.nan
