@@ -24,7 +24,7 @@ OPTIMA = (
     (22576.419192, 0.823532, 0.747612),
     (24334.240528, 0.826386, 0.806814),
     (28285.101148, 0.807636, 0.804902),
-)  # MQ2008, C=1, a fold each: f* and pairwise accuracy (ties right), train and test, of Lee and Lin's ranksvm
+)  # MQ2008, C=1, a fold each: f* and pairwise accuracy (ties right), train and test: the known minima
 NEAR, NEAR_PA = 1e-8, 1e-4  # relative, which features in float32 would miss; of an accuracy
 CHOSEN_BY = ("ndcg@10", "map", "pa")
 METRICS = (("test", "map"), ("test", "ndcg@10"), ("test", "mean_ndcg"), ("test", "pa"), ("test", "pa_ties"),
