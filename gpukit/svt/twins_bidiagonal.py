@@ -1,4 +1,7 @@
-"""CPU twin of kernels_bidiagonal.py: the same name and arguments, a slice a thread."""
+"""CPU twin of kernels_bidiagonal.py: the same name and arguments, a slice a thread.
+
+Inner loops run from 0 over parts of rows: only then does the compiler know that no index is negative, and vectorizes.
+"""
 
 import math
 
@@ -26,27 +29,29 @@ def _stage(X, wide, B):
 def _squares(B, total):
     """total = the first column's products with every column."""
     total[:] = 0
-    for i in range(B.shape[0]):
-        for j in range(B.shape[1]):
-            total[j] += B[i, 0] * B[i, j]
+    for i in range(len(B)):
+        row = B[i]
+        first = row[0]
+        for j in range(len(row)):
+            total[j] += first * row[j]
 
 
 @njit
 def _pass(B, k, w, v, factor, total):
     """Both reflections of step k on the rows below k, and total = column k + 1's products with all columns of them."""
-    p = B.shape[1]
-    total[k + 1 :] = 0
+    w, v, total = w[k + 1 :], v[k + 1 :], total[k + 1 :]
+    total[:] = 0
     for i in range(k + 1, B.shape[0]):
-        x, share = B[i, k], factor - factor
-        for j in range(k + 1, p):
-            B[i, j] -= x * w[j]
-            share += B[i, j] * v[j]
+        row, x, share = B[i, k + 1 :], B[i, k], factor - factor
+        for j in range(len(row)):
+            row[j] -= x * w[j]
+            share += row[j] * v[j]
         z = share * factor
-        for j in range(k + 1, p):
-            B[i, j] -= z * v[j]
-        first = B[i, k + 1]
-        for j in range(k + 1, p):
-            total[j] += first * B[i, j]
+        for j in range(len(row)):
+            row[j] -= z * v[j]
+        first = row[0]
+        for j in range(len(row)):
+            total[j] += first * row[j]
 
 
 @njit
@@ -83,17 +88,17 @@ def _bidiagonalize_slice(B, d, e, reflections, w, v, total):
 def _multiplied(reflections):
     """reflections (p, p), row k the u of I - u u', becomes the product of all of these, last to first."""
     p = len(reflections)
-    u = np.empty(p, reflections.dtype)
     for k in range(p - 1, -1, -1):
-        u[:] = reflections[k]
+        u = reflections[k, k + 1 :].copy()
         reflections[k] = 0
         reflections[k, k] = 1
         for j in range(k + 1, p if k + 2 < p else k + 1):
+            row = reflections[j, k + 1 :]
             share = u[0] - u[0]
-            for i in range(k + 1, p):
-                share += reflections[j, i] * u[i]
-            for i in range(k + 1, p):
-                reflections[j, i] -= share * u[i]
+            for i in range(len(row)):
+                share += row[i] * u[i]
+            for i in range(len(row)):
+                row[i] -= share * u[i]
 
 
 @njit(parallel=True)
