@@ -13,9 +13,9 @@ with a partial basis, where the rest is lost too):
     confidence_i = 1 - w_i (1 - sum over k of U_ik^2 (1 - score_k^STEEP))
 
 It orders the vertices; it is no probability, and knows nothing of noise and rank. STEEP had the best mean rank
-correlation with actual errors of 15 such laws over 19 runs: ego-Facebook's graph (0.43; score_k as it is: 0.05), random
-graphs (0.14) and road sensors (0.14). In ego-Facebook's four runs the tenth of the missing vertices with the least confidence
-carried at least 99.7 % of the squared error.
+correlation with actual errors of 15 such laws over 19 runs: ego-Facebook's graph (0.43; score_k as it is: 0.05),
+random graphs (0.14) and road sensors (0.14). In ego-Facebook's four runs the tenth of the missing vertices with the
+least confidence carried at least 99.7 % of the squared error.
 """
 
 import numpy as np

@@ -4,6 +4,8 @@ The estimate is kept where something is missing and nowhere else. What is observ
 C = U' P_Omega(G) is computed once, and an iteration transforms the vertices that miss something: Z = C + U_mis' x.
 """
 
+import time
+
 import numpy as np
 
 from gpukit import _jit
@@ -38,6 +40,7 @@ class Session:
         self.now = np.zeros((len(self.rows), flat.shape[1]), dtype)
         self.before = np.zeros_like(self.now)
         self.sums = np.zeros((BLOCKS, 2))
+        self.seconds = {"transform": 0.0, "thresholding": 0.0}
         self.threads = 1 if flat.size < FOR_ONE_THREAD else None
         self.warm = WarmThresholding(self.slices(self.Z)) if pays(self.slices(self.Z).shape, False) else None
 
@@ -63,10 +66,15 @@ class Session:
         Source: Algorithm 1 of the graph-tensor imputation paper, lines 7-10.
         """
         with _jit.threads(self.threads):
+            times = [time.perf_counter()]
             twins.extrapolate(self.now.ravel(), self.before.ravel(), self.Z.dtype.type(momentum))
             self.transform(self.before)
+            times.append(time.perf_counter())
             ranks = self.warm.run(lam, cap) if self.warm else self.run(lam, cap)
-            return *self.transform_back(), ranks
+            times.append(time.perf_counter())
+            change, size = self.transform_back()
+            count_seconds(self.seconds, np.diff([*times, time.perf_counter()]))
+            return change, size, ranks
 
     def run(self, lam, cap):
         """Z's slices thresholded, exactly: ranks."""
@@ -101,6 +109,12 @@ class Session:
         out = np.array(self.observed)
         out[~self.mask] = self.missing()
         return out
+
+
+def count_seconds(seconds, parts):
+    """Add what a step took there, in the thresholding, and back."""
+    seconds["transform"] += float(parts[0] + parts[2])
+    seconds["thresholding"] += float(parts[1])
 
 
 def hidden_entries(mask, rows):

@@ -5,7 +5,7 @@ import numpy as np
 from gpukit._cuda import cuda
 from gpukit.errors import DeviceError
 from gpukit.imputation import kernels
-from gpukit.imputation.cpu import hidden_entries
+from gpukit.imputation.cpu import count_seconds, hidden_entries
 from gpukit.svt.gpu import Thresholding
 from gpukit.svt.warm import WarmThresholding, pays
 
@@ -43,6 +43,7 @@ class Session:
         self.new, self.columns = cp.empty(len(self.rows) * columns, dtype), columns
         hidden = cp.ones((1, 1), bool) if self.hidden is None else self.hidden
         self.lists = [shared(array.ravel()) for array in (self.now, self.before)]
+        self.seconds, self.marks = {"transform": 0.0, "thresholding": 0.0}, [cuda.event() for _ in range(4)]
         self.tables = [shared(array) for array in (hidden, self.now, self.before, self.sums)]
         Z = self.slices(self.Z)
         self.warm = WarmThresholding(Z, on_gpu=True) if pays(Z.shape, True) else None
@@ -72,10 +73,19 @@ class Session:
 
     def step(self, lam, cap=None, momentum=0.0):
         """See cpu.Session."""
+        begun, there, done, back = self.marks
+        begun.record()
         kernels.extrapolate[BLOCKS, kernels.THREADS](*self.lists, self.Z.dtype.type(momentum))
         self.transform(self.before)
+        there.record()
         ranks = self.warm.run(lam, cap) if self.warm else self.run(lam, cap)
-        return *self.transform_back(), ranks
+        done.record()
+        change, size = self.transform_back()
+        back.record()
+        back.synchronize()
+        parts = [float(begin.elapsed_time(end)) / 1e3 for begin, end in zip(self.marks, self.marks[1:])]
+        count_seconds(self.seconds, parts)
+        return change, size, ranks
 
     def run(self, lam, cap):
         """Z's slices thresholded, exactly: ranks."""
