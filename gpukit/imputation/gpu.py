@@ -64,6 +64,7 @@ class Session:
         self.cap.fill(0)
         whole = self.thresholding(whole=True, lanes=self.threshold.lanes if self.threshold else None)
         whole.run()
+        whole.ranks_found()
         return whole.values.copy_to_host().astype(np.float64)
 
     def thresholding(self, **options):
@@ -92,7 +93,7 @@ class Session:
         self.lam.set(np.ascontiguousarray(lam, self.lam.dtype))
         self.cap.set(np.full(len(self.cap), min(self.shape), np.int32) if cap is None else cap.astype(np.int32))
         self.threshold.run()
-        return self.threshold.ranks.copy_to_host()
+        return self.threshold.ranks_found()
 
     def transform(self, estimate):
         """Z = C + U_mis' estimate."""

@@ -3,14 +3,15 @@
 import numpy as np
 
 from gpukit.svt import twins, twins_bidiagonal
-from gpukit.svt.plan import CPU_BATCH, LAUNCHES, room_for, sides
+from gpukit.svt.plan import CPU_BATCH, LAUNCHES, converged, room_for, sides
 
 
 def threshold(X, lam, out, whole=False, cap=None):
     """(values (N, min(m, n)) or (N, 0), ranks (N,) int32); out is overwritten.
 
     X, out (N, m, n) float32 or float64, C-contiguous, lam (N,) of their type, cap (N,) int32 or None: at most so many
-    singular vectors are kept; nothing is checked. whole: all singular values are wanted.
+    singular vectors are kept; nothing is checked. whole: all singular values are wanted. Raises GpukitError for a slice that does not
+    converge.
     """
     p, _ = sides(X.shape)
     values = np.empty((len(X), p if whole else 0), X.dtype)
@@ -20,7 +21,7 @@ def threshold(X, lam, out, whole=False, cap=None):
     for begin in range(0, len(X), CPU_BATCH):
         part = slice(begin, begin + CPU_BATCH)
         batch(X[part], lam[part], cap[part], work, out[part], values[part], ranks[part])
-    return values, ranks
+    return values, converged(ranks)
 
 
 def workspace(slices, p, dtype):
@@ -43,5 +44,5 @@ def batch(X, lam, cap, work, out, values, ranks):
         twins.rotate(states, spans, turns, V)
         if not states[:, 1].any():
             break
-    twins.arrange(d, scales, lam, cap, seats, weights, ranks, values)
+    twins.arrange(d, states, scales, lam, cap, seats, weights, ranks, values)
     twins.multiply(X, V, seats, weights, ranks, out)

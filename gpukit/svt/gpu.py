@@ -6,7 +6,8 @@ import numpy as np
 
 from gpukit._cuda import SIMULATED, cuda, with_shared_memory
 from gpukit.svt import kernels, kernels_bidiagonal
-from gpukit.svt.plan import LAUNCHES, WORKSPACE, plan, room_for, sides, workspace_of
+from gpukit.svt.plan import (
+    LAUNCHES, SHARED, WORKSPACE, bytes_of_multiply, bytes_of_rotate, converged, plan, room_for, sides, workspace_of)
 
 CHASERS = 4  # threads a block of chase
 LANES = 2  # batches under way at once
@@ -14,8 +15,8 @@ LANES = 2  # batches under way at once
 
 def layout(shape, dtype):
     """The Plan of slices (N, m, n) on the current device."""
-    capability = None if SIMULATED else tuple(cuda.get_current_device().compute_capability)
-    return plan(*sides(shape), dtype, capability)
+    room = SHARED if SIMULATED else cuda.get_current_device().MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+    return plan(*sides(shape), dtype, room)
 
 
 def slices_at_once(shape, dtype, how):
@@ -25,14 +26,15 @@ def slices_at_once(shape, dtype, how):
 
 
 def threshold(X, lam, out, whole=False, cap=None):
-    """(values (N, min(m, n)) or (N, 0), ranks (N,) int32) on the device; out is overwritten.
+    """(values (N, min(m, n)) or (N, 0) on the device, ranks (N,) int32 on the host); out is overwritten.
 
     X, out (N, m, n) float32 or float64, lam (N,) of their type, cap (N,) int32 or None: at most so many singular
-    vectors are kept; all on the device, nothing is checked. whole: all singular values are wanted.
+    vectors are kept; all on the device, nothing is checked. whole: all singular values are wanted. Raises GpukitError
+    for a slice that does not converge.
     """
     work = Thresholding(X, lam, out, whole, cap)
     work.run()
-    return work.values, work.ranks
+    return work.values, work.ranks_found()
 
 
 class Thresholding:
@@ -65,6 +67,10 @@ class Thresholding:
         """Threshold."""
         for launch, arguments in self.steps:
             launch(*arguments)
+
+    def ranks_found(self):
+        """ranks on the host, once the last run has ended; GpukitError for a slice that did not converge."""
+        return converged(self.ranks.copy_to_host())
 
 
 class Lane(NamedTuple):
@@ -114,17 +120,7 @@ def find_kernels(p, dtype, how):
     bidiagonalize = kernels_bidiagonal.make_bidiagonalize
     return (bidiagonalize(real, how.lanes, how.count, how.pitch, how.warps, how.shared > 0),
             kernels.make_chase(real, CHASERS), kernels.make_rotate(real), kernels.make_arrange(real),
-            kernels.make_multiply(real, rows_of_a_thread(p, dtype), -(-p // 8), vectors_at_once(p, dtype)))
-
-
-def rows_of_a_thread(p, dtype):
-    """How many rows a thread of multiply has."""
-    return 2 if p * np.dtype(dtype).itemsize <= 2048 else 1
-
-
-def vectors_at_once(p, dtype):
-    """How many singular vectors a block of multiply holds beside its rows."""
-    return 32 if p * np.dtype(dtype).itemsize <= 2048 else 16
+            kernels.make_multiply(real, how.tile[0], -(-p // 8), how.tile[1]))
 
 
 def steps(lane, X, lam, cap, out, values, ranks):
@@ -135,14 +131,13 @@ def steps(lane, X, lam, cap, out, values, ranks):
     bidiagonalize, chase, rotate, arrange, multiply = find_kernels(p, X.dtype, how)
     bidiagonalize = with_shared_memory(bidiagonalize, N, 32 * how.warps, how.shared, stream)
     chase = with_shared_memory(chase, -(-N // CHASERS), CHASERS, (2 * p + 1) * CHASERS * size, stream)
-    rotate = with_shared_memory(rotate, (N, -(-p // 32)), 32, 32 * p * size, stream)
-    rows = 32 * rows_of_a_thread(p, X.dtype)
-    space = ((rows + 1) * p + vectors_at_once(p, X.dtype) * (p + 1)) * size
-    multiply = with_shared_memory(multiply, (N, -(-q // rows)), kernels.BLOCK, space, stream)
+    rotate = with_shared_memory(rotate, (N, -(-p // 32)), 32, bytes_of_rotate(p, size), stream)
+    space, _ = bytes_of_multiply(p, how.tile, size)
+    multiply = with_shared_memory(multiply, (N, -(-q // (32 * how.tile[0]))), kernels.BLOCK, space, stream)
     turning = [(chase, (d, e, states[:N], spans, turns)), (rotate, (states, spans, turns, V))]
     return [
         (bidiagonalize, (X, d, e, scales, states, V, slices)), *LAUNCHES * turning,
-        (arrange[N, 32, stream], (d, scales, lam, cap, seats, weights, ranks, values)),
+        (arrange[N, 32, stream], (d, states, scales, lam, cap, seats, weights, ranks, values)),
         (multiply, (X, V, seats, weights, ranks, out)),
     ]
 

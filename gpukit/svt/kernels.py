@@ -142,13 +142,14 @@ def make_arrange(real):
     share = real(tolerances(np.dtype(real).itemsize)[1])
 
     @kernel
-    def arrange(d, scales, lam, cap, seats, weights, ranks, values):
+    def arrange(d, states, scales, lam, cap, seats, weights, ranks, values):
         """Which singular vectors are kept, and by what: the order of the values, the weights, the ranks.
 
-        d (p, N), scales, lam (N,) of `real`, cap (N,) int32; seats (N, p) int32: vectors by falling singular value;
-        weights (N, p) of `real`: (1 - lam / sigma) of the ranks[k] first of them, 0 behind; ranks (N,) int32: how many
-        are above lam[k] and above the rounding error of the largest, at most cap[k]; values (N, p) of `real`, singular
-        values, falling, or (N, 0) when they are not wanted.
+        d (p, N), states (N, 3) int32, as chase left them; scales, lam (N,) of `real`, cap (N,) int32; seats (N, p)
+        int32: vectors by falling singular value; weights (N, p) of `real`: (1 - lam / sigma) of the ranks[k] first of
+        them, 0 behind; ranks (N,) int32: how many are above lam[k] and above the rounding error of the largest, at
+        most cap[k], or -1 where chase did not come to its end; values (N, p) of `real`, singular values, falling, or
+        (N, 0) when they are not wanted.
         Launch: grid N, block 32.   Deterministic: yes, ties go by place.   Source: formulas.weight.
         """
         k, lane, p = U32(cuda.blockIdx.x), U32(cuda.threadIdx.x), U32(len(d))
@@ -170,7 +171,7 @@ def make_arrange(real):
                 values[k, seat] = sigma / scales[k]
         kept = group_sum(kept, 32)
         if lane == U32(0):
-            ranks[k] = kept
+            ranks[k] = kept if states[k, 1] == 0 else I32(-1)
 
     return arrange
 
@@ -214,7 +215,7 @@ def make_multiply(real, rows_own, own, step):
 
         X, out (N, m, n), V (N, p, p), weights (N, p) of `real`, seats (N, p), ranks (N,) int32: as arrange left them.
         Launch: grid (N, ceil(q / rows)), block 256, dynamic shared memory of p * (rows + 1) + step * (p + 1) numbers,
-        rows = 32 * rows_own.   Deterministic: yes.
+        rows = 32 * rows_own.   Deterministic: yes. A slice of rank -1 becomes 0.
         Source: Algorithm 2 of the graph-tensor imputation paper, U (S - lam)+ V' without U.
         """
         space = cuda.shared.array(0, real)
@@ -225,7 +226,7 @@ def make_multiply(real, rows_own, own, step):
         wide = X.shape[1] < X.shape[2]
         p, q = U32(min(X.shape[1], X.shape[2])), U32(max(X.shape[1], X.shape[2]))
         pitch, last = U32(p + U32(1)), U32(p - U32(1))
-        first, kept = U32(U32(cuda.blockIdx.y) * U32(rows_all)), U32(ranks[k])
+        first, kept = U32(U32(cuda.blockIdx.y) * U32(rows_all)), U32(max(ranks[k], I32(0)))
         rows, vectors = space[: p * U32(width)], space[p * U32(width) :]
         row, column = U32(thread & U32(31)), U32(thread >> U32(5))
         for number in range(held):

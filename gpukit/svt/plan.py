@@ -4,10 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.errors import DeviceError, GpukitError
+
 MOST = 512  # longest side of a slice
-SHARED = 227 << 10  # bytes of shared memory a block may have from compute capability 9.0 on
-SHARED_80 = 163 << 10  # and on 8.0
-SHARED_ANY = 48 << 10
+SHARED = 227 << 10  # bytes of shared memory a block may have on devices of compute capability 9.0; 163, 99 KB on others
+TILES = ((2, 32), (1, 16), (1, 8))  # of multiply: rows a thread, vectors at once
 TURNS = 1.25  # rotations there is room for in a launch, as a share of p^2; Gaussian slices need 0.8
 SPANS = 4  # sweeps there is room for, as a multiple of p; Gaussian slices need 1.45
 LAUNCHES = 3  # of chase and rotate: most slices need one, the others do nothing
@@ -17,13 +18,14 @@ CPU_BATCH = 64  # slices that go at once on the CPU, a thread
 
 class Plan(NamedTuple):
     """lanes a row of the tall slice (q, p), numbers of it a lane, distance of two rows in memory, warps a block, bytes
-    of dynamic shared memory (0: the slice lies in global memory)."""
+    of dynamic shared memory (0: the slice lies in global memory); tile: one of TILES."""
 
     lanes: int
     count: int
     pitch: int
     warps: int
     shared: int
+    tile: tuple
 
 
 def sides(shape):
@@ -31,15 +33,32 @@ def sides(shape):
     return min(shape[1:]), max(shape[1:])
 
 
-def room_of(capability):
-    """Bytes of shared memory a block may ask for on a device of a compute capability (None: the simulator)."""
-    if capability is None or capability >= (9, 0):
-        return SHARED
-    return SHARED_80 if capability == (8, 0) else SHARED_ANY
+def tile_of(p, dtype, room):
+    """The first of TILES whose block has room; DeviceError when none has, or a block of rotate has none."""
+    size = np.dtype(dtype).itemsize
+    fits = [tile for tile in TILES if bytes_of_multiply(p, tile, size)[1] <= room]
+    if not fits or bytes_of_rotate(p, size) > room:
+        least = max(bytes_of_multiply(p, TILES[-1], size)[1], bytes_of_rotate(p, size))
+        raise DeviceError(f"thresholding slices whose shorter side is {p} in {np.dtype(dtype)} needs {least >> 10} KB "
+                          f"of shared memory a block; this GPU has {room >> 10}. Use "
+                          f"{'float32, or ' if size == 8 else ''}the CPU (--device cpu), or smaller slices.")
+    return fits[0]
 
 
-def plan(p, q, dtype, capability=None):
-    """The Plan for bidiagonalizing slices of q x p numbers, q >= p."""
+def bytes_of_multiply(p, tile, size):
+    """(dynamic, all) bytes of shared memory of a block of multiply."""
+    rows, together = 32 * tile[0] + 1, tile[1]
+    dynamic = (rows * p + together * (p + 1)) * size
+    return dynamic, dynamic + together * rows * size
+
+
+def bytes_of_rotate(p, size):
+    """Bytes of shared memory of a block of rotate."""
+    return 32 * p * size
+
+
+def plan(p, q, dtype, room=SHARED):
+    """The Plan for slices of q x p numbers, q >= p, on a device whose blocks have `room` bytes of shared memory."""
     lanes = 8 if p <= 64 else 16 if p <= 128 else 32
     count = -(-p // lanes)
     odd = lanes < 32 and count % 2 == 0  # an odd multiple of the lanes, against bank conflicts
@@ -47,7 +66,17 @@ def plan(p, q, dtype, capability=None):
     warps = 1 if p <= 32 else 2 if p <= 64 else 8 if p <= 128 or np.dtype(dtype).itemsize == 8 else 16
     size = q * pitch * np.dtype(dtype).itemsize
     own = (warps + 4) * pitch * np.dtype(dtype).itemsize
-    return Plan(lanes, count, pitch, warps, size if size + own + 1024 <= room_of(capability) else 0)
+    return Plan(lanes, count, pitch, warps, size if size + own + 1024 <= room else 0, tile_of(p, dtype, room))
+
+
+def converged(ranks):
+    """ranks (N,) on the host, as they are; GpukitError when one is -1: the sweeps of that slice did not end."""
+    left = np.flatnonzero(ranks < 0)
+    if len(left):
+        raise GpukitError(f"the singular values of slice {left[0]}, and of {len(left) - 1} others of {len(ranks)}, did "
+                          f"not converge in {LAUNCHES} x {TURNS} p^2 rotations. Look for numbers of very different "
+                          "size in it, or use float64.")
+    return ranks
 
 
 def room_for(p):

@@ -13,6 +13,7 @@ Yanagisawa, SIAM J. Sci. Comput. 42 (2020), A477-A503 (shifted CholeskyQR, three
 import numpy as np
 
 from gpukit.errors import DeviceError, ParameterError
+from gpukit.svt.plan import converged
 
 SHIFT = 4  # of the first round of orth: this, times the columns, times the rounding error
 COLD = 2  # steps of power iteration more for a basis that is new
@@ -235,7 +236,7 @@ class CpuThresholding:
         """(values, ranks); X is thresholded."""
         X, lam, cap = self.arguments
         self.batch(X, lam, cap, self.work, X, self.values, self.ranks)
-        return self.values, self.ranks
+        return self.values, converged(self.ranks)
 
 
 class GpuTools:
@@ -315,7 +316,7 @@ class GpuThresholding:
     def run(self):
         """(values, ranks) on the host; X is thresholded."""
         self.work.run()
-        return self.work.values.copy_to_host(), self.work.ranks.copy_to_host()
+        return self.work.values.copy_to_host(), self.work.ranks_found()
 
 
 def flipped(matrices):

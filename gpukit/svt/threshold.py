@@ -18,7 +18,8 @@ def singular_value_threshold(X, lam, *, device="auto", return_values=False):
     the slice, Y is right to 1e-5 in float32 and 1e-12 in float64. Numpy arrays, X is not changed.
 
     Raises DataError for an X or lam that is not as above, ParameterError for slices over 512, DeviceError without the
-    GPU asked for, DeviceMemoryError when it is too small.
+    GPU asked for or on one with too little shared memory, DeviceMemoryError when it is too small, GpukitError for a slice
+    that does not converge (none is known).
     Source: Algorithm 2 of the graph-tensor imputation paper; see the room's __init__.py.
 
     >>> singular_value_threshold(np.diag([3.0, 1.0])[None], 0.5, device="cpu")[0].round(12) + 0.0
@@ -56,7 +57,7 @@ def threshold_on_gpu(X, lam, whole, place):
     devices.require_memory(place, gpu.memory_needed(X.shape, X.dtype), f"thresholding {slices}")
     out = cuda.device_array(X.shape, X.dtype)
     values, ranks = gpu.threshold(cuda.to_device(X), cuda.to_device(lam), out, whole)
-    return out.copy_to_host(), values.copy_to_host() if whole else None, ranks.copy_to_host()
+    return out.copy_to_host(), values.copy_to_host() if whole else None, ranks
 
 
 def checked_slices(X):

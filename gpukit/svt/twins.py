@@ -41,7 +41,7 @@ def rotate(states, spans, turns, V):
 
 
 @njit(parallel=True)
-def arrange(d, scales, lam, cap, seats, weights, ranks, values):
+def arrange(d, states, scales, lam, cap, seats, weights, ranks, values):
     """Twin of kernels.arrange."""
     p, share = len(d), d.dtype.type(tolerances(d.itemsize)[1])
     for k in prange(len(lam)):
@@ -55,7 +55,7 @@ def arrange(d, scales, lam, cap, seats, weights, ranks, values):
             weights[k, seat] = weight(sigma, lam[k] * scales[k]) if seat < kept else sigma - sigma
             if values.shape[1] > 0:
                 values[k, seat] = sigma / scales[k]
-        ranks[k] = kept
+        ranks[k] = kept if states[k, 1] == 0 else -1
 
 
 @njit(parallel=True)

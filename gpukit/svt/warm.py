@@ -81,7 +81,7 @@ class WarmThresholding:
             if self.exact is None:
                 self.exact = _exact_on_gpu(self.X, self.lam, self.cap)
             self.exact.run()
-            self.ranks = self.exact.ranks.copy_to_host()
+            self.ranks = self.exact.ranks_found()
         else:
             from gpukit.svt import cpu
 

@@ -11,7 +11,7 @@ ARGUMENTS = {
     "bidiagonalize": "stacks, grid, grid, row, table, stacks, grid",
     "chase": "grid, grid, table, table, stacks",
     "rotate": "table, table, stacks, stacks",
-    "arrange": "grid, row, row, integers, table, grid, integers, grid",
+    "arrange": "grid, table, row, row, integers, table, grid, integers, grid",
     "multiply": "stacks, stacks, table, grid, integers, stacks",
 }
 
@@ -26,7 +26,7 @@ def signature(name, dtype):
 def cases(n, dtype, registers, **limits):
     """The cases of slices of n x n numbers on a device of capability 9.0; registers: of each kernel, at most; spills:
     {name: bytes}, 0 for those that it leaves out."""
-    kernels, spills = find_kernels(n, np.dtype(dtype), plan(n, n, dtype, (9, 0))), limits.pop("spills", {})
+    kernels, spills = find_kernels(n, np.dtype(dtype), plan(n, n, dtype)), limits.pop("spills", {})
     return [Case(f"svt.{name}[{n} x {n} {dtype}]", kernel, signature(name, dtype), most, spills=spills.get(name, 0),
                  **limits)
             for name, kernel, most in zip(NAMES, kernels, registers)]

@@ -36,8 +36,8 @@ def threshold(X, lam, whole, cap=None):
     """(out, values, ranks) of the kernels."""
     out = cuda.to_device(np.full_like(X, np.nan))
     cap = None if cap is None else cuda.to_device(cap)
-    results = gpu.threshold(cuda.to_device(X), cuda.to_device(lam), out, whole, cap)
-    return [array.copy_to_host() for array in (out, *results)]
+    values, ranks = gpu.threshold(cuda.to_device(X), cuda.to_device(lam), out, whole, cap)
+    return out.copy_to_host(), values.copy_to_host(), ranks
 
 
 def check(X, lam, whole=True, cap=None):
@@ -83,7 +83,7 @@ def test_denormal_numbers():
 def test_blocks_of_all_kinds(lanes, count, pitch, warps, shared, order, monkeypatch):
     """Few and many lanes a row, more than columns, one warp and three, slices in shared and in global memory."""
     monkeypatch.setenv("GPUKIT_SIM_ORDER", order)
-    how = plans.Plan(lanes, count, pitch, warps, 10 * pitch * 8 if shared else 0)
+    how = plans.Plan(lanes, count, pitch, warps, 10 * pitch * 8 if shared else 0, (1, 8) if shared else (1, 16))
     monkeypatch.setattr(gpu, "plan", lambda *_: how)
     rng = np.random.default_rng(4)
     check(rng.normal(size=(1, 7, 5)), np.full(1, 0.5))
@@ -91,9 +91,10 @@ def test_blocks_of_all_kinds(lanes, count, pitch, warps, shared, order, monkeypa
 
 
 def test_slices_too_large_for_shared_memory(monkeypatch):
-    monkeypatch.setattr(plans, "SHARED", 0)
-    assert gpu.layout((2, 6, 9), np.float64).shared == 0
-    check(np.random.default_rng(4).normal(size=(2, 6, 9)), np.full(2, 0.5))
+    monkeypatch.setattr(gpu, "SHARED", 4500)
+    how = gpu.layout((1, 6, 50), np.float64)
+    assert how.shared == 0 and how.tile == (1, 8)
+    check(np.random.default_rng(4).normal(size=(1, 6, 50)), np.full(1, 0.5))
 
 
 @orders
@@ -218,26 +219,27 @@ def test_arrange_and_its_twin(wanted, dtype, order, monkeypatch):
     d = rng.normal(size=(p, N)).astype(dtype)
     d[:, 1], d[:, 2], d[:, 3] = rng.integers(-3, 4, p), 0, 10.0 ** -np.arange(p)
     lam, cap = np.array([0.1, 0, 0, 0, 0.2], dtype), np.array([p, 9, p, p, 0], np.int32)
+    states = np.array([[0, 0, 7]] * 3 + [[2, 5, 7], [0, 0, 7]], np.int32)
     results = (np.full((N, p), -1, np.int32), np.zeros((N, p), dtype), np.full(N, -1, np.int32),
                np.zeros((N, p if wanted else 0), dtype))
     twin, own = beside(twins.arrange, kernels.make_arrange(dtype), N, 32, 0,
-                       d, np.full(N, 4, dtype), lam, cap, *results)
-    for place in (4, 6):
-        np.testing.assert_array_equal(own[place], twin[place])
+                       d, states, np.full(N, 4, dtype), lam, cap, *results)
     for place in (5, 7):
+        np.testing.assert_array_equal(own[place], twin[place])
+    for place in (6, 8):
         np.testing.assert_allclose(own[place], twin[place], rtol=BOUND[dtype])
 
 
 @orders
 @dtypes
 @pytest.mark.parametrize("shape, rows_own, step", [
-    ((2, 9, 6), 1, 8), ((1, 5, 67), 2, 16), ((1, 40, 3), 1, 16), ((1, 1, 1), 1, 8)])
+    ((3, 9, 6), 1, 8), ((1, 5, 67), 2, 16), ((1, 40, 3), 1, 16), ((1, 1, 1), 1, 8)])
 def test_multiply_and_its_twin(shape, rows_own, step, dtype, order, monkeypatch):
     monkeypatch.setenv("GPUKIT_SIM_ORDER", order)
     rng, (p, q) = np.random.default_rng(12), plans.sides(shape)
     X, V = rng.normal(size=shape).astype(dtype), rng.normal(size=(shape[0], p, p)).astype(dtype)
     seats = np.stack([rng.permutation(p).astype(np.int32) for _ in X])
-    weights, ranks = rng.random((len(X), p)).astype(dtype), np.array([p, 0], np.int32)[: len(X)]
+    weights, ranks = rng.random((len(X), p)).astype(dtype), np.array([p, 0, -1], np.int32)[: len(X)]
     rows, kernel = 32 * rows_own, kernels.make_multiply(dtype, rows_own, -(-p // 8), step)
     space = (p * (rows + 1) + step * (p + 1)) * X.itemsize
     twin, own = beside(twins.multiply, kernel, (len(X), -(-q // rows)), kernels.BLOCK, space,

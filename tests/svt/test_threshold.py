@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 import gpukit
-from gpukit.errors import DataError, DeviceError, ParameterError
+from gpukit.errors import DataError, DeviceError, GpukitError, ParameterError
 from gpukit.svt import cpu, singular_value_threshold
 from gpukit.svt import plan as plans
 from svt import inputs, naive
 
 RNG = np.random.default_rng(0)
+ROOMS = [size << 10 for size in (48, 99, 163, 227)]  # shared memory a block of GPUs may have
+LACKING = {(512, 4, ROOMS[0]), *((512, 8, room) for room in ROOMS[:3])}  # shorter side, bytes a number, room: too little
 
 
 def threshold(X, lam, **options):
@@ -108,28 +110,41 @@ def test_awkward_slices_on_the_gpu(name, dtype, bound):
 @pytest.mark.parametrize("m, n, dtype", [
     (m, n, dtype) for m, n in ((1, 1), (5, 4), (50, 50), (64, 64), (7, 288), (128, 128), (300, 60), (512, 512))
     for dtype in (np.float32, np.float64)])
-@pytest.mark.parametrize("capability", [(8, 0), (8, 6), (9, 0), None])
-def test_plans_fit(m, n, dtype, capability):
+@pytest.mark.parametrize("room", ROOMS)
+def test_plans_fit(m, n, dtype, room):
     (p, q), size = plans.sides((1, m, n)), np.dtype(dtype).itemsize
-    how = plans.plan(p, q, dtype, capability)
+    if (p, size, room) in LACKING:
+        with pytest.raises(DeviceError, match=rf"side is 512 in .* this GPU has {room >> 10}\. Use .*the CPU"):
+            plans.plan(p, q, dtype, room)
+        return
+    how = plans.plan(p, q, dtype, room)
+    assert plans.bytes_of_multiply(p, how.tile, size)[1] <= room and plans.bytes_of_rotate(p, size) <= room
     assert p <= how.lanes * how.count <= how.pitch and how.pitch % how.lanes == 0
     assert how.lanes in (8, 16, 32) and 1 <= how.warps <= 32
     static = (how.warps * (how.lanes * how.count + 1) + how.lanes * how.count + 1) * size  # sums, total, parts
     assert how.shared in (0, q * how.pitch * size) and static <= 48 << 10
-    assert how.shared + static <= plans.room_of(capability) or how.shared == 0
+    assert how.shared + static <= room or how.shared == 0
 
 
-def test_rooms_of_devices():
-    rooms = [plans.room_of(capability) for capability in ((8, 6), (8, 0), (9, 0))]
-    assert rooms == sorted(rooms) and rooms[2] == plans.room_of(None) < 228 << 10
-    assert plans.plan(50, 50, np.float32, (8, 6)).shared and not plans.plan(512, 512, np.float32, (9, 0)).shared
+def test_devices_with_less_shared_memory_hold_fewer_vectors_at_once():
+    assert [plans.plan(512, 512, np.float32, room).tile for room in ROOMS[1:]] == [(1, 8), (1, 16), (2, 32)]
+    assert plans.plan(50, 50, np.float32, 48 << 10).shared and not plans.plan(512, 512, np.float32).shared
+
+
+def test_slices_that_do_not_converge_are_told(monkeypatch):
+    """A launch with room for a sweep or two does not end a chase."""
+    monkeypatch.setattr(cpu, "room_for", lambda p: (2 * p, 2))
+    X = np.random.default_rng(4).normal(size=(3, 9, 9))
+    X[0] = np.eye(9)
+    with pytest.raises(GpukitError, match="singular values of slice 1, and of 1 others of 3, did not converge"):
+        singular_value_threshold(X, 0.1, device="cpu")
 
 
 @pytest.mark.parametrize("p", [1, 2, 50, 512])
 def test_there_is_room_for_sweeps(p):
     rotations, sweeps = plans.room_for(p)
     assert rotations >= p and sweeps >= 1  # a launch gets on by a sweep at least
-    how = plans.plan(p, p, np.float32, (9, 0))
+    how = plans.plan(p, p, np.float32)
     work = sum(array[0].nbytes if array.shape[0] == 1 else array[..., 0].nbytes
                for array in cpu.workspace(1, p, np.float32))
     own = 0 if how.shared else p * how.pitch * 4

@@ -242,12 +242,14 @@ def test_a_chase_that_is_cut_off_says_what_is_left():
     assert states[1, 1] == 0 == states[1, 2] and (spans[1] == -1).all()
 
 
-def arranged(d, lam, cap, whole=True):
-    """(seats, weights, ranks, values) of the twin, the scales 2."""
+def arranged(d, lam, cap, whole=True, left=()):
+    """(seats, weights, ranks, values) of the twin, the scales 2; left: slices that chase did not end."""
     N, p = len(lam), len(d)
     results = (np.full((N, p), -1, np.int32), np.full((N, p), np.nan, d.dtype), np.full(N, -1, np.int32),
                np.full((N, p if whole else 0), np.nan, d.dtype))
-    twins.arrange(d, np.full(N, 2, d.dtype), lam, cap, *results)
+    states = np.zeros((N, 3), np.int32)
+    states[list(left), 1] = 1
+    twins.arrange(d, states, np.full(N, 2, d.dtype), lam, cap, *results)
     return results
 
 
@@ -264,6 +266,11 @@ def test_arrange(dtype):
     assert (np.sort(seats) == np.arange(5)).all() and not weights[2].any()
 
 
+def test_a_slice_that_chase_did_not_end_has_the_rank_minus_one():
+    ranks = arranged(np.ones((4, 3)), np.zeros(3), np.full(3, 4, np.int32), left=[1])[2]
+    np.testing.assert_array_equal(ranks, [4, -1, 4])
+
+
 def test_many_equal_values_go_by_place():
     d = np.repeat([[1.0], [-2.0], [1.0]], 20, axis=0)
     seats, _, _, values = arranged(d, np.zeros(1), np.full(1, 60, np.int32), whole=False)
@@ -272,16 +279,17 @@ def test_many_equal_values_go_by_place():
 
 
 @dtypes
-@pytest.mark.parametrize("shape", [(2, 9, 6), (2, 6, 9), (1, 1, 1), (1, 1, 4)])
+@pytest.mark.parametrize("shape", [(3, 9, 6), (3, 6, 9), (1, 1, 1), (1, 1, 4)])
 def test_multiply(shape, dtype):
     """B V' diag(weights) V, of the vectors in the first seats."""
     rng, p = np.random.default_rng(9), min(shape[1:])
     X, V = rng.normal(size=shape).astype(dtype), rng.normal(size=(shape[0], p, p)).astype(dtype)
     seats = np.stack([rng.permutation(p).astype(np.int32) for _ in X])
-    weights, ranks = rng.random((len(X), p)).astype(dtype), np.array([p, p // 2], np.int32)[: len(X)]
+    weights, ranks = rng.random((len(X), p)).astype(dtype), np.array([p, p // 2, -1], np.int32)[: len(X)]
     out = np.full_like(X, np.nan)
     twins.multiply(X, V, seats, weights, ranks, out)
     for k, B in enumerate(tall(X)):
-        rows = V[k, seats[k, : ranks[k]]].astype(np.float64)
-        expected = B @ rows.T @ np.diag(weights[k, : ranks[k]]) @ rows
+        kept = max(ranks[k], 0)
+        rows = V[k, seats[k, :kept]].astype(np.float64)
+        expected = B @ rows.T @ np.diag(weights[k, :kept]) @ rows
         np.testing.assert_allclose(tall(out)[k], expected, atol=20 * BOUND[dtype])
