@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import gpukit  # noqa: F401  (before numpy: see its environment)
+
 sys.path.insert(0, str(Path(__file__).parent))  # `import support`, from every folder of tests
 ROOT = Path(__file__).resolve().parent.parent
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"

@@ -1,5 +1,6 @@
 """What may be imported when: `gpukit --help` and `import gpukit` stay light."""
 
+import os
 import subprocess
 import sys
 import time
@@ -32,6 +33,15 @@ def test_nothing_heavy(code):
 
 def test_the_check_itself_sees_a_heavy_import():
     assert "numba" in loaded_after("import gpukit.random")
+
+
+@pytest.mark.parametrize("given, found", [(None, "4"), ("26", "26")])
+def test_numpys_threads_do_not_wait_busily_but_as_the_user_says(given, found):
+    env = {name: value for name, value in os.environ.items() if name != "OPENBLAS_THREAD_TIMEOUT"}
+    env |= {} if given is None else {"OPENBLAS_THREAD_TIMEOUT": given}
+    code = "import gpukit, os, sys; print(os.environ['OPENBLAS_THREAD_TIMEOUT'], 'numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+    assert done.stdout.split() == [found, "False"]
 
 
 def test_help_is_quick():

@@ -4,6 +4,7 @@ The estimate is kept where something is missing and nowhere else. What is observ
 C = U' P_Omega(G) is computed once, and an iteration transforms the vertices that miss something: Z = C + U_mis' x.
 """
 
+import math
 import time
 
 import numpy as np
@@ -16,6 +17,7 @@ from gpukit.svt.warm import WarmThresholding, pays
 TOGETHER = 256  # slices thresholded at a time
 COLUMNS = 4096  # of the estimate, transformed back at a time
 BLOCKS = 64  # of the sums, whatever the threads, so that the result does not depend on their number
+LARGE = 2.0**40  # observed numbers up to this, and down to its inverse, are taken as they are: squares are summed
 FOR_ONE_THREAD = 1 << 16  # numbers in the tensor: with fewer, waiting for other threads costs more than they do
 
 
@@ -33,7 +35,8 @@ class Session:
         self.rows = np.flatnonzero(~whole)
         self.hidden = hidden_entries(mask, self.rows)
         self.rounding = 10.0 * float(np.finfo(dtype).eps)
-        flat = observed.reshape(len(observed), -1).astype(dtype, copy=False)
+        self.unit = unit_of(observed)
+        flat = in_units(observed, self.unit).reshape(len(observed), -1).astype(dtype, copy=False)
         self.C = np.ascontiguousarray(basis.vectors.T, dtype) @ flat
         self.U = np.ascontiguousarray(basis.vectors[self.rows], dtype)
         self.Z = np.empty_like(self.C)
@@ -56,7 +59,7 @@ class Session:
     def values(self, flat):
         """(K, min(m, n)) float64: the singular values of the slices of (K, m n)."""
         with _jit.threads(self.threads):
-            return singular_values(self.slices(flat)).astype(np.float64)
+            return singular_values(self.slices(flat)).astype(np.float64) / self.unit
 
     def step(self, lam, cap=None, momentum=0.0):
         """One iteration: (change, size, ranks), ||new - old||^2 and ||new||^2 over what is missing, ranks (K,) int32.
@@ -70,6 +73,7 @@ class Session:
             twins.extrapolate(self.now.ravel(), self.before.ravel(), self.Z.dtype.type(momentum))
             self.transform(self.before)
             times.append(time.perf_counter())
+            lam = lam * self.unit
             ranks = self.warm.run(lam, cap) if self.warm else self.run(lam, cap)
             times.append(time.perf_counter())
             change, size = self.transform_back()
@@ -101,14 +105,35 @@ class Session:
     def missing(self):
         """The estimate where something is missing: (vertices, m, n) for a mask (N,), (entries,) for one (N, m, n)."""
         if self.mask.ndim == 1:
-            return self.slices(self.now).copy()
-        return self.now[self.hidden] if self.hidden is not None else self.now.ravel().copy()
+            found = self.slices(self.now).copy()
+        else:
+            found = self.now[self.hidden] if self.hidden is not None else self.now.ravel().copy()
+        return out_of_units(found, self.unit, self.observed.dtype)
 
     def completed(self):
         """(N, m, n) of the input's dtype: what is observed, to the bit, and the estimate where something is missing."""
         out = np.array(self.observed)
         out[~self.mask] = self.missing()
         return out
+
+
+def unit_of(observed):
+    """What observed numbers are multiplied by, a power of two: 1, but for very large and very small ones."""
+    largest = float(max(observed.max(), -observed.min()))
+    if largest == 0 or 1 / LARGE <= largest <= LARGE:
+        return 1.0
+    most = np.finfo(observed.dtype).maxexp - 2
+    return 2.0 ** -max(-most, min(most, math.frexp(largest)[1]))
+
+
+def in_units(observed, unit):
+    """The observed numbers times their unit; the array itself for 1."""
+    return observed if unit == 1 else observed * observed.dtype.type(unit)
+
+
+def out_of_units(found, unit, dtype):
+    """An estimate without its unit."""
+    return found if unit == 1 else found.astype(dtype) / dtype.type(unit)
 
 
 def count_seconds(seconds, parts):

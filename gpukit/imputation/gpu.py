@@ -5,7 +5,7 @@ import numpy as np
 from gpukit._cuda import cuda
 from gpukit.errors import DeviceError
 from gpukit.imputation import kernels
-from gpukit.imputation.cpu import count_seconds, hidden_entries
+from gpukit.imputation.cpu import count_seconds, hidden_entries, in_units, out_of_units, unit_of
 from gpukit.svt.gpu import Thresholding
 from gpukit.svt.warm import WarmThresholding, pays
 
@@ -30,7 +30,8 @@ class Session:
         hidden = hidden_entries(mask, self.rows)
         self.hidden = None if hidden is None else cp.asarray(hidden)
         vectors = on_device(basis.vectors, dtype)
-        flat = cp.asarray(observed.reshape(len(observed), -1).astype(dtype, copy=False))
+        self.unit = unit_of(observed)
+        flat = cp.asarray(in_units(observed, self.unit).reshape(len(observed), -1).astype(dtype, copy=False))
         self.C = vectors.T @ flat
         del flat
         self.U = vectors if len(self.rows) == len(vectors) else vectors[cp.asarray(self.rows)]
@@ -52,7 +53,7 @@ class Session:
     def largest(self):
         """See cpu.Session."""
         self.Z[...] = self.C
-        return self.warm.leading()[:, 0].astype(np.float64) if self.warm else self.values()[:, 0]
+        return self.warm.leading()[:, 0].astype(np.float64) / self.unit if self.warm else self.values()[:, 0]
 
     def spectrum(self, count):
         """See cpu.Session."""
@@ -65,7 +66,7 @@ class Session:
         whole = self.thresholding(whole=True, lanes=self.threshold.lanes if self.threshold else None)
         whole.run()
         whole.ranks_found()
-        return whole.values.copy_to_host().astype(np.float64)
+        return whole.values.copy_to_host().astype(np.float64) / self.unit
 
     def thresholding(self, **options):
         """A gpukit.svt Thresholding of the slices of Z in place, by lam and cap."""
@@ -79,6 +80,7 @@ class Session:
         kernels.extrapolate[BLOCKS, kernels.THREADS](*self.lists, self.Z.dtype.type(momentum))
         self.transform(self.before)
         there.record()
+        lam = lam * self.unit
         ranks = self.warm.run(lam, cap) if self.warm else self.run(lam, cap)
         done.record()
         change, size = self.transform_back()
@@ -119,8 +121,10 @@ class Session:
     def missing(self):
         """See cpu.Session."""
         if self.mask.ndim == 1:
-            return self.slices(self.now).get()
-        return (self.now.ravel() if self.hidden is None else self.now[self.hidden]).get()
+            found = self.slices(self.now)
+        else:
+            found = self.now.ravel() if self.hidden is None else self.now[self.hidden]
+        return out_of_units(found.get(), self.unit, self.observed.dtype)
 
     def completed(self):
         """See cpu.Session."""

@@ -9,7 +9,7 @@ from gpukit._jit import njit, prange
 EPS32, EPS64 = np.float32(np.finfo(np.float32).eps), np.finfo(np.float64).eps
 
 
-@njit
+@njit(fastmath={"contract", "nsz"})  # factor T[j, c] must not become a product of two of gram's numbers over a third
 def _eliminate(T, own, shift, eps, scale):
     """[gram, I] in the place of gram T (k, k): in step j a row's numbers up to j belong to the right half."""
     k, largest = len(T), own[0] - own[0]

@@ -108,6 +108,27 @@ def test_a_partial_basis_estimates_within_its_span():
     np.testing.assert_allclose(session.missing(), expected[~case.mask], atol=1e-10)
 
 
+@pytest.mark.parametrize("kind", ["slices", "entries"])
+@pytest.mark.parametrize("given, factor", [
+    (np.float32, 1e-37), (np.float32, 1e35), (np.float64, 1e-200), (np.float64, 1e200), (np.float64, 1e10)])
+def test_very_large_and_very_small_numbers(given, factor, kind):
+    """Squares of them are no numbers of single precision, in which the session computes."""
+    case = problem((30, 28), kind, rank=2)
+    observed = naive_algorithm.observed_only(case.truth, case.mask)
+    one, other = (Session(Basis(case.mu, case.U, True), (scale * observed).astype(given), case.mask,
+                          np.dtype(np.float32)) for scale in (1, factor))
+    assert (other.unit == 1) == (factor == 1e10)
+    for share in (0.5, 0.25):
+        lam = share * one.largest()
+        np.testing.assert_allclose(other.largest() / factor, one.largest(), rtol=1e-4)
+        found = [session.step(scale * lam) for session, scale in ((one, 1), (other, factor))]
+        np.testing.assert_array_equal(found[0][2], found[1][2])
+        assert found[0][0] / found[0][1] == pytest.approx(found[1][0] / found[1][1], rel=1e-3)
+    size = np.abs(one.missing()).max()
+    assert other.missing().dtype in (given, np.float32)
+    np.testing.assert_allclose(other.missing() / given(factor), one.missing(), atol=1e-4 * size)
+
+
 def test_single_precision_is_near_double():
     case = problem((6, 5), "both", rank=2)
     single, double = session_of(case, np.float32), session_of(case)

@@ -97,6 +97,14 @@ def test_whitened_columns_are_orthonormal_or_zero(k, real):
     assert not np.tril(out, -1).any()
 
 
+@pytest.mark.parametrize("scale", [2.0**-40, 2.0**40])
+@pytest.mark.parametrize("k", [2, 9])
+def test_large_and_small_numbers_are_whitened_alike(k, scale):
+    """Products of two of gram's numbers would overflow."""
+    _, gram = grams(k, np.float32)
+    np.testing.assert_array_equal(whiten(gram * np.float32(scale**2)) * np.float32(scale), whiten(gram))
+
+
 def test_the_shift_is_a_share_of_the_diagonal():
     np.testing.assert_allclose(whiten(np.diag([4.0, 1e-6])[None], 0.21)[0].diagonal(), [1 / 2.2, 1e3 / 1.1])
 
