@@ -10,8 +10,8 @@ def threshold(X, lam, out, whole=False, cap=None):
     """(values (N, min(m, n)) or (N, 0), ranks (N,) int32); out is overwritten.
 
     X, out (N, m, n) float32 or float64, C-contiguous, lam (N,) of their type, cap (N,) int32 or None: at most so many
-    singular vectors are kept; nothing is checked. whole: all singular values are wanted. Raises GpukitError for a slice that does not
-    converge.
+    singular vectors are kept; nothing is checked. whole: all singular values are wanted. Raises GpukitError for a slice
+    that does not converge.
     """
     p, _ = sides(X.shape)
     values = np.empty((len(X), p if whole else 0), X.dtype)

@@ -7,7 +7,17 @@ import numpy as np
 from gpukit._cuda import SIMULATED, cuda, with_shared_memory
 from gpukit.svt import kernels, kernels_bidiagonal
 from gpukit.svt.plan import (
-    LAUNCHES, SHARED, WORKSPACE, bytes_of_multiply, bytes_of_rotate, converged, plan, room_for, sides, workspace_of)
+    LAUNCHES,
+    SHARED,
+    WORKSPACE,
+    bytes_of_multiply,
+    bytes_of_rotate,
+    converged,
+    plan,
+    room_for,
+    sides,
+    workspace_of,
+)
 
 CHASERS = 4  # threads a block of chase
 LANES = 2  # batches under way at once

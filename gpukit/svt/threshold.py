@@ -18,8 +18,8 @@ def singular_value_threshold(X, lam, *, device="auto", return_values=False):
     the slice, Y is right to 1e-5 in float32 and 1e-12 in float64. Numpy arrays, X is not changed.
 
     Raises DataError for an X or lam that is not as above, ParameterError for slices over 512, DeviceError without the
-    GPU asked for or on one with too little shared memory, DeviceMemoryError when it is too small, GpukitError for a slice
-    that does not converge (none is known).
+    GPU asked for or on one with too little shared memory, DeviceMemoryError when it is too small, GpukitError for a
+    slice that does not converge (none is known).
     Source: Algorithm 2 of the graph-tensor imputation paper; see the room's __init__.py.
 
     >>> singular_value_threshold(np.diag([3.0, 1.0])[None], 0.5, device="cpu")[0].round(12) + 0.0

@@ -11,7 +11,7 @@ from svt import inputs, naive
 
 RNG = np.random.default_rng(0)
 ROOMS = [size << 10 for size in (48, 99, 163, 227)]  # shared memory a block of GPUs may have
-LACKING = {(512, 4, ROOMS[0]), *((512, 8, room) for room in ROOMS[:3])}  # shorter side, bytes a number, room: too little
+LACKING = {(512, 4, ROOMS[0]), *((512, 8, room) for room in ROOMS[:3])}  # side, bytes a number, room
 
 
 def threshold(X, lam, **options):
