@@ -14,14 +14,6 @@ DECIDED = ("weights", "exponent", "center")
 TENTH = 10
 
 
-class Sample(NamedTuple):
-    """What methods are compared on: tensor, 0 where missing, its mask, and parts (holdout.Split) of that."""
-
-    tensor: np.ndarray
-    mask: np.ndarray
-    parts: object
-
-
 class Errors(NamedTuple):
     """Sums over the judged values of each vertex: of |error| and error^2, (N,) float64, and their count (N,) int64."""
 
@@ -42,8 +34,8 @@ class Tail(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What came of it. sample: Sample or None; rows: [comparing.Row], the best first, or []; truth: dict of errors
-    or None; tail: Tail or None; warnings: texts."""
+    """What came of it. sample: comparing.Sample or None; rows: [comparing.Row], the best first, or []; truth: dict of
+    errors or None; tail: Tail or None; warnings: texts."""
 
     data: object
     model: object
@@ -111,12 +103,11 @@ def sizes(data):
 
 def take_sample(ask, data):
     """The Sample that methods are compared on; None where no comparison is asked for or nothing is missing."""
-    from gpukit.imputation import choosing
+    from gpukit.imputation.comparing import sample_of
 
     if not (ask.baselines or ask.holdout) or data.mask.all():
         return None
-    tensor, mask = choosing.reduced(data.tensor, data.mask, ask.seed)
-    return Sample(tensor, mask, choosing.splits(mask, ask.seed)[0])
+    return sample_of(data.tensor, data.mask, ask.seed, ask.holdout)
 
 
 def fit(ask, data, stages):
@@ -140,7 +131,9 @@ def write(path, data, model):
     """The .npz of a fitted model: plain arrays of numbers and text; whole or not at all."""
     from gpukit.persist import atomic_write
 
-    arrays = {"tensor": model.completed_, "observed": data.mask, "confidence": model.confidence_,
+    shape = data.tensor.shape if data.given is None else data.given
+    mask = data.mask if data.mask.ndim == 1 else data.mask.reshape(shape)
+    arrays = {"tensor": model.completed_.reshape(shape), "observed": mask, "confidence": model.confidence_,
               "ranks": model.ranks_, "frequencies": model.basis_.values, **histories(model),
               "options": np.array(json.dumps(report.plain(described(model))))}
     if data.vertices is not None:
@@ -176,7 +169,7 @@ def judge(ask, done):
     if sample is not None:
         from gpukit.imputation.comparing import compare
 
-        rows = compare(data.adjacency, model.place_, setting_of(model), data.tensor, data.mask, ask.seed)
+        rows = compare(data.adjacency, model.place_, setting_of(model), sample, ask.seed)
     if data.mask.all():
         return done
     if data.truth is not None:

@@ -30,7 +30,8 @@ def as_graph_tensor(graph, tensor, mask=None, vertices=None, truth=None, slice_s
     mask = _observed(values, None if mask is None else _mask(mask, given.shape, values.shape))
     if truth is not None:
         truth = _truth(numbers(truth, "truth"), given.shape, values)
-    return GraphTensor(adjacency, _filled(values, mask), mask, _ids(vertices, len(values)), truth)
+    shape = values.shape if slice_shape is not None else given.shape
+    return GraphTensor(adjacency, _filled(values, mask), mask, _ids(vertices, len(values)), truth, shape)
 
 
 def is_list(graph):

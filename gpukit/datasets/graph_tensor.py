@@ -13,6 +13,7 @@ class GraphTensor(NamedTuple):
     mask       bool (N,) for whole slices or (N, m, n) for single entries; True = observed
     vertices   (N,) ids, numbers or text; None when the vertices have only their numbers
     truth      (N, m, n) of the tensor's dtype, the whole tensor where it is known; else None
+    given      the shape in which the tensor was handed in, (N,), (N, n) or (N, m, n); None: that of tensor
     """
 
     adjacency: object
@@ -20,6 +21,7 @@ class GraphTensor(NamedTuple):
     mask: np.ndarray
     vertices: np.ndarray | None = None
     truth: np.ndarray | None = None
+    given: tuple | None = None
 
     @property
     def missing_share(self):

@@ -14,6 +14,7 @@ import numpy as np
 
 from gpukit.base import check_integer
 from gpukit.errors import DataError, ParameterError
+from gpukit.imputation import resident
 from gpukit.imputation.graphs import normalized_laplacian
 
 VERSION = 1  # of what is stored: raise it when another basis is computed from the same graph
@@ -69,7 +70,9 @@ def _computed(adjacency, size, device):
         return values, _signed(np, vectors), "cpu"
     _require_room(count)
     values, vectors, source = _dense(normalized_laplacian(adjacency), device)
-    return values[:size].copy(), np.ascontiguousarray(vectors[:, :size]), source
+    if size < count:
+        values, vectors = values[:size].copy(), np.ascontiguousarray(vectors[:, :size])
+    return values, vectors, source
 
 
 def _require_room(count):
@@ -104,8 +107,13 @@ def _dense(laplacian, device):
         values, vectors = eigh(laplacian.toarray(), driver="evd", overwrite_a=True, check_finite=False)
         return np.clip(values, 0.0, 2.0), _signed(np, vectors), "cpu"
     with cupy.cuda.Device(device.index):
-        values, vectors = cupy.linalg.eigh(cupy.asarray(laplacian.toarray()))
-        vectors = cupy.asnumpy(_signed(cupy, vectors))
+        entries, matrix = laplacian.tocoo(), cupy.zeros(laplacian.shape)
+        matrix[cupy.asarray(entries.row), cupy.asarray(entries.col)] = cupy.asarray(entries.data)
+        values, vectors = cupy.linalg.eigh(matrix)
+        del matrix
+        there = _signed(cupy, vectors)
+        vectors = cupy.asnumpy(there)
+        resident.keep(vectors, there)
         return np.clip(cupy.asnumpy(values), 0.0, 2.0), vectors, f"cuda:{device.index}"
 
 

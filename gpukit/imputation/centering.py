@@ -38,7 +38,9 @@ def mean_of(tensor, mask, how):
 
 def centred(tensor, mask, mean):
     """(N, m, n) of the tensor's type, new: the observed values less mean (m, n), and 0 where something is missing."""
-    return np.where(spread(mask), tensor - mean.astype(tensor.dtype), tensor.dtype.type(0))
+    out = tensor - mean.astype(tensor.dtype) if mean.any() else tensor.copy()
+    np.copyto(out, 0, where=~spread(mask))
+    return out
 
 
 def restored(tensor, mask, estimate, mean):

@@ -19,6 +19,7 @@ fewer vertices: the graph and the ranks stay what they are.
 """
 
 import contextlib
+import itertools
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -28,8 +29,7 @@ from gpukit.imputation import holdout
 from gpukit.imputation.centering import CENTERS, centred, mean_of
 from gpukit.imputation.fitting import best_options, fit_path
 from gpukit.imputation.formulas import FLOOR, LAST
-from gpukit.imputation.running import session_class
-from gpukit.imputation.thresholds import first_thresholds
+from gpukit.imputation.running import start
 
 LAWS = (("slice", 1.0), ("common", 1.0), ("frequency", 0.5), ("frequency", 1.0), ("frequency", 2.0))
 FOLDS = 4
@@ -89,28 +89,41 @@ class Watch:
         return self.errors[-1]
 
 
-def choose(place, setting, tensor, mask, seed):
-    """A Chosen for a tensor (N, m, n), 0 where missing, with its mask (N,) or (N, m, n).
+class Ground(NamedTuple):
+    """What trials are made on: place (running.Place), tensor and mask, its splits; progress: see choose; count: of the
+    walks, from 1."""
+
+    place: object
+    tensor: np.ndarray
+    mask: np.ndarray
+    folds: list
+    progress: object
+    count: object
+
+
+def choose(place, setting, data, seed, progress=None):
+    """A Chosen for data (inputs.Data): tensor (N, m, n), 0 where missing, and mask (N,) or (N, m, n).
 
     place: running.Place. setting: running.Setting, of which weights or center, or both, are 'auto'; its options are
-    kept but for the stopping point, and the decay where none is given. seed: of what is hidden. With fewer than five
-    vertices or entries observed nothing is tried, and 'auto' is 'slice' with center 'none'.
+    kept but for the stopping point, and the decay where none is given. seed: of what is hidden. progress: called as
+    progress("choosing", done, None, {"weights", "error"}) after every trial on a split. With fewer than five vertices
+    or entries observed nothing is tried, and 'auto' is 'slice' with center 'none'.
     """
-    if np.count_nonzero(mask) < FEWEST:
+    if np.count_nonzero(data.mask) < FEWEST:
         return Chosen(plain(setting), [])
-    tensor, mask = reduced(tensor, mask, seed)
-    folds = splits(mask, seed)
-    centers = worthwhile(tensor, folds[0], setting.center)
+    tensor, mask = reduced(data.tensor, data.mask, seed)
+    ground = Ground(place, tensor, mask, splits(mask, seed), progress, itertools.count(1))
+    centers = worthwhile(tensor, ground.folds[0], setting.center)
     trials = [Trial(candidate, []) for candidate in candidates(setting, centers[0])]
     for at, trial in enumerate(trials):
-        run(place, trial, tensor, mask, folds[0])
-        if solved(trial, tensor, folds[0]):
+        run(ground, trial)
+        if solved(trial, tensor, ground.folds[0]):
             return Chosen(trial.setting, trials[: at + 1])
     best = min(trials, key=lambda trial: trial.error)
     others = [Trial(best.setting._replace(center=center), []) for center in centers[1:]]
     for trial in others:
-        run(place, trial, tensor, mask, folds[0])
-    last = finals(place, trials + others, tensor, mask, folds[1:])
+        run(ground, trial)
+    last = finals(ground, trials + others)
     return Chosen(stopped(last[0]), last + [trial for trial in trials + others if len(trial.curves) == 1])
 
 
@@ -168,17 +181,21 @@ def with_path(setting):
     return setting._replace(options=options._replace(decay=decay, accelerate=False, rank_phase=False))
 
 
-def run(place, trial, tensor, mask, parts):
-    """Walk the path of a Trial on what parts.kept leaves; its errors become another curve of the trial."""
-    setting, mean = trial.setting, mean_of(tensor, parts.kept, trial.setting.center)
-    session = session_class(place.device)(place.basis, centred(tensor, parts.kept, mean), parts.kept, place.dtype)
-    first = first_thresholds(setting.weights, setting.exponent, place.basis.values, session.largest())
+def run(ground, trial):
+    """Walk the path of a Trial on the first split that it has not seen; its errors become another curve of it."""
+    place, tensor, mask, folds, progress, count = ground
+    setting, parts = trial.setting, folds[len(trial.curves)]
+    mean = mean_of(tensor, parts.kept, setting.center)
+    session, first = start(place, setting, centred(tensor, parts.kept, mean), parts.kept)
     judge = holdout.watcher(centred(tensor, mask, mean), parts)
     steps = setting.options.iterations
     watch = Watch(judge, goal(setting, tensor, parts), steps + PATIENCE if setting.options.rank_phase else steps // 2)
     with contextlib.suppress(Enough):
         fit_path(session, first, setting.options, watch)
     trial.curves.append(np.array(watch.errors))
+    if progress:
+        law = f"{setting.weights} {setting.exponent:g}" if setting.weights == "frequency" else setting.weights
+        progress("choosing", next(count), None, {"weights": law, "error": float(np.min(watch.errors))})
 
 
 def goal(setting, tensor, parts):
@@ -191,14 +208,14 @@ def solved(trial, tensor, parts):
     return trial.error <= goal(trial.setting, tensor, parts)
 
 
-def finals(place, trials, tensor, mask, folds):
+def finals(ground, trials):
     """The trials that come near the best, on further folds too, the best first."""
     order = sorted(trials, key=lambda trial: trial.error)
     near = [trial for trial in order if trial.error <= NEAR * order[0].error][:FINALISTS]
     alone = len(near) == 1 and stopped(near[0]) == near[0].setting  # neither law nor stopping point is in question
     for trial in near:
-        for parts in folds[:0] if alone else folds:
-            run(place, trial, tensor, mask, parts)
+        for _ in ground.folds[:0] if alone else ground.folds[1:]:
+            run(ground, trial)
     return sorted(near, key=lambda trial: trial.error)
 
 

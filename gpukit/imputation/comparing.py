@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.imputation import holdout
 from gpukit.imputation.baselines import all_baselines
 from gpukit.imputation.centering import spread
 from gpukit.imputation.choosing import reduced, splits
@@ -11,6 +12,14 @@ from gpukit.imputation.running import impute
 
 OURS = "imputation"
 NUMBERS = 1 << 18  # of the columns that baselines are judged on; every entry of a slice is a column by itself
+
+
+class Sample(NamedTuple):
+    """What methods are compared on: tensor (N, m, n), 0 where missing, its mask, and parts (holdout.Split) of that."""
+
+    tensor: np.ndarray
+    mask: np.ndarray
+    parts: holdout.Split
 
 
 class Row(NamedTuple):
@@ -22,15 +31,21 @@ class Row(NamedTuple):
     error: float
 
 
-def compare(adjacency, place, setting, tensor, mask, seed):
+def sample_of(tensor, mask, seed, share=None):
+    """A Sample of a tensor (N, m, n), 0 where missing, and its mask (N,) or (N, m, n): of a large tensor some rows and
+    columns of the slices. share: how much of what is observed is hidden, as holdout.split does it; None: the first of
+    choosing's splits. Raises DataError when too little is observed to hide any."""
+    tensor, mask = reduced(tensor, mask, seed)
+    return Sample(tensor, mask, splits(mask, seed)[0] if share is None else holdout.split(mask, share, seed))
+
+
+def compare(adjacency, place, setting, sample, seed):
     """Rows for the imputation and for each baseline at its best setting, the least error first.
 
-    adjacency: checked, csr (N, N). place, setting: running.Place and Setting without 'auto'. tensor (N, m, n), 0 where
-    missing; mask (N,) or (N, m, n). seed: of what is hidden, the first of choosing's splits. All are judged on the same
-    hidden values: of a large tensor on those of some rows and columns, and there of some entries of the slices.
+    adjacency: checked, csr (N, N). place, setting: running.Place and Setting without 'auto'. sample: a Sample. seed: of
+    which entries count. All are judged on the same hidden values: of large slices on those of some entries.
     """
-    tensor, mask = reduced(tensor, mask, seed)
-    parts = splits(mask, seed)[0]
+    tensor, mask, parts = sample
     columns = some_columns(tensor, seed)
     estimate = impute(place, setting, tensor, mask, parts.hidden).estimate
     judge = Judge(tensor, parts, columns)

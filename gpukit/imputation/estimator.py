@@ -88,7 +88,8 @@ class GraphImputer(Estimator):
         graph: anything gpukit.imputation.graphs.as_adjacency takes (an array, a scipy sparse matrix, networkx, edges).
         tensor (N, m, n), (N, n) or (N,), vertex axis first, NaN where missing; it is not changed. mask: (N,) or of the
         tensor's shape, bool, True = observed; with NaN too, what either of them misses is missing. progress: called as
-        progress(stage, done, total, info), stages "path" and "rank", info {"change", "rank"}.
+        progress(stage, done, total, info), stages "choosing" (total None, info {"weights", "error"}), "path" and "rank"
+        (info {"change", "rank"}).
         Raises ParameterError, DataError (nothing observed, sizes that do not agree, infinities, ...), DeviceError,
         DeviceMemoryError. Warns when nothing is missing: the tensor then stays as it is.
         """

@@ -5,13 +5,13 @@ import numpy as np
 from gpukit._cuda import cuda
 from gpukit.errors import DeviceError
 from gpukit.imputation import kernels
-from gpukit.imputation.cpu import count_seconds, hidden_entries, in_units, out_of_units, unit_of
+from gpukit.imputation.cpu import LARGE, count_seconds, hidden_entries, in_units, out_of_units, unit_of
+from gpukit.imputation.resident import on_device
 from gpukit.svt.gpu import Thresholding
 from gpukit.svt.warm import WarmThresholding, pays
 
 BLOCKS = 264  # of the kernels: two a multiprocessor
 SCRATCH = 256 << 20  # bytes of the estimate, transformed back at a time
-_resident = {}  # (id of a basis's vectors, dtype): (the vectors, their copy on the device); the last one alone
 
 
 class Session:
@@ -29,9 +29,8 @@ class Session:
         cp = array_library()
         hidden = hidden_entries(mask, self.rows)
         self.hidden = None if hidden is None else cp.asarray(hidden)
-        vectors = on_device(basis.vectors, dtype)
-        self.unit = unit_of(observed)
-        flat = cp.asarray(in_units(observed, self.unit).reshape(len(observed), -1).astype(dtype, copy=False))
+        vectors = on_device(basis.vectors, dtype, cp)
+        self.unit, flat = uploaded(observed, dtype, cp)
         self.C = vectors.T @ flat
         del flat
         self.U = vectors if len(self.rows) == len(vectors) else vectors[cp.asarray(self.rows)]
@@ -138,13 +137,15 @@ def shared(array):
     return cuda.as_cuda_array(array, sync=False)
 
 
-def on_device(vectors, dtype):
-    """A basis's vectors (N, K) float64 as a cupy array of dtype; the copy of the last basis is kept."""
-    key = id(vectors), np.dtype(dtype)
-    if key not in _resident:
-        _resident.clear()
-        _resident[key] = vectors, array_library().asarray(vectors.astype(dtype))
-    return _resident[key][1]
+def uploaded(observed, dtype, cp):
+    """(unit, observed (N, m n) of dtype in units on the device); numbers of usual size, unit 1, are looked at there."""
+    with np.errstate(over="ignore"):
+        flat = cp.asarray(observed.reshape(len(observed), -1).astype(dtype, copy=False))
+    largest = float(max(flat.max(), -flat.min()))
+    unit = 1.0 if 1 / LARGE <= largest <= LARGE else unit_of(observed)
+    if unit != 1:
+        flat = cp.asarray(in_units(observed, unit).reshape(len(observed), -1).astype(dtype, copy=False))
+    return unit, flat
 
 
 def array_library():

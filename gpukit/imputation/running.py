@@ -48,6 +48,12 @@ def session_class(device):
     return Session
 
 
+def start(place, setting, observed, mask):
+    """(session, first thresholds) of a centred tensor (N, m, n), 0 where mask misses."""
+    session = session_class(place.device)(place.basis, observed, mask, place.dtype)
+    return session, first_thresholds(setting.weights, setting.exponent, place.basis.values, session.largest())
+
+
 def impute(place, setting, tensor, mask, hidden=None, progress=None):
     """Complete one tensor: an Outcome.
 
@@ -60,8 +66,7 @@ def impute(place, setting, tensor, mask, hidden=None, progress=None):
     sizes = "{:,} slices of {} x {}".format(*tensor.shape)
     with devices.reported(place.device, f"Imputing {sizes}"):
         begun = time.perf_counter()
-        session = session_class(place.device)(place.basis, centred(tensor, parts.kept, mean), parts.kept, place.dtype)
-        first = first_thresholds(setting.weights, setting.exponent, place.basis.values, session.largest())
+        session, first = start(place, setting, centred(tensor, parts.kept, mean), parts.kept)
         fit = fit_path(session, first, setting.options, watch, progress)
         estimate = session.missing()
     seconds = {"iterations": time.perf_counter() - begun, **getattr(session, "seconds", {})}

@@ -53,7 +53,7 @@ def decide(settings, place, data, progress):
     if data.complete:
         return choosing.plain(setting), trials, history
     if "auto" in (setting.weights, setting.center):
-        setting, trials = choosing.choose(place, setting, data.tensor, data.mask, settings.seed)
+        setting, trials = choosing.choose(place, setting, data, settings.seed, progress)
     if settings.holdout is not None:
         setting, history = stop_by_holdout(place, setting, data, settings.holdout, settings.seed, progress)
     return setting, trials, history

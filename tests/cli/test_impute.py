@@ -91,6 +91,24 @@ def test_the_closing_table(verb, graph, tmp_path):
         assert re.search(rf"\b{part} \d+\.\d\d", result.out), part
 
 
+@pytest.mark.parametrize("entries", [False, True])
+def test_rows_of_numbers_come_back_as_rows(verb, tmp_path, entries):
+    """(N, n) in, (N, n) out; slices are written where --slice makes some."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(30, 1)) + 0.1 * rng.normal(size=(30, 12))
+    lacking = rng.random((30, 12) if entries else 30) < 0.2
+    values[lacking] = np.nan
+    np.savez(tmp_path / "g.npz", tensor=values, edges=np.array(RING).reshape(-1, 2))
+    for more, shape in (((), (30, 12)), (("--slice", "3x4"), (30, 3, 4))):
+        result = verb("impute", tmp_path / "g.npz", *PLAIN, *more, "--output", tmp_path / "o.npz", "--force")
+        assert result.code == 0, result.err
+        found = written(tmp_path / "o.npz")
+        assert found["tensor"].shape == shape and found["observed"].shape == (shape if entries else (30,))
+        seen = ~np.isnan(values)
+        np.testing.assert_array_equal(found["tensor"].reshape(30, 12)[seen], values[seen])
+        assert np.isfinite(found["tensor"]).all()
+
+
 def test_json_holds_all_that_there_is(verb, graph, tmp_path):
     path, data = graph(entries=True)
     found = as_json(verb, path, *PLAIN, "--holdout", 0.2, "--seed", 3, "--output", tmp_path / "o.npz")
@@ -102,7 +120,8 @@ def test_json_holds_all_that_there_is(verb, graph, tmp_path):
     assert len(found["history"]["change"]) >= 1 and found["history"]["phase"][0] == "path"
     errors = found["holdout_history"]["error"]
     assert found["holdout"] == {"share": 0.2, "error": min(errors), "iteration": errors.index(min(errors)) + 1}
-    assert len(found["comparison"]) == 5 and found["hidden"]["kind"] == "entries" and found["hidden"]["count"] > 100
+    assert len(found["comparison"]) == 5 and found["hidden"]["kind"] == "entries"
+    assert found["hidden"]["count"] == round(0.2 * data.mask.sum())  # the share of --holdout
     assert found["confidence"]["worst_tenth"]["by"] == "truth" and len(found["confidence"]["values"]) == 30
     assert found["rank"]["slices"] and found["rank"]["phase"] == "off"
     assert set(STRETCHES) == set(found["seconds"])
@@ -211,8 +230,8 @@ def test_what_an_archive_may_hold(verb, arrays, tmp_path):
     output = ("--output", tmp_path / "o.npz", "--force", *PLAIN)
     as_json(verb, arrays(edges=RING, weights=np.full(60, 2.0), tensor=tensor, mask=seen, vertices=ids), *output)
     first = written(tmp_path / "o.npz")
-    assert first["vertices"].tolist() == ids.tolist() and first["tensor"].shape == (30, 1, 8)
-    assert np.array_equal(first["tensor"][seen, 0], tensor[seen]) and not np.allclose(first["tensor"][2, 0], tensor[2])
+    assert first["vertices"].tolist() == ids.tolist() and first["tensor"].shape == (30, 8)
+    assert np.array_equal(first["tensor"][seen], tensor[seen]) and not np.allclose(first["tensor"][2], tensor[2])
     dense = np.zeros((30, 30))
     dense[tuple(np.transpose(RING))] = 2
     tensor[~seen] = np.nan

@@ -230,7 +230,7 @@ class FakeCupy(types.SimpleNamespace):
     """numpy under cupy's names."""
 
     def __init__(self):
-        names = ("abs", "argmax", "where", "arange", "ascontiguousarray", "linalg")
+        names = ("abs", "argmax", "where", "arange", "ascontiguousarray", "linalg", "zeros")
         super().__init__(**{name: getattr(np, name) for name in names}, asarray=np.asarray, asnumpy=np.asarray,
                          cuda=types.SimpleNamespace(Device=lambda index: contextlib.nullcontext()))
 

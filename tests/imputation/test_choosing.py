@@ -13,10 +13,16 @@ from gpukit.imputation.choosing import Enough, Trial, Watch
 from gpukit.imputation.fitting import Options
 from gpukit.imputation.graphs import as_adjacency
 from gpukit.imputation.holdout import Split
+from gpukit.imputation.inputs import Data
 from gpukit.imputation.running import Place, Setting, impute
 from imputation import naive_baselines as naive
 
 AUTO = Setting("auto", 1.0, "auto", Options())
+
+
+def of(tensor, mask):
+    """The Data of a tensor and its mask."""
+    return Data(tensor, mask, tensor.shape, tensor)
 
 
 def place_of(adjacency):
@@ -43,7 +49,7 @@ def error_of(place, setting, tensor, mask, truth):
 
 def test_data_of_low_rank_get_the_papers_law_and_the_phase_of_ranks():
     data = synth_graph(vertices=80, shape=(10, 10), rank=1, missing=0.2)
-    chosen = choosing.choose(place_of(data.adjacency), AUTO, data.tensor, data.mask, 0)
+    chosen = choosing.choose(place_of(data.adjacency), AUTO, of(data.tensor, data.mask), 0)
     assert chosen.setting == Setting("slice", 1.0, "none", Options())
     assert len(chosen.trials) == 1
 
@@ -52,21 +58,28 @@ def test_data_of_low_rank_get_the_papers_law_and_the_phase_of_ranks():
 def test_smooth_data_far_from_zero_get_a_mean_and_a_law_that_beats_the_papers(entries):
     place, _, truth, tensor, mask = road(entries)
     before = tensor.copy()
-    setting = choosing.choose(place, AUTO, tensor, mask, 0).setting
+    setting = choosing.choose(place, AUTO, of(tensor, mask), 0).setting
     assert setting.weights == "frequency" and setting.center != "none"
     papers = AUTO._replace(weights="slice", center="entry")
     ours, theirs = (error_of(place, s, tensor, mask, truth) for s in (setting, papers))
     assert ours < 0.7 * theirs
     assert (tensor == before).all()
-    assert setting == choosing.choose(place, AUTO, tensor, mask, 0).setting
+    told = []
+    again = choosing.choose(place, AUTO, of(tensor, mask), 0, lambda *arguments: told.append(arguments))
+    assert setting == again.setting
+    assert [stage[:3] for stage in told] == [("choosing", done, None) for done in range(1, len(told) + 1)]
+    assert len(told) == sum(len(trial.curves) for trial in again.trials)
+    errors = [curve.min() for trial in again.trials for curve in trial.curves]
+    assert sorted(stage[3]["error"] for stage in told) == sorted(errors)
+    assert {"slice", "frequency 2"} < {stage[3]["weights"] for stage in told}
 
 
 def test_what_is_given_is_kept():
     place, _, _, tensor, mask = road(False)
-    setting = choosing.choose(place, AUTO._replace(weights="common"), tensor, mask, 0).setting
+    setting = choosing.choose(place, AUTO._replace(weights="common"), of(tensor, mask), 0).setting
     assert setting.weights == "common" and setting.center != "none"
     options = Options(iterations=8, decay=0.5)
-    chosen = choosing.choose(place, AUTO._replace(center="global", options=options), tensor, mask, 0)
+    chosen = choosing.choose(place, AUTO._replace(center="global", options=options), of(tensor, mask), 0)
     assert {trial.setting.center for trial in chosen.trials} == {"global"}
     assert all(trial.setting.options.decay == 0.5 for trial in chosen.trials)
 
@@ -75,7 +88,7 @@ def test_where_too_little_is_observed_nothing_is_tried():
     place, _, _, tensor, _ = road(False)
     mask = np.zeros(60, bool)
     mask[:4] = True
-    assert choosing.choose(place, AUTO, tensor, mask, 0) == (Setting("slice", 1.0, "none", Options()), [])
+    assert choosing.choose(place, AUTO, of(tensor, mask), 0) == (Setting("slice", 1.0, "none", Options()), [])
 
 
 def test_the_splits_decide_together(monkeypatch):
@@ -83,14 +96,12 @@ def test_the_splits_decide_together(monkeypatch):
     curves = {1.0: [[9, 5.0, 6, 7], [9, 8.0, 8, 8]], 2.0: [[9, 6, 5.1, 7], [9, 6.2, 6.0, 5.9, 5.0]]}
     place, _, _, tensor, mask = road(False)
 
-    def run(place, trial, tensor, mask, parts):
+    def run(ground, trial):
         pair = curves.get(trial.setting.exponent if trial.setting.weights == "frequency" else None, [[9.0] * 4] * 2)
-        trial.curves.append(np.array(pair[0 if parts is folds[0] else 1], float))
+        trial.curves.append(np.array(pair[min(len(trial.curves), 1)], float))
 
-    folds = choosing.splits(mask, 0)
-    monkeypatch.setattr(choosing, "splits", lambda mask, seed: folds)
     monkeypatch.setattr(choosing, "run", run)
-    chosen = choosing.choose(place, AUTO, tensor, mask, 0)
+    chosen = choosing.choose(place, AUTO, of(tensor, mask), 0)
     assert chosen.setting.exponent == 2.0
     assert chosen.setting.options.iterations == 3
     assert chosen.trials[0].error == pytest.approx((5.1 + 3 * 6.0) / 4)
@@ -100,11 +111,11 @@ def test_the_splits_decide_together(monkeypatch):
 def test_where_nothing_is_in_question_one_split_is_enough(monkeypatch, last, splits):
     place, _, _, tensor, mask = road(False)
 
-    def run(place, trial, tensor, mask, parts):
+    def run(ground, trial):
         trial.curves.append(np.array([9.0, 5.0, last] if trial.setting.weights == "slice" else [9.0, 7.0, 7.0]))
 
     monkeypatch.setattr(choosing, "run", run)
-    chosen = choosing.choose(place, AUTO._replace(center="entry"), tensor, mask, 0)
+    chosen = choosing.choose(place, AUTO._replace(center="entry"), of(tensor, mask), 0)
     assert chosen.setting.weights == "slice" and chosen.setting.options.rank_phase == (splits == 1)
     assert len(chosen.trials[0].curves) == splits
 
@@ -172,7 +183,7 @@ def test_road_sensors_are_filled_better_than_by_any_baseline(entries):
     truth = np.ascontiguousarray(speed.T[:, ::24]).reshape(207, 7, 12)
     mask = np.random.default_rng(0).random(truth.shape if entries else 207) > 0.2
     tensor, place = np.where(naive.whole(mask, truth.shape), truth, 0), place_of(adjacency)
-    setting = choosing.choose(place, AUTO, tensor, mask, 0).setting
+    setting = choosing.choose(place, AUTO, of(tensor, mask), 0).setting
     ours = error_of(place, setting, tensor, mask, truth)
     for name, how, out in all_baselines(adjacency, tensor, mask, centers=("entry",)):
         assert ours < np.abs(out - truth)[~mask].mean(), (name, how)

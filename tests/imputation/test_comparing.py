@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit.device import resolve
-from gpukit.imputation import choosing, comparing
+from gpukit.imputation import choosing, comparing, holdout
 from gpukit.imputation.basis import fourier_basis
 from gpukit.imputation.fitting import Options
 from gpukit.imputation.graphs import as_adjacency
@@ -29,11 +29,26 @@ def case(entries):
     return A, place, np.where(naive.whole(mask, SHAPE), truth, 0.0), mask
 
 
+def compared(A, place, tensor, mask):
+    """Rows of the comparison, of seed 7."""
+    return comparing.compare(as_adjacency(A), place, SETTING, comparing.sample_of(tensor, mask, 7), 7)
+
+
+@pytest.mark.parametrize("entries", [False, True])
+@pytest.mark.parametrize("share", [None, 0.3])
+def test_a_sample_hides_what_choosing_hides_or_a_share(entries, share):
+    _, _, tensor, mask = case(entries)
+    sample = comparing.sample_of(tensor, mask, 7, share)
+    expected = choosing.splits(mask, 7)[0] if share is None else holdout.split(mask, share, 7)
+    np.testing.assert_array_equal(sample.parts.hidden, expected.hidden)
+    assert sample.tensor is tensor and (share is None or sample.parts.hidden.sum() == round(0.3 * mask.sum()))
+
+
 @pytest.mark.parametrize("entries", [False, True])
 def test_all_are_judged_on_the_same_hidden_values(entries):
     A, place, tensor, mask = case(entries)
     before = tensor.copy()
-    rows = comparing.compare(as_adjacency(A), place, SETTING, tensor, mask, 7)
+    rows = compared(A, place, tensor, mask)
     found = {row.name: row for row in rows}
     assert set(found) == NAMES and len(rows) == len(NAMES)
     assert [row.error for row in rows] == sorted(row.error for row in rows)
@@ -59,7 +74,7 @@ def test_of_large_slices_some_entries_are_taken_for_all(monkeypatch):
     monkeypatch.setattr(comparing, "NUMBERS", 6 * N)
     columns = comparing.some_columns(tensor, 7)
     assert len(set(columns.tolist())) == 6
-    found = {row.name: row.error for row in comparing.compare(as_adjacency(A), place, SETTING, tensor, mask, 7)}
+    found = {row.name: row.error for row in compared(A, place, tensor, mask)}
     parts = choosing.splits(mask, 7)[0]
     mean = np.broadcast_to(naive.mean(tensor, parts.kept, "entry"), SHAPE)
     gap = np.abs(mean - tensor).reshape(N, -1)[:, columns]

@@ -7,7 +7,7 @@ from support import SIMULATED
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.*encountered")]
 
 from gpukit._cuda import cuda  # noqa: E402
-from gpukit.imputation import gpu  # noqa: E402
+from gpukit.imputation import gpu, resident  # noqa: E402
 from gpukit.imputation.basis import Basis  # noqa: E402
 from gpukit.imputation.cpu import Session as OnCpu  # noqa: E402
 from imputation import naive_algorithm  # noqa: E402
@@ -48,7 +48,7 @@ def stand_in(monkeypatch):
     monkeypatch.setattr(gpu, "array_library", Library)
     monkeypatch.setattr(gpu, "shared", lambda array: cuda.cudadrv.devicearray.FakeCUDAArray(np.asarray(array)))
     monkeypatch.setattr(gpu, "BLOCKS", 2)
-    gpu._resident.clear()
+    resident.forget()
 
 
 def problem_of(kind):
@@ -76,3 +76,12 @@ def test_sessions_agree(kind, scratch, scale, stand_in, monkeypatch):
     np.testing.assert_allclose(there.missing(), here.missing(), atol=1e-10 * scale)
     np.testing.assert_allclose(there.spectrum(2), here.spectrum(2), atol=1e-10 * scale)
     np.testing.assert_allclose(there.completed(), here.completed(), atol=1e-10 * scale)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("factor", [1e200, 1e-200, 0.0])
+def test_numbers_of_unusual_size_go_up_in_units(factor, dtype, stand_in):
+    observed = factor * np.random.default_rng(0).normal(size=(3, 2, 2))
+    unit, flat = gpu.uploaded(observed, np.dtype(dtype), Library())
+    assert flat.dtype == dtype and np.abs(flat).max() <= 1 and (factor == 0) == (unit == 1)
+    np.testing.assert_allclose(flat.astype(np.float64) / unit, observed.reshape(3, 4), rtol=1e-6)
