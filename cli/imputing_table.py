@@ -122,14 +122,20 @@ def judged(done):
     if not len(lacking):
         return
     confidence = done.model.confidence_[lacking]
-    least = ", ".join(f"{called(done.data, vertex)} ({done.model.confidence_[vertex]:.3f})" for vertex in
+    least = ", ".join(f"{called(done.data, vertex)} ({sure(done.model.confidence_[vertex])})" for vertex in
                       lacking[np.argsort(confidence, kind="stable")[:NAMED]])
-    yield (f"Confidence of the {len(lacking):,} vertices that miss something: {confidence.mean():.3f} in the mean; "
+    yield (f"Confidence of the {len(lacking):,} vertices that miss something: {sure(confidence.mean())} in the mean; "
            f"least of {least}")
     if done.tail is not None:
         tail, unit = done.tail, "vertex" if done.tail.vertices == 1 else "vertices"
         yield (f"The tenth with the least confidence ({tail.vertices:,} {unit}): mean |error| {tail.worst:.4g}, "
                f"{tail.share:.0%} of the squared error; the others {tail.rest:.4g} (by the {tail.by})")
+
+
+def sure(confidence):
+    """A confidence in few characters; next to 1 what it lacks, so that vertices can be told apart."""
+    lacks = 1.0 - confidence
+    return f"1 - {lacks:.1e}" if 1e-15 < lacks < 5e-4 else f"{confidence:.3f}"
 
 
 def lacking_vertices(done):

@@ -1,11 +1,15 @@
 """What GraphImputer does: settings decided, the tensor completed, everything that fit leaves behind."""
 
+import warnings
+
 import numpy as np
 
 from gpukit.imputation.basis import fourier_basis
 from gpukit.imputation.confidence import vertex_confidence
 from gpukit.imputation.fitting import Fit, Walk
 from gpukit.imputation.running import Outcome, Place, Setting, impute, stop_by_holdout
+
+HIGH = 0.5  # of the smaller side of slices: a mean rank above it is none to rely on
 
 
 def count_for(graph, tensor):
@@ -20,6 +24,8 @@ def fit(settings, device, adjacency, data, progress):
     place = Place(basis, device, settings.dtype)
     setting, trials, hidden = decide(settings, place, data, progress)
     outcome = complete(place, setting, data, progress)
+    if not trials and hidden is None:
+        warn_of_ranks(outcome.fit, min(data.tensor.shape[1:]))
     return {
         "completed_": filled(data, outcome.estimate),
         "confidence_": vertex_confidence(basis, data.mask),
@@ -37,6 +43,17 @@ def fit(settings, device, adjacency, data, progress):
         "device_": str(device),
         "place_": place,
     }
+
+
+def warn_of_ranks(found, side):
+    """Warn where ranks grew, and nothing hidden says that this was right. found: fitting.Fit; side: the smaller side of
+    the slices."""
+    rank = found.history.mean_rank[-1] if len(found.history.mean_rank) else 0.0
+    if found.rank_phase != "done" and side > 1 and rank > HIGH * side:
+        warnings.warn(
+            f"the spectral slices ended with rank {rank:.1f} of {side} in the mean: the thresholds fell so far that "
+            "hardly anything is left out, noise included. Stop where hidden values are predicted best (holdout=0.1, "
+            "--holdout 0.1), take fewer iterations or a larger decay, or leave the weights to 'auto'.", stacklevel=4)
 
 
 def transform(model, data):

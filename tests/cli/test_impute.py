@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cli_support import CPU
 
-from gpukit.cli import imputing
+from gpukit.cli import imputing, imputing_table
 from gpukit.datasets import read_graph, synth_graph, write_graph
 from gpukit.imputation import GraphImputer
 
@@ -141,6 +141,12 @@ def test_errors_against_the_truth_are_those_of_the_output(verb, graph, tmp_path)
     assert tail["worst"] == pytest.approx(by_vertex[least])
     assert tail["rest"] == pytest.approx(np.delete(by_vertex, least).mean())
     assert tail["share"] == pytest.approx(np.sum(wrong[least] ** 2) / np.sum(wrong**2))
+
+
+@pytest.mark.parametrize("confidence, words", [
+    (1.0, "1.000"), (0.9994, "0.999"), (0.99997, "1 - 3.0e-05"), (0.0, "0.000"), (np.float64(0.25), "0.250")])
+def test_confidences_next_to_1_can_be_told_apart(confidence, words):
+    assert imputing_table.sure(confidence) == words
 
 
 def test_the_tenth_with_the_least_confidence():

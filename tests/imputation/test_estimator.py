@@ -1,5 +1,7 @@
 """GraphImputer: what people hand in, what comes back, and how well generated data are recovered."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from gpukit.errors import DataError, NotFittedError, ParameterError
 from imputation import naive_algorithm
 from imputation.inputs import KINDS, SHAPES, problem, with_nan
 
+pytestmark = pytest.mark.filterwarnings("ignore:the spectral slices ended with rank")
 PLAIN = {"weights": "slice", "center": "none", "dtype": "float64", "device": "cpu"}
 PAPER = {**PLAIN, "accelerate": False, "rank_phase": False, "tolerance": 0.0}
 
@@ -93,6 +96,20 @@ def test_nothing_missing_is_said_and_returned():
     np.testing.assert_array_equal(model.completed_, case.truth)
     assert len(model.history_.change) == 0 and (model.confidence_ == 1).all()
     np.testing.assert_array_equal(model.transform(case.truth), case.truth)
+
+
+@pytest.mark.parametrize("parameters, rank, warned", [
+    ({"accelerate": False}, 6, True), ({"iterations": 2, "decay": 0.9}, 6, False), ({"holdout": 0.2}, 6, False),
+    ({"weights": "auto"}, 6, False), ({"rank_phase": True}, 1, False)])
+def test_ranks_that_grew_are_told_where_nothing_hidden_speaks_for_them(parameters, rank, warned):
+    case = problem((6, 5), rank=rank)
+    model = GraphImputer(**{**PLAIN, "rank_phase": False, **parameters})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(case.A, case.truth, case.mask)
+    grown = model.history_.mean_rank[-1] > 2.5
+    assert [str(one.message)[:31] for one in caught] == ["the spectral slices ended with "] * warned
+    assert not warned or grown
 
 
 def test_what_fit_leaves_behind():
