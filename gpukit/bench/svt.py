@@ -14,6 +14,7 @@ RANK, NOISE = 5, 1e-3  # of nearly low-rank slices
 SHARE = 0.05  # of a slice's largest singular value: lam
 CHECKED = 4  # slices
 BOUND = 1e-5
+BY_PRODUCTS = 100  # sides above which products alone are tried too
 
 
 def slices(count, n, kind):
@@ -60,6 +61,18 @@ def our_samples(X, lam, device):
     return samples, check(X, lam, out.copy_to_host())
 
 
+def product_samples(X, lam):
+    """(milliseconds by matrix products alone, of arrays on a GPU, the error)."""
+    import cupy
+
+    from gpukit.svt.products import ProductThresholding
+
+    there, bounds = cupy.asarray(X), cupy.asarray(lam)
+    work = ProductThresholding(there, bounds, cupy.empty_like(there), on_gpu=True)
+    samples = gpu_milliseconds(work.run, 7, 2)
+    return samples, check(X, lam, work.out.get())
+
+
 def numpy_samples(X, lam):
     """Milliseconds of the loop over numpy.linalg.svd."""
 
@@ -103,6 +116,10 @@ def thresholding(setting):
             samples, error = our_samples(X, lam, setting.device)
             note = f"{kind} slices, error {error:.0e}"
             yield Row("singular-value thresholding", shape, "generated", samples, "ms", note)
+            if setting.device.is_cuda and n > BY_PRODUCTS:
+                samples, error = product_samples(X, lam)
+                note = f"{kind} slices, error {error:.0e}; no singular values"
+                yield Row("singular-value thresholding by products", shape, "generated", samples, "ms", note)
             for name, others in rivals(X, lam, setting.device):
                 yield Row(name, shape, "generated", others, "ms", f"{kind} slices")
 

@@ -193,6 +193,7 @@ class CpuTools:
     """What the method needs of a device; GpuTools has the same. Arrays are numpy's."""
 
     SCRATCH = 4 << 20  # bytes: the caches hold it
+    library = np
     product = staticmethod(np.matmul)
     array = staticmethod(np.asarray)
     empty = staticmethod(np.empty)
@@ -208,6 +209,12 @@ class CpuTools:
         from gpukit.svt import twins_subspace
 
         twins_subspace.whiten(gram, shift, out)
+
+    def combine(self, Y, Z, polynomial, out):
+        """See kernels_products.combine."""
+        from gpukit.svt import twins_products
+
+        twins_products.combine(Y, Z, *(Y.dtype.type(factor) for factor in polynomial), out)
 
     def threshold(self, X, lam, cap, whole):
         """(values, ranks) on the host of slices thresholded in place."""
@@ -256,6 +263,7 @@ class GpuTools:
         from gpukit.svt import gpu, kernels_subspace
 
         self.cp, self.cublas, self.cuda, self.exact, self.kernels = cupy, cublas, cuda, gpu, kernels_subspace
+        self.library = cupy
         self.array, self.empty, self.host, self.numbers = cupy.asarray, cupy.empty, cupy.asnumpy, cupy.flatnonzero
         self.prepared = None, None
 
@@ -284,6 +292,14 @@ class GpuTools:
         launch = with_shared_memory(make(gram.dtype.type), len(gram), self.kernels.threads_for(k),
                                     self.kernels.shared_bytes(k, gram.dtype))
         launch(self.shared(gram), shift, self.shared(out))
+
+    def combine(self, Y, Z, polynomial, out):
+        """See kernels_products.combine."""
+        from gpukit.svt import kernels_products
+
+        factors = (Y.dtype.type(factor) for factor in polynomial)
+        launch = kernels_products.combine[kernels_products.BLOCKS, kernels_products.THREADS]
+        launch(self.shared(Y), self.shared(Z), *factors, self.shared(out))
 
     def threshold(self, X, lam, cap, whole):
         """See CpuTools. What is prepared for a number of slices, a power of two, is kept for the next time."""

@@ -1,12 +1,17 @@
-"""gpukit.svt: the kernel of the thresholding in a subspace."""
+"""gpukit.svt: the kernels of the thresholding in a subspace, and by products."""
 
 import numpy as np
 from compile.usage import Case
 
+from gpukit.svt.kernels_products import combine
 from gpukit.svt.kernels_subspace import make_whiten
 
 CASES = [
     Case(f"svt.whiten[{real}]", make_whiten(np.dtype(real).type), f"{real}[:, :, ::1], {real}, {real}[:, :, ::1]",
          registers, float64_ok=real == "float64")
     for real, registers in (("float32", 56), ("float64", 64))
+] + [
+    Case(f"svt.combine[{real}]", combine, ", ".join(2 * [f"{real}[:, :, ::1]"] + 3 * [real] + [f"{real}[:, :, ::1]"]),
+         40, float64_ok=real == "float64")
+    for real in ("float32", "float64")
 ]

@@ -1,0 +1,13 @@
+"""CPU twin of the kernel of the thresholding by products: the same name and arguments, a matrix a thread."""
+
+from gpukit._jit import njit, prange
+
+
+@njit(parallel=True)
+def combine(Y, Z, a, b, c, out):
+    """Twin of kernels_products.combine."""
+    for k in prange(len(out)):
+        for i in range(out.shape[1]):
+            for j in range(out.shape[2]):
+                out[k, i, j] = b * Y[k, i, j] + c * Z[k, i, j]
+            out[k, i, i] += a
