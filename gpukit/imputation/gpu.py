@@ -48,6 +48,7 @@ class Session:
         Z = self.slices(self.Z)
         self.warm = WarmThresholding(Z, on_gpu=True) if pays(Z.shape, True) else None
         self.threshold = None if self.warm else self.thresholding()
+        self.capped = self  # whose caps the device has: what step was given last, or nobody's
 
     def largest(self):
         """See cpu.Session."""
@@ -62,6 +63,7 @@ class Session:
     def values(self):
         """(K, min(m, n)) float64 host: the singular values of the slices of Z, which becomes 0."""
         self.cap.fill(0)
+        self.capped = self
         whole = self.thresholding(whole=True, lanes=self.threshold.lanes if self.threshold else None)
         whole.run()
         whole.ranks_found()
@@ -80,21 +82,23 @@ class Session:
         self.transform(self.before)
         there.record()
         lam = lam * self.unit
-        ranks = self.warm.run(lam, cap) if self.warm else self.run(lam, cap)
+        ranks = self.warm.run(lam, cap) if self.warm else self.launch(lam, cap)
         done.record()
         change, size = self.transform_back()
         back.record()
+        ranks = self.threshold.ranks_found() if ranks is None else ranks
         back.synchronize()
         parts = [float(begin.elapsed_time(end)) / 1e3 for begin, end in zip(self.marks, self.marks[1:])]
         count_seconds(self.seconds, parts)
         return change, size, ranks
 
-    def run(self, lam, cap):
-        """Z's slices thresholded, exactly: ranks."""
+    def launch(self, lam, cap):
+        """Z's slices thresholded, exactly, in time: nothing is waited for."""
         self.lam.set(np.ascontiguousarray(lam, self.lam.dtype))
-        self.cap.set(np.full(len(self.cap), min(self.shape), np.int32) if cap is None else cap.astype(np.int32))
+        if cap is not self.capped:
+            self.cap.set(np.full(len(self.cap), min(self.shape), np.int32) if cap is None else cap.astype(np.int32))
+            self.capped = cap
         self.threshold.run()
-        return self.threshold.ranks_found()
 
     def transform(self, estimate):
         """Z = C + U_mis' estimate."""
