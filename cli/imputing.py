@@ -166,29 +166,28 @@ def setting_of(model):
 def judge(ask, done):
     """Done with the comparison on hidden values, and with errors against the truth where it is known."""
     data, model, sample, rows, truth, tail = done[:6]
+    if data.mask.all():
+        return done
     if sample is not None:
         from gpukit.imputation.comparing import compare
 
-        rows = compare(data.adjacency, model.place_, setting_of(model), sample, ask.seed)
-    if data.mask.all():
-        return done
+        rows, estimate = compare(data.adjacency, model.place_, setting_of(model), sample, ask.seed)
     if data.truth is not None:
         errors = errors_by_vertex(model.completed_, data.truth, ~data.mask)
         truth = against(errors, data.truth)
         tail = worst_tenth("truth", model.confidence_, errors)
     elif sample is not None:
-        tail = worst_tenth("hidden values", *hidden_errors(model, sample))
+        tail = worst_tenth("hidden values", *hidden_errors(model.basis_, sample, estimate))
     return done._replace(rows=rows, truth=truth, tail=tail)
 
 
-def hidden_errors(model, sample):
-    """(confidence (N,), Errors) on the hidden part of a Sample, which the model's settings are run on again."""
+def hidden_errors(basis, sample, estimate):
+    """(confidence (N,), Errors) on the hidden part of a Sample, by the estimate of what its parts leave out."""
     from gpukit.imputation.confidence import vertex_confidence
-    from gpukit.imputation.running import impute
 
-    parts, estimate = sample.parts, sample.tensor.copy()
-    estimate[~parts.kept] = impute(model.place_, setting_of(model), sample.tensor, sample.mask, parts.hidden).estimate
-    return vertex_confidence(model.basis_, parts.kept), errors_by_vertex(estimate, sample.tensor, parts.hidden)
+    parts, completed = sample.parts, sample.tensor.copy()
+    completed[~parts.kept] = estimate
+    return vertex_confidence(basis, parts.kept), errors_by_vertex(completed, sample.tensor, parts.hidden)
 
 
 def errors_by_vertex(estimate, truth, where):

@@ -22,8 +22,8 @@ import os
 
 from gpukit._version import __version__
 
-# numpy's matrix products leave their threads busily waiting for 20 ms, in the way of compiled loops that follow: five
-# times the time of an imputation on two cores. OpenBLAS reads this (a power of two of cycles) when numpy is imported.
+# numpy's matrix products leave their threads waiting busily, in the way of compiled loops that follow: small tensors
+# took several times as long. OpenBLAS reads this (a power of two, of cycles) when numpy is imported.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
 ESTIMATORS = {

@@ -39,8 +39,16 @@ def sample_of(tensor, mask, seed, share=None):
     return Sample(tensor, mask, splits(mask, seed)[0] if share is None else holdout.split(mask, share, seed))
 
 
+class Comparison(NamedTuple):
+    """rows: a Row for the imputation and for each baseline at its best setting, the least error first; estimate: the
+    imputation's of what parts.kept of the Sample leaves out, as running.Outcome has it."""
+
+    rows: list
+    estimate: np.ndarray
+
+
 def compare(adjacency, place, setting, sample, seed):
-    """Rows for the imputation and for each baseline at its best setting, the least error first.
+    """A Comparison of the imputation and the baselines.
 
     adjacency: checked, csr (N, N). place, setting: running.Place and Setting without 'auto'. sample: a Sample. seed: of
     which entries count. All are judged on the same hidden values: of large slices on those of some entries.
@@ -53,7 +61,7 @@ def compare(adjacency, place, setting, sample, seed):
     rows = [Row(OURS, ours, judge(columns_of(completed(tensor, parts, estimate), columns)))]
     sample, kept = columns_of(tensor, columns), columns_of(parts.kept, columns)
     rows += best_rows(Row(name, how, judge(out)) for name, how, out in all_baselines(adjacency, sample, kept))
-    return sorted(rows, key=lambda row: row.error)
+    return Comparison(sorted(rows, key=lambda row: row.error), estimate)
 
 
 class Judge:

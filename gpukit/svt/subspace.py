@@ -262,21 +262,20 @@ class GpuTools:
         from gpukit._cuda import cuda
         from gpukit.svt import gpu, kernels_subspace
 
-        self.cp, self.cublas, self.cuda, self.exact, self.kernels = cupy, cublas, cuda, gpu, kernels_subspace
-        self.library = cupy
+        self.library, self.cublas, self.cuda, self.exact, self.kernels = cupy, cublas, cuda, gpu, kernels_subspace
         self.array, self.empty, self.host, self.numbers = cupy.asarray, cupy.empty, cupy.asnumpy, cupy.flatnonzero
         self.prepared = None, None
 
     def full(self, count, value):
         """(count,) int32."""
-        return self.cp.full(count, value, np.int32)
+        return self.library.full(count, value, np.int32)
 
     def product(self, a, b, out):
         """out = a b, all (N, rows, columns), a and b contiguous or transposed, which cupy.matmul would copy."""
         gemm = self.cublas.sgemmStridedBatched if out.itemsize == 4 else self.cublas.dgemmStridedBatched
         one, zero = np.ones(1, out.dtype), np.zeros(1, out.dtype)
         (batch, m, n), k = out.shape, a.shape[2]
-        gemm(self.cp.cuda.device.get_cublas_handle(), flipped(b), flipped(a), n, m, k, one.ctypes.data,
+        gemm(self.library.cuda.device.get_cublas_handle(), flipped(b), flipped(a), n, m, k, one.ctypes.data,
              b.data.ptr, pitch(b), b.shape[1] * b.shape[2], a.data.ptr, pitch(a), m * k, zero.ctypes.data,
              out.data.ptr, n, m * n, batch)
 

@@ -31,7 +31,10 @@ def case(entries):
 
 def compared(A, place, tensor, mask):
     """Rows of the comparison, of seed 7."""
-    return comparing.compare(as_adjacency(A), place, SETTING, comparing.sample_of(tensor, mask, 7), 7)
+    sample = comparing.sample_of(tensor, mask, 7)
+    found = comparing.compare(as_adjacency(A), place, SETTING, sample, 7)
+    np.testing.assert_array_equal(found.estimate, impute(place, SETTING, tensor, mask, sample.parts.hidden).estimate)
+    return found.rows
 
 
 @pytest.mark.parametrize("entries", [False, True])
