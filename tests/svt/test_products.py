@@ -68,6 +68,14 @@ def test_gaussian_slices(shape, share, dtype):
 
 
 @dtypes
+def test_thresholds_far_above_leave_zeros(dtype):
+    X = np.random.default_rng(6).normal(size=(3, 9, 12)).astype(dtype)
+    out = np.full_like(X, np.nan)
+    ranks = ProductThresholding(X, np.array([100, 1e6, 0.1], dtype), out).run()
+    assert not out[:2].any() and out[2].any() and ranks.tolist() == [0, 0, 9]
+
+
+@dtypes
 @pytest.mark.parametrize("name", inputs.SLICES)
 @pytest.mark.parametrize("share", [0.1, 1e-4])
 def test_awkward_slices(name, share, dtype):
