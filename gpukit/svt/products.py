@@ -10,7 +10,7 @@ Q. Both come from x -> a x + b x^3 + c x^5, applied to singular values and to ei
 
 - STEADY, as long as some that count are small: it multiplies them by 3.65, and takes nothing that is 0.15 or more below
   1/2. The steepest polynomials (4.26) fold large values down to where rounding errors are as large as they are: 20
-  times the error and more. It is made for [0, 1.01]: what rounding lifts over 1 would grow sevenfold a step beyond the end.
+  times the error and more. It is made for [0, 1.01]: what rounding lifts over 1 would grow sevenfold a step beyond it.
 - then the polynomials that come nearest to 1 on the interval that is left.
 
 Singular values are not found, and a cap on ranks is not possible. Cost of a slice, in products of p x p by p x p: 46 to
