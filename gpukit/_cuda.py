@@ -7,13 +7,13 @@ from gpukit import _jit  # noqa: F401  (sets the cache folder first)
 from numba import cuda
 from numba.core import config, types
 
-__all__ = ["cuda", "kernel", "device", "intrinsic", "types", "SIMULATED", "with_shared_memory"]
+__all__ = ["cuda", "kernel", "device", "intrinsic", "overload", "types", "SIMULATED", "with_shared_memory"]
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 if not SIMULATED:
-    from numba.cuda.extending import intrinsic
+    from numba.cuda.extending import intrinsic, overload
 else:
-    intrinsic = None
+    intrinsic = overload = None
 
 # Products are fused into sums, divisions and roots use the approximate units (2 ulp); NaN and infinity keep their
 # meaning.

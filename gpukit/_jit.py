@@ -36,6 +36,7 @@ def cache_folder():
 os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder()))
 os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")  # a small problem is no fault of its user's
 import numba  # noqa: E402  (the cache folder must be set before numba reads it)
+from numba.extending import overload  # noqa: E402, F401
 
 if not numba.config.CACHE_DIR:
     numba.config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]

@@ -9,6 +9,7 @@ from gpukit.imputation.cpu import LARGE, count_seconds, hidden_entries, in_units
 from gpukit.imputation.resident import on_device
 from gpukit.svt.gpu import Thresholding
 from gpukit.svt.warm import WarmThresholding, pays
+from gpukit.upload import upload
 
 BLOCKS = 264  # of the kernels: two a multiprocessor
 SCRATCH = 256 << 20  # bytes of the estimate, transformed back at a time
@@ -47,7 +48,7 @@ class Session:
         self.tables = [shared(array) for array in (hidden, self.now, self.before, self.sums)]
         Z = self.slices(self.Z)
         self.warm = WarmThresholding(Z, on_gpu=True) if pays(Z.shape, True) else None
-        self.threshold = None if self.warm else self.thresholding()
+        self.threshold = None if self.warm else self.thresholding(shared(Z))
         self.capped = self  # whose caps the device has: what step was given last, or nobody's
 
     def largest(self):
@@ -61,18 +62,15 @@ class Session:
         return self.values()[:, :count]
 
     def values(self):
-        """(K, min(m, n)) float64 host: the singular values of the slices of Z, which becomes 0."""
-        self.cap.fill(0)
-        self.capped = self
-        whole = self.thresholding(whole=True, lanes=self.threshold.lanes if self.threshold else None)
+        """(K, min(m, n)) float64 host: the singular values of the slices of Z."""
+        whole = self.thresholding(None, whole=True, lanes=self.threshold.lanes if self.threshold else None)
         whole.run()
         whole.ranks_found()
         return whole.values.copy_to_host().astype(np.float64) / self.unit
 
-    def thresholding(self, **options):
-        """A gpukit.svt Thresholding of the slices of Z in place, by lam and cap."""
-        Z = shared(self.slices(self.Z))
-        return Thresholding(Z, shared(self.lam), Z, cap=shared(self.cap), **options)
+    def thresholding(self, out, **options):
+        """A gpukit.svt Thresholding of the slices of Z, by lam and cap."""
+        return Thresholding(shared(self.slices(self.Z)), shared(self.lam), out, cap=shared(self.cap), **options)
 
     def step(self, lam, cap=None, momentum=0.0):
         """See cpu.Session."""
@@ -143,12 +141,12 @@ def shared(array):
 
 def uploaded(observed, dtype, cp):
     """(unit, observed (N, m n) of dtype in units on the device); numbers of usual size, unit 1, are looked at there."""
-    with np.errstate(over="ignore"):
-        flat = cp.asarray(observed.reshape(len(observed), -1).astype(dtype, copy=False))
+    flat = cp.empty((len(observed), observed[0].size), dtype)
+    upload(np.ascontiguousarray(observed), shared(flat))
     largest = float(max(flat.max(), -flat.min()))
     unit = 1.0 if 1 / LARGE <= largest <= LARGE else unit_of(observed)
     if unit != 1:
-        flat = cp.asarray(in_units(observed, unit).reshape(len(observed), -1).astype(dtype, copy=False))
+        upload(in_units(observed, unit), shared(flat))
     return unit, flat
 
 

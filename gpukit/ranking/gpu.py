@@ -7,6 +7,7 @@ from gpukit.ranking import kernels_gram, kernels_matrix, kernels_pass, kernels_t
 from gpukit.ranking.lanes import LIMIT, THREADS, WARPS, shape
 from gpukit.ranking.sparse import sparse_gram
 from gpukit.sorting import gpu as sorting  # noqa: F401
+from gpukit.upload import upload
 
 BLOCK = 256
 BLOCKS_A_PROCESSOR = 4
@@ -18,7 +19,10 @@ GRAM_BYTES = 256 << 20
 
 def put(array):
     """The array on the device."""
-    return cuda.to_device(np.ascontiguousarray(array))
+    array = np.ascontiguousarray(array)
+    out = empty(array.shape, array.dtype)
+    upload(array, out)
+    return out
 
 
 def empty(shape, dtype):

@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from gpukit._jit import njit
+from gpukit.primitives.roots import inverse_root
 
 U32, I32, U64 = np.uint32, np.int32, np.uint64
 NEXT = U64(1)
@@ -45,12 +46,12 @@ def givens(f, g):
     """(c, s, r) with c f + s g = r and c g - s f = 0; (1, 0, f) where both are next to nothing: the root of a subnormal
     number is 0 on a GPU.
 
-    A GPU's roots and quotients are approximate, and what they err by is no chance: a step of Newton's method for
-    c^2 + s^2 = 1 keeps a thousand rotations from adding it up.
+    A GPU's root of 1 / x is approximate, and what it errs by is no chance: a step of Newton's method for c^2 + s^2 = 1
+    keeps a thousand rotations from adding it up.
     """
     square = f * f + g * g
-    root = math.sqrt(square)
-    c, s = f / root, g / root
+    inverse = inverse_root(square)
+    c, s = f * inverse, g * inverse
     short = HALF * ((ONE - c * c) - s * s)
     c, s = c + c * short, s + s * short
     c = c if square > NOTHING else (f - f) + ONE
@@ -74,10 +75,13 @@ def smallest_of_two(f, g, h):
 
 
 @njit
-def shift_of(d, e, lo, hi, tolerance):
-    """The shift of a sweep over columns lo to hi; 0 where it, or one of d, is next to nothing: that one becomes 0."""
+def shift_of(d, e, lo, hi, tolerance, known):
+    """The shift of a sweep over columns lo to hi; 0 where it, or one of d, is next to nothing: that one becomes 0.
+
+    known: none of d is; they are not looked at.
+    """
     nothing, k, flat = tolerance - tolerance, lo, False
-    while k <= hi:
+    while k <= hi and not known:
         if not abs(d[k]) > tolerance:
             d[k], flat = nothing, True
         k = U32(k + U32(1))
@@ -110,13 +114,13 @@ def sweep_unshifted(d, e, lo, hi, tolerance, turns, at):
 
 @njit
 def sweep(d, e, lo, hi, tolerance, shift, turns, at):
-    """One implicit QR sweep over columns lo to hi; returns the last k in lo + 1 .. hi - 1 where e[k] is next to
-    nothing, lo without one.
+    """One implicit QR sweep over columns lo to hi; returns (the last k in lo + 1 .. hi - 1 where e[k] is next to
+    nothing, lo without one; whether none of d is).
 
     turns[at + k - lo] = (c, s) by which the right singular vectors k and k + 1 turn: c x + s y, c y - s x.
     """
     k, last, place = U64(lo), U64(hi), U64(at)  # of 64 bits: neighbours' addresses then differ by constants
-    this, beside, split = d[k], e[U64(k + NEXT)], k
+    this, beside, split, least = d[k], e[U64(k + NEXT)], k, tolerance + tolerance
     f, g = (abs(this) - shift) * ((ONE if this > 0 else -ONE) + shift / this), beside
     while k < last:
         after, further = d[U64(k + NEXT)], e[U64(U64(k + NEXT) + NEXT)]
@@ -128,10 +132,11 @@ def sweep(d, e, lo, hi, tolerance, shift, turns, at):
         f, beside, g, after = c * this + s * beside, c * beside - s * this, s * after, c * after
         c, s, r = givens(f, g)
         d[k] = r
+        least = min(least, abs(r))
         f, this, g, beside = c * beside + s * after, c * after - s * beside, s * further, c * further
         k = U64(k + NEXT)
     e[U64(lo)], e[last], d[last] = f - f, f, this
-    return U32(split)
+    return U32(split), min(least, abs(this)) > tolerance
 
 
 @njit
@@ -151,21 +156,21 @@ def chase(d, e, tolerance, state, spans, turns):
     that is left, columns lo to hi, hi = 0 when there is none, and how many sweeps were done in this call; spans[i] =
     lo + (hi << 16) of sweep i.
     """
-    lo, hi, done, at = U32(state[0]), U32(state[1]), U32(0), U32(0)
+    lo, hi, done, at, known = U32(state[0]), U32(state[1]), U32(0), U32(0), False
     while hi > U32(0):
         if hi <= lo:
-            lo = start_of(e, hi, tolerance)
+            lo, known = start_of(e, hi, tolerance), False
         if hi == lo or abs(e[hi]) <= tolerance:
             hi = U32(hi - U32(1))
             continue
         if done == U32(spans.size) or U32(at + U32(hi - lo)) > U32(turns.shape[0]):
             break
         spans[done] = I32(U32(lo + U32(hi << U32(16))))
-        shift = shift_of(d, e, lo, hi, tolerance)
+        shift = shift_of(d, e, lo, hi, tolerance, known)
         if shift > 0:
-            split = sweep(d, e, lo, hi, tolerance, shift, turns, at)
+            split, known = sweep(d, e, lo, hi, tolerance, shift, turns, at)
         else:
-            split = sweep_unshifted(d, e, lo, hi, tolerance, turns, at)
+            split, known = sweep_unshifted(d, e, lo, hi, tolerance, turns, at), False
         at, done, lo = U32(at + U32(hi - lo)), U32(done + U32(1)), split
     state[0], state[1], state[2] = I32(lo), I32(hi), I32(done)
 

@@ -19,14 +19,17 @@ from gpukit.svt.plan import (
     workspace_of,
 )
 
-CHASERS = 4  # threads a block of chase
 LANES = 2  # batches under way at once
 
 
 def layout(shape, dtype):
     """The Plan of slices (N, m, n) on the current device."""
-    room = SHARED if SIMULATED else cuda.get_current_device().MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
-    return plan(*sides(shape), dtype, room)
+    return plan(*sides(shape), dtype, shared_memory())
+
+
+def shared_memory():
+    """Bytes of shared memory that a block may have on the current device."""
+    return SHARED if SIMULATED else cuda.get_current_device().MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
 
 
 def slices_at_once(shape, dtype, how):
@@ -49,8 +52,8 @@ def threshold(X, lam, out, whole=False, cap=None):
 
 class Thresholding:
     """`threshold` of the same arrays, again and again: run() reads X, lam and cap as they are then, and writes out,
-    which may be X, values, ranks. Preparing the launches takes longer than the launches. lanes: those of another
-    Thresholding of the same shape.
+    which may be X, values, ranks. Preparing the launches takes longer than the launches. out None: values and ranks are
+    all that is wanted. lanes: those of another Thresholding of the same shape.
 
     Batches take turns on a few streams, so that the few threads of one's chase share the device with the other's
     kernels. The streams wait for the default stream, and it waits for them.
@@ -69,8 +72,8 @@ class Thresholding:
             under_way = []
             for own, begin in zip(lanes, range(first, slices, count)):
                 part = slice(begin, min(begin + count, slices))
-                arrays = [array[part] for array in (X, lam, cap, out, self.values, self.ranks)]
-                under_way.append(steps(own, *arrays))
+                arrays = [array[part] for array in (X, lam, cap, self.values, self.ranks)]
+                under_way.append(steps(own, *arrays, None if out is None else out[part]))
             self.steps += [step for together in zip(*under_way) for step in together]
 
     def run(self):
@@ -124,31 +127,38 @@ def lane(shape, dtype, slices):
     )
 
 
-def find_kernels(p, dtype, how):
-    """(bidiagonalize, chase, rotate, arrange, multiply) of a Plan."""
+def chasers(slices):
+    """Threads a block of chase: each waits for the others, but 2,000 blocks of one thread are too many."""
+    return 1 if slices < 800 else 2 if slices < 1600 else 4
+
+
+def find_kernels(p, dtype, how, threads=4):
+    """(bidiagonalize, chase in blocks of `threads`, rotate, arrange, multiply) of a Plan."""
     real = np.dtype(dtype).type
     bidiagonalize = kernels_bidiagonal.make_bidiagonalize
     return (bidiagonalize(real, how.lanes, how.count, how.pitch, how.warps, how.shared > 0),
-            kernels.make_chase(real, CHASERS), kernels.make_rotate(real), kernels.make_arrange(real),
+            kernels.make_chase(real, threads), kernels.make_rotate(real), kernels.make_arrange(real),
             kernels.make_multiply(real, how.tile[0], -(-p // 8), how.tile[1]))
 
 
-def steps(lane, X, lam, cap, out, values, ranks):
+def steps(lane, X, lam, cap, values, ranks, out):
     """The launches that threshold as many slices as the lane is for, or fewer: pairs of a kernel, configured, and its
     arguments."""
     (p, q), N, size, how = sides(X.shape), len(X), np.dtype(X.dtype).itemsize, layout(X.shape, X.dtype)
     stream, d, e, scales, states, spans, turns, V, seats, weights, slices = lane
-    bidiagonalize, chase, rotate, arrange, multiply = find_kernels(p, X.dtype, how)
+    threads = chasers(len(scales))
+    bidiagonalize, chase, rotate, arrange, multiply = find_kernels(p, X.dtype, how, threads)
     bidiagonalize = with_shared_memory(bidiagonalize, N, 32 * how.warps, how.shared, stream)
-    chase = with_shared_memory(chase, -(-N // CHASERS), CHASERS, (2 * p + 1) * CHASERS * size, stream)
+    chase = with_shared_memory(chase, -(-N // threads), threads, (2 * p + 1) * threads * size, stream)
     rotate = with_shared_memory(rotate, (N, -(-p // 32)), 32, bytes_of_rotate(p, size), stream)
     space, _ = bytes_of_multiply(p, how.tile, size)
     multiply = with_shared_memory(multiply, (N, -(-q // (32 * how.tile[0]))), kernels.BLOCK, space, stream)
     turning = [(chase, (d, e, states[:N], spans, turns)), (rotate, (states, spans, turns, V))]
     return [
-        (bidiagonalize, (X, d, e, scales, states, V, slices)), *LAUNCHES * turning,
+        (bidiagonalize, (X, d, e, scales, states, V, slices)),
+        *LAUNCHES * (turning[:1] if out is None else turning),
         (arrange[N, 32, stream], (d, states, scales, lam, cap, seats, weights, ranks, values)),
-        (multiply, (X, V, seats, weights, ranks, out)),
+        *([] if out is None else [(multiply, (X, V, seats, weights, ranks, out))]),
     ]
 
 

@@ -7,6 +7,7 @@ import functools
 
 import numpy as np
 
+import gpukit.primitives.roots_cuda  # noqa: F401  (inverse_root becomes one instruction)
 from gpukit._cuda import cuda, device, kernel
 from gpukit.primitives.warp import group_sum
 from gpukit.svt import formulas
@@ -27,13 +28,15 @@ def make_chase(real, threads):
         """QR sweeps on every bidiagonal until it is diagonal, or turns or spans are full: then it is launched again.
 
         d (p, N), e (p + 1, N) of `real`, states (N, 3) int32, spans (N, sweeps) int32, turns (N, rotations, 2) of
-        `real`: see formulas.chase.
+        `real`: see formulas.chase. Nothing is left to do for a slice whose states[k, 1] is 0.
         Launch: a thread a slice, blocks of `threads`, dynamic shared memory of (2 p + 1) * threads numbers.
         Deterministic: yes.   Source: Golub and Van Loan 8.6.2.
         """
         space = cuda.shared.array(0, real)
         k, p, mine = U32(cuda.grid(1)), U32(len(d)), U32(cuda.threadIdx.x)
-        if k < U32(len(states)):
+        if k < U32(len(states)) and states[k, 1] == 0:
+            states[k, 2] = I32(0)
+        elif k < U32(len(states)):
             own_d = space[mine : U32(p * U32(threads)) : threads]
             own_e = space[U32(U32(p * U32(threads)) + mine) : U32(U32(U32(2) * p + U32(1)) * U32(threads)) : threads]
             largest = real(0.0)

@@ -1,8 +1,11 @@
 """GPU kernel of the thresholding by products; twins_products.py has it for the CPU."""
 
+import numpy as np
+
 from gpukit._cuda import cuda, kernel
 
-BLOCKS, THREADS = 1056, 256  # eight blocks a multiprocessor
+U32 = np.uint32
+BLOCKS, THREADS, MATRICES = 64, 256, 4096  # of a launch; matrices are its grid's second dimension
 
 
 @kernel
@@ -10,13 +13,13 @@ def combine(Y, Z, a, b, c, out):
     """out = a I + b Y + c Z, matrix by matrix.
 
     Y, Z, out (N, p, p) float32 or float64, contiguous; a, b, c of their type.
-    Launch: any grid of one dimension.   Deterministic: yes.   Source: products.py.
+    Launch: any grid of two dimensions, blocks of one.   Deterministic: yes.   Source: products.py.
     """
-    p = out.shape[1]
-    for at in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        row = at // p
-        column = at - row * p
-        matrix = row // p
-        row -= matrix * p
-        value = b * Y[matrix, row, column] + c * Z[matrix, row, column]
-        out[matrix, row, column] = value + a if row == column else value
+    p = U32(out.shape[1])
+    for matrix in range(U32(cuda.blockIdx.y), U32(len(out)), U32(cuda.gridDim.y)):
+        k = U32(matrix)
+        for at in range(U32(cuda.grid(2)[0]), U32(p * p), U32(cuda.gridsize(2)[0])):
+            i = U32(U32(at) // p)
+            j = U32(U32(at) - U32(i * p))
+            value = b * Y[k, i, j] + c * Z[k, i, j]
+            out[k, i, j] = value + a if i == j else value

@@ -19,15 +19,36 @@ Source: Higham, Functions of Matrices (2008), 5.2, 8.1; Nakatsukasa and Higham, 
 1125-1140 (why large values must not become small); Chen and Chow, arXiv 1408.3340 (nearest polynomials, step by step).
 """
 
+import importlib.util
+
 import numpy as np
 
 from gpukit.svt.plan import sides
 from gpukit.svt.subspace import CpuTools, GpuTools, transposed
 
+LARGE = 128  # shorter sides above which products are faster on a GPU than the kernels of gpu.py
+
 STEADY = (3.6548, -8.2034, 5.481)  # 1 at 0.433 and at 1.01, 1/2 between them, at 0.843
 LOW = 0.4999  # where STEADY ends
 # By bytes of a number: what of the largest singular value counts for Q, what for S, where steps end, what is rounding.
 BOUNDS = {4: (1e-5, 2e-5, 1e-7, 1e-6), 8: (1e-12, 1e-12, 1e-15, 1e-14)}
+
+
+def pays(shape):
+    """Whether slices (N, m, n), on a GPU, are so large that products are faster, and cupy is there to multiply."""
+    return sides(shape)[0] > LARGE and importlib.util.find_spec("cupy") is not None
+
+
+def batch_of(shape, itemsize, scratch):
+    """How many slices go at once in `scratch` bytes."""
+    p, q = sides(shape)
+    return max(1, min(shape[0], scratch // ((3 * q + 5 * p) * p * itemsize)))
+
+
+def memory_needed(shape, dtype):
+    """Bytes on the device for X, thresholded in place, and what ProductThresholding allocates."""
+    (p, q), size = sides(shape), np.dtype(dtype).itemsize
+    return (shape[0] * p * q + batch_of(shape, size, GpuTools.SCRATCH) * (3 * q + 5 * p) * p) * size
 
 
 class ProductThresholding:
@@ -42,7 +63,7 @@ class ProductThresholding:
         self.tools = GpuTools() if on_gpu else CpuTools()
         self.X, self.lam, self.out = X, lam, out
         (p, q), empty = sides(X.shape), self.tools.empty
-        batch = max(1, min(len(X), self.tools.SCRATCH // ((3 * q + 5 * p) * p * X.itemsize)))
+        batch = batch_of(X.shape, X.itemsize, self.tools.SCRATCH)
         self.parts = [slice(first, min(first + batch, len(X))) for first in range(0, len(X), batch)]
         self.tall = [empty((batch, q, p), X.dtype) for _ in range(3)]
         self.square = [empty((batch, p, p), X.dtype) for _ in range(5)]

@@ -297,7 +297,8 @@ class GpuTools:
         from gpukit.svt import kernels_products
 
         factors = (Y.dtype.type(factor) for factor in polynomial)
-        launch = kernels_products.combine[kernels_products.BLOCKS, kernels_products.THREADS]
+        grid = kernels_products.BLOCKS, min(len(out), kernels_products.MATRICES)
+        launch = kernels_products.combine[grid, kernels_products.THREADS]
         launch(self.shared(Y), self.shared(Z), *factors, self.shared(out))
 
     def threshold(self, X, lam, cap, whole):

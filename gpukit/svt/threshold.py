@@ -50,13 +50,38 @@ def threshold_on_cpu(X, lam, whole):
 
 def threshold_on_gpu(X, lam, whole, place):
     """(out, values, ranks) of host arrays by the GPU, brought back."""
+    from gpukit.svt import gpu, products
+
+    by_products = not whole and products.pays(X.shape)
+    method = products if by_products else gpu
+    slices = f"{len(X)} slices of {X.shape[1]} x {X.shape[2]} {X.dtype}"
+    devices.require_memory(place, method.memory_needed(X.shape, X.dtype), f"thresholding {slices}")
+    return threshold_by_products(X, lam) if by_products else threshold_by_kernels(X, lam, whole)
+
+
+def threshold_by_products(X, lam):
+    """(out, None, ranks) of host arrays."""
+    import cupy
+
+    from gpukit._cuda import cuda
+    from gpukit.svt.products import ProductThresholding
+    from gpukit.upload import upload
+
+    there = cupy.empty(X.shape, X.dtype)
+    upload(X, cuda.as_cuda_array(there, sync=False))
+    ranks = ProductThresholding(there, cupy.asarray(lam), there, on_gpu=True).run()
+    return there.get(), None, ranks
+
+
+def threshold_by_kernels(X, lam, whole):
+    """(out, values or None, ranks) of host arrays."""
     from gpukit._cuda import cuda
     from gpukit.svt import gpu
+    from gpukit.upload import upload
 
-    slices = f"{len(X)} slices of {X.shape[1]} x {X.shape[2]} {X.dtype}"
-    devices.require_memory(place, gpu.memory_needed(X.shape, X.dtype), f"thresholding {slices}")
-    out = cuda.device_array(X.shape, X.dtype)
-    values, ranks = gpu.threshold(cuda.to_device(X), cuda.to_device(lam), out, whole)
+    there, out = (cuda.device_array(X.shape, X.dtype) for _ in range(2))
+    upload(X, there)
+    values, ranks = gpu.threshold(there, cuda.to_device(lam), out, whole)
     return out.copy_to_host(), values.copy_to_host() if whole else None, ranks
 
 

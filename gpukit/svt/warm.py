@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gpukit.svt import products
 from gpukit.svt.plan import sides
 from gpukit.svt.subspace import STEP, SubspaceThresholding, choose_k
 
@@ -36,7 +37,8 @@ class WarmThresholding:
 
     def __init__(self, X, on_gpu=False, seed=0):
         self.X, self.on_gpu, self.seed = X, on_gpu, seed
-        self.p, self.subspace, self.exact, self.values, self.ranks = sides(X.shape)[0], None, None, None, None
+        self.p, self.values, self.ranks = sides(X.shape)[0], None, None
+        self.subspace, self.exact, self.multiplied = None, None, None
         library = _cupy() if on_gpu else np
         self.lam, self.cap = library.zeros(len(X), X.dtype), library.zeros(len(X), np.int32)
 
@@ -46,7 +48,7 @@ class WarmThresholding:
         self.lam[:] = self._placed(lam, self.X.dtype)
         self.cap[:] = self._placed(np.full(len(self.X), self.p) if cap is None else cap, np.int32)
         if not k:
-            return self.run_whole()
+            return self.run_whole(cap is not None)
         self.widen(k)
         self.subspace.run()
         self.values, self.ranks = self.subspace.values, self.subspace.ranks
@@ -75,17 +77,21 @@ class WarmThresholding:
         elif k > self.subspace.k:
             self.subspace.grow(k)
 
-    def run_whole(self):
+    def run_whole(self, capped):
         """Threshold whole slices, exactly: ranks."""
-        if self.on_gpu:
+        if not self.on_gpu:
+            from gpukit.svt import cpu
+
+            self.ranks = cpu.threshold(self.X, self.lam, self.X, False, self.cap)[1]
+        elif not capped and products.pays(self.X.shape):
+            if self.multiplied is None:
+                self.multiplied = products.ProductThresholding(self.X, self.lam, self.X, on_gpu=True)
+            self.ranks = self.multiplied.run().copy()
+        else:
             if self.exact is None:
                 self.exact = _exact_on_gpu(self.X, self.lam, self.cap)
             self.exact.run()
             self.ranks = self.exact.ranks_found()
-        else:
-            from gpukit.svt import cpu
-
-            self.ranks = cpu.threshold(self.X, self.lam, self.X, False, self.cap)[1]
         self.values = None
         return self.ranks
 

@@ -12,6 +12,6 @@ CASES = [
     for real, registers in (("float32", 56), ("float64", 64))
 ] + [
     Case(f"svt.combine[{real}]", combine, ", ".join(2 * [f"{real}[:, :, ::1]"] + 3 * [real] + [f"{real}[:, :, ::1]"]),
-         40, float64_ok=real == "float64")
+         56, float64_ok=real == "float64")
     for real in ("float32", "float64")
 ]

@@ -103,17 +103,18 @@ def test_start_of_a_block():
 def test_shift_is_0_on_zeros(real):
     d, e = np.array([1, 2, 3], real), np.array([0, 1, 1, 0], real)
     lo, hi, tolerance = np.uint32(0), np.uint32(2), real(1e-6)
-    assert formulas.shift_of(d, e, lo, hi, tolerance) == formulas.smallest_of_two(d[1], e[2], d[2]) > 1
+    assert formulas.shift_of(d, e, lo, hi, tolerance, False) == formulas.smallest_of_two(d[1], e[2], d[2]) > 1
+    assert formulas.shift_of(d, e, lo, hi, tolerance, True) == formulas.smallest_of_two(d[1], e[2], d[2])
     for place in range(3):
         other = d.copy()
         other[place] = 1e-7
-        assert formulas.shift_of(other, e, lo, hi, tolerance) == 0
+        assert formulas.shift_of(other, e, lo, hi, tolerance, False) == 0
 
 
 def sweep(d, e, lo, hi, tolerance, turns, at):
     """A sweep with the shift that formulas.chase takes."""
     lo, hi = np.uint32(lo), np.uint32(hi)
-    shift = formulas.shift_of(d, e, lo, hi, tolerance)
+    shift = formulas.shift_of(d, e, lo, hi, tolerance, False)
     return formulas.sweep(d, e, lo, hi, tolerance, shift, turns, np.uint32(at))
 
 
@@ -125,7 +126,7 @@ def test_a_sweep_without_shift_takes_a_zero_off_the_diagonal(real, zero):
     d, e = rng.normal(size=9).astype(real), np.r_[0, rng.normal(size=8), 0].astype(real)
     d[zero] = real(1e-9)
     lo, hi, nothing = np.uint32(0), np.uint32(8), real(1e-8)
-    assert formulas.shift_of(d, e, lo, hi, nothing) == 0 and d[zero] == 0
+    assert formulas.shift_of(d, e, lo, hi, nothing, False) == 0 and d[zero] == 0
     before, turns = naive.bidiagonal(d, e), np.full((20, 2), np.nan, real)
     formulas.sweep_unshifted(d, e, lo, hi, nothing, turns, np.uint32(3))
     after, Q = naive.bidiagonal(d, e), naive.turned(np.eye(9), [(0, 8)], turns[3:11])
@@ -141,7 +142,8 @@ def test_a_sweep_turns_the_columns_as_it_says(real):
     d, e = rng.normal(size=9).astype(real), np.r_[0, rng.normal(size=8), 0].astype(real)
     before = naive.bidiagonal(d, e)
     turns = np.full((20, 2), np.nan, real)
-    split = sweep(d, e, 0, 8, real(1e-9), turns, 3)
+    split, positive = sweep(d, e, 0, 8, real(1e-9), turns, 3)
+    assert positive
     after, Q = naive.bidiagonal(d, e), naive.turned(np.eye(9), [(0, 8)], turns[3:11])
     assert split == 0 and np.isnan(turns[:3]).all() and np.isnan(turns[11:]).all()
     np.testing.assert_allclose(after.T @ after, Q @ before.T @ before @ Q.T, atol=50 * eps(real))
@@ -151,10 +153,20 @@ def test_a_sweep_turns_the_columns_as_it_says(real):
 def test_a_sweep_stays_in_its_block_and_says_where_it_falls_apart():
     d, e = np.arange(1.0, 8), np.array([0, 0, 1, 1e-12, 1, 1, 0, 0])
     before, turns = naive.bidiagonal(d, e), np.zeros((4, 2))
-    split = sweep(d, e, 1, 5, 1e-9, turns, 0)
+    split, positive = sweep(d, e, 1, 5, 1e-9, turns, 0)
     after = naive.bidiagonal(d, e)
-    assert split == 3 and d[0] == 1 and d[6] == 7 and e[0] == e[1] == e[6] == e[7] == 0
+    assert split == 3 and positive and d[0] == 1 and d[6] == 7 and e[0] == e[1] == e[6] == e[7] == 0
     np.testing.assert_allclose(np.linalg.svd(after)[1], np.linalg.svd(before)[1], rtol=1e-13)
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_a_sweep_says_when_a_number_on_the_diagonal_is_next_to_nothing(place):
+    d, e, ends = np.array([3.0, 2.0, -4.0, 5.0]), np.array([0, 1e-4, 1e-4, 1e-4, 0]), (np.uint32(0), np.uint32(3))
+    d[place] = 0.5
+    for tolerance, expected in ((0.49, True), (0.51, False)):
+        here, turns = d.copy(), np.zeros((3, 2))
+        _, positive = formulas.sweep(here, e.copy(), *ends, tolerance, 0.1, turns, np.uint32(0))
+        assert positive == expected and abs(here).argmin() == place and abs(abs(here[place]) - 0.5) < 0.001
 
 
 @real_types

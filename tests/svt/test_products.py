@@ -107,9 +107,27 @@ def test_slices_go_in_batches_and_again():
             assert ranks[k] == (S > lam[k]).sum()
 
 
+def test_they_pay_for_large_slices_where_cupy_is(monkeypatch):
+    monkeypatch.setattr(products.importlib.util, "find_spec", lambda name: name == "cupy")
+    assert products.pays((9, 129, 200)) and products.pays((9, 200, 129)) and not products.pays((9, 128, 512))
+    monkeypatch.setattr(products.importlib.util, "find_spec", lambda name: None)
+    assert not products.pays((9, 129, 200))
+
+
+def test_memory_is_what_is_allocated(monkeypatch):
+    X = np.zeros((9, 30, 20))
+    monkeypatch.setattr(products.CpuTools, "SCRATCH", 4 * 8 * (3 * 30 + 5 * 20) * 20)
+    monkeypatch.setattr(products.GpuTools, "SCRATCH", products.CpuTools.SCRATCH)
+    work = ProductThresholding(X, np.zeros(9), X)
+    allocated = sum(array.nbytes for array in work.tall + work.square)
+    assert [part.stop for part in work.parts] == [4, 8, 9]
+    assert products.memory_needed(X.shape, X.dtype) == X.nbytes + allocated
+    assert products.batch_of((9, 30, 20), 8, 1) == 1 and products.batch_of((9, 30, 20), 8, 1 << 30) == 9
+
+
 @pytest.mark.kernel
 @dtypes
-@pytest.mark.parametrize("shape, grid", [((1, 1, 1), 1), ((3, 5, 5), 1), ((2, 9, 9), 3)])
+@pytest.mark.parametrize("shape, grid", [((1, 1, 1), (1, 1)), ((3, 5, 5), (1, 2)), ((2, 9, 9), (3, 3))])
 @pytest.mark.parametrize("order", ["forward", "reversed"] if SIMULATED else ["as they come"])
 def test_combine_is_its_twin(shape, grid, dtype, order, monkeypatch):
     from gpukit._cuda import cuda

@@ -79,6 +79,9 @@ def test_both_devices_agree():
         np.testing.assert_allclose(there[0], here[0], atol=10 * bound)
         np.testing.assert_allclose(there[1], here[1], atol=30 * bound)
         np.testing.assert_array_equal(there[2], here[2])
+        alone = singular_value_threshold(X.astype(dtype), 3.0, device="cuda")  # by products
+        np.testing.assert_allclose(alone, here[0], atol=10 * bound)
+        assert (alone != there[0]).any()
 
 
 @pytest.mark.gpu
@@ -90,9 +93,11 @@ def test_large_slices_on_the_gpu(shape, dtype, bound):
     X[1] = inputs.low_rank(*shape[1:], 3, 1e-3, np.random.default_rng(2))
     X = X.astype(dtype)
     Y, values, ranks = singular_value_threshold(X, 4.0, device="cuda", return_values=True)
+    alone = singular_value_threshold(X, 4.0, device="cuda")
     for k in {0, 1, len(X) // 2, len(X) - 1}:
         (expected, S), = naive.threshold(X[k : k + 1], 4)
         assert np.linalg.norm(Y[k] - expected) <= bound * np.linalg.norm(X[k])
+        assert np.linalg.norm(alone[k] - expected) <= bound * np.linalg.norm(X[k])
         assert abs(values[k] - S).max() <= bound * S[0] and ranks[k] == (S > 4).sum()
 
 

@@ -61,6 +61,30 @@ def test_leading_values_come_from_below_and_leave_the_slices():
     np.testing.assert_array_equal(X, BASE)
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("shape", [(3, 140, 150), (3, 150, 140), (2, 60, 200)])
+def test_whole_slices_on_a_gpu(shape):
+    """Large ones by products; with caps, and small ones, by the kernels."""
+    import cupy
+
+    kept = RNG.normal(size=shape)
+    X, lam, cap = cupy.asarray(kept), np.full(shape[0], 3.0), np.full(shape[0], 7, np.int32)
+    warm = WarmThresholding(X, on_gpu=True)
+    for _ in range(2):
+        warm.lam[:] = cupy.asarray(lam)
+        X[...] = cupy.asarray(kept)
+        expected, ranks = whole(kept, lam)
+        warm.cap[:] = min(shape[1:])
+        np.testing.assert_array_equal(warm.run_whole(False), ranks)
+        np.testing.assert_allclose(X.get(), expected, atol=1e-10)
+    assert (warm.multiplied is None) == (min(shape[1:]) < 130) == (warm.exact is not None)
+    X[...] = cupy.asarray(kept)
+    warm.cap[:] = cupy.asarray(cap)
+    np.testing.assert_array_equal(warm.run_whole(True), cap)
+    U, S, V = np.linalg.svd(kept, full_matrices=False)
+    np.testing.assert_allclose(X.get(), (U[:, :, :7] * (S[:, None, :7] - 3)) @ V[:, :7], atol=1e-10)
+
+
 def test_widths():
     assert not pays((9, SMALL, 400), False) and pays((9, SMALL + 1, 400), False)
     assert not pays((9, 128, 128), True) and pays((9, 130, 130), True)

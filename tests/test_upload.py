@@ -1,0 +1,56 @@
+"""Uploads through page-locked buffers."""
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.kernel
+
+from gpukit import upload as module  # noqa: E402
+from gpukit._cuda import cuda  # noqa: E402
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Buffers of 40 bytes, for arrays of any size; three threads."""
+    module.ring.cache_clear()
+    monkeypatch.setattr(module, "CHUNK", 40)
+    monkeypatch.setattr(module, "LEAST", 1)
+    monkeypatch.setattr(module, "threads", lambda: 3)
+    yield
+    module.ring.cache_clear()
+
+
+@pytest.mark.parametrize("given, wanted", [("f4", "f4"), ("f8", "f4"), ("f4", "f8"), ("i8", "f4"), ("i4", "i4")])
+@pytest.mark.parametrize("shape", [(1,), (10,), (11,), (7, 9), (2, 3, 5)])
+def test_all_numbers_arrive(shape, given, wanted, small):
+    array = (100 * np.random.default_rng(0).normal(size=shape)).astype(given)
+    before, out = array.copy(), cuda.device_array(shape, wanted)
+    for turn in range(2):  # the buffers are used again
+        module.upload(array, out)
+        expected = array.astype(wanted)
+        array[...] = 3  # nothing reads it any more
+        np.testing.assert_array_equal(out.copy_to_host(), expected)
+        array[...] = before if turn else -before
+    assert out.shape == shape
+
+
+def test_numbers_too_large_become_infinite(small, recwarn):
+    out = cuda.device_array(25, np.float32)
+    module.upload(np.full(25, 1e300), out)
+    assert np.isinf(out.copy_to_host()).all() and not recwarn.list
+
+
+@pytest.mark.parametrize("array", [np.arange(6.0), np.arange(6.0).reshape(2, 3), np.full((2, 3), 1e300)])
+def test_few_numbers_go_at_once(array, recwarn):
+    out = cuda.device_array((2, 3), np.float32)
+    module.upload(array, out)
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(out.copy_to_host(), array.astype(np.float32).reshape(2, 3))
+    assert not recwarn.list
+
+
+def test_a_large_array():
+    array = np.random.default_rng(0).normal(size=(3001, 4097))
+    out = cuda.device_array(array.shape, np.float32)
+    module.upload(array, out)
+    np.testing.assert_array_equal(out.copy_to_host(), array.astype(np.float32))
