@@ -114,14 +114,15 @@ def expand(B, pitch, p, group, groups, lane, lanes, count, u, r):
         cuda.syncthreads()
         for base in range(k, p, groups):
             i = U32(U32(base) + group)
-            inside = i < p
-            at, share = U32((i if inside else k) * U32(pitch)), one - one
+            at, share = U32(i * U32(pitch)), one - one
             for e in range(count):
                 j = U32(lane + U32(lanes * e))
-                r[e] = (one if j == i else one - one) if i == k else B[U32(at + j)]
+                r[e] = one if j == i else one - one
+                if k < i < p:
+                    r[e] = B[U32(at + j)]
                 share += r[e] * u[e]
             share = group_sum(share, lanes)
-            if inside:
+            if i < p:
                 for e in range(count):
                     B[U32(at + U32(lane + U32(lanes * e)))] = r[e] - share * u[e]
         cuda.syncthreads()
@@ -143,6 +144,7 @@ def renew(B, pitch, k, q, group, groups, lane, lanes, count, w, v, w1, v1, facto
                 r[e] = cuda.fma(-x, w[e], B[U32(at + U32(lane + U32(lanes * e)))])
                 share += r[e] * v[e]
         z = group_sum(share, lanes) * factor
+        cuda.syncwarp()  # all lanes have read columns k and k + 1 of their rows
         first = cuda.fma(-z, v1, cuda.fma(-x, w1, first))
         if inside:
             for e in range(count):
