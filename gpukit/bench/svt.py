@@ -10,6 +10,7 @@ from gpukit.bench.timing import gpu_milliseconds, milliseconds, queued_milliseco
 from gpukit.errors import DataError
 
 SHAPES = ((4039, 50), (2100, 64), (2100, 128), (64, 512))  # slices, their rows and columns
+KINDS = ("Gaussian", "nearly low-rank")
 RANK, NOISE = 5, 1e-3  # of nearly low-rank slices
 SHARE = 0.05  # of a slice's largest singular value: lam
 CHECKED = 4  # slices
@@ -92,7 +93,7 @@ def numpy_samples(X, lam):
 
 
 def torch_samples(X, lam, driver, device):
-    """Milliseconds of torch.linalg.svd by one of cuSOLVER's drivers, and of the products."""
+    """Milliseconds of torch.linalg.svd by one of cuSOLVER's drivers, and of the products; [nan] where it fails."""
     import torch
 
     there, bounds = (torch.from_numpy(array).to(f"cuda:{device.index}") for array in (X, lam))
@@ -101,7 +102,10 @@ def torch_samples(X, lam, driver, device):
         U, S, V = torch.linalg.svd(there, full_matrices=False, driver=driver)
         return (U * (S - bounds[:, None]).clamp(min=0)[:, None, :]) @ V
 
-    return gpu_milliseconds(once, 3, 1)
+    try:
+        return gpu_milliseconds(once, 3, 1)
+    except torch.linalg.LinAlgError:
+        return [np.nan]
 
 
 def rivals(X, lam, device):
@@ -118,18 +122,18 @@ def thresholding(setting):
     for count, n in SHAPES:
         count = max(1, round(setting.scale * count))
         shape = f"{n} x {n} x {count}"
-        for kind in ("Gaussian", "nearly low-rank"):
+        for kind in KINDS:
             X, lam = slices(count, n, kind)
             samples, error = our_samples(X, lam, setting.device)
-            note = f"{kind} slices, error {error:.0e}"
-            yield Row("singular-value thresholding", shape, "generated", samples, "ms", note)
+            yield Row(f"singular-value thresholding, {kind}", shape, "generated", samples, "ms", f"error {error:.0e}")
             if setting.device.is_cuda and n > BOTH_WAYS:
                 for way, samples_of in (("kernels", kernel_samples), ("products", product_samples)):
                     samples, error = samples_of(X, lam)
-                    note = f"{kind} slices, error {error:.0e}"
-                    yield Row(f"singular-value thresholding by {way}", shape, "generated", samples, "ms", note)
+                    yield Row(f"singular-value thresholding by {way}, {kind}", shape, "generated", samples, "ms",
+                              f"error {error:.0e}")
             for name, others in rivals(X, lam, setting.device):
-                yield Row(name, shape, "generated", others, "ms", f"{kind} slices")
+                failed = "LinAlgError: did not converge" if np.isnan(others).any() else ""
+                yield Row(f"{name}, {kind}", shape, "generated", others, "ms", failed)
 
 
 BENCHES = {"thresholding": thresholding}

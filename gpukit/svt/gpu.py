@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._cuda import SIMULATED, cuda, with_shared_memory
-from gpukit.replay import Replay
 from gpukit.svt import kernels, kernels_bidiagonal
 from gpukit.svt.plan import (
     LAUNCHES,
@@ -68,19 +67,19 @@ class Thresholding:
         count = slices_at_once(X.shape, X.dtype, layout(X.shape, X.dtype))
         if lanes is None:
             lanes = lanes_for(X.shape, np.dtype(X.dtype), count, min(LANES, -(-slices // count)))
-        self.lanes, launches = lanes, []
+        self.lanes, self.steps = lanes, []
         for first in range(0, slices, count * len(lanes)):
             under_way = []
             for own, begin in zip(lanes, range(first, slices, count)):
                 part = slice(begin, min(begin + count, slices))
                 arrays = [array[part] for array in (X, lam, cap, self.values, self.ranks)]
                 under_way.append(steps(own, *arrays, None if out is None else out[part]))
-            launches += [step for together in zip(*under_way) for step in together]
-        self.replay = Replay(launches, [lane.stream for lane in lanes])
+            self.steps += [step for together in zip(*under_way) for step in together]
 
     def run(self):
         """Threshold."""
-        self.replay.run()
+        for launch, arguments in self.steps:
+            launch(*arguments)
 
     def ranks_found(self):
         """ranks on the host, once the last run has ended; GpukitError for a slice that did not converge."""

@@ -26,6 +26,7 @@ import numpy as np
 from gpukit.svt.plan import sides
 from gpukit.svt.subspace import CpuTools, GpuTools, transposed
 
+SCRATCH = 512 << 20  # bytes: 64 slices of 512 x 512 in float32 fill a GPU
 LARGE = 128  # shorter sides above which products are faster on a GPU than the kernels of gpu.py
 
 STEADY = (3.6548, -8.2034, 5.481)  # 1 at 0.433 and at 1.01, 1/2 between them, at 0.843
@@ -39,16 +40,16 @@ def pays(shape):
     return sides(shape)[0] > LARGE and importlib.util.find_spec("cupy") is not None
 
 
-def batch_of(shape, itemsize, scratch):
-    """How many slices go at once in `scratch` bytes."""
+def batch_of(shape, itemsize):
+    """How many slices go at once."""
     p, q = sides(shape)
-    return max(1, min(shape[0], scratch // ((3 * q + 5 * p) * p * itemsize)))
+    return max(1, min(shape[0], SCRATCH // ((3 * q + 5 * p) * p * itemsize)))
 
 
 def memory_needed(shape, dtype):
     """Bytes on the device for X, thresholded in place, and what ProductThresholding allocates."""
     (p, q), size = sides(shape), np.dtype(dtype).itemsize
-    return (shape[0] * p * q + batch_of(shape, size, GpuTools.SCRATCH) * (3 * q + 5 * p) * p) * size
+    return (shape[0] * p * q + batch_of(shape, size) * (3 * q + 5 * p) * p) * size
 
 
 class ProductThresholding:
@@ -56,14 +57,14 @@ class ProductThresholding:
     may be X.
 
     X, out (N, m, n) float32 or float64, C-contiguous; lam (N,) of their type; numpy arrays, or with on_gpu cupy's.
-    Memory: eight matrices a slice, up to the tools' SCRATCH at a time. Raises DeviceError without cupy.
+    Memory: eight matrices a slice, up to SCRATCH at a time. Raises DeviceError without cupy.
     """
 
     def __init__(self, X, lam, out, on_gpu=False):
         self.tools = GpuTools() if on_gpu else CpuTools()
         self.X, self.lam, self.out = X, lam, out
         (p, q), empty = sides(X.shape), self.tools.empty
-        batch = batch_of(X.shape, X.itemsize, self.tools.SCRATCH)
+        batch = batch_of(X.shape, X.itemsize)
         self.parts = [slice(first, min(first + batch, len(X))) for first in range(0, len(X), batch)]
         self.tall = [empty((batch, q, p), X.dtype) for _ in range(3)]
         self.square = [empty((batch, p, p), X.dtype) for _ in range(5)]

@@ -12,8 +12,10 @@ from gpukit.errors import DataError
 def test_the_thresholding_benchmark_checks_its_answer(monkeypatch):
     monkeypatch.setattr(svt, "SHAPES", ((300, 20), (100, 33)))
     rows = list(bench.find("thresholding")(Setting(device.resolve("cpu"), scale=0.02)))
-    assert [row.what for row in rows] == ["singular-value thresholding", "the loop over numpy.linalg.svd"] * 4
-    assert rows[0].shape == "20 x 20 x 6" and rows[2].note.startswith("nearly low-rank slices, error ")
+    assert [row.what for row in rows] == [
+        f"{way}, {kind}" for kind in svt.KINDS
+        for way in ("singular-value thresholding", "the loop over numpy.linalg.svd")] * 2
+    assert rows[0].shape == "20 x 20 x 6" and rows[2].note.startswith("error ")
     assert len(rows[0].samples) == 5 and min(rows[0].samples) > 0
     X, lam = svt.slices(5, 10, "Gaussian")
     assert svt.check(X, lam, svt.expected(X, lam)) < 1e-12
@@ -28,7 +30,14 @@ def test_on_a_gpu_prepared_launches_are_timed(monkeypatch):
     monkeypatch.setattr(svt, "holder", lambda: None)
     monkeypatch.setattr(svt, "queued_milliseconds", lambda run, repeat, hold: [run() or 1.0] * repeat)
     rows = list(svt.thresholding(Setting(device.Device("cuda", 0, "a GPU", (9, 0)))))
-    assert [row.note[:8] for row in rows] == ["Gaussian", "nearly l"]
+    assert [row.what for row in rows] == [f"singular-value thresholding, {kind}" for kind in svt.KINDS]
+
+
+def test_a_rival_that_fails_is_told(monkeypatch):
+    monkeypatch.setattr(svt, "SHAPES", ((3, 4),))
+    monkeypatch.setattr(svt, "rivals", lambda *_: [("another", [np.nan])])
+    rows = [row for row in svt.thresholding(Setting(device.resolve("cpu"))) if row.what.startswith("another")]
+    assert [row.note for row in rows] == ["LinAlgError: did not converge"] * 2
 
 
 def test_slices_are_as_said():
