@@ -267,13 +267,18 @@ def release(device):
 
 def memory_row(one):
     """Row of the memory that a run takes on a GPU, sampled after every step."""
+    from gpukit.imputation import resident
+    from gpukit.svt import gpu
+
     walked(one, one.options._replace(iterations=1))
+    resident.forget()
+    gpu.forget()
     release(one.device)
     before, least = devices.free_memory(one.device), []
     walked(one, one.options, progress=lambda *_: least.append(devices.free_memory(one.device)))
     taken = before - min(least)
     release(one.device)
-    note = f"{taken / 1e9:.2f} GB above what was there, the basis among it; with the blocks that the pool keeps"
+    note = f"{taken / 1e9:.2f} GB, the basis among it; with what numba and cupy keep"
     return Row("device memory of an imputation", one.name, one.data, [taken / one.graph.tensor.nbytes],
                "copies of the tensor", note)
 

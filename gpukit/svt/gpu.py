@@ -115,6 +115,11 @@ def lanes_for(shape, dtype, slices, count):
     return _kept[key]
 
 
+def forget():
+    """Give the memory of the last Lanes back."""
+    _kept.clear()
+
+
 def lane(shape, dtype, slices):
     """A Lane for so many slices of a shape."""
     (p, q), how, empty = sides(shape), layout(shape, dtype), cuda.device_array

@@ -68,10 +68,13 @@ class SubspaceThresholding:
                 f"k must be at least {self.k} and less than {min(self.X.shape[1:])}; it is {k}. Slices of a rank so "
                 "large are what gpukit.svt's exact thresholding is for."
             )
+        self.room = self.grams = self.factors = self.cores = self.exact = None  # before more is asked for
         wider, old = self.tools.empty((*self.basis.shape[:2], k), self.X.dtype), self.k
         wider[:, :, :old] = self.basis
         wider[:, :, old:] = self.random(k - old)
         self.basis, self.cold = wider, COLD
+        if old:
+            self.tools.trim()
         self.gone = self.tools.empty((len(self.X), k), np.bool_)
         self.gone[...] = False
         self.prepare(k)
@@ -88,11 +91,10 @@ class SubspaceThresholding:
         self.parts = [slice(first, min(first + batch, N)) for first in range(0, N, batch)]
         self.room = [self.tools.empty(batch * max(m, n) * k, self.X.dtype) for _ in range(3)]
         self.grams, self.factors, self.cores = (self.tools.empty((batch, k, k), self.X.dtype) for _ in range(3))
-        self.exact = [None]
+        self.exact, like = [], None
         for part in self.parts:
-            self.exact.append(self.tools.thresholding(self.core(part), self.lam[part], self.cap[part], self.whole,
-                                                      self.exact[-1]))
-        self.exact = self.exact[1:]
+            like = self.tools.thresholding(self.core(part), self.lam[part], self.cap[part], self.whole, like)
+            self.exact.append(like)
 
     def core(self, part):
         """The matrices k x k of a part's slices."""
@@ -204,6 +206,9 @@ class CpuTools:
         """(count,) int32."""
         return np.full(count, value, np.int32)
 
+    def trim(self):
+        """Give freed memory back: nothing is kept."""
+
     def whiten(self, gram, shift, out):
         """See kernels_subspace.whiten."""
         from gpukit.svt import twins_subspace
@@ -249,7 +254,7 @@ class CpuThresholding:
 class GpuTools:
     """What the method needs of a GPU: see CpuTools. Arrays are cupy's, on the default stream."""
 
-    SCRATCH = 2 << 30  # bytes: with smaller batches the cores are too few to fill the device
+    SCRATCH = 5 << 28  # bytes: with much smaller batches the cores are too few to fill the device
 
     def __init__(self):
         try:
@@ -269,6 +274,11 @@ class GpuTools:
     def full(self, count, value):
         """(count,) int32."""
         return self.library.full(count, value, np.int32)
+
+    def trim(self):
+        """Give freed memory back: what numba has not freed yet, and what cupy keeps, in pieces of other sizes."""
+        self.cuda.current_context().deallocations.clear()
+        self.library.get_default_memory_pool().free_all_blocks()
 
     def product(self, a, b, out):
         """out = a b, all (N, rows, columns), a and b contiguous or transposed, which cupy.matmul would copy."""
