@@ -12,7 +12,7 @@ DECAY, DECAY_BOUNDS = (
     0.04,
     (0.03, 0.06),
 )  # regularization at a million ratings; three quarters of it for each power of ten
-ANNEALING = (0.87, 0.8)  # factor of the adaptive rate from epoch to epoch, likewise
+ANNEALING = (0.87, 0.8, 0.7)  # factor of the adaptive rate from epoch to epoch at a million ratings, ten, a hundred
 PAPER = {"learning_rate": 0.035, "regularization": 0.02, "annealing": 1.0}
 FACTOR_GAIN, BIAS_GAIN = 1.0 / 32.0, 1.0
 BIAS_RATE, BIAS_DECAY = 0.05, 0.01
@@ -40,7 +40,7 @@ def defaults(kind, n_ratings):
     return {
         "learning_rate": between(RATE, beyond / 2),
         "regularization": regularization,
-        "annealing": between(ANNEALING, beyond),
+        "annealing": between(ANNEALING[:2], beyond) if beyond < 1 else between(ANNEALING[1:], beyond - 1),
     }
 
 

@@ -54,6 +54,9 @@ def test_defaults_move_with_the_number_of_ratings():
     for name, sign in (("learning_rate", 1), ("regularization", -1), ("annealing", -1)):
         values = [sign * defaults[name] for defaults in made]
         assert values == sorted(values) and values[0] < values[-1]
+    found = [rates.defaults("adaptive", n)["annealing"] for n in (1, 10**6, 10**7, 10**8, 10**12)]
+    assert found == pytest.approx([0.87, 0.87, 0.8, 0.7, 0.7])
+    assert 0.7 < rates.defaults("adaptive", 5 * 10**7)["annealing"] < 0.8
     assert rates.defaults("paper", 1) == rates.defaults("paper", 10**9)
     epochs = [rates.default_epochs(n) for n in sizes]
     assert epochs == sorted(epochs) and epochs[0] >= 1
