@@ -5,6 +5,7 @@ A plain copy of pageable memory is filled by one thread of the driver's and wait
 
 import functools
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from gpukit._cuda import cuda
 CHUNK = 16 << 20  # bytes of a buffer
 LEAST = 4 << 20  # bytes of an array for which buffers pay
 THREADS = 4
+_one_at_a_time = threading.Lock()  # the buffers serve all threads
 
 
 class Buffer(NamedTuple):
@@ -31,18 +33,23 @@ def upload(array, out):
     """
     if out.nbytes < LEAST or threads() < 2:
         with np.errstate(over="ignore"):
-            return out.copy_to_device(array.reshape(out.shape).astype(out.dtype, copy=False))
-    stream, buffers = ring(cuda.get_current_device().id)
-    source, there, count = array.reshape(-1), out.reshape(out.size), CHUNK // out.dtype.itemsize
-    for number, first in enumerate(range(0, out.size, count)):
+            out.copy_to_device(array.reshape(out.shape).astype(out.dtype, copy=False))
+        return
+    with _one_at_a_time:
+        send(array.reshape(-1), out.reshape(out.size), *ring(cuda.get_current_device().id))
+
+
+def send(source, there, stream, buffers):
+    """there = source, both (n,), chunk by chunk through the buffers."""
+    count = CHUNK // there.dtype.itemsize
+    for number, first in enumerate(range(0, there.size, count)):
         memory, read = buffers[number % len(buffers)]
         read.synchronize()
         part = source[first : first + count]
-        chunk = memory[: len(part) * out.dtype.itemsize].view(out.dtype)
+        chunk = memory[: len(part) * there.dtype.itemsize].view(there.dtype)
         fill(chunk, part)
         there[first : first + len(part)].copy_to_device(chunk, stream=stream)
         read.record(stream)
-    return None
 
 
 def fill(chunk, part):

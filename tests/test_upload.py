@@ -1,5 +1,8 @@
 """Uploads through page-locked buffers."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -32,6 +35,22 @@ def test_all_numbers_arrive(shape, given, wanted, small):
         np.testing.assert_array_equal(out.copy_to_host(), expected)
         array[...] = before if turn else -before
     assert out.shape == shape
+
+
+def test_threads_of_the_users_do_not_mix_their_arrays(small, monkeypatch):
+    fill = module.fill
+
+    def slow(chunk, part):
+        fill(chunk, part)
+        time.sleep(0.01)
+
+    monkeypatch.setattr(module, "fill", slow)
+    arrays = [np.full(35, number, np.float32) for number in range(3)]
+    outs = [cuda.device_array(35, np.float32) for _ in arrays]
+    with ThreadPoolExecutor(3) as users:
+        list(users.map(module.upload, arrays, outs))
+    for array, out in zip(arrays, outs):
+        np.testing.assert_array_equal(out.copy_to_host(), array)
 
 
 def test_numbers_too_large_become_infinite(small, recwarn):

@@ -19,7 +19,8 @@ class Session:
     """One tensor on one basis; arguments, methods and results are cpu.Session's.
 
     Memory: C and Z, a copy of the tensor each; the estimate and its last step, two copies of the vertices that miss
-    something; the basis; and what gpukit.svt keeps for a batch of slices, a GiB at most.
+    something; the basis; and what gpukit.svt keeps for a batch of slices, a GiB at most, for large slices a few and
+    the bases of their subspaces.
     """
 
     def __init__(self, basis, observed, mask, dtype):

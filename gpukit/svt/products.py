@@ -40,16 +40,21 @@ def pays(shape):
     return sides(shape)[0] > LARGE and importlib.util.find_spec("cupy") is not None
 
 
+def workspace_of(shape, itemsize):
+    """Bytes of workspace a slice."""
+    p, q = sides(shape)
+    return (3 * q + 5 * p) * p * itemsize
+
+
 def batch_of(shape, itemsize):
     """How many slices go at once."""
-    p, q = sides(shape)
-    return max(1, min(shape[0], SCRATCH // ((3 * q + 5 * p) * p * itemsize)))
+    return max(1, min(shape[0], SCRATCH // workspace_of(shape, itemsize)))
 
 
 def memory_needed(shape, dtype):
     """Bytes on the device for X, thresholded in place, and what ProductThresholding allocates."""
-    (p, q), size = sides(shape), np.dtype(dtype).itemsize
-    return (shape[0] * p * q + batch_of(shape, size) * (3 * q + 5 * p) * p) * size
+    size = np.dtype(dtype).itemsize
+    return int(np.prod(shape)) * size + batch_of(shape, size) * workspace_of(shape, size)
 
 
 class ProductThresholding:
