@@ -10,6 +10,7 @@ from gpukit.cli.evaluation import closing_table
 from gpukit.cli.stages import Stages
 from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
+from gpukit.factorization.layout import is_half
 
 AT_LEAST_1 = click.IntRange(min=1)
 
@@ -35,6 +36,8 @@ AT_LEAST_1 = click.IntRange(min=1)
 @click.option("--regularization", type=float,
               help="How hard parameters are held small.  [default: by the number of ratings]")
 @click.option("--deterministic", is_flag=True, help="The same result on every run, with any number of threads; slower.")
+@click.option("--precision", type=click.Choice(["auto", "single", "half"]), default="auto", show_default=True,
+              help="Of the factors that all workers share: half is for GPUs, and what auto means there.")
 @click.option("--checkpoint", metavar="FILE", help="Keep the state of training here while it lasts.")
 @click.option("--resume", is_flag=True, help="Go on from --checkpoint.")
 @click.option("--plot", metavar="FILE", help="Draw RMSE by epoch and by second: .png, .pdf or .svg.")
@@ -51,8 +54,8 @@ def train_lshmf(ctx, **values):
     """
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
-    resolve(ask.device)
-    training.build(ask).plan()  # raises for a parameter out of bounds, before anything is read
+    is_half(ask.precision, resolve(ask.device).is_cuda)  # this and plan() raise for what will not do, before any work
+    training.build(ask).plan()
     training.mention_compiling(ask.quiet or ask.as_json)
     stages.done("start")
     train, test = training.load(ask, stages)

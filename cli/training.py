@@ -62,7 +62,7 @@ def build(ask):
 
     params = {"n_factors": ask.factors, "device": ask.device, "random_state": ask.seed,
               "learning_rate": ask.learning_rate, "regularization": ask.regularization,
-              "deterministic": ask.deterministic}
+              "deterministic": ask.deterministic, "precision": ask.precision}
     if ask.epochs is not None:
         params["n_epochs"] = ask.epochs
     if ask.early_stop is not None:

@@ -192,6 +192,7 @@ def memory(setting):
     if not setting.device.is_cuda:
         return
     from gpukit.factorization.fitting import memory_kept
+    from gpukit.factorization.layout import major_first
 
     for like in setting.among(SHAPES, MORE):
         train, _ = generated(like, setting.scale)
@@ -199,7 +200,8 @@ def memory(setting):
             before = freed_memory(setting.device)
             run = estimator.prepare(train, setting.device)
             taken = before - freed_memory(setting.device)
-            paper = memory_kept(len(train), train.shape, run.session.layout)
+            sides = major_first(estimator.walk, *train.shape)
+            paper = memory_kept(len(train), sides, run.session.layout)
             note = f"{paper / 2**20:.0f} MiB on paper, {taken / paper:.2f} times that"
             shape = shape_name(like, setting.scale)
             yield Row(f"device memory {name} F=32", shape, "generated", [taken / 2**20], "MiB", note)

@@ -34,9 +34,7 @@ class Session:
 
     def __init__(self, state, layout, walk, history):
         self.layout, self.walk, self.history, self.neighbors = layout, walk, history, state.neighbors
-        users = states.pack_rows(state.user_factors, state.user_extras, layout)
-        items = states.pack_rows(state.item_factors, state.item_extras, layout)
-        self.P, self.Q = (users, items) if walk == "users" else (items, users)
+        self.P, self.Q = states.pack_sides(state, layout, walk)
         self.near, self.influence, self.offsets = states.pack_neighborhood(state, layout)
 
     def codes(self, query, count):
@@ -73,7 +71,7 @@ class Session:
 
     def ask(self, users, items, query):
         """Pairs of rows made ready for `predict`."""
-        major, minor = (users, items) if self.walk == "users" else (items, users)
+        major, minor = layouts.major_first(self.walk, users, items)
         return major, minor, self.codes(query, len(major))
 
     def predict(self, asked):
@@ -93,7 +91,7 @@ class Session:
 
     def best(self, users, n, hide):
         """(item rows (B, n) int32, scores (B, n) float32 in z, NaN where too few items are left) for user rows (B,)."""
-        items, others = (self.P, self.Q) if self.walk == "items" else (self.Q, self.P)
+        others, items = layouts.major_first(self.walk, self.P, self.Q)
         history = self.history
         tables = np.empty((len(users), self.item_rows + 1), np.uint8)
         twins.fill_tables(users, history.indptr, history.items, history.codes, tables)

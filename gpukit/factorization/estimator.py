@@ -5,6 +5,7 @@ import numpy as np
 from gpukit import device as devices
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import DataError, ParameterError
+from gpukit.factorization.layout import PRECISIONS, is_half, major_first
 from gpukit.factorization.serving import Serving, in_rows_of
 
 MOST_FACTORS = 1024
@@ -48,6 +49,7 @@ class Factorization(Serving):
 
         check_integer("n_factors", self.n_factors, 1, MOST_FACTORS)
         kind = check_choice("rates", self.rates, RATES)
+        check_choice("precision", self.precision, PRECISIONS)
         usual = defaults(kind, n_ratings)
         rate = usual["learning_rate"] if self.learning_rate is None else self.learning_rate
         decay = usual["regularization"] if self.regularization is None else self.regularization
@@ -99,8 +101,8 @@ class Factorization(Serving):
 
         plan = plan or self.plan(len(ratings))
         clock, steps = fitting.Clock(), fitting.engine(device)
-        layout = steps.layout(self.n_factors, self._slots())
-        fitting.check_memory(device, len(ratings), ratings.shape, layout)
+        layout = steps.layout(self.n_factors, self._slots(), is_half(self.precision, device.is_cuda))
+        fitting.check_memory(device, len(ratings), major_first(self.walk, *ratings.shape), layout)
         progress("preparing", 0, 1, {})
         with clock("prepare"):
             scale, z = training.standardized(ratings)
@@ -133,7 +135,9 @@ class MatrixFactorization(Factorization):
     regularization, None for the rates' own (rates.defaults), in units of the ratings' deviation; validation_fraction
     of the ratings held out to judge every epoch; early_stopping: stop after so many epochs without a better one and
     keep the best (0: never); deterministic: the same result on every run, with any number of threads, by a schedule
-    without conflicts; device 'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer seed.
+    without conflicts; precision of the items' factors while training: 'half' (float16, on a GPU alone), 'single' or
+    'auto' (half on a GPU: faster, and as accurate); device 'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer
+    seed.
 
     After fit: user_ids_, item_ids_; history_ (a dict an epoch: epoch, seconds, rmse or None); timings_ (seconds:
     prepare, neighbours, training); device_; mean_; scale_ (lowest, highest rating); neighbors_ (N, 0); state_
@@ -151,6 +155,7 @@ class MatrixFactorization(Factorization):
         validation_fraction=0.0,
         early_stopping=0,
         deterministic=False,
+        precision="auto",
         device="auto",
         random_state=0,
     ):
@@ -163,6 +168,7 @@ class MatrixFactorization(Factorization):
         self.validation_fraction = validation_fraction
         self.early_stopping = early_stopping
         self.deterministic = deterministic
+        self.precision = precision
         self.device = device
         self.random_state = random_state
 
@@ -176,7 +182,7 @@ class LSHMF(Factorization):
     Parameters: n_factors F, 1 to 1024; n_neighbors K, 1 to 1024 and less than the items; n_epochs; lsh_p coarse by
     lsh_q fine hashings of lsh_bits bits; lsh_psi, the exponent of Psi(r) = r**psi (1, 2 or 4); search 'hamming',
     'buckets' (the paper's) or 'random' (its control group); rates, learning_rate, regularization, validation_fraction,
-    early_stopping, deterministic, device, random_state as in MatrixFactorization.
+    early_stopping, deterministic, precision (of the users' factors), device, random_state as in MatrixFactorization.
 
     After fit: as MatrixFactorization, with neighbors_ (N, K) int32 item rows and random_share_ of the neighbour slots.
     """
@@ -199,6 +205,7 @@ class LSHMF(Factorization):
         validation_fraction=0.0,
         early_stopping=0,
         deterministic=False,
+        precision="auto",
         device="auto",
         random_state=0,
     ):
@@ -216,6 +223,7 @@ class LSHMF(Factorization):
         self.validation_fraction = validation_fraction
         self.early_stopping = early_stopping
         self.deterministic = deterministic
+        self.precision = precision
         self.device = device
         self.random_state = random_state
 

@@ -167,16 +167,20 @@ def engine(device):
     return steps
 
 
-def memory_kept(n_ratings, shape, layout):
-    """Bytes that training holds: ratings with their codes, both parameter tables, influences, offsets, neighbours."""
-    return n_ratings * (8 + layout.slots) + 4 * (sum(shape) + 2) * layout.stride + 16 * (shape[1] + 1) * layout.slots
+def memory_kept(n_ratings, sides, layout):
+    """Bytes that training holds: ratings with their codes, both parameter tables, influences, offsets, neighbours.
+
+    sides: rows of the side that is walked (with neighbourhoods: the items) and of the other.
+    """
+    rows = sum(4 * (count + 1) * side.stride for count, side in zip(sides, (layout.major, layout.minor)))
+    return n_ratings * (8 + layout.slots) + rows + 16 * (sides[0] + 1) * layout.slots
 
 
-def memory_needed(n_ratings, shape, layout):
+def memory_needed(n_ratings, sides, layout):
     """Bytes that it takes at most: while the codes are made, 13 bytes a rating stand where later 8 do."""
-    return memory_kept(n_ratings, shape, layout) + (5 * n_ratings if layout.slots else 0)
+    return memory_kept(n_ratings, sides, layout) + (5 * n_ratings if layout.slots else 0)
 
 
-def check_memory(device, n_ratings, shape, layout):
+def check_memory(device, n_ratings, sides, layout):
     """DeviceMemoryError with both sizes when a GPU cannot hold the work."""
-    devices.require_memory(device, memory_needed(n_ratings, shape, layout), f"Training on {n_ratings:,} ratings")
+    devices.require_memory(device, memory_needed(n_ratings, sides, layout), f"Training on {n_ratings:,} ratings")

@@ -42,19 +42,17 @@ class Session:
 
     def __init__(self, state, layout, walk, history):
         self.layout, self.walk, self.history, self.neighbors = layout, walk, history, state.neighbors
-        users = states.pack_rows(state.user_factors, state.user_extras, layout)
-        items = states.pack_rows(state.item_factors, state.item_extras, layout)
-        self.P, self.Q = map(cuda.to_device, (users, items) if walk == "users" else (items, users))
-        self.item_rows = len(items) - 1
+        self.P, self.Q = map(cuda.to_device, states.pack_sides(state, layout, walk))
+        self.item_rows = len(state.item_factors)
         near, influence, offsets = states.pack_neighborhood(state, layout)
         if not layout.slots:  # the kernels do not read them, but an array of no bytes cannot be sent
             near, influence, offsets = np.zeros((1, 1), np.int32), *(np.zeros((1, 1), np.float32),) * 2
         self.near, self.influence, self.offsets = map(cuda.to_device, (near, influence, offsets))
         self.levels = cuda.to_device(history.levels)
         capability = tuple(cuda.get_current_device().compute_capability)
-        shape = layout.lanes, layout.factors, layout.near
-        self.sgd_epoch = kernels.make_sgd_epoch(*shape, capability >= (9, 0))
-        self.predict_pairs, self.score_rows = kernels.make_predict_pairs(*shape), kernels.make_score_rows(*shape)
+        shape, half = (layout.lanes, layout.factors, layout.near), layout.minor.half
+        self.sgd_epoch = kernels.make_sgd_epoch(*shape, half, capability >= (9, 0))
+        self.predict_pairs, self.score_rows = kernels.make_predict_pairs(*shape, half), kernels.make_score_rows(*shape)
 
     def codes(self, query, count):
         """(count, slots) uint8 device lines of neighbor_codes for a training.Query."""
@@ -106,7 +104,7 @@ class Session:
 
     def ask(self, users, items, query):
         """Pairs of rows made ready for `predict`."""
-        major, minor = (users, items) if self.walk == "users" else (items, users)
+        major, minor = layouts.major_first(self.walk, users, items)
         return cuda.to_device(major), cuda.to_device(minor), as_words(self.codes(query, len(users)))
 
     def predict(self, asked):
@@ -122,7 +120,7 @@ class Session:
 
     def best(self, users, n, hide):
         """(item rows (B, n) int32, scores (B, n) float32 in z, NaN where too few items are left) for user rows (B,)."""
-        items, others = (self.P, self.Q) if self.walk == "items" else (self.Q, self.P)
+        others, items = layouts.major_first(self.walk, self.P, self.Q)
         on_device = cuda.to_device(users)
         tables = cuda.device_array((len(users), self.item_rows + 1), np.uint8)
         kernels.fill_tables[len(users), BLOCK](on_device, *self.rated(), tables)

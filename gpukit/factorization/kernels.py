@@ -1,8 +1,9 @@
 """CUDA kernels of CUSGD++ (Algorithm 2) and CULSH-MF (Algorithm 3): loop structure only; the maths is in formulas.py.
 
 A *parameter row* is the factors, padding with zeros, and layout.EXTRA more numbers: the bias b, the sum of squared
-errors s and the baseline bias of the residuals in Eq. (1). A group of `lanes` threads works on one rating: a lane
-holds quads of factors and of neighbours (primitives/rows.py), and lane l number l of the last eight.
+errors s and the baseline bias of the residuals in Eq. (1); layout.Rows says how it is stored. A group of `lanes`
+threads works on one rating: a lane holds quads of factors and of neighbours (primitives/rows.py), and lane l number l
+of the last eight.
 The *major* side (P) stays in registers for a chunk of its ratings; the *minor* side (Q) is read and added to at every
 rating.
 """
@@ -15,7 +16,7 @@ from gpukit._cuda import cuda, device, kernel
 from gpukit.factorization import formulas
 from gpukit.factorization.formulas import F32, ZERO
 from gpukit.factorization.layout import BASE, BIAS, EXTRA, NO_NEIGHBOR, SQUARES
-from gpukit.primitives.rows import add_row, load_row, partial_dot
+from gpukit.primitives.rows import add_row, add_stored, load_row, load_stored, partial_dot
 from gpukit.primitives.warp import group_max, group_pick, group_sum
 from gpukit.random import below
 from gpukit.selection.formulas import LAST, descending_key
@@ -126,11 +127,12 @@ def _add_difference(matrix, row, first, lane, lanes, count, vector, now, before)
 
 
 @functools.cache
-def make_sgd_epoch(lanes, factors, near, vector):
+def make_sgd_epoch(lanes, factors, near, half, vector):
     """sgd_epoch for `lanes` threads a rating, each with `factors` factors and `near` neighbours (multiples of 4; near
     may be 0).
 
-    vector: additions in quads, an instruction of compute capability 9.0.
+    half: the factors in Q are float16, two to a number, and so is what they become at every rating, rounded to the
+    nearest. vector: additions in quads, an instruction of compute capability 9.0.
     """
     slots = max(near, 1)
 
@@ -187,7 +189,7 @@ def make_sgd_epoch(lanes, factors, near, vector):
                     w_before[k], c_before[k] = w[k], c[k]
             t = U64(start + _turn(I32(0), shift, length))
             next_other, next_rating = U32(minor[t]), ratings[t]
-            load_row(Q, next_other, U32(0), lane, lanes, factors, q_next)
+            load_stored(Q, next_other, lane, lanes, factors, half, q_next)
             next_extra = _load_extra(Q, next_other, lane)
             if near:
                 _load_words(codes, t, lane, lanes, near, words)
@@ -202,7 +204,7 @@ def make_sgd_epoch(lanes, factors, near, vector):
                     _unpack(words, near, code)
                     _load_words(codes, t, lane, lanes, near, words)
                 next_other, next_rating = later_other, later_rating
-                load_row(Q, next_other, U32(0), lane, lanes, factors, q_next)
+                load_stored(Q, next_other, lane, lanes, factors, half, q_next)
                 next_extra = _load_extra(Q, next_other, lane)
                 t = U64(start + _turn(I32(step + 2), shift, length))
                 later_other, later_rating = U32(minor[t]), ratings[t]
@@ -234,7 +236,7 @@ def make_sgd_epoch(lanes, factors, near, vector):
                             rates.influence_decay,
                         )
                     _learn_factors(p, q, factors, error, own_rate, other_rate, rates.factor_decay, change)
-                    add_row(Q, other, U32(0), lane, lanes, factors, vector, change)
+                    add_stored(Q, other, lane, lanes, factors, half, vector, change)
                     _add_extra(Q, other, lane, _extra_change(q_extra, lane, q_squares, error, rates))
                     p_extra += _extra_change(p_extra, lane, squares, error, rates)
                     squares += error * error
@@ -249,9 +251,9 @@ def make_sgd_epoch(lanes, factors, near, vector):
 
 
 @functools.cache
-def make_predict_pairs(lanes, factors, near):
+def make_predict_pairs(lanes, factors, near, half):
     """predict_pairs for `lanes` threads a pair, each with `factors` factors and `near` neighbours (a multiple of 4, or
-    0)."""
+    0); half: as in make_sgd_epoch."""
     slots = max(near, 1)
 
     @kernel
@@ -278,7 +280,7 @@ def make_predict_pairs(lanes, factors, near):
             t = U32(min(pair, I32(major.size) - I32(1)))
             row, other = U32(major[t]), U32(minor[t])
             load_row(P, row, U32(0), lane, lanes, factors, p)
-            load_row(Q, other, U32(0), lane, lanes, factors, q)
+            load_stored(Q, other, lane, lanes, factors, half, q)
             q_extra = _load_extra(Q, other, lane)
             partial = partial_dot(p, q, factors)
             if lane == U32(BIAS):

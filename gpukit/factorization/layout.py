@@ -2,6 +2,9 @@
 
 from typing import NamedTuple
 
+from gpukit.errors import ParameterError
+
+PRECISIONS = ("auto", "single", "half")  # of the minor side's factors while training
 EXTRA = 8  # numbers of a parameter row behind the factors
 BIAS, SQUARES, BASE = (
     0,
@@ -13,11 +16,20 @@ TOP_LEVEL = 254  # largest code of a rated neighbour; 0 is unrated
 LEVELS = 256
 
 
+class Rows(NamedTuple):
+    """The parameter rows of one side in a float32 table of `stride` numbers a row, the last EXTRA of which are no
+    factors; half: factors are float16, two to a number."""
+
+    n_factors: int
+    stride: int
+    half: bool
+
+
 class Layout(NamedTuple):
     """Sizes of one model on one device.
 
-    lanes: threads that share a rating (1 on the CPU); factors, near: factors and neighbours of a lane; stride: numbers
-    of a parameter row, the last EXTRA of which are no factors.
+    lanes: threads that share a rating (1 on the CPU); factors, near: factors and neighbours of a lane; major, minor:
+    Rows of the side that is walked and of the other.
     """
 
     n_factors: int
@@ -25,7 +37,8 @@ class Layout(NamedTuple):
     lanes: int
     factors: int
     near: int
-    stride: int
+    major: Rows
+    minor: Rows
 
     @property
     def slots(self):
@@ -33,20 +46,42 @@ class Layout(NamedTuple):
         return self.lanes * self.near
 
 
-def cpu_layout(n_factors, n_neighbors):
-    """One thread works on a rating; nothing is padded."""
-    return Layout(n_factors, n_neighbors, 1, n_factors, n_neighbors, n_factors + EXTRA)
+def major_first(walk, users, items):
+    """What belongs to the side that is walked, then what belongs to the other. walk: 'users' or 'items'."""
+    return (users, items) if walk == "users" else (items, users)
 
 
-def gpu_layout(n_factors, n_neighbors):
-    """As many lanes (8, 16, 32) as have a quad of factors and of neighbours each; factors start on a 128-byte line."""
+def is_half(precision, on_gpu):
+    """Whether the minor side's factors are float16 while training: on a GPU unless precision is 'single'.
+
+    Raises ParameterError for 'half' on a CPU.
+    """
+    if precision == "half" and not on_gpu:
+        raise ParameterError("precision='half' needs a GPU; a CPU trains in single precision. Use 'auto' or 'single'.")
+    return on_gpu and precision != "single"
+
+
+def cpu_layout(n_factors, n_neighbors, half=False):
+    """One thread works on a rating; nothing is padded. half is always False: see is_half."""
+    rows = Rows(n_factors, n_factors + EXTRA, False)
+    return Layout(n_factors, n_neighbors, 1, n_factors, n_neighbors, rows, rows)
+
+
+def gpu_layout(n_factors, n_neighbors, half=False):
+    """As many lanes (8, 16, 32) as have a quad of factors and of neighbours each; half: see is_half."""
     lanes = 8
     while lanes < 32 and (_wants_more(n_factors, n_neighbors, lanes) or max(n_factors, n_neighbors) > 16 * lanes):
         lanes *= 2
     factors = 4 * -(-n_factors // (4 * lanes))
     near = 4 * -(-n_neighbors // (4 * lanes))
-    stride = -(-(lanes * factors + EXTRA) // 32) * 32
-    return Layout(n_factors, n_neighbors, lanes, factors, near, stride)
+    major, minor = (gpu_rows(n_factors, lanes * factors, kind) for kind in (False, half))
+    return Layout(n_factors, n_neighbors, lanes, factors, near, major, minor)
+
+
+def gpu_rows(n_factors, padded, half):
+    """Rows that start on a 128-byte line."""
+    numbers = padded // 2 if half else padded
+    return Rows(n_factors, -(-(numbers + EXTRA) // 32) * 32, half)
 
 
 def _wants_more(n_factors, n_neighbors, lanes):

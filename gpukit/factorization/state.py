@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._jit import njit, prange
-from gpukit.factorization.layout import BASE, BIAS, EXTRA
+from gpukit.factorization.layout import BASE, BIAS, EXTRA, major_first
 from gpukit.random import bits, key
 
 USER_STREAM, ITEM_STREAM = 104, 105
@@ -56,20 +56,34 @@ def start_state(shape, n_factors, neighbors, baseline, biases, seed):
     return State(*sides, np.zeros((shape[1], 2, neighbors.shape[1]), np.float32), neighbors)
 
 
-def pack_rows(factors, extras, layout):
-    """(rows + 1, stride) parameter rows; the last one, all zero, stands for what the model has never seen."""
-    rows, n_factors = factors.shape
-    table = np.zeros((rows + 1, layout.stride), np.float32)
-    table[:rows, :n_factors] = factors
-    at = layout.stride - EXTRA
-    table[:rows, at : at + KEPT] = extras
+def pack_rows(factors, extras, rows):
+    """(count + 1, stride) parameter rows as layout.Rows says; the last one, all zero, stands for what the model has
+    never seen."""
+    count, n_factors = factors.shape
+    table = np.zeros((count + 1, rows.stride), np.float32)
+    _factors(table, rows)[:count] = factors
+    at = rows.stride - EXTRA
+    table[:count, at : at + KEPT] = extras
     return table
 
 
-def unpack_rows(table, layout):
-    """(factors, extras) of parameter rows."""
-    at = layout.stride - EXTRA
-    return np.ascontiguousarray(table[:-1, : layout.n_factors]), np.ascontiguousarray(table[:-1, at : at + KEPT])
+def unpack_rows(table, rows):
+    """(factors, extras), float32, of parameter rows."""
+    at = rows.stride - EXTRA
+    factors = np.ascontiguousarray(_factors(table, rows)[:-1], np.float32)
+    return factors, np.ascontiguousarray(table[:-1, at : at + KEPT])
+
+
+def _factors(table, rows):
+    """A view of the factors in parameter rows."""
+    return (table.view(np.float16) if rows.half else table)[:, : rows.n_factors]
+
+
+def pack_sides(state, layout, walk):
+    """(P, Q): the parameter rows of the side that is walked and of the other."""
+    sides = (state.user_factors, state.user_extras), (state.item_factors, state.item_extras)
+    walked, other = major_first(walk, *sides)
+    return pack_rows(*walked, layout.major), pack_rows(*other, layout.minor)
 
 
 def pack_neighborhood(state, layout):
@@ -91,8 +105,9 @@ def unpack_influence(influence, layout):
 
 def unpack(P, Q, influence, layout, walk, neighbors):
     """The State of parameter rows P (the side that is walked) and Q; packed influences are not read without K."""
-    walked, other = unpack_rows(P, layout), unpack_rows(Q, layout)
-    sides = (*walked, *other) if walk == "users" else (*other, *walked)
+    walked, other = unpack_rows(P, layout.major), unpack_rows(Q, layout.minor)
+    users, items = major_first(walk, walked, other)
+    sides = *users, *items
     if not layout.slots:
         return State(*sides, np.zeros((*neighbors.shape[:1], 2, 0), np.float32), neighbors)
     return State(*sides, unpack_influence(influence, layout), neighbors)

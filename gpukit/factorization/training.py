@@ -8,7 +8,7 @@ import numpy as np
 from gpukit._jit import njit
 from gpukit.factorization import schedule
 from gpukit.factorization.baseline import alternating_biases
-from gpukit.factorization.layout import LEVELS, TOP_LEVEL
+from gpukit.factorization.layout import LEVELS, TOP_LEVEL, major_first
 from gpukit.neighbors.columns import by_item, gather, levels_of, threads
 from gpukit.random import key
 
@@ -67,9 +67,7 @@ def standardized(ratings):
 
 def group_by(walk, ratings, z, seed, deterministic=False):
     """The Side of ratings grouped by 'users' or 'items'."""
-    sides, shape = (ratings.users, ratings.items), ratings.shape
-    if walk == "items":
-        sides, shape = sides[::-1], shape[::-1]
+    sides, shape = (major_first(walk, *pair) for pair in ((ratings.users, ratings.items), ratings.shape))
     return group(*sides, z, shape, seed, deterministic)
 
 

@@ -9,7 +9,7 @@ ones.
 import numpy as np
 
 from gpukit._cuda import cuda, device
-from gpukit.primitives.wide import add4, load4
+from gpukit.primitives.wide import add4, add_halves, load4, load_halves
 
 U32 = np.uint32
 
@@ -33,6 +33,29 @@ def add_row(matrix, row, first, lane, lanes, count, vector, change):
         else:
             for j in range(4):
                 cuda.atomic.add(matrix, (U32(row), U32(at + U32(j))), change[4 * i + j])
+
+
+@device
+def load_stored(matrix, row, lane, lanes, count, half, out):
+    """out = the lane's numbers of a row, float32; half: they are stored as float16, two to a number of the matrix."""
+    if half:
+        for i in range(count // 4):
+            a, b, c, d = load_halves(matrix, U32(row), U32(U32(2) * U32(lane + U32(i * lanes))))
+            out[4 * i], out[4 * i + 1], out[4 * i + 2], out[4 * i + 3] = a, b, c, d
+    else:
+        load_row(matrix, row, U32(0), lane, lanes, count, out)
+
+
+@device
+def add_stored(matrix, row, lane, lanes, count, half, vector, change):
+    """The lane's numbers of a row, stored as load_stored says, += change, atomically."""
+    if half:
+        for i in range(count // 4):
+            at = U32(U32(2) * U32(lane + U32(i * lanes)))
+            quad = change[4 * i], change[4 * i + 1], change[4 * i + 2], change[4 * i + 3]
+            add_halves(matrix, U32(row), at, *quad, vector)
+    else:
+        add_row(matrix, row, U32(0), lane, lanes, count, vector, change)
 
 
 @device

@@ -1,11 +1,15 @@
-"""Four neighbouring numbers at once: 128-bit loads and vector additions.
+"""Four neighbouring numbers at once: loads and additions of 128 bits, or of 64 where the numbers are halves.
 
 read4 reads what no kernel in flight writes, through the L1 cache, float32 or float64; read4_hinted does so with a
 policy of the L2 cache: keep_policy for what is soon read again, leave_policy for what is not. load4 (float32) reads
 from L2, where other blocks' additions land: a line kept in L1 would go stale. add4 is one `red.global.add.v4.f32`,
 which needs compute capability 9.0; `add_row` in rows.py uses four plain additions below that.
-Addresses must be multiples of 16 bytes. Under the simulator both are plain Python.
+load_halves and add_halves do the same with float16 numbers, two in each number of a float32 matrix (half the bytes);
+what is added is rounded to the nearest float16, and so is each sum.
+Addresses must be multiples of 16 bytes, of 8 for halves. Under the simulator all are plain Python.
 """
+
+import numpy as np
 
 from gpukit._cuda import SIMULATED, cuda, device
 
@@ -33,12 +37,26 @@ if SIMULATED:
         for i, value in enumerate((a, b, c, d)):
             cuda.atomic.add(matrix, (int(row), int(column) + i), value)
 
+    def _halves(matrix, row, column):
+        """The four halves in two numbers of a matrix, (4,) float16."""
+        return np.array([matrix[int(row), int(column) + i] for i in range(2)], np.float32).view(np.float16)
+
+    def load_halves(matrix, row, column):
+        """The four halves in matrix[row, column : column + 2], as float32."""
+        return tuple(_halves(matrix, row, column).astype(np.float32))
+
+    def add_halves(matrix, row, column, a, b, c, d, vector):
+        """The four halves in matrix[row, column : column + 2] += (a, b, c, d), rounded."""
+        sums = (_halves(matrix, row, column) + np.array([a, b, c, d]).astype(np.float16)).view(np.float32)
+        matrix[int(row), int(column)], matrix[int(row), int(column) + 1] = sums
+
 else:
     from llvmlite import ir
 
     from gpukit._cuda import intrinsic, types
 
-    FLOAT, DOUBLE, POINTER = ir.FloatType(), ir.DoubleType(), ir.IntType(64)
+    FLOAT, DOUBLE, WORD, POINTER = ir.FloatType(), ir.DoubleType(), ir.IntType(32), ir.IntType(64)
+    WIDEN = "{ .reg .f16 l, h; mov.b32 {l, h}, $2; cvt.f32.f16 $0, l; cvt.f32.f16 $1, h; }"
 
     def _address(context, builder, array_type, array, row, column):
         """The address of array[row, column] as a 64-bit integer; row and column are unsigned 32-bit."""
@@ -153,3 +171,61 @@ else:
             return context.get_dummy_value()
 
         return types.void(matrix, row, column, a, b, c, d), generate
+
+    @intrinsic
+    def load_halves(context, matrix, row, column):
+        """The four halves in matrix[row, column : column + 2], as float32."""
+        _check(matrix, row, column)
+
+        def generate(context, builder, signature, arguments):
+            address = _address(context, builder, signature.args[0], *arguments)
+            text = "ld.global.cg.v2.b32 {$0, $1}, [$2];"
+            pair = ir.FunctionType(ir.LiteralStructType([FLOAT] * 2), [WORD])
+            quad = []
+            for word in _loaded(builder, [address], 2, WORD, text, "=r,=r,l", True):
+                halves = builder.call(ir.InlineAsm(pair, WIDEN, "=f,=f,r", side_effect=False), [word])
+                quad += [builder.extract_value(halves, i) for i in range(2)]
+            return context.make_tuple(builder, signature.return_type, quad)
+
+        return types.UniTuple(types.float32, 4)(matrix, row, column), generate
+
+    def _narrow(builder, low, high):
+        """Two float32 numbers as halves in one word, rounded to the nearest."""
+        kind = ir.FunctionType(WORD, [FLOAT] * 2)
+        asm = ir.InlineAsm(kind, "cvt.rn.f16x2.f32 $0, $2, $1;", "=r,f,f", side_effect=False)
+        return builder.call(asm, [low, high])
+
+    def _halves_adder(instruction, constraints, words):
+        """add_halves by one instruction for each `words` words."""
+
+        @intrinsic
+        def add(context, matrix, row, column, a, b, c, d):
+            _check(matrix, row, column)
+
+            def generate(context, builder, signature, arguments):
+                address = _address(context, builder, signature.args[0], *arguments[:3])
+                pairs = [_narrow(builder, *arguments[i : i + 2]) for i in (3, 5)]
+                kind = ir.FunctionType(ir.VoidType(), [POINTER] + [WORD] * words)
+                asm = ir.InlineAsm(kind, instruction, constraints + ",~{memory}", side_effect=True)
+                for first in range(0, 2, words):
+                    place = builder.add(address, ir.Constant(POINTER, 4 * first))
+                    builder.call(asm, [place, *pairs[first : first + words]])
+                return context.get_dummy_value()
+
+            return types.void(matrix, row, column, a, b, c, d), generate
+
+        return add
+
+    _add_quad_of_halves = _halves_adder("red.global.add.noftz.v2.f16x2 [$0], {$1, $2};", "l,r,r", 2)
+    _add_pairs_of_halves = _halves_adder("red.global.add.noftz.f16x2 [$0], $1;", "l,r", 1)
+
+    @device
+    def add_halves(matrix, row, column, a, b, c, d, vector):
+        """The four halves in matrix[row, column : column + 2] += (a, b, c, d), each atomically, rounded.
+
+        vector: by one instruction of compute capability 9.0, else by two.
+        """
+        if vector:
+            _add_quad_of_halves(matrix, row, column, a, b, c, d)
+        else:
+            _add_pairs_of_halves(matrix, row, column, a, b, c, d)

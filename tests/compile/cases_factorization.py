@@ -27,29 +27,25 @@ LAYOUTS = {  # most registers of sgd_epoch with single and with quad additions, 
     (32, 4, 0): (64, 64, 40, 32),
     (32, 16, 16): (255, 240, 80, 96),
 }
+ADDITIONS = {False: ("single", ("sm_80",)), True: ("quad", ("sm_90",))}
 
 
 def cases_of(layout, single, quad, pairs, scores):
-    """The kernels made for a layout."""
-    name = ", ".join(map(str, layout))
-    yield Case(
-        f"factorization.sgd_epoch[{name}, single]",
-        kernels.make_sgd_epoch(*layout, False),
-        EPOCH,
-        single,
-        targets=("sm_80",),
-    )
-    yield Case(
-        f"factorization.sgd_epoch[{name}, quad]", kernels.make_sgd_epoch(*layout, True), EPOCH, quad, targets=("sm_90",)
-    )
-    yield Case(f"factorization.predict_pairs[{name}]", kernels.make_predict_pairs(*layout), PAIRS, pairs)
-    yield Case(f"factorization.score_rows[{name}]", kernels.make_score_rows(*layout), SCORES, scores)
+    """The kernels made for a layout, with the minor side's factors in float32 and in float16."""
+    size = ", ".join(map(str, layout))
+    for half, name in (False, size), (True, f"{size}, half"):
+        for vector, most in (False, single), (True, quad):
+            kind, targets = ADDITIONS[vector]
+            kernel = kernels.make_sgd_epoch(*layout, half, vector)
+            yield Case(f"factorization.sgd_epoch[{name}, {kind}]", kernel, EPOCH, most, targets=targets)
+        yield Case(f"factorization.predict_pairs[{name}]", kernels.make_predict_pairs(*layout, half), PAIRS, pairs)
+    yield Case(f"factorization.score_rows[{size}]", kernels.make_score_rows(*layout), SCORES, scores)
 
 
 # 1024 factors and 1024 neighbours, the most there can be: the one layout that does not fit into registers.
 LARGEST = Case(
     "factorization.sgd_epoch[32, 32, 32, quad]",
-    kernels.make_sgd_epoch(32, 32, 32, True),
+    kernels.make_sgd_epoch(32, 32, 32, False, True),
     EPOCH,
     registers=255,
     spills=2200,

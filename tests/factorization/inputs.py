@@ -10,7 +10,7 @@ from gpukit.datasets import Ratings
 from gpukit.factorization import LSHMF
 from gpukit.factorization import state as states
 from gpukit.factorization.formulas import Rates
-from gpukit.factorization.layout import EXTRA, LEVELS, NO_NEIGHBOR, Layout
+from gpukit.factorization.layout import EXTRA, LEVELS, NO_NEIGHBOR, Layout, Rows
 from gpukit.random import below
 
 Z = np.array([-1.7, -0.8, 0.1, 0.6, 1.4], np.float32)  # ratings, in the units of training
@@ -45,6 +45,13 @@ def problem(n_factors, n_neighbors, shape=(9, 40), n_ratings=150, seed=0, walk=N
     return Problem(shape, walk or ("items" if n_neighbors else "users"), rated, states.State(*floats, neighbors))
 
 
+def stored(problem):
+    """The Problem with its minor side's factors rounded to float16."""
+    name = "item_factors" if problem.walk == "users" else "user_factors"
+    halves = getattr(problem.state, name).astype(np.float16).astype(np.float32)
+    return problem._replace(state=problem.state._replace(**{name: halves}))
+
+
 def rates(kind="adaptive", biases=True):
     """Large rates, all different, so that an error shows; 'paper': no row's rate falls with its squared errors."""
     gains = (0.03, 0.9) if kind == "adaptive" else (0.0, 0.0)
@@ -73,11 +80,13 @@ def oracle(problem, dtype):
     )
 
 
-def lanes_layout(n_factors, n_neighbors, lanes):
+def lanes_layout(n_factors, n_neighbors, lanes, half=False):
     """A Layout for so many lanes, whatever the library would choose."""
     factors, near = (4 * -(-size // (4 * lanes)) for size in (n_factors, n_neighbors))
-    stride = -(-(lanes * factors + EXTRA) // 4) * 4
-    return Layout(n_factors, n_neighbors, lanes, factors, near, stride)
+    major, minor = (
+        Rows(n_factors, -(-(lanes * factors // (1 + kind) + EXTRA) // 4) * 4, kind) for kind in (False, half)
+    )
+    return Layout(n_factors, n_neighbors, lanes, factors, near, major, minor)
 
 
 def levels():
@@ -112,9 +121,7 @@ class Tables(NamedTuple):
 
 def pack(problem, layout):
     """Its Tables."""
-    users = states.pack_rows(problem.state.user_factors, problem.state.user_extras, layout)
-    items = states.pack_rows(problem.state.item_factors, problem.state.item_extras, layout)
-    sides = (users, items) if problem.walk == "users" else (items, users)
+    sides = states.pack_sides(problem.state, layout, problem.walk)
     if not layout.slots:  # not read, but an array of no bytes cannot be sent to a GPU
         return Tables(*sides, np.zeros((1, 1), np.int32), *(np.zeros((1, 1), np.float32) for _ in range(2)))
     return Tables(*sides, *states.pack_neighborhood(problem.state, layout))
@@ -176,14 +183,19 @@ def dealt(chunks, workers):
     return table
 
 
+def assert_unused_is_zero(table, rows):
+    """Padding and the row of the unknown, in parameter rows."""
+    numbers = table.view(np.float16) if rows.half else table
+    behind = rows.stride - EXTRA
+    assert not numbers[:, rows.n_factors : (1 + rows.half) * behind].any()
+    assert not table[:, behind + states.KEPT :].any() and not table[-1].any()
+
+
 def unpack(problem, layout, tables):
     """The State in Tables; checks that padding and the rows of the unknown are as they were: zero."""
-    for table in tables.P, tables.Q:
-        padded = np.delete(
-            table[:-1], [*range(layout.n_factors), *range(layout.stride - EXTRA, layout.stride - EXTRA + 3)], axis=1
-        )
-        assert not padded.any() and not table[-1].any()
-    P, Q = states.unpack_rows(tables.P, layout), states.unpack_rows(tables.Q, layout)
+    for table, rows in (tables.P, layout.major), (tables.Q, layout.minor):
+        assert_unused_is_zero(table, rows)
+    P, Q = states.unpack_rows(tables.P, layout.major), states.unpack_rows(tables.Q, layout.minor)
     influence = problem.state.influence
     if layout.slots:
         influence = states.unpack_influence(tables.influence, layout)
@@ -192,9 +204,16 @@ def unpack(problem, layout, tables):
     return states.State(*sides, influence, problem.state.neighbors)
 
 
-def assert_learned(problem, state, visits, rates):
-    """State within the error budget of the oracle's after the visits."""
-    exact, plain = (naive.epoch(oracle(problem, dtype), visits, rates) for dtype in (np.float64, np.float32))
+HALF = 2 * 2**13  # units of the last place of a float32 number that are two of a float16 number
+
+
+def assert_learned(problem, state, visits, rates, half=False):
+    """State within the error budget of the oracle's after the visits; half: the minor side's factors are float16.
+
+    A sum that falls near the middle of two float16 numbers goes to either, and so two units more are allowed there.
+    """
+    minor = ("V" if problem.walk == "users" else "U") if half else ""
+    exact, plain = (naive.epoch(oracle(problem, dtype), visits, rates, minor) for dtype in (np.float64, np.float32))
     (b, s, base), (b_hat, s_hat, base_hat) = state.user_extras.T, state.item_extras.T
     found = {
         "U": state.user_factors,
@@ -210,7 +229,7 @@ def assert_learned(problem, state, visits, rates):
     }
     for name, values in found.items():
         try:
-            assert_within_budget(values, getattr(plain, name), getattr(exact, name))
+            assert_within_budget(values, getattr(plain, name), getattr(exact, name), HALF if half else 4)
         except AssertionError as error:
             raise AssertionError(f"{name}: {error}") from None
 

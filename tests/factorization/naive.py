@@ -67,17 +67,25 @@ def learn(m, i, j, rates):
     for k in N:
         m.C[j, k] += gamma("influence", "factor_gain", s_hat) * (scale(m, N) * e - f["influence_decay"] * m.C[j, k])
     u, v = m.U[i].copy(), m.V[j].copy()
-    m.U[i] = u + gamma("factor", "factor_gain", s) * (e * v - f["factor_decay"] * u)
-    m.V[j] = v + gamma("factor", "factor_gain", s_hat) * (e * u - f["factor_decay"] * v)
+    m.U[i] = moved(m, "U", u, gamma("factor", "factor_gain", s) * (e * v - f["factor_decay"] * u))
+    m.V[j] = moved(m, "V", v, gamma("factor", "factor_gain", s_hat) * (e * u - f["factor_decay"] * v))
     m.b[i] += gamma("bias", "bias_gain", s) * (e - f["bias_decay"] * m.b[i])
     m.b_hat[j] += gamma("bias", "bias_gain", s_hat) * (e - f["bias_decay"] * m.b_hat[j])
     m.s[i] += e * e
     m.s_hat[j] += e * e
 
 
-def epoch(m, visits, rates):
-    """The Model after Eq. (5) for each (i, j) of visits in turn; m stays as it is."""
+def moved(m, name, row, change):
+    """row + change; float16 numbers added as such where m.half says that the row is stored so."""
+    return row.astype(np.float16) + change.astype(np.float16) if name == m.half else row + change
+
+
+def epoch(m, visits, rates, half=""):
+    """The Model after Eq. (5) for each (i, j) of visits in turn; m stays as it is. half: 'U' or 'V' is float16."""
     m = copy.deepcopy(m)
+    m.half = half
+    if half:
+        setattr(m, half, getattr(m, half).astype(np.float16).astype(m.dtype))
     for i, j in visits:
         learn(m, i, j, rates)
     return m

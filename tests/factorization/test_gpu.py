@@ -10,17 +10,20 @@ from gpukit.factorization.baseline import bias_predictor
 pytestmark = pytest.mark.gpu
 
 
+@pytest.mark.parametrize("precision, close", [("single", 2e-3), ("auto", 0.05)])
 @pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
-def test_the_estimators_on_a_gpu(model, tmp_path):
+def test_the_estimators_on_a_gpu(model, precision, close, tmp_path):
     train, test = planted(300, 1500, 0.1, seed=2).split(0.1, 0)
     mean, b, b_hat = bias_predictor(train)
     bias_rmse = np.sqrt(np.mean((mean + b[test.users] + b_hat[test.items] - test.values) ** 2))
-    fitted, same = (make(model, n_epochs=12, deterministic=True, device="cuda").fit(train) for _ in range(2))
+    options = {"n_epochs": 12, "device": "cuda", "precision": precision}
+    fitted, same = (make(model, deterministic=True, **options).fit(train) for _ in range(2))
     host = make(model, n_epochs=12, deterministic=True).fit(train)
     assert fitted.device_ != host.device_ and same_state(fitted, same)
     np.testing.assert_array_equal(fitted.neighbors_, host.neighbors_)
-    np.testing.assert_allclose(fitted.predict(test), host.predict(test), atol=2e-3)
-    racy = make(model, n_epochs=12, device="cuda").fit(train)
+    np.testing.assert_allclose(fitted.predict(test), host.predict(test), atol=close)
+    assert fitted.score(test) == pytest.approx(host.score(test), abs=close / 20)
+    racy = make(model, **options).fit(train)
     assert -racy.score(test) < bias_rmse and racy.score(test) == pytest.approx(host.score(test), rel=0.05)
     fitted.save(tmp_path / "model")
     loaded = model.load(tmp_path / "model")

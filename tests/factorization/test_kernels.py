@@ -20,6 +20,7 @@ from factorization.inputs import (
     pack,
     problem,
     rates,
+    stored,
     unpack,
     walk,
     without_conflicts,
@@ -50,7 +51,7 @@ def learned(case, layout, trail, steps, vector=False, block=32, grid=1, workers=
     tables = pack(case, layout)
     if vector and not has_quad_additions():
         pytest.skip("vector additions need compute capability 9.0")
-    kernel = kernels.make_sgd_epoch(layout.lanes, layout.factors, layout.near, vector)
+    kernel = kernels.make_sgd_epoch(layout.lanes, layout.factors, layout.near, layout.minor.half, vector)
     codes = words(code_lines(case, layout, trail.pairs))
     ratings = trail.chunks, trail.minor, trail.ratings
     launch(kernel, grid, block, *ratings, codes, levels(), *tables.rows(), steps, TURN, workers)
@@ -68,12 +69,24 @@ def test_sgd_epoch(n_factors, n_neighbors, lanes, vector):
     assert_learned(case, state, trail.visits(), rates())
 
 
+@pytest.mark.parametrize("vector", [False, True])
+@pytest.mark.parametrize("n_factors, n_neighbors, lanes, side", [
+    (1, 0, 8, "users"), (33, 0, 16, "items"), (130, 5, 32, "items"), (40, 3, 8, "items"), (64, 0, 8, "users"),
+])
+def test_sgd_epoch_with_halves(n_factors, n_neighbors, lanes, side, vector):
+    case = problem(n_factors, n_neighbors, shape=(4, 36), n_ratings=40, walk=side)
+    layout, trail = lanes_layout(n_factors, n_neighbors, lanes, half=True), walk(case)
+    state = learned(case, layout, trail, rates(), vector)
+    assert_learned(case, state, trail.visits(), rates(), half=True)
+
+
+@pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("n_factors, n_neighbors", [(5, 0), (32, 32)])
-def test_sgd_epoch_in_the_layout_that_is_used(n_factors, n_neighbors):
+def test_sgd_epoch_in_the_layout_that_is_used(n_factors, n_neighbors, half):
     case = problem(n_factors, n_neighbors, shape=(4, 36), n_ratings=40, seed=1)
-    layout, trail = gpu_layout(n_factors, n_neighbors), walk(case)
+    layout, trail = gpu_layout(n_factors, n_neighbors, half), walk(case)
     state = learned(case, layout, trail, rates(), vector=has_quad_additions(), block=64)
-    assert_learned(case, state, trail.visits(), rates())
+    assert_learned(case, state, trail.visits(), rates(), half)
 
 
 @pytest.mark.parametrize("kind, biases", [("paper", True), ("adaptive", False)])
@@ -105,18 +118,20 @@ def test_groups_of_different_warps():
     assert_learned(case, state, trail.visits(), rates())
 
 
+@pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("n_factors, n_neighbors, lanes, grid, block", [
     (1, 0, 8, 1, 32), (33, 0, 16, 2, 96), (8, 5, 8, 1, 64), (64, 33, 32, 3, 32),
 ])
-def test_predict_pairs(n_factors, n_neighbors, lanes, grid, block):
+def test_predict_pairs(n_factors, n_neighbors, lanes, grid, block, half):
     case = problem(n_factors, n_neighbors, shape=(9, 36), n_ratings=100)
-    layout = lanes_layout(n_factors, n_neighbors, lanes)
+    case = stored(case) if half else case
+    layout = lanes_layout(n_factors, n_neighbors, lanes, half)
     tables, pairs = pack(case, layout), [(i, j) for i in range(0, 9, 2) for j in range(0, 36, 5)][:37]
     users, items = np.array(pairs, np.int32).T.copy()
     major, minor = (users, items) if case.walk == "users" else (items, users)
     predicted = np.full(len(pairs), np.nan, np.float32)
     launch(
-        kernels.make_predict_pairs(layout.lanes, layout.factors, layout.near),
+        kernels.make_predict_pairs(layout.lanes, layout.factors, layout.near, half),
         grid,
         block,
         major,

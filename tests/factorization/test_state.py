@@ -3,28 +3,34 @@
 import numpy as np
 import pytest
 
-from factorization.inputs import problem
+from factorization.inputs import assert_unused_is_zero, problem
+from gpukit.errors import ParameterError
 from gpukit.factorization import state as states
-from gpukit.factorization.layout import BASE, BIAS, EXTRA, SQUARES, cpu_layout, gpu_layout
+from gpukit.factorization.layout import BASE, BIAS, EXTRA, PRECISIONS, SQUARES, cpu_layout, gpu_layout, is_half
 from gpukit.random import key
 
 SIZES = [(1, 0), (1, 1), (32, 32), (33, 5), (128, 31), (130, 0), (1024, 200)]
 
 
-@pytest.mark.parametrize("layout_of", [cpu_layout, gpu_layout])
+@pytest.mark.parametrize("layout_of, half", [(cpu_layout, False), (gpu_layout, False), (gpu_layout, True)])
 @pytest.mark.parametrize("n_factors, n_neighbors", SIZES)
-def test_packing_and_back(n_factors, n_neighbors, layout_of):
+def test_packing_and_back(n_factors, n_neighbors, layout_of, half):
     state = problem(n_factors, n_neighbors, shape=(5, max(4, n_neighbors + 1))).state
-    layout = layout_of(n_factors, n_neighbors)
-    for factors, extras in ((state.user_factors, state.user_extras), (state.item_factors, state.item_extras)):
-        table = states.pack_rows(factors, extras, layout)
-        assert table.shape == (len(factors) + 1, layout.stride) and table.dtype == np.float32 and not table[-1].any()
-        assert not table[:, n_factors : layout.stride - EXTRA].any() and not table[:, layout.stride - EXTRA + 3 :].any()
+    layout = layout_of(n_factors, n_neighbors, half)
+    assert (layout.major.half, layout.minor.half) == (False, half)
+    for factors, extras, rows in (
+        (state.user_factors, state.user_extras, layout.major),
+        (state.item_factors, state.item_extras, layout.minor),
+    ):
+        table = states.pack_rows(factors, extras, rows)
+        assert table.shape == (len(factors) + 1, rows.stride) and table.dtype == np.float32
+        assert_unused_is_zero(table, rows)
         for place, column in ((BIAS, 0), (SQUARES, 1), (BASE, 2)):
-            np.testing.assert_array_equal(table[:-1, layout.stride - EXTRA + place], extras[:, column])
-        for before, after in zip((factors, extras), states.unpack_rows(table, layout)):
+            np.testing.assert_array_equal(table[:-1, rows.stride - EXTRA + place], extras[:, column])
+        stored = factors.astype(np.float16).astype(np.float32) if rows.half else factors
+        for before, after in zip((stored, extras), states.unpack_rows(table, rows)):
             np.testing.assert_array_equal(before, after)
-            assert after.flags.c_contiguous
+            assert after.flags.c_contiguous and after.dtype == np.float32
     near, influence, offsets = states.pack_neighborhood(state, layout)
     np.testing.assert_array_equal(near[:-1, :n_neighbors], state.neighbors)
     assert (near[:, n_neighbors:] == -1).all() and (near[-1] == -1).all()
@@ -35,12 +41,37 @@ def test_packing_and_back(n_factors, n_neighbors, layout_of):
 
 @pytest.mark.parametrize("n_factors", [1, 8, 31, 32, 33, 128, 129, 256, 257, 1024])
 @pytest.mark.parametrize("n_neighbors", [0, 1, 32, 129, 1024])
-def test_gpu_layout(n_factors, n_neighbors):
-    layout = gpu_layout(n_factors, n_neighbors)
+@pytest.mark.parametrize("half", [False, True])
+def test_gpu_layout(n_factors, n_neighbors, half):
+    layout = gpu_layout(n_factors, n_neighbors, half)
     assert layout.lanes in (8, 16, 32)
-    assert layout.factors % 4 == layout.near % 4 == layout.stride % 4 == 0
-    assert n_factors <= layout.lanes * layout.factors <= layout.stride - EXTRA
+    assert layout.factors % 4 == layout.near % 4 == 0
+    for rows in layout.major, layout.minor:
+        assert n_factors <= layout.lanes * layout.factors <= (1 + rows.half) * (rows.stride - EXTRA)
+        assert rows.stride % 32 == 0  # a 128-byte line
     assert n_neighbors <= layout.slots < n_neighbors + 4 * layout.lanes and (n_neighbors or not layout.near)
+
+
+@pytest.mark.parametrize("walk", ["users", "items"])
+def test_sides_and_back(walk):
+    """Only the side that is not walked is rounded."""
+    state = problem(5, 3, shape=(6, 9)).state
+    layout = gpu_layout(5, 3, True)
+    P, Q = states.pack_sides(state, layout, walk)
+    assert (len(P), len(Q)) == ((7, 10) if walk == "users" else (10, 7))
+    _, influence, _ = states.pack_neighborhood(state, layout)
+    back = states.unpack(P, Q, influence, layout, walk, state.neighbors)
+    rounded = "item_factors" if walk == "users" else "user_factors"
+    for name in state._fields:
+        before, after = getattr(state, name), getattr(back, name)
+        np.testing.assert_array_equal(after, before.astype(np.float16) if name == rounded else before)
+
+
+def test_precision():
+    assert [is_half(precision, True) for precision in PRECISIONS] == [True, False, True]
+    assert [is_half(precision, False) for precision in PRECISIONS[:2]] == [False, False]
+    with pytest.raises(ParameterError, match="precision='half' needs a GPU; .* Use 'auto' or 'single'"):
+        is_half("half", False)
 
 
 def test_start_factors_do_not_depend_on_their_number():

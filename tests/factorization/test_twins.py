@@ -21,7 +21,7 @@ from factorization.inputs import (
     without_conflicts,
 )
 from gpukit.factorization import twins
-from gpukit.factorization.layout import EXTRA, Layout, cpu_layout
+from gpukit.factorization.layout import cpu_layout
 from gpukit.selection.formulas import LAST, descending_key, score_of_key
 
 FACTORS, NEIGHBORS = (1, 3, 31, 32, 33, 64, 130), (0, 1, 5, 31, 32, 33)
@@ -69,7 +69,7 @@ def test_both_sides_can_be_walked():
 
 def test_slots_without_a_neighbour():
     case = problem(5, 3, seed=4)
-    layout, trail = Layout(5, 3, 1, 5, 6, 5 + EXTRA), walk(case)
+    layout, trail = cpu_layout(5, 3)._replace(near=6), walk(case)
     assert_learned(case, learned(case, layout, trail, rates()), trail.visits(), rates())
 
 
@@ -143,7 +143,7 @@ def test_score_rows(n_factors, n_neighbors, hide):
 @pytest.mark.parametrize("workers", [1, 2, 20])
 def test_fill_tables_and_neighbor_codes(workers):
     case = problem(2, 5)
-    layout = Layout(2, 5, 1, 2, 7, 2 + EXTRA)
+    layout = cpu_layout(2, 5)._replace(near=7)
     indptr, items, codes = history(case)
     pairs = sorted((i, j) for i in range(10) for j in (0, 1, 17, 40))  # user 9 and item 40 are unknown
     query = np.searchsorted([i for i, _ in pairs], np.arange(11)).astype(np.int64)

@@ -7,7 +7,7 @@ from support import launch
 pytestmark = pytest.mark.kernel
 
 from gpukit._cuda import SIMULATED, cuda, kernel  # noqa: E402
-from gpukit.primitives.rows import add_row, load_row, partial_dot  # noqa: E402
+from gpukit.primitives.rows import add_row, add_stored, load_row, load_stored, partial_dot  # noqa: E402
 from gpukit.primitives.warp import group_max, group_pick, group_sum  # noqa: E402
 
 U32 = np.uint32
@@ -70,6 +70,42 @@ def test_rows(lanes, count, first, vector):
     moved[:, first:end] = source[:, first:end]
     np.testing.assert_array_equal(target, before + moved)
     np.testing.assert_array_equal(dots, (source[:, first:end] * before[:, first:end]).sum(axis=1))
+
+
+def make_move_halves(lanes, count, vector):
+    """A kernel: group g adds row g of a float32 matrix to one of halves and copies what stood there before."""
+
+    @kernel(cache=False)
+    def move_halves(source, target, before):
+        lane, row = U32(U32(cuda.threadIdx.x) % U32(lanes)), U32(cuda.grid(1) // lanes)
+        mine = cuda.local.array(count, np.float32)
+        load_stored(target, row, lane, lanes, count, True, mine)
+        add_row(before, row, U32(0), lane, lanes, count, False, mine)
+        load_row(source, row, U32(0), lane, lanes, count, mine)
+        add_stored(target, row, lane, lanes, count, True, vector, mine)
+
+    return move_halves
+
+
+@pytest.mark.parametrize("vector", [False, True])
+@pytest.mark.parametrize("lanes, count", [(8, 4), (16, 8), (32, 4), (1, 8)])
+def test_rows_of_halves(lanes, count, vector):
+    """To the bit: sums that are no float16 numbers, ties, steps too small to count, subnormal numbers, signs."""
+    if vector and not (SIMULATED or tuple(cuda.get_current_device().compute_capability) >= (9, 0)):
+        pytest.skip("vector additions need compute capability 9.0")
+    rng, rows, n = np.random.default_rng(1), 64 // lanes, lanes * count
+    sizes = 2.0 ** rng.integers(-24, 10, (2, rows, n))
+    source = (rng.normal(size=(rows, n)) * sizes[0]).astype(np.float32)
+    halves = (rng.normal(size=(rows, n)) * sizes[1]).astype(np.float16)
+    source[0, :4], halves[0, :4] = (2.0**-11, 3 * 2.0**-11, 2.0**-12, -(2.0**-12)), 1
+    target = np.concatenate([halves.view(np.float32), np.full((rows, 8), 7, np.float32)], axis=1)
+    before = np.zeros((rows, n), np.float32)
+    launch(make_move_halves(lanes, count, vector), 2, 32, source, target, before)
+    np.testing.assert_array_equal(before, halves.astype(np.float32))
+    sums = halves + source.astype(np.float16)
+    np.testing.assert_array_equal(target[:, :-8].view(np.float16), sums)
+    assert sums[0, :4].tolist() == [1, 1 + 2.0**-9, 1, 1]  # ties go to the even number
+    assert (target[:, -8:] == 7).all()
 
 
 @kernel(cache=False)
