@@ -175,16 +175,24 @@ def paper_step(train):
 
 
 def ladder(setting):
-    """The paper's way: Eq. (7), racy stores, no biases; a warp a rating."""
+    """The paper's way (Eq. (7), racy stores, no biases; a warp a rating), and the defaults but for single precision."""
+    from gpukit.factorization import MatrixFactorization
+
     if not setting.device.is_cuda:
         return
     for like in setting.among(SHAPES, MORE):
-        once, Q = paper_step(generated(like, setting.scale)[0])
+        train, shape = generated(like, setting.scale)[0], shape_name(like, setting.scale)
+        once, Q = paper_step(train)
         samples = gpu_milliseconds(once, 9, 2)
         if not np.isfinite(Q.copy_to_host()).all():
             raise DataError("the paper's kernel diverged.")
-        shape = shape_name(like, setting.scale)
         yield Row("one epoch the paper's way (Eq. 7, racy) F=32", shape, "generated", samples, "ms")
+        for factors in (32, 128):
+            run = MatrixFactorization(n_factors=factors, precision="single").prepare(train, setting.device)
+            samples = gpu_milliseconds(epoch_step(run, setting.device), 9, 2)
+            check_finite(run.session)
+            yield Row(f"one epoch in single precision CUSGD++ F={factors}", shape, "generated", samples, "ms")
+            del run
 
 
 def memory(setting):

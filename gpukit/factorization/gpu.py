@@ -119,7 +119,12 @@ class Session:
         return int(max(1, min(TABLE_BYTES // (5 * max(1, self.item_rows)), 65535)))
 
     def best(self, users, n, hide):
-        """(item rows (B, n) int32, scores (B, n) float32 in z, NaN where too few items are left) for user rows (B,)."""
+        """(item rows (B, n) int32, scores (B, n) float32 in z, NaN where too few items are left) for user rows (B,).
+
+        The layout must be of single precision, as serving's is.
+        """
+        if self.layout.minor.half:
+            raise ValueError("scores are computed of a layout in single precision")
         others, items = layouts.major_first(self.walk, self.P, self.Q)
         on_device = cuda.to_device(users)
         tables = cuda.device_array((len(users), self.item_rows + 1), np.uint8)

@@ -16,7 +16,7 @@ from gpukit._cuda import cuda, device, kernel
 from gpukit.factorization import formulas
 from gpukit.factorization.formulas import F32, ZERO
 from gpukit.factorization.layout import BASE, BIAS, EXTRA, NO_NEIGHBOR, SQUARES
-from gpukit.primitives.rows import add_row, add_stored, load_row, load_stored, partial_dot
+from gpukit.primitives.rows import add_row, add_stored, as_floats, load_row, load_stored, partial_dot
 from gpukit.primitives.warp import group_max, group_pick, group_sum
 from gpukit.random import below
 from gpukit.selection.formulas import LAST, descending_key
@@ -198,8 +198,7 @@ def make_sgd_epoch(lanes, factors, near, half, vector):
             for step in range(group_max(length, 32)):
                 live = step < length
                 other, rating, q_extra = next_other, next_rating, next_extra
-                for i in range(factors):
-                    q[i] = q_next[i]
+                as_floats(q_next, factors, half, q)
                 if near:
                     _unpack(words, near, code)
                     _load_words(codes, t, lane, lanes, near, words)
@@ -269,6 +268,7 @@ def make_predict_pairs(lanes, factors, near, half):
         group, groups = I32(cuda.grid(1)) // I32(lanes), I32(cuda.gridsize(1)) // I32(lanes)
         p = cuda.local.array(factors, np.float32)
         q = cuda.local.array(factors, np.float32)
+        q_stored = cuda.local.array(factors, np.float32)
         w = cuda.local.array(slots, np.float32)
         c = cuda.local.array(slots, np.float32)
         offset = cuda.local.array(slots, np.float32)
@@ -280,7 +280,8 @@ def make_predict_pairs(lanes, factors, near, half):
             t = U32(min(pair, I32(major.size) - I32(1)))
             row, other = U32(major[t]), U32(minor[t])
             load_row(P, row, U32(0), lane, lanes, factors, p)
-            load_stored(Q, other, lane, lanes, factors, half, q)
+            load_stored(Q, other, lane, lanes, factors, half, q_stored)
+            as_floats(q_stored, factors, half, q)
             q_extra = _load_extra(Q, other, lane)
             partial = partial_dot(p, q, factors)
             if lane == U32(BIAS):

@@ -68,10 +68,11 @@ def cpu_layout(n_factors, n_neighbors, half=False):
 
 
 def gpu_layout(n_factors, n_neighbors, half=False):
-    """As many lanes (8, 16, 32) as have a quad of factors and of neighbours each; half: see is_half."""
-    lanes = 8
-    while lanes < 32 and (_wants_more(n_factors, n_neighbors, lanes) or max(n_factors, n_neighbors) > 16 * lanes):
-        lanes *= 2
+    """8 lanes, 16 where each has a quad of factors and one of neighbours, and more where a lane would hold more than 16
+    of either; half: see is_half."""
+    most = max(n_factors, n_neighbors)
+    quads_for_16 = n_factors > 32 and (n_neighbors == 0 or n_neighbors > 32)
+    lanes = 32 if most > 256 else 16 if most > 128 or quads_for_16 else 8
     factors = 4 * -(-n_factors // (4 * lanes))
     near = 4 * -(-n_neighbors // (4 * lanes))
     major, minor = (gpu_rows(n_factors, lanes * factors, kind) for kind in (False, half))
@@ -82,8 +83,3 @@ def gpu_rows(n_factors, padded, half):
     """Rows that start on a 128-byte line."""
     numbers = padded // 2 if half else padded
     return Rows(n_factors, -(-(numbers + EXTRA) // 32) * 32, half)
-
-
-def _wants_more(n_factors, n_neighbors, lanes):
-    """Whether twice the lanes would still all have work."""
-    return n_factors > 4 * lanes and (n_neighbors == 0 or n_neighbors > 4 * lanes)

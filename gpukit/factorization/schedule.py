@@ -14,6 +14,7 @@ ORDER_STREAM, BLOCK_STREAM = 101, 102
 SHORTEST, LONGEST = 4, 256
 STALENESS = 1.6  # bound on the rate-weighted steps taken blindly, found by trial: from 3 on, skewed data diverges
 QUAD = 4
+CLASSES = 8  # of length, an octave: the more, the more even a quad, but the more often chunks of one row meet
 RATINGS_A_WORKER = 1200  # fewer workers for fewer ratings, so that chunks stay long: whole columns in one go learn best
 
 
@@ -35,11 +36,12 @@ def chunk_lengths(counts, workers, rate):
 
 
 def chunk_table(indptr, workers, rate, seed):
-    """(n, 3) int64 chunks of all rows of indptr (rows + 1,): quads of about equal length (within half an octave), at
-    random.
+    """(n, 3) int64 chunks of all rows of indptr (rows + 1,), and some without ratings: quads of about equal length
+    (within half an octave), as much work for every four workers, each four's in an order of its own.
 
-    Quads, because four groups of lanes make up a warp, which is as slow as its longest chunk; about equal and random,
-    because a row's chunks must not meet more often than they have to.
+    Quads, because four groups of lanes make up a warp, which is as slow as its longest chunk; as much work, because an
+    epoch is as slow as its slowest warp; about equal and at random, because a row's chunks must not meet more often
+    than they have to.
     """
     counts = np.diff(indptr)
     pieces = -(-counts // chunk_lengths(counts, workers, rate))
@@ -49,10 +51,22 @@ def chunk_table(indptr, workers, rate, seed):
     last = indptr[row] + (part + 1) * counts[row] // pieces[row]
     chunks = np.stack([row, first, last - first], axis=1).astype(np.int64)
     random = np.random.default_rng([seed, ORDER_STREAM])
-    order = np.lexsort((random.random(len(chunks)), -np.ceil(2 * np.log2(np.maximum(chunks[:, 2], 1)))))
-    whole = len(chunks) // QUAD  # what is left over goes last, else all quads behind it would lie across two warps
-    places = np.repeat(np.append(random.permutation(whole), whole), QUAD)[: len(chunks)]
-    return np.ascontiguousarray(chunks[order[np.argsort(places, kind="stable")]])
+    order = np.lexsort((random.random(len(chunks)), -np.ceil(CLASSES * np.log2(np.maximum(chunks[:, 2], 1)))))
+    fours = max(1, workers // QUAD)
+    rounds = max(1, -(-len(chunks) // (QUAD * fours)))
+    table = np.zeros((rounds * fours, QUAD, 3), np.int64)
+    table.reshape(-1, 3)[: len(chunks)] = chunks[order]
+    return _dealt(table, rounds, random).reshape(-1, 3)
+
+
+def _dealt(quads, rounds, random):
+    """quads (n, 4, 3) dealt out in rounds by falling length, to and fro, so that all get as much; then each one's
+    shuffled."""
+    longest = quads[:, :, 2].max(axis=1)
+    hands = quads[np.argsort(-longest, kind="stable")].reshape(rounds, -1, *quads.shape[1:])
+    hands[1::2] = hands[1::2, ::-1]
+    order = np.argsort(random.random(hands.shape[:2]), axis=0)
+    return np.ascontiguousarray(np.take_along_axis(hands, order[:, :, None, None], axis=0))
 
 
 def blocks_of(counts, n_blocks, seed):

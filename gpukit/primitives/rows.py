@@ -9,7 +9,7 @@ ones.
 import numpy as np
 
 from gpukit._cuda import cuda, device
-from gpukit.primitives.wide import add4, add_halves, load4, load_halves
+from gpukit.primitives.wide import add4, add_halves, load2, load4, widen
 
 U32 = np.uint32
 
@@ -36,14 +36,25 @@ def add_row(matrix, row, first, lane, lanes, count, vector, change):
 
 
 @device
-def load_stored(matrix, row, lane, lanes, count, half, out):
-    """out = the lane's numbers of a row, float32; half: they are stored as float16, two to a number of the matrix."""
+def load_stored(matrix, row, lane, lanes, count, half, stored):
+    """stored = the lane's numbers of a row as they stand there; half: float16, two to a number of the matrix."""
     if half:
         for i in range(count // 4):
-            a, b, c, d = load_halves(matrix, U32(row), U32(U32(2) * U32(lane + U32(i * lanes))))
-            out[4 * i], out[4 * i + 1], out[4 * i + 2], out[4 * i + 3] = a, b, c, d
+            a, b = load2(matrix, U32(row), U32(U32(2) * U32(lane + U32(i * lanes))))
+            stored[2 * i], stored[2 * i + 1] = a, b
     else:
-        load_row(matrix, row, U32(0), lane, lanes, count, out)
+        load_row(matrix, row, U32(0), lane, lanes, count, stored)
+
+
+@device
+def as_floats(stored, count, half, out):
+    """out = what load_stored has read, as float32. Apart from it because it has to wait until the numbers are there."""
+    if half:
+        for i in range(count // 2):
+            out[2 * i], out[2 * i + 1] = widen(stored[i])
+    else:
+        for i in range(count):
+            out[i] = stored[i]
 
 
 @device

@@ -4,8 +4,9 @@ read4 reads what no kernel in flight writes, through the L1 cache, float32 or fl
 policy of the L2 cache: keep_policy for what is soon read again, leave_policy for what is not. load4 (float32) reads
 from L2, where other blocks' additions land: a line kept in L1 would go stale. add4 is one `red.global.add.v4.f32`,
 which needs compute capability 9.0; `add_row` in rows.py uses four plain additions below that.
-load_halves and add_halves do the same with float16 numbers, two in each number of a float32 matrix (half the bytes);
-what is added is rounded to the nearest float16, and so is each sum.
+A float32 matrix may hold two float16 numbers in each of its own: load2 reads two such words from L2, widen makes
+float32 numbers of one, and add_halves adds to four; what is added is rounded to the nearest float16, and so is each
+sum.
 Addresses must be multiples of 16 bytes, of 8 for halves. Under the simulator all are plain Python.
 """
 
@@ -41,9 +42,13 @@ if SIMULATED:
         """The four halves in two numbers of a matrix, (4,) float16."""
         return np.array([matrix[int(row), int(column) + i] for i in range(2)], np.float32).view(np.float16)
 
-    def load_halves(matrix, row, column):
-        """The four halves in matrix[row, column : column + 2], as float32."""
-        return tuple(_halves(matrix, row, column).astype(np.float32))
+    def load2(matrix, row, column):
+        """(matrix[row, column], matrix[row, column + 1])."""
+        return tuple(_halves(matrix, row, column).view(np.float32))
+
+    def widen(word):
+        """The two float16 numbers in a word, as float32."""
+        return tuple(np.array([word], np.float32).view(np.float16).astype(np.float32))
 
     def add_halves(matrix, row, column, a, b, c, d, vector):
         """The four halves in matrix[row, column : column + 2] += (a, b, c, d), rounded."""
@@ -173,21 +178,31 @@ else:
         return types.void(matrix, row, column, a, b, c, d), generate
 
     @intrinsic
-    def load_halves(context, matrix, row, column):
-        """The four halves in matrix[row, column : column + 2], as float32."""
+    def load2(context, matrix, row, column):
+        """(matrix[row, column], matrix[row, column + 1])."""
         _check(matrix, row, column)
 
         def generate(context, builder, signature, arguments):
             address = _address(context, builder, signature.args[0], *arguments)
-            text = "ld.global.cg.v2.b32 {$0, $1}, [$2];"
-            pair = ir.FunctionType(ir.LiteralStructType([FLOAT] * 2), [WORD])
-            quad = []
-            for word in _loaded(builder, [address], 2, WORD, text, "=r,=r,l", True):
-                halves = builder.call(ir.InlineAsm(pair, WIDEN, "=f,=f,r", side_effect=False), [word])
-                quad += [builder.extract_value(halves, i) for i in range(2)]
-            return context.make_tuple(builder, signature.return_type, quad)
+            pair = _loaded(builder, [address], 2, FLOAT, "ld.global.cg.v2.f32 {$0, $1}, [$2];", "=f,=f,l", True)
+            return context.make_tuple(builder, signature.return_type, pair)
 
-        return types.UniTuple(types.float32, 4)(matrix, row, column), generate
+        return types.UniTuple(types.float32, 2)(matrix, row, column), generate
+
+    @intrinsic
+    def widen(context, word):
+        """The two float16 numbers in a word, as float32."""
+        if word != types.float32:
+            raise TypeError(f"widen takes a float32 word of two float16 numbers, not {word}")
+
+        def generate(context, builder, signature, arguments):
+            group = ir.LiteralStructType([FLOAT] * 2)
+            asm = ir.InlineAsm(ir.FunctionType(group, [FLOAT]), WIDEN, "=f,=f,f", side_effect=False)
+            pair = builder.call(asm, arguments)
+            halves = [builder.extract_value(pair, i) for i in range(2)]
+            return context.make_tuple(builder, signature.return_type, halves)
+
+        return types.UniTuple(types.float32, 2)(word), generate
 
     def _narrow(builder, low, high):
         """Two float32 numbers as halves in one word, rounded to the nearest."""

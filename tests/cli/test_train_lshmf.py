@@ -90,12 +90,12 @@ def test_training_on_all_has_no_test_columns(verb, ratings_file):
 
 def test_options_reach_the_estimator(verb, ratings_file):
     options = ("--lsh-p", 2, "--lsh-bits", 4, "--search", "buckets", "--seed", 5, "--early-stop", 2, "--deterministic",
-               "--learning-rate", 0.1, "--regularization", 0.03)
+               "--learning-rate", 0.1, "--regularization", 0.03, "--precision", "single")
     parameters = as_json(verb, ratings_file, *options)["parameters"]
     wanted = {"n_factors": 4, "n_neighbors": 5, "n_epochs": 3, "lsh_p": 2, "lsh_q": 8, "lsh_bits": 4,
               "search": "buckets",
               "random_state": 5, "early_stopping": 2, "validation_fraction": 0.05, "deterministic": True,
-              "learning_rate": 0.1, "regularization": 0.03, "device": "cpu"}
+              "learning_rate": 0.1, "regularization": 0.03, "precision": "single", "device": "cpu"}
     assert {name: parameters[name] for name in wanted} == wanted
 
 
@@ -141,6 +141,12 @@ def test_unusable_ratings(refused, tmp_path, text, words):
 def test_a_share_that_holds_out_nothing(refused, tmp_path):
     rows = csv(tmp_path, "1,2,3\n1,3,4\n2,2,2\n")
     assert "0.01 of 3 ratings is none" in refused("train-lshmf", rows, "--test-fraction", 0.01, "--device", "cpu")
+
+
+def test_half_precision_without_a_gpu(refused, tmp_path):
+    """Before anything is read: the file is not there."""
+    line = refused("train-lshmf", tmp_path / "ratings.csv", "--precision", "half", "--device", "cpu")
+    assert "precision='half' needs a GPU" in line
 
 
 def test_more_neighbours_than_items(refused, ratings_file):

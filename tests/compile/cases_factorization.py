@@ -19,22 +19,23 @@ EPOCH = (
 PAIRS = f"int32[::1], int32[::1], uint32[:, ::1], float32[::1], {ROWS}, float32[::1]"
 SCORES = f"int32[::1], uint8[:, ::1], int32[:, ::1], float32[::1], {ROWS}, boolean, uint32[:, ::1]"
 HISTORY = "int64[::1], int32[::1], uint8[::1]"
-LAYOUTS = {  # most registers of sgd_epoch with single and with quad additions, predict_pairs, score_rows
+LAYOUTS = {  # most registers of sgd_epoch with plain and with quad additions, predict_pairs, score_rows
     (8, 4, 0): (72, 72, 40, 32),
     (8, 4, 4): (104, 96, 48, 48),
     (8, 16, 4): (168, 168, 48, 64),
     (16, 4, 4): (104, 104, 48, 48),
-    (32, 4, 0): (64, 64, 40, 32),
+    (16, 8, 0): (80, 80, 40, 40),
+    (16, 16, 16): (255, 240, 80, 96),
     (32, 16, 16): (255, 240, 80, 96),
 }
-ADDITIONS = {False: ("single", ("sm_80",)), True: ("quad", ("sm_90",))}
+ADDITIONS = {False: ("plain", ("sm_80",)), True: ("quad", ("sm_90",))}
 
 
-def cases_of(layout, single, quad, pairs, scores):
+def cases_of(layout, plain, quad, pairs, scores):
     """The kernels made for a layout, with the minor side's factors in float32 and in float16."""
     size = ", ".join(map(str, layout))
     for half, name in (False, size), (True, f"{size}, half"):
-        for vector, most in (False, single), (True, quad):
+        for vector, most in (False, plain), (True, quad):
             kind, targets = ADDITIONS[vector]
             kernel = kernels.make_sgd_epoch(*layout, half, vector)
             yield Case(f"factorization.sgd_epoch[{name}, {kind}]", kernel, EPOCH, most, targets=targets)

@@ -151,6 +151,8 @@ def test_validation_with_unknown_ids():
         ({"regularization": -1}, "regularization.*-1"),
         ({"validation_fraction": 1.0}, "validation_fraction.*0.9.*1.0"),
         ({"early_stopping": -1}, "early_stopping.*-1"),
+        ({"precision": "double"}, "precision.*'auto', 'single', 'half'.*'double'"),
+        ({"precision": "half"}, "precision='half' needs a GPU.*'auto' or 'single'"),
         ({"random_state": "x"}, "random_state.*'x'"),
         ({"random_state": -1}, "random_state.*-1"),
     ],

@@ -32,7 +32,8 @@ def test_every_rating_once(name, workers):
     indptr = indptr_of(COUNTS[name])
     chunks = schedule.chunk_table(indptr, workers, 0.15, seed=3)
     assert chunks.shape[1:] == (3,) and chunks.dtype == np.int64 and chunks.flags.c_contiguous
-    assert (covered(chunks, indptr) == 1).all() and (chunks[:, 2] > 0).all()
+    assert (covered(chunks, indptr) == 1).all()
+    assert len(chunks) % (4 * max(1, workers // 4)) == 0 and not chunks[chunks[:, 2] == 0].any()
 
 
 def test_tables_are_a_function_of_the_seed():
@@ -46,13 +47,22 @@ def test_tables_are_a_function_of_the_seed():
 def test_quads_of_about_equal_length(more):
     """The four chunks of a warp (a multiple of four on) are neighbours by length; a row's chunks lie far apart."""
     chunks = schedule.chunk_table(indptr_of([*COUNTS["long tail"], *[1] * more]), 300, 0.15, seed=0)
-    whole = len(chunks) // 4 * 4
-    octaves = np.ceil(2 * np.log2(chunks[:, 2]))
-    quads = np.sort(octaves[:whole].reshape(-1, 4), axis=1)
-    expected = np.sort(np.sort(octaves)[::-1][:whole].reshape(-1, 4), axis=1)
+    with np.errstate(divide="ignore"):
+        classes = np.ceil(schedule.CLASSES * np.log2(chunks[:, 2]))
+    quads = np.sort(classes.reshape(-1, 4), axis=1)
+    expected = np.sort(np.sort(classes)[::-1].reshape(-1, 4), axis=1)
     assert sorted(quads.tolist()) == sorted(expected.tolist())
     of_longest = np.flatnonzero(chunks[:, 0] == 0)
     assert len(of_longest) > 10 and np.ptp(of_longest) > len(chunks) // 2 and np.median(of_longest) < 0.8 * len(chunks)
+
+
+def test_warps_have_equal_work_in_orders_of_their_own():
+    """To less than a hundred steps of 200,000; what stands in a round is not of one length."""
+    counts = np.random.default_rng(0).zipf(1.3, 40000).clip(1, 3000)
+    rounds = schedule.chunk_table(indptr_of(counts), 64, 0.15, seed=0)[:, 2].reshape(-1, 16, 4)
+    work = rounds.max(axis=2).sum(axis=0)
+    assert work.mean() > 200_000 and np.ptp(work) < 100
+    assert len(rounds) > 100 and (np.ptp(rounds[:, :, 0], axis=1) > rounds.max() / 4).mean() > 0.9
 
 
 @pytest.mark.parametrize(

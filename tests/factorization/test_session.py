@@ -5,34 +5,40 @@ import pytest
 
 from factorization.inputs import planted, problem, rates
 from gpukit.factorization import schedule, training
+from gpukit.factorization.fitting import memory_kept
+from gpukit.factorization.layout import major_first
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit.factorization import cpu, gpu  # noqa: E402
 
 
-@pytest.fixture(params=[(5, 0, "users"), (9, 3, "items")], ids=["plain", "neighbours"])
-def sessions(request, monkeypatch):
-    """(Ratings, CPU Session, GPU Session) of the same State, both ready to train without conflicts."""
-    n_factors, n_neighbors, walk = request.param
-    monkeypatch.setattr(gpu, "CODE_BLOCKS", 3)
+def ready(kind, steps, half=False):
+    """(Ratings, Session) of a small State on cpu or gpu, ready to train without conflicts. kind: F, K and the walk."""
+    n_factors, n_neighbors, walk = kind
     ratings = planted(8, 7, 0.5)
-    scale = training.scale_of(ratings)
-    z = ((ratings.values - np.float32(scale.mean)) / np.float32(scale.deviation)).astype(np.float32)
+    scale, z = training.standardized(ratings)
     rated, place = training.history_of(ratings, scale)
     state = problem(n_factors, n_neighbors, shape=(8, 7), n_ratings=5).state
-    sides, shape = (ratings.users, ratings.items), ratings.shape
-    if walk == "items":
-        sides, shape = sides[::-1], shape[::-1]
-    side = training.group(*sides, z, shape, seed=1, deterministic=True)
+    side = training.group_by(walk, ratings, z, seed=1, deterministic=True)
+    session = steps.Session(state, steps.layout(n_factors, n_neighbors, half), walk, rated)
     tables = schedule.conflict_free_tables(side.indptr, side.minor, *side.blocks)
-    query = training.training_query(rated, place, side)
-    made = []
-    for steps in (cpu, gpu):
-        session = steps.Session(state, steps.layout(n_factors, n_neighbors), walk, rated)
-        session.train_on(side, query, tables, side.blocks[2])
-        made.append(session)
-    return ratings, *made
+    session.train_on(side, training.training_query(rated, place, side), tables, side.blocks[2])
+    return ratings, session
+
+
+@pytest.fixture(params=[(5, 0, "users"), (9, 3, "items")], ids=["plain", "neighbours"])
+def kind(request, monkeypatch):
+    """F, K and the walk."""
+    monkeypatch.setattr(gpu, "CODE_BLOCKS", 3)
+    return request.param
+
+
+@pytest.fixture
+def sessions(kind):
+    """(Ratings, CPU Session, GPU Session) of the same State."""
+    ratings, mine = ready(kind, cpu)
+    return ratings, mine, ready(kind, gpu)[1]
 
 
 def test_epochs_predictions_and_recommendations(sessions):
@@ -52,6 +58,36 @@ def test_epochs_predictions_and_recommendations(sessions):
         (rows, scores), (found_rows, found_scores) = best
         np.testing.assert_allclose(found_scores, scores, atol=2e-5)
         np.testing.assert_array_equal(found_rows, rows)
+
+
+def test_half_precision(kind):
+    """As single precision to a float16 number's last places; the side that is walked stays float32."""
+    (_, single), (_, half) = (ready(kind, gpu, precision) for precision in (False, True))
+    for epoch in range(2):
+        for session in (single, half):
+            session.epoch(rates(), schedule.turn_key(3, epoch))
+    for expected, found in zip(single.state(), half.state()):
+        assert expected.shape == found.shape and expected.dtype == found.dtype
+        np.testing.assert_allclose(found, expected, atol=4e-3)
+    walked, other = major_first(kind[2], half.state().user_factors, half.state().item_factors)
+    assert (other == other.astype(np.float16)).all() and (walked != walked.astype(np.float16)).any()
+    users, items = np.array([0, 8, 3, 0, 8], np.int32), np.array([1, 2, 7, 6, 7], np.int32)
+    query = training.query_of(users, items, 8)
+    expected, found = (session.predict(session.ask(users, items, query)) for session in (single, half))
+    np.testing.assert_allclose(found, expected, atol=8e-3)
+    with pytest.raises(ValueError, match="single precision"):
+        half.best(np.array([7, 0, 8], np.int32), 7, True)
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_memory_on_paper(kind, half):
+    """What fitting.check_memory asks a GPU for is what a Session's arrays take."""
+    ratings, session = ready(kind, gpu, half)
+    arrays = [session.P, session.Q, session.minor, session.values]
+    if kind[1]:
+        arrays += [session.side_codes, session.near, session.influence, session.offsets]
+    taken = sum(array.size * array.dtype.itemsize for array in arrays)
+    assert memory_kept(len(ratings), major_first(kind[2], *ratings.shape), session.layout) == taken
 
 
 def test_more_than_the_selection_kernel_takes(sessions, monkeypatch):

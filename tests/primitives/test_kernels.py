@@ -7,7 +7,7 @@ from support import launch
 pytestmark = pytest.mark.kernel
 
 from gpukit._cuda import SIMULATED, cuda, kernel  # noqa: E402
-from gpukit.primitives.rows import add_row, add_stored, load_row, load_stored, partial_dot  # noqa: E402
+from gpukit.primitives.rows import add_row, add_stored, as_floats, load_row, load_stored, partial_dot  # noqa: E402
 from gpukit.primitives.warp import group_max, group_pick, group_sum  # noqa: E402
 
 U32 = np.uint32
@@ -79,7 +79,9 @@ def make_move_halves(lanes, count, vector):
     def move_halves(source, target, before):
         lane, row = U32(U32(cuda.threadIdx.x) % U32(lanes)), U32(cuda.grid(1) // lanes)
         mine = cuda.local.array(count, np.float32)
-        load_stored(target, row, lane, lanes, count, True, mine)
+        stored = cuda.local.array(count, np.float32)
+        load_stored(target, row, lane, lanes, count, True, stored)
+        as_floats(stored, count, True, mine)
         add_row(before, row, U32(0), lane, lanes, count, False, mine)
         load_row(source, row, U32(0), lane, lanes, count, mine)
         add_stored(target, row, lane, lanes, count, True, vector, mine)
