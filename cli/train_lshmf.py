@@ -37,7 +37,7 @@ AT_LEAST_1 = click.IntRange(min=1)
               help="How hard parameters are held small.  [default: by the number of ratings]")
 @click.option("--deterministic", is_flag=True, help="The same result on every run, with any number of threads; slower.")
 @click.option("--precision", type=click.Choice(["auto", "single", "half"]), default="auto", show_default=True,
-              help="Of the factors that all workers share: half is for GPUs, and what auto means there.")
+              help="Of the factors that all workers share: half is for GPUs; auto means it for many ratings there.")
 @click.option("--checkpoint", metavar="FILE", help="Keep the state of training here while it lasts.")
 @click.option("--resume", is_flag=True, help="Go on from --checkpoint.")
 @click.option("--plot", metavar="FILE", help="Draw RMSE by epoch and by second: .png, .pdf or .svg.")
@@ -54,7 +54,7 @@ def train_lshmf(ctx, **values):
     """
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
-    is_half(ask.precision, resolve(ask.device).is_cuda)  # this and plan() raise for what will not do, before any work
+    is_half(ask.precision, resolve(ask.device).is_cuda, 0)  # this and plan() raise for what will not do
     training.build(ask).plan()
     training.mention_compiling(ask.quiet or ask.as_json)
     stages.done("start")

@@ -16,20 +16,43 @@ def bias_predictor(ratings, damping=DAMPING):
     b_j = sum(r - mu - b_i) / (n_j + damping) and the same for b_i, a few times around: the paper's "simple case" of
     Eq. (1), damped as usual (Koren 2010, sec. 2.1). Rows without ratings have bias 0.
     """
-    mean = float(ratings.values.mean(dtype=np.float64))
-    centred = ratings.values - np.float64(mean)
+    mean, _ = moments(ratings.values)
+    centred = np.subtract(ratings.values, np.float32(mean), dtype=np.float32)
     return mean, *alternating_biases(ratings.users, ratings.items, centred, ratings.shape, damping)
 
 
 def alternating_biases(users, items, centred, shape, damping=DAMPING):
-    """(user_bias, item_bias) of centred ratings (n,)."""
+    """(user_bias, item_bias) float64 of centred ratings (n,) float32."""
     user_bias = np.zeros(shape[0])
-    users_n = np.bincount(users, minlength=shape[0]) + damping
-    items_n = np.bincount(items, minlength=shape[1]) + damping
+    users_n, items_n = (row_counts(rows, n_rows) + damping for rows, n_rows in zip((users, items), shape))
     for _ in range(SWEEPS):
         item_bias = residual_sums(items, users, centred, user_bias, shape[1]) / items_n
         user_bias = residual_sums(users, items, centred, item_bias, shape[0]) / users_n
     return user_bias, item_bias
+
+
+@njit(parallel=True)
+def moments(values):
+    """(mean, standard deviation) float64 of values (n,) float32; the same for any number of threads."""
+    sums, squares = np.zeros(PARTS), np.zeros(PARTS)
+    for part in prange(PARTS):
+        for t in range(values.size * part // PARTS, values.size * (part + 1) // PARTS):
+            sums[part] += values[t]
+    mean = sums.sum() / max(values.size, 1)
+    for part in prange(PARTS):
+        for t in range(values.size * part // PARTS, values.size * (part + 1) // PARTS):
+            squares[part] += (values[t] - mean) ** 2
+    return mean, np.sqrt(squares.sum() / max(values.size, 1))
+
+
+@njit(parallel=True)
+def row_counts(rows, n_rows):
+    """(n_rows,) int64: how often each row number occurs."""
+    counts = np.zeros((PARTS, n_rows), np.int64)
+    for part in prange(PARTS):
+        for t in range(rows.size * part // PARTS, rows.size * (part + 1) // PARTS):
+            counts[part, rows[t]] += 1
+    return counts.sum(axis=0)
 
 
 @njit(parallel=True)

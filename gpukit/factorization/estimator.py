@@ -101,7 +101,8 @@ class Factorization(Serving):
 
         plan = plan or self.plan(len(ratings))
         clock, steps = fitting.Clock(), fitting.engine(device)
-        layout = steps.layout(self.n_factors, self._slots(), is_half(self.precision, device.is_cuda))
+        half = is_half(self.precision, device.is_cuda, len(ratings))
+        layout = steps.layout(self.n_factors, self._slots(), half)
         fitting.check_memory(device, len(ratings), major_first(self.walk, *ratings.shape), layout)
         progress("preparing", 0, 1, {})
         with clock("prepare"):
@@ -136,8 +137,8 @@ class MatrixFactorization(Factorization):
     of the ratings held out to judge every epoch; early_stopping: stop after so many epochs without a better one and
     keep the best (0: never); deterministic: the same result on every run, with any number of threads, by a schedule
     without conflicts; precision of the items' factors while training: 'half' (float16, on a GPU alone), 'single' or
-    'auto' (half on a GPU: faster, and as accurate); device 'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer
-    seed.
+    'auto' (half on a GPU from five million ratings on: faster, and as accurate); device 'auto', 'cpu', 'cuda',
+    'cuda:N'; random_state, an integer seed.
 
     After fit: user_ids_, item_ids_; history_ (a dict an epoch: epoch, seconds, rmse or None); timings_ (seconds:
     prepare, neighbours, training); device_; mean_; scale_ (lowest, highest rating); neighbors_ (N, 0); state_

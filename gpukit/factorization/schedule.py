@@ -7,7 +7,7 @@ keeps that sum small, and `chunk_table` spreads the chunks of a row over the epo
 
 import numpy as np
 
-from gpukit._jit import njit
+from gpukit._jit import njit, prange
 from gpukit.random import below, key
 
 ORDER_STREAM, BLOCK_STREAM = 101, 102
@@ -51,7 +51,8 @@ def chunk_table(indptr, workers, rate, seed):
     last = indptr[row] + (part + 1) * counts[row] // pieces[row]
     chunks = np.stack([row, first, last - first], axis=1).astype(np.int64)
     random = np.random.default_rng([seed, ORDER_STREAM])
-    order = np.lexsort((random.random(len(chunks)), -np.ceil(CLASSES * np.log2(np.maximum(chunks[:, 2], 1)))))
+    classes = np.ceil(CLASSES * np.log2(np.maximum(chunks[:, 2], 1)))
+    order = np.argsort(random.random(len(chunks)) - classes)
     fours = max(1, workers // QUAD)
     rounds = max(1, -(-len(chunks) // (QUAD * fours)))
     table = np.zeros((rounds * fours, QUAD, 3), np.int64)
@@ -124,10 +125,10 @@ def turn_key(seed, epoch):
     return np.uint32(key(seed, 1000 + epoch))
 
 
-@njit
+@njit(parallel=True)
 def shuffle_rows(indptr, places, seed_key):
     """Fisher-Yates within every row of places (n,), in place, a function of seed_key alone."""
-    for row in range(indptr.size - 1):
+    for row in prange(indptr.size - 1):
         first = indptr[row]
         for last in range(indptr[row + 1] - first - 1, 0, -1):
             other = below(seed_key, first + last, last + 1)

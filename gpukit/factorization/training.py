@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._jit import njit
+from gpukit._jit import njit, prange
 from gpukit.factorization import schedule
-from gpukit.factorization.baseline import alternating_biases
+from gpukit.factorization.baseline import alternating_biases, moments
 from gpukit.factorization.layout import LEVELS, TOP_LEVEL, major_first
 from gpukit.neighbors.columns import by_item, gather, levels_of, threads
 from gpukit.random import key
@@ -55,14 +55,16 @@ class History(NamedTuple):
 
 def scale_of(ratings):
     """The Scale of a Ratings."""
-    mean, deviation = (float(f(ratings.values, dtype=np.float64)) for f in (np.mean, np.std))
+    mean, deviation = moments(ratings.values)
     return Scale(mean, deviation if deviation > 1e-6 * max(1.0, abs(mean)) else 1.0, *ratings.scale)
 
 
 def standardized(ratings):
     """(Scale, z (n,) float32) of a Ratings."""
     scale = scale_of(ratings)
-    return scale, ((ratings.values - np.float32(scale.mean)) / np.float32(scale.deviation)).astype(np.float32)
+    z = np.subtract(ratings.values, np.float32(scale.mean), dtype=np.float32)
+    z /= np.float32(scale.deviation)
+    return scale, z
 
 
 def group_by(walk, ratings, z, seed, deterministic=False):
@@ -114,7 +116,7 @@ def history_of(ratings, scale):
 
 def z_baseline(ratings, z):
     """(user biases, item biases) of z = (r - mean) / deviation."""
-    return alternating_biases(ratings.users, ratings.items, z.astype(np.float64), ratings.shape)
+    return alternating_biases(ratings.users, ratings.items, z, ratings.shape)
 
 
 class Query(NamedTuple):
@@ -133,6 +135,13 @@ def query_of(users, items, n_users):
 
 def training_query(history, place, side):
     """The Query that asks for every training rating, its line going where the Side has the rating."""
-    where = np.empty_like(side.order)
-    where[side.order] = np.arange(len(where))
-    return Query(history.indptr, history.items, where[place])
+    return Query(history.indptr, history.items, gather(inverse(side.order), place))
+
+
+@njit(parallel=True)
+def inverse(order):
+    """(n,) int64: where each number stands in order (n,), a permutation."""
+    where = np.empty_like(order)
+    for t in prange(order.size):
+        where[order[t]] = t
+    return where

@@ -6,7 +6,17 @@ import pytest
 from factorization.inputs import assert_unused_is_zero, problem
 from gpukit.errors import ParameterError
 from gpukit.factorization import state as states
-from gpukit.factorization.layout import BASE, BIAS, EXTRA, PRECISIONS, SQUARES, cpu_layout, gpu_layout, is_half
+from gpukit.factorization.layout import (
+    BASE,
+    BIAS,
+    EXTRA,
+    HALF_FROM,
+    PRECISIONS,
+    SQUARES,
+    cpu_layout,
+    gpu_layout,
+    is_half,
+)
 from gpukit.random import key
 
 SIZES = [(1, 0), (1, 1), (32, 32), (33, 5), (128, 31), (130, 0), (1024, 200)]
@@ -68,10 +78,12 @@ def test_sides_and_back(walk):
 
 
 def test_precision():
-    assert [is_half(precision, True) for precision in PRECISIONS] == [True, False, True]
-    assert [is_half(precision, False) for precision in PRECISIONS[:2]] == [False, False]
+    """auto, single, half: with few ratings, and with many."""
+    for n, expected in ((HALF_FROM - 1, [False, False, True]), (HALF_FROM, [True, False, True])):
+        assert [is_half(precision, True, n) for precision in PRECISIONS] == expected
+    assert [is_half(precision, False, HALF_FROM) for precision in PRECISIONS[:2]] == [False, False]
     with pytest.raises(ParameterError, match="precision='half' needs a GPU; .* Use 'auto' or 'single'"):
-        is_half("half", False)
+        is_half("half", False, 0)
 
 
 def test_start_factors_do_not_depend_on_their_number():

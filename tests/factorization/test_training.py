@@ -109,11 +109,24 @@ def test_scale():
     assert training.scale_of(ratings_of([3, 3, 3])).deviation == 1
 
 
+def test_moments_of_many_values():
+    """Of values far from 0, where a sum of squares alone would lose the deviation."""
+    values = (4000 + np.random.default_rng(0).normal(size=100_003)).astype(np.float32)
+    mean, deviation = baseline.moments(values)
+    assert mean == pytest.approx(values.mean(dtype=np.float64), rel=1e-12)
+    assert deviation == pytest.approx(values.std(dtype=np.float64), rel=1e-9)
+
+
+def test_inverse():
+    order = np.random.default_rng(0).permutation(1000)
+    np.testing.assert_array_equal(training.inverse(order)[order], np.arange(1000))
+
+
 def test_biases_are_the_papers_damped():
     ratings = ratings_of(np.random.default_rng(0).integers(1, 6, 300))
     mean, b, b_hat = baseline.bias_predictor(ratings)
     assert mean == pytest.approx(ratings.values.mean(), abs=1e-6) and b[0] == b[7] == 0
-    centred = ratings.values - np.float64(mean)
+    centred = (ratings.values - np.float32(mean)).astype(np.float64)
     expected = naive.biases(ratings.users, ratings.items, centred, 40, 25, baseline.DAMPING, baseline.SWEEPS)
     np.testing.assert_allclose(b, expected[0], atol=1e-12)
     np.testing.assert_allclose(b_hat, expected[1], atol=1e-12)
