@@ -39,6 +39,15 @@ def upload(array, out):
         send(array.reshape(-1), out.reshape(out.size), *ring(cuda.get_current_device().id))
 
 
+def to_device(array):
+    """A device array that equals a host array, of its shape and type."""
+    array = np.ascontiguousarray(array)
+    out = cuda.device_array(array.shape, array.dtype)
+    if array.size:
+        upload(array, out)
+    return out
+
+
 def send(source, there, stream, buffers):
     """there = source, both (n,), chunk by chunk through the buffers."""
     count = CHUNK // there.dtype.itemsize

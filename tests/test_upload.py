@@ -37,6 +37,16 @@ def test_all_numbers_arrive(shape, given, wanted, small):
     assert out.shape == shape
 
 
+@pytest.mark.parametrize("least", [0, 1 << 20])
+def test_arrays_of_all_shapes_and_types(least, small, monkeypatch):
+    monkeypatch.setattr(module, "LEAST", least)
+    strided, empty = np.arange(24).reshape(4, 6)[:, ::2], np.zeros((0, 3))
+    for array in (np.arange(13, dtype=np.uint8), np.ones((3, 5), np.float16), strided, empty):
+        there = module.to_device(array)
+        assert there.dtype == array.dtype and there.shape == array.shape
+        np.testing.assert_array_equal(there.copy_to_host(), array)
+
+
 def test_threads_of_the_users_do_not_mix_their_arrays(small, monkeypatch):
     fill = module.fill
 

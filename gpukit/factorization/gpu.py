@@ -7,10 +7,11 @@ from gpukit._cuda import cuda
 from gpukit.factorization import kernels
 from gpukit.factorization import layout as layouts
 from gpukit.factorization import state as states
-from gpukit.neighbors.gpu import find, to_device
+from gpukit.neighbors import gpu as neighbors
 from gpukit.selection import cpu as selection_on_host
 from gpukit.selection import gpu as selection
 from gpukit.selection.kernels import MOST
+from gpukit.upload import to_device
 
 __all__ = ["Session", "find_neighbors", "layout", "most_workers"]
 
@@ -28,7 +29,7 @@ def most_workers(layout):
 
 def find_neighbors(table, settings):
     """(neighbors (N, K) int32 on the host, random slots) of a gpukit.neighbors Columns."""
-    found = find(to_device(table), settings)
+    found = neighbors.find(neighbors.to_device(table), settings)
     return found.neighbors.copy_to_host(), found.random_slots
 
 
@@ -42,13 +43,13 @@ class Session:
 
     def __init__(self, state, layout, walk, history):
         self.layout, self.walk, self.history, self.neighbors = layout, walk, history, state.neighbors
-        self.P, self.Q = map(cuda.to_device, states.pack_sides(state, layout, walk))
+        self.P, self.Q = map(to_device, states.pack_sides(state, layout, walk))
         self.item_rows = len(state.item_factors)
         near, influence, offsets = states.pack_neighborhood(state, layout)
         if not layout.slots:  # the kernels do not read them, but an array of no bytes cannot be sent
             near, influence, offsets = np.zeros((1, 1), np.int32), *(np.zeros((1, 1), np.float32),) * 2
-        self.near, self.influence, self.offsets = map(cuda.to_device, (near, influence, offsets))
-        self.levels = cuda.to_device(history.levels)
+        self.near, self.influence, self.offsets = map(to_device, (near, influence, offsets))
+        self.levels = to_device(history.levels)
         capability = tuple(cuda.get_current_device().compute_capability)
         shape, half = (layout.lanes, layout.factors, layout.near), layout.minor.half
         self.sgd_epoch = kernels.make_sgd_epoch(*shape, half, capability >= (9, 0))
@@ -59,12 +60,12 @@ class Session:
         if not self.layout.slots:
             return cuda.device_array((0, 0), np.uint8)
         out = cuda.device_array((count, self.layout.slots), np.uint8)
-        known = [cuda.to_device(array) for array in (self.history.indptr, self.history.items, self.history.codes)]
+        known = [to_device(array) for array in (self.history.indptr, self.history.items, self.history.codes)]
         if query.indptr is self.history.indptr:
-            asked = [known[0], known[1], cuda.to_device(query.places)]
+            asked = [known[0], known[1], to_device(query.places)]
         else:
-            asked = [cuda.to_device(array) for array in query]
-        tables = cuda.to_device(np.zeros((CODE_BLOCKS, self.item_rows + 1), np.uint8))
+            asked = [to_device(array) for array in query]
+        tables = to_device(np.zeros((CODE_BLOCKS, self.item_rows + 1), np.uint8))
         kernels.neighbor_codes[CODE_BLOCKS, BLOCK](*known, *asked, self.near, out, tables)
         cuda.synchronize()
         del known, asked, tables
@@ -75,8 +76,8 @@ class Session:
         """What epochs walk: a training.Side, the Query of its ratings, chunk tables and the workers for each."""
         codes = self.codes(query, len(side.minor))
         self.side_codes = as_words(codes)
-        self.minor, self.values = cuda.to_device(side.minor), cuda.to_device(side.values)
-        self.tables, self.workers = [cuda.to_device(table) for table in tables], workers
+        self.minor, self.values = to_device(side.minor), to_device(side.values)
+        self.tables, self.workers = [to_device(table) for table in tables], workers
         self.launch = self.sgd_epoch[-(-workers * self.layout.lanes // BLOCK), BLOCK]
 
     def start_epoch(self, rates, turn):
@@ -105,7 +106,7 @@ class Session:
     def ask(self, users, items, query):
         """Pairs of rows made ready for `predict`."""
         major, minor = layouts.major_first(self.walk, users, items)
-        return cuda.to_device(major), cuda.to_device(minor), as_words(self.codes(query, len(users)))
+        return to_device(major), to_device(minor), as_words(self.codes(query, len(users)))
 
     def predict(self, asked):
         """(n,) float32 predictions in z of what `ask` returned."""
@@ -126,7 +127,7 @@ class Session:
         if self.layout.minor.half:
             raise ValueError("scores are computed of a layout in single precision")
         others, items = layouts.major_first(self.walk, self.P, self.Q)
-        on_device = cuda.to_device(users)
+        on_device = to_device(users)
         tables = cuda.device_array((len(users), self.item_rows + 1), np.uint8)
         kernels.fill_tables[len(users), BLOCK](on_device, *self.rated(), tables)
         keys = cuda.device_array((len(users), self.item_rows), np.uint32)
@@ -144,7 +145,7 @@ class Session:
         """The history's indptr, items and codes on the device, sent once."""
         if not hasattr(self, "_rated"):
             self._rated = [
-                cuda.to_device(array) for array in (self.history.indptr, self.history.items, self.history.codes)
+                to_device(array) for array in (self.history.indptr, self.history.items, self.history.codes)
             ]
         return self._rated
 

@@ -12,6 +12,7 @@ from gpukit._jit import njit, prange
 from gpukit.errors import DataError
 
 MAX_LEVELS = 255
+PARTS = 16  # the ratings are looked through in so many parts at once
 TABLE = 2048  # slots of the value table, a power of two, several times MAX_LEVELS
 SPREAD = np.uint32(0x9E3779B9)
 
@@ -75,29 +76,51 @@ def levels_of(values):
     return codes, grid.astype(np.float32)
 
 
-@njit
+@njit(parallel=True)
 def first_seen_codes(values, table):
     """Each value's slot in an open-addressing table of floats (NaN: free); (slots (n,) uint16, how many values).
 
-    How many is MAX_LEVELS + 1 as soon as there are more, -1 when a value is not finite.
+    How many is above MAX_LEVELS when there are more than that, -1 when a value is not finite.
     """
     slots = np.empty(values.size, np.uint16)
-    found = 0
-    for t in range(values.size):
-        value = values[t]
+    tables = np.full((PARTS, TABLE), np.nan, np.float32)
+    found = np.zeros(PARTS, np.int64)
+    for part in prange(PARTS):
+        share = values[values.size * part // PARTS : values.size * (part + 1) // PARTS]
+        found[part] = _enter(share, tables[part])
+    if found.min() < 0 or found.max() > MAX_LEVELS:
+        return slots, found.min() if found.min() < 0 else found.max()
+    seen = tables.ravel()
+    count = _enter(seen[~np.isnan(seen)], table)
+    if count <= MAX_LEVELS:
+        for t in prange(values.size):
+            slots[t] = _slot(values[t], table)
+    return slots, count
+
+
+@njit
+def _slot(value, table):
+    """Where the value stands in the table, or the free place where it would."""
+    slot = np.uint32(np.uint32(np.int64(value * np.float32(64.0)) & 0xFFFFFFFF) * SPREAD) >> np.uint32(21)
+    while table[slot] != value and not np.isnan(table[slot]):
+        slot = np.uint32((slot + 1) % TABLE)
+    return slot
+
+
+@njit
+def _enter(values, table):
+    """Enter the values into an empty table; how many differ, at most MAX_LEVELS + 1, or -1 where one is not finite."""
+    count = 0
+    for value in values:
         if not np.isfinite(value):
-            return slots, -1
-        slot = np.uint32(np.uint32(np.int64(value * np.float32(64.0)) & 0xFFFFFFFF) * SPREAD) >> np.uint32(21)
-        while table[slot] != value:
-            if np.isnan(table[slot]):
-                table[slot] = value
-                found += 1
-                if found > MAX_LEVELS:
-                    return slots, found
-            else:
-                slot = np.uint32((slot + 1) % TABLE)
-        slots[t] = slot
-    return slots, found
+            return -1
+        slot = _slot(value, table)
+        if np.isnan(table[slot]):
+            table[slot] = value
+            count += 1
+            if count > MAX_LEVELS:
+                return count
+    return count
 
 
 @njit(parallel=True)

@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 
+from gpukit import upload
 from gpukit._cuda import cuda
 from gpukit.neighbors import kernels, plan
 from gpukit.selection import gpu as selection
@@ -16,7 +17,7 @@ BLOCK = 256
 
 def to_device(columns):
     """The Columns with users and levels on the device; indptr and values stay on the host, which plans with them."""
-    return columns._replace(users=cuda.to_device(columns.users), levels=cuda.to_device(columns.levels))
+    return columns._replace(users=upload.to_device(columns.users), levels=upload.to_device(columns.levels))
 
 
 def blocks(n, block=BLOCK):

@@ -7,7 +7,7 @@ from gpukit.ranking import kernels_gram, kernels_matrix, kernels_pass, kernels_t
 from gpukit.ranking.lanes import LIMIT, THREADS, WARPS, shape
 from gpukit.ranking.sparse import sparse_gram
 from gpukit.sorting import gpu as sorting  # noqa: F401
-from gpukit.upload import upload
+from gpukit.upload import to_device as put
 
 BLOCK = 256
 BLOCKS_A_PROCESSOR = 4
@@ -15,14 +15,6 @@ CAPACITIES = (256, 640, 1280, 1856)  # documents of the longest query that share
 SHARED = 48 << 10  # bytes a block
 SHARES = 64  # of the covariance, at most; fewer where (n, n) is large
 GRAM_BYTES = 256 << 20
-
-
-def put(array):
-    """The array on the device."""
-    array = np.ascontiguousarray(array)
-    out = empty(array.shape, array.dtype)
-    upload(array, out)
-    return out
 
 
 def empty(shape, dtype):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpukit.errors import DataError
-from gpukit.neighbors.columns import columns
+from gpukit.neighbors.columns import columns, levels_of
 from neighbors.inputs import ratings
 
 
@@ -29,6 +29,17 @@ def test_many_values_go_to_the_nearest_of_255_levels():
     assert len(table.values) == 255
     step = (made.values.max() - made.values.min()) / 254
     assert np.abs(table.values[table.levels] - made.values[place]).max() <= 0.5001 * step
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_255_values_are_kept_and_256_are_not(order):
+    """Of which no part of the ratings, looked through by a thread, has more than a sixteenth."""
+    values = np.arange(256, dtype=np.float32)[::order] / 4
+    codes, levels = levels_of(values[:255])
+    np.testing.assert_array_equal(levels[codes], values[:255])
+    assert len(levels) == 255 and (np.diff(levels) > 0).all()
+    codes, levels = levels_of(values)
+    assert len(levels) == 255 and not (levels[codes] == values).all()
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
