@@ -1,6 +1,8 @@
 """The bias-only predictor mu + b_i + b_j: what every model has to beat, and the baseline of the residuals in Eq.
 (1)."""
 
+import math
+
 import numpy as np
 
 from gpukit._jit import njit, prange
@@ -8,6 +10,7 @@ from gpukit._jit import njit, prange
 DAMPING = 5.0  # ratings' worth of "no deviation" that every row and column starts with
 SWEEPS = 3
 PARTS = 16  # the ratings are summed in so many parts, whatever the threads
+PIECE = 1 << 16  # numbers that stay near the processor
 
 
 def bias_predictor(ratings, damping=DAMPING):
@@ -31,18 +34,14 @@ def alternating_biases(users, items, centred, shape, damping=DAMPING):
     return user_bias, item_bias
 
 
-@njit(parallel=True)
 def moments(values):
-    """(mean, standard deviation) float64 of values (n,) float32; the same for any number of threads."""
-    sums, squares = np.zeros(PARTS), np.zeros(PARTS)
-    for part in prange(PARTS):
-        for t in range(values.size * part // PARTS, values.size * (part + 1) // PARTS):
-            sums[part] += values[t]
-    mean = sums.sum() / max(values.size, 1)
-    for part in prange(PARTS):
-        for t in range(values.size * part // PARTS, values.size * (part + 1) // PARTS):
-            squares[part] += (values[t] - mean) ** 2
-    return mean, np.sqrt(squares.sum() / max(values.size, 1))
+    """(mean, standard deviation) float64 of values (n,) float32."""
+    mean = float(values.mean(dtype=np.float64)) if values.size else 0.0
+    squares = 0.0
+    for first in range(0, values.size, PIECE):
+        away = values[first : first + PIECE] - np.float64(mean)
+        squares += away @ away
+    return mean, math.sqrt(squares / max(values.size, 1))
 
 
 @njit(parallel=True)
@@ -52,7 +51,10 @@ def row_counts(rows, n_rows):
     for part in prange(PARTS):
         for t in range(rows.size * part // PARTS, rows.size * (part + 1) // PARTS):
             counts[part, rows[t]] += 1
-    return counts.sum(axis=0)
+    for row in prange(n_rows):
+        for part in range(1, PARTS):
+            counts[0, row] += counts[part, row]
+    return counts[0]
 
 
 @njit(parallel=True)

@@ -76,26 +76,35 @@ def levels_of(values):
     return codes, grid.astype(np.float32)
 
 
-@njit(parallel=True)
 def first_seen_codes(values, table):
     """Each value's slot in an open-addressing table of floats (NaN: free); (slots (n,) uint16, how many values).
 
-    How many is above MAX_LEVELS when there are more than that, -1 when a value is not finite.
+    How many is above MAX_LEVELS when there are more than that, -1 when a value is not finite; slots are None then.
     """
-    slots = np.empty(values.size, np.uint16)
     tables = np.full((PARTS, TABLE), np.nan, np.float32)
+    found = enter_parts(values, tables)
+    if found.min() < 0 or found.max() > MAX_LEVELS:
+        return None, found.min() if found.min() < 0 else found.max()
+    count = enter(tables[~np.isnan(tables)], table)
+    return slots_of(values, table) if count <= MAX_LEVELS else None, count
+
+
+@njit(parallel=True)
+def enter_parts(values, tables):
+    """`enter` of each of PARTS parts of the values into a table of its own."""
     found = np.zeros(PARTS, np.int64)
     for part in prange(PARTS):
-        share = values[values.size * part // PARTS : values.size * (part + 1) // PARTS]
-        found[part] = _enter(share, tables[part])
-    if found.min() < 0 or found.max() > MAX_LEVELS:
-        return slots, found.min() if found.min() < 0 else found.max()
-    seen = tables.ravel()
-    count = _enter(seen[~np.isnan(seen)], table)
-    if count <= MAX_LEVELS:
-        for t in prange(values.size):
-            slots[t] = _slot(values[t], table)
-    return slots, count
+        found[part] = enter(values[values.size * part // PARTS : values.size * (part + 1) // PARTS], tables[part])
+    return found
+
+
+@njit(parallel=True)
+def slots_of(values, table):
+    """(n,) uint16 places of values that are all in the table."""
+    slots = np.empty(values.size, np.uint16)
+    for t in prange(values.size):
+        slots[t] = _slot(values[t], table)
+    return slots
 
 
 @njit
@@ -108,7 +117,7 @@ def _slot(value, table):
 
 
 @njit
-def _enter(values, table):
+def enter(values, table):
     """Enter the values into an empty table; how many differ, at most MAX_LEVELS + 1, or -1 where one is not finite."""
     count = 0
     for value in values:
