@@ -30,7 +30,7 @@ def mention_compiling(quiet, room="factorization"):
     from gpukit._jit import numba
 
     if not any(Path(numba.config.CACHE_DIR).glob(f"{room}_*")):
-        report.remark("The first run compiles gpukit's code, which takes about half a minute, once.", quiet)
+        report.remark("The first run compiles gpukit's code, which takes from half a minute to a minute, once.", quiet)
 
 
 def load(ask, stages):
