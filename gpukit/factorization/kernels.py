@@ -142,14 +142,14 @@ def make_sgd_epoch(lanes, factors, near, half, vector):
 
         chunks (n, 3) int64: major row, first rating, number of ratings (0: nothing to do); minor (nnz,) int32: minor
         row; ratings (nnz,) float32, centred and scaled; codes (nnz, K / 4) uint32: four neighbours a word, 0 unrated,
-        255 none, else an index into levels (256,) float32; P (M, stride), Q (N, stride) float32: parameter rows;
-        influence (M, 2 K) float32: w then c; offsets (M, K) float32: baseline biases of the neighbours; rates:
-        formulas.Rates; turn uint32: key of the epoch, where each chunk starts; workers: groups of lanes that take
-        part. K is lanes * near. codes, influence and offsets are not read when near is 0. A row's minor rows must be
-        distinct: they are read a step ahead, which hides their latency. Launch: any grid of at least lanes * workers
-        threads, blocks of a multiple of 32. Deterministic: with one worker, or when no two workers share a row; else
-        up to the order of atomic additions. Source: Li et al. 2022, Algorithms 2 and 3, Eq. (1), (5); per-row rates
-        after Duchi et al. 2011.
+        255 none, else an index into levels (256,) float32; P (M, any), Q (N, any) float32: parameter rows (Q's with
+        half: factors float16, two to a number); influence (M, 2 K) float32: w then c; offsets (M, K) float32: baseline
+        biases of the neighbours; rates: formulas.Rates; turn uint32: key of the epoch, where each chunk starts;
+        workers: groups of lanes that take part. K is lanes * near. codes, influence and offsets are not read when near
+        is 0. A row's minor rows must be distinct: they are read a step ahead, which hides their latency. Launch: any
+        grid of at least lanes * workers threads, blocks of a multiple of 32. Deterministic: with one worker, or when
+        no two workers share a row; else up to the order of atomic additions. Source: Li et al. 2022, Algorithms 2 and
+        3, Eq. (1), (5); per-row rates after Duchi et al. 2011.
         """
         lane = U32(U32(cuda.threadIdx.x) % U32(lanes))
         worker = I32(cuda.grid(1)) // I32(lanes)
@@ -259,7 +259,7 @@ def make_predict_pairs(lanes, factors, near, half):
     def predict_pairs(major, minor, codes, levels, P, Q, influence, offsets, predicted):
         """Eq. (1) for pairs of rows, in the units of training.
 
-        major, minor (n,) int32; codes (n, K / 4) uint32, levels (256,) float32, P, Q (rows, stride), influence,
+        major, minor (n,) int32; codes (n, K / 4) uint32, levels (256,) float32, P, Q (rows, any), influence,
         offsets float32 as in sgd_epoch; predicted (n,) float32, overwritten.
         Launch: any grid, blocks of a multiple of 32 threads.   Deterministic: yes; budget.
         Source: Li et al. 2022, Eq. (1).

@@ -1,4 +1,4 @@
-"""How parameters lie in memory: integers only, shared by host code and the choice of kernels."""
+"""How parameters lie in memory, in integers: shared by host code and the choice of kernels."""
 
 from typing import NamedTuple
 
@@ -64,7 +64,9 @@ def is_half(precision, on_gpu, n_ratings):
 
 
 def cpu_layout(n_factors, n_neighbors, half=False):
-    """One thread works on a rating; nothing is padded. half is always False: see is_half."""
+    """One thread works on a rating; nothing is padded. Raises ValueError for half: see is_half."""
+    if half:
+        raise ValueError("a CPU trains in single precision")
     rows = Rows(n_factors, n_factors + EXTRA, False)
     return Layout(n_factors, n_neighbors, 1, n_factors, n_neighbors, rows, rows)
 

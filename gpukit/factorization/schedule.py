@@ -37,7 +37,7 @@ def chunk_lengths(counts, workers, rate):
 
 def chunk_table(indptr, workers, rate, seed):
     """(n, 3) int64 chunks of all rows of indptr (rows + 1,), and some without ratings: quads of about equal length
-    (within half an octave), as much work for every four workers, each four's in an order of its own.
+    (within an eighth of an octave), as much work for every four workers, each four's in an order of its own.
 
     Quads, because four groups of lanes make up a warp, which is as slow as its longest chunk; as much work, because an
     epoch is as slow as its slowest warp; about equal and at random, because a row's chunks must not meet more often

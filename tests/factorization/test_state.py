@@ -84,6 +84,8 @@ def test_precision():
     assert [is_half(precision, False, HALF_FROM) for precision in PRECISIONS[:2]] == [False, False]
     with pytest.raises(ParameterError, match="precision='half' needs a GPU; .* Use 'auto' or 'single'"):
         is_half("half", False, 0)
+    with pytest.raises(ValueError, match="single precision"):
+        cpu_layout(3, 0, True)
 
 
 def test_start_factors_do_not_depend_on_their_number():
