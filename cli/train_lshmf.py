@@ -10,7 +10,7 @@ from gpukit.cli.evaluation import closing_table
 from gpukit.cli.stages import Stages
 from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
-from gpukit.factorization.layout import is_half
+from gpukit.factorization.layout import PRECISIONS, is_half
 
 AT_LEAST_1 = click.IntRange(min=1)
 
@@ -36,7 +36,7 @@ AT_LEAST_1 = click.IntRange(min=1)
 @click.option("--regularization", type=float,
               help="How hard parameters are held small.  [default: by the number of ratings]")
 @click.option("--deterministic", is_flag=True, help="The same result on every run, with any number of threads; slower.")
-@click.option("--precision", type=click.Choice(["auto", "single", "half"]), default="auto", show_default=True,
+@click.option("--precision", type=click.Choice(PRECISIONS), default="auto", show_default=True,
               help="Of the factors that all workers share: half is for GPUs; auto means it for many ratings there.")
 @click.option("--checkpoint", metavar="FILE", help="Keep the state of training here while it lasts.")
 @click.option("--resume", is_flag=True, help="Go on from --checkpoint.")

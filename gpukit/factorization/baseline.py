@@ -20,17 +20,16 @@ def bias_predictor(ratings, damping=DAMPING):
     Eq. (1), damped as usual (Koren 2010, sec. 2.1). Rows without ratings have bias 0.
     """
     mean, _ = moments(ratings.values)
-    centred = np.subtract(ratings.values, np.float32(mean), dtype=np.float32)
-    return mean, *alternating_biases(ratings.users, ratings.items, centred, ratings.shape, damping)
+    return mean, *alternating_biases(ratings.users, ratings.items, ratings.values, mean, ratings.shape, damping)
 
 
-def alternating_biases(users, items, centred, shape, damping=DAMPING):
-    """(user_bias, item_bias) float64 of centred ratings (n,) float32."""
+def alternating_biases(users, items, values, mean, shape, damping=DAMPING):
+    """(user_bias, item_bias) float64 of ratings (n,) float32 less their mean."""
     user_bias = np.zeros(shape[0])
     users_n, items_n = (row_counts(rows, n_rows) + damping for rows, n_rows in zip((users, items), shape))
     for _ in range(SWEEPS):
-        item_bias = residual_sums(items, users, centred, user_bias, shape[1]) / items_n
-        user_bias = residual_sums(users, items, centred, item_bias, shape[0]) / users_n
+        item_bias = residual_sums(items, users, values, mean, user_bias, shape[1]) / items_n
+        user_bias = residual_sums(users, items, values, mean, item_bias, shape[0]) / users_n
     return user_bias, item_bias
 
 
@@ -58,12 +57,12 @@ def row_counts(rows, n_rows):
 
 
 @njit(parallel=True)
-def residual_sums(rows, others, centred, other_bias, n_rows):
-    """(n_rows,) float64: each row's sum of centred - other_bias; the same for any number of threads."""
+def residual_sums(rows, others, values, mean, other_bias, n_rows):
+    """(n_rows,) float64: each row's sum of values - mean - other_bias; the same for any number of threads."""
     sums = np.zeros((PARTS, n_rows))
     for part in prange(PARTS):
         for t in range(rows.size * part // PARTS, rows.size * (part + 1) // PARTS):
-            sums[part, rows[t]] += centred[t] - other_bias[others[t]]
+            sums[part, rows[t]] += (values[t] - mean) - other_bias[others[t]]
     total = np.zeros(n_rows)
     for row in prange(n_rows):
         for part in range(PARTS):

@@ -46,7 +46,8 @@ class Session:
         return out
 
     def train_on(self, side, query, tables, workers):
-        """What epochs walk: a training.Side, the Query of its ratings, chunk tables and the workers for each."""
+        """What epochs walk: a training.Side, the Query of its ratings (not read without neighbours), chunk tables and
+        the workers for each."""
         self.side, self.tables, self.workers = side, tables, workers
         self.side_codes = self.codes(query, len(side.minor))
 

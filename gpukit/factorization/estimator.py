@@ -121,7 +121,8 @@ class Factorization(Serving):
             session = steps.Session(state, layout, self.walk, rated)
             workers = schedule.worker_count(len(ratings), steps.most_workers(layout))
             tables, workers = fitting.chunk_tables(side, workers, plan)
-            session.train_on(side, training.training_query(rated, place, side), tables, workers)
+            query = training.training_query(rated, place, side) if layout.slots else None
+            session.train_on(side, query, tables, workers)
         return fitting.Run(session, plan, clock, scale, start, history, best)
 
     def _find_neighbors(self, ratings, steps, progress):

@@ -73,7 +73,8 @@ class Session:
         return out
 
     def train_on(self, side, query, tables, workers):
-        """What epochs walk: a training.Side, the Query of its ratings, chunk tables and the workers for each."""
+        """What epochs walk: a training.Side, the Query of its ratings (not read without neighbours), chunk tables and
+        the workers for each."""
         codes = self.codes(query, len(side.minor))
         self.side_codes = as_words(codes)
         self.minor, self.values = to_device(side.minor), to_device(side.values)

@@ -116,7 +116,7 @@ def history_of(ratings, scale):
 
 def z_baseline(ratings, z):
     """(user biases, item biases) of z = (r - mean) / deviation."""
-    return alternating_biases(ratings.users, ratings.items, z, ratings.shape)
+    return alternating_biases(ratings.users, ratings.items, z, 0.0, ratings.shape)
 
 
 class Query(NamedTuple):

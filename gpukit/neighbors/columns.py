@@ -58,7 +58,7 @@ def threads():
 def levels_of(values):
     """(codes (n,) uint8, values (L,) float32 ascending): each rating's level; see `columns`."""
     table = np.full(TABLE, np.nan, np.float32)
-    codes, found = first_seen_codes(values, table)
+    codes, found = _first_seen_codes(values, table)
     if found == -1:
         bad = values[~np.isfinite(values)][0]
         raise DataError(f"A rating is {bad}: ratings must be finite numbers. Remove or replace such rows.")
@@ -76,30 +76,30 @@ def levels_of(values):
     return codes, grid.astype(np.float32)
 
 
-def first_seen_codes(values, table):
+def _first_seen_codes(values, table):
     """Each value's slot in an open-addressing table of floats (NaN: free); (slots (n,) uint16, how many values).
 
     How many is above MAX_LEVELS when there are more than that, -1 when a value is not finite; slots are None then.
     """
     tables = np.full((PARTS, TABLE), np.nan, np.float32)
-    found = enter_parts(values, tables)
+    found = _enter_parts(values, tables)
     if found.min() < 0 or found.max() > MAX_LEVELS:
         return None, found.min() if found.min() < 0 else found.max()
-    count = enter(tables[~np.isnan(tables)], table)
-    return slots_of(values, table) if count <= MAX_LEVELS else None, count
+    count = _enter(tables[~np.isnan(tables)], table)
+    return _slots_of(values, table) if count <= MAX_LEVELS else None, count
 
 
 @njit(parallel=True)
-def enter_parts(values, tables):
-    """`enter` of each of PARTS parts of the values into a table of its own."""
+def _enter_parts(values, tables):
+    """`_enter` of each of PARTS parts of the values into a table of its own."""
     found = np.zeros(PARTS, np.int64)
     for part in prange(PARTS):
-        found[part] = enter(values[values.size * part // PARTS : values.size * (part + 1) // PARTS], tables[part])
+        found[part] = _enter(values[values.size * part // PARTS : values.size * (part + 1) // PARTS], tables[part])
     return found
 
 
 @njit(parallel=True)
-def slots_of(values, table):
+def _slots_of(values, table):
     """(n,) uint16 places of values that are all in the table."""
     slots = np.empty(values.size, np.uint16)
     for t in prange(values.size):
@@ -117,7 +117,7 @@ def _slot(value, table):
 
 
 @njit
-def enter(values, table):
+def _enter(values, table):
     """Enter the values into an empty table; how many differ, at most MAX_LEVELS + 1, or -1 where one is not finite."""
     count = 0
     for value in values:

@@ -215,6 +215,7 @@ else:
 
         @intrinsic
         def add(context, matrix, row, column, a, b, c, d):
+            """The four halves in matrix[row, column : column + 2] += (a, b, c, d)."""
             _check(matrix, row, column)
 
             def generate(context, builder, signature, arguments):

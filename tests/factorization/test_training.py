@@ -126,7 +126,7 @@ def test_biases_are_the_papers_damped():
     ratings = ratings_of(np.random.default_rng(0).integers(1, 6, 300))
     mean, b, b_hat = baseline.bias_predictor(ratings)
     assert mean == pytest.approx(ratings.values.mean(), abs=1e-6) and b[0] == b[7] == 0
-    centred = (ratings.values - np.float32(mean)).astype(np.float64)
+    centred = ratings.values - np.float64(mean)
     expected = naive.biases(ratings.users, ratings.items, centred, 40, 25, baseline.DAMPING, baseline.SWEEPS)
     np.testing.assert_allclose(b, expected[0], atol=1e-12)
     np.testing.assert_allclose(b_hat, expected[1], atol=1e-12)
