@@ -51,6 +51,7 @@ docs: $(STAMP)
 
 lint: $(STAMP)
 	$(PY) -m ruff check .
+	$(PY) -m ruff format --check --quiet .
 
 check: lint
 	$(PYTEST) tests/gates

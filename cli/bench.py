@@ -5,8 +5,21 @@ import click
 from gpukit.bench import NAMES, find
 from gpukit.cli import options
 
-SHAPES = ("ml-10m", "netflix", "yahoo", "mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007", "mq2008",
-          "ego-facebook", "random", "64x64x2100", "512x512x2600")
+SHAPES = (
+    "ml-10m",
+    "netflix",
+    "yahoo",
+    "mslr-web30k",
+    "mslr-web10k",
+    "mq2007-list",
+    "mq2008-list",
+    "mq2007",
+    "mq2008",
+    "ego-facebook",
+    "random",
+    "64x64x2100",
+    "512x512x2600",
+)
 
 
 @click.command("bench")

@@ -32,11 +32,11 @@ def convert(source, output, file_format, columns, sep, duplicates, null, as_json
     gpukit convert MQ2008/Fold1/train.txt train.gkl
     """
     stages = Stages()
-    from gpukit.datasets import letor_copy, read_letor, write_letor
-    from gpukit.datasets.letor import is_letor
+    from gpukit.documents import copies, read_letor, write_letor
+    from gpukit.documents.read import is_letor
 
-    if Path(output).suffix.lower() in letor_copy.SUFFIXES or (file_format == "auto" and is_letor(source)):
-        letor_copy.check_output(output)
+    if Path(output).suffix.lower() in copies.SUFFIXES or (file_format == "auto" and is_letor(source)):
+        copies.check_output(output)
         stages.done("starting")
         documents = read_letor(source, null=null)
         stages.done("reading")
@@ -50,8 +50,8 @@ def convert(source, output, file_format, columns, sep, duplicates, null, as_json
 
 def _convert_ratings(source, output, stages, **request):
     """The Ratings read from source, by the words of read_ratings, and written to output."""
-    from gpukit.datasets import read_ratings, write_ratings
-    from gpukit.datasets.binary import check_output
+    from gpukit.ratings import read_ratings, write_ratings
+    from gpukit.ratings.copies import check_output
 
     check_output(output)
     stages.done("starting")
@@ -65,8 +65,16 @@ def _convert_ratings(source, output, stages, **request):
 def written(data, output, stages):
     """(facts, line for people) of ratings that were written to a file."""
     low, high = data.scale
-    facts = {"output": str(output), "ratings": len(data), "users": data.shape[0], "items": data.shape[1], "lowest": low,
-             "highest": high, "bytes": Path(output).stat().st_size, "seconds": dict(stages.seconds)}
+    facts = {
+        "output": str(output),
+        "ratings": len(data),
+        "users": data.shape[0],
+        "items": data.shape[1],
+        "lowest": low,
+        "highest": high,
+        "bytes": Path(output).stat().st_size,
+        "seconds": dict(stages.seconds),
+    }
     return facts, f"{len(data):,} ratings, {data.shape[0]:,} users, {data.shape[1]:,} items, {low:g} to {high:g}"
 
 
@@ -75,9 +83,17 @@ def written_documents(documents, output, stages):
     files = [file for file in (Path(output), *Path(output).rglob("*")) if file.is_file()]
     l, n = documents.X.shape
     low, high = float(documents.y.min()), float(documents.y.max())
-    facts = {"output": str(output), "documents": l, "queries": len(documents.qids), "features": n, "lowest": low,
-             "highest": high, "longest_query": int((documents.offsets[1:] - documents.offsets[:-1]).max()),
-             "bytes": sum(file.stat().st_size for file in files), "seconds": dict(stages.seconds)}
+    facts = {
+        "output": str(output),
+        "documents": l,
+        "queries": len(documents.qids),
+        "features": n,
+        "lowest": low,
+        "highest": high,
+        "longest_query": int((documents.offsets[1:] - documents.offsets[:-1]).max()),
+        "bytes": sum(file.stat().st_size for file in files),
+        "seconds": dict(stages.seconds),
+    }
     return facts, f"{l:,} documents, {len(documents.qids):,} queries, {n} features, relevance {low:g} to {high:g}"
 
 

@@ -10,13 +10,17 @@ from gpukit.errors import GpukitError
 
 # verb: (short help, file of cli/, name of the click command in it). --help reads this table and nothing else.
 VERBS = {
-    "train-lshmf": ("Learn to predict ratings: neighbourhood matrix factorization.", "train_lshmf", "train_lshmf"),
-    "predict": ("Predict the ratings of (user, item) pairs.", "predict", "predict"),
-    "recommend": ("List the items that users would rate best.", "recommend", "recommend"),
-    "similar": ("List the items most like one item.", "similar", "similar"),
-    "ranksvm": ("Learn to rank: linear RankSVM over all preference pairs.", "ranksvm", "ranksvm"),
-    "rank": ("Score the documents of queries with a ranking model.", "rank", "rank"),
-    "impute": ("Fill in missing matrices on the vertices of a graph.", "impute", "impute"),
+    "train-lshmf": (
+        "Learn to predict ratings: neighbourhood matrix factorization.",
+        "factorization.train_lshmf",
+        "train_lshmf",
+    ),
+    "predict": ("Predict the ratings of (user, item) pairs.", "factorization.predict", "predict"),
+    "recommend": ("List the items that users would rate best.", "factorization.recommend", "recommend"),
+    "similar": ("List the items most like one item.", "factorization.similar", "similar"),
+    "ranksvm": ("Learn to rank: linear RankSVM over all preference pairs.", "ranking.ranksvm", "ranksvm"),
+    "rank": ("Score the documents of queries with a ranking model.", "ranking.rank", "rank"),
+    "impute": ("Fill in missing matrices on the vertices of a graph.", "imputation.impute", "impute"),
     "convert": ("Write a binary copy of ratings or documents, which loads at disk speed.", "convert", "convert"),
     "synth": ("Generate data with the shapes of well-known datasets.", "synth", "synth"),
     "bench": ("Measure speed and accuracy on this machine.", "bench", "bench"),

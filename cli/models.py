@@ -30,7 +30,7 @@ def read_title_of(path):
     """{item id as text: title} of a titles file; empty without one."""
     if path is None:
         return {}
-    from gpukit.datasets import read_titles
+    from gpukit.ratings import read_titles
 
     return {str(item): title for item, title in read_titles(path).items()}
 

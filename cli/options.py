@@ -6,7 +6,10 @@ FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm"
 METRICS = ("pa", "pa_ties", "tau", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map")
 
 device = click.option(
-    "--device", default="auto", show_default=True, metavar="auto|cpu|cuda|cuda:N",
+    "--device",
+    default="auto",
+    show_default=True,
+    metavar="auto|cpu|cuda|cuda:N",
     help="Where to work; auto takes a GPU if there is one.",
 )
 seed = click.option(
@@ -20,29 +23,49 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print the result
 quiet = click.option("--quiet", "-q", is_flag=True, help="No progress bar and no remarks; results and errors only.")
 
 file_format = click.option(
-    "--format", "file_format", type=click.Choice(FORMATS), default="auto", show_default=True, metavar="NAME",
+    "--format",
+    "file_format",
+    type=click.Choice(FORMATS),
+    default="auto",
+    show_default=True,
+    metavar="NAME",
     help=f"What the file is: {', '.join(FORMATS)}.",
 )
 columns = click.option(
-    "--columns", metavar="NAMES", help="What the columns are, in order, e.g. user,item,-,rating (-: ignored).",
+    "--columns",
+    metavar="NAMES",
+    help="What the columns are, in order, e.g. user,item,-,rating (-: ignored).",
 )
 sep = click.option("--sep", metavar="TEXT", help="What stands between columns.  [default: found out]")
 null = click.option(
-    "--null", type=click.Choice(["error", "min", "zero"]), default="error", show_default=True,
+    "--null",
+    type=click.Choice(["error", "min", "zero"]),
+    default="error",
+    show_default=True,
     help="What the value NULL stands for: the feature's smallest in the query, or 0.",
 )
 duplicates = click.option(
-    "--duplicates", type=click.Choice(["last", "mean", "error"]), default="last", show_default=True,
+    "--duplicates",
+    type=click.Choice(["last", "mean", "error"]),
+    default="last",
+    show_default=True,
     help="What a repeated (user, item) pair means.",
 )
 
 
 ndcg = click.option(
-    "--ndcg", type=click.Choice(["letor", "standard", "skip-blank"]), default="letor", show_default=True,
+    "--ndcg",
+    type=click.Choice(["letor", "standard", "skip-blank"]),
+    default="letor",
+    show_default=True,
     help="Discount and rules of NDCG: LETOR's, the usual ones, or these without queries that nothing is relevant to.",
 )
 relevant = click.option(
-    "--relevant", type=float, default=1.0, show_default=True, metavar="LABEL",
+    "--relevant",
+    type=float,
+    default=1.0,
+    show_default=True,
+    metavar="LABEL",
     help="Documents from this label on count as relevant in MAP (LETOR 1, MSLR 2).",
 )
 

@@ -24,8 +24,9 @@ def check_output(path, option, inputs=()):
 def check_new(path, option, force):
     """Raise DataError for a file that is there already, unless force."""
     if Path(path).is_file() and not force:
-        raise DataError(f"{option} {path} is there already and is kept. Name another file, or add --force to replace "
-                        "it.")
+        raise DataError(
+            f"{option} {path} is there already and is kept. Name another file, or add --force to replace it."
+        )
 
 
 def check_plot(path):

@@ -7,6 +7,7 @@ import shutil
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import click
 
@@ -114,3 +115,11 @@ def bar_line(stage, done, total, info):
         return f"{stage}  {done}  {facts}".rstrip()
     filled = BAR * min(done, total) // total
     return f"{stage} [{'#' * filled}{'.' * (BAR - filled)}] {done}/{total}  {facts}".rstrip()
+
+
+def mention_compiling(quiet, room="factorization"):
+    """Say why the first run takes long, when nothing of a room is in the cache of compiled code yet."""
+    from gpukit._jit import numba
+
+    if not any(Path(numba.config.CACHE_DIR).glob(f"{room}_*")):
+        remark("The first run compiles gpukit's code, which takes from half a minute to a minute, once.", quiet)

@@ -6,8 +6,8 @@ import click
 
 from gpukit.cli import report
 from gpukit.cli.convert import show, written, written_documents
+from gpukit.cli.imputation.slices import slices
 from gpukit.cli.options import as_json, quiet, seed
-from gpukit.cli.slices import slices
 from gpukit.cli.stages import Stages
 
 COUNT = click.IntRange(1)
@@ -20,10 +20,20 @@ def synth():
 
 @synth.command("ratings")
 @click.argument("output", metavar="OUT", type=click.Path())
-@click.option("--like", type=click.Choice(["netflix", "ml-10m", "yahoo"]), default="netflix", show_default=True,
-              help="Whose shape, skew and scale of ratings.")
-@click.option("--scale", type=float, default=0.01, show_default=True,
-              help="Share of its ratings, above 0 and at most 1; users and items shrink with the square root.")
+@click.option(
+    "--like",
+    type=click.Choice(["netflix", "ml-10m", "yahoo"]),
+    default="netflix",
+    show_default=True,
+    help="Whose shape, skew and scale of ratings.",
+)
+@click.option(
+    "--scale",
+    type=float,
+    default=0.01,
+    show_default=True,
+    help="Share of its ratings, above 0 and at most 1; users and items shrink with the square root.",
+)
 @click.option("--users", type=COUNT, help="Users, instead of what --scale gives.")
 @click.option("--items", type=COUNT, help="Items, likewise.")
 @click.option("--ratings", type=COUNT, help="Ratings, likewise.")
@@ -41,9 +51,9 @@ def synth_ratings(output, like, scale, users, items, ratings, titles, seed, as_j
     gpukit synth ratings --like ml-10m --scale 0.1 sample.csv
     """
     stages = Stages()
-    from gpukit.datasets import synth as generator
-    from gpukit.datasets import write_ratings
-    from gpukit.datasets.binary import check_output
+    from gpukit.ratings import synth as generator
+    from gpukit.ratings import write_ratings
+    from gpukit.ratings.copies import check_output
 
     check_output(output)
     stages.done("starting")
@@ -57,8 +67,11 @@ def synth_ratings(output, like, scale, users, items, ratings, titles, seed, as_j
     facts, line = written(data, output, stages)
     show({**facts, **floors}, line, stages, as_json, quiet, rate=("generating", "ratings"))
     if not as_json:
-        report.remark(f"RMSE left by the planted biases {floors['bias_floor']:.4f}, with factors "
-                      f"{floors['factor_floor']:.4f}, with everything {floors['noise_floor']:.4f}.", quiet)
+        report.remark(
+            f"RMSE left by the planted biases {floors['bias_floor']:.4f}, with factors "
+            f"{floors['factor_floor']:.4f}, with everything {floors['noise_floor']:.4f}.",
+            quiet,
+        )
 
 
 def _write_titles(ids, path):
@@ -71,11 +84,20 @@ def _write_titles(ids, path):
 
 @synth.command("letor")
 @click.argument("output", metavar="OUT", type=click.Path())
-@click.option("--like", type=click.Choice(["mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007",
-                                           "mq2008"]), default="mslr-web10k", show_default=True,
-              help="Whose shape: the training set of a fold.")
-@click.option("--scale", type=float, default=0.01, show_default=True,
-              help="Share of its queries, above 0 and at most 1; their lengths are as in the whole.")
+@click.option(
+    "--like",
+    type=click.Choice(["mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007", "mq2008"]),
+    default="mslr-web10k",
+    show_default=True,
+    help="Whose shape: the training set of a fold.",
+)
+@click.option(
+    "--scale",
+    type=float,
+    default=0.01,
+    show_default=True,
+    help="Share of its queries, above 0 and at most 1; their lengths are as in the whole.",
+)
 @click.option("--folds", type=click.IntRange(1, 5), help="Folds of the folder OUT.  [default: 5]")
 @click.option("--binary", is_flag=True, help="Binary copies (.gkl) in the folder OUT, in place of text.")
 @seed
@@ -92,29 +114,36 @@ def synth_letor(output, like, scale, folds, binary, seed, as_json, quiet):
     gpukit synth letor --like mslr-web10k --scale 0.05 folder
     """
     stages = Stages()
-    from gpukit import datasets
-    from gpukit.datasets import letor_copy, letor_folds
+    from gpukit.documents import copies, synth_letor, write_folds, write_letor
+    from gpukit.documents import folds as letor_folds
     from gpukit.errors import ParameterError
 
-    whole = Path(output).suffix.lower() in letor_copy.SUFFIXES
+    whole = Path(output).suffix.lower() in copies.SUFFIXES
     if whole and (folds or binary):
-        raise ParameterError(f"--folds and --binary are for a folder, and {output} is a file. Leave them out, or "
-                             "name a folder.")
-    (letor_copy.check_output if whole else letor_folds.check_folder)(output)
+        raise ParameterError(
+            f"--folds and --binary are for a folder, and {output} is a file. Leave them out, or name a folder."
+        )
+    (copies.check_output if whole else letor_folds.check_folder)(output)
     stages.done("starting")
-    documents = datasets.synth_letor(like, scale, seed)
+    documents = synth_letor(like, scale, seed)
     stages.done("generating")
     if whole:
-        datasets.write_letor(documents, output)
+        write_letor(documents, output)
     else:
-        datasets.write_folds(documents, output, folds or letor_folds.CUTS, ".gkl" if binary else ".txt")
+        write_folds(documents, output, folds or letor_folds.CUTS, ".gkl" if binary else ".txt")
     stages.done("writing")
     show(*written_documents(documents, output, stages), stages, as_json, quiet, rate=("generating", "documents"))
 
 
 @synth.command("graph")
-@click.option("--output", "-o", required=True, metavar="FILE", type=click.Path(),
-              help="Where to write it, an .npz that gpukit impute reads.")
+@click.option(
+    "--output",
+    "-o",
+    required=True,
+    metavar="FILE",
+    type=click.Path(),
+    help="Where to write it, an .npz that gpukit impute reads.",
+)
 @click.option("--like", type=click.Choice(["random", "ego-facebook"]), help="Whose degrees.  [default: random]")
 @click.option("--vertices", type=click.IntRange(2), help="Vertices.  [default: 400; 4,039 of ego-facebook]")
 @click.option("--edges", metavar="FILE", help="A real graph: a list of edges or an adjacency.")
@@ -122,8 +151,13 @@ def synth_letor(output, like, scale, folds, binary, seed, as_json, quiet):
 @click.option("--rank", type=COUNT, default=5, show_default=True, help="Of each slice in the graph spectral domain.")
 @click.option("--missing", type=click.FloatRange(0, 1), default=0.2, show_default=True, help="Share that is missing.")
 @click.option("--entries", is_flag=True, help="Single entries are missing, in place of whole slices.")
-@click.option("--noise", type=click.FloatRange(0), default=0.0, show_default=True,
-              help="Of the observed values, as a share of their root mean square.")
+@click.option(
+    "--noise",
+    type=click.FloatRange(0),
+    default=0.0,
+    show_default=True,
+    help="Of the observed values, as a share of their root mean square.",
+)
 @seed
 @as_json
 @quiet
@@ -138,20 +172,20 @@ def synth_graph(output, like, vertices, edges, slice_shape, rank, missing, entri
     gpukit synth graph --edges facebook_combined.txt --slice 20x20 --rank 2 -o graph.npz
     """
     stages = Stages()
-    from gpukit import datasets
-    from gpukit.datasets import graph_files
     from gpukit.errors import ParameterError
+    from gpukit.graphs import read, synth_graph, write_graph
 
     if edges and (like or vertices):
         raise ParameterError("--like and --vertices are for generated graphs, and --edges names one. Leave them out.")
-    graph_files.check_output(output)
+    read.check_output(output)
     stages.done("starting")
-    adjacency, ids = graph_files.read_edges(edges) if edges else (None, None)
+    adjacency, ids = read.read_edges(edges) if edges else (None, None)
     stages.done("reading" if edges else "starting")
-    data = datasets.synth_graph(like or "random", vertices, slice_shape or (50, 50), rank, missing, entries, noise,
-                                seed, adjacency)._replace(vertices=ids)
+    data = synth_graph(
+        like or "random", vertices, slice_shape or (50, 50), rank, missing, entries, noise, seed, adjacency
+    )._replace(vertices=ids)
     stages.done("generating")
-    datasets.write_graph(output, data)
+    write_graph(output, data)
     stages.done("writing")
     show(*_written_graph(data, output, stages), stages, as_json, quiet, rate=("generating", "values"))
 
@@ -161,7 +195,15 @@ def _written_graph(data, output, stages):
     N, m, n = data.tensor.shape
     share = data.missing_share
     kind = "slices" if data.mask.ndim == 1 else "entries"
-    facts = {"output": str(output), "vertices": N, "edges": data.adjacency.nnz // 2, "slice": [m, n],
-             "values": data.tensor.size, "missing": share, "missing_kind": kind, "bytes": Path(output).stat().st_size,
-             "seconds": dict(stages.seconds)}
+    facts = {
+        "output": str(output),
+        "vertices": N,
+        "edges": data.adjacency.nnz // 2,
+        "slice": [m, n],
+        "values": data.tensor.size,
+        "missing": share,
+        "missing_kind": kind,
+        "bytes": Path(output).stat().st_size,
+        "seconds": dict(stages.seconds),
+    }
     return facts, (f"{N:,} vertices, {facts['edges']:,} edges, slices of {m} x {n}, {share:.1%} of the {kind} missing")

@@ -11,8 +11,9 @@
 
     estimator.fit -> gpu.py | cpu.py -> kernels.py | twins.py -> formulas.py
 
-Shared by the rooms: datasets/ (readers, id maps, splits), selection/ (row-wise top-k), primitives/ (device functions),
-device.py (where the work runs), random.py (bits from a seed and an index), metrics.py, persist.py, errors.py.
+Tables, with their readers, writers and generators: ratings/, documents/, graphs/, on top of io/ (bytes in and out).
+Shared by the rooms: evaluation/ (metrics), selection/ (row-wise top-k), primitives/ (device functions), device/ (where
+the work runs), random.py (bits from a seed and an index), persist.py, errors.py.
 
 Importing gpukit costs nothing: estimators and modules are imported when they are first asked for.
 """
@@ -35,33 +36,35 @@ ESTIMATORS = {
 }
 _HOME = {
     **ESTIMATORS,
-    "Documents": "gpukit.datasets",
-    "GraphTensor": "gpukit.datasets",
-    "Ratings": "gpukit.datasets",
-    "as_ratings": "gpukit.datasets",
-    "find_folds": "gpukit.datasets",
-    "read_graph": "gpukit.datasets",
-    "read_letor": "gpukit.datasets",
-    "read_ratings": "gpukit.datasets",
-    "synth_graph": "gpukit.datasets",
-    "synth_letor": "gpukit.datasets",
-    "synth_ratings": "gpukit.datasets",
+    "Documents": "gpukit.documents",
+    "GraphTensor": "gpukit.graphs",
+    "Ratings": "gpukit.ratings",
+    "as_ratings": "gpukit.ratings",
+    "find_folds": "gpukit.documents",
+    "read_graph": "gpukit.graphs",
+    "read_letor": "gpukit.documents",
+    "read_ratings": "gpukit.ratings",
+    "synth_graph": "gpukit.graphs",
+    "synth_letor": "gpukit.documents",
+    "synth_ratings": "gpukit.ratings",
     "load_model": "gpukit.persist",
     "segmented_argsort": "gpukit.sorting",
     "singular_value_threshold": "gpukit.svt",
 }
 _MODULES = (
     "base",
-    "datasets",
     "device",
+    "documents",
     "errors",
+    "evaluation",
     "factorization",
+    "graphs",
     "imputation",
-    "metrics",
     "neighbors",
     "persist",
     "random",
     "ranking",
+    "ratings",
     "selection",
     "sorting",
     "svt",

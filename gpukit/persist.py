@@ -1,7 +1,7 @@
 """Models on disk: one .npz of plain arrays with a JSON header, no pickle; written aside and renamed.
 
-    save_arrays(path, {"class": "LSHMF", ...}, {"U": U, ...})      load_arrays(path) -> (header, arrays)
-    load_model(path) -> a fitted estimator of the class that the header names
+save_arrays(path, {"class": "LSHMF", ...}, {"U": U, ...})      load_arrays(path) -> (header, arrays)
+load_model(path) -> a fitted estimator of the class that the header names
 """
 
 import contextlib

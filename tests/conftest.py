@@ -1,8 +1,8 @@
 """The four tiers: twin (default), sim, gpu here; compile has a process of its own (make ptx).
 
-    twin   pytest -m "not kernel and not gpu"
-    sim    NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 pytest -m kernel
-    gpu    GPUKIT_REQUIRE_GPU=1 pytest            a missing GPU fails, never skips
+twin   pytest -m "not kernel and not gpu"
+sim    NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 pytest -m kernel
+gpu    GPUKIT_REQUIRE_GPU=1 pytest            a missing GPU fails, never skips
 """
 
 import os

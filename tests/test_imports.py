@@ -21,7 +21,7 @@ def loaded_after(code):
     "code",
     [
         "import gpukit; gpukit.__version__; dir(gpukit)",
-        "import gpukit.errors, gpukit.base, gpukit.persist, gpukit.metrics, gpukit.device",
+        "import gpukit.errors, gpukit.base, gpukit.persist, gpukit.evaluation.metrics, gpukit.device",
         "from gpukit.cli.main import run; run(['--help'])",
         "from gpukit.cli.main import run; run(['doctor', '--help'])",
         "from gpukit.cli.main import run; run(['no-such-verb'])",

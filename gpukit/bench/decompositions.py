@@ -24,10 +24,22 @@ def ladder(setting):
         for name, own, note in passes(Z, lam, one.device):
             yield Row(f"a thresholding pass, {name}", one.name, one.data, own, "ms", note)
             if name != OURS:
-                yield Row(f"an iteration, {name}", one.name, one.data, [transform + sample for sample in own], "ms",
-                          f"that, and the whole transform both ways, {transform:.3g} ms{one.paper}")
-        yield Row(f"an iteration, {OURS}", one.name, one.data, samples, "ms",
-                  f"transform of what is missing, thresholding, back; step {HALF + 1} of {ITERATIONS}")
+                yield Row(
+                    f"an iteration, {name}",
+                    one.name,
+                    one.data,
+                    [transform + sample for sample in own],
+                    "ms",
+                    f"that, and the whole transform both ways, {transform:.3g} ms{one.paper}",
+                )
+        yield Row(
+            f"an iteration, {OURS}",
+            one.name,
+            one.data,
+            samples,
+            "ms",
+            f"transform of what is missing, thresholding, back; step {HALF + 1} of {ITERATIONS}",
+        )
         release(setting.device)
 
 

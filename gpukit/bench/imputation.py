@@ -15,13 +15,13 @@ from gpukit import device as devices
 from gpukit.bench.record import Row
 from gpukit.bench.setting import shape_name
 from gpukit.bench.timing import seconds
-from gpukit.datasets import synth_graph
 from gpukit.errors import DataError
-from gpukit.imputation.basis import fourier_basis
+from gpukit.graphs import synth_graph
+from gpukit.graphs.adjacency import as_adjacency
+from gpukit.graphs.basis import fourier_basis
 from gpukit.imputation.estimator import GraphImputer
-from gpukit.imputation.fitting import Options, fit_path
-from gpukit.imputation.graphs import as_adjacency
-from gpukit.imputation.running import session_class
+from gpukit.imputation.spectral.path import Options, fit_path
+from gpukit.imputation.spectral.run import session_class
 
 MISSING = 0.2  # of the slices
 ITERATIONS, DECAY = 20, 0.7  # the paper's number of steps; it does not give its decay
@@ -92,8 +92,7 @@ def case(like, setting):
     basis = fourier_basis(adjacency, device=setting.device)  # on disk from here on: the generator takes the same
     graph = synth_graph(adjacency=adjacency, shape=(side, side), rank=rank, missing=MISSING)
     name = shape_name(f"{like} {side}x{side}" if "x" not in like else like, setting.scale)
-    return Case(graph, basis, name, data, setting.device, f"; {paper}" if setting.scale == 1 else "",
-                options)
+    return Case(graph, basis, name, data, setting.device, f"; {paper}" if setting.scale == 1 else "", options)
 
 
 def prepared(case, basis=None, tensor=None):
@@ -203,8 +202,10 @@ def steps_rows(one):
     times, session = timed(one, lambda: walked(one, one.options))
     error = recovered(one, session)
     kind = "accelerated" if one.options.accelerate else "the paper's own steps"
-    note = (f"{kind}; basis in memory; tensor and basis's copy to the device, first thresholds and {ITERATIONS} steps "
-            f"counted; relative error {error:.4f}{one.paper}")
+    note = (
+        f"{kind}; basis in memory; tensor and basis's copy to the device, first thresholds and {ITERATIONS} steps "
+        f"counted; relative error {error:.4f}{one.paper}"
+    )
     if one.device.is_cuda:
         note = note.replace("tensor and basis's copy to the device", "upload of the tensor (the basis is there)")
     yield Row(f"{ITERATIONS} iterations, basis cached", one.name, one.data, times, "s", note)
@@ -213,13 +214,20 @@ def steps_rows(one):
 
 def basis_row(one):
     """Row of the same with the basis computed."""
+
     def run():
         basis = fourier_basis(one.graph.adjacency, device=one.device, cache=False)
         return walked(one, PAPERS_OWN, basis)
 
     times, session = timed(one, run)
-    return Row(f"{ITERATIONS} iterations, basis computed", one.name, one.data, times, "s",
-               f"eigenvectors of the Laplacian counted; relative error {recovered(one, session):.4f}")
+    return Row(
+        f"{ITERATIONS} iterations, basis computed",
+        one.name,
+        one.data,
+        times,
+        "s",
+        f"eigenvectors of the Laplacian counted; relative error {recovered(one, session):.4f}",
+    )
 
 
 def accuracy_rows(one):
@@ -228,17 +236,29 @@ def accuracy_rows(one):
     taken = []
     times, session = timed(one, lambda: walked(one, Options(), progress=lambda *told: taken.append(told[0])))
     steps = len(taken) // sum(turns(one.device))
-    yield Row("iterations by default, basis cached", one.name, one.data, times, "s",
-              f"{steps} steps, relative error {recovered(one, session, most):.5f}; the paper's {REACHED}")
+    yield Row(
+        "iterations by default, basis cached",
+        one.name,
+        one.data,
+        times,
+        "s",
+        f"{steps} steps, relative error {recovered(one, session, most):.5f}; the paper's {REACHED}",
+    )
     del session
     model = GraphImputer(device=str(one.device).split()[0])
     graph = one.graph
     times = seconds(lambda: model.fit(graph.adjacency, graph.tensor, graph.mask), *turns(one.device))
     parts = ", ".join(f"{name} {part:.3f} s" for name, part in model.stages_.items())
     error = relative(model.completed_, graph.truth)
-    yield Row("GraphImputer.fit by default", one.name, one.data, times, "s",
-              f"basis from disk, weights chosen on hidden data ({model.weights_}), confidence; {parts}; "
-              f"relative error {error:.5f}")
+    yield Row(
+        "GraphImputer.fit by default",
+        one.name,
+        one.data,
+        times,
+        "s",
+        f"basis from disk, weights chosen on hidden data ({model.weights_}), confidence; {parts}; "
+        f"relative error {error:.5f}",
+    )
 
 
 def loop_rows(one, own):
@@ -249,8 +269,14 @@ def loop_rows(one, own):
     note = f"the whole transform both ways, float32; {LOOPED} steps measured, times {ITERATIONS}"
     yield Row(f"{ITERATIONS} iterations by a loop over numpy.linalg.svd", one.name, one.data, samples, "s", note)
     times = [float(sample / own) for sample in samples]
-    yield Row("the loop over numpy.linalg.svd against gpukit", one.name, one.data, times, "times",
-              "their seconds over gpukit's median for 20 iterations, basis cached, in one run")
+    yield Row(
+        "the loop over numpy.linalg.svd against gpukit",
+        one.name,
+        one.data,
+        times,
+        "times",
+        "their seconds over gpukit's median for 20 iterations, basis cached, in one run",
+    )
 
 
 def release(device):
@@ -267,7 +293,7 @@ def release(device):
 
 def memory_row(one):
     """Row of the memory that a run takes on a GPU, sampled after every step."""
-    from gpukit.imputation import resident
+    from gpukit.graphs import resident
     from gpukit.svt import gpu
 
     walked(one, one.options._replace(iterations=1))
@@ -279,8 +305,14 @@ def memory_row(one):
     taken = before - min(least)
     release(one.device)
     note = f"{taken / 1e9:.2f} GB, the basis among it; with what numba and cupy keep"
-    return Row("device memory of an imputation", one.name, one.data, [taken / one.graph.tensor.nbytes],
-               "copies of the tensor", note)
+    return Row(
+        "device memory of an imputation",
+        one.name,
+        one.data,
+        [taken / one.graph.tensor.nbytes],
+        "copies of the tensor",
+        note,
+    )
 
 
 BENCHES = {"impute-speed": speed}

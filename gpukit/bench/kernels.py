@@ -6,7 +6,7 @@ import functools
 import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
-from gpukit.factorization import formulas
+from gpukit.factorization.solvers.sgd import formulas
 from gpukit.primitives.rows import partial_dot
 from gpukit.primitives.warp import group_max, group_sum
 

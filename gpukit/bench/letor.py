@@ -12,11 +12,11 @@ from gpukit.bench.ranking import EPS, GRID, SAME, C, generated, paper
 from gpukit.bench.record import Row
 from gpukit.bench.setting import shape_name
 from gpukit.bench.timing import seconds
-from gpukit.datasets import find_folds, read_letor, synth_letor, write_letor
-from gpukit.datasets.documents import take_queries
+from gpukit.documents import find_folds, read_letor, synth_letor, write_letor
+from gpukit.documents.table import take_queries
 from gpukit.errors import DataError
+from gpukit.evaluation.ranking import evaluate
 from gpukit.ranking import RankSVM
-from gpukit.ranking.evaluation import evaluate
 
 OPTIMA = (
     (29566.522846, 0.802408, 0.827171),
@@ -27,8 +27,15 @@ OPTIMA = (
 )  # MQ2008, C=1, a fold each: f* and pairwise accuracy (ties right), train and test: the known minima
 NEAR, NEAR_PA = 1e-8, 1e-4  # relative, which features in float32 would miss; of an accuracy
 CHOSEN_BY = ("ndcg@10", "map", "pa")
-METRICS = (("test", "map"), ("test", "ndcg@10"), ("test", "mean_ndcg"), ("test", "pa"), ("test", "pa_ties"),
-           ("train", "pa"), ("train", "pa_ties"))
+METRICS = (
+    ("test", "map"),
+    ("test", "ndcg@10"),
+    ("test", "mean_ndcg"),
+    ("test", "pa"),
+    ("test", "pa_ties"),
+    ("train", "pa"),
+    ("train", "pa_ties"),
+)
 SOLVERS = ("scan", "ost", "dcm", "p-swx")
 TENTHS = ("mq2008-list", "mq2007-list", "mslr-web10k")
 TEXT = 0.35  # of mslr-web10k: some 320 MB of text
@@ -66,13 +73,17 @@ def mq2008(setting):
     scores = [accuracies(model, parts) for model, parts in zip(models, folds, strict=True)]
     check_optima(models, scores)
     times = seconds(lambda: models[0].fit(folds[0]["train"]), 9)
-    note = (f"{models[0].solver_}, {models[0].n_iter_} Newton and {models[0].n_cg_} CG steps, f = "
-            f"{models[0].objective_:.11g}, f* = {OPTIMA[0][0]}{paper('mq2008')}")
+    note = (
+        f"{models[0].solver_}, {models[0].n_iter_} Newton and {models[0].n_cg_} CG steps, f = "
+        f"{models[0].objective_:.11g}, f* = {OPTIMA[0][0]}{paper('mq2008')}"
+    )
     yield Row("the whole fit, fold 1, C=1 eps=1e-5", "MQ2008", "real", times, "s", note)
     yield from metric_rows(scores, "C=1")
     for metric in CHOSEN_BY:
-        models = [RankSVM(eps=EPS, device=setting.device).fit_path(parts["train"], parts["vali"], grid=GRID,
-                                                                   metric=metric) for parts in folds]
+        models = [
+            RankSVM(eps=EPS, device=setting.device).fit_path(parts["train"], parts["vali"], grid=GRID, metric=metric)
+            for parts in folds
+        ]
         yield path_row(models, metric)
         scores = [accuracies(model, parts) for model, parts in zip(models, folds, strict=True)]
         yield from metric_rows(scores, f"C by {spelled(metric)} on validation")
@@ -89,8 +100,14 @@ def metric_rows(scores, how):
     for part, metric in METRICS:
         values = [found[part, metric] for found in scores]
         note = "by fold " + " ".join(f"{value:.6f}" for value in values)
-        yield Row(f"{part} {spelled(metric)}, {how}", "MQ2008", "real", [float(np.mean(values))],
-                  f"mean of {len(values)} folds", note)
+        yield Row(
+            f"{part} {spelled(metric)}, {how}",
+            "MQ2008",
+            "real",
+            [float(np.mean(values))],
+            f"mean of {len(values)} folds",
+            note,
+        )
 
 
 def path_row(models, metric):
@@ -121,10 +138,18 @@ def solver_rows(documents, shape, data):
         objectives.append(model.objective_)
         check_agreement(objectives, solver)
         kind = "threads as it chooses" if threads is None else f"{threads} thread"
-        note = (f"{len(documents.y):,} x {documents.X.shape[1]}, {model.n_pairs_:,} pairs; {model.n_iter_} Newton and "
-                f"{model.n_cg_} CG steps")
-        yield Row(f"the whole fit by {solver}{'' if precondition else ' with plain CG'}, {kind}", shape, data, times,
-                  "s", note)
+        note = (
+            f"{len(documents.y):,} x {documents.X.shape[1]}, {model.n_pairs_:,} pairs; {model.n_iter_} Newton and "
+            f"{model.n_cg_} CG steps"
+        )
+        yield Row(
+            f"the whole fit by {solver}{'' if precondition else ' with plain CG'}, {kind}",
+            shape,
+            data,
+            times,
+            "s",
+            note,
+        )
 
 
 def timed_fit(documents, solver, precondition, threads):
@@ -164,16 +189,28 @@ def reading_rows(documents, big, small, kind, shape):
     megabytes = big.stat().st_size / 1e6
     note = f"{megabytes:.0f} MB in {np.median(read.seconds):.3f} s, from the page cache"
     yield Row(f"reading {kind}", shape, "generated", [megabytes / s for s in read.seconds], "MB/s", note)
-    yield Row(f"memory of reading {kind}", shape, "generated", [peak / arrays for peak in read.peaks],
-              "times the arrays", "peak above the start")
+    yield Row(
+        f"memory of reading {kind}",
+        shape,
+        "generated",
+        [peak / arrays for peak in read.peaks],
+        "times the arrays",
+        "peak above the start",
+    )
 
 
 def command_row(setting):
     """Row of the whole `gpukit ranksvm MQ2008`: five folds read, trained, evaluated."""
     folds = len(mq2008_folds(setting.data))
     samples = command_seconds(["ranksvm", str(Path(setting.data) / "MQ2008")], setting.device)
-    return Row("the whole command ranksvm, cached", "MQ2008", "real", samples, "s",
-               f"start to table, {folds} folds read, trained and evaluated")
+    return Row(
+        "the whole command ranksvm, cached",
+        "MQ2008",
+        "real",
+        samples,
+        "s",
+        f"start to table, {folds} folds read, trained and evaluated",
+    )
 
 
 BENCHES = {"mq2008": mq2008, "solvers": solvers, "letor": letor}

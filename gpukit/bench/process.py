@@ -8,7 +8,9 @@ from gpukit.bench.timing import seconds
 
 READER = """
 import sys, time
-from gpukit.datasets import {reader} as read
+import gpukit
+
+read = gpukit.{reader}
 
 def peak():
     line = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
@@ -30,7 +32,7 @@ class Reading(NamedTuple):
 
 
 def read_in_processes(reader, figures, big, small, repeat=3):
-    """The Reading of a big file by a function of gpukit.datasets, after a small one, one process more than counts.
+    """The Reading of a big file by one of gpukit's readers, after a small one, one process more than counts.
 
     figures: expressions of `found`, what was read, that must tell whether it is right.
     """

@@ -12,12 +12,13 @@ from gpukit.bench.record import Row
 from gpukit.bench.setting import shape_name
 from gpukit.bench.sorting import holder
 from gpukit.bench.timing import milliseconds, queued_milliseconds, seconds
-from gpukit.datasets import synth_letor
+from gpukit.documents import synth_letor
 from gpukit.errors import DataError
-from gpukit.ranking import RankSVM, cpu, tron
-from gpukit.ranking.objective import Objective, Preconditioner
-from gpukit.ranking.path import parse_grid
+from gpukit.ranking import RankSVM, cpu
 from gpukit.ranking.session import make_session
+from gpukit.ranking.solvers import tron
+from gpukit.ranking.solvers.objective import Objective, Preconditioner
+from gpukit.ranking.solvers.path import parse_grid
 
 SHAPES = ("mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007")
 PRODUCTS, RUNGS, PATHS = ("mslr-web30k", "mq2007-list"), ("mslr-web10k", "mq2007"), ("mq2007",)
@@ -136,8 +137,14 @@ def ranking(setting):
         found = f"{run.solver}, {steps(result)}, f = {result.objective:.12g}"
         without = f"; {cg_steps(plain)} CG steps without a preconditioner{paper(like, setting.scale)}"
         yield Row("training, C=1 eps=1e-5", shape, "generated", times, "s", found + without)
-        yield Row("the same without a preconditioner", shape, "generated", plain_times, "s",
-                  f"{run.solver}, {steps(plain)}, f = {plain.objective:.12g}")
+        yield Row(
+            "the same without a preconditioner",
+            shape,
+            "generated",
+            plain_times,
+            "s",
+            f"{run.solver}, {steps(plain)}, f = {plain.objective:.12g}",
+        )
         del run
         yield fit_row(documents, shape, setting.device, result.objective)
 
@@ -225,8 +232,14 @@ def statistics_rows(paper_run, run, w, shape):
     expected = on_cpu(run.problem, w)
     v = np.random.default_rng(0).normal(size=len(w))
     check_near(order.walk(v, 0.0), expected.walk(v, 0.0), EXACT)
-    yield Row("P-SWX: sums of one vector over all active pairs", shape, "generated",
-              step_milliseconds(run, sums_step(order), 9), "ms", "once a CG step, and once a Newton step")
+    yield Row(
+        "P-SWX: sums of one vector over all active pairs",
+        shape,
+        "generated",
+        step_milliseconds(run, sums_step(order), 9),
+        "ms",
+        "once a CG step, and once a Newton step",
+    )
     yield from product_rows(run, v, shape, expected)
     scan.matrix = Unmoved()
     samples = step_milliseconds(run, lambda: scan.move(w), 15)
@@ -236,8 +249,9 @@ def statistics_rows(paper_run, run, w, shape):
 
 def sums_step(session):
     """A function that adds up ones over the active pairs of an OrderSession, on the GPU only queues it."""
-    return lambda: session.solver(session.order, session.scores, session.level, session.offsets, session.ones,
-                                  *session.counts)
+    return lambda: session.solver(
+        session.order, session.scores, session.level, session.offsets, session.ones, *session.counts
+    )
 
 
 def check_counts(order, counts):

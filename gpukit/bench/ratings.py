@@ -24,7 +24,7 @@ SHAPES, MORE = ("ml-10m", "netflix"), ("yahoo",)
 @functools.lru_cache(maxsize=1)
 def generated(like, scale):
     """(train, test) ratings generated with a shape; the test share is the paper's."""
-    from gpukit.datasets import synth, synth_ratings
+    from gpukit.ratings import synth, synth_ratings
 
     shape = synth.SHAPES[like]
     return synth_ratings(like, scale, 0).split(shape.test / shape.ratings, 1)
@@ -33,7 +33,7 @@ def generated(like, scale):
 @functools.lru_cache(maxsize=1)
 def movielens(folder):
     """(train, test) of MovieLens 1M, one rating in ten for testing."""
-    from gpukit.datasets import read_ratings
+    from gpukit.ratings import read_ratings
 
     if folder is None:
         raise DataError("MovieLens 1M is needed: set GPUKIT_DATA to the folder that holds ml-1m/ratings.dat.")
@@ -55,11 +55,12 @@ def started_again(session, state):
 
 def converging(estimator, train, test, device):
     """(RMSE after each epoch, seconds up to it, preparation seconds) of a training on a warm device."""
-    from gpukit.factorization import fitting, schedule
+    from gpukit.factorization import run as runs
+    from gpukit.factorization.solvers.sgd import schedule
 
     run = estimator.prepare(train, device)
     session, plan, start = run.session, run.plan, run.session.state()
-    judge = fitting.Judge(session, test, run.scale, 0)
+    judge = runs.Judge(session, test, run.scale, 0)
     session.epoch(plan.epoch_rates(0), schedule.turn_key(plan.seed, 0))  # compiles, warms up
     judge.rmse()
     started_again(session, start)
@@ -74,7 +75,7 @@ def converging(estimator, train, test, device):
 
 def epoch_step(run, device):
     """A function that walks the next epoch of a fitting.Run, on the GPU only queues it."""
-    from gpukit.factorization import schedule
+    from gpukit.factorization.solvers.sgd import schedule
 
     step = run.session.start_epoch if device.is_cuda else run.session.epoch
     turns = itertools.count()
@@ -161,11 +162,11 @@ def paper_step(train):
     """(a function that queues one epoch the paper's way, the device factors Q)."""
     from gpukit._cuda import cuda
     from gpukit.bench.kernels import make_paper_epoch
-    from gpukit.factorization import training
-    from gpukit.factorization.formulas import falling_rate
+    from gpukit.factorization import prepare as preparation
+    from gpukit.factorization.solvers.sgd.formulas import falling_rate
 
-    _, z = training.standardized(train)
-    side = training.group_by("users", train, z, 0)
+    _, z = preparation.standardized(train)
+    side = preparation.group_by("users", train, z, 0)
     rows = np.argsort(-np.diff(side.indptr), kind="stable").astype(np.int32)
     arrays = [cuda.to_device(array) for array in (rows, side.indptr, side.minor, side.values)]
     noise = np.random.default_rng(0)
@@ -199,8 +200,8 @@ def memory(setting):
     """Device memory that a training holds before its first epoch, beside what its arrays need on paper."""
     if not setting.device.is_cuda:
         return
-    from gpukit.factorization.fitting import memory_kept
-    from gpukit.factorization.layout import major_first
+    from gpukit.factorization.model.layout import major_first
+    from gpukit.factorization.run import memory_kept
 
     for like in setting.among(SHAPES, MORE):
         train, _ = generated(like, setting.scale)
@@ -247,7 +248,8 @@ def accuracy(setting):
 
 def updates(setting):
     """Rating updates a second of CUSGD++ with biases, F=32, on MovieLens 1M."""
-    from gpukit.factorization import MatrixFactorization, schedule
+    from gpukit.factorization import MatrixFactorization
+    from gpukit.factorization.solvers.sgd import schedule
 
     train, _ = movielens(setting.data)
     run = MatrixFactorization().prepare(train, setting.device)
@@ -271,7 +273,7 @@ def command(setting):
 
 def reading(setting):
     """A csv of 20 million ratings (times the scale), read in a fresh process whose code is compiled."""
-    from gpukit.datasets import synth_ratings, write_ratings
+    from gpukit.ratings import synth_ratings, write_ratings
 
     ratings = synth_ratings("netflix", 0.2 * setting.scale, 0)
     with tempfile.TemporaryDirectory() as folder:

@@ -12,15 +12,15 @@ import numpy as np
 from gpukit.bench.imputation import PAPERS_OWN, graph_of
 from gpukit.bench.record import Row
 from gpukit.bench.setting import shape_name
-from gpukit.datasets import synth_graph
 from gpukit.errors import DataError
+from gpukit.graphs import synth_graph
+from gpukit.graphs.adjacency import as_adjacency
 from gpukit.imputation.baselines import all_baselines
 from gpukit.imputation.centering import spread
-from gpukit.imputation.confidence import slice_scores
 from gpukit.imputation.estimator import GraphImputer
-from gpukit.imputation.graphs import as_adjacency
-from gpukit.imputation.running import Setting as Law
-from gpukit.imputation.running import impute
+from gpukit.imputation.spectral.confidence import slice_scores
+from gpukit.imputation.spectral.run import Setting as Law
+from gpukit.imputation.spectral.run import impute
 
 SEEDS = range(5)
 UNSEEN = 0.5  # of a spectral slice's mass on missing vertices: nothing observed determines it
@@ -66,8 +66,9 @@ def accuracy(setting):
 
 def errors(adjacency, family, missing, seed, device):
     """Errors on one generated tensor."""
-    graph = synth_graph(adjacency=adjacency, shape=(family.side, family.side), rank=family.rank, missing=missing,
-                        seed=seed)
+    graph = synth_graph(
+        adjacency=adjacency, shape=(family.side, family.side), rank=family.rank, missing=missing, seed=seed
+    )
     model = GraphImputer(device=str(device).split()[0]).fit(adjacency, graph.tensor, graph.mask)
     ours = check_completed(model.completed_, graph)
     own = impute(model.place_, Law("slice", 1.0, "none", PAPERS_OWN), graph.tensor, graph.mask)
@@ -131,8 +132,9 @@ def metr_la(folder):
     """Roads of METR-LA: a sensor's week, a row a day."""
     path = Path(folder or "") / "metr-la"
     if folder is None or not path.exists():
-        raise DataError("METR-LA is needed: set GPUKIT_DATA to the folder that holds metr-la/speed.csv and "
-                        "adjacency.csv.")
+        raise DataError(
+            "METR-LA is needed: set GPUKIT_DATA to the folder that holds metr-la/speed.csv and adjacency.csv."
+        )
     speeds = np.loadtxt(path / "speed.csv", delimiter=",", skiprows=1, dtype=np.float32)
     adjacency = as_adjacency(np.loadtxt(path / "adjacency.csv", delimiter=","))
     return Roads(adjacency, np.ascontiguousarray(speeds.T).reshape(len(speeds.T), *WEEK))
@@ -168,8 +170,10 @@ def hidden_errors(roads, mask, device):
     for name, how, completed in all_baselines(roads.adjacency, tensor, mask):
         error = absolute(completed, roads.speeds, mask)
         if name not in found or error < found[name][0]:
-            found[name] = error, " ".join(f"{key} {value if key == 'center' else format(value, 'g')}"
-                                          for key, value in how.items())
+            found[name] = (
+                error,
+                " ".join(f"{key} {value if key == 'center' else format(value, 'g')}" for key, value in how.items()),
+            )
     return found
 
 
@@ -192,8 +196,14 @@ def sensor_rows(found, what):
         values, how = zip(*(errors_of[name] for errors_of in found), strict=True)
         label = name if name == "defaults" else f"{name}, best setting"
         chosen = f"; {'; '.join(dict.fromkeys(how))}" if any(how) else ""
-        yield Row(f"20 % of {what} missing: {label}", "METR-LA 7x288", "real", list(values), "mph, mean absolute error",
-                  f"mean {np.mean(values):.3f}, {by_seed(values)}{chosen}{wins(found, name)}")
+        yield Row(
+            f"20 % of {what} missing: {label}",
+            "METR-LA 7x288",
+            "real",
+            list(values),
+            "mph, mean absolute error",
+            f"mean {np.mean(values):.3f}, {by_seed(values)}{chosen}{wins(found, name)}",
+        )
 
 
 def wins(found, name):

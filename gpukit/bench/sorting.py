@@ -84,8 +84,7 @@ def rows(shape, offsets, device):
     note = f"{offsets[-1] / 1e6:.2f} million keys in {len(offsets) - 1} segments"
     for dtype in (np.float32, np.float64):
         keys = np.random.default_rng(1).normal(size=offsets[-1]).astype(dtype)
-        yield Row(f"segmented sort {keys.dtype}", shape, "generated", samples_of(keys, offsets, device), "ms",
-                  note)
+        yield Row(f"segmented sort {keys.dtype}", shape, "generated", samples_of(keys, offsets, device), "ms", note)
         if dtype == np.float32 and (samples := torch_samples(keys, offsets, device)):
             yield Row("torch.sort float32 packed in 64 bits", shape, "generated", samples, "ms", note)
 

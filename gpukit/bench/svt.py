@@ -129,8 +129,14 @@ def thresholding(setting):
             if setting.device.is_cuda and n > BOTH_WAYS:
                 for way, samples_of in (("kernels", kernel_samples), ("products", product_samples)):
                     samples, error = samples_of(X, lam)
-                    yield Row(f"singular-value thresholding by {way}, {kind}", shape, "generated", samples, "ms",
-                              f"error {error:.0e}")
+                    yield Row(
+                        f"singular-value thresholding by {way}, {kind}",
+                        shape,
+                        "generated",
+                        samples,
+                        "ms",
+                        f"error {error:.0e}",
+                    )
             for name, others in rivals(X, lam, setting.device):
                 failed = "LinAlgError: did not converge" if np.isnan(others).any() else ""
                 yield Row(f"{name}, {kind}", shape, "generated", others, "ms", failed)

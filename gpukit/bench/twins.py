@@ -1,8 +1,8 @@
 """CPU twins of the ladder's kernels."""
 
 from gpukit._jit import njit
-from gpukit.factorization import formulas
-from gpukit.factorization.formulas import ZERO
+from gpukit.factorization.solvers.sgd import formulas
+from gpukit.factorization.solvers.sgd.formulas import ZERO
 
 
 @njit

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from gpukit.factorization import layout as layouts
-from gpukit.factorization import state as states
 from gpukit.factorization import twins
+from gpukit.factorization.model import layout as layouts
+from gpukit.factorization.model import state as states
 from gpukit.neighbors.columns import threads
 from gpukit.neighbors.cpu import find
 from gpukit.selection import cpu as selection

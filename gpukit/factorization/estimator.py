@@ -5,8 +5,8 @@ import numpy as np
 from gpukit import device as devices
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import DataError, ParameterError
-from gpukit.factorization.layout import PRECISIONS, is_half, major_first
-from gpukit.factorization.serving import Serving, in_rows_of
+from gpukit.factorization.model.layout import PRECISIONS, is_half, major_first
+from gpukit.factorization.serve import Serving, in_rows_of
 
 MOST_FACTORS = 1024
 RATES = ("adaptive", "paper")
@@ -18,14 +18,14 @@ class Factorization(Serving):
     walk = "users"
 
     def fit(self, X, y=None, *, validation=None, progress=None, checkpoint=None, resume=False):
-        """Learn from X: whatever gpukit.datasets.as_ratings takes (Ratings, sparse or dense users x items, triples).
+        """Learn from X: whatever gpukit.ratings.as_ratings takes (Ratings, sparse or dense users x items, triples).
 
         y is ignored. validation: ratings to judge every epoch by (instead of validation_fraction). progress: called as
         progress(stage, done, total, info). checkpoint: a file that the state of training is written to every minute
         and on Ctrl-C; resume: go on from it. Raises ParameterError, DataError, DeviceError, ModelError (a checkpoint
         that does not fit).
         """
-        from gpukit.datasets import as_ratings
+        from gpukit.ratings import as_ratings
 
         check_checkpoint(checkpoint, resume)
         ratings = as_ratings(X)
@@ -44,8 +44,8 @@ class Factorization(Serving):
 
     def plan(self, n_ratings=0):
         """The checked parameters as fitting.Plan for so many ratings; raises ParameterError for one out of bounds."""
-        from gpukit.factorization.fitting import Plan
-        from gpukit.factorization.rates import default_epochs, defaults
+        from gpukit.factorization.run import Plan
+        from gpukit.factorization.solvers.sgd.rates import default_epochs, defaults
 
         check_integer("n_factors", self.n_factors, 1, MOST_FACTORS)
         kind = check_choice("rates", self.rates, RATES)
@@ -78,15 +78,16 @@ class Factorization(Serving):
         """Raise for a parameter that does not fit so many items."""
 
     def _fit(self, ratings, held_out, plan, device, progress, checkpoint, resume):
-        from gpukit.factorization import fitting, saving
+        from gpukit.factorization import run as runs
+        from gpukit.factorization.model import saving
 
         run = self.prepare(ratings, device, plan, progress, checkpoint if resume else None)
         self.history_ = run.history
         data = saving.fingerprint(ratings) if checkpoint is not None else None
         with run.clock("training"):
-            judge = fitting.Judge(run.session, held_out, run.scale, plan.patience, run.history, run.best)
-            checkpoints = fitting.Checkpoints(checkpoint, self, data)
-            state = fitting.run(run.session, plan, judge, checkpoints, run.history, run.start, progress)
+            judge = runs.Judge(run.session, held_out, run.scale, plan.patience, run.history, run.best)
+            checkpoints = runs.Checkpoints(checkpoint, self, data)
+            state = runs.run(run.session, plan, judge, checkpoints, run.history, run.start, progress)
         self.timings_, self.device_ = run.clock.seconds, str(device)
         self.set_fitted(state, run.session.history, run.scale, ratings.user_ids, ratings.item_ids)
 
@@ -96,20 +97,23 @@ class Factorization(Serving):
         resume_from: a checkpoint to start from instead of the beginning. Raises DeviceMemoryError when a GPU is too
         small.
         """
-        from gpukit.factorization import fitting, saving, schedule, training
-        from gpukit.factorization.state import start_state
+        from gpukit.factorization import prepare as preparation
+        from gpukit.factorization import run as runs
+        from gpukit.factorization.model import saving
+        from gpukit.factorization.model.state import start_state
+        from gpukit.factorization.solvers.sgd import schedule
 
         plan = plan or self.plan(len(ratings))
-        clock, steps = fitting.Clock(), fitting.engine(device)
+        clock, steps = runs.Clock(), runs.engine(device)
         half = is_half(self.precision, device.is_cuda, len(ratings))
         layout = steps.layout(self.n_factors, self._slots(), half)
-        fitting.check_memory(device, len(ratings), major_first(self.walk, *ratings.shape), layout)
+        runs.check_memory(device, len(ratings), major_first(self.walk, *ratings.shape), layout)
         progress("preparing", 0, 1, {})
         with clock("prepare"):
-            scale, z = training.standardized(ratings)
-            rated, place = training.history_of(ratings, scale)
-            side = training.group_by(self.walk, ratings, z, plan.seed, self.deterministic)
-            baseline = training.z_baseline(ratings, z)
+            scale, z = preparation.standardized(ratings)
+            rated, place = preparation.history_of(ratings, scale)
+            side = preparation.group_by(self.walk, ratings, z, plan.seed, self.deterministic)
+            baseline = preparation.z_baseline(ratings, z)
         with clock("neighbours"):
             neighbors = self._find_neighbors(ratings, steps, progress)
         if resume_from is not None:
@@ -120,10 +124,10 @@ class Factorization(Serving):
         with clock("prepare"):
             session = steps.Session(state, layout, self.walk, rated)
             workers = schedule.worker_count(len(ratings), steps.most_workers(layout))
-            tables, workers = fitting.chunk_tables(side, workers, plan)
-            query = training.training_query(rated, place, side) if layout.slots else None
+            tables, workers = runs.chunk_tables(side, workers, plan)
+            query = preparation.training_query(rated, place, side) if layout.slots else None
             session.train_on(side, query, tables, workers)
-        return fitting.Run(session, plan, clock, scale, start, history, best)
+        return runs.Run(session, plan, clock, scale, start, history, best)
 
     def _find_neighbors(self, ratings, steps, progress):
         return np.zeros((ratings.shape[1], 0), np.int32)

@@ -4,14 +4,14 @@ device."""
 import numpy as np
 
 from gpukit._cuda import cuda
+from gpukit.device.upload import to_device
 from gpukit.factorization import kernels
-from gpukit.factorization import layout as layouts
-from gpukit.factorization import state as states
+from gpukit.factorization.model import layout as layouts
+from gpukit.factorization.model import state as states
 from gpukit.neighbors import gpu as neighbors
 from gpukit.selection import cpu as selection_on_host
 from gpukit.selection import gpu as selection
 from gpukit.selection.kernels import MOST
-from gpukit.upload import to_device
 
 __all__ = ["Session", "find_neighbors", "layout", "most_workers"]
 
@@ -145,9 +145,7 @@ class Session:
     def rated(self):
         """The history's indptr, items and codes on the device, sent once."""
         if not hasattr(self, "_rated"):
-            self._rated = [
-                to_device(array) for array in (self.history.indptr, self.history.items, self.history.codes)
-            ]
+            self._rated = [to_device(array) for array in (self.history.indptr, self.history.items, self.history.codes)]
         return self._rated
 
     def state(self):

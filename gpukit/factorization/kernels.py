@@ -13,9 +13,9 @@ import functools
 import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
-from gpukit.factorization import formulas
-from gpukit.factorization.formulas import F32, ZERO
-from gpukit.factorization.layout import BASE, BIAS, EXTRA, NO_NEIGHBOR, SQUARES
+from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, NO_NEIGHBOR, SQUARES
+from gpukit.factorization.solvers.sgd import formulas
+from gpukit.factorization.solvers.sgd.formulas import F32, ZERO
 from gpukit.primitives.rows import add_row, add_stored, as_floats, load_row, load_stored, partial_dot
 from gpukit.primitives.warp import group_max, group_pick, group_sum
 from gpukit.random import below

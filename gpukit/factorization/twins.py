@@ -8,9 +8,9 @@ of four.
 import numpy as np
 
 from gpukit._jit import njit, prange
-from gpukit.factorization import formulas
-from gpukit.factorization.formulas import ZERO
-from gpukit.factorization.layout import BASE, BIAS, EXTRA, NO_NEIGHBOR, SQUARES
+from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, NO_NEIGHBOR, SQUARES
+from gpukit.factorization.solvers.sgd import formulas
+from gpukit.factorization.solvers.sgd.formulas import ZERO
 from gpukit.random import below
 from gpukit.selection.formulas import LAST, descending_key
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.base import check_integer, check_real
+from gpukit.graphs.adjacency import laplacian, normalized_adjacency, normalized_laplacian
 from gpukit.imputation.centering import centred, mean_of, restored, spread
-from gpukit.imputation.graphs import laplacian, normalized_adjacency, normalized_laplacian
 
 TAUS = tuple(10.0 ** np.arange(1.0, -3.01, -0.5))  # falling: each solution starts the next
 ITERATIONS = (2, 5, 10, 40)

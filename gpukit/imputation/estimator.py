@@ -9,8 +9,8 @@ from gpukit import device as devices
 from gpukit.base import Estimator, check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
 from gpukit.imputation.centering import CENTERS
-from gpukit.imputation.fitting import Options
-from gpukit.imputation.thresholds import WEIGHTS
+from gpukit.imputation.spectral.path import Options
+from gpukit.imputation.spectral.thresholds import WEIGHTS
 
 
 class GraphImputer(Estimator):
@@ -40,9 +40,24 @@ class GraphImputer(Estimator):
     (basis.Basis); place_ (running.Place); stages_ ({stage: seconds}); device_.
     """
 
-    def __init__(self, *, weights="auto", exponent=1.0, center="auto", decay=None, iterations=20, tolerance=1e-8,
-                 accelerate=True, rank_phase=True, rank_iterations=100, holdout=None, basis_size=None, dtype="float32",
-                 device="auto", random_state=0):
+    def __init__(
+        self,
+        *,
+        weights="auto",
+        exponent=1.0,
+        center="auto",
+        decay=None,
+        iterations=20,
+        tolerance=1e-8,
+        accelerate=True,
+        rank_phase=True,
+        rank_iterations=100,
+        holdout=None,
+        basis_size=None,
+        dtype="float32",
+        device="auto",
+        random_state=0,
+    ):
         self.weights = weights
         self.exponent = exponent
         self.center = center
@@ -85,7 +100,7 @@ class GraphImputer(Estimator):
     def fit(self, graph, tensor, mask=None, progress=None):
         """Estimate what is missing.
 
-        graph: anything gpukit.imputation.graphs.as_adjacency takes (an array, a scipy sparse matrix, networkx, edges).
+        graph: anything gpukit.graphs.adjacency.as_adjacency takes (an array, a scipy sparse matrix, networkx, edges).
         tensor (N, m, n), (N, n) or (N,), vertex axis first, NaN where missing; it is not changed. mask: (N,) or of the
         tensor's shape, bool, True = observed; with NaN too, what either of them misses is missing. progress: called as
         progress(stage, done, total, info), stages "choosing" (total None, info {"weights", "error"}), "path" and "rank"
@@ -93,15 +108,15 @@ class GraphImputer(Estimator):
         Raises ParameterError, DataError (nothing observed, sizes that do not agree, infinities, ...), DeviceError,
         DeviceMemoryError. Warns when nothing is missing: the tensor then stays as it is.
         """
-        from gpukit.imputation import inputs, serving
-        from gpukit.imputation.graphs import as_adjacency
+        from gpukit.graphs.adjacency import as_adjacency
+        from gpukit.imputation import inputs, serve
 
         settings = self.check()
-        adjacency = as_adjacency(graph, vertices=serving.count_for(graph, tensor))
+        adjacency = as_adjacency(graph, vertices=serve.count_for(graph, tensor))
         data = inputs.read(tensor, mask, adjacency.shape[0])
         if data.complete:
             warnings.warn("nothing is missing: the tensor is returned as it is.", stacklevel=2)
-        fitted = serving.fit(settings, devices.resolve(self.device), adjacency, data, progress)
+        fitted = serve.fit(settings, devices.resolve(self.device), adjacency, data, progress)
         for name, value in fitted.items():
             setattr(self, name, value)
         return self
@@ -111,10 +126,10 @@ class GraphImputer(Estimator):
 
         tensor, mask as fit; slices may have another size than fit's. Raises as fit, and NotFittedError.
         """
-        from gpukit.imputation import inputs, serving
+        from gpukit.imputation import inputs, serve
 
         self._check_fitted("completed_")
-        return serving.transform(self, inputs.read(tensor, mask, len(self.basis_.vectors)))
+        return serve.transform(self, inputs.read(tensor, mask, len(self.basis_.vectors)))
 
     def fit_transform(self, graph, tensor, mask=None, progress=None):
         """completed_ after fit; arguments as fit."""

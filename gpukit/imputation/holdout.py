@@ -31,8 +31,10 @@ def split(mask, share, seed):
     count = max(1, round(share * len(places)))
     if count >= len(places):
         things = "vertices" if vertices else "entries"
-        raise DataError(f"hiding a share of {share:g} of {len(places)} observed {things} leaves nothing to impute "
-                        "from; give holdout a smaller share.")
+        raise DataError(
+            f"hiding a share of {share:g} of {len(places)} observed {things} leaves nothing to impute "
+            "from; give holdout a smaller share."
+        )
     picked = np.random.default_rng([seed, STREAM]).permutation(places)[:count]
     hidden = np.zeros_like(mask)
     if vertices:

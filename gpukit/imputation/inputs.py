@@ -58,12 +58,16 @@ def check_shape(array, vertices):
     if array.ndim not in (1, 2, 3) or 0 in array.shape:
         raise DataError(f"the tensor must be (N, m, n), (N, n) or (N,), not empty; its shape is {array.shape}.")
     if len(array) != vertices:
-        raise DataError(f"the graph has {vertices:,} vertices, the tensor {len(array):,} slices (its first axis); its "
-                        f"shape is {array.shape}. The two must agree: the vertex axis comes first.")
+        raise DataError(
+            f"the graph has {vertices:,} vertices, the tensor {len(array):,} slices (its first axis); its "
+            f"shape is {array.shape}. The two must agree: the vertex axis comes first."
+        )
     if array.ndim == 3 and min(array.shape[1:]) > 1 and max(array.shape[1:]) > MOST:
         m, n = array.shape[1:]
-        raise ParameterError(f"slices of {m} x {n} are too large: {MOST} rows and columns are the most. Cut them into "
-                             f"tensors of fewer columns and impute one after the other; the basis is computed once.")
+        raise ParameterError(
+            f"slices of {m} x {n} are too large: {MOST} rows and columns are the most. Cut them into "
+            f"tensors of fewer columns and impute one after the other; the basis is computed once."
+        )
 
 
 def observed_entries(whole, mask, shape):

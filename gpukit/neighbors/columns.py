@@ -32,7 +32,7 @@ class Columns(NamedTuple):
 
 
 def columns(ratings, places=False):
-    """The Columns of a gpukit.datasets.Ratings (or anything with users, items, values and shape).
+    """The Columns of a gpukit.ratings.Ratings (or anything with users, items, values and shape).
 
     With more than 255 distinct values each rating goes to the nearest of 255 evenly spaced levels. With places=True the
     answer is (Columns, place (n,) int64): rating number place[t] of the input stands at position t. Linear in the

@@ -49,14 +49,14 @@ class SimLSH(Estimator):
         return Settings(k, p, q, bits, psi, search, seed)
 
     def fit(self, X, y=None):
-        """Find the neighbours of X's columns (users x items, anything gpukit.datasets.as_ratings takes); y is ignored.
+        """Find the neighbours of X's columns (users x items, anything gpukit.ratings.as_ratings takes); y is ignored.
 
         Raises ParameterError when n_neighbors exceeds the other items, DataError without ratings; warns (UserWarning)
         when more than a fifth of the slots had to be filled at random.
         """
-        from gpukit.datasets import as_ratings
         from gpukit.neighbors import plan
         from gpukit.neighbors.columns import columns
+        from gpukit.ratings import as_ratings
 
         settings = self.settings()
         device = devices.resolve(self.device)

@@ -4,8 +4,8 @@ import time
 
 import numpy as np
 
-from gpukit import upload
 from gpukit._cuda import cuda
+from gpukit.device import upload
 from gpukit.neighbors import kernels, plan
 from gpukit.selection import gpu as selection
 from gpukit.sorting import gpu as sorting
@@ -46,11 +46,20 @@ def hash_codes(columns, settings, chunk=plan.CHUNK):
     keys = plan.word_keys(settings.seed, n_words)
     block = hash_block(n_words)
     kernels.make_hash_columns(block, slices)[(len(units), blocks(n_words, block)), block](
-        columns.users, columns.levels, cuda.to_device(weights), cuda.to_device(keys), cuda.to_device(units),
-        settings.n_bits, codes, partials, totals)
+        columns.users,
+        columns.levels,
+        cuda.to_device(weights),
+        cuda.to_device(keys),
+        cuda.to_device(units),
+        settings.n_bits,
+        codes,
+        partials,
+        totals,
+    )
     if len(joins):
         kernels.make_join_chunks(block, slices)[(len(joins), blocks(n_words, block)), block](
-            cuda.to_device(joins), settings.n_bits, partials, totals, codes)
+            cuda.to_device(joins), settings.n_bits, partials, totals, codes
+        )
     return codes
 
 
@@ -95,7 +104,8 @@ def search(codes, rated, settings):
         stripe(first, keys)
         indices, values = selection.smallest(keys, k, settings.worst)
         kernels.fill_slots[blocks(keys.shape[0], 64), 64](
-            indices, values, first, settings.worst, key, half, n_items, neighbors, scores, random_slots)
+            indices, values, first, settings.worst, key, half, n_items, neighbors, scores, random_slots
+        )
     return neighbors, scores, random_slots
 
 

@@ -51,10 +51,16 @@ def user_word(users, i, stop, key, flip):
 def eight_words(users, i, stop, key, flip, low):
     """Add the words of ratings i..i+7 (those before stop) to low; (ones, twos, fours, carry)."""
     return add_eight(
-        low, user_word(users, i, stop, key, flip), user_word(users, i + 1, stop, key, flip),
-        user_word(users, i + 2, stop, key, flip), user_word(users, i + 3, stop, key, flip),
-        user_word(users, i + 4, stop, key, flip), user_word(users, i + 5, stop, key, flip),
-        user_word(users, i + 6, stop, key, flip), user_word(users, i + 7, stop, key, flip))
+        low,
+        user_word(users, i, stop, key, flip),
+        user_word(users, i + 1, stop, key, flip),
+        user_word(users, i + 2, stop, key, flip),
+        user_word(users, i + 3, stop, key, flip),
+        user_word(users, i + 4, stop, key, flip),
+        user_word(users, i + 5, stop, key, flip),
+        user_word(users, i + 6, stop, key, flip),
+        user_word(users, i + 7, stop, key, flip),
+    )
 
 
 @device
@@ -205,8 +211,7 @@ def add_differences(queries, items, x, y, distance):
             q0, q1, q2 = queries[k, row], queries[U32(k + 1), row], queries[U32(k + 2), row]
             for j in range(PER):
                 item = U32(x + SIDE * j)
-                ones, twos = full_add(
-                    q0 ^ items[k, item], q1 ^ items[U32(k + 1), item], q2 ^ items[U32(k + 2), item])
+                ones, twos = full_add(q0 ^ items[k, item], q1 ^ items[U32(k + 1), item], q2 ^ items[U32(k + 2), item])
                 distance[i * PER + j] += U32(cuda.popc(ones)) + U32(2) * U32(cuda.popc(twos))
 
 

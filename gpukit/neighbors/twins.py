@@ -54,8 +54,16 @@ def count_eight(users, keys, flip, count):
         k = keys[w]
         low = (count[w], count[WORDS + w], count[2 * WORDS + w])
         ones, twos, fours, carry = add_eight(
-            low, bits(k, u0) ^ flip, bits(k, u1) ^ flip, bits(k, u2) ^ flip, bits(k, u3) ^ flip,
-            bits(k, u4) ^ flip, bits(k, u5) ^ flip, bits(k, u6) ^ flip, bits(k, u7) ^ flip)
+            low,
+            bits(k, u0) ^ flip,
+            bits(k, u1) ^ flip,
+            bits(k, u2) ^ flip,
+            bits(k, u3) ^ flip,
+            bits(k, u4) ^ flip,
+            bits(k, u5) ^ flip,
+            bits(k, u6) ^ flip,
+            bits(k, u7) ^ flip,
+        )
         count[w], count[WORDS + w], count[2 * WORDS + w] = ones, twos, fours
         for s in range(3, COUNT_SLICES):
             old = count[s * WORDS + w]

@@ -4,6 +4,7 @@ from gpukit._cuda import SIMULATED, cuda, overload, types
 from gpukit.primitives.roots import inverse_root
 
 if not SIMULATED:
+
     @overload(inverse_root, target="cuda")
     def _on_a_gpu(x):
         single, double = cuda.libdevice.rsqrtf, cuda.libdevice.rsqrt

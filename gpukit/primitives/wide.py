@@ -74,10 +74,7 @@ else:
 
     def _check(matrix, *indices, dtypes=(types.float32,)):
         if not (
-            isinstance(matrix, types.Array)
-            and matrix.ndim == 2
-            and matrix.dtype in dtypes
-            and matrix.layout == "C"
+            isinstance(matrix, types.Array) and matrix.ndim == 2 and matrix.dtype in dtypes and matrix.layout == "C"
         ):
             raise TypeError(f"loads and additions of four want a C-ordered 2-D array of {dtypes}, not {matrix}")
         if any(index != types.uint32 for index in indices):

@@ -2,19 +2,19 @@
 
 import numpy as np
 
-from gpukit.ranking.rivals import dcm, ost  # noqa: F401  (solvers of the CPU alone)
-from gpukit.ranking.sparse import sparse_gram
-from gpukit.ranking.twins_gram import pair_pulls, query_means, weighted_gram  # noqa: F401
-from gpukit.ranking.twins_matrix import (  # noqa: F401
+from gpukit.ranking.solvers.counting import dcm, ost  # noqa: F401  (solvers of the CPU alone)
+from gpukit.ranking.solvers.sparse_gram import sparse_gram
+from gpukit.ranking.twins.gram import pair_pulls, query_means, weighted_gram  # noqa: F401
+from gpukit.ranking.twins.level_tree import search_plane, start_planes  # noqa: F401
+from gpukit.ranking.twins.matrix import (  # noqa: F401
     add_rows,
     by_rank,
     csr_product,
     document_scores,
     transposed_product,
 )
-from gpukit.ranking.twins_pairs import p_swx  # noqa: F401
-from gpukit.ranking.twins_pass import combine, pair_product, pair_sums  # noqa: F401
-from gpukit.ranking.twins_tree import search_plane, start_planes  # noqa: F401
+from gpukit.ranking.twins.p_swx import p_swx  # noqa: F401
+from gpukit.ranking.twins.pair_sums import combine, pair_product, pair_sums  # noqa: F401
 from gpukit.sorting import cpu as sorting  # noqa: F401
 
 BLOCKS = 64  # lists of queries, whatever the threads, so that the result does not depend on their number

@@ -52,9 +52,9 @@ class RankSVM(Estimator):
 
     def check(self):
         """The parameters as Settings; raises ParameterError for one out of bounds, before any data is read."""
-        from gpukit.ranking import solvers
+        from gpukit.ranking.solvers import choose
 
-        solvers.check(self.solver, self.device)
+        choose.check(self.solver, self.device)
         return Settings(
             check_real("C", self.C, 0.0, strict=True),
             self.solver,
@@ -83,15 +83,25 @@ class RankSVM(Estimator):
 
     def prepare(self, X, y=None, qid=None, *, group=None, query_weight=None, feature_names=None):
         """(fitting.Run, inputs.Inputs): all that does not depend on C, ready to train; arguments and errors as fit."""
-        from gpukit.ranking import fitting
         from gpukit.ranking import inputs as reading
+        from gpukit.ranking import run as runs
 
         settings = self.check()
         inputs = reading.read(X, y, qid, group, feature_names)
-        return fitting.Run(inputs, settings, query_weight, group), inputs
+        return runs.Run(inputs, settings, query_weight, group), inputs
 
-    def fit_path(self, train, validation, *, grid="2^-15:2^8", metric="ndcg@10", ndcg="letor", relevant=1,
-                 query_weight=None, progress=None):
+    def fit_path(
+        self,
+        train,
+        validation,
+        *,
+        grid="2^-15:2^8",
+        metric="ndcg@10",
+        ndcg="letor",
+        relevant=1,
+        query_weight=None,
+        progress=None,
+    ):
         """Train for every C of a grid, ascending, each from the last one's w; keep the best on a validation set.
 
         train, validation: Documents, or (X, y, qid). grid: "2^-15:2^8", "0.1,1,10" (path.parse_grid) or numbers.
@@ -101,7 +111,7 @@ class RankSVM(Estimator):
         value}). metric_: the name.
         Raises as fit, and DataError for a metric that the validation set does not have.
         """
-        from gpukit.ranking import path
+        from gpukit.ranking.solvers import path
 
         question = path.Question(metric, ndcg, relevant)
         return path.regularization_path(self, train, validation, grid, question, query_weight, progress)
@@ -131,9 +141,9 @@ class RankSVM(Estimator):
         X as in fit, with as many columns. qid or group: needed with scale='query' alone.
         """
         self._check_fitted("coef_")
-        from gpukit.ranking import serving
+        from gpukit.ranking import serve
 
-        return serving.predict(self, X, qid, group)
+        return serve.predict(self, X, qid, group)
 
     decision_function = predict
 
@@ -143,9 +153,9 @@ class RankSVM(Estimator):
         X, qid, group as in fit.
         """
         self._check_fitted("coef_")
-        from gpukit.ranking import serving
+        from gpukit.ranking import serve
 
-        return serving.rank(self, X, qid, group)
+        return serve.rank(self, X, qid, group)
 
     def score(self, X, y=None, qid=None, *, group=None):
         """Pairwise accuracy (Eq. 16): the share of pairs whose scores stand in order; equal scores do not.
@@ -153,9 +163,9 @@ class RankSVM(Estimator):
         Arguments as fit. Raises DataError when there are no pairs.
         """
         self._check_fitted("coef_")
-        from gpukit.ranking import serving
+        from gpukit.ranking import serve
 
-        accuracy = serving.evaluate(self, X, y, qid, group)["pa"]
+        accuracy = serve.evaluate(self, X, y, qid, group)["pa"]
         if np.isnan(accuracy):
             raise DataError("Pairwise accuracy needs a query with two different relevance labels.")
         return accuracy

@@ -3,11 +3,14 @@
 import numpy as np
 
 from gpukit._cuda import cuda
-from gpukit.ranking import kernels_gram, kernels_matrix, kernels_pass, kernels_tree
-from gpukit.ranking.lanes import LIMIT, THREADS, WARPS, shape
-from gpukit.ranking.sparse import sparse_gram
+from gpukit.device.upload import to_device as put
+from gpukit.ranking.kernels import gram as gram_kernels
+from gpukit.ranking.kernels import level_tree as level_tree_kernels
+from gpukit.ranking.kernels import matrix as matrix_kernels
+from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
+from gpukit.ranking.kernels.rows import LIMIT, THREADS, WARPS, shape
+from gpukit.ranking.solvers.sparse_gram import sparse_gram
 from gpukit.sorting import gpu as sorting  # noqa: F401
-from gpukit.upload import to_device as put
 
 BLOCK = 256
 BLOCKS_A_PROCESSOR = 4
@@ -52,40 +55,40 @@ def total(array):
 def added(partial):
     """The sum of the rows of partial (rows, columns), on the host."""
     out = empty(partial.shape[1], np.float64)
-    kernels_matrix.add_rows[grid(partial.shape[1], 32), (32, 8)](partial, out)
+    matrix_kernels.add_rows[grid(partial.shape[1], 32), (32, 8)](partial, out)
     return out.copy_to_host()
 
 
 def by_rank(scores, place, keys):
     """kernels_matrix.by_rank."""
-    kernels_matrix.by_rank[grid(scores.size), BLOCK](scores, place, keys)
+    matrix_kernels.by_rank[grid(scores.size), BLOCK](scores, place, keys)
 
 
 def start_planes(order, *arrays):
     """kernels_tree.start_planes."""
-    kernels_tree.start_planes[grid(order.size), BLOCK](order, *arrays)
+    level_tree_kernels.start_planes[grid(order.size), BLOCK](order, *arrays)
 
 
 def search_plane(plane, width, query, *arrays):
     """kernels_tree.search_plane."""
-    kernels_tree.search_plane[grid(query.size), BLOCK](plane, width, query, *arrays)
+    level_tree_kernels.search_plane[grid(query.size), BLOCK](plane, width, query, *arrays)
 
 
 def pair_pulls(level, *arrays):
     """kernels_gram.pair_pulls."""
-    kernels_gram.pair_pulls[grid(level.size), BLOCK](level, *arrays)
+    gram_kernels.pair_pulls[grid(level.size), BLOCK](level, *arrays)
 
 
 def combine(u, *arrays):
     """kernels_pass.combine."""
-    kernels_pass.combine[grid(u.size), BLOCK](u, *arrays)
+    pair_sums_kernels.combine[grid(u.size), BLOCK](u, *arrays)
 
 
 def p_swx(order, scores, level, offsets, *arrays):
     """kernels_pairs.p_swx."""
-    from gpukit.ranking import kernels_pairs
+    from gpukit.ranking.kernels import p_swx as p_swx_kernels
 
-    kernels_pairs.p_swx[offsets.size - 1, BLOCK](order, scores, level, offsets, *arrays)
+    p_swx_kernels.p_swx[offsets.size - 1, BLOCK](order, scores, level, offsets, *arrays)
 
 
 def matrix(X):
@@ -121,21 +124,21 @@ class Dense:
     def scores(self, v, out):
         """out = X v."""
         self.v.copy_to_device(v)
-        launch = kernels_matrix.make_document_scores(*self.shape)
+        launch = matrix_kernels.make_document_scores(*self.shape)
         blocks = min(grid(out.size * self.shape[0], THREADS), 8 * walk_blocks())
         launch[blocks, THREADS](self.X, self.v, out)
 
     def transposed(self, z):
         """X'z (n,) on the host."""
         partial = empty((walk_blocks(), self.n), np.float64)
-        kernels_matrix.make_transposed_product(*self.shape)[walk_blocks(), THREADS](self.X, z, partial)
+        matrix_kernels.make_transposed_product(*self.shape)[walk_blocks(), THREADS](self.X, z, partial)
         return added(partial)
 
     def queue_product(self, v, margin, exact, over, room):
         """Launch the product with a device vector v; the rows of self.partial add up to it."""
         capacity, workspace = room
         slots = over[4].shape[1] // 2
-        launch = kernels_pass.make_pair_product(*self.shape, slots, capacity, exact)
+        launch = pair_sums_kernels.make_pair_product(*self.shape, slots, capacity, exact)
         launch[len(over[2]) - 1, THREADS](self.X, v, margin, *over, self.partial, workspace)
 
     def pair_product(self, v, margin, exact, over, room):
@@ -148,16 +151,16 @@ class Dense:
         """See session.Session.gram."""
         n, tiles = self.n, np.array(tile_pairs(self.n), np.int32)
         means = empty((len(offsets) - 1, n), np.float64)
-        kernels_gram.query_means[len(offsets) - 1, 64](self.X, offsets, pulls, means)
-        shares = int(max(1, min(SHARES, GRAM_BYTES // (8 * n * n), grid(len(query), kernels_gram.STEP))))
+        gram_kernels.query_means[len(offsets) - 1, 64](self.X, offsets, pulls, means)
+        shares = int(max(1, min(SHARES, GRAM_BYTES // (8 * n * n), grid(len(query), gram_kernels.STEP))))
         partial = empty((shares, n, n), np.float64)
-        kernels_gram.weighted_gram[(len(tiles), shares), BLOCK](self.X, means, query, pulls, put(tiles), partial)
+        gram_kernels.weighted_gram[(len(tiles), shares), BLOCK](self.X, means, query, pulls, put(tiles), partial)
         return added(partial.reshape(shares, n * n)).reshape(n, n)
 
 
 def tile_pairs(n):
     """[(a, b)], a <= b, of the covariance's tiles."""
-    tiles = -(-n // kernels_gram.TILE)
+    tiles = -(-n // gram_kernels.TILE)
     return [(a, b) for a in range(tiles) for b in range(a, tiles)]
 
 
@@ -173,11 +176,11 @@ class Sparse:
     def scores(self, v, out):
         """out = X v."""
         self.v.copy_to_device(v)
-        kernels_matrix.csr_product[grid(32 * out.size), BLOCK](*self.X, self.v, out)
+        matrix_kernels.csr_product[grid(32 * out.size), BLOCK](*self.X, self.v, out)
 
     def transposed(self, z):
         """X'z (n,) on the host."""
-        kernels_matrix.csr_product[grid(32 * self.out.size), BLOCK](*self.T, z, self.out)
+        matrix_kernels.csr_product[grid(32 * self.out.size), BLOCK](*self.T, z, self.out)
         return self.out.copy_to_host()
 
     def pair_product(self, v, margin, exact, over, room):
@@ -186,7 +189,7 @@ class Sparse:
         blocks = len(over[2]) - 1
         loss = empty(blocks, np.float64)
         self.scores(v, self.u)
-        kernels_pass.make_pair_sums(capacity)[blocks, THREADS](self.u, margin, *over, self.z, loss, workspace)
+        pair_sums_kernels.make_pair_sums(capacity)[blocks, THREADS](self.u, margin, *over, self.z, loss, workspace)
         return np.append(self.transposed(self.z), loss.copy_to_host().sum())
 
     def gram(self, offsets, query, pulls):

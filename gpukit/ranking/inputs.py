@@ -6,10 +6,10 @@ import numpy as np
 
 from gpukit import _jit
 from gpukit._jit import njit, prange
-from gpukit.datasets.documents import Documents
+from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.ranking.problem import group_rows, group_sizes
-from gpukit.ranking.solvers import threads
+from gpukit.ranking.solvers.choose import threads
 
 RUN = 1024  # rows of a thread's task
 
@@ -74,8 +74,10 @@ def queries_of(qid, group, count):
     """Queries of a column of ids, or of counts; DataError unless there is one of the two."""
     if (qid is None) == (group is None):
         what = "Neither qid nor group is" if qid is None else "Both qid and group are"
-        raise DataError(f"{what} given. Give qid, the query id of each document, or group, the number of documents of "
-                        f"each query; for one single query group=[{count}].")
+        raise DataError(
+            f"{what} given. Give qid, the query id of each document, or group, the number of documents of "
+            f"each query; for one single query group=[{count}]."
+        )
     if not count:
         raise DataError("There are no documents: X has 0 rows.")
     if qid is None:
@@ -102,8 +104,10 @@ def query_weights(given, queries, group=None):
     if group is not None and weights.shape == np.shape(group):
         weights = weights[np.asarray(group) > 0]
     if weights.shape != (count,):
-        raise DataError(f"query_weight must hold a weight a query, {count:,}, in the order of their first documents, "
-                        f"or be a dict by query id; its shape is {weights.shape}.")
+        raise DataError(
+            f"query_weight must hold a weight a query, {count:,}, in the order of their first documents, "
+            f"or be a dict by query id; its shape is {weights.shape}."
+        )
     wrong = ~(np.isfinite(weights) & (weights >= 0))
     if wrong.any() or not weights.any():
         what = f"query_weight[{np.argmax(wrong)}] is {weights[np.argmax(wrong)]}" if wrong.any() else "All are 0"
@@ -131,8 +135,10 @@ def relevance(y, count):
         raise DataError(f"y must hold one relevance a document, {count:,}; its shape is {y.shape}.")
     wrong = ~np.isfinite(y)
     if wrong.any():
-        raise DataError(f"y[{np.argmax(wrong)}] is {y[np.argmax(wrong)]}: every document needs a relevance, a number. "
-                        "Leave out the others.")
+        raise DataError(
+            f"y[{np.argmax(wrong)}] is {y[np.argmax(wrong)]}: every document needs a relevance, a number. "
+            "Leave out the others."
+        )
     return y
 
 
@@ -187,8 +193,10 @@ def _check_finite(X, names):
     else:
         row, column = at, int(np.argmin(np.isfinite(X[at])))
     named = "" if names is None else f" ({names[column]!r})"
-    raise DataError(f"X[{row}, {column}]{named} is {X[row, column]}, which a linear model cannot take. Fill it in, or "
-                    "leave the document out.")
+    raise DataError(
+        f"X[{row}, {column}]{named} is {X[row, column]}, which a linear model cannot take. Fill it in, or "
+        "leave the document out."
+    )
 
 
 def first_fault(X):

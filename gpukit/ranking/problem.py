@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.ranking import tree
+from gpukit.ranking import level_tree
 
 QUERY_COST = 64  # what a query costs besides its documents, in documents
 
@@ -15,7 +15,7 @@ class Problem(NamedTuple):
     """X (l, n) float32 or float64, C-contiguous or CSR; tree of its labels; weights (m,) float64 of the queries."""
 
     X: object
-    tree: tree.LevelTree
+    level_tree: level_tree.LevelTree
     weights: np.ndarray
 
     @property
@@ -33,7 +33,7 @@ class Walk(NamedTuple):
 
 def make_problem(X, y, offsets, weights=None):
     """Problem of documents in the order of their queries; raises DataError when no query has two levels."""
-    made = tree.build(y, offsets)
+    made = level_tree.build(y, offsets)
     weights = np.ones(len(offsets) - 1) if weights is None else np.asarray(weights, np.float64)
     if not made.planes:
         raise DataError(

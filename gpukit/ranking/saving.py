@@ -6,8 +6,20 @@ from gpukit import persist
 from gpukit.errors import ModelError
 from gpukit.ranking.scaling import Scaling
 
-FACTS = ("objective", "gradient_norm", "C", "n_pairs", "n_queries", "n_iter", "n_cg", "converged", "solver", "device",
-         "history", "timings")
+FACTS = (
+    "objective",
+    "gradient_norm",
+    "C",
+    "n_pairs",
+    "n_queries",
+    "n_iter",
+    "n_cg",
+    "converged",
+    "solver",
+    "device",
+    "history",
+    "timings",
+)
 PATH = ("path", "metric")  # of fit_path
 
 

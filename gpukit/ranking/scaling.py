@@ -67,8 +67,9 @@ def dense_range(X):
 
 def _sparse_range(X):
     if X.nnz and X.data.min() < 0:
-        raise DataError(f"scale='minmax' cannot shift a sparse X, and it holds {X.data.min():g}. Use scale='none', or "
-                        "X.toarray().")
+        raise DataError(
+            f"scale='minmax' cannot shift a sparse X, and it holds {X.data.min():g}. Use scale='none', or X.toarray()."
+        )
     high = np.zeros(X.shape[1])
     np.maximum.at(high, X.indices, X.data)
     return np.zeros(X.shape[1]), high

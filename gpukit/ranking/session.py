@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.ranking import tree as trees
+from gpukit.ranking import level_tree as trees
 from gpukit.ranking.problem import share_out
 
 
@@ -42,8 +42,15 @@ class ScanSession(Session):
         self.values = [empty(self.size, np.float64), empty(self.size, np.float64)]
         self.tables = empty((tree.planes, 2 * tree.arity - 1, self.size), trees.index_dtype(tree.longest))
         self.counts = empty((2, self.size), np.int32)
-        self.walk_over = (self.offsets, put(walk.queries), put(walk.firsts), put(tree.heights), self.tables,
-                          self.counts, self.weights)
+        self.walk_over = (
+            self.offsets,
+            put(walk.queries),
+            put(walk.firsts),
+            put(tree.heights),
+            self.tables,
+            self.counts,
+            self.weights,
+        )
         self.room = steps.room(tree.longest, self.n, len(walk.firsts) - 1)
 
     def move(self, w):

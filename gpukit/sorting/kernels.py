@@ -1,8 +1,8 @@
 """GPU kernels of the sorting; twins.py has them for the CPU. Entries, and how a warp sorts them, are in lanes.py.
 
-    up to 256 entries    a group of 1 to 32 lanes: bitonic sorting in registers and by shuffles
-    up to a block's      a warp 256 of them as above, then runs are merged in shared memory
-    more                 a block: quicksort (Algorithm 3), the stack of open pieces in shared memory
+up to 256 entries    a group of 1 to 32 lanes: bitonic sorting in registers and by shuffles
+up to a block's      a warp 256 of them as above, then runs are merged in shared memory
+more                 a block: quicksort (Algorithm 3), the stack of open pieces in shared memory
 """
 
 import functools
@@ -12,7 +12,7 @@ import numpy as np
 from gpukit._cuda import cuda, device, kernel
 from gpukit.random import below, mix
 from gpukit.sorting.formulas import LAST
-from gpukit.sorting.lanes import (
+from gpukit.sorting.warp_sort import (
     CHUNK,
     ENTRIES,
     FULL,
@@ -158,8 +158,24 @@ def count_smaller(key, place, live, pivot, pivot_place, rank, packed):
 
 
 @device
-def partition(values, begin, source, room, low, size, pivot, pivot_place, counts, warps, key, place, rank,
-              buffer_keys, buffer_places, packed):
+def partition(
+    values,
+    begin,
+    source,
+    room,
+    low,
+    size,
+    pivot,
+    pivot_place,
+    counts,
+    warps,
+    key,
+    place,
+    rank,
+    buffer_keys,
+    buffer_places,
+    packed,
+):
     """Entries [low, low + size) to the other buffer, those below the pivot in front; returns how many these are.
 
     The others are laid down from the end backwards, so that one reading is enough.
@@ -171,8 +187,9 @@ def partition(values, begin, source, room, low, size, pivot, pivot_place, counts
         live = min(U32(U32(U32(size - start) + U32(31)) >> U32(5)), U32(ENTRIES)) if start < size else U32(0)
         for r in range(ENTRIES):
             if U32(r) < live:
-                key[r], place[r] = fetch(values, begin, source, room, U32(U32(low + start) + U32(32 * r)),
-                                         buffer_keys, buffer_places, packed)
+                key[r], place[r] = fetch(
+                    values, begin, source, room, U32(U32(low + start) + U32(32 * r)), buffer_keys, buffer_places, packed
+                )
         own = count_smaller(key, place, live, pivot, pivot_place, rank, packed)
         before, total = count_before(own, counts, warps, turn)
         for r in range(ENTRIES):
@@ -190,8 +207,9 @@ def partition(values, begin, source, room, low, size, pivot, pivot_place, counts
 
 
 @device
-def sort_piece(values, begin, source, room, low, size, keys, places, key, place, buffer_keys, buffer_places, order,
-               packed):
+def sort_piece(
+    values, begin, source, room, low, size, keys, places, key, place, buffer_keys, buffer_places, order, packed
+):
     """Sort entries [low, low + size) of a segment, a block's at most, and write their places."""
     thread = U32(cuda.threadIdx.x)
     start = U32(U32(U32(thread >> U32(5)) * U32(CHUNK)) + U32(cuda.laneid))
@@ -200,8 +218,7 @@ def sort_piece(values, begin, source, room, low, size, keys, places, key, place,
             i = U32(start + U32(32 * r))
             key[r], place[r] = LAST, FULL
             if i < size:
-                key[r], place[r] = fetch(
-                    values, begin, source, room, U32(low + i), buffer_keys, buffer_places, packed)
+                key[r], place[r] = fetch(values, begin, source, room, U32(low + i), buffer_keys, buffer_places, packed)
         sort_warp(key, place, U32(32), keys, places, packed)
         store_own(key, place, keys, places)
     cuda.syncthreads()
@@ -261,15 +278,46 @@ def make_argsort(packed, threads):
         while True:
             while size > U32(capacity):
                 pivot, pivot_place = pick_pivot(
-                    keys, begin, source, room, low, size, queue_key, buffer_keys, buffer_places, packed)
-                left = partition(keys, begin, source, room, low, size, pivot, pivot_place, counts, warps, key, place,
-                                 rank, buffer_keys, buffer_places, packed)
+                    keys, begin, source, room, low, size, queue_key, buffer_keys, buffer_places, packed
+                )
+                left = partition(
+                    keys,
+                    begin,
+                    source,
+                    room,
+                    low,
+                    size,
+                    pivot,
+                    pivot_place,
+                    counts,
+                    warps,
+                    key,
+                    place,
+                    rank,
+                    buffer_keys,
+                    buffer_places,
+                    packed,
+                )
                 source, right = (U32(1) if source == U32(0) else U32(0)), U32(size - left)
                 front = left < right  # the shorter part first: the stack stays low
                 top = push(stack, top, U32(low + left) if front else low, right if front else left, source)
                 low, size = (low if front else U32(low + left)), (left if front else right)
-            sort_piece(keys, begin, source, room, low, size, shared_keys, shared_places, key, place, buffer_keys,
-                       buffer_places, order, packed)
+            sort_piece(
+                keys,
+                begin,
+                source,
+                room,
+                low,
+                size,
+                shared_keys,
+                shared_places,
+                key,
+                place,
+                buffer_keys,
+                buffer_places,
+                order,
+                packed,
+            )
             if top == U32(0):
                 break
             top = U32(top - U32(1))

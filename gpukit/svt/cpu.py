@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from gpukit.svt import twins, twins_bidiagonal
 from gpukit.svt.plan import CPU_BATCH, LAUNCHES, converged, room_for, sides
+from gpukit.svt.twins import bidiagonal as bidiagonal_twins
+from gpukit.svt.twins import chase as chase_twins
 
 
 def threshold(X, lam, out, whole=False, cap=None):
@@ -28,9 +29,15 @@ def workspace(slices, p, dtype):
     """What lies between the twins, for so many slices: d, e, scales, states, spans, turns, V, seats, weights."""
     turns, spans = room_for(p)
     return (
-        np.empty((p, slices), dtype), np.empty((p + 1, slices), dtype), np.empty(slices, dtype),
-        np.empty((slices, 3), np.int32), np.empty((slices, spans), np.int32), np.empty((slices, turns, 2), dtype),
-        np.empty((slices, p, p), dtype), np.empty((slices, p), np.int32), np.empty((slices, p), dtype),
+        np.empty((p, slices), dtype),
+        np.empty((p + 1, slices), dtype),
+        np.empty(slices, dtype),
+        np.empty((slices, 3), np.int32),
+        np.empty((slices, spans), np.int32),
+        np.empty((slices, turns, 2), dtype),
+        np.empty((slices, p, p), dtype),
+        np.empty((slices, p), np.int32),
+        np.empty((slices, p), dtype),
     )
 
 
@@ -38,11 +45,11 @@ def batch(X, lam, cap, work, out, values, ranks):
     """Threshold as many slices as the workspace is for, or fewer."""
     d, e, scales, states, spans, turns, V, seats, weights = work
     d, e, scales, states, V = d[:, : len(X)], e[:, : len(X)], scales[: len(X)], states[: len(X)], V[: len(X)]
-    twins_bidiagonal.bidiagonalize(X, d, e, scales, states, V)
+    bidiagonal_twins.bidiagonalize(X, d, e, scales, states, V)
     for _ in range(LAUNCHES):
-        twins.chase(d, e, states, spans, turns)
-        twins.rotate(states, spans, turns, V)
+        chase_twins.chase(d, e, states, spans, turns)
+        chase_twins.rotate(states, spans, turns, V)
         if not states[:, 1].any():
             break
-    twins.arrange(d, states, scales, lam, cap, seats, weights, ranks, values)
-    twins.multiply(X, V, seats, weights, ranks, out)
+    chase_twins.arrange(d, states, scales, lam, cap, seats, weights, ranks, values)
+    chase_twins.multiply(X, V, seats, weights, ranks, out)

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._cuda import SIMULATED, cuda, with_shared_memory
-from gpukit.svt import kernels, kernels_bidiagonal
+from gpukit.svt.kernels import bidiagonal as bidiagonal_kernels
+from gpukit.svt.kernels import chase as chase_kernels
 from gpukit.svt.plan import (
     LAUNCHES,
     SHARED,
@@ -125,9 +126,16 @@ def lane(shape, dtype, slices):
     (p, q), how, empty = sides(shape), layout(shape, dtype), cuda.device_array
     turns, spans = room_for(p)
     return Lane(
-        cuda.stream(), empty((p, slices), dtype), empty((p + 1, slices), dtype), empty(slices, dtype),
-        empty((slices, 3), np.int32), empty((slices, spans), np.int32), empty((slices, turns, 2), dtype),
-        empty((slices, p, p), dtype), empty((slices, p), np.int32), empty((slices, p), dtype),
+        cuda.stream(),
+        empty((p, slices), dtype),
+        empty((p + 1, slices), dtype),
+        empty(slices, dtype),
+        empty((slices, 3), np.int32),
+        empty((slices, spans), np.int32),
+        empty((slices, turns, 2), dtype),
+        empty((slices, p, p), dtype),
+        empty((slices, p), np.int32),
+        empty((slices, p), dtype),
         empty((1, 1) if how.shared else (slices, q * how.pitch), dtype),
     )
 
@@ -140,10 +148,14 @@ def chasers(slices):
 def find_kernels(p, dtype, how, threads=4):
     """(bidiagonalize, chase in blocks of `threads`, rotate, arrange, multiply) of a Plan."""
     real = np.dtype(dtype).type
-    bidiagonalize = kernels_bidiagonal.make_bidiagonalize
-    return (bidiagonalize(real, how.lanes, how.count, how.pitch, how.warps, how.shared > 0),
-            kernels.make_chase(real, threads), kernels.make_rotate(real), kernels.make_arrange(real),
-            kernels.make_multiply(real, how.tile[0], -(-p // 8), how.tile[1]))
+    bidiagonalize = bidiagonal_kernels.make_bidiagonalize
+    return (
+        bidiagonalize(real, how.lanes, how.count, how.pitch, how.warps, how.shared > 0),
+        chase_kernels.make_chase(real, threads),
+        chase_kernels.make_rotate(real),
+        chase_kernels.make_arrange(real),
+        chase_kernels.make_multiply(real, how.tile[0], -(-p // 8), how.tile[1]),
+    )
 
 
 def steps(lane, X, lam, cap, values, ranks, out):
@@ -157,7 +169,7 @@ def steps(lane, X, lam, cap, values, ranks, out):
     chase = with_shared_memory(chase, -(-N // threads), threads, (2 * p + 1) * threads * size, stream)
     rotate = with_shared_memory(rotate, (N, -(-p // 32)), 32, bytes_of_rotate(p, size), stream)
     space, _ = bytes_of_multiply(p, how.tile, size)
-    multiply = with_shared_memory(multiply, (N, -(-q // (32 * how.tile[0]))), kernels.BLOCK, space, stream)
+    multiply = with_shared_memory(multiply, (N, -(-q // (32 * how.tile[0]))), chase_kernels.BLOCK, space, stream)
     turning = [(chase, (d, e, states[:N], spans, turns)), (rotate, (states, spans, turns, V))]
     return [
         (bidiagonalize, (X, d, e, scales, states, V, slices)),

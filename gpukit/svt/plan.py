@@ -39,9 +39,11 @@ def tile_of(p, dtype, room):
     fits = [tile for tile in TILES if bytes_of_multiply(p, tile, size)[1] <= room]
     if not fits or bytes_of_rotate(p, size) > room:
         least = max(bytes_of_multiply(p, TILES[-1], size)[1], bytes_of_rotate(p, size))
-        raise DeviceError(f"thresholding slices whose shorter side is {p} in {np.dtype(dtype)} needs {least >> 10} KB "
-                          f"of shared memory a block; this GPU has {room >> 10}. Use "
-                          f"{'float32, or ' if size == 8 else ''}the CPU (--device cpu), or smaller slices.")
+        raise DeviceError(
+            f"thresholding slices whose shorter side is {p} in {np.dtype(dtype)} needs {least >> 10} KB "
+            f"of shared memory a block; this GPU has {room >> 10}. Use "
+            f"{'float32, or ' if size == 8 else ''}the CPU (--device cpu), or smaller slices."
+        )
     return fits[0]
 
 
@@ -73,9 +75,11 @@ def converged(ranks):
     """ranks (N,) on the host, as they are; GpukitError when one is -1: the sweeps of that slice did not end."""
     left = np.flatnonzero(ranks < 0)
     if len(left):
-        raise GpukitError(f"the singular values of slice {left[0]}, and of {len(left) - 1} others of {len(ranks)}, did "
-                          f"not converge in {LAUNCHES} x {TURNS} p^2 rotations. Look for numbers of very different "
-                          "size in it, or use float64.")
+        raise GpukitError(
+            f"the singular values of slice {left[0]}, and of {len(left) - 1} others of {len(ranks)}, did "
+            f"not converge in {LAUNCHES} x {TURNS} p^2 rotations. Look for numbers of very different "
+            "size in it, or use float64."
+        )
     return ranks
 
 

@@ -211,15 +211,15 @@ class CpuTools:
 
     def whiten(self, gram, shift, out):
         """See kernels_subspace.whiten."""
-        from gpukit.svt import twins_subspace
+        from gpukit.svt.twins import subspace as subspace_twins
 
-        twins_subspace.whiten(gram, shift, out)
+        subspace_twins.whiten(gram, shift, out)
 
     def combine(self, Y, Z, polynomial, out):
         """See kernels_products.combine."""
-        from gpukit.svt import twins_products
+        from gpukit.svt.twins import products as products_twins
 
-        twins_products.combine(Y, Z, *(Y.dtype.type(factor) for factor in polynomial), out)
+        products_twins.combine(Y, Z, *(Y.dtype.type(factor) for factor in polynomial), out)
 
     def threshold(self, X, lam, cap, whole):
         """(values, ranks) on the host of slices thresholded in place."""
@@ -265,9 +265,10 @@ class GpuTools:
                 "thresholding in a subspace needs cupy on a GPU, which is not installed: pip install 'gpukit[cuda]'."
             ) from None
         from gpukit._cuda import cuda
-        from gpukit.svt import gpu, kernels_subspace
+        from gpukit.svt import gpu
+        from gpukit.svt.kernels import subspace as subspace_kernels
 
-        self.library, self.cublas, self.cuda, self.exact, self.kernels = cupy, cublas, cuda, gpu, kernels_subspace
+        self.library, self.cublas, self.cuda, self.exact, self.kernels = cupy, cublas, cuda, gpu, subspace_kernels
         self.array, self.empty, self.host, self.numbers = cupy.asarray, cupy.empty, cupy.asnumpy, cupy.flatnonzero
         self.prepared = None, None
 
@@ -285,9 +286,26 @@ class GpuTools:
         gemm = self.cublas.sgemmStridedBatched if out.itemsize == 4 else self.cublas.dgemmStridedBatched
         one, zero = np.ones(1, out.dtype), np.zeros(1, out.dtype)
         (batch, m, n), k = out.shape, a.shape[2]
-        gemm(self.library.cuda.device.get_cublas_handle(), flipped(b), flipped(a), n, m, k, one.ctypes.data,
-             b.data.ptr, pitch(b), b.shape[1] * b.shape[2], a.data.ptr, pitch(a), m * k, zero.ctypes.data,
-             out.data.ptr, n, m * n, batch)
+        gemm(
+            self.library.cuda.device.get_cublas_handle(),
+            flipped(b),
+            flipped(a),
+            n,
+            m,
+            k,
+            one.ctypes.data,
+            b.data.ptr,
+            pitch(b),
+            b.shape[1] * b.shape[2],
+            a.data.ptr,
+            pitch(a),
+            m * k,
+            zero.ctypes.data,
+            out.data.ptr,
+            n,
+            m * n,
+            batch,
+        )
 
     def shared(self, array):
         """A cupy array as numba's, without waiting for its stream: both use the default one."""
@@ -298,17 +316,18 @@ class GpuTools:
         from gpukit._cuda import with_shared_memory
 
         k, make = gram.shape[1], self.kernels.make_whiten
-        launch = with_shared_memory(make(gram.dtype.type), len(gram), self.kernels.threads_for(k),
-                                    self.kernels.shared_bytes(k, gram.dtype))
+        launch = with_shared_memory(
+            make(gram.dtype.type), len(gram), self.kernels.threads_for(k), self.kernels.shared_bytes(k, gram.dtype)
+        )
         launch(self.shared(gram), shift, self.shared(out))
 
     def combine(self, Y, Z, polynomial, out):
         """See kernels_products.combine."""
-        from gpukit.svt import kernels_products
+        from gpukit.svt.kernels import products as products_kernels
 
         factors = (Y.dtype.type(factor) for factor in polynomial)
-        grid = kernels_products.BLOCKS, min(len(out), kernels_products.MATRICES)
-        launch = kernels_products.combine[grid, kernels_products.THREADS]
+        grid = products_kernels.BLOCKS, min(len(out), products_kernels.MATRICES)
+        launch = products_kernels.combine[grid, products_kernels.THREADS]
         launch(self.shared(Y), self.shared(Z), *factors, self.shared(out))
 
     def threshold(self, X, lam, cap, whole):

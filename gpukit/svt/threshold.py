@@ -64,8 +64,8 @@ def threshold_by_products(X, lam):
     import cupy
 
     from gpukit._cuda import cuda
+    from gpukit.device.upload import upload
     from gpukit.svt.products import ProductThresholding
-    from gpukit.upload import upload
 
     there = cupy.empty(X.shape, X.dtype)
     upload(X, cuda.as_cuda_array(there, sync=False))
@@ -76,8 +76,8 @@ def threshold_by_products(X, lam):
 def threshold_by_kernels(X, lam, whole):
     """(out, values or None, ranks) of host arrays."""
     from gpukit._cuda import cuda
+    from gpukit.device.upload import upload
     from gpukit.svt import gpu
-    from gpukit.upload import upload
 
     there, out = (cuda.device_array(X.shape, X.dtype) for _ in range(2))
     upload(X, there)

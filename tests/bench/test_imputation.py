@@ -9,9 +9,9 @@ from gpukit.bench.imputation import Shape
 from gpukit.bench.recovery import Family
 from gpukit.bench.setting import Setting
 from gpukit.errors import DataError
-from gpukit.imputation.basis import fourier_basis
+from gpukit.graphs.adjacency import as_adjacency
+from gpukit.graphs.basis import fourier_basis
 from gpukit.imputation.estimator import GraphImputer
-from gpukit.imputation.graphs import as_adjacency
 
 CPU = device.resolve("cpu")
 RING = np.roll(np.eye(20), 1, axis=1) + np.roll(np.eye(20), -1, axis=1)
@@ -31,10 +31,14 @@ def rows_of(name, **setting):
 def small(monkeypatch, tmp_path):
     """Small shapes, and bases kept apart."""
     monkeypatch.setenv("GPUKIT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(imputation, "SHAPES", {"ego-facebook": Shape(60, 8, 1, "paper 1 s"),
-                                               "64x64x2100": Shape(40, 8, 1, "paper 2 s")})
-    monkeypatch.setattr(recovery, "FAMILIES", {"ego-facebook": Family(50, 8, 1, {0.2: 0.008}),
-                                               "random": Family(40, 8, 1, {0.1: 1e-5, 0.4: 0.1})})
+    monkeypatch.setattr(
+        imputation, "SHAPES", {"ego-facebook": Shape(60, 8, 1, "paper 1 s"), "64x64x2100": Shape(40, 8, 1, "paper 2 s")}
+    )
+    monkeypatch.setattr(
+        recovery,
+        "FAMILIES",
+        {"ego-facebook": Family(50, 8, 1, {0.2: 0.008}), "random": Family(40, 8, 1, {0.1: 1e-5, 0.4: 0.1})},
+    )
     monkeypatch.setattr(recovery, "SEEDS", range(2))
     monkeypatch.setattr(recovery, "WEEK", (2, 24))
 
@@ -61,13 +65,23 @@ def folder(tmp_path):
 def test_whole_runs_of_every_shape():
     rows = rows_of("impute-speed", data=None)
     assert [row.what for row in rows if row.shape == "ego-facebook 8x8"] == [
-        "20 iterations, basis cached", "20 iterations, basis computed", "iterations by default, basis cached",
-        "GraphImputer.fit by default", "20 iterations by a loop over numpy.linalg.svd",
-        "the loop over numpy.linalg.svd against gpukit"]
+        "20 iterations, basis cached",
+        "20 iterations, basis computed",
+        "iterations by default, basis cached",
+        "GraphImputer.fit by default",
+        "20 iterations by a loop over numpy.linalg.svd",
+        "the loop over numpy.linalg.svd against gpukit",
+    ]
     assert [row.unit for row in rows if row.shape == "64x64x2100"] == ["s", "s", "times"]
     assert "paper 1 s" in rows[0].note
-    own, loop, times = (next(row for row in rows if row.what == what) for what in (
-        rows[0].what, "20 iterations by a loop over numpy.linalg.svd", "the loop over numpy.linalg.svd against gpukit"))
+    own, loop, times = (
+        next(row for row in rows if row.what == what)
+        for what in (
+            rows[0].what,
+            "20 iterations by a loop over numpy.linalg.svd",
+            "the loop over numpy.linalg.svd against gpukit",
+        )
+    )
     assert times.samples[0] == pytest.approx(loop.samples[0] / np.median(own.samples))
 
 
@@ -75,8 +89,10 @@ def test_a_share_is_generated_and_names_no_paper(folder):
     rows = rows_of("impute-ladder", shapes=("ego-facebook",), scale=0.5, data=folder)
     assert {(row.shape, row.data) for row in rows} == {("ego-facebook 8x8 x 0.5", "generated")}
     assert [row.what for row in rows] == [
-        f"{step}, {name}" for name in ("one SVD after another", "batched SVD", "gpukit")
-        for step in ("a thresholding pass", "an iteration")]
+        f"{step}, {name}"
+        for name in ("one SVD after another", "batched SVD", "gpukit")
+        for step in ("a thresholding pass", "an iteration")
+    ]
     assert "paper" not in "".join(row.note for row in rows)
 
 
@@ -111,15 +127,22 @@ def test_error_of_the_slices_that_are_determined():
     expected = np.linalg.norm((basis.vectors.T @ error)[kept]) / np.linalg.norm(graph.truth)
     assert recovery.determined(model, graph, kept) == pytest.approx(expected, rel=1e-4)
     assert recovery.determined(model, graph, kept | True) == pytest.approx(
-        recovery.check_completed(model.completed_, graph), rel=1e-4)
+        recovery.check_completed(model.completed_, graph), rel=1e-4
+    )
 
 
 def test_sensors_beside_the_baselines(folder):
     rows = rows_of("impute-metr-la", data=folder)
-    names = ["defaults", "vertex mean, best setting", "Tikhonov, best setting", "Tikhonov, normalized, best setting",
-             "feature propagation, best setting"]
-    assert [row.what for row in rows] == [f"20 % of {what} missing: {name}" for what in ("sensors", "readings")
-                                          for name in names]
+    names = [
+        "defaults",
+        "vertex mean, best setting",
+        "Tikhonov, best setting",
+        "Tikhonov, normalized, best setting",
+        "feature propagation, best setting",
+    ]
+    assert [row.what for row in rows] == [
+        f"20 % of {what} missing: {name}" for what in ("sensors", "readings") for name in names
+    ]
     assert "of 2 seeds" in rows[0].note and "tau" in rows[2].note and {row.data for row in rows} == {"real"}
     assert recovery.hide((20,), 0).sum() == 16 and recovery.hide((20, 5, 50), 0).mean() == pytest.approx(0.8, abs=0.02)
 

@@ -6,7 +6,7 @@ from support import launch
 
 pytestmark = pytest.mark.kernel
 
-from gpukit.bench import kernels, twins  # noqa: E402
+from gpukit.bench import kernels, twins
 
 
 def problem(disjoint, factors, seed=0):
@@ -15,8 +15,12 @@ def problem(disjoint, factors, seed=0):
     counts = np.array([9, 5, 1, 0])
     indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
     columns = np.arange(16) if disjoint else random.integers(0, 9, 16)
-    minor = np.concatenate([random.permutation(9)[:n] if not disjoint else columns[indptr[i]:indptr[i + 1]]
-                            for i, n in enumerate(counts)]).astype(np.int32)
+    minor = np.concatenate(
+        [
+            random.permutation(9)[:n] if not disjoint else columns[indptr[i] : indptr[i + 1]]
+            for i, n in enumerate(counts)
+        ]
+    ).astype(np.int32)
     P, Q = (random.normal(0, 0.5, (n, factors)).astype(np.float32) for n in (4, 16))
     ratings = random.normal(0, 1, len(minor)).astype(np.float32)
     return np.arange(4, dtype=np.int32), indptr, minor, ratings, P, Q

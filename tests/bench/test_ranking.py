@@ -8,7 +8,7 @@ import pytest
 from gpukit import bench, device
 from gpukit.bench import letor, process, ranking, record
 from gpukit.bench.setting import Setting
-from gpukit.datasets import synth_letor, write_folds
+from gpukit.documents import synth_letor, write_folds
 from gpukit.errors import DataError
 from gpukit.ranking import RankSVM
 
@@ -50,7 +50,10 @@ def test_every_shape_is_trained():
     rows = rows_of("ranking", scale=0.003)
     assert [row.shape for row in rows[::3]] == [f"{name} x 0.003" for name in ranking.SHAPES]
     assert [row.what.split(",")[0] for row in rows[:3]] == [
-        "training", "the same without a preconditioner", "the whole fit"]
+        "training",
+        "the same without a preconditioner",
+        "the whole fit",
+    ]
     assert "CG steps without a preconditioner" in rows[0].note and "paper" not in rows[0].note
     assert "C2050 939.38 s" in ranking.paper("mslr-web30k")
 
@@ -65,7 +68,9 @@ def test_one_shape_can_be_asked_for():
 
 def test_products_and_a_path():
     assert [row.what for row in rows_of("product", scale=0.003)] == [
-        "one product with the Hessian in float64", "X v"] * 2
+        "one product with the Hessian in float64",
+        "X v",
+    ] * 2
     paths = rows_of("path", scale=0.02)
     assert len(paths) == 4 and all(row.what.startswith("24 values of C") for row in paths)
 

@@ -5,18 +5,18 @@ import pytest
 
 pytestmark = pytest.mark.kernel
 
-from gpukit import device as devices  # noqa: E402
-from gpukit.bench import ranking  # noqa: E402
-from gpukit.datasets.documents import Documents  # noqa: E402
-from gpukit.errors import DataError  # noqa: E402
-from gpukit.ranking import gpu  # noqa: E402
+from gpukit import device as devices
+from gpukit.bench import ranking
+from gpukit.documents.table import Documents
+from gpukit.errors import DataError
+from gpukit.ranking import gpu
 
 GPU = devices.Device("cuda", 0, "a GPU", (9, 0))
 
 
 @pytest.fixture
 def documents(monkeypatch):
-    monkeypatch.setattr(devices, "free_memory", lambda device: 1 << 30)
+    monkeypatch.setattr(devices.memory, "free_memory", lambda device: 1 << 30)
     monkeypatch.setattr(gpu, "walk_blocks", lambda: 2)
     monkeypatch.setattr(ranking, "holder", lambda: None)
     monkeypatch.setattr(ranking, "queued_milliseconds", lambda once, repeat, hold: [once() or 1.0] * repeat)
@@ -35,5 +35,9 @@ def test_steps_are_timed_and_checked_on_a_gpu(documents):
         next(ranking.product_rows(run, v, "few", ranking.on_cpu(run.problem, 2 * result.w)))
     rows = [ranking.scores_row(run, v, "few", right), *ranking.statistics_rows(paper, run, result.w, "few")]
     assert [row.what for row in rows] == [
-        "X v", "P-SWX: sums of one vector over all active pairs", "one product with the Hessian in float32",
-        "one product with the Hessian in float64", "level tree: sort, search, tables"]
+        "X v",
+        "P-SWX: sums of one vector over all active pairs",
+        "one product with the Hessian in float32",
+        "one product with the Hessian in float64",
+        "level tree: sort, search, tables",
+    ]

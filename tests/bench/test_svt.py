@@ -13,8 +13,10 @@ def test_the_thresholding_benchmark_checks_its_answer(monkeypatch):
     monkeypatch.setattr(svt, "SHAPES", ((300, 20), (100, 33)))
     rows = list(bench.find("thresholding")(Setting(device.resolve("cpu"), scale=0.02)))
     assert [row.what for row in rows] == [
-        f"{way}, {kind}" for kind in svt.KINDS
-        for way in ("singular-value thresholding", "the loop over numpy.linalg.svd")] * 2
+        f"{way}, {kind}"
+        for kind in svt.KINDS
+        for way in ("singular-value thresholding", "the loop over numpy.linalg.svd")
+    ] * 2
     assert rows[0].shape == "20 x 20 x 6" and rows[2].note.startswith("error ")
     assert len(rows[0].samples) == 5 and min(rows[0].samples) > 0
     X, lam = svt.slices(5, 10, "Gaussian")

@@ -56,7 +56,7 @@ def model_file(ratings_file):
 @pytest.fixture(scope="session")
 def letor_folder(tmp_path_factory):
     """A LETOR folder of two folds, generated."""
-    from gpukit.datasets import synth_letor, write_folds
+    from gpukit.documents import synth_letor, write_folds
 
     folder = tmp_path_factory.mktemp("letor") / "sample"
     write_folds(synth_letor("mq2008", 0.04), folder, folds=2)

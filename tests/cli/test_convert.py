@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from gpukit.cli.main import run
-from gpukit.datasets import read_letor, read_ratings
+from gpukit.documents import read_letor
+from gpukit.ratings import read_ratings
 
 
 @pytest.fixture
@@ -29,8 +30,17 @@ def test_convert(source, tmp_path, capsys, suffix):
 
 def test_json_and_options(source, tmp_path, capsys):
     source.write_text("3;anna;7\n4;anna;7\n")
-    arguments = ["convert", str(source), str(tmp_path / "o.gkr"), "--columns", "rating,user,item", "--sep", ";",
-                 "--duplicates", "mean"]
+    arguments = [
+        "convert",
+        str(source),
+        str(tmp_path / "o.gkr"),
+        "--columns",
+        "rating,user,item",
+        "--sep",
+        ";",
+        "--duplicates",
+        "mean",
+    ]
     assert run([*arguments, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["ratings"] == 1 and facts["lowest"] == 3.5 and facts["bytes"] == (tmp_path / "o.gkr").stat().st_size
@@ -39,9 +49,12 @@ def test_json_and_options(source, tmp_path, capsys):
 
 
 def test_errors_are_one_line(source, tmp_path, capsys):
-    for arguments, message in ((["none.csv", "o.gkr"], "does not exist"), ([str(source), "o.xls"], "must end in"),
-                               ([str(source), str(tmp_path / "no" / "o.gkr")], "does not exist"),
-                               ([str(source), str(tmp_path / "o.gkr"), "--duplicates", "error"], "anna has rated")):
+    for arguments, message in (
+        (["none.csv", "o.gkr"], "does not exist"),
+        ([str(source), "o.xls"], "must end in"),
+        ([str(source), str(tmp_path / "no" / "o.gkr")], "does not exist"),
+        ([str(source), str(tmp_path / "o.gkr"), "--duplicates", "error"], "anna has rated"),
+    ):
         assert run(["convert", *arguments]) == 2
         error = capsys.readouterr().err
         assert error.startswith("Error: ") and message in error and error.count("\n") == 1
@@ -72,11 +85,14 @@ def test_what_is_converted_to_what(source, tmp_path, capsys):
     (tmp_path / "rank").write_text("1 1:2\n")
     (tmp_path / "rank.query").write_text("1\n")
     assert run(["convert", str(tmp_path / "rank"), str(tmp_path / "o.gkl"), "--quiet"]) == 0
-    for arguments, message in (([letor, "o.gkl"], "line 1: a value is NULL: '2:NULL'"),
-                               ([letor, "o.csv"], "in .gkl, .txt"),
-                               ([source, "o.gkl"], "line 1: no query id"),
-                               ([tmp_path / "rank", "o.gkr"], "in .gkl, .txt"),
-                               ([tmp_path, "o.gkl"], "is a folder"), ([tmp_path / "none", "o.gkl"], "does not exist")):
+    for arguments, message in (
+        ([letor, "o.gkl"], "line 1: a value is NULL: '2:NULL'"),
+        ([letor, "o.csv"], "in .gkl, .txt"),
+        ([source, "o.gkl"], "line 1: no query id"),
+        ([tmp_path / "rank", "o.gkr"], "in .gkl, .txt"),
+        ([tmp_path, "o.gkl"], "is a folder"),
+        ([tmp_path / "none", "o.gkl"], "does not exist"),
+    ):
         assert run(["convert", str(arguments[0]), str(tmp_path / arguments[1])]) == 2
         error = capsys.readouterr().err
         assert error.startswith("Error: ") and message in error and error.count("\n") == 1

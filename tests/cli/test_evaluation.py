@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from cli_support import planted
 
-from gpukit.cli.evaluation import closing_table, count_unknown
-from gpukit.datasets import Ratings
+from gpukit.cli.factorization.table import closing_table, count_unknown
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.baseline import bias_predictor
+from gpukit.ratings import Ratings
 
 
 def fitted(ratings):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpukit.cli.ids import check_known
+from gpukit.cli.factorization.ids import check_known
 from gpukit.errors import DataError
 
 NUMBERS = np.array([3, 10, 2**40], dtype=np.int64)
@@ -15,10 +15,19 @@ def test_typed_text_finds_integers_and_texts():
     assert check_known(["plum"], TEXTS, "item").tolist() == ["plum"]
 
 
-@pytest.mark.parametrize("typed, known, nearest", [
-    ("11", NUMBERS, "10"), ("4", NUMBERS, "3"), ("-5", NUMBERS, "3"), (str(10**30), NUMBERS, str(2**40)),
-    ("x", NUMBERS, "3 "), ("peach", TEXTS, "pear"), ("zebra", TEXTS, "plum"), ("a" * 99, TEXTS, "apple"),
-])
+@pytest.mark.parametrize(
+    "typed, known, nearest",
+    [
+        ("11", NUMBERS, "10"),
+        ("4", NUMBERS, "3"),
+        ("-5", NUMBERS, "3"),
+        (str(10**30), NUMBERS, str(2**40)),
+        ("x", NUMBERS, "3 "),
+        ("peach", TEXTS, "pear"),
+        ("zebra", TEXTS, "plum"),
+        ("a" * 99, TEXTS, "apple"),
+    ],
+)
 def test_unknown_id_is_named_with_the_nearest(typed, known, nearest):
     with pytest.raises(DataError) as error:
         check_known([str(known[0]), typed], known, "user")

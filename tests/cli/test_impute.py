@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 from cli_support import CPU
 
-from gpukit.cli import imputing, imputing_table
-from gpukit.datasets import read_graph, synth_graph, write_graph
+from gpukit.cli.imputation import steps
+from gpukit.cli.imputation import table as impute_table
+from gpukit.graphs import read_graph, synth_graph, write_graph
 from gpukit.imputation import GraphImputer
 
 PLAIN = ("--weights", "slice", "--center", "none", "--iterations", 6, "--no-rank-phase", *CPU)  # quick
 RING = [[i, (i + 1) % 30] for i in range(30)] + [[i, (i + 7) % 30] for i in range(30)]
-STRETCHES = (
-    "start", "reading", "choosing", "basis", "iterations", "transform", "thresholding", "writing", "judging")
+STRETCHES = ("start", "reading", "choosing", "basis", "iterations", "transform", "thresholding", "writing", "judging")
 
 
 @pytest.fixture(autouse=True)
 def bases(tmp_path_factory, monkeypatch):
     """The Fourier bases of these tests stay in a folder of their own."""
     folder = tmp_path_factory.getbasetemp() / "bases"
-    monkeypatch.setattr("gpukit.imputation.basis.cache_folder", lambda: folder)
+    monkeypatch.setattr("gpukit.graphs.basis.cache_folder", lambda: folder)
 
 
 @pytest.fixture
@@ -67,6 +67,7 @@ def smooth(count=30, shape=(6, 5), seed=0):
 
 
 # --- what it prints
+
 
 def test_the_closing_table(verb, graph, tmp_path):
     path, data = graph()
@@ -143,25 +144,27 @@ def test_errors_against_the_truth_are_those_of_the_output(verb, graph, tmp_path)
     assert tail["share"] == pytest.approx(np.sum(wrong[least] ** 2) / np.sum(wrong**2))
 
 
-@pytest.mark.parametrize("confidence, words", [
-    (1.0, "1.000"), (0.9994, "0.999"), (0.99997, "1 - 3.0e-05"), (0.0, "0.000"), (np.float64(0.25), "0.250")])
+@pytest.mark.parametrize(
+    "confidence, words",
+    [(1.0, "1.000"), (0.9994, "0.999"), (0.99997, "1 - 3.0e-05"), (0.0, "0.000"), (np.float64(0.25), "0.250")],
+)
 def test_confidences_next_to_1_can_be_told_apart(confidence, words):
-    assert imputing_table.sure(confidence) == words
+    assert impute_table.sure(confidence) == words
 
 
 def test_the_tenth_with_the_least_confidence():
     confidence = np.array([0.9, 0.1, 0.5] + [0.8] * 18)
-    errors = imputing.Errors(np.arange(21.0), np.arange(21.0) ** 2, np.r_[0, np.full(20, 2)])
-    tail = imputing.worst_tenth("truth", confidence, errors)  # vertex 0 is not judged; the worst are 1 and 2
+    errors = steps.Errors(np.arange(21.0), np.arange(21.0) ** 2, np.r_[0, np.full(20, 2)])
+    tail = steps.worst_tenth("truth", confidence, errors)  # vertex 0 is not judged; the worst are 1 and 2
     assert tail[:3] == ("truth", 2, 3 / 4)
     assert tail.rest == pytest.approx(sum(range(3, 21)) / 36) and tail.share == pytest.approx(5 / 2870)
-    assert imputing.worst_tenth("truth", confidence[:2], imputing.Errors(*(np.array([0, 1]),) * 3)) is None
+    assert steps.worst_tenth("truth", confidence[:2], steps.Errors(*(np.array([0, 1]),) * 3)) is None
 
 
 def test_seconds_measured_inside_the_iterations_are_named_apart():
     seconds = {"basis": 1.0, "iterations": 5.0, "transform": 2.5, "thresholding": 1.5}
-    assert imputing.stretches(seconds) == {"basis": 1.0, "transform": 2.5, "thresholding": 1.5, "iterations": 1.0}
-    assert imputing.stretches({"basis": 1.0}) == {"basis": 1.0}  # nothing was missing
+    assert steps.stretches(seconds) == {"basis": 1.0, "transform": 2.5, "thresholding": 1.5, "iterations": 1.0}
+    assert steps.stretches({"basis": 1.0}) == {"basis": 1.0}  # nothing was missing
 
 
 def test_without_a_truth_the_confidence_is_judged_on_hidden_values(verb, arrays):
@@ -192,12 +195,44 @@ def test_quiet_prints_the_result_alone(verb, graph):
 
 # --- what it computes
 
+
 def test_options_reach_the_library(verb, graph):
-    found = as_json(verb, graph()[0], "--weights", "common", "--center", "entry", "--lambda-decay", 0.5,
-                    "--iterations", 3, "--tolerance", 0, "--no-acceleration", "--no-rank-phase", "--dtype", "float64",
-                    "--basis-size", 9, "--seed", 7, *CPU)
-    wanted = {"weights": "common", "center": "entry", "decay": 0.5, "iterations": 3, "tolerance": 0.0, "device": "cpu",
-              "accelerate": False, "rank_phase": False, "dtype": "float64", "basis_size": 9, "random_state": 7}
+    found = as_json(
+        verb,
+        graph()[0],
+        "--weights",
+        "common",
+        "--center",
+        "entry",
+        "--lambda-decay",
+        0.5,
+        "--iterations",
+        3,
+        "--tolerance",
+        0,
+        "--no-acceleration",
+        "--no-rank-phase",
+        "--dtype",
+        "float64",
+        "--basis-size",
+        9,
+        "--seed",
+        7,
+        *CPU,
+    )
+    wanted = {
+        "weights": "common",
+        "center": "entry",
+        "decay": 0.5,
+        "iterations": 3,
+        "tolerance": 0.0,
+        "device": "cpu",
+        "accelerate": False,
+        "rank_phase": False,
+        "dtype": "float64",
+        "basis_size": 9,
+        "random_state": 7,
+    }
     assert {name: found["parameters"][name] for name in wanted} == wanted
     assert found["basis"]["size"] == 9 and found["basis"]["exact"] is False and len(found["history"]["phase"]) == 3
     assert found["rank"]["phase"] == "off" and len(found["rank"]["slices"]) == 9
@@ -255,8 +290,20 @@ def test_a_graph_and_its_values_in_two_files(verb, tmp_path, layout):
     table = values if layout == "rows" else values.T
     text = "".join(",".join("" if np.isnan(x) else str(x) for x in row) + "\n" for row in table)
     (tmp_path / "v.csv").write_text(text)
-    found = as_json(verb, "--edges", tmp_path / "e.txt", "--tensor", tmp_path / "v.csv", "--slice", "3x4", "--layout",
-                    layout, "--output", tmp_path / "o.npz", *PLAIN)
+    found = as_json(
+        verb,
+        "--edges",
+        tmp_path / "e.txt",
+        "--tensor",
+        tmp_path / "v.csv",
+        "--slice",
+        "3x4",
+        "--layout",
+        layout,
+        "--output",
+        tmp_path / "o.npz",
+        *PLAIN,
+    )
     assert found["slice"] == [3, 4] and found["missing"] == pytest.approx(13 / 360)
     assert found["files"] == [str(tmp_path / "e.txt"), str(tmp_path / "v.csv")]
     full, seen = written(tmp_path / "o.npz")["tensor"].reshape(30, 12), ~np.isnan(values)
@@ -292,9 +339,14 @@ def test_an_output_is_replaced_by_force(verb, graph, tmp_path):
 
 # --- the picture
 
-@pytest.mark.parametrize("request_, more", [
-    ({"entries": True}, ("--weights", "slice", "--holdout", 0.2)), ({"shape": (1, 8)}, ("--basis-size", 12)),
-])
+
+@pytest.mark.parametrize(
+    "request_, more",
+    [
+        ({"entries": True}, ("--weights", "slice", "--holdout", 0.2)),
+        ({"shape": (1, 8)}, ("--basis-size", 12)),
+    ],
+)
 def test_the_picture(verb, graph, tmp_path, request_, more):  # another without a truth or a history: nothing missing
     picture = tmp_path / "p.png"
     result = verb("impute", graph(**request_)[0], "--plot", picture, "--iterations", 4, *more, *CPU)
@@ -306,7 +358,7 @@ def test_the_picture(verb, graph, tmp_path, request_, more):  # another without 
 def test_the_spectrum_is_that_of_the_completed_tensor(graph):
     from types import SimpleNamespace
 
-    from gpukit.cli.imputing_plot import spectrum
+    from gpukit.cli.imputation.plot import spectrum
 
     data = graph()[1]
     model = GraphImputer(weights="slice", center="entry", iterations=4, device="cpu")
@@ -319,6 +371,7 @@ def test_the_spectrum_is_that_of_the_completed_tensor(graph):
 
 
 # --- Ctrl-C
+
 
 @pytest.fixture
 def heeded():
@@ -353,13 +406,14 @@ def test_ctrl_c_while_writing_leaves_no_half_file(verb, graph, tmp_path, monkeyp
 
 def test_ctrl_c_after_writing_says_that_the_file_is_whole(verb, graph, tmp_path, monkeypatch, heeded):
     path, _ = graph()
-    monkeypatch.setattr(imputing, "judge", lambda *_: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(steps, "judge", lambda *_: signal.raise_signal(signal.SIGINT))
     result = verb("impute", path, "--output", tmp_path / "o.npz", *PLAIN, "--quiet")
     assert result.code == 130 and result.err == f"Interrupted. {tmp_path / 'o.npz'} is whole.\n"
     assert "tensor" in written(tmp_path / "o.npz")
 
 
 # --- real data
+
 
 def test_metr_la(verb, data, tmp_path):
     """Half a day of road speeds, ten sensors of 207 without them: ids kept, better than the mean."""
@@ -368,9 +422,25 @@ def test_metr_la(verb, data, tmp_path):
     for row in words[1:]:
         row[5:105:10] = [""] * 10
     (tmp_path / "speed.csv").write_text("".join(",".join(row) + "\n" for row in words))
-    found = as_json(verb, "--edges", data("metr-la/adjacency.csv"), "--tensor", tmp_path / "speed.csv",
-                    "--slice", "6x24", "--weights", "frequency", "--center", "entry", "--iterations", 8, "--baselines",
-                    "--output", tmp_path / "o.npz", *CPU)
+    found = as_json(
+        verb,
+        "--edges",
+        data("metr-la/adjacency.csv"),
+        "--tensor",
+        tmp_path / "speed.csv",
+        "--slice",
+        "6x24",
+        "--weights",
+        "frequency",
+        "--center",
+        "entry",
+        "--iterations",
+        8,
+        "--baselines",
+        "--output",
+        tmp_path / "o.npz",
+        *CPU,
+    )
     assert (found["vertices"], found["slice"], found["missing_kind"]) == (207, [6, 24], "slices")
     assert found["confidence"]["vertices"] == [int(sensor) for sensor in words[0][5:105:10]]
     errors = {row["name"]: row["error"] for row in found["comparison"]}
@@ -379,4 +449,5 @@ def test_metr_la(verb, data, tmp_path):
     values = np.array([[row[i] for row in words[1:]] for i in kept], dtype=np.float64)
     assert np.array_equal(written(tmp_path / "o.npz")["tensor"][kept].reshape(len(kept), -1), values)
     assert read_graph(edges=data("metr-la/adjacency.csv"), tensor=tmp_path / "speed.csv").vertices.tolist() == [
-        int(sensor) for sensor in words[0]]
+        int(sensor) for sensor in words[0]
+    ]

@@ -16,7 +16,7 @@ TENSOR[1] = np.nan
 def bases(tmp_path_factory, monkeypatch):
     """The Fourier bases of these tests stay in a folder of their own."""
     folder = tmp_path_factory.getbasetemp() / "bases"
-    monkeypatch.setattr("gpukit.imputation.basis.cache_folder", lambda: folder)
+    monkeypatch.setattr("gpukit.graphs.basis.cache_folder", lambda: folder)
 
 
 @pytest.fixture
@@ -81,8 +81,10 @@ WRONG = {
     "NaN observed": ({"mask": np.ones(4, bool)}, "where the mask says observed"),
     "a truth of another shape": ({"truth": np.ones((4, 2, 2))}, "truth has the shape"),
     "ids twice": ({"vertices": np.array([1, 2, 2, 3])}, "twice"),
-    "slices over 512": ({"tensor": np.where(np.arange(4)[:, None, None] == 1, np.nan, np.ones((4, 513, 2)))},
-                        "512 rows and columns are the most. Cut them"),
+    "slices over 512": (
+        {"tensor": np.where(np.arange(4)[:, None, None] == 1, np.nan, np.ones((4, 513, 2)))},
+        "512 rows and columns are the most. Cut them",
+    ),
 }
 
 
@@ -93,9 +95,15 @@ def test_data(untouched, arrays, case):
     assert words in untouched(arrays(**{"tensor": TENSOR, **graph, **parts}))
 
 
-@pytest.mark.parametrize("found", [{"values": TENSOR, "edges": RING}, {"tensor": TENSOR, "graph": RING},
-                                   {"tensor": TENSOR, "adjacency_data": np.ones(3)},
-                                   {"tensor": TENSOR, "edges": RING, "adjacency": np.ones((4, 4))}])
+@pytest.mark.parametrize(
+    "found",
+    [
+        {"values": TENSOR, "edges": RING},
+        {"tensor": TENSOR, "graph": RING},
+        {"tensor": TENSOR, "adjacency_data": np.ones(3)},
+        {"tensor": TENSOR, "edges": RING, "adjacency": np.ones((4, 4))},
+    ],
+)
 def test_wrong_keys(untouched, arrays, found):
     line = untouched(arrays(**found))
     assert f"Found: {', '.join(found)}." in line and "Needed: tensor (N, m, n)" in line
@@ -124,8 +132,13 @@ def test_files(untouched, arrays, tmp_path):
     (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "empty.npz").touch()
     (tmp_path / "e.csv").write_text("0,1\n1,2\n")
-    for path, words in (("cut.npz", "cut"), ("empty.npz", "no .npz"), ("e.csv", "--edges FILE --tensor FILE"),
-                        ("none.npz", "none.npz does not exist"), (".", "no .npz")):
+    for path, words in (
+        ("cut.npz", "cut"),
+        ("empty.npz", "no .npz"),
+        ("e.csv", "--edges FILE --tensor FILE"),
+        ("none.npz", "none.npz does not exist"),
+        (".", "no .npz"),
+    ):
         assert words in untouched(tmp_path / path)
     (tmp_path / "v.csv").write_text("1,2\n3,four\n5,6\n")
     assert "four" in untouched("--edges", tmp_path / "e.csv", "--tensor", tmp_path / "v.csv")
@@ -137,34 +150,49 @@ def begun(*_, **__):
     pytest.fail("the work had begun")
 
 
-@pytest.mark.parametrize("options, words", [
-    ((), "give one file GRAPH"), (("a.npz", "--edges", "e"), "give one file GRAPH"),
-    (("--edges", "e"), "give one file GRAPH"), (("--tensor", "t"), "give one file GRAPH"),
-    (("a.npz", "--edges", "e", "--tensor", "t"), "give one file GRAPH"),
-    (("a.npz", "--weights", "best"), "--weights"), (("a.npz", "--center", "vertex"), "--center"),
-    (("a.npz", "--lambda-decay", 1), "--lambda-decay"), (("a.npz", "--lambda-decay", 0), "--lambda-decay"),
-    (("a.npz", "--lambda-decay", "nan"), "decay"), (("a.npz", "--iterations", 0), "--iterations"),
-    (("a.npz", "--tolerance", -1), "--tolerance"), (("a.npz", "--tolerance", "nan"), "tolerance"),
-    (("a.npz", "--holdout", 0), "--holdout"), (("a.npz", "--holdout", 1), "--holdout"),
-    (("a.npz", "--holdout", "nan"), "holdout"), (("a.npz", "--basis-size", 0), "--basis-size"),
-    (("a.npz", "--dtype", "float16"), "--dtype"), (("a.npz", "--device", "tpu"), "tpu"),
-    (("a.npz", "--slice", "3"), "rows x columns"), (("a.npz", "--layout", "both"), "--layout"),
-    (("a.npz", "--output", "o.csv"), "must end in .npz"), (("a.npz", "--output", "no/such/o.npz"), "does not exist"),
-    (("a.npz", "--output", "a.npz", "--force"), "would overwrite a file that this command reads"),
-    (("a.npz", "--plot", "p.doc"), ".png"), (("a.npz", "--plot", "no/such/p.png"), "does not exist"),
-    (("--edges", "e", "--tensor", "t.npz", "--output", "t.npz", "--force"), "would overwrite"),
-])
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ((), "give one file GRAPH"),
+        (("a.npz", "--edges", "e"), "give one file GRAPH"),
+        (("--edges", "e"), "give one file GRAPH"),
+        (("--tensor", "t"), "give one file GRAPH"),
+        (("a.npz", "--edges", "e", "--tensor", "t"), "give one file GRAPH"),
+        (("a.npz", "--weights", "best"), "--weights"),
+        (("a.npz", "--center", "vertex"), "--center"),
+        (("a.npz", "--lambda-decay", 1), "--lambda-decay"),
+        (("a.npz", "--lambda-decay", 0), "--lambda-decay"),
+        (("a.npz", "--lambda-decay", "nan"), "decay"),
+        (("a.npz", "--iterations", 0), "--iterations"),
+        (("a.npz", "--tolerance", -1), "--tolerance"),
+        (("a.npz", "--tolerance", "nan"), "tolerance"),
+        (("a.npz", "--holdout", 0), "--holdout"),
+        (("a.npz", "--holdout", 1), "--holdout"),
+        (("a.npz", "--holdout", "nan"), "holdout"),
+        (("a.npz", "--basis-size", 0), "--basis-size"),
+        (("a.npz", "--dtype", "float16"), "--dtype"),
+        (("a.npz", "--device", "tpu"), "tpu"),
+        (("a.npz", "--slice", "3"), "rows x columns"),
+        (("a.npz", "--layout", "both"), "--layout"),
+        (("a.npz", "--output", "o.csv"), "must end in .npz"),
+        (("a.npz", "--output", "no/such/o.npz"), "does not exist"),
+        (("a.npz", "--output", "a.npz", "--force"), "would overwrite a file that this command reads"),
+        (("a.npz", "--plot", "p.doc"), ".png"),
+        (("a.npz", "--plot", "no/such/p.png"), "does not exist"),
+        (("--edges", "e", "--tensor", "t.npz", "--output", "t.npz", "--force"), "would overwrite"),
+    ],
+)
 def test_options_that_cannot_work(refused, arrays, tmp_path, monkeypatch, options, words):
     monkeypatch.chdir(arrays().parent)
     (tmp_path / "t.npz").touch()
-    monkeypatch.setattr("gpukit.datasets.graph_files.read_graph", begun)
+    monkeypatch.setattr("gpukit.graphs.read.read_graph", begun)
     assert words in refused("impute", *CPU, *options)
     assert sorted(os.listdir(tmp_path)) == ["a.npz", "t.npz"]
 
 
 def test_an_output_that_exists_is_kept(untouched, arrays, tmp_path, monkeypatch):
     (tmp_path / "o.npz").write_text("mine")
-    monkeypatch.setattr("gpukit.datasets.graph_files.read_graph", begun)
+    monkeypatch.setattr("gpukit.graphs.read.read_graph", begun)
     line = untouched(arrays(), "--output", tmp_path / "o.npz")
     assert "is there already and is kept" in line and "--force" in line
 
@@ -179,6 +207,6 @@ def test_requests_that_the_data_cannot_meet(untouched, arrays):
 
 
 def test_a_graph_too_large_for_a_whole_basis(untouched, arrays, monkeypatch):
-    monkeypatch.setattr("gpukit.imputation.basis.available_memory", lambda: 100)
+    monkeypatch.setattr("gpukit.graphs.basis.available_memory", lambda: 100)
     line = untouched(arrays(edges=[[i, i + 1] for i in range(8)], tensor=np.r_[np.ones((8, 2)), [[np.nan] * 2]]))
     assert "--basis-size" in line and "an approximation" in line

@@ -94,8 +94,12 @@ def test_a_real_ctrl_c_on_a_terminal(ratings_file, tmp_path):
     checkpoint, options = tmp_path / "ck", [str(option) for option in SMALL]
     command = [sys.executable, "-m", "gpukit.cli.main", "train-lshmf", ratings_file, *options, "--epochs", "1000000000"]
     ours, theirs = pty.openpty()
-    process = subprocess.Popen([*command, "--checkpoint", checkpoint, "--model", tmp_path / "m"], stderr=theirs,
-                               stdout=subprocess.PIPE, preexec_fn=heed_ctrl_c)
+    process = subprocess.Popen(
+        [*command, "--checkpoint", checkpoint, "--model", tmp_path / "m"],
+        stderr=theirs,
+        stdout=subprocess.PIPE,
+        preexec_fn=heed_ctrl_c,
+    )
     try:
         read_until(ours, b"training [")  # the bar
         process.send_signal(signal.SIGINT)

@@ -124,6 +124,6 @@ def test_a_closed_pipe_is_quiet():
 
 
 def test_the_formats_offered_are_the_readers():
-    from gpukit.datasets import formats
+    from gpukit.ratings import formats
 
     assert options.FORMATS == formats.FORMATS

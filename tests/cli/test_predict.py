@@ -23,8 +23,12 @@ def rows_of(text):
 def test_predictions_on_stdout_in_the_order_of_the_pairs(verb, model_file, pairs):
     result = verb("predict", model_file, pairs, "--device", "cpu")
     rows = rows_of(result.out)
-    assert [(row["user"], row["item"]) for row in rows] == [("100", "a01"), ("104", "a39"), ("101", "new"),
-                                                            ("7", "a02")]
+    assert [(row["user"], row["item"]) for row in rows] == [
+        ("100", "a01"),
+        ("104", "a39"),
+        ("101", "new"),
+        ("7", "a02"),
+    ]
     users, items = np.array([100, 104, 101, 7]), np.array(["a01", "a39", "new", "a02"])
     expected = load_model(model_file).predict((users, items))
     assert [float(row["prediction"]) for row in rows] == pytest.approx(expected.tolist(), abs=5.1e-5)
@@ -35,12 +39,13 @@ def test_predictions_on_stdout_in_the_order_of_the_pairs(verb, model_file, pairs
 def test_predictions_to_a_file_in_tiles(verb, model_file, pairs, tmp_path, monkeypatch):
     whole = verb("predict", model_file, pairs, "--quiet")
     assert whole.err == ""
-    monkeypatch.setattr("gpukit.cli.predict.TILE", 3)
+    monkeypatch.setattr("gpukit.cli.factorization.predict.TILE", 3)
     result = verb("predict", model_file, pairs, "--output", tmp_path / "out.csv")
     assert result.out == "" and (tmp_path / "out.csv").read_text() == whole.out
 
 
 # --- refusals, in one line
+
 
 def test_pairs_that_cannot_be_read(refused, model_file, tmp_path):
     assert "does not exist" in refused("predict", model_file, tmp_path / "none.csv")
@@ -90,6 +95,6 @@ class TestModelsThatCannotBeLoaded:
         assert "is a checkpoint, not a model" in line and f"--checkpoint {tmp_path / 'ck'} --resume" in line
 
     def test_cuda_without_a_gpu(self, refused, model_file, monkeypatch, verb_and_options):
-        monkeypatch.setattr("gpukit.device.gpu_count", lambda: 0)
+        monkeypatch.setattr("gpukit.device.place.gpu_count", lambda: 0)
         line = self.ask(lambda *arguments: refused(*arguments, "--device", "cuda"), model_file, verb_and_options)
         assert "--device cpu" in line

@@ -5,7 +5,7 @@ import json
 import pytest
 from cli_support import CPU
 
-from gpukit.datasets import read_letor, write_letor
+from gpukit.documents import read_letor, write_letor
 from gpukit.persist import load_model
 
 
@@ -31,7 +31,7 @@ def test_to_a_file_and_the_same_as_training_wrote(verb, ranking_model, test_file
 
 
 def test_scores_are_plain_decimals():
-    from gpukit.cli.ranking import plain_decimal
+    from gpukit.cli.ranking.steps import plain_decimal
 
     for number in (1.0, -0.1, 1e-7, 1.2345678901234567e-12, -3e20, 0.0):
         text = plain_decimal(number)
@@ -80,10 +80,16 @@ def test_a_binary_copy(verb, ranking_model, test_file, tmp_path):
 
 # --- refusals
 
+
 def test_documents_that_cannot_be_scored(refused, ranking_model, tmp_path):
     path, out = tmp_path / "in.txt", tmp_path / "out"
-    for text, words in (("", "empty"), ("0 qid:1 1:1\n0 1:1\n", "line 2: no query id"), ("0 qid:1 1:NULL\n", "--null"),
-                        ("0 qid:1 47:1\n", "has 47 features where 46 are expected"), ("0 qid:1 1:inf\n", "line 1")):
+    for text, words in (
+        ("", "empty"),
+        ("0 qid:1 1:1\n0 1:1\n", "line 2: no query id"),
+        ("0 qid:1 1:NULL\n", "--null"),
+        ("0 qid:1 47:1\n", "has 47 features where 46 are expected"),
+        ("0 qid:1 1:inf\n", "line 1"),
+    ):
         path.write_text(text)
         assert words in refused("rank", ranking_model, path, "--output", out)
     assert "does not exist" in refused("rank", ranking_model, tmp_path / "none")

@@ -4,13 +4,13 @@ import json
 import re
 import signal
 
-import naive_metrics as naive
 import numpy as np
 import pytest
 from cli_support import CPU
+from evaluation import naive
 
 from gpukit.cli import options
-from gpukit.datasets import read_letor
+from gpukit.documents import read_letor
 from gpukit.persist import load_model
 
 
@@ -30,6 +30,7 @@ PARTS = ("start", "reading", "training", "evaluating")
 
 
 # --- a table of folds
+
 
 def test_a_folder_gives_a_line_a_fold_and_the_mean(verb, letor_folder):
     result = verb("ranksvm", letor_folder, *CPU)
@@ -55,13 +56,19 @@ def test_a_folder_gives_a_line_a_fold_and_the_mean(verb, letor_folder):
 def test_the_table_keeps_to_110_columns(capsys):
     from types import SimpleNamespace
 
-    from gpukit.cli import ranking_table, report
+    from gpukit.cli import report
+    from gpukit.cli.ranking import table
 
     model = SimpleNamespace(C_=2.0**-15)
     metrics = {name: 0.123456 for name in options.METRICS}
-    one = SimpleNamespace(job=SimpleNamespace(name="Fold5"), model=model, metrics={"train": metrics, "test": metrics},
-                          steps={"newton": 150, "cg": 2345}, seconds=1234.567)
-    report.print_table(ranking_table.rows_by_fold([one] * 5, "test"), ranking_table.BY_FOLD)
+    one = SimpleNamespace(
+        job=SimpleNamespace(name="Fold5"),
+        model=model,
+        metrics={"train": metrics, "test": metrics},
+        steps={"newton": 150, "cg": 2345},
+        seconds=1234.567,
+    )
+    report.print_table(table.rows_by_fold([one] * 5, "test"), table.BY_FOLD)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 7 and max(map(len, lines)) <= 110
 
@@ -82,8 +89,10 @@ def test_json_holds_all_that_there_is(verb, letor_folder):
 
 
 def test_one_fold_gives_a_line_a_part(verb, letor_folder):
-    results = [verb("ranksvm", path, *more, *CPU) for path, more in
-               ((letor_folder, ("--fold", 2)), (letor_folder / "Fold2", ()))]
+    results = [
+        verb("ranksvm", path, *more, *CPU)
+        for path, more in ((letor_folder, ("--fold", 2)), (letor_folder / "Fold2", ()))
+    ]
     tables = [rows_of(result.out, "         queries") for result in results]
     assert [row[0] for row in tables[0][1:]] == ["train", "validation", "test"] and tables[0] == tables[1]
     assert re.search(r"\d+ Newton and \d+ CG steps, \d+\.\d+ s of training, NDCG: letor", results[0].out)
@@ -99,6 +108,7 @@ def test_a_file_alone_and_with_a_test_set(verb, letor_folder):
 
 # --- what it computes
 
+
 def test_metrics_are_those_of_the_scores(verb, letor_folder, tmp_path):
     dialect = ("--ndcg", "standard", "--relevant", 2)
     found = as_json(verb, letor_folder, "--fold", 1, "--scores", tmp_path / "s", "--model", tmp_path / "m", *dialect)
@@ -107,10 +117,12 @@ def test_metrics_are_those_of_the_scores(verb, letor_folder, tmp_path):
     assert np.array_equal(load_model(tmp_path / "m").predict(test), scores)
     assert np.array_equal(np.float32(test.X @ load_model(tmp_path / "m").coef_), np.float32(scores))
     metrics, queries = found["folds"][0]["metrics"]["test"], np.repeat(test.qids, np.diff(test.offsets))
-    wanted = {"pa": naive.pairwise_accuracy(test.y, scores, queries, 0),
-              "pa_ties": naive.pairwise_accuracy(test.y, scores, queries, 1),
-              "map": naive.mean_average_precision(test.y, scores, queries, 2),
-              **{f"ndcg@{k}": naive.ndcg(test.y, scores, queries, k, "standard") for k in (1, 3, 5, 10)}}
+    wanted = {
+        "pa": naive.pairwise_accuracy(test.y, scores, queries, 0),
+        "pa_ties": naive.pairwise_accuracy(test.y, scores, queries, 1),
+        "map": naive.mean_average_precision(test.y, scores, queries, 2),
+        **{f"ndcg@{k}": naive.ndcg(test.y, scores, queries, k, "standard") for k in (1, 3, 5, 10)},
+    }
     assert {name: metrics[name] for name in wanted} == pytest.approx(wanted)
 
 
@@ -173,6 +185,7 @@ def test_labels_of_a_total_order_have_no_ndcg(verb, tmp_path):
 
 # --- what it writes
 
+
 def test_files_of_several_folds(verb, letor_folder, tmp_path):
     (tmp_path / "Fold1").mkdir(), (tmp_path / "Fold2").mkdir()
     result = verb("ranksvm", letor_folder, "--model", tmp_path / "m.gpukit", "--scores", tmp_path / "{fold}/s", *CPU)
@@ -201,10 +214,10 @@ def test_the_picture(verb, letor_folder, tmp_path, more):
 
 
 def test_a_training_cut_short_is_said(verb, letor_folder, monkeypatch):
-    from gpukit.cli import ranking
+    from gpukit.cli.ranking import steps
     from gpukit.ranking import RankSVM
 
-    monkeypatch.setattr(ranking, "build", lambda ask: RankSVM(max_iter=1, device="cpu"))
+    monkeypatch.setattr(steps, "build", lambda ask: RankSVM(max_iter=1, device="cpu"))
     result = verb("ranksvm", letor_folder, "--fold", 1)
     assert result.err.count("Warning: RankSVM stopped after max_iter=1") == 1
     found = as_json(verb, letor_folder, "--fold", 1)["folds"][0]
@@ -220,12 +233,13 @@ def test_quiet_prints_the_result_alone(verb, letor_folder):
 
 
 def test_the_metrics_offered_are_those_evaluated():
-    from gpukit.ranking.evaluation import evaluate
+    from gpukit.evaluation.ranking import evaluate
 
     assert options.METRICS == tuple(evaluate([1.0, 0.0], [1.0, 0.0], [0, 2]))
 
 
 # --- Ctrl-C
+
 
 def test_ctrl_c_says_what_is_there(verb, letor_folder, tmp_path, monkeypatch):
     from gpukit.cli import report
@@ -249,6 +263,7 @@ def test_ctrl_c_says_what_is_there(verb, letor_folder, tmp_path, monkeypatch):
 
 
 # --- real data
+
 
 def test_mq2008(verb, data):
     """MQ2008, C = 1: f* and PA of the rivals' own program, means as LETOR's script scores them."""

@@ -56,12 +56,15 @@ def test_training_files(untouched, file, text, words):
 
 
 @pytest.mark.parametrize("part", ["--validation", "--test"])
-@pytest.mark.parametrize("text, words", [
-    *(case for case in BAD_LINES if "pairs" not in case[1]),
-    (GOOD + "1 qid:2 1:2 3:3\n", "has 3 features where 2 are expected, those of the training set"),
-])
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        *(case for case in BAD_LINES if "pairs" not in case[1]),
+        (GOOD + "1 qid:2 1:2 3:3\n", "has 3 features where 2 are expected, those of the training set"),
+    ],
+)
 def test_other_parts(untouched, file, part, text, words, monkeypatch):
-    monkeypatch.setattr("gpukit.cli.ranking.fit", lambda *_: pytest.fail("training had begun"))
+    monkeypatch.setattr("gpukit.cli.ranking.steps.fit", lambda *_: pytest.fail("training had begun"))
     line = untouched(file(GOOD), part, file(text, "other.txt"))
     assert words in line and "other.txt" in line
 
@@ -82,21 +85,40 @@ def test_folds_that_are_not_there(untouched, letor_folder, file):
     assert "goes with a LETOR folder" in untouched(file(GOOD), "--fold", 1)
 
 
-@pytest.mark.parametrize("options, words", [
-    (("--c", "0"), "--c 0"), (("--c", "-1"), "above 0"), (("--c", "nan"), "above 0"), (("--c", "two"), "--c two"),
-    (("--c", "1,2"), "one number"), (("--c-grid", "2^8:2^-15"), "does not rise"), (("--c-grid", "1,0"), "above 0"),
-    (("--c-grid", "1:2:3:4"), "2^-15:2^8"), (("--c-grid", "1:x"), "above 0"), (("--c-grid", ""), "above 0"),
-    (("--c", 1, "--c-grid", "1,2"), "exclude each other"),
-    (("--metric", "map"), "needs --c-grid"), (("--metric", "auc"), "--metric"), (("--eps", 0), "eps"),
-    (("--eps", "nan"), "eps"), (("--solver", "sgd"), "--solver"), (("--relevant", "nan"), "relevant"),
-    (("--device", "tpu"), "tpu"), (("--null", "mean"), "--null"), (("--scale", "max"), "--scale"),
-    (("--test", "t.txt"), "goes with a training file"), (("--validation", "v.txt"), "goes with a training file"),
-    (("--scores", "no/such/s"), "does not exist"), (("--plot", "no/such/p.png"), "does not exist"),
-    (("--plot", "p.doc"), ".png"), (("--scores", "{fold}", "--plot", "Fold1"), "would both write"),
-])
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (("--c", "0"), "--c 0"),
+        (("--c", "-1"), "above 0"),
+        (("--c", "nan"), "above 0"),
+        (("--c", "two"), "--c two"),
+        (("--c", "1,2"), "one number"),
+        (("--c-grid", "2^8:2^-15"), "does not rise"),
+        (("--c-grid", "1,0"), "above 0"),
+        (("--c-grid", "1:2:3:4"), "2^-15:2^8"),
+        (("--c-grid", "1:x"), "above 0"),
+        (("--c-grid", ""), "above 0"),
+        (("--c", 1, "--c-grid", "1,2"), "exclude each other"),
+        (("--metric", "map"), "needs --c-grid"),
+        (("--metric", "auc"), "--metric"),
+        (("--eps", 0), "eps"),
+        (("--eps", "nan"), "eps"),
+        (("--solver", "sgd"), "--solver"),
+        (("--relevant", "nan"), "relevant"),
+        (("--device", "tpu"), "tpu"),
+        (("--null", "mean"), "--null"),
+        (("--scale", "max"), "--scale"),
+        (("--test", "t.txt"), "goes with a training file"),
+        (("--validation", "v.txt"), "goes with a training file"),
+        (("--scores", "no/such/s"), "does not exist"),
+        (("--plot", "no/such/p.png"), "does not exist"),
+        (("--plot", "p.doc"), ".png"),
+        (("--scores", "{fold}", "--plot", "Fold1"), "would both write"),
+    ],
+)
 def test_options_that_cannot_work(untouched, letor_folder, tmp_path, monkeypatch, options, words):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("gpukit.datasets.letor.read_letor", lambda *_, **__: pytest.fail("the work had begun"))
+    monkeypatch.setattr("gpukit.documents.read.read_letor", lambda *_, **__: pytest.fail("the work had begun"))
     assert words in untouched(letor_folder, *options)
 
 

@@ -6,16 +6,9 @@ import numpy as np
 import pytest
 
 from gpukit.cli.main import run
-from gpukit.datasets import (
-    find_folds,
-    read_graph,
-    read_letor,
-    read_ratings,
-    read_titles,
-    synth_graph,
-    synth_letor,
-    synth_ratings,
-)
+from gpukit.documents import find_folds, read_letor, synth_letor
+from gpukit.graphs import read_graph, synth_graph
+from gpukit.ratings import read_ratings, read_titles, synth_ratings
 
 
 def test_synth_ratings(tmp_path, capsys):
@@ -28,8 +21,10 @@ def test_synth_ratings(tmp_path, capsys):
 
 
 def test_refused(tmp_path, capsys):
-    for arguments, message in ((["--scale", "0"], "scale must be"),
-                               (["--users", "5", "--items", "5", "--ratings", "99"], "do not fit")):
+    for arguments, message in (
+        (["--scale", "0"], "scale must be"),
+        (["--users", "5", "--items", "5", "--ratings", "99"], "do not fit"),
+    ):
         assert run(["synth", "ratings", *arguments, str(tmp_path / "s.csv")]) == 2
         assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
@@ -38,8 +33,11 @@ def test_refused(tmp_path, capsys):
 def lines_of(root, tmp_path):
     """The words of each line of data/README.md that makes a sample, with tmp_path in place of data."""
     lines = [line.strip() for line in (root / "data" / "README.md").read_text().splitlines()]
-    return [[word.replace("data/", f"{tmp_path}/") for word in line.split()[1:]]
-            for line in lines if line.startswith("gpukit synth")]
+    return [
+        [word.replace("data/", f"{tmp_path}/") for word in line.split()[1:]]
+        for line in lines
+        if line.startswith("gpukit synth")
+    ]
 
 
 def same(made, kept):
@@ -87,11 +85,15 @@ def test_synth_letor_folder(tmp_path, capsys, options, folds, suffix):
 
 
 def test_what_synth_letor_refuses(tmp_path, capsys):
-    for arguments, message in ((["s.txt", "--scale", "0"], "scale must be"),
-                               (["s.gkl", "--folds", "2"], "for a folder"),
-                               (["s.txt", "--binary"], "for a folder"), ([".", "--scale", "0.1"], "exists already"),
-                               (["none/s.txt"], "does not exist"), (["none/s"], "does not exist"),
-                               (["s", "--like", "mq2008", "--scale", "0.005"], "cannot be cut")):
+    for arguments, message in (
+        (["s.txt", "--scale", "0"], "scale must be"),
+        (["s.gkl", "--folds", "2"], "for a folder"),
+        (["s.txt", "--binary"], "for a folder"),
+        ([".", "--scale", "0.1"], "exists already"),
+        (["none/s.txt"], "does not exist"),
+        (["none/s"], "does not exist"),
+        (["s", "--like", "mq2008", "--scale", "0.005"], "cannot be cut"),
+    ):
         assert run(["synth", "letor", str(tmp_path / arguments[0]), *arguments[1:]]) == 2
         assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
@@ -106,12 +108,17 @@ def bases(tmp_path_factory, monkeypatch):
 GRAPH = ["--slice", "5x4", "--rank", "2", "--seed", "3"]
 
 
-@pytest.mark.parametrize("options, request_", [
-    (["--vertices", "30"], dict(vertices=30)),
-    (["--vertices", "30", "--entries", "--missing", "0.4"], dict(vertices=30, entries=True, missing=0.4)),
-    (["--like", "ego-facebook", "--vertices", "40", "--noise", "0.1"],
-     dict(like="ego-facebook", vertices=40, noise=0.1)),
-])
+@pytest.mark.parametrize(
+    "options, request_",
+    [
+        (["--vertices", "30"], dict(vertices=30)),
+        (["--vertices", "30", "--entries", "--missing", "0.4"], dict(vertices=30, entries=True, missing=0.4)),
+        (
+            ["--like", "ego-facebook", "--vertices", "40", "--noise", "0.1"],
+            dict(like="ego-facebook", vertices=40, noise=0.1),
+        ),
+    ],
+)
 def test_synth_graph(tmp_path, capsys, bases, options, request_):
     out = tmp_path / "g.npz"
     assert run(["synth", "graph", *options, *GRAPH, "--output", str(out), "--json"]) == 0
@@ -137,14 +144,19 @@ def test_synth_graph_on_real_edges(tmp_path, capsys, bases):
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize("options, message", [
-    (["--slice", "5"], "is not rows x columns of a slice"), (["--slice", "0x5"], "is not rows x columns of a slice"),
-    (["--slice", "3x3", "--rank", "4"], "rank must be at most the smaller side of a slice, 3; got 4"),
-    (["--edges", "none.txt"], "none.txt does not exist"),
-    (["--edges", "none.txt", "--like", "random"], "--like and --vertices are for generated graphs"),
-    (["--missing", "1.5"], "--missing"), (["--output", "g.csv"], "must end in .npz"),
-    (["--output", "none/g.npz"], "does not exist"),
-])
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["--slice", "5"], "is not rows x columns of a slice"),
+        (["--slice", "0x5"], "is not rows x columns of a slice"),
+        (["--slice", "3x3", "--rank", "4"], "rank must be at most the smaller side of a slice, 3; got 4"),
+        (["--edges", "none.txt"], "none.txt does not exist"),
+        (["--edges", "none.txt", "--like", "random"], "--like and --vertices are for generated graphs"),
+        (["--missing", "1.5"], "--missing"),
+        (["--output", "g.csv"], "must end in .npz"),
+        (["--output", "none/g.npz"], "does not exist"),
+    ],
+)
 def test_what_synth_graph_refuses(refused, bases, tmp_path, monkeypatch, options, message):
     monkeypatch.chdir(tmp_path)
     output = [] if "--output" in options else ["--output", "g.npz"]

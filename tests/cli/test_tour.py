@@ -13,6 +13,15 @@ def test_the_tour(root, tmp_path, verb, monkeypatch):
     for command in commands:
         result = verb(*command)
         assert result.code == 0, (command, result)
-    files = {"my.gpukit", "recommendations.csv", "predictions.csv", "rank.gpukit", "path.png", "test.scores",
-             "full.npz", "imputed.png", "part.npz"}
+    files = {
+        "my.gpukit",
+        "recommendations.csv",
+        "predictions.csv",
+        "rank.gpukit",
+        "path.png",
+        "test.scores",
+        "full.npz",
+        "imputed.png",
+        "part.npz",
+    }
     assert files <= {path.name for path in tmp_path.iterdir()}

@@ -25,6 +25,7 @@ PARTS = ("start", "reading", "splitting", "preparing", "neighbours", "training",
 
 # --- what it prints and writes
 
+
 def test_the_closing_table_and_every_part_of_the_time(verb, ratings_file, tmp_path):
     result = verb("train-lshmf", ratings_file, "--model", tmp_path / "m", *SMALL)
     assert result.code == 0 and "Traceback" not in result.err
@@ -89,13 +90,43 @@ def test_training_on_all_has_no_test_columns(verb, ratings_file):
 
 
 def test_options_reach_the_estimator(verb, ratings_file):
-    options = ("--lsh-p", 2, "--lsh-bits", 4, "--search", "buckets", "--seed", 5, "--early-stop", 2, "--deterministic",
-               "--learning-rate", 0.1, "--regularization", 0.03, "--precision", "single")
+    options = (
+        "--lsh-p",
+        2,
+        "--lsh-bits",
+        4,
+        "--search",
+        "buckets",
+        "--seed",
+        5,
+        "--early-stop",
+        2,
+        "--deterministic",
+        "--learning-rate",
+        0.1,
+        "--regularization",
+        0.03,
+        "--precision",
+        "single",
+    )
     parameters = as_json(verb, ratings_file, *options)["parameters"]
-    wanted = {"n_factors": 4, "n_neighbors": 5, "n_epochs": 3, "lsh_p": 2, "lsh_q": 8, "lsh_bits": 4,
-              "search": "buckets",
-              "random_state": 5, "early_stopping": 2, "validation_fraction": 0.05, "deterministic": True,
-              "learning_rate": 0.1, "regularization": 0.03, "precision": "single", "device": "cpu"}
+    wanted = {
+        "n_factors": 4,
+        "n_neighbors": 5,
+        "n_epochs": 3,
+        "lsh_p": 2,
+        "lsh_q": 8,
+        "lsh_bits": 4,
+        "search": "buckets",
+        "random_state": 5,
+        "early_stopping": 2,
+        "validation_fraction": 0.05,
+        "deterministic": True,
+        "learning_rate": 0.1,
+        "regularization": 0.03,
+        "precision": "single",
+        "device": "cpu",
+    }
     assert {name: parameters[name] for name in wanted} == wanted
 
 
@@ -115,6 +146,7 @@ def test_the_picture(verb, ratings_file, tmp_path):
 
 # --- what it refuses, in one line, before the work
 
+
 def csv(tmp_path, text):
     path = tmp_path / "ratings.csv"
     path.write_text(text)
@@ -125,15 +157,18 @@ def test_missing_file(refused, tmp_path):
     assert "does not exist" in refused("train-lshmf", tmp_path / "none.csv")
 
 
-@pytest.mark.parametrize("text, words", [
-    ("", "empty"),
-    ("1,2,3\n1,3\n", "line 2"),
-    ("1,2,3\n1,3,good\n", "line 2"),
-    ("1,2,3\n1,3,nan\n", "line 2"),
-    ("1,2,3\n1,3,inf\n", "line 2"),
-    ("1,2,3\n1,3,4\n1,4,2\n", "from 1 user(s)"),
-    ("1,2,3\n2,2,4\n3,2,1\n", "and 1 item(s)"),
-])
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("", "empty"),
+        ("1,2,3\n1,3\n", "line 2"),
+        ("1,2,3\n1,3,good\n", "line 2"),
+        ("1,2,3\n1,3,nan\n", "line 2"),
+        ("1,2,3\n1,3,inf\n", "line 2"),
+        ("1,2,3\n1,3,4\n1,4,2\n", "from 1 user(s)"),
+        ("1,2,3\n2,2,4\n3,2,1\n", "and 1 item(s)"),
+    ],
+)
 def test_unusable_ratings(refused, tmp_path, text, words):
     assert words in refused("train-lshmf", csv(tmp_path, text), "--device", "cpu", "--test-fraction", 0, "--quiet")
 
@@ -154,27 +189,30 @@ def test_more_neighbours_than_items(refused, ratings_file):
     assert "40" in line and "39" in line
 
 
-@pytest.mark.parametrize("options, words", [
-    (("--factors", 0), "--factors"),
-    (("--epochs", 0), "--epochs"),
-    (("--factors", 5000), "n_factors"),
-    (("--lsh-bits", 64, "--lsh-q", 100000), "p * q * bits"),
-    (("--learning-rate", "nan"), "learning_rate"),
-    (("--neighbors", -1), "--neighbors"),
-    (("--test-fraction", 1), "--test-fraction"),
-    (("--resume",), "--checkpoint"),
-    (("--test", "t.csv", "--test-fraction", 0.2), "exclude each other"),
-    (("--model", "no/such/m"), "does not exist"),
-    (("--checkpoint", "no/such/m"), "does not exist"),
-    (("--plot", "no/such/c.png"), "does not exist"),
-    (("--plot", "curve.doc"), ".png"),
-    (("--plot", "curve.png", "--test-fraction", 0), "held out"),
-    (("--checkpoint", "none.ck", "--resume"), "none.ck"),
-    (("--device", "tpu"), "tpu"),
-])
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (("--factors", 0), "--factors"),
+        (("--epochs", 0), "--epochs"),
+        (("--factors", 5000), "n_factors"),
+        (("--lsh-bits", 64, "--lsh-q", 100000), "p * q * bits"),
+        (("--learning-rate", "nan"), "learning_rate"),
+        (("--neighbors", -1), "--neighbors"),
+        (("--test-fraction", 1), "--test-fraction"),
+        (("--resume",), "--checkpoint"),
+        (("--test", "t.csv", "--test-fraction", 0.2), "exclude each other"),
+        (("--model", "no/such/m"), "does not exist"),
+        (("--checkpoint", "no/such/m"), "does not exist"),
+        (("--plot", "no/such/c.png"), "does not exist"),
+        (("--plot", "curve.doc"), ".png"),
+        (("--plot", "curve.png", "--test-fraction", 0), "held out"),
+        (("--checkpoint", "none.ck", "--resume"), "none.ck"),
+        (("--device", "tpu"), "tpu"),
+    ],
+)
 def test_options_that_cannot_work(refused, tmp_path, monkeypatch, options, words):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("gpukit.datasets.readers.read_ratings", lambda *_: pytest.fail("the work had begun"))
+    monkeypatch.setattr("gpukit.ratings.read.read_ratings", lambda *_: pytest.fail("the work had begun"))
     assert words in refused("train-lshmf", "ratings.csv", *options)
 
 
@@ -191,19 +229,21 @@ def test_the_ratings_are_not_overwritten(refused, ratings_file):
 
 
 def test_cuda_without_a_gpu(refused, ratings_file, monkeypatch):
-    monkeypatch.setattr("gpukit.device.gpu_count", lambda: 0)
+    monkeypatch.setattr("gpukit.device.place.gpu_count", lambda: 0)
     assert "--device cpu" in refused("train-lshmf", ratings_file, "--device", "cuda")
 
 
 def test_a_gpu_without_enough_memory(verb, ratings_file, tmp_path, monkeypatch):
-    monkeypatch.setattr("gpukit.device.gpu_count", lambda: 1)
-    monkeypatch.setattr("gpukit.device.gpu", lambda index: Device("cuda", index, "Small GPU", (9, 0)))
-    monkeypatch.setattr("gpukit.device.free_memory", lambda device: 3 << 20)
+    monkeypatch.setattr("gpukit.device.place.gpu_count", lambda: 1)
+    monkeypatch.setattr("gpukit.device.place.gpu", lambda index: Device("cuda", index, "Small GPU", (9, 0)))
+    monkeypatch.setattr("gpukit.device.memory.free_memory", lambda device: 3 << 20)
     model = tmp_path / "m"
     result = verb("train-lshmf", ratings_file, "--device", "cuda", "--model", model, "--quiet", "--neighbors", 5)
     assert result.code == 1 and result.out == "" and not model.exists()
-    said = (r"Error: Training on \d+ ratings needs \d\.\d+ GiB on cuda:0 \(Small GPU\), which has 0.00 GiB free\. "
-            r"Use --device cpu, a smaller model or less data, or a GPU with more memory\.\n")
+    said = (
+        r"Error: Training on \d+ ratings needs \d\.\d+ GiB on cuda:0 \(Small GPU\), which has 0.00 GiB free\. "
+        r"Use --device cpu, a smaller model or less data, or a GPU with more memory\.\n"
+    )
     assert re.fullmatch(said, result.err), result.err
 
 

@@ -8,7 +8,7 @@ from compile.usage import Case
 from numba.core.typing.typeof import typeof
 
 from gpukit.factorization import kernels
-from gpukit.factorization.formulas import Rates
+from gpukit.factorization.solvers.sgd.formulas import Rates
 
 ROWS = "float32[:, ::1], float32[:, ::1], float32[:, ::1], float32[:, ::1]"  # P, Q, influence, offsets
 EPOCH = (
@@ -55,6 +55,10 @@ LARGEST = Case(
 CASES = [case for layout, limits in LAYOUTS.items() for case in cases_of(layout, *limits)] + [
     LARGEST,
     Case("factorization.fill_tables", kernels.fill_tables, f"int32[::1], {HISTORY}, uint8[:, ::1]", registers=40),
-    Case("factorization.neighbor_codes", kernels.neighbor_codes,
-         f"{HISTORY}, int64[::1], int32[::1], int64[::1], int32[:, ::1], uint8[:, ::1], uint8[:, ::1]", registers=56),
+    Case(
+        "factorization.neighbor_codes",
+        kernels.neighbor_codes,
+        f"{HISTORY}, int64[::1], int32[::1], int64[::1], int32[:, ::1], uint8[:, ::1], uint8[:, ::1]",
+        registers=56,
+    ),
 ]

@@ -2,7 +2,11 @@
 
 from compile.usage import Case
 
-from gpukit.ranking import kernels_gram, kernels_matrix, kernels_pairs, kernels_pass, kernels_tree
+from gpukit.ranking.kernels import gram as gram_kernels
+from gpukit.ranking.kernels import level_tree as level_tree_kernels
+from gpukit.ranking.kernels import matrix as matrix_kernels
+from gpukit.ranking.kernels import p_swx as p_swx_kernels
+from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
 
 QUERIES = "int32[::1], float64[::1], int32[::1], int64[::1]"
 TREE = "int32[::1], int32[::1], int32[::1], int32[::1]"  # query, rank_level, first_group, group_starts
@@ -24,28 +28,51 @@ def product_case(real, table, constants, registers, spills):
     """A case of pair_product."""
     signature = f"{real}[:, ::1], {VECTOR}, {WALK}, {table}[:, :, ::1], {SEARCHED}, {MATRIX}, {MATRIX}"
     name = ", ".join(map(str, (real, table, *constants)))
-    return Case(f"ranking.pair_product[{name}]", kernels_pass.make_pair_product(*constants), signature, registers,
-                float64_ok=True, spills=spills)
+    return Case(
+        f"ranking.pair_product[{name}]",
+        pair_sums_kernels.make_pair_product(*constants),
+        signature,
+        registers,
+        float64_ok=True,
+        spills=spills,
+    )
 
 
 def matrix_cases(real, lanes, quads, registers):
     """Products with X alone."""
-    for make, arguments in ((kernels_matrix.make_document_scores, f"{VECTOR}, {VECTOR}"),
-                            (kernels_matrix.make_transposed_product, f"{VECTOR}, {MATRIX}")):
-        yield Case(f"ranking.{make.__name__[5:]}[{real}, {lanes}, {quads}]", make(lanes, quads),
-                   f"{real}[:, ::1], {arguments}", registers, float64_ok=True)
+    for make, arguments in (
+        (matrix_kernels.make_document_scores, f"{VECTOR}, {VECTOR}"),
+        (matrix_kernels.make_transposed_product, f"{VECTOR}, {MATRIX}"),
+    ):
+        yield Case(
+            f"ranking.{make.__name__[5:]}[{real}, {lanes}, {quads}]",
+            make(lanes, quads),
+            f"{real}[:, ::1], {arguments}",
+            registers,
+            float64_ok=True,
+        )
 
 
 def sums_case(capacity, table, registers):
     """A case of pair_sums."""
-    return Case(f"ranking.pair_sums[{capacity}, {table}]", kernels_pass.make_pair_sums(capacity),
-                f"{VECTOR}, {WALK}, {table}[:, :, ::1], {SEARCHED}, {VECTOR}, {VECTOR}, {MATRIX}", registers,
-                float64_ok=True)
+    return Case(
+        f"ranking.pair_sums[{capacity}, {table}]",
+        pair_sums_kernels.make_pair_sums(capacity),
+        f"{VECTOR}, {WALK}, {table}[:, :, ::1], {SEARCHED}, {VECTOR}, {VECTOR}, {MATRIX}",
+        registers,
+        float64_ok=True,
+    )
 
 
 CASES = [
-    Case("ranking.p_swx", kernels_pairs.p_swx, f"{QUERIES}, float64[::1], float64[::1], float64[::1]", registers=48,
-         float64_ok=True, shared=6 << 10),
+    Case(
+        "ranking.p_swx",
+        p_swx_kernels.p_swx,
+        f"{QUERIES}, float64[::1], float64[::1], float64[::1]",
+        registers=48,
+        float64_ok=True,
+        shared=6 << 10,
+    ),
     *(product_case(*product) for product in PRODUCTS),
     *(case for layout in (("float32", 16, 3, 72), ("float64", 32, 8, 136)) for case in matrix_cases(*layout)),
     sums_case(1280, "uint16", 88),
@@ -54,22 +81,51 @@ CASES = [
         case
         for table in ("uint16", "int32")
         for case in (
-            Case(f"ranking.start_planes[{table}]", kernels_tree.start_planes,
-                 f"int32[::1], {VECTOR}, {TREE}, int32[::1], {table}[:, :, ::1], {VECTOR}", 40, float64_ok=True),
-            Case(f"ranking.search_plane[{table}]", kernels_tree.search_plane,
-                 f"int64, int64, {TREE}, {table}[:, :, ::1], int32[:, ::1], {VECTOR}, {VECTOR}", 64, float64_ok=True),
+            Case(
+                f"ranking.start_planes[{table}]",
+                level_tree_kernels.start_planes,
+                f"int32[::1], {VECTOR}, {TREE}, int32[::1], {table}[:, :, ::1], {VECTOR}",
+                40,
+                float64_ok=True,
+            ),
+            Case(
+                f"ranking.search_plane[{table}]",
+                level_tree_kernels.search_plane,
+                f"int64, int64, {TREE}, {table}[:, :, ::1], int32[:, ::1], {VECTOR}, {VECTOR}",
+                64,
+                float64_ok=True,
+            ),
         )
     ),
-    Case("ranking.combine", kernels_pass.combine, f"{VECTOR}, float64, " + ", ".join([VECTOR] * 7), 48,
-         float64_ok=True),
-    Case("ranking.csr_product", kernels_matrix.csr_product,
-         f"int64[::1], int32[::1], float32[::1], {VECTOR}, {VECTOR}", 48, float64_ok=True),
-    Case("ranking.by_rank", kernels_matrix.by_rank, f"{VECTOR}, int32[::1], {VECTOR}", 32, float64_ok=True),
-    Case("ranking.add_rows", kernels_matrix.add_rows, f"{MATRIX}, {VECTOR}", 40, float64_ok=True),
-    Case("ranking.pair_pulls", kernels_gram.pair_pulls,
-         f"{TREE}, int32[::1], {VECTOR}, {VECTOR}", 32, float64_ok=True),
-    Case("ranking.query_means", kernels_gram.query_means, f"float32[:, ::1], int32[::1], {VECTOR}, {MATRIX}", 48,
-         float64_ok=True),
-    Case("ranking.weighted_gram", kernels_gram.weighted_gram,
-         f"float32[:, ::1], {MATRIX}, int32[::1], {VECTOR}, int32[:, ::1], float64[:, :, ::1]", 80, float64_ok=True),
+    Case(
+        "ranking.combine",
+        pair_sums_kernels.combine,
+        f"{VECTOR}, float64, " + ", ".join([VECTOR] * 7),
+        48,
+        float64_ok=True,
+    ),
+    Case(
+        "ranking.csr_product",
+        matrix_kernels.csr_product,
+        f"int64[::1], int32[::1], float32[::1], {VECTOR}, {VECTOR}",
+        48,
+        float64_ok=True,
+    ),
+    Case("ranking.by_rank", matrix_kernels.by_rank, f"{VECTOR}, int32[::1], {VECTOR}", 32, float64_ok=True),
+    Case("ranking.add_rows", matrix_kernels.add_rows, f"{MATRIX}, {VECTOR}", 40, float64_ok=True),
+    Case("ranking.pair_pulls", gram_kernels.pair_pulls, f"{TREE}, int32[::1], {VECTOR}, {VECTOR}", 32, float64_ok=True),
+    Case(
+        "ranking.query_means",
+        gram_kernels.query_means,
+        f"float32[:, ::1], int32[::1], {VECTOR}, {MATRIX}",
+        48,
+        float64_ok=True,
+    ),
+    Case(
+        "ranking.weighted_gram",
+        gram_kernels.weighted_gram,
+        f"float32[:, ::1], {MATRIX}, int32[::1], {VECTOR}, int32[:, ::1], float64[:, :, ::1]",
+        80,
+        float64_ok=True,
+    ),
 ]

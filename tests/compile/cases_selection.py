@@ -5,6 +5,11 @@ from compile.usage import Case
 from gpukit.selection import kernels
 
 CASES = [
-    Case("selection.select_smallest", kernels.select_smallest, "uint32[:, ::1], uint32, int32[:, ::1], uint32[:, ::1]",
-         registers=88, shared=27 << 10),
+    Case(
+        "selection.select_smallest",
+        kernels.select_smallest,
+        "uint32[:, ::1], uint32, int32[:, ::1], uint32[:, ::1]",
+        registers=88,
+        shared=27 << 10,
+    ),
 ]

@@ -7,9 +7,15 @@ from gpukit.sorting.gpu import THREADS
 
 QUEUE = "int64[::1], int32[::1], uint32, int32[::1], int64[:, ::1], uint64[:, ::1], uint32[:, ::1]"
 CASES = [
-    Case("sorting.argsort_segments[float32]", kernels.make_argsort(True, THREADS), f"float32[::1], {QUEUE}",
-         registers=80),
-    Case("sorting.argsort_segments[float64]", kernels.make_argsort(False, THREADS), f"float64[::1], {QUEUE}",
-         registers=80, float64_ok=True),
+    Case(
+        "sorting.argsort_segments[float32]", kernels.make_argsort(True, THREADS), f"float32[::1], {QUEUE}", registers=80
+    ),
+    Case(
+        "sorting.argsort_segments[float64]",
+        kernels.make_argsort(False, THREADS),
+        f"float64[::1], {QUEUE}",
+        registers=80,
+        float64_ok=True,
+    ),
     Case("sorting.first_nan", kernels.first_nan, "float64[::1], int64[::1]", registers=24, float64_ok=True),
 ]

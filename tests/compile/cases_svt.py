@@ -18,8 +18,13 @@ ARGUMENTS = {
 
 def signature(name, dtype):
     """The argument types of a kernel."""
-    kinds = {"stacks": f"{dtype}[:, :, ::1]", "grid": f"{dtype}[:, ::1]", "row": f"{dtype}[::1]",
-             "table": "int32[:, ::1]", "integers": "int32[::1]"}
+    kinds = {
+        "stacks": f"{dtype}[:, :, ::1]",
+        "grid": f"{dtype}[:, ::1]",
+        "row": f"{dtype}[::1]",
+        "table": "int32[:, ::1]",
+        "integers": "int32[::1]",
+    }
     return ", ".join(kinds[part] for part in ARGUMENTS[name].split(", "))
 
 
@@ -27,9 +32,12 @@ def cases(n, dtype, registers, **limits):
     """The cases of slices of n x n numbers on a device of capability 9.0; registers: of each kernel, at most; spills:
     {name: bytes}, 0 for those that it leaves out."""
     kernels, spills = find_kernels(n, np.dtype(dtype), plan(n, n, dtype)), limits.pop("spills", {})
-    return [Case(f"svt.{name}[{n} x {n} {dtype}]", kernel, signature(name, dtype), most, spills=spills.get(name, 0),
-                 **limits)
-            for name, kernel, most in zip(NAMES, kernels, registers)]
+    return [
+        Case(
+            f"svt.{name}[{n} x {n} {dtype}]", kernel, signature(name, dtype), most, spills=spills.get(name, 0), **limits
+        )
+        for name, kernel, most in zip(NAMES, kernels, registers)
+    ]
 
 
 CASES = [

@@ -10,9 +10,7 @@ from compile import cases_house, usage
 
 FOLDER = Path(__file__).parent
 CASES = [
-    case
-    for file in sorted(FOLDER.glob("cases_*.py"))
-    for case in importlib.import_module(f"compile.{file.stem}").CASES
+    case for file in sorted(FOLDER.glob("cases_*.py")) for case in importlib.import_module(f"compile.{file.stem}").CASES
 ]
 BUILDS = [(case, target) for case in CASES for target in case.targets]
 

@@ -101,8 +101,13 @@ class Block:
             for (warp, place, where), lanes in sorted(groups.items(), key=str)
         ]
         ended = self.size - len(self.live)
-        return "\n".join([f"divergence in block {tuple(self.index)}: these threads wait for ever", *lines,
-                          *([f"  {ended} threads have ended"] if ended else [])])
+        return "\n".join(
+            [
+                f"divergence in block {tuple(self.index)}: these threads wait for ever",
+                *lines,
+                *([f"  {ended} threads have ended"] if ended else []),
+            ]
+        )
 
 
 def run_grid(body, grid, block, dynamic):

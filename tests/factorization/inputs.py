@@ -6,12 +6,12 @@ import numpy as np
 from support import assert_within_budget
 
 from factorization import naive
-from gpukit.datasets import Ratings
 from gpukit.factorization import LSHMF
-from gpukit.factorization import state as states
-from gpukit.factorization.formulas import Rates
-from gpukit.factorization.layout import EXTRA, LEVELS, NO_NEIGHBOR, Layout, Rows
+from gpukit.factorization.model import state as states
+from gpukit.factorization.model.layout import EXTRA, LEVELS, NO_NEIGHBOR, Layout, Rows
+from gpukit.factorization.solvers.sgd.formulas import Rates
 from gpukit.random import below
+from gpukit.ratings import Ratings
 
 Z = np.array([-1.7, -0.8, 0.1, 0.6, 1.4], np.float32)  # ratings, in the units of training
 TURN = np.uint32(0x1234567)

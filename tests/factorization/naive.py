@@ -93,8 +93,11 @@ def epoch(m, visits, rates, half=""):
 
 def walk(chunks, shifts, pair_at):
     """[(i, j)]: chunk (row, first, length) is walked from its shift on, around; pair_at[t] is the pair of rating t."""
-    return [pair_at[first + (step + shift) % length]
-            for (_, first, length), shift in zip(chunks, shifts) for step in range(length)]
+    return [
+        pair_at[first + (step + shift) % length]
+        for (_, first, length), shift in zip(chunks, shifts)
+        for step in range(length)
+    ]
 
 
 def biases(users, items, values, n_users, n_items, damping, sweeps):

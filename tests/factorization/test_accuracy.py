@@ -10,11 +10,14 @@ def rmse():
     """{model: test RMSE}."""
     from support import data
 
-    from gpukit.datasets import read_ratings
+    from gpukit.ratings import read_ratings
 
     train, test = read_ratings(data("ml-1m/ratings.dat")).split(0.1, 0)
-    models = {"plain": MatrixFactorization(device="cpu"), "neighbours": LSHMF(device="cpu"),
-              "random": LSHMF(device="cpu", search="random")}
+    models = {
+        "plain": MatrixFactorization(device="cpu"),
+        "neighbours": LSHMF(device="cpu"),
+        "random": LSHMF(device="cpu", search="random"),
+    }
     return {name: -model.fit(train).score(test) for name, model in models.items()}
 
 

@@ -8,10 +8,10 @@ import pytest
 import scipy.sparse
 
 from factorization.inputs import make, planted, same_state
-from gpukit.datasets import Ratings, as_ratings, synth_ratings
 from gpukit.errors import DataError, GpukitError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.baseline import bias_predictor
+from gpukit.ratings import Ratings, as_ratings, synth_ratings
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 
@@ -128,8 +128,13 @@ def test_validation_fraction(one_thread):
 
 def test_validation_with_unknown_ids():
     ratings = planted()
-    other = Ratings(np.array([0, 1, 1], np.int32), np.array([0, 1, 0], np.int32), np.array([3, 4, 5], np.float32),
-                    np.array([7, 10**6]), np.array([1, 10**6]))
+    other = Ratings(
+        np.array([0, 1, 1], np.int32),
+        np.array([0, 1, 0], np.int32),
+        np.array([3, 4, 5], np.float32),
+        np.array([7, 10**6]),
+        np.array([1, 10**6]),
+    )
     model = make(LSHMF).fit(ratings, validation=other)
     assert model.history_[-1]["rmse"] == pytest.approx(-model.score(other), rel=1e-6)
 
@@ -164,11 +169,17 @@ def test_parameters_out_of_bounds(model, wrong, message):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("wrong, message", [
-    ({"n_neighbors": 0}, "n_neighbors.*got 0"), ({"n_neighbors": 30}, "n_neighbors=30.*30 item.*n_neighbors=29"),
-    ({"search": "near"}, "search.*'random'.*'near'"), ({"lsh_q": 0}, "q.*got 0"), ({"lsh_psi": 3}, "psi.*got 3"),
-    ({"search": "random", "n_neighbors": 30}, "n_neighbors=30.*30 item"),
-])
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({"n_neighbors": 0}, "n_neighbors.*got 0"),
+        ({"n_neighbors": 30}, "n_neighbors=30.*30 item.*n_neighbors=29"),
+        ({"search": "near"}, "search.*'random'.*'near'"),
+        ({"lsh_q": 0}, "q.*got 0"),
+        ({"lsh_psi": 3}, "psi.*got 3"),
+        ({"search": "random", "n_neighbors": 30}, "n_neighbors=30.*30 item"),
+    ],
+)
 def test_neighbour_parameters_out_of_bounds(wrong, message):
     with pytest.raises(ParameterError, match=message):
         make(LSHMF, **wrong).fit(planted())
@@ -247,8 +258,13 @@ def test_any_rating_scale(scale):
 
 def test_ids_may_be_text():
     ratings = planted()
-    named = Ratings(ratings.users, ratings.items, ratings.values, np.char.add("u", ratings.user_ids.astype(str)),
-                    np.char.add("i", ratings.item_ids.astype(str)))
+    named = Ratings(
+        ratings.users,
+        ratings.items,
+        ratings.values,
+        np.char.add("u", ratings.user_ids.astype(str)),
+        np.char.add("i", ratings.item_ids.astype(str)),
+    )
     model = make(LSHMF).fit(named)
     assert model.predict((["u7"], ["i1"]))[0] != pytest.approx(model.mean_, abs=1e-4)
     assert model.recommend(["u7"], 2)[0][0, 0].startswith("i")

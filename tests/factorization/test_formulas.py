@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from gpukit.factorization import formulas, rates
+from gpukit.factorization.solvers.sgd import formulas, rates
 
 
 def test_changes_are_equation_5():

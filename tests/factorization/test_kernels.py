@@ -28,10 +28,10 @@ from factorization.inputs import (
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
-from gpukit.device import gpu_count  # noqa: E402
-from gpukit.factorization import kernels  # noqa: E402
-from gpukit.factorization.layout import NO_NEIGHBOR, gpu_layout  # noqa: E402
-from gpukit.selection.formulas import LAST, score_of_key  # noqa: E402
+from gpukit.device import gpu_count
+from gpukit.factorization import kernels
+from gpukit.factorization.model.layout import NO_NEIGHBOR, gpu_layout
+from gpukit.selection.formulas import LAST, score_of_key
 
 
 def words(codes):
@@ -59,9 +59,19 @@ def learned(case, layout, trail, steps, vector=False, block=32, grid=1, workers=
 
 
 @pytest.mark.parametrize("vector", [False, True])
-@pytest.mark.parametrize("n_factors, n_neighbors, lanes", [
-    (1, 0, 8), (33, 0, 8), (130, 0, 16), (1, 1, 8), (32, 33, 8), (33, 5, 16), (3, 31, 32), (130, 5, 32),
-])
+@pytest.mark.parametrize(
+    "n_factors, n_neighbors, lanes",
+    [
+        (1, 0, 8),
+        (33, 0, 8),
+        (130, 0, 16),
+        (1, 1, 8),
+        (32, 33, 8),
+        (33, 5, 16),
+        (3, 31, 32),
+        (130, 5, 32),
+    ],
+)
 def test_sgd_epoch(n_factors, n_neighbors, lanes, vector):
     case = problem(n_factors, n_neighbors, shape=(4, 36), n_ratings=40)
     layout, trail = lanes_layout(n_factors, n_neighbors, lanes), walk(case)
@@ -70,9 +80,16 @@ def test_sgd_epoch(n_factors, n_neighbors, lanes, vector):
 
 
 @pytest.mark.parametrize("vector", [False, True])
-@pytest.mark.parametrize("n_factors, n_neighbors, lanes, side", [
-    (1, 0, 8, "users"), (33, 0, 16, "items"), (130, 5, 32, "items"), (40, 3, 8, "items"), (64, 0, 8, "users"),
-])
+@pytest.mark.parametrize(
+    "n_factors, n_neighbors, lanes, side",
+    [
+        (1, 0, 8, "users"),
+        (33, 0, 16, "items"),
+        (130, 5, 32, "items"),
+        (40, 3, 8, "items"),
+        (64, 0, 8, "users"),
+    ],
+)
 def test_sgd_epoch_with_halves(n_factors, n_neighbors, lanes, side, vector):
     case = problem(n_factors, n_neighbors, shape=(4, 36), n_ratings=40, walk=side)
     layout, trail = lanes_layout(n_factors, n_neighbors, lanes, half=True), walk(case)
@@ -119,9 +136,15 @@ def test_groups_of_different_warps():
 
 
 @pytest.mark.parametrize("half", [False, True])
-@pytest.mark.parametrize("n_factors, n_neighbors, lanes, grid, block", [
-    (1, 0, 8, 1, 32), (33, 0, 16, 2, 96), (8, 5, 8, 1, 64), (64, 33, 32, 3, 32),
-])
+@pytest.mark.parametrize(
+    "n_factors, n_neighbors, lanes, grid, block",
+    [
+        (1, 0, 8, 1, 32),
+        (33, 0, 16, 2, 96),
+        (8, 5, 8, 1, 64),
+        (64, 33, 32, 3, 32),
+    ],
+)
 def test_predict_pairs(n_factors, n_neighbors, lanes, grid, block, half):
     case = problem(n_factors, n_neighbors, shape=(9, 36), n_ratings=100)
     case = stored(case) if half else case
@@ -175,8 +198,10 @@ def test_score_rows(n_factors, n_neighbors, lanes, grid, block, hide):
     hidden = np.array([[hide and (i, j) in case.rated for j in range(n_items)] for i in users])
     np.testing.assert_array_equal(keys == LAST, hidden)
     scores = np.array([[score_of_key(key) for key in row] for row in keys], np.float32)
-    exact, plain = (np.array([[naive.predict(oracle(case, dtype), i, j) for j in range(n_items)] for i in users])
-                    for dtype in (np.float64, np.float32))
+    exact, plain = (
+        np.array([[naive.predict(oracle(case, dtype), i, j) for j in range(n_items)] for i in users])
+        for dtype in (np.float64, np.float32)
+    )
     assert_within_budget(scores[~hidden], plain[~hidden], exact[~hidden])
 
 

@@ -7,9 +7,9 @@ import scipy.sparse
 
 from factorization import naive
 from factorization.inputs import make, planted, same_state
-from gpukit.datasets import as_ratings
 from gpukit.errors import DataError, GpukitError
 from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.ratings import as_ratings
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 
@@ -105,9 +105,14 @@ def test_predicting_nothing(fitted):
     assert fitted.predict(np.zeros((0, 2), int)).shape == (0,)
 
 
-@pytest.mark.parametrize("wrong, message", [
-    (np.zeros((3, 3)), "pairs.*\\(3, 3\\)"), (np.zeros(4), "pairs.*\\(4,\\)"), (([1, 2], [1]), "2 users and 1 items"),
-])
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        (np.zeros((3, 3)), "pairs.*\\(3, 3\\)"),
+        (np.zeros(4), "pairs.*\\(4,\\)"),
+        (([1, 2], [1]), "2 users and 1 items"),
+    ],
+)
 def test_pairs_that_are_none(fitted, wrong, message):
     with pytest.raises(DataError, match=message):
         fitted.predict(wrong)

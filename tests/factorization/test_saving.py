@@ -9,7 +9,7 @@ import pytest
 from factorization.inputs import make, planted, same_state
 from gpukit import persist
 from gpukit.errors import DataError, GpukitError, ModelError, ParameterError
-from gpukit.factorization import LSHMF, MatrixFactorization, fitting
+from gpukit.factorization import LSHMF, MatrixFactorization, run
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 
@@ -138,7 +138,7 @@ def test_more_epochs_than_planned_at_first(tmp_path, one_thread):
 
 
 def test_checkpoints_are_written_as_time_goes_by(tmp_path, monkeypatch):
-    monkeypatch.setattr(fitting, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(run, "CHECKPOINT_SECONDS", 0.0)
     point, seen = tmp_path / "point", []
     make(MatrixFactorization).fit(planted(), checkpoint=point, progress=lambda *news: seen.append(point.exists()))
     assert seen[-1] and not seen[0]
@@ -153,10 +153,14 @@ def point(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("other, message", [
-    ({"n_factors": 5}, "made with n_factors=4, not 5"), ({"random_state": 1}, "made with random_state=0, not 1"),
-    ({"learning_rate": 0.1}, "made with learning_rate=None, not 0.1"),
-])
+@pytest.mark.parametrize(
+    "other, message",
+    [
+        ({"n_factors": 5}, "made with n_factors=4, not 5"),
+        ({"random_state": 1}, "made with random_state=0, not 1"),
+        ({"learning_rate": 0.1}, "made with learning_rate=None, not 0.1"),
+    ],
+)
 def test_other_parameters(point, other, message):
     with pytest.raises(ModelError, match=message):
         make(MatrixFactorization, **other).fit(planted(), checkpoint=point, resume=True)

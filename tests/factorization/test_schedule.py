@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from gpukit.factorization import rates, schedule, training
+from gpukit.factorization import prepare
+from gpukit.factorization.solvers.sgd import rates, schedule
 
 COUNTS = {
     "one row": [17],
@@ -95,7 +96,7 @@ def test_conflict_free_tables(shape, n_ratings):
     rng = np.random.default_rng(1)
     pairs = rng.choice(shape[0] * shape[1], n_ratings, replace=False)
     major, minor = (pairs // shape[1]).astype(np.int32), (pairs % shape[1]).astype(np.int32)
-    side = training.group(major, minor, rng.random(n_ratings, np.float32), shape, seed=5, deterministic=True)
+    side = prepare.group(major, minor, rng.random(n_ratings, np.float32), shape, seed=5, deterministic=True)
     major_block, minor_block, n_blocks = side.blocks
     assert n_blocks == min(64, *shape)
     tables = schedule.conflict_free_tables(side.indptr, side.minor, major_block, minor_block, n_blocks)

@@ -4,26 +4,27 @@ import numpy as np
 import pytest
 
 from factorization.inputs import planted, problem, rates
-from gpukit.factorization import schedule, training
-from gpukit.factorization.fitting import memory_kept
-from gpukit.factorization.layout import major_first
+from gpukit.factorization import prepare
+from gpukit.factorization.model.layout import major_first
+from gpukit.factorization.run import memory_kept
+from gpukit.factorization.solvers.sgd import schedule
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
-from gpukit.factorization import cpu, gpu  # noqa: E402
+from gpukit.factorization import cpu, gpu
 
 
 def ready(kind, steps, half=False):
     """(Ratings, Session) of a small State on cpu or gpu, ready to train without conflicts. kind: F, K and the walk."""
     n_factors, n_neighbors, walk = kind
     ratings = planted(8, 7, 0.5)
-    scale, z = training.standardized(ratings)
-    rated, place = training.history_of(ratings, scale)
+    scale, z = prepare.standardized(ratings)
+    rated, place = prepare.history_of(ratings, scale)
     state = problem(n_factors, n_neighbors, shape=(8, 7), n_ratings=5).state
-    side = training.group_by(walk, ratings, z, seed=1, deterministic=True)
+    side = prepare.group_by(walk, ratings, z, seed=1, deterministic=True)
     session = steps.Session(state, steps.layout(n_factors, n_neighbors, half), walk, rated)
     tables = schedule.conflict_free_tables(side.indptr, side.minor, *side.blocks)
-    session.train_on(side, training.training_query(rated, place, side), tables, side.blocks[2])
+    session.train_on(side, prepare.training_query(rated, place, side), tables, side.blocks[2])
     return ratings, session
 
 
@@ -50,7 +51,7 @@ def test_epochs_predictions_and_recommendations(sessions):
         assert expected.shape == found.shape and expected.dtype == found.dtype
         np.testing.assert_allclose(found, expected, atol=2e-5)
     users, items = np.array([0, 8, 3, 0, 8], np.int32), np.array([1, 2, 7, 6, 7], np.int32)
-    query = training.query_of(users, items, 8)
+    query = prepare.query_of(users, items, 8)
     expected, found = (session.predict(session.ask(users, items, query)) for session in (mine, other))
     np.testing.assert_allclose(found, expected, atol=2e-5)
     for hide in (True, False):
@@ -72,7 +73,7 @@ def test_half_precision(kind):
     walked, other = major_first(kind[2], half.state().user_factors, half.state().item_factors)
     assert (other == other.astype(np.float16)).all() and (walked != walked.astype(np.float16)).any()
     users, items = np.array([0, 8, 3, 0, 8], np.int32), np.array([1, 2, 7, 6, 7], np.int32)
-    query = training.query_of(users, items, 8)
+    query = prepare.query_of(users, items, 8)
     expected, found = (session.predict(session.ask(users, items, query)) for session in (single, half))
     np.testing.assert_allclose(found, expected, atol=8e-3)
     with pytest.raises(ValueError, match="single precision"):
@@ -104,4 +105,4 @@ def test_nothing_is_asked(sessions):
     _, mine, other = sessions
     nothing = np.zeros(0, np.int32)
     for session in (mine, other):
-        assert session.predict(session.ask(nothing, nothing, training.query_of(nothing, nothing, 8))).shape == (0,)
+        assert session.predict(session.ask(nothing, nothing, prepare.query_of(nothing, nothing, 8))).shape == (0,)

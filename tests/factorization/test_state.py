@@ -5,8 +5,8 @@ import pytest
 
 from factorization.inputs import assert_unused_is_zero, problem
 from gpukit.errors import ParameterError
-from gpukit.factorization import state as states
-from gpukit.factorization.layout import (
+from gpukit.factorization.model import state as states
+from gpukit.factorization.model.layout import (
     BASE,
     BIAS,
     EXTRA,

@@ -21,7 +21,7 @@ from factorization.inputs import (
     without_conflicts,
 )
 from gpukit.factorization import twins
-from gpukit.factorization.layout import cpu_layout
+from gpukit.factorization.model.layout import cpu_layout
 from gpukit.selection.formulas import LAST, descending_key, score_of_key
 
 FACTORS, NEIGHBORS = (1, 3, 31, 32, 33, 64, 130), (0, 1, 5, 31, 32, 33)
@@ -134,8 +134,10 @@ def test_score_rows(n_factors, n_neighbors, hide):
     hidden = np.array([[hide and (i, j) in case.rated for j in range(40)] for i in known])
     assert ((keys[:3] == LAST) == hidden).all() and not (keys[3] == LAST).any()
     scores = np.array([[score_of_key(key) for key in row] for row in keys[:3]], np.float32)
-    exact, plain = (np.array([[naive.predict(oracle(case, dtype), i, j) for j in range(40)] for i in known])
-                    for dtype in (np.float64, np.float32))
+    exact, plain = (
+        np.array([[naive.predict(oracle(case, dtype), i, j) for j in range(40)] for i in known])
+        for dtype in (np.float64, np.float32)
+    )
     assert_within_budget(scores[~hidden], plain[~hidden], exact[~hidden])
     assert (keys[:3] == [[LAST if h else descending_key(s) for h, s in zip(*row)] for row in zip(hidden, scores)]).all()
 
@@ -149,8 +151,17 @@ def test_fill_tables_and_neighbor_codes(workers):
     query = np.searchsorted([i for i, _ in pairs], np.arange(11)).astype(np.int64)
     places = np.random.default_rng(0).permutation(len(pairs))
     out, tables = np.full((len(pairs), 7), 9, np.uint8), np.zeros((workers, 41), np.uint8)
-    twins.neighbor_codes(indptr, items, codes, query, np.array([j for _, j in pairs], np.int32), places,
-                         pack(case, layout).near, out, tables)
+    twins.neighbor_codes(
+        indptr,
+        items,
+        codes,
+        query,
+        np.array([j for _, j in pairs], np.int32),
+        places,
+        pack(case, layout).near,
+        out,
+        tables,
+    )
     np.testing.assert_array_equal(out[places], code_lines(case, layout, pairs))
     assert not tables.any()
     lines = np.full((3, 41), 9, np.uint8)

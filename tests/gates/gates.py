@@ -38,18 +38,33 @@ def arguments(function):
     return [a.arg for a in function.args.args]
 
 
+def holds_kernels(path):
+    """True for the files in which kernels stand: kernels.py, or any file of a folder kernels/."""
+    return path.name == "kernels.py" or path.parent.name == "kernels"
+
+
+def twin_file(path):
+    """Where the twins of a file of kernels stand: twins.py beside kernels.py, twins/<part>.py for kernels/<part>.py."""
+    if path.name == "kernels.py":
+        return path.with_name("twins.py")
+    return path.parent.with_name("twins") / path.name
+
+
 def kernels_by_room(package):
-    """[(room, {name: kernel}, {name: twin})] of every folder that holds kernels.py (or kernels_<part>.py)."""
-    folders = sorted({path.parent for path in Path(package).rglob("kernels*.py")})
-    return [
-        (f.name, jitted_in(f, "kernels*.py", KERNEL_DECORATORS), jitted_in(f, "twins*.py", TWIN_DECORATORS))
-        for f in folders
-    ]
+    """[(room, {name: kernel}, {name: twin})] of every file of kernels; the room is the folder that it serves."""
+    files = sorted(path for path in Path(package).rglob("*.py") if holds_kernels(path))
+    return [(room_of(f), jitted(f, KERNEL_DECORATORS), twins_of(f)) for f in files]
 
 
-def jitted_in(folder, pattern, names):
-    """The functions of all files of a folder that match a pattern, see jitted."""
-    return {name: node for file in sorted(folder.glob(pattern)) for name, node in jitted(file, names).items()}
+def room_of(path):
+    """The folder that a file of kernels serves."""
+    return (path.parent if path.name == "kernels.py" else path.parent.parent).name
+
+
+def twins_of(path):
+    """{name: twin} of a file of kernels; none where the file of twins is missing."""
+    twins = twin_file(path)
+    return jitted(twins, TWIN_DECORATORS) if twins.exists() else {}
 
 
 def twins_match(package):
@@ -62,17 +77,17 @@ def twins_match(package):
                 faults.append(f"{room}: kernel {name} has no twin")
                 continue
             mine, other = arguments(kernel), arguments(twins[name])
-            spare = mine[len(other):] if mine[: len(other)] == other else None
+            spare = mine[len(other) :] if mine[: len(other)] == other else None
             if spare is None or not all(SCRATCH.search(argument) for argument in spare):
                 faults.append(f"{room}: {name}({', '.join(mine)}) but its twin takes ({', '.join(other)})")
     return faults
 
 
 def kernels_live_in_kernels(package):
-    """No file but kernels.py (kernels_<part>.py) launches work on the GPU, so that the other gates see every kernel."""
-    others = [f for f in sorted(Path(package).rglob("*.py")) if not f.name.startswith("kernels")]
+    """No file but kernels.py and those of kernels/ launch work on the GPU, so that the other gates see every kernel."""
+    others = [f for f in sorted(Path(package).rglob("*.py")) if not holds_kernels(f)]
     return [
-        f"{f.parent.name}/{f.name}: kernel {name} belongs in kernels.py"
+        f"{f.parent.name}/{f.name}: kernel {name} belongs in kernels.py or kernels/"
         for f in others
         for name in jitted(f, KERNEL_DECORATORS)
     ]
@@ -152,14 +167,16 @@ def no_machine_paths(root, names):
 
 
 def every_room_is_packaged(root):
-    """setup.cfg lists every folder of gpukit/ that has an __init__.py, and no other."""
+    """setup.cfg lists every folder of gpukit/ and cli/ (as gpukit.cli) that has an __init__.py, and no other."""
     import configparser
 
     config = configparser.ConfigParser()
     config.read(Path(root) / "setup.cfg", encoding="utf-8")
-    listed = set(config["options"]["packages"].split()) - {"gpukit.cli"}
-    package = Path(root) / "gpukit"
-    there = {".".join(p.parent.relative_to(root).parts) for p in package.rglob("__init__.py")}
+    listed = set(config["options"]["packages"].split())
+    folders = [
+        p.parent.relative_to(root) for name in ("gpukit", "cli") for p in (Path(root) / name).rglob("__init__.py")
+    ]
+    there = {".".join(folder.parts if folder.parts[0] == "gpukit" else ("gpukit", *folder.parts)) for folder in folders}
     return [f"setup.cfg does not list {name}" for name in sorted(there - listed)] + [
         f"setup.cfg lists {name}, which is not there" for name in sorted(listed - there)
     ]

@@ -75,7 +75,9 @@ def scale(x, factor, out):
     Launch: any. Deterministic: yes. Source: ours."""
 '''
 GOOD_TWIN = "@njit(parallel=True)\ndef scale(x, factor, out): pass\n"
-FACTORY = GOOD_KERNEL + '''
+FACTORY = (
+    GOOD_KERNEL
+    + '''
 @functools.lru_cache
 def make_add(K):
     @kernel
@@ -85,6 +87,7 @@ def make_add(K):
         Launch: any. Deterministic: yes. Source: ours."""
     return add
 '''
+)
 FACTORY_TWIN = GOOD_TWIN + "@njit\ndef add(x, out): pass\n"
 
 
@@ -106,8 +109,10 @@ def test_twins_match_bites(tmp_path, kernels, twins, faults):
 
 
 def test_kernels_live_in_kernels_bites(tmp_path):
-    write(tmp_path, {"room/kernels_a.py": GOOD_KERNEL, "room/gpu.py": GOOD_KERNEL})
-    assert gates.kernels_live_in_kernels(tmp_path) == ["room/gpu.py: kernel scale belongs in kernels.py"]
+    write(tmp_path, {"room/kernels/a.py": GOOD_KERNEL, "room/gpu.py": GOOD_KERNEL, "room/kernels_a.py": GOOD_KERNEL})
+    assert gates.kernels_live_in_kernels(tmp_path) == [
+        f"room/{name}: kernel scale belongs in kernels.py or kernels/" for name in ("gpu.py", "kernels_a.py")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -188,8 +193,12 @@ def test_the_reference_shows_every_option(build):
 
 def test_benchmark_tables_show_the_newest_row(build, tmp_path):
     head = "what,shape,data,device,versions,commit,p20,p50,p80,unit,samples,note\n"
-    rows = ["epoch,big,generated,gpu,v1,a,1,2,3,ms,9,old\n", "hash,big,generated,gpu,v2,b,4,5,6,ms,9,x | y\n",
-            "epoch,big,generated,cpu,v2,b,7,8,9,ms,9,\n", "epoch,big,generated,gpu,v2,b,0.1,0.2,0.3,ms,9,new\n"]
+    rows = [
+        "epoch,big,generated,gpu,v1,a,1,2,3,ms,9,old\n",
+        "hash,big,generated,gpu,v2,b,4,5,6,ms,9,x | y\n",
+        "epoch,big,generated,cpu,v2,b,7,8,9,ms,9,\n",
+        "epoch,big,generated,gpu,v2,b,0.1,0.2,0.3,ms,9,new\n",
+    ]
     text = build.benchmark_tables(write(tmp_path, {"b.csv": head + "".join(rows)}) / "b.csv")
     tables = text.split("## ")[1:]
     assert [table.splitlines()[0] for table in tables] == ["gpu", "cpu"]
@@ -200,10 +209,19 @@ def test_benchmark_tables_show_the_newest_row(build, tmp_path):
 
 def test_benchmark_tables_have_a_section_a_subject(build, tmp_path):
     head = "what,shape,data,device,versions,commit,p20,p50,p80,unit,samples,note\n"
-    shapes = {"one epoch": "netflix", "segmented sort float32": "mslr-web30k", "training": "mq2007-list x 0.1",
-              "test MAP": "MQ2008", "torch.sort float32": "length 16", "the whole command": "MovieLens 1M",
-              "thresholding": "50 x 50 x 8", "20 iterations": "ego-facebook 50x50 x 0.1", "a pass": "64x64x2100",
-              "20 % missing": "random 32x32", "sensors": "METR-LA 7x288"}
+    shapes = {
+        "one epoch": "netflix",
+        "segmented sort float32": "mslr-web30k",
+        "training": "mq2007-list x 0.1",
+        "test MAP": "MQ2008",
+        "torch.sort float32": "length 16",
+        "the whole command": "MovieLens 1M",
+        "thresholding": "50 x 50 x 8",
+        "20 iterations": "ego-facebook 50x50 x 0.1",
+        "a pass": "64x64x2100",
+        "20 % missing": "random 32x32",
+        "sensors": "METR-LA 7x288",
+    }
     rows = [f"{what},{shape},generated,gpu,v1,a,1,2,3,ms,9,\n" for what, shape in shapes.items()]
     text = build.benchmark_tables(write(tmp_path, {"b.csv": head + "".join(rows)}) / "b.csv")
     _, factorization, sorting, ranking, slices, graphs = text.split("\n**")

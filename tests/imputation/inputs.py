@@ -3,8 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
+from graphs import naive
 
-from imputation import naive, naive_algorithm
+from imputation import naive_algorithm
 
 KINDS = ("slices", "entries", "both", "one vertex", "one entry")
 SHAPES = ((5, 4), (3, 7), (1, 6), (6, 1), (1, 1), (2, 2))

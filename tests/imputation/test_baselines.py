@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from gpukit.errors import ParameterError
+from gpukit.graphs.adjacency import as_adjacency, laplacian, normalized_laplacian
 from gpukit.imputation import baselines
-from gpukit.imputation.graphs import as_adjacency, laplacian, normalized_laplacian
 from imputation import naive_baselines as naive
 
 SHAPE = 14, 3, 2

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from gpukit.device import resolve
-from gpukit.imputation.basis import fourier_basis
-from gpukit.imputation.confidence import STEEP, slice_scores, vertex_confidence
-from gpukit.imputation.fitting import Options
-from gpukit.imputation.graphs import as_adjacency
-from gpukit.imputation.running import Place, Setting, impute
+from gpukit.graphs.adjacency import as_adjacency
+from gpukit.graphs.basis import fourier_basis
+from gpukit.imputation.spectral.confidence import STEEP, slice_scores, vertex_confidence
+from gpukit.imputation.spectral.path import Options
+from gpukit.imputation.spectral.run import Place, Setting, impute
 from imputation import naive_baselines as naive
 
 N = 60

@@ -7,8 +7,8 @@ import pytest
 
 from gpukit import GraphImputer
 from gpukit.base import Estimator
-from gpukit.datasets.graph_synth import synth_graph
 from gpukit.errors import DataError, NotFittedError, ParameterError
+from gpukit.graphs.synth import synth_graph
 from imputation import naive_algorithm
 from imputation.inputs import KINDS, SHAPES, problem, with_nan
 
@@ -98,9 +98,16 @@ def test_nothing_missing_is_said_and_returned():
     np.testing.assert_array_equal(model.transform(case.truth), case.truth)
 
 
-@pytest.mark.parametrize("parameters, rank, warned", [
-    ({"accelerate": False}, 6, True), ({"iterations": 2, "decay": 0.9}, 6, False), ({"holdout": 0.2}, 6, False),
-    ({"weights": "auto"}, 6, False), ({"rank_phase": True}, 1, False)])
+@pytest.mark.parametrize(
+    "parameters, rank, warned",
+    [
+        ({"accelerate": False}, 6, True),
+        ({"iterations": 2, "decay": 0.9}, 6, False),
+        ({"holdout": 0.2}, 6, False),
+        ({"weights": "auto"}, 6, False),
+        ({"rank_phase": True}, 1, False),
+    ],
+)
 def test_ranks_that_grew_are_told_where_nothing_hidden_speaks_for_them(parameters, rank, warned):
     case = problem((6, 5), rank=rank)
     model = GraphImputer(**{**PLAIN, "rank_phase": False, **parameters})
@@ -161,11 +168,24 @@ def test_scikit_learn_can_clone():
         copy.transform(np.ones(3))
 
 
-@pytest.mark.parametrize(("name", "value"), [
-    ("weights", "rare"), ("exponent", -1), ("center", "median"), ("decay", 1.0), ("decay", 0), ("iterations", 0),
-    ("tolerance", -1e-9), ("rank_iterations", -1), ("holdout", 1), ("holdout", 0), ("basis_size", 0),
-    ("dtype", "float16"), ("random_state", -1),
-])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("weights", "rare"),
+        ("exponent", -1),
+        ("center", "median"),
+        ("decay", 1.0),
+        ("decay", 0),
+        ("iterations", 0),
+        ("tolerance", -1e-9),
+        ("rank_iterations", -1),
+        ("holdout", 1),
+        ("holdout", 0),
+        ("basis_size", 0),
+        ("dtype", "float16"),
+        ("random_state", -1),
+    ],
+)
 def test_parameters_out_of_bounds(name, value):
     with pytest.raises(ParameterError, match=name):
         GraphImputer(**{name: value}).fit(np.ones((3, 3)), np.ones(3))
@@ -204,8 +224,10 @@ def test_an_infinity_where_nothing_is_observed_does_not_matter():
     case = problem()
     tensor = case.truth.copy()
     tensor[~case.mask] = np.inf
-    np.testing.assert_array_equal(GraphImputer(**PLAIN).fit_transform(case.A, tensor, case.mask),
-                                  GraphImputer(**PLAIN).fit_transform(case.A, case.truth, case.mask))
+    np.testing.assert_array_equal(
+        GraphImputer(**PLAIN).fit_transform(case.A, tensor, case.mask),
+        GraphImputer(**PLAIN).fit_transform(case.A, case.truth, case.mask),
+    )
 
 
 @pytest.mark.parametrize("shape", SHAPES)

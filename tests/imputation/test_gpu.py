@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.datasets import synth_graph
-from gpukit.imputation.basis import fourier_basis
+from gpukit.graphs import synth_graph
+from gpukit.graphs.basis import fourier_basis
 
 pytestmark = pytest.mark.gpu
 
@@ -16,7 +16,7 @@ ENTRIES[5] = False
 
 def sessions(mask, dtype):
     """The same tensor in a session on the CPU and in one on the GPU."""
-    from gpukit.imputation import cpu, gpu
+    from gpukit.imputation.spectral import cpu, gpu
 
     observed = np.where(mask if mask.ndim == 3 else mask[:, None, None], GRAPH.truth, 0).astype(dtype)
     return [room.Session(fourier_basis(GRAPH.adjacency), observed, mask, np.dtype(dtype)) for room in (cpu, gpu)]
@@ -41,9 +41,12 @@ def test_sessions_agree(mask, dtype, bound):
 
 
 def test_imputers_agree():
-    results = [GraphImputer(weights="slice", center="none", device=device).fit_transform(GRAPH.adjacency, GRAPH.tensor,
-                                                                                        GRAPH.mask)
-               for device in ("cpu", "cuda")]
+    results = [
+        GraphImputer(weights="slice", center="none", device=device).fit_transform(
+            GRAPH.adjacency, GRAPH.tensor, GRAPH.mask
+        )
+        for device in ("cpu", "cuda")
+    ]
     error = np.linalg.norm(results[1] - results[0]) / np.linalg.norm(results[0])
     assert error <= 1e-4
 

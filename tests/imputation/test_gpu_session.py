@@ -6,12 +6,13 @@ from support import SIMULATED
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.*encountered")]
 
-from gpukit._cuda import cuda  # noqa: E402
-from gpukit.imputation import gpu, resident  # noqa: E402
-from gpukit.imputation.basis import Basis  # noqa: E402
-from gpukit.imputation.cpu import Session as OnCpu  # noqa: E402
-from imputation import naive_algorithm  # noqa: E402
-from imputation.inputs import problem  # noqa: E402
+from gpukit._cuda import cuda
+from gpukit.graphs import resident
+from gpukit.graphs.basis import Basis
+from gpukit.imputation.spectral import gpu
+from gpukit.imputation.spectral.cpu import Session as OnCpu
+from imputation import naive_algorithm
+from imputation.inputs import problem
 
 KINDS = ("slices", "entries")
 
@@ -62,8 +63,10 @@ def test_sessions_agree(kind, scratch, scale, stand_in, monkeypatch):
     monkeypatch.setattr(gpu, "SCRATCH", scratch)
     case = problem_of(kind)
     observed = scale * naive_algorithm.observed_only(case.truth, case.mask)
-    there, here = (session(Basis(case.mu, case.U, True), observed, case.mask, np.dtype(np.float64))
-                   for session in (gpu.Session, OnCpu))
+    there, here = (
+        session(Basis(case.mu, case.U, True), observed, case.mask, np.dtype(np.float64))
+        for session in (gpu.Session, OnCpu)
+    )
     first = here.largest()
     np.testing.assert_allclose(there.largest(), first, rtol=1e-10)
     for share, momentum in ((0.6, 0.0), (0.3, 0.2)):

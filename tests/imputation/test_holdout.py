@@ -5,10 +5,10 @@ import pytest
 
 from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
-from gpukit.imputation.basis import Basis
-from gpukit.imputation.fitting import Options
+from gpukit.graphs.basis import Basis
 from gpukit.imputation.holdout import split
-from gpukit.imputation.running import Place, Setting, impute
+from gpukit.imputation.spectral.path import Options
+from gpukit.imputation.spectral.run import Place, Setting, impute
 from imputation.inputs import KINDS, problem
 
 

@@ -6,7 +6,7 @@ from support import launch
 
 pytestmark = pytest.mark.kernel
 
-from gpukit.imputation import kernels, twins  # noqa: E402
+from gpukit.imputation.spectral import kernels, twins
 
 RNG = np.random.default_rng(5)
 

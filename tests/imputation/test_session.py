@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gpukit.imputation import cpu
-from gpukit.imputation.basis import Basis
-from gpukit.imputation.cpu import Session
+from gpukit.graphs.basis import Basis
+from gpukit.imputation.spectral import cpu
+from gpukit.imputation.spectral.cpu import Session
 from imputation import naive_algorithm
 from imputation.inputs import KINDS, SHAPES, problem
 
@@ -109,14 +109,18 @@ def test_a_partial_basis_estimates_within_its_span():
 
 
 @pytest.mark.parametrize("kind", ["slices", "entries"])
-@pytest.mark.parametrize("given, factor", [
-    (np.float32, 1e-37), (np.float32, 1e35), (np.float64, 1e-200), (np.float64, 1e200), (np.float64, 1e10)])
+@pytest.mark.parametrize(
+    "given, factor",
+    [(np.float32, 1e-37), (np.float32, 1e35), (np.float64, 1e-200), (np.float64, 1e200), (np.float64, 1e10)],
+)
 def test_very_large_and_very_small_numbers(given, factor, kind):
     """Squares of them are no numbers of single precision, in which the session computes."""
     case = problem((30, 28), kind, rank=2)
     observed = naive_algorithm.observed_only(case.truth, case.mask)
-    one, other = (Session(Basis(case.mu, case.U, True), (scale * observed).astype(given), case.mask,
-                          np.dtype(np.float32)) for scale in (1, factor))
+    one, other = (
+        Session(Basis(case.mu, case.U, True), (scale * observed).astype(given), case.mask, np.dtype(np.float32))
+        for scale in (1, factor)
+    )
     assert (other.unit == 1) == (factor == 1e10)
     for share in (0.5, 0.25):
         lam = share * one.largest()

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from gpukit.errors import ParameterError
-from gpukit.imputation.formulas import next_momentum, usual_decay
-from gpukit.imputation.ranks import choose_ranks, looked_at
-from gpukit.imputation.thresholds import first_thresholds
+from gpukit.imputation.spectral.formulas import next_momentum, usual_decay
+from gpukit.imputation.spectral.ranks import choose_ranks, looked_at
+from gpukit.imputation.spectral.thresholds import first_thresholds
 
 MU = np.array([0.0, 0.5, 1.0, 1.6])
 LARGEST = np.array([8.0, 1.0, 3.0, 2.0])
@@ -47,8 +47,9 @@ def test_momentum_is_that_of_fista():
 def spectra(ranks, side, noise, seed=0):
     """(K, looked at) singular values of square slices of these ranks with noise."""
     rng = np.random.default_rng(seed)
-    slices = [rng.normal(size=(side, r)) @ rng.normal(size=(r, side)) + noise * rng.normal(size=(side, side))
-              for r in ranks]
+    slices = [
+        rng.normal(size=(side, r)) @ rng.normal(size=(r, side)) + noise * rng.normal(size=(side, side)) for r in ranks
+    ]
     return np.linalg.svd(np.array(slices), compute_uv=False)[:, : looked_at(side)]
 
 
@@ -82,14 +83,18 @@ def test_slices_that_tell_nothing_are_left_as_they_are():
     assert chosen.clear and not chosen.told[-1] and chosen.told[:-1].all()
 
 
-@pytest.mark.parametrize("values", [
-    spectra([12] * 8, 12, 0.0),
-    1.0 / np.arange(1, 8)[None].repeat(6, 0),
-    0.6 ** np.arange(7)[None].repeat(6, 0),
-    0.2 ** np.arange(7)[None].repeat(6, 0),
-    1.0 / np.arange(1, 8)[None].repeat(6, 0) ** 2,
-    np.zeros((4, 7)),
-], ids=["gaussian", "harmonic", "geometric", "fast", "squares", "zero"])
+@pytest.mark.parametrize(
+    "values",
+    [
+        spectra([12] * 8, 12, 0.0),
+        1.0 / np.arange(1, 8)[None].repeat(6, 0),
+        0.6 ** np.arange(7)[None].repeat(6, 0),
+        0.2 ** np.arange(7)[None].repeat(6, 0),
+        1.0 / np.arange(1, 8)[None].repeat(6, 0) ** 2,
+        np.zeros((4, 7)),
+    ],
+    ids=["gaussian", "harmonic", "geometric", "fast", "squares", "zero"],
+)
 def test_no_rank_where_none_stands_out(values):
     assert not choose_ranks(values, 1e-12).clear
 

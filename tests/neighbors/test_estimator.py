@@ -34,12 +34,19 @@ def test_identical_items_find_each_other():
     assert model.neighbors_[2, 0] == 7 and model.neighbors_[7, 0] == 2 and model.scores_[2, 0] == 1
 
 
-@pytest.mark.parametrize("wrong, message", [
-    ({"n_neighbors": 0}, "n_neighbors.*got 0"), ({"n_neighbors": 12}, "n_neighbors=12.*12 item.*n_neighbors=11"),
-    ({"psi": 3}, "psi.*got 3"), ({"search": "lsh"}, "search.*'buckets'.*'lsh'"), ({"q": 0}, "q must.*got 0"),
-    ({"bits": 2.5}, "bits.*2.5"), ({"random_state": -1}, "random_state.*-1"),
-    ({"p": 1000, "q": 10000}, "p \\* q \\* bits"),
-])
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({"n_neighbors": 0}, "n_neighbors.*got 0"),
+        ({"n_neighbors": 12}, "n_neighbors=12.*12 item.*n_neighbors=11"),
+        ({"psi": 3}, "psi.*got 3"),
+        ({"search": "lsh"}, "search.*'buckets'.*'lsh'"),
+        ({"q": 0}, "q must.*got 0"),
+        ({"bits": 2.5}, "bits.*2.5"),
+        ({"random_state": -1}, "random_state.*-1"),
+        ({"p": 1000, "q": 10000}, "p \\* q \\* bits"),
+    ],
+)
 def test_parameters_out_of_bounds(wrong, message):
     with pytest.raises(ParameterError, match=message):
         SimLSH(**{"n_neighbors": 2, "device": "cpu", **wrong}).fit(matrix())
@@ -79,7 +86,7 @@ def movielens():
     """(Ratings, exact neighbours (N, 32)) of the training part of MovieLens 1M."""
     from support import data
 
-    from gpukit.datasets import read_ratings
+    from gpukit.ratings import read_ratings
 
     train, _ = read_ratings(data("ml-1m/ratings.dat")).split(0.1, 0)
     matrix = scipy.sparse.csr_matrix((train.values, (train.users, train.items)), shape=train.shape)
@@ -88,11 +95,14 @@ def movielens():
     return train, np.argsort(-similarity, axis=1, kind="stable")[:, :32]
 
 
-@pytest.mark.parametrize("parameters, random_share, overlap", [
-    ({}, (0, 0.01), (0.16, 0.19)),
-    ({"search": "buckets"}, (0.98, 0.995), (0, 0.02)),
-    ({"search": "buckets", "p": 1, "q": 300}, (0, 0.01), (0.07, 0.10)),
-])
+@pytest.mark.parametrize(
+    "parameters, random_share, overlap",
+    [
+        ({}, (0, 0.01), (0.16, 0.19)),
+        ({"search": "buckets"}, (0.98, 0.995), (0, 0.02)),
+        ({"search": "buckets", "p": 1, "q": 300}, (0, 0.01), (0.07, 0.10)),
+    ],
+)
 def test_overlap_with_exact_neighbors_on_movielens(movielens, parameters, random_share, overlap):
     ratings, exact = movielens
     with warnings.catch_warnings():

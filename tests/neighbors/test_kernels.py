@@ -7,9 +7,9 @@ from neighbors.inputs import ratings
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
-from gpukit.neighbors import cpu, gpu  # noqa: E402
-from gpukit.neighbors.columns import columns  # noqa: E402
-from gpukit.neighbors.plan import CHUNK, Settings  # noqa: E402
+from gpukit.neighbors import cpu, gpu
+from gpukit.neighbors.columns import columns
+from gpukit.neighbors.plan import CHUNK, Settings
 
 CASES = {  # ratings(users, items, density, levels), settings, chunk
     "one hash bit": ((4, 3, 0.9, [1, 2]), Settings(2, 1, 1, 1), CHUNK),

@@ -6,9 +6,9 @@ from support import launch
 
 pytestmark = pytest.mark.kernel
 
-from gpukit._cuda import SIMULATED, cuda, kernel  # noqa: E402
-from gpukit.primitives.rows import add_row, add_stored, as_floats, load_row, load_stored, partial_dot  # noqa: E402
-from gpukit.primitives.warp import group_max, group_pick, group_sum  # noqa: E402
+from gpukit._cuda import SIMULATED, cuda, kernel
+from gpukit.primitives.rows import add_row, add_stored, as_floats, load_row, load_stored, partial_dot
+from gpukit.primitives.warp import group_max, group_pick, group_sum
 
 U32 = np.uint32
 LANES = [1, 2, 8, 16, 32]

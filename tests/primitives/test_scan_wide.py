@@ -6,9 +6,9 @@ from support import launch
 
 pytestmark = pytest.mark.kernel
 
-from gpukit._cuda import cuda, kernel  # noqa: E402
-from gpukit.primitives.scan import block_prefix  # noqa: E402
-from gpukit.primitives.wide import keep_policy, leave_policy, read4, read4_hinted  # noqa: E402
+from gpukit._cuda import cuda, kernel
+from gpukit.primitives.scan import block_prefix
+from gpukit.primitives.wide import keep_policy, leave_policy, read4, read4_hinted
 
 U32 = np.uint32
 

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from gpukit.ranking import tree
+from gpukit.ranking import level_tree
 from gpukit.ranking.problem import Problem
 from ranking import inputs, naive
 
 WITH_PAIRS = [name for name in inputs.CASES if name not in ("no query", "single documents", "one level")]
+
 
 def documents(at, n, dtype=np.float64, seed=0):
     """(X (l, n), w (n,)) with X w = at.s exactly (in float64): the first feature is the score."""
@@ -18,7 +19,7 @@ def documents(at, n, dtype=np.float64, seed=0):
 def problem_of(at, X, arity=None, weights=None):
     """Problem of queries of `inputs`; arity: forced on the level tree."""
     weights = np.ones(len(at.offsets) - 1) if weights is None else weights
-    return Problem(X, tree.build(at.y, at.offsets, arity), weights)
+    return Problem(X, level_tree.build(at.y, at.offsets, arity), weights)
 
 
 def weights_of(at, seed=0):
@@ -66,10 +67,10 @@ def assert_close(found, expected, relative=1e-12):
 
 def sums_by_tables(session, u):
     """(plus, minus) of a ScanSession's tables: sums of u over the ranges of documents above and below."""
-    tree, tables = session.problem.tree, np.asarray(session.tables).astype(int)
+    level_tree, tables = session.problem.tree, np.asarray(session.tables).astype(int)
     sums = np.zeros((2, len(u)))
-    for t, height in enumerate(tree.heights):
-        own = slice(tree.offsets[t], tree.offsets[t + 1])
+    for t, height in enumerate(level_tree.heights):
+        own = slice(level_tree.offsets[t], level_tree.offsets[t + 1])
         for plane in tables[:height, :, own]:
             prefix = np.append(0.0, np.cumsum(u[own][plane[0]]))
             for bound, position in zip(plane[1::2], plane[2::2]):

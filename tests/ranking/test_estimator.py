@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 
 import gpukit
-from gpukit.datasets import Documents
+from gpukit.documents import Documents
 from gpukit.errors import DataError, DeviceError, GpukitError, ParameterError
 from ranking import naive
 from ranking.data import make, relative
@@ -71,8 +71,12 @@ def test_rows_in_any_order():
 def test_kinds_of_query_ids(kind):
     pandas = pytest.importorskip("pandas")
     at = make()
-    qid = {"text": at.qid.astype(str), "objects": at.qid.astype(str).astype(object), "floats": at.qid / 2,
-           "series": pandas.Series(at.qid, index=at.qid)}[kind]
+    qid = {
+        "text": at.qid.astype(str),
+        "objects": at.qid.astype(str).astype(object),
+        "floats": at.qid / 2,
+        "series": pandas.Series(at.qid, index=at.qid),
+    }[kind]
     np.testing.assert_array_equal(tight().fit(at.X, at.y, qid).coef_, tight().fit(at.X, at.y, at.qid).coef_)
 
 
@@ -105,8 +109,17 @@ def test_float32_stays_float32():
     np.testing.assert_allclose(one.predict(single), double @ one.coef_, rtol=1e-13, atol=1e-13)
 
 
-@pytest.mark.parametrize("how", [np.asfortranarray, lambda X: X.tolist(), lambda X: X[::-1][::-1],
-                                 scipy.sparse.csr_array, scipy.sparse.coo_matrix, scipy.sparse.csc_array])
+@pytest.mark.parametrize(
+    "how",
+    [
+        np.asfortranarray,
+        lambda X: X.tolist(),
+        lambda X: X[::-1][::-1],
+        scipy.sparse.csr_array,
+        scipy.sparse.coo_matrix,
+        scipy.sparse.csc_array,
+    ],
+)
 @pytest.mark.parametrize("solver", ["scan", "ost"])
 def test_kinds_of_matrices(how, solver):
     at = make()
@@ -164,8 +177,9 @@ def test_a_weight_is_a_number_of_copies():
     ids = at.qid[at.offsets[:-1]]
     weights = dict(zip(ids.tolist(), [2, 1, 1, 3, 0, 1]))
     parts = [at.taken(at.qid == qid)[:2] for qid, copies in weights.items() for _ in range(copies)]
-    copies = tight().fit(np.vstack([X for X, _ in parts]), np.concatenate([y for _, y in parts]),
-                         group=[len(y) for _, y in parts])
+    copies = tight().fit(
+        np.vstack([X for X, _ in parts]), np.concatenate([y for _, y in parts]), group=[len(y) for _, y in parts]
+    )
     for given in (weights, list(weights.values()), {**weights, 999: 5.0}):
         model = tight().fit(at.X, at.y, at.qid, query_weight=given)
         assert relative(model.coef_, copies.coef_) < 1e-8
@@ -188,9 +202,16 @@ def test_weights_reach_every_solver_and_follow_shuffled_queries(solver):
         assert model.objective_ == pytest.approx(best.f, rel=1e-12)
 
 
-@pytest.mark.parametrize("given, words", [
-    ([1.0] * 5, "a weight a query, 6"), ([1, 1, -1, 1, 1, 1], r"query_weight\[2\] is -1"), ([0] * 6, "All are 0"),
-    ([1, 1, 1, np.nan, 1, 1], "is nan"), ({0: 1.0}, "no weight of query")])
+@pytest.mark.parametrize(
+    "given, words",
+    [
+        ([1.0] * 5, "a weight a query, 6"),
+        ([1, 1, -1, 1, 1, 1], r"query_weight\[2\] is -1"),
+        ([0] * 6, "All are 0"),
+        ([1, 1, 1, np.nan, 1, 1], "is nan"),
+        ({0: 1.0}, "no weight of query"),
+    ],
+)
 def test_weights_that_cannot_be(given, words):
     at = make()
     with pytest.raises(DataError, match=words):
@@ -202,8 +223,10 @@ def test_weights_that_cannot_be(given, words):
 # Shapes that break things
 
 
-@pytest.mark.parametrize("lengths, levels", [([2], 2), ([1, 1, 5, 1], 3), ([9, 40], 9), ([300, 1, 64], 40),
-                                             ([2000], 0), ([31, 32, 33] * 3, 1)])
+@pytest.mark.parametrize(
+    "lengths, levels",
+    [([2], 2), ([1, 1, 5, 1], 3), ([9, 40], 9), ([300, 1, 64], 40), ([2000], 0), ([31, 32, 33] * 3, 1)],
+)
 @pytest.mark.parametrize("solver", ["scan", "ost"])
 def test_queries_of_any_shape(lengths, levels, solver):
     at = make(lengths, levels)
@@ -363,9 +386,23 @@ def test_group_that_cannot_be():
         RankSVM().fit(at.X, at.y, at.qid, feature_names=["a"])
 
 
-@pytest.mark.parametrize("parameters", [
-    {"C": 0}, {"C": -1.0}, {"C": np.inf}, {"C": "a"}, {"C": np.nan}, {"eps": 0}, {"eps": -1e-5}, {"max_iter": 0},
-    {"max_iter": 1.5}, {"scale": "zscore"}, {"solver": "newton"}, {"device": "tpu"}])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"C": 0},
+        {"C": -1.0},
+        {"C": np.inf},
+        {"C": "a"},
+        {"C": np.nan},
+        {"eps": 0},
+        {"eps": -1e-5},
+        {"max_iter": 0},
+        {"max_iter": 1.5},
+        {"scale": "zscore"},
+        {"solver": "newton"},
+        {"device": "tpu"},
+    ],
+)
 def test_parameters_out_of_bounds(parameters):
     at = make()
     with pytest.raises(ParameterError, match=next(iter(parameters))):
@@ -381,9 +418,19 @@ def test_conventions():
     from sklearn.utils import get_tags
 
     model = RankSVM(C=3.0, scale="minmax", device="cpu", precondition=False)
-    assert clone(model).get_params() == model.get_params() == {
-        "C": 3.0, "solver": "auto", "eps": 1e-5, "max_iter": 200, "scale": "minmax", "device": "cpu",
-        "precondition": False}
+    assert (
+        clone(model).get_params()
+        == model.get_params()
+        == {
+            "C": 3.0,
+            "solver": "auto",
+            "eps": 1e-5,
+            "max_iter": 200,
+            "scale": "minmax",
+            "device": "cpu",
+            "precondition": False,
+        }
+    )
     assert model.set_params(C=2.0).C == 2.0 and repr(RankSVM(C=3.0)) == "RankSVM(C=3.0)"
     with pytest.raises(NotFittedError) as caught:
         model.predict(np.ones((1, 5)))

@@ -14,21 +14,18 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:overflow encountered"),  # a GPU wraps integers without a word
 ]
 
-from gpukit.ranking import (  # noqa: E402
-    cpu,
-    gpu,
-    kernels_gram,
-    kernels_matrix,
-    kernels_pass,
-    kernels_tree,
-    lanes,
-    twins_gram,
-    twins_matrix,
-    twins_pass,
-    twins_tree,
-)
-from gpukit.ranking.problem import share_out  # noqa: E402
-from gpukit.ranking.session import make_session  # noqa: E402
+from gpukit.ranking import cpu, gpu
+from gpukit.ranking.kernels import gram as gram_kernels
+from gpukit.ranking.kernels import level_tree as level_tree_kernels
+from gpukit.ranking.kernels import matrix as matrix_kernels
+from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
+from gpukit.ranking.kernels import rows as rows_kernels
+from gpukit.ranking.problem import share_out
+from gpukit.ranking.session import make_session
+from gpukit.ranking.twins import gram as gram_twins
+from gpukit.ranking.twins import level_tree as level_tree_twins
+from gpukit.ranking.twins import matrix as matrix_twins
+from gpukit.ranking.twins import pair_sums as pair_sums_twins
 
 BLOCK = 96
 
@@ -66,9 +63,13 @@ def planes(at, arity, dtype, start_planes, search_plane):
 )
 def test_level_tree(lengths, levels, scores, arity, dtype):
     at = inputs.queries(lengths, levels, scores, seed=1)
-    found = planes(at, arity, dtype, launched(kernels_tree.start_planes), launched(kernels_tree.search_plane))
-    twins = [lambda count, *arguments, twin=twin: twin(*arguments)
-             for twin in (twins_tree.start_planes, twins_tree.search_plane)]
+    found = planes(
+        at, arity, dtype, launched(level_tree_kernels.start_planes), launched(level_tree_kernels.search_plane)
+    )
+    twins = [
+        lambda count, *arguments, twin=twin: twin(*arguments)
+        for twin in (level_tree_twins.start_planes, level_tree_twins.search_plane)
+    ]
     for mine, other in zip(found, planes(at, arity, dtype, *twins)):
         np.testing.assert_array_equal(mine, other)
     above, below = naive.pair_sums(at.y, at.s, np.ones(len(at.y)), at.offsets)
@@ -108,13 +109,13 @@ def test_pair_product(name, exact):
     v = np.random.default_rng(3).normal(size=n)
     longest = 1 if capacity else max(lengths)
     partial, workspace = np.full((blocks, n + 1), np.nan), np.full((blocks, 3 * longest + 1), np.nan)
-    product = kernels_pass.make_pair_product(*shape, arity - 1, capacity, exact)
+    product = pair_sums_kernels.make_pair_product(*shape, arity - 1, capacity, exact)
     u, margin = (w, 1.0) if exact else (v, 0.0)
-    launch(product, blocks, lanes.THREADS, gpu.padded(X), u, margin, *over, partial, workspace)
+    launch(product, blocks, rows_kernels.THREADS, gpu.padded(X), u, margin, *over, partial, workspace)
     expected = sessions.expected_walk(at, X, w, u, margin, weights)
     sessions.assert_close(partial.sum(axis=0), expected, 1e-12 if exact else 1e-6)
     twin = np.empty_like(partial)
-    twins_pass.pair_product(X, u, margin, *over, twin)
+    pair_sums_twins.pair_product(X, u, margin, *over, twin)
     np.testing.assert_allclose(partial, twin, rtol=0, atol=(1e-12 if exact else 1e-6) * expected[1].max())
 
 
@@ -122,8 +123,8 @@ def test_blocks_without_queries():
     at = inputs.queries([1, 5, 9], 2)
     X, w = sessions.documents(at, 4)
     over, partial = walk(at, 2, X, np.ones(3), 5), np.full((5, 5), np.nan)
-    product = kernels_pass.make_pair_product(4, 1, 1, 256, True)
-    launch(product, 5, lanes.THREADS, X, w, 1.0, *over, partial, np.empty((1, 1)))
+    product = pair_sums_kernels.make_pair_product(4, 1, 1, 256, True)
+    launch(product, 5, rows_kernels.THREADS, X, w, 1.0, *over, partial, np.empty((1, 1)))
     np.testing.assert_array_equal(partial[np.diff(over[2]) == 0], 0)
     sessions.assert_close(partial.sum(axis=0), sessions.expected_walk(at, X, w, w, 1.0, np.ones(3)))
 
@@ -135,13 +136,13 @@ def test_pair_sums_and_combine(capacity, lengths, levels):
     over = walk(at, arity, X, weights, 4)
     z, loss, twin_z, twin_loss = np.zeros(l), np.full(4, np.nan), np.zeros(l), np.empty(4)
     workspace = np.full((4, 3 * max(lengths) + 1), np.nan)
-    launch(kernels_pass.make_pair_sums(capacity), 4, lanes.THREADS, at.u, 1.0, *over, z, loss, workspace)
-    twins_pass.pair_sums(at.u, 1.0, *over, twin_z, twin_loss)
+    launch(pair_sums_kernels.make_pair_sums(capacity), 4, rows_kernels.THREADS, at.u, 1.0, *over, z, loss, workspace)
+    pair_sums_twins.pair_sums(at.u, 1.0, *over, twin_z, twin_loss)
     np.testing.assert_allclose(z, twin_z, rtol=0, atol=1e-11)
     np.testing.assert_allclose(loss, twin_loss, rtol=1e-12)
     sums = [part for u in (np.ones(l), at.u) for part in naive.pair_sums(at.y, at.s, u, at.offsets)]
     again, parts = np.full(l, np.nan), np.full(l, np.nan)
-    launched(kernels_pass.combine)(l, at.u, 1.0, *sums, np.repeat(weights, lengths), again, parts)
+    launched(pair_sums_kernels.combine)(l, at.u, 1.0, *sums, np.repeat(weights, lengths), again, parts)
     np.testing.assert_allclose(again, z, rtol=0, atol=1e-11)
     assert parts.sum() == pytest.approx(loss.sum(), rel=1e-12)
 
@@ -152,18 +153,19 @@ def test_products_with_a_dense_matrix(shape, n, rows, dtype):
     rng = np.random.default_rng(n)
     X, v, z = rng.normal(size=(rows, n)).astype(dtype), rng.normal(size=n), rng.normal(size=rows)
     scores, partial = np.full(rows, np.nan), np.full((2, n), np.nan)
-    launch(kernels_matrix.make_document_scores(*shape), 2, lanes.THREADS, gpu.padded(X), v, scores)
-    launch(kernels_matrix.make_transposed_product(*shape), 2, lanes.THREADS, gpu.padded(X), z, partial)
+    launch(matrix_kernels.make_document_scores(*shape), 2, rows_kernels.THREADS, gpu.padded(X), v, scores)
+    launch(matrix_kernels.make_transposed_product(*shape), 2, rows_kernels.THREADS, gpu.padded(X), z, partial)
     twin = np.empty(rows)
-    twins_matrix.document_scores(X, v, twin)
+    matrix_twins.document_scores(X, v, twin)
     np.testing.assert_allclose(scores, twin, rtol=0, atol=1e-12)
     np.testing.assert_allclose(partial.sum(axis=0), X.astype(np.float64).T @ z, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("n, shape", [(1, (4, 1)), (46, (4, 3)), (49, (8, 2)), (136, (16, 3)), (699, (32, 6)),
-                                      (1024, (32, 8))])
+@pytest.mark.parametrize(
+    "n, shape", [(1, (4, 1)), (46, (4, 3)), (49, (8, 2)), (136, (16, 3)), (699, (32, 6)), (1024, (32, 8))]
+)
 def test_shapes(n, shape):
-    assert lanes.shape(n) == shape and 4 * shape[0] * shape[1] >= n
+    assert rows_kernels.shape(n) == shape and 4 * shape[0] * shape[1] >= n
 
 
 @pytest.mark.parametrize("n, rows", [(1, 3), (4, 3), (6, 0)])
@@ -185,7 +187,7 @@ def test_shared_memory_is_enough(root):
     known = [(int(c[2]) * int(c[3]) * 4, int(c[5]), shared) for c, shared in costs if c[6] == "True"]
     assert known and all(gpu.shared_bytes(capacity, n) == shared for n, capacity, shared in known)
     for longest in (2, 256, 257, 1280, 1281, 1856):
-        for n in range(1, lanes.LIMIT + 1):
+        for n in range(1, rows_kernels.LIMIT + 1):
             capacity, _ = gpu.room(longest, n, 1)
             assert capacity == 0 or (capacity >= longest and gpu.shared_bytes(capacity, n) <= gpu.SHARED)
     assert gpu.room(1856, 136, 1)[0] == 1856 and gpu.room(1280, 1024, 1)[0] == 1280
@@ -199,8 +201,8 @@ def test_csr_product(dtype):
     X = np.where(rng.random((11, 70)) < np.linspace(0, 1, 11)[:, None], rng.normal(size=(11, 70)), 0).astype(dtype)
     A, v, out, twin = scipy.sparse.csr_matrix(X), rng.normal(size=70), np.full(11, np.nan), np.empty(11)
     arrays = A.indptr.astype(np.int64), A.indices.astype(np.int32), A.data
-    launch(kernels_matrix.csr_product, gpu.grid(32 * 11), 256, *arrays, v, out)
-    twins_matrix.csr_product(*arrays, v, twin)
+    launch(matrix_kernels.csr_product, gpu.grid(32 * 11), 256, *arrays, v, out)
+    matrix_twins.csr_product(*arrays, v, twin)
     np.testing.assert_allclose(out, twin, rtol=0, atol=1e-12)
     np.testing.assert_allclose(out, X.astype(np.float64) @ v, rtol=0, atol=1e-12)
 
@@ -208,14 +210,14 @@ def test_csr_product(dtype):
 def test_by_rank():
     rng = np.random.default_rng(6)
     scores, place, keys = rng.normal(size=100), rng.permutation(100).astype(np.int32), np.full(100, np.nan)
-    launched(kernels_matrix.by_rank)(100, scores, place, keys)
+    launched(matrix_kernels.by_rank)(100, scores, place, keys)
     np.testing.assert_array_equal(keys[place], scores)
 
 
 @pytest.mark.parametrize("rows, columns", [(1, 1), (7, 33), (8, 32), (19, 65)])
 def test_add_rows(rows, columns):
     partial, total = np.random.default_rng(7).normal(size=(rows, columns)), np.full(columns, np.nan)
-    launch(kernels_matrix.add_rows, gpu.grid(columns, 32), (32, 8), partial, total)
+    launch(matrix_kernels.add_rows, gpu.grid(columns, 32), (32, 8), partial, total)
     np.testing.assert_allclose(total, partial.sum(axis=0), rtol=0, atol=1e-13)
 
 
@@ -227,17 +229,17 @@ def test_gram(n, lengths, shares):
     weights, l, m = sessions.weights_of(at), len(at.y), len(lengths)
     pulls, twin_pulls, means, twin_means = np.full(l, np.nan), np.empty(l), np.full((m, n), np.nan), np.empty((m, n))
     tree = made.level, made.query, made.offsets, made.first_group, made.group_starts
-    launched(kernels_gram.pair_pulls)(l, *tree, weights, pulls)
-    twins_gram.pair_pulls(*tree, weights, twin_pulls)
+    launched(gram_kernels.pair_pulls)(l, *tree, weights, pulls)
+    gram_twins.pair_pulls(*tree, weights, twin_pulls)
     np.testing.assert_array_equal(pulls, twin_pulls)
-    launch(kernels_gram.query_means, m, 32, gpu.padded(X), made.offsets, pulls, means)
-    twins_gram.query_means(X, made.offsets, pulls, twin_means)
+    launch(gram_kernels.query_means, m, 32, gpu.padded(X), made.offsets, pulls, means)
+    gram_twins.query_means(X, made.offsets, pulls, twin_means)
     np.testing.assert_allclose(means, twin_means, rtol=0, atol=1e-13)
     tiles, partial = np.array(gpu.tile_pairs(n), np.int32), np.full((shares, n, n), np.nan)
     arguments = means, made.query, pulls, tiles, partial
-    launch(kernels_gram.weighted_gram, (len(tiles), shares), 256, gpu.padded(X), *arguments)
+    launch(gram_kernels.weighted_gram, (len(tiles), shares), 256, gpu.padded(X), *arguments)
     twin = np.empty((3, n, n))
-    twins_gram.weighted_gram(X, means, made.query, pulls, tiles, twin)
+    gram_twins.weighted_gram(X, means, made.query, pulls, tiles, twin)
     scale = np.abs(twin).max()
     np.testing.assert_allclose(partial.sum(axis=0), twin.sum(axis=0), rtol=0, atol=1e-12 * scale)
 

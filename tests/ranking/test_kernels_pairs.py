@@ -8,14 +8,14 @@ from ranking import inputs, naive
 
 pytestmark = pytest.mark.kernel
 
-from gpukit.ranking import kernels_pairs  # noqa: E402
+from gpukit.ranking.kernels import p_swx as p_swx_kernels
 
 
 def p_swx(at, u):
     """(plus, minus), every place of which the kernel must write."""
     plus, minus = np.full((2, len(u)), np.nan)
     blocks = len(at.offsets) - 1
-    launch(kernels_pairs.p_swx, blocks, kernels_pairs.THREADS, at.order, at.s, at.level, at.offsets, u, plus, minus)
+    launch(p_swx_kernels.p_swx, blocks, p_swx_kernels.THREADS, at.order, at.s, at.level, at.offsets, u, plus, minus)
     return plus, minus
 
 

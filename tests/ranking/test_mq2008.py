@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from gpukit.evaluation.ranking import evaluate
 from gpukit.ranking import RankSVM
-from gpukit.ranking.evaluation import evaluate
 from ranking import letor
 from ranking.data import relative
 
@@ -59,8 +59,11 @@ def test_letors_scores(folds):
 
 def test_every_solver_finds_the_same(folds):
     train = folds[1][0]
-    models = [fit(train, solver=solver, eps=1e-9, precondition=p) for solver in ("scan", "p-swx", "dcm", "ost")
-              for p in (True, False)]
+    models = [
+        fit(train, solver=solver, eps=1e-9, precondition=p)
+        for solver in ("scan", "p-swx", "dcm", "ost")
+        for p in (True, False)
+    ]
     for model in models:
         assert model.objective_ == pytest.approx(KNOWN[1][0], rel=1e-10)
         assert relative(model.coef_, models[0].coef_) < (1e-6 if model.precondition else 1e-4)  # rounding ends plain CG

@@ -5,11 +5,11 @@ import warnings
 import numpy as np
 import pytest
 
-from gpukit.datasets import Documents
+from gpukit.documents import Documents
 from gpukit.errors import DataError, ParameterError
+from gpukit.evaluation.ranking import evaluate
 from gpukit.ranking import RankSVM
-from gpukit.ranking.evaluation import evaluate
-from gpukit.ranking.path import parse_grid
+from gpukit.ranking.solvers.path import parse_grid
 from ranking import naive
 from ranking.data import Set, make, relative
 
@@ -122,8 +122,9 @@ def test_documents_progress_and_weights():
     train, validation = make(levels=4), make(seed=2)
     documents = [Documents(at.X, at.y, at.offsets, at.qid[at.offsets[:-1]]) for at in (train, validation)]
     news = []
-    model = RankSVM(device="cpu").fit_path(*documents, grid="0.1,1", metric="pa", query_weight=[2.0] * 6,
-                                           progress=lambda *n: news.append(n))
+    model = RankSVM(device="cpu").fit_path(
+        *documents, grid="0.1,1", metric="pa", query_weight=[2.0] * 6, progress=lambda *n: news.append(n)
+    )
     assert [n[1:3] for n in news if n[0] == "path"] == [(1, 2), (2, 2)] and news[-1][3] == model.path_[1]
     double = RankSVM(2 * model.C_, device="cpu").fit(*three(train))
     assert relative(model.coef_, double.coef_) < 1e-4
@@ -157,10 +158,23 @@ def test_unfinished_trainings_are_marked():
     assert not model.path_[1]["converged"] and len(caught) == (not model.converged_)
 
 
-@pytest.mark.parametrize("text, values", [
-    ("2^-2:2^2", [0.25, 0.5, 1, 2, 4]), ("2^-3:2^4:2^3", [0.125, 1, 8]), ("1:10", [1, 2, 4, 8]), ("1", [1]),
-    ("2^3", [8]), ("0.1,1,10", [0.1, 1, 10]), ("10, 2^-1,10", [0.5, 10]), ("0.01:100:10", [0.01, 0.1, 1, 10, 100]),
-    ("2^5:2^5", [32]), ("1:1000:10", [1, 10, 100, 1000]), ("1e-3", [0.001]), ("2**-1:2**1", [0.5, 1, 2])])
+@pytest.mark.parametrize(
+    "text, values",
+    [
+        ("2^-2:2^2", [0.25, 0.5, 1, 2, 4]),
+        ("2^-3:2^4:2^3", [0.125, 1, 8]),
+        ("1:10", [1, 2, 4, 8]),
+        ("1", [1]),
+        ("2^3", [8]),
+        ("0.1,1,10", [0.1, 1, 10]),
+        ("10, 2^-1,10", [0.5, 10]),
+        ("0.01:100:10", [0.01, 0.1, 1, 10, 100]),
+        ("2^5:2^5", [32]),
+        ("1:1000:10", [1, 10, 100, 1000]),
+        ("1e-3", [0.001]),
+        ("2**-1:2**1", [0.5, 1, 2]),
+    ],
+)
 def test_grids(text, values):
     assert parse_grid(text).tolist() == pytest.approx(values, rel=1e-14)
 
@@ -169,8 +183,29 @@ def test_the_usual_grid_is_exact():
     assert parse_grid("2^-15:2^8").tolist() == [2.0**k for k in range(-15, 9)]
 
 
-@pytest.mark.parametrize("text", ["", "a", "0", "-1", "nan", "inf", "2^8:2^-15", "1:2:1", "1:2:3:4", "1,,2", "2^",
-                                  "2^2000", "1:1e300:1.0001", "1;2", "2^-15:", "3^2", "1:10:0.5", "2^1.5"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "a",
+        "0",
+        "-1",
+        "nan",
+        "inf",
+        "2^8:2^-15",
+        "1:2:1",
+        "1:2:3:4",
+        "1,,2",
+        "2^",
+        "2^2000",
+        "1:1e300:1.0001",
+        "1;2",
+        "2^-15:",
+        "3^2",
+        "1:10:0.5",
+        "2^1.5",
+    ],
+)
 def test_grids_that_cannot_be(text):
     with pytest.raises(ParameterError, match="grid of C"):
         parse_grid(text)

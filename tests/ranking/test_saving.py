@@ -25,8 +25,14 @@ def test_back_and_forth(tmp_path, scale):
     for back in (RankSVM.load(tmp_path / "model.gpukit"), gpukit.load_model(str(tmp_path / "model.gpukit"))):
         assert back.get_params() == {**model.get_params(), "device": "auto"}
         np.testing.assert_array_equal(back.predict(at.X, at.qid), model.predict(at.X, at.qid))
-        mine, its = ({k: v for k, v in vars(m).items() if k.endswith("_") and k not in ("coef_", "scaling_",
-                     "feature_names_in_")} for m in (model, back))
+        mine, its = (
+            {
+                k: v
+                for k, v in vars(m).items()
+                if k.endswith("_") and k not in ("coef_", "scaling_", "feature_names_in_")
+            }
+            for m in (model, back)
+        )
         assert its == mine and its["solver_"] == "ost" and its["C_"] == 0.3
         assert getattr(back, "feature_names_in_", np.array([])).tolist() == ([] if scale == "query" else NAMES)
         assert back.scaling_.kind == scale
@@ -34,8 +40,9 @@ def test_back_and_forth(tmp_path, scale):
 
 def test_a_path_is_kept(tmp_path):
     at, other = make(), make(seed=9)
-    model = RankSVM(device="cpu").fit_path((at.X, at.y, at.qid), (other.X, other.y, other.qid), grid="0.01,1",
-                                           metric="pa")
+    model = RankSVM(device="cpu").fit_path(
+        (at.X, at.y, at.qid), (other.X, other.y, other.qid), grid="0.01,1", metric="pa"
+    )
     model.save(tmp_path / "m")
     back = RankSVM.load(tmp_path / "m")
     assert (back.metric_, back.C_) == ("pa", model.C_)

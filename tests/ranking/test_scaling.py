@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from gpukit.datasets import Documents
+from gpukit.documents import Documents
 from gpukit.errors import DataError
 from gpukit.ranking import RankSVM, scaling
 from ranking.data import make
@@ -99,7 +99,8 @@ def test_the_model_scales_what_it_predicts():
     np.testing.assert_allclose(model.predict(Z), (Z - low) / (high - low) @ model.coef_, rtol=1e-12)
     np.testing.assert_allclose(model.predict(scipy.sparse.csr_array(Z)), model.predict(Z), rtol=1e-9)
     assert model.score(Z, other.y, other.qid) == pytest.approx(
-        plain.score((Z - low) / (high - low), other.y, other.qid), abs=1e-12)
+        plain.score((Z - low) / (high - low), other.y, other.qid), abs=1e-12
+    )
 
 
 def test_the_model_scales_by_query():

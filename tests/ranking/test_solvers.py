@@ -7,7 +7,8 @@ from gpukit import _jit
 from gpukit import device as devices
 from gpukit.device import Device
 from gpukit.errors import ParameterError
-from gpukit.ranking import RankSVM, fitting, solvers
+from gpukit.ranking import RankSVM, run
+from gpukit.ranking.solvers import choose
 from ranking.data import make
 
 CPU, GPU = Device("cpu", 0, "cpu"), Device("cuda", 0, "a GPU", (9, 0))
@@ -16,9 +17,15 @@ CPU, GPU = Device("cpu", 0, "cpu"), Device("cuda", 0, "a GPU", (9, 0))
 def test_small_problems_stay_on_the_cpu(monkeypatch):
     asked = []
     monkeypatch.setattr(devices, "resolve", lambda spec: asked.append(spec) or CPU)
-    for solver, device, stored in [("auto", "auto", 10), ("auto", "auto", solvers.FOR_THE_CPU), ("ost", "auto", 10**9),
-                                   ("dcm", "auto", 10**9), ("p-swx", "auto", 10**9), ("scan", "cuda:1", 10)]:
-        solvers.choose_device(solver, device, stored)
+    for solver, device, stored in [
+        ("auto", "auto", 10),
+        ("auto", "auto", choose.FOR_THE_CPU),
+        ("ost", "auto", 10**9),
+        ("dcm", "auto", 10**9),
+        ("p-swx", "auto", 10**9),
+        ("scan", "cuda:1", 10),
+    ]:
+        choose.choose_device(solver, device, stored)
     assert asked == ["cpu", "auto", "cpu", "cpu", "auto", "cuda:1"]
 
 
@@ -31,12 +38,12 @@ def test_solvers_of_the_cpu_alone(solver, device):
 
 
 def test_the_fastest_solver():
-    deep = solvers.DEEP + 1
-    assert solvers.choose_solver("auto", CPU, deep, True) == "ost"
+    deep = choose.DEEP + 1
+    assert choose.choose_solver("auto", CPU, deep, True) == "ost"
     for device, planes, preconditioned in [(GPU, deep, True), (CPU, deep, False), (CPU, deep - 1, True)]:
-        assert solvers.choose_solver("auto", device, planes, preconditioned) == "scan"
-    for solver in solvers.SOLVERS[1:]:
-        assert solvers.choose_solver(solver, CPU, deep, True) == solver
+        assert choose.choose_solver("auto", device, planes, preconditioned) == "scan"
+    for solver in choose.SOLVERS[1:]:
+        assert choose.choose_solver(solver, CPU, deep, True) == solver
 
 
 @pytest.mark.parametrize("levels, expected", [(3, "scan"), (0, "ost")])
@@ -51,7 +58,7 @@ def test_threads_are_few_for_little_work_and_restored():
 
     before = numba.config.NUMBA_NUM_THREADS
     numba.set_num_threads(before)
-    assert solvers.threads(solvers.FOR_ONE_THREAD - 1) == 1 and solvers.threads(solvers.FOR_ONE_THREAD) is None
+    assert choose.threads(choose.FOR_ONE_THREAD - 1) == 1 and choose.threads(choose.FOR_ONE_THREAD) is None
     seen = []
     at = make()
     RankSVM(device="cpu").fit(at.X, at.y, at.qid, progress=lambda *news: seen.append(numba.get_num_threads()))
@@ -68,10 +75,10 @@ def test_a_gpu_that_is_too_small_is_told(monkeypatch):
     problem = RankSVM(device="cpu").prepare(at.X, at.y, at.qid)[0].problem
     asked = []
     monkeypatch.setattr(devices, "require_memory", lambda device, needed, what: asked.append((device, needed, what)))
-    fitting.check_memory(GPU, problem)
+    run.check_memory(GPU, problem)
     import scipy.sparse
 
-    fitting.check_memory(GPU, problem._replace(X=scipy.sparse.csr_array(at.X)))
+    run.check_memory(GPU, problem._replace(X=scipy.sparse.csr_array(at.X)))
     assert asked[0][0] is GPU and asked[0][1] > at.X.nbytes and "85 documents x 5 features" in asked[0][2]
     assert asked[1][1] > asked[0][1]
 
@@ -80,4 +87,4 @@ def test_stored_values():
     import scipy.sparse
 
     X = np.eye(4)
-    assert (solvers.stored_values(X), solvers.stored_values(scipy.sparse.csr_array(X))) == (16, 4)
+    assert (choose.stored_values(X), choose.stored_values(scipy.sparse.csr_array(X))) == (16, 4)

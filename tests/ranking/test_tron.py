@@ -5,9 +5,10 @@ import pytest
 import scipy.optimize
 import scipy.special
 
-from gpukit.ranking import cpu, tron
-from gpukit.ranking.objective import Objective, Preconditioner
+from gpukit.ranking import cpu
 from gpukit.ranking.session import make_session
+from gpukit.ranking.solvers import tron
+from gpukit.ranking.solvers.objective import Objective, Preconditioner
 from ranking import data, inputs, naive, sessions
 
 
@@ -85,6 +86,7 @@ def test_against_scipy(start):
 
 def test_a_refused_step_goes_back():
     """The model is far too hopeful: the step is refused, the radius shrinks, products are taken at w again."""
+
     def value(w):
         return float(np.sqrt(1 + w @ w) + 100 * max(0.0, abs(w[0] - 3) - 0.5)), w / np.sqrt(1 + w @ w)
 
@@ -146,8 +148,16 @@ def test_settled():
 
 @pytest.mark.parametrize(
     "actual, predicted, expected",
-    [(1e-13, 1e-13, True), (-1e-13, 1e-13, True), (1e-11, 1e-13, False), (1e-13, 1e-11, False), (-1, -1, True),
-     (-1, 1, False), (0, 0, True), (1, -1, False)],
+    [
+        (1e-13, 1e-13, True),
+        (-1e-13, 1e-13, True),
+        (1e-11, 1e-13, False),
+        (1e-13, 1e-11, False),
+        (-1, -1, True),
+        (-1, 1, False),
+        (0, 0, True),
+        (1, -1, False),
+    ],
 )
 def test_settled_rule(actual, predicted, expected):
     assert tron.settled(-1.0, actual, predicted) == expected
@@ -278,6 +288,7 @@ def test_the_preconditioner(C):
 
 def test_products_are_exact_without_a_preconditioner():
     """Many plain CG steps do not bear products in float32; gradient and loss are always exact."""
+
     class Noted:
         def move(self, w):
             self.moved = w

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from gpukit.ranking import cpu, twins_gram, twins_matrix, twins_pass
+from gpukit.ranking import cpu
 from gpukit.ranking.session import make_session
-from gpukit.ranking.sparse import sparse_gram
+from gpukit.ranking.solvers.sparse_gram import sparse_gram
+from gpukit.ranking.twins import gram as gram_twins
+from gpukit.ranking.twins import matrix as matrix_twins
+from gpukit.ranking.twins import pair_sums as pair_sums_twins
 from ranking import data, inputs, naive, sessions
 
 ARITIES = [None, 2, 3, 8]
@@ -120,7 +123,7 @@ def test_results_do_not_depend_on_where_arrays_lie():
         kept.append(np.empty(int(rng.integers(1, 3000))))
         kept = kept[::2] if rng.random() < 0.15 else kept
         partial, moved = np.empty((cpu.BLOCKS, 5)), counts.copy()
-        twins_pass.pair_product(X, w, 1.0, *over, moved, weights, partial)
+        pair_sums_twins.pair_product(X, w, 1.0, *over, moved, weights, partial)
         found.add(partial.tobytes())
     assert len(found) == 1
 
@@ -134,8 +137,8 @@ def test_pair_sums_and_combine():
     counts = naive.pair_sums(at.y, at.s, np.ones(71), at.offsets)
     sums = naive.pair_sums(at.y, at.s, at.u, at.offsets)
     z, loss, parts = np.full(71, np.nan), np.empty(cpu.BLOCKS), np.empty((2, 71))
-    twins_pass.pair_sums(at.u, 1.0, *session.walk_over, z, loss)
-    twins_pass.combine(at.u, 1.0, *counts, *sums, np.repeat(weights, np.diff(at.offsets)), *parts)
+    pair_sums_twins.pair_sums(at.u, 1.0, *session.walk_over, z, loss)
+    pair_sums_twins.combine(at.u, 1.0, *counts, *sums, np.repeat(weights, np.diff(at.offsets)), *parts)
     assert np.isnan(z[30]) and parts[0, 30] == 0
     np.testing.assert_allclose(np.delete(z, 30), np.delete(parts[0], 30), rtol=0, atol=1e-12)
     assert loss.sum() == pytest.approx(parts[1].sum(), rel=1e-12)
@@ -169,10 +172,10 @@ def test_products_with_a_sparse_matrix(dtype):
 def test_by_rank_and_add_rows():
     rng = np.random.default_rng(6)
     scores, place, keys = rng.normal(size=100), rng.permutation(100).astype(np.int32), np.empty(100)
-    twins_matrix.by_rank(scores, place, keys)
+    matrix_twins.by_rank(scores, place, keys)
     np.testing.assert_array_equal(keys[place], scores)
     partial, total = rng.normal(size=(33, 5)), np.empty(5)
-    twins_matrix.add_rows(partial, total)
+    matrix_twins.add_rows(partial, total)
     np.testing.assert_allclose(total, partial.sum(axis=0), rtol=0, atol=1e-13)
 
 
@@ -217,11 +220,11 @@ def test_gram_of_a_query_without_pairs():
     at.y[:10] += 1
     X, made = inputs.features(at, 3), sessions.problem_of(at, None).tree
     pulls, means, partial = np.empty(25), np.full((2, 3), np.nan), np.empty((3, 3, 3))
-    twins_gram.pair_pulls(made.level, made.query, made.offsets, made.first_group, made.group_starts, np.ones(2), pulls)
+    gram_twins.pair_pulls(made.level, made.query, made.offsets, made.first_group, made.group_starts, np.ones(2), pulls)
     np.testing.assert_array_equal(pulls, [10.0] * 20 + [0.0] * 5)
-    twins_gram.query_means(X, made.offsets, pulls, means)
+    gram_twins.query_means(X, made.offsets, pulls, means)
     np.testing.assert_allclose(means, [X[:20].mean(axis=0), np.zeros(3)], rtol=1e-5)
-    twins_gram.weighted_gram(X, means, made.query, pulls, np.empty((0, 2), np.int32), partial)
+    gram_twins.weighted_gram(X, means, made.query, pulls, np.empty((0, 2), np.int32), partial)
     sparse = sparse_gram(scipy.sparse.csr_array(X), made.offsets, made.query, pulls)
     np.testing.assert_allclose(partial.sum(axis=0), covariance(at, X.astype(float), np.ones(2)), atol=1e-10)
     np.testing.assert_allclose(partial.sum(axis=0), sparse, rtol=0, atol=1e-10)

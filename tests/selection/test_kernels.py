@@ -8,7 +8,7 @@ from selection import inputs, naive
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
-from gpukit.selection import kernels  # noqa: E402
+from gpukit.selection import kernels
 
 
 @pytest.mark.parametrize("case", inputs.CASES)

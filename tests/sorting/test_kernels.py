@@ -8,7 +8,7 @@ from sorting import inputs, naive
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
-from gpukit.sorting import gpu, kernels, plan  # noqa: E402
+from gpukit.sorting import gpu, kernels, plan
 
 DTYPES = [np.float32, np.float64]
 

@@ -54,8 +54,9 @@ SLICES = {
     "falling diagonal": lambda rng: np.diag(np.arange(40.0, 0, -1))[None],
     "rising diagonal": lambda rng: np.diag(np.logspace(-12, 0, 40))[None],
     "rising bidiagonal": lambda rng: (np.diag(np.logspace(-6, 0, 60)) + np.diag(np.logspace(-6, 0, 60)[1:], 1))[None],
-    "rows and columns of zeros": lambda rng: np.stack([
-        without([0, 1, 7], [0, 3], 12, 15, rng), without([11], [13, 14], 12, 15, rng), without([], [5], 12, 15, rng)]),
+    "rows and columns of zeros": lambda rng: np.stack(
+        [without([0, 1, 7], [0, 3], 12, 15, rng), without([11], [13, 14], 12, 15, rng), without([], [5], 12, 15, rng)]
+    ),
     "upper triangle of ones": lambda rng: np.triu(np.ones((1, 64, 64))),
 }
 ZEROS = {"first": [0], "last": [11], "within": [5], "several": [3, 4, 9], "all": list(range(12))}  # bidiagonal

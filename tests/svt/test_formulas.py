@@ -80,8 +80,16 @@ def test_givens_is_not_biased(real):
 @real_types
 def test_smallest_of_two(real):
     rng = np.random.default_rng(4)
-    for f, g, h in [*rng.normal(size=(50, 3)), *(rng.normal(size=(50, 3)) * 10.0 ** rng.integers(-6, 7, (50, 3))),
-                    (0, 1, 2), (1, 0, 2), (1, 1, 0), (0, 0, 0), (1, 1e6, 1), (1, 1, 1)]:
+    for f, g, h in [
+        *rng.normal(size=(50, 3)),
+        *(rng.normal(size=(50, 3)) * 10.0 ** rng.integers(-6, 7, (50, 3))),
+        (0, 1, 2),
+        (1, 0, 2),
+        (1, 1, 0),
+        (0, 0, 0),
+        (1, 1e6, 1),
+        (1, 1, 1),
+    ]:
         f, g, h = real(f), real(g), real(h)
         S = np.linalg.svd([[np.float64(f), np.float64(g)], [0, np.float64(h)]], compute_uv=False)
         right = abs(np.float64(f) * np.float64(h)) / S[0] if S[0] > 0 else 0  # numpy's own is right to eps * S[0] only

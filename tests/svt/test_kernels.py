@@ -8,9 +8,13 @@ from svt import inputs, naive
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.*encountered")]
 
-from gpukit._cuda import cuda  # noqa: E402
-from gpukit.svt import cpu, gpu, kernels, kernels_bidiagonal, twins, twins_bidiagonal  # noqa: E402
-from gpukit.svt import plan as plans  # noqa: E402
+from gpukit._cuda import cuda
+from gpukit.svt import cpu, gpu
+from gpukit.svt import plan as plans
+from gpukit.svt.kernels import bidiagonal as bidiagonal_kernels
+from gpukit.svt.kernels import chase as chase_kernels
+from gpukit.svt.twins import bidiagonal as bidiagonal_twins
+from gpukit.svt.twins import chase as chase_twins
 
 CASES = {
     "tall": lambda rng: rng.normal(size=(1, 5, 4)),
@@ -46,8 +50,10 @@ def check(X, lam, whole=True, cap=None):
     twin = np.full_like(X, np.nan)
     twin_values, twin_ranks = cpu.threshold(X, lam, twin, whole, cap)
     parts = naive.decompose(X)
-    right = [naive.thresholded(*part, bound, None if cap is None else cap[k]) for k, (part, bound) in
-             enumerate(zip(parts, lam.astype(np.float64)))]
+    right = [
+        naive.thresholded(*part, bound, None if cap is None else cap[k])
+        for k, (part, bound) in enumerate(zip(parts, lam.astype(np.float64)))
+    ]
     size, bound = max(S[0] for _, S, _ in parts), BOUND[X.dtype.type]
     assert abs(out - np.array(right)).max() <= bound * size and abs(out - twin).max() <= bound * size
     if whole:
@@ -92,9 +98,16 @@ def test_denormal_numbers():
 
 
 @orders
-@pytest.mark.parametrize("lanes, count, pitch, warps, shared", [
-    (8, 2, 24, 1, True), (8, 2, 16, 3, True), (16, 1, 16, 2, True), (32, 1, 32, 2, False), (32, 2, 64, 1, False),
-])
+@pytest.mark.parametrize(
+    "lanes, count, pitch, warps, shared",
+    [
+        (8, 2, 24, 1, True),
+        (8, 2, 16, 3, True),
+        (16, 1, 16, 2, True),
+        (32, 1, 32, 2, False),
+        (32, 2, 64, 1, False),
+    ],
+)
 def test_blocks_of_all_kinds(lanes, count, pitch, warps, shared, order, monkeypatch):
     """Few and many lanes a row, more than columns, one warp and three, slices in shared and in global memory."""
     monkeypatch.setenv("GPUKIT_SIM_ORDER", order)
@@ -180,10 +193,10 @@ def test_bidiagonalize_and_its_twin(shape, dtype, order, monkeypatch):
     monkeypatch.setenv("GPUKIT_SIM_ORDER", order)
     X, (p, q) = np.random.default_rng(8).normal(size=shape).astype(dtype), plans.sides(shape)
     d, e, scales, states, _, _, V, _, _ = workspace(len(X), p, dtype)
-    kernel = kernels_bidiagonal.make_bidiagonalize(dtype, 8, 2, 24, 2, True)
+    kernel = bidiagonal_kernels.make_bidiagonalize(dtype, 8, 2, 24, 2, True)
     arrays = (X, d, e, scales, states, V)
     twin = [array.copy() for array in arrays]
-    twins_bidiagonal.bidiagonalize(*twin)
+    bidiagonal_twins.bidiagonalize(*twin)
     own = launched(kernel, len(X), 64, q * 24 * X.itemsize, *arrays, np.empty((1, 1), dtype))
     for here, there in zip(twin, own):
         np.testing.assert_allclose(there, here, atol=20 * BOUND[dtype])
@@ -198,8 +211,18 @@ def test_chase_and_its_twin(sweeps, rotations, dtype):
     e[0], e[p], e[:, 1:3], d[:, 2], e[4, 3] = 0, 0, 0, 0, 0
     states = np.array([[0, p - 1, 0]] * N, np.int32)
     spans, turns = np.full((N, sweeps), -1, np.int32), np.full((N, rotations, 2), -1, dtype)
-    twin, own = beside(twins.chase, kernels.make_chase(dtype, 2), 3, 2, (2 * p + 1) * 2 * d.itemsize,
-                       d, e, states, spans, turns)
+    twin, own = beside(
+        chase_twins.chase,
+        chase_kernels.make_chase(dtype, 2),
+        3,
+        2,
+        (2 * p + 1) * 2 * d.itemsize,
+        d,
+        e,
+        states,
+        spans,
+        turns,
+    )
     assert (own[2][:, 1] > 0).any() == (sweeps == 3 or rotations == 12)
     if SIMULATED or dtype == np.float64:
         np.testing.assert_array_equal(own[2], twin[2])
@@ -217,8 +240,18 @@ def test_a_chase_that_has_ended_changes_nothing(dtype):
     d, e = np.arange(1, 15, dtype=dtype).reshape(7, 2), np.zeros((8, 2), dtype)
     states, spans = np.array([[0, 0, 5], [0, 6, 5]], np.int32), np.zeros((2, 9), np.int32)
     turns = np.zeros((2, 9, 2), dtype)
-    twin, own = beside(twins.chase, kernels.make_chase(dtype, 2), 1, 2, (2 * 7 + 1) * 2 * d.itemsize,
-                       d, e, states, spans, turns)
+    twin, own = beside(
+        chase_twins.chase,
+        chase_kernels.make_chase(dtype, 2),
+        1,
+        2,
+        (2 * 7 + 1) * 2 * d.itemsize,
+        d,
+        e,
+        states,
+        spans,
+        turns,
+    )
     for arrays in (twin, own):
         np.testing.assert_array_equal(arrays[0], d)
         np.testing.assert_array_equal(arrays[2], [[0, 0, 0], [0, 0, 0]])
@@ -235,8 +268,17 @@ def test_rotate_and_its_twin(p, dtype):
     turns = np.stack([np.cos(angles), np.sin(angles)], axis=2).astype(dtype)
     spans = np.array([[lo + (hi << 16) for lo, hi in pairs]] * 2, np.int32)
     states, V = np.array([[0, 0, len(pairs)], [0, 0, 3]], np.int32), rng.normal(size=(2, p, p)).astype(dtype)
-    twin, own = beside(twins.rotate, kernels.make_rotate(dtype), (2, -(-p // 32)), 32, 32 * p * V.itemsize,
-                       states, spans, turns, V)
+    twin, own = beside(
+        chase_twins.rotate,
+        chase_kernels.make_rotate(dtype),
+        (2, -(-p // 32)),
+        32,
+        32 * p * V.itemsize,
+        states,
+        spans,
+        turns,
+        V,
+    )
     np.testing.assert_allclose(own[3], twin[3], atol=BOUND[dtype])
     np.testing.assert_allclose(own[3][0], naive.turned(V[0], pairs, turns[0]), atol=BOUND[dtype])
 
@@ -252,10 +294,25 @@ def test_arrange_and_its_twin(wanted, dtype, order, monkeypatch):
     d[:, 1], d[:, 2], d[:, 3] = rng.integers(-3, 4, p), 0, 10.0 ** -np.arange(p)
     lam, cap = np.array([0.1, 0, 0, 0, 0.2], dtype), np.array([p, 9, p, p, 0], np.int32)
     states = np.array([[0, 0, 7]] * 3 + [[2, 5, 7], [0, 0, 7]], np.int32)
-    results = (np.full((N, p), -1, np.int32), np.zeros((N, p), dtype), np.full(N, -1, np.int32),
-               np.zeros((N, p if wanted else 0), dtype))
-    twin, own = beside(twins.arrange, kernels.make_arrange(dtype), N, 32, 0,
-                       d, states, np.full(N, 4, dtype), lam, cap, *results)
+    results = (
+        np.full((N, p), -1, np.int32),
+        np.zeros((N, p), dtype),
+        np.full(N, -1, np.int32),
+        np.zeros((N, p if wanted else 0), dtype),
+    )
+    twin, own = beside(
+        chase_twins.arrange,
+        chase_kernels.make_arrange(dtype),
+        N,
+        32,
+        0,
+        d,
+        states,
+        np.full(N, 4, dtype),
+        lam,
+        cap,
+        *results,
+    )
     for place in (5, 7):
         np.testing.assert_array_equal(own[place], twin[place])
     for place in (6, 8):
@@ -264,16 +321,28 @@ def test_arrange_and_its_twin(wanted, dtype, order, monkeypatch):
 
 @orders
 @dtypes
-@pytest.mark.parametrize("shape, rows_own, step", [
-    ((3, 9, 6), 1, 8), ((1, 5, 67), 2, 16), ((1, 40, 3), 1, 16), ((1, 1, 1), 1, 8)])
+@pytest.mark.parametrize(
+    "shape, rows_own, step", [((3, 9, 6), 1, 8), ((1, 5, 67), 2, 16), ((1, 40, 3), 1, 16), ((1, 1, 1), 1, 8)]
+)
 def test_multiply_and_its_twin(shape, rows_own, step, dtype, order, monkeypatch):
     monkeypatch.setenv("GPUKIT_SIM_ORDER", order)
     rng, (p, q) = np.random.default_rng(12), plans.sides(shape)
     X, V = rng.normal(size=shape).astype(dtype), rng.normal(size=(shape[0], p, p)).astype(dtype)
     seats = np.stack([rng.permutation(p).astype(np.int32) for _ in X])
     weights, ranks = rng.random((len(X), p)).astype(dtype), np.array([p, 0, -1], np.int32)[: len(X)]
-    rows, kernel = 32 * rows_own, kernels.make_multiply(dtype, rows_own, -(-p // 8), step)
+    rows, kernel = 32 * rows_own, chase_kernels.make_multiply(dtype, rows_own, -(-p // 8), step)
     space = (p * (rows + 1) + step * (p + 1)) * X.itemsize
-    twin, own = beside(twins.multiply, kernel, (len(X), -(-q // rows)), kernels.BLOCK, space,
-                       X, V, seats, weights, ranks, np.full_like(X, np.nan))
+    twin, own = beside(
+        chase_twins.multiply,
+        kernel,
+        (len(X), -(-q // rows)),
+        chase_kernels.BLOCK,
+        space,
+        X,
+        V,
+        seats,
+        weights,
+        ranks,
+        np.full_like(X, np.nan),
+    )
     np.testing.assert_allclose(own[5], twin[5], atol=100 * BOUND[dtype])

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from support import SIMULATED
 
-from gpukit.svt import kernels_products, products, twins_products
+from gpukit.svt import products
+from gpukit.svt.kernels import products as products_kernels
 from gpukit.svt.products import ProductThresholding
+from gpukit.svt.twins import products as products_twins
 from svt import inputs, naive
 
 BOUND = {np.float32: 1e-5, np.float64: 1e-12}
@@ -84,9 +86,17 @@ def test_awkward_slices(name, share, dtype):
 
 
 @dtypes
-@pytest.mark.parametrize("values", [
-    np.ones(60), np.logspace(0, -12, 60), 0.3 + np.linspace(-1e-4, 1e-4, 60), np.r_[1.0, np.full(59, 0.3 + 1e-6)],
-    np.r_[1.0, np.full(59, 0.3 - 1e-6)], np.r_[np.linspace(1, 2, 5), np.full(55, 1e-3)]])
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.ones(60),
+        np.logspace(0, -12, 60),
+        0.3 + np.linspace(-1e-4, 1e-4, 60),
+        np.r_[1.0, np.full(59, 0.3 + 1e-6)],
+        np.r_[1.0, np.full(59, 0.3 - 1e-6)],
+        np.r_[np.linspace(1, 2, 5), np.full(55, 1e-3)],
+    ],
+)
 @pytest.mark.parametrize("lam", [0.3, 1e-3, 0.0])
 def test_values_next_to_the_threshold_and_of_all_sizes(values, lam, dtype):
     rng = np.random.default_rng(2)
@@ -135,9 +145,9 @@ def test_combine_is_its_twin(shape, grid, dtype, order, monkeypatch):
     monkeypatch.setenv("GPUKIT_SIM_ORDER", order)
     Y, Z = np.random.default_rng(4).normal(size=(2, *shape)).astype(dtype)
     factors, out = [dtype(factor) for factor in (1.5, -0.25, 0.125)], cuda.to_device(np.full(shape, np.nan, dtype))
-    kernels_products.combine[grid, 32](cuda.to_device(Y), cuda.to_device(Z), *factors, out)
+    products_kernels.combine[grid, 32](cuda.to_device(Y), cuda.to_device(Z), *factors, out)
     twin = np.full(shape, np.nan, dtype)
-    twins_products.combine(Y, Z, *factors, twin)
+    products_twins.combine(Y, Z, *factors, twin)
     expected = 1.5 * np.eye(shape[1]) - 0.25 * Y.astype(np.float64) + 0.125 * Z
     np.testing.assert_allclose(twin, expected, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(out.copy_to_host(), twin, rtol=1e-6, atol=1e-6)

@@ -7,8 +7,10 @@ import pytest
 
 from gpukit._jit import threads
 from gpukit.errors import DeviceError, ParameterError
-from gpukit.svt import kernels_subspace, subspace, twins_subspace
+from gpukit.svt import subspace
+from gpukit.svt.kernels import subspace as subspace_kernels
 from gpukit.svt.subspace import SubspaceThresholding, choose_k
+from gpukit.svt.twins import subspace as subspace_twins
 from svt import inputs
 
 REALS = (np.float32, np.float64)
@@ -63,7 +65,7 @@ def grams(k, real):
 def whiten(gram, shift=0.0):
     """The twin's result."""
     out = np.full_like(gram, np.nan)
-    twins_subspace.whiten(gram, gram.dtype.type(shift), out)
+    subspace_twins.whiten(gram, gram.dtype.type(shift), out)
     return out
 
 
@@ -76,8 +78,12 @@ def test_whiten_kernel_is_its_twin(k, real):
     _, gram = grams(k, real)
     for shift in (real(0.0), real(1e-3)):
         out = cuda.to_device(np.full_like(gram, np.nan))
-        launch = with_shared_memory(kernels_subspace.make_whiten(real), len(gram), kernels_subspace.threads_for(k),
-                                    kernels_subspace.shared_bytes(k, real))
+        launch = with_shared_memory(
+            subspace_kernels.make_whiten(real),
+            len(gram),
+            subspace_kernels.threads_for(k),
+            subspace_kernels.shared_bytes(k, real),
+        )
         launch(cuda.to_device(gram), shift, out)
         twin, out = whiten(gram, shift), out.copy_to_host()
         np.testing.assert_array_equal(out == 0, twin == 0)
@@ -289,8 +295,20 @@ def test_the_seed_decides():
     assert (results[0] != results[2]).any()
 
 
-@pytest.mark.parametrize("rank, p, k", [(0, 50, 8), (2, 50, 8), (3, 50, 16), (5, 50, 16), (6, 50, 16), (7, 50, 24),
-                                        (11, 50, 0), (1, 12, 0), (30, 512, 64)])
+@pytest.mark.parametrize(
+    "rank, p, k",
+    [
+        (0, 50, 8),
+        (2, 50, 8),
+        (3, 50, 16),
+        (5, 50, 16),
+        (6, 50, 16),
+        (7, 50, 24),
+        (11, 50, 0),
+        (1, 12, 0),
+        (30, 512, 64),
+    ],
+)
 def test_columns_for_a_rank(rank, p, k):
     assert choose_k(rank, p) == k
 

@@ -46,17 +46,20 @@ def test_nothing_gives_nothing(shape):
     assert Y.shape == shape and values.shape == (shape[0], min(shape[1:])) and ranks.shape == (shape[0],)
 
 
-@pytest.mark.parametrize("X, lam, error, message", [
-    (np.zeros((4, 5)), 1.0, DataError, "One matrix is X"),
-    (np.zeros((2, 3, 3), complex), 1.0, DataError, "it is complex128"),
-    (np.zeros((1, 513, 2)), 1.0, ParameterError, "512 rows and columns are the most.*numpy.linalg.svd"),
-    (np.array([[[1.0, 2], [3, np.nan]]]), 1.0, DataError, r"X\[0, 1, 1\] is nan"),
-    (np.array([[[1.0, -np.inf], [3, 4]]]), 1.0, DataError, r"X\[0, 0, 1\] is -inf"),
-    (np.zeros((2, 3, 3)), -1.0, DataError, "holds -1.0"),
-    (np.zeros((2, 3, 3)), [1.0, np.nan], DataError, "holds nan"),
-    (np.zeros((2, 3, 3)), [1.0, 1.0, 1.0], DataError, r"one a slice \(2,\)"),
-    (np.zeros((2, 3, 3)), "much", DataError, "lam must be a number"),
-])
+@pytest.mark.parametrize(
+    "X, lam, error, message",
+    [
+        (np.zeros((4, 5)), 1.0, DataError, "One matrix is X"),
+        (np.zeros((2, 3, 3), complex), 1.0, DataError, "it is complex128"),
+        (np.zeros((1, 513, 2)), 1.0, ParameterError, "512 rows and columns are the most.*numpy.linalg.svd"),
+        (np.array([[[1.0, 2], [3, np.nan]]]), 1.0, DataError, r"X\[0, 1, 1\] is nan"),
+        (np.array([[[1.0, -np.inf], [3, 4]]]), 1.0, DataError, r"X\[0, 0, 1\] is -inf"),
+        (np.zeros((2, 3, 3)), -1.0, DataError, "holds -1.0"),
+        (np.zeros((2, 3, 3)), [1.0, np.nan], DataError, "holds nan"),
+        (np.zeros((2, 3, 3)), [1.0, 1.0, 1.0], DataError, r"one a slice \(2,\)"),
+        (np.zeros((2, 3, 3)), "much", DataError, "lam must be a number"),
+    ],
+)
 def test_what_cannot_be_is_refused(X, lam, error, message):
     with pytest.raises(error, match=message):
         threshold(X, lam)
@@ -74,8 +77,10 @@ def test_devices_are_those_of_the_library():
 def test_both_devices_agree():
     X = RNG.normal(size=(3, 130, 140))
     for dtype, bound in ((np.float32, 1e-5), (np.float64, 1e-12)):
-        here, there = (singular_value_threshold(X.astype(dtype), 3.0, device=device, return_values=True)
-                       for device in ("cpu", "cuda"))
+        here, there = (
+            singular_value_threshold(X.astype(dtype), 3.0, device=device, return_values=True)
+            for device in ("cpu", "cuda")
+        )
         np.testing.assert_allclose(there[0], here[0], atol=10 * bound)
         np.testing.assert_allclose(there[1], here[1], atol=30 * bound)
         np.testing.assert_array_equal(there[2], here[2])
@@ -86,8 +91,9 @@ def test_both_devices_agree():
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype, bound", [(np.float32, 1e-5), (np.float64, 1e-12)])
-@pytest.mark.parametrize("shape", [
-    (900, 50, 50), (7, 64, 65), (5, 128, 100), (4, 33, 512), (3, 300, 200), (2, 512, 512)])
+@pytest.mark.parametrize(
+    "shape", [(900, 50, 50), (7, 64, 65), (5, 128, 100), (4, 33, 512), (3, 300, 200), (2, 512, 512)]
+)
 def test_large_slices_on_the_gpu(shape, dtype, bound):
     X = np.random.default_rng(1).normal(size=shape)
     X[1] = inputs.low_rank(*shape[1:], 3, 1e-3, np.random.default_rng(2))
@@ -95,7 +101,7 @@ def test_large_slices_on_the_gpu(shape, dtype, bound):
     Y, values, ranks = singular_value_threshold(X, 4.0, device="cuda", return_values=True)
     alone = singular_value_threshold(X, 4.0, device="cuda")
     for k in {0, 1, len(X) // 2, len(X) - 1}:
-        (expected, S), = naive.threshold(X[k : k + 1], 4)
+        ((expected, S),) = naive.threshold(X[k : k + 1], 4)
         assert np.linalg.norm(Y[k] - expected) <= bound * np.linalg.norm(X[k])
         assert np.linalg.norm(alone[k] - expected) <= bound * np.linalg.norm(X[k])
         assert abs(values[k] - S).max() <= bound * S[0] and ranks[k] == (S > 4).sum()
@@ -112,9 +118,14 @@ def test_awkward_slices_on_the_gpu(name, dtype, bound):
         assert np.linalg.norm(Y[k] - expected) <= bound * np.linalg.norm(X[k].astype(np.float64))
 
 
-@pytest.mark.parametrize("m, n, dtype", [
-    (m, n, dtype) for m, n in ((1, 1), (5, 4), (50, 50), (64, 64), (7, 288), (128, 128), (300, 60), (512, 512))
-    for dtype in (np.float32, np.float64)])
+@pytest.mark.parametrize(
+    "m, n, dtype",
+    [
+        (m, n, dtype)
+        for m, n in ((1, 1), (5, 4), (50, 50), (64, 64), (7, 288), (128, 128), (300, 60), (512, 512))
+        for dtype in (np.float32, np.float64)
+    ],
+)
 @pytest.mark.parametrize("room", ROOMS)
 def test_plans_fit(m, n, dtype, room):
     (p, q), size = plans.sides((1, m, n)), np.dtype(dtype).itemsize
@@ -150,7 +161,8 @@ def test_there_is_room_for_sweeps(p):
     rotations, sweeps = plans.room_for(p)
     assert rotations >= p and sweeps >= 1  # a launch gets on by a sweep at least
     how = plans.plan(p, p, np.float32)
-    work = sum(array[0].nbytes if array.shape[0] == 1 else array[..., 0].nbytes
-               for array in cpu.workspace(1, p, np.float32))
+    work = sum(
+        array[0].nbytes if array.shape[0] == 1 else array[..., 0].nbytes for array in cpu.workspace(1, p, np.float32)
+    )
     own = 0 if how.shared else p * how.pitch * 4
     assert 0 <= plans.workspace_of(p, p, np.float32, how) - work - own <= 4 * p + 32

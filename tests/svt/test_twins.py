@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from gpukit.svt import cpu, plan, twins, twins_bidiagonal
+from gpukit.svt import cpu, plan
+from gpukit.svt.twins import bidiagonal as bidiagonal_twins
+from gpukit.svt.twins import chase as chase_twins
 from svt import inputs, naive
 
 BOUND = {np.float32: 1e-5, np.float64: 1e-12}
@@ -148,14 +150,28 @@ def tall(X):
 
 
 @dtypes
-@pytest.mark.parametrize("name", [
-    "gaussian 33", "tall", "wide", "rank-deficient", "equal columns", "zeros among others", "huge", "tiny", "one row",
-    "one number", "far taller", "rows and columns of zeros"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gaussian 33",
+        "tall",
+        "wide",
+        "rank-deficient",
+        "equal columns",
+        "zeros among others",
+        "huge",
+        "tiny",
+        "one row",
+        "one number",
+        "far taller",
+        "rows and columns of zeros",
+    ],
+)
 def test_bidiagonalize(name, dtype):
     """V is orthogonal, and B V' has the bidiagonal's Gram matrix."""
     X = inputs.slices(name, dtype)
     d, e, scales, states, _, _, V, _, _ = workspace(X)
-    twins_bidiagonal.bidiagonalize(X, d, e, scales, states, V)
+    bidiagonal_twins.bidiagonalize(X, d, e, scales, states, V)
     p, bound = len(d), BOUND[dtype]
     np.testing.assert_array_equal(states, [[0, p - 1, 0]] * len(X))
     assert not e[0].any() and not e[p].any() and (np.frexp(scales)[0] == 0.5).all()
@@ -171,8 +187,8 @@ def chased(d, e, spans, turns):
     (p, N), launches = d.shape, 0
     states, V = np.array([[0, p - 1, 0]] * N, np.int32), np.stack([np.eye(p, dtype=d.dtype)] * N)
     while states[:, 1].any():
-        twins.chase(d, e, states, spans, turns)
-        twins.rotate(states, spans, turns, V)
+        chase_twins.chase(d, e, states, spans, turns)
+        chase_twins.rotate(states, spans, turns, V)
         launches += 1
         assert launches < 500
     return V, launches
@@ -216,7 +232,7 @@ def test_rotate_turns_rows_by_rows():
     V = rng.normal(size=(2, 9, 9))
     expected = [naive.turned(V[0], spans, turns[0]), V[1].copy()]
     words = np.array([[lo + (hi << 16) for lo, hi in spans]] * 2, np.int32)
-    twins.rotate(np.array([[0, 0, len(spans)], [0, 0, 0]], np.int32), words, turns, V)
+    chase_twins.rotate(np.array([[0, 0, len(spans)], [0, 0, 0]], np.int32), words, turns, V)
     np.testing.assert_allclose(V, expected, atol=1e-14)
 
 
@@ -237,7 +253,7 @@ def test_a_chase_that_is_cut_off_says_what_is_left():
     d[:, 1], e[:, 1] = 1, 0
     states = np.array([[0, 11, 0]] * 2, np.int32)
     spans, turns = room(2, 3, 1000, np.float64)
-    twins.chase(d, e, states, spans, turns)
+    chase_twins.chase(d, e, states, spans, turns)
     assert states[0, 1] > states[0, 0] and states[0, 2] == 3 and np.isfinite(turns[0, :30]).all()
     assert states[1, 1] == 0 == states[1, 2] and (spans[1] == -1).all()
 
@@ -245,11 +261,15 @@ def test_a_chase_that_is_cut_off_says_what_is_left():
 def arranged(d, lam, cap, whole=True, left=()):
     """(seats, weights, ranks, values) of the twin, the scales 2; left: slices that chase did not end."""
     N, p = len(lam), len(d)
-    results = (np.full((N, p), -1, np.int32), np.full((N, p), np.nan, d.dtype), np.full(N, -1, np.int32),
-               np.full((N, p if whole else 0), np.nan, d.dtype))
+    results = (
+        np.full((N, p), -1, np.int32),
+        np.full((N, p), np.nan, d.dtype),
+        np.full(N, -1, np.int32),
+        np.full((N, p if whole else 0), np.nan, d.dtype),
+    )
     states = np.zeros((N, 3), np.int32)
     states[list(left), 1] = 1
-    twins.arrange(d, states, np.full(N, 2, d.dtype), lam, cap, *results)
+    chase_twins.arrange(d, states, np.full(N, 2, d.dtype), lam, cap, *results)
     return results
 
 
@@ -287,7 +307,7 @@ def test_multiply(shape, dtype):
     seats = np.stack([rng.permutation(p).astype(np.int32) for _ in X])
     weights, ranks = rng.random((len(X), p)).astype(dtype), np.array([p, p // 2, -1], np.int32)[: len(X)]
     out = np.full_like(X, np.nan)
-    twins.multiply(X, V, seats, weights, ranks, out)
+    chase_twins.multiply(X, V, seats, weights, ranks, out)
     for k, B in enumerate(tall(X)):
         kept = max(ranks[k], 0)
         rows = V[k, seats[k, :kept]].astype(np.float64)

@@ -1,0 +1,1 @@
+"""The verbs of matrix factorization: train-lshmf, recommend, predict, similar; their steps, tables and pictures."""

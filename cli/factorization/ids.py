@@ -1,0 +1,40 @@
+"""Ids typed on the command line, matched to a model's ids whether those are integers or text."""
+
+import numpy as np
+
+from gpukit.errors import DataError
+
+
+def check_known(typed, known, what):
+    """The ids of known that the typed texts mean, or DataError naming the first unknown one and the id nearest to it.
+
+    typed: texts; known: (n,) sorted ids of the model, int64 or str; what: "user" or "item", for the message.
+    """
+    from gpukit.ratings.ids import rows_of
+
+    rows = rows_of(np.array(typed, dtype=str), known)
+    for text, row in zip(typed, rows):
+        if row < 0:
+            raise DataError(
+                f"{what} {text} is not in the model, which knows {len(known):,} {what}s; "
+                f"the nearest id is {_nearest(text, known)}."
+            )
+    return np.asarray(known)[rows]
+
+
+def _nearest(text, known):
+    """The known id closest in value when ids are integers, else the one that sorts next to the text."""
+    if known.dtype.kind not in "iu":
+        return known[min(np.searchsorted(known, text), len(known) - 1)]
+    try:
+        wanted = int(text)
+    except ValueError:
+        return f"{known[0]} (ids are integers here)"
+    return min((int(known[0]), int(known[-1]), *_around(wanted, known)), key=lambda value: abs(value - wanted))
+
+
+def _around(wanted, known):
+    if not int(known[0]) <= wanted <= int(known[-1]):
+        return ()
+    place = int(np.searchsorted(known, wanted))
+    return int(known[max(place - 1, 0)]), int(known[place])

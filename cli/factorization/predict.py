@@ -1,0 +1,56 @@
+"""`gpukit predict`: a model and pairs in, their predicted ratings out."""
+
+import click
+
+from gpukit.cli import models, options, outputs, report
+from gpukit.cli.stages import Stages
+
+TILE = 1 << 20  # pairs predicted and written at a time
+
+
+@click.command()
+@click.argument("model")
+@click.argument("pairs")
+@click.option("--output", metavar="FILE", help="Write user,item,prediction here instead of on stdout.")
+@options.table_file
+@options.device
+@options.quiet
+def predict(model, pairs, output, file_format, columns, sep, device, quiet):
+    """Predict the rating of every (user, item) of the file PAIRS; further columns are ignored.
+
+    Writes csv: user,item,prediction. A user or item unknown to MODEL is predicted from what it does know.
+
+    \b
+    gpukit predict my.gpukit pairs.csv --output predictions.csv
+    """
+    from gpukit.ratings import read_pairs
+
+    stages = Stages()
+    outputs.check_output(output, "--output", [model, pairs])
+    fitted, chosen = models.open_model(model, device, stages)
+    users, items = read_pairs(pairs, file_format, columns, sep)
+    stages.done("reading")
+    with outputs.csv_rows(output, ["user", "item", "prediction"]) as writer:
+        for start in range(0, len(users), TILE):
+            tile = slice(start, start + TILE)
+            values = fitted.predict((users[tile], items[tile]))
+            stages.done("predicting")
+            texts = (f"{value:.4f}" for value in values.tolist())
+            writer.writerows(zip(users[tile].tolist(), items[tile].tolist(), texts))
+            stages.done("writing")
+    remark_unknown(fitted, users, items, quiet)
+    models.closing_remark(chosen, stages, quiet)
+
+
+def remark_unknown(fitted, users, items, quiet):
+    """Say how many pairs name a user or an item that the model does not know."""
+    from gpukit.ratings.ids import rows_of
+
+    no_user = int((rows_of(users, fitted.user_ids_) < 0).sum())
+    no_item = int((rows_of(items, fitted.item_ids_) < 0).sum())
+    if no_user or no_item:
+        report.remark(
+            f"Of {len(users):,} pairs, {no_user:,} have a user and {no_item:,} an item that the model does "
+            "not know; those were predicted from what is known.",
+            quiet,
+        )

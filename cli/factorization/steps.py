@@ -1,0 +1,160 @@
+"""The steps of `gpukit train-lshmf`. ask: its options, by name."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from gpukit.cli import report
+from gpukit.cli.factorization.table import count_unknown
+from gpukit.cli.main import survived
+from gpukit.errors import DataError
+
+VALIDATION = 0.05  # share of the training ratings by which --early-stop judges
+COLUMNS = {"predictor": "", "train_rmse": "train RMSE", "train_mae": "MAE", "test_rmse": "test RMSE", "test_mae": "MAE"}
+
+
+class Run(NamedTuple):
+    """What a run of the command has come to: estimator, Ratings (test or None), rows, texts, Stages."""
+
+    model: object
+    train: object
+    test: object
+    table: list
+    warnings: list
+    stages: object
+
+
+def load(ask, stages):
+    """(train, test): Ratings, test None where nothing is held out."""
+    from gpukit.ratings import read_ratings
+
+    def read(path):
+        return read_ratings(path, ask.file_format, ask.columns, ask.duplicates, ask.sep)
+
+    train, test = read(ask.ratings), None if ask.test is None else read(ask.test)
+    low, high = train.scale
+    users, items = train.shape
+    remark = f"{ask.ratings}: {len(train):,} ratings from {low:g} to {high:g}, {users:,} users, {items:,} items"
+    stages.done("reading")
+    if ask.test_fraction:
+        train, test = train.split(ask.test_fraction, ask.seed)
+        if not len(test):
+            raise DataError(
+                f"--test-fraction {ask.test_fraction:g} of {len(train):,} ratings is none at all. "
+                "Use a larger share, or 0 to train on all."
+            )
+        remark += f"; {len(test):,} of the ratings are held out for testing"
+    report.remark(remark + ".", ask.quiet or ask.as_json)
+    stages.done("splitting")
+    return train, test
+
+
+def build(ask):
+    """The estimator that the options describe, not fitted."""
+    from gpukit.factorization import LSHMF, MatrixFactorization
+
+    params = {
+        "n_factors": ask.factors,
+        "device": ask.device,
+        "random_state": ask.seed,
+        "learning_rate": ask.learning_rate,
+        "regularization": ask.regularization,
+        "deterministic": ask.deterministic,
+        "precision": ask.precision,
+    }
+    if ask.epochs is not None:
+        params["n_epochs"] = ask.epochs
+    if ask.early_stop is not None:
+        params.update(early_stopping=ask.early_stop, validation_fraction=VALIDATION)
+    if not ask.neighbors:
+        return MatrixFactorization(**params)
+    return LSHMF(
+        n_neighbors=ask.neighbors, lsh_p=ask.lsh_p, lsh_q=ask.lsh_q, lsh_bits=ask.lsh_bits, search=ask.search, **params
+    )
+
+
+def fit(ctx, ask, train, test, stages):
+    """(fitted estimator, warnings as texts). Ctrl-C leaves the checkpoint, and says so."""
+    model = build(ask)
+    watched = None if ask.early_stop else test  # stopping early by the test set would flatter its RMSE
+    with report.warnings_told(ask.quiet or ask.as_json) as told, report.Progress(ask.quiet) as progress:
+        try:
+            model.fit(train, validation=watched, progress=progress, checkpoint=ask.checkpoint, resume=ask.resume)
+        except KeyboardInterrupt:
+            survived(ctx, what_is_left(ask.checkpoint))
+            raise
+    parts = {name: seconds for name, seconds in model.timings_.items() if name != "prepare"}
+    stages.done("preparing", parts)
+    return model, told
+
+
+def what_is_left(checkpoint):
+    """What to say after Ctrl-C."""
+    if checkpoint is None:
+        return "Nothing was kept; --checkpoint FILE keeps the state of training."
+    if not Path(checkpoint).is_file():
+        return f"Training had not begun, so there is no checkpoint {checkpoint} yet."
+    return f"The checkpoint {checkpoint} is whole: the same command with --resume goes on from it."
+
+
+def draw(ask, run):
+    """The picture that --plot asks for; the bias-only predictor is drawn beside a curve over the test set."""
+    from gpukit.cli.factorization.plot import training_curve
+
+    biased = run.table[1]
+    beside = {} if ask.early_stop else {biased["predictor"]: biased["test_rmse"]}
+    over = "held-out part of the training set" if ask.early_stop else "test set"
+    training_curve(run.model.history_, f"{type(run.model).__name__}, {over}", beside, ask.plot)
+
+
+def show(ask, run):
+    """Print the result: a JSON object, or the closing table and the seconds."""
+    unknown = None if run.test is None else count_unknown(run.train, run.test)
+    if ask.as_json:
+        report.print_json(result(ask, run, unknown))
+        return
+    model = run.model
+    title = f"{type(model).__name__} on {model.device_}, {len(model.history_)} epochs, {len(run.train):,} ratings"
+    report.print_table(run.table, {key: heading for key, heading in COLUMNS.items() if key in run.table[0]}, title)
+    click.echo(run.stages.line())
+    for text in remarks(ask, run, unknown):
+        report.remark(text, ask.quiet)
+
+
+def remarks(ask, run, unknown):
+    """Yield what else to say: unknown users and items of the test set, files written, what to do next."""
+    if unknown and any(unknown):
+        yield (
+            f"Of {len(run.test):,} test ratings, {unknown[0]:,} are of users and {unknown[1]:,} of items without a "
+            "training rating; those were predicted from what is known."
+        )
+    if ask.plot is not None:
+        yield f"Curve drawn in {ask.plot}."
+    if ask.model is not None:
+        user = run.train.user_ids[run.train.users[0]]
+        yield f"Model saved in {ask.model}. Next: gpukit recommend {ask.model} --user {user}"
+
+
+def result(ask, run, unknown):
+    """What --json prints."""
+    model, (users, items) = run.model, run.train.shape
+    return {
+        "command": "train-lshmf",
+        "estimator": type(model).__name__,
+        "parameters": model.get_params(),
+        "device": model.device_,
+        "users": users,
+        "items": items,
+        "train_ratings": len(run.train),
+        "test_ratings": None if run.test is None else len(run.test),
+        "unknown_in_test": None if unknown is None else {"users": unknown[0], "items": unknown[1]},
+        "results": run.table,
+        "epochs": len(model.history_),
+        "history": model.history_,
+        "warnings": run.warnings,
+        "seconds": run.stages.seconds,
+        "model": ask.model,
+        "checkpoint": ask.checkpoint,
+        "plot": ask.plot,
+    }

@@ -1,0 +1,47 @@
+"""The closing table of a training run: the model beside the global mean and the bias-only predictor."""
+
+import numpy as np
+
+
+def closing_table(model, train, test):
+    """A row a predictor: dicts of predictor, train_rmse, train_mae and, with a test set, test_rmse, test_mae.
+
+    model: fitted estimator; train: Ratings; test: Ratings, ids of its own allowed, or None.
+    """
+    from gpukit.factorization.baseline import bias_predictor
+
+    mean, user_bias, item_bias = bias_predictor(train)
+    rows = [{"predictor": label} for label in ("global mean", "user and item means", type(model).__name__)]
+    for part, ratings in (("train", train), ("test", test)):
+        if ratings is None:
+            continue
+        biased = mean + _values_of(ratings.users, ratings.user_ids, train.user_ids, user_bias)
+        biased += _values_of(ratings.items, ratings.item_ids, train.item_ids, item_bias)
+        scores = (
+            _errors(ratings.values, np.full(len(ratings), mean)),
+            _errors(ratings.values, np.clip(biased, *train.scale)),
+            model.evaluate(ratings),
+        )
+        for row, score in zip(rows, scores):
+            row[f"{part}_rmse"], row[f"{part}_mae"] = float(score["rmse"]), float(score["mae"])
+    return rows
+
+
+def count_unknown(train, test):
+    """(ratings of test whose user has no training rating, ... whose item has none)."""
+    users = _values_of(test.users, test.user_ids, train.user_ids, np.bincount(train.users, minlength=train.shape[0]))
+    items = _values_of(test.items, test.item_ids, train.item_ids, np.bincount(train.items, minlength=train.shape[1]))
+    return int(np.count_nonzero(users == 0)), int(np.count_nonzero(items == 0))
+
+
+def _values_of(rows, ids, known, values):
+    """values of known ids for each of rows (numbers into ids), 0 for an id that is not known."""
+    from gpukit.ratings.ids import rows_of
+
+    return np.append(values, values.dtype.type(0))[rows_of(ids, known)][rows]  # -1, unknown, is the appended 0
+
+
+def _errors(truth, predicted):
+    from gpukit.evaluation.metrics import mae, rmse
+
+    return {"rmse": rmse(truth, predicted), "mae": mae(truth, predicted)}

@@ -1,0 +1,113 @@
+"""`gpukit train-lshmf`: ratings in; a model, a closing table and the seconds of every part out."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import click
+
+from gpukit.cli import options, outputs, report
+from gpukit.cli.factorization import steps
+from gpukit.cli.factorization.table import closing_table
+from gpukit.cli.stages import Stages
+from gpukit.device import resolve
+from gpukit.errors import DataError, ParameterError
+from gpukit.factorization.model.layout import PRECISIONS, is_half
+
+AT_LEAST_1 = click.IntRange(min=1)
+
+
+@click.command("train-lshmf")
+@click.argument("ratings")
+@click.option("--model", metavar="FILE", help="Save the model here, for predict, recommend and similar.")
+@click.option("--factors", type=AT_LEAST_1, default=32, show_default=True, help="Length F of the factor vectors.")
+@click.option("--neighbors", type=click.IntRange(min=0), default=32, show_default=True, help="Neighbours K of an item.")
+@click.option("--no-neighbors", is_flag=True, help="Plain factorization (CUSGD++); the same as --neighbors 0.")
+@click.option("--epochs", type=AT_LEAST_1, help="Passes over the ratings, at most.  [default: by how many they are]")
+@click.option("--lsh-p", type=AT_LEAST_1, default=3, show_default=True, help="Hashings that make up one bucket code.")
+@click.option("--lsh-q", type=AT_LEAST_1, default=100, show_default=True, help="Bucket codes of an item.")
+@click.option("--lsh-bits", type=AT_LEAST_1, default=8, show_default=True, help="Bits of one hashing.")
+@click.option(
+    "--search",
+    type=click.Choice(["hamming", "buckets"]),
+    default="hamming",
+    show_default=True,
+    help="Neighbours by agreement over all bits, or by the paper's buckets.",
+)
+@click.option("--test", metavar="FILE", help="Test on these ratings and train on all of RATINGS.")
+@click.option(
+    "--test-fraction",
+    type=click.FloatRange(0, 1, max_open=True),
+    metavar="SHARE",
+    help="Hold out this share of RATINGS for testing; 0 trains on all.  [default: 0.1 without --test]",
+)
+@click.option(
+    "--early-stop",
+    type=AT_LEAST_1,
+    metavar="N",
+    help="Stop when RMSE on a held-out part of the training ratings has not fallen for N epochs.",
+)
+@click.option("--learning-rate", type=float, help="Size of the steps.  [default: by the number of ratings]")
+@click.option(
+    "--regularization", type=float, help="How hard parameters are held small.  [default: by the number of ratings]"
+)
+@click.option("--deterministic", is_flag=True, help="The same result on every run, with any number of threads; slower.")
+@click.option(
+    "--precision",
+    type=click.Choice(PRECISIONS),
+    default="auto",
+    show_default=True,
+    help="Of the factors that all workers share: half is for GPUs; auto means it for many ratings there.",
+)
+@click.option("--checkpoint", metavar="FILE", help="Keep the state of training here while it lasts.")
+@click.option("--resume", is_flag=True, help="Go on from --checkpoint.")
+@click.option("--plot", metavar="FILE", help="Draw RMSE by epoch and by second: .png, .pdf or .svg.")
+@options.table_file
+@options.duplicates
+@options.shared
+@click.pass_context
+def train_lshmf(ctx, **values):
+    """Learn from RATINGS (who rated what, and how) to predict ratings and to recommend.
+
+    \b
+    gpukit train-lshmf ratings.csv --model my.gpukit
+    gpukit train-lshmf ratings.dat --factors 64 --early-stop 3 --plot curve.png
+    """
+    ask, stages = SimpleNamespace(**values), Stages()
+    check(ask)
+    is_half(ask.precision, resolve(ask.device).is_cuda, 0)  # this and plan() raise for what will not do
+    steps.build(ask).plan()
+    report.mention_compiling(ask.quiet or ask.as_json)
+    stages.done("start")
+    train, test = steps.load(ask, stages)
+    model, told = steps.fit(ctx, ask, train, test, stages)
+    if ask.model is not None:
+        model.save(ask.model)
+        stages.done("writing")
+    run = steps.Run(model, train, test, closing_table(model, train, test), told, stages)
+    stages.done("evaluating")
+    if ask.plot is not None:
+        steps.draw(ask, run)
+        stages.done("writing")
+    steps.show(ask, run)
+
+
+def check(ask):
+    """Raise for options that contradict each other and for files that cannot be written, before any work."""
+    if ask.no_neighbors:
+        ask.neighbors = 0
+    if ask.test is not None and ask.test_fraction:
+        raise ParameterError("--test and --test-fraction exclude each other: test on a file, or on a share of RATINGS.")
+    if ask.test_fraction is None:
+        ask.test_fraction = 0.1 if ask.test is None else 0.0
+    if ask.resume and ask.checkpoint is None:
+        raise ParameterError("--resume needs --checkpoint FILE, the file to go on from.")
+    reads = [path for path in (ask.ratings, ask.test) if path is not None]
+    for option in ("model", "checkpoint", "plot"):
+        outputs.check_output(getattr(ask, option), f"--{option}", reads)
+    outputs.check_plot(ask.plot)
+    if ask.plot is not None and not (ask.test or ask.test_fraction or ask.early_stop):
+        raise ParameterError("--plot draws RMSE on ratings held out: it needs --test, --test-fraction or --early-stop.")
+    if ask.resume and not Path(ask.checkpoint).is_file():
+        raise DataError(f"--resume: there is no checkpoint {ask.checkpoint} yet. Leave --resume out to begin.")
+    if ask.checkpoint is not None and not ask.resume and Path(ask.checkpoint).is_file():
+        raise DataError(f"--checkpoint {ask.checkpoint} is there already. Add --resume to go on from it, or delete it.")

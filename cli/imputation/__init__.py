@@ -1,0 +1,1 @@
+"""The verb of graph-tensor imputation: impute; its steps, tables and pictures."""

@@ -1,0 +1,125 @@
+"""`gpukit impute`: a tensor on a graph in; the tensor with what is missing filled in, and how far to trust it, out."""
+
+from types import SimpleNamespace
+
+import click
+
+from gpukit.cli import options, outputs, report
+from gpukit.cli.imputation import steps, table
+from gpukit.cli.imputation.slices import slices
+from gpukit.cli.stages import Stages
+from gpukit.device import resolve
+from gpukit.imputation.centering import CENTERS
+from gpukit.imputation.spectral.thresholds import WEIGHTS
+
+SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+AT_LEAST_1 = click.IntRange(min=1)
+
+
+@click.command()
+@click.argument("path", metavar="[GRAPH]", required=False)
+@click.option(
+    "--edges",
+    metavar="FILE",
+    help="The graph, in place of GRAPH: a list of edges or an adjacency, as text, .npz or .npy.",
+)
+@click.option("--tensor", metavar="FILE", help="The values beside --edges: .npy, .npz, or a table as text.")
+@slices("Rows and columns of a vertex's matrix, where the file has its numbers in a row.")
+@click.option(
+    "--layout",
+    type=click.Choice(["rows", "columns"]),
+    help="Whether a row or a column of --tensor is a vertex.  [default: found out]",
+)
+@click.option("--output", "-o", metavar="FILE", help="Write the completed tensor here: .npz.")
+@click.option("--force", is_flag=True, help="Replace the file --output when it is there.")
+@click.option(
+    "--weights",
+    type=click.Choice(["auto", *WEIGHTS]),
+    default="auto",
+    show_default=True,
+    help="How the thresholds of spectral slices relate: each by its own scale, all equal, or growing with "
+    "the frequency; auto decides on hidden data.",
+)
+@click.option(
+    "--center",
+    type=click.Choice(["auto", *CENTERS]),
+    default="auto",
+    show_default=True,
+    help="The mean that is taken off and put back; auto decides likewise.",
+)
+@click.option(
+    "--lambda-decay",
+    type=SHARE,
+    metavar="C",
+    help="Factor of the thresholds from step to step.  [default: "
+    "so that they end at a thousandth, or where --weights wants it]",
+)
+@click.option("--iterations", type=AT_LEAST_1, default=20, show_default=True, help="Steps of the falling thresholds.")
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0),
+    default=1e-8,
+    show_default=True,
+    help="Stop when a step's squared change is this small, relative to the estimate's square.",
+)
+@click.option("--no-acceleration", is_flag=True, help="Plain steps, as the paper's, without momentum.")
+@click.option("--no-rank-phase", is_flag=True, help="No steps of fixed ranks after the falling thresholds.")
+@click.option(
+    "--holdout",
+    type=SHARE,
+    metavar="FRACTION",
+    help="Hide this share of what is observed first, to find where to stop.",
+)
+@click.option("--baselines", is_flag=True, help="Compare with simple methods on hidden values; --holdout does too.")
+@click.option(
+    "--basis-size",
+    type=AT_LEAST_1,
+    metavar="K",
+    help="Only the K smoothest eigenvectors of the graph, an approximation.  [default: all]",
+)
+@click.option(
+    "--dtype",
+    type=click.Choice(["float32", "float64"]),
+    default="float32",
+    show_default=True,
+    help="Of the computation; the output has the tensor's.",
+)
+@click.option(
+    "--plot", metavar="FILE", help="Draw convergence, spectrum and slices of some vertices: .png, .pdf or .svg."
+)
+@options.shared
+@click.pass_context
+def impute(ctx, **values):
+    """Fill in what is missing of the matrices on the vertices of a graph, whole ones and single entries.
+
+    GRAPH is an .npz with `tensor` (N, m, n) or (N, n), NaN for missing, and `adjacency` (N, N), or its CSR parts, or
+    `edges` (E, 2) [`weights`]; optional `mask` (True = observed), `vertices` (ids), `truth`. Or the graph and the
+    values are two files, --edges and --tensor. Written are the tensor, what is observed as it was, to the bit, and for
+    each vertex how far the observed ones determine it (`confidence`, 0 to 1).
+
+    \b
+    gpukit impute graph.npz --output full.npz
+    gpukit impute --edges adjacency.csv --tensor speed.csv --slice 7x288 --baselines --plot speed.png
+    gpukit impute graph.npz --weights slice --center none --no-acceleration --no-rank-phase    the paper's algorithm
+    """
+    ask, stages = SimpleNamespace(**values), Stages()
+    check(ask)
+    resolve(ask.device)
+    steps.build(ask).check()  # raises for a parameter out of bounds, before anything is read
+    report.mention_compiling(ask.quiet or ask.as_json, "svt")
+    stages.done("start")
+    done = steps.run(ctx, ask, stages)
+    table.show(ask, done, stages)
+
+
+def check(ask):
+    """Raise for options that contradict each other and for files that cannot be written, before any work."""
+    from gpukit.graphs.read import check_output
+
+    reads = steps.sources(ask)
+    for option in ("output", "plot"):
+        outputs.check_output(getattr(ask, option), f"--{option}", reads)
+    if ask.output is not None:
+        check_output(ask.output)
+        outputs.check_new(ask.output, "--output", ask.force)
+    outputs.check_plot(ask.plot)

@@ -1,0 +1,243 @@
+"""The steps of `gpukit impute`. ask: its options, by name; data: graphs.GraphTensor."""
+
+import json
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit._version import __version__
+from gpukit.cli import report
+from gpukit.cli.main import survived
+from gpukit.errors import ParameterError
+
+DECIDED = ("weights", "exponent", "center")
+TENTH = 10
+
+
+class Errors(NamedTuple):
+    """Sums over the judged values of each vertex: of |error| and error^2, (N,) float64, and their count (N,) int64."""
+
+    absolute: np.ndarray
+    square: np.ndarray
+    count: np.ndarray
+
+
+class Tail(NamedTuple):
+    """Whether the confidence tells errors. by: 'truth' or 'hidden values'; vertices: how many are in the worst tenth;
+    worst, rest: mean absolute errors of it and of the others; share: of the squared error, in it."""
+
+    by: str
+    vertices: int
+    worst: float
+    rest: float
+    share: float
+
+
+class Done(NamedTuple):
+    """What came of it. sample: comparing.Sample or None; rows: [comparing.Row], the best first, or []; truth: dict of
+    errors or None; tail: Tail or None; warnings: texts."""
+
+    data: object
+    model: object
+    sample: object
+    rows: list
+    truth: dict | None
+    tail: object
+    warnings: list
+
+
+def sources(ask):
+    """[file that is read]; ParameterError when it is not clear which."""
+    two = [ask.edges, ask.tensor]
+    if (ask.path is None) == (None in two) or (ask.path is not None and two != [None, None]):
+        raise ParameterError("give one file GRAPH, an .npz, or --edges FILE and --tensor FILE.")
+    return two if ask.path is None else [ask.path]
+
+
+def build(ask):
+    """The estimator that the options describe, not fitted."""
+    from gpukit.imputation import GraphImputer
+
+    return GraphImputer(
+        weights=ask.weights,
+        center=ask.center,
+        decay=ask.lambda_decay,
+        iterations=ask.iterations,
+        tolerance=ask.tolerance,
+        accelerate=not ask.no_acceleration,
+        rank_phase=not ask.no_rank_phase,
+        holdout=ask.holdout,
+        basis_size=ask.basis_size,
+        dtype=ask.dtype,
+        device=ask.device,
+        random_state=ask.seed,
+    )
+
+
+def run(ctx, ask, stages):
+    """Done: everything read, completed, written, and judged where that is asked for or the truth is known."""
+    data = load(ask)
+    sample = take_sample(ask, data)  # before the work: it raises where too little is observed to hide any
+    stages.done("reading")
+    model, told = fit(ask, data, stages)
+    if ask.output is not None:
+        write(ask.output, data, model)
+        survived(ctx, f"{ask.output} is whole.")
+        stages.done("writing")
+    done = judge(ask, Done(data, model, sample, [], None, None, told))
+    stages.done("judging")
+    if ask.plot is not None:
+        from gpukit.cli.imputation.plot import draw
+
+        draw(ask.plot, done)
+        stages.done("writing")
+    return done
+
+
+def load(ask):
+    """The GraphTensor of the options."""
+    from gpukit.graphs import read_graph
+
+    data = read_graph(ask.path, edges=ask.edges, tensor=ask.tensor, slice_shape=ask.slice_shape, layout=ask.layout)
+    report.remark(f"{ask.path or ask.tensor}: {sizes(data)}.", ask.quiet or ask.as_json)
+    return data
+
+
+def sizes(data):
+    """The sizes of a GraphTensor, in words."""
+    N, m, n = data.tensor.shape
+    kind = "slices" if data.mask.ndim == 1 else "entries"
+    edges = data.adjacency.nnz // 2
+    return f"{N:,} vertices, {edges:,} edges, slices of {m} x {n}, {data.missing_share:.1%} of the {kind} missing"
+
+
+def take_sample(ask, data):
+    """The Sample that methods are compared on; None where no comparison is asked for or nothing is missing."""
+    from gpukit.imputation.compare import sample_of
+
+    if not (ask.baselines or ask.holdout) or data.mask.all():
+        return None
+    return sample_of(data.tensor, data.mask, ask.seed, ask.holdout)
+
+
+def fit(ask, data, stages):
+    """(fitted GraphImputer, warnings as texts)."""
+    model = build(ask)
+    with report.warnings_told(ask.quiet or ask.as_json) as told, report.Progress(ask.quiet) as progress:
+        model.fit(data.adjacency, data.tensor, data.mask, progress)
+    hidden = model.trials_ or model.holdout_history_ is not None
+    stages.done("choosing" if hidden else "preparing", stretches(model.stages_))
+    return model, told
+
+
+def stretches(seconds):
+    """Seconds by part that add up: `iterations` without what is measured inside them."""
+    inside = {name: spent for name, spent in seconds.items() if name not in ("basis", "iterations")}
+    rest = {"iterations": max(seconds["iterations"] - sum(inside.values()), 0.0)} if "iterations" in seconds else {}
+    return {"basis": seconds["basis"], **inside, **rest}
+
+
+def write(path, data, model):
+    """The .npz of a fitted model: plain arrays of numbers and text; whole or not at all."""
+    from gpukit.persist import atomic_write
+
+    shape = data.tensor.shape if data.given is None else data.given
+    mask = data.mask if data.mask.ndim == 1 else data.mask.reshape(shape)
+    arrays = {
+        "tensor": model.completed_.reshape(shape),
+        "observed": mask,
+        "confidence": model.confidence_,
+        "ranks": model.ranks_,
+        "frequencies": model.basis_.values,
+        **histories(model),
+        "options": np.array(json.dumps(report.plain(described(model)))),
+    }
+    if data.vertices is not None:
+        arrays["vertices"] = data.vertices
+    with atomic_write(path) as aside, open(aside, "wb") as file:
+        np.savez(file, **arrays)
+
+
+def histories(model):
+    """{history_change: array, ...}, and holdout_history_change, ... of the run on hidden data."""
+    found = {"history": model.history_, "holdout_history": model.holdout_history_}
+    return {
+        f"{name}_{key}": array
+        for name, history in found.items()
+        if history is not None
+        for key, array in history._asdict().items()
+    }
+
+
+def described(model):
+    """The options: as asked, and as decided."""
+    decided = {name: getattr(model, f"{name}_") for name in DECIDED}
+    return {
+        "gpukit": __version__,
+        "asked": model.get_params(),
+        "decided": {**decided, **model.options_._asdict()},
+        "device": model.device_,
+    }
+
+
+def setting_of(model):
+    """running.Setting of a fitted model."""
+    from gpukit.imputation.spectral.run import Setting
+
+    return Setting(*(getattr(model, f"{name}_") for name in DECIDED), model.options_)
+
+
+def judge(ask, done):
+    """Done with the comparison on hidden values, and with errors against the truth where it is known."""
+    data, model, sample, rows, truth, tail = done[:6]
+    if data.mask.all():
+        return done
+    if sample is not None:
+        from gpukit.imputation.compare import compare
+
+        rows, estimate = compare(data.adjacency, model.place_, setting_of(model), sample, ask.seed)
+    if data.truth is not None:
+        errors = errors_by_vertex(model.completed_, data.truth, ~data.mask)
+        truth = against(errors, data.truth)
+        tail = worst_tenth("truth", model.confidence_, errors)
+    elif sample is not None:
+        tail = worst_tenth("hidden values", *hidden_errors(model.basis_, sample, estimate))
+    return done._replace(rows=rows, truth=truth, tail=tail)
+
+
+def hidden_errors(basis, sample, estimate):
+    """(confidence (N,), Errors) on the hidden part of a Sample, by the estimate of what its parts leave out."""
+    from gpukit.imputation.spectral.confidence import vertex_confidence
+
+    parts, completed = sample.parts, sample.tensor.copy()
+    completed[~parts.kept] = estimate
+    return vertex_confidence(basis, parts.kept), errors_by_vertex(completed, sample.tensor, parts.hidden)
+
+
+def errors_by_vertex(estimate, truth, where):
+    """Errors of an estimate (N, m, n) where a mask, (N,) or (N, m, n), is True; a vertex at a time, to need no room."""
+    sums = np.zeros((len(truth), 3))
+    for vertex in np.flatnonzero(where.reshape(len(where), -1).any(axis=1)):
+        error = np.subtract(estimate[vertex], truth[vertex], dtype=np.float64)[where[vertex]]
+        sums[vertex] = np.abs(error).sum(), np.square(error).sum(), error.size
+    return Errors(sums[:, 0], sums[:, 1], sums[:, 2].astype(np.int64))
+
+
+def against(errors, truth):
+    """{relative, mean_absolute}: ||estimate - truth|| / ||truth|| over the whole tensor, and the mean |error| of what
+    was missing."""
+    size = np.sqrt(sum(float(np.square(one, dtype=np.float64).sum()) for one in truth))
+    relative = float(np.sqrt(errors.square.sum()) / size) if size else None
+    return {"relative": relative, "mean_absolute": float(errors.absolute.sum() / errors.count.sum())}
+
+
+def worst_tenth(by, confidence, errors):
+    """The Tail of the vertices that were judged; None where there are fewer than two."""
+    rows = np.flatnonzero(errors.count)
+    if len(rows) < 2:
+        return None
+    rows = rows[np.argsort(confidence[rows], kind="stable")]
+    split = -(-len(rows) // TENTH)
+    worst, rest = (float(errors.absolute[some].sum() / errors.count[some].sum()) for some in np.split(rows, [split]))
+    whole = errors.square.sum()
+    return Tail(by, split, worst, rest, float(errors.square[rows[:split]].sum() / whole) if whole else 0.0)

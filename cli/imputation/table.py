@@ -1,0 +1,260 @@
+"""How the result of `gpukit impute` is shown: lines and a table, or JSON. done: imputing.Done; ask: the options."""
+
+import click
+import numpy as np
+
+from gpukit.cli import report
+from gpukit.cli.imputation import steps as impute_steps
+
+ROWS = {"name": "", "setting": "setting", "error": "mean |error|"}
+NAMED = 5  # of the vertices with the least confidence
+
+
+def show(ask, done, stages):
+    """Print the result: a JSON object, or the table and the seconds."""
+    if ask.as_json:
+        report.print_json(result(ask, done, stages))
+        return
+    for line in title(done):
+        click.echo(line)
+    if done.rows:
+        report.print_table([row_of(row) for row in done.rows], ROWS, over_what(done.sample))
+    for line in (*verdict(done), *judged(done)):
+        click.echo(line)
+    click.echo(stages.line())
+    for text in remarks(ask, done):
+        report.remark(text, ask.quiet)
+
+
+def title(done):
+    """Yield the lines above the table: what was done where, and what came out."""
+    model, data = done.model, done.data
+    yield f"{type(model).__name__} on {model.device_}, {model.dtype}: {impute_steps.sizes(data)}"
+    yield f"Fourier basis: {basis(model.basis_)}"
+    if data.mask.all():
+        yield "Nothing is missing: the tensor is as it was."
+        return
+    yield f"Weights {law(model.weights_, model.exponent_)}, center {model.center_}; {steps(model)}"
+    yield (
+        f"Rank of the spectral slices: {model.ranks_.mean():.1f} in the mean, {model.ranks_.max()} at most"
+        f"{NO_RANKS.get(model.rank_phase_, '')}"
+    )
+
+
+NO_RANKS = {"unclear": "; no ranks stood out, so none were fixed", "none": "; slices of one row have no ranks to fix"}
+
+
+def basis(found):
+    """The Fourier basis in words."""
+    N, K = found.vectors.shape
+    what = f"all {N:,} eigenvectors" if found.exact else f"the {K:,} smoothest of {N:,} eigenvectors, an approximation"
+    return f"{what}, {'from the cache' if found.source == 'cache' else f'computed on {found.source}'}"
+
+
+def law(weights, exponent):
+    """Weights with the exponent where it counts."""
+    return f"{weights}^{exponent:g}" if weights == "frequency" else weights
+
+
+def steps(model):
+    """The iterations, in words."""
+    path = int((model.history_.phase == "path").sum())
+    fixed, auto = len(model.history_.phase) - path, "auto" in (model.weights, model.center)
+    words = f"{path} steps of falling thresholds" + (f", {fixed} of fixed ranks" if fixed else "")
+    if model.holdout_history_ is not None:
+        best = holdout_result(model)
+        return f"{words}, to where the error on a hidden {best['share']:.0%} was least ({best['error']:.4g})"
+    return f"{words}{', as hidden data decided' if auto and model.trials_ else ''}"
+
+
+def holdout_result(model):
+    """What --holdout found: the share, and the least error with its iteration, from 1; None without it."""
+    if model.holdout_history_ is None:
+        return None
+    errors = model.holdout_history_.error
+    return {"share": model.holdout, "error": float(np.nanmin(errors)), "iteration": int(np.nanargmin(errors)) + 1}
+
+
+def over_what(sample):
+    """The line above the comparison."""
+    hidden = sample.parts.hidden
+    things = "vertices" if hidden.ndim == 1 else "entries"
+    return (
+        f"On {np.count_nonzero(hidden):,} observed {things} hidden on purpose "
+        f"({hidden.sum() / sample.mask.sum():.0%} of them), each method at its best setting"
+    )
+
+
+def row_of(row):
+    """A row of the table of a comparing.Row."""
+    setting = dict(row.setting)
+    if "exponent" in setting:
+        setting["weights"] = law(setting["weights"], setting.pop("exponent"))
+    return {
+        "name": row.name,
+        "setting": ", ".join(f"{key} {spelled(value)}" for key, value in setting.items()),
+        "error": report.Figure(f"{row.error:.4g}"),
+    }
+
+
+def spelled(value):
+    """A setting's value in few characters."""
+    return value if isinstance(value, str) else f"{value:.3g}"
+
+
+def winner(done):
+    """The comparing.Row of a baseline that errs less than the imputation; None when none does."""
+    from gpukit.imputation.compare import OURS
+
+    return done.rows[0] if done.rows and done.rows[0].name != OURS else None
+
+
+def verdict(done):
+    """Yield a line when a baseline wins."""
+    from gpukit.imputation.compare import OURS
+
+    best = winner(done)
+    if best is not None:
+        ours = next(row.error for row in done.rows if row.name == OURS)
+        yield (
+            f"A baseline wins: {best.name} errs {best.error:.4g} on the hidden values, the imputation {ours:.4g}. "
+            "For these data take it, or other settings."
+        )
+
+
+def judged(done):
+    """Yield the lines about errors against the truth and about the confidence."""
+    if done.truth is not None:
+        relative = done.truth["relative"]
+        told = "" if relative is None else f"relative error {relative:.4g}, "
+        yield f"Against the truth: {told}mean |error| {done.truth['mean_absolute']:.4g} of what was missing"
+    lacking = lacking_vertices(done)
+    if not len(lacking):
+        return
+    confidence = done.model.confidence_[lacking]
+    least = ", ".join(
+        f"{called(done.data, vertex)} ({sure(done.model.confidence_[vertex])})"
+        for vertex in lacking[np.argsort(confidence, kind="stable")[:NAMED]]
+    )
+    yield (
+        f"Confidence of the {len(lacking):,} vertices that miss something: {sure(confidence.mean())} in the mean; "
+        f"least of {least}"
+    )
+    if done.tail is not None:
+        tail, unit = done.tail, "vertex" if done.tail.vertices == 1 else "vertices"
+        yield (
+            f"The tenth with the least confidence ({tail.vertices:,} {unit}): mean |error| {tail.worst:.4g}, "
+            f"{tail.share:.0%} of the squared error; the others {tail.rest:.4g} (by the {tail.by})"
+        )
+
+
+def sure(confidence):
+    """A confidence in few characters; next to 1 what it lacks, so that vertices can be told apart."""
+    lacks = 1.0 - confidence
+    return f"1 - {lacks:.1e}" if 1e-15 < lacks < 5e-4 else f"{confidence:.3f}"
+
+
+def lacking_vertices(done):
+    """The vertices that miss something."""
+    mask = done.data.mask
+    return np.flatnonzero(~mask.reshape(len(mask), -1).all(axis=1))
+
+
+def called(data, vertex):
+    """A vertex's id, or its number."""
+    return int(vertex) if data.vertices is None else data.vertices[vertex]
+
+
+def remarks(ask, done):
+    """Yield what else to say: files written, what to do next."""
+    if ask.plot is not None:
+        yield f"Picture drawn in {ask.plot}."
+    if ask.output is not None:
+        yield f"The completed tensor is in {ask.output}."
+    else:
+        yield "Nothing was written; --output FILE keeps the completed tensor and the confidence."
+
+
+def result(ask, done, stages):
+    """What --json prints."""
+    data, model = done.data, done.model
+    N, m, n = data.tensor.shape
+    best = winner(done)
+    return {
+        "command": "impute",
+        "estimator": type(model).__name__,
+        "parameters": model.get_params(),
+        "files": impute_steps.sources(ask),
+        "device": model.device_,
+        "vertices": N,
+        "edges": data.adjacency.nnz // 2,
+        "slice": [m, n],
+        "missing": data.missing_share,
+        "missing_kind": "slices" if data.mask.ndim == 1 else "entries",
+        "complete": bool(data.mask.all()),
+        "decided": impute_steps.described(model)["decided"],
+        "trials": [trial_result(trial) for trial in model.trials_],
+        "basis": {
+            "size": len(model.basis_.values),
+            "exact": model.basis_.exact,
+            "source": model.basis_.source,
+            "seconds": model.basis_.seconds,
+        },
+        "rank": {
+            "phase": model.rank_phase_,
+            "mean": mean(model.ranks_),
+            "largest": int(model.ranks_.max(initial=0)),
+            "slices": model.ranks_,
+        },
+        "history": model.history_._asdict(),
+        "holdout_history": None if model.holdout_history_ is None else model.holdout_history_._asdict(),
+        "holdout": holdout_result(model),
+        "hidden": hidden_result(done.sample),
+        "comparison": [row._asdict() for row in done.rows],
+        "baseline_wins": None if not done.rows else best is not None,
+        "truth": done.truth,
+        "confidence": confidence_result(done),
+        "seconds": stages.seconds,
+        "warnings": done.warnings,
+        "output": ask.output,
+        "plot": ask.plot,
+    }
+
+
+def mean(values):
+    """The mean of an array, None of an empty one."""
+    return float(np.mean(values)) if len(values) else None
+
+
+def trial_result(trial):
+    """What --json prints of a choosing.Trial."""
+    setting = trial.setting
+    return {
+        **{name: getattr(setting, name) for name in impute_steps.DECIDED},
+        **setting.options._asdict(),
+        "error": trial.error,
+    }
+
+
+def hidden_result(sample):
+    """What --json prints of a Sample."""
+    if sample is None:
+        return None
+    hidden = sample.parts.hidden
+    return {
+        "kind": "vertices" if hidden.ndim == 1 else "entries",
+        "count": np.count_nonzero(hidden),
+        "share": hidden.sum() / sample.mask.sum(),
+    }
+
+
+def confidence_result(done):
+    """What --json prints about the confidence."""
+    lacking = lacking_vertices(done)
+    vertices = [called(done.data, vertex) for vertex in lacking]
+    return {
+        "mean": mean(done.model.confidence_[lacking]),
+        "vertices": vertices,
+        "values": done.model.confidence_[lacking],
+        "worst_tenth": None if done.tail is None else done.tail._asdict(),
+    }

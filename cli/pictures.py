@@ -1,0 +1,36 @@
+"""Pictures that several verbs draw. matplotlib is imported when one is drawn."""
+
+import contextlib
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def picture(path, width, height=3.6, **subplots):
+    """The axes of a figure that is written to path (png, pdf or svg), whole or not at all.
+
+    width, height: inches; subplots: arguments of Figure.subplots.
+    """
+    from matplotlib.figure import Figure
+
+    from gpukit.persist import atomic_write
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    yield figure.subplots(**subplots)
+    with atomic_write(path) as aside:
+        figure.savefig(aside, dpi=150, format=Path(path).suffix.lower().lstrip("."))
+
+
+def curves(points, labels, bases, path):
+    """Draw {name: [(x, y)]} as curves and write them to path (png, pdf or svg).
+
+    labels: of both axes; bases: of their logarithms, None for a plain axis.
+    """
+    with picture(path, 6) as axis:
+        for name, curve in points.items():
+            axis.plot(*zip(*curve), marker="o", markersize=3, label=name)
+        axis.set(xlabel=labels[0], ylabel=labels[1])
+        for set_scale, base in zip((axis.set_xscale, axis.set_yscale), bases, strict=True):
+            if base is not None:
+                set_scale("log", base=base)
+        axis.grid(alpha=0.3)
+        axis.legend()

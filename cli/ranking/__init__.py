@@ -1,0 +1,1 @@
+"""The verbs of learning to rank: ranksvm, rank; their steps, tables and pictures."""

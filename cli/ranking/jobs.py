@@ -1,0 +1,107 @@
+"""What `gpukit ranksvm` trains on and where the results go: a job for each fold, or for a file."""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from gpukit.cli import outputs
+from gpukit.errors import DataError, ParameterError
+
+FIELD = "{fold}"
+
+
+class Job(NamedTuple):
+    """One training: its name, the files it reads (validation and test may be None), the files it writes or None."""
+
+    name: str
+    train: Path
+    validation: Path | None
+    test: Path | None
+    model: str | None
+    scores: str | None
+
+    @property
+    def sources(self):
+        """The files that are read, by part."""
+        parts = {"train": self.train, "validation": self.validation, "test": self.test}
+        return {part: path for part, path in parts.items() if path is not None}
+
+
+def jobs(ask):
+    """[Job] of the options: every fold of a LETOR folder, or one; or a file with --validation and --test beside it.
+
+    Raises DataError for a folder without folds and a fold that is not there, ParameterError for options that do not fit
+    what PATH is.
+    """
+    if not Path(ask.path).is_dir():
+        return [_file_job(ask)]
+    from gpukit.documents import find_folds
+
+    for option in ("validation", "test"):
+        if getattr(ask, option) is not None:
+            raise ParameterError(
+                f"--{option} goes with a training file, and {ask.path} is a folder, whose folds have "
+                f"their own. Leave it out, or name a file."
+            )
+    folds = find_folds(ask.path)
+    if ask.fold is not None:
+        folds = [_chosen(folds, ask)]
+    several = len(folds) > 1
+    return [
+        Job(
+            fold.name,
+            fold.train,
+            fold.vali,
+            fold.test,
+            named(ask.model, fold.name, several),
+            named(ask.scores, fold.name, several),
+        )
+        for fold in folds
+    ]
+
+
+def _file_job(ask):
+    if ask.fold is not None:
+        raise ParameterError(f"--fold {ask.fold} goes with a LETOR folder, and {ask.path} is none. Leave it out.")
+    if ask.grid is not None and ask.validation is None:
+        raise ParameterError("--c-grid chooses C on a validation set: give --validation FILE, or a LETOR folder.")
+    if ask.scores is not None and ask.test is None:
+        raise ParameterError("--scores writes the scores of the test set: give --test FILE, or a LETOR folder.")
+    name = Path(ask.path).stem
+    validation, test = (None if path is None else Path(path) for path in (ask.validation, ask.test))
+    return Job(name, Path(ask.path), validation, test, named(ask.model, name, False), named(ask.scores, name, False))
+
+
+def _chosen(folds, ask):
+    """The fold whose name ends in the number --fold."""
+    numbers = {int(found[0]): fold for fold in folds if (found := re.search(r"\d+$", fold.name))}
+    if ask.fold not in numbers:
+        there = ", ".join(map(str, numbers)) or "no numbered fold"
+        raise DataError(f"--fold {ask.fold}: {ask.path} has no such fold; it has {there}.")
+    return numbers[ask.fold]
+
+
+def named(path, fold, several):
+    """path with {fold} replaced by the fold's name; with several folds and no {fold}, .NAME before the suffix.
+
+    A pipe or a device (/dev/stdout) takes what all folds write.
+    """
+    if path is None or FIELD in path:
+        return path and path.replace(FIELD, fold)
+    path = Path(path)
+    files = not path.exists() or path.is_file() or path.is_dir()
+    return str(path.with_name(f"{path.stem}.{fold}{path.suffix}") if several and files else path)
+
+
+def check_outputs(ask, found):
+    """Raise for files that cannot be written, that are read, or that two outputs share."""
+    reads, writes = [path for job in found for path in job.sources.values()], {}
+    targets = [(option, getattr(job, option)) for job in found for option in ("model", "scores")]
+    for option, path in [*targets, ("plot", ask.plot)]:
+        if path is None:
+            continue
+        outputs.check_output(path, f"--{option}", reads)
+        other = writes.setdefault(Path(path).resolve(), option)
+        if other != option:
+            raise ParameterError(f"--{other} and --{option} would both write {path}. Name two files.")
+    outputs.check_plot(ask.plot)

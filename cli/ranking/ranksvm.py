@@ -1,0 +1,122 @@
+"""`gpukit ranksvm`: documents of queries in; models, scores, a table and the seconds of every part out."""
+
+import contextlib
+import math
+from types import SimpleNamespace
+
+import click
+
+from gpukit.base import check_real
+from gpukit.cli import options, report
+from gpukit.cli.ranking import jobs as fold_jobs
+from gpukit.cli.ranking import steps, table
+from gpukit.cli.stages import Stages
+from gpukit.device import resolve
+from gpukit.errors import ParameterError
+
+
+@click.command()
+@click.argument("path")
+@click.option("--c", "c", metavar="C", help="Weight of a pair's loss, such as 0.5 or 2^-3.  [default: 1]")
+@click.option("--c-grid", metavar="GRID", help="Choose C on the validation set: 2^-15:2^8, or a list 0.1,1,10.")
+@click.option(
+    "--metric",
+    type=click.Choice(options.METRICS),
+    metavar="NAME",
+    help=f"By which C is chosen: {', '.join(options.METRICS)}.  [default: {options.METRICS[0]}]",
+)
+@options.scoring
+@click.option("--fold", type=click.IntRange(0), metavar="N", help="Train this fold of the folder alone.")
+@click.option(
+    "--scale",
+    type=click.Choice(["none", "minmax", "query"]),
+    default="none",
+    show_default=True,
+    help="Features as they are, to 0..1 by the training set's ranges, or to 0..1 in each query.",
+)
+@options.null
+@click.option(
+    "--eps",
+    type=float,
+    default=1e-5,
+    show_default=True,
+    help="Stop when the gradient is this small, relative to the one at 0.",
+)
+@click.option(
+    "--solver",
+    type=click.Choice(["auto", "p-swx", "scan", "dcm", "ost"]),
+    default="auto",
+    show_default=True,
+    help="How pairs are counted; auto takes the fastest here, and says which.",
+)
+@click.option("--validation", metavar="FILE", help="Validation set of a training file.")
+@click.option("--test", metavar="FILE", help="Test set of a training file.")
+@click.option(
+    "--model",
+    metavar="FILE",
+    help="Save the model here; of several folds in FILE with .Fold1 and so on "
+    "before its suffix, or in place of {fold}.",
+)
+@click.option("--scores", metavar="FILE", help="Write the test set's scores here, one a line; names as --model's.")
+@click.option("--plot", metavar="FILE", help="Draw the metric by C, or how training converged: .png, .pdf or .svg.")
+@options.device
+@options.as_json
+@options.quiet
+@click.pass_context
+def ranksvm(ctx, **values):
+    """Learn to rank: a linear RankSVM with squared hinge loss, exact over all preference pairs of PATH.
+
+    PATH is a LETOR folder (Fold1 to FoldN, each is trained), one fold's folder, or a training file: svmlight with
+    qid:ID, or with FILE.query beside it, compressed or not, or a binary copy (.gkl). C weighs each pair; it is not
+    divided by their number. Small sets are trained on the CPU, where a GPU is slower, unless --device asks for one.
+
+    \b
+    gpukit ranksvm MQ2008
+    gpukit ranksvm MQ2008 --c-grid 2^-10:2^8 --metric ndcg@10 --model mq.gpukit
+    gpukit ranksvm train.txt --test test.txt --scores test.scores
+    """
+    ask, stages = SimpleNamespace(**values), Stages()
+    jobs = check(ask)
+    if ask.device != "auto":  # which needs no GPU, and for small sets asks for none
+        resolve(ask.device)
+    steps.build(ask).check()  # raises for a parameter out of bounds, before anything is read
+    report.mention_compiling(ask.quiet or ask.as_json, "ranking")
+    stages.done("start")
+    done = []
+    for job in jobs:
+        done.append(steps.run(ask, job, stages))
+        steps.keep_in_mind(ctx, done, len(jobs))
+    if ask.plot is not None:
+        table.draw(ask, done)
+        stages.done("writing")
+    table.show(ask, done, stages)
+
+
+def check(ask):
+    """The jobs; raises for options that contradict each other and for files that cannot be written, before any work."""
+    if ask.c is not None and ask.c_grid is not None:
+        raise ParameterError("--c and --c-grid exclude each other: give C, or a grid to choose it from.")
+    if ask.metric is not None and ask.c_grid is None:
+        raise ParameterError(f"--metric {ask.metric} says by what C is chosen from a grid: it needs --c-grid.")
+    check_real("--relevant", ask.relevant, -math.inf)
+    ask.metric = ask.metric or options.METRICS[0]
+    ask.grid = None if ask.c_grid is None else numbers(ask.c_grid)
+    ask.c = 1.0 if ask.c is None else one_number(ask.c)
+    jobs = fold_jobs.jobs(ask)
+    fold_jobs.check_outputs(ask, jobs)
+    return jobs
+
+
+def numbers(grid):
+    """The values of a grid of C, ascending."""
+    from gpukit.ranking.solvers.path import parse_grid
+
+    return parse_grid(grid).tolist()
+
+
+def one_number(text):
+    """C, written plainly or as a power (2^-3); ParameterError for anything else."""
+    with contextlib.suppress(ParameterError):
+        if len(values := numbers(text)) == 1:
+            return values[0]
+    raise ParameterError(f"--c {text}: C must be one number above 0, such as 0.5 or 2^-3.")

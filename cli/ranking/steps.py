@@ -1,0 +1,140 @@
+"""The steps of `gpukit ranksvm`, and what `gpukit rank` shares with it. ask: the options, by name."""
+
+import sys
+from typing import NamedTuple
+
+from gpukit.cli import report
+from gpukit.cli.main import survived
+from gpukit.cli.ranking.table import spelled
+
+
+class Trained(NamedTuple):
+    """What became of a Job: fitted RankSVM; (documents, queries) and metrics of each part; warnings as texts."""
+
+    job: object
+    model: object
+    sizes: dict
+    metrics: dict
+    warnings: list
+
+    @property
+    def path(self):
+        """A dict a value of C, or None where C was given."""
+        return getattr(self.model, "path_", None)
+
+    @property
+    def steps(self):
+        """{newton, cg}: steps of training, for all values of C together."""
+        fits = self.path or [{"newton": self.model.n_iter_, "cg": self.model.n_cg_}]
+        return {kind: sum(one[kind] for one in fits) for kind in ("newton", "cg")}
+
+    @property
+    def seconds(self):
+        """What training took, from the documents in memory to the model; judging on the validation set apart."""
+        return sum(self.model.timings_.values())
+
+
+def build(ask):
+    """The estimator that the options describe, not fitted."""
+    from gpukit.ranking import RankSVM
+
+    return RankSVM(C=ask.c, solver=ask.solver, eps=ask.eps, scale=ask.scale, device=ask.device)
+
+
+def run(ask, job, stages):
+    """Trained: one job read, trained, evaluated and its files written."""
+    parts = load(ask, job)
+    stages.done("reading")
+    model, told = fit(ask, job, parts, stages)
+    scores = {part: model.predict(documents) for part, documents in parts.items()}
+    metrics = {part: evaluate(ask, documents, scores[part]) for part, documents in parts.items()}
+    stages.done("evaluating")
+    if job.model is not None:
+        model.save(job.model)
+    if job.scores is not None:
+        write_scores(scores["test"], job.scores)
+    stages.done("writing")
+    sizes = {part: (len(documents.y), len(documents.qids)) for part, documents in parts.items()}
+    return Trained(job, model, sizes, metrics, told)
+
+
+def fit(ask, job, parts, stages):
+    """(fitted RankSVM, warnings as texts): with the C given, or chosen on the validation set."""
+    model = build(ask)
+    with report.warnings_told(ask.quiet or ask.as_json) as told, report.Progress(ask.quiet) as progress:
+        tell = follow(progress, job.name, ask.metric)
+        if ask.grid is None:
+            model.fit(parts["train"], progress=tell)
+        else:
+            model.fit_path(
+                parts["train"],
+                parts["validation"],
+                grid=ask.grid,
+                metric=ask.metric,
+                ndcg=ask.ndcg,
+                relevant=ask.relevant,
+                progress=tell,
+            )
+    named = {"prepare": "preparing", "precondition": "preconditioning", "training": "training"}
+    rest = "preparing" if ask.grid is None else "validating"
+    stages.done(rest, {named[stage]: seconds for stage, seconds in model.timings_.items()})
+    return model, told
+
+
+def follow(progress, name, metric):
+    """The progress of one job among several, with the metric at each C."""
+
+    def tell(stage, done, total, info=None):
+        if stage == "path":
+            info = {"C": spelled(info["C"]), metric: info["validation"][metric]}
+        progress(f"{name} {stage}", done, total, info)
+
+    return tell
+
+
+def load(ask, job):
+    """{part: Documents} of a job; the other parts have as many features as the training set."""
+    from gpukit.documents import read_letor
+
+    parts = {"train": read_letor(job.train, null=ask.null)}
+    width = parts["train"].X.shape[1]
+    for part, path in list(job.sources.items())[1:]:
+        parts[part] = read_letor(path, null=ask.null, n_features=width)
+    l, m = len(parts["train"].y), len(parts["train"].qids)
+    report.remark(f"{job.train}: {l:,} documents, {m:,} queries, {width:,} features.", ask.quiet or ask.as_json)
+    return parts
+
+
+def evaluate(ask, documents, scores):
+    """{metric: value} of scores (l,) for Documents."""
+    from gpukit.evaluation.ranking import evaluate as measure
+
+    return measure(documents.y, scores, documents.offsets, ndcg=ask.ndcg, relevant=ask.relevant)
+
+
+def write_scores(scores, path):
+    """Write scores (l,), one a line, to a file (whole or not at all), or to stdout when path is None."""
+    from gpukit.persist import atomic_write
+
+    lines = (f"{plain_decimal(score)}\n" for score in scores.tolist())
+    if path is None:
+        sys.stdout.writelines(lines)
+        sys.stdout.flush()
+        return
+    with atomic_write(path) as aside, open(aside, "w", encoding="ascii") as file:
+        file.writelines(lines)
+
+
+def plain_decimal(number):
+    """A float in the fewest digits that give it back, without an exponent, which not every script reads."""
+    import numpy as np
+
+    text = repr(number)
+    return np.format_float_positional(number, trim="0") if "e" in text else text
+
+
+def keep_in_mind(ctx, done, total):
+    """Say after Ctrl-C which jobs' files are there already."""
+    names = [one.job.name for one in done if one.job.model or one.job.scores]
+    if names and total > 1:
+        survived(ctx, f"The files of {', '.join(names)} are whole; there are none of the others.")

@@ -1,0 +1,185 @@
+"""How the result of `gpukit ranksvm` is shown: tables, JSON, pictures.
+
+done: [ranking.Trained]; ask: the options, by name.
+"""
+
+import math
+from itertools import accumulate
+
+import click
+
+from gpukit.cli import report
+
+METRICS = {
+    "pa": "PA",
+    "pa_ties": "+ties",
+    "ndcg@1": "NDCG@1",
+    "ndcg@3": "@3",
+    "ndcg@5": "@5",
+    "ndcg@10": "@10",
+    "mean_ndcg": "mean",
+    "map": "MAP",
+}
+BY_FOLD = {"fold": "fold", "C": "C", **METRICS, "newton": "Newton", "cg": "CG", "seconds": "sec"}
+ON_TRAIN = {"fold": "fold", "C": "C", **METRICS}
+BY_PART = {"part": "", "queries": "queries", "documents": "documents", **METRICS}
+LEGEND = "PA: share of pairs in the right order, +ties: equal scores count as right; mean: NDCG over all ranks."
+
+
+def show(ask, done, stages):
+    """Print the result: a JSON object, or the table and the seconds."""
+    if ask.as_json:
+        report.print_json(result(ask, done, stages))
+        return
+    if len(done) > 1:
+        report.print_table(rows_by_fold(done, "test"), BY_FOLD, "\n".join(title(ask, done)))
+        report.print_table(rows_by_fold(done, "train"), ON_TRAIN, "The same on the training sets")
+    else:
+        report.print_table(rows_by_part(done[0]), BY_PART, "\n".join(title(ask, done)))
+    report.remark(LEGEND, ask.quiet)
+    click.echo(stages.line())
+    for text in remarks(ask, done):
+        report.remark(text, ask.quiet)
+
+
+def title(ask, done):
+    """Yield the lines above the table: what was trained where, and how C came about."""
+    devices, solvers = (
+        ", ".join(dict.fromkeys(getattr(one.model, name) for one in done)) for name in ("device_", "solver_")
+    )
+    C = f"C = {spelled(ask.c)}" if ask.grid is None else (f"C of {len(ask.grid)} by {ask.metric} on the validation set")
+    yield f"RankSVM on {devices}, solver {solvers}, eps {ask.eps:g}, {C}"
+    if len(done) > 1:
+        whole = "" if ask.grid is None else "; Newton, CG, sec: for all C together"
+        yield f"Test sets of {len(done)} folds, NDCG: {ask.ndcg}{whole}"
+        return
+    steps, chosen = done[0].steps, "" if ask.grid is None else f"C = {spelled(done[0].model.C_)}; for all C together "
+    yield (
+        f"{chosen}{steps['newton']} Newton and {steps['cg']} CG steps, {done[0].seconds:.3f} s of training, "
+        f"NDCG: {ask.ndcg}"
+    )
+
+
+def rows_by_part(one):
+    """A row for each of train, validation and test."""
+    return [
+        {"part": part, "documents": one.sizes[part][0], "queries": one.sizes[part][1], **defined(metrics)}
+        for part, metrics in one.metrics.items()
+    ]
+
+
+def rows_by_fold(done, part):
+    """A row a fold, with metrics of its part, and the row of the means."""
+    rows = [row_of_fold(one, part) for one in done]
+    mean = means(rows)
+    steps = {key: short(mean[key], 1) for key in ("newton", "cg")}
+    return [{**row, "seconds": short(row["seconds"], 3)} for row in [*rows, {**mean, "fold": "mean", **steps}]]
+
+
+def row_of_fold(one, part):
+    """The numbers of one fold, with metrics of its part."""
+    return {
+        "fold": one.job.name,
+        "C": report.Figure(spelled(one.model.C_)),
+        **defined(one.metrics[part]),
+        **one.steps,
+        "seconds": one.seconds,
+    }
+
+
+def defined(metrics):
+    """metrics with None for what is not defined (PA without pairs, NDCG of labels that are no grades)."""
+    return {name: None if value != value else value for name, value in metrics.items()}
+
+
+def means(rows):
+    """{key: mean} of the numbers of rows; None where one is."""
+    numbers = [key for key, value in rows[0].items() if not isinstance(value, str)]
+    columns = {key: [row[key] for row in rows] for key in numbers}
+    return {key: None if None in column else sum(column) / len(column) for key, column in columns.items()}
+
+
+def spelled(C):
+    """C in few characters: 0.5, 10, 2^-10."""
+    plain, exponent = f"{C:.4g}", math.frexp(C)[1] - 1
+    power = f"2^{exponent}"
+    return power if C == 2.0**exponent and len(power) < len(plain) else plain
+
+
+def short(number, decimals):
+    """A number with so many decimals below 10, one below 1,000, none above."""
+    return report.Figure(f"{number:.{decimals if number < 10 else int(number < 1000)}f}")
+
+
+def remarks(ask, done):
+    """Yield what else to say: files written, what to do next."""
+    if ask.plot is not None:
+        yield f"Curve drawn in {ask.plot}."
+    for one in done:
+        written = [f"{what} in {path}" for what, path in (("model", one.job.model), ("scores", one.job.scores)) if path]
+        if written:
+            yield f"{one.job.name}: {', '.join(written)}."
+    last = done[-1].job
+    if last.model is not None:
+        yield f"Next: gpukit rank {last.model} {last.test or 'FILE'}"
+
+
+def result(ask, done, stages):
+    """What --json prints."""
+    model = done[0].model
+    parts = done[0].metrics
+    return {
+        "command": "ranksvm",
+        "estimator": type(model).__name__,
+        "parameters": model.get_params(),
+        "metric": ask.metric,
+        "ndcg": ask.ndcg,
+        "relevant": ask.relevant,
+        "null": ask.null,
+        "grid": ask.grid,
+        "folds": [fold_result(one) for one in done],
+        "mean": {part: means([defined(one.metrics[part]) for one in done]) for part in parts},
+        "seconds": stages.seconds,
+        "plot": ask.plot,
+    }
+
+
+def fold_result(one):
+    """What --json prints of one fold or file."""
+    model = one.model
+    return {
+        "name": one.job.name,
+        "files": one.job.sources,
+        "device": model.device_,
+        "solver": model.solver_,
+        "C": model.C_,
+        **one.steps,
+        "training_seconds": one.seconds,
+        "objective": model.objective_,
+        "pairs": model.n_pairs_,
+        "features": model.n_features_in_,
+        "sizes": {part: dict(zip(("documents", "queries"), size)) for part, size in one.sizes.items()},
+        "metrics": one.metrics,
+        "path": one.path,
+        "history": model.history_,
+        "warnings": one.warnings,
+        "model": one.job.model,
+        "scores": one.job.scores,
+    }
+
+
+def draw(ask, done):
+    """The picture that --plot asks for: the metric by C, or the gradient by CG step where there is a single C."""
+    from gpukit.cli.pictures import curves
+
+    if ask.grid is not None:
+        paths = {one.job.name: [(point["C"], point["validation"][ask.metric]) for point in one.path] for one in done}
+        curves(paths, ("C", f"{ask.metric} on the validation set"), (2, None), ask.plot)
+        return
+    steps = {one.job.name: convergence(one.model.history_) for one in done}
+    curves(steps, ("CG steps", "gradient"), (None, 10), ask.plot)
+
+
+def convergence(history):
+    """[(CG steps so far, length of the gradient)] after each Newton step."""
+    return list(zip(accumulate(row["cg_steps"] for row in history), (row["gradient"] for row in history)))

@@ -1,0 +1,81 @@
+"""Where the work runs: decided once, aloud, never changed behind the caller's back."""
+
+import os
+from dataclasses import dataclass
+
+from gpukit.errors import DeviceError, ParameterError
+
+INSTALL_HINT = "pip install 'gpukit[cuda]' on a machine with an NVIDIA driver (gpukit doctor says what is missing)"
+
+
+@dataclass(frozen=True)
+class Device:
+    """kind 'cpu' or 'cuda', index of the GPU (0 for the CPU), name as people know it, compute capability or None."""
+
+    kind: str
+    index: int
+    name: str
+    capability: tuple | None = None
+
+    @property
+    def is_cuda(self):
+        """True on a GPU."""
+        return self.kind == "cuda"
+
+    def __str__(self):
+        return self.name if self.kind == "cpu" else f"cuda:{self.index} ({self.name})"
+
+
+def resolve(spec="auto"):
+    """The Device for 'auto', 'cpu', 'cuda' or 'cuda:N' (a Device passes through).
+
+    'auto' takes the first GPU if there is one. Asking for a GPU that is not there raises DeviceError; anything else
+    ParameterError.
+    """
+    if isinstance(spec, Device):
+        return spec
+    kind, _, number = str(spec).partition(":")
+    if kind not in ("auto", "cpu", "cuda") or (number and (kind != "cuda" or not number.isdecimal())):
+        raise ParameterError(f"device must be auto, cpu, cuda or cuda:N; got {spec!r}.")
+    if kind == "cpu":
+        return cpu()
+    found = gpu_count()
+    if kind == "auto" and not found:
+        return cpu()
+    index = int(number or 0)
+    if index >= found:
+        have = "no CUDA GPU was found" if not found else f"only {found} GPU(s) were found, numbered from 0"
+        raise DeviceError(
+            f"device {spec} was asked for, but {have}. Use --device cpu (device='cpu'), or {INSTALL_HINT}."
+        )
+    return gpu(index)
+
+
+def cpu():
+    """The CPU, with the number of threads numba will use."""
+    threads = int(
+        os.environ.get("NUMBA_NUM_THREADS") or len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count()
+    )
+    return Device("cpu", 0, f"cpu ({threads} thread{'s' * (threads > 1)})")
+
+
+def gpu_count():
+    """How many GPUs numba-cuda can use; 0 without a driver, and 0 when numba-cuda cannot be imported."""
+    try:
+        from gpukit._cuda import cuda
+
+        return len(cuda.gpus) if cuda.is_available() else 0
+    except Exception:  # a broken driver or toolkit counts as none; `gpukit doctor` tells which
+        return 0
+
+
+def gpu(index):
+    """The Device of GPU number index, made current."""
+    from gpukit._cuda import cuda
+
+    cuda.select_device(index)
+    device = cuda.get_current_device()
+    name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
+    return Device("cuda", index, name, tuple(device.compute_capability))

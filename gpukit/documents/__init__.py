@@ -1,0 +1,35 @@
+"""Documents of queries, with features and a relevance: what learning to rank reads and writes.
+
+    read_letor(path)     find_folds(folder)     synth_letor("mslr-web30k", 0.01)     -> Documents, folds of them
+
+| file                   | what it does                                                                |
+|------------------------|-----------------------------------------------------------------------------|
+| table.py, folds.py     | `Documents` (features, relevance, queries); LETOR's folds                   |
+| read.py                | `read_letor`: svmlight with query ids, group files, binary copies           |
+| parse.py -> gather.py  | a block of lines to arrays, on all cores; errors with their line            |
+| copies.py, write.py    | `write_letor`: .gkl copies and svmlight text                                |
+| synth.py, planted.py   | generated documents of LETOR's shapes; what is planted in them              |
+"""
+
+import importlib
+
+_HOMES = {
+    "Documents": "table",
+    "take_queries": "table",
+    "find_folds": "folds",
+    "write_folds": "folds",
+    "read_letor": "read",
+    "write_letor": "copies",
+    "synth_letor": "synth",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name):
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__():
+    return __all__

@@ -1,0 +1,114 @@
+"""LETOR's folders: Fold1 to FoldN, each with train, vali and test; found, and written for generated documents.
+
+The queries are cut into S1 to S5; fold k trains on S_k to S_k+2, validates on S_k+3 and tests on S_k+4, cyclically.
+"""
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.base import check_integer
+from gpukit.documents.copies import write_letor
+from gpukit.documents.table import take_queries
+from gpukit.errors import DataError
+from gpukit.persist import check_writable
+
+PARTS = ("train", "vali", "test")
+SUFFIXES = (".txt", ".gkl", ".txt.gz", ".txt.xz")
+FOLD = re.compile(r"fold\D?(\d+)$", re.IGNORECASE)
+CUTS = 5
+
+
+class Fold(NamedTuple):
+    """One fold of a LETOR folder: its name and the Paths of its files."""
+
+    name: str
+    train: Path
+    vali: Path
+    test: Path
+
+
+def find_folds(path):
+    """[Fold] of a LETOR folder (Fold1 to FoldN, in the order of their numbers), or the one fold that a folder is.
+
+    Each fold has train, vali and test, as .txt, .txt.gz, .txt.xz or binary copy (.gkl). Raises DataError, naming what
+    is missing.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        what = "is a file" if path.exists() else "does not exist"
+        raise DataError(f"{path} {what}; a LETOR folder holds Fold1, Fold2, ... with train.txt, vali.txt and test.txt.")
+    numbered = sorted(
+        (int(found[1]), entry) for entry in path.iterdir() if entry.is_dir() and (found := FOLD.match(entry.name))
+    )
+    if numbered:
+        return [_fold(entry) for _, entry in numbered]
+    if any(_part(path, name) for name in PARTS):
+        return [_fold(path.resolve() if not path.name else path)]
+    raise DataError(
+        f"The folder {path} holds no folds: Fold1, Fold2, ... or train.txt, vali.txt and test.txt are "
+        "expected. Name the folder that holds them, or a file."
+    )
+
+
+def _fold(folder):
+    files = {name: _part(folder, name) for name in PARTS}
+    missing = [f"{name}.txt" for name, file in files.items() if file is None]
+    if missing:
+        raise DataError(
+            f"The fold {folder} has no {' and no '.join(missing)}; each fold needs train.txt, vali.txt and "
+            "test.txt (or .txt.gz, .txt.xz, .gkl)."
+        )
+    return Fold(folder.name, **files)
+
+
+def _part(folder, name):
+    """The file of a fold's part, None when it is not there."""
+    return next((file for suffix in SUFFIXES if (file := folder / (name + suffix)).is_file()), None)
+
+
+def write_folds(documents, folder, folds=CUTS, suffix=".txt"):
+    """Write Documents as a LETOR folder that does not exist yet: Fold1 to Fold`folds` (1 to 5) of a five-fold split.
+
+    suffix: of the files, .txt or .gkl. The folder appears whole or not at all. Raises DataError for fewer than five
+    queries and for a folder that exists or cannot be made, ParameterError for another number of folds.
+    """
+    folds = check_integer("folds", folds, 1, CUTS)
+    queries = len(documents.qids)
+    if queries < CUTS:
+        raise DataError(f"{queries} queries cannot be cut into {CUTS} parts for folds. Take more (a larger scale).")
+    cuts = np.array_split(np.arange(queries), CUTS)
+    with _made(folder) as aside:
+        for fold in range(folds):
+            parts = np.split(np.roll(np.arange(CUTS), -fold), [CUTS - 2, CUTS - 1])
+            (aside / f"Fold{fold + 1}").mkdir()
+            for name, part in zip(PARTS, parts, strict=True):
+                chosen = take_queries(documents, np.concatenate([cuts[at] for at in part]))
+                write_letor(chosen, aside / f"Fold{fold + 1}" / (name + suffix))
+
+
+def check_folder(folder):
+    """The Path of a folder that write_folds can make; DataError for one that it cannot."""
+    folder = Path(folder)
+    if folder.exists():
+        raise DataError(f"{folder} exists already. Name a new folder, or a file that ends in .txt or .gkl.")
+    return check_writable(folder)
+
+
+@contextlib.contextmanager
+def _made(folder):
+    """A folder beside `folder`; on success it is renamed to `folder`, on any failure it is removed."""
+    target = check_folder(folder)
+    aside = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
+    aside.mkdir()
+    try:
+        yield aside
+        os.rename(aside, target)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)

@@ -1,0 +1,230 @@
+"""What read_letor gathers: blocks of lines parsed, queries told apart, and what is wrong told with its line number."""
+
+import numpy as np
+
+from gpukit._jit import numba
+from gpukit.documents import parse as text
+from gpukit.errors import DataError
+from gpukit.io.fields import is_number
+from gpukit.io.lines import count_lines, cut
+
+MANY = 1 << 27  # numbers: 1 GiB of float64
+RANGE = 1 << 16  # bytes; a block is cut into ranges of at least this size
+CUT = " The file ends in that line, without a newline: it seems to be cut short, fetch it again."
+
+
+class Sheet:
+    """The documents of the blocks read so far.
+
+    features: [parse.Features]; labels, comments: arrays by block; stored, largest, nulls: how many features there
+    are, their largest index, how many NULL tokens; line, last: the lines read, the last of them with a document.
+    """
+
+    def __init__(self, name, has_qids, null, dtype, cut_at=None):
+        """dtype: of the features, None for float64 unless X has many numbers; cut_at: the size of a file that does
+        not end in a newline."""
+        self.undecided, self.dtype = dtype is None, np.dtype(dtype or np.float64)
+        self.name, self.rule = name, np.array([has_qids, null, self.dtype == np.float64], dtype=np.int64)
+        self.cut_at, self.read = cut_at, 0
+        self.features, self.labels, self.comments = [], [], []
+        self.rows = self.stored = self.largest = self.nulls = self.line = self.last = 0
+        self.ids, self.first_rows, self.first_lines = [], [], {}
+
+    def add(self, block):
+        """Take the lines of a block (uint8, whole lines)."""
+        lines, report, n_lines = _parsed(block, self.rule, self.dtype)
+        self._settle(block, lines, report)
+        if self.rule[0]:
+            self._take_queries(block, lines)
+        self._take_comments(block, lines.spans)
+        if len(lines.labels):
+            self.features.append(text.kept(lines))
+            self.last = self.line + int(lines.numbers[-1]) + 1
+        self.labels.append(lines.labels)
+        self.rows += len(lines.labels)
+        self.stored += int(lines.counts.sum())
+        self.largest = max(self.largest, int(report[:, text.LARGEST].max()))
+        self.nulls += int(report[:, text.NULLS].sum())
+        bad = np.flatnonzero(report[:, text.PROBLEM])
+        if len(bad):
+            self._refuse(block, *report[bad[0], [text.PROBLEM, text.POSITION]].tolist())
+        self.line += n_lines
+        self.read += len(block)
+        if self.undecided and self.stored > MANY:
+            self._narrow()
+
+    def _narrow(self):
+        """Go on in float32, with what has been read so far too: rounding twice gives the same."""
+        self.undecided, self.dtype, self.rule[2] = False, np.dtype(np.float32), 0
+        with np.errstate(over="ignore", invalid="ignore"):  # there are gaps between rows
+            self.features = [features._replace(values=features.values.astype(np.float32)) for features in self.features]
+
+    def dtype_of(self, numbers):
+        """The dtype of an X of so many numbers."""
+        return np.dtype(np.float32) if self.undecided and numbers > MANY else self.dtype
+
+    def finish(self):
+        """All blocks are in: DataError when they hold no documents, or when the last line is cut short."""
+        if not self.rows:
+            raise DataError(
+                f"{self.name} holds no documents, only blank lines and comments. Give a file with a line "
+                "`relevance qid:ID 1:value ...` for each document."
+            )
+        counts = self.features[-1].counts
+        full = self.stored == (self.rows - 1) * self.largest + counts[-1]  # every line but the last has every feature
+        ends = self.cut_at and self.last == self.line
+        if ends and self.rows > 1 and full and counts[-1] < self.largest:
+            raise DataError(
+                f"{self.name}, line {self.line:,} stops at feature {counts[-1]:,} where all others have "
+                f"{self.largest:,}.{CUT}"
+            )
+
+    def queries(self):
+        """(offsets (m+1,) int64, qids (m,) int64 where all ids are integers, else str)."""
+        offsets = np.array([*self.first_rows, self.rows], dtype=np.int64)
+        numbers = [_as_integer(word) for word in self.ids]
+        if all(good for _, good in numbers):
+            return offsets, np.array([number for number, _ in numbers], dtype=np.int64)
+        return offsets, np.array([word.decode("utf-8", "replace") for word in self.ids])
+
+    def joined_comments(self):
+        """(l,) str, or None when no line has a comment."""
+        if all(comments.dtype.itemsize <= 4 and not comments.any() for comments in self.comments):
+            return None
+        return np.concatenate(self.comments)
+
+    def _take_queries(self, block, lines):
+        raw, rows = block.data, np.flatnonzero(text.query_starts(block, lines.spans))
+        starts, stops, numbers = lines.spans[rows, 0], lines.spans[rows, 1], self.line + lines.numbers[rows] + 1
+        for row, start, stop, number in zip(*(each.tolist() for each in (rows, starts, stops, numbers)), strict=True):
+            word = bytes(raw[start:stop])
+            if self.ids and word == self.ids[-1]:
+                continue  # the block goes on with the query that the last one ended in
+            if self.first_lines.setdefault(word, number) != number:
+                raise DataError(
+                    f"{self.name}, line {number:,}: query {word.decode('utf-8', 'replace')} comes back; it "
+                    f"began in line {self.first_lines[word]:,} and others came between. Sort the lines so "
+                    "that each query's documents are together."
+                )
+            self.ids.append(word)
+            self.first_rows.append(self.rows + row)
+
+    def _take_comments(self, block, spans):
+        words = _decoded_all(block, spans[:, 2].tolist(), spans[:, 3].tolist()) if (spans[:, 2] >= 0).any() else []
+        self.comments.append(np.array(words) if words else np.zeros(len(spans), dtype="U1"))
+
+    def _settle(self, block, lines, report):
+        """Replace NaN, which marks what the fast parser left open, by the number that the token spells."""
+        if not report[:, text.OPEN].any():
+            return
+        for row, place in text.open_numbers(lines, len(lines.labels)).tolist():
+            skip = 1 if place < 0 else place + 1 + self.rule[0]
+            start, stop = text.token_span(block, lines.starts[row], 0 if place < 0 else skip)
+            word = block[start:stop].tobytes().decode("utf-8", "replace")
+            number = word if place < 0 else word.partition(":")[2]
+            if not is_number(number):
+                what = "relevance" if place < 0 else f"value of feature {word.partition(':')[0]},"
+                raise self._fault(
+                    block, start, f"the {what} {number[:80]!r} is not {_kind(number)}. Correct or remove the line."
+                )
+            if place < 0:
+                lines.labels[row] = float(number)
+            else:
+                lines.values[lines.begins[row] + place] = float(number)
+
+    def _refuse(self, block, problem, position):
+        """Raise what a problem of `letor_text` stands for."""
+        line = _line(block, position)
+        raise self._fault(
+            block,
+            position,
+            {
+                text.NO_QID: f"no query id: {line[:80]!r}. A line is `relevance qid:ID 1:value ...`; files without ids "
+                "need a file FILE.query with the number of documents of each query, a line each.",
+                text.NO_INDEX: f"a feature is not index:value: {_culprit(line, text.NO_INDEX)!r}. Correct or remove "
+                "the line.",
+                text.INDEX_ZERO: "a feature has index 0, but features are counted from 1. Add 1 to every index.",
+                text.NOT_ASCENDING: f"the features' indices do not ascend: {_culprit(line, text.NOT_ASCENDING)!r}. "
+                "Sort each line by index, each index once.",
+                text.NULL_TOKEN: f"a value is NULL: {_culprit(line, text.NULL_TOKEN)!r}. Choose what it stands for: "
+                "--null min (the feature's smallest value in the query) or --null zero; --null error, the "
+                "default, refuses it.",
+            }[problem],
+        )
+
+    def _fault(self, block, position, message):
+        """The DataError for what is wrong at a position of the block."""
+        number = self.line + count_lines(block, position) + 1
+        last = self.cut_at and self.read + len(block) >= self.cut_at and count_lines(block[position:], len(block)) == 1
+        return DataError(f"{self.name}, line {number:,}: {message}{CUT if last else ''}")
+
+
+def _parsed(block, rule, dtype):
+    """(Lines of the good rows before the first problem, report, the lines of the block)."""
+    n_ranges = max(1, min(4 * numba.get_num_threads(), len(block) // RANGE))
+    bounds, n_lines = cut(block, n_ranges)
+    colons = text.count_colons(block, bounds)
+    first_row = np.cumsum(n_lines) - n_lines
+    lines = text.empty_lines(int(n_lines.sum()), int(colons.sum()), dtype)
+    report = np.empty((n_ranges, 6), dtype=np.int64)
+    text.parse(block, bounds, first_row, np.cumsum(colons) - colons, rule, lines, report)
+    bad = np.flatnonzero(report[:, text.PROBLEM])
+    if len(bad):
+        report[bad[0] + 1 :] = 0
+    counts = report[:, text.ROWS]
+    if counts.sum() < n_lines.sum():
+        used = np.concatenate([np.arange(row, row + count) for row, count in zip(first_row, counts, strict=True)])
+        lines = text.Lines(*(array[used] for array in lines[:6]), *lines[6:])
+    return lines, report, int(n_lines.sum())
+
+
+def _culprit(line, problem):
+    """The token of a line that has the problem."""
+    before = 0
+    for word in line.partition("#")[0].split()[1:]:
+        index, colon, value = word.partition(":")
+        if index == "qid":
+            continue
+        number = int(index) if colon and index.isdecimal() and int(index) < 2**31 else None
+        found = {
+            text.NO_INDEX: number is None,
+            text.NOT_ASCENDING: number is not None and number <= before,
+            text.NULL_TOKEN: value == "NULL",
+        }
+        if found[problem]:
+            return word[:80]
+        before = number
+    return line[:80]
+
+
+def _line(block, position):
+    """The text of the line that begins at a position."""
+    return _decoded(block[position : position + 100_000].tobytes().split(b"\n")[0])
+
+
+def _decoded_all(block, starts, stops):
+    """[str] of the stretches of a block; ASCII is decoded once for all of them."""
+    try:
+        letters = str(block.data, "ascii")
+    except UnicodeDecodeError:
+        return [_decoded(block.data[start:stop]) for start, stop in zip(starts, stops, strict=True)]
+    return [letters[start:stop].strip() for start, stop in zip(starts, stops, strict=True)]
+
+
+def _decoded(raw):
+    raw = bytes(raw)
+    try:
+        return raw.decode("utf-8").strip()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1").strip()
+
+
+def _as_integer(word):
+    """(int64, True) of an id that spells one as Python prints it, else (0, False)."""
+    number = int(word) if len(word) <= 20 and word.removeprefix(b"-").isdigit() else 0
+    good = -(2**63) <= number < 2**63 and b"%d" % number == word
+    return (number, True) if good else (0, False)
+
+
+def _kind(word):
+    return "a finite number" if is_number(word, finite=False) else "a number"

@@ -1,0 +1,306 @@
+"""One block of svmlight lines -> labels, features and the places of query ids and comments, on all cores.
+
+    2 qid:10032 1:0.056537 ... 46:0.076923 #docid = GX029-35-5894638
+
+A block is cut at newlines into ranges (text.cut) that are parsed side by side, each into a stretch of the arrays of its
+own. What the quick parser of numbers leaves open stays NaN and is settled by the caller.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.io.fields import COLON, NEWLINE, SPACE, TAB, ZERO, at_line_end, decimal, double, number
+
+# What can be wrong with a line, beside numbers.
+FINE, NO_QID, NO_INDEX, INDEX_ZERO, NOT_ASCENDING, NULL_TOKEN = range(6)
+# What a NULL token becomes.
+NULL_ERROR, NULL_ZERO, NULL_KEPT = range(3)
+NULL = np.float32(np.inf)  # the mark of a kept NULL; no finite number is read as infinity
+HASH = np.uint8(ord("#"))
+LARGEST_INDEX = np.int64(2**31 - 1)
+
+# A block's rows, in stretches with gaps between ranges. labels (rows,) float64; starts (rows,) int64 where a line
+# begins; numbers (rows,) int64 the line's number in the block, from 0; spans (rows, 4) int64: the query id's [start,
+# stop), the comment's [start, stop), -1 where there is none; begins, counts (rows,) int64: the row's features lie in
+# indices (tokens,) int32, 1-based, and values (tokens,) float32 or float64 from begins on.
+Lines = namedtuple("Lines", "labels starts numbers spans begins counts indices values")
+# What is kept of them: counts (rows,) int64 features lie in indices, 1-based, from places (rows,) int64 on, and in
+# values from begins (rows,) int64 on.
+Features = namedtuple("Features", "counts places indices begins values")
+# The columns of the report of a range.
+ROWS, PROBLEM, POSITION, LARGEST, OPEN, NULLS = range(6)
+
+
+def kept(lines):
+    """The Features of Lines; indices that all rows share are kept once."""
+    if len(lines.counts) and same_indices(lines):
+        first = lines.begins[0]
+        shared = lines.indices[first : first + lines.counts[0]].copy()
+        return Features(lines.counts, np.zeros_like(lines.begins), shared, lines.begins, lines.values)
+    return Features(lines.counts, lines.begins, lines.indices, lines.begins, lines.values)
+
+
+def empty_lines(rows, tokens, dtype):
+    """Lines with room for rows and tokens; dtype: of the values."""
+    counts = [np.empty(rows, dtype=np.int64) for _ in range(4)]
+    return Lines(
+        np.empty(rows),
+        counts[0],
+        counts[1],
+        np.empty((rows, 4), dtype=np.int64),
+        counts[2],
+        counts[3],
+        np.empty(tokens, dtype=np.int32),
+        np.empty(tokens, dtype=dtype),
+    )
+
+
+@njit(parallel=True)
+def count_colons(buffer, bounds):
+    """(parts,) int64: the colons of each range, at least as many as it has features."""
+    colons = np.zeros(len(bounds) - 1, dtype=np.int64)
+    for part in prange(len(colons)):
+        count = 0
+        for letter in buffer[bounds[part] : bounds[part + 1]]:
+            count += letter == COLON
+        colons[part] = count
+    return colons
+
+
+@njit(parallel=True, nogil=True)
+def parse(buffer, bounds, first_row, first_token, rule, lines, report):
+    """Parse each range [bounds[k], bounds[k+1]) into lines, from row first_row[k] and token first_token[k] on.
+
+    buffer uint8, every line ended by a newline; rule (3,) int64: whether lines have a query id, what NULL becomes,
+    whether values are float64.
+    report (parts, 6) int64: rows, problem, its position, the largest index, numbers left open (NaN), NULL tokens.
+    """
+    for part in prange(len(bounds) - 1):
+        _parse_range(
+            buffer, bounds[part], bounds[part + 1], rule, first_row[part], first_token[part], lines, report[part]
+        )
+
+
+@njit
+def _parse_range(buffer, at, end, rule, row, token, lines, report):
+    report[:] = 0
+    first, line = row, row  # ranges have a row for each of their lines
+    while at < end:
+        start = at
+        at = _blanks(buffer, at)
+        if buffer[at] != HASH and not at_line_end(buffer, at):
+            lines.starts[row], lines.numbers[row], lines.begins[row] = start, line, token
+            at = _parse_head(buffer, at, rule, row, lines, report)
+            if report[PROBLEM] == FINE:
+                at, token = _parse_features(buffer, at, rule, token, lines, report)
+            if report[PROBLEM] != FINE:
+                report[POSITION] = start
+                break
+            lines.counts[row] = token - lines.begins[row]
+            at = _comment(buffer, at, lines.spans[row])
+            row += 1
+        while buffer[at] != NEWLINE:
+            at += 1
+        at += 1
+        line += 1
+    report[ROWS] = row - first
+
+
+@njit
+def _parse_head(buffer, at, rule, row, lines, report):
+    """The label and the query id of a line; returns where its features begin."""
+    stop = _token_end(buffer, at)
+    lines.labels[row] = number(buffer, at, stop)
+    report[OPEN] += np.isnan(lines.labels[row])
+    at = _blanks(buffer, stop)
+    if not rule[0]:
+        return at
+    stop = _token_end(buffer, at)
+    if stop < at + 5 or buffer[at] != 113 or buffer[at + 1] != 105 or buffer[at + 2] != 100 or buffer[at + 3] != COLON:
+        report[PROBLEM] = NO_QID  # the letters are q, i, d
+    lines.spans[row, 0], lines.spans[row, 1] = at + 4, stop
+    return _blanks(buffer, stop)
+
+
+@njit
+def _parse_features(buffer, at, rule, token, lines, report):
+    """The tokens index:value up to a comment or the line's end; returns (where it stopped, the next free token)."""
+    before = np.int64(0)
+    while buffer[at] != HASH and not at_line_end(buffer, at):
+        index, start = np.int64(0), at
+        while buffer[at] - ZERO < 10 and index <= LARGEST_INDEX:
+            index = index * 10 + np.int64(buffer[at] - ZERO)
+            at += 1
+        if buffer[at] != COLON or at == start or index > LARGEST_INDEX:
+            report[PROBLEM] = NO_INDEX
+            break
+        if index <= before:
+            report[PROBLEM] = NOT_ASCENDING if index else INDEX_ZERO
+            break
+        stop = _token_end(buffer, at + 1)
+        value = double(buffer, at + 1, stop) if rule[2] else np.float64(decimal(buffer, at + 1, stop))
+        if np.isnan(value):
+            value = _other(buffer, at + 1, stop, rule, report)
+        lines.indices[token], lines.values[token] = index, value
+        before = index
+        token += 1
+        at = _blanks(buffer, stop)
+    report[LARGEST] = max(report[LARGEST], before)
+    return at, token
+
+
+@njit
+def _other(buffer, start, stop, rule, report):
+    """The value of a token that is no plain decimal: NULL by the rule, or NaN and counted as open."""
+    if (
+        stop == start + 4
+        and buffer[start] == 78
+        and buffer[start + 1] == 85
+        and buffer[start + 2] == 76
+        and buffer[start + 3] == 76
+    ):  # N, U, L, L
+        report[NULLS] += 1
+        if rule[1] == NULL_ERROR:
+            report[PROBLEM] = NULL_TOKEN
+        return NULL if rule[1] == NULL_KEPT else np.float32(0.0)
+    report[OPEN] += 1
+    return np.float32(np.nan)
+
+
+@njit
+def _comment(buffer, at, spans):
+    """Note where the text after '#' lies, blanks around it left out; returns where it ends."""
+    spans[2] = spans[3] = -1
+    if buffer[at] != HASH:
+        return at
+    spans[2] = _blanks(buffer, at + 1)
+    at = stop = spans[2]
+    while buffer[at] != NEWLINE:
+        if not at_line_end(buffer, at) and buffer[at] != SPACE and buffer[at] != TAB:
+            stop = at + 1
+        at += 1
+    spans[3] = stop
+    return at
+
+
+@njit
+def _blanks(buffer, at):
+    """The first position from `at` on that holds no blank."""
+    while buffer[at] == SPACE or buffer[at] == TAB:
+        at += 1
+    return at
+
+
+@njit
+def _token_end(buffer, at):
+    """Where the token at `at` ends: at a blank, a comment or the line's end."""
+    while buffer[at] > SPACE and buffer[at] != HASH:
+        at += 1
+    while buffer[at] != SPACE and buffer[at] != TAB and buffer[at] != HASH and not at_line_end(buffer, at):
+        at += 1  # control characters are no blanks
+    return at
+
+
+@njit
+def token_span(buffer, at, which):
+    """(start, stop) of token `which` of the line that begins at `at`, the label being token 0."""
+    at = _blanks(buffer, at)
+    for _ in range(which):
+        at = _blanks(buffer, _token_end(buffer, at))
+    return at, _token_end(buffer, at)
+
+
+@njit
+def open_numbers(lines, rows):
+    """(k, 2) int64: the row and the feature's place in it, -1 for the label, of each NaN among the first rows."""
+    found = [(np.int64(0), np.int64(0)) for _ in range(0)]
+    for row in range(rows):
+        if np.isnan(lines.labels[row]):
+            found.append((row, np.int64(-1)))
+        for place in range(lines.counts[row]):
+            if np.isnan(lines.values[lines.begins[row] + place]):
+                found.append((row, place))
+    out = np.empty((len(found), 2), dtype=np.int64)
+    for at in range(len(found)):
+        out[at, 0], out[at, 1] = found[at]
+    return out
+
+
+@njit
+def query_starts(buffer, spans):
+    """(rows,) bool: where a row's query id is not that of the row before; True in the first row."""
+    fresh = np.ones(len(spans), dtype=np.bool_)
+    for row in range(1, len(spans)):
+        start, before = spans[row, 0], spans[row - 1, 0]
+        length = spans[row, 1] - start
+        same = length == spans[row - 1, 1] - before
+        at = 0
+        while same and at < length:
+            same = buffer[start + at] == buffer[before + at]
+            at += 1
+        fresh[row] = not same
+    return fresh
+
+
+@njit
+def same_indices(lines):
+    """True when all rows have the indices of the first one."""
+    for row in range(1, len(lines.counts)):
+        if lines.counts[row] != lines.counts[0]:
+            return False
+        for place in range(lines.counts[0]):
+            if lines.indices[lines.begins[row] + place] != lines.indices[lines.begins[0] + place]:
+                return False
+    return True
+
+
+@njit(parallel=True)
+def spread(features, X):
+    """Fill X (rows, n), dense, float32 or float64, from the Features of each row."""
+    for row in prange(len(features.begins)):
+        X[row, :] = np.float32(0.0)
+        for place in range(features.counts[row]):
+            column = features.indices[features.places[row] + place] - 1
+            X[row, column] = features.values[features.begins[row] + place]
+
+
+@njit(parallel=True)
+def gather(features, indptr, columns, data):
+    """Fill columns (stored,) integers, 0-based, and data (stored,) of CSR rows that begin at indptr (rows,)."""
+    for row in prange(len(features.begins)):
+        for place in range(features.counts[row]):
+            columns[indptr[row] + place] = features.indices[features.places[row] + place] - 1
+            data[indptr[row] + place] = features.values[features.begins[row] + place]
+
+
+@njit(parallel=True)
+def fill_dense(X, offsets):
+    """Put the smallest value of a feature in its query where X (l, n) has NULL, 0 where all of them are."""
+    for query in prange(len(offsets) - 1):
+        rows = X[offsets[query] : offsets[query + 1]]
+        for column in range(X.shape[1]):
+            smallest = np.float64(NULL)
+            for row in range(len(rows)):
+                smallest = min(smallest, rows[row, column])
+            smallest = 0.0 if smallest == NULL else smallest
+            for row in range(len(rows)):
+                if rows[row, column] == NULL:
+                    rows[row, column] = smallest
+
+
+@njit(parallel=True)
+def fill_sparse(data, columns, indptr, offsets, n):
+    """`fill_dense` for CSR rows, in which what is not stored is 0."""
+    for query in prange(len(offsets) - 1):
+        smallest, stored = np.full(n, np.float64(NULL)), np.zeros(n, dtype=np.int64)
+        own = range(indptr[offsets[query]], indptr[offsets[query + 1]])
+        for at in own:
+            smallest[columns[at]] = min(smallest[columns[at]], data[at])
+            stored[columns[at]] += 1
+        for at in own:
+            if data[at] == NULL:
+                absent = stored[columns[at]] < offsets[query + 1] - offsets[query]
+                value = min(smallest[columns[at]], 0.0) if absent else smallest[columns[at]]
+                data[at] = 0.0 if value == NULL else value

@@ -1,0 +1,154 @@
+"""What `synth letor` plants: documents' latent traits, the relevance and the features that follow from them.
+
+A function of (seed, document, feature), with arithmetic that every machine rounds alike (fastmath off, an exponential
+of its own), so neither threads nor machines matter.
+"""
+
+import numpy as np
+
+from gpukit import random
+from gpukit._jit import njit, prange
+from gpukit.normals import normal
+
+# Streams of the seed.
+LENGTHS, QUERIES, TRAITS, RELEVANCE, FEATURES = range(20, 25)
+STREAMS = 5  # body, anchor, title, url, whole document
+
+# Traits of a document, (TRAITS_OF_ONE,) float32: match and length of each stream, then these.
+MATCH, LENGTH, FAME, DEPTH, QUALITY = 0, STREAMS, 2 * STREAMS, 2 * STREAMS + 1, 2 * STREAMS + 2
+TRAITS_OF_ONE = 2 * STREAMS + 3
+
+# What becomes of z, the weighted sum of traits and noise.
+SMOOTH, COUNT, HEAVY, FLAG = range(4)  # max(z + 4, 0); floor(2^z); 2^z; z > 0
+# The columns of a recipe (n, 9) float32: a stream (-1: of the whole document), what becomes of z, the weights in it.
+STREAM, SHAPE, W_MATCH, W_LENGTH, W_FAME, W_DEPTH, W_QUERY, W_NOISE, SHIFT = range(9)
+
+POWERS_OF_TWO = (2.0 ** np.arange(-32, 33)).astype(np.float32)
+EXPONENTIAL = tuple(
+    np.float32(value) for value in (1.0, 0.69314718, 0.24022651, 0.055504109, 0.0096181291, 0.0013333558, 0.00015403530)
+)  # of 2^f: ln(2)^k / k!
+BYTES = np.float32(1.0 / 147.80166)  # four bytes have the variance 4 * (256^2 - 1) / 12
+
+
+@njit(fastmath=False)
+def power_of_two(x):
+    """2^x, float32, to about 1e-6, for x clipped to [-32, 31]; the same bits on every machine."""
+    x = min(max(x, np.float32(-32.0)), np.float32(31.0))
+    whole = np.floor(np.float32(x + np.float32(0.5)))
+    rest = np.float32(x - whole)
+    value = EXPONENTIAL[6]
+    for k in range(5, -1, -1):
+        value = np.float32(np.float32(value * rest) + EXPONENTIAL[k])
+    return np.float32(value * POWERS_OF_TWO[np.int64(whole) + 32])
+
+
+@njit(fastmath=False)
+def coarse_normal(key, index):
+    """A float32 of mean 0 and variance 1, within 3.5: the sum of the four bytes of one word."""
+    word = random.bits(key, index)
+    total = (word & np.uint32(0xFF)) + ((word >> np.uint32(8)) & np.uint32(0xFF))
+    total += ((word >> np.uint32(16)) & np.uint32(0xFF)) + (word >> np.uint32(24))
+    return np.float32((np.float32(total) - np.float32(510.0)) * BYTES)
+
+
+@njit(fastmath=False)
+def _traits(key, document, traits):
+    """Fill traits (TRAITS_OF_ONE,): matches share the document's quality, lengths its size."""
+    at = np.int64(document) * (TRAITS_OF_ONE + 1)
+    for trait in range(TRAITS_OF_ONE):
+        traits[trait] = normal(key, at + trait)
+    size = normal(key, at + TRAITS_OF_ONE)
+    for stream in range(STREAMS):
+        traits[MATCH + stream] = np.float32(0.6) * traits[QUALITY] + np.float32(0.8) * traits[MATCH + stream]
+        traits[LENGTH + stream] = np.float32(0.8) * size + np.float32(0.6) * traits[LENGTH + stream]
+    traits[FAME] = np.float32(0.4) * traits[QUALITY] + np.float32(0.9) * traits[FAME]
+
+
+@njit(parallel=True, fastmath=False)
+def relevances(keys, offsets, weights, out):
+    """Fill out (l,) float32: how relevant each document is, before it becomes a label.
+
+    keys (3,) uint32 of QUERIES, TRAITS and RELEVANCE; weights (5,) float32 of quality, the body's match, fame, noise
+    and of what a query's documents have in common.
+    """
+    for query in prange(len(offsets) - 1):
+        traits = np.empty(TRAITS_OF_ONE, dtype=np.float32)
+        common = weights[4] * normal(keys[0], 2 * np.int64(query))
+        for row in range(offsets[query], offsets[query + 1]):
+            _traits(keys[1], row, traits)
+            out[row] = weights[0] * traits[QUALITY] + weights[1] * traits[MATCH] + weights[2] * traits[FAME]
+            out[row] += weights[3] * normal(keys[2], np.int64(row)) + common
+
+
+@njit(parallel=True, fastmath=False)
+def features(keys, offsets, recipe, presence, X):
+    """Fill X (l, n) float32 with features before they are scaled.
+
+    keys (3,) uint32 of QUERIES, TRAITS and FEATURES; recipe (n, 9) float32, see its columns; presence (STREAMS,)
+    float32: how many documents have the query's words in a stream; the others have 0 there.
+    """
+    n = X.shape[1]
+    for query in prange(len(offsets) - 1):
+        traits = np.empty(TRAITS_OF_ONE, dtype=np.float32)
+        rarity = normal(keys[0], 2 * np.int64(query) + 1)
+        for row in range(offsets[query], offsets[query + 1]):
+            _traits(keys[1], row, traits)
+            first = np.int64(row) * (n + STREAMS)
+            for column in range(n):
+                stream = np.int64(recipe[column, STREAM])
+                if stream >= 0 and random.uniform(keys[2], first + n + stream) >= presence[stream]:
+                    X[row, column] = np.float32(0.0)
+                else:
+                    noise = coarse_normal(keys[2], first + column)
+                    X[row, column] = _feature(traits, recipe[column], stream, rarity, noise)
+
+
+@njit(fastmath=False)
+def _feature(traits, recipe, stream, rarity, noise):
+    """One feature: its weighted traits, shaped."""
+    z = recipe[SHIFT] + recipe[W_QUERY] * rarity
+    if stream >= 0:
+        z += recipe[W_MATCH] * traits[MATCH + stream]
+        z += recipe[W_LENGTH] * traits[LENGTH + stream]
+    z += recipe[W_FAME] * traits[FAME]
+    z += recipe[W_DEPTH] * traits[DEPTH]
+    z += recipe[W_NOISE] * noise
+    shape = np.int64(recipe[SHAPE])
+    if shape == SMOOTH:
+        return max(np.float32(z + np.float32(4.0)), np.float32(0.0))
+    if shape == FLAG:
+        return np.float32(1.0) if z > np.float32(0.0) else np.float32(0.0)
+    value = power_of_two(z)
+    return np.floor(value) if shape == COUNT else value
+
+
+@njit(parallel=True, fastmath=False)
+def scale_columns(X, parts=64):
+    """Scale each column of X (l, n) float32 to [0, 1] with 6 decimals, in place; a constant column becomes 0."""
+    lows, highs = np.empty((parts, X.shape[1]), dtype=np.float32), np.empty((parts, X.shape[1]), dtype=np.float32)
+    for part in prange(parts):
+        lows[part], highs[part] = np.float32(np.inf), np.float32(-np.inf)
+        for row in range(part * len(X) // parts, (part + 1) * len(X) // parts):
+            for column in range(X.shape[1]):
+                lows[part, column] = min(lows[part, column], X[row, column])
+                highs[part, column] = max(highs[part, column], X[row, column])
+    low, unit = np.empty(X.shape[1]), np.empty(X.shape[1])
+    for column in range(X.shape[1]):
+        low[column] = lows[:, column].min()
+        width = highs[:, column].max() - low[column]
+        unit[column] = 1e6 / width if width > 0 else 0.0
+    for row in prange(len(X)):
+        for column in range(X.shape[1]):
+            X[row, column] = np.float32(np.rint((X[row, column] - low[column]) * unit[column]) / 1e6)
+
+
+@njit(parallel=True)
+def ranks(relevance, offsets):
+    """(l,) float64: 1 to n_t in each query, ascending in relevance (l,) float32, ties by position."""
+    out = np.empty(len(relevance), dtype=np.float64)
+    for query in prange(len(offsets) - 1):
+        rows = out[offsets[query] : offsets[query + 1]]
+        order = np.argsort(relevance[offsets[query] : offsets[query + 1]], kind="mergesort")
+        for rank in range(len(order)):
+            rows[order[rank]] = rank + 1
+    return out

@@ -1,0 +1,123 @@
+"""Documents as svmlight text: each value spelled as shortly as gives the same number back, rows on all cores."""
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.io.fields import POWERS
+
+ROWS = 4096  # written at a time
+SMALLEST, LARGEST, DECIMALS = 1e-10, 1e9, 18  # `_spell` writes values between them, with up to 18 decimals
+WIDEST = 23  # characters: sign, zero, point, decimals
+INDEX = 11  # characters of an index and its colon
+
+
+def write_text(documents, file):
+    """Write Documents to a file open for bytes, a line `relevance qid:ID 1:value ... #comment` each."""
+    labels = _spelled_labels(documents.y)
+    qids = np.repeat(documents.qids.astype(str), np.diff(documents.offsets))
+    comments = documents.comments
+    for start in range(0, len(labels), ROWS):
+        rows = slice(start, min(start + ROWS, len(labels)))
+        ends = (
+            [f" #{comment}\n" if comment else "\n" for comment in comments[rows].tolist()]
+            if comments is not None
+            else ["\n"] * (rows.stop - start)
+        )
+        heads = [f"{label} qid:{qid}" for label, qid in zip(labels[rows], qids[rows].tolist(), strict=True)]
+        bodies = _features(documents.X, rows)
+        file.write("".join([part for line in zip(heads, bodies, ends, strict=True) for part in line]).encode())
+
+
+def _spelled_labels(y):
+    """[str] of the labels: integers without a point, others as Python prints them."""
+    different, which = np.unique(y, return_inverse=True)
+    spelled = np.array([str(int(value)) if value == int(value) else repr(value) for value in different.tolist()])
+    return spelled[which].tolist()
+
+
+def _features(X, rows):
+    """[str] ` 1:value 2:value` of each row."""
+    if isinstance(X, np.ndarray):
+        part = np.ascontiguousarray(X[rows])
+        counts, n = np.full(len(part), part.shape[1]), part.shape[1]
+        values, columns, indptr = part.ravel(), np.tile(np.arange(n), len(part)), np.arange(0, part.size + 1, max(n, 1))
+    else:
+        part = X[rows].sorted_indices()
+        values, columns, indptr = part.data, part.indices.astype(np.int64), part.indptr.astype(np.int64)
+        counts = np.diff(indptr)
+    room = np.concatenate(([0], np.cumsum(counts * (WIDEST + INDEX + 1))))
+    letters, lengths = np.empty(int(room[-1]), dtype=np.uint8), np.empty(len(counts), dtype=np.int64)
+    spell(values, columns, indptr, room, values.dtype == np.float32, letters, lengths)
+    raw = letters.tobytes()
+    return [
+        raw[at : at + length].decode("ascii") if length >= 0 else _plainly(values[a:b], columns[a:b])
+        for at, length, a, b in zip(room.tolist(), lengths.tolist(), indptr.tolist(), indptr[1:].tolist())
+    ]
+
+
+def _plainly(values, columns):
+    """The features of a row that `spell` left alone."""
+    words = [str(value).removesuffix(".0") for value in values]
+    return "".join(f" {column + 1}:{word}" for column, word in zip(columns.tolist(), words, strict=True))
+
+
+@njit(parallel=True)
+def spell(values, columns, indptr, room, single, letters, lengths):
+    """Write the text of each row of CSR features into letters from room[row] on; lengths (rows,): -1 when left alone.
+
+    single: whether values (stored,) are float32.
+    A row is left alone when it has a value that no plain decimal of moderate length spells.
+    """
+    for row in prange(len(lengths)):
+        at = room[row]
+        for k in range(indptr[row], indptr[row + 1]):
+            letters[at] = 32
+            at = _integer(letters, at + 1, columns[k] + 1)
+            letters[at] = 58  # the colon
+            end = _spell(letters, at + 1, values[k], single)
+            at = max(end, at)
+            if end < 0:
+                at = np.int64(-1)
+                break
+        lengths[row] = at - room[row] if at >= 0 else -1
+
+
+@njit
+def _spell(letters, at, value, single):
+    """Write the shortest plain decimal that reads as value, a float32 or not; returns where it ends, -1 for none."""
+    size = np.float64(abs(value))
+    if not (size == 0.0 or SMALLEST <= size < LARGEST):
+        return np.int64(-1)
+    if np.signbit(value):
+        letters[at] = 45
+        at += 1
+    for decimals in range(DECIMALS + 1):
+        mantissa = np.rint(size * POWERS[decimals])
+        found = mantissa / POWERS[decimals]
+        if found == size or (single and np.float32(found) == np.float32(size)):
+            break
+    else:
+        return np.int64(-1)
+    whole = np.int64(mantissa) // np.int64(POWERS[decimals])
+    at = _integer(letters, at, whole)
+    if decimals == 0:
+        return at
+    letters[at] = 46
+    rest = np.int64(mantissa) - whole * np.int64(POWERS[decimals])
+    for place in range(decimals):
+        letters[at + decimals - place] = np.uint8(48 + rest % 10)
+        rest //= 10
+    return at + decimals + 1
+
+
+@njit
+def _integer(letters, at, value):
+    """Write a natural number; returns where it ends."""
+    digits, rest = 1, value // 10
+    while rest > 0:
+        digits += 1
+        rest //= 10
+    for place in range(digits):
+        letters[at + digits - 1 - place] = np.uint8(48 + value % 10)
+        value //= 10
+    return at + digits

@@ -1,0 +1,194 @@
+"""How good a ranking is, by every metric at once, fast; gpukit.evaluation.metrics has them one by one as plain numpy.
+
+A query's labels in order of falling score are merge sorted. The inversions are the pairs that stand the wrong way
+round, so that pairwise accuracy costs O(n log n), and what comes out sorted is the ideal ranking that NDCG divides by.
+"""
+
+import numpy as np
+
+from gpukit import _jit
+from gpukit._jit import njit, prange
+from gpukit.base import check_choice, check_real
+from gpukit.errors import DataError
+from gpukit.evaluation.metrics import NDCG_KINDS
+from gpukit.sorting import segmented_argsort
+
+CUTS = (1, 3, 5, 10)
+ONE_THREAD = 50_000  # documents below which waiting for other threads may cost more than they save
+LAST_GRADE = 30  # gains 2**y - 1 of more than this are an overflow, or so large that only the first document counts
+
+
+def evaluate(y, scores, offsets, *, ndcg="letor", relevant=1):
+    """All metrics of a ranking, as {name: float}.
+
+    y (l,) labels; scores (l,), higher is better, no NaN; offsets (m + 1,) integers: query t is the documents
+    offsets[t]:offsets[t + 1]. Equal scores keep the order in which they stand; empty queries do not count.
+
+    pa, pa_ties   share of the preference pairs of all queries whose scores stand in the order of their labels (Eq. 16);
+                  pa_ties: equal scores count as right. NaN when no query has two labels
+    tau           mean of Kendall's tau-b over the queries with pairs, 0 for one whose scores are all equal; NaN as pa
+    ndcg@1, ndcg@3, ndcg@5, ndcg@10   as metrics.ndcg in the dialect `ndcg`: "letor", "standard", "skip-blank"
+    mean_ndcg     in the same dialect: mean of a query's NDCG@k over k = 1 ... n, as LETOR's scripts do.
+                  These five are NaN where a label is below 0 or above 30: gains 2**y - 1 are for grades, not for the
+                  places of a total order. pa and tau are for both
+    map           mean average precision; labels of `relevant` and more count; a query without one has 0
+
+    Raises DataError for arrays that do not fit together, are empty or hold NaN, ParameterError for another dialect.
+    """
+    check_choice("ndcg", ndcg, NDCG_KINDS)
+    relevant = check_real("relevant", relevant, -np.inf)
+    y, scores = _column("y", y), _column("scores", scores)
+    if not y.size or y.size != scores.size:
+        raise DataError(f"evaluation needs a label and a score a document; got {y.size} labels, {scores.size} scores.")
+    with _jit.threads(1 if y.size < ONE_THREAD else None):
+        order = segmented_argsort(-scores, offsets, device="cpu")
+        offsets = np.asarray(offsets, np.int64)
+        longest = int(np.diff(offsets).max())
+        table, pairs = np.empty((offsets.size - 1, len(CUTS) + 3)), np.empty((offsets.size - 1, 3), np.int64)
+        _queries(y, scores, offsets, order, _discounts(longest, ndcg), relevant, ndcg == "letor", table, pairs)
+    there = offsets[1:] > offsets[:-1]
+    graded = y.min() >= 0 and y.max() <= LAST_GRADE
+    return _summary(table[there], pairs[there], ndcg, graded)
+
+
+def _column(name, values):
+    """values as float64 (l,), or DataError."""
+    values = np.ascontiguousarray(values, np.float64)
+    if values.ndim != 1:
+        raise DataError(f"{name} must have one dimension; its shape is {values.shape}.")
+    if np.isnan(values).any():
+        raise DataError(f"{name}[{np.argmax(np.isnan(values))}] is NaN, which has no place in a ranking: leave it out.")
+    return values
+
+
+def _discounts(longest, kind):
+    """(longest,) what a gain at each rank is multiplied by."""
+    ranks = np.arange(1, longest + 1)
+    return 1.0 / (np.maximum(np.log2(ranks), 1) if kind == "letor" else np.log2(1 + ranks))
+
+
+def _summary(table, pairs, kind, graded):
+    """The means over queries, by name."""
+    total, right, tied = (int(n) for n in pairs.sum(axis=0))
+    found = {"pa": right / total, "pa_ties": (right + tied) / total} if total else {"pa": np.nan, "pa_ties": np.nan}
+    *gains, precision, tau = table.T
+    found["tau"] = float(tau[pairs[:, 0] > 0].mean()) if total else np.nan
+    for name, values in zip([*(f"ndcg@{k}" for k in CUTS), "mean_ndcg"], gains, strict=True):
+        values = values[~np.isnan(values)] if kind == "skip-blank" else np.nan_to_num(values)
+        found[name] = (float(values.mean()) if values.size else 0.0) if graded else np.nan
+    found["map"] = float(precision.mean())
+    return found
+
+
+@njit(parallel=True)
+def _queries(y, scores, offsets, order, discounts, relevant, letor, table, pairs):
+    """table (m, 7): NDCG at each of CUTS, its mean over all k, AP, tau; pairs (m, 3): how many, right, tied."""
+    for t in prange(offsets.size - 1):
+        rows = offsets[t] + order[offsets[t] : offsets[t + 1]]
+        labels, ranked = y[rows], scores[rows]
+        gained = _cumulated(labels, discounts)
+        table[t, len(CUTS) + 1] = _average_precision(labels, relevant)
+        spare = np.empty_like(labels)
+        equal, tied = _sort_ties(ranked, labels, spare)
+        wrong = _sort(labels, spare)
+        all_pairs = rows.size * (rows.size - 1) // 2
+        ordered = all_pairs - _equal_pairs(labels)
+        right = ordered - tied - wrong
+        pairs[t, 0], pairs[t, 1], pairs[t, 2] = ordered, right, tied
+        size = np.sqrt(float(ordered) * float(all_pairs - equal))
+        table[t, len(CUTS) + 2] = (right - wrong) / size if size > 0.0 else 0.0
+        _gains(gained, _cumulated(labels, discounts), letor, table[t])
+
+
+@njit
+def _cumulated(labels, discounts):
+    """DCG@k for k = 1 ... n."""
+    gained, total = np.empty_like(labels), 0.0
+    for r in range(labels.size):
+        total += (2.0 ** labels[r] - 1.0) * discounts[r]
+        gained[r] = total
+    return gained
+
+
+@njit
+def _average_precision(labels, relevant):
+    """Mean of the precision at each relevant document."""
+    hits, total = 0, 0.0
+    for r in range(labels.size):
+        if labels[r] >= relevant:
+            hits += 1
+            total += hits / (r + 1)
+    return total / hits if hits else 0.0
+
+
+@njit
+def _gains(gained, ideal, letor, row):
+    """row[:4] = NDCG at the cuts, row[4] = its mean over all k; NaN for a query without gain."""
+    size = gained.size
+    if size == 0 or ideal[-1] == 0.0:
+        row[: len(CUTS) + 1] = np.nan
+        return
+    total = 0.0
+    for r in range(size):
+        total += gained[r] / ideal[r]
+    row[len(CUTS)] = total / size
+    for c, k in enumerate(CUTS):
+        last = min(k, size) - 1
+        row[c] = 0.0 if letor and size < k else gained[last] / ideal[last]
+
+
+@njit
+def _sort_ties(ranked, labels, spare):
+    """Sort labels, falling, within runs of equal scores; the pairs of equal scores, and those of different labels."""
+    equal, tied, begin = 0, 0, 0
+    while begin < labels.size:
+        end = begin + 1
+        while end < labels.size and ranked[end] == ranked[begin]:
+            end += 1
+        if end > begin + 1:
+            own = labels[begin:end]
+            _sort(own, spare)
+            pairs = own.size * (own.size - 1) // 2
+            equal, tied = equal + pairs, tied + pairs - _equal_pairs(own)
+        begin = end
+    return equal, tied
+
+
+@njit
+def _equal_pairs(values):
+    """Pairs of equal values; values sorted."""
+    count, run = 0, 0
+    for r in range(1, values.size):
+        run = run + 1 if values[r] == values[r - 1] else 0
+        count += run
+    return count
+
+
+@njit
+def _sort(values, spare):
+    """Merge sort, falling; the number of pairs that stood in rising order."""
+    count, width = 0, 1
+    while width < values.size:
+        for begin in range(0, values.size - width, 2 * width):
+            count += _merge(values[begin : begin + 2 * width], width, spare)
+        width *= 2
+    return count
+
+
+@njit
+def _merge(values, middle, spare):
+    """Merge values[:middle] and values[middle:]; the number of pairs across that stood in rising order."""
+    if values[middle - 1] >= values[middle]:
+        return 0
+    spare[:middle] = values[:middle]
+    left, right, count = 0, middle, 0
+    for place in range(values.size):
+        if left == middle:
+            break
+        if right < values.size and values[right] > spare[left]:
+            values[place] = values[right]
+            right, count = right + 1, count + middle - left
+        else:
+            values[place] = spare[left]
+            left += 1
+    return count

@@ -1,0 +1,1 @@
+"""A fitted model: its numbers on the host (state), in a device's memory (layout), in files (saving)."""

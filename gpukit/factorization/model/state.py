@@ -1,0 +1,113 @@
+"""A model's numbers on the host, the same for every device, and their packing into parameter rows."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, major_first
+from gpukit.random import bits, key
+
+USER_STREAM, ITEM_STREAM = 104, 105
+SPREAD = np.float32(0.02)  # deviation of the first factors; small ones overfit least
+KEPT = 3  # bias, sum of squared errors, baseline bias
+
+
+class State(NamedTuple):
+    """All float32 but neighbors, in the units of training (z).
+
+    user_factors U (M, F), user_extras (M, 3): b_i, s_i, baseline b_i; item_factors V (N, F), item_extras (N, 3)
+    likewise; influence (N, 2, K): w and c of Eq. (1); neighbors (N, K) int32 item rows. K is 0 without neighbourhoods.
+    """
+
+    user_factors: np.ndarray
+    user_extras: np.ndarray
+    item_factors: np.ndarray
+    item_extras: np.ndarray
+    influence: np.ndarray
+    neighbors: np.ndarray
+
+
+@njit(parallel=True)
+def start_factors(seed_key, out):
+    """out (rows, F) float32: uniform with deviation SPREAD; number f of row i is a function of (seed_key, i F + f)
+    alone."""
+    n = out.shape[1]
+    for row in prange(out.shape[0]):
+        for f in range(n):
+            unit = np.float32(bits(seed_key, row * n + f) >> np.uint32(8)) * np.float32(2.0**-23) - np.float32(1.0)
+            out[row, f] = unit * np.float32(1.7320508) * SPREAD
+
+
+def start_state(shape, n_factors, neighbors, baseline, biases, seed):
+    """The State that training begins with: small random factors, biases at the baseline (or 0), no influences yet.
+
+    shape (M, N); neighbors (N, K); baseline (user biases, item biases) in z.
+    """
+    sides = []
+    for rows, base, stream in zip(shape, baseline, (USER_STREAM, ITEM_STREAM)):
+        factors = np.empty((rows, n_factors), np.float32)
+        start_factors(key(seed, stream), factors)
+        extras = np.zeros((rows, KEPT), np.float32)
+        extras[:, BASE] = base
+        extras[:, BIAS] = base if biases else 0
+        factors[base == 0] = 0  # never rated, or indistinguishable from it: what is unknown stays at the mean
+        sides += [factors, extras]
+    return State(*sides, np.zeros((shape[1], 2, neighbors.shape[1]), np.float32), neighbors)
+
+
+def pack_rows(factors, extras, rows):
+    """(count + 1, stride) parameter rows as layout.Rows says; the last one, all zero, stands for what the model has
+    never seen."""
+    count, n_factors = factors.shape
+    table = np.zeros((count + 1, rows.stride), np.float32)
+    _factors(table, rows)[:count] = factors
+    at = rows.stride - EXTRA
+    table[:count, at : at + KEPT] = extras
+    return table
+
+
+def unpack_rows(table, rows):
+    """(factors, extras), float32, of parameter rows."""
+    at = rows.stride - EXTRA
+    factors = np.ascontiguousarray(_factors(table, rows)[:-1], np.float32)
+    return factors, np.ascontiguousarray(table[:-1, at : at + KEPT])
+
+
+def _factors(table, rows):
+    """A view of the factors in parameter rows."""
+    return (table.view(np.float16) if rows.half else table)[:, : rows.n_factors]
+
+
+def pack_sides(state, layout, walk):
+    """(P, Q): the parameter rows of the side that is walked and of the other."""
+    sides = (state.user_factors, state.user_extras), (state.item_factors, state.item_extras)
+    walked, other = major_first(walk, *sides)
+    return pack_rows(*walked, layout.major), pack_rows(*other, layout.minor)
+
+
+def pack_neighborhood(state, layout):
+    """(neighbors (N + 1, slots) int32, influence (N + 1, 2 slots), offsets (N + 1, slots)) with free slots filled."""
+    n_items, k = state.neighbors.shape
+    neighbors = np.full((n_items + 1, layout.slots), -1, np.int32)
+    offsets = np.zeros((n_items + 1, layout.slots), np.float32)
+    influence = np.zeros((n_items + 1, 2, layout.slots), np.float32)
+    neighbors[:n_items, :k] = state.neighbors
+    offsets[:n_items, :k] = state.item_extras[:, BASE][state.neighbors]
+    influence[:n_items, :, :k] = state.influence
+    return neighbors, influence.reshape(n_items + 1, -1), offsets
+
+
+def unpack_influence(influence, layout):
+    """(N, 2, K) of packed influences (N + 1, 2 slots)."""
+    return np.ascontiguousarray(influence.reshape(len(influence), 2, -1)[:-1, :, : layout.n_neighbors])
+
+
+def unpack(P, Q, influence, layout, walk, neighbors):
+    """The State of parameter rows P (the side that is walked) and Q; packed influences are not read without K."""
+    walked, other = unpack_rows(P, layout.major), unpack_rows(Q, layout.minor)
+    users, items = major_first(walk, walked, other)
+    sides = *users, *items
+    if not layout.slots:
+        return State(*sides, np.zeros((*neighbors.shape[:1], 2, 0), np.float32), neighbors)
+    return State(*sides, unpack_influence(influence, layout), neighbors)

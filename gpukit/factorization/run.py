@@ -1,0 +1,187 @@
+"""One training run: what `fit` does between checking its arguments and keeping the result."""
+
+import contextlib
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit import device as devices
+from gpukit import interrupt
+from gpukit.errors import GpukitError
+from gpukit.factorization.model import saving
+from gpukit.factorization.prepare import query_of
+from gpukit.factorization.solvers.sgd import schedule
+from gpukit.factorization.solvers.sgd.rates import epoch_rates, row_rates
+
+CHECKPOINT_SECONDS = 60.0
+
+
+class Plan(NamedTuple):
+    """The settings of one run, checked: see the estimators' parameters."""
+
+    epochs: int
+    rates: str
+    learning_rate: float
+    regularization: float
+    annealing: float
+    biases: bool
+    patience: int
+    seed: int
+
+    def epoch_rates(self, epoch):
+        """formulas.Rates of an epoch."""
+        return epoch_rates(self.rates, self.learning_rate, self.regularization, self.biases, self.annealing, epoch)
+
+
+class Run(NamedTuple):
+    """A training that is about to begin: the session, Plan, Clock and Scale, the first epoch, the history, the best
+    state."""
+
+    session: object
+    plan: Plan
+    clock: object
+    scale: object
+    start: int
+    history: list
+    best: object
+
+
+class Judge:
+    """RMSE on held-out ratings after an epoch, and the best state so far when training may stop early."""
+
+    def __init__(self, session, held_out, scale, patience, history=(), best_state=None):
+        self.session, self.scale, self.patience = session, scale, patience
+        self.best, self.best_epoch, self.best_state = np.inf, -1, best_state
+        if best_state is not None:
+            judged = [(entry["rmse"], entry["epoch"] - 1) for entry in history]
+            self.best, self.best_epoch = min(entry for entry in judged if np.isfinite(entry[0]))
+        self.asked = None
+        if held_out is not None and len(held_out):
+            users, items = held_out.users, held_out.items
+            self.truth = held_out.values
+            self.asked = session.ask(users, items, query_of(users, items, held_out.shape[0]))
+
+    def rmse(self):
+        """Root mean squared error of the clipped predictions, None without held-out ratings."""
+        if self.asked is None:
+            return None
+        predicted = unscale(self.session.predict(self.asked), self.scale)
+        return float(np.sqrt(np.mean(np.square(predicted - self.truth, dtype=np.float64))))
+
+    def enough(self, epoch, rmse):
+        """Whether RMSE has not fallen for `patience` epochs; keeps the best state for then."""
+        if not self.patience or rmse is None:
+            return False
+        if rmse < self.best:
+            self.best, self.best_epoch, self.best_state = rmse, epoch, self.session.state()
+        return epoch - self.best_epoch >= self.patience
+
+
+def unscale(z, scale):
+    """Predictions in the ratings' own units, within their range."""
+    return np.clip(
+        z * np.float32(scale.deviation) + np.float32(scale.mean), np.float32(scale.low), np.float32(scale.high)
+    )
+
+
+def chunk_tables(side, workers, plan):
+    """(tables, workers) of an epoch: one table, or the strata of a conflict-free schedule."""
+    if side.blocks is None:
+        rate = row_rates(plan.rates, plan.learning_rate, np.diff(side.indptr))
+        return [schedule.chunk_table(side.indptr, workers, rate, plan.seed)], workers
+    major, minor, n_blocks = side.blocks
+    return schedule.conflict_free_tables(side.indptr, side.minor, major, minor, n_blocks), n_blocks
+
+
+class Checkpoints:
+    """Writes the state of a run to a file every CHECKPOINT_SECONDS and when asked; does nothing without a path."""
+
+    def __init__(self, path, estimator, data):
+        self.path, self.estimator, self.data = path, estimator, data
+        self.written = time.monotonic()
+
+    def write(self, session, best, done):
+        """Write now: the session's State and the best one (or None) after `done` epochs."""
+        if self.path is not None:
+            saving.save_checkpoint(self.path, self.estimator, session.state(), best, done, self.data)
+        self.written = time.monotonic()
+
+    def due(self):
+        """Whether it is time for another one."""
+        return self.path is not None and time.monotonic() - self.written >= CHECKPOINT_SECONDS
+
+
+def run(session, plan, judge, checkpoints, history, start, progress):
+    """Epochs start..plan.epochs - 1; appends to history and returns the State to keep.
+
+    Ctrl-C takes effect after the epoch at work: the checkpoint is written, then KeyboardInterrupt goes on.
+    """
+    begun = time.perf_counter() - (history[-1]["seconds"] if history else 0.0)
+    judging = 0.0
+    with interrupt.deferred() as pressed:
+        for epoch in range(start, plan.epochs):
+            session.epoch(plan.epoch_rates(epoch), schedule.turn_key(plan.seed, epoch))
+            seconds = time.perf_counter() - begun - judging
+            rmse = judge.rmse()
+            judging = time.perf_counter() - begun - seconds
+            history.append({"epoch": epoch + 1, "seconds": seconds, "rmse": rmse})
+            progress("training", epoch + 1, plan.epochs, {"rmse": rmse})
+            enough = judge.enough(epoch, rmse)
+            if pressed.requested:
+                checkpoints.write(session, judge.best_state, epoch + 1)
+                raise KeyboardInterrupt
+            if enough:
+                break
+            if checkpoints.due():
+                checkpoints.write(session, judge.best_state, epoch + 1)
+    state = judge.best_state or session.state()
+    if not (np.isfinite(state.user_factors).all() and np.isfinite(state.item_factors).all()):
+        raise GpukitError(
+            f"Training diverged (learning_rate={plan.learning_rate}): the factors are no longer finite. "
+            "Use a smaller learning_rate, or deterministic=True."
+        )
+    return state
+
+
+class Clock:
+    """Seconds by stage: `with clock("prepare"): ...` adds to the stage's sum."""
+
+    def __init__(self):
+        self.seconds = {}
+
+    @contextlib.contextmanager
+    def __call__(self, stage):
+        begun = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - begun
+
+
+def engine(device):
+    """The module of host steps for a device: gpu or cpu."""
+    if device.is_cuda:
+        from gpukit.factorization import gpu as steps
+    else:
+        from gpukit.factorization import cpu as steps
+    return steps
+
+
+def memory_kept(n_ratings, sides, layout):
+    """Bytes that training holds: ratings with their codes, both parameter tables, influences, offsets, neighbours.
+
+    sides: rows of the side that is walked (with neighbourhoods: the items) and of the other.
+    """
+    rows = sum(4 * (count + 1) * side.stride for count, side in zip(sides, (layout.major, layout.minor)))
+    return n_ratings * (8 + layout.slots) + rows + 16 * (sides[0] + 1) * layout.slots
+
+
+def memory_needed(n_ratings, sides, layout):
+    """Bytes that it takes at most: while the codes are made, 13 bytes a rating stand where later 8 do."""
+    return memory_kept(n_ratings, sides, layout) + (5 * n_ratings if layout.slots else 0)
+
+
+def check_memory(device, n_ratings, sides, layout):
+    """DeviceMemoryError with both sizes when a GPU cannot hold the work."""
+    devices.require_memory(device, memory_needed(n_ratings, sides, layout), f"Training on {n_ratings:,} ratings")

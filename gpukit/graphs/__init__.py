@@ -1,0 +1,35 @@
+"""Graphs, and a matrix on each of their vertices: what graph-tensor imputation reads and stands on.
+
+    read_graph(path)     read_graph(edges=, tensor=)     synth_graph(...)     each -> GraphTensor
+
+| file                     | what it does                                                              |
+|--------------------------|---------------------------------------------------------------------------|
+| adjacency.py             | any graph to a checked sparse adjacency; Laplacians                       |
+| basis.py, lanczos.py     | the graph Fourier basis, kept on disk; a partial one of a large graph     |
+| resident.py              | the basis's vectors on a GPU                                              |
+| tensor.py, convert.py    | `GraphTensor` (graph, tensor, mask); `as_graph_tensor`, the checks        |
+| read.py                  | `read_graph`, `write_graph`: .npz, or a graph and a tensor in two files   |
+| text.py, table.py        | lists of edges, adjacencies and tables of values as text                  |
+| synth.py, planted.py     | generated tensors of the paper's kind; generated graphs                   |
+"""
+
+import importlib
+
+_HOMES = {
+    "GraphTensor": "tensor",
+    "as_graph_tensor": "convert",
+    "read_graph": "read",
+    "write_graph": "read",
+    "synth_graph": "synth",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name):
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__():
+    return __all__

@@ -1,0 +1,213 @@
+"""Graphs as people hand them in -> one checked sparse adjacency; its two Laplacians."""
+
+import sys
+
+import numpy as np
+
+from gpukit.errors import DataError
+
+FORMS = (
+    "a square array or scipy sparse matrix, a networkx graph, an (E, 2) array of edges between the vertices "
+    "0 to N-1, or a pair (edges, weights)"
+)
+ROUNDING = 1e-6  # relative; weights of one edge that differ by less are equal
+MOST_VERTICES = 2**31 - 1  # indices are int32
+
+
+def as_adjacency(graph, vertices=None, names=None):
+    """The adjacency of an undirected graph: scipy.sparse csr (N, N) float64, symmetric, no diagonal, no stored zeros.
+
+    graph: a square array (a nested list too) or scipy sparse matrix; a networkx graph, its vertices in its own order,
+    edges without a weight 1; an (E, 2) array of edges between vertices 0 to N-1; a tuple (edges, weights), weights
+    (E,) or None. A 2 x 2 array is an adjacency; hand over two edges as (edges, None).
+    vertices: N of a list of edges, when its last vertices have no edge (None: the largest vertex + 1). names: (N,) what
+    errors call the vertices (None: their numbers).
+
+    A weight of 0 is no edge. Self-loops do not count: they say nothing about neighbours, and are dropped. An edge
+    stands in a list once, in either direction, or several times with the same weight, as in lists that hold both
+    directions. Isolated vertices are legal. Raises DataError for what is not square, not symmetric (beyond rounding,
+    1e-6 relative; the mean of both is taken), negative or not finite, and for a graph without edges.
+    """
+    from scipy import sparse
+
+    found = _from_networkx(graph)
+    if found is None and sparse.issparse(graph):
+        found = _square(graph)
+    if found is None and isinstance(graph, tuple) and len(graph) == 2 and np.ndim(graph[0]) == 2:
+        return _from_edges(graph[0], graph[1], vertices, names)
+    if found is None:
+        array = _numbers(graph, "the graph")
+        if array.ndim == 2 and array.shape[1] == 2 and array.shape[0] != 2:
+            return _from_edges(array, None, vertices, names)
+        found = _square(array)
+    return _symmetric(_checked(found, names), names)
+
+
+def _called(vertex, names):
+    return vertex if names is None else names[vertex]
+
+
+def laplacian(adjacency):
+    """The combinatorial Laplacian D - A of a checked adjacency: csr (N, N) float64, D the sums of A's rows."""
+    from scipy import sparse
+
+    return (sparse.diags_array(degrees(adjacency)) - sparse.csr_array(adjacency)).tocsr()
+
+
+def normalized_laplacian(adjacency):
+    """L = I - D^-1/2 A D^-1/2 of a checked adjacency: csr (N, N) float64, symmetric to the bit, eigenvalues 0 to 2.
+
+    The row of an isolated vertex is zero, its diagonal too (an eigenvalue 0): the convention of Chung, "Spectral Graph
+    Theory" (1997), of scipy.sparse.csgraph and of networkx.
+    """
+    from scipy import sparse
+
+    degree = degrees(adjacency)
+    smooth = normalized_adjacency(adjacency)
+    return (sparse.diags_array((degree > 0).astype(np.float64)) - smooth).tocsr()
+
+
+def normalized_adjacency(adjacency):
+    """D^-1/2 A D^-1/2 of a checked adjacency: csr (N, N) float64; rows of isolated vertices are empty."""
+    from scipy import sparse
+
+    degree = degrees(adjacency)
+    root = np.sqrt(np.where(degree > 0, degree, 1.0))
+    edges = sparse.coo_array(adjacency)
+    weights = edges.data / (root[edges.row] * root[edges.col])  # one rounding for both directions
+    return sparse.csr_array((weights, (edges.row, edges.col)), shape=edges.shape)
+
+
+def degrees(adjacency):
+    """(N,) float64: the sums of the rows."""
+    return np.asarray(adjacency.sum(axis=1), dtype=np.float64).ravel()
+
+
+def _from_networkx(graph):
+    """The (N, N) adjacency of a networkx graph, None for anything else; networkx is never imported for it."""
+    networkx = sys.modules.get("networkx")
+    if networkx is None or not isinstance(graph, networkx.Graph):
+        return None
+    if not len(graph):
+        raise DataError("the graph has no vertices.")
+    return networkx.to_scipy_sparse_array(graph, dtype=np.float64)
+
+
+def _numbers(values, what):
+    """An array of real numbers or booleans, or DataError."""
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{what} is no array ({error}); give {FORMS}.") from error
+    if array.dtype.kind not in "biuf":
+        raise DataError(f"{what} holds {array.dtype}, not numbers; give {FORMS}.")
+    return array
+
+
+def _square(matrix):
+    """matrix, when its shape is square and not empty and it holds real numbers."""
+    shape = matrix.shape
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise DataError(f"the adjacency must be square; its shape is {shape}. A graph is {FORMS}.")
+    if not shape[0]:
+        raise DataError("the graph has no vertices.")
+    if matrix.dtype.kind not in "biuf":
+        raise DataError(f"the adjacency holds {matrix.dtype}; weights are real numbers.")
+    return matrix
+
+
+def _checked(matrix, names):
+    """A new csr float64 of the positive entries off the diagonal; DataError for a weight that is none."""
+    from scipy import sparse
+
+    entries = sparse.coo_array(matrix, dtype=np.float64)
+    wrong = ~((entries.data >= 0) & np.isfinite(entries.data))
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        i, j = _called(entries.row[at], names), _called(entries.col[at], names)
+        raise DataError(
+            f"the weight between vertices {i} and {j} is {entries.data[at]:g}; weights must be finite and "
+            "not negative. Drop the edge, or give a weight that grows with likeness."
+        )
+    kept = (entries.data > 0) & (entries.row != entries.col)
+    if not kept.any():
+        loops = bool((entries.data > 0).any())
+        raise DataError(
+            "the graph has no edges but self-loops, which say nothing about neighbours."
+            if loops
+            else "the graph has no edges: nothing says which vertices are alike."
+        )
+    return sparse.csr_array((entries.data[kept], (entries.row[kept], entries.col[kept])), shape=entries.shape)
+
+
+def _symmetric(matrix, names):
+    """matrix made symmetric to the bit and canonical; DataError naming the first pair that differs."""
+    from scipy import sparse
+
+    other = matrix.T.tocsr()
+    apart = abs(matrix - other)
+    excess = sparse.csr_array(apart - ROUNDING * matrix.maximum(other)).tocoo()
+    wrong = excess.data > 0
+    if wrong.any():
+        pairs = np.column_stack((excess.row, excess.col))[wrong]
+        i, j = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))[0]].tolist()
+        one, other = _called(i, names), _called(j, names)
+        raise DataError(
+            f"the adjacency is not symmetric: the weight from vertex {one} to {other} is {matrix[i, j]:g}, "
+            f"from {other} to {one} it is {matrix[j, i]:g}. Make it so, by (A + A.T) / 2 if that is meant."
+        )
+    return _canonical(((matrix + other) / 2).tocsr() if apart.nnz else matrix)
+
+
+def _canonical(matrix):
+    matrix.sum_duplicates()  # and sorts
+    return matrix
+
+
+def _from_edges(edges, weights, vertices, names):
+    """The adjacency of (E, 2) edges with (E,) weights or None for 1 each."""
+    from scipy import sparse
+
+    edges = _vertices(_numbers(edges, "the list of edges"))
+    weights = np.ones(len(edges)) if weights is None else _numbers(weights, "the weights of the edges")
+    if weights.shape != (len(edges),):
+        raise DataError(
+            f"there are {len(edges):,} edges, but the weights have the shape {weights.shape}; give one an edge."
+        )
+    largest = int(edges.max()) if len(edges) else -1
+    size = largest + 1 if vertices is None else int(vertices)
+    if largest >= size:
+        raise DataError(f"an edge names vertex {largest}, but the vertices are 0 to {size - 1}.")
+    low, high = edges.min(axis=1), edges.max(axis=1)
+    weights = weights.astype(np.float64)
+    first = _once(low, high, weights, names)
+    low, high, weights = low[first], high[first], weights[first]
+    ends = np.concatenate((low, high)), np.concatenate((high, low))
+    both = sparse.coo_array((np.concatenate((weights, weights)), ends), shape=(size, size))
+    return _canonical(_checked(both, names))
+
+
+def _vertices(edges):
+    """(E, 2) int64 of a list of edges; DataError for what is no vertex number."""
+    if edges.ndim != 2 or edges.shape[1] != 2:
+        raise DataError(f"a list of edges has the shape (E, 2); this one has {edges.shape}.")
+    wrong = ~((edges >= 0) & (edges < MOST_VERTICES) & (edges == np.floor(edges)))
+    if wrong.any():
+        at = int(np.argmax(wrong.any(axis=1)))
+        raise DataError(f"edge {at} is {edges[at].tolist()}; the ends of edges are the numbers of vertices, 0 to N-1.")
+    return edges.astype(np.int64)
+
+
+def _once(low, high, weights, names):
+    """The place of each edge's first mention; DataError when a later one has another weight."""
+    order = np.lexsort((high, low))
+    same = (np.diff(low[order]) == 0) & (np.diff(high[order]) == 0)
+    differs = same & (np.abs(np.diff(weights[order])) > ROUNDING * np.abs(weights[order][1:]))
+    if differs.any():
+        one, other = order[np.argmax(differs) :][:2]
+        i, j = _called(low[one], names), _called(high[one], names)
+        raise DataError(
+            f"the edge between vertices {i} and {j} has the weight {weights[one]:g} and, later in the "
+            f"list, {weights[other]:g}. Keep one of them."
+        )
+    return order[np.concatenate((np.ones(min(1, len(order)), dtype=bool), ~same))]

@@ -1,0 +1,182 @@
+"""The graph Fourier basis: eigenvectors of the normalized Laplacian, computed once and kept on disk.
+
+The basis is not unique: eigenvectors of a repeated eigenvalue may be turned among themselves, and what is recovered
+depends on how. So it is stored by the content of the graph, and one stored basis serves generator, CPU and GPU.
+"""
+
+import hashlib
+import os
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.base import check_integer
+from gpukit.errors import DataError, ParameterError
+from gpukit.graphs import resident
+from gpukit.graphs.adjacency import normalized_laplacian
+
+VERSION = 1  # of what is stored: raise it when another basis is computed from the same graph
+MAGIC = b"GPUKITB1"
+LARGEST_DENSE = 32_000  # vertices; LAPACK counts its 2 N^2 numbers of workspace in 32 bits
+COPIES = 3  # N^2 numbers each: the matrix, which becomes the vectors, and LAPACK's workspace
+CUT = 4  # a partial basis of more than N / CUT vectors, or of a small graph, is cut from the whole one
+SMALL = 1_000
+TIE = 1e-6  # relative; entries of an eigenvector this close count as equally large
+
+
+class Basis(NamedTuple):
+    """A graph Fourier basis: values (K,) float64, 0 to 2, ascending; vectors (N, K) float64, C order.
+
+    exact: all N eigenvectors are there (K = N). Of each vector the largest entry, the first of them, is positive.
+    seconds: what it took to compute or load. source: "cache", or the device that computed it ("cpu", "cuda:0").
+    """
+
+    values: np.ndarray
+    vectors: np.ndarray
+    exact: bool
+    seconds: float = 0.0
+    source: str = "cpu"
+
+
+def fourier_basis(adjacency, size=None, device=None, cache=True):
+    """The Basis of a checked adjacency (csr (N, N), see as_adjacency).
+
+    size: how many of the smoothest eigenvectors (1 to N); None for all. device: a gpukit.device.Device; on a GPU the
+    whole basis is computed there when cupy is installed and memory suffices, else on the CPU; Basis.source says which.
+    cache: look for the basis of this graph on disk ($GPUKIT_CACHE/basis, or gpukit/basis in the user's cache folder),
+    and keep it there. Raises ParameterError for another size and for a graph too large for a dense basis.
+    """
+    start = time.perf_counter()
+    count = adjacency.shape[0]
+    size = count if size is None else check_integer("basis_size", size, 1, count)
+    file = _file(adjacency, size) if cache else None
+    found = _loaded(file, (count, size))
+    source = "cache"
+    if found is None:
+        *found, source = _computed(adjacency, size, device)
+        _keep(file, *found)
+    return Basis(*found, size == count, time.perf_counter() - start, source)
+
+
+def _computed(adjacency, size, device):
+    """(values, vectors, source) of a basis that is not on disk."""
+    count = adjacency.shape[0]
+    if size < count and count > SMALL and size * CUT < count:
+        from gpukit.graphs.lanczos import smoothest
+
+        values, vectors = smoothest(adjacency, size)
+        return values, _signed(np, vectors), "cpu"
+    _require_room(count)
+    values, vectors, source = _dense(normalized_laplacian(adjacency), device)
+    if size < count:
+        values, vectors = values[:size].copy(), np.ascontiguousarray(vectors[:, :size])
+    return values, vectors, source
+
+
+def _require_room(count):
+    """Raise ParameterError when a dense basis of count vertices is out of reach."""
+    needed, free = 8 * COPIES * count**2, available_memory()
+    if count <= LARGEST_DENSE and needed <= free:
+        return
+    raise ParameterError(
+        f"a whole Fourier basis of {count:,} vertices needs {needed / 2**30:.1f} GiB, where {free / 2**30:.1f} GiB are "
+        f"free, and goes up to {LARGEST_DENSE:,} vertices. Take a partial basis, an approximation: --basis-size K "
+        "(basis_size=K), the K smoothest eigenvectors, such as 500."
+    )
+
+
+def available_memory():
+    """Bytes of main memory that a process can still have."""
+
+    try:
+        lines = Path("/proc/meminfo").read_text("ascii").splitlines()
+        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _dense(laplacian, device):
+    """(values, vectors, source) of all eigenvectors of a sparse symmetric matrix."""
+    cupy = _cupy(device, 8 * COPIES * laplacian.shape[0] ** 2)
+    if cupy is None:
+        from scipy.linalg import eigh
+
+        values, vectors = eigh(laplacian.toarray(), driver="evd", overwrite_a=True, check_finite=False)
+        return np.clip(values, 0.0, 2.0), _signed(np, vectors), "cpu"
+    with cupy.cuda.Device(device.index):
+        entries, matrix = laplacian.tocoo(), cupy.zeros(laplacian.shape)
+        matrix[cupy.asarray(entries.row), cupy.asarray(entries.col)] = cupy.asarray(entries.data)
+        values, vectors = cupy.linalg.eigh(matrix)
+        del matrix
+        there = _signed(cupy, vectors)
+        vectors = cupy.asnumpy(there)
+        resident.keep(vectors, there)
+        return np.clip(cupy.asnumpy(values), 0.0, 2.0), vectors, f"cuda:{device.index}"
+
+
+def _cupy(device, needed):
+    """cupy, when device is a GPU with that many bytes free and cupy is installed; else None."""
+    if device is None or not device.is_cuda:
+        return None
+    from gpukit.device import free_memory
+
+    try:
+        import cupy
+    except ImportError:
+        return None
+    return cupy if needed < free_memory(device) else None
+
+
+def _signed(xp, vectors):
+    """vectors in C order, each turned so that its largest entry (the first of those within TIE of it) is positive."""
+    sizes = xp.abs(vectors)
+    first = xp.argmax(sizes >= (1.0 - TIE) * sizes.max(axis=0), axis=0)
+    signs = xp.where(vectors[first, xp.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+    return xp.ascontiguousarray(vectors * signs)
+
+
+def cache_folder():
+    """Where bases are kept; unlike compiled code they outlive a change of gpukit's sources."""
+    from gpukit import _jit
+
+    return _jit.cache_folder().parents[1] / "basis"
+
+
+def _file(adjacency, size):
+    digest = hashlib.sha256(f"{VERSION} {size} {adjacency.shape}".encode())
+    digest.update(np.ascontiguousarray(adjacency.indptr, dtype=np.int64))
+    digest.update(np.ascontiguousarray(adjacency.indices, dtype=np.int64))
+    digest.update(np.ascontiguousarray(adjacency.data, dtype=np.float64))
+    return cache_folder() / f"{digest.hexdigest()[:40]}.gkb"
+
+
+def _loaded(file, shape):
+    """(values, vectors) of a stored basis; None when there is none, or it is damaged."""
+    from gpukit.io import container
+
+    if file is None:
+        return None
+    try:
+        arrays = container.read_arrays(file, container.read_header(file, MAGIC, "a basis"))
+        values, vectors = arrays["values"], arrays["vectors"]
+    except (OSError, KeyError, ValueError, TypeError):  # DataError is a ValueError
+        return None
+    right = vectors.shape == shape and values.shape == shape[1:] and vectors.dtype == values.dtype == np.float64
+    return (values, vectors) if right else None
+
+
+def _keep(file, values, vectors):
+    """Store a basis; a folder that cannot be written costs no more than computing it again."""
+    from gpukit.io import container
+    from gpukit.persist import atomic_write
+
+    if file is None:
+        return
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(file) as aside, open(aside, "wb") as stream:
+            container.write_arrays(stream, MAGIC, {"values": values, "vectors": vectors})
+    except (OSError, DataError):
+        return

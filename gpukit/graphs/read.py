@@ -1,0 +1,225 @@
+"""read_graph and write_graph: a graph tensor from an .npz, or from a file of edges and one of values."""
+
+import contextlib
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from gpukit.errors import DataError, ParameterError
+from gpukit.graphs.convert import as_graph_tensor, check_slice, is_list
+from gpukit.graphs.table import read_table
+from gpukit.graphs.text import read_graph_text
+from gpukit.io import container
+from gpukit.persist import DAMAGE, atomic_write
+
+PARTS = ("data", "indices", "indptr", "shape")
+NEEDED = (
+    "tensor (N, m, n), (N, n) or (N,), NaN = missing; and adjacency (N, N), or adjacency_data, "
+    "adjacency_indices, adjacency_indptr, adjacency_shape (or these as scipy.sparse.save_npz names them), or "
+    "edges (E, 2) [weights (E,)]; optional mask, truth, vertices"
+)
+
+
+def read_graph(path=None, *, edges=None, tensor=None, slice_shape=None, layout=None):
+    """The GraphTensor in the .npz file `path`, or of a graph in the file `edges` and values in the file `tensor`.
+
+    path: an archive with `tensor` and `adjacency`, or its CSR parts, or `edges` [`weights`]; NEEDED has the keys and
+    as_graph_tensor says what they may hold. edges: text (see read_graph_text), .npz or .npy. tensor: .npy, .npz, or
+    text (see read_table; layout is for it, and for a .npy of (T, N)). Where both have ids, the order is that of the
+    values, and vertices that only they have are isolated. slice_shape: (m, n), to make slices of rows of
+    m n values. Raises DataError for what is missing, damaged, malformed, pickled; ParameterError for a request that is
+    not clear.
+    """
+    if slice_shape is not None:
+        slice_shape = check_slice(slice_shape)
+    if path is not None and edges is None and tensor is None:
+        if layout is not None:
+            raise ParameterError("layout is for a table of values beside a file of edges, not for an .npz.")
+        found = _arrays(path)
+        if "tensor" not in found:
+            raise DataError(f"{path} has no array named tensor. Found: {_listed(found)}. Needed: {NEEDED}.")
+        graph = _graph(found, path)
+        optional = [found.get(name) for name in ("mask", "vertices", "truth")]
+        return as_graph_tensor(graph, found["tensor"], *optional, slice_shape)
+    if path is not None or edges is None or tensor is None:
+        raise ParameterError("give one .npz file, or a file of edges and one of values: --edges FILE --tensor FILE.")
+    return _beside(edges, tensor, slice_shape, layout)
+
+
+def read_edges(path):
+    """(graph, ids (N,) or None) of a file: text (see read_graph_text), .npz (NEEDED has the keys) or .npy.
+
+    graph: in a form that as_adjacency takes; a list of edges from .npz or .npy does not say how many vertices it has.
+    """
+    if _begins(path, b"PK\x03\x04") and not _is_zipped_text(path):
+        found = _arrays(path)
+        return _graph(found, path), found.get("vertices")
+    if _begins(path, b"\x93NUMPY"):
+        return _one_array(path), None
+    return read_graph_text(path)
+
+
+def _beside(edges, tensor, slice_shape, layout):
+    """The GraphTensor of two files."""
+    from gpukit.graphs.adjacency import as_adjacency
+
+    graph, ids = read_edges(edges)
+    values, mask, names = _values(tensor, graph, ids, slice_shape, layout)
+    if ids is None or len(ids) == len(values) and names is None:
+        return as_graph_tensor(graph, values, mask, names if ids is None else ids, slice_shape=slice_shape)
+    places = _places(ids, names, len(values), tensor)
+    graph = as_adjacency(graph, vertices=len(ids)).tocoo()
+    moved = np.column_stack((places[graph.row], places[graph.col]))
+    names = np.arange(len(values)) if names is None else names
+    return as_graph_tensor((moved, graph.data), values, mask, names, slice_shape=slice_shape)
+
+
+def _values(path, graph, ids, slice_shape, layout):
+    """(values (N, ...), mask or None, ids or None) of a file of values."""
+    if _begins(path, b"\x93NUMPY"):
+        return _turned(_one_array(path), layout), None, None
+    if _begins(path, b"PK\x03\x04") and not _is_zipped_text(path):
+        found = _arrays(path)
+        if "tensor" not in found:
+            raise DataError(f"{path} has no array named tensor. Found: {_listed(found)}. Optional: mask, vertices.")
+        return _turned(found["tensor"], layout), found.get("mask"), found.get("vertices")
+    count = len(ids) if ids is not None else _count(graph)
+    length = None if slice_shape is None else slice_shape[0] * slice_shape[1]
+    values, names = read_table(path, count, ids, layout, length)
+    return values, None, names
+
+
+def _places(ids, names, count, path):
+    """(len(ids),) int64: the rows of the values that the ids of a list of edges stand for."""
+    if names is None:
+        if ids.dtype.kind in "iu" and ids[0] == 0 and ids[-1] < count:
+            return ids.astype(np.int64)
+        raise DataError(
+            f"{path} has values for {count:,} vertices and no ids, and the edges name {len(ids):,}: which "
+            "is whose is not clear. Number the vertices from 0, or give a table with ids."
+        )
+    rows = {name: row for row, name in enumerate(np.asarray(names).tolist())}
+    lacking = [one for one in ids.tolist() if one not in rows]
+    if lacking:
+        raise DataError(
+            f"{path} has no values for vertex {lacking[0]!r}, nor for {len(lacking) - 1:,} others, of the "
+            f"edges' {len(ids):,}. Give every vertex its values, nan where they are missing."
+        )
+    return np.array([rows[one] for one in ids.tolist()], dtype=np.int64)
+
+
+def _count(graph):
+    """The number of vertices that a graph names."""
+    if hasattr(graph, "indptr"):
+        return graph.shape[0]
+    edges = graph[0] if isinstance(graph, tuple) else graph
+    return int(np.max(edges, initial=-1)) + 1 if is_list(graph) else len(edges)
+
+
+def _turned(array, layout):
+    """A tensor from a file; a table of two axes with a column a vertex is turned."""
+    if layout == "columns" and array.ndim == 2:
+        return array.T
+    return array
+
+
+def _graph(found, path):
+    """The graph in the arrays of an archive, in a form that as_adjacency takes."""
+    kinds = [name for name in ("adjacency", "edges") if name in found]
+    csr = [prefix for prefix in ("adjacency_", "") if all(prefix + part in found for part in PARTS)]
+    if len(kinds) + len(csr) != 1:
+        what = "more than one graph" if kinds or csr else "no graph"
+        raise DataError(f"{path} has {what}. Found: {_listed(found)}. Needed: {NEEDED}.")
+    if csr:
+        return _from_parts([found[csr[0] + part] for part in PARTS], path)
+    return found["adjacency"] if kinds == ["adjacency"] else (found["edges"], found.get("weights"))
+
+
+def _from_parts(parts, path):
+    """A csr_array of its data, indices, indptr and shape; DataError when they do not fit."""
+    from scipy import sparse
+
+    data, indices, indptr, shape = parts
+    try:
+        matrix = sparse.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+        matrix.check_format()
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{path}: the parts of its adjacency do not make a CSR matrix ({error}).") from error
+    return matrix
+
+
+def _listed(found):
+    return ", ".join(found) or "nothing"
+
+
+def _begins(path, magic):
+    path = Path(path)
+    if not path.is_file():
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(magic)) == magic
+
+
+def _is_zipped_text(path):
+    """True for a zip archive that is no .npz: none of its members is an array."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return not any(name.endswith(".npy") for name in archive.namelist())
+    except zipfile.BadZipFile:
+        return False
+
+
+@contextlib.contextmanager
+def _read(path):
+    """What numpy finds wrong with a file as DataError."""
+    try:
+        yield
+    except DataError:
+        raise
+    except DAMAGE as error:
+        if "allow_pickle" in str(error):
+            raise DataError(
+                f"{path} holds arrays of Python objects, which would have to be unpickled, and a pickle "
+                "can run anything. Save arrays of numbers."
+            ) from error
+        raise DataError(f"{path} is damaged or cut short ({error}). Copy or write it again.") from error
+
+
+def _arrays(path):
+    """{name: array} of an .npz."""
+    path = Path(path)
+    if not path.exists():
+        raise DataError(f"{path} does not exist. Check the name; the folder that gpukit looks from is {Path.cwd()}.")
+    if not _begins(path, b"PK\x03\x04") or _is_zipped_text(path):
+        raise DataError(
+            f"{path} is no .npz archive of numpy's. A graph and its values in two files are --edges FILE --tensor FILE."
+        )
+    with _read(path), np.load(path, allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def _one_array(path):
+    with _read(path):
+        return np.load(path, allow_pickle=False)
+
+
+def write_graph(path, data):
+    """Write a GraphTensor to an .npz that read_graph reads: missing values as NaN, the adjacency in its CSR parts.
+
+    The file appears whole or not at all. Raises ParameterError for another suffix, DataError for a path that cannot be
+    written.
+    """
+    check_output(path)
+    matrix = data.adjacency
+    parts = zip(PARTS, (matrix.data, matrix.indices, matrix.indptr, np.array(matrix.shape)))
+    arrays = {f"adjacency_{name}": array for name, array in parts}
+    arrays["tensor"] = np.where(data.mask if data.mask.ndim == 3 else data.mask[:, None, None], data.tensor, np.nan)
+    arrays |= {name: value for name in ("vertices", "truth") if (value := getattr(data, name)) is not None}
+    with atomic_write(path) as aside, open(aside, "wb") as file:
+        np.savez(file, **arrays)
+
+
+def check_output(path):
+    """The suffix .npz of a path that can be written; ParameterError or DataError for one that it cannot."""
+    return container.check_output(path, (".npz",))

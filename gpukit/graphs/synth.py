@@ -1,0 +1,121 @@
+"""Generated graph tensors, as the graph-tensor imputation paper makes them (6.1.1).
+
+Every spectral slice is a product of two Gaussian matrices, (m, r) by (r, n); the inverse graph Fourier transform, with
+the basis that imputation uses, takes them to the vertices; then slices, or single entries, are missing at random.
+"""
+
+import numpy as np
+
+from gpukit.base import check_choice, check_integer, check_real
+from gpukit.errors import ParameterError
+from gpukit.graphs.planted import VERTICES, ego_edges, random_edges
+from gpukit.graphs.tensor import GraphTensor
+
+LIKES = ("random", "ego-facebook")
+USUAL = {"random": 400, "ego-facebook": VERTICES}  # vertices
+GRAPH, SPECTRUM, NOISE, MISSING = range(4)  # streams of a seed
+TOGETHER = 256  # slices multiplied in float64 at a time
+
+
+def synth_graph(
+    like="random",
+    vertices=None,
+    shape=(50, 50),
+    rank=5,
+    missing=0.2,
+    entries=False,
+    noise=0.0,
+    seed=0,
+    adjacency=None,
+    dtype="float32",
+):
+    """A GraphTensor with its truth, of rank `rank` in every slice of the graph spectral domain.
+
+    like: 'random' (mean degree 20; 400 vertices) or 'ego-facebook' (its degrees and communities; 4,039 vertices);
+    vertices: another number of them. adjacency: a graph in any form that as_adjacency takes, in place of a generated
+    one. shape: (m, n) of a slice. missing: the share of slices, exactly (rounded; one stays), or with entries=True the
+    chance of each entry. noise: standard deviation of what is added to the observed values, as a share of the truth's
+    root mean square; the truth stays clean. dtype: 'float32' or 'float64'. The same seed makes the same data, on one
+    machine to the bit, elsewhere as far as the stored basis is the same. Raises ParameterError, DataError.
+    """
+    check_choice("dtype", dtype, ("float32", "float64"))
+    shape, rank = _shape(shape), check_integer("rank", rank, 1)
+    if rank > min(shape):
+        raise ParameterError(f"rank must be at most the smaller side of a slice, {min(shape)}; got {rank}.")
+    missing = check_real("missing", missing, 0.0, 1.0)
+    noise, seed = check_real("noise", noise, 0.0), check_integer("seed", seed, 0)
+    adjacency = _graph(like, vertices, seed) if adjacency is None else _given(adjacency, vertices)
+    truth = _truth(adjacency, shape, rank, seed, dtype)
+    mask = _mask(truth.shape if entries else truth.shape[:1], missing, _stream(seed, MISSING))
+    tensor = _noisy(truth, noise, _stream(seed, NOISE))
+    tensor[~mask] = 0
+    return GraphTensor(adjacency, tensor, mask, None, truth)
+
+
+def _stream(seed, stream):
+    return np.random.default_rng([seed, stream])
+
+
+def _shape(shape):
+    try:
+        m, n = shape
+    except (TypeError, ValueError):
+        raise ParameterError(f"shape must be (m, n), the sides of a slice; got {shape!r}.") from None
+    return check_integer("m of shape", m, 1), check_integer("n of shape", n, 1)
+
+
+def _graph(like, vertices, seed):
+    """The adjacency of a generated graph."""
+    from gpukit.graphs.adjacency import as_adjacency
+
+    check_choice("like", like, LIKES)
+    count = USUAL[like] if vertices is None else check_integer("vertices", vertices, 2)
+    edges = {"random": random_edges, "ego-facebook": ego_edges}[like](count, _stream(seed, GRAPH))
+    return as_adjacency((edges, None), vertices=count)
+
+
+def _given(graph, vertices):
+    """The adjacency of a graph that the caller has."""
+    from gpukit.graphs.adjacency import as_adjacency
+
+    adjacency = as_adjacency(graph)
+    if vertices not in (None, adjacency.shape[0]):
+        raise ParameterError(f"vertices={vertices!r} is for generated graphs; the given one has {adjacency.shape[0]}.")
+    return adjacency
+
+
+def _truth(adjacency, shape, rank, seed, dtype):
+    """(N, m, n) of dtype: the inverse transform of low-rank spectral slices."""
+    from gpukit.graphs.basis import fourier_basis
+
+    vectors = fourier_basis(adjacency).vectors.astype(dtype)
+    count, rng = len(vectors), _stream(seed, SPECTRUM)
+    spectral = np.empty((count, *shape), dtype=dtype)
+    for start in range(0, count, TOGETHER):
+        some = spectral[start : start + TOGETHER]
+        left = rng.standard_normal((len(some), shape[0], rank))
+        some[...] = left @ rng.standard_normal((len(some), rank, shape[1]))
+    return (vectors @ spectral.reshape(count, -1)).reshape(count, *shape)
+
+
+def _mask(shape, missing, rng):
+    """bool (N,) or (N, m, n), True = observed; at least one is."""
+    mask = np.ones(shape, dtype=bool)
+    if len(shape) == 1:
+        count = min(round(missing * shape[0]), shape[0] - 1)
+        mask[rng.permutation(shape[0])[:count]] = False
+        return mask
+    for vertex in mask:
+        vertex[...] = rng.random(shape[1:]) >= missing
+    mask.flat[0] |= not mask.any()
+    return mask
+
+
+def _noisy(truth, noise, rng):
+    """A copy of truth, Gaussian noise added."""
+    tensor = truth.copy()
+    if noise:
+        scale = noise * np.sqrt(np.mean(truth**2, dtype=np.float64))
+        for vertex in tensor:
+            vertex += (scale * rng.standard_normal(vertex.shape)).astype(vertex.dtype)
+    return tensor

@@ -1,0 +1,100 @@
+"""A table of values as text: one row a vertex, or one column a vertex, with or without ids."""
+
+import numpy as np
+
+from gpukit.base import check_choice
+from gpukit.errors import DataError
+from gpukit.graphs.text import Table, as_ids, is_number, read_bytes
+
+SIDES = ("rows", "columns")
+WAYS = "--layout rows (layout='rows') for one row a vertex, --layout columns for one column a vertex"
+
+
+def read_table(path, count, ids=None, layout=None, length=None):
+    """((N, T) float64 with NaN where a field is empty or nan, ids (N,) or None) of a text file of numbers.
+
+    count, ids: N and the ids (or None) of the graph. layout: 'rows' (one row a vertex), 'columns', or None: the side
+    whose ids are the graph's or whose size is N. length: T where it is known. The first line is a header if
+    it has words, or the graph's ids, or different whole numbers above a line with fractions, or those and one line
+    more than N or T. The first column is no values if it has words, no name, the graph's ids, or is one more than N or
+    T. Raises DataError when no side, or both, could be the vertices.
+    """
+    check_choice("layout", layout, (None, *SIDES))
+    table = Table(read_bytes(path), path)
+    known = None if ids is None else set(map(str, ids))
+    header = _has_header(table, known)
+    frame = table.frame(header)
+    if not header and _are_names(table.first) and _one_more(frame.shape, count, length):
+        header, frame = True, table.frame(True)
+    labels = _labels(table, frame, header, known, (count, length))
+    names = {"rows": labels, "columns": table.first[labels is not None :] if header else None}
+    if labels is not None:
+        frame = frame.drop(columns=0)
+        frame.columns = range(frame.shape[1])
+    layout = layout or _layout(table, frame.shape, count, names, known)
+    values = table.numbers(frame)
+    values = values if layout == "rows" else np.ascontiguousarray(values.T)
+    return values, None if names[layout] is None else as_ids(names[layout])
+
+
+def _has_header(table, known):
+    first, second = table.first, table.second
+    if known is not None and known <= set(first):
+        return True
+    if not all(map(is_number, first[1:])) or (not is_number(first[0]) and is_number(second[0])):
+        return True
+    return _are_names(first) and any("." in word for word in second)
+
+
+def _are_names(words):
+    """True for different whole numbers; the first word may be anything but a number with a fraction."""
+    whole = all(word.isdecimal() for word in words[1:]) and len(set(words)) == len(words)
+    return whole and (words[0].isdecimal() or not words[0] or not is_number(words[0]))
+
+
+def _one_more(shape, count, length):
+    """True when a table has a line too many for N or T."""
+    rows, columns = shape
+    side = (count, count + 1)
+    return (rows == count + 1 and columns not in side) or (
+        length is not None and rows == length + 1 and columns in side
+    )
+
+
+def _labels(table, frame, header, known, sides):
+    """The first column as a list of str where it holds no values, else None."""
+    count, length = sides
+    column = frame[0]
+    text = column.dtype.kind not in "biuf" and not all(is_number(str(word)) for word in column)
+    unnamed = header and not table.first[0]
+    words = column.astype(str).tolist()
+    more = frame.shape[1] == count + 1 and len(frame) != count
+    more |= len(frame) == count and length is not None and frame.shape[1] == length + 1
+    if text or unnamed or more or (known is not None and known <= set(words)):
+        return words
+    return None
+
+
+def _layout(table, shape, count, names, known):
+    """'rows' or 'columns': which side of the table the vertices are."""
+    rows, columns = scores = [_score(size, count, names[side], known) for side, size in zip(SIDES, shape)]
+    if rows != columns:
+        return SIDES[int(columns > rows)]
+    what, way = (
+        ("both could be the vertices", f"Say which: {WAYS}.")
+        if any(scores)
+        else ("neither is its vertices", "Give a table with one row, or one column, a vertex.")
+    )
+    raise DataError(
+        f"{table.path} has {shape[0]:,} rows of {shape[1]:,} values, and the graph {count:,} vertices: {what}. {way}"
+    )
+
+
+def _score(size, count, names, known):
+    """How much speaks for a side of the table being the vertices: its ids, its size, ids with others among them.
+
+    The last weighs little where ids are numbers: a header 0, 1, 2, ... of times holds the ids of many a graph.
+    """
+    named = names is not None and known is not None and known <= set(names)
+    alike = 1 if named and all(one.isdecimal() for one in known) else 2
+    return named * alike + 2 * (size == count)

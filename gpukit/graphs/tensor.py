@@ -1,0 +1,29 @@
+"""GraphTensor: what graph-tensor imputation reads: a graph, a matrix on each vertex, and which are observed."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class GraphTensor(NamedTuple):
+    """A graph of N vertices with an (m, n) matrix on each, some of them, or some of their entries, missing.
+
+    adjacency  scipy.sparse csr (N, N) float64, see gpukit.graphs.adjacency.as_adjacency
+    tensor     (N, m, n) float32 or float64, C order, never NaN; 0 where missing
+    mask       bool (N,) for whole slices or (N, m, n) for single entries; True = observed
+    vertices   (N,) ids, numbers or text; None when the vertices have only their numbers
+    truth      (N, m, n) of the tensor's dtype, the whole tensor where it is known; else None
+    given      the shape in which the tensor was handed in, (N,), (N, n) or (N, m, n); None: that of tensor
+    """
+
+    adjacency: object
+    tensor: np.ndarray
+    mask: np.ndarray
+    vertices: np.ndarray | None = None
+    truth: np.ndarray | None = None
+    given: tuple | None = None
+
+    @property
+    def missing_share(self):
+        """The share of missing entries, 0 to 1."""
+        return float(1.0 - self.mask.mean())

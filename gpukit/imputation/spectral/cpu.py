@@ -1,0 +1,185 @@
+"""A graph tensor at work on the CPU; gpu.py has the same class.
+
+The estimate is kept where something is missing and nowhere else. What is observed never changes, so its transform
+C = U' P_Omega(G) is computed once, and an iteration transforms the vertices that miss something: Z = C + U_mis' x.
+"""
+
+import math
+import time
+
+import numpy as np
+
+from gpukit import _jit
+from gpukit.imputation.spectral import twins
+from gpukit.svt import cpu as svt
+from gpukit.svt.warm import WarmThresholding, pays
+
+TOGETHER = 256  # slices thresholded at a time
+COLUMNS = 4096  # of the estimate, transformed back at a time
+BLOCKS = 64  # of the sums, whatever the threads, so that the result does not depend on their number
+LARGE = 2.0**40  # observed numbers up to this, and down to its inverse, are taken as they are: squares are summed
+FOR_ONE_THREAD = 1 << 16  # numbers in the tensor: with fewer, waiting for other threads costs more than they do
+
+
+class Session:
+    """One tensor on one basis.
+
+    basis: basis.Basis. observed (N, m, n): centred, 0 where missing. mask: (N,) or (N, m, n) bool, True = observed.
+    dtype: float32 or float64. Memory: C and Z, a copy of the tensor each, and the estimate and its last step, two
+    copies of the vertices that miss something.
+    """
+
+    def __init__(self, basis, observed, mask, dtype):
+        self.mask, self.observed, self.shape = mask, observed, observed.shape[1:]
+        whole = mask if mask.ndim == 1 else mask.reshape(len(mask), -1).all(axis=1)
+        self.rows = np.flatnonzero(~whole)
+        self.hidden = hidden_entries(mask, self.rows)
+        self.rounding = 10.0 * float(np.finfo(dtype).eps)
+        self.unit = unit_of(observed)
+        flat = in_units(observed, self.unit).reshape(len(observed), -1).astype(dtype, copy=False)
+        self.C = np.ascontiguousarray(basis.vectors.T, dtype) @ flat
+        self.U = np.ascontiguousarray(basis.vectors[self.rows], dtype)
+        self.Z = np.empty_like(self.C)
+        self.now = np.zeros((len(self.rows), flat.shape[1]), dtype)
+        self.before = np.zeros_like(self.now)
+        self.sums = np.zeros((BLOCKS, 2))
+        self.seconds = {"transform": 0.0, "thresholding": 0.0}
+        self.threads = 1 if flat.size < FOR_ONE_THREAD else None
+        self.warm = WarmThresholding(self.slices(self.Z)) if pays(self.slices(self.Z).shape, False) else None
+
+    def largest(self):
+        """(K,) float64: the largest singular value of each spectral slice of the zero-filled tensor."""
+        return self.values(self.C)[:, 0]
+
+    def spectrum(self, count):
+        """(K, count) float64: the leading singular values of the spectral slices, the estimate filled in."""
+        self.transform(self.now)
+        return self.values(self.Z)[:, :count]
+
+    def values(self, flat):
+        """(K, min(m, n)) float64: the singular values of the slices of (K, m n)."""
+        with _jit.threads(self.threads):
+            return singular_values(self.slices(flat)).astype(np.float64) / self.unit
+
+    def step(self, lam, cap=None, momentum=0.0):
+        """One iteration: (change, size, ranks), ||new - old||^2 and ||new||^2 over what is missing, ranks (K,) int32.
+
+        lam (K,) thresholds. cap: (K,) int, at most so many singular vectors of a slice are kept; None: all. momentum:
+        the step starts from the estimate + momentum times its last change.
+        Source: Algorithm 1 of the graph-tensor imputation paper, lines 7-10.
+        """
+        with _jit.threads(self.threads):
+            times = [time.perf_counter()]
+            twins.extrapolate(self.now.ravel(), self.before.ravel(), self.Z.dtype.type(momentum))
+            self.transform(self.before)
+            times.append(time.perf_counter())
+            lam = lam * self.unit
+            ranks = self.warm.run(lam, cap) if self.warm else self.run(lam, cap)
+            times.append(time.perf_counter())
+            change, size = self.transform_back()
+            count_seconds(self.seconds, np.diff([*times, time.perf_counter()]))
+            return change, size, ranks
+
+    def run(self, lam, cap):
+        """Z's slices thresholded, exactly: ranks."""
+        return threshold_in_place(self.slices(self.Z), lam.astype(self.Z.dtype), cap)
+
+    def transform(self, estimate):
+        """Z = C + U_mis' estimate."""
+        np.matmul(self.U.T, estimate, out=self.Z)
+        self.Z += self.C
+
+    def transform_back(self):
+        """The estimate becomes U_mis Z where something is missing, `before` what it was: (change, size)."""
+        hidden, totals = np.ones((1, 1), bool) if self.hidden is None else self.hidden, np.zeros(2)
+        for first in range(0, self.now.shape[1], COLUMNS):
+            new = self.U @ self.Z[:, first : first + COLUMNS]
+            twins.renew(new, hidden, first, self.now, self.before, self.sums)
+            totals += self.sums.sum(axis=0)
+        return float(totals[0]), float(totals[1])
+
+    def slices(self, flat):
+        """(K, m, n) view of (K, m n)."""
+        return flat.reshape(-1, *self.shape)
+
+    def missing(self):
+        """The estimate where something is missing: (vertices, m, n) for a mask (N,), (entries,) for one (N, m, n)."""
+        if self.mask.ndim == 1:
+            found = self.slices(self.now).copy()
+        else:
+            found = self.now[self.hidden] if self.hidden is not None else self.now.ravel().copy()
+        return out_of_units(found, self.unit, self.observed.dtype)
+
+    def completed(self):
+        """(N, m, n) of the input's dtype: what is observed, to the bit, and the estimate where something is missing."""
+        out = np.array(self.observed)
+        out[~self.mask] = self.missing()
+        return out
+
+
+def unit_of(observed):
+    """What observed numbers are multiplied by, a power of two: 1, but for very large and very small ones."""
+    largest = float(max(observed.max(), -observed.min()))
+    if largest == 0 or 1 / LARGE <= largest <= LARGE:
+        return 1.0
+    most = np.finfo(observed.dtype).maxexp - 2
+    return 2.0 ** -max(-most, min(most, math.frexp(largest)[1]))
+
+
+def in_units(observed, unit):
+    """The observed numbers times their unit; the array itself for 1."""
+    return observed if unit == 1 else observed * observed.dtype.type(unit)
+
+
+def out_of_units(found, unit, dtype):
+    """An estimate without its unit."""
+    return found if unit == 1 else found.astype(dtype) / dtype.type(unit)
+
+
+def count_seconds(seconds, parts):
+    """Add what a step took there, in the thresholding, and back."""
+    seconds["transform"] += float(parts[0] + parts[2])
+    seconds["thresholding"] += float(parts[1])
+
+
+def hidden_entries(mask, rows):
+    """(rows, m n) bool: what these vertices miss; None when all of it."""
+    if mask.ndim == 1:
+        return None
+    hidden = ~mask[rows].reshape(len(rows), -1)
+    return None if hidden.all() else hidden
+
+
+def singular_values(X):
+    """(K, min(m, n)) of (K, m, n), falling; X stays."""
+    if 1 in X.shape[1:]:
+        return np.linalg.norm(X, axis=(1, 2))[:, None]
+    values = np.empty((len(X), min(X.shape[1:])), X.dtype)
+    for first in range(0, len(X), TOGETHER):
+        part = X[first : first + TOGETHER]
+        none = np.zeros(len(part), np.int32)
+        values[first : first + TOGETHER] = svt.threshold(part, none.astype(X.dtype), np.empty_like(part), True, none)[0]
+    return values
+
+
+def threshold_in_place(X, lam, cap):
+    """Every slice of X (K, m, n) thresholded with lam[k], at most cap[k] vectors kept: ranks (K,) int32."""
+    if 1 in X.shape[1:]:
+        return shrink(X, lam, cap)
+    ranks = np.empty(len(X), np.int32)
+    out = np.empty((min(len(X), TOGETHER), *X.shape[1:]), X.dtype)
+    for first in range(0, len(X), TOGETHER):
+        part = np.s_[first : first + TOGETHER]
+        done = out[: len(X[part])]
+        most = None if cap is None else cap[part].astype(np.int32)
+        ranks[part] = svt.threshold(X[part], lam[part], done, cap=most)[1]
+        X[part] = done
+    return ranks
+
+
+def shrink(X, lam, cap):
+    """threshold_in_place for vectors, whose one singular value is their length."""
+    length = singular_values(X)[:, 0]
+    kept = (length > lam) if cap is None else (length > lam) & (cap > 0)
+    X *= np.where(kept, 1 - lam / np.where(kept, length, 1), 0)[:, None, None]
+    return kept.astype(np.int32)

@@ -1,0 +1,162 @@
+"""A graph tensor at work on a GPU; cpu.py has the same class. The transforms are cuBLAS's, through cupy."""
+
+import numpy as np
+
+from gpukit._cuda import cuda
+from gpukit.device.upload import upload
+from gpukit.errors import DeviceError
+from gpukit.graphs.resident import on_device
+from gpukit.imputation.spectral import kernels
+from gpukit.imputation.spectral.cpu import LARGE, count_seconds, hidden_entries, in_units, out_of_units, unit_of
+from gpukit.svt.gpu import Thresholding
+from gpukit.svt.warm import WarmThresholding, pays
+
+BLOCKS = 264  # of the kernels: two a multiprocessor
+SCRATCH = 256 << 20  # bytes of the estimate, transformed back at a time
+
+
+class Session:
+    """One tensor on one basis; arguments, methods and results are cpu.Session's.
+
+    Memory: C and Z, a copy of the tensor each; the estimate and its last step, two copies of the vertices that miss
+    something; the basis; and what gpukit.svt keeps for a batch of slices, a GiB at most, for large slices a few and
+    the bases of their subspaces.
+    """
+
+    def __init__(self, basis, observed, mask, dtype):
+        self.mask, self.observed, self.shape = mask, observed, observed.shape[1:]
+        self.rounding = 10.0 * float(np.finfo(dtype).eps)
+        whole = mask if mask.ndim == 1 else mask.reshape(len(mask), -1).all(axis=1)
+        self.rows = np.flatnonzero(~whole)
+        cp = array_library()
+        hidden = hidden_entries(mask, self.rows)
+        self.hidden = None if hidden is None else cp.asarray(hidden)
+        vectors = on_device(basis.vectors, dtype, cp)
+        self.unit, flat = uploaded(observed, dtype, cp)
+        self.C = vectors.T @ flat
+        del flat
+        self.U = vectors if len(self.rows) == len(vectors) else vectors[cp.asarray(self.rows)]
+        self.Z = cp.empty_like(self.C)
+        self.now = cp.zeros((len(self.rows), self.C.shape[1]), dtype)
+        self.before = cp.zeros_like(self.now)
+        self.lam, self.cap = cp.zeros(len(self.C), dtype), cp.zeros(len(self.C), np.int32)
+        self.sums = cp.zeros((BLOCKS, 2))
+        columns = max(1, min(self.now.shape[1], SCRATCH // max(1, len(self.rows) * self.Z.itemsize)))
+        self.new, self.columns = cp.empty(len(self.rows) * columns, dtype), columns
+        hidden = cp.ones((1, 1), bool) if self.hidden is None else self.hidden
+        self.lists = [shared(array.ravel()) for array in (self.now, self.before)]
+        self.seconds, self.marks = {"transform": 0.0, "thresholding": 0.0}, [cuda.event() for _ in range(4)]
+        self.tables = [shared(array) for array in (hidden, self.now, self.before, self.sums)]
+        Z = self.slices(self.Z)
+        self.warm = WarmThresholding(Z, on_gpu=True) if pays(Z.shape, True) else None
+        self.threshold = None if self.warm else self.thresholding(shared(Z))
+        self.capped = self  # whose caps the device has: what step was given last, or nobody's
+
+    def largest(self):
+        """See cpu.Session."""
+        self.Z[...] = self.C
+        return self.warm.leading()[:, 0].astype(np.float64) / self.unit if self.warm else self.values()[:, 0]
+
+    def spectrum(self, count):
+        """See cpu.Session."""
+        self.transform(self.now)
+        return self.values()[:, :count]
+
+    def values(self):
+        """(K, min(m, n)) float64 host: the singular values of the slices of Z."""
+        whole = self.thresholding(None, whole=True, lanes=self.threshold.lanes if self.threshold else None)
+        whole.run()
+        whole.ranks_found()
+        return whole.values.copy_to_host().astype(np.float64) / self.unit
+
+    def thresholding(self, out, **options):
+        """A gpukit.svt Thresholding of the slices of Z, by lam and cap."""
+        return Thresholding(shared(self.slices(self.Z)), shared(self.lam), out, cap=shared(self.cap), **options)
+
+    def step(self, lam, cap=None, momentum=0.0):
+        """See cpu.Session."""
+        begun, there, done, back = self.marks
+        begun.record()
+        kernels.extrapolate[BLOCKS, kernels.THREADS](*self.lists, self.Z.dtype.type(momentum))
+        self.transform(self.before)
+        there.record()
+        lam = lam * self.unit
+        ranks = self.warm.run(lam, cap) if self.warm else self.launch(lam, cap)
+        done.record()
+        change, size = self.transform_back()
+        back.record()
+        ranks = self.threshold.ranks_found() if ranks is None else ranks
+        back.synchronize()
+        parts = [float(begin.elapsed_time(end)) / 1e3 for begin, end in zip(self.marks, self.marks[1:])]
+        count_seconds(self.seconds, parts)
+        return change, size, ranks
+
+    def launch(self, lam, cap):
+        """Z's slices thresholded, exactly, in time: nothing is waited for."""
+        self.lam.set(np.ascontiguousarray(lam, self.lam.dtype))
+        if cap is not self.capped:
+            self.cap.set(np.full(len(self.cap), min(self.shape), np.int32) if cap is None else cap.astype(np.int32))
+            self.capped = cap
+        self.threshold.run()
+
+    def transform(self, estimate):
+        """Z = C + U_mis' estimate."""
+        array_library().matmul(self.U.T, estimate, out=self.Z)
+        self.Z += self.C
+
+    def transform_back(self):
+        """See cpu.Session."""
+        hidden, now, before, sums = self.tables
+        totals = np.zeros(2)
+        for first in range(0, self.now.shape[1], self.columns):
+            Z = self.Z[:, first : first + self.columns]
+            new = self.new[: len(self.U) * Z.shape[1]].reshape(len(self.U), -1)
+            array_library().matmul(self.U, Z, out=new)
+            kernels.renew[BLOCKS, kernels.THREADS](shared(new), hidden, first, now, before, sums)
+            totals += self.sums.get().sum(axis=0)
+        return float(totals[0]), float(totals[1])
+
+    def slices(self, flat):
+        """(K, m, n) view of (K, m n)."""
+        return flat.reshape(-1, *self.shape)
+
+    def missing(self):
+        """See cpu.Session."""
+        if self.mask.ndim == 1:
+            found = self.slices(self.now)
+        else:
+            found = self.now.ravel() if self.hidden is None else self.now[self.hidden]
+        return out_of_units(found.get(), self.unit, self.observed.dtype)
+
+    def completed(self):
+        """See cpu.Session."""
+        out = np.array(self.observed)
+        out[~self.mask] = self.missing()
+        return out
+
+
+def shared(array):
+    """A cupy array as numba's, without waiting for its stream: both use the default one."""
+    return cuda.as_cuda_array(array, sync=False)
+
+
+def uploaded(observed, dtype, cp):
+    """(unit, observed (N, m n) of dtype in units on the device); numbers of usual size, unit 1, are looked at there."""
+    flat = cp.empty((len(observed), observed[0].size), dtype)
+    upload(np.ascontiguousarray(observed), shared(flat))
+    largest = float(max(flat.max(), -flat.min()))
+    unit = 1.0 if 1 / LARGE <= largest <= LARGE else unit_of(observed)
+    if unit != 1:
+        upload(in_units(observed, unit), shared(flat))
+    return unit, flat
+
+
+def array_library():
+    """cupy; DeviceError without it."""
+    try:
+        import cupy
+    except ImportError:
+        raise DeviceError(
+            "imputation on a GPU needs cupy, which is not installed: pip install 'gpukit[cuda]', or use --device cpu."
+        ) from None
+    return cupy

@@ -1,0 +1,151 @@
+"""The iterations: thresholds falling along a path, then a phase of fixed ranks that takes the thresholds' bias away."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.imputation.spectral.formulas import next_momentum, usual_decay
+from gpukit.imputation.spectral.ranks import choose_ranks, looked_at
+
+WAIT = 2.0  # times lambda's share: lambda stays while a step changes the estimate by more than that share of it
+RANK_TOLERANCE = 1e-4  # times tolerance: where the phase of fixed ranks, which converges linearly, may stop
+
+
+class Options(NamedTuple):
+    """How a path is walked; see estimator.GraphImputer for the meaning.
+
+    decay None: so that the path ends at a thousandth of its start after `iterations` steps.
+    """
+
+    iterations: int = 20
+    decay: float | None = None
+    tolerance: float = 1e-8
+    accelerate: bool = True
+    rank_phase: bool = True
+    rank_iterations: int = 100
+
+
+class History(NamedTuple):
+    """A value an iteration.
+
+    phase      (n,) '<U4', "path" or "rank"
+    scale      (n,) float64, lambda as a share of its start; 0 in the rank phase
+    threshold  (n,) float64, the largest lambda of a slice
+    mean_rank  (n,) float64, max_rank (n,) int64: ranks of the spectral slices after thresholding
+    change     (n,) float64, ||new - old||^2 / ||new||^2 over what is missing
+    error      (n,) float64, hold-out error; NaN where none was asked for
+    """
+
+    phase: np.ndarray
+    scale: np.ndarray
+    threshold: np.ndarray
+    mean_rank: np.ndarray
+    max_rank: np.ndarray
+    change: np.ndarray
+    error: np.ndarray
+
+
+class Fit(NamedTuple):
+    """history; ranks (K,) int32 of the last iteration; rank_phase: "done", "off" (not asked for), "unclear" (no rank
+    stood out), "none" (slices have one singular value)."""
+
+    history: History
+    ranks: np.ndarray
+    rank_phase: str
+
+
+def fit_path(session, first, options, watch=None, progress=None):
+    """Walk the path from lambda^1 = first (K,), then the phase of fixed ranks: a Fit; the estimate is in the session.
+
+    options: Options. watch: called with the session after every iteration, returns a hold-out error. progress: called
+    as progress("path" | "rank", done, total, {"change", "rank"}).
+    """
+    walk = Walk(session, options.accelerate, watch, progress)
+    along_path(walk, first, options)
+    outcome = fixed_ranks(walk, first, options) if options.rank_phase else "off"
+    return Fit(walk.history(), walk.ranks, outcome)
+
+
+def best_options(history, options):
+    """Options that stop where the hold-out error of a history was least; a path keeps its decay."""
+    best = int(np.nanargmin(history.error))
+    decay = decay_of(options)
+    path = int((history.phase == "path").sum())
+    if best < path:
+        return options._replace(iterations=best + 1, decay=decay, rank_phase=False, tolerance=0.0)
+    return options._replace(iterations=path, decay=decay, rank_iterations=best + 1 - path, tolerance=0.0)
+
+
+def decay_of(options):
+    """The factor of lambda from step to step."""
+    return usual_decay(options.iterations) if options.decay is None else options.decay
+
+
+def along_path(walk, first, options):
+    """Lambda from its start downwards, a step for each; accelerated, it waits while the estimate lags behind."""
+    decay, scale = decay_of(options), 1.0
+    for _ in range(options.iterations):
+        change = walk.step("path", options.iterations, first * scale, None, scale)
+        if 0 < change <= options.tolerance:
+            break
+        if not options.accelerate or scale == 1.0 or change <= (WAIT * scale) ** 2:
+            scale *= decay
+
+
+def fixed_ranks(walk, first, options):
+    """Projection to the rank that each slice shows; slices that show none keep the path's last lambda."""
+    session = walk.session
+    count = looked_at(min(session.shape))
+    if not count:
+        return "none"
+    chosen = choose_ranks(session.spectrum(count), session.rounding)
+    if not chosen.clear:
+        return "unclear"
+    last = walk.rows[-1]["scale"] if walk.rows else 1.0
+    lam = np.where(chosen.told, 0.0, first * last)
+    cap = np.where(chosen.told, chosen.ranks, min(session.shape)).astype(np.int32)
+    walk.rest()
+    for _ in range(options.rank_iterations):
+        if walk.step("rank", options.rank_iterations, lam, cap, 0.0) <= options.tolerance * RANK_TOLERANCE:
+            break
+    return "done"
+
+
+class Walk:
+    """Steps of a session with their momentum, and what is written down about them."""
+
+    def __init__(self, session, accelerate, watch, progress):
+        self.session, self.accelerate, self.watch, self.progress = session, accelerate, watch, progress
+        self.t, self.rows, self.ranks = 1.0, [], np.zeros(0, np.int32)
+
+    def rest(self):
+        """Forget the momentum."""
+        self.t = 1.0
+
+    def step(self, phase, total, lam, cap, scale):
+        """One iteration; returns its relative change."""
+        self.t, momentum = next_momentum(self.t)
+        change, size, self.ranks = self.session.step(lam, cap, momentum if self.accelerate else 0.0)
+        relative = change / size if size > 0 else float(change > 0)
+        error = self.watch(self.session) if self.watch else np.nan
+        row = {
+            "phase": phase,
+            "scale": scale,
+            "threshold": float(lam.max()),
+            "mean_rank": float(self.ranks.mean()),
+            "max_rank": int(self.ranks.max()),
+            "change": relative,
+            "error": error,
+        }
+        self.rows.append(row)
+        if self.progress:
+            done = sum(other["phase"] == phase for other in self.rows)
+            self.progress(phase, done, total, {"change": relative, "rank": row["mean_rank"]})
+        return relative
+
+    def history(self):
+        """History of the steps so far."""
+        kinds = {"phase": "<U4", "max_rank": np.int64}
+        return History(
+            *(np.array([row[name] for row in self.rows], kinds.get(name, np.float64)) for name in History._fields)
+        )

@@ -1,0 +1,87 @@
+"""Tensors completed on one graph and one device, with settings that are decided."""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit import device as devices
+from gpukit.imputation import holdout
+from gpukit.imputation.centering import centred, mean_of
+from gpukit.imputation.spectral.path import Fit, Options, best_options, fit_path
+from gpukit.imputation.spectral.thresholds import first_thresholds
+
+
+class Place(NamedTuple):
+    """Where tensors are completed: basis (basis.Basis), device (device.Device), dtype (numpy)."""
+
+    basis: object
+    device: object
+    dtype: object
+
+
+class Setting(NamedTuple):
+    """How: weights 'slice', 'common' or 'frequency' with its exponent; center 'none', 'global' or 'entry'; options
+    (fitting.Options)."""
+
+    weights: str
+    exponent: float
+    center: str
+    options: Options
+
+
+class Outcome(NamedTuple):
+    """estimate: the values where something is missing, in the order of tensor[~mask]; fit (fitting.Fit); seconds:
+    {stage: seconds}."""
+
+    estimate: np.ndarray
+    fit: Fit
+    seconds: dict
+
+
+def session_class(device):
+    """The Session of a device."""
+    if device.is_cuda:
+        from gpukit.imputation.spectral.gpu import Session
+    else:
+        from gpukit.imputation.spectral.cpu import Session
+    return Session
+
+
+def start(place, setting, observed, mask):
+    """(session, first thresholds) of a centred tensor (N, m, n), 0 where mask misses."""
+    session = session_class(place.device)(place.basis, observed, mask, place.dtype)
+    return session, first_thresholds(setting.weights, setting.exponent, place.basis.values, session.largest())
+
+
+def impute(place, setting, tensor, mask, hidden=None, progress=None):
+    """Complete one tensor: an Outcome.
+
+    tensor (N, m, n), 0 where missing; mask (N,) or (N, m, n) bool. hidden: a mask of what to hide besides, on purpose:
+    the history then has the error there, and the estimate is of what both masks miss.
+    """
+    parts = holdout.Split(mask, None) if hidden is None else holdout.Split(mask & ~hidden, hidden)
+    mean = mean_of(tensor, parts.kept, setting.center)
+    watch = None if hidden is None else holdout.watcher(centred(tensor, mask, mean), parts)
+    sizes = "{:,} slices of {} x {}".format(*tensor.shape)
+    with devices.reported(place.device, f"Imputing {sizes}"):
+        begun = time.perf_counter()
+        session, first = start(place, setting, centred(tensor, parts.kept, mean), parts.kept)
+        fit = fit_path(session, first, setting.options, watch, progress)
+        estimate = session.missing()
+    seconds = {"iterations": time.perf_counter() - begun, **getattr(session, "seconds", {})}
+    return Outcome(added(estimate, mean, parts.kept), fit, seconds)
+
+
+def added(estimate, mean, mask):
+    """The estimate with the mean (m, n) put back."""
+    if mask.ndim == 1:
+        return estimate + mean
+    return estimate + np.broadcast_to(mean, mask.shape)[~mask]
+
+
+def stop_by_holdout(place, setting, data, share, seed, progress=None):
+    """(setting that stops where the error on a hidden share was least, the history of that run); data: inputs.Data."""
+    hidden = holdout.split(data.mask, share, seed).hidden
+    history = impute(place, setting, data.tensor, data.mask, hidden, progress).fit.history
+    return setting._replace(options=best_options(history, setting.options)), history

@@ -1,0 +1,24 @@
+"""Where each spectral slice's threshold starts: lambda_k^1; the path is lambda^(j+1) = c lambda^j for all of them."""
+
+import numpy as np
+
+from gpukit.base import check_choice
+from gpukit.imputation.spectral.formulas import frequency_weight
+
+WEIGHTS = ("slice", "common", "frequency")
+
+
+def first_thresholds(weights, exponent, frequencies, largest):
+    """lambda^1 (K,) float64.
+
+    frequencies (K,): the Laplacian's eigenvalues, ascending; largest (K,): the largest singular value of each spectral
+    slice. weights: 'slice', its own largest (Algorithm 1 of the graph-tensor imputation paper); 'common', the largest
+    of all; 'frequency', in proportion to (0.05 + mu_k / mu_max)^exponent, as small as leaves nothing above it.
+    """
+    check_choice("weights", weights, WEIGHTS)
+    if weights == "slice":
+        return largest.astype(np.float64)
+    if weights == "common":
+        return np.full(len(largest), float(largest.max()))
+    weight = frequency_weight(frequencies, max(float(frequencies.max()), 1e-300), exponent)
+    return weight * float((largest / weight).max())

@@ -1,0 +1,9 @@
+"""Bytes in and out, below every table: what ratings, documents and graphs read and write with.
+
+| file         | what it does                                                                     |
+|--------------|----------------------------------------------------------------------------------|
+| sources.py   | paths, folders and archives to blocks of whole lines                             |
+| lines.py     | a block of lines cut into ranges, one a thread                                   |
+| fields.py    | bytes of one line to fields, integers, decimals                                  |
+| container.py | named arrays in a file that loads at disk speed                                  |
+"""

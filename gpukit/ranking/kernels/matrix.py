@@ -1,0 +1,133 @@
+"""GPU kernels of products with X, dense or sparse, for whom the fused pass is not: X v, X'z, and sums of partial rows.
+
+twins_matrix.py has them for the CPU.
+"""
+
+import functools
+
+import numpy as np
+
+from gpukit._cuda import cuda, kernel
+from gpukit.primitives.warp import group_sum
+from gpukit.primitives.wide import leave_policy
+from gpukit.ranking.kernels.rows import THREADS, add_row, clear, flush, row_dot, stage_vector
+
+F64 = np.float64
+I32 = np.int32
+U32 = np.uint32
+
+
+@functools.cache
+def make_document_scores(lanes, quads):
+    """document_scores for `lanes` threads a row, `quads` quads each."""
+    room = lanes * 4 * quads
+
+    @kernel
+    def document_scores(X, w, scores):
+        """s = X w in float64.
+
+        X (l, p) float32 or float64, rows padded with zeros to p, a multiple of 4; w (n,) float64, n <= p; scores (l,)
+        float64, written.
+        Launch: any grid, block 256.   Deterministic: yes.   Source: w' x_i of Eq. (1).
+        """
+        weights = cuda.shared.array(room, np.float64, 16)
+        lane = U32(U32(cuda.threadIdx.x) % U32(lanes))
+        stage_vector(w, weights)
+        cuda.syncthreads()
+        leave = leave_policy()
+        rows_a_warp = 32 // lanes
+        first = U32(cuda.grid(1) // 32 * rows_a_warp)
+        stride = U32(cuda.gridsize(1) // lanes)
+        for start in range(first, U32(scores.size), stride):  # the same for the whole warp
+            row = U32(start + U32(U32(cuda.threadIdx.x) % U32(32)) // U32(lanes))
+            dot = F64(0.0)
+            if row < U32(scores.size):
+                dot = row_dot(X, row, lane, lanes, quads, weights, F64(0.0), leave)
+            dot = group_sum(dot, lanes)
+            if row < U32(scores.size) and lane == U32(0):
+                scores[row] = dot
+
+    return document_scores
+
+
+@functools.cache
+def make_transposed_product(lanes, quads):
+    """transposed_product for `lanes` threads a row, `quads` quads each."""
+    width = 4 * quads
+    room = lanes * width
+
+    @kernel
+    def transposed_product(X, z, partial):
+        """The rows of partial add up to X' z.
+
+        X (l, p) float32 or float64, rows padded with zeros to p, a multiple of 4; z (l,) float64; partial (blocks, n)
+        float64, n <= p, written.
+        Launch: grid len(partial), block 256.   Deterministic: yes.   Source: X' y of Eq. (7), (8).
+        """
+        sums = cuda.shared.array(room, np.float64)
+        total = cuda.local.array(width, np.float64)
+        for e in range(width):
+            total[e] = F64(0.0)
+        clear(sums)
+        leave = leave_policy()
+        lane, group = U32(U32(cuda.threadIdx.x) % U32(lanes)), U32(U32(cuda.threadIdx.x) // U32(lanes))
+        groups = U32(THREADS // lanes)
+        first = U32(U32(cuda.blockIdx.x) * groups + group)
+        for row in range(first, U32(z.size), U32(U32(cuda.gridDim.x) * groups)):
+            add_row(X, U32(row), lane, lanes, quads, z[U32(row)], total, leave)
+        flush(total, lane, lanes, quads, F64(0.0), sums)
+        for f in range(U32(cuda.threadIdx.x), U32(partial.shape[1]), U32(THREADS)):
+            partial[cuda.blockIdx.x, f] = sums[f]
+
+    return transposed_product
+
+
+@kernel
+def csr_product(indptr, indices, values, v, out):
+    """out = A v in float64, A a sparse matrix by rows.
+
+    indptr (rows + 1,) int64; indices (nnz,) int32; values (nnz,) float32 or float64; v (columns,), out (rows,) float64,
+    out written.
+    Launch: grid ceil(32 * rows / 256), block 256: a warp a row.   Deterministic: yes.   Source: none.
+    """
+    row, lane = cuda.grid(1) // 32, cuda.laneid
+    if row >= out.size:
+        return
+    total = F64(0.0)
+    for t in range(indptr[row] + lane, indptr[row + 1], 32):
+        total += F64(values[t]) * v[indices[t]]
+    total = group_sum(total, 32)
+    if lane == 0:
+        out[row] = total
+
+
+@kernel
+def by_rank(scores, place, keys):
+    """keys[place[i]] = scores[i].   scores, keys (l,) float64, keys written; place (l,) int32, a permutation.
+
+    Launch: grid ceil(l / block), any block.   Deterministic: yes, exact.   Source: none.
+    """
+    i = cuda.grid(1)
+    if i < scores.size:
+        keys[place[i]] = scores[i]
+
+
+@kernel
+def add_rows(partial, total):
+    """total = the sum of the rows of partial.
+
+    partial (rows, columns) float64; total (columns,) float64, written.
+    Launch: grid ceil(columns / 32), block (32, 8).   Deterministic: yes.   Source: none.
+    """
+    sums = cuda.shared.array((8, 32), np.float64)
+    column = cuda.blockIdx.x * 32 + cuda.threadIdx.x
+    running = F64(0.0)
+    if column < total.size:
+        for row in range(cuda.threadIdx.y, partial.shape[0], 8):
+            running += partial[row, column]
+    sums[cuda.threadIdx.y, cuda.threadIdx.x] = running
+    cuda.syncthreads()
+    if cuda.threadIdx.y == 0 and column < total.size:
+        for row in range(1, 8):
+            running += sums[row, cuda.threadIdx.x]
+        total[column] = running

@@ -1,0 +1,239 @@
+"""GPU kernels of a pass over the queries: the product with the Hessian, or gradient and loss, in one walk over X.
+
+twins_pass.py has them for the CPU. A block walks a list of queries, one after the other. `lanes` threads share a row
+of X, each with `quads` quads of it; the running X'z stays in their registers for the whole walk, v and the query's u,
+prefix sums and z in shared memory (the last three, for queries too long for it, in a workspace).
+"""
+
+import functools
+
+import numpy as np
+
+from gpukit._cuda import cuda, device, kernel
+from gpukit.primitives.scan import block_prefix
+from gpukit.primitives.warp import group_sum
+from gpukit.primitives.wide import keep_policy, leave_policy
+from gpukit.ranking.formulas import loss_share
+from gpukit.ranking.kernels.rows import THREADS, WARPS, add_row, block_sum, clear, flush, row_dot, stage_vector
+
+F64 = np.float64
+U32 = np.uint32
+REGISTERS = 64  # of a thread, so that a processor holds four blocks: what a product in float32 needs, nearly
+PATIENCE = 64  # rows that a thread adds up in float32, and those of a query, before the sum moves on to float64
+
+
+@device
+def _prefix_sums(table, begin, size, space, sums, parts):
+    """space[sums + r] = sum of u (space[:size]) over the first r documents in the plane's order, by the block."""
+    share = U32(U32(size + U32(THREADS - 1)) // U32(THREADS))
+    low = min(U32(U32(cuda.threadIdx.x) * share), size)
+    high = min(U32(low + share), size)
+    own = F64(0.0)
+    for r in range(low, high):
+        own += space[U32(table[0, U32(begin + r)])]
+    running = block_prefix(own, WARPS, parts)
+    for r in range(low, high):
+        space[U32(sums + r)] = running
+        running += space[U32(table[0, U32(begin + r)])]
+    if low < high and high == size:
+        space[U32(sums + size)] = running
+
+
+@device
+def _subtract_partners(table, begin, size, space, sums, z):
+    """space[z + i] -= the partners' sum of u in one plane."""
+    for i in range(U32(cuda.threadIdx.x), size, U32(THREADS)):
+        total, document = F64(0.0), U32(begin + i)
+        for slot in range(U32(1), U32(table.shape[0]), U32(2)):
+            a, b = U32(table[slot, document]), U32(table[U32(slot + U32(1)), document])
+            total += space[U32(sums + max(a, b))] - space[U32(sums + min(a, b))]
+        space[U32(z + i)] -= total
+
+
+@device
+def _pair_sums(margin, begin, size, height, tables, counts, weight, space, sums, z, parts):
+    """space[z:] = weight * (A'A u - margin A'e) from u = space[:size]; the thread's share of the loss."""
+    for i in range(U32(cuda.threadIdx.x), size, U32(THREADS)):
+        space[U32(z + i)] = F64(counts[0, U32(begin + i)]) * space[i]
+    for plane in range(U32(0), U32(height)):
+        _prefix_sums(tables[plane], begin, size, space, sums, parts)
+        cuda.syncthreads()
+        _subtract_partners(tables[plane], begin, size, space, sums, z)
+        cuda.syncthreads()
+    total = F64(0.0)
+    for i in range(U32(cuda.threadIdx.x), size, U32(THREADS)):
+        count, difference = F64(counts[0, U32(begin + i)]), F64(counts[1, U32(begin + i)])
+        product = space[U32(z + i)]
+        total += loss_share(space[i], product, margin, count, difference)
+        space[U32(z + i)] = weight * (product - margin * difference)
+    return weight * total
+
+
+@device
+def _hold(tables, counts, document, slots, held):
+    """held = (order, counts, bounds and positions) of a document in plane 0: asked for early, needed late."""
+    held[0], held[1], held[2] = tables[0, 0, document], counts[0, document], counts[1, document]
+    for slot in range(slots):
+        held[3 + 2 * slot] = tables[0, U32(1 + 2 * slot), document]
+        held[4 + 2 * slot] = tables[0, U32(2 + 2 * slot), document]
+
+
+@device
+def _held_pair_sums(margin, size, weight, slots, held, space, sums, z, parts):
+    """`_pair_sums` of a query of one plane with at most a document a thread, whose numbers are held."""
+    thread = U32(cuda.threadIdx.x)
+    own = space[U32(held[0])] if thread < size else F64(0.0)
+    running = block_prefix(own, WARPS, parts)
+    if thread < size:
+        space[U32(sums + thread)] = running
+        if thread == U32(size - U32(1)):
+            space[U32(sums + size)] = running + own
+    cuda.syncthreads()
+    share = F64(0.0)
+    if thread < size:
+        total, u = F64(0.0), space[thread]
+        for slot in range(slots):
+            a, b = U32(held[3 + 2 * slot]), U32(held[4 + 2 * slot])
+            total += space[U32(sums + max(a, b))] - space[U32(sums + min(a, b))]
+        count, difference = F64(held[1]), F64(held[2])
+        product = count * u - total
+        share = weight * loss_share(u, product, margin, count, difference)
+        space[U32(z + thread)] = weight * (product - margin * difference)
+    return share
+
+
+@functools.cache
+def make_pair_product(lanes, quads, slots, capacity, exact):
+    """pair_product for `lanes` threads a row, `quads` quads each, and trees of slots + 1 children a node.
+
+    capacity: most documents of a query that shared memory has room for; 0: u, sums and z lie in the workspace. exact:
+    products with X in float64; else in float32, PATIENCE rows of a thread and a query at a time, further sums in
+    float64.
+    """
+    width, size_of_space, room, numbers = 4 * quads, 3 * capacity + 1, lanes * 4 * quads, 3 + 2 * slots
+    real = np.float64 if exact else np.float32
+
+    @kernel(max_registers=REGISTERS if quads <= 3 and not exact else 2 * REGISTERS)
+    def pair_product(X, v, margin, offsets, queries, firsts, heights, tables, counts, weights, partial, workspace):
+        """X' W (A'A X v - margin A'e) and v'X' W (A'A X v - 2 margin A'e) + margin p_w, in one walk over the queries.
+
+        margin 0: Eq. (8)'s product; margin 1 and v = w: Eq. (7)'s gradient and Eq. (6)'s loss, without 2 C and w.
+        X (l, p) float32 or float64, rows padded with zeros to p, a multiple of 4; v (n,) float64, n <= p; margin
+        float64; offsets (m + 1,) int32; queries (q,) int32: those with pairs, block after block; firsts (blocks + 1,)
+        int32; heights (m,) int32, tables (H, 2 A - 1, l) uint16 or int32, counts (2, l) int32: see
+        kernels_tree.search_plane; weights (m,) float64 of the queries; partial (blocks, n + 1) float64, written;
+        workspace (blocks, 3 cap + 1) float64, used when no shared memory is.
+        A query's rows are read twice, the second time backwards: the last ones are still in the caches. What comes from
+        memory is asked for a query ahead (where it lies) or before the scores (its tables), so that no barrier waits
+        for it.
+        Launch: grid len(firsts) - 1, block 256.   Deterministic: yes.
+        Source: Eq. (5)-(8) of Jin and Lin 2014; sums by level after Lee and Lin 2014.
+        """
+        space = cuda.shared.array(size_of_space, np.float64) if capacity else workspace[cuda.blockIdx.x]
+        sums = cuda.shared.array(room, np.float64)
+        parts = cuda.shared.array(WARPS, np.float64)
+        direction = cuda.shared.array(room, real, 16)
+        total = cuda.local.array(width, real)
+        held = cuda.local.array(numbers, np.int32)
+        cap = U32(capacity) if capacity else U32(U32(workspace.shape[1] - 1) // U32(3))
+        thread = U32(cuda.threadIdx.x)
+        lane, group = U32(thread % U32(lanes)), U32(thread // U32(lanes))
+        groups, z = U32(THREADS // lanes), U32(U32(2) * cap + U32(1))
+        for e in range(width):
+            total[e] = real(0.0)
+        stage_vector(v, direction)
+        clear(sums)
+        keep, leave = keep_policy(), leave_policy()
+        value, rows = F64(0.0), U32(0)
+        first, last = firsts[cuda.blockIdx.x], firsts[cuda.blockIdx.x + 1]
+        t = U32(queries[first]) if first < last else U32(0)
+        begin, end = U32(offsets[t]), U32(offsets[U32(t + U32(1))])
+        for at in range(first, last):
+            following = U32(queries[at + 1]) if at + 1 < last else t
+            next_begin, next_end = U32(offsets[following]), U32(offsets[U32(following + U32(1))])
+            size, height, weight = U32(end - begin), heights[t], weights[t]
+            _hold(tables, counts, U32(begin + min(thread, U32(size - U32(1)))), slots, held)
+            for start in range(U32(0), size, groups):  # the same for the whole block, as shuffles need
+                i = U32(start + group)
+                row = U32(begin + min(i, U32(size - U32(1))))
+                dot = group_sum(row_dot(X, row, lane, lanes, quads, direction, real(0.0), keep), lanes)
+                if i < size and lane == U32(0):
+                    space[i] = F64(dot)
+            cuda.syncthreads()
+            if height == 1 and size <= U32(THREADS):
+                value += _held_pair_sums(margin, size, weight, slots, held, space, cap, z, parts)
+            else:
+                value += _pair_sums(margin, begin, size, height, tables, counts, weight, space, cap, z, parts)
+            cuda.syncthreads()
+            steps = U32(U32(size + groups - U32(1)) // groups)
+            for step in range(U32(1), U32(steps + U32(1))):
+                i = U32(U32(steps - step) * groups + group)
+                if i < size:
+                    add_row(X, U32(begin + i), lane, lanes, quads, real(space[U32(z + i)]), total, leave)
+            rows = U32(rows + size)
+            if rows > U32(groups * U32(PATIENCE)):
+                flush(total, lane, lanes, quads, real(0.0), sums)
+                rows = U32(0)
+            cuda.syncthreads()
+            t, begin, end = following, next_begin, next_end
+        flush(total, lane, lanes, quads, real(0.0), sums)
+        value = block_sum(value, parts)
+        for f in range(thread, U32(v.size), U32(THREADS)):
+            partial[cuda.blockIdx.x, f] = sums[f]
+        if thread == U32(0):
+            partial[cuda.blockIdx.x, v.size] = value
+
+    return pair_product
+
+
+@functools.cache
+def make_pair_sums(capacity):
+    """pair_sums for queries of at most `capacity` documents; 0: of any length, through the workspace."""
+    size_of_space = 3 * capacity + 1
+
+    @kernel
+    def pair_sums(u, margin, offsets, queries, firsts, heights, tables, counts, weights, z, loss, workspace):
+        """z = W (A'A u - margin A'e), and its part in the loss: what lies between X v and X' z.
+
+        u, z (l,) float64, z written where a query has pairs; margin float64; loss (blocks,) float64, written: adds up
+        to pair_product's last number; offsets, queries, firsts, heights, tables, counts, weights, workspace: see
+        pair_product.
+        Launch: grid len(firsts) - 1, block 256.   Deterministic: yes.   Source: Eq. (5)-(8) of Jin and Lin 2014.
+        """
+        space = cuda.shared.array(size_of_space, np.float64) if capacity else workspace[cuda.blockIdx.x]
+        parts = cuda.shared.array(WARPS, np.float64)
+        cap = U32(capacity) if capacity else U32(U32(workspace.shape[1] - 1) // U32(3))
+        value, first, after = F64(0.0), U32(cuda.threadIdx.x), U32(U32(2) * cap + U32(1))
+        for at in range(firsts[cuda.blockIdx.x], firsts[cuda.blockIdx.x + 1]):
+            t = U32(queries[at])
+            begin, size = U32(offsets[t]), U32(offsets[t + U32(1)] - offsets[t])
+            for i in range(first, size, U32(THREADS)):
+                space[i] = u[U32(begin + i)]
+            cuda.syncthreads()
+            value += _pair_sums(margin, begin, size, heights[t], tables, counts, weights[t], space, cap, after, parts)
+            cuda.syncthreads()
+            for i in range(first, size, U32(THREADS)):
+                z[U32(begin + i)] = space[U32(after + i)]
+            cuda.syncthreads()
+        value = block_sum(value, parts)
+        if cuda.threadIdx.x == 0:
+            loss[cuda.blockIdx.x] = value
+
+    return pair_sums
+
+
+@kernel
+def combine(u, margin, above, below, plus, minus, weights, z, loss):
+    """z = W (A'A u - margin A'e) and its parts in the loss, from sums that are already there.
+
+    u (l,) float64; margin float64; above = beta+, below = beta-, plus = alpha+, minus = alpha- of Eq. (5) for u,
+    weights of each document's query: (l,) float64; z, loss (l,) float64, written; loss adds up to
+    pair_product's last number.
+    Launch: grid ceil(l / block), any block.   Deterministic: yes.   Source: Eq. (6)-(8) of Jin and Lin 2014.
+    """
+    i = cuda.grid(1)
+    if i < u.size:
+        count, difference = above[i] + below[i], below[i] - above[i]
+        product = count * u[i] - plus[i] - minus[i]
+        loss[i] = weights[i] * loss_share(u[i], product, margin, count, difference)
+        z[i] = weights[i] * (product - margin * difference)

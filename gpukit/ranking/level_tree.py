@@ -1,0 +1,111 @@
+"""The level tree of a set of queries: which sums answer "how much score lies above me, below me?" for every document.
+
+Labels never change while w does, so the tree is made once. Documents of a query are put in the order of their levels;
+in plane 0 a *child* is one level, in plane h it is arity**h neighbouring levels, and `arity` children make a node. Two
+documents of different levels are in different children of one node in exactly one plane. Keeping each child sorted by
+score, the partners of document i among a sibling's documents are a prefix (sibling of higher levels) or a suffix (of
+lower ones), hence one difference of prefix sums: at most (arity - 1) * ceil(log k / log arity) differences a document
+for k levels. Few levels (MSLR) take one plane; a total order of 1,831 takes 11 planes of arity 2.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+FLAT = 8  # up to so many levels a query, all are children of one node
+DEEP = 2  # arity for more levels
+
+
+class LevelTree(NamedTuple):
+    """Static tables. l documents in m queries, G (query, level) groups; "rank" counts in the order (query, level).
+
+    offsets       (m + 1,) int32    query t is documents offsets[t] : offsets[t + 1]
+    query         (l,) int32        query of each document, and of each rank
+    level         (l,) int32        dense level of each document in its query, 0 the lowest
+    place         (l,) int32        rank of each document
+    documents     (l,) int32        document at each rank, counted from its query's first
+    rank_level    (l,) int32        level at each rank
+    first_group   (m + 1,) int32    first group of each query
+    group_starts  (G + 1,) int32    first rank of each group
+    heights       (m,) int32        planes that the query needs; 0 when it has one level (no pairs)
+    arity         children a node
+    """
+
+    offsets: np.ndarray
+    query: np.ndarray
+    level: np.ndarray
+    place: np.ndarray
+    documents: np.ndarray
+    rank_level: np.ndarray
+    first_group: np.ndarray
+    group_starts: np.ndarray
+    heights: np.ndarray
+    arity: int
+
+    @property
+    def planes(self):
+        """Planes of the deepest query."""
+        return int(self.heights.max(initial=0))
+
+    @property
+    def longest(self):
+        """Documents of the longest query."""
+        return int(np.diff(self.offsets).max(initial=0))
+
+    def pair_counts(self):
+        """(l,) int64: documents of other levels in the query of each document; half their sum is |P|."""
+        sizes, groups = np.diff(self.offsets), np.diff(self.group_starts)
+        return (sizes[self.query] - groups[self.first_group[self.query] + self.level]).astype(np.int64)
+
+
+def build(y, offsets, arity=None):
+    """LevelTree of relevance y (l,) and offsets (m + 1,); arity: None to choose by the largest number of levels."""
+    from gpukit.sorting import cpu as sorting
+
+    offsets = np.asarray(offsets, np.int64)
+    l, m = len(y), len(offsets) - 1
+    query = np.repeat(np.arange(m, dtype=np.int32), np.diff(offsets))
+    documents = np.empty(l, np.int32)
+    sorting.argsort(np.asarray(y, np.float64), sorting.plan(offsets, np.float64), documents)
+    by_rank = documents + offsets[query].astype(np.int64)
+    fresh = np.ones(l, bool)
+    fresh[1:] = (np.diff(y[by_rank]) != 0) | (np.diff(query) != 0)
+    group_starts = np.append(np.flatnonzero(fresh), l).astype(np.int32)
+    first_group = np.searchsorted(group_starts, offsets).astype(np.int32)
+    rank_level = (np.cumsum(fresh) - 1).astype(np.int32) - first_group[query]
+    place, level = np.empty(l, np.int32), np.empty(l, np.int32)
+    place[by_rank] = np.arange(l, dtype=np.int32)
+    level[by_rank] = rank_level
+    levels = np.diff(first_group)
+    arity = arity or choose_arity(int(levels.max(initial=1)))
+    return LevelTree(
+        offsets.astype(np.int32),
+        query,
+        level,
+        place,
+        documents,
+        rank_level,
+        first_group,
+        group_starts,
+        heights(levels, arity),
+        arity,
+    )
+
+
+def choose_arity(levels):
+    """All levels under one node when they are few, else a binary tree."""
+    return max(levels, DEEP) if levels <= FLAT else DEEP
+
+
+def heights(levels, arity):
+    """(m,) int32: the least h with arity**h >= levels."""
+    found, reach = np.zeros(len(levels), np.int32), np.ones(len(levels), np.int64)
+    while (more := reach < levels).any():
+        found[more] += 1
+        reach[more] *= arity
+    return found
+
+
+def index_dtype(longest):
+    """The dtype of positions inside a query: two bytes where they do."""
+    return np.uint16 if longest < 1 << 16 else np.int32

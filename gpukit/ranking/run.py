@@ -1,0 +1,87 @@
+"""A training set on its device: what is made once, and serves every C."""
+
+import contextlib
+import time
+
+import numpy as np
+
+from gpukit import _jit
+from gpukit import device as devices
+from gpukit.ranking import scaling
+from gpukit.ranking.inputs import query_weights
+from gpukit.ranking.problem import make_problem
+from gpukit.ranking.session import make_session
+from gpukit.ranking.solvers import tron
+from gpukit.ranking.solvers.choose import choose_device, choose_solver, stored_values, threads
+from gpukit.ranking.solvers.objective import WIDEST, Objective, Preconditioner
+
+
+class Run:
+    """Problem, session and preconditioner of one training set; `train` for one C after the other.
+
+    solver, device, scaling (scaling.Scaling); timings: {stage: seconds}.
+    """
+
+    def __init__(self, inputs, settings, weights=None, group=None):
+        self.settings, self.timings, self.unit_norm = settings, {}, None
+        stored = stored_values(inputs.X)
+        self.device, self.threads = choose_device(settings.solver, settings.device, stored), threads(stored)
+        preconditioned = settings.precondition and inputs.X.shape[1] <= WIDEST
+        with self.stage("prepare"):
+            queries = inputs.queries
+            X = queries.ordered(inputs.X)
+            self.scaling = scaling.fit(settings.scale, X)
+            X = self.scaling.apply(X, queries.offsets)
+            weights = query_weights(weights, queries, group)
+            self.problem = make_problem(X, queries.ordered(inputs.y), queries.offsets, weights)
+            self.solver = choose_solver(settings.solver, self.device, self.problem.tree.planes, preconditioned)
+            check_memory(self.device, self.problem)
+            self.session = make_session(self.problem, self.solver, engine(self.device))
+        with self.stage("precondition"):
+            self.preconditioner = Preconditioner(self.session.gram()) if preconditioned else None
+
+    @contextlib.contextmanager
+    def stage(self, name):
+        """Time a stage, on as many threads as the work is worth."""
+        begun = time.perf_counter()
+        with _jit.threads(self.threads), devices.reported(self.device, "Training"):
+            yield
+        self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - begun
+
+    def train(self, C, w=None, progress=None):
+        """tron.Result for one C, from w (None: 0); it stops at eps times the gradient at w = 0, wherever it starts."""
+        objective = Objective(self.session, C, self.preconditioner)
+        w = np.zeros(self.session.n) if w is None else w
+        start_norm = None if self.unit_norm is None else C * self.unit_norm
+        with self.stage("training"):
+            result = tron.minimize(
+                objective, w, self.settings.eps, self.settings.max_iter, start_norm, progress or (lambda *news: None)
+            )
+        self.unit_norm = result.start_norm / C
+        return result
+
+    def converged(self, result):
+        """Whether a training ended because there was no more to do, not because of max_iter."""
+        return result.stopped != "max_iter" or result.gradient <= self.settings.eps * result.start_norm
+
+    def steps(self, result):
+        """{"newton", "cg"}: the steps of a training."""
+        return {"newton": len(result.history), "cg": sum(step["cg_steps"] for step in result.history)}
+
+
+def engine(device):
+    """The module of host steps for a device: gpu or cpu."""
+    if device.is_cuda:
+        from gpukit.ranking import gpu as steps
+    else:
+        from gpukit.ranking import cpu as steps
+    return steps
+
+
+def check_memory(device, problem):
+    """DeviceMemoryError when a GPU is too small for the matrix and the level tree's tables."""
+    X, tree = problem.X, problem.tree
+    sparse = hasattr(X, "indptr")
+    matrix = 2 * (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) if sparse else X.nbytes
+    tables = len(tree.level) * (tree.planes * (2 * tree.arity - 1) * 4 + 100)
+    devices.require_memory(device, matrix + tables, f"Training on {X.shape[0]:,} documents x {X.shape[1]:,} features")

@@ -1,0 +1,98 @@
+"""What a fitted RankSVM does: scores, ranks, metrics. On the CPU: it is one pass over X."""
+
+import numpy as np
+
+from gpukit import _jit
+from gpukit.documents.table import Documents
+from gpukit.errors import DataError
+from gpukit.evaluation import ranking
+from gpukit.ranking.inputs import features, queries_of, read
+from gpukit.ranking.solvers.choose import stored_values, threads
+from gpukit.ranking.twins.matrix import csr_product, document_scores
+
+
+def predict(model, X, qid=None, group=None):
+    """See RankSVM.predict."""
+    queries = known_queries(model, X, qid, group)
+    matrix, names = features(X)
+    check_model(model, matrix, names)
+    if queries is None:
+        return scores(model, matrix, None)
+    return queries.restored(scores(model, queries.ordered(matrix), queries.offsets))
+
+
+def known_queries(model, X, qid, group):
+    """inputs.Queries where the model's scaling needs them, else None; DataError when they are not given."""
+    if model.scaling_.kind != "query":
+        return None
+    if isinstance(X, Documents):
+        return queries_of(None, np.diff(X.offsets), X.X.shape[0])
+    if qid is None and group is None:
+        raise DataError("This model scales features within each query (scale='query'): predict needs qid or group too.")
+    return queries_of(qid, group, X.shape[0] if hasattr(X, "shape") else len(X))
+
+
+def scores(model, X, offsets):
+    """X scaled, times coef_: (l,) float64."""
+    with _jit.threads(threads(stored_values(X))):
+        return product(model.scaling_.apply(X, offsets), model.coef_) + model.scaling_.missing(X, model.coef_)
+
+
+def product(X, w):
+    """X w in float64, (l,)."""
+    out = np.empty(X.shape[0])
+    if hasattr(X, "indptr"):
+        csr_product(X.indptr, X.indices, X.data, w, out)
+    else:
+        document_scores(X, w, out)
+    return out
+
+
+def check_columns(X, names, width, known):
+    """DataError unless X (l, n) has the training set's columns: so many, with the known names if both have names."""
+    have = X.shape[1]
+    if have > width:
+        raise DataError(
+            f"The test set has more features than the training set: {have:,} against {width:,}. Leave out "
+            "the others, or train on data that has them."
+        )
+    if have < width:
+        raise DataError(
+            f"The model was trained on {width:,} features, and these documents have {have:,}. Give all "
+            f"columns (read_letor(path, n_features={width}) fills in zeros)."
+        )
+    if names is not None and known is not None and not np.array_equal(names, known):
+        at = int(np.argmax(names != known))
+        raise DataError(
+            f"Column {at} is {names[at]!r}; it was {known[at]!r} in training. Give the same columns in the same order."
+        )
+
+
+def check_model(model, X, names):
+    """See check_columns."""
+    check_columns(X, names, model.n_features_in_, getattr(model, "feature_names_in_", None))
+
+
+def rank(model, X, qid=None, group=None):
+    """See RankSVM.rank."""
+    from gpukit.sorting import segmented_argsort
+
+    found = predict(model, X, qid, group)
+    if isinstance(X, Documents):
+        qid, group = None, np.diff(X.offsets)
+    queries = queries_of(qid, group, len(found))
+    order = segmented_argsort(-queries.ordered(found), queries.offsets, device="cpu")
+    starts = np.repeat(queries.offsets[:-1], np.diff(queries.offsets))
+    ranks = np.empty(len(found), np.int32)
+    ranks[starts + order] = np.arange(len(found)) - starts + 1
+    return queries.restored(ranks)
+
+
+def evaluate(model, X, y=None, qid=None, group=None, ndcg="letor", relevant=1):
+    """{metric: value} of evaluation.evaluate on documents as fit takes them."""
+    inputs = read(X, y, qid, group)
+    check_model(model, inputs.X, inputs.names)
+    queries = inputs.queries
+    found = scores(model, queries.ordered(inputs.X), queries.offsets)
+    with _jit.threads(threads(stored_values(inputs.X))):
+        return ranking.evaluate(queries.ordered(inputs.y), found, queries.offsets, ndcg=ndcg, relevant=relevant)

@@ -1,0 +1,5 @@
+"""Linear RankSVM solved: tron (trust-region Newton) asks the objective, which asks a session; path walks the grid of C.
+
+choose.py       which solver, device, threads           counting.py     DCM and OST, the paper's rivals on the CPU
+objective.py    f, gradient, H v, preconditioner        sparse_gram.py  the preconditioner's matrix of a sparse X
+"""

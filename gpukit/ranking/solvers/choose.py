@@ -1,0 +1,52 @@
+"""Which device, which solver, how many threads."""
+
+from gpukit import device as devices
+from gpukit.base import check_choice
+from gpukit.errors import ParameterError
+
+SOLVERS = ("auto", "scan", "p-swx", "dcm", "ost")
+CPU_ONLY = ("dcm", "ost")
+FOR_THE_CPU = 4_000_000  # stored features up to which the CPU is done before the GPU has begun
+FOR_ONE_THREAD = 2_000_000  # stored features up to which waiting for other threads may cost more than they save
+DEEP = 6  # planes of a level tree; more take the CPU longer to make than it then saves in a few CG steps
+
+
+def check(solver, device):
+    """ParameterError for a solver that is unknown, or that the device asked for does not have."""
+    check_choice("solver", solver, SOLVERS)
+    kind = device.kind if isinstance(device, devices.Device) else str(device).partition(":")[0]
+    if solver in CPU_ONLY and kind == "cuda":
+        raise ParameterError(
+            f"solver {solver!r} runs on the CPU alone. Use device='cpu' (--device cpu), or solver "
+            "'scan' or 'p-swx' on a GPU."
+        )
+
+
+def choose_device(solver, device, stored):
+    """The device.Device for X with so many stored values; 'auto': the CPU for small problems and its own solvers."""
+    check(solver, device)
+    if device == "auto" and (solver in CPU_ONLY or stored < FOR_THE_CPU):
+        device = "cpu"
+    return devices.resolve(device)
+
+
+def choose_solver(solver, device, planes, preconditioned):
+    """The name of the solver on a device.Device for a level tree with so many planes.
+
+    'auto' is scan: the level tree costs more to make than a tree of sums, and each product costs less. Only on the CPU,
+    with many levels and few products, that does not pay: docs/ranking.md has the times. Direct counting and P-SWX are
+    not faster than both for any data measured.
+    """
+    if solver != "auto":
+        return solver
+    return "ost" if not device.is_cuda and preconditioned and planes > DEEP else "scan"
+
+
+def threads(stored):
+    """Threads for work on so many stored values; None for all."""
+    return 1 if stored < FOR_ONE_THREAD else None
+
+
+def stored_values(X):
+    """How many numbers a matrix keeps."""
+    return int(X.nnz if hasattr(X, "indptr") else X.size)

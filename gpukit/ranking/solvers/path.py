@@ -1,0 +1,157 @@
+"""The regularization path: C on a grid, ascending, warm-started, chosen on a validation set."""
+
+import re
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit import _jit
+from gpukit.base import check_choice, check_real
+from gpukit.documents.table import Documents
+from gpukit.errors import DataError, ParameterError
+from gpukit.evaluation.ranking import evaluate
+from gpukit.ranking import serve
+from gpukit.ranking.inputs import read
+from gpukit.ranking.solvers.choose import stored_values, threads
+
+METRICS = ("pa", "pa_ties", "tau", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map")
+POWER = re.compile(r"2(?:\^|\*\*)([+-]?\d{1,4})")
+MOST = 1000  # values of a grid
+GRIDS = 'Write "2^-15:2^8", "2^-15:2^8:2^2" (each 2^2 times the last) or a list "0.1,1,10"'
+
+
+class Question(NamedTuple):
+    """metric: of METRICS; ndcg, relevant: as evaluation.evaluate takes them."""
+
+    metric: str
+    ndcg: str
+    relevant: float
+
+
+class Best(NamedTuple):
+    """at: the place on the path; C; result: tron.Result."""
+
+    at: int
+    C: float
+    result: object
+
+
+def regularization_path(model, train, validation, grid, question, query_weight=None, progress=None):
+    """See RankSVM.fit_path; model is fitted and returned."""
+    values, judge = checked_grid(grid), Judge(arguments(validation), question)
+    run, inputs = model.prepare(*arguments(train), query_weight=query_weight)
+    judge.stand_by(run, inputs)
+    path, best, w = [], None, None
+    for at, C in enumerate(values):
+        begun = time.perf_counter()
+        result = run.train(C, w, progress)
+        seconds, w = time.perf_counter() - begun, result.w
+        path.append(entry(run, C, result, seconds, judge.evaluate(result.w)))
+        if best is None or value(path[-1], question) > value(path[best.at], question):
+            best = Best(at, C, result)
+        if progress is not None:
+            progress("path", at + 1, len(values), path[-1])
+    model.set_trained(run, inputs, best.C, best.result)
+    model.path_, model.metric_ = path, question.metric
+    return model
+
+
+def arguments(documents):
+    """What fit takes, of Documents or (X, y, qid)."""
+    if isinstance(documents, Documents):
+        return (documents,)
+    if isinstance(documents, tuple) and len(documents) == 3:
+        return documents
+    raise DataError(f"train and validation are Documents, or (X, y, qid); got {type(documents).__name__}.")
+
+
+def entry(run, C, result, seconds, metrics):
+    """A row of path_."""
+    return {
+        "C": C,
+        "objective": float(result.objective),
+        "gradient_norm": float(result.gradient),
+        **run.steps(result),
+        "seconds": seconds,
+        "converged": run.converged(result),
+        "validation": metrics,
+    }
+
+
+def value(row, question):
+    """The metric that is asked for, of a row of path_."""
+    return row["validation"][question.metric]
+
+
+class Judge:
+    """The validation set; its features are scaled once."""
+
+    def __init__(self, documents, question):
+        check_choice("metric", question.metric, METRICS)
+        X, y, qid = (*documents, None, None)[:3]
+        self.question, self.inputs = question, read(X, y, qid, None)
+        self.y, self.offsets = self.inputs.queries.ordered(self.inputs.y), self.inputs.queries.offsets
+        nothing = self.measure(np.zeros(len(self.y)))[question.metric]
+        if np.isnan(nothing):
+            raise DataError(
+                f"The validation set has no {question.metric}: its {len(self.y):,} documents have labels from "
+                f"{self.y.min():g} to {self.y.max():g}. Pairwise accuracy and tau need a query with two levels, NDCG "
+                "grades from 0 to 30. Choose by another metric."
+            )
+
+    def stand_by(self, run, train):
+        """Take the scaling and the columns of the training set (fitting.Run, inputs.Inputs)."""
+        serve.check_columns(self.inputs.X, self.inputs.names, run.session.n, train.names)
+        self.threads = threads(stored_values(self.inputs.X))
+        with _jit.threads(self.threads):
+            self.X = run.scaling.apply(self.inputs.queries.ordered(self.inputs.X), self.offsets)
+
+    def evaluate(self, w):
+        """{metric: value} of the scores X w; no metric sees what all lack where a sparse X could not be shifted."""
+        with _jit.threads(self.threads):
+            return self.measure(serve.product(self.X, w))
+
+    def measure(self, scores):
+        """{metric: value} of scores (l,)."""
+        return evaluate(self.y, scores, self.offsets, ndcg=self.question.ndcg, relevant=self.question.relevant)
+
+
+def parse_grid(text):
+    """(k,) float64, ascending, each once: "2^-15:2^8" (each twice the last), "2^-15:2^8:2^2" (a factor) or "0.1,1,10".
+
+    Raises ParameterError for anything else, for values that are not above 0 and for more than 1,000 of them.
+    """
+    if ":" not in text:
+        return np.unique([number(part, text) for part in text.split(",")])
+    parts = [number(part, text) for part in text.split(":")]
+    low, high, factor = (*parts, 2.0)[:3]
+    if len(parts) > 3 or low > high or factor <= 1:
+        raise ParameterError(f"The grid of C {text!r} does not rise. {GRIDS}.")
+    count = int(np.floor(np.log(high / low) / np.log(factor) + 1e-9)) + 1
+    if count > MOST:
+        raise ParameterError(f"The grid of C {text!r} has {count:,} values, {MOST:,} are the most. {GRIDS}.")
+    return low * factor ** np.arange(count)
+
+
+def number(text, grid):
+    """A number above 0 from "0.5" or "2^-3"; ParameterError naming the grid."""
+    word = text.strip()
+    try:
+        found = POWER.fullmatch(word)
+        read = 2.0 ** int(found[1]) if found else float(word)
+    except (ValueError, OverflowError):
+        read = 0.0
+    if not 0 < read < np.inf:
+        raise ParameterError(f"The grid of C {grid!r} has {word!r}, which is no number above 0. {GRIDS}.")
+    return read
+
+
+def checked_grid(grid):
+    """A grid as ascending floats, each once; ParameterError for what is not above 0."""
+    if isinstance(grid, str):
+        return parse_grid(grid).tolist()
+    values = np.unique([check_real("grid", value, 0.0, strict=True) for value in np.ravel(grid)])
+    if not values.size:
+        raise ParameterError(f"The grid of C is empty. {GRIDS}.")
+    return values.tolist()

@@ -1,0 +1,1 @@
+"""CPU twins of gpukit.ranking.kernels: equal file names, names and arguments."""

@@ -1,0 +1,248 @@
+"""Which format a file has, told from its first bytes: the separator, the columns' places, where the ratings begin.
+
+| name        | what it looks like                                                              |
+|-------------|---------------------------------------------------------------------------------|
+| csv, tsv    | columns between separators (comma, tab, semicolon, bar, spaces), header or none |
+| movielens   | `UserID::MovieID::Rating`, with or without `::Timestamp`                        |
+| ml-100k, ncf| tab-separated user, item, rating, timestamp (u.data; *.train.rating)            |
+| netflix     | a line `MovieID:`, then lines `CustomerID,Rating,date`; many movies a file      |
+| netflix-mm  | Matrix Market: lines of %, a line `users items ratings`, then 1-based triples   |
+| npz         | a scipy sparse matrix                                                           |
+| gkr         | what `gpukit convert` writes                                                    |
+"""
+
+import csv
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpukit.errors import DataError, ParameterError
+from gpukit.io.fields import is_number
+from gpukit.ratings import headers as named
+
+FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "gkr")
+SEPARATORS = ("\t", ",", ";", "|", " ")
+MOVIE_LINE = re.compile(r"\s*\d+:\s*$")
+BINARY_MAGIC = b"GPUKITR1"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where things stand in a text file. skip, first_line: where the first rating is;
+    shape: (M, N, ratings) where declared."""
+
+    format: str
+    sep: str
+    fields: int
+    user: int
+    item: int
+    rating: int
+    skip: int = 0
+    first_line: int = 1
+    shape: tuple | None = None
+
+    @property
+    def width(self):
+        """Bytes of the separator, 0 for any run of blanks."""
+        return 0 if self.sep == " " else len(self.sep)
+
+    def rule(self, user_text, item_text):
+        """The layout as the int64 array that `text.parse` takes."""
+        return np.array(
+            [
+                ord(self.sep[0]),
+                self.width,
+                self.fields,
+                self.user,
+                self.item,
+                self.rating,
+                user_text,
+                item_text,
+                self.format == "netflix",
+            ],
+            dtype=np.int64,
+        )
+
+
+def recognise(head, name, request):
+    """The Layout of a text file from its first bytes.
+
+    head: bytes, whole lines; name: for messages; request: a `Request`. Raises DataError for what holds no ratings.
+    """
+    start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in head:
+        raise DataError(
+            f"{name} is not a text file in UTF-8 or Latin-1, and no binary format that gpukit knows. Save "
+            "it as csv (UTF-8) with user, item and rating."
+        )
+    lines = _Lines(head, start)
+    if not lines.skip_blank():
+        raise DataError(f"{name} is empty. Give a file with a line user,item,rating for each rating.")
+    format = request.format if request.format != "auto" else _guess(lines.text, request)
+    if format in ("netflix", "netflix-mm") and (request.columns or request.sep):
+        raise ParameterError(f"columns and sep do not apply to {name}, which is read as {format}.")
+    if format == "netflix":
+        return _netflix(lines, name, request)
+    return _matrix(lines, name, request) if format == "netflix-mm" else _delimited(lines, name, request, format)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the caller said: format or 'auto', columns or None, separator or None, and whether ratings are needed."""
+
+    format: str = "auto"
+    columns: object = None
+    sep: str | None = None
+    need_rating: bool = True
+
+    def __post_init__(self):
+        if self.format not in FORMATS:
+            raise ParameterError(f"format must be one of {', '.join(FORMATS)}; got {self.format!r}.")
+        single = self.sep is None or (len(self.sep) == 1 and self.sep.isascii() and self.sep != '"')
+        if not single and self.sep != "::":
+            raise ParameterError(f"sep must be one ASCII character or '::'; got {self.sep!r}.")
+
+
+class _Lines:
+    """A place in the head: the line there (text), where it starts, where the next one does."""
+
+    def __init__(self, head, start):
+        self.head, self.start = head, start
+        self._read()
+
+    def _read(self):
+        end = self.head.find(b"\n", self.start)
+        self.next = len(self.head) if end < 0 else end + 1
+        self.text = self.head[self.start : self.next].decode("utf-8", "replace").rstrip("\r\n")
+
+    def advance(self):
+        """Go to the next line."""
+        self.start = self.next
+        self._read()
+
+    def skip_blank(self, comment=None):
+        """Go to the first line with something on it (and no comment sign); False at the end."""
+        while self.start < len(self.head) and (not self.text.strip() or (comment and self.text.startswith(comment))):
+            self.advance()
+        return self.start < len(self.head)
+
+    @property
+    def number(self):
+        """1-based."""
+        return self.head.count(b"\n", 0, self.start) + 1
+
+
+def _guess(line, request):
+    if request.sep is None and request.columns is None:
+        if MOVIE_LINE.match(line):
+            return "netflix"
+        if line.startswith("%"):
+            return "netflix-mm"
+    return "movielens" if "::" in line and request.sep in (None, "::") else "csv"
+
+
+def _netflix(lines, name, request):
+    first = lines.start, lines.number
+    while MOVIE_LINE.match(lines.text) or not lines.text.strip():
+        if lines.next >= len(lines.head):
+            raise DataError(f"{name} holds `MovieID:` lines but no ratings.")
+        lines.advance()
+    fields = lines.text.count(",") + 1
+    if fields < 2 and request.need_rating:
+        raise DataError(
+            f"{name} holds pairs without ratings (line {lines.number}: {lines.text!r}), as Netflix's probe "
+            "does. gpukit predict can read it; for training give combined_data_*.txt or mv_*.txt."
+        )
+    return Layout("netflix", ",", fields, 0, -1, 1 if request.need_rating else -1, *first)
+
+
+def _matrix(lines, name, request):
+    lines.skip_blank(comment="%")
+    sizes = lines.text.split()
+    if len(sizes) != 3 or not all(size.isdecimal() for size in sizes):
+        raise DataError(
+            f"{name}, line {lines.number}: expected `users items ratings` after the % lines, found {lines.text!r}."
+        )
+    lines.advance()
+    if not lines.skip_blank(comment="%"):
+        raise DataError(f"{name} ends after its line of sizes: it holds no ratings.")
+    fields = len(lines.text.split())
+    if fields < 2 + request.need_rating:
+        raise DataError(
+            f"{name}, line {lines.number} has {fields} columns where user, item and rating are expected: "
+            f"{lines.text!r}."
+        )
+    return Layout(
+        "netflix-mm",
+        " ",
+        fields,
+        0,
+        1,
+        2 if request.need_rating else -1,
+        lines.start,
+        lines.number,
+        tuple(map(int, sizes)),
+    )
+
+
+def _delimited(lines, name, request, format):
+    sep = request.sep or _separator(lines.text, format)
+    words = split(lines.text, sep)
+    need = request.need_rating
+    if len(words) < 2 + need:
+        raise DataError(
+            f"{name}, line {lines.number} has {len(words)} column(s) where "
+            f"{'user, item and rating' if need else 'user and item'} are expected: {lines.text[:80]!r}. "
+            "Name another separator with --sep, or the columns with --columns."
+        )
+    by_header = named.by_name(words, need)
+    places = by_header or (0, 1, 2 if need else -1)
+    if request.columns is not None:
+        places = named.by_request(request.columns, need)
+        named.check_reach(places, len(words), name)
+    if by_header or (request.columns is not None and need and not is_number(words[places[2]])):
+        lines.advance()
+    else:
+        _check_first(words, places, name, lines)
+    if not lines.skip_blank():
+        raise DataError(f"{name} holds a header and nothing else: no ratings.")
+    return Layout(format, sep, len(words), places[0], places[1], places[2] if need else -1, lines.start, lines.number)
+
+
+def _check_first(words, places, name, lines):
+    """DataError when the first line is neither a rating nor a header with known names."""
+    if places[2] < 0 or is_number(words[places[2]]):
+        return
+    if any(word.lstrip("-").isdecimal() for word in words[:2]):
+        raise bad_rating(name, lines.number, words[places[2]])
+    raise DataError(
+        f"{name}, line {lines.number}: {lines.text[:80]!r} is neither a rating ({words[places[2]]!r} is "
+        "not a number) nor a header with names that gpukit knows (user, item, rating and the like). Name "
+        "the columns in order with --columns (such as user,item,-,rating)."
+    )
+
+
+def bad_rating(name, line, text):
+    """The DataError for a rating that is not a finite number."""
+    kind = "a finite number" if is_number(text, finite=False) else "a number"
+    return DataError(
+        f"{name}, line {line:,}: the rating {text!r} is not {kind}. Correct or remove the line; if the "
+        "ratings stand in another column, name the columns with --columns (such as user,item,-,rating)."
+    )
+
+
+def _separator(line, format):
+    if format == "movielens":
+        return "::"
+    if format in ("tsv", "ml-100k", "ncf"):
+        return "\t" if "\t" in line else " "
+    return next((sep for sep in SEPARATORS if sep in line.strip()), ",")
+
+
+def split(line, sep):
+    """The fields of one line, as `fields.split_line` finds them."""
+    if sep == " ":
+        return line.split()
+    words = line.split(sep) if len(sep) > 1 else next(csv.reader([line], delimiter=sep, skipinitialspace=True))
+    return [word.strip() for word in words]

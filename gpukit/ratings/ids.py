@@ -1,0 +1,139 @@
+"""Ids as people write them <-> rows 0..M-1. Id arrays are sorted, int64 where every id is an integer, else str."""
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.errors import DataError
+
+EMPTY = np.int32(-1)
+
+
+def factorize(ids, what="user"):
+    """(rows (n,) int32, sorted ids (M,)) of an array of ids; what names them in the DataError for missing ones."""
+    ids = np.asarray(ids)
+    if ids.dtype.kind == "f" and np.isfinite(ids).all() and (ids == np.floor(ids)).all():
+        ids = ids.astype(np.int64)
+    if ids.dtype.kind in "biu":
+        table = KeyTable()
+        codes = table.codes(np.ascontiguousarray(ids, dtype=np.int64))
+        known, rank = np.unique(table.keys, return_inverse=True)
+        return rank.astype(np.int32)[codes], known
+    missing = np.array([value is None or value != value for value in ids.tolist()], dtype=bool)
+    if missing.any():
+        raise DataError(f"Row {int(np.flatnonzero(missing)[0]) + 1} has no {what} id. Remove such rows first.")
+    known, rows = np.unique(ids.astype(str), return_inverse=True)
+    return rows.reshape(-1).astype(np.int32), known
+
+
+def rows_of(ids, known):
+    """Rows (n,) int32 of ids in the sorted array known, -1 where an id is not in it.
+
+    Integers find ids kept as text and the other way round: 7 is '7'.
+    """
+    ids, known = np.atleast_1d(np.asarray(ids)), np.asarray(known)
+    if known.dtype.kind not in "biu":
+        ids = ids.astype(str)
+    elif ids.dtype.kind not in "biu":
+        ids = np.array([_integer(text) for text in ids.tolist()], dtype=object)
+        outside = np.array([value is None for value in ids], dtype=bool)
+        ids = np.where(outside, 0, ids).astype(np.int64)
+        return np.where(outside, EMPTY, rows_of(ids, known))
+    if not len(known):
+        return np.full(len(ids), EMPTY)
+    rows = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+    return np.where(known[rows] == ids, rows, EMPTY).astype(np.int32)
+
+
+def _integer(text):
+    """The int64 that an id spells, None for anything else."""
+    try:
+        value = int(text)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return value if value == text or str(value) == str(text) and -(2**63) <= value < 2**63 else None
+
+
+class KeyTable:
+    """int64 keys -> codes 0, 1, ... in order of first appearance, as blocks of them come in. Open addressing."""
+
+    def __init__(self, capacity=1 << 12):
+        self.slots = np.full(capacity, EMPTY, dtype=np.int32)
+        self.store = np.empty(capacity // 2, dtype=np.int64)
+        self.count = 0
+
+    @property
+    def keys(self):
+        """(count,) int64, by code."""
+        return self.store[: self.count]
+
+    def codes(self, keys):
+        """Codes (n,) int32 of keys (n,) int64; new keys get the next codes."""
+        codes = np.empty(len(keys), dtype=np.int32)
+        _find(keys, self.slots, self.store, codes)
+        at = 0
+        while at < len(keys):
+            at, self.count = _add(keys, codes, at, self.slots, self.store, self.count)
+            if at < len(keys):
+                self._grow()
+        return codes
+
+    def _grow(self):
+        if self.count > 2**30:
+            raise DataError(f"There are more than {2**30:,} different ids: row numbers are 32-bit integers.")
+        store = np.empty(2 * len(self.store), dtype=np.int64)
+        store[: self.count] = self.keys
+        self.store, self.slots = store, np.full(2 * len(self.slots), EMPTY, dtype=np.int32)
+        _place(self.keys, self.slots)
+
+
+@njit
+def _slot(key, mask):
+    """Where the search for a key starts: Fibonacci hashing on a mixed key."""
+    mixed = np.uint64(key) ^ (np.uint64(key) >> np.uint64(32))
+    mixed = mixed * np.uint64(0x9E3779B97F4A7C15)
+    return np.int64((mixed >> np.uint64(20)) & np.uint64(mask))
+
+
+@njit
+def _search(key, slots, store):
+    """The slot that holds key, or the empty one where it belongs."""
+    mask = len(slots) - 1
+    at = _slot(key, mask)
+    while slots[at] >= 0 and store[slots[at]] != key:
+        at = (at + 1) & mask
+    return at
+
+
+@njit(parallel=True, nogil=True)
+def _find(keys, slots, store, codes):
+    """codes (n,) of the keys that are known, EMPTY for the others."""
+    for row in prange(len(keys)):
+        codes[row] = slots[_search(keys[row], slots, store)]
+
+
+@njit(nogil=True)
+def _add(keys, codes, at, slots, store, count):
+    """Give new keys codes from `at` on, until all have one or the store is full; returns (place, count)."""
+    while at < len(keys):
+        if codes[at] < 0:
+            slot = _search(keys[at], slots, store)
+            if slots[slot] < 0:
+                if count == len(store):
+                    break
+                store[count] = keys[at]
+                slots[slot] = count
+                count += 1
+            codes[at] = slots[slot]
+        at += 1
+    return at, count
+
+
+@njit
+def _place(keys, slots):
+    """Fill empty slots with the codes 0..n-1 of different keys."""
+    mask = len(slots) - 1
+    for code in range(len(keys)):
+        at = _slot(keys[code], mask)
+        while slots[at] >= 0:
+            at = (at + 1) & mask
+        slots[at] = code

@@ -1,0 +1,132 @@
+"""What `synth` plants: who rates what, and how. A function of (seed, user, draw), so threads do not matter.
+
+Sums keep their order (fastmath off) and noise is made of integers, so that every machine gets the same ratings.
+"""
+
+import numpy as np
+
+from gpukit import random
+from gpukit._jit import njit, prange
+from gpukit.normals import normal
+
+# Streams of the seed.
+ACTIVITY, POPULARITY, GROUPING, NAMES, USER_BIAS, ITEM_BIAS, USER_FACTORS, ITEM_FACTORS, TASTE, NOISE, DRAWS = range(11)
+
+FRIENDS = 0.5  # share of draws that go to the group of an item drawn before
+RACE = 8  # users with more than one item in RACE of the catalogue are drawn by a race over all items
+
+
+@njit
+def alias_table(weights):
+    """(threshold (n,) uint32, other (n,) int32): Walker's alias method in Vose's form [IEEE TSE 17(9), 1991]."""
+    n = len(weights)
+    share = weights * (n / weights.sum())
+    threshold, other = np.full(n, np.uint32(0xFFFFFFFF)), np.arange(n).astype(np.int32)
+    small, large = np.flatnonzero(share < 1.0), np.flatnonzero(share >= 1.0)
+    stack, n_small, at = np.empty(n, dtype=np.int64), len(small), 0
+    stack[:n_small] = small
+    while n_small > 0 and at < len(large):
+        n_small -= 1
+        low, high = stack[n_small], large[at]
+        threshold[low] = np.uint32(share[low] * 4294967295.0)
+        other[low] = high
+        share[high] -= 1.0 - share[low]
+        if share[high] < 1.0:
+            stack[n_small] = high
+            n_small += 1
+            at += 1
+    return threshold, other
+
+
+@njit(parallel=True, fastmath=False)
+def draw_items(key, indptr, weights, threshold, other, group, members, items):
+    """Fill items (n,) int32: for each user, indptr[u+1] - indptr[u] different items, popular ones more often.
+
+    weights (N,) float64 and their alias table; group (N,) int32 of each item; members (groups, size) int32 its items,
+    -1 where a group is short.
+    """
+    for user in prange(len(indptr) - 1):
+        mine = items[indptr[user] : indptr[user + 1]]
+        own = random.key(np.int64(key), user)
+        if len(mine) * RACE > len(weights):
+            _race(own, weights, mine)
+        else:
+            _draw(own, threshold, other, group, members, mine)
+
+
+@njit(fastmath=False)
+def _draw(key, threshold, other, group, members, mine):
+    """Fill mine with different items: by popularity, or out of the group of one drawn before. Repeats: drawn again."""
+    taken = np.zeros((len(threshold) + 63) // 64, dtype=np.uint64)
+    count, turn = 0, 0
+    while count < len(mine):
+        item = random.below(key, turn, len(threshold))
+        if random.bits(key, turn + 1) > threshold[item]:
+            item = np.int64(other[item])
+        if count > 0 and random.uniform(key, turn + 2) < FRIENDS:
+            friends = members[group[mine[random.below(key, turn + 3, count)]]]
+            item = np.int64(friends[random.below(key, turn + 4, len(friends))])
+        turn += 5
+        if item < 0:
+            continue
+        bit = np.uint64(1) << np.uint64(item & 63)
+        if taken[item >> 6] & bit == 0:
+            taken[item >> 6] |= bit
+            mine[count] = item
+            count += 1
+
+
+@njit(fastmath=False)
+def _race(key, weights, mine):
+    """Fill mine with the items that come in first, item i after an exponential time of rate weights[i].
+
+    That is a weighted sample without replacement [Efraimidis and Spirakis, IPL 97(5), 2006].
+    """
+    times = np.empty(len(weights), dtype=np.float64)
+    for item in range(len(weights)):
+        times[item] = -np.log((random.bits(key, item) + 1.0) * 2.0**-32) / weights[item]
+    if len(mine) == len(weights):
+        mine[:] = np.arange(len(weights))
+        return
+    last = np.partition(times, len(mine) - 1)[len(mine) - 1]
+    count = 0
+    for item in range(len(weights)):
+        if times[item] <= last and count < len(mine):
+            mine[count] = item
+            count += 1
+
+
+@njit(parallel=True, fastmath=False)
+def rate(seed_keys, indptr, items, group, n_groups, biases, factors, scale, values, squares):
+    """Fill values (n,) float32: what each user gives each item, rounded to the steps of the scale.
+
+    seed_keys (2,) uint32 of TASTE and NOISE; biases ((M,), (N,)) and factors ((M, F), (N, F)) float32; scale (6,)
+    float32: mean, deviation of tastes, of noise, lowest, highest, step. squares (M, 3) float64: sums of squared errors
+    of the biases alone, of biases and factors, and of all that is planted.
+    """
+    for user in prange(len(indptr) - 1):
+        squares[user, :] = 0.0
+        for at in range(indptr[user], indptr[user + 1]):
+            item = items[at]
+            plain = scale[0] + biases[0][user] + biases[1][item]
+            low_rank = plain + _dot(factors[0][user], factors[1][item])
+            taste = normal(seed_keys[0], np.int64(user) * n_groups + group[item])
+            expected = low_rank + scale[1] * taste
+            rating = expected + scale[2] * normal(seed_keys[1], at)
+            values[at] = _clipped(np.float32(np.round(rating / scale[5]) * scale[5]), scale)
+            squares[user, 0] += np.float64(values[at] - _clipped(plain, scale)) ** 2
+            squares[user, 1] += np.float64(values[at] - _clipped(low_rank, scale)) ** 2
+            squares[user, 2] += np.float64(values[at] - _clipped(expected, scale)) ** 2
+
+
+@njit(fastmath=False)
+def _clipped(value, scale):
+    return min(max(value, scale[3]), scale[4])
+
+
+@njit(fastmath=False)
+def _dot(left, right):
+    total = np.float32(0.0)
+    for factor in range(len(left)):
+        total += left[factor] * right[factor]
+    return total

@@ -1,0 +1,165 @@
+"""Generated ratings with the shapes and the skew of data sets that cannot be handed on.
+
+    rating = mean + user bias + item bias + low rank + taste(user, item's group) + noise, rounded to the scale's steps
+
+The low rank is what factors can learn. Items come in groups of ten that the same people rate; a user's taste for a
+group is drawn for each (user, group) alone, so ratings of like items by one user agree beyond the low rank, and only
+neighbours can tell. Users' and items' counts have the tails of the real data. Netflix, generated and (real): longest
+row 17,059 (17,653), median row 97 (96), longest column 237,402 (232,944), median column 644 (561).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpukit import random
+from gpukit.base import check_choice, check_integer, check_real
+from gpukit.errors import ParameterError
+from gpukit.normals import normals, shuffled_normals
+from gpukit.ratings import planted
+from gpukit.ratings.table import Ratings
+
+RANK = 16
+GROUP = 10
+
+
+@dataclass(frozen=True)
+class Shape:
+    """users, items, ratings (of them for testing: test) and how they are spread.
+
+    activity, popularity: standard deviations of the logarithms of users' and items' counts; longest: the largest share
+    of all items that one user rates; cap: the largest weight of an item, in units of the mean; mean, lowest, highest,
+    step: the scale; unit: one star of a 1-5 scale in units of this one.
+    """
+
+    users: int
+    items: int
+    ratings: int
+    test: int
+    activity: float
+    popularity: float
+    longest: float
+    cap: float
+    mean: float
+    lowest: float
+    highest: float
+    step: float
+    unit: float
+
+
+SHAPES = {
+    "netflix": Shape(480_189, 17_770, 100_480_507, 1_408_395, 1.24, 2.6, 0.96, 105.0, 3.6, 1.0, 5.0, 1.0, 1.0),
+    "ml-10m": Shape(69_878, 10_677, 10_000_054, 100_000, 1.2, 2.4, 0.66, 100.0, 3.5, 0.5, 5.0, 0.5, 0.95),
+    "yahoo": Shape(586_250, 12_658, 92_970_212, 1_000_000, 1.2, 2.2, 0.9, 80.0, 50.0, 0.5, 100.0, 0.5, 26.0),
+}
+
+
+def synth_ratings(like="netflix", scale=0.01, seed=0):
+    """Ratings generated with the shape of 'netflix', 'ml-10m' or 'yahoo'; the same for the same seed, on any machine.
+
+    scale: the share of the ratings; users and items shrink with its square root, so that the density stays. 1 gives the
+    shape of the papers: training and test ratings together (`SHAPES[like].test` of them are for testing). Grouped by
+    user; ids 1..M and 1..N. Raises ParameterError.
+    """
+    return generate(scaled(like, scale), seed)[0]
+
+
+def scaled(like, scale):
+    """The Shape of a data set shrunk to a share of its ratings."""
+    shape = SHAPES[check_choice("like", like, tuple(SHAPES))]
+    share = check_real("scale", scale, 0.0, 1.0, strict=True)
+    side = share**0.5
+    return replace(
+        shape,
+        users=max(2, round(shape.users * side)),
+        items=max(2, round(shape.items * side)),
+        ratings=max(4, round(shape.ratings * share)),
+        test=round(shape.test * share),
+    )
+
+
+def resized(shape, users=None, items=None, ratings=None):
+    """The Shape with other counts where they are given."""
+    given = {"users": users, "items": items, "ratings": ratings}
+    return replace(shape, **{name: check_integer(name, count, 1) for name, count in given.items() if count is not None})
+
+
+def generate(shape, seed=0):
+    """(Ratings, facts) of a Shape; facts: RMSE of the planted biases, of biases and factors, of all that is planted."""
+    seed = check_integer("seed", seed, 0)
+    if not shape.users <= shape.ratings <= shape.users * shape.items:
+        raise ParameterError(
+            f"{shape.ratings:,} ratings do not fit {shape.users:,} users x {shape.items:,} items: at "
+            "least one a user and at most one a pair."
+        )
+    indptr = np.concatenate(([0], np.cumsum(_counts(shape, seed))))
+    weights, group, members = _catalogue(shape, seed)
+    items = np.empty(shape.ratings, dtype=np.int32)
+    planted.draw_items(
+        random.key(seed, planted.DRAWS), indptr, weights, *planted.alias_table(weights), group, members, items
+    )
+    values, facts = _rated(shape, seed, indptr, items, weights, group, len(members))
+    users = np.repeat(np.arange(shape.users, dtype=np.int32), np.diff(indptr))
+    ids = (np.arange(1, size + 1, dtype=np.int64) for size in (shape.users, shape.items))
+    return Ratings(users, items, values, *ids), facts
+
+
+def _counts(shape, seed):
+    """Ratings of each user (M,) int64, log-normal, at least 1, in sum exactly shape.ratings."""
+    weights = np.exp(shape.activity * shuffled_normals(random.key(seed, planted.ACTIVITY), shape.users))
+    mean = shape.ratings / shape.users
+    longest = min(shape.items, max(shape.longest * shape.items, 1.5 * mean))
+    low, high = 0.0, 1e3 * longest
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        below = np.clip(np.floor(middle * weights), 1, longest).sum() < shape.ratings
+        low, high = (middle, high) if below else (low, middle)
+    counts = np.clip(np.floor(low * weights), 1, longest).astype(np.int64)
+    room = np.flatnonzero(counts < shape.items)
+    while (missing := shape.ratings - counts.sum()) > 0:
+        counts[room[:missing]] += 1
+        room = np.flatnonzero(counts < shape.items)
+    return counts
+
+
+def _catalogue(shape, seed):
+    """(weights (N,) float64, group (N,) int32, members (groups, GROUP) int32): groups hold items of like popularity."""
+    popular = shuffled_normals(random.key(seed, planted.POPULARITY), shape.items)
+    weights = np.exp(shape.popularity * popular)
+    for _ in range(20):  # the cap is a multiple of the mean, which the cap lowers
+        weights = np.minimum(weights, shape.cap * weights.mean())
+    weights = np.maximum(weights, 2e-3 * weights.mean())
+    jitter = normals(random.key(seed, planted.GROUPING), (shape.items, 1))[:, 0]
+    order = np.argsort(popular + 0.3 * jitter, kind="stable")
+    n_groups = -(-shape.items // GROUP)
+    members = np.full(n_groups * GROUP, -1, dtype=np.int32)
+    members[: shape.items] = order
+    group = np.empty(shape.items, dtype=np.int32)
+    group[order] = np.arange(shape.items) // GROUP
+    return weights, group, members.reshape(n_groups, GROUP)
+
+
+def _rated(shape, seed, indptr, items, weights, group, n_groups):
+    """(values (n,) float32, facts)."""
+    unit = np.float32(shape.unit)
+    liking = np.round(np.log(weights / weights.mean()), 4).astype(np.float32)  # popular items are liked a little better
+    biases = (
+        unit * np.float32(0.42) * normals(random.key(seed, planted.USER_BIAS), (shape.users, 1))[:, 0],
+        unit
+        * (
+            np.float32(0.38) * normals(random.key(seed, planted.ITEM_BIAS), (shape.items, 1))[:, 0]
+            + np.float32(0.05) * (liking - np.float32(2.0))
+        ),
+    )
+    strength = (1.0 / np.sqrt(np.arange(RANK) + 2.0)).astype(np.float32)
+    strength *= np.float32(np.sqrt(0.30) / np.sqrt((strength.astype(np.float64) ** 2).sum())) * unit
+    factors = (
+        normals(random.key(seed, planted.USER_FACTORS), (shape.users, RANK)) * strength,
+        normals(random.key(seed, planted.ITEM_FACTORS), (shape.items, RANK)),
+    )
+    scale = np.array([shape.mean, 0.55 * unit, 0.80 * unit, shape.lowest, shape.highest, shape.step], dtype=np.float32)
+    values, squares = np.empty(len(items), dtype=np.float32), np.empty((shape.users, 3), dtype=np.float64)
+    keys = np.array([random.key(seed, planted.TASTE), random.key(seed, planted.NOISE)], dtype=np.uint32)
+    planted.rate(keys, indptr, items, group, n_groups, biases, factors, scale, values, squares)
+    errors = np.sqrt(squares.sum(axis=0) / len(values))
+    return values, dict(zip(("bias_floor", "factor_floor", "noise_floor"), map(float, errors), strict=True))

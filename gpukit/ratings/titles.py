@@ -1,0 +1,71 @@
+"""Titles of items: MovieLens movies.dat and movies.csv, Netflix movie_titles.txt, or any csv or tsv of id and title."""
+
+import csv
+
+from gpukit.errors import DataError
+from gpukit.io import sources
+from gpukit.ratings.headers import ITEM, plain
+
+TITLE = {"title", "titles", "name", "movietitle", "booktitle", "itemname"}
+
+
+def read_titles(path):
+    """{item id: title} of a file, ids int where all of them are integers, else str.
+
+    Read as: `id::title::...`; a csv or tsv whose header names an item and a title; or, without a header, the first
+    column and the second, or (Netflix: id,year,title with commas in the title) all that follows a year. UTF-8, else
+    Latin-1. Raises DataError for a missing or empty file and names the line that has no title.
+    """
+    name, opener = sources.members(sources.files(path)[0])[0]
+    text = _decoded(sources.whole(name, opener))
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if not lines:
+        raise DataError(f"{path} is empty. Give a file with a line item,title for each item.")
+    sep = next((sep for sep in ("::", "\t", ",", ";", "|") if sep in lines[0][1]), ",")
+    item, title, count, header = _places(_split(lines[0][1], sep), sep)
+    titles = {}
+    for number, line in lines[header:]:
+        words = _split(line, sep, count)
+        if max(item, title) >= len(words) or not words[title]:
+            raise DataError(
+                f"{path}, line {number:,} has no title beside its item: {line[:80]!r}. Expected item{sep}title."
+            )
+        titles[words[item]] = words[title]
+    return _with_integers(titles)
+
+
+def _decoded(raw):
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def _places(first, sep):
+    """(item, title, columns or 0 for any number, 1 for a header else 0) from the fields of the first line.
+
+    With a number of columns, separators that nobody quoted belong to the last one, as Netflix's titles have them.
+    """
+    simple = [plain(word) for word in first]
+    item = next((at for at, word in enumerate(simple) if word in ITEM | {"id"}), None)
+    title = next((at for at, word in enumerate(simple) if word in TITLE), None)
+    if item is not None and title is not None:
+        return item, title, len(first), 1
+    if sep != ",":
+        return 0, 1, 0, 0
+    year = len(first) > 2 and (first[1].isdecimal() or first[1] == "NULL")
+    return (0, 2, 3, 0) if year else (0, 1, 2, 0)
+
+
+def _split(line, sep, count=0):
+    if len(sep) > 1 or '"' not in line:
+        return [word.strip() for word in line.split(sep, count - 1)]
+    return [word.strip() for word in next(csv.reader([line], delimiter=sep, skipinitialspace=True))]
+
+
+def _with_integers(titles):
+    try:
+        whole = {int(item): title for item, title in titles.items()}
+    except ValueError:
+        return titles
+    return whole if all(str(number) == item for number, item in zip(whole, titles, strict=True)) else titles

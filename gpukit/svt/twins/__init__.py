@@ -1,0 +1,1 @@
+"""CPU twins of gpukit.svt.kernels: equal file names, names and arguments."""

@@ -1,0 +1,85 @@
+"""Uploads through page-locked buffers."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.kernel
+
+from gpukit._cuda import cuda
+from gpukit.device import upload as module
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Buffers of 40 bytes, for arrays of any size; three threads."""
+    module.ring.cache_clear()
+    monkeypatch.setattr(module, "CHUNK", 40)
+    monkeypatch.setattr(module, "LEAST", 1)
+    monkeypatch.setattr(module, "threads", lambda: 3)
+    yield
+    module.ring.cache_clear()
+
+
+@pytest.mark.parametrize("given, wanted", [("f4", "f4"), ("f8", "f4"), ("f4", "f8"), ("i8", "f4"), ("i4", "i4")])
+@pytest.mark.parametrize("shape", [(1,), (10,), (11,), (7, 9), (2, 3, 5)])
+def test_all_numbers_arrive(shape, given, wanted, small):
+    array = (100 * np.random.default_rng(0).normal(size=shape)).astype(given)
+    before, out = array.copy(), cuda.device_array(shape, wanted)
+    for turn in range(2):  # the buffers are used again
+        module.upload(array, out)
+        expected = array.astype(wanted)
+        array[...] = 3  # nothing reads it any more
+        np.testing.assert_array_equal(out.copy_to_host(), expected)
+        array[...] = before if turn else -before
+    assert out.shape == shape
+
+
+@pytest.mark.parametrize("least", [0, 1 << 20])
+def test_arrays_of_all_shapes_and_types(least, small, monkeypatch):
+    monkeypatch.setattr(module, "LEAST", least)
+    strided, empty = np.arange(24).reshape(4, 6)[:, ::2], np.zeros((0, 3))
+    for array in (np.arange(13, dtype=np.uint8), np.ones((3, 5), np.float16), strided, empty):
+        there = module.to_device(array)
+        assert there.dtype == array.dtype and there.shape == array.shape
+        np.testing.assert_array_equal(there.copy_to_host(), array)
+
+
+def test_threads_of_the_users_do_not_mix_their_arrays(small, monkeypatch):
+    fill = module.fill
+
+    def slow(chunk, part):
+        fill(chunk, part)
+        time.sleep(0.01)
+
+    monkeypatch.setattr(module, "fill", slow)
+    arrays = [np.full(35, number, np.float32) for number in range(3)]
+    outs = [cuda.device_array(35, np.float32) for _ in arrays]
+    with ThreadPoolExecutor(3) as users:
+        list(users.map(module.upload, arrays, outs))
+    for array, out in zip(arrays, outs):
+        np.testing.assert_array_equal(out.copy_to_host(), array)
+
+
+def test_numbers_too_large_become_infinite(small, recwarn):
+    out = cuda.device_array(25, np.float32)
+    module.upload(np.full(25, 1e300), out)
+    assert np.isinf(out.copy_to_host()).all() and not recwarn.list
+
+
+@pytest.mark.parametrize("array", [np.arange(6.0), np.arange(6.0).reshape(2, 3), np.full((2, 3), 1e300)])
+def test_few_numbers_go_at_once(array, recwarn):
+    out = cuda.device_array((2, 3), np.float32)
+    module.upload(array, out)
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(out.copy_to_host(), array.astype(np.float32).reshape(2, 3))
+    assert not recwarn.list
+
+
+def test_a_large_array():
+    array = np.random.default_rng(0).normal(size=(3001, 4097))
+    out = cuda.device_array(array.shape, np.float32)
+    module.upload(array, out)
+    np.testing.assert_array_equal(out.copy_to_host(), array.astype(np.float32))

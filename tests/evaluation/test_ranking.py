@@ -1,0 +1,153 @@
+"""All metrics at once against the plain ones, by hand, and on MQ2008 against LETOR's own scripts."""
+
+import math
+
+import numpy as np
+import pytest
+from ranking import inputs, letor, naive
+from scipy import stats
+from support import data
+
+from gpukit.errors import DataError, ParameterError
+from gpukit.evaluation import metrics
+from gpukit.evaluation.ranking import evaluate
+
+CUTS = (1, 3, 5, 10)
+NAMES = ["pa", "pa_ties", "tau", *(f"ndcg@{k}" for k in CUTS), "mean_ndcg", "map"]
+
+
+def ranking(name):
+    """(grades 0, 1, 2 ..., scores, offsets) of a case of inputs.CASES."""
+    at = inputs.case(name, seed=4)
+    return 2 * (at.y + 1) if at.level.max(initial=0) < 30 else np.minimum(at.level, 30).astype(float), at.s, at.offsets
+
+
+def plain(y, scores, offsets, ndcg, relevant):
+    """The same by gpukit.evaluation.metrics; tau by scipy."""
+    queries = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    found = {f"ndcg@{k}": metrics.ndcg(y, scores, queries, k, ndcg) for k in CUTS}
+    found["map"] = metrics.mean_average_precision(y, scores, queries, relevant)
+    if naive.pair_count(y, offsets):
+        found["pa"] = metrics.pairwise_accuracy(y, scores, queries)
+        found["pa_ties"] = metrics.pairwise_accuracy(y, scores, queries, ties=1)
+    parts = [slice(*ends) for ends in zip(offsets[:-1], offsets[1:]) if ends[1] > ends[0]]
+    taus = [stats.kendalltau(y[part], scores[part])[0] for part in parts if len(np.unique(y[part])) > 1]
+    found["tau"] = np.mean(np.nan_to_num(taus)) if taus else np.nan
+    means = [mean_ndcg(y[part], scores[part], ndcg) for part in parts]
+    means = [m for m in means if m is not None] if ndcg == "skip-blank" else [m or 0 for m in means]
+    return found | {"mean_ndcg": np.mean(means) if means else 0.0}
+
+
+def mean_ndcg(y, scores, ndcg):
+    """Mean of NDCG@k over k = 1 ... n of one query; None without a relevant document."""
+    return np.mean([metrics.ndcg(y, scores, k=k, kind=ndcg) for k in range(1, len(y) + 1)]) if y.any() else None
+
+
+@pytest.mark.parametrize("ndcg", metrics.NDCG_KINDS)
+@pytest.mark.parametrize("name", [name for name in inputs.CASES if name not in ("no query", "2,000 levels")])
+def test_every_metric_is_the_plain_one(name, ndcg):
+    y, scores, offsets = ranking(name)
+    found, expected = evaluate(y, scores, offsets, ndcg=ndcg, relevant=2), plain(y, scores, offsets, ndcg, 2)
+    assert list(found) == NAMES
+    for metric, value in expected.items():
+        assert found[metric] == pytest.approx(value, rel=1e-12, abs=1e-12, nan_ok=True), metric
+
+
+def test_pairs_are_counted_exactly():
+    """20,000 documents, 50 levels, many ties: the same quotient of the same whole numbers."""
+    at = inputs.queries([20000, 3], 50, "margins")
+    queries = np.repeat([0, 1], [20000, 3])
+    found = evaluate(at.y, at.s, at.offsets)
+    assert found["pa"] == metrics.pairwise_accuracy(at.y, at.s, queries)
+    assert found["pa_ties"] == metrics.pairwise_accuracy(at.y, at.s, queries, ties=1)
+
+
+def test_by_hand():
+    """Grades 0, 2, 1 and a tie of the last two; then a blank query of two documents."""
+    found = evaluate([0, 2, 1, 0, 0], [3, 1, 1, 1, 2], [0, 3, 5])
+    assert found["pa"] == pytest.approx(0) and found["pa_ties"] == pytest.approx(1 / 3)
+    assert found["tau"] == pytest.approx(-2 / math.sqrt(3 * 2))
+    at3 = (3 / 1 + 1 / math.log2(3)) / (3 / 1 + 1 / 1)
+    assert found["ndcg@1"] == 0 and found["ndcg@3"] == pytest.approx(at3 / 2) and found["ndcg@5"] == 0
+    assert found["mean_ndcg"] == pytest.approx((0 + 3 / 4 + at3) / 3 / 2)
+    assert found["map"] == pytest.approx((1 / 2 + 2 / 3) / 2 / 2)
+
+
+def test_equal_scores_keep_the_files_order():
+    assert evaluate([1, 0], [0.0, 0.0], [0, 2])["ndcg@1"] == 1
+    assert evaluate([0, 1], [0.0, -0.0], [0, 2])["ndcg@1"] == 0
+
+
+def test_what_is_relevant():
+    y, scores, offsets = [0, 1, 2], [3, 2, 1], [0, 3]
+    assert evaluate(y, scores, offsets)["map"] == pytest.approx((1 / 2 + 2 / 3) / 2)
+    assert evaluate(y, scores, offsets, relevant=2)["map"] == pytest.approx(1 / 3)
+    assert evaluate(y, scores, offsets, relevant=3)["map"] == 0
+
+
+def test_without_pairs_there_is_no_pairwise_accuracy():
+    found = evaluate([1, 1, 2], [0.1, 0.2, 0.3], [0, 2, 3])
+    assert all(math.isnan(found[name]) for name in ("pa", "pa_ties", "tau")) and found["map"] == 1
+
+
+@pytest.mark.parametrize("label", [-1, 31, 1831, math.inf])
+def test_ndcg_is_not_defined_beyond_grades(label):
+    found = evaluate([0, label, 1], [0.1, 0.3, 0.2], [0, 3])
+    assert [name for name in NAMES if math.isnan(found[name])] == [name for name in NAMES if "ndcg" in name]
+
+
+def test_labels_need_not_be_whole_numbers():
+    y, scores, offsets = np.array([0.5, 0.25, 0, 1.75]), np.array([1.0, 3, 2, 0]), np.array([0, 4])
+    found, expected = evaluate(y, scores, offsets, relevant=0.3), plain(y, scores, offsets, "letor", 0.3)
+    assert found == pytest.approx(found | expected, rel=1e-12)
+
+
+def test_results_are_plain_numbers():
+    assert all(type(value) is float for value in evaluate([0, 1], [0, 1], [0, 2]).values())
+
+
+@pytest.mark.parametrize(
+    "y, scores, offsets, words",
+    [
+        ([], [], [0], "0 labels"),
+        ([0, 1], [0], [0, 2], "2 labels, 1 scores"),
+        ([0, 1], [0, 1], [0, 3], "go from 0 to 3"),
+        ([0, 1], [0, 1], [0, 2, 1, 2], r"must not fall"),
+        ([0, math.nan], [0, 1], [0, 2], r"y\[1\] is NaN"),
+        ([0, 1], [math.nan, 1], [0, 2], r"scores\[0\] is NaN"),
+        ([[0, 1]], [0, 1], [0, 2], "y must have one dimension"),
+    ],
+)
+def test_bad_input(y, scores, offsets, words):
+    with pytest.raises(DataError, match=words):
+        evaluate(y, scores, offsets)
+
+
+def test_bad_parameters():
+    with pytest.raises(ParameterError, match="ndcg"):
+        evaluate([0, 1], [0, 1], [0, 2], ndcg="exact")
+    with pytest.raises(ParameterError, match="relevant"):
+        evaluate([0, 1], [0, 1], [0, 2], relevant="many")
+
+
+ACCURACY = {  # train and test, per cent, ties counted as right
+    1: (80.2408, 82.7171),
+    2: (79.9747, 79.1401),
+    3: (82.3532, 74.7612),
+    4: (82.6386, 80.6814),
+    5: (80.7636, 80.4902),
+}
+
+
+def test_mq2008_by_letors_rules():
+    """Trained by the oracle at C = 1 on each fold."""
+    tests = []
+    for fold, accuracy in ACCURACY.items():
+        X, y, offsets = letor.read(data(f"MQ2008/Fold{fold}/train.txt"))
+        w = naive.minimize(X, y, offsets, 1.0, 1e-7).w
+        train = evaluate(y, X @ w, offsets)
+        X, y, offsets = letor.read(data(f"MQ2008/Fold{fold}/test.txt"))
+        tests.append(evaluate(y, X @ w, offsets))
+        assert (100 * train["pa_ties"], 100 * tests[-1]["pa_ties"]) == pytest.approx(accuracy, abs=5e-5)
+    for metric, value in (("map", 0.4728), ("ndcg@10", 0.2293), ("mean_ndcg", 0.4826)):
+        assert np.mean([test[metric] for test in tests]) == pytest.approx(value, abs=5e-5)

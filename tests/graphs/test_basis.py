@@ -1,0 +1,266 @@
+"""The graph Fourier basis: right, signed, kept on disk by content, cut or by Lanczos when only a part is wanted."""
+
+import contextlib
+import types
+
+import numpy as np
+import pytest
+
+from gpukit import _jit
+from gpukit.device import Device
+from gpukit.errors import ParameterError
+from gpukit.graphs import basis as room
+from gpukit.graphs import lanczos
+from gpukit.graphs.adjacency import as_adjacency, normalized_laplacian
+from gpukit.graphs.basis import fourier_basis
+from graphs import naive
+
+GPU = Device("cuda", 0, "a GPU", (9, 0))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The folder of bases of this test alone."""
+    monkeypatch.setenv("GPUKIT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "basis"
+
+
+def copies(A, count, isolated=0):
+    """The adjacency of `count` unconnected copies of a graph and some isolated vertices."""
+    N = len(A) * count
+    B = np.zeros((N + isolated, N + isolated))
+    B[:N, :N] = np.kron(np.eye(count), A)
+    return as_adjacency(B)
+
+
+GRAPHS = {
+    "random": as_adjacency(naive.random_graph(60, 0.2, 1)),
+    "path": as_adjacency(naive.path_graph(50)),
+    "complete": as_adjacency(np.ones((20, 20))),
+    "star": as_adjacency([(0, i) for i in range(1, 20)]),
+    "copies": copies(naive.random_graph(9, 0.5, 2), 5, isolated=3),
+    "pair": as_adjacency([[0, 1], [1, 0]]),
+}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_all_eigenvectors(name):
+    adjacency = GRAPHS[name]
+    L = naive.normalized_laplacian(adjacency.toarray())
+    found = fourier_basis(adjacency)
+    U, mu = found.vectors, found.values
+    assert found.exact and U.flags.c_contiguous and U.dtype == mu.dtype == np.float64 and found.source == "cpu"
+    assert np.allclose(mu, np.linalg.eigvalsh(L), rtol=0, atol=1e-13)
+    assert mu.min() >= 0 and mu.max() <= 2 and (np.diff(mu) >= 0).all() and found.seconds > 0
+    assert np.abs(L @ U - U * mu).max() < 1e-13 and np.abs(U.T @ U - np.eye(len(L))).max() < 1e-13
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_signs(name):
+    for size in (None, 2):
+        U = fourier_basis(GRAPHS[name], size).vectors
+        largest = np.abs(U) >= (1 - 1e-9) * np.abs(U).max(axis=0)
+        assert (U[np.argmax(largest, axis=0), np.arange(U.shape[1])] > 0).all()
+
+
+def test_signs_ties_go_to_the_first():
+    vectors = np.array([[-0.5, 0.5], [0.5 + 1e-12, -0.5]])
+    assert np.array_equal(room._signed(np, vectors), vectors * [-1, 1])
+
+
+def test_kept_on_disk(folder):
+    first, second = (fourier_basis(GRAPHS["random"]) for _ in range(2))
+    assert (first.source, second.source) == ("cpu", "cache") and second.exact
+    assert np.array_equal(first.values, second.values) and np.array_equal(first.vectors, second.vectors)
+    assert second.vectors.flags.c_contiguous and len(list(folder.iterdir())) == 1
+
+
+def test_every_graph_and_size_has_its_own(folder):
+    A = naive.random_graph(30, 0.3, 5)
+    heavier, other = A.copy(), A[::-1, ::-1]
+    heavier[tuple(np.argwhere(A)[0])] = heavier[tuple(np.argwhere(A)[0][::-1])] = 9.0
+    for adjacency in map(as_adjacency, (A, heavier, other, A > 0)):
+        assert fourier_basis(adjacency).source == "cpu"
+    assert fourier_basis(as_adjacency(A), 4).source == fourier_basis(as_adjacency(A), 5).source == "cpu"
+    assert len(list(folder.iterdir())) == 6 and fourier_basis(as_adjacency(A), 4).source == "cache"
+    for edges in ([(0, 1), (2, 3), (4, 0)], [(0, 2), (1, 3), (4, 0)]):  # as many neighbours, others
+        assert fourier_basis(as_adjacency(edges)).source == "cpu"
+    longer = as_adjacency((np.argwhere(np.triu(A)), None), vertices=31)
+    assert fourier_basis(longer).source == "cpu"
+
+
+def test_without_the_cache(folder):
+    assert [fourier_basis(GRAPHS["pair"], cache=False).source for _ in range(2)] == ["cpu", "cpu"]
+    assert not folder.exists()
+
+
+def test_it_outlives_a_change_of_the_sources(monkeypatch):
+    fourier_basis(GRAPHS["path"])
+    monkeypatch.setattr(_jit, "source_key", lambda: "another")
+    assert fourier_basis(GRAPHS["path"]).source == "cache"
+
+
+def test_another_version_is_another_basis(monkeypatch):
+    fourier_basis(GRAPHS["path"])
+    monkeypatch.setattr(room, "VERSION", room.VERSION + 1)
+    assert fourier_basis(GRAPHS["path"]).source == "cpu"
+
+
+DAMAGE = {
+    "cut short": lambda raw: raw[: len(raw) // 2],
+    "empty": lambda raw: b"",
+    "noise": lambda raw: bytes(range(256)) * 10,
+    "header": lambda raw: raw[:16] + b"{" * 20 + raw[36:],
+    "longer": lambda raw: raw + b"more",
+}
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+def test_a_damaged_file_is_computed_again(folder, how):
+    first = fourier_basis(GRAPHS["path"])
+    (file,) = folder.iterdir()
+    file.write_bytes(DAMAGE[how](file.read_bytes()))
+    again = fourier_basis(GRAPHS["path"])
+    assert again.source == "cpu" and np.array_equal(first.vectors, again.vectors)
+    assert fourier_basis(GRAPHS["path"]).source == "cache"
+
+
+def test_the_file_of_another_graph_is_not_taken(folder):
+    fourier_basis(GRAPHS["path"])
+    (file,) = folder.iterdir()
+    file.rename(room._file(GRAPHS["star"], 20))
+    assert fourier_basis(GRAPHS["star"]).source == "cpu"
+
+
+def test_a_folder_that_cannot_be_written(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("GPUKIT_CACHE", str(tmp_path / "file"))
+    assert fourier_basis(GRAPHS["path"]).vectors.shape == (50, 50)
+
+
+def test_too_large_for_a_dense_basis(monkeypatch):
+    monkeypatch.setattr(room, "available_memory", lambda: 3 * 8 * 60**2 - 1)
+    with pytest.raises(ParameterError, match=r"60 vertices needs 0.0 GiB.*--basis-size K") as caught:
+        fourier_basis(GRAPHS["random"])
+    assert "\n" not in str(caught.value)
+    monkeypatch.setattr(room, "available_memory", lambda: 3 * 8 * 60**2)
+    monkeypatch.setattr(room, "LARGEST_DENSE", 59)
+    with pytest.raises(ParameterError, match="goes up to 59 vertices"):
+        fourier_basis(GRAPHS["random"])
+    monkeypatch.setattr(room, "SMALL", 10)
+    assert fourier_basis(GRAPHS["random"], 5).vectors.shape == (60, 5)
+
+
+def test_memory_is_known():
+    assert 2**27 < room.available_memory() < 2**45
+
+
+@pytest.mark.parametrize("size", [0, 61, -1, 2.5, True])
+def test_refused_sizes(size):
+    with pytest.raises(ParameterError, match="basis_size must be an integer, between 1 and 60"):
+        fourier_basis(GRAPHS["random"], size)
+
+
+PARTS = [
+    ("random", 1),
+    ("random", 7),
+    ("path", 10),
+    ("complete", 5),
+    ("star", 4),
+    ("copies", 3),
+    ("copies", 8),
+    ("copies", 11),
+    ("copies", 25),
+]
+
+
+@pytest.mark.parametrize("name, size", PARTS)
+@pytest.mark.parametrize("way", ["cut", "lanczos"])
+def test_the_smoothest(monkeypatch, name, size, way):
+    """Lanczos gives the same eigenvalues, repeated ones as often, as LAPACK does."""
+    monkeypatch.setattr(room, "SMALL", 0 if way == "lanczos" else 10**6)
+    monkeypatch.setattr(room, "CUT", 1)
+    asked = []
+    monkeypatch.setattr(lanczos, "smoothest", lambda *a, run=lanczos.smoothest: asked.append(a) or run(*a))
+    adjacency = GRAPHS[name]
+    L = normalized_laplacian(adjacency).toarray()
+    found = fourier_basis(adjacency, size)
+    U, mu = found.vectors, found.values
+    assert len(asked) == (way == "lanczos") and not found.exact and U.shape == (len(L), size) and U.flags.c_contiguous
+    assert np.allclose(mu, np.linalg.eigvalsh(L)[:size], rtol=0, atol=1e-10) and (np.diff(mu) >= 0).all()
+    assert np.abs(L @ U - U * mu).max() < 1e-8 and np.abs(U.T @ U - np.eye(size)).max() < 1e-10
+    assert fourier_basis(adjacency, size).source == "cache" and not fourier_basis(adjacency, size).exact
+
+
+def test_a_whole_size_is_exact():
+    assert fourier_basis(GRAPHS["path"], 50).exact and fourier_basis(GRAPHS["path"]).source == "cache"
+
+
+def test_large_sizes_are_cut_from_the_whole(monkeypatch):
+    monkeypatch.setattr(room, "SMALL", 10)
+    monkeypatch.setattr(lanczos, "smoothest", None)
+    assert np.array_equal(fourier_basis(GRAPHS["path"], 13).vectors, fourier_basis(GRAPHS["path"]).vectors[:, :13])
+    with pytest.raises(TypeError):
+        fourier_basis(GRAPHS["path"], 12)
+
+
+@pytest.mark.parametrize("missed", [1, 12])
+def test_what_lanczos_misses_is_found_when_it_runs_again(monkeypatch, missed):
+    """A first run that leaves out some of the smoothest, as Lanczos may copies of a repeated eigenvalue."""
+    calls, run = [], lanczos._largest
+
+    def forgetful(smooth, known, count, rng):
+        calls.append(count)
+        values, vectors = run(smooth, known, count + missed * (len(calls) == 1), rng)
+        kept = np.argsort(-values)[-count:]
+        return values[kept], vectors[:, kept]
+
+    monkeypatch.setattr(lanczos, "_largest", forgetful)
+    values, vectors = lanczos.smoothest(GRAPHS["random"], 15)
+    L = naive.normalized_laplacian(GRAPHS["random"].toarray())
+    assert calls[0] == 14 and np.allclose(values, np.linalg.eigvalsh(L)[:15], rtol=0, atol=1e-10)
+    assert np.abs(L @ vectors - vectors * values).max() < 1e-8
+
+
+def test_lanczos_repeats_itself():
+    first, second = (lanczos.smoothest(GRAPHS["copies"], 12) for _ in range(2))
+    assert np.array_equal(first[1], second[1])
+
+
+def test_constants_largest_components_first():
+    V = lanczos.constants(copies(naive.path_graph(3), 2, isolated=1), 2)
+    expected = np.zeros((7, 2))
+    expected[:3, 0] = expected[3:6, 1] = np.sqrt([0.25, 0.5, 0.25])
+    assert np.allclose(V, expected, atol=1e-15)
+
+
+class FakeCupy(types.SimpleNamespace):
+    """numpy under cupy's names."""
+
+    def __init__(self):
+        names = ("abs", "argmax", "where", "arange", "ascontiguousarray", "linalg", "zeros")
+        super().__init__(
+            **{name: getattr(np, name) for name in names},
+            asarray=np.asarray,
+            asnumpy=np.asarray,
+            cuda=types.SimpleNamespace(Device=lambda index: contextlib.nullcontext()),
+        )
+
+
+@pytest.mark.parametrize(
+    "free, installed, source", [(10**9, True, "cuda:0"), (1000, True, "cpu"), (10**9, False, "cpu")]
+)
+def test_on_a_gpu_when_cupy_and_memory_are_there(monkeypatch, free, installed, source):
+    monkeypatch.setitem(__import__("sys").modules, "cupy", FakeCupy() if installed else None)
+    monkeypatch.setattr("gpukit.device.free_memory", lambda device: free)
+    found = fourier_basis(GRAPHS["random"], device=GPU)
+    assert found.source == source and fourier_basis(GRAPHS["random"]).source == "cache"
+    assert np.allclose(found.vectors, fourier_basis(GRAPHS["random"], cache=False).vectors, atol=1e-9)
+
+
+@pytest.mark.gpu
+def test_a_gpu_computes_the_same_basis():
+    from gpukit.device import resolve
+
+    on_gpu, on_cpu = (fourier_basis(GRAPHS["random"], device=resolve(one), cache=False) for one in ("cuda", "cpu"))
+    assert np.allclose(on_gpu.vectors, on_cpu.vectors, atol=1e-9) and np.allclose(on_gpu.values, on_cpu.values)

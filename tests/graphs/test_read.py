@@ -1,0 +1,258 @@
+"""read_graph and write_graph: archives, two files, text; what is refused."""
+
+import gzip
+import lzma
+import zipfile
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from gpukit.errors import DataError, ParameterError
+from gpukit.graphs import as_graph_tensor, read_graph, write_graph
+from gpukit.graphs.read import read_edges
+
+N = 5
+RING = np.roll(np.eye(N), 1, axis=0) + np.roll(np.eye(N), -1, axis=0)
+CSR = sparse.csr_array(RING)
+PARTS = {"data": CSR.data, "indices": CSR.indices, "indptr": CSR.indptr, "shape": np.array(CSR.shape)}
+EDGES = np.argwhere(np.triu(RING))
+T = np.arange(30.0).reshape(N, 2, 3) / 4
+HOLES = np.where(np.arange(N)[:, None, None] == 3, np.nan, T)
+
+
+def archive(folder, name="g.npz", **arrays):
+    np.savez(folder / name, **arrays)
+    return folder / name
+
+
+def text(folder, name, lines):
+    (folder / name).write_text("\n".join(lines) + "\n")
+    return folder / name
+
+
+def same(one, other):
+    assert (one.adjacency != other.adjacency).nnz == 0
+    for left, right in zip(one[1:-1], other[1:-1], strict=True):
+        assert (left is None and right is None) or (left.dtype == right.dtype and np.array_equal(left, right))
+
+
+GRAPHS = {
+    "dense": {"adjacency": RING},
+    "parts": {f"adjacency_{name}": part for name, part in PARTS.items()},
+    "as scipy names them": {**PARTS, "format": np.array(b"csr")},
+    "edges": {"edges": EDGES},
+    "edges and weights": {"edges": EDGES, "weights": np.ones(N)},
+}
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_an_archive(tmp_path, graph):
+    found = read_graph(archive(tmp_path, **GRAPHS[graph], tensor=HOLES, truth=T, vertices=np.array(list("abcde"))))
+    same(found, as_graph_tensor(RING, HOLES, None, list("abcde"), T))
+
+
+def test_an_archive_with_a_mask_and_slices(tmp_path):
+    mask = np.arange(N) != 2
+    found = read_graph(archive(tmp_path, adjacency=RING, tensor=T.reshape(N, 6), mask=mask), slice_shape=(3, 2))
+    same(found, as_graph_tensor(RING, T.reshape(N, 3, 2), mask))
+
+
+def test_scipys_own_file_with_a_tensor_beside_it(tmp_path):
+    sparse.save_npz(tmp_path / "a.npz", CSR)
+    np.save(tmp_path / "t.npy", HOLES)
+    same(read_graph(edges=tmp_path / "a.npz", tensor=tmp_path / "t.npy"), as_graph_tensor(RING, HOLES))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("entries", [True, False])
+def test_what_is_written_is_read(tmp_path, dtype, entries):
+    mask = np.random.default_rng(0).random(T.shape) > 0.3 if entries else np.arange(N) > 0
+    data = as_graph_tensor(RING * 0.3, T.astype(dtype), mask, np.arange(10, 15), T)
+    write_graph(tmp_path / "g.npz", data)
+    same(read_graph(tmp_path / "g.npz"), data)
+    plain = as_graph_tensor(RING, T.astype(dtype))
+    write_graph(tmp_path / "g.npz", plain)
+    same(read_graph(tmp_path / "g.npz"), plain)
+
+
+def test_where_it_cannot_write(tmp_path):
+    data = as_graph_tensor(RING, T)
+    for path, error in ((tmp_path / "g.csv", ParameterError), (tmp_path / "none" / "g.npz", DataError)):
+        with pytest.raises(error):
+            write_graph(path, data)
+    assert not list(tmp_path.iterdir())
+
+
+RING_LINES = ["0 1", "1 2", "2 3", "3 4", "0 4"]
+LISTS = {
+    "spaces": RING_LINES,
+    "tabs": [line.replace(" ", "\t") for line in RING_LINES],
+    "commas and spaces": [line.replace(" ", ", ") for line in RING_LINES],
+    "comments": ["# a ring", "% of five", "", *RING_LINES[:2], "# in between", "% here too", *RING_LINES[2:], ""],
+    "header": ["source target", *RING_LINES],
+    "header of unknown words": ["x_id y_id", *RING_LINES],
+    "header and weights": ["u,v,w", *(line.replace(" ", ",") + ",1.0" for line in RING_LINES)],
+    "both directions": [*RING_LINES, *(line[::-1] for line in RING_LINES)],
+    "byte order mark": ["\ufeff0 1", *RING_LINES[1:]],
+}
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_lists_of_edges(tmp_path, kind):
+    graph, ids = read_edges(text(tmp_path, "e.txt", LISTS[kind]))
+    assert np.array_equal(graph.toarray(), RING) and ids.tolist() == [0, 1, 2, 3, 4] and ids.dtype == np.int64
+
+
+def test_windows_line_ends(tmp_path):
+    (tmp_path / "e.csv").write_bytes("\r\n".join(LISTS["header and weights"]).encode())
+    assert np.array_equal(read_edges(tmp_path / "e.csv")[0].toarray(), RING)
+
+
+@pytest.mark.parametrize("suffix", ["gz", "xz", "zip"])
+def test_compressed(tmp_path, suffix):
+    raw, path = "\n".join(RING_LINES).encode(), tmp_path / f"e.txt.{suffix}"
+    if suffix == "zip":
+        with zipfile.ZipFile(path, "w") as packed:
+            packed.writestr("e.txt", raw)
+    else:
+        path.write_bytes({"gz": gzip, "xz": lzma}[suffix].compress(raw))
+    assert np.array_equal(read_edges(path)[0].toarray(), RING)
+
+
+def test_ids_of_lists(tmp_path):
+    graph, ids = read_edges(text(tmp_path, "e.txt", ["70 8 0.5", "8 9 2", "9 70 1"]))
+    assert ids.tolist() == [8, 9, 70] and np.array_equal(graph.toarray(), [[0, 2, 0.5], [2, 0, 1], [0.5, 1, 0]])
+    graph, ids = read_edges(text(tmp_path, "e.txt", ["zed amy 0.5", "amy 9 2"]))
+    assert ids.tolist() == ["zed", "amy", "9"]
+    assert np.array_equal(graph.toarray(), [[0, 0.5, 0], [0.5, 0, 2], [0, 2, 0]])
+
+
+def test_a_header_above_ids_of_text(tmp_path):
+    for head in ("From To", "source,target"):
+        sep = "," if "," in head else " "
+        _, ids = read_edges(text(tmp_path, "e.txt", [head, sep.join("ab"), sep.join("bc")]))
+        assert ids.tolist() == ["a", "b", "c"]
+
+
+SQUARE = [",".join(f"{value:g}" for value in row) for row in RING]
+ADJACENCIES = {
+    "plain": (SQUARE, None),
+    "spaces": ([line.replace(",", " ") for line in SQUARE], None),
+    "byte order mark": (["\ufeff" + SQUARE[0], *SQUARE[1:]], None),
+    "header of words": (["a,b,c,d,e", *SQUARE], list("abcde")),
+    "header of numbers": (["70,8,9,1,2", *SQUARE], [70, 8, 9, 1, 2]),
+    "ids on both sides": ([",a,b,c,d,e", *(f"{one},{row}" for one, row in zip("abcde", SQUARE))], list("abcde")),
+    "numbers on both sides": ([",7,8,9,1,2", *(f"{one},{row}" for one, row in zip("78912", SQUARE))], [7, 8, 9, 1, 2]),
+}
+
+
+@pytest.mark.parametrize("kind", ADJACENCIES)
+def test_adjacencies_as_text(tmp_path, kind):
+    lines, expected = ADJACENCIES[kind]
+    graph, ids = read_edges(text(tmp_path, "a.csv", lines))
+    assert np.array_equal(graph.toarray(), RING) and (ids is None if expected is None else ids.tolist() == expected)
+
+
+def test_metr_la(data):
+    found = read_graph(edges=data("metr-la/adjacency.csv"), tensor=data("metr-la/speed.csv"), slice_shape=(7, 288))
+    assert found.tensor.shape == (207, 7, 288) and found.mask.shape == (207,) and found.mask.all()
+    assert found.adjacency.nnz == 2 * 1313 and found.vertices[:2].tolist() == [773869, 767541]
+    assert found.tensor[0, 0, 0] == 64.375 and found.tensor[1, 0, 0] == 67.625
+    assert np.count_nonzero(found.adjacency.sum(axis=1) == 0) == 1
+
+
+def test_ego_facebook(data):
+    graph, ids = read_edges(data("ego-Facebook/facebook_combined.txt"))
+    assert graph.shape == (4039, 4039) and graph.nnz == 2 * 88234 and np.array_equal(ids, np.arange(4039))
+    assert graph.sum(axis=1).max() == 1045
+
+
+NO_GRAPH = "has no graph. Found: tensor. Needed: tensor .* and adjacency .* or edges"
+BAD = {
+    "no tensor": (dict(adjacency=RING, values=T), "no array named tensor. Found: adjacency, values. Needed: tensor"),
+    "no graph": (dict(tensor=T), NO_GRAPH),
+    "a part is missing": (dict(tensor=T, adjacency_data=CSR.data, adjacency_indices=CSR.indices), "has no graph"),
+    "two graphs": (dict(tensor=T, adjacency=RING, edges=EDGES), "more than one graph"),
+    "parts that do not fit": (dict(tensor=T, **{**PARTS, "indptr": CSR.indptr[:-1]}), "do not make a CSR matrix"),
+    "indices out of range": (dict(tensor=T, **{**PARTS, "indices": CSR.indices + 1}), "do not make a CSR matrix"),
+    "shape of one number": (dict(tensor=T, **{**PARTS, "shape": np.array(5)}), "do not make a CSR matrix"),
+    "objects": (dict(tensor=np.array([T, None], dtype=object), adjacency=RING), "Python objects, .* unpickled"),
+    "another N": (dict(tensor=T[:4], adjacency=RING), "has 4 slices .* the graph has 5 vertices"),
+    "asymmetric": (dict(tensor=T, adjacency=np.triu(RING)), "not symmetric"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_refused_archives(tmp_path, case):
+    arrays, words = BAD[case]
+    with pytest.raises(DataError, match=words) as caught:
+        read_graph(archive(tmp_path, **arrays))
+    assert "\n" not in str(caught.value)
+
+
+def test_refused_files(tmp_path):
+    whole = archive(tmp_path, adjacency=RING, tensor=T).read_bytes()
+    np.save(tmp_path / "t.npy", T)
+    cases = {"none.npz": "does not exist", ".": "is no .npz", "t.npy": "is no .npz archive.*--edges FILE --tensor FILE"}
+    (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
+    flipped = bytearray(whole)
+    flipped[300] ^= 255
+    (tmp_path / "flipped.npz").write_bytes(flipped)
+    (tmp_path / "empty.npz").write_bytes(b"")
+    with zipfile.ZipFile(tmp_path / "text.npz", "w") as packed:
+        packed.writestr("a.txt", "a")
+    cases |= {
+        "cut.npz": "damaged or cut short|is no .npz",
+        "flipped.npz": "damaged or cut short",
+        "empty.npz": "is no .npz",
+        "text.npz": "is no .npz",
+    }
+    for name, words in cases.items():
+        with pytest.raises(DataError, match=words) as caught:
+            read_graph(tmp_path / name)
+        assert "\n" not in str(caught.value)
+
+
+TEXTS = {
+    "empty": ([], "is empty|no lines"),
+    "comments": (["# nothing", "# here"], "no lines but comments"),
+    "one column": (["1", "2"], "has 1 rows of 1 columns"),
+    "not square": (["1,2,3,4", "1,2,3,4"], "has 2 rows of 4 columns: an adjacency has as many rows as"),
+    "ragged": (["0 1", "1 2 3", "4 5"], "Expected 2 fields in line 2, saw 3"),
+    "an end is missing": (["0,1", "1,", "4,5"], "edge 2 is incomplete; each needs two vertices."),
+    "a weight is missing": (["0,1,1", "1,2,", "4,5,2"], "edge 2 is incomplete; each needs two vertices and a weight"),
+    "a weight of text": (["0 1 1", "1 2 heavy", "4 5 2"], "'heavy' .row 2 of values, column 3. is not a number"),
+    "negative": (["7 8 1", "9 7 -2"], "between vertices 7 and 9 is -2"),
+    "asymmetric": (["7 8 1", "8 7 2"], "between vertices 7 and 8 has the weight 1 and, later"),
+    "asymmetric table": ([SQUARE[0].replace("1", "2"), *SQUARE[1:]], "not symmetric"),
+    "text in a table": ([SQUARE[0], SQUARE[1].replace("1", "x", 1), *SQUARE[2:]], "'x' .row 2 of values, column 1."),
+    "a hole in a table": ([SQUARE[0], SQUARE[1].replace("1", "", 1), *SQUARE[2:]], "between vertices 1 and 0 is nan"),
+    "self-loops": (["1 1", "2 2"], "no edges but self-loops"),
+    "bytes": (["0 1\0"], "not a text file"),
+}
+
+
+@pytest.mark.parametrize("case", TEXTS)
+def test_refused_texts(tmp_path, case):
+    lines, words = TEXTS[case]
+    path = text(tmp_path, "e.txt", lines)
+    with pytest.raises(DataError, match=words) as caught:
+        read_edges(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_refused_requests(tmp_path):
+    path = archive(tmp_path, adjacency=RING, tensor=T)
+    for request in (
+        dict(),
+        dict(edges=path),
+        dict(tensor=path),
+        dict(path=path, edges=path),
+        dict(path=path, tensor=path),
+        dict(path=path, layout="rows"),
+        dict(path=path, slice_shape=(4, 4)),
+        dict(path=path, slice_shape=3),
+    ):
+        with pytest.raises(ParameterError):
+            read_graph(**request)

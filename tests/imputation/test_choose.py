@@ -1,0 +1,189 @@
+"""What 'auto' chooses, and that neither one split nor one step decides it."""
+
+import numpy as np
+import pytest
+import support
+
+from gpukit.device import resolve
+from gpukit.graphs.adjacency import as_adjacency
+from gpukit.graphs.basis import fourier_basis
+from gpukit.graphs.synth import synth_graph
+from gpukit.imputation import choose
+from gpukit.imputation.baselines import all_baselines
+from gpukit.imputation.choose import Enough, Trial, Watch
+from gpukit.imputation.holdout import Split
+from gpukit.imputation.inputs import Data
+from gpukit.imputation.spectral.path import Options
+from gpukit.imputation.spectral.run import Place, Setting, impute
+from imputation import naive_baselines as naive
+
+AUTO = Setting("auto", 1.0, "auto", Options())
+
+
+def of(tensor, mask):
+    """The Data of a tensor and its mask."""
+    return Data(tensor, mask, tensor.shape, tensor)
+
+
+def place_of(adjacency):
+    return Place(fourier_basis(adjacency, cache=False), resolve("cpu"), np.dtype(np.float32))
+
+
+def road(entries, seed=0):
+    """A ring whose signals are smooth, far from zero, with noise: (place, adjacency, truth, tensor, mask)."""
+    rng, N = np.random.default_rng(seed), 60
+    A = np.zeros((N, N))
+    A[np.arange(N), (np.arange(N) + 1) % N] = 1.0
+    adjacency = as_adjacency(A + A.T)
+    angle = 2 * np.pi * np.arange(N)[:, None, None] / N
+    waves = sum(rng.normal(size=(1, 4, 6)) / f * np.sin(f * angle + rng.uniform(0, 6, (1, 4, 6))) for f in (1, 2, 3))
+    means = 50.0 + 3.0 * rng.normal(size=(1, 4, 6))
+    truth = (means + 5.0 * waves + 0.3 * rng.normal(size=(N, 4, 6))).astype(np.float32)
+    mask = rng.random((N, 4, 6) if entries else N) > 0.2
+    return place_of(adjacency), adjacency, truth, np.where(naive.whole(mask, truth.shape), truth, 0), mask
+
+
+def error_of(place, setting, tensor, mask, truth):
+    return float(np.abs(impute(place, setting, tensor, mask).estimate - truth[~mask]).mean())
+
+
+def test_data_of_low_rank_get_the_papers_law_and_the_phase_of_ranks():
+    data = synth_graph(vertices=80, shape=(10, 10), rank=1, missing=0.2)
+    chosen = choose.choose(place_of(data.adjacency), AUTO, of(data.tensor, data.mask), 0)
+    assert chosen.setting == Setting("slice", 1.0, "none", Options())
+    assert len(chosen.trials) == 1
+
+
+@pytest.mark.parametrize("entries", [False, True])
+def test_smooth_data_far_from_zero_get_a_mean_and_a_law_that_beats_the_papers(entries):
+    place, _, truth, tensor, mask = road(entries)
+    before = tensor.copy()
+    setting = choose.choose(place, AUTO, of(tensor, mask), 0).setting
+    assert setting.weights == "frequency" and setting.center != "none"
+    papers = AUTO._replace(weights="slice", center="entry")
+    ours, theirs = (error_of(place, s, tensor, mask, truth) for s in (setting, papers))
+    assert ours < 0.7 * theirs
+    assert (tensor == before).all()
+    told = []
+    again = choose.choose(place, AUTO, of(tensor, mask), 0, lambda *arguments: told.append(arguments))
+    assert setting == again.setting
+    assert [stage[:3] for stage in told] == [("choosing", done, None) for done in range(1, len(told) + 1)]
+    assert len(told) == sum(len(trial.curves) for trial in again.trials)
+    errors = [curve.min() for trial in again.trials for curve in trial.curves]
+    assert sorted(stage[3]["error"] for stage in told) == sorted(errors)
+    assert {"slice", "frequency 2"} < {stage[3]["weights"] for stage in told}
+
+
+def test_what_is_given_is_kept():
+    place, _, _, tensor, mask = road(False)
+    setting = choose.choose(place, AUTO._replace(weights="common"), of(tensor, mask), 0).setting
+    assert setting.weights == "common" and setting.center != "none"
+    options = Options(iterations=8, decay=0.5)
+    chosen = choose.choose(place, AUTO._replace(center="global", options=options), of(tensor, mask), 0)
+    assert {trial.setting.center for trial in chosen.trials} == {"global"}
+    assert all(trial.setting.options.decay == 0.5 for trial in chosen.trials)
+
+
+def test_where_too_little_is_observed_nothing_is_tried():
+    place, _, _, tensor, _ = road(False)
+    mask = np.zeros(60, bool)
+    mask[:4] = True
+    assert choose.choose(place, AUTO, of(tensor, mask), 0) == (Setting("slice", 1.0, "none", Options()), [])
+
+
+def test_the_splits_decide_together(monkeypatch):
+    """The first split says exponent 1 by a hair, the others say 2; the step is that of the averaged errors."""
+    curves = {1.0: [[9, 5.0, 6, 7], [9, 8.0, 8, 8]], 2.0: [[9, 6, 5.1, 7], [9, 6.2, 6.0, 5.9, 5.0]]}
+    place, _, _, tensor, mask = road(False)
+
+    def run(ground, trial):
+        pair = curves.get(trial.setting.exponent if trial.setting.weights == "frequency" else None, [[9.0] * 4] * 2)
+        trial.curves.append(np.array(pair[min(len(trial.curves), 1)], float))
+
+    monkeypatch.setattr(choose, "run", run)
+    chosen = choose.choose(place, AUTO, of(tensor, mask), 0)
+    assert chosen.setting.exponent == 2.0
+    assert chosen.setting.options.iterations == 3
+    assert chosen.trials[0].error == pytest.approx((5.1 + 3 * 6.0) / 4)
+
+
+@pytest.mark.parametrize("last, splits", [(5.0, 1), (8.5, choose.FOLDS)])
+def test_where_nothing_is_in_question_one_split_is_enough(monkeypatch, last, splits):
+    place, _, _, tensor, mask = road(False)
+
+    def run(ground, trial):
+        trial.curves.append(np.array([9.0, 5.0, last] if trial.setting.weights == "slice" else [9.0, 7.0, 7.0]))
+
+    monkeypatch.setattr(choose, "run", run)
+    chosen = choose.choose(place, AUTO._replace(center="entry"), of(tensor, mask), 0)
+    assert chosen.setting.weights == "slice" and chosen.setting.options.rank_phase == (splits == 1)
+    assert len(chosen.trials[0].curves) == splits
+
+
+def test_a_phase_of_ranks_that_ends_well_stays_and_one_that_does_not_is_stopped():
+    setting = Setting("slice", 1.0, "none", Options(iterations=3))
+    good, bad = [9.0, 8.0, 8.5, 5.0, 5.0], [9.0, 8.0, 8.5, 9.0, 9.0]
+    assert choose.stopped(Trial(setting, [np.array(good)])) == setting
+    options = choose.stopped(Trial(setting, [np.array(bad)])).options
+    assert options.iterations == 2 and not options.rank_phase and options.decay == pytest.approx(0.1)
+
+
+def test_a_path_ends_at_its_goal_or_after_getting_worse_for_long():
+    def steps(errors, goal, sure):
+        watch = Watch(iter(errors).__next__, goal, sure)
+        watch.judge = lambda session, judge=watch.judge: judge()
+        with pytest.raises(Enough):
+            for _ in errors:
+                watch(None)
+        return len(watch.errors)
+
+    assert steps([5.0, 3.0, 1.0, 0.5], 1.0, 100) == 3
+    assert steps([5.0, *np.arange(6.0, 30.0)], 0.0, 3) == 1 + choose.PATIENCE
+    assert steps([5.0, *np.arange(6.0, 30.0)], 0.0, 12) == 13
+
+
+def test_the_mean_is_the_one_that_predicts_best():
+    rng = np.random.default_rng(0)
+    parts = Split(np.arange(40) % 2 == 0, np.arange(40) % 2 == 1)
+    noise = rng.normal(size=(40, 5, 6))
+    assert choose.worthwhile(noise, parts, "auto") == ["none"]
+    assert choose.worthwhile(noise + 30.0, parts, "auto")[0] == "global"
+    assert choose.worthwhile(noise + 30.0 + 9 * rng.normal(size=(5, 6)), parts, "auto") == ["entry"]
+    assert choose.worthwhile(noise + 30.0 + 0.6 * rng.normal(size=(5, 6)), parts, "auto") == ["entry", "global"]
+    assert choose.worthwhile(noise + 30.0, parts, "none") == ["none"]
+
+
+@pytest.mark.parametrize("missing, hidden", [(0.2, 0.2), (0.5, 0.125), (0.01, 0.05)])
+def test_as_large_a_share_is_hidden_as_is_missing_but_most_stays(missing, hidden):
+    mask = np.arange(1000) >= missing * 1000
+    folds = choose.splits(mask, 3)
+    assert [fold.hidden.sum() for fold in folds] == [round(hidden * mask.sum())] * choose.FOLDS
+    assert all(((fold.kept | fold.hidden) == mask).all() and not (fold.kept & fold.hidden).any() for fold in folds)
+    assert (folds[0].hidden != folds[1].hidden).any() and (folds[1].hidden != folds[2].hidden).any()
+
+
+def test_of_a_large_tensor_rows_and_columns_are_taken(monkeypatch):
+    tensor = np.random.default_rng(0).normal(size=(9, 40, 60))
+    mask = tensor > -1.0
+    assert choose.reduced(tensor, mask, 0)[0] is tensor
+    monkeypatch.setattr(choose, "NUMBERS", 9 * 20 * 30)
+    small, seen = choose.reduced(tensor, mask, 0)
+    assert small.shape == seen.shape == (9, 20, 30) and ((small > -1.0) == seen).all()
+    assert np.isin(small, tensor).all() and np.linalg.matrix_rank(small[0]) == 20
+    monkeypatch.setattr(choose, "NUMBERS", 10)
+    assert choose.reduced(tensor, mask[:, 0, 0], 0)[0].shape == (9, 16, 16)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("entries", [False, True])
+def test_road_sensors_are_filled_better_than_by_any_baseline(entries):
+    """METR-LA, every 24th time: whole sensors or single entries missing; the baselines know the best setting."""
+    speed = np.loadtxt(support.data("metr-la/speed.csv"), delimiter=",", skiprows=1, dtype=np.float32)
+    adjacency = as_adjacency(np.loadtxt(support.data("metr-la/adjacency.csv"), delimiter=","))
+    truth = np.ascontiguousarray(speed.T[:, ::24]).reshape(207, 7, 12)
+    mask = np.random.default_rng(0).random(truth.shape if entries else 207) > 0.2
+    tensor, place = np.where(naive.whole(mask, truth.shape), truth, 0), place_of(adjacency)
+    setting = choose.choose(place, AUTO, of(tensor, mask), 0).setting
+    ours = error_of(place, setting, tensor, mask, truth)
+    for name, how, out in all_baselines(adjacency, tensor, mask, centers=("entry",)):
+        assert ours < np.abs(out - truth)[~mask].mean(), (name, how)

@@ -1,0 +1,89 @@
+"""The baselines beside the imputation, on the same hidden values."""
+
+import numpy as np
+import pytest
+
+from gpukit.device import resolve
+from gpukit.graphs.adjacency import as_adjacency
+from gpukit.graphs.basis import fourier_basis
+from gpukit.imputation import choose, compare, holdout
+from gpukit.imputation.spectral.path import Options
+from gpukit.imputation.spectral.run import Place, Setting, impute
+from imputation import naive_baselines as naive
+
+N, SHAPE = 40, (40, 3, 5)
+SETTING = Setting("frequency", 1.0, "entry", Options(iterations=12, decay=0.6, accelerate=False, rank_phase=False))
+NAMES = {"imputation", "vertex mean", "Tikhonov", "Tikhonov, normalized", "feature propagation"}
+
+
+def case(entries):
+    """(A, place, tensor, mask) of a ring with smooth signals."""
+    rng = np.random.default_rng(4)
+    A = np.zeros((N, N))
+    A[np.arange(N), (np.arange(N) + 1) % N] = 1.0
+    A = A + A.T
+    place = Place(fourier_basis(as_adjacency(A), cache=False), resolve("cpu"), np.dtype(np.float64))
+    angle = 2 * np.pi * np.arange(N)[:, None, None] / N
+    truth = 20.0 + 4.0 * np.sin(angle + rng.uniform(0, 6, (1, 3, 5))) + 0.2 * rng.normal(size=SHAPE)
+    mask = rng.random(SHAPE if entries else N) > 0.2
+    return A, place, np.where(naive.whole(mask, SHAPE), truth, 0.0), mask
+
+
+def compared(A, place, tensor, mask):
+    """Rows of the comparison, of seed 7."""
+    sample = compare.sample_of(tensor, mask, 7)
+    found = compare.compare(as_adjacency(A), place, SETTING, sample, 7)
+    np.testing.assert_array_equal(found.estimate, impute(place, SETTING, tensor, mask, sample.parts.hidden).estimate)
+    return found.rows
+
+
+@pytest.mark.parametrize("entries", [False, True])
+@pytest.mark.parametrize("share", [None, 0.3])
+def test_a_sample_hides_what_choosing_hides_or_a_share(entries, share):
+    _, _, tensor, mask = case(entries)
+    sample = compare.sample_of(tensor, mask, 7, share)
+    expected = choose.splits(mask, 7)[0] if share is None else holdout.split(mask, share, 7)
+    np.testing.assert_array_equal(sample.parts.hidden, expected.hidden)
+    assert sample.tensor is tensor and (share is None or sample.parts.hidden.sum() == round(0.3 * mask.sum()))
+
+
+@pytest.mark.parametrize("entries", [False, True])
+def test_all_are_judged_on_the_same_hidden_values(entries):
+    A, place, tensor, mask = case(entries)
+    before = tensor.copy()
+    rows = compared(A, place, tensor, mask)
+    found = {row.name: row for row in rows}
+    assert set(found) == NAMES and len(rows) == len(NAMES)
+    assert [row.error for row in rows] == sorted(row.error for row in rows)
+    parts = choose.splits(mask, 7)[0]
+    mean = np.broadcast_to(naive.mean(tensor, parts.kept, "entry"), SHAPE)
+    assert found["vertex mean"].error == pytest.approx(np.abs(mean - tensor)[parts.hidden].mean())
+    outcome = impute(place, SETTING, tensor, mask, parts.hidden)
+    assert found["imputation"].error == pytest.approx(outcome.fit.history.error[-1])
+    how = found["Tikhonov"].setting
+    centre = naive.mean(tensor, parts.kept, how["center"])
+    smooth = naive.tikhonov(naive.laplacian(A), tensor - centre, parts.kept, how["tau"]) + centre
+    assert found["Tikhonov"].error == pytest.approx(np.abs(smooth - tensor)[parts.hidden].mean(), rel=1e-4)
+    assert (tensor == before).all()
+
+
+def test_the_best_setting_of_each_baseline_counts():
+    rows = [compare.Row("a", {"tau": 1}, 3.0), compare.Row("b", {}, 2.0), compare.Row("a", {"tau": 2}, 1.0)]
+    assert compare.best_rows(rows) == [rows[2], rows[1]]
+
+
+def test_of_large_slices_some_entries_are_taken_for_all(monkeypatch):
+    A, place, tensor, mask = case(False)
+    monkeypatch.setattr(compare, "NUMBERS", 6 * N)
+    columns = compare.some_columns(tensor, 7)
+    assert len(set(columns.tolist())) == 6
+    found = {row.name: row.error for row in compared(A, place, tensor, mask)}
+    parts = choose.splits(mask, 7)[0]
+    mean = np.broadcast_to(naive.mean(tensor, parts.kept, "entry"), SHAPE)
+    gap = np.abs(mean - tensor).reshape(N, -1)[:, columns]
+    assert found["vertex mean"] == pytest.approx(gap[parts.hidden].mean())
+    estimate = impute(place, SETTING, tensor, mask, parts.hidden).estimate
+    filled = np.array(tensor)
+    filled[~parts.kept] = estimate
+    gap = np.abs(filled - tensor).reshape(N, -1)[:, columns]
+    assert found["imputation"] == pytest.approx(gap[parts.hidden].mean())

@@ -1,0 +1,30 @@
+"""Plain loops over lines: what a reader must return. Imports nothing of gpukit."""
+
+import math
+
+
+def triples(text, sep=",", places=(0, 1, 2), header=False):
+    """[(user text, item text, rating)] of the lines of a table."""
+    lines = [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()][header:]
+    words = [[word.strip() for word in line.split(sep)] for line in lines]
+    return [(w[places[0]], w[places[1]], float(w[places[2]])) for w in words]
+
+
+def merged(rows, rule):
+    """rows [(user, item, rating)] with pairs once, at their first place; rule 'last' or 'mean'."""
+    seen = {}
+    for user, item, rating in rows:
+        seen.setdefault((user, item), []).append(rating)
+    return [(*pair, values[-1] if rule == "last" else math.fsum(values) / len(values)) for pair, values in seen.items()]
+
+
+def netflix(text):
+    """[(customer, movie, rating)] of lines `MovieID:` and `CustomerID,Rating,date`."""
+    movie, rows = None, []
+    for line in text.split():
+        if line.endswith(":"):
+            movie = line[:-1]
+        else:
+            customer, rating, _ = line.split(",")
+            rows.append((customer, movie, float(rating)))
+    return rows

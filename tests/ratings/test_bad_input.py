@@ -1,0 +1,97 @@
+"""Bad files: one clear line that names the file, the line and what to do."""
+
+import pytest
+
+from gpukit.errors import DataError, ParameterError
+from gpukit.ratings import read_pairs, read_ratings, read_titles
+
+GOOD = "".join(f"{row % 7},{row},3\n" for row in range(500))
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("1,2", "has 2 column"),
+        ("1,2,3,4", "has 4 column"),
+        ("1,2,abc", "'abc' is not a number"),
+        ("1,2,", "'' is not a number"),
+        ("1,2,nan", "'nan' is not a finite"),
+        ("1,2,-inf", "'-inf' is not a finite"),
+        ("1,2,1e39", "'1e39' is not a finite"),
+        ("1,2,1_0", "'1_0' is not a number"),
+        ("1,2,4.5.1", "'4.5.1' is not a number"),
+        ("1,2,4x", "'4x' is not a number"),
+        (",2,3", "no user id"),
+        ("1, ,3", "no item id"),
+        ('1,"2,3', "quote"),
+    ],
+)
+@pytest.mark.parametrize("before", [1, 250])
+def test_the_line_is_named(tmp_path, monkeypatch, line, message, before):
+    for header, newline in (("", "\n"), ("user,item,rating\n\n", "\r\n")):
+        lines = (header + "".join(GOOD.splitlines(True)[:before]) + line + "\n" + GOOD).replace("\n", newline)
+        (tmp_path / "bad.csv").write_text(lines, newline="")
+        number = before + 1 + header.count("\n")
+        for block in (1 << 20, 100):
+            monkeypatch.setattr("gpukit.io.sources.BLOCK", block)
+            with pytest.raises(DataError, match=message) as caught:
+                read_ratings(tmp_path / "bad.csv")
+            assert f"bad.csv, line {number}" in str(caught.value)
+
+
+def test_the_first_of_several_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("gpukit.ratings.gather.RANGE", 64)
+    (tmp_path / "bad.csv").write_text(GOOD + "1,2,x\n1,2\n" + GOOD + "1,2,3,4\n")
+    with pytest.raises(DataError, match="line 501:"):
+        read_ratings(tmp_path / "bad.csv")
+    (tmp_path / "bad.csv").write_text(GOOD + "1,2\n" + GOOD + "1,2,x\n" + GOOD + "1,2,3,4\n")
+    with pytest.raises(DataError, match="line 501 has 2"):
+        read_ratings(tmp_path / "bad.csv")
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (b"", "empty"),
+        (b"\n \n", "empty"),
+        (b"user,item,rating\n", "no ratings"),
+        (b"film,viewer,points\n1,2,3\n", "header with names"),
+        (b"1,2,x\n1,2,3\n", "'x' is not a number"),
+        (b"1,2\n", "2 column"),
+        (b"hello\n", "1 column"),
+        (b"1:\n2:\n", "no ratings"),
+        (b"1:\n2,3,2005-01-01\n4,5\n", "line 3 has 2"),
+        (b"1:\n5\n6\n", "without ratings"),
+        (b"\xff\xfeu\0", "UTF-8"),
+        (b"\x00\x01\x02", "not a text"),
+        (b"%%MatrixMarket\n1 2\n", "users items ratings"),
+        (b"%%MatrixMarket\n1 2 3\n", "no ratings"),
+        (b"%\n1 2 1\n1 1\n", "2 columns"),
+        (b"PK\x03\x04 not a zip", "damaged"),
+        (b"\x1f\x8b not gzip", "damaged|cannot be read"),
+        (b"\xfd7zXZ\0 not xz", "damaged"),
+    ],
+)
+def test_no_ratings_in_it(tmp_path, text, message):
+    path = tmp_path / "bad.dat"
+    path.write_bytes(text)
+    with pytest.raises(DataError, match=message) as caught:
+        read_ratings(path)
+    assert "bad.dat" in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_missing_file_and_folder(tmp_path):
+    for read in (read_ratings, read_pairs, read_titles):
+        with pytest.raises(DataError, match="does not exist"):
+            read(tmp_path / "none.csv")
+    with pytest.raises(DataError, match="holds no ratings"):
+        read_ratings(tmp_path)
+
+
+def test_unclear_arguments(tmp_path):
+    (tmp_path / "a.csv").write_text("1,2,3\n")
+    with pytest.raises(ParameterError, match="duplicates"):
+        read_ratings(tmp_path / "a.csv", duplicates="first")
+    (tmp_path / "a.csv").write_text("1:\n2,3,2005\n")
+    with pytest.raises(ParameterError, match="columns and sep"):
+        read_ratings(tmp_path / "a.csv", format="netflix", columns="user,item,rating")

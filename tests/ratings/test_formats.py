@@ -1,0 +1,193 @@
+"""Every format on small files: what is read equals a plain loop over the lines."""
+
+import gzip
+import lzma
+import zipfile
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from gpukit.errors import DataError, ParameterError
+from gpukit.ratings import read_pairs, read_ratings
+from ratings import naive
+
+ROWS = [("3", "10", 4.0), ("1", "10", 3.5), ("3", "7", 0.0), ("20", "9000000000", 5.0)]
+
+
+def triples(ratings):
+    """[(user id, item id, rating)] as text and floats, in the order of the Ratings."""
+    users, items = ratings.user_ids[ratings.users], ratings.item_ids[ratings.items]
+    return list(zip(map(str, users), map(str, items), ratings.values.tolist(), strict=True))
+
+
+def table(rows=ROWS, sep=",", order=(0, 1, 2), header=None, end="\n", extra=""):
+    """The text of a table with its columns in an order."""
+    lines = [header] if header else []
+    lines += [sep.join([f"{row[at]:g}" if at == 2 else row[at] for at in order]) + extra for row in rows]
+    return end.join(lines) + end
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="ratings.txt"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("sep", [",", "\t", ";", "|", " ", "::"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("extra", ["", "978300760"])
+def test_separators(write, sep, end, extra):
+    path = write(table(sep=sep, end=end, extra=sep + extra if extra else ""))
+    assert triples(read_ratings(path)) == ROWS
+    assert triples(read_ratings(write(path.read_bytes().rstrip()))) == ROWS  # no newline at the end
+
+
+@pytest.mark.parametrize(
+    "header, order",
+    [
+        ("userId,movieId,rating,timestamp", (0, 1, 2)),
+        ("MovieID,UserID,Rating,Date", (1, 0, 2)),
+        ("stars,Customer_ID,product,x", (2, 0, 1)),
+        ('"score","item","user","when"', (2, 1, 0)),
+        ("\ufeffuser,item,rating,t", (0, 1, 2)),
+    ],
+)
+def test_headers_in_any_order(write, header, order):
+    assert triples(read_ratings(write(table(header=header, order=order, extra=",1")))) == ROWS
+
+
+def test_columns_by_request(write):
+    path = write(table(order=(2, 1, 0), extra=",x"))
+    assert triples(read_ratings(path, columns="rating,item,user,-")) == ROWS
+    assert (
+        triples(
+            read_ratings(
+                write(table(header="a,b,c,d", order=(2, 1, 0), extra=",x")), columns=["score", "movie", "customer", "?"]
+            )
+        )
+        == ROWS
+    )
+    with pytest.raises(ParameterError, match="user,item,-,rating"):
+        read_ratings(path, columns="user,item")
+    with pytest.raises(DataError, match="4 column"):
+        read_ratings(path, columns="-,-,-,-,user,item,rating")
+
+
+def test_other_separator_by_request(write):
+    assert triples(read_ratings(write(table(sep="^")), sep="^")) == ROWS
+    assert triples(read_ratings(write(table(sep="\t")), sep="\\t")) == ROWS
+    with pytest.raises(ParameterError, match="sep must be"):
+        read_ratings(write(table()), sep=",,")
+
+
+def test_spaces_quotes_and_blank_lines(write):
+    text = ' "3" , "10" , "4"\n\n1,10,3.5  \n   \n3,7, 0\r\n"20",9000000000,+5.0'
+    assert triples(read_ratings(write(text))) == ROWS
+
+
+def test_blanks_in_any_number(write):
+    assert triples(read_ratings(write("  3   10\t4 \n1 10 3.5\n3  7  0\t\n20\t9000000000 5"), sep=" ")) == ROWS
+
+
+def test_text_ids(write):
+    rows = [("anna", "a,b", 3.0), ("zoë", 'say "x"', 1.0), ("anna", "007", 2.0), ("7", "7", 5.0)]
+    text = 'user,item,rating\nanna,"a,b",3\nzoë,"say ""x""",1\nanna,007,2\n7,7,5\n'
+    ratings = read_ratings(write(text))
+    assert triples(ratings) == rows
+    assert ratings.user_ids.tolist() == sorted({"anna", "zoë", "7"}) and ratings.item_ids.dtype.kind == "U"
+    latin = read_ratings(write("user,item,rating\nzoë,1,3\n".encode("latin-1")))
+    assert latin.user_ids.tolist() == ["zoë"] and latin.item_ids.tolist() == [1]
+
+
+@pytest.mark.parametrize("ids", [[5, 1, 5], [-3, 0, 2**62], [2**63 - 1, 1 - 2**63, 0], [10**6, 10**12, 3]])
+def test_integer_ids_are_kept(write, ids):
+    ratings = read_ratings(write("".join(f"{value},{at},3\n" for at, value in enumerate(ids))))
+    assert ratings.user_ids.dtype == np.int64 and ratings.user_ids.tolist() == sorted(set(ids))
+    assert ratings.user_ids[ratings.users].tolist() == ids
+
+
+def test_integers_beyond_int64_are_text(write):
+    assert read_ratings(write(f"{2**63},1,3\n5,1,2\n")).user_ids.tolist() == sorted([str(2**63), "5"])
+
+
+NETFLIX = "8:\n1488844,3,2005-09-06\n822109,5,2005-05-13\n30878:\n9:\n1488844,1,2004-01-01\n"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_netflix(write, end):
+    path = write(NETFLIX.replace("\n", end), "combined_data_1.txt")
+    assert triples(read_ratings(path)) == naive.netflix(NETFLIX)
+
+
+def test_netflix_folder(tmp_path):
+    for name, text in (
+        ("mv_0000001.txt", "1:\n5,3,2005-01-01\n"),
+        ("mv_0000002.txt", "2:\n5,4,2005-01-01\n7,1,2005-01-01\n"),
+        ("movie_titles.txt", "1,2003,Dinosaur\n"),
+    ):
+        (tmp_path / name).write_text(text)
+    assert triples(read_ratings(tmp_path)) == [("5", "1", 3.0), ("5", "2", 4.0), ("7", "2", 1.0)]
+    (tmp_path / "combined_data_1.txt").write_text(NETFLIX)  # the same ratings in another cut: one of the two is read
+    assert triples(read_ratings(tmp_path)) == naive.netflix(NETFLIX)
+
+
+def test_netflix_needs_its_movie_line(write):
+    with pytest.raises(DataError, match="before its first"):
+        read_ratings(write("5,3,2005-01-01\n1:\n6,3,2005-01-01\n"), format="netflix")
+
+
+def test_matrix_market(write):
+    text = "%%MatrixMarket matrix coordinate integer general\n% made by hand\n5 4 3\n1 1 3\n2 4 5\n1 2 1\n"
+    ratings = read_ratings(write(text))
+    assert triples(ratings) == [("1", "1", 3.0), ("2", "4", 5.0), ("1", "2", 1.0)] and ratings.shape == (5, 4)
+    for wrong, message in (("5 4 9\n", "declares 9"), ("1 4 3\n", "user 2")):
+        with pytest.raises(DataError, match=message):
+            read_ratings(write(text.replace("5 4 3\n", wrong)))
+
+
+def test_scipy_npz(tmp_path):
+    matrix = scipy.sparse.coo_matrix(([3.0, 0.0, 5.0], ([0, 1, 1], [2, 0, 3])), shape=(4, 5))
+    for form in ("coo", "csr", "csc"):
+        scipy.sparse.save_npz(tmp_path / "m.npz", matrix.asformat(form))
+        ratings = read_ratings(tmp_path / "m.npz")
+        assert ratings.shape == (4, 5) and sorted(triples(ratings)) == [
+            ("0", "2", 3.0),
+            ("1", "0", 0.0),
+            ("1", "3", 5.0),
+        ]
+
+
+@pytest.mark.parametrize("pack", ["gz", "xz", "zip"])
+def test_compressed(tmp_path, pack):
+    raw, path = table().encode(), tmp_path / f"ratings.csv.{pack}"
+    if pack == "zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("ml/README", "read me")
+            archive.writestr("ml/ratings.csv", raw)
+    else:
+        path.write_bytes({"gz": gzip, "xz": lzma}[pack].compress(raw))
+    assert triples(read_ratings(path)) == ROWS
+    path.write_bytes(path.read_bytes()[:-12])
+    with pytest.raises(DataError, match="damaged"):
+        read_ratings(path)
+
+
+def test_format_by_name(write):
+    assert triples(read_ratings(write(table(sep="\t")), format="ml-100k")) == ROWS
+    with pytest.raises(ParameterError, match="format must be"):
+        read_ratings(write(table()), format="excel")
+
+
+def test_pairs(write):
+    users, items = read_pairs(write("item,user\n7,3\n8,3\n7,3\n"))
+    assert users.tolist() == [3, 3, 3] and items.tolist() == [7, 8, 7]
+    users, items = read_pairs(write("a,1\nb,2\n"))
+    assert users.tolist() == ["a", "b"] and items.tolist() == [1, 2]
+    users, items = read_pairs(write("1:\n30878\n2647871\n10:\n5\n"))  # Netflix's probe
+    assert users.tolist() == [30878, 2647871, 5] and items.tolist() == [1, 1, 10]
+    assert read_pairs(write(table()))[1].tolist() == [10, 10, 7, 9000000000]
