@@ -8,6 +8,6 @@
 """
 
 from gpukit.device.memory import free_memory, reported, require_memory
-from gpukit.device.place import Device, cpu, gpu, gpu_count, resolve
+from gpukit.device.place import Device, cpu, gpu, gpu_count, processors, resolve
 
-__all__ = ["Device", "cpu", "free_memory", "gpu", "gpu_count", "reported", "require_memory", "resolve"]
+__all__ = ["Device", "cpu", "free_memory", "gpu", "gpu_count", "processors", "reported", "require_memory", "resolve"]

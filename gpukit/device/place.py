@@ -79,3 +79,10 @@ def gpu(index):
     device = cuda.get_current_device()
     name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
     return Device("cuda", index, name, tuple(device.compute_capability))
+
+
+def processors():
+    """Multiprocessors of the current GPU; 1 in the simulator, whose device does not say."""
+    from gpukit._cuda import cuda
+
+    return int(getattr(cuda.get_current_device(), "MULTIPROCESSOR_COUNT", 1))

@@ -1,0 +1,35 @@
+"""Host steps of grouping on the CPU; gpu.py has the same functions."""
+
+import numpy as np
+
+from gpukit._jit import numba
+from gpukit.primitives.group import plan, twins
+
+NOTHING = np.empty(0, np.uint32)
+
+
+def sort_by_bits(keys, begin, end, payload=None, spare=None):
+    """(keys, payload) in order of the keys' bits begin to end (not included), stably.
+
+    keys (n,) uint64; payload (n,) uint32 or None. spare: (keys, payload) of the same sizes to work in, or None to make
+    them; the answer lies in spare or in what was given, the other pair is free again: (keys, payload, spare).
+    """
+    payload = NOTHING if payload is None else payload
+    other = (np.empty_like(keys), np.empty_like(payload)) if spare is None else spare
+    own = keys, payload
+    tiles, blocks = plan.tiles_a_block(len(keys), twins.TILE, numba.get_num_threads())
+    for shift, width in plan.digits(begin, end) if len(keys) else ():
+        counts, totals = np.empty((1 << width, blocks), np.int64), np.empty(1 << width, np.int64)
+        twins.count_digits(own[0], shift, width, tiles, counts)
+        twins.scan_digits(counts, totals)
+        twins.scatter_digits(*own, shift, width, tiles, counts, totals, *other)
+        own, other = other, own
+    return *own, other
+
+
+def row_starts(keys, shift, width, n_rows):
+    """(n_rows + 1,) int64: where each row begins in keys (n,) uint64, in order of the `width` bits from `shift` on."""
+    starts = np.zeros(n_rows + 1, np.int64)
+    if len(keys):
+        twins.row_starts(keys, shift, width, starts)
+    return starts

@@ -1,0 +1,74 @@
+"""CPU twins of kernels.py: the same names, the same arguments in the same order; a block's tiles are a thread's."""
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.primitives.group.formulas import digit
+
+U64, I64 = np.uint64, np.int64
+TILE = 2048
+
+
+@njit
+def _range(block, tiles, size):
+    """(first, last) record of a block."""
+    return min(block * tiles * TILE, size), min((block + 1) * tiles * TILE, size)
+
+
+@njit(parallel=True)
+def count_digits(keys, shift, width, tiles, counts):
+    """Twin of kernels.count_digits."""
+    mask = U64((U64(1) << U64(width)) - U64(1))
+    for block in prange(counts.shape[1]):
+        own = np.zeros(counts.shape[0], np.int64)
+        first, last = _range(block, tiles, keys.size)
+        for t in range(first, last):
+            own[digit(keys[t], shift, mask)] += 1
+        counts[:, block] = own
+
+
+@njit
+def scan_digits(counts, totals):
+    """Twin of kernels.scan_digits."""
+    for row in range(counts.shape[0]):
+        before = I64(0)
+        for block in range(counts.shape[1]):
+            here = counts[row, block]
+            counts[row, block] = before
+            before += here
+        totals[row] = before
+
+
+@njit(parallel=True)
+def scatter_digits(keys, payload, shift, width, tiles, counts, totals, out_keys, out_payload):
+    """Twin of kernels.scatter_digits; paired where payload is not empty."""
+    mask = U64((U64(1) << U64(width)) - U64(1))
+    paired = payload.size > 0
+    for block in prange(counts.shape[1]):
+        place = np.empty(counts.shape[0], np.int64)
+        before = I64(0)
+        for row in range(counts.shape[0]):
+            place[row] = before + counts[row, block]
+            before += totals[row]
+        first, last = _range(block, tiles, keys.size)
+        for t in range(first, last):
+            number = digit(keys[t], shift, mask)
+            out_keys[place[number]] = keys[t]
+            if paired:
+                out_payload[place[number]] = payload[t]
+            place[number] += 1
+
+
+@njit(parallel=True)
+def row_starts(keys, shift, width, starts):
+    """Twin of kernels.row_starts."""
+    mask = U64((U64(1) << U64(width)) - U64(1))
+    size, rows = keys.size, starts.size - 1
+    for t in prange(size):
+        row = I64((keys[t] >> U64(shift)) & mask)
+        before = I64((keys[t - 1] >> U64(shift)) & mask) if t > 0 else I64(-1)
+        for empty in range(before + 1, row + 1):
+            starts[empty] = t
+        if t == size - 1:
+            for empty in range(row + 1, rows + 1):
+                starts[empty] = size
