@@ -66,7 +66,10 @@ class _OnDisk:
         self._dispatcher, self._launch_config_key, self._launch_config_sensitive_flag = dispatcher, None, None
         self._impl = self._content()
         self._impl._lineno = dispatcher.py_func.__code__.co_firstlineno
-        self._impl._locator = SimpleNamespace(_py_file=dispatcher.py_func.__code__.co_filename)
+        self._impl._locator = SimpleNamespace(
+            _py_file=dispatcher.py_func.__code__.co_filename,
+            ensure_cache_path=lambda: cache_folder().mkdir(parents=True, exist_ok=True),
+        )
         self.enable()
 
     def __repr__(self):
@@ -84,10 +87,7 @@ class _OnDisk:
         return self._start() is not None and super().is_launch_config_sensitive()
 
     def mark_launch_config_sensitive(self):
-        if self._start() is None:
-            return False
-        cache_folder().mkdir(parents=True, exist_ok=True)
-        return super().mark_launch_config_sensitive()
+        return self._start() is not None and super().mark_launch_config_sensitive()
 
     def flush(self):
         """Remove what is kept of this function as it is."""

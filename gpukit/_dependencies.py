@@ -98,13 +98,13 @@ class _Facts:
         values = [self.value(part) for part in (function.__defaults__, function.__kwdefaults__)]
         values += [f"{name}={self.value(value, names)}" for name, value in scope.items()]
         values += [f"{name}={self.value(_content(cell), names)}" for name, cell in cells]
-        values += [self.overload(*made) for made in _overloads.get(function, ())]
+        values += [text for made in _overloads.get(function, ()) if (text := self.overload(*made))]
         return f"{function.__module__}.{function.__qualname__} {_code_text(function)} {values}"
 
     def overload(self, implementation, options):
-        """The text of an overload; nothing of another target's."""
+        """The text of an overload; None of another target's."""
         if options.get("target", self.target) not in (self.target, "generic"):
-            return ""
+            return None
         return f"overload {_source_hash(implementation)} {self.value(options)} {self.value(implementation)}"
 
     def value(self, value, names=()):
