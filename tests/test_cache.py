@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._jit import njit
-from tiny.generated import number, plain
+from tiny.generated import number
+from tiny.overloaded import plain
 
 SCALE = 2.0
 TABLE = np.array([1.0, 3.0])
@@ -42,17 +43,6 @@ GENERATED = '''
 from numba import types
 from numba.extending import intrinsic
 
-from gpukit._jit import overload
-
-
-def plain(x):
-    return x
-
-
-@overload(plain)
-def _plain(x):
-    return lambda x: x * 4.0
-
 
 @intrinsic
 def number(context):
@@ -64,6 +54,18 @@ def number(context):
 
 def five():
     return 5
+'''
+OVERLOADED = '''
+from gpukit._jit import overload
+
+
+def plain(x):
+    return x
+
+
+@overload(plain)
+def _plain(x):
+    return lambda x: x * 4.0
 '''
 TOP = '''
 """What is called."""
@@ -157,7 +159,8 @@ def compiled(tmp_path_factory):
     """A folder with the package and its code, compiled once."""
     folder = tmp_path_factory.mktemp("compiled")
     (folder / "tiny").mkdir()
-    files = {"__init__": "", "base": BASE, "generated": GENERATED, "top": TOP, "closures": CLOSURES, "other": OTHER}
+    files = {"__init__": "", "base": BASE, "generated": GENERATED, "overloaded": OVERLOADED}
+    files |= {"top": TOP, "closures": CLOSURES, "other": OTHER}
     for name, text in files.items():
         (folder / "tiny" / f"{name}.py").write_text(text)
     found = run(folder)
@@ -185,7 +188,7 @@ def edit(package, name, old, new):
         ("base", "1.0 * x +", "9.0 * x +", 8.0),
         ("base", "SCALE = 2.0", "SCALE = 9.0", 70.0),
         ("base", "[1.0, 3.0]", "[1.0, 9.0]", 600.0),
-        ("generated", "x * 4.0", "x * 9.0", 5e3),
+        ("overloaded", "x * 4.0", "x * 9.0", 5e3),
         ("generated", "return 5", "return 9", 4e4),
         ("base", "first: float\n    second: float", "second: float\n    first: float", 1e5),
         ("closures", "eight = make(make(_same, 4), 2)", "eight = make(make(_same, 3), 3)", 1e6),
@@ -223,8 +226,9 @@ def test_what_does_not_depend_on_an_edit_is_loaded(package, name, old, new):
     assert found["loaded"] == EVERYTHING and found["compiled"] == [] and found["results"]["top"] == RESULT
 
 
-def test_the_file_of_an_intrinsic_counts_whole(package):
-    edit(package, "generated", "@intrinsic", "# A comment.\n@intrinsic")
+@pytest.mark.parametrize("name, decorator", [("generated", "@intrinsic"), ("overloaded", "@overload")])
+def test_the_file_of_what_runs_while_compiling_counts_whole(package, name, decorator):
+    edit(package, name, decorator, f"# A comment.\n{decorator}")
     assert {"top", "many"} <= set(run(package)["compiled"])
 
 
@@ -263,7 +267,14 @@ def test_a_folder_that_cannot_be_written(package):
     assert err.count("compiled code cannot be kept") == 1 and "GPUKIT_CACHE" in err
 
 
-@pytest.mark.parametrize("damage", [lambda raw: b"", lambda raw: raw[:100], lambda raw: raw[:-9] + bytes(9)])
+DAMAGE = {
+    "empty": lambda raw: b"",
+    "cut short": lambda raw: raw[:100],
+    "one byte": lambda raw: raw[: len(raw) // 2] + bytes([raw[len(raw) // 2] ^ 1]) + raw[len(raw) // 2 + 1 :],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_damaged_files_are_replaced(package, damage):
     for file in (package / "cache").rglob("*.nbc"):
         file.write_bytes(damage(file.read_bytes()))
