@@ -144,7 +144,7 @@ def missing_features(gpus):
 
 
 def code_cache():
-    """{path, bytes, other_bytes}: this version's compiled code, its size, and that of older ones beside it.
+    """{path, bytes, other_bytes}: the code that these compilers made, its size, and that of what else lies beside it.
 
     None when numba cannot be imported: then nothing is compiled.
     """
@@ -196,7 +196,7 @@ def show_findings(found):
     if cache is None:
         click.echo("Compiled code: none, numba cannot be imported: pip install gpukit")
         return
-    older = f", and {cache['other_bytes'] / 2**20:.1f} MiB of older versions beside it" if cache["other_bytes"] else ""
+    older = f", and {cache['other_bytes'] / 2**20:.1f} MiB of other versions beside it" if cache["other_bytes"] else ""
     click.echo(
         f"Compiled code: {cache['path']} ({cache['bytes'] / 2**20:.1f} MiB{older}); it can be removed at any time."
     )

@@ -7,7 +7,6 @@ import shutil
 import sys
 import time
 import warnings
-from pathlib import Path
 
 import click
 
@@ -119,7 +118,7 @@ def bar_line(stage, done, total, info):
 
 def mention_compiling(quiet, room="factorization"):
     """Say why the first run takes long, when nothing of a room is in the cache of compiled code yet."""
-    from gpukit._jit import numba
+    from gpukit._jit import cache_folder
 
-    if not any(Path(numba.config.CACHE_DIR).glob(f"{room}_*")):
+    if not any(cache_folder().glob(f"gpukit.{room}.*")):
         remark("The first run compiles gpukit's code, which takes from half a minute to a minute, once.", quiet)

@@ -3,7 +3,7 @@ name."""
 
 import functools
 
-from gpukit import _jit  # noqa: F401  (sets the cache folder first)
+from gpukit._jit import attach, recorded  # (which sets the environment first)
 from numba import cuda
 from numba.core import config, types
 
@@ -11,7 +11,9 @@ __all__ = ["cuda", "kernel", "device", "intrinsic", "overload", "types", "SIMULA
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 if not SIMULATED:
-    from numba.cuda.extending import intrinsic, overload
+    from numba.cuda import extending
+
+    intrinsic, overload = extending.intrinsic, recorded(extending.overload)
 else:
     intrinsic = overload = None
 
@@ -21,10 +23,10 @@ FASTMATH = {"contract", "arcp", "afn"}
 
 
 def kernel(function=None, **options):
-    """cuda.jit of a kernel, with the disk cache on."""
+    """cuda.jit of a kernel whose code is kept on disk."""
     if function is None:
         return functools.partial(kernel, **options)
-    return cuda.jit(function, **{"cache": True, "fastmath": FASTMATH, **options})
+    return attach(cuda.jit(function, **{"fastmath": FASTMATH, **options}))
 
 
 def device(function=None, **options):

@@ -249,5 +249,5 @@ def test_a_gpu_without_enough_memory(verb, ratings_file, tmp_path, monkeypatch):
 
 def test_the_first_run_says_that_it_compiles(verb, ratings_file, tmp_path, monkeypatch):
     assert "compiles" not in verb("train-lshmf", ratings_file, *SMALL).err
-    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("GPUKIT_CACHE", str(tmp_path))
     assert "The first run compiles" in verb("train-lshmf", ratings_file, *SMALL).err

@@ -6,7 +6,7 @@ import types
 import numpy as np
 import pytest
 
-from gpukit import _jit
+from gpukit import _cache
 from gpukit.device import Device
 from gpukit.errors import ParameterError
 from gpukit.graphs import basis as room
@@ -94,9 +94,9 @@ def test_without_the_cache(folder):
     assert not folder.exists()
 
 
-def test_it_outlives_a_change_of_the_sources(monkeypatch):
+def test_it_outlives_a_change_of_the_compilers(monkeypatch):
     fourier_basis(GRAPHS["path"])
-    monkeypatch.setattr(_jit, "source_key", lambda: "another")
+    monkeypatch.setattr(_cache, "compilers", lambda: "others")
     assert fourier_basis(GRAPHS["path"]).source == "cache"
 
 

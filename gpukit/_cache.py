@@ -1,0 +1,221 @@
+"""Compiled code on disk: a file for each function and types, found by what the code depends on (_dependencies.py).
+
+numba's own cache looks at the file of a function alone: after an edit, stale code is served to callers in other files
+and the rest of the same file is compiled anew. Its folder is set for a whole process, other packages' functions
+included. So gpukit's functions get a cache of their own here, and numba's settings stay the user's.
+
+This file uses private names of numba and numba-cuda, which are pinned. Should they be others than expected, code is
+compiled anew in each process and nothing else changes.
+"""
+
+import contextlib
+import functools
+import hashlib
+import os
+import pickle
+import secrets
+import sys
+import time
+import warnings
+from importlib import metadata
+from pathlib import Path
+from types import SimpleNamespace
+
+import numba
+
+from gpukit import _dependencies
+
+UNUSED = 30 * 24 * 3600  # seconds after which a file that nobody has loaded is removed
+SETTINGS = (  # of numba, that change the code
+    "OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "ENABLE_AVX", "DISABLE_INTEL_SVML"
+)
+DIGEST = hashlib.sha256().digest_size
+
+
+@functools.cache
+def compilers():
+    """The versions of all that makes code, as a folder's name."""
+    names = ("numba", "numba-cuda", "llvmlite", "numpy")
+    versions = []
+    for name in names:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions.append(f"{name}{metadata.version(name)}")
+    return "-".join([f"python{sys.version.split()[0]}", *versions])
+
+
+def cache_folder():
+    """Where compiled code is kept: $GPUKIT_CACHE, or gpukit/ in the user's cache folder; for each set of compilers."""
+    base = os.environ.get("GPUKIT_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpukit"
+    return Path(base) / "compiled" / compilers()
+
+
+def attach(dispatcher):
+    """Give a dispatcher of numba or numba-cuda its cache on disk; returns it. Without a compiler nothing is done."""
+    if not hasattr(dispatcher, "_cache"):  # plain Python: NUMBA_DISABLE_JIT
+        return dispatcher
+    with contextlib.suppress(ImportError, AttributeError):
+        made = _gpu_cache() if type(dispatcher).__module__.startswith("numba.cuda") else _cpu_cache()
+        dispatcher._cache = made(dispatcher)
+    return dispatcher
+
+
+class _OnDisk:
+    """What is ours in a cache: where a function's code lies. What is in a file, and when, stays numba's."""
+
+    def __init__(self, dispatcher):
+        self._dispatcher, self._launch_config_key, self._launch_config_sensitive_flag = dispatcher, None, None
+        self._impl = self._content()
+        self._impl._lineno = dispatcher.py_func.__code__.co_firstlineno
+        self._impl._locator = SimpleNamespace(
+            _py_file=dispatcher.py_func.__code__.co_filename,
+            ensure_cache_path=lambda: cache_folder().mkdir(parents=True, exist_ok=True),
+        )
+        self.enable()
+
+    def __repr__(self):
+        return f"<code of {self._dispatcher.py_func!r}>"
+
+    @property
+    def cache_path(self):
+        return str(cache_folder())
+
+    @property
+    def _launch_config_marker_path(self):
+        return self._start() + ".lcs"
+
+    def is_launch_config_sensitive(self):
+        return self._start() is not None and super().is_launch_config_sensitive()
+
+    def mark_launch_config_sensitive(self):
+        return self._start() is not None and super().mark_launch_config_sensitive()
+
+    def flush(self):
+        """Remove what is kept of this function as it is."""
+        if start := self._start():
+            for file in cache_folder().glob(Path(start).name + "*"):
+                file.unlink(missing_ok=True)
+
+    def _start(self):
+        """How the paths of this function's files begin: its name and stamp. None: it cannot be kept."""
+        stamp = _dependencies.stamp(self._dispatcher, self._target)
+        function = self._dispatcher.py_func
+        name = f"{function.__module__}.{function.__qualname__}".replace("<locals>.", "").replace("<lambda>", "lambda")
+        return stamp and str(cache_folder() / f"{name[:120]}-{stamp}")
+
+    def _file(self, signature, codegen):
+        """The path of the code for these types and this processor; None when there can be none."""
+        start, types = self._start(), _types_text(getattr(signature, "args", signature), self._target)
+        if start is None or types is None:
+            return None
+        result = getattr(signature, "return_type", None)
+        settings = [getattr(numba.config, name, None) for name in SETTINGS]
+        key = f"{types} {result} {codegen.magic_tuple()} {settings} {self._launch_config_key}"
+        return f"{start}-{hashlib.sha256(key.encode()).hexdigest()[:32]}.nbc"
+
+    def _load_overload(self, signature, context):
+        if not self._enabled:
+            return None
+        try:
+            file = self._file(signature, context.codegen())
+            return file and self._impl.rebuild(context, pickle.loads(_read(file)))
+        except Exception:  # not there, or damaged: compiling replaces it
+            return None
+
+    def _save_overload(self, signature, data):
+        if not self._enabled or not self._impl.check_cachable(data):
+            return
+        try:
+            if file := self._file(signature, data.codegen):
+                _write(Path(file), self._dumps(self._impl.reduce(data)))
+                _remove_unused()
+        except Exception as error:
+            _warn(error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}")
+
+
+@functools.cache
+def _cpu_cache():
+    """The class of CPU functions' caches."""
+    from numba.core import caching, serialize
+
+    class Content(caching.CompileResultCacheImpl):
+        __init__ = object.__init__
+
+    class Cache(_OnDisk, caching.FunctionCache):
+        _content, _target, _dumps = Content, "cpu", staticmethod(serialize.dumps)
+
+    return Cache
+
+
+@functools.cache
+def _gpu_cache():
+    """The class of kernels' caches."""
+    from numba.cuda import dispatcher, serialize
+
+    class Content(dispatcher.CUDACacheImpl):
+        __init__ = object.__init__
+
+    class Cache(_OnDisk, dispatcher.CUDACache):
+        _content, _target, _dumps = Content, "cuda", staticmethod(serialize.dumps)
+
+    return Cache
+
+
+def _types_text(types, target):
+    """The names of argument types, with what those do not tell: named tuples' fields, functions' stamps; or None."""
+    texts = []
+    for one in types:
+        if hasattr(one, "dispatcher"):
+            text = _dependencies.stamp(one.dispatcher, target)
+        elif hasattr(one, "types"):
+            text = _types_text(one.types, target)
+            text = text and _dependencies.class_text(getattr(one, "instance_class", tuple)) + text
+        else:
+            text = None if _dependencies.ADDRESS.search(str(one)) else str(one)
+        if text is None:
+            return None
+        texts.append(text)
+    return str(texts)
+
+
+def _read(file):
+    """The content of a file, which is used from now on; ValueError when it is damaged."""
+    with open(file, "rb") as stream:
+        digest, content = stream.read(DIGEST), stream.read()
+    if hashlib.sha256(content).digest() != digest:
+        raise ValueError(f"{file} is damaged")
+    with contextlib.suppress(OSError):  # the folder may be another's
+        os.utime(file)
+    return content
+
+
+def _write(file, content):
+    """Write a file whole or not at all: others may read, and write the same, meanwhile."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    aside = file.with_name(f"{os.getpid()}.{secrets.token_hex(4)}.tmp")
+    try:
+        aside.write_bytes(hashlib.sha256(content).digest() + content)
+        os.replace(aside, file)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+@functools.cache
+def _remove_unused():
+    """Once a process that compiles, remove what nobody has loaded for long, of these and of other compilers."""
+    oldest = time.time() - UNUSED
+    for folder, folders, files in os.walk(cache_folder().parent, topdown=False):
+        for name, remove in [*((f, os.unlink) for f in files), *((f, os.rmdir) for f in folders)]:
+            path = os.path.join(folder, name)
+            with contextlib.suppress(OSError):  # a folder that is not empty; another process doing the same
+                if os.stat(path).st_mtime < oldest:
+                    remove(path)
+
+
+@functools.cache
+def _warn(reason):
+    """Say once a process that code is not kept; Python's own count of warnings starts anew at each compilation."""
+    warnings.warn(
+        f"compiled code cannot be kept in {cache_folder()} ({reason}), so each process compiles it anew. "
+        "Set GPUKIT_CACHE to a folder that can be written.",
+        stacklevel=1,
+    )

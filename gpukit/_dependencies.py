@@ -1,0 +1,218 @@
+"""What compiled code depends on, as one hash: `stamp` of a function follows everything that it refers to.
+
+A function counts with its bytecode and constants (not its docstring, its line numbers or its file's time), its options,
+and the values of the globals, closure cells and modules' attributes that it names; other functions among them are
+followed in turn, cycles included. Intrinsics and overloads run as Python while their callers compile: they count with
+the whole source file besides. Modules of FOREIGN count by name: their versions name the folder of the cache.
+
+What a function does not name is not seen: getattr with a computed name, say. A value whose content is unknown makes
+the stamp None, and the function is compiled anew in each process.
+"""
+
+import functools
+import hashlib
+import re
+import sys
+from types import CodeType, FunctionType, ModuleType
+
+import numpy as np
+
+FOREIGN = sys.stdlib_module_names | {"numba", "numba_cuda", "numpy", "llvmlite", "cuda"}
+SCALARS = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
+ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
+_overloads = {}  # function: [(implementation, options)]
+_first_seen = {}  # (id, target): (node, its text, what it refers to), kept alive so that an id stays its own
+_codes = {}  # id: (code, its text)
+
+
+class UnknownContentError(Exception):
+    """A value that no hash stands for, or one that has changed since code was compiled with it."""
+
+
+def recorded(overload):
+    """numba's `overload`, noting who implements which of gpukit's own functions."""
+
+    @functools.wraps(overload)
+    def record(function, **options):
+        def decorate(implementation):
+            _overloads.setdefault(function, []).append((implementation, options))
+            return overload(function, **options)(implementation)
+
+        return decorate
+
+    return record
+
+
+def stamp(root, target):
+    """A hash (32 hex digits) of all that a dispatcher, or a Python function, depends on; None when it cannot be told.
+
+    target: "cpu" or "cuda", whose overloads count. A graph's nodes are numbered in the order in which they are met, so
+    that graphs are equal exactly when their hashes are.
+    """
+    order, number, digest = [root], {id(root): 0}, hashlib.sha256(target.encode())
+    try:
+        for node in order:  # which grows meanwhile
+            text, others = _described(node, target)
+            for other in others:
+                if id(other) not in number:
+                    number[id(other)] = len(order)
+                    order.append(other)
+            digest.update(f"{text} {[number[id(other)] for other in others]}\n".encode())
+    except UnknownContentError:
+        return None
+    return digest.hexdigest()[:32]
+
+
+def _described(node, target):
+    """(text, nodes referred to); UnknownContentError when they are not what they were when first asked for.
+
+    Compilers take globals for constants: after a change, old and new values may both be in compiled code.
+    """
+    facts = _Facts(target)
+    text = facts.node(node)
+    _, first_text, first_others = _first_seen.setdefault((id(node), target), (node, text, facts.others))
+    if first_text != text or list(map(id, first_others)) != list(map(id, facts.others)):
+        raise UnknownContentError(f"{node} has changed")
+    return text, facts.others
+
+
+class _Facts:
+    """One node's own text, and the nodes that it refers to, which stand as # in it."""
+
+    def __init__(self, target):
+        self.target, self.others, self.modules = target, [], set()
+
+    def node(self, node):
+        """The text of a dispatcher, an intrinsic or a function."""
+        if isinstance(node, FunctionType):
+            return self.function(node)
+        if hasattr(node, "_defn"):
+            return f"intrinsic {_source_hash(node._defn)} {self.value(node._defn)}"
+        return f"dispatcher {self.value(dict(node.targetoptions))} {self.value(node.py_func)}"
+
+    def function(self, function):
+        """The text of a Python function: its name, its code, and the values of all names in it."""
+        names = _names(function.__code__)
+        scope = {name: function.__globals__[name] for name in names if name in function.__globals__}
+        cells = zip(function.__code__.co_freevars, function.__closure__ or ())
+        values = [self.value(part) for part in (function.__defaults__, function.__kwdefaults__)]
+        values += [f"{name}={self.value(value, names)}" for name, value in scope.items()]
+        values += [f"{name}={self.value(_content(cell), names)}" for name, cell in cells]
+        values += [text for made in _overloads.get(function, ()) if (text := self.overload(*made))]
+        return f"{function.__module__}.{function.__qualname__} {_code_text(function)} {values}"
+
+    def overload(self, implementation, options):
+        """The text of an overload; None of another target's."""
+        if options.get("target", self.target) not in (self.target, "generic"):
+            return None
+        return f"overload {_source_hash(implementation)} {self.value(options)} {self.value(implementation)}"
+
+    def value(self, value, names=()):
+        """The text of any value; names: the attributes by which a function may have meant a module's content."""
+        kind = type(value)
+        if kind in SCALARS:
+            return f"{kind.__name__}:{value!r}"
+        if isinstance(value, ModuleType):
+            return self.module(value, names)
+        if isinstance(value, type):
+            return _class_text(value, self)
+        if hasattr(value, "py_func") or hasattr(value, "_defn") or _is_own_function(value):
+            self.others.append(value)
+            return "#"
+        if isinstance(value, (tuple, list)):
+            return f"{_class_text(kind, self)}:[{', '.join(map(self.value, value))}]"
+        if isinstance(value, (set, frozenset)):
+            return f"{kind.__name__}:{sorted(map(self.value, value))}"
+        if isinstance(value, dict):
+            return f"dict:{sorted((self.value(key), self.value(item)) for key, item in value.items())}"
+        return self.thing(value)
+
+    def module(self, module, names):
+        """The text of what a module has under any of the names; of a foreign one its own name."""
+        if _is_foreign(module.__name__) or module.__name__ in self.modules:
+            return f"module {module.__name__}"
+        self.modules.add(module.__name__)
+        found = [name for name in names if name in vars(module)]
+        return f"module {module.__name__} {[f'{name}={self.value(vars(module)[name], names)}' for name in found]}"
+
+    def thing(self, value):
+        """The text of an array, a number of numpy, a foreign function or object, or a wrapped function."""
+        if isinstance(value, (np.ndarray, np.generic)):
+            if value.dtype.hasobject:
+                raise UnknownContentError("an array of Python objects")
+            content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+            return f"{type(value).__name__} {value.dtype!r} {value.shape} {content}"
+        if hasattr(value, "__wrapped__"):  # of functools.cache
+            return f"wrapped {self.value(value.__wrapped__)}"
+        if hasattr(value, "__qualname__") and _is_foreign(getattr(value, "__module__", None)):
+            return f"{getattr(value, '__module__', None)}.{value.__qualname__}"
+        shown = repr(value)
+        if not _is_foreign(type(value).__module__) or ADDRESS.search(shown):
+            raise UnknownContentError(f"a value of {type(value)}")
+        return f"{type(value).__module__}.{type(value).__qualname__} {shown}"
+
+
+def class_text(cls):
+    """What a class is to compiled code: a named tuple's fields; the source file of any other class of one's own."""
+    return _class_text(cls, _Facts("cpu"))
+
+
+def _class_text(cls, facts):
+    name = f"{cls.__module__}.{cls.__qualname__}"
+    if hasattr(cls, "_fields"):
+        return f"class {name} {cls._fields} {facts.value(getattr(cls, '_field_defaults', {}))}"
+    return f"class {name}" if _is_foreign(cls.__module__) else f"class {name} {_source_hash(cls)}"
+
+
+def _is_foreign(module):
+    return (module or "builtins").partition(".")[0] in FOREIGN
+
+
+def _is_own_function(value):
+    return isinstance(value, FunctionType) and (value in _overloads or not _is_foreign(value.__module__))
+
+
+def _content(cell):
+    try:
+        return cell.cell_contents
+    except ValueError:  # a name that has no value yet
+        return None
+
+
+def _source_hash(made):
+    """The hash of the source file that defines a function or a class."""
+    path = made.__code__.co_filename if isinstance(made, FunctionType) else sys.modules[made.__module__].__file__
+    return _file_hash(path)
+
+
+@functools.cache
+def _file_hash(path):
+    try:
+        with open(path, "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
+    except OSError as error:
+        raise UnknownContentError(f"the source {path}") from error
+
+
+def _names(code):
+    """The names in a function and in those inside it, each once: globals, attributes, methods."""
+    inner = [name for const in code.co_consts if isinstance(const, CodeType) for name in _names(const)]
+    return dict.fromkeys([*code.co_names, *inner])
+
+
+def _code_text(function):
+    """The hash of a function's code, made once: without its docstring and its line numbers."""
+    code = function.__code__
+    if id(code) not in _codes:
+        consts = code.co_consts
+        skipped = 1 if consts and consts[0] == function.__doc__ else 0
+        _codes[id(code)] = code, hashlib.sha256(_code_parts(code, skipped).encode()).hexdigest()
+    return _codes[id(code)][1]
+
+
+def _code_parts(code, skipped=0):
+    shape = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    facts = _Facts("cpu")
+    consts = [_code_parts(c) if isinstance(c, CodeType) else facts.value(c) for c in code.co_consts[skipped:]]
+    return f"{shape} {names} {code.co_code.hex()} {code.co_exceptiontable.hex()} {consts}"

@@ -1,0 +1,318 @@
+"""Compiled code on disk: an edit compiles what depends on it anew and nothing else; checked in fresh processes."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from subprocess import PIPE
+
+import pytest
+
+BASE = '''
+"""Leaves."""
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit._jit import njit
+from tiny.generated import number
+from tiny.overloaded import plain
+
+SCALE = 2.0
+TABLE = np.array([1.0, 3.0])
+
+
+class Rates(NamedTuple):
+    first: float
+    second: float
+
+
+@njit
+def inner(x):
+    """A helper two calls away."""
+    return 1.0 * x + 10.0 * SCALE + 100.0 * TABLE[1] + 1e3 * plain(x) + 1e4 * number()
+
+
+@njit
+def unused(x):
+    return x
+'''
+GENERATED = '''
+from numba import types
+from numba.extending import intrinsic
+
+
+@intrinsic
+def number(context):
+    def generate(context, builder, signature, arguments):
+        return context.get_constant(types.int64, five())
+
+    return types.int64(), generate
+
+
+def five():
+    return 5
+'''
+OVERLOADED = '''
+from gpukit._jit import overload
+
+
+def plain(x):
+    return x
+
+
+@overload(plain)
+def _plain(x):
+    return lambda x: x * 4.0
+'''
+TOP = '''
+"""What is called."""
+import numpy as np
+
+from gpukit._jit import njit, prange
+from tiny import base, closures
+
+
+@njit
+def middle(x):
+    return base.inner(x)
+
+
+@njit
+def top(x, rates):
+    return middle(x) + 1e5 * rates.first + 1e6 * closures.eight(x)
+
+
+@njit(parallel=True)
+def many(values, rates):
+    for i in prange(values.size):
+        values[i] = top(values[i], rates)
+
+
+@njit(error_model="python")
+def options(x):
+    return x
+'''
+CLOSURES = '''
+from gpukit._jit import njit
+
+
+def make(function, lanes):
+    @njit
+    def times(x, by=1):
+        return function(x) * lanes * by
+
+    return times
+
+
+@njit
+def _same(x):
+    return x
+
+
+eight = make(make(_same, 4), 2)
+sixteen = make(make(_same, 4), 4)
+'''
+OTHER = "from gpukit._jit import njit\n\n\n@njit\ndef other(x):\n    return x\n"
+RUN = '''
+import json
+import numpy as np
+from tiny import base, closures, other, top
+
+rates, values = base.Rates(6.0, 7.0), np.ones(3)
+calls = {
+    "top": lambda: top.top(1.0, rates), "many": lambda: top.many(values, rates) or values[2],
+    "sixteen": lambda: closures.sixteen(1.0), "options": lambda: top.options(1.0), "other": lambda: other.other(1.0),
+}
+results = {name: call() for name, call in calls.items()}
+stats = {name: getattr(dict(vars(top), sixteen=closures.sixteen, other=other.other)[name], "stats") for name in calls}
+compiled = sorted(name for name, found in stats.items() if sum(found.cache_misses.values()))
+loaded = sorted(name for name, found in stats.items() if sum(found.cache_hits.values()))
+print(json.dumps({"results": results, "compiled": compiled, "loaded": loaded}))
+'''
+RESULT = 8_654_321.0  # a decimal digit for each piece
+EVERYTHING = ["many", "options", "other", "sixteen", "top"]
+
+
+def start(folder, code=RUN, **settings):
+    """A process that calls the package in a folder; its cache lies there too."""
+    environment = {name: text for name, text in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "GPUKIT_CACHE")}
+    environment |= {"PYTHONPATH": str(folder), "GPUKIT_CACHE": str(folder / "cache"), **settings}
+    return subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=PIPE, stderr=PIPE, text=True)
+
+
+def finish(process):
+    """(what it printed as JSON, its stderr)."""
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    return json.loads(out), err
+
+
+def run(folder, code=RUN, **settings):
+    return finish(start(folder, code, **settings))[0]
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """A folder with the package and its code, compiled once."""
+    folder = tmp_path_factory.mktemp("compiled")
+    (folder / "tiny").mkdir()
+    files = {"__init__": "", "base": BASE, "generated": GENERATED, "overloaded": OVERLOADED}
+    files |= {"top": TOP, "closures": CLOSURES, "other": OTHER}
+    for name, text in files.items():
+        (folder / "tiny" / f"{name}.py").write_text(text)
+    found = run(folder)
+    assert found["compiled"] == EVERYTHING and found["loaded"] == []
+    assert found["results"] == {"top": RESULT, "many": RESULT, "sixteen": 16.0, "options": 1.0, "other": 1.0}
+    return folder
+
+
+@pytest.fixture
+def package(compiled, tmp_path):
+    """A copy of it, to be edited."""
+    return shutil.copytree(compiled, tmp_path / "copy", ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def edit(package, name, old, new):
+    file = package / "tiny" / f"{name}.py"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    "name, old, new, change",
+    [
+        ("base", "1.0 * x +", "9.0 * x +", 8.0),
+        ("base", "SCALE = 2.0", "SCALE = 9.0", 70.0),
+        ("base", "[1.0, 3.0]", "[1.0, 9.0]", 600.0),
+        ("overloaded", "x * 4.0", "x * 9.0", 5e3),
+        ("generated", "return 5", "return 9", 4e4),
+        ("base", "first: float\n    second: float", "second: float\n    first: float", 1e5),
+        ("closures", "eight = make(make(_same, 4), 2)", "eight = make(make(_same, 3), 3)", 1e6),
+        ("closures", "by=1", "by=2", 24e6),
+    ],
+    ids=["two calls away", "constant", "array", "overload", "intrinsic", "fields", "closure", "default"],
+)
+def test_what_depends_on_an_edit_is_compiled_anew(package, name, old, new, change):
+    edit(package, name, old, new)
+    found = run(package)
+    assert found["results"]["top"] == found["results"]["many"] == RESULT + change
+    assert {"top", "many"} <= set(found["compiled"]) and {"options", "other"} <= set(found["loaded"])
+    assert run(package)["loaded"] == EVERYTHING
+
+
+def test_an_option_compiles_its_function_anew(package):
+    edit(package, "top", 'error_model="python"', 'error_model="numpy"')
+    assert run(package)["compiled"] == ["options"]
+
+
+@pytest.mark.parametrize(
+    "name, old, new",
+    [
+        ("top", "@njit\ndef middle", "# A comment.\n\n\n@njit\ndef middle"),
+        ("top", "\n    return middle", "  # a comment\n\n    return middle"),
+        ("base", '"""A helper', '"""Another text about a helper'),
+        ("closures", "@njit\ndef _same", "@njit\ndef _fresh(x):\n    return x\n\n\n@njit\ndef _same"),
+        ("base", "class Rates", "UNUSED = 1\n\n\nclass Rates"),
+    ],
+    ids=["moved", "comment", "docstring", "new function", "new constant"],
+)
+def test_what_does_not_depend_on_an_edit_is_loaded(package, name, old, new):
+    edit(package, name, old, new)
+    found = run(package)
+    assert found["loaded"] == EVERYTHING and found["compiled"] == [] and found["results"]["top"] == RESULT
+
+
+@pytest.mark.parametrize("name, decorator", [("generated", "@intrinsic"), ("overloaded", "@overload")])
+def test_the_file_of_what_runs_while_compiling_counts_whole(package, name, decorator):
+    edit(package, name, decorator, f"# A comment.\n{decorator}")
+    assert {"top", "many"} <= set(run(package)["compiled"])
+
+
+def test_a_moved_package_and_new_times_change_nothing(package):
+    for file in (package / "tiny").iterdir():
+        os.utime(file, (0, 0))
+    shutil.copytree(package / "tiny", package / "elsewhere" / "tiny")
+    assert run(package, PYTHONPATH=str(package / "elsewhere"))["loaded"] == EVERYTHING
+
+
+def test_numbas_own_settings_are_the_users(package, tmp_path):
+    """A user's folder is for the user's functions; without one gpukit sets none."""
+    code = "import gpukit.random, json, numba, os; print(json.dumps([numba.config.CACHE_DIR, dict(os.environ)]))"
+    folder, environment = run(package, code)
+    assert folder == "" and "NUMBA_CACHE_DIR" not in environment
+    (package / "mine.py").write_text("import numba\n\n\n@numba.njit(cache=True)\ndef mine(x):\n    return x\n")
+    shutil.rmtree(package / "cache")
+    code = f"import mine\nassert mine.mine(1) == 1\n{RUN}"
+    assert run(package, code, NUMBA_CACHE_DIR=str(tmp_path / "user"))["compiled"] == EVERYTHING
+    kept = [file.name for file in (tmp_path / "user").rglob("*.nb?")]
+    assert len(kept) == 2 and all(name.startswith("mine.mine-") for name in kept)
+    assert run(package)["loaded"] == EVERYTHING
+    assert not [file for file in (package / "cache").rglob("*") if file.name.startswith("mine")]
+
+
+def test_a_setting_that_changes_code_is_another_entry(package):
+    assert run(package, NUMBA_BOUNDSCHECK="1")["compiled"] == EVERYTHING
+    assert run(package)["loaded"] == EVERYTHING
+
+
+def test_a_folder_that_cannot_be_written(package):
+    """Everything works, compiled in each process, and one warning says so."""
+    (package / "file").write_text("")
+    found, err = finish(start(package, GPUKIT_CACHE=str(package / "file" / "cache")))
+    assert found["compiled"] == EVERYTHING and found["results"]["top"] == RESULT
+    assert err.count("compiled code cannot be kept") == 1 and "GPUKIT_CACHE" in err
+
+
+DAMAGE = {
+    "empty": lambda raw: b"",
+    "cut short": lambda raw: raw[:100],
+    "one byte": lambda raw: raw[: len(raw) // 2] + bytes([raw[len(raw) // 2] ^ 1]) + raw[len(raw) // 2 + 1 :],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_damaged_files_are_replaced(package, damage):
+    for file in (package / "cache").rglob("*.nbc"):
+        file.write_bytes(damage(file.read_bytes()))
+    found = run(package)
+    assert found["compiled"] == EVERYTHING and found["results"]["top"] == RESULT
+    assert run(package)["loaded"] == EVERYTHING
+
+
+def test_processes_and_threads_at_once(package):
+    shutil.rmtree(package / "cache")
+    threads = """
+import threading
+from tiny import base, top
+
+found = []
+call = lambda: found.append(top.top(1.0, base.Rates(6.0, 7.0)))
+threads = [threading.Thread(target=call) for _ in range(4)]
+[t.start() for t in threads], [t.join() for t in threads]
+assert len(found) == 4 and len(set(found)) == 1, found
+"""
+    processes = [start(package, threads + RUN) for _ in range(2)]
+    assert [finish(process)[0]["results"]["top"] for process in processes] == [RESULT] * 2
+    assert run(package)["loaded"] == EVERYTHING
+    assert not list((package / "cache").rglob("*.tmp"))
+
+
+def test_what_is_long_unused_is_removed_when_something_is_added(package):
+    folder = next((package / "cache" / "compiled").iterdir())
+    other = folder.parent / "of other compilers"
+    other.mkdir()
+    stale, fresh = other / "stale.nbc", other / "fresh.nbc"
+    mine = [*folder.glob("*.nbc")]
+    for file in (stale, fresh, *mine):
+        file.touch()
+    for file in (stale, *mine):
+        os.utime(file, (time.time() - 31 * 24 * 3600,) * 2)
+    assert run(package)["compiled"] == [] and stale.exists()  # nothing added; what was loaded is in use again
+    edit(package, "other", "return x", "return -x")
+    assert run(package)["compiled"] == ["other"]
+    assert not stale.exists() and fresh.exists()
+    assert run(package)["loaded"] == EVERYTHING
