@@ -27,7 +27,13 @@ from gpukit import _dependencies
 
 UNUSED = 30 * 24 * 3600  # seconds after which a file that nobody has loaded is removed
 SETTINGS = (  # of numba, that change the code
-    "OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "ENABLE_AVX", "DISABLE_INTEL_SVML"
+    "OPT",
+    "BOUNDSCHECK",
+    "DEBUGINFO_DEFAULT",
+    "LOOP_VECTORIZE",
+    "SLP_VECTORIZE",
+    "ENABLE_AVX",
+    "DISABLE_INTEL_SVML",
 )
 DIGEST = hashlib.sha256().digest_size
 

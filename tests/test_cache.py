@@ -39,7 +39,7 @@ def inner(x):
 def unused(x):
     return x
 '''
-GENERATED = '''
+GENERATED = """
 from numba import types
 from numba.extending import intrinsic
 
@@ -54,8 +54,8 @@ def number(context):
 
 def five():
     return 5
-'''
-OVERLOADED = '''
+"""
+OVERLOADED = """
 from gpukit._jit import overload
 
 
@@ -66,7 +66,7 @@ def plain(x):
 @overload(plain)
 def _plain(x):
     return lambda x: x * 4.0
-'''
+"""
 TOP = '''
 """What is called."""
 import numpy as np
@@ -95,7 +95,7 @@ def many(values, rates):
 def options(x):
     return x
 '''
-CLOSURES = '''
+CLOSURES = """
 from gpukit._jit import njit
 
 
@@ -114,9 +114,9 @@ def _same(x):
 
 eight = make(make(_same, 4), 2)
 sixteen = make(make(_same, 4), 4)
-'''
+"""
 OTHER = "from gpukit._jit import njit\n\n\n@njit\ndef other(x):\n    return x\n"
-RUN = '''
+RUN = """
 import json
 import numpy as np
 from tiny import base, closures, other, top
@@ -131,7 +131,7 @@ stats = {name: getattr(dict(vars(top), sixteen=closures.sixteen, other=other.oth
 compiled = sorted(name for name, found in stats.items() if sum(found.cache_misses.values()))
 loaded = sorted(name for name, found in stats.items() if sum(found.cache_hits.values()))
 print(json.dumps({"results": results, "compiled": compiled, "loaded": loaded}))
-'''
+"""
 RESULT = 8_654_321.0  # a decimal digit for each piece
 EVERYTHING = ["many", "options", "other", "sixteen", "top"]
 

@@ -5,9 +5,22 @@
 | place.py  | `resolve`: 'auto', 'cpu', 'cuda', 'cuda:N' to a `Device`, once, aloud  |
 | memory.py | what is free, what is needed, and the message when it is not enough    |
 | upload.py | large host arrays to a GPU through page-locked buffers                 |
+| engine.py | a room's steps, gpu.py or cpu.py, for a device                         |
 """
 
+from gpukit.device.engine import engine
 from gpukit.device.memory import free_memory, reported, require_memory
 from gpukit.device.place import Device, cpu, gpu, gpu_count, processors, resolve
 
-__all__ = ["Device", "cpu", "free_memory", "gpu", "gpu_count", "processors", "reported", "require_memory", "resolve"]
+__all__ = [
+    "Device",
+    "cpu",
+    "engine",
+    "free_memory",
+    "gpu",
+    "gpu_count",
+    "processors",
+    "reported",
+    "require_memory",
+    "resolve",
+]

@@ -1,0 +1,160 @@
+"""GPU kernels of ordering ratings; twins.py has them for the CPU. The sorts are in gpukit.primitives.group."""
+
+import numpy as np
+
+from gpukit._cuda import cuda, kernel
+from gpukit.ratings.orders.formulas import FREE, TABLE, first_slot, is_finite, packed, plain_bits
+
+U32, U64, I64 = np.uint32, np.uint64, np.int64
+
+
+@kernel
+def enter_values(bits, most, table, found):
+    """Collect the distinct ratings.
+
+    bits (n,) uint32 of float32 ratings; most int32; table (2048,) uint32, all free (0xFFFFFFFF) before, then the
+    values' bits in no order, as long as there are at most `most`; found (2,) int32, zero before: how many were entered
+    (more than most: too many, the table is not whole), and whether a rating is not finite.
+    Launch: any grid and block.
+    Deterministic: as a set.
+    Source: ours (open addressing; a block looks in a table of its own first).
+    """
+    own = cuda.shared.array(TABLE, np.uint32)
+    for slot in range(cuda.threadIdx.x, TABLE, cuda.blockDim.x):
+        own[slot] = FREE
+    cuda.syncthreads()
+    for t in range(I64(cuda.grid(1)), I64(bits.size), I64(cuda.gridsize(1))):
+        value = plain_bits(bits[U64(t)])
+        if not is_finite(value):
+            found[1] = 1
+            break
+        slot = first_slot(value)
+        while own[slot] != value and own[slot] != FREE:
+            slot = U32(U32(slot + U32(1)) % U32(TABLE))
+        if own[slot] == value:
+            continue
+        if found[0] > most:
+            break
+        at = first_slot(value)
+        for _ in range(TABLE):
+            before = cuda.atomic.cas(table, at, FREE, value)
+            if before == FREE:
+                cuda.atomic.add(found, 0, 1)
+            if before == FREE or before == value:
+                break
+            at = U32(U32(at + U32(1)) % U32(TABLE))
+        while True:
+            before = cuda.atomic.cas(own, slot, FREE, value)
+            if before == FREE or before == value:
+                break
+            slot = U32(U32(slot + U32(1)) % U32(TABLE))
+
+
+@kernel
+def find_codes(bits, table, ranks, codes):
+    """codes[t] = the rank of rating t among the distinct values.
+
+    bits (n,) uint32 of float32 ratings, all of them in table (2048,) uint32; ranks (2048,) uint8 of its slots; codes
+    (n,) uint8, overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    own = cuda.shared.array(TABLE, np.uint32)
+    rank = cuda.shared.array(TABLE, np.uint8)
+    for slot in range(cuda.threadIdx.x, TABLE, cuda.blockDim.x):
+        own[slot], rank[slot] = table[slot], ranks[slot]
+    cuda.syncthreads()
+    for t in range(I64(cuda.grid(1)), I64(bits.size), I64(cuda.gridsize(1))):
+        value = plain_bits(bits[U64(t)])
+        slot = first_slot(value)
+        while own[slot] != value:
+            slot = U32(U32(slot + U32(1)) % U32(TABLE))
+        codes[U64(t)] = rank[slot]
+
+
+@kernel
+def grid_codes(values, low, levels_a_unit, codes):
+    """codes[t] = the nearest level of an even grid.
+
+    values (n,) float32, finite; low float64: the lowest; levels_a_unit float64; codes (n,) uint8, overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for t in range(I64(cuda.grid(1)), I64(values.size), I64(cuda.gridsize(1))):
+        codes[U64(t)] = np.uint8(I64(round((np.float64(values[U64(t)]) - low) * levels_a_unit)))
+
+
+@kernel
+def pack_keys(users, items, codes, n_users, n_items, item_shift, user_shift, keys, wrong):
+    """keys[t] = user | item | code of rating t.
+
+    users, items (n,) int32; codes (n,) uint8; n_users, n_items, item_shift, user_shift int32; keys (n,) uint64,
+    overwritten; wrong (1,) int64, n before: the first rating whose user or item is not a row.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for t in range(I64(cuda.grid(1)), I64(users.size), I64(cuda.gridsize(1))):
+        user, item = users[U64(t)], items[U64(t)]
+        if user < 0 or user >= n_users or item < 0 or item >= n_items:
+            cuda.atomic.min(wrong, 0, t)
+        keys[U64(t)] = packed(user, item, codes[U64(t)], item_shift, user_shift)
+
+
+@kernel
+def take_fields(keys, shift, width, level_width, others, codes, places):
+    """Take keys apart: others = `width` bits from `shift` on, codes = the lowest level_width bits, places = 0, 1, ...
+
+    keys (n,) uint64; shift, width, level_width int32; others (n,) int32, codes (n,) uint8, overwritten; places (n,)
+    uint32, overwritten, or of another size: left alone.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    mask, level_mask = U64((U64(1) << U64(width)) - U64(1)), U64((U64(1) << U64(level_width)) - U64(1))
+    numbered = places.size == keys.size
+    for t in range(I64(cuda.grid(1)), I64(keys.size), I64(cuda.gridsize(1))):
+        key = keys[U64(t)]
+        others[U64(t)] = np.int32(U64(key >> U64(shift)) & mask)
+        codes[U64(t)] = np.uint8(key & level_mask)
+        if numbered:
+            places[U64(t)] = U32(t)
+
+
+@kernel
+def first_repeat(keys, shift, found):
+    """found[0] = the first record whose key, from bit `shift` on, is that of the record before it.
+
+    keys (n,) uint64, in order; shift int32; found (1,) int64, n before.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for t in range(I64(cuda.grid(1)) + 1, I64(keys.size), I64(cuda.gridsize(1))):
+        if U64(keys[U64(t)] >> U64(shift)) == U64(keys[U64(t - 1)] >> U64(shift)):
+            cuda.atomic.min(found, 0, t)
+
+
+@kernel
+def count_codes(codes, counts):
+    """counts[c] += how many of codes are c.
+
+    codes (n,) uint8, all below the size of counts (up to 256,) int64.
+    Launch: any grid, blocks of a multiple of 32 threads.
+    Deterministic: yes, exact.
+    Source: ours (a lane counts by itself while it sees one code, as it does where ratings lie by level).
+    """
+    last, count = I64(-1), I64(0)
+    share = (I64(codes.size) + I64(cuda.gridsize(1)) - I64(1)) // I64(cuda.gridsize(1))
+    first = I64(cuda.grid(1)) * share
+    for t in range(first, min(first + share, I64(codes.size))):
+        code = I64(codes[U64(t)])
+        if code != last and count > 0:
+            cuda.atomic.add(counts, last, count)
+            count = I64(0)
+        last = code
+        count += 1
+    if count > 0:
+        cuda.atomic.add(counts, last, count)

@@ -1,0 +1,178 @@
+"""`order_ratings`: ratings sorted by item and by user on one device, each sort once."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.device import engine
+from gpukit.errors import DataError
+from gpukit.ratings.orders import levels as leveling
+from gpukit.ratings.orders.formulas import FREE, TABLE
+from gpukit.ratings.orders.levels import Levels
+
+MOST_RATINGS = (1 << 32) - 1  # places are 32-bit numbers
+
+
+class Order(NamedTuple):
+    """Ratings grouped by row: row r's are starts[r]:starts[r + 1] of others (n,) int32 and codes (n,) uint8.
+
+    indptr (rows + 1,) int64 is starts on the host. others: the other side's rows; codes: numbers of levels. All but
+    indptr lie on the device.
+    """
+
+    indptr: np.ndarray
+    starts: object
+    others: object
+    codes: object
+
+
+class Orders(NamedTuple):
+    """n ratings of shape (M, N) in two orders.
+
+    levels: what codes stand for. by_item: each item's ratings by level, equal ones in the order of the input. by_user:
+    each user's, items ascending; its rating t is number places[t] (n,) uint32 of by_item. values (n,) float32 by item
+    where the levels do not tell exactly, else None.
+    """
+
+    shape: tuple
+    levels: Levels
+    by_item: Order
+    by_user: Order
+    places: object
+    values: object
+
+    def __len__(self):
+        return int(self.by_item.indptr[-1])
+
+
+class Field(NamedTuple):
+    """Where a part of a key lies: the `width` bits from `shift` on; rows: how many numbers it tells apart."""
+
+    shift: int
+    width: int
+    rows: int
+
+
+class Key(NamedTuple):
+    """The parts of a 64-bit key, from the lowest bits to the highest."""
+
+    level: Field
+    item: Field
+    user: Field
+
+    @property
+    def end(self):
+        """Bits in use."""
+        return self.user.shift + self.user.width
+
+
+def key_of(shape, n_levels):
+    """The Key of ratings of shape (M, N) on so many levels; DataError where 64 bits do not do."""
+    fields, shift = [], 0
+    for rows in (n_levels, shape[1], shape[0]):
+        width = max(1, (rows - 1).bit_length())
+        fields.append(Field(shift, width, rows))
+        shift += width
+    if shift > 64:
+        raise DataError(
+            f"{shape[0]:,} users x {shape[1]:,} items are too many: a rating's key would take {shift} bits."
+        )
+    return Key(*fields)
+
+
+def order_ratings(ratings, device):
+    """The Orders of a Ratings on a device (a gpukit.device.Device).
+
+    Raises DataError without ratings, for a rating that is not finite, a user or item that is not a row, and for a pair
+    that is rated twice.
+    """
+    check_size(ratings)
+    steps = engine(device, __package__)
+    levels, codes, bits = level_codes(ratings, steps)
+    key = key_of(ratings.shape, len(levels.values))
+    keys = packed_keys(ratings, codes, key, steps)
+    codes, size = None, len(ratings.values)
+    values = None if levels.exact else steps.owned(bits)
+    keys, values, _ = steps.sort_by_bits(keys, 0, key.user.shift, values)
+    places = steps.empty(size, np.uint32)
+    by_item = taken(keys, key, key.item, key.user, places, steps)
+    keys, places, _ = steps.sort_by_bits(keys, key.user.shift, key.end, places)
+    refuse_repeats(keys, key, ratings, steps)
+    by_user = taken(keys, key, key.user, key.item, steps.empty(0, np.uint32), steps)
+    keys, levels = None, levels._replace(counts=level_counts(by_item, levels, steps))
+    steps.release()
+    return Orders(ratings.shape, levels, by_item, by_user, places, None if levels.exact else values.view(np.float32))
+
+
+def check_size(ratings):
+    """DataError for no ratings at all, or more than places can number."""
+    if not len(ratings.values):
+        raise DataError("There are no ratings: 0 rows. Give at least one user, item, rating triple.")
+    if len(ratings.values) > MOST_RATINGS:
+        raise DataError(f"{len(ratings.values):,} ratings are more than the {MOST_RATINGS:,} that can be ordered.")
+
+
+def level_codes(ratings, steps):
+    """(Levels without counts, codes (n,) uint8, the ratings' bits (n,) uint32), the latter two on the device."""
+    host = np.ascontiguousarray(ratings.values, np.float32)
+    bits = steps.resident(host.view(np.uint32), np.uint32)
+    table, found = steps.resident(np.full(TABLE, FREE), np.uint32), steps.resident(np.zeros(2), np.int32)
+    steps.run("enter_values", bits, leveling.MOST, table, found)
+    count, bad = steps.fetch(found)
+    if bad:
+        at = int(np.argmax(~np.isfinite(host)))
+        raise DataError(f"Rating number {at + 1:,} is {host[at]}: ratings must be finite numbers. Remove such rows.")
+    codes = steps.empty(len(host), np.uint8)
+    if count > leveling.MOST:
+        low = float(host.min())
+        values, levels_a_unit = leveling.grid(low, host.max())
+        steps.run("grid_codes", bits.view(np.float32), low, levels_a_unit, codes)
+        return Levels(values, False, np.empty(0, np.int64)), codes, bits
+    values, ranks = leveling.ranked(steps.fetch(table))
+    steps.run("find_codes", bits, table, steps.resident(ranks, np.uint8), codes)
+    return Levels(values, True, np.empty(0, np.int64)), codes, bits
+
+
+def packed_keys(ratings, codes, key, steps):
+    """keys (n,) uint64 on the device; DataError for a user or item that is not a row."""
+    size, (users, items) = len(ratings.values), ratings.shape
+    keys, wrong = steps.empty(size, np.uint64), steps.resident(np.array([size]), np.int64)
+    triples = (steps.resident(rows, np.int32) for rows in (ratings.users, ratings.items))
+    steps.run("pack_keys", *triples, codes, users, items, key.item.shift, key.user.shift, keys, wrong)
+    first = int(steps.fetch(wrong)[0])
+    if first < size:
+        raise DataError(
+            f"Rating number {first + 1:,} is of user row {ratings.users[first]} and item row {ratings.items[first]}, "
+            f"but there are {users:,} users and {items:,} items, whose rows count from 0."
+        )
+    return keys
+
+
+def taken(keys, key, row, other, places, steps):
+    """The Order of sorted keys by the Field row; other: the Field of the other side."""
+    size = keys.size
+    others, codes = steps.empty(size, np.int32), steps.empty(size, np.uint8)
+    steps.run("take_fields", keys, other.shift, other.width, key.level.width, others, codes, places)
+    starts = steps.row_starts(keys, row.shift, row.width, row.rows)
+    return Order(steps.fetch(starts), starts, others, codes)
+
+
+def refuse_repeats(keys, key, ratings, steps):
+    """DataError where a (user, item) pair comes twice in keys by user and item."""
+    found = steps.resident(np.array([keys.size]), np.int64)
+    steps.run("first_repeat", keys, key.item.shift, found)
+    at = int(steps.fetch(found)[0])
+    if at < keys.size:
+        pair = int(steps.fetch(keys[at : at + 1])[0]) >> key.item.shift
+        user, item = pair >> key.item.width, pair & ((1 << key.item.width) - 1)
+        raise DataError(
+            f"User {ratings.user_ids[user]} has rated item {ratings.item_ids[item]} more than once. Take the last "
+            "rating of each pair with duplicates='last' (--duplicates last), or their mean with 'mean'."
+        )
+
+
+def level_counts(order, levels, steps):
+    """(L,) int64 ratings of each level."""
+    counts = steps.resident(np.zeros(len(levels.values)), np.int64)
+    steps.run("count_codes", order.codes, counts)
+    return steps.fetch(counts)

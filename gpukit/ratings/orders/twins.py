@@ -1,0 +1,108 @@
+"""CPU twins of kernels.py: the same names, the same arguments in the same order."""
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.ratings.orders.formulas import FREE, TABLE, first_slot, is_finite, packed, plain_bits
+
+U32, U64 = np.uint32, np.uint64
+PARTS = 16  # the ratings are looked through in so many parts at once
+
+
+@njit
+def _enter(bits, most, table):
+    """Enter the values of bits into a table; (how many were new, whether one is not finite)."""
+    count = 0
+    for t in range(bits.size):
+        value = plain_bits(bits[t])
+        if not is_finite(value):
+            return count, 1
+        slot = first_slot(value)
+        while table[slot] != value and table[slot] != FREE:
+            slot = U32(U32(slot + U32(1)) % U32(TABLE))
+        if table[slot] != value:
+            table[slot] = value
+            count += 1
+            if count > most:
+                break
+    return count, 0
+
+
+@njit(parallel=True)
+def enter_values(bits, most, table, found):
+    """Twin of kernels.enter_values."""
+    tables = np.full((PARTS, TABLE), FREE, np.uint32)
+    outcome = np.zeros((PARTS, 2), np.int64)
+    for part in prange(PARTS):
+        outcome[part] = _enter(bits[bits.size * part // PARTS : bits.size * (part + 1) // PARTS], most, tables[part])
+    for part in range(PARTS):
+        found[1] = max(found[1], outcome[part, 1])
+        if outcome[part, 0] > most:
+            found[0] = most + 1
+    if found[1] == 0 and found[0] == 0:
+        seen = tables.ravel()
+        found[0] += _enter(seen[seen != FREE], most, table)[0]
+
+
+@njit(parallel=True)
+def find_codes(bits, table, ranks, codes):
+    """Twin of kernels.find_codes."""
+    for t in prange(bits.size):
+        value = plain_bits(bits[t])
+        slot = first_slot(value)
+        while table[slot] != value:
+            slot = U32(U32(slot + U32(1)) % U32(TABLE))
+        codes[t] = ranks[slot]
+
+
+@njit(parallel=True, fastmath=False)
+def grid_codes(values, low, levels_a_unit, codes):
+    """Twin of kernels.grid_codes."""
+    for t in prange(values.size):
+        codes[t] = np.uint8(round((np.float64(values[t]) - low) * levels_a_unit))
+
+
+@njit(parallel=True)
+def pack_keys(users, items, codes, n_users, n_items, item_shift, user_shift, keys, wrong):
+    """Twin of kernels.pack_keys."""
+    firsts = np.full(PARTS, users.size, np.int64)
+    for part in prange(PARTS):
+        for t in range(users.size * part // PARTS, users.size * (part + 1) // PARTS):
+            user, item = users[t], items[t]
+            if user < 0 or user >= n_users or item < 0 or item >= n_items:
+                firsts[part] = min(firsts[part], t)
+            keys[t] = packed(user, item, codes[t], item_shift, user_shift)
+    wrong[0] = min(wrong[0], firsts.min())
+
+
+@njit(parallel=True)
+def take_fields(keys, shift, width, level_width, others, codes, places):
+    """Twin of kernels.take_fields."""
+    mask, level_mask = U64((U64(1) << U64(width)) - U64(1)), U64((U64(1) << U64(level_width)) - U64(1))
+    numbered = places.size == keys.size
+    for t in prange(keys.size):
+        others[t] = np.int32((keys[t] >> U64(shift)) & mask)
+        codes[t] = np.uint8(keys[t] & level_mask)
+        if numbered:
+            places[t] = U32(t)
+
+
+@njit(parallel=True)
+def first_repeat(keys, shift, found):
+    """Twin of kernels.first_repeat."""
+    firsts = np.full(PARTS, keys.size, np.int64)
+    for part in prange(PARTS):
+        for t in range(max(1, keys.size * part // PARTS), keys.size * (part + 1) // PARTS):
+            if keys[t] >> U64(shift) == keys[t - 1] >> U64(shift):
+                firsts[part] = min(firsts[part], t)
+    found[0] = min(found[0], firsts.min())
+
+
+@njit(parallel=True)
+def count_codes(codes, counts):
+    """Twin of kernels.count_codes."""
+    parts = np.zeros((PARTS, counts.size), np.int64)
+    for part in prange(PARTS):
+        for t in range(codes.size * part // PARTS, codes.size * (part + 1) // PARTS):
+            parts[part, codes[t]] += 1
+    counts += parts.sum(axis=0)
