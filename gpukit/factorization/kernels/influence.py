@@ -16,8 +16,11 @@ UNRATED = 1 << 16  # in the count of `residuals`: rated neighbours below, unrate
 
 
 class Near(NamedTuple):
-    """A lane's part of one item's neighbourhood, a number a neighbour, in local arrays: w and c, the baseline biases,
-    codes and residuals r - b; words: the codes as they are stored, four to a word."""
+    """A lane's part of one item's neighbourhood, a number a neighbour: w and c, the baseline biases, codes and
+    residuals r - b; words: the codes as they are stored, four to a word.
+
+    Local arrays, which a kernel declares itself: those of a device function end with it.
+    """
 
     w: np.ndarray
     c: np.ndarray

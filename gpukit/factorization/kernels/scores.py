@@ -41,8 +41,8 @@ def make_score_rows(lanes, factors, near):
         Deterministic: yes; budget.
         Source: Li et al. 2022, Eq. (1).
         """
-        lane = lane_of(lanes)
-        line = U32(cuda.blockIdx.y)
+        lane, line = lane_of(lanes), U32(cuda.blockIdx.y)
+        table = tables[line]
         group, groups = I32(cuda.grid(2)[0]) // I32(lanes), I32(cuda.gridsize(2)[0]) // I32(lanes)
         p = cuda.local.array(factors, np.float32)
         q = cuda.local.array(factors, np.float32)
@@ -64,11 +64,11 @@ def make_score_rows(lanes, factors, near):
             if lane == U32(BIAS):
                 partial += load_extra(parameters.P, item, lane) + q_extra
             if near:
-                look_up_codes(neighbors, item, tables[line], lane, lanes, near, around.code)
+                look_up_codes(neighbors, item, table, lane, lanes, near, around.code)
                 partial += terms_of_item(parameters, item, q_extra, levels, lane, lanes, near, around)
             total = group_sum(partial, lanes)
             if lane == U32(0) and done + group < keys.shape[1]:
-                hidden = hide and tables[line, item] != 0
+                hidden = hide and table[item] != 0
                 keys[line, item] = LAST if hidden else descending_key(total)
 
     return score_rows
