@@ -13,16 +13,29 @@ EPS32 = float(np.finfo(np.float32).eps)
 def launch(kernel, grid, block, *arguments):
     """Run kernel[grid, block] on copies of the numpy arrays among the arguments and copy them back in place.
 
-    Works on a GPU and in the simulator. Read-only arrays are inputs: they are not copied back.
+    Works on a GPU and in the simulator, with named tuples of arrays too. Read-only arrays are inputs: they are not
+    copied back.
     """
     from gpukit._cuda import cuda
 
-    on_device = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in arguments]
-    kernel[grid, block](*on_device)
+    pairs = []
+    kernel[grid, block](*[_on_device(argument, pairs) for argument in arguments])
     cuda.synchronize()
-    for host, device in zip(arguments, on_device, strict=True):
-        if isinstance(host, np.ndarray) and host.flags.writeable:
+    for host, device in pairs:
+        if host.flags.writeable:
             device.copy_to_host(host)
+
+
+def _on_device(argument, pairs):
+    """The argument with copies in place of its numpy arrays; (array, copy) of each goes to pairs."""
+    from gpukit._cuda import cuda
+
+    if hasattr(argument, "_fields"):
+        return type(argument)(*[_on_device(field, pairs) for field in argument])
+    if not isinstance(argument, np.ndarray):
+        return argument
+    pairs.append((argument, cuda.to_device(argument)))
+    return pairs[-1][1]
 
 
 def data(name):

@@ -1,5 +1,7 @@
 """The simulator's own tests: tiny kernels, one fact each. On a GPU the same kernels must give the same answers."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from support import SIMULATED, launch
@@ -29,6 +31,30 @@ def test_shuffles_move_values_within_each_warp():
     np.testing.assert_array_equal(out[1], base + np.where(lanes < 3, lanes, lanes - 3))
     np.testing.assert_array_equal(out[2], base + np.where(lanes > 28, lanes, lanes + 3))
     np.testing.assert_array_equal(out[3], base + (lanes ^ 1))
+
+
+class Scaled(NamedTuple):
+    """Arrays and a number that go to a kernel together."""
+
+    x: np.ndarray
+    factor: np.float32
+    out: np.ndarray
+
+
+@kernel
+def scales(scaled, ends):
+    i = cuda.threadIdx.x
+    scaled.out[i] = scaled.factor * scaled.x[i]
+    ends.x[0] = ends.factor
+
+
+def test_named_tuples_of_arrays_are_arguments():
+    """Their arrays come back; those that are read-only do not."""
+    x, out, constant = np.arange(40, dtype=np.float32), np.zeros(40, np.float32), np.zeros(1, np.float32)
+    constant.flags.writeable = False
+    launch(scales, 1, 40, Scaled(x, np.float32(3), out), Scaled(constant, np.float32(7), np.zeros(1, np.float32)))
+    np.testing.assert_array_equal(out, 3 * x)
+    assert constant[0] == 0
 
 
 @kernel

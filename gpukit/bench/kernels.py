@@ -23,7 +23,10 @@ def make_paper_epoch(lanes, factors):
 
         rows (M,) int32: the rows in the order in which they are taken, by falling length; indptr (M + 1,) int64, minor
         (nnz,) int32, ratings (nnz,) float32; P (M, F), Q (N, F) float32: factors; rate, decay float32: gamma of Eq.
-        (7), lambda. Launch: any grid, blocks of a multiple of 32 threads.   Deterministic: no (racy stores).
+        (7), lambda.
+
+        Launch: any grid, blocks of a multiple of 32 threads.
+        Deterministic: no (racy stores).
         Source: Li et al. 2022, Algorithm 2, Eq. (5), (7).
         """
         lane = U32(U32(cuda.threadIdx.x) % U32(lanes))

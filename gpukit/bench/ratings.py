@@ -50,7 +50,7 @@ def estimators(factors):
 def started_again(session, state):
     """Put the parameters back to a State."""
     fresh = type(session)(state, session.layout, session.walk, session.history)
-    session.P, session.Q, session.influence = fresh.P, fresh.Q, fresh.influence
+    session.parameters = fresh.parameters
 
 
 def converging(estimator, train, test, device):

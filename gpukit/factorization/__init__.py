@@ -7,7 +7,7 @@ Data Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022: CUSGD++ (Algorithm 2) is `M
     r_ij ~ mu + b_i + b_j + u_i v_j                                                    MatrixFactorization
            + |R|^-1/2 sum_R (r_ik - b_ik) w_jk + |N|^-1/2 sum_N c_jk                   LSHMF, Eq. (1)
 
-    estimator.py -> session (cpu.py | gpu.py) -> twins.py | kernels.py -> formulas.py
+    estimator.py -> session (cpu.py | gpu.py) -> twins | kernels -> formulas
     training.py  ratings grouped by the side that is walked    schedule.py  which worker walks which ratings when
     state.py     a model's numbers, the same on every device   layout.py    how they lie in a device's memory
     fitting.py   one training run: epochs, judge, checkpoints  rates.py     learning rates by epoch

@@ -2,9 +2,13 @@
 
 import numpy as np
 
-from gpukit.factorization import twins
+from gpukit.factorization.arrays import Batch, Pairs, Parameters
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
+from gpukit.factorization.solvers.sgd.twins import sgd_epoch
+from gpukit.factorization.twins.codes import neighbor_codes
+from gpukit.factorization.twins.predict import predict_pairs
+from gpukit.factorization.twins.scores import fill_tables, score_rows
 from gpukit.neighbors.columns import threads
 from gpukit.neighbors.cpu import find
 from gpukit.selection import cpu as selection
@@ -34,51 +38,36 @@ class Session:
 
     def __init__(self, state, layout, walk, history):
         self.layout, self.walk, self.history, self.neighbors = layout, walk, history, state.neighbors
-        self.P, self.Q = states.pack_sides(state, layout, walk)
-        self.near, self.influence, self.offsets = states.pack_neighborhood(state, layout)
+        self.near, *neighborhood = states.pack_neighborhood(state, layout)
+        self.parameters = Parameters(*states.pack_sides(state, layout, walk), *neighborhood)
 
     def codes(self, query, count):
         """(count, K) uint8 lines of neighbor_codes for a training.Query."""
         out = np.empty((count, self.layout.slots), np.uint8)
         if self.layout.slots:
-            history, tables = self.history, np.zeros((threads(), len(self.near)), np.uint8)
-            twins.neighbor_codes(history.indptr, history.items, history.codes, *query, self.near, out, tables)
+            neighbor_codes(self.history, query, self.near, out, np.zeros((threads(), len(self.near)), np.uint8))
         return out
 
     def train_on(self, side, query, tables, workers):
         """What epochs walk: a training.Side, the Query of its ratings (not read without neighbours), chunk tables and
         the workers for each."""
-        self.side, self.tables, self.workers = side, tables, workers
-        self.side_codes = self.codes(query, len(side.minor))
+        self.tables, self.workers = tables, workers
+        self.batch = Batch(side.minor, side.values, self.codes(query, len(side.minor)), self.history.levels)
 
     def epoch(self, rates, turn):
         """One pass over all ratings; returns when it is done."""
-        side = self.side
         for table in self.tables:
-            twins.sgd_epoch(
-                table,
-                side.minor,
-                side.values,
-                self.side_codes,
-                self.history.levels,
-                self.P,
-                self.Q,
-                self.influence,
-                self.offsets,
-                rates,
-                turn,
-                self.workers,
-            )
+            sgd_epoch(table, self.batch, self.parameters, rates, turn, self.workers)
 
     def ask(self, users, items, query):
         """Pairs of rows made ready for `predict`."""
         major, minor = layouts.major_first(self.walk, users, items)
-        return major, minor, self.codes(query, len(major))
+        return Pairs(major, minor, self.codes(query, len(major)), self.history.levels)
 
     def predict(self, asked):
         """(n,) float32 predictions in z of what `ask` returned."""
-        predicted = np.empty(len(asked[0]), np.float32)
-        twins.predict_pairs(*asked, self.history.levels, self.P, self.Q, self.influence, self.offsets, predicted)
+        predicted = np.empty(len(asked.major), np.float32)
+        predict_pairs(asked, self.parameters, predicted)
         return predicted
 
     def tile_users(self):
@@ -88,21 +77,19 @@ class Session:
     @property
     def item_rows(self):
         """N."""
-        return len(self.P if self.walk == "items" else self.Q) - 1
+        return len(self.parameters.P if self.walk == "items" else self.parameters.Q) - 1
 
     def best(self, users, n, hide):
         """(item rows (B, n) int32, scores (B, n) float32 in z, NaN where too few items are left) for user rows (B,)."""
-        others, items = layouts.major_first(self.walk, self.P, self.Q)
-        history = self.history
+        others, items = layouts.major_first(self.walk, self.parameters.P, self.parameters.Q)
+        by_item = self.parameters._replace(P=items, Q=others)
         tables = np.empty((len(users), self.item_rows + 1), np.uint8)
-        twins.fill_tables(users, history.indptr, history.items, history.codes, tables)
+        fill_tables(users, self.history, tables)
         keys = np.empty((len(users), self.item_rows), np.uint32)
-        twins.score_rows(
-            users, tables, self.near, history.levels, items, others, self.influence, self.offsets, hide, keys
-        )
+        score_rows(users, tables, self.near, self.history.levels, by_item, hide, keys)
         rows, best = selection.smallest(keys, n)
         return rows, selection.scores(best)
 
     def state(self):
         """The State as it stands."""
-        return states.unpack(self.P, self.Q, self.influence, self.layout, self.walk, self.neighbors)
+        return states.unpack(*self.parameters[:3], self.layout, self.walk, self.neighbors)

@@ -3,11 +3,16 @@ device."""
 
 import numpy as np
 
-from gpukit._cuda import cuda
+from gpukit._cuda import cuda, repeated
 from gpukit.device.upload import to_device
-from gpukit.factorization import kernels
+from gpukit.factorization.arrays import Batch, Pairs, Parameters
+from gpukit.factorization.kernels.codes import neighbor_codes
+from gpukit.factorization.kernels.predict import make_predict_pairs
+from gpukit.factorization.kernels.scores import fill_tables, make_score_rows
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
+from gpukit.factorization.prepare import History, Query
+from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
 from gpukit.neighbors import gpu as neighbors
 from gpukit.selection import cpu as selection_on_host
 from gpukit.selection import gpu as selection
@@ -43,30 +48,30 @@ class Session:
 
     def __init__(self, state, layout, walk, history):
         self.layout, self.walk, self.history, self.neighbors = layout, walk, history, state.neighbors
-        self.P, self.Q = map(to_device, states.pack_sides(state, layout, walk))
         self.item_rows = len(state.item_factors)
         near, influence, offsets = states.pack_neighborhood(state, layout)
         if not layout.slots:  # the kernels do not read them, but an array of no bytes cannot be sent
             near, influence, offsets = np.zeros((1, 1), np.int32), *(np.zeros((1, 1), np.float32),) * 2
-        self.near, self.influence, self.offsets = map(to_device, (near, influence, offsets))
-        self.levels = to_device(history.levels)
+        sides = states.pack_sides(state, layout, walk)
+        self.parameters = Parameters(*map(to_device, (*sides, influence, offsets)))
+        self.near, self.levels = to_device(near), to_device(history.levels)
         capability = tuple(cuda.get_current_device().compute_capability)
         shape, half = (layout.lanes, layout.factors, layout.near), layout.minor.half
-        self.sgd_epoch = kernels.make_sgd_epoch(*shape, half, capability >= (9, 0))
-        self.predict_pairs, self.score_rows = kernels.make_predict_pairs(*shape, half), kernels.make_score_rows(*shape)
+        self.sgd_epoch = make_sgd_epoch(*shape, half, capability >= (9, 0))
+        self.predict_pairs, self.score_rows = make_predict_pairs(*shape, half), make_score_rows(*shape)
 
     def codes(self, query, count):
         """(count, slots) uint8 device lines of neighbor_codes for a training.Query."""
         if not self.layout.slots:
             return cuda.device_array((0, 0), np.uint8)
         out = cuda.device_array((count, self.layout.slots), np.uint8)
-        known = [to_device(array) for array in (self.history.indptr, self.history.items, self.history.codes)]
+        known = self.sent_history()
         if query.indptr is self.history.indptr:
-            asked = [known[0], known[1], to_device(query.places)]
+            asked = Query(known.indptr, known.items, to_device(query.places))
         else:
-            asked = [to_device(array) for array in query]
+            asked = Query(*map(to_device, query))
         tables = to_device(np.zeros((CODE_BLOCKS, self.item_rows + 1), np.uint8))
-        kernels.neighbor_codes[CODE_BLOCKS, BLOCK](*known, *asked, self.near, out, tables)
+        neighbor_codes[CODE_BLOCKS, BLOCK](known, asked, self.near, out, tables)
         cuda.synchronize()
         del known, asked, tables
         cuda.current_context().deallocations.clear()
@@ -75,29 +80,15 @@ class Session:
     def train_on(self, side, query, tables, workers):
         """What epochs walk: a training.Side, the Query of its ratings (not read without neighbours), chunk tables and
         the workers for each."""
-        codes = self.codes(query, len(side.minor))
-        self.side_codes = as_words(codes)
-        self.minor, self.values = to_device(side.minor), to_device(side.values)
+        codes = as_words(self.codes(query, len(side.minor)))
+        self.batch = Batch(to_device(side.minor), to_device(side.values), codes, self.levels)
         self.tables, self.workers = [to_device(table) for table in tables], workers
-        self.launch = self.sgd_epoch[-(-workers * self.layout.lanes // BLOCK), BLOCK]
+        self.launch = repeated(self.sgd_epoch[-(-workers * self.layout.lanes // BLOCK), BLOCK])
 
     def start_epoch(self, rates, turn):
         """Queue one pass over all ratings."""
         for table in self.tables:
-            self.launch(
-                table,
-                self.minor,
-                self.values,
-                self.side_codes,
-                self.levels,
-                self.P,
-                self.Q,
-                self.influence,
-                self.offsets,
-                rates,
-                turn,
-                self.workers,
-            )
+            self.launch(table, self.batch, self.parameters, rates, turn, self.workers)
 
     def epoch(self, rates, turn):
         """One pass over all ratings; returns when it is done."""
@@ -107,13 +98,13 @@ class Session:
     def ask(self, users, items, query):
         """Pairs of rows made ready for `predict`."""
         major, minor = layouts.major_first(self.walk, users, items)
-        return to_device(major), to_device(minor), as_words(self.codes(query, len(users)))
+        return Pairs(to_device(major), to_device(minor), as_words(self.codes(query, len(users))), self.levels)
 
     def predict(self, asked):
         """(n,) float32 predictions in z of what `ask` returned."""
-        predicted = cuda.device_array(asked[0].size, np.float32)
+        predicted = cuda.device_array(asked.major.size, np.float32)
         grid = max(1, min(-(-predicted.size * self.layout.lanes // BLOCK), 1 << 16))
-        self.predict_pairs[grid, BLOCK](*asked, self.levels, self.P, self.Q, self.influence, self.offsets, predicted)
+        self.predict_pairs[grid, BLOCK](asked, self.parameters, predicted)
         return predicted.copy_to_host()
 
     def tile_users(self):
@@ -127,15 +118,14 @@ class Session:
         """
         if self.layout.minor.half:
             raise ValueError("scores are computed of a layout in single precision")
-        others, items = layouts.major_first(self.walk, self.P, self.Q)
+        others, items = layouts.major_first(self.walk, self.parameters.P, self.parameters.Q)
+        by_item = self.parameters._replace(P=items, Q=others)
         on_device = to_device(users)
         tables = cuda.device_array((len(users), self.item_rows + 1), np.uint8)
-        kernels.fill_tables[len(users), BLOCK](on_device, *self.rated(), tables)
+        fill_tables[len(users), BLOCK](on_device, self.rated(), tables)
         keys = cuda.device_array((len(users), self.item_rows), np.uint32)
         grid = max(1, min(-(-self.item_rows * self.layout.lanes // BLOCK), 256)), len(users)
-        self.score_rows[grid, BLOCK](
-            on_device, tables, self.near, self.levels, items, others, self.influence, self.offsets, hide, keys
-        )
+        self.score_rows[grid, BLOCK](on_device, tables, self.near, self.levels, by_item, hide, keys)
         if n > MOST:
             rows, best = selection_on_host.smallest(keys.copy_to_host(), n)
         else:
@@ -143,12 +133,16 @@ class Session:
         return rows, selection_on_host.scores(best)
 
     def rated(self):
-        """The history's indptr, items and codes on the device, sent once."""
+        """The History on the device, sent once."""
         if not hasattr(self, "_rated"):
-            self._rated = [to_device(array) for array in (self.history.indptr, self.history.items, self.history.codes)]
+            self._rated = self.sent_history()
         return self._rated
+
+    def sent_history(self):
+        """The History on the device."""
+        return History(*map(to_device, self.history[:3]), self.levels)
 
     def state(self):
         """The State as it stands, on the host."""
-        P, Q, influence = (array.copy_to_host() for array in (self.P, self.Q, self.influence))
+        P, Q, influence = (array.copy_to_host() for array in self.parameters[:3])
         return states.unpack(P, Q, influence, self.layout, self.walk, self.neighbors)

@@ -7,7 +7,7 @@ import numpy as np
 
 from gpukit._jit import njit, prange
 from gpukit.factorization.baseline import alternating_biases, moments
-from gpukit.factorization.model.layout import LEVELS, TOP_LEVEL, major_first
+from gpukit.factorization.model.layout import LEVELS, major_first
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.neighbors.columns import by_item, gather, levels_of, threads
 from gpukit.random import key
@@ -110,7 +110,7 @@ def history_of(ratings, scale):
     place = gather(by_column, by_row)
     levels = np.zeros(LEVELS, np.float32)
     levels[1 : len(values) + 1] = (values - scale.mean) / scale.deviation
-    codes = np.minimum(gather(codes, place), TOP_LEVEL - 1) + np.uint8(1)
+    codes = gather(codes, place) + np.uint8(1)
     return History(indptr, gather(ratings.items, place), codes, levels), place
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from gpukit._jit import njit, prange
 from gpukit.errors import DataError
 
-MAX_LEVELS = 255
+MAX_LEVELS = 254  # of the 256 that a byte tells apart; the factorization has two other uses for it
 PARTS = 16  # the ratings are looked through in so many parts at once
 TABLE = 2048  # slots of the value table, a power of two, several times MAX_LEVELS
 SPREAD = np.uint32(0x9E3779B9)
@@ -22,7 +22,7 @@ class Columns(NamedTuple):
 
     indptr (N + 1,) int64; users (n,) int32 row numbers; levels (n,) uint8 into values, rising within a column; within
     one level of a column the ratings keep the order of the input. values (L,) float32: the distinct ratings, ascending,
-    L <= 255.
+    L <= 254.
     """
 
     indptr: np.ndarray
@@ -34,7 +34,7 @@ class Columns(NamedTuple):
 def columns(ratings, places=False):
     """The Columns of a gpukit.ratings.Ratings (or anything with users, items, values and shape).
 
-    With more than 255 distinct values each rating goes to the nearest of 255 evenly spaced levels. With places=True the
+    With more than 254 distinct values each rating goes to the nearest of 254 evenly spaced levels. With places=True the
     answer is (Columns, place (n,) int64): rating number place[t] of the input stands at position t. Linear in the
     ratings: two counting passes, shared by the threads. Raises DataError without ratings or with a rating that is not
     finite.

@@ -5,20 +5,37 @@ Quad additions need compute capability 9.0; below it the same kernels add one nu
 
 import numpy as np
 from compile.usage import Case
+from numba.core import types
 from numba.core.typing.typeof import typeof
 
-from gpukit.factorization import kernels
+from gpukit.factorization.arrays import Batch, Pairs, Parameters
+from gpukit.factorization.kernels import codes, predict, scores
+from gpukit.factorization.prepare import History, Query
+from gpukit.factorization.solvers.sgd import kernels as sgd
 from gpukit.factorization.solvers.sgd.formulas import Rates
 
-ROWS = "float32[:, ::1], float32[:, ::1], float32[:, ::1], float32[:, ::1]"  # P, Q, influence, offsets
-EPOCH = (
-    f"int64[:, ::1], int32[::1], float32[::1], uint32[:, ::1], float32[::1], {ROWS}",
-    typeof(Rates(*[np.float32(1)] * 8)),
-    "uint32, int64",
+
+def named(kind, **fields):
+    """The type of a named tuple of C-ordered arrays: field=(numba type of an element, dimensions)."""
+    assert tuple(fields) == kind._fields
+    return types.NamedTuple([types.Array(dtype, ndim, "C") for dtype, ndim in fields.values()], kind)
+
+
+F32, I32, I64, U8, U32 = types.float32, types.int32, types.int64, types.uint8, types.uint32
+BATCH = named(Batch, minor=(I32, 1), values=(F32, 1), codes=(U32, 2), levels=(F32, 1))
+ASKED = named(Pairs, major=(I32, 1), minor=(I32, 1), codes=(U32, 2), levels=(F32, 1))
+PARAMETERS = named(Parameters, P=(F32, 2), Q=(F32, 2), influence=(F32, 2), offsets=(F32, 2))
+HISTORY = named(History, indptr=(I64, 1), items=(I32, 1), codes=(U8, 1), levels=(F32, 1))
+QUERY = named(Query, indptr=(I64, 1), items=(I32, 1), places=(I64, 1))
+EPOCH = "int64[:, ::1]", BATCH, PARAMETERS, typeof(Rates(*[np.float32(1)] * 8)), "uint32, int64"
+PAIRS = ASKED, PARAMETERS, "float32[::1]"
+SCORES = (
+    "int32[::1], uint8[:, ::1], int32[:, ::1], float32[::1]",
+    PARAMETERS,
+    "boolean, uint32[:, ::1]",
 )
-PAIRS = f"int32[::1], int32[::1], uint32[:, ::1], float32[::1], {ROWS}, float32[::1]"
-SCORES = f"int32[::1], uint8[:, ::1], int32[:, ::1], float32[::1], {ROWS}, boolean, uint32[:, ::1]"
-HISTORY = "int64[::1], int32[::1], uint8[::1]"
+TABLES = "int32[::1]", HISTORY, "uint8[:, ::1]"
+CODES = HISTORY, QUERY, "int32[:, ::1], uint8[:, ::1], uint8[:, ::1]"
 LAYOUTS = {  # most registers of sgd_epoch with plain and with quad additions, predict_pairs, score_rows
     (8, 4, 0): (72, 72, 40, 32),
     (8, 4, 4): (104, 96, 48, 48),
@@ -31,22 +48,22 @@ LAYOUTS = {  # most registers of sgd_epoch with plain and with quad additions, p
 ADDITIONS = {False: ("plain", ("sm_80",)), True: ("quad", ("sm_90",))}
 
 
-def cases_of(layout, plain, quad, pairs, scores):
+def cases_of(layout, plain, quad, pairs, rows):
     """The kernels made for a layout, with the minor side's factors in float32 and in float16."""
     size = ", ".join(map(str, layout))
     for half, name in (False, size), (True, f"{size}, half"):
         for vector, most in (False, plain), (True, quad):
             kind, targets = ADDITIONS[vector]
-            kernel = kernels.make_sgd_epoch(*layout, half, vector)
+            kernel = sgd.make_sgd_epoch(*layout, half, vector)
             yield Case(f"factorization.sgd_epoch[{name}, {kind}]", kernel, EPOCH, most, targets=targets)
-        yield Case(f"factorization.predict_pairs[{name}]", kernels.make_predict_pairs(*layout, half), PAIRS, pairs)
-    yield Case(f"factorization.score_rows[{size}]", kernels.make_score_rows(*layout), SCORES, scores)
+        yield Case(f"factorization.predict_pairs[{name}]", predict.make_predict_pairs(*layout, half), PAIRS, pairs)
+    yield Case(f"factorization.score_rows[{size}]", scores.make_score_rows(*layout), SCORES, rows)
 
 
 # 1024 factors and 1024 neighbours, the most there can be: the one layout that does not fit into registers.
 LARGEST = Case(
     "factorization.sgd_epoch[32, 32, 32, quad]",
-    kernels.make_sgd_epoch(32, 32, 32, False, True),
+    sgd.make_sgd_epoch(32, 32, 32, False, True),
     EPOCH,
     registers=255,
     spills=2200,
@@ -54,11 +71,6 @@ LARGEST = Case(
 )
 CASES = [case for layout, limits in LAYOUTS.items() for case in cases_of(layout, *limits)] + [
     LARGEST,
-    Case("factorization.fill_tables", kernels.fill_tables, f"int32[::1], {HISTORY}, uint8[:, ::1]", registers=40),
-    Case(
-        "factorization.neighbor_codes",
-        kernels.neighbor_codes,
-        f"{HISTORY}, int64[::1], int32[::1], int64[::1], int32[:, ::1], uint8[:, ::1], uint8[:, ::1]",
-        registers=56,
-    ),
+    Case("factorization.fill_tables", scores.fill_tables, TABLES, registers=40),
+    Case("factorization.neighbor_codes", codes.neighbor_codes, CODES, registers=56),
 ]

@@ -32,6 +32,13 @@ def test_kernel_stays_within_its_limits(case, target, table):
     assert not cost.faults(case)
 
 
+@pytest.mark.parametrize("variable", ["done", "t"])
+def test_pairs_are_counted_in_64_bits(variable):
+    """More than 2**31 pairs fit a GPU: neither the rounds of predict_pairs nor the places in them may be 32 bits."""
+    case = next(case for case in CASES if case.name.startswith("factorization.predict_pairs["))
+    assert usage.widths(case, "sm_80", variable) == {64}
+
+
 def test_case_names_are_unique():
     names = [case.name for case in CASES]
     assert len(set(names)) == len(names)

@@ -96,11 +96,22 @@ def write_table(path, usages):
         table.writerows(sorted(map(astuple, usages)))
 
 
+def widths(case, target, name):
+    """Bits of every integer type that the compiler gave to a kernel's variable."""
+    with _device(TARGETS[target]):
+        built = _compile(case.kernel, case.signature)
+    typed = built._type_annotation.typemap
+    return {found.bitwidth for variable, found in typed.items() if variable.split(".")[0] == name}
+
+
 def _build(kernel, signature):
+    return _compile(kernel, signature)._codelibrary
+
+
+def _compile(kernel, signature):
     arguments = _types(signature)
     options = {name: value for name, value in kernel.targetoptions.items() if name in KERNEL_OPTIONS}
-    built = dispatcher._Kernel(kernel.py_func, arguments, **{**options, "lto": True})
-    return built._codelibrary
+    return dispatcher._Kernel(kernel.py_func, arguments, **{**options, "lto": True})
 
 
 def _types(signature):

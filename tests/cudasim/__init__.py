@@ -21,6 +21,7 @@ from greenlet import getcurrent
 from numba import cuda
 from numba.cuda.simulator import kernel as stock
 from numba.cuda.simulator.cudadrv import devices
+from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
 
 from cudasim.intrinsics import Cuda
 from cudasim.machine import Divergence, Thread, run_grid
@@ -44,7 +45,7 @@ class Kernel(stock.FakeCUDAKernel):
         if self._device:
             raise RuntimeError(f"{self.fn.__name__} is a device function: call it from a kernel")
         try:
-            super().__call__(*arguments)
+            super().__call__(*map(plain, arguments))
         finally:
             self._take_back()
 
@@ -61,6 +62,13 @@ class Kernel(stock.FakeCUDAKernel):
             names, mine = self.lent.popitem()[1]
             for name in mine:
                 names[name] = cuda
+
+
+def plain(argument):
+    """The argument; of a named tuple, the arrays themselves in place of what stands for them on a device."""
+    if hasattr(argument, "_fields"):
+        return type(argument)(*map(plain, argument))
+    return getattr(argument, "_ary", argument) if isinstance(argument, FakeCUDAArray) else argument
 
 
 class Launch:

@@ -7,8 +7,10 @@ from support import assert_within_budget
 
 from factorization import naive
 from gpukit.factorization import LSHMF
+from gpukit.factorization.arrays import Batch, Pairs, Parameters
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import EXTRA, LEVELS, NO_NEIGHBOR, Layout, Rows
+from gpukit.factorization.prepare import History, Query
 from gpukit.factorization.solvers.sgd.formulas import Rates
 from gpukit.random import below
 from gpukit.ratings import Ratings
@@ -105,35 +107,26 @@ def code_lines(problem, layout, pairs):
     return lines
 
 
-class Tables(NamedTuple):
-    """A Problem packed for a layout, as kernels take it."""
-
-    P: np.ndarray
-    Q: np.ndarray
-    near: np.ndarray
-    influence: np.ndarray
-    offsets: np.ndarray
-
-    def rows(self):
-        """P, Q, influence, offsets: what every kernel that predicts takes in this order."""
-        return self.P, self.Q, self.influence, self.offsets
-
-
 def pack(problem, layout):
-    """Its Tables."""
+    """(Parameters, neighbors) of a Problem in a layout, as kernels take them."""
     sides = states.pack_sides(problem.state, layout, problem.walk)
     if not layout.slots:  # not read, but an array of no bytes cannot be sent to a GPU
-        return Tables(*sides, np.zeros((1, 1), np.int32), *(np.zeros((1, 1), np.float32) for _ in range(2)))
-    return Tables(*sides, *states.pack_neighborhood(problem.state, layout))
+        return Parameters(*sides, *(np.zeros((1, 1), np.float32) for _ in range(2))), np.zeros((1, 1), np.int32)
+    near, *neighborhood = states.pack_neighborhood(problem.state, layout)
+    return Parameters(*sides, *neighborhood), near
 
 
 class Walk(NamedTuple):
-    """Ratings by major row: chunks (n, 3) int64, minor (nnz,) int32, ratings (nnz,) float32, pairs [(i, j)]."""
+    """Ratings by major row: chunks (n, 3) int64, minor (nnz,) int32, values (nnz,) float32, pairs [(i, j)]."""
 
     chunks: np.ndarray
     minor: np.ndarray
-    ratings: np.ndarray
+    values: np.ndarray
     pairs: list
+
+    def batch(self, codes):
+        """The Batch that an epoch reads, with lines of codes."""
+        return Batch(self.minor, self.values, codes, levels())
 
     def visits(self):
         """[(i, j)] in the order in which one worker learns them."""
@@ -161,11 +154,26 @@ def walk(problem, longest=7, seed=0):
 
 
 def history(case):
-    """(indptr (M + 2,), items, codes) of what each user rated."""
+    """The History of what each user rated."""
     pairs = sorted(case.rated)
     counts = np.bincount([i for i, _ in pairs], minlength=case.shape[0] + 1)
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return indptr, np.array([j for _, j in pairs], np.int32), np.array([1 + case.rated[p] for p in pairs], np.uint8)
+    items = np.array([j for _, j in pairs], np.int32)
+    return History(indptr, items, np.array([1 + case.rated[p] for p in pairs], np.uint8), levels())
+
+
+def query(case, pairs):
+    """(Query of sorted pairs whose lines go to random places, one user more than there are)."""
+    indptr = np.searchsorted([i for i, _ in pairs], np.arange(case.shape[0] + 2)).astype(np.int64)
+    places = np.random.default_rng(0).permutation(len(pairs))
+    return Query(indptr, np.array([j for _, j in pairs], np.int32), places)
+
+
+def asked(case, pairs, codes):
+    """The Pairs of a Problem, with lines of codes."""
+    users, items = np.array(pairs, np.int32).T.copy()
+    major, minor = (users, items) if case.walk == "users" else (items, users)
+    return Pairs(major, minor, codes, levels())
 
 
 def without_conflicts(problem, workers):
@@ -191,15 +199,15 @@ def assert_unused_is_zero(table, rows):
     assert not table[:, behind + states.KEPT :].any() and not table[-1].any()
 
 
-def unpack(problem, layout, tables):
-    """The State in Tables; checks that padding and the rows of the unknown are as they were: zero."""
-    for table, rows in (tables.P, layout.major), (tables.Q, layout.minor):
+def unpack(problem, layout, parameters):
+    """The State in Parameters; checks that padding and the rows of the unknown are as they were: zero."""
+    for table, rows in (parameters.P, layout.major), (parameters.Q, layout.minor):
         assert_unused_is_zero(table, rows)
-    P, Q = states.unpack_rows(tables.P, layout.major), states.unpack_rows(tables.Q, layout.minor)
+    P, Q = states.unpack_rows(parameters.P, layout.major), states.unpack_rows(parameters.Q, layout.minor)
     influence = problem.state.influence
     if layout.slots:
-        influence = states.unpack_influence(tables.influence, layout)
-        assert not tables.influence.reshape(len(tables.influence), 2, -1)[:, :, layout.n_neighbors :].any()
+        influence = states.unpack_influence(parameters.influence, layout)
+        assert not parameters.influence.reshape(len(parameters.influence), 2, -1)[:, :, layout.n_neighbors :].any()
     sides = (*P, *Q) if problem.walk == "users" else (*Q, *P)
     return states.State(*sides, influence, problem.state.neighbors)
 

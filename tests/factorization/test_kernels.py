@@ -10,6 +10,7 @@ from support import assert_within_budget, launch
 from factorization import naive
 from factorization.inputs import (
     TURN,
+    asked,
     assert_learned,
     code_lines,
     dealt,
@@ -19,6 +20,7 @@ from factorization.inputs import (
     oracle,
     pack,
     problem,
+    query,
     rates,
     stored,
     unpack,
@@ -28,9 +30,13 @@ from factorization.inputs import (
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
+from gpukit._cuda import SIMULATED, cuda, kernel
 from gpukit.device import gpu_count
-from gpukit.factorization import kernels
+from gpukit.factorization.kernels.codes import neighbor_codes
+from gpukit.factorization.kernels.predict import make_predict_pairs, place_of
+from gpukit.factorization.kernels.scores import fill_tables, make_score_rows
 from gpukit.factorization.model.layout import NO_NEIGHBOR, gpu_layout
+from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
 from gpukit.selection.formulas import LAST, score_of_key
 
 
@@ -41,21 +47,18 @@ def words(codes):
 
 def has_quad_additions():
     """Whether this machine can run vector=True: the simulator, or compute capability 9.0."""
-    from gpukit._cuda import SIMULATED, cuda
-
     return SIMULATED or gpu_count() and tuple(cuda.get_current_device().compute_capability) >= (9, 0)
 
 
 def learned(case, layout, trail, steps, vector=False, block=32, grid=1, workers=1):
     """The Problem's State after sgd_epoch over a Walk."""
-    tables = pack(case, layout)
+    parameters, _ = pack(case, layout)
     if vector and not has_quad_additions():
         pytest.skip("vector additions need compute capability 9.0")
-    kernel = kernels.make_sgd_epoch(layout.lanes, layout.factors, layout.near, layout.minor.half, vector)
+    epoch = make_sgd_epoch(layout.lanes, layout.factors, layout.near, layout.minor.half, vector)
     codes = words(code_lines(case, layout, trail.pairs))
-    ratings = trail.chunks, trail.minor, trail.ratings
-    launch(kernel, grid, block, *ratings, codes, levels(), *tables.rows(), steps, TURN, workers)
-    return unpack(case, layout, tables)
+    launch(epoch, grid, block, trail.chunks, trail.batch(codes), parameters, steps, TURN, workers)
+    return unpack(case, layout, parameters)
 
 
 @pytest.mark.parametrize("vector", [False, True])
@@ -149,23 +152,35 @@ def test_predict_pairs(n_factors, n_neighbors, lanes, grid, block, half):
     case = problem(n_factors, n_neighbors, shape=(9, 36), n_ratings=100)
     case = stored(case) if half else case
     layout = lanes_layout(n_factors, n_neighbors, lanes, half)
-    tables, pairs = pack(case, layout), [(i, j) for i in range(0, 9, 2) for j in range(0, 36, 5)][:37]
-    users, items = np.array(pairs, np.int32).T.copy()
-    major, minor = (users, items) if case.walk == "users" else (items, users)
+    parameters, _ = pack(case, layout)
+    pairs = [(i, j) for i in range(0, 9, 2) for j in range(0, 36, 5)][:37]
     predicted = np.full(len(pairs), np.nan, np.float32)
-    launch(
-        kernels.make_predict_pairs(layout.lanes, layout.factors, layout.near, half),
-        grid,
-        block,
-        major,
-        minor,
-        words(code_lines(case, layout, pairs)),
-        levels(),
-        *tables.rows(),
-        predicted,
-    )
+    predict = make_predict_pairs(layout.lanes, layout.factors, layout.near, half)
+    launch(predict, grid, block, asked(case, pairs, words(code_lines(case, layout, pairs))), parameters, predicted)
     exact, plain = ([naive.predict(oracle(case, dtype), *pair) for pair in pairs] for dtype in (np.float64, np.float32))
     assert_within_budget(predicted, plain, exact)
+
+
+@kernel
+def places(starts, groups, count, out, there):
+    """place_of for each start and group.
+
+    starts, groups (n,) uint64; count uint64; out (n,) uint64, there (n,) uint8.
+    """
+    t = cuda.grid(1)
+    out[t], there[t] = place_of(starts[t], np.uint32(groups[t]), count)
+
+
+@pytest.mark.parametrize("pairs", [5, 2**31 - 1, 2**31 + 7, 2**32 + 3])
+def test_places_of_pairs_do_not_wrap(pairs):
+    """Rounds of 100 groups, the last ones of them: each pair is some group's, and none comes twice."""
+    starts = range(max(0, pairs // 100 - 2) * 100, pairs, 100)
+    asked_for = [(done, group) for done in starts for group in range(100)]
+    given = np.array(asked_for, np.uint64).T.copy()
+    out, there = np.zeros(len(asked_for), np.uint64), np.zeros(len(asked_for), np.uint8)
+    launch(places, 1, len(asked_for), *given, np.uint64(pairs), out, there)
+    assert out[there == 1].tolist() == list(range(starts[0], pairs))
+    assert there.sum() < len(there) and (out[there == 0] == pairs - 1).all()
 
 
 @pytest.mark.parametrize("hide", [False, True])
@@ -176,25 +191,15 @@ def test_score_rows(n_factors, n_neighbors, lanes, grid, block, hide):
     n_items = 21
     case = problem(n_factors, n_neighbors, shape=(9, n_items), n_ratings=90, walk="items")
     layout = lanes_layout(n_factors, n_neighbors, lanes)
-    tables, users = pack(case, layout), np.array([3, 8, 0], np.int32)
+    (parameters, near), users = pack(case, layout), np.array([3, 8, 0], np.int32)
     lines = np.zeros((3, n_items + 1), np.uint8)
     for line, i in zip(lines, users):
         line[[j for j in range(n_items) if (i, j) in case.rated]] = [
             1 + level for (u, _), level in sorted(case.rated.items()) if u == i
         ]
     keys = np.zeros((3, n_items), np.uint32)
-    launch(
-        kernels.make_score_rows(layout.lanes, layout.factors, layout.near),
-        (grid, 3),
-        block,
-        users,
-        lines,
-        tables.near,
-        levels(),
-        *tables.rows(),
-        hide,
-        keys,
-    )
+    score = make_score_rows(layout.lanes, layout.factors, layout.near)
+    launch(score, (grid, 3), block, users, lines, near, levels(), parameters, hide, keys)
     hidden = np.array([[hide and (i, j) in case.rated for j in range(n_items)] for i in users])
     np.testing.assert_array_equal(keys == LAST, hidden)
     scores = np.array([[score_of_key(key) for key in row] for row in keys], np.float32)
@@ -210,7 +215,7 @@ def test_fill_tables(block):
     case = problem(2, 5, shape=(9, 70), n_ratings=200)
     users = np.array([2, 9, 8, 0], np.int32)  # 9 is unknown, 8 has no ratings
     lines = np.full((4, 71), 9, np.uint8)
-    launch(kernels.fill_tables, 4, block, users, *history(case), lines)
+    launch(fill_tables, 4, block, users, history(case), lines)
     assert lines.tolist() == [[1 + case.rated.get((i, j), -1) for j in range(71)] for i in users]
 
 
@@ -219,24 +224,9 @@ def test_neighbor_codes(block, blocks):
     """Nine users and the unknown one, on fewer blocks or more; the unknown item 33; three padded slots."""
     case = problem(2, 5, shape=(9, 33), n_ratings=110)
     layout = lanes_layout(2, 5, 2)
-    indptr, items, codes = history(case)
     pairs = sorted((i, j) for i in range(10) for j in (0, 1, 17, 32, 33))
-    query = np.searchsorted([i for i, _ in pairs], np.arange(11)).astype(np.int64)
-    places = np.random.default_rng(0).permutation(len(pairs))
+    lines = query(case, pairs)
     out, tables = np.full((len(pairs), layout.slots), 9, np.uint8), np.zeros((blocks, 34), np.uint8)
-    launch(
-        kernels.neighbor_codes,
-        blocks,
-        block,
-        indptr,
-        items,
-        codes,
-        query,
-        np.array([j for _, j in pairs], np.int32),
-        places,
-        pack(case, layout).near,
-        out,
-        tables,
-    )
-    np.testing.assert_array_equal(out[places], code_lines(case, layout, pairs))
+    launch(neighbor_codes, blocks, block, history(case), lines, pack(case, layout)[1], out, tables)
+    np.testing.assert_array_equal(out[lines.places], code_lines(case, layout, pairs))
     assert not tables.any() and (out == NO_NEIGHBOR).any()

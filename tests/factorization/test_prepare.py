@@ -40,9 +40,26 @@ def test_history(distinct):
     np.testing.assert_array_equal(rated.items, ratings.items[place])
     assert (np.diff(users * 1000 + rated.items) > 0).all()
     error = np.abs(rated.levels[rated.codes] * scale.deviation + scale.mean - ratings.values[place])
-    step = (known[-1] - known[0]) / 254
-    allowed = 1e-6 if distinct <= 254 else np.diff(known)[-1] if distinct == 255 else 1.01 * step
+    allowed = 1e-6 if distinct <= 254 else 0.501 * (known[-1] - known[0]) / 253
     assert error.max() <= allowed + 2e-6 * known[-1]
+
+
+@pytest.mark.parametrize("distinct", [254, 255, 256])
+def test_the_highest_levels_are_told_apart(distinct):
+    """Two users gave an item's one neighbour the highest rating and the next: Eq. (1) knows the difference."""
+    values = np.arange(distinct, dtype=np.float32)
+    users, items = np.append(values[:-2] + 2, [0, 1]).astype(np.int32), np.zeros(distinct, np.int32)
+    ratings = Ratings(users, items, np.append(values[:-2], values[:-3:-1]), np.arange(distinct), np.arange(2))
+    scale = prepare.scale_of(ratings)
+    rated, _ = prepare.history_of(ratings, scale)
+    influence = np.array([[[0], [0]], [[1], [0]]], np.float32)
+    sides = [np.zeros((rows, width), np.float32) for rows in (distinct, 2) for width in (1, 3)]
+    session = cpu.Session(State(*sides, influence, np.array([[1], [0]], np.int32)), cpu.layout(1, 1), "items", rated)
+    asked = np.array([0, 1], np.int32), np.array([1, 1], np.int32)
+    predicted = session.predict(session.ask(*asked, prepare.query_of(*asked, distinct)))
+    found = predicted * scale.deviation + scale.mean
+    np.testing.assert_allclose(found, values[:-3:-1], atol=0 if distinct < 255 else 0.6, rtol=1e-5)
+    assert 0.9 < found[0] - found[1] < 1.1
 
 
 @pytest.mark.parametrize("deterministic", [False, True])

@@ -84,9 +84,10 @@ def test_half_precision(kind):
 def test_memory_on_paper(kind, half):
     """What fitting.check_memory asks a GPU for is what a Session's arrays take."""
     ratings, session = ready(kind, gpu, half)
-    arrays = [session.P, session.Q, session.minor, session.values]
+    (P, Q, influence, offsets), (minor, values, codes, _) = session.parameters, session.batch
+    arrays = [P, Q, minor, values]
     if kind[1]:
-        arrays += [session.side_codes, session.near, session.influence, session.offsets]
+        arrays += [codes, session.near, influence, offsets]
     taken = sum(array.size * array.dtype.itemsize for array in arrays)
     assert memory_kept(len(ratings), major_first(kind[2], *ratings.shape), session.layout) == taken
 

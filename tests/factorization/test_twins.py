@@ -7,6 +7,7 @@ from support import assert_within_budget
 from factorization import naive
 from factorization.inputs import (
     TURN,
+    asked,
     assert_learned,
     code_lines,
     dealt,
@@ -15,13 +16,17 @@ from factorization.inputs import (
     oracle,
     pack,
     problem,
+    query,
     rates,
     unpack,
     walk,
     without_conflicts,
 )
-from gpukit.factorization import twins
 from gpukit.factorization.model.layout import cpu_layout
+from gpukit.factorization.solvers.sgd.twins import sgd_epoch
+from gpukit.factorization.twins.codes import neighbor_codes
+from gpukit.factorization.twins.predict import predict_pairs
+from gpukit.factorization.twins.scores import fill_tables, score_rows
 from gpukit.selection.formulas import LAST, descending_key, score_of_key
 
 FACTORS, NEIGHBORS = (1, 3, 31, 32, 33, 64, 130), (0, 1, 5, 31, 32, 33)
@@ -29,10 +34,10 @@ FACTORS, NEIGHBORS = (1, 3, 31, 32, 33, 64, 130), (0, 1, 5, 31, 32, 33)
 
 def learned(case, layout, trail, rates, workers=1):
     """(Problem's State after sgd_epoch over a Walk)."""
-    tables = pack(case, layout)
-    codes, sgd_epoch = code_lines(case, layout, trail.pairs), twins.sgd_epoch
-    sgd_epoch(trail.chunks, trail.minor, trail.ratings, codes, levels(), *tables.rows(), rates, TURN, workers)
-    return unpack(case, layout, tables)
+    parameters, _ = pack(case, layout)
+    batch = trail.batch(code_lines(case, layout, trail.pairs))
+    sgd_epoch(trail.chunks, batch, parameters, rates, TURN, workers)
+    return unpack(case, layout, parameters)
 
 
 @pytest.mark.parametrize("n_neighbors", NEIGHBORS)
@@ -96,12 +101,9 @@ def test_several_workers_without_conflicts_are_one_worker():
 @pytest.mark.parametrize("n_factors, n_neighbors", [(1, 0), (33, 0), (1, 1), (8, 5), (130, 33)])
 def test_predict_pairs(n_factors, n_neighbors):
     case = problem(n_factors, n_neighbors)
-    layout, tables = cpu_layout(n_factors, n_neighbors), pack(case, cpu_layout(n_factors, n_neighbors))
-    pairs = [(i, j) for i in range(9) for j in range(0, 40, 3)]
-    users, items = np.array(pairs, np.int32).T.copy()
-    major, minor = (users, items) if case.walk == "users" else (items, users)
+    layout, pairs = cpu_layout(n_factors, n_neighbors), [(i, j) for i in range(9) for j in range(0, 40, 3)]
     predicted = np.full(len(pairs), np.nan, np.float32)
-    twins.predict_pairs(major, minor, code_lines(case, layout, pairs), levels(), *tables.rows(), predicted)
+    predict_pairs(asked(case, pairs, code_lines(case, layout, pairs)), pack(case, layout)[0], predicted)
     exact, plain = ([naive.predict(oracle(case, dtype), *pair) for pair in pairs] for dtype in (np.float64, np.float32))
     assert_within_budget(predicted, plain, exact)
 
@@ -109,11 +111,9 @@ def test_predict_pairs(n_factors, n_neighbors):
 def test_predictions_for_the_unknown():
     """The row behind the last of either side adds nothing: what is left is the other side's bias, or 0."""
     case = problem(4, 3)
-    layout, tables = cpu_layout(4, 3), pack(case, cpu_layout(4, 3))
-    pairs = [(9, 2), (3, 40), (9, 40)]
-    users, items = np.array(pairs, np.int32).T.copy()
+    layout, pairs = cpu_layout(4, 3), [(9, 2), (3, 40), (9, 40)]
     predicted = np.empty(3, np.float32)
-    twins.predict_pairs(items, users, code_lines(case, layout, pairs), levels(), *tables.rows(), predicted)
+    predict_pairs(asked(case, pairs, code_lines(case, layout, pairs)), pack(case, layout)[0], predicted)
     silent = case.state.influence[2, 1].sum() / np.sqrt(np.float32(3))
     expected = [case.state.item_extras[2, 0] + silent, case.state.user_extras[3, 0], 0]
     np.testing.assert_allclose(predicted, expected, rtol=1e-6)
@@ -123,13 +123,12 @@ def test_predictions_for_the_unknown():
 @pytest.mark.parametrize("n_factors, n_neighbors", [(3, 0), (33, 5)])
 def test_score_rows(n_factors, n_neighbors, hide):
     case = problem(n_factors, n_neighbors, walk="items")
-    tables = pack(case, cpu_layout(n_factors, n_neighbors))
-    users, (indptr, items, codes) = np.array([3, 8, 0, 9], np.int32), history(case)
-    lines = np.full((4, 41), 77, np.uint8)
-    twins.fill_tables(users, indptr, items, codes, lines)
+    parameters, near = pack(case, cpu_layout(n_factors, n_neighbors))
+    users, lines = np.array([3, 8, 0, 9], np.int32), np.full((4, 41), 77, np.uint8)
+    fill_tables(users, history(case), lines)
     keys = np.zeros((4, 40), np.uint32)
-    near = tables.near if n_neighbors else np.zeros((41, 0), np.int32)
-    twins.score_rows(users, lines, near, levels(), *tables.rows(), hide, keys)
+    near = near if n_neighbors else np.zeros((41, 0), np.int32)
+    score_rows(users, lines, near, levels(), parameters, hide, keys)
     known = users[:3]
     hidden = np.array([[hide and (i, j) in case.rated for j in range(40)] for i in known])
     assert ((keys[:3] == LAST) == hidden).all() and not (keys[3] == LAST).any()
@@ -146,26 +145,14 @@ def test_score_rows(n_factors, n_neighbors, hide):
 def test_fill_tables_and_neighbor_codes(workers):
     case = problem(2, 5)
     layout = cpu_layout(2, 5)._replace(near=7)
-    indptr, items, codes = history(case)
     pairs = sorted((i, j) for i in range(10) for j in (0, 1, 17, 40))  # user 9 and item 40 are unknown
-    query = np.searchsorted([i for i, _ in pairs], np.arange(11)).astype(np.int64)
-    places = np.random.default_rng(0).permutation(len(pairs))
+    lines = query(case, pairs)
     out, tables = np.full((len(pairs), 7), 9, np.uint8), np.zeros((workers, 41), np.uint8)
-    twins.neighbor_codes(
-        indptr,
-        items,
-        codes,
-        query,
-        np.array([j for _, j in pairs], np.int32),
-        places,
-        pack(case, layout).near,
-        out,
-        tables,
-    )
-    np.testing.assert_array_equal(out[places], code_lines(case, layout, pairs))
+    neighbor_codes(history(case), lines, pack(case, layout)[1], out, tables)
+    np.testing.assert_array_equal(out[lines.places], code_lines(case, layout, pairs))
     assert not tables.any()
     lines = np.full((3, 41), 9, np.uint8)
-    twins.fill_tables(np.array([2, 9, 0], np.int32), indptr, items, codes, lines)
+    fill_tables(np.array([2, 9, 0], np.int32), history(case), lines)
     assert (
         lines[[0, 2]].tolist() == [[1 + case.rated.get((i, j), -1) for j in range(41)] for i in (2, 0)]
         and not lines[1].any()

@@ -23,23 +23,23 @@ def test_columns_hold_every_rating_once(levels):
     assert (np.diff(order) >= 0).all() and (np.diff(place)[np.diff(order) == 0] > 0).all()
 
 
-def test_many_values_go_to_the_nearest_of_255_levels():
+def test_many_values_go_to_the_nearest_of_254_levels():
     made = ratings(80, 40, 0.5, np.random.default_rng(0).random(3000) * 9, seed=4)
     table, place = columns(made, places=True)
-    assert len(table.values) == 255
-    step = (made.values.max() - made.values.min()) / 254
+    assert len(table.values) == 254
+    step = (made.values.max() - made.values.min()) / 253
     assert np.abs(table.values[table.levels] - made.values[place]).max() <= 0.5001 * step
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_255_values_are_kept_and_256_are_not(order):
+def test_254_values_are_kept_and_255_are_not(order):
     """Of which no part of the ratings, looked through by a thread, has more than a sixteenth."""
-    values = np.arange(256, dtype=np.float32)[::order] / 4
-    codes, levels = levels_of(values[:255])
-    np.testing.assert_array_equal(levels[codes], values[:255])
-    assert len(levels) == 255 and (np.diff(levels) > 0).all()
+    values = np.arange(255, dtype=np.float32)[::order] / 4
+    codes, levels = levels_of(values[:254])
+    np.testing.assert_array_equal(levels[codes], values[:254])
+    assert len(levels) == 254 and (np.diff(levels) > 0).all()
     codes, levels = levels_of(values)
-    assert len(levels) == 255 and not (levels[codes] == values).all()
+    assert len(levels) == 254 and not (levels[codes] == values).all()
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -6,15 +6,12 @@ from gpukit.errors import ParameterError
 
 PRECISIONS = ("auto", "single", "half")  # of the minor side's factors while training
 HALF_FROM = 5_000_000  # ratings; with fewer an epoch is about a millisecond either way
-EXTRA = 8  # numbers of a parameter row behind the factors
-BIAS, SQUARES, BASE = (
-    0,
-    1,
-    2,
-)  # which of them: b, the sum of squared errors, the baseline bias of the residuals in Eq. (1)
-NO_NEIGHBOR = 255  # code of a neighbour slot that holds nobody
-TOP_LEVEL = 254  # largest code of a rated neighbour; 0 is unrated
-LEVELS = 256
+EXTRA = 8  # numbers of a parameter row behind the factors:
+BIAS = 0  # b
+SQUARES = 1  # the sum of squared errors
+BASE = 2  # the baseline bias of the residuals in Eq. (1)
+LEVELS = 256  # codes of a neighbour: 0 unrated, then neighbors.columns.MAX_LEVELS rating levels,
+NO_NEIGHBOR = 255  # and a slot that holds nobody
 
 
 class Rows(NamedTuple):

@@ -1,1 +1,5 @@
-"""Stochastic gradient descent: formulas (Eq. 5), rates by epoch, and the schedule of who walks what."""
+"""Stochastic gradient descent: CUSGD++ and CULSH-MF.
+
+formulas.py   Eq. (5)          kernels.py, twins.py  one epoch
+schedule.py   who walks what   rates.py              learning rates by epoch
+"""

@@ -8,10 +8,8 @@ from gpukit.factorization.solvers.sgd.formulas import Rates, falling_rate
 # the ratings' deviation, so the rating scale does not matter; the number of ratings does: few are soon learned by
 # heart.
 RATE = (0.2, 0.3)  # learning rate at a million ratings and at a hundred million
-DECAY, DECAY_BOUNDS = (
-    0.04,
-    (0.03, 0.06),
-)  # regularization at a million ratings; three quarters of it for each power of ten
+DECAY = 0.04  # regularization at a million ratings; three quarters of it for each power of ten above
+DECAY_BOUNDS = (0.03, 0.06)
 ANNEALING = (0.87, 0.8, 0.7)  # factor of the adaptive rate from epoch to epoch at a million ratings, ten, a hundred
 PAPER = {"learning_rate": 0.035, "regularization": 0.02, "annealing": 1.0}
 FACTOR_GAIN, BIAS_GAIN = 1.0 / 32.0, 1.0

@@ -1,0 +1,26 @@
+"""Parameter rows over a group of lanes.
+
+A *parameter row* is the factors, padding with zeros, and layout.EXTRA more numbers: the bias b, the sum of squared
+errors s and the baseline bias of the residuals in Eq. (1); layout.Rows says how it is stored. Lane l holds number l of
+the last eight.
+"""
+
+import numpy as np
+
+from gpukit._cuda import cuda, device
+from gpukit.factorization.model.layout import EXTRA
+from gpukit.factorization.solvers.sgd.formulas import ZERO
+
+U32 = np.uint32
+
+
+@device
+def lane_of(lanes):
+    """The thread's number in its group of lanes."""
+    return U32(U32(cuda.threadIdx.x) % U32(lanes))
+
+
+@device
+def load_extra(matrix, row, lane):
+    """The lane's number of the last eight of a parameter row, past the L1 cache."""
+    return cuda.ldcg(matrix, (row, U32(U32(matrix.shape[1] - EXTRA) + lane))) if lane < U32(EXTRA) else ZERO

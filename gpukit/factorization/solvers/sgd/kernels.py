@@ -1,0 +1,289 @@
+"""The CUDA kernel of CUSGD++ (Algorithm 2) and CULSH-MF (Algorithm 3): loop structure only; the maths is in formulas.
+
+A group of lanes walks one chunk of a major row's ratings. The *major* row (of P, and its neighbourhood) stays in
+registers for the chunk; the *minor* rows (of Q) are read and added to at every rating, the next rating's while the one
+before is learned from.
+"""
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit._cuda import cuda, device, kernel
+from gpukit.factorization.kernels.influence import (
+    Near,
+    load_influence,
+    load_words,
+    residuals,
+    set_scales,
+    terms,
+    unpack,
+)
+from gpukit.factorization.kernels.rows import lane_of, load_extra
+from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
+from gpukit.factorization.solvers.sgd import formulas
+from gpukit.factorization.solvers.sgd.formulas import F32, ZERO
+from gpukit.primitives.rows import add_row, add_stored, as_floats, load_row, load_stored, partial_dot
+from gpukit.primitives.warp import group_max, group_pick, group_sum
+from gpukit.random import below
+
+U32, I32, U64 = np.uint32, np.int32, np.uint64
+
+
+class Lane(NamedTuple):
+    """A thread's number in its group, and what a kernel is made for: lanes of a group, factors and neighbours of a
+    lane, whether Q's factors are float16 and additions go in quads."""
+
+    lane: int
+    lanes: int
+    factors: int
+    near: int
+    half: bool
+    vector: bool
+
+
+class Chunk(NamedTuple):
+    """Consecutive ratings of a major row: the first, how many, and how many of them the walk passes over to begin."""
+
+    row: int
+    first: int
+    length: int
+    shift: int
+
+
+class Rating(NamedTuple):
+    """One rating: its place, its minor row, its value."""
+
+    place: int
+    other: int
+    value: float
+
+
+class Row(NamedTuple):
+    """Beside the factors of a parameter row: the lane's number of the last eight; the row's sum of squared errors."""
+
+    extra: float
+    squares: float
+
+
+class Error(NamedTuple):
+    """e of Eq. (5), and |R|^-1/2, |N|^-1/2 of the rating."""
+
+    value: float
+    explicit: float
+    implicit: float
+
+
+class Registers(NamedTuple):
+    """A lane's local arrays, a number a factor (w_before, c_before: a neighbour).
+
+    p, q: the rows of a rating; q_next: the next rating's, as it is stored; change: what q changes by; *_before: the
+    major row's numbers when the chunk began.
+    """
+
+    p: np.ndarray
+    q: np.ndarray
+    q_next: np.ndarray
+    change: np.ndarray
+    p_before: np.ndarray
+    w_before: np.ndarray
+    c_before: np.ndarray
+
+
+@device
+def _chunk(chunks, number, busy, turn):
+    """The Chunk of that number; without ratings for a group that has nothing to do."""
+    chunk = U32(number if busy else 0)
+    length = I32(chunks[chunk, 2]) if busy else I32(0)
+    return Chunk(U32(chunks[chunk, 0]), U64(chunks[chunk, 1]), length, I32(below(turn, chunk, length)))
+
+
+@device
+def _rating(batch, chunk, step):
+    """The Rating of a step: the walk begins at the chunk's shift and goes around; the first once it is over."""
+    turned = I32(step + chunk.shift)
+    turned = I32(turned if turned < chunk.length else turned - chunk.length)
+    t = U64(chunk.first + U64(turned if step < chunk.length else I32(0)))
+    return Rating(t, U32(batch.minor[t]), batch.values[t])
+
+
+@device
+def _begin(parameters, row, me, held, around):
+    """Load the major row and its neighbourhood; returns its Row."""
+    load_row(parameters.P, row, U32(0), me.lane, me.lanes, me.factors, held.p)
+    for i in range(me.factors):
+        held.p_before[i] = held.p[i]
+    if me.near:
+        load_influence(parameters.influence, row, me.lane, me.lanes, me.near, around)
+        load_row(parameters.offsets, row, U32(0), me.lane, me.lanes, me.near, around.offset)
+        for k in range(me.near):
+            held.w_before[k], held.c_before[k] = around.w[k], around.c[k]
+    extra = load_extra(parameters.P, row, me.lane)
+    return Row(extra, group_pick(extra, SQUARES, me.lanes))
+
+
+@device
+def _fetch(batch, Q, rating, me, held, around):
+    """Ask for all that a rating needs, to be there when it is learned from; returns its minor row's extra number."""
+    if me.near:
+        load_words(batch.codes, rating.place, me.lane, me.lanes, me.near, around.words)
+    load_stored(Q, rating.other, me.lane, me.lanes, me.factors, me.half, held.q_next)
+    return load_extra(Q, rating.other, me.lane)
+
+
+@device
+def _take(me, held, around):
+    """Make what was fetched the rating at hand."""
+    as_floats(held.q_next, me.factors, me.half, held.q)
+    if me.near:
+        unpack(around.words, me.near, around.code)
+
+
+@device
+def _error(rating, own, other, levels, me, held, around):
+    """The Error of a rating: the residual of Eq. (1), the same in all lanes."""
+    explicit, implicit = ZERO, ZERO
+    partial = partial_dot(held.p, held.q, me.factors)
+    if me.lane == U32(BIAS):
+        partial += own.extra + other.extra
+    if me.near:
+        base = group_pick(other.extra, BASE, me.lanes)
+        explicit, implicit = set_scales(residuals(around, me.near, levels, base), me.lanes)
+        partial += terms(around, me.near, explicit, implicit)
+    return Error(F32(rating.value - group_sum(partial, me.lanes)), explicit, implicit)
+
+
+@device
+def _learn_influence(around, count, error, rate, decay):
+    """Eq. (5) for the lane's w (rated neighbours) and c (the others)."""
+    told, silent = F32(error.explicit * error.value), F32(error.implicit * error.value)
+    w, c, residual = around.w, around.c, around.residual
+    for k in range(count):
+        if around.code[k] == U32(0):
+            c[k] += formulas.influence_change(c[k], silent, rate, decay)
+        else:
+            w[k] += formulas.influence_change(w[k], F32(told * residual[k]), rate, decay)
+
+
+@device
+def _learn_factors(held, count, error, own_rate, other_rate, decay):
+    """Eq. (5) for both factor rows, each from the other's old value; q's change goes to held.change."""
+    p, q = held.p, held.q
+    for i in range(count):
+        held.change[i] = formulas.factor_change(q[i], p[i], error, other_rate, decay)
+        p[i] += formulas.factor_change(p[i], q[i], error, own_rate, decay)
+
+
+@device
+def _extra_change(row, lane, error, rates):
+    """What one rating adds to the lane's number of the last eight: bias in lane 0, e^2 in lane 1."""
+    rate = formulas.row_rate(rates.bias, rates.bias_gain, row.squares)
+    moved = formulas.bias_change(row.extra, error, rate, rates.bias_decay)
+    return moved if lane == U32(BIAS) else F32(error * error) if lane == U32(SQUARES) else ZERO
+
+
+@device
+def _add_extra(matrix, row, lane, change):
+    """Add to bias and sum of squares of a parameter row."""
+    if lane <= U32(SQUARES):
+        cuda.atomic.add(matrix, (row, U32(U32(matrix.shape[1] - EXTRA) + lane)), change)
+
+
+@device
+def _learn(Q, row, error, own, other, rates, me, held, around):
+    """Eq. (5) for one rating: in registers for the major row, by additions for the minor row `row` of Q; returns the
+    major Row as it is now."""
+    own_rate = formulas.row_rate(rates.factor, rates.factor_gain, own.squares)
+    other_rate = formulas.row_rate(rates.factor, rates.factor_gain, other.squares)
+    if me.near:
+        rate = formulas.row_rate(rates.influence, rates.factor_gain, own.squares)
+        _learn_influence(around, me.near, error, rate, rates.influence_decay)
+    _learn_factors(held, me.factors, error.value, own_rate, other_rate, rates.factor_decay)
+    add_stored(Q, row, me.lane, me.lanes, me.factors, me.half, me.vector, held.change)
+    _add_extra(Q, row, me.lane, _extra_change(other, me.lane, error.value, rates))
+    change = _extra_change(own, me.lane, error.value, rates)
+    return Row(own.extra + change, own.squares + error.value * error.value)
+
+
+@device
+def _add_difference(matrix, row, first, me, count, now, before):
+    """matrix row += now - before; `before` is overwritten."""
+    for i in range(count):
+        before[i] = now[i] - before[i]
+    add_row(matrix, row, first, me.lane, me.lanes, count, me.vector, before)
+
+
+@device
+def _end(parameters, row, change, me, held, around):
+    """Add what the chunk changed to the major row and its neighbourhood; change: of the lane's extra number."""
+    _add_difference(parameters.P, row, U32(0), me, me.factors, held.p, held.p_before)
+    _add_extra(parameters.P, row, me.lane, change)
+    if me.near:
+        size = U32(me.lanes * me.near)
+        _add_difference(parameters.influence, row, U32(0), me, me.near, around.w, held.w_before)
+        _add_difference(parameters.influence, row, size, me, me.near, around.c, held.c_before)
+
+
+@functools.cache
+def make_sgd_epoch(lanes, factors, near, half, vector):
+    """sgd_epoch for `lanes` threads a rating, each with `factors` factors and `near` neighbours (multiples of 4; near
+    may be 0).
+
+    half: the factors in Q are float16, two to a number, and so is what they become at every rating, rounded to the
+    nearest. vector: additions in quads, an instruction of compute capability 9.0.
+    """
+    slots = max(near, 1)
+
+    @kernel
+    def sgd_epoch(chunks, batch, parameters, rates, turn, workers):
+        """Algorithms 2 and 3: one pass over all chunks by Eq. (5); worker w walks the chunks w, w + workers, ...
+
+        chunks (n, 3) int64: major row, first rating, number of ratings (0: nothing to do); batch: arrays.Batch, codes
+        (nnz, K / 4) uint32; parameters: arrays.Parameters, K = lanes * near; rates: formulas.Rates; turn uint32: key of
+        the epoch, where each chunk starts; workers: groups of lanes that take part. A major row's minor rows must be
+        distinct: they are read a step ahead, which hides their latency.
+
+        Launch: any grid of at least lanes * workers threads, blocks of a multiple of 32.
+        Deterministic: with one worker, or when no two workers share a row; else up to the order of atomic additions.
+        Source: Li et al. 2022, Algorithms 2 and 3, Eq. (1), (5); per-row rates after Duchi et al. 2011.
+        """
+        me = Lane(lane_of(lanes), lanes, factors, near, half, vector)
+        held = Registers(
+            cuda.local.array(factors, np.float32),
+            cuda.local.array(factors, np.float32),
+            cuda.local.array(factors, np.float32),
+            cuda.local.array(factors, np.float32),
+            cuda.local.array(factors, np.float32),
+            cuda.local.array(slots, np.float32),
+            cuda.local.array(slots, np.float32),
+        )
+        around = Near(
+            cuda.local.array(slots, np.float32),
+            cuda.local.array(slots, np.float32),
+            cuda.local.array(slots, np.float32),
+            cuda.local.array(slots, np.uint32),
+            cuda.local.array(slots, np.float32),
+            cuda.local.array(slots, np.uint32),
+        )
+        worker, count = I32(cuda.grid(1)) // I32(lanes), I32(chunks.shape[0])
+        for done in range(I32(0), count, I32(workers)):
+            chunk = _chunk(chunks, done + worker, worker < workers and done + worker < count, turn)
+            own = _begin(parameters, chunk.row, me, held, around)
+            extra_before = own.extra
+            ahead = _rating(batch, chunk, I32(0))
+            ahead_extra = _fetch(batch, parameters.Q, ahead, me, held, around)
+            later = _rating(batch, chunk, I32(1))
+            for step in range(group_max(chunk.length, 32)):
+                _take(me, held, around)
+                rating, extra = ahead, ahead_extra
+                ahead, ahead_extra = later, _fetch(batch, parameters.Q, later, me, held, around)
+                later = _rating(batch, chunk, I32(step + 2))
+                other = Row(extra, group_pick(extra, SQUARES, lanes))
+                error = _error(rating, own, other, batch.levels, me, held, around)
+                if step < chunk.length:
+                    own = _learn(parameters.Q, rating.other, error, own, other, rates, me, held, around)
+            if chunk.length > 0:
+                _end(parameters, chunk.row, own.extra - extra_before, me, held, around)
+
+    return sgd_epoch

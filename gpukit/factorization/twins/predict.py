@@ -1,0 +1,22 @@
+"""Eq. (1) for pairs of rows."""
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
+from gpukit.factorization.twins.influence import terms_of_item
+from gpukit.factorization.twins.rows import dot
+
+
+@njit(parallel=True)
+def predict_pairs(pairs, parameters, predicted):
+    """Twin of kernels.predict.predict_pairs."""
+    n, size = parameters.Q.shape[1] - EXTRA, pairs.codes.shape[1]
+    for t in prange(pairs.major.size):
+        row = pairs.major[t]
+        p, q = parameters.P[row], parameters.Q[pairs.minor[t]]
+        value = dot(p, q, n) + p[n + BIAS] + q[n + BIAS]
+        if size:
+            residual = np.empty(size, np.float32)
+            value += terms_of_item(parameters, row, q[n + BASE], pairs.codes[t], pairs.levels, residual)
+        predicted[t] = value
