@@ -9,9 +9,8 @@ from gpukit.factorization import kernels
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.neighbors import gpu as neighbors
-from gpukit.selection import cpu as selection_on_host
 from gpukit.selection import gpu as selection
-from gpukit.selection.kernels import MOST
+from gpukit.selection.cpu import scores as scores_of_keys
 
 __all__ = ["Session", "find_neighbors", "layout", "most_workers"]
 
@@ -136,11 +135,8 @@ class Session:
         self.score_rows[grid, BLOCK](
             on_device, tables, self.near, self.levels, items, others, self.influence, self.offsets, hide, keys
         )
-        if n > MOST:
-            rows, best = selection_on_host.smallest(keys.copy_to_host(), n)
-        else:
-            rows, best = (array.copy_to_host() for array in selection.smallest(keys, n))
-        return rows, selection_on_host.scores(best)
+        rows, best = (array.copy_to_host() for array in selection.smallest(keys, n))
+        return rows, scores_of_keys(best)
 
     def rated(self):
         """The history's indptr, items and codes on the device, sent once."""
