@@ -8,6 +8,7 @@ import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
 
+I32 = np.int32
 U32 = np.uint32
 U64 = np.uint64
 FULL = np.uint32(0xFFFFFFFF)
@@ -120,14 +121,14 @@ def order_winners(best, k, row, begin, index_bits, indices, values):
 @device
 def find_last(keys, row, limit, index_bits, least, k, histogram, sums, answer):
     """(shift, prefix) such that the k smallest entries from least on are those with entry >> shift <= prefix."""
-    shift, prefix, need, size = bits_of(np.int64(limit)) + index_bits, U64(0), k, k + 1
+    shift, prefix, need, size = I32(bits_of(np.int64(limit)) + index_bits), U64(0), k, I32(k + 1)
     while shift > 0 and size != need:
-        width = min(DIGIT, shift)
-        shift -= width
+        width = min(I32(DIGIT), shift)
+        shift = I32(shift - width)
         count_digits(keys, row, limit, index_bits, least, shift, width, prefix, histogram)
         find_digit(histogram, sums, need, answer)
         prefix = U64(prefix << U64(width)) | U64(answer[0])
-        need, size = need - answer[1], answer[2]
+        need, size = I32(need - answer[1]), answer[2]
         cuda.syncthreads()
     return shift, prefix
 
@@ -159,9 +160,9 @@ def select_smallest(keys, limit, indices, values):
     sums = cuda.shared.array(THREADS, np.int32)
     answer = cuda.shared.array(4, np.int32)
     best = cuda.shared.array(MOST, np.uint64)
-    row, index_bits = U32(cuda.blockIdx.x), bits_of(keys.shape[1] - 1)
-    for begin in range(0, indices.shape[1], MOST):
-        k = min(indices.shape[1] - begin, MOST)
+    row, index_bits = U32(cuda.blockIdx.x), I32(bits_of(keys.shape[1] - 1))
+    for first in range(0, indices.shape[1], MOST):
+        begin, k = I32(first), I32(min(indices.shape[1] - first, MOST))
         least = first_entry(indices, values, row, begin, index_bits)
         shift, prefix = find_last(keys, row, limit, index_bits, least, k, histogram, sums, answer)
         collect(keys, row, limit, index_bits, least, shift, prefix, answer, best)
