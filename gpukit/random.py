@@ -41,6 +41,13 @@ def bits(key, index):
 
 
 @njit
+def long_bits(key, index):
+    """`bits` for an index of up to 63 bits: the same below 2**32, above it the counter walks in another stride."""
+    stride = U32(mix(index >> 32) | U32(1))  # mix(0) is 0
+    return mix(U32(U32(U32(U32(index & 0xFFFFFFFF) * GOLDEN) + U32(key)) * stride))
+
+
+@njit
 def uniform(key, index):
     """A float32 in [0, 1), never 1: the top 24 bits of `bits`."""
     return np.float32(np.float32(bits(key, index) >> U32(8)) * UNIT)

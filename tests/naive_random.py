@@ -17,5 +17,9 @@ def key(seed, stream):
     return mix(mix(mix(low + GOLDEN & M) ^ high) + stream * GOLDEN & M)
 
 
+def long_bits(key, index):
+    return mix(((index & M) * GOLDEN + key) * (mix(index >> 32) | 1) & M)
+
+
 def bits(key, index):
     return mix((index & M) * GOLDEN + key & M)

@@ -339,3 +339,10 @@ def test_an_error_names_the_kernel_and_the_thread():
     thread, kernel_name = caught.value.__notes__
     assert thread in [f"in thread ({x}, 0, 0) of block (0, 0, 0)" for x in (2, 3)]
     assert kernel_name == "in kernel out_of_bounds"
+
+
+@pytest.mark.skipif(not SIMULATED, reason="a GPU refuses them in words of its own")
+@pytest.mark.parametrize("grid, block", [((1, 65536), 32), ((1, 1, 65536), 1), (1, 1025), (1, (32, 33))])
+def test_shapes_that_no_gpu_takes(grid, block):
+    with pytest.raises(ValueError, match="no GPU takes"):
+        launch(shuffles, grid, block, np.zeros(1, np.float32), np.zeros((4, 1), np.float32))

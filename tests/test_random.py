@@ -43,6 +43,19 @@ def test_key_and_bits_to_the_bit(seed, stream):
     assert int(random.bits(key, 2**32 - 1)) == naive.bits(int(key), 2**32 - 1)
 
 
+@pytest.mark.parametrize("key", [0, 5, 2**32 - 1])
+def test_long_bits_go_on_above_2_to_the_32(key):
+    key = np.uint32(key)
+    for index in (0, 1, 2**32 - 1):
+        assert random.long_bits(key, index) == random.bits(key, index)
+    for index in (2**32, 2**32 + 77, 2**40 - 1, 2**62 + 3):
+        assert int(random.long_bits(key, index)) == naive.long_bits(int(key), index)
+    first = {int(random.long_bits(key, index)) for index in range(4096)}
+    beyond = [int(random.long_bits(key, high * 2**32 + index)) for high in (1, 2) for index in range(4096)]
+    assert len(set(beyond[:4096])) == len(set(beyond[4096:])) == 4096 and len(first & set(beyond)) < 3
+    assert abs(np.corrcoef(beyond[:4096], beyond[4096:])[0, 1]) < 4 / np.sqrt(4096)
+
+
 def test_mix_is_a_bijection_on_a_sample():
     sample = np.arange(0, 2**32, 65521, dtype=np.uint64).astype(np.uint32)
     assert len({int(random.mix(x)) for x in sample[:20000]}) == 20000

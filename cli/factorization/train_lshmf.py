@@ -12,6 +12,7 @@ from gpukit.cli.stages import Stages
 from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.model.layout import PRECISIONS, is_half
+from gpukit.neighbors.search import SEARCHES
 
 AT_LEAST_1 = click.IntRange(min=1)
 
@@ -28,7 +29,7 @@ AT_LEAST_1 = click.IntRange(min=1)
 @click.option("--lsh-bits", type=AT_LEAST_1, default=8, show_default=True, help="Bits of one hashing.")
 @click.option(
     "--search",
-    type=click.Choice(["hamming", "buckets"]),
+    type=click.Choice(SEARCHES),
     default="hamming",
     show_default=True,
     help="Neighbours by agreement over all bits, or by the paper's buckets.",

@@ -9,9 +9,9 @@ import numpy as np
 from gpukit import random
 from gpukit._jit import njit, prange
 from gpukit.normals import normal
+from gpukit.streams import Keyed
 
-# Streams of the seed.
-LENGTHS, QUERIES, TRAITS, RELEVANCE, FEATURES = range(20, 25)
+LENGTHS, QUERIES, TRAITS, RELEVANCE, FEATURES = Keyed.DOCUMENTS_SYNTH
 STREAMS = 5  # body, anchor, title, url, whole document
 
 # Traits of a document, (TRAITS_OF_ONE,) float32: match and length of each stream, then these.

@@ -7,6 +7,7 @@ from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.model.layout import PRECISIONS, is_half, major_first
 from gpukit.factorization.serve import Serving, in_rows_of
+from gpukit.neighbors.search import SEARCHES
 
 MOST_FACTORS = 1024
 RATES = ("adaptive", "paper")
@@ -243,7 +244,7 @@ class LSHMF(Factorization):
 
     def plan(self, n_ratings=0):
         """The checked parameters as fitting.Plan for so many ratings; raises ParameterError for one out of bounds."""
-        check_choice("search", self.search, ("hamming", "buckets", "random"))
+        check_choice("search", self.search, (*SEARCHES, "random"))
         self._hashing().settings()
         return super().plan(n_ratings)
 

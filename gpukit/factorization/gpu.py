@@ -14,9 +14,8 @@ from gpukit.factorization.model import state as states
 from gpukit.factorization.prepare import History, Query
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
 from gpukit.neighbors import gpu as neighbors
-from gpukit.selection import cpu as selection_on_host
 from gpukit.selection import gpu as selection
-from gpukit.selection.kernels import MOST
+from gpukit.selection.cpu import scores as scores_of_keys
 
 __all__ = ["Session", "find_neighbors", "layout", "most_workers"]
 
@@ -126,11 +125,8 @@ class Session:
         keys = cuda.device_array((len(users), self.item_rows), np.uint32)
         grid = max(1, min(-(-self.item_rows * self.layout.lanes // BLOCK), 256)), len(users)
         self.score_rows[grid, BLOCK](on_device, tables, self.near, self.levels, by_item, hide, keys)
-        if n > MOST:
-            rows, best = selection_on_host.smallest(keys.copy_to_host(), n)
-        else:
-            rows, best = (array.copy_to_host() for array in selection.smallest(keys, n))
-        return rows, selection_on_host.scores(best)
+        rows, best = (array.copy_to_host() for array in selection.smallest(keys, n))
+        return rows, scores_of_keys(best)
 
     def rated(self):
         """The History on the device, sent once."""

@@ -11,8 +11,8 @@ from gpukit.factorization.model.layout import LEVELS, major_first
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.neighbors.columns import by_item, gather, levels_of, threads
 from gpukit.random import key
+from gpukit.streams import Keyed
 
-SHUFFLE_STREAM = 103
 CONFLICT_FREE_BLOCKS = 64
 
 
@@ -76,7 +76,7 @@ def group_by(walk, ratings, z, seed, deterministic=False):
 def group(major, minor, values, shape, seed, deterministic=False):
     """The Side of ratings grouped by major; shape (major rows, minor rows)."""
     indptr, order = by_item(major, shape[0], threads())
-    schedule.shuffle_rows(indptr, order, key(seed, SHUFFLE_STREAM))
+    schedule.shuffle_rows(indptr, order, key(seed, Keyed.ROW_SHUFFLE[0]))
     blocks = None
     if deterministic:
         blocks = conflict_free_blocks(major, minor, shape, seed)

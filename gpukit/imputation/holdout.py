@@ -6,8 +6,7 @@ import numpy as np
 
 from gpukit.base import check_real
 from gpukit.errors import DataError
-
-STREAM = 1  # of a seed
+from gpukit.streams import Numpy
 
 
 class Split(NamedTuple):
@@ -35,7 +34,7 @@ def split(mask, share, seed):
             f"hiding a share of {share:g} of {len(places)} observed {things} leaves nothing to impute "
             "from; give holdout a smaller share."
         )
-    picked = np.random.default_rng([seed, STREAM]).permutation(places)[:count]
+    picked = np.random.default_rng([seed, Numpy.HELD_OUT_ENTRIES[0]]).permutation(places)[:count]
     hidden = np.zeros_like(mask)
     if vertices:
         hidden[picked] = mask[picked]

@@ -16,7 +16,10 @@ Cost: hashing O(ratings * p * q * G / 32) words, a few operations each; hamming 
 more bytes * q an item).
 Determinism: integers throughout, a function of the seed, bitwise equal on CPU and GPU and with any number of threads.
 
-    columns.py -> Columns      plan.py -> Settings, work units      cpu.py | gpu.py: find(columns, settings) -> Found
+    columns.py -> Columns      plan.py -> Settings      cpu.py | gpu.py: find(columns, settings) -> Found, by way of
+    hashes/simlsh              Columns -> codes; a further hash is a folder and its name in hashes.HASHES
+    search/{hamming,buckets}   codes -> distances; a further search is a folder and its name in search.SEARCHES
+    supplement/                the selected -> neighbours and scores, random items in the slots left over
 """
 
 import importlib

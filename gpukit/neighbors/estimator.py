@@ -3,14 +3,12 @@
 import time
 import warnings
 
-import numpy as np
-
 from gpukit import device as devices
 from gpukit.base import Estimator, check_choice, check_integer
+from gpukit.neighbors.search import SEARCHES
 
 MANY_RANDOM = 0.2
 PSI = (1, 2, 4)
-SEARCHES = ("hamming", "buckets")
 MOST_NEIGHBORS = 1024
 MOST_BITS = 1 << 20
 
@@ -103,11 +101,8 @@ def warn_if_random(share, settings):
 
 def random_neighbors(n_items, n_neighbors, seed=0):
     """(N, K) int32: K distinct random items for each item (the paper's control group), as the supplement draws them."""
-    from gpukit.neighbors import plan, twins
+    from gpukit.neighbors import plan
+    from gpukit.neighbors.supplement import cpu
 
     plan.check_items(plan.Settings(n_neighbors=n_neighbors), n_items)
-    nothing = np.full((n_items, n_neighbors), 0xFFFFFFFF, np.uint32)
-    neighbors, scores = np.empty(nothing.shape, np.int32), np.empty(nothing.shape, np.float32)
-    half, key, slots = plan.permutation_half(n_items), plan.supplement_key(seed), np.empty(n_items, np.int32)
-    twins.fill_slots(nothing.view(np.int32), nothing, 0, 1, key, half, n_items, neighbors, scores, slots)
-    return neighbors
+    return cpu.random_lists(n_items, n_neighbors, seed).neighbors

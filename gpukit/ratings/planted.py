@@ -8,9 +8,11 @@ import numpy as np
 from gpukit import random
 from gpukit._jit import njit, prange
 from gpukit.normals import normal
+from gpukit.streams import Keyed
 
-# Streams of the seed.
-ACTIVITY, POPULARITY, GROUPING, NAMES, USER_BIAS, ITEM_BIAS, USER_FACTORS, ITEM_FACTORS, TASTE, NOISE, DRAWS = range(11)
+ACTIVITY, POPULARITY, GROUPING, NAMES, USER_BIAS, ITEM_BIAS, USER_FACTORS, ITEM_FACTORS, TASTE, NOISE, DRAWS = (
+    Keyed.RATINGS_SYNTH
+)
 
 FRIENDS = 0.5  # share of draws that go to the group of an item drawn before
 RACE = 8  # users with more than one item in RACE of the catalogue are drawn by a race over all items

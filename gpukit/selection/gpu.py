@@ -9,7 +9,7 @@ LAST = np.uint32(0xFFFFFFFF)
 
 
 def smallest(keys, k, limit=LAST):
-    """(indices (rows, k) int32, values (rows, k) uint32) on the device: as gpukit.selection.cpu.smallest, k <= 1024."""
+    """(indices (rows, k) int32, values (rows, k) uint32) on the device: as gpukit.selection.cpu.smallest, k <= n."""
     indices = cuda.device_array((keys.shape[0], k), np.int32)
     values = cuda.device_array((keys.shape[0], k), np.uint32)
     kernels.select_smallest[keys.shape[0], kernels.THREADS](keys, np.uint32(limit), indices, values)

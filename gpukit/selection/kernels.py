@@ -8,6 +8,7 @@ import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
 
+I32 = np.int32
 U32 = np.uint32
 U64 = np.uint64
 FULL = np.uint32(0xFFFFFFFF)
@@ -17,7 +18,7 @@ BINS = 1 << DIGIT
 SHARE = 16  # BINS // THREADS
 SLOTS = BINS + BINS // SHARE  # one left free after every 16 bins, against bank conflicts
 PARTS = THREADS // 32
-MOST = 1024  # largest k
+MOST = 1024  # winners that a block puts in order at a time
 
 
 @device
@@ -42,15 +43,24 @@ def entry(keys, row, index, limit, index_bits):
 
 
 @device
-def count_digits(keys, row, limit, index_bits, shift, width, prefix, histogram):
-    """Histogram of the digit at `shift` (width bits) over the entries whose higher bits equal prefix."""
+def first_entry(indices, values, row, begin, index_bits):
+    """The smallest entry that may win: that behind winner number begin - 1."""
+    if begin == 0:
+        return U64(0)
+    last = U64(U64(values[row, begin - 1]) << U64(index_bits)) | U64(indices[row, begin - 1])
+    return U64(last + U64(1))
+
+
+@device
+def count_digits(keys, row, limit, index_bits, least, shift, width, prefix, histogram):
+    """Histogram of the digit at `shift` (width bits) over the entries from least on whose higher bits equal prefix."""
     thread = cuda.threadIdx.x
     for b in range(U32(thread), U32(SLOTS), U32(THREADS)):
         histogram[b] = 0
     cuda.syncthreads()
     for index in range(U32(thread), U32(keys.shape[1]), U32(THREADS)):
         one = entry(keys, row, index, limit, index_bits)
-        if one >> U64(shift + width) == prefix:
+        if one >= least and one >> U64(shift + width) == prefix:
             cuda.atomic.add(histogram, slot_of(U32(one >> U64(shift)) & U32((1 << width) - 1)), 1)
     cuda.syncthreads()
 
@@ -98,14 +108,42 @@ def find_digit(histogram, sums, need, answer):
 
 
 @device
-def order_winners(best, k, row, index_bits, indices, values):
-    """Write best[:k] in ascending order: an entry's place is the number of smaller ones."""
+def order_winners(best, k, row, begin, index_bits, indices, values):
+    """Write best[:k] in ascending order, from place begin on: an entry's place is the number of smaller ones."""
     for slot in range(cuda.threadIdx.x, k, THREADS):
-        mine, place = best[slot], 0
+        mine, place = best[slot], begin
         for other in range(k):
             place += 1 if best[other] < mine else 0
         indices[row, place] = np.int32(mine & U64((1 << index_bits) - 1))
         values[row, place] = U32(mine >> U64(index_bits))
+
+
+@device
+def find_last(keys, row, limit, index_bits, least, k, histogram, sums, answer):
+    """(shift, prefix) such that the k smallest entries from least on are those with entry >> shift <= prefix."""
+    shift, prefix, need, size = I32(bits_of(np.int64(limit)) + index_bits), U64(0), k, I32(k + 1)
+    while shift > 0 and size != need:
+        width = min(I32(DIGIT), shift)
+        shift = I32(shift - width)
+        count_digits(keys, row, limit, index_bits, least, shift, width, prefix, histogram)
+        find_digit(histogram, sums, need, answer)
+        prefix = U64(prefix << U64(width)) | U64(answer[0])
+        need, size = I32(need - answer[1]), answer[2]
+        cuda.syncthreads()
+    return shift, prefix
+
+
+@device
+def collect(keys, row, limit, index_bits, least, shift, prefix, answer, best):
+    """best[...] = the entries from least on with entry >> shift <= prefix, in no order."""
+    if cuda.threadIdx.x == 0:
+        answer[3] = 0
+    cuda.syncthreads()
+    for index in range(U32(cuda.threadIdx.x), U32(keys.shape[1]), U32(THREADS)):
+        one = entry(keys, row, index, limit, index_bits)
+        if one >= least and one >> U64(shift) <= prefix:
+            best[cuda.atomic.add(answer, 3, 1)] = one
+    cuda.syncthreads()
 
 
 @kernel
@@ -113,31 +151,20 @@ def select_smallest(keys, limit, indices, values):
     """Per row the k smallest keys, ascending, equal keys by the lower index; keys above limit count as limit.
 
     keys (B, n) uint32; limit uint32; indices (B, k) int32 and values (B, k) uint32 (the keys, at most limit),
-    overwritten; k <= n, k <= 1024, n < 2**31.
+    overwritten; k <= n < 2**31.
     Launch: grid B, block 256.   Deterministic: yes, exact.
-    Source: radix selection (MSD), 12 bits at a time, ended as soon as the digit's entries are all wanted.
+    Source: radix selection (MSD), 12 bits at a time, ended as soon as the digit's entries are all wanted; 1,024 winners
+    a turn, each turn among the entries behind the last winner.
     """
     histogram = cuda.shared.array(SLOTS, np.int32)
     sums = cuda.shared.array(THREADS, np.int32)
     answer = cuda.shared.array(4, np.int32)
     best = cuda.shared.array(MOST, np.uint64)
-    row, k = U32(cuda.blockIdx.x), indices.shape[1]
-    index_bits = bits_of(keys.shape[1] - 1)
-    shift, prefix, need, size = bits_of(np.int64(limit)) + index_bits, U64(0), k, k + 1
-    while shift > 0 and size != need:
-        width = min(DIGIT, shift)
-        shift -= width
-        count_digits(keys, row, limit, index_bits, shift, width, prefix, histogram)
-        find_digit(histogram, sums, need, answer)
-        prefix = U64(prefix << U64(width)) | U64(answer[0])
-        need, size = need - answer[1], answer[2]
+    row, index_bits = U32(cuda.blockIdx.x), I32(bits_of(keys.shape[1] - 1))
+    for first in range(0, indices.shape[1], MOST):
+        begin, k = I32(first), I32(min(indices.shape[1] - first, MOST))
+        least = first_entry(indices, values, row, begin, index_bits)
+        shift, prefix = find_last(keys, row, limit, index_bits, least, k, histogram, sums, answer)
+        collect(keys, row, limit, index_bits, least, shift, prefix, answer, best)
+        order_winners(best, k, row, begin, index_bits, indices, values)
         cuda.syncthreads()
-    if cuda.threadIdx.x == 0:
-        answer[3] = 0
-    cuda.syncthreads()
-    for index in range(U32(cuda.threadIdx.x), U32(keys.shape[1]), U32(THREADS)):
-        one = entry(keys, row, index, limit, index_bits)
-        if one >> U64(shift) <= prefix:
-            best[cuda.atomic.add(answer, 3, 1)] = one
-    cuda.syncthreads()
-    order_winners(best, k, row, index_bits, indices, values)

@@ -4,15 +4,15 @@ checked in segmented.py."""
 import numpy as np
 
 from gpukit.random import key
+from gpukit.streams import Keyed
 
 ENTRIES = 8  # a lane's, as in lanes.py
 CHUNK = 32 * ENTRIES
-PIVOT_STREAM = (1 << 16) - 2  # of gpukit.random
 
 
 def pivot_key(seed):
     """The uint32 key of the random pivots."""
-    return np.uint32(key(seed, PIVOT_STREAM))
+    return np.uint32(key(seed, Keyed.PIVOTS[0]))
 
 
 def group_lanes(sizes):

@@ -1,8 +1,11 @@
-"""gpukit.neighbors: the hashing at the paper's code length, at its widest sums, and both searches."""
+"""gpukit.neighbors: the hashing at the paper's code length and at its widest sums, both searches, the supplement."""
 
 from compile.usage import Case
 
-from gpukit.neighbors import kernels
+from gpukit.neighbors.hashes.simlsh import kernels as simlsh
+from gpukit.neighbors.search.buckets import kernels as buckets
+from gpukit.neighbors.search.hamming import kernels as hamming
+from gpukit.neighbors.supplement import kernels as supplement
 
 HASH = (
     "int32[::1], uint8[::1], int64[::1], uint32[::1], int64[:, ::1], int64, uint32[:, ::1], uint32[:, :, ::1], "
@@ -11,32 +14,34 @@ HASH = (
 TABLES = "uint32[:, ::1], uint8[::1], int64, float32[:, ::1]"
 
 CASES = [
-    Case("neighbors.hash_columns[96, 24]", kernels.make_hash_columns(96, 24), HASH, registers=48, shared=14 << 10),
-    Case("neighbors.hash_columns[128, 64]", kernels.make_hash_columns(128, 64), HASH, registers=64),
     Case(
-        "neighbors.join_chunks[96, 24]",
-        kernels.make_join_chunks(96, 24),
+        "neighbors.simlsh.hash_columns[96, 24]", simlsh.make_hash_columns(96, 24), HASH, registers=48, shared=14 << 10
+    ),
+    Case("neighbors.simlsh.hash_columns[128, 64]", simlsh.make_hash_columns(128, 64), HASH, registers=64),
+    Case(
+        "neighbors.simlsh.join_chunks[96, 24]",
+        simlsh.make_join_chunks(96, 24),
         "int64[:, ::1], int64, uint32[:, :, ::1], int64[::1], uint32[:, ::1]",
         registers=64,
     ),
     Case(
-        "neighbors.hamming_distances",
-        kernels.hamming_distances,
+        "neighbors.hamming.hamming_distances",
+        hamming.hamming_distances,
         "uint32[:, ::1], uint8[::1], int64, uint32[:, ::1]",
         registers=64,
         shared=10 << 10,
     ),
-    Case("neighbors.fill", kernels.fill, "uint32[::1], int64", registers=40),
-    Case("neighbors.table_hashes", kernels.table_hashes, TABLES, registers=40),
+    Case("neighbors.buckets.fill", buckets.fill, "uint32[::1], int64", registers=40),
+    Case("neighbors.buckets.table_hashes", buckets.table_hashes, TABLES, registers=40),
     Case(
-        "neighbors.bucket_matches",
-        kernels.bucket_matches,
+        "neighbors.buckets.bucket_matches",
+        buckets.bucket_matches,
         f"{TABLES}, int32[:, ::1], int64, uint32[:, ::1]",
         registers=64,
     ),
     Case(
         "neighbors.fill_slots",
-        kernels.fill_slots,
+        supplement.fill_slots,
         "int32[:, ::1], uint32[:, ::1], int64, int64, uint32, int64, int64, int32[:, ::1], float32[:, ::1], int32[::1]",
         registers=40,
     ),

@@ -9,7 +9,7 @@ CASES = [
         "selection.select_smallest",
         kernels.select_smallest,
         "uint32[:, ::1], uint32, int32[:, ::1], uint32[:, ::1]",
-        registers=88,
+        registers=96,
         shared=27 << 10,
     ),
 ]

@@ -112,6 +112,7 @@ class Block:
 
 def run_grid(body, grid, block, dynamic):
     """Run every block; blocks that stop at a grid barrier go on together once all are there."""
+    refuse_shapes(grid, block)
     parked = []
     for z, y, x in np.ndindex(grid[2], grid[1], grid[0]):
         one = Block(body, (x, y, z), block, dynamic)
@@ -121,6 +122,12 @@ def run_grid(body, grid, block, dynamic):
         for one in parked:
             one.release_grid()
         parked = [one for one in parked if not one.run()]
+
+
+def refuse_shapes(grid, block):
+    """What a GPU would refuse: more than 65,535 blocks but along x, more than 1,024 threads a block."""
+    if max(grid[1:]) > 65535 or np.prod(block) > 1024:
+        raise ValueError(f"no GPU takes a grid of {tuple(grid)} blocks of {tuple(block)} threads")
 
 
 def backwards():

@@ -92,16 +92,6 @@ def test_memory_on_paper(kind, half):
     assert memory_kept(len(ratings), major_first(kind[2], *ratings.shape), session.layout) == taken
 
 
-def test_more_than_the_selection_kernel_takes(sessions, monkeypatch):
-    _, mine, other = sessions
-    users = np.array([7, 0, 8], np.int32)
-    expected = mine.best(users, 7, True)
-    monkeypatch.setattr(gpu, "MOST", 6)
-    monkeypatch.setattr(gpu.selection, "smallest", None)
-    for found, array in zip(other.best(users, 7, True), expected):
-        np.testing.assert_allclose(found, array, atol=2e-5)
-
-
 def test_nothing_is_asked(sessions):
     _, mine, other = sessions
     nothing = np.zeros(0, np.int32)

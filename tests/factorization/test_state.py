@@ -18,6 +18,7 @@ from gpukit.factorization.model.layout import (
     is_half,
 )
 from gpukit.random import key
+from gpukit.streams import Keyed
 
 SIZES = [(1, 0), (1, 1), (32, 32), (33, 5), (128, 31), (130, 0), (1024, 200)]
 
@@ -90,11 +91,11 @@ def test_precision():
 
 def test_start_factors_do_not_depend_on_their_number():
     few, many = np.empty((3, 5), np.float32), np.empty((900, 5), np.float32)
-    states.start_factors(key(4, states.USER_STREAM), few)
-    states.start_factors(key(4, states.USER_STREAM), many)
+    states.start_factors(key(4, Keyed.FIRST_FACTORS[0]), few)
+    states.start_factors(key(4, Keyed.FIRST_FACTORS[0]), many)
     np.testing.assert_array_equal(few, many[:3])
     other = np.empty((900, 5), np.float32)
-    states.start_factors(key(5, states.USER_STREAM), other)
+    states.start_factors(key(5, Keyed.FIRST_FACTORS[0]), other)
     assert (other != many).mean() > 0.99
     assert len(np.unique(many)) > 0.99 * many.size  # no two numbers share their bits
     assert abs(many.mean()) < 0.1 * states.SPREAD and abs(many.std() / states.SPREAD - 1) < 0.03

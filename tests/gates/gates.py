@@ -151,6 +151,33 @@ def compilers_have_one_door(package):
     return faults
 
 
+def streams_have_one_registry(package):
+    """A stream's number is written in streams.py alone: none in a call of random.key or numpy's default_rng([seed, n]),
+    nor in an assignment to a name that ends in _STREAM."""
+    faults = []
+    for path in sorted(Path(package).rglob("*.py")):
+        for node in ast.walk(tree_of(path)):
+            if path.name != "streams.py" and any(isinstance(n, ast.Constant) for n in numbers_of_streams(node)):
+                faults.append(
+                    f"{path.parent.name}/{path.name}:{node.lineno} numbers a stream: give it a name in streams.py"
+                )
+    return faults
+
+
+def numbers_of_streams(node):
+    """What a node says about a stream's number, to be searched for literals."""
+    if isinstance(node, ast.Assign) and any(re.search(r"_STREAM\b", ast.unparse(t)) for t in node.targets):
+        return ast.walk(node.value)
+    if not isinstance(node, ast.Call):
+        return []
+    name = ast.unparse(node.func).split(".")[-1]
+    if name == "key" and len(node.args) == 2 and not isinstance(node.args[1], ast.Subscript):
+        return ast.walk(node.args[1])
+    if name == "default_rng" and node.args and isinstance(node.args[0], ast.List):
+        return node.args[0].elts[1:]
+    return []
+
+
 def no_machine_paths(root, names):
     """No file among names (relative to root) holds an absolute path of somebody's machine."""
     pattern = re.compile(r"(?<![\w.$}/~])/(?:home|root|Users|work|tmp|mnt|opt/conda)/[\w.-]+")

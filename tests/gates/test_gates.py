@@ -36,6 +36,7 @@ GATES_OF_THE_PACKAGE = [
     gates.kernels_are_documented,
     gates.parameters_are_documented,
     gates.compilers_have_one_door,
+    gates.streams_have_one_registry,
 ]
 GATES_OF_THE_ROOT = [gates.kernels_have_cases, gates.every_room_is_packaged, gates.files_stay_short]
 
@@ -152,6 +153,25 @@ def test_compilers_have_one_door_bites(tmp_path, line):
     write(tmp_path, {"_jit.py": line, "_cuda.py": line, "fine.py": "from gpukit._jit import njit"})
     assert gates.compilers_have_one_door(tmp_path) == []
     assert len(gates.compilers_have_one_door(write(tmp_path, {"bad.py": line}))) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "random.key(seed, 7)",
+        "key(seed, 1000 + epoch)",
+        "np.random.default_rng([seed, 3])",
+        "ROW_STREAM = 5",
+        "A_STREAM, B_STREAM = 1, 2",
+    ],
+)
+def test_streams_have_one_registry_bites(tmp_path, line):
+    good = (
+        "random.key(seed, Keyed.WORDS[0])\nsorted(x, key=y)\nnp.random.default_rng([seed, Numpy.A[0]])\nkey(seed, user)"
+    )
+    write(tmp_path, {"streams.py": line, "fine.py": good})
+    assert gates.streams_have_one_registry(tmp_path) == []
+    assert len(gates.streams_have_one_registry(write(tmp_path, {"bad.py": line}))) == 1
 
 
 @pytest.mark.parametrize("line", ['DATA = "/ho' + 'me/ann/data"', "see /ro" + "ot/x", "cd /wor" + "k/main"])

@@ -4,8 +4,25 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from gpukit.neighbors import plan
+from gpukit.neighbors.columns import columns
+from gpukit.neighbors.hashes.simlsh.plan import CHUNK, word_keys
+from gpukit.neighbors.plan import Settings
+from gpukit.neighbors.supplement.formulas import shuffled
+from gpukit.neighbors.supplement.plan import permutation_half, supplement_key
 from gpukit.random import bits
+from neighbors import naive
+
+SHAPES = {  # ratings(users, items, density, levels), settings, chunk
+    "two items, one bit": ((1, 2, 1.0, [3]), Settings(1, 1, 1, 1), CHUNK),
+    "unused high bits": ((40, 33, 0.4, [1, 2, 3, 4, 5]), Settings(4, 3, 5, 3), CHUNK),
+    "full words": ((33, 12, 0.6, [1, 3, 5]), Settings(11, 2, 4, 8, psi=1, seed=5), CHUNK),
+    "r**4 of half stars": ((64, 9, 0.9, np.arange(1, 11) / 2), Settings(3, 1, 9, 7, psi=4), CHUNK),
+    "cut columns": ((300, 7, 0.8, [1, 2, 3]), Settings(2, 2, 3, 11), 32),
+    "one rating a chunk": ((20, 3, 0.9, [1, 2]), Settings(2, 1, 2, 5), 1),
+    "negative and zero": ((50, 8, 0.7, [-2, -1, 0, 3]), Settings(5, 1, 8, 4, psi=1), 16),
+    "more than 128 words": ((11, 4, 0.9, [2, 3]), Settings(3, 9, 61, 8), 3),
+    "codes of 72 bits": ((9, 30, 0.1, [2, 3]), Settings(6, 9, 10, 8), CHUNK),
+}
 
 
 def ratings(n_users, n_items, density, levels, seed, empty=()):
@@ -24,7 +41,7 @@ def ratings(n_users, n_items, density, levels, seed, empty=()):
 
 def user_signs(n_users, settings):
     """(n_users, n_bits) of -1 and +1: Phi(H_i), unpacked from the words that the library draws."""
-    keys = plan.word_keys(settings.seed, settings.n_words)
+    keys = word_keys(settings.seed, settings.n_words)
     words = np.array([[bits(key, user) for key in keys] for user in range(n_users)], np.uint32)
     return 2 * unpack(words, settings.n_bits) - 1
 
@@ -33,3 +50,45 @@ def unpack(words, n_bits):
     """(n, n_bits) of 0 and 1 from (n, W) uint32 words, lowest bit first."""
     flat = (words[:, :, None] >> np.arange(32, dtype=np.uint32)) & 1
     return flat.reshape(len(words), -1)[:, :n_bits].astype(int)
+
+
+def case(name):
+    """(ratings, their Columns, settings, chunk) of a case of SHAPES."""
+    shape, settings, chunk = SHAPES[name]
+    made = ratings(*shape, seed=11, empty=[1] if shape[1] > 2 else [])
+    return made, columns(made), settings, chunk
+
+
+def oracle_codes(made, settings):
+    """(N, n_bits) of 0 and 1: Eq. (3)."""
+    signs = user_signs(made.shape[0], settings)
+    return naive.codes(made.users, made.items, made.values, signs, made.shape[1], settings.psi)
+
+
+def codes(n_items, n_words, n_bits, seed=0):
+    """(codes (N, W) uint32 of which every third is nearly the one before it, rated (N,) bool: all but one)."""
+    rng = np.random.default_rng(seed)
+    made = rng.integers(0, 2**32, (n_items, n_words), dtype=np.uint32)
+    made[1::3] = made[: len(made[1::3]) * 3 : 3] ^ np.uint32(1 << 9)
+    used = np.arange(n_words * 32) < n_bits
+    mask = np.packbits(used, bitorder="little").view(np.uint32)
+    rated = np.ones(n_items, bool)
+    rated[n_items // 2] = n_items < 4
+    return made & mask, rated
+
+
+def random_orders(n_items, seed):
+    """Per item all items in the order in which the supplement offers them."""
+    key, half = supplement_key(seed), permutation_half(n_items)
+    own = [bits(key, item) for item in range(n_items)]
+    return [[int(shuffled(k, index, half, n_items)) for index in range(n_items)] for k in own]
+
+
+def selection_of(n_items, k, worst, seed):
+    """(indices (N, k) int32, keys (N, k) uint32) as a selection gives them: ascending, 0 to k of them below worst."""
+    rng = np.random.default_rng(seed)
+    keys = np.sort(rng.integers(0, worst + 1, (n_items, k)), axis=1).astype(np.uint32)
+    keys[0], keys[-1] = worst, 0
+    keys[1 % n_items, -1] = 0xFFFFFFFF
+    indices = np.array([rng.permutation([j for j in range(n_items) if j != i])[:k] for i in range(n_items)], np.int32)
+    return indices, keys

@@ -34,6 +34,28 @@ def scores(bits, rated, search, q):
     return {pair: count / q for pair, count in meetings.items()}
 
 
+def distances(bits, rated, q=None):
+    """(N, N) keys of all pairs: differing bits, or (q given) the fine hashings that miss; None where one has no
+    ratings."""
+    tables = bits.reshape(len(bits), bits.shape[1] if q is None else q, -1)
+    keys = [[int((one != other).any(axis=1).sum()) for other in tables] for one in tables]
+    usable = np.logical_and.outer(rated, rated) & ~np.eye(len(bits), dtype=bool)
+    return np.where(usable, np.array(keys, object), None)
+
+
+def supplemented(selected, worst, orders):
+    """[(neighbours, how many are random)]: the selected with a key below worst, then what the item's order gives.
+
+    selected: per item a list of (other, key); orders: per item all items in its random order.
+    """
+    lists = []
+    for item, (pairs, order) in enumerate(zip(selected, orders, strict=True)):
+        found = [other for other, key in pairs if key < worst]
+        others = [other for other in order if other != item and other not in found]
+        lists.append((found + others[: len(pairs) - len(found)], len(pairs) - len(found)))
+    return lists
+
+
 def neighbors(share, n_items, k):
     """For each item the list of at most k (other, share), larger share first, then the lower item."""
     lists = [[] for _ in range(n_items)]

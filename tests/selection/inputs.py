@@ -12,6 +12,13 @@ CASES = {
     "any keys": (lambda rng: rng.integers(0, 2**32, (2, 300)), 32, LAST),
     "equal high digits": (lambda rng: rng.integers(0, 2**9, (2, 300)) + 2**31, 1, LAST),
     "above the limit": (lambda rng: rng.integers(0, 2**8, (2, 70)), 40, 17),
+    "a full turn of winners": (lambda rng: rng.integers(0, 2**32, (1, 1030)), 1024, LAST),
+    "one more than a turn": (lambda rng: rng.integers(0, 2**20, (2, 1025)), 1025, LAST),
+    "ties across turns": (lambda rng: rng.integers(0, 3, (1, 2200)), 2100, LAST),
+    "three turns above the limit": (lambda rng: rng.integers(0, 4000, (1, 2300)), 2300, 1500),
+    "digits of every width": (lambda rng: rng.integers(0, 2, (3, 513)) << rng.integers(0, 32, (3, 513)), 100, LAST),
+    "the k-th stands last in its bin": (lambda rng: np.arange(4096 * 3)[None, ::-1], 33, LAST),
+    "every digit is wanted": (lambda rng: np.full((1, 600), 2**32 - 2), 599, LAST),
     "limit zero": (lambda rng: rng.integers(0, 2**8, (1, 40)), 4, 0),
 }
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from gpukit._jit import njit, prange
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, major_first
-from gpukit.random import bits, key
+from gpukit.random import key, long_bits
+from gpukit.streams import Keyed
 
-USER_STREAM, ITEM_STREAM = 104, 105
 SPREAD = np.float32(0.02)  # deviation of the first factors; small ones overfit least
 KEPT = 3  # bias, sum of squared errors, baseline bias
 
@@ -35,7 +35,7 @@ def start_factors(seed_key, out):
     n = out.shape[1]
     for row in prange(out.shape[0]):
         for f in range(n):
-            unit = np.float32(bits(seed_key, row * n + f) >> np.uint32(8)) * np.float32(2.0**-23) - np.float32(1.0)
+            unit = np.float32(long_bits(seed_key, row * n + f) >> np.uint32(8)) * np.float32(2.0**-23) - np.float32(1.0)
             out[row, f] = unit * np.float32(1.7320508) * SPREAD
 
 
@@ -45,7 +45,7 @@ def start_state(shape, n_factors, neighbors, baseline, biases, seed):
     shape (M, N); neighbors (N, K); baseline (user biases, item biases) in z.
     """
     sides = []
-    for rows, base, stream in zip(shape, baseline, (USER_STREAM, ITEM_STREAM)):
+    for rows, base, stream in zip(shape, baseline, Keyed.FIRST_FACTORS):
         factors = np.empty((rows, n_factors), np.float32)
         start_factors(key(seed, stream), factors)
         extras = np.zeros((rows, KEPT), np.float32)

@@ -9,8 +9,8 @@ import numpy as np
 
 from gpukit._jit import njit, prange
 from gpukit.random import below, key
+from gpukit.streams import Keyed, Numpy
 
-ORDER_STREAM, BLOCK_STREAM = 101, 102
 SHORTEST, LONGEST = 4, 256
 STALENESS = 1.6  # bound on the rate-weighted steps taken blindly, found by trial: from 3 on, skewed data diverges
 QUAD = 4
@@ -50,7 +50,7 @@ def chunk_table(indptr, workers, rate, seed):
     first = indptr[row] + part * counts[row] // pieces[row]
     last = indptr[row] + (part + 1) * counts[row] // pieces[row]
     chunks = np.stack([row, first, last - first], axis=1).astype(np.int64)
-    random = np.random.default_rng([seed, ORDER_STREAM])
+    random = np.random.default_rng([seed, Numpy.CHUNK_ORDER[0]])
     classes = np.ceil(CLASSES * np.log2(np.maximum(chunks[:, 2], 1)))
     order = np.argsort(random.random(len(chunks)) - classes)
     fours = max(1, workers // QUAD)
@@ -73,7 +73,7 @@ def _dealt(quads, rounds, random):
 def blocks_of(counts, n_blocks, seed):
     """(rows,) int32 block of each row: rows are dealt out by falling count, at random within a deal, so blocks are
     even."""
-    noise = np.random.default_rng([seed, BLOCK_STREAM]).random((len(counts) // n_blocks + 1, n_blocks))
+    noise = np.random.default_rng([seed, Numpy.ROW_BLOCKS[0]]).random((len(counts) // n_blocks + 1, n_blocks))
     deals = np.argsort(noise, axis=1).reshape(-1)[: len(counts)]
     block = np.empty(len(counts), np.int32)
     block[np.argsort(-counts, kind="stable")] = deals
@@ -122,7 +122,7 @@ def _runs(indptr, minor, minor_block):
 
 def turn_key(seed, epoch):
     """The key of an epoch: where each chunk starts."""
-    return np.uint32(key(seed, 1000 + epoch))
+    return np.uint32(key(seed, Keyed.EPOCHS[epoch % len(Keyed.EPOCHS)]))
 
 
 @njit(parallel=True)

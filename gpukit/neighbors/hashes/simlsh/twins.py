@@ -3,26 +3,19 @@
 import numpy as np
 
 from gpukit._jit import njit, prange
-from gpukit.neighbors.formulas import (
-    NOBODY,
+from gpukit.neighbors.formulas import full_add
+from gpukit.neighbors.hashes.simlsh.formulas import (
+    ALL_BITS,
+    COUNT_SLICES,
     add_eight,
-    agreement,
     bit_length,
     compare_slice,
-    first_mate,
-    fold,
-    full_add,
-    piece_of,
-    shuffled,
-    table_hash,
     used_bits,
 )
 from gpukit.random import bits
 
 U32 = np.uint32
 WORDS = 128  # words handled side by side: a row of a bit-sliced buffer
-COUNT_SLICES = 12
-ROWS = 8  # query rows that share one pass over the items' codes
 
 
 @njit
@@ -100,7 +93,7 @@ def sum_unit(users, levels, weights, keys, begin, end, slices, count, total):
     while begin < end:
         stop = begin + np.searchsorted(levels[begin:end], levels[begin], side="right")
         weight = abs(weights[levels[begin]])
-        flip = NOBODY if weights[levels[begin]] < 0 else U32(0)
+        flip = ALL_BITS if weights[levels[begin]] < 0 else U32(0)
         count_run(users, begin, stop, keys, flip, count)
         for b in range(bit_length(weight)):
             if (weight >> b) & 1:
@@ -114,7 +107,7 @@ def sum_unit(users, levels, weights, keys, begin, end, slices, count, total):
 def signs(total, threshold, slices, first_word, n_bits, row):
     """Upsilon of Eq. (3): row[w] gets the bits whose counter in total reaches the threshold."""
     for w in range(row.size):
-        answer = NOBODY
+        answer = ALL_BITS
         for s in range(slices):
             answer = compare_slice(total[s * WORDS + w], (threshold >> s) & 1, answer)
         row[w] = answer & used_bits(first_word + w, n_bits)
@@ -155,108 +148,3 @@ def join_chunks(joins, n_bits, partials, totals, codes):
                     part[s * WORDS : s * WORDS + last - first] = partials[slot, s, first:last]
                 add_slices(part, 0, slices, total, 0, slices, last - first)
             signs(total, (weight + 1) // 2, slices, first, n_bits, codes[item, first:last])
-
-
-@njit
-def popcount(x):
-    """Set bits of a word (the form that LLVM turns into a vector instruction)."""
-    x = U32(x - ((x >> U32(1)) & U32(0x55555555)))
-    x = U32((x & U32(0x33333333)) + ((x >> U32(2)) & U32(0x33333333)))
-    x = U32(U32(x + (x >> U32(4))) & U32(0x0F0F0F0F))
-    return U32(U32(x * U32(0x01010101)) >> U32(24))
-
-
-@njit
-def differing_bits(a, b):
-    """The Hamming distance of two codes."""
-    distance = U32(0)
-    for w in range(a.size):
-        distance += popcount(a[w] ^ b[w])
-    return distance
-
-
-@njit(parallel=True)
-def fill(array, value):
-    """Twin of kernels.fill."""
-    for t in prange(array.size):
-        array[t] = value
-
-
-@njit(parallel=True)
-def hamming_distances(codes, rated, first, keys):
-    """Twin of kernels.hamming_distances."""
-    n_rows = keys.shape[0]
-    for group in prange((n_rows + ROWS - 1) // ROWS):
-        for item in range(codes.shape[0]):
-            for row in range(group * ROWS, min(group * ROWS + ROWS, n_rows)):
-                query = first + row
-                wanted = rated[item] and rated[query] and item != query
-                keys[row, item] = differing_bits(codes[query], codes[item]) if wanted else NOBODY
-
-
-@njit
-def table_code(codes, item, table, width):
-    """The bits of item's code that belong to one fine hashing (width = p * G of them) as 64 bits; see formulas.fold."""
-    code = np.uint64(0)
-    for done in range(0, width, 32):
-        start = table * width + done
-        here = min(32, width - done)
-        word, shift = start >> 5, start & 31
-        after = codes[item, word + 1] if shift + here > 32 else U32(0)
-        code = fold(code, piece_of(codes[item, word], after, shift, here), width > 64)
-    return code
-
-
-@njit(parallel=True)
-def table_hashes(codes, rated, width, hashes):
-    """Twin of kernels.table_hashes."""
-    for table in prange(hashes.shape[0]):
-        for item in range(codes.shape[0]):
-            code = table_code(codes, item, table, width)
-            hashes[table, item] = table_hash(code) if rated[item] else np.float32(np.inf)
-
-
-@njit(parallel=True)
-def bucket_matches(codes, rated, width, hashes, mates, first, keys):
-    """Twin of kernels.bucket_matches."""
-    for row in prange(keys.shape[0]):
-        query = first + row
-        for table in range(hashes.shape[0] if rated[query] else 0):
-            code, key = table_code(codes, query, table, width), hashes[table, query]
-            t = first_mate(hashes, mates, table, key)
-            while t < mates.shape[1] and hashes[table, mates[table, t]] == key:
-                mate = mates[table, t]
-                if mate != query and table_code(codes, mate, table, width) == code:
-                    keys[row, mate] -= U32(1)
-                t += 1
-
-
-@njit
-def in_list(item, ids, size):
-    """Whether item is among the first `size` of ids."""
-    for slot in range(size):
-        if ids[slot] == item:
-            return True
-    return False
-
-
-@njit(parallel=True)
-def fill_slots(indices, values, first, worst, key, half, n_items, neighbors, scores, random_slots):
-    """Twin of kernels.fill_slots."""
-    k = indices.shape[1]
-    for row in prange(indices.shape[0]):
-        item = first + row
-        found = 0
-        while found < k and values[row, found] < worst:
-            neighbors[item, found] = indices[row, found]
-            scores[item, found] = agreement(values[row, found], U32(worst))
-            found += 1
-        random_slots[item] = k - found
-        own_key, slot, index = bits(key, item), found, 0
-        while slot < k:
-            candidate = np.int32(shuffled(own_key, index, half, n_items))
-            index += 1
-            if candidate != item and not in_list(candidate, neighbors[item], found):
-                neighbors[item, slot] = candidate
-                scores[item, slot] = np.nan
-                slot += 1

@@ -1,0 +1,70 @@
+"""Scalar maths of simLSH's codes, used by kernels and twins alike: counting and comparing, bit-sliced.
+
+Bit-sliced: 32 counters, one for each bit of a word, held as words s[0], s[1], ... where bit g of s[k] is bit k of
+counter g. Adding a word to all 32 counters is then a handful of logic operations (a carry-save adder: Harley and Seal;
+Mula, Kurz and Lemire, "Faster population counts using AVX2 instructions", 2018).
+"""
+
+import numpy as np
+
+from gpukit._jit import njit
+from gpukit.neighbors.formulas import full_add
+
+U32 = np.uint32
+ALL_BITS = U32(0xFFFFFFFF)
+COUNT_SLICES = 12  # of the counters of a run: they hold up to 4,095
+
+
+@njit
+def add_eight(low, x0, x1, x2, x3, x4, x5, x6, x7):
+    """Add eight words to the slices low = (ones, twos, fours); returns (ones, twos, fours, carry of weight eight)."""
+    ones, a = full_add(low[0], x0, x1)
+    ones, b = full_add(ones, x2, x3)
+    twos, c = full_add(low[1], a, b)
+    ones, a = full_add(ones, x4, x5)
+    ones, b = full_add(ones, x6, x7)
+    twos, d = full_add(twos, a, b)
+    fours, eight = full_add(low[2], c, d)
+    return ones, twos, fours, eight
+
+
+@njit
+def half_add(a, b):
+    """(sum, carry) of a + b on 32 lanes."""
+    return U32(a ^ b), U32(a & b)
+
+
+@njit
+def add_carry(high, c):
+    """Add one word of weight eight to the slices high = s[3..11] (nine words); the counters stay below 4096."""
+    s3, c = half_add(high[0], c)
+    s4, c = half_add(high[1], c)
+    s5, c = half_add(high[2], c)
+    s6, c = half_add(high[3], c)
+    s7, c = half_add(high[4], c)
+    s8, c = half_add(high[5], c)
+    s9, c = half_add(high[6], c)
+    s10, c = half_add(high[7], c)
+    return s3, s4, s5, s6, s7, s8, s9, s10, U32(high[8] ^ c)
+
+
+@njit
+def bit_length(x):
+    """Bits of a nonnegative integer."""
+    n = 0
+    while x >> n:
+        n += 1
+    return n
+
+
+@njit
+def compare_slice(slice_, bit, so_far):
+    """One step, from the lowest slice up, of counter >= threshold: bit is the threshold's."""
+    return U32(slice_ & so_far) if bit else U32(slice_ | so_far)
+
+
+@njit
+def used_bits(word, n_bits):
+    """Mask of the bits of word number `word` that belong to a code of n_bits bits; the rest stay zero."""
+    left = n_bits - 32 * word
+    return ALL_BITS if left >= 32 else U32((1 << left) - 1)

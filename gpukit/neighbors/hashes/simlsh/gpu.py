@@ -1,0 +1,33 @@
+"""Host step of simLSH on the GPU; cpu.py has the same function. Arrays stay on the device."""
+
+import numpy as np
+
+from gpukit._cuda import cuda
+from gpukit.neighbors.hashes.simlsh import kernels, plan
+from gpukit.neighbors.plan import blocks
+
+BLOCKS = (128, 96, 64, 32)
+SLICES_STEP = 8  # kernels are compiled for sums of so many bits, and twice, three times as many
+
+
+def block_of(n_words):
+    """Threads a block of the hashing: the size that leaves the fewest lanes without a word, the larger one if equal."""
+    return min(BLOCKS, key=lambda block: -(-n_words // block) * block)
+
+
+def hash_codes(columns, settings, chunk=plan.CHUNK):
+    """As cpu.hash_codes; indptr and values of the Columns on the host, users and levels on the device."""
+    weights = plan.level_weights(columns.values, settings.psi)
+    units, joins, n_slots = plan.work_units(columns.indptr, chunk)
+    slices, n_words = blocks(plan.sum_slices(columns.indptr, weights), SLICES_STEP) * SLICES_STEP, settings.n_words
+    codes = cuda.device_array((len(columns.indptr) - 1, n_words), np.uint32)
+    partials = cuda.device_array((max(n_slots, 1), slices, n_words), np.uint32)
+    totals = cuda.device_array(max(n_slots, 1), np.int64)
+    block = block_of(n_words)
+    sent = [cuda.to_device(array) for array in (weights, plan.word_keys(settings.seed, n_words), units)]
+    launch = kernels.make_hash_columns(block, slices)[(len(units), blocks(n_words, block)), block]
+    launch(columns.users, columns.levels, *sent, settings.n_bits, codes, partials, totals)
+    if len(joins):
+        launch = kernels.make_join_chunks(block, slices)[(len(joins), blocks(n_words, block)), block]
+        launch(cuda.to_device(joins), settings.n_bits, partials, totals, codes)
+    return codes

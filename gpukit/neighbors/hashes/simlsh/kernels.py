@@ -1,0 +1,178 @@
+"""GPU kernels of simLSH. twins.py has each of them for the CPU, under the same name; gpu.py launches them.
+
+A thread of the hashing owns one 32-bit word of a code, hence 32 counters, held bit-sliced (formulas.py): a rating costs
+its hash and two or three logic operations, not 32 additions. Shared memory serves as indexable registers there: no
+thread reads another's.
+"""
+
+import functools
+
+import numpy as np
+
+from gpukit._cuda import cuda, device, kernel
+from gpukit.neighbors.formulas import full_add
+from gpukit.neighbors.hashes.simlsh.formulas import (
+    ALL_BITS,
+    COUNT_SLICES,
+    add_carry,
+    add_eight,
+    bit_length,
+    compare_slice,
+    half_add,
+    used_bits,
+)
+from gpukit.random import bits
+
+U32 = np.uint32
+U64 = np.uint64
+
+
+@device
+def user_word(users, i, stop, key, flip):
+    """The hash word of the user of rating i, or nothing past the end of the run."""
+    return U32(bits(key, users[U64(i)]) ^ flip) if i < stop else U32(0)
+
+
+@device
+def eight_words(users, i, stop, key, flip, low):
+    """Add the words of ratings i..i+7 (those before stop) to low; (ones, twos, fours, carry)."""
+    return add_eight(
+        low,
+        user_word(users, i, stop, key, flip),
+        user_word(users, i + 1, stop, key, flip),
+        user_word(users, i + 2, stop, key, flip),
+        user_word(users, i + 3, stop, key, flip),
+        user_word(users, i + 4, stop, key, flip),
+        user_word(users, i + 5, stop, key, flip),
+        user_word(users, i + 6, stop, key, flip),
+        user_word(users, i + 7, stop, key, flip),
+    )
+
+
+@device
+def count_run(users, begin, stop, key, flip, count, lane):
+    """Bit slices, into count[:, lane], of how often each bit of the word is set over the run users[begin:stop]."""
+    zero = U32(0)
+    low = (zero, zero, zero)
+    high = (zero, zero, zero, zero, zero, zero, zero, zero, zero)
+    whole = begin + ((stop - begin) >> 3 << 3)
+    for i in range(begin, whole, 8):
+        ones, twos, fours, carry = eight_words(users, i, i + 8, key, flip, low)
+        low, high = (ones, twos, fours), add_carry(high, carry)
+    if whole < stop:
+        ones, twos, fours, carry = eight_words(users, whole, stop, key, flip, low)
+        low, high = (ones, twos, fours), add_carry(high, carry)
+    count[0, lane], count[1, lane], count[2, lane] = low
+    count[3, lane], count[4, lane], count[5, lane] = high[0], high[1], high[2]
+    count[6, lane], count[7, lane], count[8, lane] = high[3], high[4], high[5]
+    count[9, lane], count[10, lane], count[11, lane] = high[6], high[7], high[8]
+
+
+@device
+def add_shifted(count, width, total, shift, lane):
+    """total[:, lane] += count[:width, lane] * 2**shift, bit-sliced."""
+    carry = U32(0)
+    for s in range(U32(width)):
+        total[U32(s + shift), lane], carry = full_add(total[U32(s + shift), lane], count[s, lane], carry)
+    s = U32(shift + width)
+    while carry:  # ends below `slices`: the whole sum fits
+        total[s, lane], carry = half_add(total[s, lane], carry)
+        s = U32(s + 1)
+
+
+@device
+def run_end(levels, begin, end):
+    """Where the run of equal levels that starts at begin ends (binary search in begin..end)."""
+    level, low, high = levels[U64(begin)], begin + 1, end
+    while low < high:
+        middle = (low + high) >> 1
+        if levels[U64(middle)] == level:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@device
+def reached(total, threshold, slices, lane):
+    """The word of bits whose counter in total[:, lane] is at least threshold."""
+    answer = ALL_BITS
+    for s in range(U32(slices)):
+        answer = compare_slice(total[s, lane], (threshold >> np.int64(s)) & 1, answer)
+    return answer
+
+
+@functools.cache
+def make_hash_columns(threads, slices):
+    """hash_columns for blocks of `threads` threads and sums of `slices` bits."""
+
+    @kernel
+    def hash_columns(users, levels, weights, keys, units, n_bits, codes, partials, totals):
+        """Eq. (3): word w of item j's code, bit g = [sum over its ratings of Psi(r) * (+1 or -1 by bit g of H_i) >= 0].
+
+        users (n,) int32; levels (n,) uint8, rising within a column; weights (L,) int64, Psi of a level; keys (W,)
+        uint32, a word's random key; units (U, 4) int64: item, begin, end, slot (at most 4,095 ratings each); n_bits
+        int, bits of a code; codes (N, W) uint32, rows of units with slot -1 written; partials (S, slices, W) uint32 and
+        totals (S,) int64: the bit-sliced sum and the sum of |weight| of the units with a slot.
+        Launch: grid (U, ceil(W / threads)), W at most 2**20, block threads.   Deterministic: yes, exact (integers).
+        Source: Eq. (3) and lines 3-5 of Algorithm 1; the counting is a carry-save adder tree.
+        """
+        total = cuda.shared.array((slices, threads), np.uint32)
+        count = cuda.shared.array((COUNT_SLICES, threads), np.uint32)
+        lane, unit = U32(cuda.threadIdx.x), U32(cuda.blockIdx.x)
+        word = U32(cuda.blockIdx.y * threads + lane)
+        if word >= keys.size:
+            return
+        item, begin, end, slot = units[unit, 0], units[unit, 1], units[unit, 2], units[unit, 3]
+        for s in range(U32(slices)):
+            total[s, lane] = U32(0)
+        whole_weight = np.int64(0)
+        while begin < end:
+            stop, weight = run_end(levels, begin, end), weights[levels[U64(begin)]]
+            count_run(users, begin, stop, keys[word], ALL_BITS if weight < 0 else U32(0), count, lane)
+            weight = abs(weight)
+            for b in range(bit_length(weight)):
+                if (weight >> b) & 1:
+                    add_shifted(count, bit_length(stop - begin), total, b, lane)
+            whole_weight += weight * (stop - begin)
+            begin = stop
+        if slot < 0:
+            codes[U64(item), word] = reached(total, (whole_weight + 1) >> 1, slices, lane) & used_bits(word, n_bits)
+            return
+        totals[U64(slot)] = whole_weight
+        for s in range(U32(slices)):
+            partials[U64(slot), s, word] = total[s, lane]
+
+    return hash_columns
+
+
+@functools.cache
+def make_join_chunks(threads, slices):
+    """join_chunks for blocks of `threads` threads and sums of `slices` bits."""
+
+    @kernel
+    def join_chunks(joins, n_bits, partials, totals, codes):
+        """The codes of columns that were cut: their units' bit-sliced sums added up, then the signs of Eq. (3).
+
+        joins (J, 3) int64: item, first slot, last slot + 1; n_bits int; partials (S, slices, W) uint32; totals (S,)
+        int64; codes (N, W) uint32, rows of these items written.
+        Launch: grid (J, ceil(W / threads)), block threads.   Deterministic: yes, exact (integers).
+        Source: Eq. (3); a ripple adder on 32 counters at once.
+        """
+        total = cuda.shared.array((slices, threads), np.uint32)
+        lane, join = U32(cuda.threadIdx.x), U32(cuda.blockIdx.x)
+        word = U32(cuda.blockIdx.y * threads + lane)
+        if word >= partials.shape[2]:
+            return
+        for s in range(U32(slices)):
+            total[s, lane] = U32(0)
+        whole_weight = np.int64(0)
+        for slot in range(joins[join, 1], joins[join, 2]):
+            carry = U32(0)
+            for s in range(U32(slices)):
+                total[s, lane], carry = full_add(total[s, lane], partials[U64(slot), s, word], carry)
+            whole_weight += totals[U64(slot)]
+        answer = reached(total, (whole_weight + 1) >> 1, slices, lane)
+        codes[U64(joins[join, 0]), word] = answer & used_bits(word, n_bits)
+
+    return join_chunks

@@ -1,0 +1,64 @@
+"""Scalar maths of the tables: a fine hashing as one integer, what the tables are sorted by, where equals begin."""
+
+import numpy as np
+
+from gpukit._jit import njit
+from gpukit.random import mix
+
+U32 = np.uint32
+U64 = np.uint64
+FOLD = U64(0x9E3779B97F4A7C15)  # odd multiplier for codes of more than 64 bits
+SHIFT_32 = U64(1 << 32)
+
+
+@njit
+def piece_of(low, high, shift, width):
+    """The `width` (1..32) bits that start at bit `shift` (0..31) of the word pair (low, high)."""
+    pair = U64((U64(high) << U64(32)) | U64(low))
+    return U64(U64(pair >> U64(shift)) & U64((1 << width) - 1))
+
+
+@njit
+def fold(code, piece, wide):
+    """The code with up to 32 more bits: exact while codes fit 64 bits, else (wide) a polynomial hash modulo 2**64.
+
+    Different codes of more than 64 bits then meet with a probability of about 2**-64.
+    """
+    return U64(U64(U64(code) * (FOLD if wide else SHIFT_32)) + U64(piece))
+
+
+@njit
+def table_code(codes, item, table, width):
+    """The bits of item's code that belong to one fine hashing (width = p * G of them) as 64 bits; see formulas.fold."""
+    code = np.uint64(0)
+    for done in range(0, width, 32):
+        start = table * width + done
+        here = min(32, width - done)
+        word, shift = start >> 5, start & 31
+        after = codes[item, word + 1] if shift + here > 32 else U32(0)
+        code = fold(code, piece_of(codes[item, word], after, shift, here), width > 64)
+    return code
+
+
+@njit
+def table_hash(code):
+    """24 bits of a hash of a 64-bit code, as a float32 that holds them exactly: what the tables are sorted by."""
+    low = U32(U64(code) & U64(0xFFFFFFFF))
+    high = U32(U64(code) >> U64(32))
+    return np.float32(mix(U32(low ^ mix(high))) >> U32(8))
+
+
+@njit
+def first_mate(hashes, mates, table, key):
+    """The first slot of a table whose item's hash is not below `key`, by bisection.
+
+    hashes (q, N) float32, of the items in each table; mates (q, N) int32: the items of each table by rising hash.
+    """
+    low, high = 0, mates.shape[1]
+    while low < high:
+        middle = (low + high) >> 1
+        if hashes[table, mates[table, middle]] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low

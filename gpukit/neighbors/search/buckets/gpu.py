@@ -1,0 +1,45 @@
+"""Host steps of the search by buckets on the GPU; cpu.py has the same functions. Arrays stay on the device."""
+
+import numpy as np
+
+from gpukit._cuda import cuda
+from gpukit.neighbors.plan import blocks
+from gpukit.neighbors.search.buckets import kernels, plan
+from gpukit.sorting import gpu as sorting
+
+BLOCK = 256
+FILLED = 8  # entries a thread
+
+
+def rows_together():
+    """Query rows that are done together."""
+    return BLOCK // kernels.MATCH_LANES
+
+
+def table_blocks(q, threads):
+    """Blocks of a launch in which each of q tables has so many threads: a grid of one dimension, as the others end at
+    65,535."""
+    return q * blocks(threads, BLOCK)
+
+
+def sorted_tables(items, settings):
+    """As cpu.sorted_tables."""
+    shape = settings.q, items.codes.shape[0]
+    hashes, mates = cuda.device_array(shape, np.float32), cuda.device_array(shape, np.int32)
+    launch = kernels.table_hashes[table_blocks(*shape), BLOCK]
+    launch(items.codes, items.rated, settings.p * settings.bits, hashes)
+    tables = sorting.plan(plan.table_offsets(*shape), np.float32, threads=BLOCK)
+    sorting.argsort(hashes.ravel(), tables, mates.ravel())
+    return hashes, mates
+
+
+def stripes(items, settings):
+    """stripe(first, keys) of gpukit.neighbors.search."""
+    width, tables = settings.p * settings.bits, sorted_tables(items, settings)
+
+    def stripe(first, keys):
+        kernels.fill[blocks(keys.size // FILLED, BLOCK), BLOCK](keys.ravel(), settings.q)
+        launch = kernels.bucket_matches[table_blocks(settings.q, kernels.MATCH_LANES * keys.shape[0]), BLOCK]
+        launch(items.codes, items.rated, width, *tables, first, keys)
+
+    return stripe

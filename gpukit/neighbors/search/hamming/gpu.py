@@ -1,0 +1,19 @@
+"""Host steps of the search by Hamming distance on the GPU; cpu.py has the same functions."""
+
+from gpukit.neighbors.plan import blocks
+from gpukit.neighbors.search.hamming import kernels
+
+
+def rows_together():
+    """Query rows that are done together."""
+    return kernels.TILE
+
+
+def stripes(items, settings):
+    """stripe(first, keys) of gpukit.neighbors.search."""
+
+    def stripe(first, keys):
+        grid = blocks(keys.shape[1], kernels.TILE), blocks(keys.shape[0], kernels.TILE)
+        kernels.hamming_distances[grid, kernels.SIDE**2](items.codes, items.rated, first, keys)
+
+    return stripe

@@ -1,0 +1,33 @@
+"""The streams of a seed, every one in this file: two draws of one seed are independent because their numbers differ.
+
+A stream is a number beside the seed. `Keyed` are those of gpukit.random.key(seed, stream), `Numpy` those of
+numpy.random.default_rng([seed, stream]); each name is a range of numbers, taken by the module in brackets. A new one
+takes numbers that are free: a test sees that no two overlap. Moving one changes what is drawn, not what is promised.
+"""
+
+
+class Keyed:
+    """Numbers of gpukit.random.key: below 2**32."""
+
+    RATINGS_SYNTH = range(0, 11)  # ratings.planted: what generated ratings are made of
+    DOCUMENTS_SYNTH = range(20, 25)  # documents.planted
+    ROW_SHUFFLE = range(103, 104)  # factorization.prepare: the ratings of a row
+    FIRST_FACTORS = range(104, 106)  # factorization.model.state: users, items
+    EPOCHS = range(1000, 65534)  # factorization.solvers.sgd.schedule: where chunks start, an epoch each, then again
+    PIVOTS = range(65534, 65535)  # sorting
+    SUPPLEMENT = range(65535, 65536)  # neighbors.supplement: random neighbours
+    SIMLSH_WORDS = range(1 << 16, (1 << 16) + (1 << 15))  # neighbors.hashes.simlsh: a 32-bit word of the codes each
+
+
+class Numpy:
+    """Numbers of numpy's generators. A bare seed, default_rng(seed), draws as its number 0 does."""
+
+    GRAPHS_SYNTH = range(0, 4)  # graphs.synth
+    HELD_OUT_ENTRIES = range(4, 5)  # imputation.holdout
+    CHUNK_ORDER = range(101, 102)  # factorization.solvers.sgd.schedule
+    ROW_BLOCKS = range(102, 103)  # factorization.solvers.sgd.schedule
+
+
+def named(family):
+    """{name: range} of Keyed or Numpy."""
+    return {name: numbers for name, numbers in vars(family).items() if isinstance(numbers, range)}

@@ -1,0 +1,80 @@
+"""What hash and search hand to each other; a further search is found by its name."""
+
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from gpukit.errors import ParameterError
+from gpukit.neighbors import cpu, hashes, plan, search
+from gpukit.neighbors.columns import columns
+from neighbors.inputs import ratings
+
+
+@pytest.mark.parametrize(
+    "n_items, budget, multiple", [(1, 1, 1), (50, 1400, 1), (50, 1399, 7), (50, 10**6, 8), (9, 0, 4)]
+)
+def test_stripe_rows(n_items, budget, multiple):
+    rows = plan.stripe_rows(n_items, budget, multiple)
+    most = -(-n_items // multiple) * multiple
+    expected = max(r for r in range(multiple, most + 1, multiple) if r == multiple or 4 * n_items * r <= budget)
+    assert rows == expected and isinstance(rows, int)
+
+
+@pytest.mark.parametrize(
+    "n, block, expected", [(0, 32, 1), (1, 32, 1), (32, 32, 1), (33, 32, 2), (np.int64(65), 64, 2)]
+)
+def test_blocks(n, block, expected):
+    assert plan.blocks(n, block) == expected and type(plan.blocks(n, block)) is int
+
+
+def test_bits_and_words_of_a_code():
+    assert plan.Settings(p=3, q=5, bits=7).n_bits == 105 and plan.Settings(p=3, q=5, bits=7).n_words == 4
+    assert plan.Settings(p=1, q=4, bits=8).n_words == 1
+    assert [search.card(name).worst(plan.Settings(p=3, q=5, bits=7)) for name in ("hamming", "buckets")] == [105, 5]
+
+
+def test_as_many_neighbours_as_there_are_others():
+    plan.check_items(plan.Settings(n_neighbors=4), 5)
+    with pytest.raises(ParameterError, match="n_neighbors=5 is too many for 5"):
+        plan.check_items(plan.Settings(n_neighbors=5), 5)
+
+
+@pytest.mark.parametrize("name", hashes.HASHES)
+def test_a_hash_has_its_step(name):
+    assert callable(hashes.steps(name, "cpu").hash_codes)
+
+
+@pytest.mark.parametrize("name", search.SEARCHES)
+def test_a_search_has_its_steps(name):
+    steps, card = search.steps(name, "cpu"), search.card(name)
+    assert callable(steps.stripes) and steps.rows_together() >= 1 and card.worst(plan.Settings()) > 1
+    assert card.READS_CODES in (True, False)
+
+
+def test_a_further_search_is_an_addition(monkeypatch):
+    """One without codes, by how many ratings two items have."""
+    card, steps = ModuleType("circle"), ModuleType("circle.cpu")
+    card.READS_CODES, card.worst, steps.rows_together = False, lambda settings: 1000, lambda: 3
+
+    def stripes(items, settings):
+        assert items.codes is None
+        counts = np.diff(items.columns.indptr)
+
+        def stripe(first, keys):
+            own = counts[first : first + len(keys), None]
+            keys[:] = np.abs(own - counts)
+            keys[np.arange(len(keys)), first + np.arange(len(keys))] = 1000
+
+        return stripe
+
+    steps.stripes = stripes
+    monkeypatch.setitem(sys.modules, "gpukit.neighbors.search.circle", card)
+    monkeypatch.setitem(sys.modules, "gpukit.neighbors.search.circle.cpu", steps)
+    table = columns(ratings(40, 9, 0.5, [1, 2], seed=1))
+    found, counts = cpu.find(table, plan.Settings(2, search="circle")), np.diff(table.indptr)
+    for item in range(9):
+        order = sorted((abs(int(counts[item]) - int(counts[j])), j) for j in range(9) if j != item)[:2]
+        assert found.neighbors[item].tolist() == [j for _, j in order]
+        np.testing.assert_array_equal(found.scores[item], np.float32([(1000 - key) / 1000 for key, _ in order]))
