@@ -2,7 +2,7 @@
 #
 #   demo    recommend, rank, impute on samples in data/       test    twin + sim + the compile tier
 #   twin    CPU twins against float64 oracles                 sim     every kernel in the simulator, no GPU
-#   ptx     every kernel built for sm_80 and sm_90, recorded  gpu     everything on a GPU; fails without one
+#   ptx     each kernel for capability 7.5 to 12.0, recorded  gpu     everything on a GPU; fails without one
 #   bench   the benchmark tables                              docs    write what is generated (docs/cli.md)
 #   lint    ruff                                              check   lint + gates (docs fresh, twins match, ...)
 

@@ -1,6 +1,6 @@
 """`gpukit doctor`: versions, devices, what is missing for what, and the command that installs it."""
 
-import contextlib
+import ctypes
 import fnmatch
 import os
 import re
@@ -13,14 +13,19 @@ import click
 from gpukit._version import __version__
 from gpukit.cli import options, report
 
-PACKAGES = ("numpy", "numba", "numba-cuda", "llvmlite", "scipy", "pandas", "click", "cupy", "mpi4py", "matplotlib")
-CUPY = ("cupy-cuda13x", "cupy-cuda12x", "cupy")
-# What a feature needs and how to get it: (feature, packages, command).
+PACKAGES = ("numpy", "numba", "numba-cuda", "llvmlite", "scipy", "pandas", "click", "cupy", "matplotlib")
+NAMES = {  # under which a package may be installed
+    "cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy"),
+    "nvidia-nvjitlink": ("nvidia-nvjitlink", "nvidia-nvjitlink-cu12"),
+}
+OF_CUDA_13 = ("nvidia-nvjitlink", "cupy-cuda13x")
+OLDEST_CUDA = (12, 0)  # that a driver must support; 13.0 for GPUs of compute capability NEW_GPUS or later
+NEW_GPUS = (10, 0)  # of which NVVM of CUDA 12 refuses atomic additions of floats
+# What a feature needs and how to get it: (feature, packages, extra), the extra of None is that of extra_for.
 NEEDS = (
-    ("GPU kernels", ("numba-cuda", "nvidia-nvjitlink"), "pip install 'gpukit[cuda]'"),
-    ("graph Fourier basis and NCCL on the GPU", ("cupy",), "pip install 'gpukit[cuda]'"),
-    ("several ranks (mpiexec)", ("mpi4py",), "pip install 'gpukit[mpi]'"),
-    ("pictures (--plot)", ("matplotlib",), "pip install 'gpukit[plot]'"),
+    ("GPU kernels", ("numba-cuda", "nvidia-nvjitlink"), None),
+    ("imputation on a GPU", ("cupy",), None),
+    ("pictures (--plot)", ("matplotlib",), "plot"),
 )
 TESTED = {"numba": "0.68.*", "numba-cuda": "0.30.4"}
 
@@ -41,16 +46,16 @@ def doctor(as_json):
 
 def examine():
     """The findings as a dict: versions, problems, gpus, driver, cpu_threads, missing, cache."""
-    versions = installed()
-    gpus, driver, trouble = probe_gpus()
-    problems = known_problems(versions) + ([trouble] if trouble else [])
+    versions, cuda = installed(), supported_cuda()
+    gpus, trouble = probe_gpus()
+    problems = known_problems(versions) + driver_problems(cuda, gpus) + ([trouble] if trouble else [])
     return {
         "versions": versions,
         "problems": problems,
         "cpu_threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "driver": driver,
+        "driver": driver_version(cuda),
         "gpus": gpus,
-        "missing": missing_features(gpus),
+        "missing": missing_features(gpus, extra_for(cuda)),
         "cache": code_cache(),
     }
 
@@ -62,13 +67,16 @@ def installed():
 
 
 def version(package):
-    """The installed version of a package (cupy under any of its names), or None."""
-    for name in CUPY if package == "cupy" else (package,):
-        try:
-            return metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return None
+    """The installed version of a package, under any of its names, or None."""
+    return next(filter(None, map(version_of, NAMES.get(package, (package,)))), None)
+
+
+def version_of(name):
+    """The installed version of the package of exactly this name, or None."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def known_problems(versions):
@@ -84,6 +92,35 @@ def known_problems(versions):
     return found
 
 
+def supported_cuda():
+    """(major, minor) of the newest CUDA that the driver supports; None without a driver."""
+    found = ctypes.c_int()
+    try:
+        failed = ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(found))
+    except (OSError, AttributeError):
+        return None
+    return None if failed else (found.value // 1000, found.value % 1000 // 10)
+
+
+def extra_for(cuda):
+    """The extra that suits a driver: supported_cuda's answer."""
+    return "cuda12" if cuda and cuda < (13, 0) else "cuda"
+
+
+def driver_problems(cuda, gpus):
+    """Sentences about a driver that is too old: for gpukit, for the GPU, or for the packages that are installed."""
+    if cuda is None or cuda >= (13, 0):
+        return []
+    told, newer = f"the driver supports CUDA {cuda[0]}.{cuda[1]}", "a driver from 580 on supports CUDA 13"
+    if cuda < OLDEST_CUDA:
+        return [f"{told}; gpukit needs 12.0 or later: update the driver ({newer})"]
+    if new := [gpu["name"] for gpu in gpus if numbers(gpu["compute_capability"]) >= NEW_GPUS]:
+        return [f"{told}, but {new[0]} needs CUDA 13: update the driver ({newer}), then pip install 'gpukit[cuda]'"]
+    wrong = " ".join(name for name in OF_CUDA_13 if version_of(name))
+    cure = f"pip uninstall {wrong}; pip install 'gpukit[cuda12]'. Or update the driver ({newer})"
+    return [f"{told}, but packages of CUDA 13 are installed: {cure}"] if wrong else []
+
+
 def numbers(text):
     """(major, minor) of a version text; (0, 0) for None."""
     parts = [part for part in (text or "0.0").split(".")[:2]]
@@ -91,17 +128,17 @@ def numbers(text):
 
 
 def probe_gpus():
-    """([{index, name, compute_capability, memory, free} ...], driver version or None, what is wrong or None)."""
+    """([{index, name, compute_capability, memory, free} ...], what is wrong or None)."""
     if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":
-        return [], None, "NUMBA_ENABLE_CUDASIM=1 is set: the simulator stands in for the GPU. Unset it for real work."
+        return [], "NUMBA_ENABLE_CUDASIM=1 is set: the simulator stands in for the GPU. Unset it for real work."
     try:
         from gpukit._cuda import cuda
 
         if not cuda.is_available():
-            return [], None, None
-        return [describe_gpu(cuda, index) for index in range(len(cuda.gpus))], driver_version(cuda), None
+            return [], None
+        return [describe_gpu(cuda, index) for index in range(len(cuda.gpus))], None
     except Exception as error:  # whatever is wrong with driver or toolkit is what the user came to read
-        return [], None, f"the GPU cannot be used: {type(error).__name__}: {error}".splitlines()[0]
+        return [], f"the GPU cannot be used: {type(error).__name__}: {error}".splitlines()[0]
 
 
 def describe_gpu(cuda, index):
@@ -125,16 +162,16 @@ def driver_version(cuda):
     module = Path("/proc/driver/nvidia/version")
     found = re.search(r"\b\d{3}\.\d+(\.\d+)?\b", module.read_text()) if module.exists() else None
     parts = [found.group()] if found else []
-    with contextlib.suppress(Exception):  # a private corner of numba-cuda; worth a line, not a failure
-        parts.append("CUDA " + ".".join(map(str, cuda.cudadrv.driver.driver.get_version())))
+    if cuda:
+        parts.append("CUDA {}.{}".format(*cuda))
     return ", ".join(parts) or None
 
 
-def missing_features(gpus):
-    """[{feature, missing, install}] of what cannot be done here."""
+def missing_features(gpus, gpu_extra="cuda"):
+    """[{feature, missing, install}] of what cannot be done here; gpu_extra: of extra_for."""
     found = [
-        {"feature": feature, "missing": ", ".join(lacking), "install": command}
-        for feature, packages, command in NEEDS
+        {"feature": feature, "missing": ", ".join(lacking), "install": f"pip install 'gpukit[{extra or gpu_extra}]'"}
+        for feature, packages, extra in NEEDS
         if (lacking := [p for p in packages if version(p) is None])
     ]
     if not gpus and (not found or found[0]["feature"] != "GPU kernels"):

@@ -26,11 +26,13 @@ def require_memory(device, needed, what, reserve=256 << 20):
 
 @contextlib.contextmanager
 def reported(device, what):
-    """Turn the driver's out-of-memory error into a DeviceMemoryError that names the work and the free memory."""
+    """Turn numba's or cupy's out-of-memory error into a DeviceMemoryError that names the work and the free memory."""
     try:
         yield
+    except DeviceMemoryError:
+        raise
     except Exception as error:
-        if device.is_cuda and "OUT_OF_MEMORY" in str(error).upper():
+        if device.is_cuda and "OUT OF MEMORY" in str(error).upper().replace("_", " "):
             raise DeviceMemoryError(
                 f"{what} ran out of memory on {device} ({free_memory(device) / 2**30:.2f} GiB free). "
                 "Use --device cpu, a smaller model or less data, or a GPU with more memory."

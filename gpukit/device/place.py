@@ -53,11 +53,8 @@ def resolve(spec="auto"):
 
 def cpu():
     """The CPU, with the number of threads numba will use."""
-    threads = int(
-        os.environ.get("NUMBA_NUM_THREADS") or len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count()
-    )
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    threads = int(os.environ.get("NUMBA_NUM_THREADS") or own)
     return Device("cpu", 0, f"cpu ({threads} thread{'s' * (threads > 1)})")
 
 

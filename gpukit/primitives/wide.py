@@ -4,6 +4,7 @@ read4 reads what no kernel in flight writes, through the L1 cache, float32 or fl
 policy of the L2 cache: keep_policy for what is soon read again, leave_policy for what is not. load4 (float32) reads
 from L2, where other blocks' additions land: a line kept in L1 would go stale. add4 is one `red.global.add.v4.f32`,
 which needs compute capability 9.0; `add_row` in rows.py uses four plain additions below that.
+Policies need capability 8.0: on older devices read4_hinted is read4.
 A float32 matrix may hold two float16 numbers in each of its own: load2 reads two such words from L2, widen makes
 float32 numbers of one, and add_halves adds to four; what is added is rounded to the nearest float16, and so is each
 sum.
@@ -61,6 +62,7 @@ else:
     from gpukit._cuda import intrinsic, types
 
     FLOAT, DOUBLE, WORD, POINTER = ir.FloatType(), ir.DoubleType(), ir.IntType(32), ir.IntType(64)
+    PACK = "{ .reg .f16 l, h; cvt.rn.f16.f32 l, $1; cvt.rn.f16.f32 h, $2; mov.b32 $0, {l, h}; }"
     WIDEN = "{ .reg .f16 l, h; mov.b32 {l, h}, $2; cvt.f32.f16 $0, l; cvt.f32.f16 $1, h; }"
 
     def _address(context, builder, array_type, array, row, column):
@@ -79,6 +81,18 @@ else:
             raise TypeError(f"loads and additions of four want a C-ordered 2-D array of {dtypes}, not {matrix}")
         if any(index != types.uint32 for index in indices):
             raise TypeError(f"loads and additions of four take uint32 indices, not {indices}")
+
+    def _since_8_0(context, builder, newer, older):
+        """newer, a value made by instructions of compute capability 8.0, or older where the device is older.
+
+        The compiler knows which when it knows the device, and leaves out what it does not need.
+        """
+        kind = ir.FunctionType(WORD, [ir.IntType(8).as_pointer()])
+        reflect = builder.module.globals.get("__nvvm_reflect") or ir.Function(builder.module, kind, "__nvvm_reflect")
+        name = context.insert_const_string(builder.module, "__CUDA_ARCH")
+        architecture = builder.call(reflect, [builder.addrspacecast(name, kind.args[0])])
+        is_newer = builder.icmp_unsigned(">=", architecture, ir.Constant(WORD, 800))
+        return builder.select(is_newer, newer, older)
 
     def _loaded(builder, arguments, count, number, instruction, constraints, fresh):
         """`count` numbers by one vector load, as a list; arguments: address (and policy) as 64-bit integers.
@@ -111,7 +125,8 @@ else:
         def make(context):
             def generate(context, builder, signature, arguments):
                 text = f"createpolicy.fractional.L2::{name}.b64 $0, 1.0;"
-                return builder.call(ir.InlineAsm(ir.FunctionType(POINTER, []), text, "=l"), [])
+                policy = builder.call(ir.InlineAsm(ir.FunctionType(POINTER, []), text, "=l"), [])
+                return _since_8_0(context, builder, policy, ir.Constant(POINTER, 0))
 
             return types.uint64(), generate
 
@@ -151,7 +166,8 @@ else:
 
         def generate(context, builder, signature, arguments):
             address = _address(context, builder, signature.args[0], *arguments[:3])
-            quad = _quad(builder, signature.args[0].dtype, address, arguments[3])
+            plain, hinted = (_quad(builder, signature.args[0].dtype, address, *last) for last in ([], arguments[3:]))
+            quad = [_since_8_0(context, builder, newer, older) for newer, older in zip(hinted, plain)]
             return context.make_tuple(builder, signature.return_type, quad)
 
         return types.UniTuple(matrix.dtype, 4)(matrix, row, column, policy), generate
@@ -201,11 +217,14 @@ else:
 
         return types.UniTuple(types.float32, 2)(word), generate
 
-    def _narrow(builder, low, high):
+    def _narrow(context, builder, low, high):
         """Two float32 numbers as halves in one word, rounded to the nearest."""
         kind = ir.FunctionType(WORD, [FLOAT] * 2)
-        asm = ir.InlineAsm(kind, "cvt.rn.f16x2.f32 $0, $2, $1;", "=r,f,f", side_effect=False)
-        return builder.call(asm, [low, high])
+        newer, older = (
+            builder.call(ir.InlineAsm(kind, text, "=r,f,f", side_effect=False), [low, high])
+            for text in ("cvt.rn.f16x2.f32 $0, $2, $1;", PACK)
+        )
+        return _since_8_0(context, builder, newer, older)
 
     def _halves_adder(instruction, constraints, words):
         """add_halves by one instruction for each `words` words."""
@@ -217,7 +236,7 @@ else:
 
             def generate(context, builder, signature, arguments):
                 address = _address(context, builder, signature.args[0], *arguments[:3])
-                pairs = [_narrow(builder, *arguments[i : i + 2]) for i in (3, 5)]
+                pairs = [_narrow(context, builder, *arguments[i : i + 2]) for i in (3, 5)]
                 kind = ir.FunctionType(ir.VoidType(), [POINTER] + [WORD] * words)
                 asm = ir.InlineAsm(kind, instruction, constraints + ",~{memory}", side_effect=True)
                 for first in range(0, 2, words):

@@ -158,18 +158,25 @@ def find_kernels(p, dtype, how, threads=4):
     )
 
 
+def dynamic_bytes(p, dtype, how, threads=4):
+    """Bytes of dynamic shared memory of a block of each of find_kernels' kernels."""
+    size = np.dtype(dtype).itemsize
+    multiplied, _ = bytes_of_multiply(p, how.tile, size)
+    return how.shared, (2 * p + 1) * threads * size, bytes_of_rotate(p, size), 0, multiplied
+
+
 def steps(lane, X, lam, cap, values, ranks, out):
     """The launches that threshold as many slices as the lane is for, or fewer: pairs of a kernel, configured, and its
     arguments."""
-    (p, q), N, size, how = sides(X.shape), len(X), np.dtype(X.dtype).itemsize, layout(X.shape, X.dtype)
+    (p, q), N, how = sides(X.shape), len(X), layout(X.shape, X.dtype)
     stream, d, e, scales, states, spans, turns, V, seats, weights, slices = lane
     threads = chasers(len(scales))
     bidiagonalize, chase, rotate, arrange, multiply = find_kernels(p, X.dtype, how, threads)
-    bidiagonalize = with_shared_memory(bidiagonalize, N, 32 * how.warps, how.shared, stream)
-    chase = with_shared_memory(chase, -(-N // threads), threads, (2 * p + 1) * threads * size, stream)
-    rotate = with_shared_memory(rotate, (N, -(-p // 32)), 32, bytes_of_rotate(p, size), stream)
-    space, _ = bytes_of_multiply(p, how.tile, size)
-    multiply = with_shared_memory(multiply, (N, -(-q // (32 * how.tile[0]))), chase_kernels.BLOCK, space, stream)
+    room = dynamic_bytes(p, X.dtype, how, threads)
+    bidiagonalize = with_shared_memory(bidiagonalize, N, 32 * how.warps, room[0], stream)
+    chase = with_shared_memory(chase, -(-N // threads), threads, room[1], stream)
+    rotate = with_shared_memory(rotate, (N, -(-p // 32)), 32, room[2], stream)
+    multiply = with_shared_memory(multiply, (N, -(-q // (32 * how.tile[0]))), chase_kernels.BLOCK, room[4], stream)
     turning = [(chase, (d, e, states[:N], spans, turns)), (rotate, (states, spans, turns, V))]
     return [
         (bidiagonalize, (X, d, e, scales, states, V, slices)),

@@ -7,7 +7,9 @@ import numpy as np
 from gpukit.errors import DeviceError, GpukitError
 
 MOST = 512  # longest side of a slice
-SHARED = 227 << 10  # bytes of shared memory a block may have on devices of compute capability 9.0; 163, 99 KB on others
+SHARED = (
+    227 << 10
+)  # bytes of shared memory a block may have on devices of compute capability 9.0; 64 to 163 KB on others
 TILES = ((2, 32), (1, 16), (1, 8))  # of multiply: rows a thread, vectors at once
 TURNS = 1.25  # rotations there is room for in a launch, as a share of p^2; Gaussian slices need 0.8
 SPANS = 4  # sweeps there is room for, as a multiple of p; Gaussian slices need 1.45
@@ -57,6 +59,16 @@ def bytes_of_multiply(p, tile, size):
 def bytes_of_rotate(p, size):
     """Bytes of shared memory of a block of rotate."""
     return 32 * p * size
+
+
+def bytes_of_whiten(k, size):
+    """Bytes of shared memory of a block of whiten: the gram, rows at an odd distance, and two numbers a column."""
+    return (k * (k | 1) + 2 * k) * size
+
+
+def widest_subspace(size, room=SHARED):
+    """Columns that whiten has room for, in whole warps: 224 of float32 or 160 of float64 with the default room."""
+    return next(k for k in range(MOST // 2, 0, -32) if bytes_of_whiten(k, size) <= room)
 
 
 def plan(p, q, dtype, room=SHARED):

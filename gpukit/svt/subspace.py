@@ -13,7 +13,7 @@ Yanagisawa, SIAM J. Sci. Comput. 42 (2020), A477-A503 (shifted CholeskyQR, three
 import numpy as np
 
 from gpukit.errors import DeviceError, ParameterError
-from gpukit.svt.plan import converged
+from gpukit.svt.plan import bytes_of_whiten, converged
 
 SHIFT = 4  # of the first round of orth: this, times the columns, times the rounding error
 COLD = 2  # steps of power iteration more for a basis that is new
@@ -317,7 +317,7 @@ class GpuTools:
 
         k, make = gram.shape[1], self.kernels.make_whiten
         launch = with_shared_memory(
-            make(gram.dtype.type), len(gram), self.kernels.threads_for(k), self.kernels.shared_bytes(k, gram.dtype)
+            make(gram.dtype.type), len(gram), self.kernels.threads_for(k), bytes_of_whiten(k, gram.itemsize)
         )
         launch(self.shared(gram), shift, self.shared(out))
 

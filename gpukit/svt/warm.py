@@ -3,15 +3,13 @@
 import numpy as np
 
 from gpukit.svt import products
-from gpukit.svt.plan import sides
+from gpukit.svt.plan import SHARED, sides, widest_subspace
 from gpukit.svt.subspace import STEP, SubspaceThresholding, choose_k
 
 SMALL = 24  # shorter sides up to which whole slices are thresholded on the CPU
 SMALL_ON_GPU = 128  # and on a GPU, whose exact kernels are faster there
 AHEAD = 0.7  # a value above this share of the next threshold counts for the rank that is expected
 MOST = 0.98  # of the slices must have no more than the rank expected; the others are thresholded whole
-WIDEST = 224  # columns of the subspace on a GPU: what `whiten` has shared memory for in float32; float64: WIDEST_DOUBLE
-WIDEST_DOUBLE = 160
 
 
 def pays(shape, on_gpu):
@@ -19,11 +17,14 @@ def pays(shape, on_gpu):
     return sides(shape)[0] > (SMALL_ON_GPU if on_gpu else SMALL)
 
 
-def columns_for(rank, p, on_gpu, itemsize=4):
-    """Columns of the subspace for a rank; 0: whole slices. On a GPU slices are large, so fewer to spare will do."""
+def columns_for(rank, p, on_gpu, itemsize=4, room=SHARED):
+    """Columns of the subspace for a rank; 0: whole slices. On a GPU slices are large, so fewer to spare will do.
+
+    room: bytes of shared memory a block of the GPU may have.
+    """
     if not on_gpu:
         return choose_k(rank, p)
-    widest = min(p // 2, WIDEST if itemsize == 4 else WIDEST_DOUBLE) // STEP * STEP
+    widest = min(p // 2, widest_subspace(itemsize, room)) // STEP * STEP
     k = -(-(rank + rank // 4 + 8) // STEP) * STEP
     return min(k, widest) if rank < widest else 0
 
@@ -39,12 +40,13 @@ class WarmThresholding:
         self.X, self.on_gpu, self.seed = X, on_gpu, seed
         self.p, self.values, self.ranks = sides(X.shape)[0], None, None
         self.subspace, self.exact, self.multiplied = None, None, None
+        self.room = _room_on_gpu() if on_gpu else SHARED
         library = _cupy() if on_gpu else np
         self.lam, self.cap = library.zeros(len(X), X.dtype), library.zeros(len(X), np.int32)
 
     def run(self, lam, cap=None):
         """Threshold: ranks."""
-        k = columns_for(self.expected(lam, cap), self.p, self.on_gpu, self.X.itemsize)
+        k = columns_for(self.expected(lam, cap), self.p, self.on_gpu, self.X.itemsize, self.room)
         self.lam[:] = self._placed(lam, self.X.dtype)
         self.cap[:] = self._placed(np.full(len(self.X), self.p) if cap is None else cap, np.int32)
         if not k:
@@ -56,7 +58,7 @@ class WarmThresholding:
 
     def leading(self, count=1):
         """(N, count): about the leading singular values of X, from below; X stays."""
-        self.widen(columns_for(count, self.p, self.on_gpu, self.X.itemsize))
+        self.widen(columns_for(count, self.p, self.on_gpu, self.X.itemsize, self.room))
         return self.subspace.leading(count)
 
     def expected(self, lam, cap):
@@ -64,7 +66,7 @@ class WarmThresholding:
         if cap is not None:
             ranks = cap
         elif self.values is not None:
-            least = 1.0 if self.subspace.k >= WIDEST else AHEAD
+            least = 1.0 if self.subspace.k >= widest_subspace(self.X.itemsize, self.room) else AHEAD
             ranks = (self.values > least * lam[:, None]).sum(axis=1)
         else:
             ranks = np.zeros(1) if self.ranks is None else 1.25 * self.ranks + 1
@@ -98,6 +100,12 @@ class WarmThresholding:
     def _placed(self, array, dtype):
         array = np.ascontiguousarray(array, dtype)
         return _cupy().asarray(array) if self.on_gpu else array
+
+
+def _room_on_gpu():
+    from gpukit.svt.gpu import shared_memory
+
+    return shared_memory()
 
 
 def _cupy():

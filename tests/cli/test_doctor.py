@@ -1,7 +1,9 @@
 """gpukit doctor: never fails, names what is missing and the command for it."""
 
+import configparser
 import json
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,7 +12,8 @@ from gpukit.cli import doctor, main
 
 @pytest.fixture
 def no_gpu(monkeypatch):
-    monkeypatch.setattr(doctor, "probe_gpus", lambda: ([], None, None))
+    monkeypatch.setattr(doctor, "probe_gpus", lambda: ([], None))
+    monkeypatch.setattr(doctor, "supported_cuda", lambda: None)
 
 
 GPU = {"index": 0, "name": "NVIDIA H200", "compute_capability": "9.0", "memory": 139 << 30, "free": 100 << 30}
@@ -19,7 +22,7 @@ GPU = {"index": 0, "name": "NVIDIA H200", "compute_capability": "9.0", "memory":
 def test_it_runs_here(capsys):
     assert main.run(["doctor"]) == 0
     text = capsys.readouterr().out
-    for word in ("python", "numba-cuda", "llvmlite", "cupy", "mpi4py", "CPU:", "Compiled code:"):
+    for word in ("python", "numba-cuda", "llvmlite", "cupy", "CPU:", "Compiled code:"):
         assert word in text
 
 
@@ -35,9 +38,58 @@ def test_each_missing_piece_has_its_command(monkeypatch, no_gpu, capsys):
     monkeypatch.setattr(doctor, "version", lambda package: None)
     assert main.run(["doctor"]) == 0
     text = capsys.readouterr().out
-    for extra in ("cuda", "mpi", "plot"):
+    for extra in ("cuda", "plot"):
         assert f"pip install 'gpukit[{extra}]'" in text
     assert "numba-cuda, nvidia-nvjitlink" in text
+
+
+def test_every_extra_offered_is_there(root):
+    config = configparser.ConfigParser()
+    config.read(root / "setup.cfg", encoding="utf-8")
+    offered = {extra for _, _, extra in doctor.NEEDS if extra} | {"cuda", "cuda12"}
+    assert offered <= set(config["options.extras_require"])
+
+
+@pytest.mark.parametrize("cuda, extra", [(None, "cuda"), ((12, 0), "cuda12"), ((12, 9), "cuda12"), ((13, 0), "cuda")])
+def test_the_extra_goes_by_the_driver(monkeypatch, no_gpu, capsys, cuda, extra):
+    monkeypatch.setattr(doctor, "supported_cuda", lambda: cuda)
+    monkeypatch.setattr(doctor, "version_of", lambda package: None)
+    assert main.run(["doctor"]) == 0
+    text = capsys.readouterr().out
+    assert text.count(f"pip install 'gpukit[{extra}]'") == 2 and ("cuda12" in text) == (extra == "cuda12")
+
+
+BLACKWELL = {**GPU, "name": "RTX 5090", "compute_capability": "12.0"}
+
+
+@pytest.mark.parametrize(
+    "cuda, gpus, packages, told",
+    [
+        (None, [], ["nvidia-nvjitlink"], None),
+        ((13, 0), [BLACKWELL], ["nvidia-nvjitlink"], None),
+        ((12, 4), [GPU], ["nvidia-nvjitlink-cu12", "cupy-cuda12x"], None),
+        ((11, 8), [], [], "CUDA 11.8; gpukit needs 12.0 or later: update the driver"),
+        ((12, 4), [], ["nvidia-nvjitlink"], "pip uninstall nvidia-nvjitlink; pip install 'gpukit[cuda12]'"),
+        ((12, 4), [GPU], ["nvidia-nvjitlink", "cupy-cuda13x"], "pip uninstall nvidia-nvjitlink cupy-cuda13x;"),
+        ((12, 8), [GPU, BLACKWELL], ["nvidia-nvjitlink-cu12"], "RTX 5090 needs CUDA 13: update the driver"),
+    ],
+)
+def test_drivers_that_are_too_old(monkeypatch, cuda, gpus, packages, told):
+    monkeypatch.setattr(doctor, "version_of", lambda name: "1.0" if name in packages else None)
+    found = doctor.driver_problems(cuda, gpus)
+    assert found == [] if told is None else len(found) == 1 and told in found[0]
+
+
+@pytest.mark.parametrize("answer, found", [((0, 12040), (12, 4)), ((0, 13000), (13, 0)), ((3, 0), None)])
+def test_the_driver_is_asked_what_it_supports(monkeypatch, answer, found):
+    def ask(place):
+        place._obj.value = answer[1]
+        return answer[0]
+
+    monkeypatch.setattr(doctor.ctypes, "CDLL", lambda name: SimpleNamespace(cuDriverGetVersion=ask))
+    assert doctor.supported_cuda() == found
+    monkeypatch.setattr(doctor.ctypes, "CDLL", lambda name: doctor.ctypes.PyDLL("no such library"))
+    assert doctor.supported_cuda() is None
 
 
 def test_packages_without_a_gpu_miss_the_gpu(monkeypatch, no_gpu):
@@ -47,7 +99,8 @@ def test_packages_without_a_gpu_miss_the_gpu(monkeypatch, no_gpu):
 
 
 def test_a_gpu_is_shown(monkeypatch, capsys):
-    monkeypatch.setattr(doctor, "probe_gpus", lambda: ([GPU], "580.65.06, CUDA 13.0", None))
+    monkeypatch.setattr(doctor, "probe_gpus", lambda: ([GPU], None))
+    monkeypatch.setattr(doctor, "driver_version", lambda cuda: "580.65.06, CUDA 13.0")
     assert main.run(["doctor"]) == 0
     text = capsys.readouterr().out
     assert "NVIDIA H200" in text and "139.0 GiB" in text and "9.0" in text and "580.65.06" in text
@@ -72,7 +125,7 @@ def test_known_bad_versions(change, told):
 
 
 def test_a_broken_driver_is_a_finding(monkeypatch, capsys):
-    monkeypatch.setattr(doctor, "probe_gpus", lambda: ([], None, "the GPU cannot be used: OSError: libcuda.so"))
+    monkeypatch.setattr(doctor, "probe_gpus", lambda: ([], "the GPU cannot be used: OSError: libcuda.so"))
     assert main.run(["doctor"]) == 0
     assert "Problem: the GPU cannot be used: OSError: libcuda.so" in capsys.readouterr().out
 

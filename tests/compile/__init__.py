@@ -1,1 +1,2 @@
-"""The compile tier: every kernel built for sm_80 and sm_90 on a machine without a GPU. A room adds cases_<room>.py."""
+"""The compile tier: every kernel built for compute capability 7.5 to 12.0 on a machine without a GPU. A room adds
+cases_<room>.py."""

@@ -8,7 +8,7 @@ SIGNATURE = "int32[::1], int64[::1], int32[::1], float32[::1], float32[:, ::1], 
 
 CASES = [
     Case(
-        f"bench.paper_epoch lanes={lanes} factors={factors}",
+        f"bench.paper_epoch[{lanes}, {factors}]",
         kernels.make_paper_epoch(lanes, factors),
         SIGNATURE,
         registers=limit,

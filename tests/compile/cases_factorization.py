@@ -45,7 +45,7 @@ LAYOUTS = {  # most registers of sgd_epoch with plain and with quad additions, p
     (16, 16, 16): (255, 240, 80, 96),
     (32, 16, 16): (255, 240, 80, 96),
 }
-ADDITIONS = {False: ("plain", ("sm_80",)), True: ("quad", ("sm_90",))}
+ADDITIONS = {False: ("plain", ("sm_75", "sm_80", "sm_86", "sm_89")), True: ("quad", ("sm_90", "sm_120"))}
 
 
 def cases_of(layout, plain, quad, pairs, rows):
@@ -67,7 +67,7 @@ LARGEST = Case(
     EPOCH,
     registers=255,
     spills=2200,
-    targets=("sm_90",),
+    targets=ADDITIONS[True][1],
 )
 CASES = [case for layout, limits in LAYOUTS.items() for case in cases_of(layout, *limits)] + [
     LARGEST,

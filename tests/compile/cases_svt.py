@@ -1,9 +1,13 @@
 """gpukit.svt: the five kernels, in the layouts of the benchmarks' shapes."""
 
-import numpy as np
-from compile.usage import Case
+import collections
+import contextlib
 
-from gpukit.svt.gpu import find_kernels
+import numpy as np
+from compile.usage import TARGETS, Case
+
+from gpukit.errors import DeviceError
+from gpukit.svt.gpu import dynamic_bytes, find_kernels
 from gpukit.svt.plan import plan
 
 NAMES = ("bidiagonalize", "chase", "rotate", "arrange", "multiply")
@@ -28,16 +32,28 @@ def signature(name, dtype):
     return ", ".join(kinds[part] for part in ARGUMENTS[name].split(", "))
 
 
-def cases(n, dtype, registers, **limits):
-    """The cases of slices of n x n numbers on a device of capability 9.0; registers: of each kernel, at most; spills:
-    {name: bytes}, 0 for those that it leaves out."""
-    kernels, spills = find_kernels(n, np.dtype(dtype), plan(n, n, dtype)), limits.pop("spills", {})
-    return [
-        Case(
-            f"svt.{name}[{n} x {n} {dtype}]", kernel, signature(name, dtype), most, spills=spills.get(name, 0), **limits
-        )
-        for name, kernel, most in zip(NAMES, kernels, registers)
-    ]
+def launches(n, dtype):
+    """{(name, kernel, dynamic): targets}: what is launched for slices of n x n numbers on which devices. How a slice
+    lies, and thereby the kernel, goes by the shared memory there is; where a slice cannot be held, nothing does."""
+    found = {}
+    for target, (_, room) in TARGETS.items():
+        with contextlib.suppress(DeviceError):
+            how = plan(n, n, dtype, room)
+            kernels, dynamic = find_kernels(n, np.dtype(dtype), how), dynamic_bytes(n, dtype, how)
+            for launch in zip(NAMES, kernels, dynamic):
+                found.setdefault(launch, []).append(target)
+    return found
+
+
+def cases(n, dtype, registers, spills=None, **limits):
+    """The cases of slices of n x n numbers; registers: of each kernel, at most; spills: {name: bytes}, 0 for those that
+    it leaves out. Where devices differ, a case's name ends with the first of its targets."""
+    registers, found = dict(zip(NAMES, registers)), launches(n, dtype)
+    kinds = collections.Counter(name for name, _, _ in found)
+    for (name, kernel, dynamic), targets in found.items():
+        variant = f"{n} x {n} {dtype}" + (f", {targets[0]}" if kinds[name] > 1 else "")
+        limits |= {"spills": (spills or {}).get(name, 0), "dynamic": dynamic, "targets": tuple(targets)}
+        yield Case(f"svt.{name}[{variant}]", kernel, signature(name, dtype), registers[name], **limits)
 
 
 CASES = [

@@ -1,28 +1,26 @@
-"""Every case of every cases_<room>.py, for both targets, against its limits; `make ptx` records docs/kernels.csv."""
+"""Every case of every cases_<room>.py, for all its targets, against its limits; `make ptx` records docs/kernels.csv."""
 
 import csv
-import importlib
 import os
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 from compile import cases_house, usage
+from compile.cases import CASES
 
-FOLDER = Path(__file__).parent
-CASES = [
-    case for file in sorted(FOLDER.glob("cases_*.py")) for case in importlib.import_module(f"compile.{file.stem}").CASES
-]
-BUILDS = [(case, target) for case in CASES for target in case.targets]
+BUILDS = [(case, target) for case in CASES for target in case.built_for()]
+RECORDED = [(case, target) for case, target in BUILDS if target in usage.RECORDED]
 
 
 @pytest.fixture(scope="module")
 def table():
-    """All usages measured; written to $GPUKIT_KERNELS_CSV if that is set and every case was built."""
+    """All usages measured; those of usage.RECORDED are written to $GPUKIT_KERNELS_CSV if that is set and every case was
+    built."""
     usages = []
     yield usages
     path = os.environ.get("GPUKIT_KERNELS_CSV")
     if path and len(usages) == len(BUILDS):
-        usage.write_table(path, usages)
+        usage.write_table(path, [cost for cost in usages if cost.target in usage.RECORDED])
 
 
 @pytest.mark.parametrize("case, target", BUILDS, ids=[f"{case.name}-{target}" for case, target in BUILDS])
@@ -47,7 +45,7 @@ def test_case_names_are_unique():
 def test_the_record_has_every_case(root):
     recorded = root / "docs" / "kernels.csv"
     rows = {row["case"] for row in csv.DictReader(recorded.open())} if recorded.exists() else set()
-    assert rows == {case.name for case in CASES} or os.environ.get("GPUKIT_KERNELS_CSV"), "run `make ptx`"
+    assert rows == {case.name for case, _ in RECORDED} or os.environ.get("GPUKIT_KERNELS_CSV"), "run `make ptx`"
 
 
 def test_a_lean_kernel_passes():
@@ -60,3 +58,24 @@ def test_each_limit_bites(fault):
     case = cases_house.FAULTY[fault]
     faults = usage.measure(case, "sm_90").faults(case)
     assert len(faults) == 1 and fault in faults[0], faults
+
+
+@pytest.mark.parametrize("target", usage.TARGETS)
+def test_instructions_go_by_the_capability(target):
+    """Those of primitives.wide that older devices do not have are used where they are there, and nowhere else."""
+    code, is_newer = usage.listing(cases_house.WIDE, target), usage.TARGETS[target].capability >= (8, 0)
+    for instruction in ("createpolicy", "L2::cache_hint", "cvt.rn.f16x2.f32"):
+        assert (instruction in code) == is_newer, instruction
+    assert ("cvt.rn.f16.f32" in code) != is_newer
+
+
+def test_one_build_serves_all_targets():
+    codes = {usage.llvm_code(cases_house.WIDE, target) for target in usage.TARGETS}
+    assert len(codes) == 1
+
+
+def test_a_launch_may_have_what_its_device_has():
+    for target, (_, room) in usage.TARGETS.items():
+        case = replace(cases_house.FAULTY["dynamic"], targets=(target,))
+        fits, beyond = (replace(case, dynamic=room - 4096 + more) for more in (0, 1))
+        assert not usage.measure(fits, target).faults(fits) and usage.measure(beyond, target).faults(beyond)

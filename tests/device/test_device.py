@@ -1,5 +1,7 @@
 """Where the work runs: what may be asked for, what is answered without a GPU, and what memory errors say."""
 
+import os
+
 import pytest
 from support import SIMULATED
 
@@ -67,13 +69,55 @@ def test_the_cpu_is_not_limited():
     device.require_memory(device.resolve("cpu"), 1 << 60, "anything")
 
 
-def test_out_of_memory_is_translated(monkeypatch):
+class CupysError(MemoryError):
+    """As cupy.cuda.memory.OutOfMemoryError is one."""
+
+
+OUT_OF_MEMORY = [
+    RuntimeError("[CUresult.CUDA_ERROR_OUT_OF_MEMORY] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY"),
+    CupysError("Out of memory allocating 8,000,000,512 bytes (allocated so far: 512 bytes)."),
+    CupysError("Out of memory allocating 9,728 bytes (allocated so far: 512 bytes, limit set to: 1,024 bytes)."),
+    RuntimeError("cudaErrorMemoryAllocation: out of memory"),
+]
+
+
+@pytest.mark.parametrize("error", OUT_OF_MEMORY)
+def test_out_of_memory_is_translated(monkeypatch, error):
     monkeypatch.setattr(device.memory, "free_memory", lambda _: 1 << 30)
     with (
-        pytest.raises(DeviceMemoryError, match=r"uploading ran out of memory .*1\.00 GiB free"),
+        pytest.raises(DeviceMemoryError, match=r"uploading ran out of memory .*1\.00 GiB free") as found,
+        device.reported(GPU, "training"),
         device.reported(GPU, "uploading"),
     ):
-        raise RuntimeError("[2] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY")
+        raise error
+    assert found.value.__cause__ is error
+
+
+@pytest.mark.parametrize(
+    "where, error",
+    [
+        *((Device("cpu", 0, "cpu (2 threads)"), error) for error in OUT_OF_MEMORY),
+        (GPU, MemoryError("Unable to allocate 80.0 GiB for an array with shape (10000000000,) and data type float64")),
+    ],
+)
+def test_the_hosts_memory_is_not_the_devices(where, error):
+    with pytest.raises(type(error)) as found, device.reported(where, "uploading"):
+        raise error
+    assert found.value is error
+
+
+@pytest.mark.parametrize("asked, found", [(None, 3), ("7", 7), ("", 3)])
+@pytest.mark.parametrize("knows_affinity", [True, False])
+def test_threads_of_the_cpu(monkeypatch, asked, found, knows_affinity):
+    if knows_affinity:
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 5}, raising=False)
+    else:
+        monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 99 if knows_affinity else 3)
+    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
+    if asked is not None:
+        monkeypatch.setenv("NUMBA_NUM_THREADS", asked)
+    assert str(device.cpu()) == f"cpu ({found} threads)"
 
 
 def test_other_errors_pass():

@@ -110,15 +110,34 @@ def kernels_are_documented(package):
     return faults
 
 
-def kernels_have_cases(root):
-    """Every kernel of every room is named in a tests/compile/cases_<room>.py."""
-    faults = []
-    cases = "\n".join(f.read_text(encoding="utf-8") for f in sorted((Path(root) / "tests/compile").glob("cases_*.py")))
-    for room, kernels, _ in kernels_by_room(Path(root) / "gpukit"):
-        for name in kernels:
-            if not re.search(rf"\b(make_)?{name}\b", cases):
-                faults.append(f"{room}: kernel {name} has no case in tests/compile/")
+def kernels_have_cases(package, cases):
+    """Every kernel has a compile case that builds it and no other of its name; a case is named after what it builds.
+
+    cases: [(name, module, function)], the name "room.kernel" or "room.kernel[variant]", module and function of the
+    kernel that is built.
+    """
+    built = {(module, function) for _, module, function in cases}
+    faults = [
+        f"{module}: kernel {name} has no case in tests/compile/"
+        for module, names in kernels_by_module(package)
+        for name in names
+        if (module, name) not in built
+    ]
+    for name, module, function in cases:
+        own = f"{module.split('.')[1]}.{function}"
+        if name.split("[")[0] != own:
+            faults.append(f"the case {name} builds {function} of {module}: it should be called {own}")
     return faults
+
+
+def kernels_by_module(package):
+    """[(module, {name: kernel})] of every file of kernels."""
+    package = Path(package)
+    files = sorted(path for path in package.rglob("*.py") if holds_kernels(path))
+    return [
+        (".".join((package.name, *f.relative_to(package).with_suffix("").parts)), jitted(f, KERNEL_DECORATORS))
+        for f in files
+    ]
 
 
 def parameters_are_documented(package):

@@ -9,6 +9,7 @@ from gpukit._jit import threads
 from gpukit.errors import DeviceError, ParameterError
 from gpukit.svt import subspace
 from gpukit.svt.kernels import subspace as subspace_kernels
+from gpukit.svt.plan import bytes_of_whiten
 from gpukit.svt.subspace import SubspaceThresholding, choose_k
 from gpukit.svt.twins import subspace as subspace_twins
 from svt import inputs
@@ -82,7 +83,7 @@ def test_whiten_kernel_is_its_twin(k, real):
             subspace_kernels.make_whiten(real),
             len(gram),
             subspace_kernels.threads_for(k),
-            subspace_kernels.shared_bytes(k, real),
+            bytes_of_whiten(k, np.dtype(real).itemsize),
         )
         launch(cuda.to_device(gram), shift, out)
         twin, out = whiten(gram, shift), out.copy_to_host()

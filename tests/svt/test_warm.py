@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from gpukit.svt.plan import bytes_of_whiten, widest_subspace
 from gpukit.svt.warm import SMALL, WarmThresholding, columns_for, pays
 from svt import naive
 
@@ -91,3 +92,11 @@ def test_widths():
     assert columns_for(51, 512, True) == 72 and columns_for(300, 512, True) == 0
     assert columns_for(5, 50, False) == 16 and columns_for(20, 50, False) == 0
     assert columns_for(200, 512, True) == 224 and columns_for(200, 512, True, 8) == 0
+
+
+@pytest.mark.parametrize("room", [64 << 10, 99 << 10, 163 << 10, 227 << 10])
+@pytest.mark.parametrize("size", [4, 8])
+def test_a_subspace_is_no_wider_than_shared_memory(room, size):
+    k = widest_subspace(size, room)
+    assert k * k * size < bytes_of_whiten(k, size) <= room < bytes_of_whiten(k + 32, size)
+    assert columns_for(k - 1, 512, True, size, room) == k and columns_for(k, 512, True, size, room) == 0

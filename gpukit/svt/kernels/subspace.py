@@ -15,11 +15,6 @@ def threads_for(k):
     return 64 if k <= 16 else 128 if k <= 48 else 256
 
 
-def shared_bytes(k, dtype):
-    """Dynamic shared memory of a block: the gram, rows at an odd distance, and two numbers a column."""
-    return (k * (k | 1) + 2 * k) * np.dtype(dtype).itemsize
-
-
 @functools.cache
 def make_whiten(real):
     """whiten for numbers of type real."""
@@ -32,7 +27,7 @@ def make_whiten(real):
         gram, out (N, k, k) of `real`, float32 or float64. shift, of `real`: what is added to the diagonal, as a share
         of it. A column is left out, 0 in out, when what the columns before it leave of its square is next to nothing,
         or its square is, beside the largest.
-        Launch: grid N, block threads_for(k), dynamic shared memory shared_bytes(k).   Deterministic: yes.
+        Launch: grid N, block threads_for(k), dynamic shared memory plan.bytes_of_whiten(k).   Deterministic: yes.
         Source: Golub and Van Loan, Matrix Computations, 4th ed., 4.2; Fukaya et al., SIAM J. Sci. Comput. 42 (2020),
         A477-A503 (the shift).
         """

@@ -1,0 +1,87 @@
+"""What is shipped: wheel and sdist hold what git has; each, installed in an environment of its own, runs."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+BUILD = "from setuptools import build_meta as b; print(b.build_{kind}('../dist'))"
+IMPORT = """
+import importlib, pkgutil, gpukit
+names = [m.name for m in pkgutil.walk_packages(gpukit.__path__, "gpukit.") if not m.name.endswith("__main__")]
+for name in names:
+    importlib.import_module(name)
+from gpukit.cli.main import VERBS
+print(gpukit.__file__, len(VERBS), *names, sep="\\n")
+"""
+
+
+def run(*command, cwd):
+    """What a command prints; it knows nothing of the checkout."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    done = subprocess.run([str(part) for part in command], cwd=cwd, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def requirements():
+    """Text of a .pth file that lends the packages of this environment to another, without gpukit if it is editable."""
+    packages = Path(sysconfig.get_path("purelib"))
+    others = [file for file in sorted(packages.glob("*.pth")) if "gpukit" not in file.name]
+    return "\n".join([str(packages), *(file.read_text() for file in others)]) + "\n"
+
+
+@pytest.fixture(scope="module")
+def shipped(root):
+    """What git has below gpukit/ and cli/, as it is called when it is installed."""
+    listing = subprocess.run(["git", "ls-files", "gpukit", "cli"], cwd=root, capture_output=True, text=True)
+    if listing.returncode:
+        pytest.skip("not a git checkout")
+    return {f"gpukit/{name}" if name.startswith("cli/") else name for name in listing.stdout.split()}
+
+
+@pytest.fixture(scope="module")
+def dist(root, shipped, tmp_path_factory):
+    """{kind: file}: sdist and wheel built from a copy of what git has."""
+    folder = tmp_path_factory.mktemp("package")
+    (folder / "source").mkdir()
+    names = run("git", "ls-files", "gpukit", "cli", "setup.cfg", "pyproject.toml", "README.md", "LICENSE", cwd=root)
+    for name in names.split():
+        target = folder / "source" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes((root / name).read_bytes())
+    built = {}
+    for kind in ("sdist", "wheel"):
+        printed = run(sys.executable, "-c", BUILD.format(kind=kind), cwd=folder / "source")
+        built[kind] = folder / "dist" / printed.split()[-1]
+    return built
+
+
+def test_the_wheel_has_what_git_has(dist, shipped):
+    with zipfile.ZipFile(dist["wheel"]) as wheel:
+        names = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    assert names == shipped and "gpukit/py.typed" in names
+
+
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+def test_installed_alone_it_runs(kind, dist, shipped, tmp_path):
+    """Its requirements are those of the environment that runs the tests, gpukit itself excepted."""
+    venv.create(tmp_path / "env", with_pip=False, symlinks=True)
+    python = tmp_path / "env" / "bin" / "python"
+    packages = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=tmp_path).strip())
+    (packages / "requirements.pth").write_text(requirements())
+    pip = "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation"
+    run(sys.executable, *pip, "--ignore-installed", dist[kind], cwd=tmp_path)
+    assert run(tmp_path / "env" / "bin" / "gpukit", "--version", cwd=tmp_path).startswith("gpukit")
+    place, verbs, *modules = run(python, "-c", IMPORT, cwd=tmp_path).split()
+    assert Path(place).is_relative_to(packages) and int(verbs) > 10
+    files = {name.removesuffix("/__init__.py").removesuffix(".py") for name in shipped if name.endswith(".py")}
+    expected = {name.replace("/", ".") for name in files if not name.endswith("__main__")} - {"gpukit"}
+    assert set(modules) == expected
+    installed = [file for file in (packages / "gpukit").rglob("*") if file.is_file() and file.suffix != ".pyc"]
+    assert {str(file.relative_to(packages)) for file in installed} == shipped
