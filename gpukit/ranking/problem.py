@@ -15,7 +15,7 @@ class Problem(NamedTuple):
     """X (l, n) float32 or float64, C-contiguous or CSR; tree of its labels; weights (m,) float64 of the queries."""
 
     X: object
-    level_tree: level_tree.LevelTree
+    tree: level_tree.LevelTree
     weights: np.ndarray
 
     @property
