@@ -6,7 +6,11 @@ from gpukit.cli import report
 from gpukit.errors import ModelError
 
 RATINGS, RANKING = ("LSHMF", "MatrixFactorization"), ("RankSVM",)  # what a model may be of
-USES = {**dict.fromkeys(RATINGS, "gpukit predict, recommend and similar"), **dict.fromkeys(RANKING, "gpukit rank")}
+USES = {
+    **dict.fromkeys(RATINGS, "gpukit predict, recommend and similar"),
+    **dict.fromkeys(RANKING, "gpukit rank"),
+    **dict.fromkeys(("GraphImputer", "SimLSH"), "gpukit.load_model in Python"),
+}
 
 titles = click.option("--titles", metavar="FILE", help="Titles to show: a file of item and title.")
 

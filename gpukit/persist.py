@@ -2,6 +2,9 @@
 
 save_arrays(path, {"class": "LSHMF", ...}, {"U": U, ...})      load_arrays(path) -> (header, arrays)
 load_model(path) -> a fitted estimator of the class that the header names
+
+An estimator's file has in its header "class", "parameters" (all but the device) and "facts", what JSON holds of the
+fitted attributes; a named tuple's arrays stand as prefix.field.
 """
 
 import contextlib
@@ -18,7 +21,7 @@ import numpy as np
 from gpukit._version import __version__
 from gpukit.errors import DataError, ModelError, ParameterError
 
-FORMAT = 1
+FORMAT = 2
 HEADER = "__gpukit__"
 DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError, NotImplementedError)
 
@@ -139,6 +142,63 @@ def _check_format(path, header):
             f"{path} has model format {header.get('format')}, written by gpukit {header.get('gpukit')}; gpukit "
             f"{__version__} reads format {FORMAT}. Train again, or install that version."
         )
+
+
+class Arrays(dict):
+    """The arrays of a file by name; one that is not there is a ModelError."""
+
+    def __init__(self, path, arrays):
+        super().__init__(arrays)
+        self.path = path
+
+    def __missing__(self, name):
+        raise ModelError(f"{self.path} lacks {name!r}: it is damaged. Train again, or copy the file again.")
+
+    def gathered(self, kind, prefix):
+        """The named tuple of class kind whose arrays stand under a prefix."""
+        return kind(**{name: self[f"{prefix}.{name}"] for name in kind._fields})
+
+
+def spread(prefix, arrays):
+    """{prefix.field: array} of a named tuple of arrays; see Arrays.gathered."""
+    return {f"{prefix}.{name}": array for name, array in arrays._asdict().items()}
+
+
+def lasting(estimator):
+    """An estimator's parameters as JSON holds them: all but the device."""
+    return {name: native(value) for name, value in estimator.get_params().items() if name != "device"}
+
+
+def native(value):
+    """A numpy number as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def save_model(path, estimator, facts, arrays):
+    """Write a fitted estimator: its class and parameters, facts (a dict for JSON) and {name: array}."""
+    header = {"class": type(estimator).__name__, "parameters": lasting(estimator), "facts": facts}
+    save_arrays(path, header, arrays)
+
+
+def read_model(path, cls):
+    """(an estimator of class cls that is not fitted yet, facts, Arrays) of a file that save_model wrote.
+
+    Raises as load_arrays does, and ModelError for a file of another class.
+    """
+    header, arrays = load_arrays(path)
+    if header.get("class") != cls.__name__:
+        raise ModelError(f"{path} holds a {header.get('class')}, not a {cls.__name__}.")
+    with damage_told(path):
+        return cls(**header["parameters"]), header["facts"], Arrays(path, arrays)
+
+
+@contextlib.contextmanager
+def damage_told(path):
+    """Facts that lack or are not as they were written become a ModelError."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ModelError(f"{path} is damaged: its header lacks or garbles {error}. Train again.") from error
 
 
 def load_model(path):

@@ -8,6 +8,8 @@ from gpukit.errors import NotFittedError, ParameterError
 
 
 class Line(Estimator):
+    _fitted_by = "line_"
+
     def __init__(self, slope=1.0, *, offset=0):
         self.slope, self.offset = slope, offset
 
@@ -16,7 +18,7 @@ class Line(Estimator):
         return self
 
     def predict(self):
-        self._check_fitted("line_")
+        self._check_fitted()
         return self.line_
 
 

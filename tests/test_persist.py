@@ -83,8 +83,8 @@ def test_a_pickle_inside_is_not_loaded(saved):
 
 
 def test_another_format_names_both_versions(saved, monkeypatch):
-    monkeypatch.setattr(persist, "FORMAT", 2)
-    with pytest.raises(ModelError, match=r"format 1, .*reads format 2"):
+    monkeypatch.setattr(persist, "FORMAT", 99)
+    with pytest.raises(ModelError, match=r"format 2, .*reads format 99"):
         persist.load_arrays(saved)
 
 

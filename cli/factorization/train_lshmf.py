@@ -75,8 +75,8 @@ def train_lshmf(ctx, **values):
     """
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
-    is_half(ask.precision, resolve(ask.device).is_cuda, 0)  # this and plan() raise for what will not do
-    steps.build(ask).plan()
+    is_half(ask.precision, resolve(ask.device).is_cuda, 0)  # this and check() raise for what will not do
+    steps.build(ask).check()
     report.mention_compiling(ask.quiet or ask.as_json)
     stages.done("start")
     train, test = steps.load(ask, stages)

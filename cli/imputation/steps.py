@@ -180,13 +180,6 @@ def described(model):
     }
 
 
-def setting_of(model):
-    """running.Setting of a fitted model."""
-    from gpukit.imputation.spectral.run import Setting
-
-    return Setting(*(getattr(model, f"{name}_") for name in DECIDED), model.options_)
-
-
 def judge(ask, done):
     """Done with the comparison on hidden values, and with errors against the truth where it is known."""
     data, model, sample, rows, truth, tail = done[:6]
@@ -194,6 +187,7 @@ def judge(ask, done):
         return done
     if sample is not None:
         from gpukit.imputation.compare import compare
+        from gpukit.imputation.serve import setting_of
 
         rows, estimate = compare(data.adjacency, model.place_, setting_of(model), sample, ask.seed)
     if data.truth is not None:

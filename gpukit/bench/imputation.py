@@ -15,13 +15,13 @@ from gpukit import device as devices
 from gpukit.bench.record import Row
 from gpukit.bench.setting import shape_name
 from gpukit.bench.timing import seconds
+from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.graphs import synth_graph
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import fourier_basis
 from gpukit.imputation.estimator import GraphImputer
 from gpukit.imputation.spectral.path import Options, fit_path
-from gpukit.imputation.spectral.run import session_class
 
 MISSING = 0.2  # of the slices
 ITERATIONS, DECAY = 20, 0.7  # the paper's number of steps; it does not give its decay
@@ -99,7 +99,8 @@ def prepared(case, basis=None, tensor=None):
     """A session, on its device, of the tensor of a Case, or of another one."""
     tensor = case.graph.tensor if tensor is None else tensor
     basis = case.basis if basis is None else basis
-    return session_class(case.device)(basis, tensor, case.graph.mask, np.dtype(np.float32))
+    steps = engine(case.device, "gpukit.imputation.spectral")
+    return steps.Session(basis, tensor, case.graph.mask, np.dtype(np.float32))
 
 
 def walked(case, options, basis=None, progress=None):

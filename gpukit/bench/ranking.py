@@ -51,12 +51,12 @@ def paper(like, scale=1.0):
 
 
 def prepared(documents, device, **settings):
-    """fitting.Run of a RankSVM on Documents: they lie on the device."""
-    return RankSVM(C, eps=EPS, max_iter=MOST, device=device, **settings).prepare(documents)[0]
+    """run.Run of a RankSVM on Documents: they lie on the device."""
+    return RankSVM(C, eps=EPS, max_iter=MOST, device=device, **settings).prepare(documents)
 
 
 def trained(run, preconditioned=True):
-    """tron.Result of a fitting.Run, from the documents on the device: the preconditioner's matrix counts as well."""
+    """tron.Result of a run.Run, from the documents on the device: the preconditioner's matrix counts as well."""
     session = run.session
     with _jit.threads(run.threads):
         preconditioner = Preconditioner(session.gram()) if preconditioned else None
@@ -115,7 +115,7 @@ def cg_steps(result):
 
 
 def step_milliseconds(run, once, repeat):
-    """[milliseconds] of a step on the documents of a fitting.Run; on a GPU of what it queues there."""
+    """[milliseconds] of a step on the documents of a run.Run; on a GPU of what it queues there."""
     if run.device.is_cuda:
         return queued_milliseconds(once, repeat, holder())
     with _jit.threads(run.threads):

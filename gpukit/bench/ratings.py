@@ -58,8 +58,8 @@ def converging(estimator, train, test, device):
     from gpukit.factorization import run as runs
     from gpukit.factorization.solvers.sgd import schedule
 
-    run = estimator.prepare(train, device)
-    session, plan, start = run.session, run.plan, run.session.state()
+    run = estimator.set_params(device=device).prepare(train)
+    session, plan, start = run.session, run.settings, run.session.state()
     judge = runs.Judge(session, test, run.scale, 0)
     session.epoch(plan.epoch_rates(0), schedule.turn_key(plan.seed, 0))  # compiles, warms up
     judge.rmse()
@@ -74,7 +74,7 @@ def converging(estimator, train, test, device):
 
 
 def epoch_step(run, device):
-    """A function that walks the next epoch of a fitting.Run, on the GPU only queues it."""
+    """A function that walks the next epoch of a run.Run, on the GPU only queues it."""
     from gpukit.factorization.solvers.sgd import schedule
 
     step = run.session.start_epoch if device.is_cuda else run.session.epoch
@@ -82,7 +82,7 @@ def epoch_step(run, device):
 
     def once():
         epoch = next(turns)
-        step(run.plan.epoch_rates(epoch), schedule.turn_key(run.plan.seed, epoch))
+        step(run.settings.epoch_rates(epoch), schedule.turn_key(run.settings.seed, epoch))
 
     return once
 
@@ -93,7 +93,7 @@ def epochs(setting):
         train, _ = generated(like, setting.scale)
         for factors in (32, 128):
             for name, estimator in estimators(factors):
-                run = estimator.prepare(train, setting.device)
+                run = estimator.set_params(device=setting.device).prepare(train)
                 once = epoch_step(run, setting.device)
                 samples = gpu_milliseconds(once, 9, 2) if setting.device.is_cuda else milliseconds(once, 5)
                 check_finite(run.session)
@@ -189,7 +189,7 @@ def ladder(setting):
             raise DataError("the paper's kernel diverged.")
         yield Row("one epoch the paper's way (Eq. 7, racy) F=32", shape, "generated", samples, "ms")
         for factors in (32, 128):
-            run = MatrixFactorization(n_factors=factors, precision="single").prepare(train, setting.device)
+            run = MatrixFactorization(factors, precision="single", device=setting.device).prepare(train)
             samples = gpu_milliseconds(epoch_step(run, setting.device), 9, 2)
             check_finite(run.session)
             yield Row(f"one epoch in single precision CUSGD++ F={factors}", shape, "generated", samples, "ms")
@@ -207,7 +207,7 @@ def memory(setting):
         train, _ = generated(like, setting.scale)
         for name, estimator in estimators(32):
             before = freed_memory(setting.device)
-            run = estimator.prepare(train, setting.device)
+            run = estimator.set_params(device=setting.device).prepare(train)
             taken = before - freed_memory(setting.device)
             sides = major_first(estimator.walk, *train.shape)
             paper = memory_kept(len(train), sides, run.session.layout)
@@ -252,8 +252,8 @@ def updates(setting):
     from gpukit.factorization.solvers.sgd import schedule
 
     train, _ = movielens(setting.data)
-    run = MatrixFactorization().prepare(train, setting.device)
-    samples = seconds(lambda: run.session.epoch(run.plan.epoch_rates(3), schedule.turn_key(0, 3)), 15, 3)
+    run = MatrixFactorization(device=setting.device).prepare(train)
+    samples = seconds(lambda: run.session.epoch(run.settings.epoch_rates(3), schedule.turn_key(0, 3)), 15, 3)
     check_finite(run.session)
     yield Row(
         "rating updates CUSGD++ F=32", "MovieLens 1M", "real", [len(train) / s / 1e6 for s in samples], "million/s"

@@ -1,8 +1,11 @@
-"""The one chooser between GPU and CPU: a room's module of steps."""
+"""The one chooser of a room's host steps: its gpu.py or its cpu.py."""
 
 import importlib
 
 
 def engine(device, room):
-    """The module gpu.py or cpu.py of a room (a package's name, such as 'gpukit.factorization') for a Device."""
+    """The module of host steps of a room ("gpukit.ranking") for a Device: room.gpu on a GPU, else room.cpu.
+
+    Both have the same names with the same arguments; the room's steps.py says which.
+    """
     return importlib.import_module(f"{room}.{'gpu' if device.is_cuda else 'cpu'}")

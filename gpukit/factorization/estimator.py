@@ -3,14 +3,13 @@
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.base import check_choice, check_integer, check_real
+from gpukit.base import check_choice
+from gpukit.device.engine import engine
 from gpukit.errors import DataError, ParameterError
-from gpukit.factorization.model.layout import PRECISIONS, is_half, major_first
+from gpukit.factorization import settings
+from gpukit.factorization.model.layout import BASE, is_half, major_first
 from gpukit.factorization.serve import Serving, in_rows_of
 from gpukit.neighbors.search import SEARCHES
-
-MOST_FACTORS = 1024
-RATES = ("adaptive", "paper")
 
 
 class Factorization(Serving):
@@ -19,58 +18,56 @@ class Factorization(Serving):
     walk = "users"
 
     def fit(self, X, y=None, *, validation=None, progress=None, checkpoint=None, resume=False):
-        """Learn from X: whatever gpukit.ratings.as_ratings takes (Ratings, sparse or dense users x items, triples).
+        """Learn from ratings.
 
-        y is ignored. validation: ratings to judge every epoch by (instead of validation_fraction). progress: called as
-        progress(stage, done, total, info). checkpoint: a file that the state of training is written to every minute
-        and on Ctrl-C; resume: go on from it. Raises ParameterError, DataError, DeviceError, ModelError (a checkpoint
-        that does not fit).
+        X: Ratings, users x items (sparse, or dense with NaN), a DataFrame of triples; or, with y (n,) their ratings, X
+        of user and item ids: an (n, 2) array, a DataFrame, a tuple (users, items). With a matrix y is ignored. Pandas'
+        X and y are matched by their labels; arrays on a GPU are copied to the host. validation: ratings to judge every
+        epoch by (instead of validation_fraction), as X without y. progress: called as progress(stage, done, total,
+        info). checkpoint: a file that the state of training is written to every minute and on Ctrl-C; resume: go on
+        from it. Raises ParameterError, DataError, DeviceError, DeviceMemoryError, ModelError (a checkpoint that does
+        not fit).
         """
-        from gpukit.ratings import as_ratings
+        from gpukit.factorization import run as runs
+        from gpukit.factorization.model import saving
 
         check_checkpoint(checkpoint, resume)
-        ratings = as_ratings(X)
-        plan, device = self.plan(len(ratings)), devices.resolve(self.device)
-        check_shape(ratings)
-        self._check_items(ratings.shape[1])
-        held_out = (
-            None if validation is None else in_rows_of(as_ratings(validation), ratings.user_ids, ratings.item_ids)
-        )
-        if held_out is None and self.validation_fraction:
-            ratings, held_out = ratings.split(self.validation_fraction, plan.seed)
-            check_shape(ratings)
-        with devices.reported(device, "Training"):
-            self._fit(ratings, held_out, plan, device, progress or (lambda *news: None), checkpoint, resume)
+        progress = progress or (lambda *news: None)
+        run = self.prepare(X, y, validation=validation, progress=progress, resume_from=checkpoint if resume else None)
+        self.history_, ratings = run.history, run.ratings
+        data = saving.fingerprint(ratings) if checkpoint is not None else None
+        with devices.reported(run.device, "Training"), run.clock("training"):
+            judge = runs.Judge(run.session, run.held_out, run.scale, run.settings.patience, run.history, run.best)
+            checkpoints = runs.Checkpoints(checkpoint, self, data)
+            state = runs.run(run.session, run.settings, judge, checkpoints, run.history, run.start, progress)
+        self.timings_, self.device_ = run.clock.seconds, str(run.device)
+        self.set_fitted(state, run.session.history, run.scale, ratings.user_ids, ratings.item_ids)
         return self
 
-    def plan(self, n_ratings=0):
-        """The checked parameters as fitting.Plan for so many ratings; raises ParameterError for one out of bounds."""
-        from gpukit.factorization.run import Plan
-        from gpukit.factorization.solvers.sgd.rates import default_epochs, defaults
+    def check(self, n_ratings=0):
+        """The parameters as settings.Settings for so many ratings; raises ParameterError for one out of bounds."""
+        return settings.check(self, n_ratings)
 
-        check_integer("n_factors", self.n_factors, 1, MOST_FACTORS)
-        kind = check_choice("rates", self.rates, RATES)
-        check_choice("precision", self.precision, PRECISIONS)
-        usual = defaults(kind, n_ratings)
-        rate = usual["learning_rate"] if self.learning_rate is None else self.learning_rate
-        decay = usual["regularization"] if self.regularization is None else self.regularization
-        seed = 0 if self.random_state is None else check_integer("random_state", self.random_state, 0, 2**63 - 1)
-        patience = check_integer("early_stopping", self.early_stopping, 0)
-        check_real("validation_fraction", self.validation_fraction, 0.0, 0.9)
-        epochs = default_epochs(n_ratings) if self.n_epochs is None else check_integer("n_epochs", self.n_epochs, 1)
-        return Plan(
-            epochs,
-            kind,
-            check_real("learning_rate", rate, 0.0, strict=True),
-            check_real("regularization", decay, 0.0),
-            usual["annealing"],
-            self._biases(),
-            patience,
-            seed,
-        )
+    def prepare(self, X, y=None, *, validation=None, progress=None, resume_from=None):
+        """run.Run: everything that training needs, before the first epoch; arguments and errors as fit.
 
-    def _biases(self):
-        return True
+        resume_from: a checkpoint to start from instead of the beginning.
+        """
+        from gpukit.ratings.pairs import ratings_of
+
+        ratings = ratings_of(X, y)
+        checked, device = self.check(len(ratings)), devices.resolve(self.device)
+        check_shape(ratings)
+        self._check_items(ratings.shape[1])
+        if validation is not None:
+            held_out = in_rows_of(ratings_of(validation), ratings.user_ids, ratings.item_ids)
+        elif self.validation_fraction:
+            ratings, held_out = ratings.split(self.validation_fraction, checked.seed)
+            check_shape(ratings)
+        else:
+            held_out = None
+        with devices.reported(device, "Training"):
+            return self._prepare(ratings, held_out, device, checked, progress or (lambda *news: None), resume_from)
 
     def _slots(self):
         return 0
@@ -78,34 +75,14 @@ class Factorization(Serving):
     def _check_items(self, n_items):
         """Raise for a parameter that does not fit so many items."""
 
-    def _fit(self, ratings, held_out, plan, device, progress, checkpoint, resume):
-        from gpukit.factorization import run as runs
-        from gpukit.factorization.model import saving
-
-        run = self.prepare(ratings, device, plan, progress, checkpoint if resume else None)
-        self.history_ = run.history
-        data = saving.fingerprint(ratings) if checkpoint is not None else None
-        with run.clock("training"):
-            judge = runs.Judge(run.session, held_out, run.scale, plan.patience, run.history, run.best)
-            checkpoints = runs.Checkpoints(checkpoint, self, data)
-            state = runs.run(run.session, plan, judge, checkpoints, run.history, run.start, progress)
-        self.timings_, self.device_ = run.clock.seconds, str(device)
-        self.set_fitted(state, run.session.history, run.scale, ratings.user_ids, ratings.item_ids)
-
-    def prepare(self, ratings, device, plan=None, progress=lambda *news: None, resume_from=None):
-        """fitting.Run of a Ratings on a device: everything that training needs, before the first epoch.
-
-        resume_from: a checkpoint to start from instead of the beginning. Raises DeviceMemoryError when a GPU is too
-        small.
-        """
+    def _prepare(self, ratings, held_out, device, plan, progress, resume_from):
         from gpukit.factorization import prepare as preparation
         from gpukit.factorization import run as runs
         from gpukit.factorization.model import saving
         from gpukit.factorization.model.state import start_state
         from gpukit.factorization.solvers.sgd import schedule
 
-        plan = plan or self.plan(len(ratings))
-        clock, steps = runs.Clock(), runs.engine(device)
+        clock, steps = runs.Clock(), engine(device, "gpukit.factorization")
         half = is_half(self.precision, device.is_cuda, len(ratings))
         layout = steps.layout(self.n_factors, self._slots(), half)
         runs.check_memory(device, len(ratings), major_first(self.walk, *ratings.shape), layout)
@@ -128,7 +105,7 @@ class Factorization(Serving):
             tables, workers = runs.chunk_tables(side, workers, plan)
             query = preparation.training_query(rated, place, side) if layout.slots else None
             session.train_on(side, query, tables, workers)
-        return runs.Run(session, plan, clock, scale, start, history, best)
+        return runs.Run(session, plan, clock, scale, start, history, best, ratings, held_out, device)
 
     def _find_neighbors(self, ratings, steps, progress):
         return np.zeros((ratings.shape[1], 0), np.int32)
@@ -146,9 +123,11 @@ class MatrixFactorization(Factorization):
     'auto' (half on a GPU from five million ratings on: faster, and as accurate); device 'auto', 'cpu', 'cuda',
     'cuda:N'; random_state, an integer seed.
 
-    After fit: user_ids_, item_ids_; history_ (a dict an epoch: epoch, seconds, rmse or None); timings_ (seconds:
-    prepare, neighbours, training); device_; mean_; scale_ (lowest, highest rating); neighbors_ (N, 0); state_
-    (state.State); rated_ (training.History); z_scale_ (training.Scale); n_features_in_ = N.
+    After fit: user_ids_ (M,), item_ids_ (N,); mean_; user_bias_ (M,), item_bias_ (N,); user_factors_ (M, F),
+    item_factors_ (N, F): a prediction is mean_ + user_bias_[i] + item_bias_[j] + user_factors_[i] @ item_factors_[j],
+    not below or above scale_ (the lowest and highest rating). These are float32, in units of the ratings (factors of
+    the root of that), and made anew at each use. neighbors_ (N, 0); history_ (a dict an epoch: epoch, seconds, rmse or
+    None); timings_ (seconds: prepare, neighbours, training); device_; n_features_in_ = N.
     """
 
     def __init__(
@@ -179,9 +158,6 @@ class MatrixFactorization(Factorization):
         self.device = device
         self.random_state = random_state
 
-    def _biases(self):
-        return bool(self.biases)
-
 
 class LSHMF(Factorization):
     """CULSH-MF (Algorithm 3): matrix factorization with nonlinear neighbourhoods found by simLSH, Eq. (1).
@@ -191,10 +167,34 @@ class LSHMF(Factorization):
     'buckets' (the paper's) or 'random' (its control group); rates, learning_rate, regularization, validation_fraction,
     early_stopping, deterministic, precision (of the users' factors), device, random_state as in MatrixFactorization.
 
-    After fit: as MatrixFactorization, with neighbors_ (N, K) int32 item rows and random_share_ of the neighbour slots.
+    After fit: as MatrixFactorization, with neighbors_ (N, K) int32 item rows, random_share_ of the neighbour slots, and
+    Eq. (1)'s influences, explicit_influences_ w and implicit_influences_ c (N, K) float32: a prediction has besides,
+    over the k of neighbors_[j] that user i has rated, the sum of (r_ik - baseline_ik) w_jk, and over those that i has
+    not rated the sum of c_jk, each divided by the root of how many they are. baseline_ik = mean_ + user_baseline_[i] +
+    item_baseline_[k]. w is a pure number, c in units of the ratings.
     """
 
     walk = "items"
+
+    @property
+    def explicit_influences_(self):
+        """(N, K) float32, w of Eq. (1)."""
+        return self._of_state("influence")[:, 0].copy()
+
+    @property
+    def implicit_influences_(self):
+        """(N, K) float32, c of Eq. (1), in units of the ratings."""
+        return self._of_state("influence")[:, 1] * np.float32(self._scale.deviation)
+
+    @property
+    def user_baseline_(self):
+        """(M,) float32, in units of the ratings: what Eq. (1) takes off neighbours' ratings, with item_baseline_."""
+        return self._of_state("user_extras")[:, BASE] * np.float32(self._scale.deviation)
+
+    @property
+    def item_baseline_(self):
+        """(N,) float32, in units of the ratings; see user_baseline_."""
+        return self._of_state("item_extras")[:, BASE] * np.float32(self._scale.deviation)
 
     def __init__(
         self,
@@ -240,13 +240,13 @@ class LSHMF(Factorization):
     def _check_items(self, n_items):
         from gpukit.neighbors.plan import check_items
 
-        check_items(self._hashing().settings(), n_items)
+        check_items(self._hashing().check(), n_items)
 
-    def plan(self, n_ratings=0):
-        """The checked parameters as fitting.Plan for so many ratings; raises ParameterError for one out of bounds."""
+    def check(self, n_ratings=0):
+        """The parameters as settings.Settings for so many ratings; raises ParameterError for one out of bounds."""
         check_choice("search", self.search, (*SEARCHES, "random"))
-        self._hashing().settings()
-        return super().plan(n_ratings)
+        self._hashing().check()
+        return super().check(n_ratings)
 
     def _hashing(self):
         from gpukit.neighbors import SimLSH
@@ -268,13 +268,13 @@ class LSHMF(Factorization):
         from gpukit.neighbors.estimator import random_neighbors, warn_if_random
 
         progress("neighbours", 0, 1, {})
-        settings = self._hashing().settings()
+        hashing = self._hashing().check()
         if self.search == "random":
             self.random_share_ = 1.0
-            return random_neighbors(ratings.shape[1], self.n_neighbors, settings.seed)
-        neighbors, random_slots = steps.find_neighbors(columns(ratings), settings)
+            return random_neighbors(ratings.shape[1], self.n_neighbors, hashing.seed)
+        neighbors, random_slots = steps.find_neighbors(columns(ratings), hashing)
         self.random_share_ = random_slots / neighbors.size
-        warn_if_random(self.random_share_, settings)
+        warn_if_random(self.random_share_, hashing)
         progress("neighbours", 1, 1, {})
         return neighbors
 

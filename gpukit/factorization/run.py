@@ -12,39 +12,25 @@ from gpukit.errors import GpukitError
 from gpukit.factorization.model import saving
 from gpukit.factorization.prepare import query_of
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.factorization.solvers.sgd.rates import epoch_rates, row_rates
+from gpukit.factorization.solvers.sgd.rates import row_rates
 
 CHECKPOINT_SECONDS = 60.0
 
 
-class Plan(NamedTuple):
-    """The settings of one run, checked: see the estimators' parameters."""
-
-    epochs: int
-    rates: str
-    learning_rate: float
-    regularization: float
-    annealing: float
-    biases: bool
-    patience: int
-    seed: int
-
-    def epoch_rates(self, epoch):
-        """formulas.Rates of an epoch."""
-        return epoch_rates(self.rates, self.learning_rate, self.regularization, self.biases, self.annealing, epoch)
-
-
 class Run(NamedTuple):
-    """A training that is about to begin: the session, Plan, Clock and Scale, the first epoch, the history, the best
-    state."""
+    """A training that is about to begin: the session, settings.Settings, Clock and Scale, the first epoch, the history,
+    the best state; Ratings to train on and to judge by (or None), Device."""
 
     session: object
-    plan: Plan
+    settings: object
     clock: object
     scale: object
     start: int
     history: list
     best: object
+    ratings: object
+    held_out: object
+    device: object
 
 
 class Judge:
@@ -157,15 +143,6 @@ class Clock:
             yield
         finally:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - begun
-
-
-def engine(device):
-    """The module of host steps for a device: gpu or cpu."""
-    if device.is_cuda:
-        from gpukit.factorization import gpu as steps
-    else:
-        from gpukit.factorization import cpu as steps
-    return steps
 
 
 def memory_kept(n_ratings, sides, layout):

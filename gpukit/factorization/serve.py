@@ -3,33 +3,61 @@
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.base import Estimator, check_integer
+from gpukit.base import Estimator, check_integer, scikit
+from gpukit.device.engine import engine
 from gpukit.errors import DataError
+from gpukit.factorization.model.layout import BIAS
 
 
 class Serving(Estimator):
     """A fitted State at work. A subclass has `walk`, the side that its sessions walk, and `device`."""
 
+    _fitted_by = "item_ids_"
+    _transient = ("_serving",)
+
     def set_fitted(self, state, rated, scale, user_ids, item_ids):
-        """Keep the result of a training or of a model file."""
-        self.state_, self.rated_, self.z_scale_ = state, rated, scale
+        """Keep the result of a training or of a model file: state.State, prepare.History, prepare.Scale, the ids."""
+        self._state, self._rated, self._scale = state, rated, scale
         self.user_ids_, self.item_ids_ = user_ids, item_ids
         self.mean_, self.scale_ = scale.mean, (scale.low, scale.high)
         self.neighbors_ = state.neighbors
         self.n_features_in_ = len(item_ids)
-        self._serving = None
+        vars(self).pop("_serving", None)
+
+    @property
+    def user_factors_(self):
+        """(M, F) float32, in roots of the ratings' unit."""
+        return self._of_state("user_factors") * np.float32(self._scale.deviation**0.5)
+
+    @property
+    def item_factors_(self):
+        """(N, F) float32, in roots of the ratings' unit."""
+        return self._of_state("item_factors") * np.float32(self._scale.deviation**0.5)
+
+    @property
+    def user_bias_(self):
+        """(M,) float32, in units of the ratings."""
+        return self._of_state("user_extras")[:, BIAS] * np.float32(self._scale.deviation)
+
+    @property
+    def item_bias_(self):
+        """(N,) float32, in units of the ratings."""
+        return self._of_state("item_extras")[:, BIAS] * np.float32(self._scale.deviation)
+
+    def _of_state(self, name):
+        self._check_fitted()
+        return getattr(self._state, name)
 
     def _session(self):
         """The fitted State at work on the device, made when first needed."""
-        self._check_fitted("state_")
+        self._check_fitted()
         device = devices.resolve(self.device)
-        if self._serving is None or self._serving[0] != device:
-            from gpukit.factorization.run import engine
-
-            steps = engine(device)
-            layout = steps.layout(self.n_factors, self.state_.neighbors.shape[1])
-            self._serving = device, steps.Session(self.state_, layout, self.walk, self.rated_)
-        return self._serving[1]
+        kept = getattr(self, "_serving", None)
+        if kept is None or kept[0] != device:
+            steps = engine(device, "gpukit.factorization")
+            layout = steps.layout(self._state.user_factors.shape[1], self._state.neighbors.shape[1])
+            kept = self._serving = device, steps.Session(self._state, layout, self.walk, self._rated)
+        return kept[1]
 
     def predict(self, X):
         """(n,) float32 predicted ratings, within the range of the training ratings.
@@ -44,45 +72,31 @@ class Serving(Estimator):
         session = self._session()
         users, items = self._pairs(X)
         asked = session.ask(users, items, query_of(users, items, len(self.user_ids_)))
-        return run.unscale(session.predict(asked), self.z_scale_)
+        return run.unscale(session.predict(asked), self._scale)
 
     def _pairs(self, X):
         """(user rows, item rows) int32 of what predict takes; the row behind the last for unknown ids."""
         from gpukit.ratings import Ratings, as_ratings
-        from gpukit.ratings.headers import by_name
+        from gpukit.ratings.pairs import pairs_of
 
-        if isinstance(X, tuple) and len(X) == 2:
-            users, items = X
-        elif isinstance(X, Ratings) or hasattr(X, "tocoo"):
+        if isinstance(X, Ratings) or hasattr(X, "tocoo"):
             pairs = in_rows_of(as_ratings(X), self.user_ids_, self.item_ids_)
             return pairs.users, pairs.items
-        elif hasattr(X, "iloc"):
-            first, second, _ = by_name(list(X.columns), need_rating=False) or (0, 1, -1)
-            users, items = X.iloc[:, first].to_numpy(), X.iloc[:, second].to_numpy()
-        else:
-            table = np.asarray(X)
-            if table.ndim != 2 or table.shape[1] != 2:
-                raise DataError(
-                    "predict takes pairs: (users, items), an (n, 2) array, a DataFrame or Ratings; "
-                    f"got shape {table.shape}."
-                )
-            users, items = table.T
-        if len(users) != len(items):
-            raise DataError(f"predict got {len(users)} users and {len(items)} items; pairs need as many of each.")
+        users, items = pairs_of(X)
         return rows_or_unknown(users, self.user_ids_), rows_or_unknown(items, self.item_ids_)
 
-    def evaluate(self, X):
-        """{'rmse', 'mae'} on ratings X, as fit takes them."""
+    def evaluate(self, X, y=None):
+        """{'rmse', 'mae'} on ratings X, or on ratings y of pairs X, as fit takes them."""
         from gpukit.evaluation import metrics
-        from gpukit.ratings import as_ratings
+        from gpukit.ratings.pairs import ratings_of
 
-        ratings = as_ratings(X)
+        ratings = ratings_of(X, y)
         predicted = self.predict(ratings)
         return {"rmse": metrics.rmse(ratings.values, predicted), "mae": metrics.mae(ratings.values, predicted)}
 
     def score(self, X, y=None):
-        """Minus the RMSE on ratings X: larger is better, as scikit-learn's model selection wants it."""
-        return -self.evaluate(X)["rmse"]
+        """Minus the RMSE on ratings X, or on ratings y of pairs X: larger is better, as model selection wants it."""
+        return -self.evaluate(X, y)["rmse"]
 
     def recommend(self, users=None, n=10, exclude_seen=True):
         """(item ids (B, n), scores (B, n) float32) for user ids (None: all): the items with the best predictions, best
@@ -111,7 +125,7 @@ class Serving(Estimator):
     def _named(self, items, z, n):
         """Item ids and scores of rows and z, padded to n columns."""
         scores = np.full((len(items), n), np.nan, np.float32)
-        scores[:, : items.shape[1]] = z * np.float32(self.z_scale_.deviation) + np.float32(self.z_scale_.mean)
+        scores[:, : items.shape[1]] = z * np.float32(self._scale.deviation) + np.float32(self._scale.mean)
         if not np.isnan(scores).any():
             return self.item_ids_[items], scores
         ids = np.full(scores.shape, None, object)
@@ -125,7 +139,7 @@ class Serving(Estimator):
 
         Raises DataError for an item that the model does not know.
         """
-        self._check_fitted("state_")
+        self._check_fitted()
         check_integer("n", n, 1)
         row = int(rows_or_unknown([item], self.item_ids_)[0])
         if row == len(self.item_ids_):
@@ -133,27 +147,26 @@ class Serving(Estimator):
                 f"The model does not know item {item!r}; it has {len(self.item_ids_):,}, "
                 f"such as {self.item_ids_[0].item()!r}."
             )
-        factors = self.state_.item_factors
+        factors = self._state.item_factors
         norms = np.maximum(np.linalg.norm(factors, axis=1), np.float32(1e-20))
         cosines = factors @ factors[row] / (norms * norms[row])
         cosines[row] = -np.inf
         best = np.argsort(-cosines, kind="stable")[: min(n, len(cosines) - 1)]
         return self.item_ids_[best], cosines[best]
 
-    def save(self, path):
-        """Write the fitted model to a file (gpukit.persist: no pickle, written aside and renamed)."""
-        from gpukit.factorization.model.saving import save_model
+    def _packed(self):
+        from gpukit.factorization.model import saving
 
-        self._check_fitted("state_")
-        save_model(path, self)
+        return saving.packed(self)
 
-    @classmethod
-    def load(cls, path):
-        """The fitted model in a file. Raises DataError (no file) or ModelError (not such a model, damaged, another
-        format)."""
-        from gpukit.factorization.model.saving import load_model
+    def _unpack(self, facts, arrays):
+        from gpukit.factorization.model import saving
 
-        return load_model(path, cls)
+        saving.unpack(self, facts, arrays)
+
+    def __sklearn_tags__(self):
+        """What scikit-learn asks: ratings are real numbers, y is not always needed."""
+        return scikit.regressor(super().__sklearn_tags__())
 
 
 def in_rows_of(ratings, user_ids, item_ids):

@@ -44,14 +44,14 @@ NARROW = 16  # rows and columns that a slice keeps at least
 
 
 class Chosen(NamedTuple):
-    """setting: running.Setting without 'auto'; trials: a Trial for all that was tried, the last round first."""
+    """setting: run.Setting without 'auto'; trials: a Trial for all that was tried, the last round first."""
 
     setting: object
     trials: list
 
 
 class Trial(NamedTuple):
-    """setting (running.Setting) and the mean absolute errors on what was hidden, an array (iterations,) a fold."""
+    """setting (run.Setting) and the mean absolute errors on what was hidden, an array (iterations,) a fold."""
 
     setting: object
     curves: list
@@ -90,7 +90,7 @@ class Watch:
 
 
 class Ground(NamedTuple):
-    """What trials are made on: place (running.Place), tensor and mask, its splits; progress: see choose; count: of the
+    """What trials are made on: place (run.Place), tensor and mask, its splits; progress: see choose; count: of the
     walks, from 1."""
 
     place: object
@@ -104,7 +104,7 @@ class Ground(NamedTuple):
 def choose(place, setting, data, seed, progress=None):
     """A Chosen for data (inputs.Data): tensor (N, m, n), 0 where missing, and mask (N,) or (N, m, n).
 
-    place: running.Place. setting: running.Setting, of which weights or center, or both, are 'auto'; its options are
+    place: run.Place. setting: run.Setting, of which weights or center, or both, are 'auto'; its options are
     kept but for the stopping point, and the decay where none is given. seed: of what is hidden. progress: called as
     progress("choosing", done, None, {"weights", "error"}) after every trial on a split. With fewer than five vertices
     or entries observed nothing is tried, and 'auto' is 'slice' with center 'none'.

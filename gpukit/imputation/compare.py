@@ -41,7 +41,7 @@ def sample_of(tensor, mask, seed, share=None):
 
 class Comparison(NamedTuple):
     """rows: a Row for the imputation and for each baseline at its best setting, the least error first; estimate: the
-    imputation's of what parts.kept of the Sample leaves out, as running.Outcome has it."""
+    imputation's of what parts.kept of the Sample leaves out, as run.Outcome has it."""
 
     rows: list
     estimate: np.ndarray
@@ -50,7 +50,7 @@ class Comparison(NamedTuple):
 def compare(adjacency, place, setting, sample, seed):
     """A Comparison of the imputation and the baselines.
 
-    adjacency: checked, csr (N, N). place, setting: running.Place and Setting without 'auto'. sample: a Sample. seed: of
+    adjacency: checked, csr (N, N). place, setting: run.Place and Setting without 'auto'. sample: a Sample. seed: of
     which entries count. All are judged on the same hidden values: of large slices on those of some entries.
     """
     tensor, mask, parts = sample

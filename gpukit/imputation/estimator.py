@@ -34,11 +34,14 @@ class GraphImputer(Estimator):
     or 'float64', of the computation. device: 'auto', 'cpu', 'cuda', 'cuda:N'. random_state: seed of what is hidden.
 
     After fit: completed_, the tensor with what was missing filled in; confidence_ (N,) float64, 0 to 1, how far each
-    vertex is determined by what is observed; history_ (fitting.History: an array a quantity), holdout_history_ (the
-    same of the run on hidden data, or None); ranks_ (K,) int32 of the spectral slices; rank_phase_ (see fitting.Fit);
-    weights_, exponent_, center_, options_ as decided, trials_ what was tried for it (choosing.Trial); basis_
-    (basis.Basis); place_ (running.Place); stages_ ({stage: seconds}); device_.
+    vertex is determined by what is observed; history_ (path.History: an array a quantity), holdout_history_ (the same
+    of the run on hidden data, or None); ranks_ (K,) int32 of the spectral slices; rank_phase_ (see path.Fit); weights_,
+    exponent_, center_, options_ (path.Options) as decided, trials_ what was tried for it (choose.Trial); basis_
+    (graphs.basis.Basis); place_ (spectral.run.Place: basis_, the device, fit's dtype), where transform works; stages_
+    ({stage: seconds}); device_.
     """
+
+    _fitted_by = "completed_"
 
     def __init__(
         self,
@@ -87,7 +90,7 @@ class GraphImputer(Estimator):
         )
 
     def check_options(self):
-        """The parameters of the iterations as fitting.Options."""
+        """The parameters of the iterations as path.Options."""
         return Options(
             check_integer("iterations", self.iterations, 1),
             None if self.decay is None else below_one("decay", self.decay),
@@ -97,43 +100,65 @@ class GraphImputer(Estimator):
             check_integer("rank_iterations", self.rank_iterations, 0),
         )
 
-    def fit(self, graph, tensor, mask=None, progress=None):
+    def fit(self, graph, tensor=None, mask=None, progress=None):
         """Estimate what is missing.
 
-        graph: anything gpukit.graphs.adjacency.as_adjacency takes (an array, a scipy sparse matrix, networkx, edges).
-        tensor (N, m, n), (N, n) or (N,), vertex axis first, NaN where missing; it is not changed. mask: (N,) or of the
-        tensor's shape, bool, True = observed; with NaN too, what either of them misses is missing. progress: called as
-        progress(stage, done, total, info), stages "choosing" (total None, info {"weights", "error"}), "path" and "rank"
-        (info {"change", "rank"}).
-        Raises ParameterError, DataError (nothing observed, sizes that do not agree, infinities, ...), DeviceError,
-        DeviceMemoryError. Warns when nothing is missing: the tensor then stays as it is.
+        graph: anything gpukit.graphs.adjacency.as_adjacency takes (an array, a scipy sparse matrix, networkx, edges), a
+        square DataFrame, or a GraphTensor, which brings tensor and mask. tensor (N, m, n), (N, n) or (N,), vertex axis
+        first, NaN (masked, pandas' NA) where missing; it is not changed. mask: (N,) or of the tensor's shape, bool,
+        True = observed; with NaN too, what either of them misses is missing. Where the tensor is pandas' its rows are
+        matched by label with those of a pandas mask, a DataFrame of the graph, and the vertices of a networkx graph.
+        Arrays on a GPU are copied to the host, where they are checked and centred. progress: called as progress(stage,
+        done, total, info), stages "choosing" (total None, info {"weights", "error"}), "path" and "rank" (info
+        {"change", "rank"}).
+        Raises ParameterError, DataError (nothing observed, sizes or labels that do not agree, infinities, ...),
+        DeviceError, DeviceMemoryError. Warns when nothing is missing: the tensor then stays as it is.
         """
-        from gpukit.graphs.adjacency import as_adjacency
-        from gpukit.imputation import inputs, serve
-
-        settings = self.check()
-        adjacency = as_adjacency(graph, vertices=serve.count_for(graph, tensor))
-        data = inputs.read(tensor, mask, adjacency.shape[0])
-        if data.complete:
+        run = self.prepare(graph, tensor, mask)
+        if run.data.complete:
             warnings.warn("nothing is missing: the tensor is returned as it is.", stacklevel=2)
-        fitted = serve.fit(settings, devices.resolve(self.device), adjacency, data, progress)
-        for name, value in fitted.items():
+        for name, value in run.fitted(progress).items():
             setattr(self, name, value)
         return self
 
-    def transform(self, tensor, mask=None):
-        """Another tensor on the same graph completed with the settings of fit: an array of its shape and dtype.
+    def prepare(self, graph, tensor=None, mask=None):
+        """run.Run: the tensor checked, the graph's basis computed or loaded; arguments and errors as fit."""
+        from gpukit.imputation import run
 
-        tensor, mask as fit; slices may have another size than fit's. Raises as fit, and NotFittedError.
+        return run.prepare(self.check(), self.device, graph, tensor, mask)
+
+    @property
+    def place_(self):
+        """spectral.run.Place: basis_, the device that the parameter `device` stands for, the dtype of fit."""
+        from gpukit.imputation.spectral.run import Place
+
+        self._check_fitted()
+        return Place(self.basis_, devices.resolve(self.device), self._dtype)
+
+    def transform(self, tensor, mask=None):
+        """Another tensor on the same graph completed with what fit decided: an array of its shape and dtype.
+
+        tensor, mask as fit, or a GraphTensor; slices may have another size than fit's. Vertices go by position. Raises
+        as fit, and NotFittedError.
         """
         from gpukit.imputation import inputs, serve
 
-        self._check_fitted("completed_")
+        self._check_fitted()
         return serve.transform(self, inputs.read(tensor, mask, len(self.basis_.vectors)))
 
-    def fit_transform(self, graph, tensor, mask=None, progress=None):
+    def fit_transform(self, graph, tensor=None, mask=None, progress=None):
         """completed_ after fit; arguments as fit."""
         return self.fit(graph, tensor, mask, progress).completed_
+
+    def _packed(self):
+        from gpukit.imputation import saving
+
+        return saving.packed(self)
+
+    def _unpack(self, facts, arrays):
+        from gpukit.imputation import saving
+
+        saving.unpack(self, facts, arrays)
 
 
 class Settings(NamedTuple):

@@ -1,10 +1,13 @@
-"""What people hand in, checked: a tensor with NaN for missing, a mask, or both."""
+"""What people hand in, checked: a graph and a tensor with NaN for missing, a mask, or both."""
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.base.arrays import aligned, labels, plain
 from gpukit.errors import DataError, ParameterError
+from gpukit.graphs.tensor import GraphTensor
 from gpukit.svt.plan import MOST
 
 
@@ -23,13 +26,60 @@ class Data(NamedTuple):
         return bool(self.mask.all())
 
 
+def on_graph(graph, tensor=None, mask=None):
+    """(checked adjacency csr (N, N), Data) of what GraphImputer.fit takes."""
+    from gpukit.graphs.adjacency import as_adjacency
+
+    if isinstance(graph, GraphTensor):
+        if tensor is not None:
+            raise DataError("a GraphTensor brings its tensor: leave tensor out.")
+        return graph.adjacency, read(graph, mask, graph.adjacency.shape[0])
+    if tensor is None:
+        raise DataError("a graph alone has nothing to fill in: give the tensor too, or a GraphTensor.")
+    tensor, mask = aligned(tensor=tensor, mask=mask)
+    graph = by_vertex_labels(graph, labels(tensor))
+    adjacency = as_adjacency(graph, vertices=count_for(graph, tensor))
+    return adjacency, read(tensor, mask, adjacency.shape[0])
+
+
+def by_vertex_labels(graph, order):
+    """The graph with its vertices in the order of a tensor's labels, a pandas index or None; a graph without labels
+    goes by position.
+
+    A DataFrame's columns are brought to the order of its index. Raises DataError where the labels differ.
+    """
+    networkx = sys.modules.get("networkx")
+    if networkx is not None and isinstance(graph, networkx.Graph) and order is not None:
+        if set(graph) != set(order):
+            lone = next(iter(set(graph) ^ set(order)))
+            raise DataError(
+                f"the tensor's labels (index) are not the graph's vertices: {lone!r} is in one of the two. Label the "
+                "rows by vertex, or go by the graph's own order: .to_numpy()."
+            )
+        return networkx.to_scipy_sparse_array(graph, nodelist=list(order), dtype=np.float64)
+    if labels(graph) is None or not hasattr(graph, "columns"):
+        return plain(graph)
+    rows = graph if order is None else aligned(tensor=order.to_series(), graph=graph)[1]
+    return plain(aligned(rows=rows, columns=graph.T)[1].T)
+
+
+def count_for(graph, tensor):
+    """N for a list of edges, whose last vertices may have none: the tensor's; None where the graph tells."""
+    square = hasattr(graph, "shape") and len(graph.shape) == 2 and graph.shape[0] == graph.shape[1]
+    return None if square or not np.ndim(tensor) else len(tensor)
+
+
 def read(tensor, mask, vertices):
     """Data of a tensor (N, m, n), (N, n) or (N,) and a mask (N,) or of the tensor's shape, or None; N = vertices.
 
-    Integers become float64. Raises DataError for another shape, for what is no real number, for infinities and when
-    nothing is observed; ParameterError for slices that are too large.
+    tensor may be a GraphTensor, of which the graph is not looked at. Integers become float64. Raises DataError for
+    another shape, for what is no real number, for infinities and when nothing is observed; ParameterError for slices
+    that are too large.
     """
-    given = as_real(tensor)
+    if isinstance(tensor, GraphTensor):
+        tensor, mask = as_given(tensor, mask)
+    tensor, mask = aligned(tensor=tensor, mask=mask)
+    given = as_real(plain(tensor))
     check_shape(given, vertices)
     whole = given.reshape(len(given), *((1,) * (3 - given.ndim)), *given.shape[1:])
     seen = observed_entries(whole, mask, given.shape)
@@ -40,6 +90,15 @@ def read(tensor, mask, vertices):
     if not seen.any():
         raise DataError("nothing is observed: every value is NaN or masked. True in a mask means observed.")
     return Data(np.where(seen, whole, whole.dtype.type(0)), by_vertex(seen), given.shape, given)
+
+
+def as_given(graph_tensor, mask=None):
+    """(tensor, mask) of a GraphTensor in the shape in which the tensor was handed in; DataError for another mask."""
+    if mask is not None:
+        raise DataError("a GraphTensor brings its mask: leave mask out.")
+    tensor, mask = graph_tensor.tensor, graph_tensor.mask
+    shape = tensor.shape if graph_tensor.given is None else graph_tensor.given
+    return tensor.reshape(shape), mask if mask.ndim == 1 else mask.reshape(shape)
 
 
 def as_real(tensor):
@@ -75,7 +134,7 @@ def observed_entries(whole, mask, shape):
     seen = ~np.isnan(whole)
     if mask is None:
         return seen
-    mask = np.asarray(mask)
+    mask = np.asarray(plain(mask))
     if mask.dtype != bool and not (mask.dtype.kind in "iu" and np.isin(mask, (0, 1)).all()):
         raise DataError(f"a mask is bool, True = observed; this one is {mask.dtype}.")
     if mask.shape not in (shape, shape[:1]):

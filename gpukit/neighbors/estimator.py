@@ -2,9 +2,13 @@
 
 import time
 import warnings
+from typing import NamedTuple
+
+import numpy as np
 
 from gpukit import device as devices
 from gpukit.base import Estimator, check_choice, check_integer
+from gpukit.device.engine import engine
 from gpukit.neighbors.search import SEARCHES
 
 MANY_RANDOM = 0.2
@@ -21,9 +25,11 @@ class SimLSH(Estimator):
     'cpu', 'cuda', 'cuda:N'; random_state, an integer seed, the same answer on every device.
 
     After fit: neighbors_ (N, K) int32 item rows, best first; scores_ (N, K) float32, the share of bits (hamming) or
-    fine hashings (buckets) that agree, NaN in random slots; random_share_ of the slots; codes are not kept; device_
-    (str); timings_ (seconds: prepare, hashing, search); n_features_in_ = N.
+    fine hashings (buckets) that agree, NaN in random slots; random_share_ of the slots; codes are not kept; item_ids_
+    (N,); device_ (str); timings_ (seconds: prepare, hashing, search); n_features_in_ = N.
     """
+
+    _fitted_by = "neighbors_"
 
     def __init__(self, n_neighbors=32, p=3, q=100, bits=8, psi=2, search="hamming", device="auto", random_state=0):
         self.n_neighbors = n_neighbors
@@ -35,8 +41,8 @@ class SimLSH(Estimator):
         self.device = device
         self.random_state = random_state
 
-    def settings(self):
-        """The checked parameters as gpukit.neighbors.plan.Settings; raises ParameterError for one out of bounds."""
+    def check(self):
+        """The parameters as gpukit.neighbors.plan.Settings; raises ParameterError for one out of bounds."""
         from gpukit.neighbors.plan import Settings
 
         p, q, bits = (check_integer(name, getattr(self, name), 1) for name in ("p", "q", "bits"))
@@ -46,47 +52,69 @@ class SimLSH(Estimator):
         psi, search = check_choice("psi", self.psi, PSI), check_choice("search", self.search, SEARCHES)
         return Settings(k, p, q, bits, psi, search, seed)
 
-    def fit(self, X, y=None):
-        """Find the neighbours of X's columns (users x items, anything gpukit.ratings.as_ratings takes); y is ignored.
-
-        Raises ParameterError when n_neighbors exceeds the other items, DataError without ratings; warns (UserWarning)
-        when more than a fifth of the slots had to be filled at random.
-        """
+    def prepare(self, X, y=None):
+        """Run: the ratings' columns on the device, ready to be hashed; arguments and errors as fit."""
         from gpukit.neighbors import plan
         from gpukit.neighbors.columns import columns
-        from gpukit.ratings import as_ratings
+        from gpukit.ratings.pairs import ratings_of
 
-        settings = self.settings()
-        device = devices.resolve(self.device)
+        settings, device = self.check(), devices.resolve(self.device)
         begun = time.perf_counter()
-        ratings = as_ratings(X)
+        ratings = ratings_of(X, y)
         plan.check_items(settings, ratings.shape[1])
         table = columns(ratings)
-        prepared = time.perf_counter() - begun
-        with devices.reported(device, "The neighbour search"):
-            neighbors, scores, random_slots, seconds = run(device, table, settings)
-        self.neighbors_, self.scores_ = neighbors, scores
-        self.random_share_ = random_slots / neighbors.size
-        self.device_, self.n_features_in_ = str(device), ratings.shape[1]
-        self.timings_ = {"prepare": prepared, **seconds}
-        warn_if_random(self.random_share_, settings)
+        seconds = {"prepare": time.perf_counter() - begun}
+        if device.is_cuda:
+            begun = time.perf_counter()
+            with devices.reported(device, "The neighbour search"):
+                table = engine(device, "gpukit.neighbors").to_device(table)
+            seconds["copy"] = time.perf_counter() - begun
+        return Run(table, settings, device, ratings.item_ids, seconds)
+
+    def fit(self, X, y=None):
+        """Find the neighbours of the items of X: anything gpukit.ratings.pairs.ratings_of takes, with its y.
+
+        That is Ratings, users x items (sparse, or dense with NaN), a DataFrame of triples, or X (n, 2) of user and item
+        with y (n,), their ratings. Raises ParameterError when n_neighbors exceeds the other items, DataError without
+        ratings; warns (UserWarning) when more than a fifth of the slots had to be filled at random.
+        """
+        run = self.prepare(X, y)
+        with devices.reported(run.device, "The neighbour search"):
+            self.neighbors_, self.scores_, random_slots, seconds = run.find()
+        self.random_share_ = random_slots / self.neighbors_.size
+        self.device_, self.item_ids_, self.n_features_in_ = str(run.device), run.item_ids, len(run.item_ids)
+        self.timings_ = {**run.seconds, **seconds}
+        warn_if_random(self.random_share_, run.settings)
         return self
 
+    def _packed(self):
+        facts = {name: getattr(self, f"{name}_") for name in ("random_share", "device", "timings")}
+        return facts, {name: getattr(self, f"{name}_") for name in ("neighbors", "scores", "item_ids")}
 
-def run(device, table, settings):
-    """find on the device, the answer on the host: (neighbors, scores, random slots, seconds by stage)."""
-    if not device.is_cuda:
-        from gpukit.neighbors import cpu
+    def _unpack(self, facts, arrays):
+        for name in ("random_share", "device", "timings"):
+            setattr(self, f"{name}_", facts[name])
+        for name in ("neighbors", "scores", "item_ids"):
+            setattr(self, f"{name}_", arrays[name])
+        self.n_features_in_ = len(self.item_ids_)
 
-        return cpu.find(table, settings)
-    from gpukit.neighbors import gpu
 
-    begun = time.perf_counter()
-    on_device = gpu.to_device(table)
-    copied = time.perf_counter() - begun
-    found = gpu.find(on_device, settings)
-    neighbors, scores = found.neighbors.copy_to_host(), found.scores.copy_to_host()
-    return neighbors, scores, found.random_slots, {"copy": copied, **found.seconds}
+class Run(NamedTuple):
+    """A search that is about to begin: the Columns (on a GPU their users and levels), plan.Settings, Device, the items'
+    ids (N,), seconds by stage."""
+
+    columns: object
+    settings: object
+    device: object
+    item_ids: np.ndarray
+    seconds: dict
+
+    def find(self):
+        """plan.Found with host arrays."""
+        found = engine(self.device, "gpukit.neighbors").find(self.columns, self.settings)
+        if not self.device.is_cuda:
+            return found
+        return found._replace(neighbors=found.neighbors.copy_to_host(), scores=found.scores.copy_to_host())
 
 
 def warn_if_random(share, settings):

@@ -39,7 +39,16 @@ class RankSVM(Estimator):
     n_queries_, n_features_in_, feature_names_in_ (where X has names); n_iter_ Newton steps, n_cg_ conjugate gradient
     steps; converged_; history_ (a dict a Newton step: f, gradient, cg_steps, radius); solver_, device_; scaling_;
     timings_ (seconds: prepare, precondition, training). After fit_path also path_ and metric_.
+
+    With scikit-learn's metadata routing (sklearn.set_config(enable_metadata_routing=True)) qid and query_weight are
+    asked for by fit, qid by predict and score too, so that GridSearchCV and cross_val_score pass them on; GroupKFold
+    with groups=qid keeps a query together.
     """
+
+    _fitted_by = "coef_"
+    __metadata_request__fit = {"qid": True, "query_weight": True}
+    __metadata_request__predict = {"qid": True}
+    __metadata_request__score = {"qid": True}
 
     def __init__(self, C=1.0, *, solver="auto", eps=1e-5, max_iter=200, scale="none", device="auto", precondition=True):
         self.C = C
@@ -71,24 +80,27 @@ class RankSVM(Estimator):
         X (l, n): array, DataFrame or sparse matrix; float32 stays so, all else becomes float64. Or Documents, which
         bring y and queries. y (l,): relevance, any real numbers, higher is better. qid (l,): query ids, in any order;
         or group: the number of documents of each query, one after the other. query_weight: (m,) in the order of the
-        queries' first documents, or {qid: weight}; more queries in the dict do not matter. progress: called as
-        progress("training", Newton step, None, {"f", "gradient"}). Raises ParameterError, DataError (no pairs, not
-        finite, ...), DeviceError; warns when max_iter ended it.
+        queries' first documents, (l,) with one weight a document, the same in all of a query, or {qid: weight}; more
+        queries in the dict do not matter. Pandas objects among X, y, qid and a query_weight a document are matched by
+        their labels (index), arrays by position. Arrays on a GPU are copied to the host, where they are checked and
+        scaled. progress: called as progress("training", Newton step, None, {"f", "gradient"}).
+
+        Raises ParameterError, DataError (no pairs, not finite, labels that differ, ...), DeviceError; warns when
+        max_iter ended it.
         """
-        run, inputs = self.prepare(X, y, qid, group=group, query_weight=query_weight, feature_names=feature_names)
-        self.set_trained(run, inputs, self.C, run.train(float(self.C), progress=progress))
+        run = self.prepare(X, y, qid, group=group, query_weight=query_weight, feature_names=feature_names)
+        self.set_trained(run, run.settings.C, run.train(run.settings.C, progress=progress))
         for name in ("path_", "metric_"):
             vars(self).pop(name, None)
         return self
 
     def prepare(self, X, y=None, qid=None, *, group=None, query_weight=None, feature_names=None):
-        """(fitting.Run, inputs.Inputs): all that does not depend on C, ready to train; arguments and errors as fit."""
-        from gpukit.ranking import inputs as reading
-        from gpukit.ranking import run as runs
+        """run.Run: all that does not depend on C, ready to train; arguments and errors as fit."""
+        from gpukit.ranking import inputs, run
 
         settings = self.check()
-        inputs = reading.read(X, y, qid, group, feature_names)
-        return runs.Run(inputs, settings, query_weight, group), inputs
+        weights = inputs.by_document_or_id(query_weight, X)
+        return run.Run(inputs.read(X, y, qid, group, feature_names), settings, weights, group)
 
     def fit_path(
         self,
@@ -116,8 +128,8 @@ class RankSVM(Estimator):
         question = path.Question(metric, ndcg, relevant)
         return path.regularization_path(self, train, validation, grid, question, query_weight, progress)
 
-    def set_trained(self, run, inputs, C, result):
-        """Keep the outcome of run.train(C); run: fitting.Run. Warns when it did not converge."""
+    def set_trained(self, run, C, result):
+        """Keep the outcome of run.train(C); run: run.Run. Warns when it did not converge."""
         self.coef_, self.objective_, self.gradient_norm_ = result.w, float(result.objective), float(result.gradient)
         self.C_, self.history_, self.converged_ = float(C), result.history, run.converged(result)
         self.n_iter_, self.n_cg_ = run.steps(result).values()
@@ -125,8 +137,8 @@ class RankSVM(Estimator):
         self.solver_, self.device_, self.scaling_ = run.solver, str(run.device), run.scaling
         self.n_features_in_, self.timings_ = len(result.w), dict(run.timings)
         vars(self).pop("feature_names_in_", None)
-        if inputs.names is not None:
-            self.feature_names_in_ = inputs.names
+        if run.names is not None:
+            self.feature_names_in_ = run.names
         if not self.converged_:
             share = self.gradient_norm_ / result.start_norm
             warnings.warn(
@@ -140,7 +152,7 @@ class RankSVM(Estimator):
 
         X as in fit, with as many columns. qid or group: needed with scale='query' alone.
         """
-        self._check_fitted("coef_")
+        self._check_fitted()
         from gpukit.ranking import serve
 
         return serve.predict(self, X, qid, group)
@@ -152,7 +164,7 @@ class RankSVM(Estimator):
 
         X, qid, group as in fit.
         """
-        self._check_fitted("coef_")
+        self._check_fitted()
         from gpukit.ranking import serve
 
         return serve.rank(self, X, qid, group)
@@ -162,7 +174,7 @@ class RankSVM(Estimator):
 
         Arguments as fit. Raises DataError when there are no pairs.
         """
-        self._check_fitted("coef_")
+        self._check_fitted()
         from gpukit.ranking import serve
 
         accuracy = serve.evaluate(self, X, y, qid, group)["pa"]
@@ -170,27 +182,22 @@ class RankSVM(Estimator):
             raise DataError("Pairwise accuracy needs a query with two different relevance labels.")
         return accuracy
 
-    def save(self, path):
-        """Write the fitted model to a file (gpukit.persist: no pickle, written aside and renamed)."""
-        from gpukit.ranking import saving
-
-        self._check_fitted("coef_")
-        saving.save_model(path, self)
-
     def save_text(self, path):
         """Write the weights as text: comments, then a line index:weight:name a feature (name where there is one)."""
         from gpukit.ranking import saving
 
-        self._check_fitted("coef_")
+        self._check_fitted()
         saving.save_text(path, self)
 
-    @classmethod
-    def load(cls, path):
-        """The fitted model in a file. Raises DataError (no file) or ModelError (not such a model, damaged, another
-        format)."""
+    def _packed(self):
         from gpukit.ranking import saving
 
-        return saving.load_model(path, cls)
+        return saving.packed(self)
+
+    def _unpack(self, facts, arrays):
+        from gpukit.ranking import saving
+
+        saving.unpack(self, facts, arrays)
 
     def __sklearn_tags__(self):
         """What scikit-learn asks: y is needed, sparse X welcome, NaN not."""

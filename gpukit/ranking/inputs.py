@@ -6,6 +6,7 @@ import numpy as np
 
 from gpukit import _jit
 from gpukit._jit import njit, prange
+from gpukit.base.arrays import aligned, labels, plain
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.ranking.problem import group_rows, group_sizes
@@ -64,10 +65,11 @@ def spread(X, y, qid, group):
             raise DataError("Documents bring relevance and queries of their own: leave y, qid and group out.")
         matrix, names = features(X.X)
         return matrix, X.y, Queries(None, np.asarray(X.offsets, np.int64), X.qids), names
+    X, y, qid = aligned(X=X, y=y, qid=qid)
     matrix, names = features(X)
     if y is None:
         raise DataError("Learning to rank needs the relevance of each document: give y, or Documents as read_letor's.")
-    return matrix, y, queries_of(qid, group, matrix.shape[0]), names
+    return matrix, plain(y), queries_of(qid, group, matrix.shape[0]), names
 
 
 def queries_of(qid, group, count):
@@ -81,38 +83,76 @@ def queries_of(qid, group, count):
     if not count:
         raise DataError("There are no documents: X has 0 rows.")
     if qid is None:
-        return Queries(None, group_sizes(group, count), None)
-    qid = np.asarray(qid)
-    if qid.dtype.kind == "f" and np.isnan(qid).any():
-        raise DataError(f"qid[{np.argmax(np.isnan(qid))}] is NaN: every document needs a query.")
+        return Queries(None, group_sizes(plain(group), count), None)
+    qid = np.asarray(plain(qid))
+    lacking = missing(qid) if qid.ndim == 1 else ()
+    if len(lacking):
+        what = "None" if qid[lacking[0]] is None else "NaN"
+        raise DataError(f"qid[{lacking[0]}] is {what}: every document needs a query.")
     try:
         return Queries(*group_rows(qid, count))
     except TypeError:
         raise DataError("qid mixes kinds of ids that cannot be compared; make them all numbers or all text.") from None
 
 
+def missing(qid):
+    """Where a column of ids (l,) has None, NaN or pandas' NA."""
+    if qid.dtype.kind == "f":
+        return np.flatnonzero(np.isnan(qid))
+    if qid.dtype.kind != "O":
+        return np.zeros(0, np.int64)
+    return np.flatnonzero([not isinstance(one == one, bool | np.bool_) or one is None or one != one for one in qid])
+
+
 def query_weights(given, queries, group=None):
     """(m,) float64 weights of the queries, or None for 1 each.
 
-    given: None, (m,) in the order of first documents (as group, where that is given), or {qid: weight}; queries that a
-    dict has beyond these do not matter.
+    given: None, (m,) in the order of first documents (as group, where that is given), (l,) with one weight a document,
+    the same in all of a query, or {qid: weight}; queries that a dict has beyond these do not matter.
     """
     if given is None:
         return None
     count = len(queries.offsets) - 1
-    weights = _looked_up(given, queries) if isinstance(given, dict) else np.asarray(given, np.float64)
+    weights = _looked_up(given, queries) if isinstance(given, dict) else np.asarray(plain(given), np.float64)
     if group is not None and weights.shape == np.shape(group):
         weights = weights[np.asarray(group) > 0]
+    elif weights.shape == (queries.offsets[-1],) != (count,):
+        weights = _of_documents(weights, queries)
     if weights.shape != (count,):
         raise DataError(
-            f"query_weight must hold a weight a query, {count:,}, in the order of their first documents, "
-            f"or be a dict by query id; its shape is {weights.shape}."
+            f"query_weight must hold a weight a query, {count:,}, in the order of their first documents, or a weight a "
+            f"document, {queries.offsets[-1]:,}, or be a dict by query id; its shape is {weights.shape}."
         )
     wrong = ~(np.isfinite(weights) & (weights >= 0))
     if wrong.any() or not weights.any():
         what = f"query_weight[{np.argmax(wrong)}] is {weights[np.argmax(wrong)]}" if wrong.any() else "All are 0"
         raise DataError(f"Weights of queries are numbers from 0 up, not all 0. {what}.")
     return weights
+
+
+def by_document_or_id(weights, X):
+    """A pandas column of weights: the values in the order of X's rows where it has X's labels (or as many rows, where X
+    has no labels), else {label: weight}, the labels being query ids. Anything else stays."""
+    if labels(weights) is None or isinstance(X, Documents):
+        return weights.to_dict() if labels(weights) is not None else weights
+    if labels(X) is None:
+        return plain(weights) if len(weights) == np.shape(X)[0] else weights.to_dict()
+    same = len(weights) == len(X) and not len(labels(X).difference(labels(weights)))
+    return plain(aligned(X=X, query_weight=weights)[1]) if same else weights.to_dict()
+
+
+def _of_documents(weights, queries):
+    """(m,) weights of queries from (l,) of documents in the order of the input."""
+    ordered = queries.ordered(weights)
+    first = ordered[queries.offsets[:-1]]
+    wrong = np.flatnonzero(ordered != np.repeat(first, np.diff(queries.offsets)))
+    if len(wrong):
+        query = int(np.searchsorted(queries.offsets, wrong[0], "right")) - 1
+        raise DataError(
+            f"query_weight differs within query {query if queries.ids is None else queries.ids[query]}: "
+            f"{first[query]:g} and {ordered[wrong[0]]:g}. Give all documents of a query one weight, or {{qid: weight}}."
+        )
+    return first
 
 
 def _looked_up(given, queries):
@@ -152,7 +192,7 @@ def features(X):
     if hasattr(X, "tocsr"):
         return _check_finite(_sparse(X), None), None
     names = _names(X)
-    X = np.asarray(X)
+    X = np.asarray(plain(X))
     if X.ndim != 2 or not X.shape[1]:
         raise DataError(f"X must be a table, documents x features, at least one of these; its shape is {X.shape}.")
     try:

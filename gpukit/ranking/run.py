@@ -7,6 +7,7 @@ import numpy as np
 
 from gpukit import _jit
 from gpukit import device as devices
+from gpukit.device.engine import engine
 from gpukit.ranking import scaling
 from gpukit.ranking.inputs import query_weights
 from gpukit.ranking.problem import make_problem
@@ -19,11 +20,13 @@ from gpukit.ranking.solvers.objective import WIDEST, Objective, Preconditioner
 class Run:
     """Problem, session and preconditioner of one training set; `train` for one C after the other.
 
-    solver, device, scaling (scaling.Scaling); timings: {stage: seconds}.
+    settings (estimator.Settings), solver, device, scaling (scaling.Scaling), names of the columns or None; timings:
+    {stage: seconds}.
     """
 
     def __init__(self, inputs, settings, weights=None, group=None):
         self.settings, self.timings, self.unit_norm = settings, {}, None
+        self.names = inputs.names
         stored = stored_values(inputs.X)
         self.device, self.threads = choose_device(settings.solver, settings.device, stored), threads(stored)
         preconditioned = settings.precondition and inputs.X.shape[1] <= WIDEST
@@ -36,7 +39,7 @@ class Run:
             self.problem = make_problem(X, queries.ordered(inputs.y), queries.offsets, weights)
             self.solver = choose_solver(settings.solver, self.device, self.problem.tree.planes, preconditioned)
             check_memory(self.device, self.problem)
-            self.session = make_session(self.problem, self.solver, engine(self.device))
+            self.session = make_session(self.problem, self.solver, engine(self.device, "gpukit.ranking"))
         with self.stage("precondition"):
             self.preconditioner = Preconditioner(self.session.gram()) if preconditioned else None
 
@@ -67,15 +70,6 @@ class Run:
     def steps(self, result):
         """{"newton", "cg"}: the steps of a training."""
         return {"newton": len(result.history), "cg": sum(step["cg_steps"] for step in result.history)}
-
-
-def engine(device):
-    """The module of host steps for a device: gpu or cpu."""
-    if device.is_cuda:
-        from gpukit.ranking import gpu as steps
-    else:
-        from gpukit.ranking import cpu as steps
-    return steps
 
 
 def check_memory(device, problem):

@@ -1,9 +1,8 @@
-"""Fitted models as files: plain arrays and a JSON header (gpukit.persist), or text."""
+"""What a file keeps of a fitted RankSVM (gpukit.persist writes it); the weights as text."""
 
 import numpy as np
 
 from gpukit import persist
-from gpukit.errors import ModelError
 from gpukit.ranking.scaling import Scaling
 
 FACTS = (
@@ -23,43 +22,24 @@ FACTS = (
 PATH = ("path", "metric")  # of fit_path
 
 
-def save_model(path, model):
-    """Write a fitted RankSVM."""
-    parameters = {name: plain(value) for name, value in model.get_params().items() if name != "device"}
-    facts = {name: getattr(model, f"{name}_") for name in (*FACTS, *PATH) if hasattr(model, f"{name}_")}
+def packed(model):
+    """(facts, arrays) of a fitted RankSVM."""
+    kept = {name: getattr(model, f"{name}_") for name in (*FACTS, *PATH) if hasattr(model, f"{name}_")}
     names = getattr(model, "feature_names_in_", None)
-    header = {
-        "class": type(model).__name__,
-        "parameters": parameters,
-        "facts": facts,
-        "scale": model.scaling_.kind,
-        "feature_names": None if names is None else names.tolist(),
-    }
+    facts = {"kept": kept, "scale": model.scaling_.kind, "feature_names": None if names is None else names.tolist()}
     ranges = {} if model.scaling_.low is None else {"low": model.scaling_.low, "factor": model.scaling_.factor}
-    persist.save_arrays(path, header, {"coef": model.coef_, **ranges})
+    return facts, {"coef": model.coef_, **ranges}
 
 
-def plain(value):
-    """A numpy number as Python's."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def load_model(path, cls):
-    """The fitted model of class cls in a file; device is 'auto' again, whatever it was trained on."""
-    header, arrays = persist.load_arrays(path)
-    if header.get("class") != cls.__name__:
-        raise ModelError(f"{path} holds a {header.get('class')}, not a {cls.__name__}.")
-    model = cls(**header["parameters"])
-    for name in ("coef", "low", "factor") if header["scale"] == "minmax" else ("coef",):
-        if name not in arrays:
-            raise ModelError(f"{path} lacks {name!r}: it is damaged. Train again, or copy the file again.")
+def unpack(model, facts, arrays):
+    """Give a RankSVM what `packed` took from one."""
     model.coef_, model.n_features_in_ = arrays["coef"], len(arrays["coef"])
-    model.scaling_ = Scaling(header["scale"], arrays.get("low"), arrays.get("factor"))
-    for name, value in header["facts"].items():
+    ranges = (arrays["low"], arrays["factor"]) if facts["scale"] == "minmax" else ()
+    model.scaling_ = Scaling(facts["scale"], *ranges)
+    for name, value in facts["kept"].items():
         setattr(model, f"{name}_", value)
-    if header["feature_names"] is not None:
-        model.feature_names_in_ = np.array(header["feature_names"], object)
-    return model
+    if facts["feature_names"] is not None:
+        model.feature_names_in_ = np.array(facts["feature_names"], object)
 
 
 def save_text(path, model):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit import _jit
+from gpukit.base.arrays import aligned
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.evaluation import ranking
@@ -13,6 +14,7 @@ from gpukit.ranking.twins.matrix import csr_product, document_scores
 
 def predict(model, X, qid=None, group=None):
     """See RankSVM.predict."""
+    X, qid = aligned(X=X, qid=qid)
     queries = known_queries(model, X, qid, group)
     matrix, names = features(X)
     check_model(model, matrix, names)
@@ -77,6 +79,7 @@ def rank(model, X, qid=None, group=None):
     """See RankSVM.rank."""
     from gpukit.sorting import segmented_argsort
 
+    X, qid = aligned(X=X, qid=qid)
     found = predict(model, X, qid, group)
     if isinstance(X, Documents):
         qid, group = None, np.diff(X.offsets)

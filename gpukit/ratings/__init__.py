@@ -9,6 +9,7 @@
 | formats.py, headers.py | which format a file is, told from its first bytes; which column is what     |
 | parse.py -> gather.py  | a block to arrays, on all cores; errors with their line; ids to codes       |
 | ids.py, repeats.py     | ids to rows by hashing; repeated pairs                                      |
+| pairs.py               | pairs with their ratings apart (X and y), pairs to predict                  |
 | copies.py, titles.py   | .gkr, .npz and .csv copies; titles of items                                 |
 | synth.py, planted.py   | generated ratings of the papers' shapes; what is planted in them            |
 

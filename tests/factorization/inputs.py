@@ -263,4 +263,4 @@ def make(model, **parameters):
 
 def same_state(one, other):
     """Whether two fitted models are equal to the bit."""
-    return all(np.array_equal(a, b) for a, b in zip(one.state_, other.state_))
+    return all(np.array_equal(a, b) for a, b in zip(one._state, other._state))

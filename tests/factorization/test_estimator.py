@@ -56,7 +56,7 @@ def test_any_number_of_factors_and_neighbors(n_factors, n_neighbors):
     ratings = planted()
     for model, more in ((MatrixFactorization, {}), (LSHMF, {"n_neighbors": n_neighbors})):
         fitted = make(model, n_factors=n_factors, **more).fit(ratings)
-        assert fitted.state_.user_factors.shape == (60, n_factors) and -fitted.score(ratings) < ratings.values.std()
+        assert fitted._state.user_factors.shape == (60, n_factors) and -fitted.score(ratings) < ratings.values.std()
 
 
 @BOTH
@@ -89,7 +89,7 @@ def test_other_rates(parameters):
     ratings = planted()
     fitted = make(MatrixFactorization, n_epochs=20, **parameters).fit(ratings)
     assert -fitted.score(ratings) < 0.95 * ratings.values.std()
-    assert fitted.state_.user_extras[:, 0].any() == parameters.get("biases", True)
+    assert fitted._state.user_extras[:, 0].any() == parameters.get("biases", True)
 
 
 # Validation and stopping
@@ -123,7 +123,7 @@ def test_validation_fraction(one_thread):
     train, test = ratings.split(0.25, 2)
     explicit = make(MatrixFactorization, random_state=2).fit(train, validation=test)
     assert model.history_[-1]["rmse"] == explicit.history_[-1]["rmse"] and same_state(model, explicit)
-    assert model.rated_.indptr[-1] == len(train)
+    assert model._rated.indptr[-1] == len(train)
 
 
 def test_validation_with_unknown_ids():

@@ -23,7 +23,7 @@ def fitted(request):
 def by_hand(model, user, item):
     """Eq. (1) for one pair of rows, in the ratings' units, from the fitted arrays."""
 
-    s, scale = model.state_, model.z_scale_
+    s, scale = model._state, model._scale
     ratings = planted()
     z = (ratings.values.astype(float) - scale.mean) / scale.deviation
     r = dict(zip(zip(ratings.users.tolist(), ratings.items.tolist()), z))
@@ -89,13 +89,13 @@ def test_sparse_and_dense_matrices_agree():
 def test_unknown_users_and_items(fitted):
     user, item = fitted.user_ids_[5], fitted.item_ids_[3]
     both, no_user, no_item, nothing = fitted.predict(([user, -1, user, -1], [item, item, -1, -1]))
-    deviation = fitted.z_scale_.deviation
+    deviation = fitted._scale.deviation
     assert nothing == pytest.approx(fitted.mean_, abs=1e-5)
-    expected = fitted.mean_ + deviation * fitted.state_.user_extras[5, 0]
+    expected = fitted.mean_ + deviation * fitted._state.user_extras[5, 0]
     assert no_item == pytest.approx(np.clip(expected, 1, 5), abs=1e-5)
-    item_bias = fitted.state_.item_extras[3, 0]
+    item_bias = fitted._state.item_extras[3, 0]
     if fitted.neighbors_.shape[1]:
-        item_bias += fitted.state_.influence[3, 1].sum() / 2  # four neighbours, none of them rated
+        item_bias += fitted._state.influence[3, 1].sum() / 2  # four neighbours, none of them rated
     assert no_user == pytest.approx(np.clip(fitted.mean_ + deviation * item_bias, 1, 5), abs=1e-5)
     assert fitted.predict((["nobody", "7"], [str(item)] * 2))[0] == no_user
 

@@ -22,10 +22,10 @@ def seen_items(user):
 
 def scores_of(fitted, user, exclude_seen=True):
     """{item id: score} by predict; the scale is opened so that nothing is clipped."""
-    scale = fitted.z_scale_
-    fitted.z_scale_ = scale._replace(low=-1e9, high=1e9)
+    scale = fitted._scale
+    fitted._scale = scale._replace(low=-1e9, high=1e9)
     predicted = fitted.predict((np.full(30, user), fitted.item_ids_))
-    fitted.z_scale_ = scale
+    fitted._scale = scale
     return dict(zip(fitted.item_ids_.tolist(), predicted.tolist()))
 
 
@@ -98,7 +98,7 @@ def test_n_out_of_bounds(fitted, n):
 def test_similar_items(fitted):
     item = fitted.item_ids_[9]
     ids, cosines = fitted.similar_items(item, 6)
-    factors = fitted.state_.item_factors.astype(np.float64)
+    factors = fitted._state.item_factors.astype(np.float64)
     exact = {int(other): naive.cosine(factors[9], factors[row]) for row, other in enumerate(fitted.item_ids_)}
     expected = naive.ranking(exact, {int(item)}, 6)
     assert ids.tolist() == [other for other, _ in expected]

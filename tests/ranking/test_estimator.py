@@ -100,9 +100,9 @@ def test_float32_stays_float32():
     at = make()
     single, double = at.X.astype(np.float32), at.X.astype(np.float32).astype(np.float64)
     for X in (single, double):
-        assert tight().prepare(X, at.y, at.qid)[0].problem.X is X
-        assert tight().prepare(scipy.sparse.csr_array(X), at.y, at.qid)[0].problem.X.dtype == X.dtype
-    assert tight().prepare(at.X.astype(np.float16), at.y, at.qid)[0].problem.X.dtype == np.float64
+        assert tight().prepare(X, at.y, at.qid).problem.X is X
+        assert tight().prepare(scipy.sparse.csr_array(X), at.y, at.qid).problem.X.dtype == X.dtype
+    assert tight().prepare(at.X.astype(np.float16), at.y, at.qid).problem.X.dtype == np.float64
     one, two = tight().fit(single, at.y, at.qid), tight().fit(double, at.y, at.qid)
     assert relative(one.coef_, two.coef_) < 1e-9 and one.objective_ == pytest.approx(two.objective_, rel=1e-12)
     assert one.predict(single).dtype == np.float64
@@ -149,7 +149,7 @@ def test_a_data_frame_names_the_features():
     pandas = pytest.importorskip("pandas")
     at = make()
     frame = pandas.DataFrame(at.X, columns=list("abcde"), index=at.qid)
-    model = tight().fit(frame, pandas.Series(at.y), pandas.Series(at.qid))
+    model = tight().fit(frame, pandas.Series(at.y, at.qid), pandas.Series(at.qid, at.qid))
     assert model.feature_names_in_.tolist() == list("abcde")
     np.testing.assert_array_equal(model.predict(frame), model.predict(at.X))
     with pytest.raises(DataError, match="Column 0 is 'e'; it was 'a'"):
@@ -273,7 +273,7 @@ def test_threads_do_not_change_the_result():
     from gpukit import _jit
 
     at = make([50] * 40, 5, 6)
-    run = tight().prepare(at.X, at.y, at.qid)[0]
+    run = tight().prepare(at.X, at.y, at.qid)
     found = []
     for threads in (1, None):
         run.threads = threads

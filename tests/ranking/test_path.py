@@ -75,12 +75,12 @@ def test_warm_starts_save_steps():
 def test_precision_is_relative_to_the_gradient_at_0(weights):
     train = noisy(9)
     given = None if weights is None else np.full(12, weights)
-    run, _ = RankSVM(device="cpu").prepare(*three(train), query_weight=given)
+    run = RankSVM(device="cpu").prepare(*three(train), query_weight=given)
     norm = np.linalg.norm(naive.objective(np.zeros(8), train.X, train.y, train.offsets, 1.0, given).gradient)
     first = run.train(0.25)
     warm = run.train(4.0, first.w)
     assert (run.unit_norm, first.start_norm, warm.start_norm) == pytest.approx((norm, norm / 4, norm * 4), rel=1e-12)
-    again, _ = RankSVM(device="cpu").prepare(*three(train), query_weight=given)
+    again = RankSVM(device="cpu").prepare(*three(train), query_weight=given)
     assert again.train(4.0, first.w).start_norm == pytest.approx(4 * norm, rel=1e-12)
 
 

@@ -72,7 +72,7 @@ def test_threads_are_few_for_little_work_and_restored():
 
 def test_a_gpu_that_is_too_small_is_told(monkeypatch):
     at = make()
-    problem = RankSVM(device="cpu").prepare(at.X, at.y, at.qid)[0].problem
+    problem = RankSVM(device="cpu").prepare(at.X, at.y, at.qid).problem
     asked = []
     monkeypatch.setattr(devices, "require_memory", lambda device, needed, what: asked.append((device, needed, what)))
     run.check_memory(GPU, problem)

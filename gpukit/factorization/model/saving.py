@@ -1,4 +1,4 @@
-"""Fitted models and checkpoints as files: plain arrays and a JSON header (gpukit.persist)."""
+"""What files keep of fitted models, and checkpoints (gpukit.persist writes them)."""
 
 import zlib
 from typing import NamedTuple
@@ -10,7 +10,8 @@ from gpukit.errors import ModelError
 from gpukit.factorization.model.state import State
 from gpukit.factorization.prepare import History, Scale
 
-STATE, HISTORY, BEST = "state.", "rated.", "best."
+STATE, HISTORY, BEST = "state", "rated", "best"
+FACTS = ("history", "timings", "device", "random_share")
 
 
 class Checkpoint(NamedTuple):
@@ -37,15 +38,13 @@ def save_checkpoint(path, estimator, state, best, done, data):
     header = {
         "class": "checkpoint",
         "of": type(estimator).__name__,
-        "parameters": lasting(estimator),
+        "parameters": persist.lasting(estimator),
         "epochs_done": done,
         "history": estimator.history_,
         "data": data,
     }
-    kept = [(STATE, state)] + ([] if best is None else [(BEST, best)])
-    persist.save_arrays(
-        path, header, {prefix + name: array for prefix, one in kept for name, array in one._asdict().items()}
-    )
+    arrays = persist.spread(STATE, state) | ({} if best is None else persist.spread(BEST, best))
+    persist.save_arrays(path, header, arrays)
 
 
 def load_checkpoint(path, estimator, data):
@@ -55,7 +54,7 @@ def load_checkpoint(path, estimator, data):
         raise ModelError(
             f"{path} is not a checkpoint of a {type(estimator).__name__}. Leave --resume out to begin anew."
         )
-    mine = lasting(estimator)
+    mine = persist.lasting(estimator)
     other = [name for name in mine if name != "n_epochs" and header["parameters"].get(name) != mine[name]]
     if other:
         name = other[0]
@@ -67,55 +66,27 @@ def load_checkpoint(path, estimator, data):
         raise ModelError(
             f"{path} was made from other ratings (or another split of them). Leave --resume out to begin anew."
         )
-    best = _gather(State, BEST, arrays, path) if BEST + State._fields[0] in arrays else None
-    return Checkpoint(_gather(State, STATE, arrays, path), header["epochs_done"], header["history"], best)
+    arrays = persist.Arrays(path, arrays)
+    best = arrays.gathered(State, BEST) if f"{BEST}.{State._fields[0]}" in arrays else None
+    return Checkpoint(arrays.gathered(State, STATE), header["epochs_done"], header["history"], best)
 
 
-def lasting(estimator):
-    """The parameters that shape the result: all but the device."""
-    return {name: value for name, value in estimator.get_params().items() if name != "device"}
+def packed(model):
+    """(facts, arrays) of a fitted model."""
+    facts = {name: getattr(model, f"{name}_") for name in FACTS if hasattr(model, f"{name}_")}
+    arrays = persist.spread(STATE, model._state) | persist.spread(HISTORY, model._rated)
+    ids = {"user_ids": model.user_ids_, "item_ids": model.item_ids_}
+    return {"standard": list(model._scale), "kept": facts}, arrays | ids
 
 
-def save_model(path, estimator):
-    """Write a fitted estimator."""
-    header = {
-        "class": type(estimator).__name__,
-        "parameters": lasting(estimator),
-        "scale": list(estimator.z_scale_),
-        "history": estimator.history_,
-        "timings": estimator.timings_,
-        "device": estimator.device_,
-        "random_share": getattr(estimator, "random_share_", None),
-    }
-    arrays = {STATE + name: array for name, array in estimator.state_._asdict().items()}
-    arrays |= {HISTORY + name: array for name, array in estimator.rated_._asdict().items()}
-    persist.save_arrays(path, header, {**arrays, "user_ids": estimator.user_ids_, "item_ids": estimator.item_ids_})
-
-
-def load_model(path, cls):
-    """The fitted estimator of class cls in a file; device is 'auto' again, whatever it was trained on."""
-    header, arrays = persist.load_arrays(path)
-    if header.get("class") != cls.__name__:
-        raise ModelError(f"{path} holds a {header.get('class')}, not a {cls.__name__}.")
-    estimator = cls(**header["parameters"])
-    for name in ("user_ids", "item_ids"):
-        if name not in arrays:
-            raise ModelError(f"{path} lacks {name!r}: it is damaged. Train again, or copy the file again.")
-    estimator.set_fitted(
-        _gather(State, STATE, arrays, path),
-        _gather(History, HISTORY, arrays, path),
-        Scale(*header["scale"]),
+def unpack(model, facts, arrays):
+    """Give a model what `packed` took from one."""
+    model.set_fitted(
+        arrays.gathered(State, STATE),
+        arrays.gathered(History, HISTORY),
+        Scale(*facts["standard"]),
         arrays["user_ids"],
         arrays["item_ids"],
     )
-    estimator.history_, estimator.timings_, estimator.device_ = header["history"], header["timings"], header["device"]
-    if header.get("random_share") is not None:
-        estimator.random_share_ = header["random_share"]
-    return estimator
-
-
-def _gather(kind, prefix, arrays, path):
-    missing = [name for name in kind._fields if prefix + name not in arrays]
-    if missing:
-        raise ModelError(f"{path} lacks {missing[0]!r}: it is damaged. Train again, or copy the file again.")
-    return kind(**{name: arrays[prefix + name] for name in kind._fields})
+    for name, value in facts["kept"].items():
+        setattr(model, f"{name}_", value)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import device as devices
+from gpukit.device.engine import engine
 from gpukit.imputation import holdout
 from gpukit.imputation.centering import centred, mean_of
 from gpukit.imputation.spectral.path import Fit, Options, best_options, fit_path
@@ -22,7 +23,7 @@ class Place(NamedTuple):
 
 class Setting(NamedTuple):
     """How: weights 'slice', 'common' or 'frequency' with its exponent; center 'none', 'global' or 'entry'; options
-    (fitting.Options)."""
+    (path.Options)."""
 
     weights: str
     exponent: float
@@ -31,7 +32,7 @@ class Setting(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """estimate: the values where something is missing, in the order of tensor[~mask]; fit (fitting.Fit); seconds:
+    """estimate: the values where something is missing, in the order of tensor[~mask]; fit (path.Fit); seconds:
     {stage: seconds}."""
 
     estimate: np.ndarray
@@ -39,18 +40,9 @@ class Outcome(NamedTuple):
     seconds: dict
 
 
-def session_class(device):
-    """The Session of a device."""
-    if device.is_cuda:
-        from gpukit.imputation.spectral.gpu import Session
-    else:
-        from gpukit.imputation.spectral.cpu import Session
-    return Session
-
-
 def start(place, setting, observed, mask):
     """(session, first thresholds) of a centred tensor (N, m, n), 0 where mask misses."""
-    session = session_class(place.device)(place.basis, observed, mask, place.dtype)
+    session = engine(place.device, "gpukit.imputation.spectral").Session(place.basis, observed, mask, place.dtype)
     return session, first_thresholds(setting.weights, setting.exponent, place.basis.values, session.largest())
 
 

@@ -39,9 +39,9 @@ class Best(NamedTuple):
 
 def regularization_path(model, train, validation, grid, question, query_weight=None, progress=None):
     """See RankSVM.fit_path; model is fitted and returned."""
-    values, judge = checked_grid(grid), Judge(arguments(validation), question)
-    run, inputs = model.prepare(*arguments(train), query_weight=query_weight)
-    judge.stand_by(run, inputs)
+    values, judge = checked_grid(grid), Validation(arguments(validation), question)
+    run = model.prepare(*arguments(train), query_weight=query_weight)
+    judge.stand_by(run)
     path, best, w = [], None, None
     for at, C in enumerate(values):
         begun = time.perf_counter()
@@ -52,7 +52,7 @@ def regularization_path(model, train, validation, grid, question, query_weight=N
             best = Best(at, C, result)
         if progress is not None:
             progress("path", at + 1, len(values), path[-1])
-    model.set_trained(run, inputs, best.C, best.result)
+    model.set_trained(run, best.C, best.result)
     model.path_, model.metric_ = path, question.metric
     return model
 
@@ -84,7 +84,7 @@ def value(row, question):
     return row["validation"][question.metric]
 
 
-class Judge:
+class Validation:
     """The validation set; its features are scaled once."""
 
     def __init__(self, documents, question):
@@ -100,9 +100,9 @@ class Judge:
                 "grades from 0 to 30. Choose by another metric."
             )
 
-    def stand_by(self, run, train):
-        """Take the scaling and the columns of the training set (fitting.Run, inputs.Inputs)."""
-        serve.check_columns(self.inputs.X, self.inputs.names, run.session.n, train.names)
+    def stand_by(self, run):
+        """Take the scaling and the columns of the training set (run.Run)."""
+        serve.check_columns(self.inputs.X, self.inputs.names, run.session.n, run.names)
         self.threads = threads(stored_values(self.inputs.X))
         with _jit.threads(self.threads):
             self.X = run.scaling.apply(self.inputs.queries.ordered(self.inputs.X), self.offsets)

@@ -1,0 +1,123 @@
+"""Arrays as people have them, as numpy's: pandas (nullable types too), masked, on a GPU; rows matched by their labels.
+
+pandas is never imported for it: who hands in a frame has done so.
+"""
+
+import numpy as np
+
+from gpukit.errors import DataError
+
+HOST = 1  # DLPack's number of main memory
+
+
+def plain(values):
+    """values as numpy or scipy hold them, or as they are where they are so already (lists and None too).
+
+    A pandas frame or column of numbers becomes an array, what is missing NaN; so does a masked array. An array on a GPU
+    (__cuda_array_interface__, as cupy's, torch's and numba's have, or DLPack) is copied to the host.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        return unmasked(values)
+    if hasattr(values, "iloc") or hasattr(values, "_from_sequence"):
+        return from_pandas(values)
+    if hasattr(values, "__cuda_array_interface__"):
+        return to_host(values)
+    if not hasattr(values, "__array__") and hasattr(values, "__dlpack_device__"):
+        return from_dlpack(values)
+    return values
+
+
+def unmasked(array):
+    """A masked array with NaN where it is masked; integers become float64 where any is."""
+    if not np.ma.is_masked(array):
+        return np.asarray(array.data)
+    return array.astype(np.result_type(array.dtype, np.float32)).filled(np.nan)
+
+
+def from_pandas(values):
+    """The array of a frame, a column, an index or an extension array; nullable numbers become plain ones."""
+    if hasattr(values, "columns"):
+        return frame_numbers(values)
+    kind = getattr(values.dtype, "numpy_dtype", None)
+    if kind is None or kind.kind not in "biuf":
+        return np.asarray(values)
+    if not values.isna().any():
+        return values.to_numpy(dtype=kind)
+    return values.to_numpy(dtype=np.result_type(kind, np.float32), na_value=np.nan)
+
+
+def frame_numbers(frame):
+    """The (rows, columns) array of a frame; the frame itself where its columns are no numbers."""
+    kinds = [getattr(dtype, "numpy_dtype", dtype) for dtype in frame.dtypes]
+    if not any(hasattr(dtype, "numpy_dtype") for dtype in frame.dtypes):
+        return np.asarray(frame)
+    if not all(isinstance(kind, np.dtype) and kind.kind in "biuf" for kind in kinds):
+        return np.asarray(frame)
+    return frame.to_numpy(dtype=np.result_type(np.float32, *kinds), na_value=np.nan)
+
+
+def to_host(values):
+    """A copy on the host of an array on a GPU."""
+    if hasattr(values, "get"):  # cupy
+        return values.get()
+    if hasattr(values, "cpu"):  # torch
+        return values.cpu().numpy()
+    from gpukit._cuda import cuda
+
+    return cuda.as_cuda_array(values).copy_to_host()
+
+
+def from_dlpack(values):
+    """A numpy array of what speaks DLPack alone; on a GPU, by way of cupy."""
+    if values.__dlpack_device__()[0] == HOST:
+        return np.from_dlpack(values)
+    try:
+        import cupy
+    except ImportError:
+        raise DataError(
+            f"the {type(values).__name__} lies on a GPU and speaks DLPack alone, which takes cupy to read: "
+            "pip install 'gpukit[cuda]', or hand in numpy.asarray of it."
+        ) from None
+    return cupy.from_dlpack(values).get()
+
+
+def labels(values):
+    """The index of a pandas frame or column; None for what goes by position."""
+    return values.index if hasattr(values, "iloc") else None
+
+
+def aligned(**named):
+    """What is handed in, by name, with the rows of pandas objects in the order of the first of them: a list.
+
+    Arrays without labels go by position, and stay. Raises DataError where the labels of two are not the same ones.
+    """
+    first = next((name for name, values in named.items() if labels(values) is not None), None)
+    if first is None:
+        return list(named.values())
+    order = labels(named[first])
+    return [
+        values if labels(values) is None else by_label(values, name, order, first) for name, values in named.items()
+    ]
+
+
+def by_label(values, name, order, first):
+    """values (a frame or column called name) with its rows in the order of an index, that of `first`."""
+    mine = values.index
+    if mine.equals(order):
+        return values
+    places = mine.get_indexer(order) if mine.is_unique and order.is_unique else np.array([-1])
+    if len(mine) != len(order) or (places < 0).any():
+        raise DataError(f"{differ(mine, name, order, first)}. Give both one index, or go by position: .to_numpy().")
+    return values.iloc[places]
+
+
+def differ(mine, name, order, first):
+    """What is wrong with two indices, in words."""
+    for index, whose in ((order, first), (mine, name)):
+        if not index.is_unique:
+            twice = index[index.duplicated()].tolist()[0]
+            return f"the labels (index) of {name} and {first} differ, and {whose} has {twice!r} more than once"
+    lone, whose, other = order.difference(mine), first, name
+    if not len(lone):
+        lone, whose, other = mine.difference(order), name, first
+    return f"the labels (index) of {name} are not those of {first}: {whose} has {lone.tolist()[0]!r}, {other} has not"

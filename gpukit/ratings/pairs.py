@@ -1,0 +1,70 @@
+"""Pairs of a user and an item, as predict takes them, and as fit does with y for their ratings."""
+
+import numpy as np
+
+from gpukit.base.arrays import aligned, plain
+from gpukit.errors import DataError
+from gpukit.ratings.headers import by_name
+from gpukit.ratings.ids import factorize
+from gpukit.ratings.table import Ratings, as_ratings, checked
+
+
+def ratings_of(X, y=None):
+    """Ratings of what fit, score and evaluate take.
+
+    X: what as_ratings takes (Ratings, users x items, a DataFrame of triples); or, with y (n,) their ratings, pairs as
+    pairs_of takes them. Pandas' X and y are matched by their labels. Where X is a matrix of users x items y is ignored,
+    as scikit-learn's pipelines expect. What is masked is not rated. Raises DataError.
+    """
+    if y is None or not is_pairs(X):
+        return as_ratings(X if hasattr(X, "iloc") else plain(X))
+    X, y = aligned(X=X, y=y)
+    users, items = pairs_of(X)
+    values = numbers(y)
+    if values.shape != users.shape:
+        raise DataError(f"y must hold a rating a pair, {len(users):,}; its shape is {values.shape}.")
+    users, user_ids = factorize(users, "user")
+    items, item_ids = factorize(items, "item")
+    return checked(Ratings(users, items, values, user_ids, item_ids))
+
+
+def numbers(y):
+    """y as float32; what is missing is NaN."""
+    try:
+        return np.asarray(plain(y)).astype(np.float32)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"y must be numbers, the rating of each pair ({error}).") from None
+
+
+def is_pairs(X):
+    """Whether X, which comes with a y, is pairs; DataError for a DataFrame that has ratings of its own."""
+    if isinstance(X, Ratings) or hasattr(X, "tocoo"):
+        return False
+    if isinstance(X, tuple):
+        return len(X) == 2
+    if not hasattr(X, "iloc"):
+        return np.ndim(X) == 2 and np.shape(X)[1] == 2
+    places = by_name(list(X.columns), need_rating=False)
+    if places is not None and places[2] >= 0:
+        raise DataError(f"the DataFrame has ratings ({X.columns[places[2]]!r}), and y is given too: leave one out.")
+    return places is not None or X.shape[1] == 2
+
+
+def pairs_of(X):
+    """(users (n,), items (n,)) ids of pairs: a tuple (users, items), an (n, 2) array, or a DataFrame, user and item by
+    name, else its first two columns. Raises DataError for anything else."""
+    if isinstance(X, tuple) and len(X) == 2:
+        users, items = (np.asarray(plain(side)) for side in aligned(users=X[0], items=X[1]))
+    elif hasattr(X, "iloc") and X.shape[1] >= 2:
+        first, second, _ = by_name(list(X.columns), need_rating=False) or (0, 1, -1)
+        users, items = X.iloc[:, first].to_numpy(), X.iloc[:, second].to_numpy()
+    else:
+        table = np.asarray(plain(X))
+        if table.ndim != 2 or table.shape[1] != 2:
+            raise DataError(
+                f"pairs are needed: (users, items), an (n, 2) array, a DataFrame or Ratings; got shape {table.shape}."
+            )
+        users, items = table.T
+    if len(users) != len(items):
+        raise DataError(f"there are {len(users)} users and {len(items)} items; pairs need as many of each.")
+    return users, items
