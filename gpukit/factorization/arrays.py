@@ -40,3 +40,49 @@ class Pairs(NamedTuple):
     minor: np.ndarray
     codes: np.ndarray
     levels: np.ndarray
+
+
+class Scale(NamedTuple):
+    """Training works on z = (r - mean) / deviation; low and high bound the predictions."""
+
+    mean: float
+    deviation: float
+    low: float
+    high: float
+
+
+class Side(NamedTuple):
+    """Ratings grouped by the major side: row j's are indptr[j]:indptr[j + 1] of minor (n,) int32 and values (n,)
+    float32 (z), in random order.
+
+    indptr lies on the host, minor and values on the device. where (n,) uint32, on the device: where each rating of the
+    order that this side was made from stands now; blocks: (major block, minor block, number) of a conflict-free
+    schedule or None.
+    """
+
+    indptr: np.ndarray
+    minor: np.ndarray
+    values: np.ndarray
+    where: np.ndarray
+    blocks: tuple | None
+
+
+class History(NamedTuple):
+    """What each user rated, for the sets R and N of Eq. (1) and to leave it out of recommendations.
+
+    indptr (M + 2,) int64 (one empty row more, for unknown users), items (n,) int32, codes (n,) uint8 (1..254),
+    levels (256,) float32: z of a code.
+    """
+
+    indptr: np.ndarray
+    items: np.ndarray
+    codes: np.ndarray
+    levels: np.ndarray
+
+
+class Query(NamedTuple):
+    """Pairs sorted by user: indptr (M + 2,) int64, items (n,) int32, places (n,) uint32: where each came from."""
+
+    indptr: np.ndarray
+    items: np.ndarray
+    places: np.ndarray

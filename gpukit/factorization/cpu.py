@@ -5,6 +5,8 @@ import numpy as np
 from gpukit.factorization.arrays import Batch, Pairs, Parameters
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
+from gpukit.factorization.prepare import cpu as preparing
+from gpukit.factorization.prepare import ready
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 from gpukit.factorization.twins.codes import neighbor_codes
 from gpukit.factorization.twins.predict import predict_pairs
@@ -13,7 +15,7 @@ from gpukit.neighbors.columns import threads
 from gpukit.neighbors.cpu import find
 from gpukit.selection import cpu as selection
 
-__all__ = ["Session", "find_neighbors", "layout", "most_workers"]
+__all__ = ["Session", "begin", "find_neighbors", "layout", "most_workers", "preparing"]
 
 TABLE_BYTES = 32 << 20  # keys and tables of a tile of users: stays near the cache
 layout = layouts.cpu_layout
@@ -30,26 +32,32 @@ def find_neighbors(table, settings):
     return found.neighbors, found.random_slots
 
 
+def begin(beginning, layout, walk, history):
+    """The Session that training begins with; beginning: model.state.Beginning."""
+    return Session(states.start_state(beginning), layout, walk, history)
+
+
 class Session:
     """A State at work: epochs over ratings, predictions, scores.
 
-    layout: layout.Layout; walk 'users' or 'items', the major side; history: training.History.
+    layout: layout.Layout; walk 'users' or 'items', the major side; history: arrays.History.
     """
 
     def __init__(self, state, layout, walk, history):
         self.layout, self.walk, self.history, self.neighbors = layout, walk, history, state.neighbors
-        self.near, *neighborhood = states.pack_neighborhood(state, layout)
+        base = state.item_extras[:, layouts.BASE]
+        self.near, *neighborhood = states.pack_neighborhood(state.neighbors, state.influence, base, layout)
         self.parameters = Parameters(*states.pack_sides(state, layout, walk), *neighborhood)
 
     def codes(self, query, count):
-        """(count, K) uint8 lines of neighbor_codes for a training.Query."""
+        """(count, K) uint8 lines of neighbor_codes for an arrays.Query."""
         out = np.empty((count, self.layout.slots), np.uint8)
         if self.layout.slots:
             neighbor_codes(self.history, query, self.near, out, np.zeros((threads(), len(self.near)), np.uint8))
         return out
 
     def train_on(self, side, query, tables, workers):
-        """What epochs walk: a training.Side, the Query of its ratings (not read without neighbours), chunk tables and
+        """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
         the workers for each."""
         self.tables, self.workers = tables, workers
         self.batch = Batch(side.minor, side.values, self.codes(query, len(side.minor)), self.history.levels)
@@ -59,9 +67,10 @@ class Session:
         for table in self.tables:
             sgd_epoch(table, self.batch, self.parameters, rates, turn, self.workers)
 
-    def ask(self, users, items, query):
-        """Pairs of rows made ready for `predict`."""
+    def ask(self, users, items):
+        """Pairs of rows, (n,) int32, made ready for `predict` and `errors`."""
         major, minor = layouts.major_first(self.walk, users, items)
+        query = ready.query_of(users, items, len(self.history.indptr) - 2, preparing) if self.layout.slots else None
         return Pairs(major, minor, self.codes(query, len(major)), self.history.levels)
 
     def predict(self, asked):
@@ -69,6 +78,18 @@ class Session:
         predicted = np.empty(len(asked.major), np.float32)
         predict_pairs(asked, self.parameters, predicted)
         return predicted
+
+    def truth(self, values):
+        """Ratings (n,) float32 made ready for `errors`."""
+        return np.ascontiguousarray(values, np.float32)
+
+    def errors(self, asked, truth, scale):
+        """(sum of squared, sum of absolute errors) in the ratings' units of what `ask` and `truth` returned."""
+        return ready.errors(self.predict(asked), truth, scale, preparing)
+
+    def host_history(self):
+        """The History on the host."""
+        return self.history
 
     def tile_users(self):
         """Users scored at once."""

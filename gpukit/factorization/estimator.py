@@ -41,7 +41,7 @@ class Factorization(Serving):
             checkpoints = runs.Checkpoints(checkpoint, self, data)
             state = runs.run(run.session, run.settings, judge, checkpoints, run.history, run.start, progress)
         self.timings_, self.device_ = run.clock.seconds, str(run.device)
-        self.set_fitted(state, run.session.history, run.scale, ratings.user_ids, ratings.item_ids)
+        self.set_fitted(state, run.session.host_history(), run.scale, ratings.user_ids, ratings.item_ids)
         return self
 
     def check(self, n_ratings=0):
@@ -76,11 +76,12 @@ class Factorization(Serving):
         """Raise for a parameter that does not fit so many items."""
 
     def _prepare(self, ratings, held_out, device, plan, progress, resume_from):
-        from gpukit.factorization import prepare as preparation
         from gpukit.factorization import run as runs
         from gpukit.factorization.model import saving
-        from gpukit.factorization.model.state import start_state
+        from gpukit.factorization.model.state import Beginning
+        from gpukit.factorization.prepare import ready
         from gpukit.factorization.solvers.sgd import schedule
+        from gpukit.ratings.orders.order import order_ratings
 
         clock, steps = runs.Clock(), engine(device, "gpukit.factorization")
         half = is_half(self.precision, device.is_cuda, len(ratings))
@@ -88,27 +89,31 @@ class Factorization(Serving):
         runs.check_memory(device, len(ratings), major_first(self.walk, *ratings.shape), layout)
         progress("preparing", 0, 1, {})
         with clock("prepare"):
-            scale, z = preparation.standardized(ratings)
-            rated, place = preparation.history_of(ratings, scale)
-            side = preparation.group_by(self.walk, ratings, z, plan.seed, self.deterministic)
-            baseline = preparation.z_baseline(ratings, z)
-        with clock("neighbours"):
-            neighbors = self._find_neighbors(ratings, steps, progress)
+            orders = order_ratings(ratings, device)
+            scale = ready.scale_of(orders, ratings.values)
+            rated = ready.history_of(orders, scale, steps.preparing)
         if resume_from is not None:
             state, start, history, best = saving.load_checkpoint(resume_from, self, saving.fingerprint(ratings))
+            session = steps.Session(state, layout, self.walk, rated)
         else:
-            state = start_state(ratings.shape, self.n_factors, neighbors, baseline, plan.biases, plan.seed)
+            with clock("neighbours"):
+                neighbors = self._find_neighbors(orders, steps, progress)
+            with clock("prepare"):
+                baseline = ready.baseline_of(orders, scale, steps.preparing)
+                beginning = Beginning(ratings.shape, self.n_factors, neighbors, baseline, plan.biases, plan.seed)
+                session = steps.begin(beginning, layout, self.walk, rated)
             start, history, best = 0, [], None
         with clock("prepare"):
-            session = steps.Session(state, layout, self.walk, rated)
+            side = ready.side_of(orders, self.walk, scale, plan.seed, steps.preparing, self.deterministic)
             workers = schedule.worker_count(len(ratings), steps.most_workers(layout))
             tables, workers = runs.chunk_tables(side, workers, plan)
-            query = preparation.training_query(rated, place, side) if layout.slots else None
+            query = ready.training_query(rated, orders, side, self.walk, steps.preparing) if layout.slots else None
+            orders = None
             session.train_on(side, query, tables, workers)
         return runs.Run(session, plan, clock, scale, start, history, best, ratings, held_out, device)
 
-    def _find_neighbors(self, ratings, steps, progress):
-        return np.zeros((ratings.shape[1], 0), np.int32)
+    def _find_neighbors(self, orders, steps, progress):
+        return np.zeros((orders.shape[1], 0), np.int32)
 
 
 class MatrixFactorization(Factorization):
@@ -263,16 +268,16 @@ class LSHMF(Factorization):
             self.random_state,
         )
 
-    def _find_neighbors(self, ratings, steps, progress):
-        from gpukit.neighbors.columns import columns
+    def _find_neighbors(self, orders, steps, progress):
+        from gpukit.neighbors.columns import columns_of
         from gpukit.neighbors.estimator import random_neighbors, warn_if_random
 
         progress("neighbours", 0, 1, {})
         hashing = self._hashing().check()
         if self.search == "random":
             self.random_share_ = 1.0
-            return random_neighbors(ratings.shape[1], self.n_neighbors, hashing.seed)
-        neighbors, random_slots = steps.find_neighbors(columns(ratings), hashing)
+            return random_neighbors(orders.shape[1], self.n_neighbors, hashing.seed)
+        neighbors, random_slots = steps.find_neighbors(columns_of(orders), hashing)
         self.random_share_ = random_slots / neighbors.size
         warn_if_random(self.random_share_, hashing)
         progress("neighbours", 1, 1, {})

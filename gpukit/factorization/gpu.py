@@ -5,19 +5,22 @@ import numpy as np
 
 from gpukit._cuda import cuda, repeated
 from gpukit.device.upload import to_device
-from gpukit.factorization.arrays import Batch, Pairs, Parameters
+from gpukit.factorization.arrays import Batch, History, Pairs, Parameters
 from gpukit.factorization.kernels.codes import neighbor_codes
 from gpukit.factorization.kernels.predict import make_predict_pairs
 from gpukit.factorization.kernels.scores import fill_tables, make_score_rows
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
-from gpukit.factorization.prepare import History, Query
+from gpukit.factorization.prepare import gpu as preparing
+from gpukit.factorization.prepare import ready
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
 from gpukit.neighbors import gpu as neighbors
+from gpukit.random import key
 from gpukit.selection import gpu as selection
 from gpukit.selection.cpu import scores as scores_of_keys
+from gpukit.streams import Keyed
 
-__all__ = ["Session", "find_neighbors", "layout", "most_workers"]
+__all__ = ["Session", "begin", "find_neighbors", "layout", "most_workers", "preparing"]
 
 BLOCK = 128
 WORKERS_AN_SM = 96, 64  # without and with neighbourhoods, which take more registers; measured
@@ -32,9 +35,14 @@ def most_workers(layout):
 
 
 def find_neighbors(table, settings):
-    """(neighbors (N, K) int32 on the host, random slots) of a gpukit.neighbors Columns."""
-    found = neighbors.find(neighbors.to_device(table), settings)
+    """(neighbors (N, K) int32 on the host, random slots) of a gpukit.neighbors Columns on the device."""
+    found = neighbors.find(table, settings)
     return found.neighbors.copy_to_host(), found.random_slots
+
+
+def on_device(array):
+    """An array on the device, as it is where it is there."""
+    return to_device(array) if isinstance(array, np.ndarray) else array
 
 
 def as_words(codes):
@@ -42,45 +50,59 @@ def as_words(codes):
     return codes.view(np.uint32) if codes.size else cuda.device_array((1, 1), np.uint32)
 
 
-class Session:
-    """A State at work: epochs over ratings, predictions, scores. See cpu.Session."""
+def begin(beginning, layout, walk, history):
+    """The Session that training begins with, its parameters made on the device; beginning: model.state.Beginning."""
+    sides = []
+    for rows, base, stream in zip(beginning.shape, beginning.baseline, Keyed.FIRST_FACTORS):
+        kind = states.rows_of_side(layout, walk, stream == Keyed.FIRST_FACTORS[0])
+        table = cuda.device_array((rows + 1, kind.stride), np.float32)
+        factors = table.view(np.float16) if kind.half else table
+        seed_key = np.uint32(key(beginning.seed, stream))
+        preparing.run("start_rows", seed_key, base, beginning.biases, kind.n_factors, factors, table)
+        sides.append(table)
+    base = beginning.baseline[1].copy_to_host()
+    neighborhood = states.pack_neighborhood(beginning.neighbors, None, base, layout)
+    return Session(None, layout, walk, history, (*layouts.major_first(walk, *sides), beginning.neighbors, neighborhood))
 
-    def __init__(self, state, layout, walk, history):
-        self.layout, self.walk, self.history, self.neighbors = layout, walk, history, state.neighbors
-        self.item_rows = len(state.item_factors)
-        near, influence, offsets = states.pack_neighborhood(state, layout)
+
+class Session:
+    """A State at work: epochs over ratings, predictions, scores. See cpu.Session.
+
+    made: (P, Q, neighbors, neighborhood) in place of a State, P and Q on the device; see `begin`.
+    """
+
+    def __init__(self, state, layout, walk, history, made=None):
+        self.layout, self.walk, self.history = layout, walk, history
+        if made is None:
+            sides = tuple(map(to_device, states.pack_sides(state, layout, walk)))
+            base = state.item_extras[:, layouts.BASE]
+            neighborhood = states.pack_neighborhood(state.neighbors, state.influence, base, layout)
+            made = *sides, state.neighbors, neighborhood
+        *sides, self.neighbors, (near, influence, offsets) = made
+        self.item_rows = len(self.neighbors)
         if not layout.slots:  # the kernels do not read them, but an array of no bytes cannot be sent
             near, influence, offsets = np.zeros((1, 1), np.int32), *(np.zeros((1, 1), np.float32),) * 2
-        sides = states.pack_sides(state, layout, walk)
-        self.parameters = Parameters(*map(to_device, (*sides, influence, offsets)))
-        self.near, self.levels = to_device(near), to_device(history.levels)
+        self.parameters = Parameters(*sides, to_device(influence), to_device(offsets))
+        self.near, self.levels = to_device(near), on_device(history.levels)
         capability = tuple(cuda.get_current_device().compute_capability)
         shape, half = (layout.lanes, layout.factors, layout.near), layout.minor.half
         self.sgd_epoch = make_sgd_epoch(*shape, half, capability >= (9, 0))
         self.predict_pairs, self.score_rows = make_predict_pairs(*shape, half), make_score_rows(*shape)
 
     def codes(self, query, count):
-        """(count, slots) uint8 device lines of neighbor_codes for a training.Query."""
+        """(count, slots) uint8 device lines of neighbor_codes for an arrays.Query on the device."""
         if not self.layout.slots:
             return cuda.device_array((0, 0), np.uint8)
         out = cuda.device_array((count, self.layout.slots), np.uint8)
-        known = self.sent_history()
-        if query.indptr is self.history.indptr:
-            asked = Query(known.indptr, known.items, to_device(query.places))
-        else:
-            asked = Query(*map(to_device, query))
         tables = to_device(np.zeros((CODE_BLOCKS, self.item_rows + 1), np.uint8))
-        neighbor_codes[CODE_BLOCKS, BLOCK](known, asked, self.near, out, tables)
-        cuda.synchronize()
-        del known, asked, tables
-        cuda.current_context().deallocations.clear()
+        neighbor_codes[CODE_BLOCKS, BLOCK](self.rated(), query, self.near, out, tables)
         return out
 
     def train_on(self, side, query, tables, workers):
-        """What epochs walk: a training.Side, the Query of its ratings (not read without neighbours), chunk tables and
+        """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
         the workers for each."""
         codes = as_words(self.codes(query, len(side.minor)))
-        self.batch = Batch(to_device(side.minor), to_device(side.values), codes, self.levels)
+        self.batch = Batch(side.minor, side.values, codes, self.levels)
         self.tables, self.workers = [to_device(table) for table in tables], workers
         self.launch = repeated(self.sgd_epoch[-(-workers * self.layout.lanes // BLOCK), BLOCK])
 
@@ -94,17 +116,36 @@ class Session:
         self.start_epoch(rates, turn)
         cuda.synchronize()
 
-    def ask(self, users, items, query):
-        """Pairs of rows made ready for `predict`."""
-        major, minor = layouts.major_first(self.walk, users, items)
-        return Pairs(to_device(major), to_device(minor), as_words(self.codes(query, len(users))), self.levels)
+    def ask(self, users, items):
+        """Pairs of rows, (n,) int32 on the host, made ready for `predict` and `errors`."""
+        users, items = to_device(users), to_device(items)
+        query = ready.query_of(users, items, self.user_rows, preparing) if self.layout.slots else None
+        codes = as_words(self.codes(query, users.size))
+        return Pairs(*layouts.major_first(self.walk, users, items), codes, self.levels)
 
     def predict(self, asked):
         """(n,) float32 predictions in z of what `ask` returned."""
+        return self.predicted(asked).copy_to_host()
+
+    def predicted(self, asked):
+        """`predict`, its answer on the device."""
         predicted = cuda.device_array(asked.major.size, np.float32)
         grid = max(1, min(-(-predicted.size * self.layout.lanes // BLOCK), 1 << 16))
         self.predict_pairs[grid, BLOCK](asked, self.parameters, predicted)
-        return predicted.copy_to_host()
+        return predicted
+
+    def truth(self, values):
+        """Ratings (n,) float32 made ready for `errors`."""
+        return to_device(np.ascontiguousarray(values, np.float32))
+
+    def errors(self, asked, truth, scale):
+        """(sum of squared, sum of absolute errors) in the ratings' units of what `ask` and `truth` returned."""
+        return ready.errors(self.predicted(asked), truth, scale, preparing)
+
+    @property
+    def user_rows(self):
+        """M."""
+        return self.history.indptr.size - 2
 
     def tile_users(self):
         """Users scored at once."""
@@ -129,14 +170,13 @@ class Session:
         return rows, scores_of_keys(best)
 
     def rated(self):
-        """The History on the device, sent once."""
-        if not hasattr(self, "_rated"):
-            self._rated = self.sent_history()
-        return self._rated
+        """The History on the device, sent when first needed where it lies on the host."""
+        self.history = History(*map(on_device, self.history))
+        return self.history
 
-    def sent_history(self):
-        """The History on the device."""
-        return History(*map(to_device, self.history[:3]), self.levels)
+    def host_history(self):
+        """The History on the host."""
+        return History(*(array if isinstance(array, np.ndarray) else array.copy_to_host() for array in self.history))
 
     def state(self):
         """The State as it stands, on the host."""

@@ -10,7 +10,6 @@ from gpukit import device as devices
 from gpukit import interrupt
 from gpukit.errors import GpukitError
 from gpukit.factorization.model import saving
-from gpukit.factorization.prepare import query_of
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.rates import row_rates
 
@@ -44,16 +43,15 @@ class Judge:
             self.best, self.best_epoch = min(entry for entry in judged if np.isfinite(entry[0]))
         self.asked = None
         if held_out is not None and len(held_out):
-            users, items = held_out.users, held_out.items
-            self.truth = held_out.values
-            self.asked = session.ask(users, items, query_of(users, items, held_out.shape[0]))
+            self.asked, self.truth = session.ask(held_out.users, held_out.items), session.truth(held_out.values)
+            self.count = len(held_out)
 
     def rmse(self):
         """Root mean squared error of the clipped predictions, None without held-out ratings."""
         if self.asked is None:
             return None
-        predicted = unscale(self.session.predict(self.asked), self.scale)
-        return float(np.sqrt(np.mean(np.square(predicted - self.truth, dtype=np.float64))))
+        squares, _ = self.session.errors(self.asked, self.truth, self.scale)
+        return float(np.sqrt(squares / self.count))
 
     def enough(self, epoch, rmse):
         """Whether RMSE has not fallen for `patience` epochs; keeps the best state for then."""

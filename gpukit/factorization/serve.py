@@ -8,6 +8,8 @@ from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.model.layout import BIAS
 
+JUDGED_AT_ONCE = 1 << 25  # pairs: a gigabyte of codes with 32 neighbours
+
 
 class Serving(Estimator):
     """A fitted State at work. A subclass has `walk`, the side that its sessions walk, and `device`."""
@@ -67,12 +69,12 @@ class Serving(Estimator):
         items are predicted from what is known of the other, or the mean.
         """
         from gpukit.factorization import run
-        from gpukit.factorization.prepare import query_of
 
         session = self._session()
         users, items = self._pairs(X)
-        asked = session.ask(users, items, query_of(users, items, len(self.user_ids_)))
-        return run.unscale(session.predict(asked), self._scale)
+        if not len(users):
+            return np.empty(0, np.float32)
+        return run.unscale(session.predict(session.ask(users, items)), self._scale)
 
     def _pairs(self, X):
         """(user rows, item rows) int32 of what predict takes; the row behind the last for unknown ids."""
@@ -87,12 +89,18 @@ class Serving(Estimator):
 
     def evaluate(self, X, y=None):
         """{'rmse', 'mae'} on ratings X, or on ratings y of pairs X, as fit takes them."""
-        from gpukit.evaluation import metrics
         from gpukit.ratings.pairs import ratings_of
 
-        ratings = ratings_of(X, y)
-        predicted = self.predict(ratings)
-        return {"rmse": metrics.rmse(ratings.values, predicted), "mae": metrics.mae(ratings.values, predicted)}
+        session, ratings = self._session(), ratings_of(X, y)
+        pairs, squares, sizes = in_rows_of(ratings, self.user_ids_, self.item_ids_), 0.0, 0.0
+        if not len(pairs):
+            raise DataError("There are no ratings to judge by: 0 rows.")
+        for first in range(0, len(pairs), JUDGED_AT_ONCE):
+            part = slice(first, first + JUDGED_AT_ONCE)
+            asked = session.ask(pairs.users[part], pairs.items[part])
+            found = session.errors(asked, session.truth(pairs.values[part]), self._scale)
+            squares, sizes = squares + found[0], sizes + found[1]
+        return {"rmse": float(np.sqrt(squares / len(pairs))), "mae": sizes / len(pairs)}
 
     def score(self, X, y=None):
         """Minus the RMSE on ratings X, or on ratings y of pairs X: larger is better, as model selection wants it."""

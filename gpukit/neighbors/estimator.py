@@ -55,20 +55,17 @@ class SimLSH(Estimator):
     def prepare(self, X, y=None):
         """Run: the ratings' columns on the device, ready to be hashed; arguments and errors as fit."""
         from gpukit.neighbors import plan
-        from gpukit.neighbors.columns import columns
+        from gpukit.neighbors.columns import columns_of
+        from gpukit.ratings.orders.order import order_ratings
         from gpukit.ratings.pairs import ratings_of
 
         settings, device = self.check(), devices.resolve(self.device)
         begun = time.perf_counter()
         ratings = ratings_of(X, y)
         plan.check_items(settings, ratings.shape[1])
-        table = columns(ratings)
+        with devices.reported(device, "The neighbour search"):
+            table = columns_of(order_ratings(ratings, device))
         seconds = {"prepare": time.perf_counter() - begun}
-        if device.is_cuda:
-            begun = time.perf_counter()
-            with devices.reported(device, "The neighbour search"):
-                table = engine(device, "gpukit.neighbors").to_device(table)
-            seconds["copy"] = time.perf_counter() - begun
         return Run(table, settings, device, ratings.item_ids, seconds)
 
     def fit(self, X, y=None):

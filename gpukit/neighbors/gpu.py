@@ -6,18 +6,12 @@ import time
 import numpy as np
 
 from gpukit._cuda import cuda
-from gpukit.device import upload
 from gpukit.neighbors import hashes, plan
 from gpukit.neighbors import search as searches
 from gpukit.neighbors.supplement import gpu as supplement
 from gpukit.selection import gpu as selection
 
 STRIPE_BYTES = 256 << 20  # keys of a stripe of query rows
-
-
-def to_device(columns):
-    """The Columns with users and levels on the device; indptr and values stay on the host, which plans with them."""
-    return columns._replace(users=upload.to_device(columns.users), levels=upload.to_device(columns.levels))
 
 
 def search(items, settings):
@@ -36,7 +30,7 @@ def search(items, settings):
 
 
 def find(columns, settings):
-    """Algorithm 1: the plan.Found of all items of a Columns whose users and levels are on the device (`to_device`).
+    """Algorithm 1: the plan.Found of all items of a Columns whose users and levels are on the device.
 
     Raises ParameterError when K does not fit the items.
     """

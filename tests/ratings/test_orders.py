@@ -37,7 +37,7 @@ def test_both_orders(shape):
     assert found.by_item.indptr.tolist() == naive.starts([rows[t][1] for t in first], shape[1])
     assert found.by_user.others.tolist() == [rows[t][1] for t in second]
     assert found.levels.values[found.by_user.codes].tolist() == [rows[t][2] for t in second]
-    assert found.by_user.indptr.tolist() == naive.starts([rows[t][0] for t in second], shape[0])
+    assert found.by_user.indptr.tolist() == naive.starts([rows[t][0] for t in second], shape[0] + 1)
     assert [first[place] for place in found.places.tolist()] == second
     assert found.levels.counts.tolist() == [sum(r[2] == v for r in rows) for v in found.levels.values.tolist()]
     assert found.values is None and len(found) == shape[2] and found.shape == shape[:2]

@@ -7,8 +7,8 @@ import numpy as np
 
 from gpukit import persist
 from gpukit.errors import ModelError
+from gpukit.factorization.arrays import History, Scale
 from gpukit.factorization.model.state import State
-from gpukit.factorization.prepare import History, Scale
 
 STATE, HISTORY, BEST = "state", "rated", "best"
 FACTS = ("history", "timings", "device", "random_share")

@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._jit import njit, prange
+from gpukit.factorization.model.formulas import SPREAD, first_factor  # noqa: F401  (SPREAD: whom tests ask)
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, major_first
-from gpukit.random import key, long_bits
+from gpukit.random import key
 from gpukit.streams import Keyed
 
-SPREAD = np.float32(0.02)  # deviation of the first factors; small ones overfit least
 KEPT = 3  # bias, sum of squared errors, baseline bias
 
 
@@ -35,25 +35,39 @@ def start_factors(seed_key, out):
     n = out.shape[1]
     for row in prange(out.shape[0]):
         for f in range(n):
-            unit = np.float32(long_bits(seed_key, row * n + f) >> np.uint32(8)) * np.float32(2.0**-23) - np.float32(1.0)
-            out[row, f] = unit * np.float32(1.7320508) * SPREAD
+            out[row, f] = first_factor(seed_key, np.uint64(row * n + f))
 
 
-def start_state(shape, n_factors, neighbors, baseline, biases, seed):
-    """The State that training begins with: small random factors, biases at the baseline (or 0), no influences yet.
+class Beginning(NamedTuple):
+    """What a training begins with: shape (M, N), F, neighbors (N, K) on the host, baseline biases in z ((M,), (N,))
+    float64 on the device, whether biases begin there (or at 0), the seed."""
 
-    shape (M, N); neighbors (N, K); baseline (user biases, item biases) in z.
-    """
-    sides = []
-    for rows, base, stream in zip(shape, baseline, Keyed.FIRST_FACTORS):
-        factors = np.empty((rows, n_factors), np.float32)
-        start_factors(key(seed, stream), factors)
+    shape: tuple
+    n_factors: int
+    neighbors: np.ndarray
+    baseline: tuple
+    biases: bool
+    seed: int
+
+
+def start_state(beginning):
+    """The State of a Beginning on the host: small random factors, biases at the baseline (or 0), no influences yet."""
+    sides, neighbors = [], beginning.neighbors
+    for rows, base, stream in zip(beginning.shape, beginning.baseline, Keyed.FIRST_FACTORS):
+        factors = np.empty((rows, beginning.n_factors), np.float32)
+        start_factors(key(beginning.seed, stream), factors)
         extras = np.zeros((rows, KEPT), np.float32)
         extras[:, BASE] = base
-        extras[:, BIAS] = base if biases else 0
-        factors[base == 0] = 0  # never rated, or indistinguishable from it: what is unknown stays at the mean
+        extras[:, BIAS] = base if beginning.biases else 0
+        factors[extras[:, BASE] == 0] = 0  # never rated, or as good as: what is unknown stays at the mean
         sides += [factors, extras]
-    return State(*sides, np.zeros((shape[1], 2, neighbors.shape[1]), np.float32), neighbors)
+    return State(*sides, np.zeros((beginning.shape[1], 2, neighbors.shape[1]), np.float32), neighbors)
+
+
+def rows_of_side(layout, walk, of_users):
+    """The layout.Rows of the users' side, or of the items'."""
+    users, items = major_first(walk, layout.major, layout.minor)
+    return users if of_users else items
 
 
 def pack_rows(factors, extras, rows):
@@ -86,16 +100,20 @@ def pack_sides(state, layout, walk):
     return pack_rows(*walked, layout.major), pack_rows(*other, layout.minor)
 
 
-def pack_neighborhood(state, layout):
-    """(neighbors (N + 1, slots) int32, influence (N + 1, 2 slots), offsets (N + 1, slots)) with free slots filled."""
-    n_items, k = state.neighbors.shape
-    neighbors = np.full((n_items + 1, layout.slots), -1, np.int32)
+def pack_neighborhood(neighbors, influence, base, layout):
+    """(neighbors (N + 1, slots) int32, influence (N + 1, 2 slots), offsets (N + 1, slots)) with free slots filled.
+
+    neighbors (N, K); influence (N, 2, K), or None for none yet; base (N,): the items' baseline biases.
+    """
+    n_items, k = neighbors.shape
+    near = np.full((n_items + 1, layout.slots), -1, np.int32)
     offsets = np.zeros((n_items + 1, layout.slots), np.float32)
-    influence = np.zeros((n_items + 1, 2, layout.slots), np.float32)
-    neighbors[:n_items, :k] = state.neighbors
-    offsets[:n_items, :k] = state.item_extras[:, BASE][state.neighbors]
-    influence[:n_items, :, :k] = state.influence
-    return neighbors, influence.reshape(n_items + 1, -1), offsets
+    packed = np.zeros((n_items + 1, 2, layout.slots), np.float32)
+    near[:n_items, :k] = neighbors
+    offsets[:n_items, :k] = np.asarray(base, np.float32)[neighbors]
+    if influence is not None:
+        packed[:n_items, :, :k] = influence
+    return near, packed.reshape(n_items + 1, -1), offsets
 
 
 def unpack_influence(influence, layout):

@@ -16,7 +16,8 @@ MOST_RATINGS = (1 << 32) - 1  # places are 32-bit numbers
 class Order(NamedTuple):
     """Ratings grouped by row: row r's are starts[r]:starts[r + 1] of others (n,) int32 and codes (n,) uint8.
 
-    indptr (rows + 1,) int64 is starts on the host. others: the other side's rows; codes: numbers of levels. All but
+    starts (rows + 1,) int64, and for users one more: an empty row for those that are unknown; indptr is starts on the
+    host. others: the other side's rows; codes: numbers of levels. All but
     indptr lie on the device.
     """
 
@@ -95,10 +96,10 @@ def order_ratings(ratings, device):
     values = None if levels.exact else steps.owned(bits)
     keys, values, _ = steps.sort_by_bits(keys, 0, key.user.shift, values)
     places = steps.empty(size, np.uint32)
-    by_item = taken(keys, key, key.item, key.user, places, steps)
+    by_item = taken(keys, key, (key.item, 0), key.user, places, steps)
     keys, places, _ = steps.sort_by_bits(keys, key.user.shift, key.end, places)
     refuse_repeats(keys, key, ratings, steps)
-    by_user = taken(keys, key, key.user, key.item, steps.empty(0, np.uint32), steps)
+    by_user = taken(keys, key, (key.user, 1), key.item, steps.empty(0, np.uint32), steps)
     keys, levels = None, levels._replace(counts=level_counts(by_item, levels, steps))
     steps.release()
     return Orders(ratings.shape, levels, by_item, by_user, places, None if levels.exact else values.view(np.float32))
@@ -149,11 +150,11 @@ def packed_keys(ratings, codes, key, steps):
 
 
 def taken(keys, key, row, other, places, steps):
-    """The Order of sorted keys by the Field row; other: the Field of the other side."""
-    size = keys.size
+    """The Order of sorted keys by (the Field of) row, with so many empty rows behind; other: the other side's Field."""
+    size, (field, empty_rows) = keys.size, row
     others, codes = steps.empty(size, np.int32), steps.empty(size, np.uint8)
     steps.run("take_fields", keys, other.shift, other.width, key.level.width, others, codes, places)
-    starts = steps.row_starts(keys, row.shift, row.width, row.rows)
+    starts = steps.row_starts(keys, field.shift, field.width, field.rows + empty_rows)
     return Order(steps.fetch(starts), starts, others, codes)
 
 

@@ -1,0 +1,40 @@
+"""Arrays and kernels where a step runs on a GPU; cpu_arrays.py has the same names."""
+
+import numpy as np
+
+from gpukit._cuda import cuda
+from gpukit.device.place import processors
+from gpukit.device.upload import to_device
+
+BLOCK = 256
+BLOCKS_A_PROCESSOR = 16
+
+
+def empty(shape, dtype):
+    """A device array; of one number where none is wanted, since no bytes cannot be had."""
+    return cuda.device_array(shape if np.prod(shape) else 1, dtype)
+
+
+def resident(array, dtype):
+    """A host array on the device."""
+    return to_device(np.ascontiguousarray(array, dtype)) if np.size(array) else empty(1, dtype)
+
+
+def owned(array):
+    """What `resident` gave, in memory that may be overwritten."""
+    return array
+
+
+def fetch(array):
+    """An array on the host."""
+    return array.copy_to_host()
+
+
+def release():
+    """Memory that is no longer wanted is given back at once."""
+    cuda.current_context().deallocations.clear()
+
+
+def runner(kernels):
+    """The function that launches a kernel of a module by its name, for kernels that take any grid and block."""
+    return lambda name, *arguments: getattr(kernels, name)[BLOCKS_A_PROCESSOR * processors(), BLOCK](*arguments)

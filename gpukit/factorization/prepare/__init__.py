@@ -1,0 +1,8 @@
+"""Ratings made ready for training: everything between their orders (gpukit.ratings.orders) and the first epoch.
+
+    ready.py          scale, history, side, biases, queries, the session: written once
+    cpu.py | gpu.py   its steps -> twins.py | kernels.py
+    formulas.py       scalar maths
+
+Nothing is sorted here: rows are shuffled by a permutation that each rating computes for itself.
+"""

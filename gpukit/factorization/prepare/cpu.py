@@ -1,0 +1,15 @@
+"""Steps of the preparation on the CPU; gpu.py has the same names."""
+
+from gpukit.device.cpu_arrays import empty, fetch, owned, release, resident, runner
+from gpukit.factorization.prepare import twins
+from gpukit.primitives.group.cpu import row_starts, sort_by_bits
+
+__all__ = ["PARTS", "add_errors", "empty", "fetch", "owned", "release", "resident", "row_starts", "run", "sort_by_bits"]
+
+PARTS = 16  # in which errors are added up, whatever the threads
+run = runner(twins)
+
+
+def add_errors(*arguments):
+    """Run error_sums."""
+    run("error_sums", *arguments)

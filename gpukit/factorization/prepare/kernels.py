@@ -1,0 +1,211 @@
+"""GPU kernels of the preparation; twins.py has them for the CPU."""
+
+import numpy as np
+
+from gpukit._cuda import cuda, device, kernel
+from gpukit.factorization.model.formulas import first_factor
+from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
+from gpukit.factorization.prepare.formulas import half_width, in_units, shuffled_place
+
+U32, U64, I64 = np.uint32, np.uint64, np.int64
+FULL = U32(0xFFFFFFFF)
+WARPS = 8  # of the blocks that add up: 256 threads
+
+
+@kernel
+def shuffle_rows(starts, seed_key, where):
+    """where[t] = the place of rating t once every row is in random order.
+
+    starts (rows + 1,) int64; seed_key uint32; where (n,) uint32, overwritten: a permutation within each row.
+    Launch: any grid and block; a block walks whole rows.
+    Deterministic: yes, exact.
+    Source: ours (Feistel permutations, Black and Rogaway 2002).
+    """
+    for row in range(I64(cuda.blockIdx.x), I64(starts.size - 1), I64(cuda.gridDim.x)):
+        begin, end = I64(starts[U64(row)]), I64(starts[U64(row + 1)])
+        half = half_width(end - begin)
+        for t in range(begin + I64(cuda.threadIdx.x), end, I64(cuda.blockDim.x)):
+            where[U64(t)] = U32(begin + I64(shuffled_place(seed_key, row, t - begin, half, end - begin)))
+
+
+@kernel
+def lay_out(where, others, codes, z, minor, values):
+    """minor[where[t]], values[where[t]] = others[t], z[codes[t]].
+
+    where (n,) uint32, a permutation; others (n,) int32; codes (n,) uint8; z (256,) float32 of a code; minor (n,) int32
+    and values (n,) float32, overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for t in range(I64(cuda.grid(1)), I64(where.size), I64(cuda.gridsize(1))):
+        there = U64(where[U64(t)])
+        minor[there] = others[U64(t)]
+        values[there] = z[U32(codes[U64(t)])]
+
+
+@kernel
+def lay_out_values(where, places, ratings, mean, deviation, values):
+    """values[where[t]] = (r - mean) / deviation of the rating places[t].
+
+    where, places (n,) uint32; ratings (n,) float32; mean, deviation float32; values (n,) float32, overwritten.
+    Launch: any grid and block.
+    Deterministic: yes; budget.
+    Source: ours.
+    """
+    for t in range(I64(cuda.grid(1)), I64(where.size), I64(cuda.gridsize(1))):
+        value = ratings[U64(places[U64(t)])]
+        values[U64(where[U64(t)])] = np.float32(np.float32(value - mean) / deviation)
+
+
+@kernel
+def count_up(out):
+    """out[t] = t.
+
+    out (n,) uint32, overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for t in range(I64(cuda.grid(1)), I64(out.size), I64(cuda.gridsize(1))):
+        out[U64(t)] = U32(t)
+
+
+@kernel
+def follow(where, places, out):
+    """out[t] = where[places[t]].
+
+    where, places (n,) uint32; out (n,) uint32, overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for t in range(I64(cuda.grid(1)), I64(places.size), I64(cuda.gridsize(1))):
+        out[U64(t)] = where[U64(places[U64(t)])]
+
+
+@kernel
+def raise_codes(codes, raised):
+    """raised[t] = codes[t] + 1: 0 is left for what is not rated.
+
+    codes, raised (n,) uint8; raised is overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for t in range(I64(cuda.grid(1)), I64(codes.size), I64(cuda.gridsize(1))):
+        raised[U64(t)] = np.uint8(codes[U64(t)] + np.uint8(1))
+
+
+@device
+def block_sum(value, parts):
+    """The sum of value (float64) over the block, in every thread; parts (WARPS,) float64 in shared memory.
+
+    All threads of whole warps must arrive.
+    """
+    reach = 16
+    while reach:
+        value += cuda.shfl_xor_sync(FULL, value, reach)
+        reach >>= 1
+    if cuda.laneid == 0:
+        parts[U32(cuda.threadIdx.x) // U32(32)] = value
+    cuda.syncthreads()
+    total = np.float64(0.0)
+    for warp in range(cuda.blockDim.x // 32):
+        total += parts[warp]
+    cuda.syncthreads()
+    return total
+
+
+@kernel
+def residual_means(starts, others, codes, z, other_bias, damping, bias):
+    """bias[row] = sum(z - other_bias) / (n + damping) over a row's ratings: the paper's simple case of Eq. (1), damped.
+
+    starts (rows + 1,) int64; others (n,) int32; codes (n,) uint8; z (256,) float32 of a code; other_bias float64 of the
+    other side's rows; damping float64; bias (rows,) float64, overwritten.
+    Launch: any grid, blocks of a multiple of 32 threads, at most 256; a block adds up whole rows.
+    Deterministic: yes; budget.
+    Source: Koren 2010, sec. 2.1.
+    """
+    parts = cuda.shared.array(WARPS, np.float64)
+    for row in range(I64(cuda.blockIdx.x), I64(starts.size - 1), I64(cuda.gridDim.x)):
+        begin, end = I64(starts[U64(row)]), I64(starts[U64(row + 1)])
+        total = np.float64(0.0)
+        for t in range(begin + I64(cuda.threadIdx.x), end, I64(cuda.blockDim.x)):
+            total += np.float64(z[U32(codes[U64(t)])]) - other_bias[U32(others[U64(t)])]
+        total = block_sum(total, parts)
+        if cuda.threadIdx.x == 0:
+            bias[U64(row)] = total / (np.float64(end - begin) + damping)
+
+
+@kernel
+def start_rows(seed_key, base, biased, n_factors, factors, extras):
+    """Parameter rows as training begins: small random factors, the bias at the baseline, or at 0.
+
+    seed_key uint32; base (rows,) float64 baseline biases, in z; biased int32: whether biases begin there; n_factors
+    int32; factors (rows + 1, any) float32 or float16 and extras (rows + 1, stride) float32: two views of one table,
+    whose last 8 float32 of a row are the extras; overwritten. The last row, that of the unknown, is zero, as are the
+    factors of rows that do not differ from the mean.
+    Launch: any grid and block; a block walks whole rows.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    at = I64(extras.shape[1] - EXTRA)
+    width = at * I64(factors.shape[1] // extras.shape[1])
+    for row in range(I64(cuda.blockIdx.x), I64(extras.shape[0]), I64(cuda.gridDim.x)):
+        own = np.float32(base[U64(row)]) if row < base.size else np.float32(0.0)
+        for f in range(I64(cuda.threadIdx.x), width, I64(cuda.blockDim.x)):
+            wanted = f < n_factors and own != np.float32(0.0)
+            value = first_factor(seed_key, U64(row * n_factors + f)) if wanted else np.float32(0.0)
+            factors[U64(row), U64(f)] = value
+        for e in range(I64(cuda.threadIdx.x), I64(EXTRA), I64(cuda.blockDim.x)):
+            there = e == BASE or (e == BIAS and biased)
+            extras[U64(row), U64(at + e)] = own if there else np.float32(0.0)
+
+
+@kernel
+def pack_pairs(users, items, keys):
+    """keys[t] = user | item of pair t, the user in the upper half.
+
+    users, items (n,) int32, not negative; keys (n,) uint64, overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for t in range(I64(cuda.grid(1)), I64(users.size), I64(cuda.gridsize(1))):
+        keys[U64(t)] = U64(U64(U64(users[U64(t)]) << U64(32)) | U64(items[U64(t)]))
+
+
+@kernel
+def items_of(keys, items):
+    """items[t] = the lower half of keys[t].
+
+    keys (n,) uint64; items (n,) int32, overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for t in range(I64(cuda.grid(1)), I64(keys.size), I64(cuda.gridsize(1))):
+        items[U64(t)] = np.int32(keys[U64(t)] & U64(0x7FFFFFFF))
+
+
+@kernel
+def error_sums(predicted, truth, deviation, mean, low, high, sums):
+    """sums[b] = a block's sums of squared and of absolute errors, in the ratings' own units.
+
+    predicted (n,) float32, in z; truth (n,) float32; deviation, mean, low, high float32: the arrays.Scale; sums
+    (blocks, 2) float64, overwritten.
+    Launch: as many blocks as sums has lines, of a multiple of 32 threads, at most 256.
+    Deterministic: yes, for one grid and block; budget.
+    Source: ours.
+    """
+    parts = cuda.shared.array(WARPS, np.float64)
+    squares, sizes = np.float64(0.0), np.float64(0.0)
+    for t in range(I64(cuda.grid(1)), I64(truth.size), I64(cuda.gridsize(1))):
+        error = np.float64(in_units(predicted[U64(t)], deviation, mean, low, high)) - np.float64(truth[U64(t)])
+        squares += error * error
+        sizes += abs(error)
+    squares, sizes = block_sum(squares, parts), block_sum(sizes, parts)
+    if cuda.threadIdx.x == 0:
+        sums[U32(cuda.blockIdx.x), 0] = squares
+        sums[U32(cuda.blockIdx.x), 1] = sizes

@@ -1,0 +1,144 @@
+"""What training reads, made of ratings in two orders; `steps` is the module cpu.py or gpu.py beside this file."""
+
+import numpy as np
+
+from gpukit._jit import njit
+from gpukit.factorization.arrays import History, Query, Scale, Side
+from gpukit.factorization.baseline import DAMPING, SWEEPS
+from gpukit.factorization.baseline import moments as moments_of_values
+from gpukit.factorization.model.layout import LEVELS, major_first
+from gpukit.factorization.solvers.sgd import schedule
+from gpukit.random import key
+from gpukit.ratings.orders.levels import moments as moments_of_levels
+from gpukit.streams import Keyed
+
+CONFLICT_FREE_BLOCKS = 64
+
+
+def scale_of(orders, values):
+    """The Scale of ratings in orders; values (n,) float32, on the host: all of them."""
+    if orders.levels.exact:
+        mean, deviation = moments_of_levels(orders.levels)
+        low, high = orders.levels.values[[0, -1]]
+    else:
+        mean, deviation = moments_of_values(values)
+        low, high = values.min(), values.max()
+    return Scale(mean, deviation if deviation > 1e-6 * max(1.0, abs(mean)) else 1.0, float(low), float(high))
+
+
+def z_of_levels(orders, scale):
+    """(256,) float32: z of a level's number."""
+    z = np.zeros(LEVELS, np.float32)
+    z[: len(orders.levels.values)] = (orders.levels.values - scale.mean) / scale.deviation
+    return z
+
+
+def history_of(orders, scale, steps):
+    """The History of ratings in orders, on the device."""
+    by_user = orders.by_user
+    codes = steps.empty(by_user.codes.shape, np.uint8)
+    steps.run("raise_codes", by_user.codes, codes)
+    levels = np.roll(z_of_levels(orders, scale), 1)
+    return History(by_user.starts, by_user.others, codes, steps.resident(levels, np.float32))
+
+
+def side_of(orders, walk, scale, seed, steps, deterministic=False):
+    """The Side that is walked, 'users' or 'items', rows in random order; without conflicts where deterministic."""
+    order, shape = major_first(walk, orders.by_user, orders.by_item)[0], major_first(walk, *orders.shape)
+    where = steps.empty(len(orders), np.uint32)
+    steps.run("shuffle_rows", order.starts, np.uint32(key(seed, Keyed.ROW_SHUFFLE[0])), where)
+    indptr, blocks = order.indptr[: shape[0] + 1], None
+    if deterministic:
+        blocks = conflict_free_blocks(orders, walk, seed)
+        sorted_where = steps.fetch(where).copy()
+        sort_by_block(indptr, steps.fetch(order.others), blocks[1], sorted_where)
+        where = steps.resident(sorted_where, np.uint32)
+    minor, values = steps.empty(len(orders), np.int32), steps.empty(len(orders), np.float32)
+    z = steps.resident(z_of_levels(orders, scale), np.float32)
+    steps.run("lay_out", where, order.others, order.codes, z, minor, values)
+    if orders.values is not None:
+        places = orders.places if walk == "users" else counted(len(orders), steps)
+        spread = np.float32(scale.mean), np.float32(scale.deviation)
+        steps.run("lay_out_values", where, places, orders.values, *spread, values)
+    return Side(indptr, minor, values, where, blocks)
+
+
+def counted(n, steps):
+    """(n,) uint32 0, 1, ... on the device."""
+    places = steps.empty(n, np.uint32)
+    steps.run("count_up", places)
+    return places
+
+
+def conflict_free_blocks(orders, walk, seed):
+    """(major_block, minor_block, number of blocks) of a schedule in which no two workers share a row."""
+    n_blocks = max(1, min(CONFLICT_FREE_BLOCKS, *orders.shape))
+    users, items = orders.by_user.indptr[: orders.shape[0] + 1], orders.by_item.indptr
+    counts = (np.diff(indptr) for indptr in major_first(walk, users, items))
+    return (*(schedule.blocks_of(count, n_blocks, seed) for count in counts), n_blocks)
+
+
+@njit
+def sort_by_block(indptr, minor, block, where):
+    """Put each row's ratings, as `where` has shuffled them, in order of the block of their minor row, stably."""
+    for row in range(indptr.size - 1):
+        begin, end = indptr[row], indptr[row + 1]
+        order = np.empty(end - begin, np.int64)
+        for t in range(begin, end):
+            order[where[t] - begin] = t
+        blocks = np.empty(end - begin, np.int64)
+        for place in range(end - begin):
+            blocks[place] = block[minor[order[place]]]
+        ranked = np.argsort(blocks, kind="mergesort")
+        for place in range(end - begin):
+            where[order[ranked[place]]] = begin + place
+
+
+def training_query(history, orders, side, walk, steps):
+    """The Query that asks for every training rating, its line going where the Side has the rating."""
+    if walk == "users":
+        return Query(history.indptr, history.items, side.where)
+    places = steps.empty(len(orders), np.uint32)
+    steps.run("follow", side.where, orders.places, places)
+    return Query(history.indptr, history.items, places)
+
+
+def query_of(users, items, n_users, steps):
+    """The Query of pairs of rows on the device; row n_users stands for an unknown user, the number of items for an
+    unknown item."""
+    size = users.size
+    keys, places = steps.empty(size, np.uint64), counted(size, steps)
+    steps.run("pack_pairs", users, items, keys)
+    width = max(1, n_users.bit_length())
+    keys, places, _ = steps.sort_by_bits(keys, 32, 32 + width, places)
+    by_user = steps.empty(size, np.int32)
+    steps.run("items_of", keys, by_user)
+    return Query(steps.row_starts(keys, 32, width, n_users + 1), by_user, places)
+
+
+def baseline_of(orders, scale, steps):
+    """(user biases (M,), item biases (N,)) float64, in z, on the device: damped means, alternating.
+
+    b_j = sum(z - b_i) / (n_j + damping) and the same for b_i, a few times around (gpukit.factorization.baseline has
+    the source).
+    """
+    z = steps.resident(z_of_levels(orders, scale), np.float32)
+    users, items = orders.shape
+    user_bias, item_bias = steps.resident(np.zeros(users), np.float64), steps.empty(items, np.float64)
+    for _ in range(SWEEPS):
+        for order, rows, other, own in (
+            (orders.by_item, items, user_bias, item_bias),
+            (orders.by_user, users, item_bias, user_bias),
+        ):
+            starts = order.starts[: rows + 1]
+            steps.run("residual_means", starts, order.others, order.codes, z, other, DAMPING, own)
+    return user_bias, item_bias
+
+
+def errors(predicted, truth, scale, steps):
+    """(sum of squared, sum of absolute errors) of predictions (n,) float32 in z, against truth (n,) float32 in the
+    ratings' own units; both on the device."""
+    sums = steps.empty((steps.PARTS, 2), np.float64)
+    units = (np.float32(x) for x in (scale.deviation, scale.mean, scale.low, scale.high))
+    steps.add_errors(predicted, truth, *units, sums)
+    return tuple(float(total) for total in steps.fetch(sums).sum(axis=0))

@@ -1,0 +1,107 @@
+"""CPU twins of kernels.py: the same names, the same arguments in the same order."""
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.factorization.model.formulas import first_factor
+from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
+from gpukit.factorization.prepare.formulas import half_width, in_units, shuffled_place
+
+U32, U64 = np.uint32, np.uint64
+
+
+@njit(parallel=True)
+def shuffle_rows(starts, seed_key, where):
+    """Twin of kernels.shuffle_rows."""
+    for row in prange(starts.size - 1):
+        begin, end = starts[row], starts[row + 1]
+        half = half_width(end - begin)
+        for t in range(begin, end):
+            where[t] = U32(begin + shuffled_place(seed_key, row, t - begin, half, end - begin))
+
+
+@njit(parallel=True)
+def lay_out(where, others, codes, z, minor, values):
+    """Twin of kernels.lay_out."""
+    for t in prange(where.size):
+        minor[where[t]] = others[t]
+        values[where[t]] = z[codes[t]]
+
+
+@njit(parallel=True)
+def lay_out_values(where, places, ratings, mean, deviation, values):
+    """Twin of kernels.lay_out_values."""
+    for t in prange(where.size):
+        values[where[t]] = np.float32(np.float32(ratings[places[t]] - mean) / deviation)
+
+
+@njit(parallel=True)
+def count_up(out):
+    """Twin of kernels.count_up."""
+    for t in prange(out.size):
+        out[t] = U32(t)
+
+
+@njit(parallel=True)
+def follow(where, places, out):
+    """Twin of kernels.follow."""
+    for t in prange(places.size):
+        out[t] = where[places[t]]
+
+
+@njit(parallel=True)
+def raise_codes(codes, raised):
+    """Twin of kernels.raise_codes."""
+    for t in prange(codes.size):
+        raised[t] = np.uint8(codes[t] + np.uint8(1))
+
+
+@njit(parallel=True)
+def residual_means(starts, others, codes, z, other_bias, damping, bias):
+    """Twin of kernels.residual_means."""
+    for row in prange(starts.size - 1):
+        total = np.float64(0.0)
+        for t in range(starts[row], starts[row + 1]):
+            total += np.float64(z[codes[t]]) - other_bias[others[t]]
+        bias[row] = total / (np.float64(starts[row + 1] - starts[row]) + damping)
+
+
+@njit(parallel=True)
+def start_rows(seed_key, base, biased, n_factors, factors, extras):
+    """Twin of kernels.start_rows; factors in float32."""
+    at = extras.shape[1] - EXTRA
+    for row in prange(extras.shape[0]):
+        own = np.float32(base[row]) if row < base.size else np.float32(0.0)
+        for f in range(at):
+            wanted = f < n_factors and own != np.float32(0.0)
+            factors[row, f] = first_factor(seed_key, U64(row * n_factors + f)) if wanted else np.float32(0.0)
+        for e in range(EXTRA):
+            there = e == BASE or (e == BIAS and biased)
+            extras[row, at + e] = own if there else np.float32(0.0)
+
+
+@njit(parallel=True)
+def pack_pairs(users, items, keys):
+    """Twin of kernels.pack_pairs."""
+    for t in prange(users.size):
+        keys[t] = (U64(users[t]) << U64(32)) | U64(items[t])
+
+
+@njit(parallel=True)
+def items_of(keys, items):
+    """Twin of kernels.items_of."""
+    for t in prange(keys.size):
+        items[t] = np.int32(keys[t] & U64(0x7FFFFFFF))
+
+
+@njit(parallel=True)
+def error_sums(predicted, truth, deviation, mean, low, high, sums):
+    """Twin of kernels.error_sums; a line of sums is a part of the pairs."""
+    parts = sums.shape[0]
+    for part in prange(parts):
+        squares, sizes = np.float64(0.0), np.float64(0.0)
+        for t in range(truth.size * part // parts, truth.size * (part + 1) // parts):
+            error = np.float64(in_units(predicted[t], deviation, mean, low, high)) - np.float64(truth[t])
+            squares += error * error
+            sizes += abs(error)
+        sums[part, 0], sums[part, 1] = squares, sizes
