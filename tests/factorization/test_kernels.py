@@ -185,10 +185,12 @@ def test_places_of_pairs_do_not_wrap(pairs):
 
 @pytest.mark.parametrize("hide", [False, True])
 @pytest.mark.parametrize(
-    "n_factors, n_neighbors, lanes, grid, block", [(3, 0, 8, 1, 32), (33, 5, 16, 3, 96), (8, 3, 32, 2, 64)]
+    "n_factors, n_neighbors, lanes, grid, block",
+    [(3, 0, 8, 1, 32), (33, 5, 16, 3, 96), (8, 3, 32, 2, 64), (3, 34, 8, 1, 64)],
 )
 def test_score_rows(n_factors, n_neighbors, lanes, grid, block, hide):
-    n_items = 21
+    """With 34 neighbours a lane of eight has two quads of them."""
+    n_items = 21 if n_neighbors < 21 else 36
     case = problem(n_factors, n_neighbors, shape=(9, n_items), n_ratings=90, walk="items")
     layout = lanes_layout(n_factors, n_neighbors, lanes)
     (parameters, near), users = pack(case, layout), np.array([3, 8, 0], np.int32)
