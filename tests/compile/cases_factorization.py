@@ -8,9 +8,8 @@ from compile.usage import Case
 from numba.core import types
 from numba.core.typing.typeof import typeof
 
-from gpukit.factorization.arrays import Batch, Pairs, Parameters
+from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query
 from gpukit.factorization.kernels import codes, predict, scores
-from gpukit.factorization.prepare import History, Query
 from gpukit.factorization.solvers.sgd import kernels as sgd
 from gpukit.factorization.solvers.sgd.formulas import Rates
 

@@ -7,10 +7,9 @@ from support import assert_within_budget
 
 from factorization import naive
 from gpukit.factorization import LSHMF
-from gpukit.factorization.arrays import Batch, Pairs, Parameters
+from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import EXTRA, LEVELS, NO_NEIGHBOR, Layout, Rows
-from gpukit.factorization.prepare import History, Query
 from gpukit.factorization.solvers.sgd.formulas import Rates
 from gpukit.random import below
 from gpukit.ratings import Ratings

@@ -8,7 +8,8 @@ keeps that sum small, and `chunk_table` spreads the chunks of a row over the epo
 import numpy as np
 
 from gpukit._jit import njit, prange
-from gpukit.random import below, key
+from gpukit.primitives.group.cpu import sort_by_bits
+from gpukit.random import below, bits, key
 from gpukit.streams import Keyed, Numpy
 
 SHORTEST, LONGEST = 4, 256
@@ -45,29 +46,74 @@ def chunk_table(indptr, workers, rate, seed):
     """
     counts = np.diff(indptr)
     pieces = -(-counts // chunk_lengths(counts, workers, rate))
-    row = np.repeat(np.arange(len(counts)), pieces)
-    part = np.arange(len(row)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    first = indptr[row] + part * counts[row] // pieces[row]
-    last = indptr[row] + (part + 1) * counts[row] // pieces[row]
-    chunks = np.stack([row, first, last - first], axis=1).astype(np.int64)
-    random = np.random.default_rng([seed, Numpy.CHUNK_ORDER[0]])
-    classes = np.ceil(CLASSES * np.log2(np.maximum(chunks[:, 2], 1)))
-    order = np.argsort(random.random(len(chunks)) - classes)
+    chunks, keys = _cut(indptr, pieces, np.cumsum(pieces) - pieces, int(pieces.sum()), stream_key(seed, 0))
+    order = _ordered(keys, LENGTH_BITS + RANDOM_BITS)
     fours = max(1, workers // QUAD)
     rounds = max(1, -(-len(chunks) // (QUAD * fours)))
     table = np.zeros((rounds * fours, QUAD, 3), np.int64)
-    table.reshape(-1, 3)[: len(chunks)] = chunks[order]
-    return _dealt(table, rounds, random).reshape(-1, 3)
+    _take(chunks, order, table.reshape(-1, 3))
+    return _dealt(table, rounds, stream_key(seed, 1)).reshape(-1, 3)
 
 
-def _dealt(quads, rounds, random):
+RANDOM_BITS, LENGTH_BITS = 16, 7  # of the keys that chunks are ordered by
+
+
+def stream_key(seed, number):
+    """The key of what the order of chunks is drawn from."""
+    return np.uint32(key(seed, Keyed.CHUNK_ORDER[number]))
+
+
+@njit(parallel=True)
+def _cut(indptr, pieces, first_chunk, n_chunks, random_key):
+    """(chunks (n, 3) int64, keys (n,) uint64: falling classes of length, then random bits) of rows cut into pieces."""
+    chunks, keys = np.empty((n_chunks, 3), np.int64), np.empty(n_chunks, np.uint64)
+    longest = np.ceil(CLASSES * np.log2(np.float64(LONGEST)))
+    for row in prange(pieces.size):
+        size = indptr[row + 1] - indptr[row]
+        for part in range(pieces[row]):
+            c = first_chunk[row] + part
+            first = indptr[row] + part * size // pieces[row]
+            length = indptr[row] + (part + 1) * size // pieces[row] - first
+            chunks[c, 0], chunks[c, 1], chunks[c, 2] = row, first, length
+            fallen = np.uint64(longest - np.ceil(CLASSES * np.log2(np.float64(max(length, 1)))))
+            random = np.uint64(bits(random_key, c)) >> np.uint64(32 - RANDOM_BITS)
+            keys[c] = (fallen << np.uint64(RANDOM_BITS)) | random
+    return chunks, keys
+
+
+def _ordered(keys, width):
+    """(n,) uint32: the order of keys (n,) uint64 below 2**width, equal ones as they stand."""
+    return sort_by_bits(keys, 0, width, np.arange(len(keys), dtype=np.uint32))[1]
+
+
+@njit(parallel=True)
+def _take(source, order, out):
+    """out[:n] = source[order]."""
+    for t in prange(order.size):
+        out[t] = source[order[t]]
+
+
+def _dealt(quads, rounds, random_key):
     """quads (n, 4, 3) dealt out in rounds by falling length, to and fro, so that all get as much; then each one's
     shuffled."""
-    longest = quads[:, :, 2].max(axis=1)
-    hands = quads[np.argsort(-longest, kind="stable")].reshape(rounds, -1, *quads.shape[1:])
-    hands[1::2] = hands[1::2, ::-1]
-    order = np.argsort(random.random(hands.shape[:2]), axis=0)
-    return np.ascontiguousarray(np.take_along_axis(hands, order[:, :, None, None], axis=0))
+    fallen = (LONGEST - quads[:, :, 2].max(axis=1)).astype(np.uint64)
+    order = _ordered(fallen, LONGEST.bit_length()).reshape(rounds, -1)
+    order[1::2] = order[1::2, ::-1].copy()
+    hands = np.ascontiguousarray(order.T)
+    _shuffle_lines(hands, random_key)
+    out = np.empty_like(quads)
+    _take(quads, np.ascontiguousarray(hands.T).reshape(-1), out)
+    return out
+
+
+@njit(parallel=True)
+def _shuffle_lines(lines, random_key):
+    """Fisher-Yates in every line of lines (m, n), in place, a function of random_key alone."""
+    n = lines.shape[1]
+    for m in prange(lines.shape[0]):
+        for last in range(n - 1, 0, -1):
+            other = below(random_key, m * n + last, last + 1)
+            lines[m, last], lines[m, other] = lines[m, other], lines[m, last]
 
 
 def blocks_of(counts, n_blocks, seed):
@@ -123,13 +169,3 @@ def _runs(indptr, minor, minor_block):
 def turn_key(seed, epoch):
     """The key of an epoch: where each chunk starts."""
     return np.uint32(key(seed, Keyed.EPOCHS[epoch % len(Keyed.EPOCHS)]))
-
-
-@njit(parallel=True)
-def shuffle_rows(indptr, places, seed_key):
-    """Fisher-Yates within every row of places (n,), in place, a function of seed_key alone."""
-    for row in prange(indptr.size - 1):
-        first = indptr[row]
-        for last in range(indptr[row + 1] - first - 1, 0, -1):
-            other = below(seed_key, first + last, last + 1)
-            places[first + last], places[first + other] = places[first + other], places[first + last]
