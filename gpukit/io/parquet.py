@@ -9,7 +9,8 @@ from gpukit.errors import DataError
 from gpukit.io import container
 
 MAGIC = b"PAR1"
-ROWS = 1 << 18  # read at a time
+ROWS = 1 << 18  # read at a time, fewer where there are many columns
+NUMBERS = 1 << 22  # of a batch
 GROUP = 1 << 20  # rows of a row group that is written
 
 
@@ -22,6 +23,7 @@ def library():
     """(pyarrow, pyarrow.parquet), or DataError."""
     try:
         import pyarrow
+        import pyarrow.compute
         import pyarrow.parquet
     except ImportError as error:
         raise DataError(
@@ -58,8 +60,10 @@ class Source:
     def batches(self, names):
         """Yield (number of the first row from 0, {name: pyarrow array}) of some columns, batch by batch."""
         start = 0
+        names = list(names)
+        rows = max(1, min(ROWS, NUMBERS // max(1, len(names))))
         with _translated(self.path):
-            for batch in self.file.iter_batches(ROWS, columns=list(names)):
+            for batch in self.file.iter_batches(rows, columns=names):
                 yield start, dict(zip(batch.schema.names, batch.columns, strict=True))
                 start += len(batch)
 
