@@ -4,7 +4,8 @@ import numpy as np
 
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
-from gpukit.io.arrays import as_frame, is_frame, on_host, whole_column, with_nan
+from gpukit.base.arrays import plain
+from gpukit.io.arrays import as_frame, is_frame, whole_column
 
 
 def as_documents(X, y=None, qid=None, group=None, weights=None, comments=None):
@@ -28,7 +29,7 @@ def as_documents(X, y=None, qid=None, group=None, weights=None, comments=None):
         if comments.shape != y.shape:
             raise DataError(f"comments must hold one text a document, {len(y):,}; its shape is {comments.shape}.")
     if weights is not None:
-        weights = np.asarray(on_host(weights), dtype=np.float64)
+        weights = np.asarray(plain(weights), dtype=np.float64)
     if order is not None:
         matrix, y, comments = matrix[order], y[order], None if comments is None else comments[order]
     return checked(Documents(matrix, y, offsets, qids, comments, weights))
@@ -112,7 +113,7 @@ def _features(X):
     elif is_frame(X):
         X = _of_frame(X)
     else:
-        X = with_nan(on_host(X))
+        X = plain(X)
     try:
         X = X if hasattr(X, "indptr") else np.asarray(X)
         X = X if hasattr(X, "indptr") else np.ascontiguousarray(X, X.dtype if X.dtype == np.float32 else np.float64)
@@ -142,7 +143,7 @@ def _relevance(y, count):
     if hasattr(y, "isna"):
         y = whole_column(y, "relevance")
     try:
-        y = np.asarray(with_nan(on_host(y)), dtype=np.float64)
+        y = np.asarray(plain(y), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"y must be numbers, the relevance of each document ({error}).") from error
     if y.shape != (count,):
@@ -157,7 +158,7 @@ def _queries(qid, group, count):
         raise DataError(f"{what} given. Give qid, the query id of each document, or group, documents a query.")
     if group is not None:
         return None, _summed(group, count), np.arange(1, len(group) + 1, dtype=np.int64)
-    qid = whole_column(qid, "query id") if hasattr(qid, "isna") else np.asarray(on_host(qid))
+    qid = whole_column(qid, "query id") if hasattr(qid, "isna") else np.asarray(plain(qid))
     if qid.shape != (count,):
         raise DataError(f"qid must hold one query id a document, {count:,}; its shape is {qid.shape}.")
     from gpukit.ratings.ids import factorize
@@ -175,7 +176,7 @@ def _queries(qid, group, count):
 
 def _summed(group, count):
     """Offsets (m+1,) int64 of documents a query; DataError unless they are whole numbers from 1 up that add up."""
-    group = np.asarray(on_host(group))
+    group = np.asarray(plain(group))
     if group.ndim != 1 or group.dtype.kind not in "iu" or (group < 1).any() or group.sum() != count:
         found = f"they add up to {group.sum():,}" if group.dtype.kind in "iu" else f"they are {group.dtype}"
         raise DataError(f"group must list the documents of each query, 1 or more, {count:,} in all; {found}.")

@@ -3,7 +3,8 @@
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.io.arrays import as_frame, is_frame, on_host, whole_column, with_nan
+from gpukit.base.arrays import plain
+from gpukit.io.arrays import as_frame, is_frame, whole_column
 from gpukit.io.times import as_seconds
 from gpukit.ratings.check import DTYPES, ONE, checked
 from gpukit.ratings.table import Ratings, as_counts
@@ -35,10 +36,10 @@ def _made(data, columns, times):
     data = as_frame(data)
     if is_frame(data):
         return _from_frame(data, columns, times)
-    if isinstance(data, tuple) and len(data) == 3 and all(np.ndim(on_host(part)) == 1 for part in data):
-        return _from_triples(*map(on_host, data))
-    data = with_nan(on_host(data))
-    if isinstance(data, (np.ndarray, list, tuple)):
+    if isinstance(data, tuple) and len(data) == 3 and all(np.ndim(plain(part)) == 1 for part in data):
+        return _from_triples(*data)
+    data = plain(data)
+    if isinstance(data, (list, tuple)) or hasattr(data, "__array__"):
         return _from_dense(data)
     raise DataError(f"Ratings cannot be made from {type(data).__name__}: give {FORMS}.")
 
@@ -51,10 +52,10 @@ def _regular(ratings):
     ):
         return ratings
     ways = {"times": as_seconds, "counts": lambda column: as_counts(np.asarray(column, np.float64))}
-    columns = {name: ways.get(name, as_values)(on_host(found[name])) for name in found if name not in ONE}
+    columns = {name: ways.get(name, as_values)(plain(found[name])) for name in found if name not in ONE}
     ids = {"user_ids": np.asarray(ratings.user_ids), "item_ids": np.asarray(ratings.item_ids)}
-    users = as_rows(on_host(ratings.users), len(ids["user_ids"]), "user")
-    items = as_rows(on_host(ratings.items), len(ids["item_ids"]), "item")
+    users = as_rows(plain(ratings.users), len(ids["user_ids"]), "user")
+    items = as_rows(plain(ratings.items), len(ids["item_ids"]), "item")
     return Ratings(users=users, items=items, **columns, **ids)
 
 
@@ -83,7 +84,7 @@ def _from_sparse(matrix):
     coo = matrix.tocoo()
     if len(coo.shape) != 2:
         raise DataError(f"A sparse matrix of users x items has two dimensions; this one has {len(coo.shape)}.")
-    return numbered(on_host(coo.row), on_host(coo.col), as_values(on_host(coo.data)), coo.shape)
+    return numbered(plain(coo.row), plain(coo.col), as_values(plain(coo.data)), coo.shape)
 
 
 def _from_dense(array):
@@ -112,17 +113,19 @@ def numbered(users, items, values, shape):
 def _from_triples(users, items, values):
     from gpukit.ratings.ids import factorize
 
+    users, items = plain(users), plain(items)
+    if isinstance(values, np.ma.MaskedArray):  # masked: not rated
+        seen = ~np.ma.getmaskarray(values)
+        users, items, values = np.asarray(users)[seen], np.asarray(items)[seen], values.compressed()
+    values = as_values(plain(values))
     if not len(users) == len(items) == len(values):
         raise DataError(
             f"(users, items, values) have {len(users):,}, {len(items):,} and {len(values):,} entries; a rating "
             "needs one of each."
         )
-    if isinstance(values, np.ma.MaskedArray):
-        users, items = (np.asarray(part)[~np.ma.getmaskarray(values)] for part in (users, items))
-        values = values.compressed()
     users, user_ids = factorize(users, "user")
     items, item_ids = factorize(items, "item")
-    return Ratings(users, items, as_values(values), user_ids, item_ids)
+    return Ratings(users, items, values, user_ids, item_ids)
 
 
 def _from_frame(frame, columns, times):
