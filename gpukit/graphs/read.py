@@ -27,8 +27,8 @@ def read_graph(path=None, *, edges=None, tensor=None, slice_shape=None, layout=N
 
     path: an archive with `tensor` and `adjacency`, or its CSR parts, or `edges` [`weights`]; NEEDED has the keys and
     as_graph_tensor says what they may hold. edges: text or Parquet (see read_graph_text), .npz or .npy. tensor: .npy,
-    .npz, text or Parquet (see read_table; layout is for these, and for a .npy of (T, N)). Where both have ids, the order
-    is that of the values, and vertices that only they have are isolated. slice_shape: (m, n), to make slices of rows of
+    .npz, text or Parquet (see read_table; layout is for these, and for a .npy of (T, N)). Where both have ids, the
+    order is that of the values, and vertices that only they have are isolated. slice_shape: (m, n): slices of rows of
     m n values. Raises DataError for what is missing, damaged, malformed, pickled; ParameterError for a request that is
     not clear.
     """
