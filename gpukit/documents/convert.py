@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from gpukit.base.arrays import plain
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
-from gpukit.base.arrays import plain
 from gpukit.io.arrays import as_frame, is_frame, whole_column
 
 

@@ -4,9 +4,9 @@ import sys
 
 import numpy as np
 
+from gpukit.base.arrays import plain
 from gpukit.errors import DataError
 from gpukit.graphs.labels import square
-from gpukit.base.arrays import plain
 from gpukit.io.arrays import is_frame
 
 FORMS = (

@@ -3,10 +3,10 @@
 import numpy as np
 
 from gpukit.base import check_integer
+from gpukit.base.arrays import plain
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import labels
 from gpukit.graphs.tensor import GraphTensor
-from gpukit.base.arrays import plain
 from gpukit.io.times import as_seconds
 
 

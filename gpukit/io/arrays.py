@@ -1,4 +1,4 @@
-"""Frames of other libraries -> pandas; columns of frames -> numpy arrays, nothing missing. For arrays: base/arrays.py."""
+"""Frames of other libraries -> pandas; columns of frames -> numpy arrays. For arrays: base/arrays.py."""
 
 import numpy as np
 

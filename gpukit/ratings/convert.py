@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from gpukit.errors import DataError
 from gpukit.base.arrays import plain
+from gpukit.errors import DataError
 from gpukit.io.arrays import as_frame, is_frame, whole_column
 from gpukit.io.times import as_seconds
 from gpukit.ratings.check import DTYPES, ONE, checked
