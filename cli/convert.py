@@ -1,4 +1,4 @@
-"""`gpukit convert`: ratings or documents of queries in any format in, a binary copy (or .npz, .csv, .txt) out."""
+"""`gpukit convert`: ratings or documents of queries in any format in, a binary copy (or another format) out."""
 
 from pathlib import Path
 
@@ -14,38 +14,59 @@ from gpukit.cli.stages import Stages
 @click.argument("output", metavar="OUT", type=click.Path())
 @table_file
 @duplicates
+@click.option("--times", is_flag=True, help="Keep the times of ratings (timestamp, time, date).")
 @null
 @as_json
 @quiet
-def convert(source, output, file_format, columns, sep, duplicates, null, as_json, quiet):
+def convert(source, output, null, as_json, quiet, **request):
     """Read the ratings in IN (a file or a folder, compressed or not) and write them to OUT.
 
-    OUT's suffix says how: .gkr is a binary copy that loads at disk speed, .npz a scipy sparse matrix with the ids, .csv
-    lines user,item,rating.
+    OUT's suffix says how: .gkr is a binary copy that loads at disk speed, .npz a scipy sparse matrix with the ids,
+    .parquet and .csv have the columns user, item, rating. --times, and --columns user,item,rating,weight,count, keep
+    more than the ratings.
 
-    Documents of queries (svmlight with qid:, or with FILE.query beside it) become a .gkl, a binary copy that loads at
-    disk speed, or .txt, svmlight text; --null is for them, --format, --columns, --sep and --duplicates for ratings.
+    Documents of queries (svmlight with qid:, or with FILE.query beside it, or Parquet with the columns label and qid)
+    become a .gkl, a binary copy that loads at disk speed, .parquet, or .txt, svmlight text; --null is for them,
+    --format, --columns, --sep, --duplicates and --times for ratings.
 
     \b
     gpukit convert netflix/ netflix.gkr
     gpukit convert ratings.csv.gz ratings.gkr --columns item,user,-,rating
+    gpukit convert ml-1m/ratings.dat ratings.parquet --times
     gpukit convert MQ2008/Fold1/train.txt train.gkl
     """
     stages = Stages()
-    from gpukit.documents import copies, read_letor, write_letor
-    from gpukit.documents.read import is_letor
-
-    if Path(output).suffix.lower() in copies.SUFFIXES or (file_format == "auto" and is_letor(source)):
-        copies.check_output(output)
-        stages.done("starting")
-        documents = read_letor(source, null=null)
-        stages.done("reading")
-        write_letor(documents, output)
-        stages.done("writing")
+    request["format"] = request.pop("file_format")
+    if _are_documents(source, output, request["format"]):
+        documents = _convert_documents(source, output, stages, null)
         show(*written_documents(documents, output, stages), stages, as_json, quiet, rate=("reading", "documents"))
         return
-    data = _convert_ratings(source, output, stages, format=file_format, columns=columns, duplicates=duplicates, sep=sep)
+    data = _convert_ratings(source, output, stages, **request)
     show(*written(data, output, stages), stages, as_json, quiet, rate=("reading", "ratings"))
+
+
+def _are_documents(source, output, file_format):
+    """True when the output's name, or what the source holds, says documents."""
+    from gpukit.documents.copies import SUFFIXES
+    from gpukit.documents.read import is_letor
+    from gpukit.ratings.copies import SUFFIXES as OF_RATINGS
+
+    suffix = Path(output).suffix.lower()
+    return (suffix in SUFFIXES and suffix not in OF_RATINGS) or (file_format == "auto" and is_letor(source))
+
+
+def _convert_documents(source, output, stages, null):
+    """The Documents read from source and written to output."""
+    from gpukit.documents import read_letor, write_letor
+    from gpukit.documents.copies import check_output
+
+    check_output(output)
+    stages.done("starting")
+    documents = read_letor(source, null=null)
+    stages.done("reading")
+    write_letor(documents, output)
+    stages.done("writing")
+    return documents
 
 
 def _convert_ratings(source, output, stages, **request):

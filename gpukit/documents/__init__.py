@@ -5,9 +5,10 @@
 | file                   | what it does                                                                |
 |------------------------|-----------------------------------------------------------------------------|
 | table.py, folds.py     | `Documents` (features, relevance, queries); LETOR's folds                   |
-| read.py                | `read_letor`: svmlight with query ids, group files, binary copies           |
+| read.py                | `read_letor`: svmlight with query ids, group files, Parquet, binary copies  |
+| convert.py             | `as_documents`: arrays and frames; are documents sound?                     |
 | parse.py -> gather.py  | a block of lines to arrays, on all cores; errors with their line            |
-| copies.py, write.py    | `write_letor`: .gkl copies and svmlight text                                |
+| copies.py              | `write_letor`: .gkl copies, Parquet (parquet.py), svmlight text (write.py)  |
 | synth.py, planted.py   | generated documents of LETOR's shapes; what is planted in them              |
 """
 
@@ -15,6 +16,7 @@ import importlib
 
 _HOMES = {
     "Documents": "table",
+    "as_documents": "convert",
     "take_queries": "table",
     "find_folds": "folds",
     "write_folds": "folds",

@@ -1,30 +1,33 @@
-"""Documents out: the binary copy (.gkl, see container.py), read at disk speed, or svmlight text (.txt)."""
+"""Documents out: the binary copy (.gkl, see io/container.py), read at disk speed, Parquet, or svmlight text (.txt)."""
 
 import numpy as np
 
+from gpukit.documents.convert import misfit
 from gpukit.documents.table import Documents
-from gpukit.errors import DataError
+from gpukit.errors import DataError, ParameterError
 from gpukit.io import container
 from gpukit.persist import atomic_write
 
 MAGIC = b"GPUKITL1"
-SUFFIXES = (".gkl", ".txt")
+SUFFIXES = (".gkl", ".txt", ".parquet")
 
 
 def write_letor(documents, path):
-    """Write Documents to path; its suffix says how: .gkl (binary copy) or .txt (svmlight with query ids).
+    """Write Documents to path; its suffix says how: .gkl (binary copy), .parquet or .txt (svmlight with query ids).
 
     Text spells each value as shortly as gives the same number back; of a CSR X it has the stored features alone. The
-    file appears whole or not at all. Raises ParameterError for another suffix, DataError when path cannot be written.
+    file appears whole or not at all. Raises ParameterError for another suffix, for weights as text and sparse features
+    as Parquet, DataError when path cannot be written and for .parquet without pyarrow.
     """
+    from gpukit.documents.parquet import write_parquet
     from gpukit.documents.write import write_text
 
+    writers = {".gkl": _write_gkl, ".parquet": write_parquet, ".txt": write_text}
     suffix = check_output(path)
+    if suffix == ".txt" and documents.weights is not None:
+        raise ParameterError(f"{path}: svmlight text has no place for the weights of queries. Write .gkl or .parquet.")
     with atomic_write(path) as temporary, open(temporary, "wb") as file:
-        if suffix == ".gkl":
-            _write_gkl(documents, file)
-        else:
-            write_text(documents, file)
+        writers[suffix](documents, file)
 
 
 def check_output(path):
@@ -41,8 +44,8 @@ def _write_gkl(documents, file):
     X = documents.X
     features = {"X": X} if isinstance(X, np.ndarray) else {"data": X.data, "indices": X.indices, "indptr": X.indptr}
     arrays = {**features, "y": documents.y, "offsets": documents.offsets, "qids": documents.qids}
-    if documents.comments is not None:
-        arrays["comments"] = documents.comments
+    optional = {"comments": documents.comments, "weights": documents.weights}
+    arrays |= {name: column for name, column in optional.items() if column is not None}
     container.write_arrays(file, MAGIC, arrays, shape=X.shape)
 
 
@@ -56,10 +59,11 @@ def read_gkl(path, mmap=False):
         arrays["offsets"],
         arrays["qids"],
         arrays.get("comments"),
+        arrays.get("weights"),
     )
-    offsets = documents.offsets
-    if offsets[0] != 0 or offsets[-1] != documents.X.shape[0] or (np.diff(offsets) < 1).any():
-        raise DataError(f"{path} is damaged: its queries do not make up its documents. {container.AGAIN}")
+    wrong = misfit(documents)
+    if wrong:
+        raise DataError(f"{path} is damaged: {wrong} {container.AGAIN}")
     return documents
 
 

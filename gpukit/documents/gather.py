@@ -1,9 +1,10 @@
-"""What read_letor gathers: blocks of lines parsed, queries told apart, and what is wrong told with its line number."""
+"""What a reader gathers: blocks of lines parsed, queries told apart, and what is wrong told with its line number."""
 
 import numpy as np
 
 from gpukit._jit import numba
-from gpukit.documents import parse as text
+from gpukit.documents import parse
+from gpukit.documents.parse import Rule
 from gpukit.errors import DataError
 from gpukit.io.fields import is_number
 from gpukit.io.lines import count_lines, cut
@@ -13,7 +14,7 @@ RANGE = 1 << 16  # bytes; a block is cut into ranges of at least this size
 CUT = " The file ends in that line, without a newline: it seems to be cut short, fetch it again."
 
 
-class Sheet:
+class DocumentsBuilder:
     """The documents of the blocks read so far.
 
     features: [parse.Features]; labels, comments: arrays by block; stored, largest, nulls: how many features there
@@ -24,7 +25,7 @@ class Sheet:
         """dtype: of the features, None for float64 unless X has many numbers; cut_at: the size of a file that does
         not end in a newline."""
         self.undecided, self.dtype = dtype is None, np.dtype(dtype or np.float64)
-        self.name, self.rule = name, np.array([has_qids, null, self.dtype == np.float64], dtype=np.int64)
+        self.name, self.rule = name, Rule(int(has_qids), null, int(self.dtype == np.float64))
         self.cut_at, self.read = cut_at, 0
         self.features, self.labels, self.comments = [], [], []
         self.rows = self.stored = self.largest = self.nulls = self.line = self.last = 0
@@ -34,20 +35,20 @@ class Sheet:
         """Take the lines of a block (uint8, whole lines)."""
         lines, report, n_lines = _parsed(block, self.rule, self.dtype)
         self._settle(block, lines, report)
-        if self.rule[0]:
+        if self.rule.has_qids:
             self._take_queries(block, lines)
         self._take_comments(block, lines.spans)
         if len(lines.labels):
-            self.features.append(text.kept(lines))
+            self.features.append(parse.kept(lines))
             self.last = self.line + int(lines.numbers[-1]) + 1
         self.labels.append(lines.labels)
         self.rows += len(lines.labels)
         self.stored += int(lines.counts.sum())
-        self.largest = max(self.largest, int(report[:, text.LARGEST].max()))
-        self.nulls += int(report[:, text.NULLS].sum())
-        bad = np.flatnonzero(report[:, text.PROBLEM])
+        self.largest = max(self.largest, int(report[:, parse.LARGEST].max()))
+        self.nulls += int(report[:, parse.NULLS].sum())
+        bad = np.flatnonzero(report[:, parse.PROBLEM])
         if len(bad):
-            self._refuse(block, *report[bad[0], [text.PROBLEM, text.POSITION]].tolist())
+            self._refuse(block, *report[bad[0], [parse.PROBLEM, parse.POSITION]].tolist())
         self.line += n_lines
         self.read += len(block)
         if self.undecided and self.stored > MANY:
@@ -55,7 +56,7 @@ class Sheet:
 
     def _narrow(self):
         """Go on in float32, with what has been read so far too: rounding twice gives the same."""
-        self.undecided, self.dtype, self.rule[2] = False, np.dtype(np.float32), 0
+        self.undecided, self.dtype, self.rule = False, np.dtype(np.float32), self.rule._replace(double=0)
         with np.errstate(over="ignore", invalid="ignore"):  # there are gaps between rows
             self.features = [features._replace(values=features.values.astype(np.float32)) for features in self.features]
 
@@ -94,7 +95,7 @@ class Sheet:
         return np.concatenate(self.comments)
 
     def _take_queries(self, block, lines):
-        raw, rows = block.data, np.flatnonzero(text.query_starts(block, lines.spans))
+        raw, rows = block.data, np.flatnonzero(parse.query_starts(block, lines.spans))
         starts, stops, numbers = lines.spans[rows, 0], lines.spans[rows, 1], self.line + lines.numbers[rows] + 1
         for row, start, stop, number in zip(*(each.tolist() for each in (rows, starts, stops, numbers)), strict=True):
             word = bytes(raw[start:stop])
@@ -115,11 +116,11 @@ class Sheet:
 
     def _settle(self, block, lines, report):
         """Replace NaN, which marks what the fast parser left open, by the number that the token spells."""
-        if not report[:, text.OPEN].any():
+        if not report[:, parse.OPEN].any():
             return
-        for row, place in text.open_numbers(lines, len(lines.labels)).tolist():
-            skip = 1 if place < 0 else place + 1 + self.rule[0]
-            start, stop = text.token_span(block, lines.starts[row], 0 if place < 0 else skip)
+        for row, place in parse.open_numbers(lines, len(lines.labels)).tolist():
+            skip = 1 if place < 0 else place + 1 + self.rule.has_qids
+            start, stop = parse.token_span(block, lines.starts[row], 0 if place < 0 else skip)
             word = block[start:stop].tobytes().decode("utf-8", "replace")
             number = word if place < 0 else word.partition(":")[2]
             if not is_number(number):
@@ -133,24 +134,8 @@ class Sheet:
                 lines.values[lines.begins[row] + place] = float(number)
 
     def _refuse(self, block, problem, position):
-        """Raise what a problem of `letor_text` stands for."""
-        line = _line(block, position)
-        raise self._fault(
-            block,
-            position,
-            {
-                text.NO_QID: f"no query id: {line[:80]!r}. A line is `relevance qid:ID 1:value ...`; files without ids "
-                "need a file FILE.query with the number of documents of each query, a line each.",
-                text.NO_INDEX: f"a feature is not index:value: {_culprit(line, text.NO_INDEX)!r}. Correct or remove "
-                "the line.",
-                text.INDEX_ZERO: "a feature has index 0, but features are counted from 1. Add 1 to every index.",
-                text.NOT_ASCENDING: f"the features' indices do not ascend: {_culprit(line, text.NOT_ASCENDING)!r}. "
-                "Sort each line by index, each index once.",
-                text.NULL_TOKEN: f"a value is NULL: {_culprit(line, text.NULL_TOKEN)!r}. Choose what it stands for: "
-                "--null min (the feature's smallest value in the query) or --null zero; --null error, the "
-                "default, refuses it.",
-            }[problem],
-        )
+        """Raise what a problem of the parser's stands for."""
+        raise self._fault(block, position, _explained(problem, _line(block, position)))
 
     def _fault(self, block, position, message):
         """The DataError for what is wrong at a position of the block."""
@@ -163,19 +148,35 @@ def _parsed(block, rule, dtype):
     """(Lines of the good rows before the first problem, report, the lines of the block)."""
     n_ranges = max(1, min(4 * numba.get_num_threads(), len(block) // RANGE))
     bounds, n_lines = cut(block, n_ranges)
-    colons = text.count_colons(block, bounds)
+    colons = parse.count_colons(block, bounds)
     first_row = np.cumsum(n_lines) - n_lines
-    lines = text.empty_lines(int(n_lines.sum()), int(colons.sum()), dtype)
+    lines = parse.empty_lines(int(n_lines.sum()), int(colons.sum()), dtype)
     report = np.empty((n_ranges, 6), dtype=np.int64)
-    text.parse(block, bounds, first_row, np.cumsum(colons) - colons, rule, lines, report)
-    bad = np.flatnonzero(report[:, text.PROBLEM])
+    parse.parse(block, bounds, first_row, np.cumsum(colons) - colons, rule, lines, report)
+    bad = np.flatnonzero(report[:, parse.PROBLEM])
     if len(bad):
         report[bad[0] + 1 :] = 0
-    counts = report[:, text.ROWS]
+    counts = report[:, parse.ROWS]
     if counts.sum() < n_lines.sum():
         used = np.concatenate([np.arange(row, row + count) for row, count in zip(first_row, counts, strict=True)])
-        lines = text.Lines(*(array[used] for array in lines[:6]), *lines[6:])
+        by_row = {name: getattr(lines, name)[used] for name in parse.BY_ROW}
+        lines = lines._replace(**by_row)
     return lines, report, int(n_lines.sum())
+
+
+def _explained(problem, line):
+    """What a problem of the parser's means, and what to do about it."""
+    word = "" if problem in (parse.NO_QID, parse.INDEX_ZERO) else _culprit(line, problem)
+    return {
+        parse.NO_QID: f"no query id: {line[:80]!r}. A line is `relevance qid:ID 1:value ...`; files without ids need a "
+        "file FILE.query with the number of documents of each query, a line each.",
+        parse.NO_INDEX: f"a feature is not index:value: {word!r}. Correct or remove the line.",
+        parse.INDEX_ZERO: "a feature has index 0, but features are counted from 1. Add 1 to every index.",
+        parse.NOT_ASCENDING: f"the features' indices do not ascend: {word!r}. Sort each line by index, each "
+        "index once.",
+        parse.NULL_TOKEN: f"a value is NULL: {word!r}. Choose what it stands for: --null min (the feature's smallest "
+        "value in the query) or --null zero; --null error, the default, refuses it.",
+    }[problem]
 
 
 def _culprit(line, problem):
@@ -187,9 +188,9 @@ def _culprit(line, problem):
             continue
         number = int(index) if colon and index.isdecimal() and int(index) < 2**31 else None
         found = {
-            text.NO_INDEX: number is None,
-            text.NOT_ASCENDING: number is not None and number <= before,
-            text.NULL_TOKEN: value == "NULL",
+            parse.NO_INDEX: number is None,
+            parse.NOT_ASCENDING: number is not None and number <= before,
+            parse.NULL_TOKEN: value == "NULL",
         }
         if found[problem]:
             return word[:80]

@@ -2,8 +2,8 @@
 
     2 qid:10032 1:0.056537 ... 46:0.076923 #docid = GX029-35-5894638
 
-A block is cut at newlines into ranges (text.cut) that are parsed side by side, each into a stretch of the arrays of its
-own. What the quick parser of numbers leaves open stays NaN and is settled by the caller.
+A block is cut at newlines into ranges (io/lines.py) that are parsed side by side, each into its own stretch of the
+arrays. What the quick parser of numbers leaves open stays NaN and is settled by the caller.
 """
 
 from collections import namedtuple
@@ -26,6 +26,9 @@ LARGEST_INDEX = np.int64(2**31 - 1)
 # stop), the comment's [start, stop), -1 where there is none; begins, counts (rows,) int64: the row's features lie in
 # indices (tokens,) int32, 1-based, and values (tokens,) float32 or float64 from begins on.
 Lines = namedtuple("Lines", "labels starts numbers spans begins counts indices values")
+BY_ROW = Lines._fields[:6]
+# How lines are read, in ints: whether they have a query id, what NULL becomes, whether values are float64.
+Rule = namedtuple("Rule", "has_qids null double")
 # What is kept of them: counts (rows,) int64 features lie in indices, 1-based, from places (rows,) int64 on, and in
 # values from begins (rows,) int64 on.
 Features = namedtuple("Features", "counts places indices begins values")
@@ -73,8 +76,7 @@ def count_colons(buffer, bounds):
 def parse(buffer, bounds, first_row, first_token, rule, lines, report):
     """Parse each range [bounds[k], bounds[k+1]) into lines, from row first_row[k] and token first_token[k] on.
 
-    buffer uint8, every line ended by a newline; rule (3,) int64: whether lines have a query id, what NULL becomes,
-    whether values are float64.
+    buffer uint8, every line ended by a newline; rule: a Rule.
     report (parts, 6) int64: rows, problem, its position, the largest index, numbers left open (NaN), NULL tokens.
     """
     for part in prange(len(bounds) - 1):
@@ -115,7 +117,7 @@ def _parse_head(buffer, at, rule, row, lines, report):
     lines.labels[row] = number(buffer, at, stop)
     report[OPEN] += np.isnan(lines.labels[row])
     at = _blanks(buffer, stop)
-    if not rule[0]:
+    if not rule.has_qids:
         return at
     stop = _token_end(buffer, at)
     if stop < at + 5 or buffer[at] != 113 or buffer[at + 1] != 105 or buffer[at + 2] != 100 or buffer[at + 3] != COLON:
@@ -140,7 +142,7 @@ def _parse_features(buffer, at, rule, token, lines, report):
             report[PROBLEM] = NOT_ASCENDING if index else INDEX_ZERO
             break
         stop = _token_end(buffer, at + 1)
-        value = double(buffer, at + 1, stop) if rule[2] else np.float64(decimal(buffer, at + 1, stop))
+        value = double(buffer, at + 1, stop) if rule.double else np.float64(decimal(buffer, at + 1, stop))
         if np.isnan(value):
             value = _other(buffer, at + 1, stop, rule, report)
         lines.indices[token], lines.values[token] = index, value
@@ -162,9 +164,9 @@ def _other(buffer, start, stop, rule, report):
         and buffer[start + 3] == 76
     ):  # N, U, L, L
         report[NULLS] += 1
-        if rule[1] == NULL_ERROR:
+        if rule.null == NULL_ERROR:
             report[PROBLEM] = NULL_TOKEN
-        return NULL if rule[1] == NULL_KEPT else np.float32(0.0)
+        return NULL if rule.null == NULL_KEPT else np.float32(0.0)
     report[OPEN] += 1
     return np.float32(np.nan)
 

@@ -1,6 +1,6 @@
-"""read_letor: documents of queries from svmlight text with query ids, LightGBM's group files or a binary copy.
+"""read_letor: documents of queries from svmlight text with query ids, LightGBM's group files, Parquet or a binary copy.
 
-A text file is read in blocks of whole lines, each parsed on all cores (letor_text.py); what is wrong is told with the
+A text file is read in blocks of whole lines, each parsed on all cores (parse.py); what is wrong is told with the
 line. Memory peaks at a little over twice the features.
 """
 
@@ -10,11 +10,12 @@ import numpy as np
 
 from gpukit import _jit
 from gpukit.base import check_choice, check_integer
-from gpukit.documents import copies, parse
-from gpukit.documents.gather import Sheet
+from gpukit.documents import copies, parquet, parse
+from gpukit.documents.gather import DocumentsBuilder
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.io import sources
+from gpukit.io.parquet import is_parquet
 
 NULLS = {"error": parse.NULL_ERROR, "zero": parse.NULL_ZERO, "min": parse.NULL_KEPT}
 DTYPES = (None, "float32", "float64")
@@ -27,7 +28,8 @@ def read_letor(path, *, null="error", n_features=None, dtype=None):
     """The Documents in a file of lines `relevance qid:ID 1:value 2:value ... #comment`.
 
     path: LETOR's svmlight, LF or CRLF, also as .gz, .xz or .zip; a file without query ids when FILE.query beside it
-    holds the number of documents of each query, a line each (LightGBM; the ids are then 1 to m); a binary copy (.gkl).
+    holds the number of documents of each query, a line each (LightGBM; the ids are then 1 to m); Parquet, its columns
+    label, qid and features (see parquet.py; a missing value is NULL); a binary copy (.gkl).
     Feature k is column k-1; columns are as many as the largest index, or n_features. null: what the token NULL stands
     for: 'error', 'zero', or 'min', the smallest value of the feature in the query (LETOR's min.txt), 0 where all are
     NULL. X is CSR when more than 256 features are stored with a density below 0.25. dtype: 'float32', 'float64', or
@@ -45,17 +47,22 @@ def read_letor(path, *, null="error", n_features=None, dtype=None):
         documents = copies.read_gkl(path)
         X = documents.X if dtype is None else documents.X.astype(dtype, copy=False)
         return documents._replace(X=_widened(X, n_features, path))
+    if is_parquet(path):
+        documents = parquet.read_parquet(path, NULLS[null], dtype)
+        return documents._replace(X=_widened(documents.X, n_features, path))
     with _jit.threads(1 if path.stat().st_size < ONE_THREAD else None):
         return _read_text(path, NULLS[null], n_features, dtype)
 
 
 def is_letor(path):
-    """True for a file that read_letor reads: a binary copy, query ids in its first line, or FILE.query beside it."""
+    """True for a file that read_letor reads: a copy, query ids in its first line or its columns, or FILE.query."""
     path = Path(path)
     if not path.is_file() or not path.stat().st_size:
         return False
     if copies.is_copy(path) or query_file(path):
         return True
+    if is_parquet(path):
+        return parquet.is_documents(path)
     streams = sources.members(path) if sources.compression(path) != "zip" else []
     return any(_has_qids(sources.head(*stream)) for stream in streams)
 
@@ -86,15 +93,15 @@ def _read_text(path, null, n_features, dtype):
     if head[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in head:
         raise DataError(f"{name} is not a text file in UTF-8 or Latin-1, and no binary copy of gpukit's.")
     groups = None if _has_qids(head) else query_file(path)
-    sheet = Sheet(name, groups is None, null, dtype, _cut_at(path))
+    builder = DocumentsBuilder(name, groups is None, null, dtype, _cut_at(path))
     for block in sources.blocks(name, opener, 3 if head.startswith(b"\xef\xbb\xbf") else 0):
-        sheet.add(block)
-    sheet.finish()
-    X = assembled(sheet, _width(sheet.largest, n_features, path))
-    offsets, qids = sheet.queries() if groups is None else _groups(groups, name, sheet.rows)
-    if sheet.nulls and null == parse.NULL_KEPT:
+        builder.add(block)
+    builder.finish()
+    X = assembled(builder, _width(builder.largest, n_features, path))
+    offsets, qids = builder.queries() if groups is None else _groups(groups, name, builder.rows)
+    if builder.nulls and null == parse.NULL_KEPT:
         _fill_nulls(X, offsets)
-    return Documents(X, np.concatenate(sheet.labels), offsets, qids, sheet.joined_comments())
+    return Documents(X, np.concatenate(builder.labels), offsets, qids, builder.joined_comments())
 
 
 def _has_qids(head):
@@ -136,32 +143,36 @@ def _widened(X, n_features, path):
     return X
 
 
-def assembled(sheet, n):
-    """X (l, n) of a Sheet's features, dense or CSR by how many are stored; the sheet's features are given up."""
-    if n > SPARSE_WIDTH and sheet.stored < SPARSE_DENSITY * n * sheet.rows:
-        return _sparse(sheet, n)
-    X, end = np.empty((sheet.rows, n), dtype=sheet.dtype_of(sheet.rows * n)), sheet.rows
-    while sheet.features:
-        features = sheet.features.pop()
+def assembled(builder, n):
+    """X (l, n) of a builder's features, dense or CSR by how many are stored; which are given up."""
+    if n > SPARSE_WIDTH and builder.stored < SPARSE_DENSITY * n * builder.rows:
+        return _sparse(builder, n)
+    X, end = np.empty((builder.rows, n), dtype=builder.dtype_of(builder.rows * n)), builder.rows
+    while builder.features:
+        features = builder.features.pop()
         start = end - len(features.counts)
         parse.spread(features, X[start:end])
         end = start
     return X
 
 
-def _sparse(sheet, n):
+def _sparse(builder, n):
     from scipy.sparse import csr_matrix
 
-    kind = np.int32 if sheet.stored < 2**31 else np.int64
-    indptr = np.zeros(sheet.rows + 1, dtype=kind)
-    np.cumsum(np.concatenate([features.counts for features in sheet.features]), out=indptr[1:])
-    columns, data, end = np.empty(sheet.stored, dtype=kind), np.empty(sheet.stored, dtype=sheet.dtype), sheet.rows
-    while sheet.features:
-        features = sheet.features.pop()
+    kind = np.int32 if builder.stored < 2**31 else np.int64
+    indptr = np.zeros(builder.rows + 1, dtype=kind)
+    np.cumsum(np.concatenate([features.counts for features in builder.features]), out=indptr[1:])
+    columns, data, end = (
+        np.empty(builder.stored, dtype=kind),
+        np.empty(builder.stored, dtype=builder.dtype),
+        builder.rows,
+    )
+    while builder.features:
+        features = builder.features.pop()
         start = end - len(features.counts)
         parse.gather(features, indptr[start:end], columns, data)
         end = start
-    return csr_matrix((data, columns, indptr), shape=(sheet.rows, n))
+    return csr_matrix((data, columns, indptr), shape=(builder.rows, n))
 
 
 def _fill_nulls(X, offsets):

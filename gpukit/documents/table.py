@@ -1,4 +1,4 @@
-"""The container of learning to rank: documents with features and a relevance, grouped by query."""
+"""The table of learning to rank: documents with features and a relevance, grouped by query."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,8 @@ class Documents(NamedTuple):
 
     X (l, n) float32 or float64, C-contiguous, or scipy CSR of these; y (l,) float64 the relevance; offsets (m+1,)
     int64: query t is the rows offsets[t]:offsets[t+1]; qids (m,) int64 or str, the ids as in the file; comments (l,)
-    str, the text after each line's '#', or None when the file has none.
+    str, the text after each line's '#', or None when the file has none; weights (m,) float64, 0 or more, or None. A
+    weight is a query's: what is learned from are pairs of a query's documents, which have no weight of one document.
     """
 
     X: object
@@ -18,6 +19,7 @@ class Documents(NamedTuple):
     offsets: np.ndarray
     qids: np.ndarray
     comments: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
 
 def take_queries(documents, queries):
@@ -27,4 +29,5 @@ def take_queries(documents, queries):
     offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     rows = np.repeat(documents.offsets[queries] - offsets[:-1], sizes) + np.arange(offsets[-1])
     comments = None if documents.comments is None else documents.comments[rows]
-    return Documents(documents.X[rows], documents.y[rows], offsets, documents.qids[queries], comments)
+    weights = None if documents.weights is None else documents.weights[queries]
+    return Documents(documents.X[rows], documents.y[rows], offsets, documents.qids[queries], comments, weights)

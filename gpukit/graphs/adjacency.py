@@ -4,7 +4,10 @@ import sys
 
 import numpy as np
 
+from gpukit.base.arrays import plain
 from gpukit.errors import DataError
+from gpukit.graphs.labels import square
+from gpukit.io.arrays import is_frame
 
 FORMS = (
     "a square array or scipy sparse matrix, a networkx graph, an (E, 2) array of edges between the vertices "
@@ -17,7 +20,8 @@ MOST_VERTICES = 2**31 - 1  # indices are int32
 def as_adjacency(graph, vertices=None, names=None):
     """The adjacency of an undirected graph: scipy.sparse csr (N, N) float64, symmetric, no diagonal, no stored zeros.
 
-    graph: a square array (a nested list too) or scipy sparse matrix; a networkx graph, its vertices in its own order,
+    graph: a square array (a nested list too) or scipy sparse matrix; a DataFrame, whose columns are put in the order of
+    its rows where both have labels; a networkx graph, its vertices in its own order,
     edges without a weight 1; an (E, 2) array of edges between vertices 0 to N-1; a tuple (edges, weights), weights
     (E,) or None. A 2 x 2 array is an adjacency; hand over two edges as (edges, None).
     vertices: N of a list of edges, when its last vertices have no edge (None: the largest vertex + 1). names: (N,) what
@@ -30,6 +34,8 @@ def as_adjacency(graph, vertices=None, names=None):
     """
     from scipy import sparse
 
+    if is_frame(graph):
+        graph = square(graph)
     found = _from_networkx(graph)
     if found is None and sparse.issparse(graph):
         found = _square(graph)
@@ -96,7 +102,7 @@ def _from_networkx(graph):
 def _numbers(values, what):
     """An array of real numbers or booleans, or DataError."""
     try:
-        array = np.asarray(values)
+        array = np.asarray(plain(values))
     except (TypeError, ValueError) as error:
         raise DataError(f"{what} is no array ({error}); give {FORMS}.") from error
     if array.dtype.kind not in "biuf":

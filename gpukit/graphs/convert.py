@@ -1,39 +1,51 @@
-"""as_graph_tensor: arrays as people have them -> a checked GraphTensor."""
+"""as_graph_tensor: arrays and frames as people have them -> a checked GraphTensor."""
 
 import numpy as np
 
 from gpukit.base import check_integer
+from gpukit.base.arrays import plain
 from gpukit.errors import DataError, ParameterError
+from gpukit.graphs import labels
 from gpukit.graphs.tensor import GraphTensor
+from gpukit.io.times import as_seconds
 
 
-def as_graph_tensor(graph, tensor, mask=None, vertices=None, truth=None, slice_shape=None):
+def as_graph_tensor(graph, tensor, mask=None, vertices=None, truth=None, slice_shape=None, times=None):
     """The GraphTensor of a graph (any form that as_adjacency takes) and a tensor over its N vertices.
 
     tensor: (N, m, n), (N, n) or (N,) real numbers, taken as slices of 1 x n and 1 x 1; slice_shape=(m, n) makes
-    (N, m, n) of (N, m n). float32 stays, other numbers become float64 (float16 float32). NaN is missing.
+    (N, m, n) of (N, m n). float32 stays, other numbers become float64 (float16 float32). NaN and what a masked array
+    hides are missing. A DataFrame has a vertex a row or a column; where it and the graph (a DataFrame, networkx, or
+    vertices) have labels, its rows or columns are those that the labels say.
     mask: bool or 0 and 1, (N,) or the tensor's shape, True = observed; what it hides is not kept. None: all but NaN. A
-    mask of whole slices becomes (N,). vertices: (N,) ids. truth: the tensor's shape, no NaN. No input is changed.
-    Raises DataError for infinities, NaN where the mask says observed, an N that is not the graph's, shapes that do not
-    fit, nothing observed; all that as_adjacency raises; ParameterError for slice_shape.
+    mask of whole slices becomes (N,). vertices: (N,) ids; None: the graph's labels, if it has any. truth: the tensor's
+    shape, no NaN. times: of the last axis of the tensor as given, seconds or dates; a DataFrame brings its own. No
+    input is changed.
+    Raises DataError for infinities, NaN where the mask says observed, an N that is not the graph's, labels that are not
+    the graph's, shapes that do not fit, nothing observed; all that as_adjacency raises; ParameterError for slice_shape.
     """
     from gpukit.graphs.adjacency import as_adjacency
 
-    given = numbers(tensor, "tensor")
+    names = labels.of_graph(graph) if vertices is None else _ids(vertices)
+    tensor, when = labels.aligned(tensor, names, "tensor")
+    mask, truth = (labels.aligned(one, names, what)[0] for one, what in ((mask, "mask"), (truth, "truth")))
+    given = numbers(tensor, "the tensor")
     if given.ndim == 0 or not given.size:
         raise DataError(f"the tensor is empty: its shape is {given.shape}. It needs (N, m, n), (N, n) or (N,) numbers.")
-    adjacency = as_adjacency(graph, vertices=len(given) if is_list(graph) else None, names=vertices)
+    adjacency = as_adjacency(graph, vertices=len(given) if is_list(graph) else None, names=names)
     if len(given) != adjacency.shape[0]:
         raise DataError(
             f"the tensor has {len(given):,} slices (its shape is {given.shape}), but the graph has "
             f"{adjacency.shape[0]:,} vertices. The first axis of the tensor is that of the vertices."
         )
-    values = _sliced(given, slice_shape)
-    mask = _observed(values, None if mask is None else _mask(mask, given.shape, values.shape))
+    _check_ids(names, len(given))
+    values = sliced(given, slice_shape)
+    seen = by_vertex(observed(values, mask, given.shape))
     if truth is not None:
         truth = _truth(numbers(truth, "truth"), given.shape, values)
+    times = _times(when if times is None else times, given.shape, values.shape)
     shape = values.shape if slice_shape is not None else given.shape
-    return GraphTensor(adjacency, _filled(values, mask), mask, _ids(vertices, len(values)), truth, shape)
+    return GraphTensor(adjacency, _filled(values, seen), seen, names, truth, times, shape)
 
 
 def is_list(graph):
@@ -44,16 +56,22 @@ def is_list(graph):
 
 
 def numbers(values, what):
-    """values as an array of float32 or float64; DataError for what are no real numbers."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "biuf":
-        raise DataError(f"{what} holds {array.dtype}, not real numbers.")
+    """values as an array of float32 or float64, NaN where they are masked; DataError for what are no real numbers.
+
+    Taken: arrays, masked too, nested lists, arrays of other libraries, on a GPU or not.
+    """
+    try:
+        array = np.asarray(plain(values))
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{what} is no array ({error}).") from error
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        raise DataError(f"{what} holds {array.dtype}, not real numbers: float32 or float64 are needed.")
     if array.dtype in (np.float32, np.float64):
         return array
     return array.astype(np.float32 if array.dtype == np.float16 else np.float64)
 
 
-def _sliced(array, slice_shape):
+def sliced(array, slice_shape=None):
     """array as (N, m, n)."""
     count = len(array)
     if slice_shape is not None:
@@ -80,9 +98,35 @@ def check_slice(slice_shape):
     return check_integer("m of slice_shape", m, 1), check_integer("n of slice_shape", n, 1)
 
 
-def _mask(mask, given, shape):
-    """bool (N,) or (N, m, n) of a mask with the tensor's given shape, or its shape as slices."""
-    mask = np.asarray(mask)
+def observed(values, mask, given, strict=True):
+    """bool (N, m, n): which values (N, m, n) are neither NaN nor masked.
+
+    mask: bool, or 0 and 1, True = observed, (N,) or of the shape `given`, that of the tensor before it was cut into
+    slices; or None. DataError for another mask, for infinities where values are observed (anywhere, when strict), when
+    nothing is observed and, when strict, for NaN where the mask says observed.
+    """
+    missing, wrong = np.isnan(values), np.isinf(values)
+    told = True if mask is None else _by_entry(mask, given, values.shape)
+    if not strict:
+        wrong &= told
+    if wrong.any():
+        raise DataError(
+            f"the tensor is {values[_first(wrong)]} at {_place(wrong)}; values must be finite, or NaN for missing."
+        )
+    if strict and mask is not None and (missing & told).any():
+        raise DataError(
+            f"the tensor is NaN at {_place(missing & told)}, where the mask says observed. Mask it too, or "
+            "leave the mask out: NaN is missing."
+        )
+    found = ~missing & told
+    if not found.any():
+        raise DataError("nothing is observed: every value is NaN or masked, so there is nothing to learn from.")
+    return found
+
+
+def _by_entry(mask, given, shape):
+    """bool (N, m, n) of a mask of one of the shapes."""
+    mask = np.asarray(plain(mask))
     if mask.dtype != bool:
         if mask.dtype.kind not in "iuf" or not np.isin(mask, (0, 1)).all():
             raise DataError("the mask must hold True (observed) and False, or 1 and 0.")
@@ -91,31 +135,14 @@ def _mask(mask, given, shape):
         raise DataError(
             f"the mask has the shape {mask.shape}; it needs ({shape[0]},), for whole slices, or the tensor's, {given}."
         )
-    return mask if mask.shape == shape[:1] else mask.reshape(shape)
+    return np.broadcast_to(mask[:, None, None], shape) if mask.shape == shape[:1] else mask.reshape(shape)
 
 
-def _observed(values, mask):
-    """The mask, (N,) where only whole slices are missing; DataError for values that are none."""
-    missing = np.isnan(values)
-    wrong = np.isinf(values)
-    if wrong.any():
-        raise DataError(
-            f"the tensor is {values[_first(wrong)]} at {_place(wrong)}; values must be finite, or NaN for missing."
-        )
-    if mask is not None:
-        wrong = missing & (mask if mask.ndim == 3 else mask[:, None, None])
-        if wrong.any():
-            raise DataError(
-                f"the tensor is NaN at {_place(wrong)}, where the mask says observed. Mask it too, or "
-                "leave the mask out: NaN is missing."
-            )
-    found = ~missing if mask is None else mask
-    if not found.any():
-        raise DataError("nothing is observed: every value is missing, so there is nothing to learn from.")
-    if found.ndim == 3:
-        whole = found.all(axis=(1, 2))
-        found = whole if np.array_equal(whole, found.any(axis=(1, 2))) else found
-    return found
+def by_vertex(seen):
+    """A mask (N, m, n) as (N,) where every vertex is observed whole or not at all."""
+    flat = seen.reshape(len(seen), -1)
+    some = flat.any(axis=1)
+    return some if np.array_equal(some, flat.all(axis=1)) else seen
 
 
 def _first(wrong):
@@ -146,12 +173,29 @@ def _filled(values, mask):
     return values
 
 
-def _ids(vertices, count):
-    if vertices is None:
+def _times(times, given, shape):
+    """int64 (n,) or (m, n) of times, one for each place of the last axis as given; None for None."""
+    if times is None:
         return None
+    times = np.asarray(plain(times))
+    last = given[-1] if len(given) > 1 else 1
+    if times.shape not in ((last,), shape[1:], shape[2:]):
+        raise DataError(
+            f"times has the shape {times.shape}; it needs one for each place of the tensor's last axis, ({last},)."
+        )
+    seconds = as_seconds(times.ravel())
+    return seconds if times.size == shape[2] else seconds.reshape(shape[1:])
+
+
+def _ids(vertices):
     ids = np.asarray(vertices)
-    if ids.shape != (count,) or ids.dtype.kind not in "iuU":
-        raise DataError(f"vertices must be {count:,} ids, whole numbers or text; got {ids.dtype}, shape {ids.shape}.")
-    if len(np.unique(ids)) < count:
-        raise DataError("vertices names a vertex twice; ids must differ.")
+    if ids.ndim != 1 or ids.dtype.kind not in "iuU":
+        raise DataError(f"vertices must be ids, whole numbers or text; got {ids.dtype}, shape {ids.shape}.")
     return ids
+
+
+def _check_ids(ids, count):
+    if ids is not None and len(ids) != count:
+        raise DataError(f"vertices must be {count:,} ids, one a slice of the tensor; got {len(ids):,}.")
+    if ids is not None and len(np.unique(ids)) < count:
+        raise DataError("vertices names a vertex twice; ids must differ.")

@@ -1,4 +1,5 @@
-"""read_graph and write_graph: a graph tensor from an .npz, or from a file of edges and one of values."""
+"""read_graph and write_graph: a graph tensor from an .npz, or from a file of edges and one of values (text, Parquet,
+.npy)."""
 
 import contextlib
 import zipfile
@@ -8,7 +9,7 @@ import numpy as np
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.convert import as_graph_tensor, check_slice, is_list
-from gpukit.graphs.table import read_table
+from gpukit.graphs.table import Values, read_table
 from gpukit.graphs.text import read_graph_text
 from gpukit.io import container
 from gpukit.persist import DAMAGE, atomic_write
@@ -17,7 +18,7 @@ PARTS = ("data", "indices", "indptr", "shape")
 NEEDED = (
     "tensor (N, m, n), (N, n) or (N,), NaN = missing; and adjacency (N, N), or adjacency_data, "
     "adjacency_indices, adjacency_indptr, adjacency_shape (or these as scipy.sparse.save_npz names them), or "
-    "edges (E, 2) [weights (E,)]; optional mask, truth, vertices"
+    "edges (E, 2) [weights (E,)]; optional mask, truth, vertices, times"
 )
 
 
@@ -25,9 +26,9 @@ def read_graph(path=None, *, edges=None, tensor=None, slice_shape=None, layout=N
     """The GraphTensor in the .npz file `path`, or of a graph in the file `edges` and values in the file `tensor`.
 
     path: an archive with `tensor` and `adjacency`, or its CSR parts, or `edges` [`weights`]; NEEDED has the keys and
-    as_graph_tensor says what they may hold. edges: text (see read_graph_text), .npz or .npy. tensor: .npy, .npz, or
-    text (see read_table; layout is for it, and for a .npy of (T, N)). Where both have ids, the order is that of the
-    values, and vertices that only they have are isolated. slice_shape: (m, n), to make slices of rows of
+    as_graph_tensor says what they may hold. edges: text or Parquet (see read_graph_text), .npz or .npy. tensor: .npy,
+    .npz, text or Parquet (see read_table; layout is for these, and for a .npy of (T, N)). Where both have ids, the
+    order is that of the values, and vertices that only they have are isolated. slice_shape: (m, n): slices of rows of
     m n values. Raises DataError for what is missing, damaged, malformed, pickled; ParameterError for a request that is
     not clear.
     """
@@ -40,8 +41,8 @@ def read_graph(path=None, *, edges=None, tensor=None, slice_shape=None, layout=N
         if "tensor" not in found:
             raise DataError(f"{path} has no array named tensor. Found: {_listed(found)}. Needed: {NEEDED}.")
         graph = _graph(found, path)
-        optional = [found.get(name) for name in ("mask", "vertices", "truth")]
-        return as_graph_tensor(graph, found["tensor"], *optional, slice_shape)
+        optional = {name: found.get(name) for name in ("mask", "vertices", "truth", "times")}
+        return as_graph_tensor(graph, found["tensor"], slice_shape=slice_shape, **optional)
     if path is not None or edges is None or tensor is None:
         raise ParameterError("give one .npz file, or a file of edges and one of values: --edges FILE --tensor FILE.")
     return _beside(edges, tensor, slice_shape, layout)
@@ -65,29 +66,32 @@ def _beside(edges, tensor, slice_shape, layout):
     from gpukit.graphs.adjacency import as_adjacency
 
     graph, ids = read_edges(edges)
-    values, mask, names = _values(tensor, graph, ids, slice_shape, layout)
+    values, mask, names, times = _values(tensor, graph, ids, slice_shape, layout)
+    also = {"mask": mask, "slice_shape": slice_shape, "times": times}
     if ids is None or len(ids) == len(values) and names is None:
-        return as_graph_tensor(graph, values, mask, names if ids is None else ids, slice_shape=slice_shape)
+        return as_graph_tensor(graph, values, vertices=names if ids is None else ids, **also)
     places = _places(ids, names, len(values), tensor)
     graph = as_adjacency(graph, vertices=len(ids)).tocoo()
     moved = np.column_stack((places[graph.row], places[graph.col]))
     names = np.arange(len(values)) if names is None else names
-    return as_graph_tensor((moved, graph.data), values, mask, names, slice_shape=slice_shape)
+    return as_graph_tensor((moved, graph.data), values, vertices=names, **also)
 
 
 def _values(path, graph, ids, slice_shape, layout):
-    """(values (N, ...), mask or None, ids or None) of a file of values."""
+    """The Values of a file."""
     if _begins(path, b"\x93NUMPY"):
-        return _turned(_one_array(path), layout), None, None
+        return Values(_turned(_one_array(path), layout))
     if _begins(path, b"PK\x03\x04") and not _is_zipped_text(path):
         found = _arrays(path)
         if "tensor" not in found:
-            raise DataError(f"{path} has no array named tensor. Found: {_listed(found)}. Optional: mask, vertices.")
-        return _turned(found["tensor"], layout), found.get("mask"), found.get("vertices")
+            raise DataError(
+                f"{path} has no array named tensor. Found: {_listed(found)}. Optional: mask, vertices, times."
+            )
+        optional = (found.get(name) for name in ("mask", "vertices", "times"))
+        return Values(_turned(found["tensor"], layout), *optional)
     count = len(ids) if ids is not None else _count(graph)
     length = None if slice_shape is None else slice_shape[0] * slice_shape[1]
-    values, names = read_table(path, count, ids, layout, length)
-    return values, None, names
+    return read_table(path, count, ids, layout, length)
 
 
 def _places(ids, names, count, path):
@@ -215,7 +219,7 @@ def write_graph(path, data):
     parts = zip(PARTS, (matrix.data, matrix.indices, matrix.indptr, np.array(matrix.shape)))
     arrays = {f"adjacency_{name}": array for name, array in parts}
     arrays["tensor"] = np.where(data.mask if data.mask.ndim == 3 else data.mask[:, None, None], data.tensor, np.nan)
-    arrays |= {name: value for name in ("vertices", "truth") if (value := getattr(data, name)) is not None}
+    arrays |= {name: value for name in ("vertices", "truth", "times") if (value := getattr(data, name)) is not None}
     with atomic_write(path) as aside, open(aside, "wb") as file:
         np.savez(file, **arrays)
 

@@ -1,17 +1,30 @@
-"""A table of values as text: one row a vertex, or one column a vertex, with or without ids."""
+"""A table of values as text or Parquet: one row a vertex, or one column a vertex, with or without ids."""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.base import check_choice
 from gpukit.errors import DataError
-from gpukit.graphs.text import Table, as_ids, is_number, read_bytes
+from gpukit.graphs.text import as_ids, is_number, open_table
+from gpukit.io.times import seconds_of
 
 SIDES = ("rows", "columns")
 WAYS = "--layout rows (layout='rows') for one row a vertex, --layout columns for one column a vertex"
 
 
+class Values(NamedTuple):
+    """values (N, ...), NaN where missing; mask, ids (N,), times: None where the file has none."""
+
+    values: np.ndarray
+    mask: np.ndarray | None = None
+    ids: np.ndarray | None = None
+    times: np.ndarray | None = None
+
+
 def read_table(path, count, ids=None, layout=None, length=None):
-    """((N, T) float64 with NaN where a field is empty or nan, ids (N,) or None) of a text file of numbers.
+    """Values (N, T) float64, NaN where a field is empty or nan, of a file of numbers; times (T,) where its labels are
+    dates.
 
     count, ids: N and the ids (or None) of the graph. layout: 'rows' (one row a vertex), 'columns', or None: the side
     whose ids are the graph's or whose size is N. length: T where it is known. The first line is a header if
@@ -20,7 +33,7 @@ def read_table(path, count, ids=None, layout=None, length=None):
     T. Raises DataError when no side, or both, could be the vertices.
     """
     check_choice("layout", layout, (None, *SIDES))
-    table = Table(read_bytes(path), path)
+    table = open_table(path)
     known = None if ids is None else set(map(str, ids))
     header = _has_header(table, known)
     frame = table.frame(header)
@@ -34,11 +47,22 @@ def read_table(path, count, ids=None, layout=None, length=None):
     layout = layout or _layout(table, frame.shape, count, names, known)
     values = table.numbers(frame)
     values = values if layout == "rows" else np.ascontiguousarray(values.T)
-    return values, None if names[layout] is None else as_ids(names[layout])
+    other = names["columns" if layout == "rows" else "rows"]
+    return Values(values, None, None if names[layout] is None else as_ids(names[layout]), _dates(other))
+
+
+def _dates(words):
+    """(T,) int64 seconds of words that all are dates, else None."""
+    if words is None or not all("-" in word[1:] and not is_number(word) for word in words):
+        return None
+    seconds = [seconds_of(word) for word in words]
+    return None if None in seconds or not seconds else np.array(seconds, dtype=np.int64)
 
 
 def _has_header(table, known):
     first, second = table.first, table.second
+    if table.named:
+        return True
     if known is not None and known <= set(first):
         return True
     if not all(map(is_number, first[1:])) or (not is_number(first[0]) and is_number(second[0])):

@@ -13,6 +13,8 @@ class GraphTensor(NamedTuple):
     mask       bool (N,) for whole slices or (N, m, n) for single entries; True = observed
     vertices   (N,) ids, numbers or text; None when the vertices have only their numbers
     truth      (N, m, n) of the tensor's dtype, the whole tensor where it is known; else None
+    times      int64 seconds since 1970-01-01 UTC, or None: (n,) of the columns of the slices, or (m, n) of their
+               entries where rows of m n values were cut into slices
     given      the shape in which the tensor was handed in, (N,), (N, n) or (N, m, n); None: that of tensor
     """
 
@@ -21,6 +23,7 @@ class GraphTensor(NamedTuple):
     mask: np.ndarray
     vertices: np.ndarray | None = None
     truth: np.ndarray | None = None
+    times: np.ndarray | None = None
     given: tuple | None = None
 
     @property

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.io import sources
+from gpukit.io import parquet, sources
 
 MARKS = (b"#", b"%")  # of a comment
 ENDS = {
@@ -26,15 +26,14 @@ ENDS = {
 
 
 def read_graph_text(path):
-    """(adjacency, ids or None) of a text file, which may be compressed (.gz, .xz, .zip).
+    """(adjacency, ids or None) of a text file, which may be compressed (.gz, .xz, .zip), or of Parquet.
 
     Two or three columns (space, tab or comma between them) are a list of edges: two vertices and a weight (1 without);
     the ids, whole numbers (then ascending) or text (as they first appear), are kept. Four columns or more are an
     adjacency of as many rows; its header, if any, are the ids. Lines that begin with # or % are comments, a first line
     of words is a header. Raises DataError for what is neither, with its line; all that as_adjacency raises.
     """
-    raw = read_bytes(path)
-    table = Table(raw, path)
+    table = open_table(path)
     if len(table.first) in (2, 3):
         return _from_list(table)
     return _from_square(table)
@@ -58,8 +57,18 @@ def read_bytes(path):
     return raw
 
 
+def open_table(path):
+    """The Table of a file of text or of Parquet."""
+    return ParquetTable(path) if parquet.is_parquet(path) else Table(read_bytes(path), path)
+
+
 class Table:
-    """Rows of fields in a text: `first` and `second`, the fields of its first lines, and `frame`, all of it parsed."""
+    """Rows of fields in a text: `first` and `second`, the fields of its first lines, and `frame`, all of it parsed.
+
+    named: the first line is known to be a header.
+    """
+
+    named = False
 
     def __init__(self, raw, path):
         self.raw, self.path = raw, path
@@ -114,6 +123,26 @@ class Table:
         return frame.to_numpy(dtype=np.float64)
 
 
+class ParquetTable(Table):
+    """A Parquet file as a Table: the columns' names are its first line, an index of pandas' its first column."""
+
+    named = True
+
+    def __init__(self, path):
+        self.path, self._frame = path, parquet.Source(path).frame()
+        if not len(self._frame):
+            raise DataError(f"{path} has no rows.")
+        unnamed = ("index", "level_0", "__index_level_0__")
+        self.first = ["" if name in unnamed else name for name in map(str, self._frame.columns)]
+        self.second = [str(value) for value in self._frame.iloc[0]]
+
+    def frame(self, header=True):
+        """A pandas DataFrame, columns 0 to C-1; there is a header always."""
+        frame = self._frame.copy(deep=False)
+        frame.columns = range(frame.shape[1])
+        return frame
+
+
 def is_number(word):
     """True for a field that is empty or a number (nan and inf too)."""
     try:
@@ -142,6 +171,8 @@ def _from_list(table):
 def _list_header(table):
     """True when the first line of a list of edges names its columns."""
     first, second = table.first, table.second
+    if table.named:
+        return True
     if len(first) == 3:
         return not is_number(first[2])
     if any(map(is_number, first)):
@@ -165,7 +196,7 @@ def _numbered(frame):
 def _from_square(table):
     from gpukit.graphs.adjacency import as_adjacency
 
-    named = not table.first[0] or not all(map(is_number, table.first))
+    named = table.named or not table.first[0] or not all(map(is_number, table.first))
     frame = table.frame(header=named)
     ids = table.first if named else None
     if not named and len(frame) == frame.shape[1] + 1:  # a header of numbers

@@ -7,6 +7,7 @@ import numpy as np
 
 from gpukit.base.arrays import aligned, labels, plain
 from gpukit.errors import DataError, ParameterError
+from gpukit.graphs.convert import by_vertex, numbers, observed, sliced
 from gpukit.graphs.tensor import GraphTensor
 from gpukit.svt.plan import MOST
 
@@ -72,23 +73,17 @@ def count_for(graph, tensor):
 def read(tensor, mask, vertices):
     """Data of a tensor (N, m, n), (N, n) or (N,) and a mask (N,) or of the tensor's shape, or None; N = vertices.
 
-    tensor may be a GraphTensor, of which the graph is not looked at. Integers become float64. Raises DataError for
-    another shape, for what is no real number, for infinities and when nothing is observed; ParameterError for slices
-    that are too large.
+    tensor may be a GraphTensor, of which the graph is not looked at. Integers become float64, float16 float32. Raises
+    DataError for another shape, for what is no real number, for infinities and when nothing is observed; ParameterError
+    for slices that are too large.
     """
     if isinstance(tensor, GraphTensor):
         tensor, mask = as_given(tensor, mask)
     tensor, mask = aligned(tensor=tensor, mask=mask)
-    given = as_real(plain(tensor))
+    given = numbers(tensor, "the tensor")
     check_shape(given, vertices)
-    whole = given.reshape(len(given), *((1,) * (3 - given.ndim)), *given.shape[1:])
-    seen = observed_entries(whole, mask, given.shape)
-    infinite = np.isinf(whole) & seen
-    if infinite.any():
-        at = np.unravel_index(int(infinite.argmax()), whole.shape)
-        raise DataError(f"the tensor holds an infinity at vertex {at[0]}, entry {at[1:]}. Mark it as missing (NaN).")
-    if not seen.any():
-        raise DataError("nothing is observed: every value is NaN or masked. True in a mask means observed.")
+    whole = sliced(given)
+    seen = observed(whole, mask, given.shape, strict=False)
     return Data(np.where(seen, whole, whole.dtype.type(0)), by_vertex(seen), given.shape, given)
 
 
@@ -99,17 +94,6 @@ def as_given(graph_tensor, mask=None):
     tensor, mask = graph_tensor.tensor, graph_tensor.mask
     shape = tensor.shape if graph_tensor.given is None else graph_tensor.given
     return tensor.reshape(shape), mask if mask.ndim == 1 else mask.reshape(shape)
-
-
-def as_real(tensor):
-    """The tensor as an array of floats, not copied where it is one."""
-    try:
-        array = np.asarray(tensor)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"the tensor is no array ({error}).") from error
-    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        raise DataError(f"the tensor must hold real numbers, float32 or float64; it is {array.dtype}.")
-    return array if array.dtype.kind == "f" else array.astype(np.float64)
 
 
 def check_shape(array, vertices):
@@ -127,24 +111,3 @@ def check_shape(array, vertices):
             f"slices of {m} x {n} are too large: {MOST} rows and columns are the most. Cut them into "
             f"tensors of fewer columns and impute one after the other; the basis is computed once."
         )
-
-
-def observed_entries(whole, mask, shape):
-    """(N, m, n) bool: neither NaN nor masked."""
-    seen = ~np.isnan(whole)
-    if mask is None:
-        return seen
-    mask = np.asarray(plain(mask))
-    if mask.dtype != bool and not (mask.dtype.kind in "iu" and np.isin(mask, (0, 1)).all()):
-        raise DataError(f"a mask is bool, True = observed; this one is {mask.dtype}.")
-    if mask.shape not in (shape, shape[:1]):
-        raise DataError(f"the mask's shape is {mask.shape}; it must be {shape[:1]} or the tensor's, {shape}.")
-    mask = mask.astype(bool)
-    return seen & (mask[:, None, None] if mask.ndim == 1 else mask.reshape(whole.shape))
-
-
-def by_vertex(seen):
-    """A mask (N, m, n) as (N,) where every vertex is observed whole or not at all."""
-    flat = seen.reshape(len(seen), -1)
-    some = flat.any(axis=1)
-    return some if (some == flat.all(axis=1)).all() else seen

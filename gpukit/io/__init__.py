@@ -5,5 +5,8 @@
 | sources.py   | paths, folders and archives to blocks of whole lines                             |
 | lines.py     | a block of lines cut into ranges, one a thread                                   |
 | fields.py    | bytes of one line to fields, integers, decimals                                  |
+| times.py     | dates and numbers to seconds since 1970                                          |
 | container.py | named arrays in a file that loads at disk speed                                  |
+| parquet.py   | Parquet, batch by batch, through pyarrow                                         |
+| arrays.py    | other libraries' arrays and frames to numpy arrays                               |
 """

@@ -79,9 +79,12 @@ def read_header(path, magic, what):
     return header
 
 
-def read_arrays(path, header, mmap=False):
-    """{name: array} of a container with that header; mmap=True leaves arrays on disk, read-only, until touched."""
-    return {name: _array(path, entry, mmap) for name, entry in header["arrays"].items()}
+def read_arrays(path, header, mmap=False, leave=()):
+    """{name: array} of a container with that header; mmap=True leaves arrays on disk, read-only, until touched.
+
+    leave: names of arrays that are not wanted.
+    """
+    return {name: _array(path, entry, mmap) for name, entry in header["arrays"].items() if name not in leave}
 
 
 def _array(path, entry, mmap):

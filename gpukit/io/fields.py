@@ -264,6 +264,15 @@ def text_key(buffer, start, stop):
     return np.int64(state ^ (state >> np.uint64(33)))
 
 
+@njit
+def text_keys(buffer, starts, stops):
+    """(n,) int64: the `text_key` of each stretch [starts, stops)."""
+    keys = np.empty(len(starts), dtype=np.int64)
+    for at in range(len(starts)):
+        keys[at] = text_key(buffer, starts[at], stops[at])
+    return keys
+
+
 def is_number(text, finite=True):
     """True for what spells a number that float32 can hold (any number, NaN and infinity too, when not finite)."""
     try:

@@ -4,13 +4,15 @@
 
 | file                   | what it does                                                                |
 |------------------------|-----------------------------------------------------------------------------|
-| table.py               | `Ratings` (triples, id maps; split, csr, csc, take, scale), `as_ratings`    |
+| table.py, check.py     | `Ratings` (triples, id maps; split, csr, csc, take, scale); is it sound?    |
+| convert.py             | `as_ratings`: matrices, frames, arrays                                      |
 | read.py                | `read_ratings`, `read_pairs`: the way from a path to Ratings                |
 | formats.py, headers.py | which format a file is, told from its first bytes; which column is what     |
 | parse.py -> gather.py  | a block to arrays, on all cores; errors with their line; ids to codes       |
 | ids.py, repeats.py     | ids to rows by hashing; repeated pairs                                      |
 | pairs.py               | pairs with their ratings apart (X and y), pairs to predict                  |
-| copies.py, titles.py   | .gkr, .npz and .csv copies; titles of items                                 |
+| copies.py, parquet.py  | .gkr, .npz, .parquet and .csv copies                                        |
+| titles.py              | titles of items                                                             |
 | synth.py, planted.py   | generated ratings of the papers' shapes; what is planted in them            |
 
 Reading is exact: ratings equal float32(float(text)), ids are kept as written, threads do not change the result.
@@ -21,7 +23,7 @@ import importlib
 
 _HOMES = {
     "Ratings": "table",
-    "as_ratings": "table",
+    "as_ratings": "convert",
     "read_ratings": "read",
     "read_pairs": "read",
     "write_ratings": "copies",

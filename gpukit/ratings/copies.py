@@ -1,4 +1,5 @@
-"""Files of whole arrays: gpukit's binary copy (.gkr, see container.py), which loads at disk speed, and scipy's .npz."""
+"""Files of whole columns: gpukit's binary copy (.gkr, see io/container.py), which loads at disk speed, scipy's .npz,
+Parquet; and csv out."""
 
 import zipfile
 
@@ -6,23 +7,28 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.io import container
+from gpukit.io.parquet import MAGIC as PARQUET_MAGIC
 from gpukit.persist import atomic_write
+from gpukit.ratings import check
+from gpukit.ratings.convert import as_values, numbered
 from gpukit.ratings.formats import BINARY_MAGIC
-from gpukit.ratings.repeats import without_repeats
-from gpukit.ratings.table import Ratings, _numbered
+from gpukit.ratings.table import DISTINCT, OPTIONAL, Ratings, marked
 
-NAMES = ("users", "items", "values", "user_ids", "item_ids")
-SUFFIXES = (".gkr", ".npz", ".csv")
+SUFFIXES = (".gkr", ".npz", ".parquet", ".csv")
+HEADER = {"times": "timestamp", "weights": "weight", "counts": "count"}  # of csv and Parquet, after user,item,rating
 
 
 def write_ratings(ratings, path):
-    """Write ratings to path; its suffix says how: .gkr (binary copy), .npz (scipy sparse, with the ids) or .csv.
+    """Write ratings to path; its suffix says how: .gkr (binary copy), .npz (scipy sparse, with ids), .parquet or .csv.
 
-    The file appears whole or not at all. Raises ParameterError for another suffix, DataError for repeated pairs.
+    Times, weights and counts are written where ratings have them. The file appears whole or not at all. Raises
+    ParameterError for another suffix, DataError for what checked() refuses and for .parquet without pyarrow.
     """
-    writers = {".gkr": _write_gkr, ".npz": _write_npz, ".csv": _write_csv}
+    from gpukit.ratings.parquet import write_parquet
+
+    writers = {".gkr": _write_gkr, ".npz": _write_npz, ".parquet": write_parquet, ".csv": _write_csv}
     suffix = check_output(path)
-    ratings = without_repeats(ratings, "error")
+    check.checked(ratings)
     with atomic_write(path) as temporary, open(temporary, "wb") as file:
         writers[suffix](ratings, file)
 
@@ -33,22 +39,22 @@ def check_output(path):
 
 
 def reader_of(path, format="auto"):
-    """The function that reads path when it is a file of arrays (by content, or by format's name), else None."""
+    """The function (path, Request) that reads path when it is a file of columns (by content, or by format's name), else
+    None."""
     try:
         with open(path, "rb") as file:
             magic = file.read(8)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error}.") from error
     if format == "gkr" or (format == "auto" and magic == BINARY_MAGIC):
-        return read_gkr
+        return _read_gkr
+    if format == "parquet" or (format == "auto" and magic.startswith(PARQUET_MAGIC)):
+        from gpukit.ratings.parquet import read_parquet
+
+        return read_parquet
     if format == "npz" or (format == "auto" and magic.startswith(b"PK\x03\x04") and _holds_arrays(path)):
-        return read_npz
+        return _read_npz
     return None
-
-
-def is_copy(path):
-    """True for a .gkr file; what it holds was checked for repeated pairs when it was written."""
-    return container.begins_with(path, BINARY_MAGIC)
 
 
 def _holds_arrays(path):
@@ -59,38 +65,54 @@ def _holds_arrays(path):
         raise DataError(f"{path} is damaged or cut short ({error}). Fetch or pack it again.") from error
 
 
-def read_gkr(path, mmap=False):
-    """Ratings of a binary copy; mmap=True leaves the arrays on disk, read-only, until they are touched."""
+def _read_gkr(path, request):
+    return _with_times(read_gkr(path, times=request.times), path, request)
+
+
+def read_gkr(path, mmap=False, times=True):
+    """Ratings of a binary copy; mmap=True leaves the arrays on disk, read-only, until they are touched; times=False
+    leaves the times out."""
     header = container.read_header(path, BINARY_MAGIC, "ratings (.gkr)")
-    ratings = Ratings(**container.read_arrays(path, header, mmap))
-    for rows, size, what in ((ratings.users, ratings.shape[0], "user"), (ratings.items, ratings.shape[1], "item")):
-        if len(rows) and (rows.min() < 0 or rows.max() >= size):
-            raise DataError(
-                f"{path} is damaged: it has a {what} row beyond its {size:,} {what}s. Convert the ratings again."
-            )
+    ratings = Ratings(**container.read_arrays(path, header, mmap, () if times else ("times",)))
+    wrong = check.fault(ratings)
+    if wrong:
+        raise DataError(f"{path} is damaged: {wrong} {container.AGAIN}")
+    return marked(ratings, DISTINCT)  # pairs were looked at when it was written
+
+
+def _with_times(ratings, path, request):
+    """ratings, or DataError when times are asked for and not there."""
+    if request.times and ratings.times is None:
+        raise DataError(f"{path} has no times. Convert the ratings again with --times, or do not ask for them.")
     return ratings
 
 
 def _write_gkr(ratings, file):
-    container.write_arrays(file, BINARY_MAGIC, {name: getattr(ratings, name) for name in NAMES})
+    arrays = {**ratings.columns(), "user_ids": ratings.user_ids, "item_ids": ratings.item_ids}
+    container.write_arrays(file, BINARY_MAGIC, arrays)
 
 
-def read_npz(path):
-    """Ratings of a scipy .npz matrix; ids are those that gpukit wrote into it, else row and column numbers from 0."""
+def _read_npz(path, request):
+    return _with_times(read_npz(path, request.times), path, request)
+
+
+def read_npz(path, times=True):
+    """Ratings of a scipy .npz matrix; ids, weights, counts, times are those that gpukit wrote into it, if it did."""
     import scipy.sparse
 
     try:
-        matrix = scipy.sparse.load_npz(path)
+        matrix = scipy.sparse.load_npz(path).tocoo()
         with np.load(path, allow_pickle=False) as stored:
-            ids = [stored[name] for name in NAMES[3:]] if "user_ids" in stored else None
+            names = [*OPTIONAL[not times :], "user_ids", "item_ids"]
+            also = {name: stored[name] for name in names if name in stored}
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise DataError(f"{path} is not a scipy sparse matrix (save_npz), or is damaged: {error}.") from error
-    coo = matrix.tocoo()
-    ratings = _numbered(coo.row, coo.col, coo.data, coo.shape)
-    bad = np.flatnonzero(~np.isfinite(ratings.values))
-    if len(bad):
-        raise DataError(f"{path}: stored rating number {bad[0] + 1} is {ratings.values[bad[0]]}, not a finite number.")
-    return Ratings(ratings.users, ratings.items, ratings.values, *(ids or (ratings.user_ids, ratings.item_ids)))
+    found = numbered(matrix.row, matrix.col, as_values(matrix.data), matrix.shape)
+    ratings = Ratings(**{**found.columns(), "user_ids": found.user_ids, "item_ids": found.item_ids, **also})
+    wrong = check.fault(ratings)
+    if wrong:
+        raise DataError(f"{path}: {wrong}")
+    return ratings
 
 
 def _write_npz(ratings, file):
@@ -103,23 +125,33 @@ def _write_npz(ratings, file):
         format=b"coo",
         user_ids=ratings.user_ids,
         item_ids=ratings.item_ids,
+        **{name: column for name, column in ratings.columns().items() if name in OPTIONAL},
     )
 
 
 def _write_csv(ratings, file, rows=1 << 18):
-    """Lines user,item,rating after a header, the shortest text that gives each float32 back."""
+    """Lines user,item,rating and what there is beside them, after a header; the shortest text for each float32."""
     import csv
     import io
 
-    different, which = np.unique(ratings.values, return_inverse=True)
-    spelled = np.array(
-        [f"{value:g}" if np.float32(f"{value:g}") == value else str(value) for value in different], dtype=object
-    )
-    file.write(b"user,item,rating\n")
+    columns = {name: _spelled(column) for name, column in ratings.columns().items() if name not in ("users", "items")}
+    header = ["user", "item", "rating", *(HEADER[name] for name in columns if name in HEADER)]
+    file.write((",".join(header) + "\n").encode())
     for start in range(0, len(ratings), rows):
         part = slice(start, start + rows)
         users, items = ratings.user_ids[ratings.users[part]], ratings.item_ids[ratings.items[part]]
         lines = io.StringIO()
-        rows_of_part = zip(users.tolist(), items.tolist(), spelled[which[part]], strict=True)
-        csv.writer(lines, lineterminator="\n").writerows(rows_of_part)
+        written = [users.tolist(), items.tolist(), *(spell(part) for spell in columns.values())]
+        csv.writer(lines, lineterminator="\n").writerows(zip(*written, strict=True))
         file.write(lines.getvalue().encode())
+
+
+def _spelled(column):
+    """A function of a slice that gives the text (or the integers) of a column."""
+    if column.dtype.kind == "i":
+        return lambda part: column[part].tolist()
+    different, which = np.unique(column, return_inverse=True)
+    spelled = np.array(
+        [f"{value:g}" if np.float32(f"{value:g}") == value else str(value) for value in different], dtype=object
+    )
+    return lambda part: spelled[which[part]]

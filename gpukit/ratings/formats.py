@@ -8,6 +8,7 @@
 | netflix     | a line `MovieID:`, then lines `CustomerID,Rating,date`; many movies a file      |
 | netflix-mm  | Matrix Market: lines of %, a line `users items ratings`, then 1-based triples   |
 | npz         | a scipy sparse matrix                                                           |
+| parquet     | columns with the names of a header (parquet.py)                                 |
 | gkr         | what `gpukit convert` writes                                                    |
 """
 
@@ -15,13 +16,13 @@ import csv
 import re
 from dataclasses import dataclass
 
-import numpy as np
-
 from gpukit.errors import DataError, ParameterError
 from gpukit.io.fields import is_number
 from gpukit.ratings import headers as named
+from gpukit.ratings.headers import Extras
+from gpukit.ratings.parse import Rule
 
-FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "gkr")
+FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
 SEPARATORS = ("\t", ",", ";", "|", " ")
 MOVIE_LINE = re.compile(r"\s*\d+:\s*$")
 BINARY_MAGIC = b"GPUKITR1"
@@ -29,8 +30,8 @@ BINARY_MAGIC = b"GPUKITR1"
 
 @dataclass(frozen=True)
 class Layout:
-    """Where things stand in a text file. skip, first_line: where the first rating is;
-    shape: (M, N, ratings) where declared."""
+    """Where things stand in a text file. skip, first_line: where the first rating is; shape: (M, N, ratings) where
+    declared; extras: the places of optional columns."""
 
     format: str
     sep: str
@@ -41,6 +42,7 @@ class Layout:
     skip: int = 0
     first_line: int = 1
     shape: tuple | None = None
+    extras: Extras = Extras()
 
     @property
     def width(self):
@@ -48,21 +50,10 @@ class Layout:
         return 0 if self.sep == " " else len(self.sep)
 
     def rule(self, user_text, item_text):
-        """The layout as the int64 array that `text.parse` takes."""
-        return np.array(
-            [
-                ord(self.sep[0]),
-                self.width,
-                self.fields,
-                self.user,
-                self.item,
-                self.rating,
-                user_text,
-                item_text,
-                self.format == "netflix",
-            ],
-            dtype=np.int64,
-        )
+        """The layout as the parser takes it."""
+        places = (self.user, self.item, self.rating, *self.extras)
+        told = int(user_text), int(item_text), int(self.format == "netflix")
+        return Rule(ord(self.sep[0]), self.width, self.fields, *places, *told)
 
 
 def recognise(head, name, request):
@@ -89,12 +80,14 @@ def recognise(head, name, request):
 
 @dataclass(frozen=True)
 class Request:
-    """What the caller said: format or 'auto', columns or None, separator or None, and whether ratings are needed."""
+    """What the caller said: format or 'auto', columns or None, separator or None, and whether ratings and times are
+    needed."""
 
     format: str = "auto"
     columns: object = None
     sep: str | None = None
     need_rating: bool = True
+    times: bool = False
 
     def __post_init__(self):
         if self.format not in FORMATS:
@@ -154,7 +147,8 @@ def _netflix(lines, name, request):
             f"{name} holds pairs without ratings (line {lines.number}: {lines.text!r}), as Netflix's probe "
             "does. gpukit predict can read it; for training give combined_data_*.txt or mv_*.txt."
         )
-    return Layout("netflix", ",", fields, 0, -1, 1 if request.need_rating else -1, *first)
+    places = (0, -1, 1 if request.need_rating else -1)
+    return Layout("netflix", ",", fields, *places, *first, extras=named.extras_at(2, fields, request.times, name))
 
 
 def _matrix(lines, name, request):
@@ -173,17 +167,9 @@ def _matrix(lines, name, request):
             f"{name}, line {lines.number} has {fields} columns where user, item and rating are expected: "
             f"{lines.text!r}."
         )
-    return Layout(
-        "netflix-mm",
-        " ",
-        fields,
-        0,
-        1,
-        2 if request.need_rating else -1,
-        lines.start,
-        lines.number,
-        tuple(map(int, sizes)),
-    )
+    places, shape = (0, 1, 2 if request.need_rating else -1), tuple(map(int, sizes))
+    extras = named.extras_at(3, fields, request.times, name)
+    return Layout("netflix-mm", " ", fields, *places, lines.start, lines.number, shape, extras)
 
 
 def _delimited(lines, name, request, format):
@@ -197,38 +183,48 @@ def _delimited(lines, name, request, format):
             "Name another separator with --sep, or the columns with --columns."
         )
     by_header = named.by_name(words, need)
-    places = by_header or (0, 1, 2 if need else -1)
+    places = by_header or named.Triple(0, 1, 2 if need else -1)
     if request.columns is not None:
         places = named.by_request(request.columns, need)
-        named.check_reach(places, len(words), name)
-    if by_header or (request.columns is not None and need and not is_number(words[places[2]])):
+    extras = named.extras_of(words, by_header is not None, request.columns, request.times, name)
+    named.check_reach((*places, *extras), len(words), name)
+    if by_header or (request.columns is not None and need and not is_number(words[places.rating])):
         lines.advance()
     else:
         _check_first(words, places, name, lines)
     if not lines.skip_blank():
         raise DataError(f"{name} holds a header and nothing else: no ratings.")
-    return Layout(format, sep, len(words), places[0], places[1], places[2] if need else -1, lines.start, lines.number)
+    places = (places.user, places.item, places.rating if need else -1)
+    return Layout(format, sep, len(words), *places, lines.start, lines.number, extras=extras)
 
 
 def _check_first(words, places, name, lines):
     """DataError when the first line is neither a rating nor a header with known names."""
-    if places[2] < 0 or is_number(words[places[2]]):
+    if places.rating < 0 or is_number(words[places.rating]):
         return
     if any(word.lstrip("-").isdecimal() for word in words[:2]):
-        raise bad_rating(name, lines.number, words[places[2]])
+        raise bad_rating(name, lines.number, words[places.rating])
     raise DataError(
-        f"{name}, line {lines.number}: {lines.text[:80]!r} is neither a rating ({words[places[2]]!r} is "
+        f"{name}, line {lines.number}: {lines.text[:80]!r} is neither a rating ({words[places.rating]!r} is "
         "not a number) nor a header with names that gpukit knows (user, item, rating and the like). Name "
         "the columns in order with --columns (such as user,item,-,rating)."
     )
 
 
-def bad_rating(name, line, text):
-    """The DataError for a rating that is not a finite number."""
+def bad_rating(name, line, text, what="rating"):
+    """The DataError for a rating, a weight or a count that is not a finite number."""
     kind = "a finite number" if is_number(text, finite=False) else "a number"
     return DataError(
-        f"{name}, line {line:,}: the rating {text!r} is not {kind}. Correct or remove the line; if the "
-        "ratings stand in another column, name the columns with --columns (such as user,item,-,rating)."
+        f"{name}, line {line:,}: the {what} {text!r} is not {kind}. Correct or remove the line; if the "
+        f"{what}s stand in another column, name the columns with --columns (such as user,item,-,rating)."
+    )
+
+
+def bad_time(name, line, text):
+    """The DataError for a time that cannot be understood."""
+    return DataError(
+        f"{name}, line {line:,}: {text[:80]!r} is no time. Times are seconds since 1970 or dates such as "
+        "2005-09-06; if they stand in another column, name the columns with --columns."
     )
 
 

@@ -5,20 +5,16 @@ import numpy as np
 from gpukit._jit import numba
 from gpukit.errors import DataError
 from gpukit.io import sources
+from gpukit.io.fields import QUOTE
 from gpukit.io.lines import count_lines, cut, last_newline
+from gpukit.io.times import UNSETTLED, seconds_of
 from gpukit.ratings import formats, parse
-from gpukit.ratings.ids import KeyTable
-from gpukit.ratings.table import Ratings
+from gpukit.ratings.check import checked
+from gpukit.ratings.ids import KeyTable, word_keys
+from gpukit.ratings.table import OPTIONAL, Ratings, as_counts
 
 RANGE = 1 << 16  # bytes; a block is cut into ranges of at least this size
-
-
-class TextIds(Exception):
-    """Ids that are not integers came up where integers were expected: read again with those ids as text."""
-
-    def __init__(self, users, items):
-        super().__init__()
-        self.users, self.items = users, items
+TEXT = (parse.USER_TEXT, parse.ITEM_TEXT)  # ids that are no integers: no fault, but a column of text
 
 
 class Place:
@@ -34,33 +30,42 @@ class Place:
         return self.line + count_lines(block, position), raw.decode("utf-8", "replace").strip()
 
 
-def parsed(block, rule, place):
-    """(users, items (n,) int64 keys, values (n,) float32, starts (n, 3) int32) of a block; DataError or TextIds."""
+def parsed(block, place, columns):
+    """The Rows of a block; DataError for what is wrong with it.
+
+    columns: the Columns of users and items. Where one of them turns out to be text, it goes on as text, and the block
+    is parsed again.
+    """
     n_ranges = max(1, min(4 * numba.get_num_threads(), len(block) // RANGE))
     bounds, lines = cut(block, n_ranges)
     first_row = np.cumsum(lines) - lines
-    total = int(lines.sum())
-    arrays = (
-        np.empty(total, dtype=np.int64),
-        np.empty(total, dtype=np.int64),
-        np.empty(total, dtype=np.float32),
-        np.empty((total, 3), dtype=np.int32),
-    )
-    report = np.empty((n_ranges, 4), dtype=np.int64)
-    parse.parse(block, bounds, first_row, rule, *arrays, report)
-    if place.layout.format == "netflix":
-        _carry_movies(arrays[1], first_row, report, place)
-    bad = np.flatnonzero(report[:, 1] != parse.FINE)
+    while True:
+        rule = place.layout.rule(*(column.as_text for column in columns))
+        rows = parse.empty_rows(int(lines.sum()), rule)
+        report = np.empty((n_ranges, 4), dtype=np.int64)
+        parse.parse(block, bounds, first_row, rule, rows, report)
+        bad = np.flatnonzero(report[:, parse.PROBLEM] != parse.FINE)
+        problem = report[bad[0], parse.PROBLEM] if len(bad) else parse.FINE
+        if problem not in TEXT:
+            break
+        columns[TEXT.index(problem)].to_text()
+    if rule.movies:
+        _carry_movies(rows.items, first_row, report, place)
     if len(bad):
-        report[bad[0] + 1 :, 0] = 0
-    if report[:, 0].sum() < total:
-        used = np.concatenate([np.arange(row, row + count) for row, count in zip(first_row, report[:, 0], strict=True)])
-        arrays = tuple(array[used] for array in arrays)
-    if place.layout.rating >= 0:
-        _settle(block, arrays[2], arrays[3][:, 2], place)
+        report[bad[0] + 1 :, parse.COUNTED] = 0
+    rows = _without_gaps(rows, first_row, report[:, parse.COUNTED])
+    _settle(block, rows, place)
     if len(bad):
-        _refuse(block, report[bad[0], 1], report[bad[0], 2], place)
-    return arrays
+        _refuse(block, problem, report[bad[0], parse.POSITION], place)
+    return rows
+
+
+def _without_gaps(rows, first_row, counts):
+    """The Rows that are filled: counts[k] from first_row[k] on."""
+    if counts.sum() == len(rows.users):
+        return rows
+    used = np.concatenate([np.arange(row, row + count) for row, count in zip(first_row, counts, strict=True)])
+    return parse.Rows(*(array[used] if len(array) else array for array in rows))
 
 
 def _carry_movies(items, first_row, report, place):
@@ -72,22 +77,41 @@ def _carry_movies(items, first_row, report, place):
         )
 
 
-def _settle(block, values, starts, place):
-    """Replace NaN, which marks what the fast parser left open, by the number that the field spells, or DataError."""
-    layout = place.layout
-    rows = np.flatnonzero(np.isnan(values))
-    stops = parse.field_stops(block, starts[rows].astype(np.int64), ord(layout.sep[0]), layout.width)
-    for row, stop in zip(rows.tolist(), stops.tolist(), strict=True):
-        word = block[starts[row] : stop].tobytes().decode("utf-8", "replace")
+def _settle(block, rows, place):
+    """Fill in what the fast parser left open, by what the field spells, or DataError."""
+    extras = place.layout.extras
+    if place.layout.rating >= 0:
+        _settle_numbers(block, rows.values, rows.starts[:, parse.RATING], place, "rating")
+    if extras.weight >= 0:
+        _settle_numbers(block, rows.weights, rows.starts[:, parse.WEIGHT], place, "weight")
+    if extras.count >= 0:
+        _settle_numbers(block, rows.counts, rows.starts[:, parse.COUNT], place, "count")
+    if extras.time >= 0:
+        open_rows = np.flatnonzero(rows.times == UNSETTLED)
+        for row, at, word in _words(block, open_rows, rows.starts[:, parse.TIME], place.layout):
+            when = seconds_of(word)
+            if when is None:
+                raise formats.bad_time(place.name, place.at(block, at)[0], word)
+            rows.times[row] = when
+
+
+def _settle_numbers(block, values, starts, place, what):
+    for row, at, word in _words(block, np.flatnonzero(np.isnan(values)), starts, place.layout):
         if not formats.is_number(word):
-            raise formats.bad_rating(place.name, place.at(block, starts[row])[0], word)
+            raise formats.bad_rating(place.name, place.at(block, at)[0], word, what)
         values[row] = float(word)
 
 
+def _words(block, rows, starts, layout):
+    """Yield (row, where its field starts, the field's text) for some rows of a block."""
+    places = starts[rows].astype(np.int64)
+    stops = parse.field_stops(block, places, ord(layout.sep[0]), layout.width)
+    for row, start, stop in zip(rows.tolist(), places.tolist(), stops.tolist(), strict=True):
+        yield row, start, block[start:stop].tobytes().decode("utf-8", "replace")
+
+
 def _refuse(block, problem, position, place):
-    """Raise what a problem of `text` stands for."""
-    if problem in (parse.USER_TEXT, parse.ITEM_TEXT):
-        raise TextIds(problem == parse.USER_TEXT, problem == parse.ITEM_TEXT)
+    """Raise what a problem of the parser's stands for."""
     number, line = place.at(block, position)
     where = f"{place.name}, line {number:,}"
     if problem == parse.COLUMNS:
@@ -105,8 +129,14 @@ def _refuse(block, problem, position, place):
 class Column:
     """The user ids, or the item ids, of the blocks read so far: a code for each rating, the id of each code."""
 
-    def __init__(self, as_text):
-        self.as_text, self.table, self.codes, self.names = as_text, KeyTable(), [], []
+    def __init__(self):
+        self.as_text, self.table, self.codes, self.names = False, KeyTable(), [], []
+
+    def to_text(self):
+        """Go on with text: an integer is read only where it stands as Python prints it, so its text is known."""
+        self.names = [str(key) for key in self.table.keys.tolist()]
+        self.as_text, self.table = True, KeyTable()
+        self.table.codes(word_keys(self.names))  # the same codes: in the order of first appearance
 
     def add(self, keys, block, starts, layout):
         """Take the ids of one block; keys (n,) int64, starts (n,) where they stand in it."""
@@ -119,10 +149,29 @@ class Column:
             stops = parse.field_stops(block, places, ord(layout.sep[0]), layout.width)
             self.names += [_decoded(block, *span) for span in zip(places.tolist(), stops.tolist(), strict=True)]
 
+    def add_integers(self, ids):
+        """Take ids (n,) int64 that are no text of a block."""
+        self.codes.append(self.table.codes(ids))
+
+    def add_words(self, words, which):
+        """Take ids that are no text of a block: words [str], each once, and the places in it (n,) of the ids."""
+        if not self.as_text:
+            self.to_text()
+        known = self.table.count
+        codes = self.table.codes(word_keys(words))
+        self.names += [words[at] for at in np.flatnonzero(codes >= known).tolist()]
+        self.codes.append(codes[which])
+
+    def numbers(self):
+        """The ids as whole numbers, by code; 0 for words."""
+        if not self.as_text:
+            return self.table.keys
+        return np.array([int(name) if name.isdecimal() else 0 for name in self.names], dtype=object)
+
     def rows(self, declared=None):
         """(rows (n,) int32, sorted ids); with a declared count of ids, those are 1..declared."""
         if declared is not None:
-            return _joined(self.codes, (self.table.keys - 1).astype(np.int32)), np.arange(1, declared + 1)
+            return _joined(self.codes, (self.numbers() - 1).astype(np.int32)), np.arange(1, declared + 1)
         ids, rank = np.unique(np.array(self.names) if self.as_text else self.table.keys, return_inverse=True)
         return _joined(self.codes, rank.astype(np.int32)), ids
 
@@ -133,12 +182,12 @@ def _decoded(block, start, stop):
         word = raw.decode("utf-8")
     except UnicodeDecodeError:
         word = raw.decode("latin-1")
-    return word.replace('""', '"') if start and block[start - 1] == 34 else word
+    return word.replace('""', '"') if start and block[start - 1] == QUOTE else word
 
 
 def _joined(chunks, rank=None):
     """The chunks as one array, rank[chunk] where rank is given; chunks is emptied on the way to save memory."""
-    out = np.empty(sum(map(len, chunks)), dtype=chunks[0].dtype)
+    out = np.empty(sum(map(len, chunks)), dtype=chunks[0].dtype if rank is None else rank.dtype)
     end = len(out)
     while chunks:
         chunk = chunks.pop()
@@ -151,45 +200,56 @@ def _joined(chunks, rank=None):
     return out
 
 
-class Sheet:
-    """The ratings of the streams read so far."""
+class RatingsBuilder:
+    """The ratings of the streams read so far, and what becomes of them in the end."""
 
-    def __init__(self, user_text, item_text):
-        self.users, self.items, self.values, self.shape = Column(user_text), Column(item_text), [], None
+    def __init__(self):
+        self.users, self.items, self.shape = Column(), Column(), None
+        self.chunks = {name: [] for name in ("values", *OPTIONAL)}
 
     def read(self, name, opener, request):
-        """Read one stream; raises DataError, or TextIds when ids turn out not to be integers."""
+        """Take one stream of text; raises DataError."""
         layout = formats.recognise(sources.head(name, opener), name, request)
         self.shape = layout.shape
         place = Place(name, layout)
         for block in sources.blocks(name, opener, layout.skip):
-            users, items, values, starts = parsed(block, layout.rule(self.users.as_text, self.items.as_text), place)
-            if len(values):
-                self.users.add(users, block, starts[:, 0], layout)
-                self.items.add(items, block, starts[:, 1], layout)
-                self.values.append(values)
+            rows = parsed(block, place, (self.users, self.items))
+            if len(rows.users):
+                self.users.add(rows.users, block, rows.starts[:, parse.USER], layout)
+                self.items.add(rows.items, block, rows.starts[:, parse.ITEM], layout)
+                self.add_columns(values=rows.values, times=rows.times, weights=rows.weights, counts=rows.counts)
             place.line += count_lines(block, len(block))
 
+    def add_columns(self, values, **optional):
+        """Take the values, and the optional columns that are not empty, of further ratings."""
+        self.chunks["values"].append(values)
+        for name, column in optional.items():
+            if len(column):
+                self.chunks[name].append(as_counts(column) if name == "counts" else column)
+
     def ratings(self, name):
-        """Everything read, as Ratings; the sheet is empty afterwards."""
-        if not self.values:
+        """Everything read, as Ratings; the builder is empty afterwards."""
+        if not self.chunks["values"]:
             raise DataError(f"{name} holds no ratings.")
         if self.shape:
             self._check_declared(name)
         sizes = self.shape or (None, None)
         users, user_ids = self.users.rows(sizes[0])
         items, item_ids = self.items.rows(sizes[1])
-        return Ratings(users, items, _joined(self.values), user_ids, item_ids)
+        if any(chunk.dtype == np.float32 for chunk in self.chunks["counts"]):
+            self.chunks["counts"] = [chunk.astype(np.float32) for chunk in self.chunks["counts"]]
+        optional = {column: _joined(self.chunks[column]) for column in OPTIONAL if self.chunks[column]}
+        return checked(Ratings(users, items, _joined(self.chunks["values"]), user_ids, item_ids, **optional), False)
 
     def _check_declared(self, name):
-        count = sum(map(len, self.values))
+        count = sum(map(len, self.chunks["values"]))
         if count != self.shape[2]:
             raise DataError(
                 f"{name} declares {self.shape[2]:,} ratings and holds {count:,}: it is cut short or put "
                 "together wrongly."
             )
         for what, column, size in zip(("user", "item"), (self.users, self.items), self.shape, strict=False):
-            low, high = column.table.keys.min(), column.table.keys.max()
+            low, high = column.numbers().min(), column.numbers().max()
             if low < 1 or high > size:
                 raise DataError(
                     f"{name} declares {what}s 1 to {size:,}, but {what} {low if low < 1 else high} comes up."

@@ -4,9 +4,11 @@ import numpy as np
 
 from gpukit.base.arrays import aligned, plain
 from gpukit.errors import DataError
+from gpukit.ratings.check import checked
+from gpukit.ratings.convert import as_ratings
 from gpukit.ratings.headers import by_name
 from gpukit.ratings.ids import factorize
-from gpukit.ratings.table import Ratings, as_ratings, checked
+from gpukit.ratings.table import Ratings
 
 
 def ratings_of(X, y=None):

@@ -4,9 +4,12 @@ import numpy as np
 
 from gpukit._jit import njit
 from gpukit.errors import DataError, ParameterError
-from gpukit.ratings.table import Ratings
+from gpukit.ratings.check import checked
+from gpukit.ratings.table import DISTINCT, marked
 
 RULES = ("last", "mean", "error")
+LAST, MEAN, SUM = range(3)  # what becomes of a pair's entries in one column
+MERGED = {"values": MEAN, "weights": MEAN, "counts": SUM, "times": LAST}  # by rule 'mean'
 
 
 @njit
@@ -62,39 +65,46 @@ def compressed_rows(rows, columns, values, n_rows, n_columns):
 def without_repeats(ratings, rule, in_place=False):
     """ratings with each (user, item) pair once, at the place of its first appearance.
 
-    rule 'last': the pair's last rating in input order; 'mean': their mean (float64 inside); 'error': DataError naming
-    the first repeated pair. Returns ratings itself when no pair is repeated. in_place: the arrays may be overwritten.
+    rule 'last': the pair's last rating in input order, with all that belongs to it; 'mean': their mean (float64
+    inside), the mean of their weights, the sum of their counts, the last one's time; 'error': DataError naming the
+    first repeated pair. Returns ratings itself when no pair is repeated. in_place: the arrays may be overwritten.
     """
     if rule not in RULES:
         raise ParameterError(f"duplicates must be one of {', '.join(RULES)}; got {rule!r}.")
+    checked(ratings, repeats=False)
+    if ratings._state == DISTINCT:
+        return ratings
     indptr, order = grouped(ratings.users, ratings.shape[0])
     repeated = _first_repeat(indptr, order, ratings.items, ratings.shape[1])
     if repeated < 0:
-        return ratings
+        return marked(ratings, DISTINCT)
     if rule == "error":
         user, item = ratings.user_ids[ratings.users[repeated]], ratings.item_ids[ratings.items[repeated]]
         raise DataError(
             f"User {user} has rated item {item} already when it comes again as rating {repeated + 1:,}. "
             "Take the last rating with duplicates='last' (--duplicates last), or 'mean'."
         )
-    users, items, values = ratings.users, ratings.items, ratings.values
-    if not in_place:
-        users, items, values = users.copy(), items.copy(), values.copy()
-    keep = np.ones(len(values), dtype=np.bool_)
-    _merge(indptr, order, items, ratings.shape[1], rule == "mean", values, keep)
-    count = _close_up(keep, users, items, values)
-    return Ratings(users[:count], items[:count], values[:count], ratings.user_ids, ratings.item_ids)
+    columns = {name: column if in_place else column.copy() for name, column in ratings.columns().items()}
+    keep = np.ones(len(ratings), dtype=np.bool_)
+    for name in MERGED:
+        if name in columns:
+            how = MERGED[name] if rule == "mean" else LAST
+            _merge(indptr, order, ratings.items, ratings.shape[1], how, columns[name], keep)
+    count = np.count_nonzero(keep)
+    for column in columns.values():  # items too, which `_merge` has no more use for
+        _close_up(keep, column)
+    merged = ratings.with_columns(**{name: column[:count] for name, column in columns.items()})
+    return marked(merged, DISTINCT)
 
 
 @njit
-def _close_up(keep, users, items, values):
-    """Move the ratings that stay to the front of their arrays; returns how many there are."""
+def _close_up(keep, column):
+    """Move the entries that stay to the front of their array."""
     count = 0
     for at in range(len(keep)):
         if keep[at]:
-            users[count], items[count], values[count] = users[at], items[at], values[at]
+            column[count] = column[at]
             count += 1
-    return count
 
 
 @njit
@@ -111,8 +121,8 @@ def _first_repeat(indptr, order, items, n_items):
 
 
 @njit
-def _merge(indptr, order, items, n_items, mean, values, keep):
-    """Clear keep (n,) at repeats, and put the last value or the mean of a pair at its first place in values (n,)."""
+def _merge(indptr, order, items, n_items, how, column, keep):
+    """Clear keep (n,) at repeats, and put a pair's last entry, their mean or sum at its first place in column (n,)."""
     seen = np.full(n_items, -1, dtype=np.int64)
     first, count = np.zeros(n_items, dtype=np.int64), np.zeros(n_items, dtype=np.int64)
     total = np.zeros(n_items, dtype=np.float64)
@@ -120,9 +130,12 @@ def _merge(indptr, order, items, n_items, mean, values, keep):
         for at in order[indptr[row] : indptr[row + 1]]:
             item = items[at]
             if seen[item] != row:
-                seen[item], first[item], count[item], total[item] = row, at, 1, values[at]
+                seen[item], first[item], count[item], total[item] = row, at, 1, column[at]
                 continue
             count[item] += 1
-            total[item] += values[at]
+            total[item] += column[at]
             keep[at] = False
-            values[first[item]] = total[item] / count[item] if mean else values[at]
+            if how == LAST:
+                column[first[item]] = column[at]
+            else:
+                column[first[item]] = total[item] / count[item] if how == MEAN else total[item]

@@ -17,7 +17,7 @@ from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
 from gpukit.normals import normals, shuffled_normals
 from gpukit.ratings import planted
-from gpukit.ratings.table import Ratings
+from gpukit.ratings.table import DISTINCT, Ratings, marked
 
 RANK = 16
 GROUP = 10
@@ -101,7 +101,7 @@ def generate(shape, seed=0):
     values, facts = _rated(shape, seed, indptr, items, weights, group, len(members))
     users = np.repeat(np.arange(shape.users, dtype=np.int32), np.diff(indptr))
     ids = (np.arange(1, size + 1, dtype=np.int64) for size in (shape.users, shape.items))
-    return Ratings(users, items, values, *ids), facts
+    return marked(Ratings(users, items, values, *ids), DISTINCT), facts
 
 
 def _counts(shape, seed):

@@ -1,10 +1,14 @@
-"""The container every command works on: triples (user, item, rating) with the maps back to the user's own ids."""
+"""The table that every recommender works on: triples (user, item, rating) with the maps back to the user's own ids."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
 from gpukit.errors import DataError, ParameterError
+
+# What is known of a table: nothing; that it is sound (see check.py); also that no pair stands in it twice.
+UNCHECKED, SOUND, DISTINCT = range(3)
+OPTIONAL = ("times", "weights", "counts")
 
 
 @dataclass(frozen=True)
@@ -12,7 +16,12 @@ class Ratings:
     """n ratings of M users and N items, in the order in which they were read.
 
     users (n,) int32 and items (n,) int32 are row numbers; values (n,) float32; user_ids (M,) and item_ids (N,) are the
-    ids that the rows stand for (int64 or str). An explicit rating of 0 is a rating.
+    ids that the rows stand for (int64 or str). An explicit rating of 0 is a rating. Optional, None when not known:
+    times (n,) int64, seconds since 1970-01-01 UTC; weights (n,) float32, how much a rating counts; counts (n,) int32 or
+    float32, how often an item was bought, heard, ... Weights and counts are 0 or more.
+
+    A table made by hand is checked when it is first used (`gpukit.ratings.check.checked`), once: do not change its
+    arrays afterwards.
     """
 
     users: np.ndarray
@@ -20,12 +29,17 @@ class Ratings:
     values: np.ndarray
     user_ids: np.ndarray
     item_ids: np.ndarray
+    times: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    counts: np.ndarray | None = None
+    _state: int = field(default=UNCHECKED, init=False, repr=False, compare=False)
 
     def __len__(self):
         return len(self.values)
 
     def __repr__(self):
-        return f"Ratings({len(self):,} ratings, {self.shape[0]:,} users, {self.shape[1]:,} items)"
+        also = "".join(f", {name}" for name in list(self.columns())[3:])
+        return f"Ratings({len(self):,} ratings, {self.shape[0]:,} users, {self.shape[1]:,} items{also})"
 
     @property
     def shape(self):
@@ -41,12 +55,23 @@ class Ratings:
 
     @property
     def nbytes(self):
-        """Bytes of the three arrays of triples (12 a rating)."""
-        return self.users.nbytes + self.items.nbytes + self.values.nbytes
+        """Bytes of the columns: 12 a rating, 8 more with times, 4 with weights, 4 with counts."""
+        return sum(column.nbytes for column in self.columns().values())
+
+    def columns(self):
+        """{name: (n,) array} of the triples and of the optional columns that are there."""
+        names = (one.name for one in fields(self) if not one.name.endswith("_ids") and one.name != "_state")
+        return {name: column for name in names if (column := getattr(self, name)) is not None}
+
+    def with_columns(self, **columns):
+        """Ratings of these columns with the same id maps; columns that are not named are left out."""
+        return Ratings(**columns, user_ids=self.user_ids, item_ids=self.item_ids)
 
     def take(self, which):
         """The Ratings at a boolean mask (n,) or an index array, with the same id maps."""
-        return Ratings(self.users[which], self.items[which], self.values[which], self.user_ids, self.item_ids)
+        taken = self.with_columns(**{name: column[which] for name, column in self.columns().items()})
+        once = isinstance(which, slice) or np.asarray(which).dtype == bool  # indices may name a rating twice
+        return marked(taken, min(self._state, DISTINCT if once else SOUND))
 
     def split(self, fraction=0.1, seed=0):
         """(train, test): a rating is kept for training where numpy.random.default_rng(seed).random(n) >= fraction."""
@@ -68,85 +93,13 @@ class Ratings:
         return compressed_rows(self.items, self.users, self.values, *self.shape[::-1])
 
 
-def as_ratings(data):
-    """Ratings from what people have at hand.
-
-    data: Ratings; a scipy sparse matrix or array of users x items (explicit zeros are ratings, duplicates an error); a
-    DataFrame (columns user, item, rating by name, or its first three); or a dense (M, N) float array, NaN: not rated.
-    Rows of matrices get the ids 0..M-1 and 0..N-1. Raises DataError for other types, for NaN or infinite ratings and
-    for repeated pairs.
-    """
-    if isinstance(data, Ratings):
-        return data
-    if hasattr(data, "tocoo"):
-        ratings = _from_sparse(data)
-    elif hasattr(data, "columns") and hasattr(data, "iloc"):
-        ratings = _from_frame(data)
-    elif isinstance(data, (np.ndarray, list, tuple)):
-        ratings = _from_dense(data)
-    else:
-        raise DataError(
-            f"Ratings cannot be made from {type(data).__name__}: give a scipy sparse matrix, a DataFrame "
-            "with user, item and rating, a dense array (NaN = not rated), or what read_ratings returns."
-        )
-    return checked(ratings)
+def as_counts(column):
+    """Counts (n,) as int32 where all are whole numbers that it holds, else as float32."""
+    whole = (column == np.floor(column)).all() and (np.abs(column) < 2**31).all()
+    return column.astype(np.int32 if whole else np.float32)
 
 
-def checked(ratings):
-    """ratings, or DataError when a value is not finite or a (user, item) pair is repeated."""
-    bad = np.flatnonzero(~np.isfinite(ratings.values))
-    if len(bad):
-        raise DataError(
-            f"Rating number {bad[0] + 1} is {ratings.values[bad[0]]}, not a finite number ({len(bad)} "
-            "such). Remove those ratings first."
-        )
-    from gpukit.ratings.repeats import without_repeats
-
-    return without_repeats(ratings, "error")
-
-
-def _from_sparse(matrix):
-    coo = matrix.tocoo()
-    _check_real(coo.data)
-    if coo.ndim != 2:
-        raise DataError(f"A sparse matrix of users x items has two dimensions; this one has {coo.ndim}.")
-    return _numbered(coo.row, coo.col, coo.data, coo.shape)
-
-
-def _from_dense(array):
-    _check_real(array)
-    try:
-        dense = np.asarray(array, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"The dense ratings are not numbers ({error}).") from error
-    if dense.ndim != 2:
-        raise DataError(f"Dense ratings must be a users x items array (NaN = not rated); got {dense.ndim}-D.")
-    users, items = np.nonzero(~np.isnan(dense))
-    return _numbered(users, items, dense[users, items], dense.shape)
-
-
-def _check_real(values):
-    if np.iscomplexobj(values):
-        raise DataError("Complex data not supported: ratings are real numbers. Give the real part, say.")
-
-
-def _numbered(users, items, values, shape):
-    ids = (np.arange(size, dtype=np.int64) for size in shape)
-    return Ratings(users.astype(np.int32), items.astype(np.int32), np.asarray(values, dtype=np.float32), *ids)
-
-
-def _from_frame(frame):
-    from gpukit.ratings.headers import by_name
-    from gpukit.ratings.ids import factorize
-
-    if frame.shape[1] < 3:
-        raise DataError(f"The DataFrame has {frame.shape[1]} column(s); user, item and rating are needed.")
-    places = by_name(list(frame.columns)) or (0, 1, 2)
-    columns = [frame.iloc[:, place].to_numpy() for place in places]
-    users, user_ids = factorize(columns[0], "user")
-    items, item_ids = factorize(columns[1], "item")
-    try:
-        values = columns[2].astype(np.float32)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"Column {frame.columns[places[2]]!r} of the DataFrame holds no numbers ({error}).") from error
-    return Ratings(users, items, values, user_ids, item_ids)
+def marked(ratings, state):
+    """ratings, with a note of what is known of them: UNCHECKED, SOUND or DISTINCT."""
+    object.__setattr__(ratings, "_state", state)
+    return ratings

@@ -17,7 +17,7 @@ def source(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("suffix", ["gkr", "npz", "csv"])
+@pytest.mark.parametrize("suffix", ["gkr", "npz", "parquet", "csv"])
 def test_convert(source, tmp_path, capsys, suffix):
     out = tmp_path / f"out.{suffix}"
     assert run(["convert", str(source), str(out)]) == 0
@@ -46,6 +46,29 @@ def test_json_and_options(source, tmp_path, capsys):
     assert facts["ratings"] == 1 and facts["lowest"] == 3.5 and facts["bytes"] == (tmp_path / "o.gkr").stat().st_size
     assert run([*arguments, "--quiet"]) == 0
     assert capsys.readouterr().out == ""
+
+
+def test_times_weights_and_counts_when_asked(source, tmp_path):
+    source.write_text("anna,7,3,2005-09-06,0.5,2\nbob,9,4,1970-01-01,1,3\n")
+    out = tmp_path / "o.gkr"
+    assert (
+        run(["convert", str(source), str(out), "--times", "--columns", "user,item,rating,date,weight,count", "-q"]) == 0
+    )
+    kept = read_ratings(out, times=True)
+    assert (
+        kept.times.tolist() == [1125964800, 0] and kept.weights.tolist() == [0.5, 1] and kept.counts.tolist() == [2, 3]
+    )
+    assert run(["convert", str(source), str(out), "-q"]) == 0
+    plain = read_ratings(out)
+    assert plain.times is None and plain.weights is None and plain.counts is None
+
+
+def test_documents_in_parquet(tmp_path):
+    (tmp_path / "a.txt").write_text("2 qid:1 1:0.5 2:3\n0 qid:1 2:1\n1 qid:7 1:1 2:2\n")
+    assert run(["convert", str(tmp_path / "a.txt"), str(tmp_path / "a.parquet"), "-q"]) == 0
+    assert run(["convert", str(tmp_path / "a.parquet"), str(tmp_path / "b.gkl"), "-q"]) == 0
+    first, second = read_letor(tmp_path / "a.txt"), read_letor(tmp_path / "b.gkl")
+    assert np.array_equal(first.X, second.X) and first.qids.tolist() == second.qids.tolist() == [1, 7]
 
 
 def test_errors_are_one_line(source, tmp_path, capsys):

@@ -1,6 +1,8 @@
 """Arrays as people have them become one checked GraphTensor."""
 
+import networkx
 import numpy as np
+import pandas
 import pytest
 
 from gpukit.errors import DataError, ParameterError
@@ -126,8 +128,9 @@ REFUSED = {
     "truth of another shape": (dict(truth=T[:, :1]), r"truth has the shape \(4, 1, 3\), the tensor \(4, 2, 3\)"),
     "truth with NaN": (dict(truth=holes((1, 1, 1))), "truth is nan at vertex 1, row 1, column 1"),
     "too few ids": (dict(vertices=[1, 2, 3]), "vertices must be 4 ids"),
+    "ids of two axes": (dict(vertices=[[1, 2, 3, 4]]), "vertices must be ids"),
     "ids twice": (dict(vertices=[1, 2, 3, 1]), "names a vertex twice"),
-    "ids with fractions": (dict(vertices=[0.5, 1, 2, 3]), "vertices must be 4 ids"),
+    "ids with fractions": (dict(vertices=[0.5, 1, 2, 3]), "vertices must be ids, whole numbers or text; got float64"),
     "graph": (dict(graph=-PATH), "between vertices 0 and 1 is -1"),
 }
 
@@ -152,3 +155,116 @@ def test_refused(case):
 def test_refused_slices(shape, words):
     with pytest.raises(ParameterError, match=words):
         as_graph_tensor(PATH, T, slice_shape=shape)
+
+
+NAMES = ["c", "a", "d", "b"]
+SQUARE = pandas.DataFrame(PATH, index=NAMES, columns=NAMES)
+TABLE = pandas.DataFrame(T[:, 0], index=NAMES)
+
+
+def same_graph(found, expected):
+    assert np.array_equal(found.adjacency.toarray(), PATH) and found.tensor.dtype == expected.tensor.dtype
+    assert np.array_equal(found.tensor, expected.tensor) and np.array_equal(found.mask, expected.mask)
+
+
+def test_frames_are_put_in_the_order_of_the_vertices():
+    expected = as_graph_tensor(PATH, holes((1, 0, 1))[:, 0])
+    table = pandas.DataFrame(holes((1, 0, 1))[:, 0], index=NAMES)
+    days = pandas.to_datetime(["2005-09-06", "2005-09-07", "2005-09-08"])
+    for frame in (table.sort_index(), table.sort_index().T, table.loc[["d", "c", "b", "a"]]):
+        found = as_graph_tensor(SQUARE, frame)
+        same_graph(found, expected)
+        assert found.vertices.tolist() == NAMES and found.times is None
+        same_graph(as_graph_tensor(PATH, frame, vertices=NAMES), expected)
+    for frame in (table.set_axis(days, axis=1).sort_index(), table.set_axis(days, axis=1).sort_index().T):
+        assert as_graph_tensor(SQUARE, frame).times.tolist() == [1125964800, 1126051200, 1126137600]
+    turned = SQUARE.sort_index()[["d", "c", "b", "a"]]  # columns in another order than rows
+    order = turned.index.tolist()
+    assert np.array_equal(as_graph_tensor(turned, table).adjacency.toarray(), SQUARE.loc[order, order].to_numpy())
+
+
+def test_labels_of_networkx_and_numbers_as_labels():
+    graph = networkx.Graph()
+    graph.add_nodes_from([3, 1, 0, 2])
+    graph.add_edges_from([(3, 1), (1, 0), (0, 2)])
+    found = as_graph_tensor(graph, pandas.DataFrame(T[:, 0]))  # rows 0 to 3 are the vertices 0 to 3
+    assert np.array_equal(found.tensor[:, 0], T[[3, 1, 0, 2], 0]) and found.vertices.tolist() == [3, 1, 0, 2]
+    assert np.array_equal(as_graph_tensor(graph, T).tensor, T)  # no labels: as they stand
+    places = networkx.relabel_nodes(graph, {at: (at, at) for at in range(4)})
+    assert as_graph_tensor(places, pandas.DataFrame(T[:, 0])).vertices is None
+
+
+def test_masks_truths_and_series_by_label():
+    mask = pandas.DataFrame(np.arange(12).reshape(4, 3) % 5 != 0, index=NAMES).sort_index()
+    found = as_graph_tensor(SQUARE, TABLE.sort_index(), mask, truth=TABLE.sort_index() + 1)
+    assert np.array_equal(found.mask[:, 0], np.arange(12).reshape(4, 3) % 5 != 0)
+    assert np.array_equal(found.truth[:, 0], T[:, 0] + 1)
+    series = as_graph_tensor(
+        SQUARE, TABLE[1].sort_index(), pandas.Series([True, False, True, True], NAMES).sort_index()
+    )
+    assert series.tensor.ravel().tolist() == [2, 0, 14, 20] and series.mask.tolist() == [True, False, True, True]
+
+
+@pytest.mark.parametrize(
+    "kind, expected", [("Float64", "float64"), ("float32", "float32"), ("Float32", "float32"), ("Int64", "float64")]
+)
+def test_frames_of_any_dtype(kind, expected):
+    frame = TABLE.sort_index().astype(kind)
+    if kind != "float32":
+        frame.loc["a", 1] = pandas.NA
+    found = as_graph_tensor(SQUARE, frame)
+    assert found.tensor.dtype == expected and found.mask.sum() == (4 if kind == "float32" else 11)
+
+
+def test_frames_without_labels_are_taken_as_they_stand():
+    for graph in (PATH, SQUARE, pandas.DataFrame(PATH)):
+        assert np.array_equal(as_graph_tensor(graph, pandas.DataFrame(T[:, 0])).tensor[:, 0], T[:, 0])
+    assert as_graph_tensor(PATH, TABLE).vertices is None
+
+
+@pytest.mark.parametrize(
+    "graph, frame, message",
+    [
+        (SQUARE, TABLE.rename({"a": "x"}), "the tensor's rows .*'x' is no vertex of the graph; 'a' is not among them"),
+        (SQUARE, TABLE.drop("b"), "'b' is not among them"),
+        (SQUARE, pandas.concat([TABLE, TABLE.rename(str.upper)]), "'C', 'A', 'D' and 1 others are no vertex"),
+        (SQUARE, pandas.concat([TABLE, TABLE[:1]]), "have a label twice"),
+        (SQUARE, TABLE.set_axis([5, 6, 7, 8]), "'5', '6', '7' and 1 others are no vertex"),
+        (SQUARE, TABLE.astype(str) + "x", "holds what is no number"),
+        (SQUARE.rename(columns={"a": "x"}), TABLE, "the adjacency's columns .*'x' is no row"),
+        (SQUARE.set_axis(list("aabc")), TABLE, "names a vertex twice among its rows"),
+    ],
+)
+def test_labels_that_do_not_match(graph, frame, message):
+    with pytest.raises(DataError, match=message) as caught:
+        as_graph_tensor(graph, frame)
+    assert "\n" not in str(caught.value)
+
+
+def test_masked_arrays_and_arrays_of_others():
+    hidden = np.arange(24).reshape(4, 2, 3) % 7 == 0
+    expected = as_graph_tensor(PATH, np.where(hidden, np.nan, T))
+    for masked in (np.ma.MaskedArray(T, hidden), np.ma.MaskedArray(T.astype(int), hidden)):
+        same_graph(as_graph_tensor(PATH, masked), expected)
+
+    class Device:
+        __cuda_array_interface__ = {}
+
+        def __init__(self, array):
+            self.get = lambda: array
+
+    found = as_graph_tensor(Device(PATH), Device(T), Device(np.array([True, False, True, True])))
+    same_graph(found, as_graph_tensor(PATH, T, np.array([True, False, True, True])))
+
+
+def test_times():
+    found = as_graph_tensor(PATH, T, times=["2005-09-06", "2005-09-07", "2005-09-08"])
+    assert found.times.tolist() == [1125964800, 1126051200, 1126137600] and found.times.dtype == np.int64
+    assert as_graph_tensor(PATH, T[:, 0], times=[1, 2, 3]).times.tolist() == [1, 2, 3]
+    assert as_graph_tensor(PATH, T[:, 0, 0], times=[9]).times.tolist() == [9]
+    cut = as_graph_tensor(PATH, T.reshape(4, 6), slice_shape=(2, 3), times=np.arange(6))
+    assert cut.times.tolist() == [[0, 1, 2], [3, 4, 5]]
+    again = as_graph_tensor(PATH, cut.tensor, times=cut.times)
+    assert np.array_equal(again.times, cut.times)
+    with pytest.raises(DataError, match=r"times has the shape \(2,\); .*\(3,\)"):
+        as_graph_tensor(PATH, T, times=[1, 2])

@@ -5,6 +5,7 @@ import lzma
 import zipfile
 
 import numpy as np
+import pandas
 import pytest
 from scipy import sparse
 
@@ -256,3 +257,49 @@ def test_refused_requests(tmp_path):
     ):
         with pytest.raises(ParameterError):
             read_graph(**request)
+
+
+def test_times_go_along(tmp_path):
+    for data in (
+        as_graph_tensor(RING, HOLES, times=[7, 8, 9]),
+        as_graph_tensor(RING, T.reshape(N, 6), slice_shape=(3, 2), times=np.arange(6)),
+    ):
+        write_graph(tmp_path / "a.npz", data)
+        same(read_graph(tmp_path / "a.npz"), data)
+    edges = archive(tmp_path, "e.npz", edges=EDGES)
+    tensor = archive(tmp_path, "t.npz", tensor=T, times=np.array([7, 8, 9]))
+    assert read_graph(edges=edges, tensor=tensor).times.tolist() == [7, 8, 9]
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+def test_parquet(tmp_path, layout):
+    ends = pandas.DataFrame({"source": [f"s{at}" for at in EDGES[:, 0]], "target": [f"s{at}" for at in EDGES[:, 1]]})
+    days = pandas.date_range("2012-03-01", periods=3)
+    values = pandas.DataFrame(HOLES[:, 0], index=[f"s{at}" for at in range(N)], columns=days.astype(str))
+    ends.assign(weight=2.0).to_parquet(tmp_path / "edges.parquet")
+    (values if layout == "rows" else values.T.set_axis(days)).to_parquet(tmp_path / "values.parquet")
+    found = read_graph(edges=tmp_path / "edges.parquet", tensor=tmp_path / "values.parquet")
+    order = [int(name[1:]) for name in found.vertices]
+    assert np.array_equal(found.adjacency.toarray(), 2 * RING[np.ix_(order, order)])
+    assert np.array_equal(found.tensor[:, 0], np.nan_to_num(HOLES[order, 0])) and found.mask.sum() == N - 1
+    assert found.times.tolist() == [1330560000, 1330646400, 1330732800]
+
+
+def test_parquet_of_an_adjacency(tmp_path):
+    names = list("vwxyz")
+    pandas.DataFrame(RING, index=names, columns=names).to_parquet(tmp_path / "a.parquet")
+    graph, ids = read_edges(tmp_path / "a.parquet")
+    assert ids.tolist() == names and np.array_equal(graph.toarray(), RING)
+    pandas.DataFrame(RING, columns=names)[:0].to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(DataError, match="has no rows"):
+        read_edges(tmp_path / "a.parquet")
+
+
+def test_dates_above_a_table_are_times(tmp_path):
+    edges = text(tmp_path, "edges.txt", ["0 1", "1 2", "2 3"])
+    rows = text(tmp_path, "a.csv", ["id,2012-03-01,2012-03-02", *(f"{at},{at}.5,3" for at in range(4))])
+    assert read_graph(edges=edges, tensor=rows).times.tolist() == [1330560000, 1330646400]
+    columns = text(tmp_path, "b.csv", ["when,0,1,2,3", *(f"2012-03-01 00:0{at}:00,1,2,3,4.5" for at in range(2))])
+    assert read_graph(edges=edges, tensor=columns).times.tolist() == [1330560000, 1330560060]
+    plain = text(tmp_path, "c.csv", ["id,10,20", *(f"{at},{at}.5,3" for at in range(4))])
+    assert read_graph(edges=edges, tensor=plain).times is None

@@ -195,12 +195,12 @@ BAD = {
     "nothing observed": (lambda t: t * np.nan, None, "nothing is observed"),
     "all masked": (lambda t: t, np.zeros(30, bool), "nothing is observed"),
     "another N": (lambda t: t[:20], None, "the graph has 30 vertices, the tensor 20"),
-    "objects": (lambda t: t.astype(object), None, "it is object"),
-    "complex": (lambda t: t + 1j, None, "it is complex128"),
-    "infinity": (lambda t: np.where(np.arange(30)[:, None, None] == 7, np.inf, t), None, "infinity at vertex 7"),
+    "objects": (lambda t: t.astype(object), None, "holds object"),
+    "complex": (lambda t: t + 1j, None, "holds complex128"),
+    "infinity": (lambda t: np.where(np.arange(30)[:, None, None] == 7, np.inf, t), None, "is inf at vertex 7"),
     "four axes": (lambda t: t[None], None, r"must be \(N, m, n\)"),
-    "a mask of another shape": (lambda t: t, np.ones((30, 5), bool), r"shape is \(30, 5\)"),
-    "a mask of floats": (lambda t: t, np.ones(30), "a mask is bool"),
+    "a mask of another shape": (lambda t: t, np.ones((30, 5), bool), r"mask has the shape \(30, 5\)"),
+    "a mask of fractions": (lambda t: t, np.full(30, 0.5), "the mask must hold"),
 }
 
 

@@ -11,11 +11,12 @@ def triples(text, sep=",", places=(0, 1, 2), header=False):
 
 
 def merged(rows, rule):
-    """rows [(user, item, rating)] with pairs once, at their first place; rule 'last' or 'mean'."""
+    """rows [(user, item, number)] with pairs once, at their first place; rule 'last', 'mean' or 'sum'."""
     seen = {}
     for user, item, rating in rows:
         seen.setdefault((user, item), []).append(rating)
-    return [(*pair, values[-1] if rule == "last" else math.fsum(values) / len(values)) for pair, values in seen.items()]
+    ways = {"last": lambda values: values[-1], "mean": lambda values: math.fsum(values) / len(values), "sum": math.fsum}
+    return [(*pair, ways[rule](values)) for pair, values in seen.items()]
 
 
 def netflix(text):

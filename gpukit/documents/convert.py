@@ -1,0 +1,183 @@
+"""as_documents: features, relevance and queries as people have them -> Documents, checked."""
+
+import numpy as np
+
+from gpukit.base.arrays import plain
+from gpukit.documents.table import Documents
+from gpukit.errors import DataError
+from gpukit.io.arrays import as_frame, is_frame, whole_column
+
+
+def as_documents(X, y=None, qid=None, group=None, weights=None, comments=None):
+    """Documents from arrays or a DataFrame.
+
+    X: (l, n) numbers, dense or scipy sparse, float32 or (all else) float64; a DataFrame, of which y and qid may name
+    columns, the others being features; or Documents, made by hand, which are checked. y: (l,) the relevance. qid: (l,)
+    ids, int64 or text; the documents of a query are brought together, queries in the order of their first documents.
+    group: instead of qid, how many documents each query has, one after the other; the ids are then 1 to m. weights:
+    (m,) of the queries, in that order. comments: (l,) text. Raises DataError, naming the place, for what is missing,
+    not finite or does not fit together.
+    """
+    if isinstance(X, Documents):
+        return checked(X)
+    X, y, qid = _columns(as_frame(X), y, qid)
+    matrix = _features(X)
+    y = _relevance(y, matrix.shape[0])
+    order, offsets, qids = _queries(qid, group, matrix.shape[0])
+    if comments is not None:
+        comments = np.asarray(comments, dtype=str)
+        if comments.shape != y.shape:
+            raise DataError(f"comments must hold one text a document, {len(y):,}; its shape is {comments.shape}.")
+    if weights is not None:
+        weights = np.asarray(plain(weights), dtype=np.float64)
+    if order is not None:
+        matrix, y, comments = matrix[order], y[order], None if comments is None else comments[order]
+    return checked(Documents(matrix, y, offsets, qids, comments, weights))
+
+
+def checked(documents):
+    """Documents, or DataError for what does not fit together, is not finite, or is no weight."""
+    wrong = fault(documents)
+    if wrong:
+        raise DataError(wrong)
+    return documents
+
+
+def fault(documents):
+    """One line that says what is wrong with Documents, None when nothing is."""
+    return misfit(documents) or _not_finite(documents)
+
+
+def misfit(documents):
+    """One line that says what does not fit together in Documents, None when all does."""
+    rows, offsets, queries = documents.X.shape[0], np.asarray(documents.offsets), len(documents.qids)
+    if offsets[0] != 0 or offsets[-1] != rows or (np.diff(offsets) < 1).any() or len(offsets) != queries + 1:
+        return f"The offsets of Documents do not cut their {rows:,} documents into {queries:,} queries of 1 or more."
+    for name, size in (("y", rows), ("comments", rows), ("weights", queries)):
+        column = getattr(documents, name)
+        if column is not None and np.shape(column) != (size,):
+            return f"Documents.{name} has the shape {np.shape(column)}; ({size:,},) is needed."
+    if len(np.unique(documents.qids)) < queries:
+        return "Documents.qids names a query twice; the documents of a query must stand together."
+    return None
+
+
+def _not_finite(documents):
+    bad = np.flatnonzero(~np.isfinite(documents.y))
+    if len(bad):
+        return f"y[{bad[0]}] is {documents.y[bad[0]]}: every document needs a relevance, a finite number."
+    place = _first_not_finite(documents.X)
+    if place:
+        row, column = place
+        return f"X[{row}, {column}] is {documents.X[row, column]}. Fill it in, or leave the document out."
+    weights = documents.weights
+    if weights is not None and not ((weights >= 0) & np.isfinite(weights)).all():
+        query = int(np.argmin((weights >= 0) & np.isfinite(weights)))
+        return f"weights[{query}] is {weights[query]}; weights of queries are finite numbers from 0 up."
+    return None
+
+
+def _first_not_finite(X, rows=1 << 14):
+    """(row, column) of the first number in X (l, n) that is not finite, or None."""
+    if not isinstance(X, np.ndarray):
+        bad = np.flatnonzero(~np.isfinite(X.data))
+        return (int(np.searchsorted(X.indptr, bad[0], "right")) - 1, int(X.indices[bad[0]])) if len(bad) else None
+    for start in range(0, len(X), rows):
+        bad = ~np.isfinite(X[start : start + rows])
+        if bad.any():
+            row, column = np.unravel_index(int(np.argmax(bad)), bad.shape)
+            return start + int(row), int(column)
+    return None
+
+
+def _columns(X, y, qid):
+    """(features, y, qid) where y and qid may name columns of a frame; they are Series or arrays then."""
+    named = [name for name in (y, qid) if isinstance(name, str)]
+    if not named:
+        return X, y, qid
+    lacking = [name for name in named if not is_frame(X) or name not in X.columns]
+    if lacking:
+        raise DataError(f"{lacking[0]!r} names no column: X must be a DataFrame that has it.")
+    y, qid = (whole_column(X[name], name) if isinstance(name, str) else name for name in (y, qid))
+    return X.drop(columns=named), y, qid
+
+
+def _features(X):
+    """X as C-contiguous float32 or float64, or CSR of these."""
+    if hasattr(X, "tocsr"):
+        X = X.tocsr()
+        X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+    elif is_frame(X):
+        X = _of_frame(X)
+    else:
+        X = plain(X)
+    try:
+        X = X if hasattr(X, "indptr") else np.asarray(X)
+        X = X if hasattr(X, "indptr") else np.ascontiguousarray(X, X.dtype if X.dtype == np.float32 else np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"X must hold numbers ({error}). Encode or drop the other columns.") from error
+    if len(X.shape) != 2 or not X.shape[0] or not X.shape[1]:
+        raise DataError(f"X must be a table, documents x features, at least one of each; its shape is {X.shape}.")
+    return X
+
+
+def _of_frame(frame):
+    """(l, n) of a DataFrame of numbers, nullable dtypes too; DataError naming row and column of a missing value."""
+    single = all(str(kind).lower() == "float32" for kind in frame.dtypes)
+    X = np.empty(frame.shape, dtype=np.float32 if single else np.float64)
+    for place, name in enumerate(frame.columns):
+        values = whole_column(frame[name], f"value of feature {name!r}")
+        try:
+            X[:, place] = values
+        except (TypeError, ValueError) as error:
+            raise DataError(f"Column {name!r} of X holds no numbers ({error}). Encode or drop it.") from error
+    return X
+
+
+def _relevance(y, count):
+    if y is None:
+        raise DataError("Documents need a relevance each: give y.")
+    if hasattr(y, "isna"):
+        y = whole_column(y, "relevance")
+    try:
+        y = np.asarray(plain(y), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"y must be numbers, the relevance of each document ({error}).") from error
+    if y.shape != (count,):
+        raise DataError(f"y must hold one relevance a document, {count:,}; its shape is {y.shape}.")
+    return y
+
+
+def _queries(qid, group, count):
+    """(order (l,) that brings queries together or None, offsets (m+1,) int64, ids (m,)) of one of the two."""
+    if (qid is None) == (group is None):
+        what = "Neither qid nor group is" if qid is None else "Both qid and group are"
+        raise DataError(f"{what} given. Give qid, the query id of each document, or group, documents a query.")
+    if group is not None:
+        return None, _summed(group, count), np.arange(1, len(group) + 1, dtype=np.int64)
+    qid = whole_column(qid, "query id") if hasattr(qid, "isna") else np.asarray(plain(qid))
+    if qid.shape != (count,):
+        raise DataError(f"qid must hold one query id a document, {count:,}; its shape is {qid.shape}.")
+    from gpukit.ratings.ids import factorize
+
+    number, ids = factorize(qid, "query")
+    firsts = np.full(len(ids), count)
+    np.minimum.at(firsts, number, np.arange(count))
+    appearance = np.argsort(firsts)
+    rank = np.empty(len(ids), dtype=np.int64)
+    rank[appearance] = np.arange(len(ids))
+    order = np.argsort(rank[number], kind="stable")
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(number, minlength=len(ids))[appearance]))).astype(np.int64)
+    return None if (order[1:] > order[:-1]).all() else order, offsets, ids[appearance]
+
+
+def _summed(group, count):
+    """Offsets (m+1,) int64 of documents a query; DataError unless they are whole numbers from 1 up that add up."""
+    group = np.asarray(plain(group))
+    if group.ndim != 1 or group.dtype.kind not in "iu" or (group < 1).any() or group.sum() != count:
+        found = f"they add up to {group.sum():,}" if group.dtype.kind in "iu" else f"they are {group.dtype}"
+        raise DataError(f"group must list the documents of each query, 1 or more, {count:,} in all; {found}.")
+    return np.concatenate(([0], np.cumsum(group))).astype(np.int64)

@@ -1,0 +1,171 @@
+"""Documents from and to Parquet: columns label and qid, and the features in columns of their own or in one of lists."""
+
+import numpy as np
+
+from gpukit.documents import parse
+from gpukit.documents.convert import checked
+from gpukit.documents.gather import MANY
+from gpukit.documents.table import Documents
+from gpukit.errors import DataError, ParameterError
+from gpukit.io import parquet
+from gpukit.ratings.headers import plain
+from gpukit.ratings.ids import factorize
+
+NAMES = {
+    "label": {"label", "labels", "relevance", "rel", "y", "target", "grade"},
+    "qid": {"qid", "qids", "query", "queryid", "queries"},
+    "weight": {"weight", "queryweight"},
+    "comment": {"comment", "comments"},
+}
+
+
+class Columns:
+    """Which columns of a Parquet file are what: label, qid, weight, comment (None where absent), features."""
+
+    def __init__(self, source):
+        found = {
+            role: next((name for name in source.names if plain(name) in known), None) for role, known in NAMES.items()
+        }
+        self.label, self.qid, self.weight, self.comment = found.values()
+        self.features = [name for name in source.names if name not in found.values()]
+
+
+def is_documents(path):
+    """True for a Parquet file with columns for a label and a query id."""
+    if not parquet.is_parquet(path):
+        return False
+    columns = Columns(parquet.Source(path))
+    return columns.label is not None and columns.qid is not None
+
+
+def read_parquet(path, null, dtype):
+    """Documents of a Parquet file.
+
+    Columns label (or relevance, ...) and qid, optional weight (one a query) and comment; all others are features, in
+    their order, or there is one with a list of features a row. null: what a missing feature stands for (read_letor).
+    dtype: of X; None: float32 where every feature is, or for more than 2^27 numbers; else float64. Raises DataError
+    naming the row.
+    """
+    source = parquet.Source(path)
+    columns = Columns(source)
+    if columns.label is None or columns.qid is None or not columns.features:
+        raise DataError(
+            f"{path} has the columns {', '.join(source.names)}: documents need label (relevance), qid, and features "
+            "in columns of their own or as lists in one."
+        )
+    table = _Table(source, columns, null, dtype)
+    for start, batch in source.batches(source.names):
+        table.add(start, batch)
+    if not source.rows:
+        raise DataError(f"{path} holds no documents.")
+    return table.documents()
+
+
+class _Table:
+    """The arrays that batches of rows fill."""
+
+    def __init__(self, source, columns, null, dtype):
+        self.source, self.columns, self.null, self.dtype = source, columns, null, dtype
+        self.X, self.nulls = None, 0
+        self.y = np.empty(source.rows, dtype=np.float64)
+        self.qids, self.weights, self.comments = [], [], []
+
+    def add(self, start, batch):
+        """Take a batch of columns that begins at a row."""
+        source, columns = self.source, self.columns
+        label = source.numbers(batch[columns.label], start, "label")
+        rows = slice(start, start + len(label))
+        self.y[rows] = label
+        source.refuse_missing(batch[columns.qid], start, "query id")
+        self.qids.append(batch[columns.qid].to_numpy(zero_copy_only=False))
+        if columns.weight is not None:
+            self.weights.append(source.numbers(batch[columns.weight], start, "weight").astype(np.float64))
+        if columns.comment is not None:
+            self.comments.append(np.array([word or "" for word in batch[columns.comment].to_pylist()], dtype=str))
+        features = [self._filled(one, start) for one in self._features(batch, start)]
+        if self.X is None:
+            self.X = np.empty((source.rows, len(features)), dtype=self._kind(features))
+        for place, values in enumerate(features):
+            self.X[rows, place] = values
+
+    def _features(self, batch, start):
+        """The features of a batch as pyarrow columns."""
+        pyarrow, _ = parquet.library()
+        first = batch[self.columns.features[0]]
+        if len(self.columns.features) > 1 or not hasattr(first.type, "value_type"):
+            return [batch[name] for name in self.columns.features]
+        self.source.refuse_missing(first, start, "features")
+        sizes = np.array(pyarrow.compute.list_value_length(first))
+        n = self.X.shape[1] if self.X is not None else int(sizes[0])
+        if (sizes != n).any() or n == 0:
+            row = int(np.argmax(sizes != n))
+            raise DataError(
+                f"{self.source.path}, row {start + row + 1:,} has {sizes[row]:,} features where row 1 has {n:,}."
+            )
+        flat = first.flatten()
+        return [flat.take(pyarrow.array(np.arange(place, len(flat), n))) for place in range(n)]
+
+    def _filled(self, column, start):
+        """(rows,) float of a feature's column, what is missing by the rule."""
+        if column.null_count and self.null != parse.NULL_ERROR:
+            pyarrow, _ = parquet.library()
+            self.nulls += column.null_count
+            mark = float(parse.NULL) if self.null == parse.NULL_KEPT else 0.0
+            column = column.cast(pyarrow.float64()).fill_null(mark)
+        return self.source.numbers(column, start, "feature's value (choose what it stands for with --null)")
+
+    def _kind(self, features):
+        if self.dtype is not None:
+            return np.dtype(self.dtype)
+        single = all(one.dtype == np.float32 for one in features) or self.source.rows * len(features) > MANY
+        return np.dtype(np.float32 if single else np.float64)
+
+    def documents(self):
+        """Everything taken, as Documents."""
+        offsets, qids = self._queries()
+        if self.nulls and self.null == parse.NULL_KEPT:
+            parse.fill_dense(self.X, offsets)
+        comments = np.concatenate(self.comments) if self.comments else None
+        weights = self._weights(offsets, qids) if self.weights else None
+        return checked(Documents(self.X, self.y, offsets, qids, comments, weights))
+
+    def _queries(self):
+        """(offsets (m+1,) int64, ids (m,)); DataError for a query that comes back."""
+        rows, ids = factorize(np.concatenate(self.qids), "query")
+        starts = np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1])))
+        _, first = np.unique(rows[starts], return_index=True)
+        if len(first) < len(starts):
+            again = starts[np.setdiff1d(np.arange(len(starts)), first)[0]]
+            raise DataError(
+                f"{self.source.path}, row {again + 1:,}: query {ids[rows[again]]} comes back after others. Sort the "
+                "rows so that each query's documents are together."
+            )
+        return np.append(starts, len(rows)).astype(np.int64), ids[rows[starts]]
+
+    def _weights(self, offsets, qids):
+        """(m,) the weight of each query; DataError where its documents differ in it."""
+        weights = np.concatenate(self.weights)
+        each = weights[offsets[:-1]]
+        differ = np.flatnonzero(weights != np.repeat(each, np.diff(offsets)))
+        if len(differ):
+            query = qids[np.searchsorted(offsets, differ[0], "right") - 1]
+            raise DataError(
+                f"{self.source.path}, row {differ[0] + 1:,}: the weight is not that of the other documents of query "
+                f"{query}. A weight is a query's, for a pair of documents has no other."
+            )
+        return each
+
+
+def write_parquet(documents, file):
+    """Write columns label, qid, f1 to fn, and weight and comment where there are any, to an open binary file."""
+    if not isinstance(documents.X, np.ndarray):
+        raise ParameterError("Sparse features have no place in Parquet's columns: write .gkl or .txt.")
+    sizes = np.diff(documents.offsets)
+    columns = {"label": documents.y, "qid": np.repeat(documents.qids, sizes)}
+    if documents.weights is not None:
+        columns["weight"] = np.repeat(documents.weights, sizes)
+    if documents.comments is not None:
+        columns["comment"] = documents.comments
+    columns |= {f"f{place + 1}": documents.X[:, place] for place in range(documents.X.shape[1])}
+    taken = {name: lambda part, column=column: column[part] for name, column in columns.items()}
+    parquet.write_rows(file, taken, len(documents.y))

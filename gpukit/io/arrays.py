@@ -1,0 +1,32 @@
+"""Frames of other libraries -> pandas; columns of frames -> numpy arrays. For arrays: base/arrays.py."""
+
+import numpy as np
+
+from gpukit.errors import DataError
+
+
+def is_frame(data):
+    """True for a pandas DataFrame; pandas is not imported for it."""
+    return hasattr(data, "columns") and hasattr(data, "iloc")
+
+
+def as_frame(data):
+    """A pandas DataFrame of a frame of another library (polars, pyarrow, ... : whatever has to_pandas); other things
+    as they are."""
+    if not hasattr(data, "to_pandas"):
+        return data
+    try:
+        return data.to_pandas()
+    except ImportError as error:
+        raise DataError(
+            f"A {type(data).__module__.split('.')[0]} {type(data).__name__} is read through pandas and pyarrow "
+            f"({error}). Install them with pip install 'gpukit[parquet]'."
+        ) from error
+
+
+def whole_column(column, what):
+    """The numpy array of a pandas Series, nullable dtypes too; DataError naming the first row that has no value."""
+    missing = column.isna().to_numpy()
+    if missing.any():
+        raise DataError(f"Row {int(np.argmax(missing)) + 1:,} has no {what}. Remove such rows first.")
+    return column.to_numpy()

@@ -1,0 +1,108 @@
+"""Parquet files through pyarrow, which is asked for when a file is: batches of columns in, row groups out."""
+
+import contextlib
+from pathlib import Path
+
+import numpy as np
+
+from gpukit.errors import DataError
+from gpukit.io import container
+
+MAGIC = b"PAR1"
+ROWS = 1 << 18  # read at a time, fewer where there are many columns
+NUMBERS = 1 << 22  # of a batch
+GROUP = 1 << 20  # rows of a row group that is written
+
+
+def is_parquet(path):
+    """True for a file that begins as Parquet does."""
+    return container.begins_with(path, MAGIC)
+
+
+def library():
+    """(pyarrow, pyarrow.parquet), or DataError."""
+    try:
+        import pyarrow
+        import pyarrow.compute
+        import pyarrow.parquet
+    except ImportError as error:
+        raise DataError(
+            f"Parquet is read and written with pyarrow, which is not installed ({error}). "
+            "Install it: pip install 'gpukit[parquet]'."
+        ) from error
+    return pyarrow, pyarrow.parquet
+
+
+@contextlib.contextmanager
+def _translated(path):
+    """pyarrow's errors about a file as DataError."""
+    pyarrow, _ = library()
+    try:
+        yield
+    except (OSError, pyarrow.ArrowException) as error:
+        line = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DataError(f"{path} is no Parquet file, or is damaged or cut short: {line}") from error
+
+
+class Source:
+    """A Parquet file that is read a batch of rows at a time; `names` are its columns, `rows` their length."""
+
+    def __init__(self, path):
+        if not Path(path).is_file():
+            raise DataError(
+                f"{path} does not exist. Check the name; the folder that gpukit looks from is {Path.cwd()}."
+            )
+        self.path = path
+        with _translated(path):
+            self.file = library()[1].ParquetFile(path)
+        self.names, self.rows = list(self.file.schema_arrow.names), self.file.metadata.num_rows
+
+    def batches(self, names):
+        """Yield (number of the first row from 0, {name: pyarrow array}) of some columns, batch by batch."""
+        start = 0
+        names = list(names)
+        rows = max(1, min(ROWS, NUMBERS // max(1, len(names))))
+        with _translated(self.path):
+            for batch in self.file.iter_batches(rows, columns=names):
+                yield start, dict(zip(batch.schema.names, batch.columns, strict=True))
+                start += len(batch)
+
+    def frame(self):
+        """All of it as a pandas DataFrame, an index that has a meaning first."""
+        with _translated(self.path):
+            frame = self.file.read().to_pandas()
+        return (
+            frame if isinstance(frame.index, type(frame.iloc[:0].reset_index(drop=True).index)) else frame.reset_index()
+        )
+
+    def refuse_missing(self, column, start, what):
+        """DataError for the first row of a batch's column that has no value."""
+        if column.null_count:
+            row = start + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False))) + 1
+            raise DataError(f"{self.path}, row {row:,} has no {what}. Remove such rows first.")
+
+    def numbers(self, column, start, what):
+        """A batch's column as an array of numbers; DataError for missing values and for what are no numbers."""
+        pyarrow, _ = library()
+        self.refuse_missing(column, start, what)
+        kind = column.type
+        if not (pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind) or pyarrow.types.is_boolean(kind)):
+            if not pyarrow.types.is_decimal(kind):
+                raise DataError(f"{self.path}: the column of the {what} holds {kind}, not numbers.")
+            column = column.cast(pyarrow.float64())
+        return column.to_numpy(zero_copy_only=False)
+
+
+def write_rows(file, columns, count):
+    """Write a table to an open binary file, a row group at a time.
+
+    columns: {name: a function of a slice of rows that gives their array}; count: rows.
+    """
+    pyarrow, parquet = library()
+    writer = None
+    for start in range(0, max(count, 1), GROUP):
+        part = slice(start, min(start + GROUP, count))
+        table = pyarrow.table({name: take(part) for name, take in columns.items()})
+        writer = writer or parquet.ParquetWriter(file, table.schema)
+        writer.write_table(table)
+    writer.close()

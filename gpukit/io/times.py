@@ -1,0 +1,94 @@
+"""Times in any spelling -> int64 seconds since 1970-01-01 UTC."""
+
+import math
+from datetime import UTC, datetime
+
+import numpy as np
+
+from gpukit._jit import njit
+from gpukit.errors import DataError
+from gpukit.io.fields import MINUS, integer
+
+UNSETTLED = np.int64(-(2**63))  # what the quick parser leaves to `seconds_of`
+DAY = 86400
+
+
+@njit
+def seconds(buffer, start, stop):
+    """The time that [start, stop) spells as a whole number or as YYYY-MM-DD; UNSETTLED for everything else."""
+    value, good = integer(buffer, start, stop)
+    if good:
+        return value
+    if stop - start != 10 or buffer[start + 4] != MINUS or buffer[start + 7] != MINUS:
+        return UNSETTLED
+    year = _digits(buffer, start, start + 4)
+    month, day = _digits(buffer, start + 5, start + 7), _digits(buffer, start + 8, stop)
+    if year < 1 or month < 1 or month > 12 or day < 1 or day > _month_length(year, month):
+        return UNSETTLED
+    return _days(year, month, day) * DAY
+
+
+@njit
+def _digits(buffer, start, stop):
+    """The natural number that [start, stop) spells, -1 for anything else."""
+    value = np.int64(0)
+    for at in range(start, stop):
+        digit = np.int64(buffer[at]) - np.int64(48)
+        if digit < 0 or digit > 9:
+            return np.int64(-1)
+        value = value * 10 + digit
+    return value
+
+
+@njit
+def _month_length(year, month):
+    if month == 2:
+        return 28 + (year % 4 == 0 and (year % 100 != 0 or year % 400 == 0))
+    return 31 - (month - 1) % 7 % 2
+
+
+@njit
+def _days(year, month, day):
+    """Days from 1970-01-01 in the Gregorian calendar, counted in years that begin in March, so that a leap day ends
+    one [Fliegel and Van Flandern, CACM 11(10), 1968]."""
+    shifted = year - (month <= 2)
+    era_day = 365 * shifted + shifted // 4 - shifted // 100 + shifted // 400
+    return era_day + (153 * ((month + 9) % 12) + 2) // 5 + day - 1 - 719468
+
+
+def seconds_of(text):
+    """int seconds of a number of seconds (fractions are cut off) or an ISO 8601 date or date and time (UTC unless it
+    says otherwise); None for anything else."""
+    try:
+        return math.floor(float(text))
+    except (ValueError, OverflowError):
+        pass
+    try:
+        when = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    return math.floor((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp())
+
+
+def as_seconds(values, what="times"):
+    """(n,) int64 seconds of an array: whole numbers as they are, datetime64, or text; DataError naming the bad row."""
+    array = np.asarray(values)
+    if array.dtype.kind in "iu":
+        return array.astype(np.int64)
+    if array.dtype.kind == "M":
+        found, bad = array.astype("datetime64[s]").astype(np.int64), np.isnat(array)
+    elif array.dtype.kind == "f":
+        bad = ~np.isfinite(array)
+        found = np.floor(np.where(bad, 0, array)).astype(np.int64)
+    else:
+        different, which = np.unique(array.astype(str), return_inverse=True)
+        each = [seconds_of(word) for word in different.tolist()]
+        bad = np.array([one is None for one in each], dtype=bool)[which]
+        found = np.array([one or 0 for one in each], dtype=np.int64)[which]
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError(
+            f"{what}: row {row + 1:,} has {str(array[row])!r}, which is no time. Give seconds since 1970 or "
+            "dates such as 2005-09-06."
+        )
+    return found

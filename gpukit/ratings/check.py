@@ -1,0 +1,106 @@
+"""Is a table of ratings sound? Asked once a table: readers and generators say so of what they make."""
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.errors import DataError
+from gpukit.ratings.table import DISTINCT, SOUND, marked
+
+DTYPES = {
+    "users": (np.int32,),
+    "items": (np.int32,),
+    "values": (np.float32,),
+    "times": (np.int64,),
+    "weights": (np.float32,),
+    "counts": (np.int32, np.float32),
+}
+ONE = {"users": "user", "items": "item"}
+PART = 1 << 16  # ratings that one thread looks at in one go
+
+
+def checked(ratings, repeats=True):
+    """ratings, or DataError for what cannot be a table of ratings; what was checked before is not looked at again.
+
+    Looked at: dtypes, lengths, row numbers, one id a row and each id once, finite ratings, weights and counts from 0
+    up; with repeats, that no (user, item) pair stands there twice.
+    """
+    if ratings._state < SOUND:
+        wrong = fault(ratings)
+        if wrong:
+            raise DataError(wrong)
+        marked(ratings, SOUND)
+    if repeats and ratings._state < DISTINCT:
+        from gpukit.ratings.repeats import without_repeats
+
+        without_repeats(ratings, "error")
+    return ratings
+
+
+def fault(ratings):
+    """One line that says what is wrong with a table, repeated pairs aside; None when nothing is."""
+    return _misshapen(ratings) or _bad_ids(ratings) or _bad_entry(ratings)
+
+
+def _misshapen(ratings):
+    for name, column in ratings.columns().items():
+        if not isinstance(column, np.ndarray) or column.dtype not in DTYPES[name] or column.ndim != 1:
+            wanted = " or ".join(np.dtype(kind).name for kind in DTYPES[name])
+            found = f"{column.dtype}, {column.ndim}-D" if hasattr(column, "dtype") else type(column).__name__
+            return f"Ratings.{name} must be a one-dimensional array of {wanted}; got {found}. as_ratings converts."
+        if len(column) != len(ratings):
+            return f"Ratings has {len(ratings):,} values, but {len(column):,} {name}: there must be one a rating."
+    return None
+
+
+def _bad_ids(ratings):
+    for ids, what in ((ratings.user_ids, "user"), (ratings.item_ids, "item")):
+        if not isinstance(ids, np.ndarray) or ids.ndim != 1:
+            return f"Ratings.{what}_ids must be a one-dimensional array with an id for each row."
+        if len(ids) > 1 and not (ids[1:] > ids[:-1]).all():
+            known, counts = np.unique(ids, return_counts=True)
+            if len(known) < len(ids):
+                twice = known[np.argmax(counts > 1)]
+                return f"Ratings.{what}_ids has {what} {twice} twice; each id stands for one row."
+    return None
+
+
+def _bad_entry(ratings):
+    firsts = _first_faults(ratings.users, ratings.items, ratings.values, *ratings.shape)
+    for name, at, size in zip(("users", "items"), firsts, ratings.shape, strict=False):
+        if at < len(ratings):
+            row = getattr(ratings, name)[at]
+            return f"Rating number {at + 1:,} has {ONE[name]} row {row}, beyond the {size:,} {name}, 0 to {size - 1:,}."
+    if firsts[2] < len(ratings):
+        bad = np.flatnonzero(~np.isfinite(ratings.values))
+        return (
+            f"Rating number {bad[0] + 1} is {ratings.values[bad[0]]}, not a finite number ({len(bad)} such). "
+            "Remove those ratings first."
+        )
+    for name in ("weights", "counts"):
+        column = getattr(ratings, name)
+        wrong = np.array([]) if column is None else np.flatnonzero(~((column >= 0) & np.isfinite(column)))
+        if len(wrong):
+            one = name[:-1]
+            return f"Rating number {wrong[0] + 1:,} has the {one} {column[wrong[0]]}; {name} are finite, 0 or more."
+    return None
+
+
+@njit(parallel=True)
+def _first_faults(users, items, values, n_users, n_items):
+    """(3,) int64: the first rating with a user row, an item row, a value that cannot be; n where there is none."""
+    n = len(values)
+    parts = (n + PART - 1) // PART
+    found = np.full((parts, 3), n, dtype=np.int64)
+    for part in prange(parts):
+        for at in range(min(n, (part + 1) * PART) - 1, part * PART - 1, -1):
+            if users[at] < 0 or users[at] >= n_users:
+                found[part, 0] = at
+            if items[at] < 0 or items[at] >= n_items:
+                found[part, 1] = at
+            if not np.isfinite(values[at]):
+                found[part, 2] = at
+    first = np.full(3, n, dtype=np.int64)
+    for part in range(parts):
+        for kind in range(3):
+            first[kind] = min(first[kind], found[part, kind])
+    return first

@@ -1,0 +1,162 @@
+"""as_ratings: what people have at hand -> Ratings, checked."""
+
+import numpy as np
+
+from gpukit.base.arrays import plain
+from gpukit.errors import DataError
+from gpukit.io.arrays import as_frame, is_frame, whole_column
+from gpukit.io.times import as_seconds
+from gpukit.ratings.check import DTYPES, ONE, checked
+from gpukit.ratings.table import Ratings, as_counts
+
+FORMS = (
+    "a scipy sparse matrix, a DataFrame with user, item and rating, a dense array (NaN or masked = not rated), a "
+    "tuple of arrays (users, items, values), or what read_ratings returns"
+)
+
+
+def as_ratings(data, columns=None, times=False):
+    """Ratings from what people have at hand, checked.
+
+    data: Ratings (made by hand too); a scipy sparse matrix or array of users x items (explicit zeros are ratings); a
+    DataFrame of pandas, or of any library that has to_pandas (columns user, item, rating by name, or its first three);
+    a tuple of three arrays (users, items, values) of ids and ratings; or a dense (M, N) float array, NaN or masked: not
+    rated. Arrays of cupy, torch and others that offer __cuda_array_interface__ or __dlpack__ are copied to the host.
+    Rows of matrices get the ids 0..M-1 and 0..N-1. columns, times: of a DataFrame, as read_ratings takes them. Raises
+    DataError for other types, for missing, NaN or infinite ratings and for repeated pairs.
+    """
+    return checked(_made(data, columns, times))
+
+
+def _made(data, columns, times):
+    if isinstance(data, Ratings):
+        return _regular(data)
+    if hasattr(data, "tocoo"):
+        return _from_sparse(data)
+    data = as_frame(data)
+    if is_frame(data):
+        return _from_frame(data, columns, times)
+    if isinstance(data, tuple) and len(data) == 3 and all(np.ndim(plain(part)) == 1 for part in data):
+        return _from_triples(*data)
+    data = plain(data)
+    if isinstance(data, (list, tuple)) or hasattr(data, "__array__"):
+        return _from_dense(data)
+    raise DataError(f"Ratings cannot be made from {type(data).__name__}: give {FORMS}.")
+
+
+def _regular(ratings):
+    """ratings with the dtypes of a table; itself where it has them."""
+    found = ratings.columns()
+    if ratings._state or all(
+        isinstance(found[name], np.ndarray) and found[name].dtype in DTYPES[name] for name in found
+    ):
+        return ratings
+    ways = {"times": as_seconds, "counts": lambda column: as_counts(np.asarray(column, np.float64))}
+    columns = {name: ways.get(name, as_values)(plain(found[name])) for name in found if name not in ONE}
+    ids = {"user_ids": np.asarray(ratings.user_ids), "item_ids": np.asarray(ratings.item_ids)}
+    users = as_rows(plain(ratings.users), len(ids["user_ids"]), "user")
+    items = as_rows(plain(ratings.items), len(ids["item_ids"]), "item")
+    return Ratings(users=users, items=items, **columns, **ids)
+
+
+def as_rows(rows, size, what):
+    """Row numbers as int32; DataError for others than 0..size-1."""
+    rows = np.asarray(rows)
+    if rows.dtype.kind not in "iu":
+        raise DataError(f"The {what} rows of Ratings are {rows.dtype}; they must be whole numbers.")
+    beyond = (rows < 0) | (rows >= size)
+    if beyond.any():
+        at = int(np.argmax(beyond))
+        raise DataError(f"Rating number {at + 1:,} has {what} row {rows[at]}, beyond the {size:,} {what}s.")
+    return rows.astype(np.int32)
+
+
+def as_values(values):
+    """Ratings as float32; DataError for what are no real numbers."""
+    _check_real(values)
+    try:
+        return np.asarray(values, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"The ratings are not numbers ({error}).") from error
+
+
+def _from_sparse(matrix):
+    coo = matrix.tocoo()
+    if len(coo.shape) != 2:
+        raise DataError(f"A sparse matrix of users x items has two dimensions; this one has {len(coo.shape)}.")
+    return numbered(plain(coo.row), plain(coo.col), as_values(plain(coo.data)), coo.shape)
+
+
+def _from_dense(array):
+    _check_real(array)
+    try:
+        dense = np.asarray(array, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"The dense ratings are not numbers ({error}).") from error
+    if dense.ndim != 2:
+        raise DataError(f"Dense ratings must be a users x items array (NaN = not rated); got {dense.ndim}-D.")
+    users, items = np.nonzero(~np.isnan(dense))
+    return numbered(users, items, dense[users, items], dense.shape)
+
+
+def _check_real(values):
+    if np.iscomplexobj(values):
+        raise DataError("Complex data not supported: ratings are real numbers. Give the real part, say.")
+
+
+def numbered(users, items, values, shape):
+    """Ratings of a matrix of that shape, whose rows and columns have no ids but their numbers."""
+    ids = (np.arange(size, dtype=np.int64) for size in shape)
+    return Ratings(users.astype(np.int32), items.astype(np.int32), np.asarray(values, dtype=np.float32), *ids)
+
+
+def _from_triples(users, items, values):
+    from gpukit.ratings.ids import factorize
+
+    users, items = plain(users), plain(items)
+    if isinstance(values, np.ma.MaskedArray):  # masked: not rated
+        seen = ~np.ma.getmaskarray(values)
+        users, items, values = np.asarray(users)[seen], np.asarray(items)[seen], values.compressed()
+    values = as_values(plain(values))
+    if not len(users) == len(items) == len(values):
+        raise DataError(
+            f"(users, items, values) have {len(users):,}, {len(items):,} and {len(values):,} entries; a rating "
+            "needs one of each."
+        )
+    users, user_ids = factorize(users, "user")
+    items, item_ids = factorize(items, "item")
+    return Ratings(users, items, values, user_ids, item_ids)
+
+
+def _from_frame(frame, columns, times):
+    """The Ratings of a pandas DataFrame; columns and times: see as_ratings."""
+    from gpukit.ratings import headers
+    from gpukit.ratings.ids import factorize
+
+    if frame.shape[1] < 3:
+        raise DataError(f"The DataFrame has {frame.shape[1]} column(s); user, item and rating are needed.")
+    header = headers.by_name(list(frame.columns))
+    places = headers.by_request(columns) if columns is not None else header or headers.Triple(0, 1, 2)
+    extras = headers.extras_of(list(frame.columns), header is not None, columns, times, "The DataFrame")
+    headers.check_reach((*places, *extras), frame.shape[1], "The DataFrame")
+    users, user_ids = factorize(whole_column(frame.iloc[:, places.user], "user id"), "user")
+    items, item_ids = factorize(whole_column(frame.iloc[:, places.item], "item id"), "item")
+    optional = {}
+    if extras.time >= 0:
+        optional["times"] = as_seconds(whole_column(frame.iloc[:, extras.time], "time"), "The DataFrame")
+    if extras.weight >= 0:
+        optional["weights"] = _numbers(frame, extras.weight, "weight").astype(np.float32)
+    if extras.count >= 0:
+        optional["counts"] = as_counts(_numbers(frame, extras.count, "count"))
+    values = _numbers(frame, places.rating, "rating").astype(np.float32)
+    return Ratings(users, items, values, user_ids, item_ids, **optional)
+
+
+def _numbers(frame, place, what):
+    """(n,) float64 of a column of numbers, none missing."""
+    values = whole_column(frame.iloc[:, place], what)
+    _check_real(values)
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"Column {frame.columns[place]!r} of the DataFrame holds no numbers ({error}).") from error

@@ -1,0 +1,88 @@
+"""Ratings from and to Parquet, a batch of rows at a time."""
+
+import numpy as np
+
+from gpukit.errors import DataError
+from gpukit.io import parquet
+from gpukit.io.times import as_seconds
+from gpukit.ratings import headers
+from gpukit.ratings.gather import RatingsBuilder
+
+
+def read_parquet(path, request):
+    """Ratings of a Parquet file, repeated pairs and all; see read_ratings for the Request.
+
+    Ids are integers or text. Raises DataError naming the row for missing values, and for what are no numbers or times.
+    """
+    source = parquet.Source(path)
+    places, extras = _places(source, request)
+    wanted = {place: source.names[place] for place in (*places, *extras) if place >= 0}
+    builder = RatingsBuilder()
+    for start, columns in source.batches(dict.fromkeys(wanted.values())):
+        found = {place: columns[name] for place, name in wanted.items()}
+        _add_ids(builder.users, source, found[places.user], start, "user")
+        _add_ids(builder.items, source, found[places.item], start, "item")
+        builder.add_columns(**_numbers(source, found, places, extras, start))
+    return builder.ratings(str(path))
+
+
+def _places(source, request):
+    """(Triple, Extras) of the columns by their names, or as the caller names them."""
+    need = request.need_rating
+    places = headers.by_name(source.names, need)
+    if request.columns is not None:
+        places = headers.by_request(request.columns, need)
+    if places is None:
+        raise DataError(
+            f"{source.path} has the columns {', '.join(source.names)}: which are user, item and rating is not clear. "
+            "Name the columns in order with --columns (such as user,item,-,rating)."
+        )
+    extras = headers.extras_of(source.names, True, request.columns, request.times, str(source.path))
+    headers.check_reach((*places, *extras), len(source.names), str(source.path))
+    return places if need else places._replace(rating=-1), extras
+
+
+def _add_ids(column, source, ids, start, what):
+    """Hand a batch's ids, integers or text, to a Column of the builder."""
+    pyarrow, _ = parquet.library()
+    source.refuse_missing(ids, start, f"{what} id")
+    kind = ids.type.value_type if pyarrow.types.is_dictionary(ids.type) else ids.type
+    if pyarrow.types.is_integer(kind):
+        plain = ids.dictionary_decode() if kind != ids.type else ids
+        if plain.type != pyarrow.uint64():
+            column.add_integers(plain.cast(pyarrow.int64()).to_numpy())
+            return
+        ids = plain
+    encoded = ids if pyarrow.types.is_dictionary(ids.type) else ids.dictionary_encode()
+    words = [str(word) for word in encoded.dictionary.to_pylist()]
+    column.add_words(words, encoded.indices.to_numpy())
+
+
+def _numbers(source, found, places, extras, start):
+    """{name: array} of a batch's ratings and optional columns."""
+    rows = len(found[places.user])
+    out = {"values": np.empty(rows, dtype=np.float32)}
+    if places.rating >= 0:
+        out["values"] = source.numbers(found[places.rating], start, "rating").astype(np.float32)
+    if extras.time >= 0:
+        source.refuse_missing(found[extras.time], start, "time")
+        times = found[extras.time].to_numpy(zero_copy_only=False)
+        out["times"] = as_seconds(times, f"{source.path}, from row {start + 1:,} on")
+    if extras.weight >= 0:
+        out["weights"] = source.numbers(found[extras.weight], start, "weight").astype(np.float32)
+    if extras.count >= 0:
+        out["counts"] = source.numbers(found[extras.count], start, "count").astype(np.float64)
+    return out
+
+
+def write_parquet(ratings, file):
+    """Write columns user, item, rating and those that ratings have beside them to an open binary file."""
+    columns = {
+        "user": lambda part: ratings.user_ids[ratings.users[part]],
+        "item": lambda part: ratings.item_ids[ratings.items[part]],
+        "rating": lambda part: ratings.values[part],
+    }
+    for name, title in (("times", "timestamp"), ("weights", "weight"), ("counts", "count")):
+        if (column := getattr(ratings, name)) is not None:
+            columns[title] = lambda part, column=column: column[part]
+    parquet.write_rows(file, columns, len(ratings))

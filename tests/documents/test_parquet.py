@@ -1,0 +1,110 @@
+"""Documents in Parquet: features in columns or in lists, queries, weights; what is wrong is told with its row."""
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+import scipy.sparse
+
+from gpukit.documents import Documents, read_letor, write_letor
+from gpukit.documents.read import is_letor
+from gpukit.errors import DataError, ParameterError
+from gpukit.io import parquet
+
+X = np.array([[1, 2], [3, 4], [5, 6], [7, 8], [9, 10]], dtype=float)
+Y, QID = [2, 0, 1, 1, 0], ["b", "b", "a", "a", "c"]
+
+
+@pytest.fixture(params=[1, 2, 1 << 18])
+def rows(request, monkeypatch):
+    monkeypatch.setattr(parquet, "ROWS", request.param)
+
+
+def write(path, **columns):
+    pyarrow.parquet.write_table(pyarrow.table(columns), path, row_group_size=2)
+    return path
+
+
+def documents(dtype=np.float64, **changes):
+    made = Documents(X.astype(dtype), np.array(Y, float), np.array([0, 2, 4, 5]), np.array([5, -3, 2**40]))
+    return made._replace(**changes)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("suffix", ["gkl", "parquet"])
+def test_round_trip(tmp_path, rows, dtype, suffix):
+    path = tmp_path / f"a.{suffix}"
+    made = documents(dtype, weights=np.array([1, 0.5, 2]), comments=np.array(["x", "", "zoë", "", "y"]))
+    for one in (made, made._replace(weights=None), made._replace(comments=None)):
+        write_letor(one, path)
+        back = read_letor(path)
+        assert is_letor(path) and back.X.dtype == dtype
+        for name in Documents._fields:
+            left, right = getattr(back, name), getattr(one, name)
+            assert (left is None) == (right is None) and (left is None or np.array_equal(left, right)), name
+
+
+def test_features_in_columns_and_in_lists(tmp_path, rows):
+    lists = [pyarrow.array(X.tolist()), pyarrow.array(X.tolist(), pyarrow.list_(pyarrow.float64(), 2))]
+    for columns in ({"f2": X[:, 0], "f1": X[:, 1]}, *({"features": one} for one in lists)):
+        found = read_letor(write(tmp_path / "a.parquet", query_id=QID, Relevance=Y, **columns))
+        assert np.array_equal(found.X, X) and found.X.flags.c_contiguous and found.y.tolist() == Y
+        assert found.qids.tolist() == ["b", "a", "c"] and found.offsets.tolist() == [0, 2, 4, 5]
+
+
+def test_width_and_dtype(tmp_path):
+    path = write(tmp_path / "a.parquet", label=Y, qid=[1, 1, 2, 2, 3], a=X[:, 0].astype(int), b=X[:, 1] > 5)
+    found = read_letor(path, n_features=3, dtype="float32")
+    assert found.X.dtype == np.float32 and found.X.tolist() == [[a, b > 5, 0] for a, b in X.tolist()]
+    assert read_letor(path).X.dtype == np.float64
+    with pytest.raises(DataError, match="2 features where 1"):
+        read_letor(path, n_features=1)
+
+
+@pytest.mark.parametrize("null, filled", [("zero", [0, 2, 1, 0, 0]), ("min", [2, 2, 1, 1, 0])])
+def test_missing_features(tmp_path, rows, null, filled):
+    path = write(tmp_path / "a.parquet", label=Y, qid=QID, a=[None, 2, 1, None, None], b=[1, 2, 3, 4, 5])
+    assert read_letor(path, null=null).X.tolist() == [[a, b + 1] for b, a in enumerate(filled)]
+    with pytest.raises(DataError, match="row 1 has no feature's value .*--null"):
+        read_letor(path)
+
+
+GOOD = {"label": Y, "qid": QID, "a": X[:, 0]}
+
+
+@pytest.mark.parametrize(
+    "columns, message",
+    [
+        ({**GOOD, "label": [1, None, 2, 3, 4]}, "row 2 has no label"),
+        ({**GOOD, "qid": ["a", "a", "b", None, "c"]}, "row 4 has no query id"),
+        ({**GOOD, "qid": [1, 1, 2, 1, 3]}, "row 4: query 1 comes back"),
+        ({**GOOD, "a": list("abcde")}, "holds string, not numbers"),
+        ({**GOOD, "a": [1, 2, np.inf, 4, 5]}, r"X\[2, 0\] is inf"),
+        ({**GOOD, "label": [1, np.nan, 2, 3, 4]}, r"y\[1\] is nan"),
+        ({**GOOD, "weight": [1, 1, 2, 3, 1]}, "row 4: the weight is not that .* query a"),
+        ({**GOOD, "weight": [1, 1, -2, -2, 1]}, r"weights\[1\] is -2"),
+        ({**GOOD, "a": [[1, 2], [3, 4], [5], [6, 7], [8, 9]]}, "row 3 has 1 features where row 1 has 2"),
+        ({**GOOD, "a": [[1, 2], None, [5, 1], [6, 7], [8, 9]]}, "row 2 has no features"),
+        ({"label": Y, "qid": QID}, "documents need label"),
+        ({"label": Y, "b": QID, "a": X[:, 0]}, "documents need label"),
+        ({name: pyarrow.array([], pyarrow.float64()) for name in GOOD}, "holds no documents"),
+    ],
+)
+def test_refused(tmp_path, rows, columns, message):
+    path = write(tmp_path / "a.parquet", **columns)
+    with pytest.raises(DataError, match=message) as caught:
+        read_letor(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_no_file_of_documents(tmp_path):
+    assert not is_letor(write(tmp_path / "a.parquet", user=[1], item=[2], rating=[3]))
+    assert not is_letor(write(tmp_path / "a.parquet", label=[1], item=[2]))
+
+
+def test_what_a_format_has_no_place_for(tmp_path):
+    with pytest.raises(ParameterError, match="no place for the weights"):
+        write_letor(documents(weights=np.ones(3)), tmp_path / "a.txt")
+    with pytest.raises(ParameterError, match="Sparse features have no place"):
+        write_letor(documents(X=scipy.sparse.csr_matrix(X)), tmp_path / "a.parquet")
+    assert not list(tmp_path.iterdir())

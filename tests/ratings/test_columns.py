@@ -1,0 +1,177 @@
+"""Times, weights and counts: read where they are asked for, kept by all that keeps ratings."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from gpukit.errors import DataError
+from gpukit.io import times
+from gpukit.ratings import Ratings, copies, read_ratings, write_ratings
+from gpukit.ratings.repeats import without_repeats
+from ratings import naive
+
+OPTIONAL = ("times", "weights", "counts")
+
+
+def table(seed=0, n=300, shape=(17, 23), repeats=True):
+    """Ratings with all that they may have."""
+    rng = np.random.default_rng(seed)
+    cells = rng.integers(0, shape[0] * shape[1], n) if repeats else rng.permutation(shape[0] * shape[1])[:n]
+    users, items = (part.astype(np.int32) for part in np.divmod(cells, shape[1]))
+    return Ratings(
+        users,
+        items,
+        rng.integers(1, 11, n).astype(np.float32) / 2,
+        np.arange(shape[0]) + 5,
+        np.array([f"item {at:02d}" for at in range(shape[1])]),
+        times=rng.integers(0, 2**33, n),
+        weights=rng.random(n).astype(np.float32),
+        counts=rng.integers(0, 9, n).astype(np.int32),
+    )
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="ratings.txt"):
+        (tmp_path / name).write_text(text)
+        return tmp_path / name
+
+    return write
+
+
+def test_columns_go_along():
+    ratings = table()
+    which = np.array([5, 2, 2])
+    for name in OPTIONAL:
+        assert np.array_equal(getattr(ratings.take(which), name), getattr(ratings, name)[which])
+    train, test = ratings.split(0.3, seed=1)
+    keep = np.random.default_rng(1).random(300) >= 0.3
+    for name in OPTIONAL:
+        assert np.array_equal(getattr(train, name), getattr(ratings, name)[keep])
+        assert np.array_equal(getattr(test, name), getattr(ratings, name)[~keep])
+    assert ratings.nbytes == 300 * 28 and repr(ratings).endswith("23 items, times, weights, counts)")
+
+
+@pytest.mark.parametrize("rule", ["last", "mean"])
+def test_repeated_pairs(rule):
+    ratings = table()
+    merged = without_repeats(ratings, rule)
+    pairs = list(zip(ratings.users.tolist(), ratings.items.tolist(), strict=True))
+    rules = {"values": rule, "times": "last", "weights": rule, "counts": "last" if rule == "last" else "sum"}
+    for name, how in rules.items():
+        column = getattr(ratings, name)
+        rows = naive.merged([(*pair, one) for pair, one in zip(pairs, column.tolist(), strict=True)], how)
+        assert np.array_equal(getattr(merged, name), np.array([row[2] for row in rows], dtype=column.dtype)), name
+        assert np.array_equal(column, getattr(table(), name))  # left as it was
+    assert len(merged) == len(set(pairs)) < len(pairs)
+
+
+@pytest.mark.parametrize("suffix", ["gkr", "npz", "parquet", "csv"])
+def test_round_trip(tmp_path, suffix):
+    ratings, path = table(repeats=False), tmp_path / f"copy.{suffix}"
+    write_ratings(ratings, path)
+    named = None if suffix in ("gkr", "npz") else "user,item,rating,timestamp,weight,count"
+    back = read_ratings(path, times=True, columns=named)
+    for name in ("users", "items", "values", *OPTIONAL):
+        assert np.array_equal(getattr(back, name), getattr(ratings, name)), name
+        assert getattr(back, name).dtype == getattr(ratings, name).dtype
+    assert back.user_ids.tolist() == ratings.user_ids.tolist() and back.item_ids.tolist() == ratings.item_ids.tolist()
+    assert read_ratings(path).times is None
+    write_ratings(
+        Ratings(*(getattr(ratings, name) for name in ("users", "items", "values", "user_ids", "item_ids"))), path
+    )
+    with pytest.raises(DataError, match="no times|no column of times"):
+        read_ratings(path, times=True)
+
+
+def test_a_copy_without_its_times(tmp_path):
+    write_ratings(table(repeats=False), tmp_path / "a.gkr")
+    assert copies.read_gkr(tmp_path / "a.gkr", mmap=True, times=False).times is None
+    assert isinstance(copies.read_gkr(tmp_path / "a.gkr", mmap=True).times, np.memmap)
+
+
+@pytest.mark.parametrize(
+    "text, columns, expected",
+    [
+        ("1::7::3::978300760\n2::7::4::978300761\n", None, [978300760, 978300761]),
+        ("1\t7\t3\t881250949\n2\t7\t4\t-5\n", None, [881250949, -5]),
+        ("8:\n1,3,2005-09-06\n2,5,1999-12-31\n", None, [1125964800, 946598400]),
+        ("user,item,rating,x,timestamp\n1,7,3,0,10\n2,7,4,0,20\n", None, [10, 20]),
+        ("Date,user,item,rating\n2004-02-29,1,7,3\n1970-01-01,2,7,4\n", None, [1078012800, 0]),
+        ("5,1,7,3\n6,2,7,4\n", "time,user,item,rating", [5, 6]),
+        ("user;item;rating;when\n1;7;3;5\n2;7;4;6\n", "user,item,rating,date", [5, 6]),
+        ("user,item,rating,time\n1,7,3,2005-09-06 10:11:12\n2,7,4,2005-09-06T12:11:12+02:00\n", None, [1126001472] * 2),
+        ("user,item,rating,time\n1,7,3,12.75\n2,7,4,1.5e9\n", None, [12, 1500000000]),
+        ("%%MatrixMarket\n2 7 2\n1 7 3 30\n2 7 4 31\n", None, [30, 31]),
+    ],
+)
+def test_times_of_text(write, text, columns, expected):
+    path = write(text)
+    ratings = read_ratings(path, times=True, columns=columns)
+    assert ratings.times.dtype == np.int64 and ratings.times.tolist() == expected
+    plain = read_ratings(path, columns=columns)
+    assert plain.times is None and plain.values.tolist() == ratings.values.tolist()
+
+
+def test_times_in_every_block(write, monkeypatch):
+    monkeypatch.setattr("gpukit.io.sources.BLOCK", 200)
+    path = write("".join(f"{at},{at % 7},3,{at * 10}\n" for at in range(300)))
+    assert read_ratings(path, times=True).times.tolist() == list(range(0, 3000, 10))
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("1,2,3\n", "no column of times .* --columns"),
+        ("user,item,rating,x\n1,2,3,4\n", "no column of times"),
+        ("8:\n1,3\n", "no column of times"),
+        ("1,2,3,4\n1,3,3,\n", "line 2: '' is no time"),
+        ("1,2,3,4\n1,3,3,2005-13-01\n", "line 2: '2005-13-01' is no time"),
+        ("1,2,3,4\n1,3,3,2005-02-29\n", "line 2: '2005-02-29' is no time"),
+        ("1,2,3,4\n1,3,3,soon\n", "line 2: 'soon' is no time"),
+        ("1,2,3,4\n1,3,3,nan\n", "line 2: 'nan' is no time"),
+    ],
+)
+def test_times_that_are_none(write, text, message):
+    with pytest.raises(DataError, match=message):
+        read_ratings(write(text), times=True)
+
+
+def test_dates_are_those_of_the_calendar():
+    days = np.arange(np.datetime64("0001-01-01"), np.datetime64("2405-01-01"), 17)
+    words = np.concatenate((np.datetime_as_string(days), ["2000-02-29", "2023-12-31", "2024-02-29", "1900-02-28"]))
+    for word in words.tolist():
+        raw = np.frombuffer(word.encode() + b"\n", dtype=np.uint8)
+        expected = int(
+            (datetime.fromisoformat(word).replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()
+        )
+        assert times.seconds(raw, 0, 10) == expected, word
+    for word in ("1900-02-29", "2005-04-31", "2005-00-10", "2005-01-00", "0000-01-01", "2005/01/01", "2005-1-001"):
+        raw = np.frombuffer(word.encode() + b"\n", dtype=np.uint8)
+        assert times.seconds(raw, 0, len(word)) == times.UNSETTLED, word
+
+
+def test_weights_and_counts_by_request(write):
+    path = write("u,i,r,w,c\n1,7,3,0.25,2\n2,7,4,1.00000000000000001,16777217\n")
+    ratings = read_ratings(path, columns="user,item,rating,weight,count")
+    assert ratings.weights.dtype == np.float32 and ratings.weights.tolist() == [0.25, 1.0]
+    assert ratings.counts.dtype == np.int32 and ratings.counts.tolist() == [2, 16777217]
+    assert read_ratings(path, columns="user,item,rating,-,-").weights is None
+    assert read_ratings(write("user,item,rating,weight\n1,7,3,2\n")).weights is None
+
+
+def test_counts_with_fractions_in_a_later_block(write, monkeypatch):
+    monkeypatch.setattr("gpukit.io.sources.BLOCK", 64)
+    path = write("".join(f"{at},1,3,{at / 2 if at > 90 else at:g}\n" for at in range(100)))
+    counts = read_ratings(path, columns="user,item,rating,count").counts
+    assert counts.dtype == np.float32 and counts.tolist() == [at / 2 if at > 90 else at for at in range(100)]
+
+
+@pytest.mark.parametrize("what", ["weight", "count"])
+@pytest.mark.parametrize(
+    "word, message", [("x", "line 2: the {} 'x' is not a number"), ("inf", "not a finite"), ("-1", "has the {} -1")]
+)
+def test_bad_weights_and_counts(write, what, word, message):
+    with pytest.raises(DataError, match=message.format(what)):
+        read_ratings(write(f"1,2,3,1\n1,3,3,{word}\n"), columns=f"user,item,rating,{what}")

@@ -1,0 +1,205 @@
+"""as_ratings: what people have at hand, and what is refused in one line."""
+
+import numpy as np
+import pandas
+import pyarrow
+import pytest
+import scipy.sparse
+
+from gpukit.errors import DataError
+from gpukit.ratings import Ratings, as_ratings, check, read_ratings
+from gpukit.ratings.table import DISTINCT, SOUND, UNCHECKED
+
+FRAME = pandas.DataFrame({"userId": [9, 2, 9], "movieId": ["b", "a", "a"], "stars": [4, 0, 2.5]})
+TRIPLES = [("9", "b", 4.0), ("2", "a", 0.0), ("9", "a", 2.5)]
+DENSE = np.array([[np.nan, 2.0], [0.0, np.nan]])
+
+
+def triples(ratings):
+    users, items = ratings.user_ids[ratings.users], ratings.item_ids[ratings.items]
+    return list(zip(map(str, users), map(str, items), ratings.values.tolist(), strict=True))
+
+
+def by_hand(**changes):
+    columns = {
+        "users": np.array([0, 1, 1], np.int32),
+        "items": np.array([1, 0, 1], np.int32),
+        "values": np.array([1.0, 2.0, 3.0], np.float32),
+        "user_ids": np.array([5, 7]),
+        "item_ids": np.array(["b", "a"]),
+    }
+    return Ratings(**{**columns, **changes})
+
+
+class Foreign:
+    """An array of another library; how it comes to the host is all that it offers."""
+
+    __cuda_array_interface__ = {}
+
+    def __init__(self, array, way):
+        self.array, self.ndim = array, array.ndim
+        host = type("Host", (), {"numpy": lambda self: array})()
+        setattr(self, way, lambda: array if way == "get" else host)
+
+
+class Packed:
+    """An array that offers __dlpack__ alone."""
+
+    def __init__(self, array):
+        self.array, self.ndim = array, array.ndim
+        self.__dlpack_device__, self.__dlpack__ = array.__dlpack_device__, array.__dlpack__
+
+
+@pytest.mark.parametrize(
+    "kinds", [("Int64", "string", "Float64"), ("int32", "category", "Int8"), ("object", "object", "float32")]
+)
+def test_frames_of_any_dtype(kinds):
+    frame = FRAME.assign(stars=[4, 0, 2]) if kinds[2] == "Int8" else FRAME
+    ratings = as_ratings(frame.astype(dict(zip(frame.columns, kinds, strict=True))))
+    assert triples(ratings) == [*TRIPLES[:2], ("9", "a", 2.0 if kinds[2] == "Int8" else 2.5)]
+    assert ratings.values.dtype == np.float32 and ratings.users.dtype == ratings.items.dtype == np.int32
+
+
+def test_frames_of_arrow():
+    assert triples(as_ratings(FRAME.convert_dtypes(dtype_backend="pyarrow"))) == TRIPLES
+    assert triples(as_ratings(FRAME.astype({"movieId": "string[pyarrow]"}))) == TRIPLES
+
+
+def test_frames_of_other_libraries():
+    assert triples(as_ratings(pyarrow.table(FRAME))) == TRIPLES
+
+
+@pytest.mark.parametrize("column, what", [("userId", "user id"), ("movieId", "item id"), ("stars", "rating")])
+def test_missing_values_name_their_row(column, what):
+    kind = "string" if column == "movieId" else "Float64" if column == "stars" else "Int64"
+    frame = FRAME.astype({column: kind})
+    frame.loc[1, column] = pandas.NA
+    with pytest.raises(DataError, match=f"^Row 2 has no {what}. Remove such rows first.$"):
+        as_ratings(frame)
+
+
+def test_columns_and_times_of_a_frame():
+    frame = FRAME.assign(
+        timestamp=pandas.to_datetime(["2005-09-06T00:00:00", "1970-01-01T00:00:00", "1970-01-02T00:00:01"]),
+        w=[1, 2, 3],
+        c=2,
+    )
+    assert as_ratings(frame).times is None
+    assert as_ratings(frame, times=True).times.tolist() == [1125964800, 0, 86401]
+    named = as_ratings(frame, columns="user,item,rating,-,weight,count")
+    assert named.weights.tolist() == [1, 2, 3] and named.counts.tolist() == [2, 2, 2] and named.times is None
+    other = as_ratings(frame.rename(columns={"timestamp": "t"}), columns="user,item,rating,time", times=True)
+    assert other.times.tolist() == [1125964800, 0, 86401]
+    assert as_ratings(frame[["movieId", "userId", "stars"]], columns="item,user,rating").shape == (2, 2)
+    zone = frame.assign(timestamp=frame.timestamp.dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo"))
+    assert as_ratings(zone, times=True).times.tolist() == [1125964800, 0, 86401]
+    assert as_ratings(frame.assign(timestamp=[1.5, 2, 3]), times=True).times.tolist() == [1, 2, 3]
+    with pytest.raises(DataError, match="row 2 has 'soon', which is no time"):
+        as_ratings(frame.assign(timestamp=["5", "soon", "7"]), times=True)
+    with pytest.raises(DataError, match="The DataFrame has no column of times"):
+        as_ratings(FRAME, times=True)
+    with pytest.raises(DataError, match="Row 3 has no time"):
+        as_ratings(frame.assign(timestamp=[1, 2, None]), times=True)
+
+
+def test_masked_means_not_rated():
+    masked = np.ma.MaskedArray(np.array([[3.0, 2.0], [0.0, np.nan]]), mask=[[1, 0], [0, 0]])
+    assert triples(as_ratings(masked)) == triples(as_ratings(DENSE)) == [("0", "1", 2.0), ("1", "0", 0.0)]
+    whole = np.ma.MaskedArray([[3, 2], [1, 5]], mask=[[0, 1], [1, 0]])
+    assert triples(as_ratings(whole)) == [("0", "0", 3.0), ("1", "1", 5.0)]
+    assert triples(as_ratings(([1, 2], ["x", "y"], np.ma.MaskedArray([4, 5], mask=[0, 1])))) == [("1", "x", 4.0)]
+
+
+def test_three_arrays():
+    assert triples(as_ratings(([9, 2, 9], np.array(["b", "a", "a"]), np.array([4, 0, 2.5])))) == TRIPLES
+    with pytest.raises(DataError, match="have 2, 2 and 1 entries"):
+        as_ratings(([1, 2], [3, 4], [5]))
+    with pytest.raises(DataError, match="Row 2 has no item id"):
+        as_ratings(([1, 2], ["a", None], [5, 6]))
+    with pytest.raises(DataError, match="not numbers"):
+        as_ratings(([1], [2], ["x"]))
+
+
+@pytest.mark.parametrize("way", ["cpu", "get"])
+def test_arrays_on_a_gpu_are_copied(way):
+    assert triples(as_ratings(Foreign(DENSE, way))) == triples(as_ratings(DENSE))
+    columns = tuple(Foreign(np.array(column), way) for column in ([9, 2, 9], [1, 0, 0], [4, 0, 2.5]))
+    assert triples(as_ratings(columns)) == [("9", "1", 4.0), ("2", "0", 0.0), ("9", "0", 2.5)]
+
+
+def test_arrays_that_offer_dlpack():
+    assert triples(as_ratings(Packed(DENSE))) == triples(as_ratings(DENSE))
+
+
+def test_made_by_hand():
+    ratings = by_hand()
+    assert as_ratings(ratings) is ratings and ratings._state == DISTINCT
+    loose = as_ratings(
+        by_hand(users=[0, 1, 1], items=np.array([1, 0, 1]), values=[1, 2, 3], user_ids=["x", "y"], counts=[1, 2, 3])
+    )
+    assert triples(loose) == [("x", "a", 1.0), ("y", "b", 2.0), ("y", "a", 3.0)]
+    assert loose.users.dtype == loose.items.dtype == np.int32 and loose.counts.dtype == np.int32
+
+
+WRONG = {
+    "a user row": (dict(users=np.array([0, 2, 1], np.int32)), "Rating number 2 has user row 2, beyond the 2 users"),
+    "a negative row": (dict(items=np.array([0, 1, -1], np.int32)), "Rating number 3 has item row -1"),
+    "a wide row": (dict(users=np.array([0, 2**32, 1])), "Rating number 2 has user row 4294967296"),
+    "rows with fractions": (dict(users=np.array([0.5, 1, 1])), "rows of Ratings are float64"),
+    "lengths": (dict(items=np.array([0, 1], np.int32)), "3 values, but 2 items"),
+    "NaN": (dict(values=np.array([1, np.nan, np.inf], np.float32)), r"number 2 is nan, not a finite number \(2 such\)"),
+    "ids twice": (dict(user_ids=np.array([5, 5])), "user 5 twice"),
+    "ids unsorted, twice": (dict(item_ids=np.array(["b", "a", "b"])), "item b twice"),
+    "two axes": (dict(user_ids=np.zeros((2, 1))), "user_ids must be"),
+    "times": (dict(times=np.array([1])), "3 values, but 1 times"),
+    "weights": (dict(weights=np.array([1, -1, 2], np.float32)), "number 2 has the weight -1"),
+    "counts": (dict(counts=np.array([1, 2, np.inf], np.float32)), "number 3 has the count inf"),
+    "a pair twice": (dict(items=np.array([1, 0, 0], np.int32)), "User 7 has rated item b already"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_by_hand(case):
+    changes, message = WRONG[case]
+    with pytest.raises(DataError, match=message) as caught:
+        as_ratings(by_hand(**changes))
+    assert "\n" not in str(caught.value)
+
+
+def test_dtypes_that_nobody_converted():
+    with pytest.raises(DataError, match="users must be a one-dimensional array of int32; got int64, 1-D. as_ratings"):
+        check.checked(by_hand(users=np.array([0, 1, 1])))
+    with pytest.raises(DataError, match="counts must be a one-dimensional array of int32 or float32; got list"):
+        check.checked(by_hand(counts=[1, 2, 3]))
+
+
+@pytest.mark.parametrize("place", [0, 65535, 65536, 99999])
+def test_the_first_of_many_is_named(place):
+    values = np.ones(100_000, np.float32)
+    values[place], values[-1] = np.nan, np.nan
+    ratings = Ratings(np.zeros(100_000, np.int32), np.zeros(100_000, np.int32), values, np.array([1]), np.array([1]))
+    with pytest.raises(DataError, match=f"Rating number {place + 1} is nan"):
+        check.checked(ratings, repeats=False)
+
+
+def test_checked_once(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("1,2,3\n2,2,4\n")
+    read, made = read_ratings(tmp_path / "a.csv"), by_hand()
+    asked = []
+    whole = check.fault
+    monkeypatch.setattr(check, "fault", lambda ratings: asked.append(ratings) or whole(ratings))
+    assert made._state == UNCHECKED and check.checked(made, repeats=False)._state == SOUND
+    assert check.checked(made)._state == DISTINCT and as_ratings(made) is made
+    assert as_ratings(read) is read and len(asked) == 1 and asked[0] is made
+    assert made.take(np.array([True, False, True]))._state == made.take(slice(1))._state == DISTINCT
+    assert made.take(np.array([1, 1]))._state == SOUND and by_hand().take(slice(1))._state == UNCHECKED
+    with pytest.raises(DataError, match="already"):
+        as_ratings(made.take(np.array([1, 1])))
+
+
+def test_sparse_matrices_of_any_kind():
+    matrix = scipy.sparse.coo_array(([3.0, 5.0], ([0, 1], [1, 0])), shape=(3, 2))
+    for kind in ("csr", "csc", "coo", "lil"):
+        assert sorted(triples(as_ratings(matrix.asformat(kind)))) == [("0", "1", 3.0), ("1", "0", 5.0)]
+    with pytest.raises(DataError, match="Complex"):
+        as_ratings(matrix.astype(complex))

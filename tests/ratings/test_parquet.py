@@ -1,0 +1,145 @@
+"""Parquet: what other programs write comes in, a batch at a time; what is wrong is told with its row."""
+
+import builtins
+
+import numpy as np
+import pandas
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from gpukit.errors import DataError, ParameterError
+from gpukit.io import parquet
+from gpukit.ratings import read_pairs, read_ratings, write_ratings
+
+USERS, ITEMS, STARS = [9, 2, 9, 5], ["b", "a", "a", "ç"], [4.0, 0.0, 2.5, 1.0]
+
+
+def write(path, **columns):
+    pyarrow.parquet.write_table(pyarrow.table(columns), path, row_group_size=3)
+    return path
+
+
+def triples(ratings):
+    users, items = ratings.user_ids[ratings.users], ratings.item_ids[ratings.items]
+    return list(zip(users.tolist(), items.tolist(), ratings.values.tolist(), strict=True))
+
+
+@pytest.fixture(params=[1, 2, 1 << 18])
+def rows(request, monkeypatch):
+    monkeypatch.setattr(parquet, "ROWS", request.param)
+
+
+@pytest.mark.parametrize("dictionary", [False, True])
+def test_ids_of_both_kinds(tmp_path, rows, dictionary):
+    items = pyarrow.array(ITEMS)
+    path = write(
+        tmp_path / "a.parquet", movieId=items.dictionary_encode() if dictionary else items, stars=STARS, userId=USERS
+    )
+    ratings = read_ratings(path)
+    assert triples(ratings) == list(zip(USERS, ITEMS, STARS, strict=True))
+    assert ratings.user_ids.tolist() == [2, 5, 9] and ratings.item_ids.tolist() == ["a", "b", "ç"]
+
+
+@pytest.mark.parametrize("kind", [pyarrow.int8(), pyarrow.uint32(), pyarrow.int64(), pyarrow.uint64()])
+def test_integers_of_any_width(tmp_path, kind):
+    path = write(
+        tmp_path / "a.parquet", user=pyarrow.array(USERS, kind), item=ITEMS, rating=pyarrow.array([4, 0, 2, 1], kind)
+    )
+    expected = USERS if kind != pyarrow.uint64() else [str(one) for one in USERS]
+    assert triples(read_ratings(path)) == list(zip(expected, ITEMS, [4.0, 0.0, 2.0, 1.0], strict=True))
+
+
+@pytest.mark.parametrize(
+    "times, expected",
+    [
+        (pyarrow.array([1, 2, 3, 4]), [1, 2, 3, 4]),
+        (pyarrow.array([86_400_000, 1, 2, 3], pyarrow.timestamp("ms")), [86400, 0, 0, 0]),
+        (pyarrow.array([1, 2, 3, 4], pyarrow.date32()), [86400, 172800, 259200, 345600]),
+        (pyarrow.array(["1970-01-02"] * 4), [86400] * 4),
+    ],
+)
+def test_times(tmp_path, rows, times, expected):
+    path = write(tmp_path / "a.parquet", user=USERS, item=ITEMS, rating=STARS, timestamp=times)
+    assert read_ratings(path, times=True).times.tolist() == expected and read_ratings(path).times is None
+
+
+def test_weights_counts_and_repeats(tmp_path, rows):
+    path = write(tmp_path / "a.parquet", a=[1, 1, 2], b=[7, 7, 8], c=[3, 5, 4], d=[0.5, 1.5, 1.0], e=[1, 2, 3])
+    ratings = read_ratings(path, columns="user,item,rating,weight,count", duplicates="mean")
+    assert (
+        ratings.values.tolist() == [4, 4] and ratings.weights.tolist() == [1, 1] and ratings.counts.tolist() == [3, 3]
+    )
+
+
+def test_pairs(tmp_path):
+    path = write(tmp_path / "a.parquet", item=ITEMS, user=USERS)
+    assert [part.tolist() for part in read_pairs(path)] == [USERS, ITEMS]
+
+
+def test_row_groups_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "GROUP", 3)
+    (tmp_path / "a.csv").write_text("".join(f"{at},x{at % 4},{at / 2}\n" for at in range(10)))
+    ratings = read_ratings(tmp_path / "a.csv")
+    write_ratings(ratings, tmp_path / "a.parquet")
+    assert pyarrow.parquet.ParquetFile(tmp_path / "a.parquet").metadata.num_row_groups == 4
+    assert triples(read_ratings(tmp_path / "a.parquet")) == triples(ratings)
+    frame = pandas.read_parquet(tmp_path / "a.parquet")
+    assert frame.columns.tolist() == ["user", "item", "rating"] and frame.rating.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        (dict(user=[1, None, 2, 3]), "a.parquet, row 2 has no user id"),
+        (dict(item=["a", "b", "c", None]), "a.parquet, row 4 has no item id"),
+        (dict(rating=[1.0, 2.0, None, 4.0]), "a.parquet, row 3 has no rating"),
+        (dict(rating=["1", "2", "3", "4"]), "the rating holds string, not numbers"),
+        (dict(rating=[1.0, 2.0, np.nan, 4.0]), "Rating number 3 is nan"),
+        (dict(timestamp=[1, None, 3, 4]), "row 2 has no time"),
+    ],
+)
+def test_refused(tmp_path, rows, changes, message):
+    path = write(tmp_path / "a.parquet", **{"user": USERS, "item": ITEMS, "rating": STARS, **changes})
+    with pytest.raises(DataError, match=message) as caught:
+        read_ratings(path, times="timestamp" in changes)
+    assert "\n" not in str(caught.value)
+
+
+def test_columns_that_are_not_clear(tmp_path):
+    path = write(tmp_path / "a.parquet", a=USERS, b=ITEMS, c=STARS)
+    with pytest.raises(DataError, match="has the columns a, b, c: which are user, item and rating"):
+        read_ratings(path)
+    assert len(read_ratings(path, columns="user,item,rating")) == 4
+    with pytest.raises(DataError, match="3 column"):
+        read_ratings(path, columns="user,-,-,item,rating")
+    with pytest.raises(ParameterError, match="columns must name"):
+        read_ratings(path, columns="user,item")
+    with pytest.raises(DataError, match="no column of times"):
+        read_ratings(path, columns="user,item,rating", times=True)
+
+
+def test_damage(tmp_path):
+    path = write(tmp_path / "a.parquet", user=USERS, item=ITEMS, rating=STARS)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(DataError, match="damaged or cut short") as caught:
+        read_ratings(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_without_pyarrow(tmp_path, monkeypatch):
+    path = write(tmp_path / "a.parquet", user=USERS, item=ITEMS, rating=STARS)
+    (tmp_path / "a.csv").write_text("1,2,3\n")
+    ratings, real = read_ratings(tmp_path / "a.csv"), builtins.__import__
+
+    def without(name, *rest, **options):
+        if name.split(".")[0] == "pyarrow":
+            raise ImportError("No module named 'pyarrow'")
+        return real(name, *rest, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    for work in (lambda: read_ratings(path), lambda: write_ratings(ratings, tmp_path / "b.parquet")):
+        with pytest.raises(DataError, match=r"pip install 'gpukit\[parquet\]'") as caught:
+            work()
+        assert "\n" not in str(caught.value)
+    assert not (tmp_path / "b.parquet").exists()
