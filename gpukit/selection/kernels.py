@@ -129,7 +129,6 @@ def find_last(keys, row, limit, index_bits, least, k, histogram, sums, answer):
         find_digit(histogram, sums, need, answer)
         prefix = U64(prefix << U64(width)) | U64(answer[0])
         need, size = I32(need - answer[1]), answer[2]
-        cuda.syncthreads()
     return shift, prefix
 
 
