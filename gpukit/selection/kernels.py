@@ -12,12 +12,12 @@ I32 = np.int32
 U32 = np.uint32
 U64 = np.uint64
 FULL = np.uint32(0xFFFFFFFF)
-THREADS = 256
+BLOCK_SIZE = 256
 DIGIT = 12
 BINS = 1 << DIGIT
-SHARE = 16  # BINS // THREADS
+SHARE = 16  # BINS // BLOCK_SIZE
 SLOTS = BINS + BINS // SHARE  # one left free after every 16 bins, against bank conflicts
-PARTS = THREADS // 32
+PARTS = BLOCK_SIZE // 32
 MOST = 1024  # winners that a block puts in order at a time
 
 
@@ -55,10 +55,10 @@ def first_entry(indices, values, row, begin, index_bits):
 def count_digits(keys, row, limit, index_bits, least, shift, width, prefix, histogram):
     """Histogram of the digit at `shift` (width bits) over the entries from least on whose higher bits equal prefix."""
     thread = cuda.threadIdx.x
-    for b in range(U32(thread), U32(SLOTS), U32(THREADS)):
+    for b in range(U32(thread), U32(SLOTS), U32(BLOCK_SIZE)):
         histogram[b] = 0
     cuda.syncthreads()
-    for index in range(U32(thread), U32(keys.shape[1]), U32(THREADS)):
+    for index in range(U32(thread), U32(keys.shape[1]), U32(BLOCK_SIZE)):
         one = entry(keys, row, index, limit, index_bits)
         if one >= least and one >> U64(shift + width) == prefix:
             cuda.atomic.add(histogram, slot_of(U32(one >> U64(shift)) & U32((1 << width) - 1)), 1)
@@ -110,7 +110,7 @@ def find_digit(histogram, sums, need, answer):
 @device
 def order_winners(best, k, row, begin, index_bits, indices, values):
     """Write best[:k] in ascending order, from place begin on: an entry's place is the number of smaller ones."""
-    for slot in range(cuda.threadIdx.x, k, THREADS):
+    for slot in range(cuda.threadIdx.x, k, BLOCK_SIZE):
         mine, place = best[slot], begin
         for other in range(k):
             place += 1 if best[other] < mine else 0
@@ -129,7 +129,6 @@ def find_last(keys, row, limit, index_bits, least, k, histogram, sums, answer):
         find_digit(histogram, sums, need, answer)
         prefix = U64(prefix << U64(width)) | U64(answer[0])
         need, size = I32(need - answer[1]), answer[2]
-        cuda.syncthreads()
     return shift, prefix
 
 
@@ -139,7 +138,7 @@ def collect(keys, row, limit, index_bits, least, shift, prefix, answer, best):
     if cuda.threadIdx.x == 0:
         answer[3] = 0
     cuda.syncthreads()
-    for index in range(U32(cuda.threadIdx.x), U32(keys.shape[1]), U32(THREADS)):
+    for index in range(U32(cuda.threadIdx.x), U32(keys.shape[1]), U32(BLOCK_SIZE)):
         one = entry(keys, row, index, limit, index_bits)
         if one >= least and one >> U64(shift) <= prefix:
             best[cuda.atomic.add(answer, 3, 1)] = one
@@ -157,7 +156,7 @@ def select_smallest(keys, limit, indices, values):
     a turn, each turn among the entries behind the last winner.
     """
     histogram = cuda.shared.array(SLOTS, np.int32)
-    sums = cuda.shared.array(THREADS, np.int32)
+    sums = cuda.shared.array(BLOCK_SIZE, np.int32)
     answer = cuda.shared.array(4, np.int32)
     best = cuda.shared.array(MOST, np.uint64)
     row, index_bits = U32(cuda.blockIdx.x), I32(bits_of(keys.shape[1] - 1))

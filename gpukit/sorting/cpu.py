@@ -7,23 +7,23 @@ import numpy as np
 from gpukit.sorting import twins
 
 
-class Plan(NamedTuple):
+class PreparedSort(NamedTuple):
     """offsets (m + 1,) int64 of the segments."""
 
     offsets: np.ndarray
 
 
 def plan(offsets, dtype, seed=0):
-    """The Plan for segments [offsets[s], offsets[s + 1]); dtype and seed change nothing on the CPU."""
-    return Plan(np.ascontiguousarray(offsets, np.int64))
+    """The PreparedSort for segments [offsets[s], offsets[s + 1]); dtype and seed change nothing on the CPU."""
+    return PreparedSort(np.ascontiguousarray(offsets, np.int64))
 
 
-def argsort(keys, plan, order):
+def argsort(keys, prepared, order):
     """order (n,) int32 = positions in their segments of the keys (n,), ascending, equal ones by position.
 
     NaN is not looked for.
     """
-    twins.argsort_segments(keys, plan.offsets, order)
+    twins.argsort_segments(keys, prepared.offsets, order)
 
 
 def first_nan(keys):

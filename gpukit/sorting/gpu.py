@@ -8,10 +8,10 @@ from gpukit._cuda import cuda
 from gpukit.sorting import kernels
 from gpukit.sorting.plan import pivot_key, work
 
-THREADS = 128
+BLOCK_SIZE = 128  # threads
 
 
-class Plan(NamedTuple):
+class PreparedSort(NamedTuple):
     """How the segments of one offsets array are sorted, again and again; arrays on the device.
 
     offsets (m + 1,) int64; the other fields are the launch scratch of kernels.argsort_segments. Its buffers serve one
@@ -19,7 +19,7 @@ class Plan(NamedTuple):
     """
 
     offsets: object
-    threads: int
+    block_size: int
     packed: bool
     key: np.uint32
     segments: object
@@ -28,24 +28,24 @@ class Plan(NamedTuple):
     buffer_places: object
 
 
-def plan(offsets, dtype, seed=0, threads=THREADS):
-    """The Plan for keys of a dtype (float32 or float64) in segments [offsets[s], offsets[s + 1]), on the host."""
+def plan(offsets, dtype, seed=0, block_size=BLOCK_SIZE):
+    """The PreparedSort of float32 or float64 keys (dtype) in segments [offsets[s], offsets[s + 1]), on the host."""
     offsets = np.ascontiguousarray(offsets, np.int64)
-    segments, blocks, room = work(offsets, threads)
+    segments, blocks, room = work(offsets, block_size)
     packed, room = np.dtype(dtype) == np.float32, max(room, 1)
     buffers = cuda.device_array((2, room), np.uint64), cuda.device_array((2, 1 if packed else room), np.uint32)
     arrays = (cuda.to_device(array) for array in (segments, blocks))
-    return Plan(cuda.to_device(offsets), threads, packed, pivot_key(seed), *arrays, *buffers)
+    return PreparedSort(cuda.to_device(offsets), block_size, packed, pivot_key(seed), *arrays, *buffers)
 
 
-def argsort(keys, plan, order):
+def argsort(keys, prepared, order):
     """order (n,) int32 = positions in their segments of the keys (n,), ascending, equal ones by position.
 
     Device arrays. NaN is not looked for.
     """
-    if len(plan.blocks):
-        launch = kernels.make_argsort(plan.packed, plan.threads)[len(plan.blocks), plan.threads]
-        launch(keys, plan.offsets, order, plan.key, plan.segments, plan.blocks, plan.buffer_keys, plan.buffer_places)
+    offsets, block_size, packed, *scratch = prepared
+    if len(prepared.blocks):
+        kernels.make_argsort(packed, block_size)[len(prepared.blocks), block_size](keys, offsets, order, *scratch)
 
 
 def first_nan(keys):

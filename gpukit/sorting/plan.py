@@ -6,7 +6,7 @@ import numpy as np
 from gpukit.random import key
 from gpukit.streams import Keyed
 
-ENTRIES = 8  # a lane's, as in lanes.py
+ENTRIES = 8  # a lane's, as in warp_sort.py
 CHUNK = 32 * ENTRIES
 
 
@@ -23,7 +23,7 @@ def group_lanes(sizes):
     return np.where(lanes > 32, 0, lanes)
 
 
-def work(offsets, threads):
+def work(offsets, block_size):
     """(segments (w,) int32, blocks (B, 4) int64, places in the buffers): the queue of kernels.argsort_segments.
 
     Whole blocks first, the longest segment at the head; then groups of falling size, in the order of the segments.
@@ -32,13 +32,13 @@ def work(offsets, threads):
     lanes = group_lanes(sizes)
     whole = np.flatnonzero(lanes == 0)
     whole = whole[np.argsort(-sizes[whole], kind="stable")]
-    room = np.where(sizes[whole] > threads * ENTRIES, sizes[whole], 0)
+    room = np.where(sizes[whole] > block_size * ENTRIES, sizes[whole], 0)
     segments, blocks = [whole], [whole_blocks(room)]
     first = len(whole)
     for width in (32, 16, 8, 4, 2, 1):
         chosen = np.flatnonzero((lanes == width) & (sizes > 0))
         segments.append(chosen)
-        blocks.append(group_blocks(first, len(chosen), threads // width, width))
+        blocks.append(group_blocks(first, len(chosen), block_size // width, width))
         first += len(chosen)
     return np.concatenate(segments).astype(np.int32), np.concatenate(blocks).astype(np.int64), int(room.sum())
 

@@ -15,7 +15,7 @@ from gpukit.selection import kernels
 def test_select_smallest(case):
     keys, k, limit = inputs.keys(case)
     indices, values = np.full((len(keys), k), -1, np.int32), np.zeros((len(keys), k), np.uint32)
-    launch(kernels.select_smallest, len(keys), kernels.THREADS, keys, np.uint32(limit), indices, values)
+    launch(kernels.select_smallest, len(keys), kernels.BLOCK_SIZE, keys, np.uint32(limit), indices, values)
     expected = np.array(naive.smallest(keys, k, limit))
     np.testing.assert_array_equal(indices, expected[:, :, 0])
     np.testing.assert_array_equal(values, expected[:, :, 1])

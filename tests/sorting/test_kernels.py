@@ -13,13 +13,13 @@ from gpukit.sorting import gpu, kernels, plan
 DTYPES = [np.float32, np.float64]
 
 
-def argsort(keys, offsets, threads, seed=0):
+def argsort(keys, offsets, block_size, seed=0):
     """The kernel's order, every place of which it must write."""
-    segments, blocks, room = plan.work(offsets, threads)
+    segments, blocks, room = plan.work(offsets, block_size)
     order = np.full(len(keys), -1, np.int32)
     buffers = np.zeros((2, max(room, 1)), np.uint64), np.zeros((2, max(room, 1)), np.uint32)
-    kernel = kernels.make_argsort(keys.dtype == np.float32, threads)
-    launch(kernel, len(blocks), threads, keys, offsets, order, plan.pivot_key(seed), segments, blocks, *buffers)
+    kernel = kernels.make_argsort(keys.dtype == np.float32, block_size)
+    launch(kernel, len(blocks), block_size, keys, offsets, order, plan.pivot_key(seed), segments, blocks, *buffers)
     return order
 
 
@@ -78,7 +78,7 @@ def test_a_plan_serves_many_sorts():
     offsets = inputs.segments("two chunks")
     from gpukit._cuda import cuda
 
-    sorting, order = gpu.plan(offsets, np.float64, threads=64), cuda.device_array(int(offsets[-1]), np.int32)
+    sorting, order = gpu.plan(offsets, np.float64, block_size=64), cuda.device_array(int(offsets[-1]), np.int32)
     for seed in (1, 2):
         keys = inputs.keys("normal", offsets[-1], np.float64, seed)
         gpu.argsort(cuda.to_device(keys), sorting, order)

@@ -103,8 +103,8 @@ def reached(total, threshold, slices, lane):
 
 
 @functools.cache
-def make_hash_columns(threads, slices):
-    """hash_columns for blocks of `threads` threads and sums of `slices` bits."""
+def make_hash_columns(block_size, slices):
+    """hash_columns for blocks of block_size threads and sums of `slices` bits."""
 
     @kernel
     def hash_columns(users, levels, weights, keys, units, n_bits, codes, partials, totals):
@@ -114,13 +114,13 @@ def make_hash_columns(threads, slices):
         uint32, a word's random key; units (U, 4) int64: item, begin, end, slot (at most 4,095 ratings each); n_bits
         int, bits of a code; codes (N, W) uint32, rows of units with slot -1 written; partials (S, slices, W) uint32 and
         totals (S,) int64: the bit-sliced sum and the sum of |weight| of the units with a slot.
-        Launch: grid (U, ceil(W / threads)), W at most 2**20, block threads.   Deterministic: yes, exact (integers).
+        Launch: grid (U, ceil(W / block_size)), block block_size; W at most 2**20.   Deterministic: yes (integers).
         Source: Eq. (3) and lines 3-5 of Algorithm 1; the counting is a carry-save adder tree.
         """
-        total = cuda.shared.array((slices, threads), np.uint32)
-        count = cuda.shared.array((COUNT_SLICES, threads), np.uint32)
+        total = cuda.shared.array((slices, block_size), np.uint32)
+        count = cuda.shared.array((COUNT_SLICES, block_size), np.uint32)
         lane, unit = U32(cuda.threadIdx.x), U32(cuda.blockIdx.x)
-        word = U32(cuda.blockIdx.y * threads + lane)
+        word = U32(cuda.blockIdx.y * block_size + lane)
         if word >= keys.size:
             return
         item, begin, end, slot = units[unit, 0], units[unit, 1], units[unit, 2], units[unit, 3]
@@ -147,8 +147,8 @@ def make_hash_columns(threads, slices):
 
 
 @functools.cache
-def make_join_chunks(threads, slices):
-    """join_chunks for blocks of `threads` threads and sums of `slices` bits."""
+def make_join_chunks(block_size, slices):
+    """join_chunks for blocks of block_size threads and sums of `slices` bits."""
 
     @kernel
     def join_chunks(joins, n_bits, partials, totals, codes):
@@ -156,12 +156,12 @@ def make_join_chunks(threads, slices):
 
         joins (J, 3) int64: item, first slot, last slot + 1; n_bits int; partials (S, slices, W) uint32; totals (S,)
         int64; codes (N, W) uint32, rows of these items written.
-        Launch: grid (J, ceil(W / threads)), block threads.   Deterministic: yes, exact (integers).
+        Launch: grid (J, ceil(W / block_size)), block block_size.   Deterministic: yes, exact (integers).
         Source: Eq. (3); a ripple adder on 32 counters at once.
         """
-        total = cuda.shared.array((slices, threads), np.uint32)
+        total = cuda.shared.array((slices, block_size), np.uint32)
         lane, join = U32(cuda.threadIdx.x), U32(cuda.blockIdx.x)
-        word = U32(cuda.blockIdx.y * threads + lane)
+        word = U32(cuda.blockIdx.y * block_size + lane)
         if word >= partials.shape[2]:
             return
         for s in range(U32(slices)):

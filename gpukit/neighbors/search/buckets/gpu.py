@@ -16,10 +16,10 @@ def rows_together():
     return BLOCK // kernels.MATCH_LANES
 
 
-def table_blocks(q, threads):
-    """Blocks of a launch in which each of q tables has so many threads: a grid of one dimension, as the others end at
+def table_blocks(q, count):
+    """Blocks of a launch in which each of q tables has `count` threads: a grid of one dimension, as the others end at
     65,535."""
-    return q * blocks(threads, BLOCK)
+    return q * blocks(count, BLOCK)
 
 
 def sorted_tables(items, settings):
@@ -28,7 +28,7 @@ def sorted_tables(items, settings):
     hashes, mates = cuda.device_array(shape, np.float32), cuda.device_array(shape, np.int32)
     launch = kernels.table_hashes[table_blocks(*shape), BLOCK]
     launch(items.codes, items.rated, settings.p * settings.bits, hashes)
-    tables = sorting.plan(plan.table_offsets(*shape), np.float32, threads=BLOCK)
+    tables = sorting.plan(plan.table_offsets(*shape), np.float32, block_size=BLOCK)
     sorting.argsort(hashes.ravel(), tables, mates.ravel())
     return hashes, mates
 

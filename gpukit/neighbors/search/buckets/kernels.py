@@ -20,9 +20,9 @@ def fill(array, value):
 
 
 @device
-def table_and_thread(threads):
-    """(table, the thread's number in it) of a launch in which each table has the blocks for so many threads."""
-    blocks = (threads + cuda.blockDim.x - 1) // cuda.blockDim.x
+def table_and_thread(count):
+    """(table, the thread's number in it) of a launch in which each table has the blocks for `count` threads."""
+    blocks = (count + cuda.blockDim.x - 1) // cuda.blockDim.x
     table = cuda.blockIdx.x // blocks
     return table, (cuda.blockIdx.x - table * blocks) * cuda.blockDim.x + cuda.threadIdx.x
 

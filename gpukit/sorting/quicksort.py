@@ -1,0 +1,149 @@
+"""Device functions of the sorting of a segment that is longer than a block's: quicksort (Algorithm 3) down to pieces
+that fit.
+
+A *segment* is the tuple (keys (n,) of all segments, begin: its first, room: its first place in the buffers, buffer_keys
+(2, c), buffer_places (2, c)); its entries [low, low + size) are a piece, in one of the buffers or still among the keys,
+which `source` says.
+"""
+
+from gpukit._cuda import cuda, device
+from gpukit.random import below, mix
+from gpukit.sorting.block_merge import merge_runs
+from gpukit.sorting.formulas import LAST
+from gpukit.sorting.warp_sort import (
+    CHUNK,
+    ENTRIES,
+    FULL,
+    I32,
+    U32,
+    U64,
+    entry_of,
+    make_entry,
+    place_of,
+    slot_of,
+    smaller,
+    sort_warp,
+    store_own,
+)
+
+UNREAD = U32(2)  # source of a piece that is still among the keys; 0 and 1: the two buffers
+
+
+@device
+def other_buffer(source):
+    """The buffer that a piece goes to."""
+    return U32(1) if source == U32(0) else U32(0)
+
+
+@device
+def fetch(segment, source, i, packed):
+    """(key, place) of entry i of a segment, from the keys themselves or from a buffer."""
+    keys, begin, room, buffer_keys, buffer_places = segment
+    if source == UNREAD:
+        return make_entry(keys[U64(begin + U64(i))], i, packed), U32(i)
+    at = U64(room + U64(i))
+    return buffer_keys[source, at], (U32(0) if packed else buffer_places[source, at])
+
+
+@device
+def pick_pivot(segment, source, low, size, draw, packed):
+    """(key, place): the median of 32 entries of a piece, one drawn from each 32nd of it. Every warp finds the same.
+
+    16 entries at least are smaller and 15 larger, whatever is drawn: a piece always shrinks.
+    """
+    lane, share = U32(cuda.laneid), U32(size >> U32(5))
+    i = U32(U32(low + U32(lane * share)) + U32(below(mix(U32(draw + size)), U32(low + lane), share)))
+    key, place = fetch(segment, source, i, packed)
+    rank = U32(0)
+    for other in range(32):
+        other_key, other_place = entry_of(key, place, other, packed)
+        rank = U32(rank + (U32(1) if smaller(other_key, other_place, key, place, packed) else U32(0)))
+    winner = U32(cuda.ffs(U32(cuda.ballot_sync(FULL, rank == U32(16)))) - 1)
+    return entry_of(key, place, winner, packed)
+
+
+@device
+def count_before(own, counts, warps, turn):
+    """(entries of the warps before mine, of all warps), each warp having `own`; turn: 0 and 1 in alternation."""
+    warp = U32(U32(cuda.threadIdx.x) >> U32(5))
+    if U32(cuda.laneid) == U32(0):
+        counts[turn, warp] = own
+    cuda.syncthreads()
+    before, total = U32(0), U32(0)
+    for w in range(warps):
+        before = U32(before + (counts[turn, w] if U32(w) < warp else U32(0)))
+        total = U32(total + counts[turn, w])
+    return before, total
+
+
+@device
+def count_smaller(key, place, live, pivot, rank, packed):
+    """rank[r] = entries of the warp's tile in front of the lane's r-th that are below the pivot; returns how many are.
+
+    Entry r of lane l is number 32 r + l of the tile; live: of the lane's entries, the first that many count.
+    """
+    total = U32(0)
+    for r in range(ENTRIES):
+        votes = U32(cuda.ballot_sync(FULL, U32(r) < live and smaller(key[r], place[r], pivot[0], pivot[1], packed)))
+        rank[r] = U32(total + U32(cuda.popc(U32(votes & U32(cuda.lanemask_lt())))))
+        total = U32(total + U32(cuda.popc(votes)))
+    return total
+
+
+@device
+def partition(segment, source, low, size, pivot, counts, warps, key, place, rank, packed):
+    """Entries [low, low + size) to the other buffer, those below the pivot in front; returns how many these are.
+
+    The others are laid down from the end backwards, so that one reading is enough.
+    """
+    target, room, buffer_keys, buffer_places = other_buffer(source), segment[2], segment[3], segment[4]
+    left, turn = U32(0), U32(0)
+    for tile in range(U32(0), size, U32(CHUNK * warps)):
+        start = U32(U32(U32(tile) + U32(U32(U32(cuda.threadIdx.x) >> U32(5)) * U32(CHUNK))) + U32(cuda.laneid))
+        live = min(U32(U32(U32(size - start) + U32(31)) >> U32(5)), U32(ENTRIES)) if start < size else U32(0)
+        for r in range(ENTRIES):
+            if U32(r) < live:
+                key[r], place[r] = fetch(segment, source, U32(U32(low + start) + U32(32 * r)), packed)
+        own = count_smaller(key, place, live, pivot, rank, packed)
+        before, total = count_before(own, counts, warps, turn)
+        for r in range(ENTRIES):
+            if U32(r) < live:
+                front = U32(U32(left + before) + rank[r])
+                back = U32(U32(size - U32(1)) - U32(U32(start + U32(32 * r)) - front))
+                small = smaller(key[r], place[r], pivot[0], pivot[1], packed)
+                at = U64(room + U64(U32(low + (front if small else back))))
+                buffer_keys[target, at] = key[r]
+                if not packed:
+                    buffer_places[target, at] = place[r]
+        left, turn = U32(left + total), U32(U32(1) - turn)
+    cuda.syncthreads()
+    return left
+
+
+@device
+def sort_piece(segment, source, low, size, keys, places, key, place, order, packed):
+    """Sort entries [low, low + size) of a segment, a block's at most, and write their places."""
+    thread = U32(cuda.threadIdx.x)
+    start = U32(U32(U32(thread >> U32(5)) * U32(CHUNK)) + U32(cuda.laneid))
+    if U32(U32(thread >> U32(5)) * U32(CHUNK)) < size:
+        for r in range(ENTRIES):
+            i = U32(start + U32(32 * r))
+            key[r], place[r] = LAST, FULL
+            if i < size:
+                key[r], place[r] = fetch(segment, source, U32(low + i), packed)
+        sort_warp(key, place, U32(32), keys, places, packed)
+        store_own(key, place, keys, places)
+    cuda.syncthreads()
+    merge_runs(keys, places, size, key, place, packed)
+    for i in range(thread, size, U32(cuda.blockDim.x)):
+        slot = slot_of(U32(i))
+        order[U64(segment[1] + U64(U32(low + U32(i))))] = I32(place_of(keys[slot], places[slot], packed))
+    cuda.syncthreads()
+
+
+@device
+def push(stack, top, low, size, source):
+    """Lay a piece on the stack; returns its new height."""
+    if cuda.threadIdx.x == 0:
+        stack[top, 0], stack[top, 1], stack[top, 2] = low, size, source
+    return U32(top + U32(1))
