@@ -195,11 +195,18 @@ def features(X):
     X = np.asarray(plain(X))
     if X.ndim != 2 or not X.shape[1]:
         raise DataError(f"X must be a table, documents x features, at least one of these; its shape is {X.shape}.")
+    check_real(X)
     try:
         X = np.ascontiguousarray(X, X.dtype if X.dtype == np.float32 else np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"X must hold numbers ({error}). Encode or drop the other columns.") from None
     return _check_finite(X, names), names
+
+
+def check_real(X):
+    """DataError for complex features, whose imaginary parts would be lost."""
+    if np.issubdtype(X.dtype, np.complexfloating):
+        raise DataError(f"Complex data not supported: X is {X.dtype}. Give real and imaginary parts as columns.")
 
 
 def _names(X):
@@ -213,6 +220,7 @@ def _sparse(X):
     X = X.tocsr()
     if X.ndim != 2 or not X.shape[1]:
         raise DataError(f"X must be a table, documents x features, at least one of these; its shape is {X.shape}.")
+    check_real(X)
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
     if not X.has_canonical_format:
@@ -233,8 +241,9 @@ def _check_finite(X, names):
     else:
         row, column = at, int(np.argmin(np.isfinite(X[at])))
     named = "" if names is None else f" ({names[column]!r})"
+    value = "NaN" if np.isnan(X[row, column]) else X[row, column]
     raise DataError(
-        f"X[{row}, {column}]{named} is {X[row, column]}, which a linear model cannot take. Fill it in, or "
+        f"X[{row}, {column}]{named} is {value}, which a linear model cannot take. Fill it in, or "
         "leave the document out."
     )
 
