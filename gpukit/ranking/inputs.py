@@ -130,14 +130,16 @@ def query_weights(given, queries, group=None):
     return weights
 
 
-def by_document_or_id(weights, X):
-    """A pandas column of weights: the values in the order of X's rows where it has X's labels (or as many rows, where X
-    has no labels), else {label: weight}, the labels being query ids. Anything else stays."""
-    if labels(weights) is None or isinstance(X, Documents):
-        return weights.to_dict() if labels(weights) is not None else weights
-    if labels(X) is None:
-        return plain(weights) if len(weights) == np.shape(X)[0] else weights.to_dict()
-    same = len(weights) == len(X) and not len(labels(X).difference(labels(weights)))
+def weights_given(weights, X):
+    """What fit takes as query_weight: None becomes the weights that Documents have; a pandas column becomes (l,) in the
+    order of X's rows where it has X's labels (or as many rows, where X has no labels), else {query id: weight}."""
+    if weights is None:
+        return getattr(X, "weights", None) if isinstance(X, Documents) else None
+    if labels(weights) is None:
+        return weights
+    if isinstance(X, Documents) or (labels(X) is None and len(weights) != np.shape(X)[0]):
+        return weights.to_dict()
+    same = labels(X) is None or (len(weights) == len(X) and not len(labels(X).difference(labels(weights))))
     return plain(aligned(X=X, query_weight=weights)[1]) if same else weights.to_dict()
 
 
