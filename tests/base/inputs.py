@@ -7,7 +7,7 @@ class OnDevice:
     __cuda_array_interface__ = {"version": 3}
 
     def __init__(self, array, way):
-        self.array = array
+        self.array, self.shape, self.dtype = array, array.shape, array.dtype
         if way == "cupy":
             self.get = lambda: array
         else:
