@@ -11,6 +11,7 @@ from gpukit.errors import DataError
 from gpukit.graphs import as_graph_tensor
 from imputation.inputs import problem, with_nan
 
+pytestmark = pytest.mark.filterwarnings("ignore:the spectral slices ended with rank")
 N = 30
 NAMES = [f"v{i}" for i in np.random.default_rng(5).permutation(N)]
 
