@@ -7,20 +7,29 @@ class Session(Protocol):
     """A State at work on a device: epochs over ratings, predictions, scores."""
 
     def __init__(self, state, layout, walk, history):
-        """state: state.State; layout: what `Steps.layout` gave; walk: 'users' or 'items'; history: prepare.History."""
+        """state: state.State; layout: what `Steps.layout` gave; walk: 'users' or 'items'; history: arrays.History."""
 
     def train_on(self, side, query, tables, workers):
-        """What epochs walk: a Side, the Query of its ratings (not read without neighbours), chunk tables and the
+        """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and the
         workers for each."""
 
     def epoch(self, rates, turn):
         """One pass over all ratings; returns when it is done."""
 
-    def ask(self, users, items, query):
-        """Pairs of rows made ready for `predict`."""
+    def ask(self, users, items):
+        """Pairs of rows, (n,) int32 on the host, made ready for `predict` and `errors`."""
 
     def predict(self, asked):
         """(n,) float32 on the host, in the units of training, of what `ask` returned."""
+
+    def truth(self, values):
+        """Ratings (n,) float32 made ready for `errors`."""
+
+    def errors(self, asked, truth, scale):
+        """(sum of squared, sum of absolute errors) in the ratings' units of what `ask` and `truth` returned."""
+
+    def host_history(self):
+        """The arrays.History on the host."""
 
     def tile_users(self):
         """Users scored at once."""
@@ -33,9 +42,10 @@ class Session(Protocol):
 
 
 class Steps(Protocol):
-    """A module of steps."""
+    """A module of steps. preparing: prepare.cpu or prepare.gpu."""
 
     Session: type
+    preparing: object
 
     def layout(self, n_factors, n_neighbors, half=False):
         """The layout.Layout of a model on the device."""
@@ -45,3 +55,6 @@ class Steps(Protocol):
 
     def find_neighbors(self, table, settings):
         """(neighbors (N, K) int32 on the host, random slots) of a neighbors Columns."""
+
+    def begin(self, beginning, layout, walk, history) -> Session:
+        """The Session that training begins with, of a state.Beginning."""
