@@ -98,7 +98,7 @@ def regressor(tags):
 def mime_bundle(estimator):
     """What a notebook shows: the estimator as text, and as scikit-learn's diagram where scikit-learn is in use."""
     shown = {"text/plain": repr(estimator)}
-    if "sklearn" in sys.modules:
+    if sys.modules.get("sklearn"):
         from sklearn import get_config
         from sklearn.utils import estimator_html_repr
 

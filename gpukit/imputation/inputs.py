@@ -61,7 +61,7 @@ def by_vertex_labels(graph, order):
     if labels(graph) is None or not hasattr(graph, "columns"):
         return plain(graph)
     rows = graph if order is None else aligned(tensor=order.to_series(), graph=graph)[1]
-    return plain(aligned(rows=rows, columns=graph.T)[1].T)
+    return plain(aligned(rows=rows, columns=rows.T)[1].T)
 
 
 def count_for(graph, tensor):

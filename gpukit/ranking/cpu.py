@@ -1,21 +1,18 @@
-"""Steps of a session on the CPU; gpu.py has the same names."""
+"""Steps of a session on the CPU; steps.py says what gpu.py and this have. The kernels' steps are the twins."""
 
 import numpy as np
 
-from gpukit.ranking.solvers.counting import dcm, ost  # noqa: F401  (solvers of the CPU alone)
+from gpukit.ranking.solvers.counting import dcm, ost
 from gpukit.ranking.solvers.sparse_gram import sparse_gram
-from gpukit.ranking.twins.gram import pair_pulls, query_means, weighted_gram  # noqa: F401
-from gpukit.ranking.twins.level_tree import search_plane, start_planes  # noqa: F401
-from gpukit.ranking.twins.matrix import (  # noqa: F401
-    add_rows,
-    by_rank,
-    csr_product,
-    document_scores,
-    transposed_product,
-)
-from gpukit.ranking.twins.p_swx import p_swx  # noqa: F401
-from gpukit.ranking.twins.pair_sums import combine, pair_product, pair_sums  # noqa: F401
-from gpukit.sorting import cpu as sorting  # noqa: F401
+from gpukit.ranking.twins.gram import pair_pulls, query_means, weighted_gram
+from gpukit.ranking.twins.level_tree import search_plane, start_planes
+from gpukit.ranking.twins.matrix import add_rows, by_rank, csr_product, document_scores, transposed_product
+from gpukit.ranking.twins.p_swx import p_swx
+from gpukit.ranking.twins.pair_sums import combine, pair_product, pair_sums
+from gpukit.sorting import cpu as sorting
+
+__all__ = ["by_rank", "combine", "empty", "matrix", "p_swx", "pair_pulls", "put", "room", "search_plane", "sorting"]
+__all__ += ["start_planes", "total", "walk_blocks", "dcm", "ost"]  # steps.Steps; direct counting is the CPU's alone
 
 BLOCKS = 64  # lists of queries, whatever the threads, so that the result does not depend on their number
 SHARES = 8  # of the covariance, each with an (n, n) sum

@@ -78,12 +78,13 @@ class RankSVM(Estimator):
         """Learn to rank the documents of each query.
 
         X (l, n): array, DataFrame or sparse matrix; float32 stays so, all else becomes float64. Or Documents, which
-        bring y and queries. y (l,): relevance, any real numbers, higher is better. qid (l,): query ids, in any order;
-        or group: the number of documents of each query, one after the other. query_weight: (m,) in the order of the
-        queries' first documents, (l,) with one weight a document, the same in all of a query, or {qid: weight}; more
-        queries in the dict do not matter. Pandas objects among X, y, qid and a query_weight a document are matched by
-        their labels (index), arrays by position. Arrays on a GPU are copied to the host, where they are checked and
-        scaled. progress: called as progress("training", Newton step, None, {"f", "gradient"}).
+        bring y and queries, and weights if they have any. y (l,): relevance, any real numbers, higher is better. qid
+        (l,): query ids, in any order; or group: the number of documents of each query, one after the other.
+        query_weight: (m,) in the order of the queries' first documents, (l,) with one weight a document, the same in
+        all of a query, or {qid: weight}; more queries in the dict do not matter. Pandas objects among X, y, qid and a
+        query_weight a document are matched by their labels (index), arrays by position. Arrays on a GPU are copied to
+        the host, where they are checked and scaled. progress: called as progress("training", Newton step, None, {"f",
+        "gradient"}).
 
         Raises ParameterError, DataError (no pairs, not finite, labels that differ, ...), DeviceError; warns when
         max_iter ended it.
@@ -99,7 +100,7 @@ class RankSVM(Estimator):
         from gpukit.ranking import inputs, run
 
         settings = self.check()
-        weights = inputs.by_document_or_id(query_weight, X)
+        weights = inputs.weights_given(query_weight, X)
         return run.Run(inputs.read(X, y, qid, group, feature_names), settings, weights, group)
 
     def fit_path(

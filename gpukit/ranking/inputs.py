@@ -130,14 +130,16 @@ def query_weights(given, queries, group=None):
     return weights
 
 
-def by_document_or_id(weights, X):
-    """A pandas column of weights: the values in the order of X's rows where it has X's labels (or as many rows, where X
-    has no labels), else {label: weight}, the labels being query ids. Anything else stays."""
-    if labels(weights) is None or isinstance(X, Documents):
-        return weights.to_dict() if labels(weights) is not None else weights
-    if labels(X) is None:
-        return plain(weights) if len(weights) == np.shape(X)[0] else weights.to_dict()
-    same = len(weights) == len(X) and not len(labels(X).difference(labels(weights)))
+def weights_given(weights, X):
+    """What fit takes as query_weight: None becomes the weights that Documents have; a pandas column becomes (l,) in the
+    order of X's rows where it has X's labels (or as many rows, where X has no labels), else {query id: weight}."""
+    if weights is None:
+        return getattr(X, "weights", None) if isinstance(X, Documents) else None
+    if labels(weights) is None:
+        return weights
+    if isinstance(X, Documents) or (labels(X) is None and len(weights) != np.shape(X)[0]):
+        return weights.to_dict()
+    same = labels(X) is None or (len(weights) == len(X) and not len(labels(X).difference(labels(weights))))
     return plain(aligned(X=X, query_weight=weights)[1]) if same else weights.to_dict()
 
 
@@ -195,11 +197,18 @@ def features(X):
     X = np.asarray(plain(X))
     if X.ndim != 2 or not X.shape[1]:
         raise DataError(f"X must be a table, documents x features, at least one of these; its shape is {X.shape}.")
+    check_real(X)
     try:
         X = np.ascontiguousarray(X, X.dtype if X.dtype == np.float32 else np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"X must hold numbers ({error}). Encode or drop the other columns.") from None
     return _check_finite(X, names), names
+
+
+def check_real(X):
+    """DataError for complex features, whose imaginary parts would be lost."""
+    if np.issubdtype(X.dtype, np.complexfloating):
+        raise DataError(f"Complex data not supported: X is {X.dtype}. Give real and imaginary parts as columns.")
 
 
 def _names(X):
@@ -213,6 +222,7 @@ def _sparse(X):
     X = X.tocsr()
     if X.ndim != 2 or not X.shape[1]:
         raise DataError(f"X must be a table, documents x features, at least one of these; its shape is {X.shape}.")
+    check_real(X)
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
     if not X.has_canonical_format:
@@ -233,8 +243,9 @@ def _check_finite(X, names):
     else:
         row, column = at, int(np.argmin(np.isfinite(X[at])))
     named = "" if names is None else f" ({names[column]!r})"
+    value = "NaN" if np.isnan(X[row, column]) else X[row, column]
     raise DataError(
-        f"X[{row}, {column}]{named} is {X[row, column]}, which a linear model cannot take. Fill it in, or "
+        f"X[{row}, {column}]{named} is {value}, which a linear model cannot take. Fill it in, or "
         "leave the document out."
     )
 

@@ -45,7 +45,8 @@ def is_pairs(X):
     if isinstance(X, tuple):
         return len(X) == 2
     if not hasattr(X, "iloc"):
-        return np.ndim(X) == 2 and np.shape(X)[1] == 2
+        shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+        return len(shape) == 2 and shape[1] == 2
     places = by_name(list(X.columns), need_rating=False)
     if places is not None and places[2] >= 0:
         raise DataError(f"the DataFrame has ratings ({X.columns[places[2]]!r}), and y is given too: leave one out.")

@@ -2,15 +2,27 @@
 
 import warnings
 
+import numpy as np
 import pytest
+from sklearn import config_context
+from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.estimator_checks import check_estimator
 
+from factorization.inputs import make, planted
 from gpukit import LSHMF, MatrixFactorization, SimLSH
 from gpukit.errors import GpukitError
 
 WORDS = "the error speaks of users, items and ratings, not of samples and features"
-FIT = {"check_estimators_empty_data_messages": WORDS, "check_fit2d_1feature": WORDS}
+COLUMNS = "an (n, 2) array that comes with y is pairs of user and item, so the items are not its columns"
+MATRIX = "y is ignored: an array of other than two columns is a matrix of users x items"
+FIT = {
+    "check_estimators_empty_data_messages": WORDS,
+    "check_fit2d_1feature": WORDS,
+    "check_n_features_in": COLUMNS,
+}
 PAIRS = {
     name: "predict takes pairs of ids (or a matrix whose stored entries are predicted), not rows of features"
     for name in (
@@ -25,9 +37,13 @@ PAIRS = {
         "check_methods_subset_invariance",
         "check_dict_unchanged",
         "check_fit2d_predict1d",
+        "check_regressor_data_not_an_array",
+        "check_regressors_int",
+        "check_supervised_y_2d",
     )
 }
-MODELS = {**FIT, **PAIRS, "check_fit2d_1sample": WORDS}
+IGNORED = dict.fromkeys(("check_regressors_train", "check_supervised_y_no_nan"), MATRIX)
+MODELS = {**FIT, **PAIRS, **IGNORED, "check_fit2d_1sample": WORDS}
 CASES = [
     (MatrixFactorization(n_factors=4, n_epochs=3, device="cpu"), MODELS),
     (LSHMF(n_factors=4, n_neighbors=1, n_epochs=3, lsh_q=5, device="cpu"), MODELS),
@@ -55,9 +71,7 @@ def test_their_error_is_raised_too():
 
 
 def test_clone_and_model_selection():
-    import numpy as np
     from sklearn.base import clone
-    from sklearn.model_selection import GridSearchCV
 
     ratings = np.random.default_rng(0).integers(1, 6, (30, 12)).astype(float)
     model = MatrixFactorization(n_factors=3, n_epochs=2, device="cpu", random_state=4)
@@ -66,3 +80,72 @@ def test_clone_and_model_selection():
         warnings.simplefilter("error")
         search = GridSearchCV(model, {"n_factors": [2, 3]}, cv=2).fit(ratings)
     assert search.best_params_["n_factors"] in (2, 3) and search.best_score_ < 0
+
+
+@pytest.fixture(scope="module")
+def triples():
+    """A DataFrame of ratings in random order, ids that are text."""
+    import pandas
+
+    ratings = planted()
+    users, items = (np.char.add(*pair) for pair in (("u", ratings.users.astype(str)), ("i", ratings.items.astype(str))))
+    frame = pandas.DataFrame({"user": users, "item": items, "rating": ratings.values})
+    return frame.sample(frac=1, random_state=0)
+
+
+def folds_by_hand(frame, n_factors, splits=3):
+    """The score of each fold, each by a model of its own, from frames of triples."""
+    scores = []
+    for train, test in KFold(splits).split(frame):
+        model = MatrixFactorization(n_factors, 4, device="cpu", deterministic=True).fit(frame.iloc[train])
+        scores.append(model.score(frame.iloc[test]))
+    return scores
+
+
+def as_pairs(frame, how):
+    """(X, y) of a frame of triples."""
+    if how == "triples":
+        return frame, None
+    pairs, ratings = frame[["user", "item"]], frame["rating"]
+    return (pairs, ratings) if how == "frame" else (pairs.to_numpy(), ratings.to_numpy())
+
+
+@pytest.mark.parametrize("how", ["triples", "frame", "array"])
+def test_cross_validation_of_pairs_and_of_triples(triples, how):
+    model = MatrixFactorization(4, 4, device="cpu", deterministic=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = cross_val_score(model, *as_pairs(triples, how), cv=KFold(3))
+    np.testing.assert_allclose(found, folds_by_hand(triples, 4), rtol=1e-6)
+
+
+@pytest.mark.parametrize("how", ["triples", "frame", "array"])
+def test_grid_search_of_pairs_and_of_triples(triples, how):
+    X, y = as_pairs(triples, how)
+    model = LSHMF(n_neighbors=3, n_epochs=3, lsh_q=5, device="cpu")
+    search = GridSearchCV(model, {"n_factors": [2, 5]}, cv=KFold(2), error_score="raise").fit(X, y)
+    assert search.best_score_ == max(search.cv_results_["mean_test_score"]) < 0
+    assert search.predict(triples[["user", "item"]]).shape == (len(triples),)
+
+
+def test_what_they_are():
+    for model in (MatrixFactorization(), LSHMF()):
+        assert is_regressor(model) and not is_classifier(model)
+    assert not is_regressor(SimLSH()) and not is_classifier(SimLSH())
+
+
+@pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
+def test_html(model):
+    fitted = make(model).fit(planted())
+    for shown in (make(model), fitted):
+        assert model.__name__ in estimator_html_repr(shown)
+        assert model.__name__ in shown._repr_mimebundle_()["text/html"]
+    with config_context(display="text"):
+        assert set(fitted._repr_mimebundle_()) == {"text/plain"}
+
+
+def test_requests_of_what_fit_takes_besides():
+    with config_context(enable_metadata_routing=True):
+        model = LSHMF().set_fit_request(validation=True)
+        assert model.get_metadata_routing().fit.requests["validation"] is True
+    assert not hasattr(LSHMF, "set_predict_request")  # predict takes X alone

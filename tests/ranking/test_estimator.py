@@ -344,7 +344,7 @@ def replaced(array, place, value):
 
 
 BAD = {
-    "NaN": (lambda at: (replaced(at.X, (70, 3), np.nan), at.y, at.qid), r"X\[70, 3\] is nan"),
+    "NaN": (lambda at: (replaced(at.X, (70, 3), np.nan), at.y, at.qid), r"X\[70, 3\] is NaN"),
     "infinite": (lambda at: (replaced(at.X, (84, 4), -np.inf), at.y, at.qid), r"X\[84, 4\] is -inf"),
     "infinite float32": (lambda at: (replaced(at.X, (2, 1), np.inf).astype("f4"), at.y, at.qid), r"X\[2, 1\] is inf"),
     "sparse NaN": (lambda at: (scipy.sparse.csr_array(replaced(at.X, (7, 2), np.nan)), at.y, at.qid), r"X\[7, 2\]"),

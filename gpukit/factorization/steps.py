@@ -1,0 +1,60 @@
+"""What training and serving need of a device: cpu.py and gpu.py are modules with these names."""
+
+from typing import Protocol
+
+
+class Session(Protocol):
+    """A State at work on a device: epochs over ratings, predictions, scores."""
+
+    def __init__(self, state, layout, walk, history):
+        """state: state.State; layout: what `Steps.layout` gave; walk: 'users' or 'items'; history: arrays.History."""
+
+    def train_on(self, side, query, tables, workers):
+        """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and the
+        workers for each."""
+
+    def epoch(self, rates, turn):
+        """One pass over all ratings; returns when it is done."""
+
+    def ask(self, users, items):
+        """Pairs of rows, (n,) int32 on the host, made ready for `predict` and `errors`."""
+
+    def predict(self, asked):
+        """(n,) float32 on the host, in the units of training, of what `ask` returned."""
+
+    def truth(self, values):
+        """Ratings (n,) float32 made ready for `errors`."""
+
+    def errors(self, asked, truth, scale):
+        """(sum of squared, sum of absolute errors) in the ratings' units of what `ask` and `truth` returned."""
+
+    def host_history(self):
+        """The arrays.History on the host."""
+
+    def tile_users(self):
+        """Users scored at once."""
+
+    def best(self, users, n, hide):
+        """(item rows (B, n) int32, scores (B, n) float32, NaN where too few items are left) on the host."""
+
+    def state(self):
+        """The State as it stands, on the host."""
+
+
+class Steps(Protocol):
+    """A module of steps. preparing: prepare.cpu or prepare.gpu."""
+
+    Session: type
+    preparing: object
+
+    def layout(self, n_factors, n_neighbors, half=False):
+        """The layout.Layout of a model on the device."""
+
+    def most_workers(self, layout):
+        """Workers that are at work at once."""
+
+    def find_neighbors(self, table, settings):
+        """(neighbors (N, K) int32 on the host, random slots) of a neighbors Columns."""
+
+    def begin(self, beginning, layout, walk, history) -> Session:
+        """The Session that training begins with, of a state.Beginning."""

@@ -1,0 +1,13 @@
+"""What the neighbour search needs of a device: cpu.py and gpu.py are modules with these names."""
+
+from typing import Protocol
+
+
+class Steps(Protocol):
+    """A module of steps. The GPU's has to_device(columns) besides, and its `find` takes what that returns."""
+
+    def search(self, items, settings):
+        """(neighbors (N, K), scores (N, K), random slots) of items that are hashed, for plan.Settings."""
+
+    def find(self, columns, settings):
+        """plan.Found of a columns.Columns, arrays on the device. ParameterError when K does not fit the items."""

@@ -1,0 +1,61 @@
+"""What a session needs of a device: cpu.py and gpu.py are modules with these names. Arrays are the device's own."""
+
+from typing import Protocol
+
+
+class Matrix(Protocol):
+    """X (l, n) on the device, dense or sparse; documents stand query by query."""
+
+    def scores(self, v, out):
+        """out = X v; v (n,) float64 on the host, out (l,) float64."""
+
+    def transposed(self, z):
+        """X'z (n,) float64 on the host."""
+
+    def pair_product(self, v, margin, exact, over, room):
+        """(n + 1,) float64 on the host; see session.Session.walk."""
+
+    def gram(self, offsets, query, pulls):
+        """(n, n) float64 on the host; see session.Session.gram."""
+
+
+class Steps(Protocol):
+    """A module of steps. sorting: gpukit.sorting's module for the same device. The CPU's kernels are the twins."""
+
+    sorting: object
+
+    def put(self, array):
+        """A host array on the device, contiguous."""
+
+    def empty(self, shape, dtype):
+        """A new array."""
+
+    def walk_blocks(self):
+        """How many lists of queries `problem.share_out` makes."""
+
+    def room(self, longest, n, blocks):
+        """Scratch of `pair_product` for queries of at most `longest` documents; what it is only the device knows."""
+
+    def total(self, array):
+        """The sum of an array as a float."""
+
+    def matrix(self, X) -> Matrix:
+        """A host X (l, n), dense or CSR, as the Matrix of the device."""
+
+    def by_rank(self, scores, place, keys):
+        """kernels.matrix.by_rank."""
+
+    def start_planes(self, order, keys, query, rank_level, first_group, group_starts, documents, tables, values):
+        """kernels.level_tree.start_planes."""
+
+    def search_plane(self, plane, width, query, rank_level, first, starts, tables, counts, values, next_values):
+        """kernels.level_tree.search_plane."""
+
+    def pair_pulls(self, level, query, offsets, first_group, group_starts, weights, pulls):
+        """kernels.gram.pair_pulls."""
+
+    def combine(self, u, margin, above, below, plus, minus, weights, z, loss):
+        """kernels.pair_sums.combine."""
+
+    def p_swx(self, order, scores, level, offsets, u, plus, minus):
+        """kernels.p_swx.p_swx; the CPU has dcm and ost, with the same arguments, besides."""

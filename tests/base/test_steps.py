@@ -1,0 +1,61 @@
+"""Each room's cpu.py and gpu.py have what its steps.py says, and take the same arguments."""
+
+import importlib
+import inspect
+
+import pytest
+
+ROOMS = ("factorization", "imputation.spectral", "neighbors", "ranking")
+SIDES = ("cpu", "gpu")
+
+
+def told(protocol):
+    """{name: how many arguments it takes, without self} of the methods of a Protocol; -1 for a plain attribute."""
+    own = {name: part for name, part in vars(protocol).items() if getattr(part, "__name__", "") == name}
+    own = {name: part for name, part in own.items() if not name.startswith("_") or name == "__init__"}
+    attributes = dict.fromkeys(vars(protocol).get("__annotations__", {}), -1)
+    return {name: len(inspect.signature(part).parameters) - 1 for name, part in own.items()} | attributes
+
+
+def faults(owner, protocol, of_class=False):
+    """What a module, or a class, lacks of a Protocol, or takes with other arguments."""
+    found = []
+    for name, count in told(protocol).items():
+        part = getattr(owner, name, None)
+        if count < 0:
+            found += [f"{name} is not there"] if part is None and not of_class else []
+            continue
+        try:
+            inspect.signature(part).bind(*range(count + of_class))
+        except TypeError as error:
+            found.append(f"{name}: {error}")
+    return found
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("room", ROOMS)
+def test_modules_of_steps(room, side):
+    steps = importlib.import_module(f"gpukit.{room}.steps")
+    module = importlib.import_module(f"gpukit.{room}.{side}")
+    assert faults(module, steps.Steps) == []
+    if hasattr(steps, "Session"):
+        assert faults(module.Session, steps.Session, True) == []
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_matrices(side):
+    steps, module = (importlib.import_module(f"gpukit.ranking.{name}") for name in ("steps", side))
+    for kind in (module.Dense, module.Sparse):
+        assert faults(kind, steps.Matrix, True) == []
+
+
+def test_a_missing_step_and_other_arguments_are_seen():
+    from gpukit.ranking.steps import Steps
+
+    class Half:
+        sorting = None
+        put = staticmethod(lambda array, stream: array)
+
+    found = faults(Half, Steps)
+    assert any(fault.startswith("put: missing a required argument") for fault in found)
+    assert any(fault.startswith("empty: None is not a callable") for fault in found)

@@ -1,0 +1,89 @@
+"""What GraphImputer takes: GraphTensors, frames and graphs with labels, masked arrays, arrays on a GPU."""
+
+import networkx
+import numpy as np
+import pandas
+import pytest
+from base.inputs import OnDevice
+
+from gpukit import GraphImputer
+from gpukit.errors import DataError
+from gpukit.graphs import as_graph_tensor
+from imputation.inputs import problem, with_nan
+
+pytestmark = pytest.mark.filterwarnings("ignore:the spectral slices ended with rank")
+N = 30
+NAMES = [f"v{i}" for i in np.random.default_rng(5).permutation(N)]
+
+
+def imputer():
+    return GraphImputer(weights="slice", center="none", iterations=4, rank_phase=False, dtype="float64", device="cpu")
+
+
+@pytest.fixture(scope="module")
+def case():
+    """A Problem of vectors (N, 4)."""
+    whole = problem((1, 4), "entries")
+    return whole._replace(truth=whole.truth[:, 0], mask=whole.mask[:, 0])
+
+
+@pytest.fixture(scope="module")
+def expected(case):
+    return imputer().fit_transform(case.A, case.truth, case.mask)
+
+
+@pytest.mark.parametrize("kind", ["slices", "entries"])
+@pytest.mark.parametrize("shape", [(), (4,), (3, 4)])
+def test_a_graph_tensor_is_its_graph_tensor_and_mask(kind, shape):
+    whole = problem((1,) * (2 - len(shape)) + shape, kind)
+    tensor = with_nan(whole.truth, whole.mask).reshape(N, *shape)
+    graph = as_graph_tensor(whole.A, tensor)
+    model = imputer().fit(graph)
+    np.testing.assert_array_equal(model.completed_, imputer().fit_transform(whole.A, tensor))
+    assert model.completed_.shape == tensor.shape
+    np.testing.assert_array_equal(model.transform(graph), model.completed_)
+    for more in ((tensor,), (None, graph.mask)):
+        with pytest.raises(DataError, match="GraphTensor brings its"):
+            imputer().fit(graph, *more)
+
+
+def test_a_graph_alone(case):
+    with pytest.raises(DataError, match="a graph alone has nothing to fill in"):
+        imputer().fit(case.A)
+
+
+def test_rows_are_matched_with_the_mask_and_the_graph(case, expected):
+    turned = np.random.default_rng(1).permutation(N)
+    tensor = pandas.DataFrame(case.truth, NAMES)
+    mask = pandas.DataFrame(case.mask, NAMES).iloc[turned]
+    graph = pandas.DataFrame(case.A, NAMES, NAMES).iloc[turned].iloc[:, turned[::-1]]
+    np.testing.assert_allclose(imputer().fit_transform(graph, tensor, mask), expected, atol=1e-8)
+    named = networkx.relabel_nodes(networkx.from_numpy_array(case.A), dict(enumerate(NAMES)))
+    mixed = networkx.Graph()
+    mixed.add_nodes_from(np.array(NAMES)[turned].tolist())
+    mixed.add_weighted_edges_from(named.edges(data="weight"))
+    np.testing.assert_allclose(imputer().fit_transform(mixed, tensor, mask), expected, atol=1e-8)
+    np.testing.assert_array_equal(imputer().fit_transform(case.A, tensor, mask), expected)  # A goes by position
+
+
+@pytest.mark.parametrize("kind", ["mask", "frame", "columns", "networkx"])
+def test_other_labels_are_refused(case, kind):
+    tensor, mask = pandas.DataFrame(case.truth, NAMES), pandas.DataFrame(case.mask, NAMES)
+    graph = case.A
+    if kind == "mask":
+        mask = mask.reset_index(drop=True)
+    elif kind == "networkx":
+        graph = networkx.from_numpy_array(case.A)
+    else:
+        graph = pandas.DataFrame(case.A, NAMES if kind == "columns" else None)
+    with pytest.raises(DataError, match="labels"):
+        imputer().fit(graph, tensor, mask)
+
+
+def test_masked_and_nullable_and_device_arrays(case, expected):
+    missing = with_nan(case.truth, case.mask)
+    nullable = pandas.DataFrame(missing).astype("Float64")
+    for tensor in (np.ma.array(case.truth, mask=~case.mask), nullable, OnDevice(missing, "cupy")):
+        np.testing.assert_array_equal(imputer().fit_transform(case.A, tensor), expected)
+    graph, mask = OnDevice(case.A, "torch"), OnDevice(case.mask, "torch")
+    np.testing.assert_array_equal(imputer().fit_transform(graph, case.truth, mask), expected)

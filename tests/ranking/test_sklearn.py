@@ -1,0 +1,119 @@
+"""RankSVM in scikit-learn's hands: its checks, metadata routing, folds that keep a query together."""
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
+from sklearn.utils import estimator_html_repr
+from sklearn.utils.estimator_checks import check_estimator
+
+from gpukit import RankSVM
+from ranking.data import make
+
+WORDS = "the error speaks of documents and features in gpukit's words"
+EXCEPTIONS = {
+    "check_n_features_in_after_fitting": WORDS,
+    "check_dtype_object": WORDS,
+    "check_estimators_empty_data_messages": WORDS,
+    "check_fit2d_1sample": WORDS,
+    "check_fit2d_predict1d": WORDS,
+    "check_requires_y_none": WORDS,
+}
+
+
+class OneQuery(RankSVM):
+    """RankSVM for scikit-learn's checks, which know of no queries: all documents are of one."""
+
+    def fit(self, X, y=None):
+        return super().fit(X, y, group=[len(X) if isinstance(X, list) else X.shape[0]])
+
+    def score(self, X, y=None):
+        return super().score(X, y, group=[len(X)])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learns_checks():
+    results = check_estimator(OneQuery(device="cpu"), on_skip=None, on_fail=None, expected_failed_checks=EXCEPTIONS)
+    assert not {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
+    assert {result["check_name"] for result in results if result["status"] == "xfail"} == set(EXCEPTIONS)
+    assert sum(result["status"] == "passed" for result in results) >= 30
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+def folds_by_hand(at, weights, C, splits=3):
+    """The score of each fold of GroupKFold, each by a model of its own."""
+    scores = []
+    for train, test in GroupKFold(splits).split(at.X, at.y, at.qid):
+        assert not set(at.qid[train]) & set(at.qid[test])
+        model = RankSVM(C, device="cpu").fit(*at.taken(train), query_weight=weights)
+        scores.append(model.score(*at.taken(test)))
+    return scores
+
+
+def shuffled(at):
+    """The documents of a Set in random order."""
+    return at._replace(**dict(zip(("X", "y", "qid"), at.taken(np.random.default_rng(2).permutation(len(at.y))))))
+
+
+def test_cross_validation_passes_queries_and_weights_on(routing):
+    at = shuffled(make())
+    weights = {qid: 1.0 + 10 * (at_query % 2) for at_query, qid in enumerate(np.unique(at.qid).tolist())}
+    by_document = np.array([weights[qid] for qid in at.qid.tolist()])
+    for given in (weights, by_document):
+        params = {"qid": at.qid, "query_weight": given, "groups": at.qid}
+        found = cross_val_score(RankSVM(device="cpu"), at.X, at.y, cv=GroupKFold(3), params=params)
+        np.testing.assert_array_equal(found, folds_by_hand(at, weights, 1.0))
+    assert folds_by_hand(at, weights, 1.0) != folds_by_hand(at, None, 1.0)
+
+
+def test_grid_search_finds_what_trying_finds(routing):
+    at, grid = shuffled(make(levels=4)), [1e-4, 1e-2, 1.0]
+    search = GridSearchCV(RankSVM(device="cpu"), {"C": grid}, cv=GroupKFold(3))
+    search.fit(at.X, at.y, qid=at.qid, groups=at.qid)
+    expected = [np.mean(folds_by_hand(at, None, C)) for C in grid]
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected)
+    assert search.best_params_["C"] == grid[int(np.argmax(expected))]
+    whole = RankSVM(search.best_params_["C"], device="cpu").fit(at.X, at.y, at.qid)
+    np.testing.assert_array_equal(search.best_estimator_.coef_, whole.coef_)
+
+
+def test_frames_and_their_folds(routing):
+    pandas = pytest.importorskip("pandas")
+    at = shuffled(make())
+    X = pandas.DataFrame(at.X, columns=list("abcde"), index=np.arange(len(at.y)) + 100)
+    y, qid = pandas.Series(at.y, X.index), pandas.Series(at.qid, X.index)
+    found = cross_validate(RankSVM(device="cpu"), X, y, cv=GroupKFold(3), params={"qid": qid, "groups": qid})
+    np.testing.assert_array_equal(found["test_score"], folds_by_hand(at, None, 1.0))
+
+
+def test_requests_are_set_kept_by_clones_and_refused(routing):
+    at = make()
+    model = RankSVM(device="cpu").set_fit_request(qid="queries", query_weight=False)
+    assert isinstance(model, RankSVM) and clone(model).get_metadata_routing().fit.requests["qid"] == "queries"
+    assert RankSVM().get_metadata_routing().fit.requests["qid"] is True
+    assert RankSVM().get_metadata_routing().predict.requests == {"group": None, "qid": True}
+    with pytest.raises(TypeError, match="Unexpected args.*rank"):
+        RankSVM().set_fit_request(rank=True)
+    search = GridSearchCV(RankSVM(device="cpu"), {"C": [1.0]}, cv=GroupKFold(2))
+    with pytest.raises(UnsetMetadataPassedError, match="group"):
+        search.fit(at.X, at.y, qid=at.qid, groups=at.qid, group=[3])
+
+
+def test_requests_without_routing_say_how_to_enable_it():
+    with pytest.raises(RuntimeError, match="enable_metadata_routing=True"):
+        RankSVM().set_fit_request(qid=True)
+
+
+def test_what_it_is():
+    model = RankSVM(C=3.0)
+    assert not is_classifier(model) and not is_regressor(model)
+    at = make()
+    for shown in (model, clone(model).fit(at.X, at.y, at.qid)):
+        assert "RankSVM" in estimator_html_repr(shown) and "RankSVM" in shown._repr_mimebundle_()["text/html"]
