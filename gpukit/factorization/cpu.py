@@ -87,10 +87,6 @@ class Session:
         """(sum of squared, sum of absolute errors) in the ratings' units of what `ask` and `truth` returned."""
         return ready.errors(self.predict(asked), truth, scale, preparing)
 
-    def host_history(self):
-        """The History on the host."""
-        return self.history
-
     def tile_users(self):
         """Users scored at once."""
         return max(1, TABLE_BYTES // (5 * max(1, self.item_rows)))

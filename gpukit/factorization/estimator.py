@@ -41,7 +41,7 @@ class Factorization(Serving):
             checkpoints = runs.Checkpoints(checkpoint, self, data)
             state = runs.run(run.session, run.settings, judge, checkpoints, run.history, run.start, progress)
         self.timings_, self.device_ = run.clock.seconds, str(run.device)
-        self.set_fitted(state, run.session.host_history(), run.scale, ratings.user_ids, ratings.item_ids)
+        self.set_fitted(state, run.session.history, run.scale, ratings.user_ids, ratings.item_ids)
         return self
 
     def check(self, n_ratings=0):
@@ -55,7 +55,7 @@ class Factorization(Serving):
         """
         from gpukit.ratings.pairs import ratings_of
 
-        ratings = ratings_of(X, y)
+        ratings = ratings_of(X, y, repeats=False)
         checked, device = self.check(len(ratings)), devices.resolve(self.device)
         check_shape(ratings)
         self._check_items(ratings.shape[1])
@@ -91,25 +91,23 @@ class Factorization(Serving):
         with clock("prepare"):
             orders = order_ratings(ratings, device)
             scale = ready.scale_of(orders, ratings.values)
-            rated = ready.history_of(orders, scale, steps.preparing)
+            way = ready.Way(self.walk, plan.seed, self.deterministic, self._slots() > 0)
+            made = ready.make_ready(orders, scale, way, steps.preparing)
+            workers = schedule.worker_count(len(ratings), steps.most_workers(layout))
+            tables, workers = runs.chunk_tables(made.side, workers, plan, steps.preparing)
         if resume_from is not None:
             state, start, history, best = saving.load_checkpoint(resume_from, self, saving.fingerprint(ratings))
-            session = steps.Session(state, layout, self.walk, rated)
+            session = steps.Session(state, layout, self.walk, made.history)
         else:
             with clock("neighbours"):
                 neighbors = self._find_neighbors(orders, steps, progress)
             with clock("prepare"):
-                baseline = ready.baseline_of(orders, scale, steps.preparing)
-                beginning = Beginning(ratings.shape, self.n_factors, neighbors, baseline, plan.biases, plan.seed)
-                session = steps.begin(beginning, layout, self.walk, rated)
+                facts = ratings.shape, self.n_factors, neighbors, made.baseline, plan.biases, plan.seed
+                session = steps.begin(Beginning(*facts), layout, self.walk, made.history)
             start, history, best = 0, [], None
+        orders = None
         with clock("prepare"):
-            side = ready.side_of(orders, self.walk, scale, plan.seed, steps.preparing, self.deterministic)
-            workers = schedule.worker_count(len(ratings), steps.most_workers(layout))
-            tables, workers = runs.chunk_tables(side, workers, plan)
-            query = ready.training_query(rated, orders, side, self.walk, steps.preparing) if layout.slots else None
-            orders = None
-            session.train_on(side, query, tables, workers)
+            session.train_on(made.side, made.query, tables, workers)
         return runs.Run(session, plan, clock, scale, start, history, best, ratings, held_out, device)
 
     def _find_neighbors(self, orders, steps, progress):

@@ -174,10 +174,6 @@ class Session:
         self.history = History(*map(on_device, self.history))
         return self.history
 
-    def host_history(self):
-        """The History on the host."""
-        return History(*(array if isinstance(array, np.ndarray) else array.copy_to_host() for array in self.history))
-
     def state(self):
         """The State as it stands, on the host."""
         P, Q, influence = (array.copy_to_host() for array in self.parameters[:3])

@@ -69,13 +69,13 @@ def unscale(z, scale):
     )
 
 
-def chunk_tables(side, workers, plan):
+def chunk_tables(side, workers, plan, steps):
     """(tables, workers) of an epoch: one table, or the strata of a conflict-free schedule."""
     if side.blocks is None:
         rate = row_rates(plan.rates, plan.learning_rate, np.diff(side.indptr))
         return [schedule.chunk_table(side.indptr, workers, rate, plan.seed)], workers
     major, minor, n_blocks = side.blocks
-    return schedule.conflict_free_tables(side.indptr, side.minor, major, minor, n_blocks), n_blocks
+    return schedule.conflict_free_tables(side.indptr, steps.fetch(side.minor), major, minor, n_blocks), n_blocks
 
 
 class Checkpoints:

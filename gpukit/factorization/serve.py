@@ -18,8 +18,9 @@ class Serving(Estimator):
     _transient = ("_serving",)
 
     def set_fitted(self, state, rated, scale, user_ids, item_ids):
-        """Keep the result of a training or of a model file: state.State, prepare.History, prepare.Scale, the ids."""
-        self._state, self._rated, self._scale = state, rated, scale
+        """Keep the result of a training or of a model file: state.State, arrays.History (which may lie on the device),
+        arrays.Scale, the ids."""
+        self._state, self._history, self._scale = state, rated, scale
         self.user_ids_, self.item_ids_ = user_ids, item_ids
         self.mean_, self.scale_ = scale.mean, (scale.low, scale.high)
         self.neighbors_ = state.neighbors
@@ -46,6 +47,18 @@ class Serving(Estimator):
         """(N,) float32, in units of the ratings."""
         return self._of_state("item_extras")[:, BIAS] * np.float32(self._scale.deviation)
 
+    @property
+    def _rated(self):
+        """The arrays.History on the host, fetched when it is first asked for."""
+        if not all(isinstance(array, np.ndarray) for array in self._history):
+            self._history = type(self._history)(*(np.asarray(array.copy_to_host()) for array in self._history))
+        return self._history
+
+    def __getstate__(self):
+        if hasattr(self, "_history"):
+            self._rated  # noqa: B018  (what is kept of it is on the host then)
+        return super().__getstate__()
+
     def _of_state(self, name):
         self._check_fitted()
         return getattr(self._state, name)
@@ -58,7 +71,10 @@ class Serving(Estimator):
         if kept is None or kept[0] != device:
             steps = engine(device, "gpukit.factorization")
             layout = steps.layout(self._state.user_factors.shape[1], self._state.neighbors.shape[1])
-            kept = self._serving = device, steps.Session(self._state, layout, self.walk, self._rated)
+            kept = self._serving = (
+                device,
+                steps.Session(self._state, layout, self.walk, self._history if str(device) == self.device_ else self._rated),
+            )
         return kept[1]
 
     def predict(self, X):

@@ -10,8 +10,8 @@ class Session(Protocol):
         """state: state.State; layout: what `Steps.layout` gave; walk: 'users' or 'items'; history: arrays.History."""
 
     def train_on(self, side, query, tables, workers):
-        """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and the
-        workers for each."""
+        """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
+        the workers for each."""
 
     def epoch(self, rates, turn):
         """One pass over all ratings; returns when it is done."""
@@ -27,9 +27,6 @@ class Session(Protocol):
 
     def errors(self, asked, truth, scale):
         """(sum of squared, sum of absolute errors) in the ratings' units of what `ask` and `truth` returned."""
-
-    def host_history(self):
-        """The arrays.History on the host."""
 
     def tile_users(self):
         """Users scored at once."""

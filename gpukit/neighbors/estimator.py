@@ -61,7 +61,7 @@ class SimLSH(Estimator):
 
         settings, device = self.check(), devices.resolve(self.device)
         begun = time.perf_counter()
-        ratings = ratings_of(X, y)
+        ratings = ratings_of(X, y, repeats=False)
         plan.check_items(settings, ratings.shape[1])
         with devices.reported(device, "The neighbour search"):
             table = columns_of(order_ratings(ratings, device))

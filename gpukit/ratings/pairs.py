@@ -11,15 +11,15 @@ from gpukit.ratings.ids import factorize
 from gpukit.ratings.table import Ratings
 
 
-def ratings_of(X, y=None):
+def ratings_of(X, y=None, repeats=True):
     """Ratings of what fit, score and evaluate take.
 
     X: what as_ratings takes (Ratings, users x items, a DataFrame of triples); or, with y (n,) their ratings, pairs as
     pairs_of takes them. Pandas' X and y are matched by their labels. Where X is a matrix of users x items y is ignored,
-    as scikit-learn's pipelines expect. What is masked is not rated. Raises DataError.
+    as scikit-learn's pipelines expect. What is masked is not rated. repeats: as as_ratings. Raises DataError.
     """
     if y is None or not is_pairs(X):
-        return as_ratings(X if hasattr(X, "iloc") else plain(X))
+        return as_ratings(X if hasattr(X, "iloc") else plain(X), repeats=repeats)
     X, y = aligned(X=X, y=y)
     users, items = pairs_of(X)
     values = numbers(y)
@@ -27,7 +27,7 @@ def ratings_of(X, y=None):
         raise DataError(f"y must hold a rating a pair, {len(users):,}; its shape is {values.shape}.")
     users, user_ids = factorize(users, "user")
     items, item_ids = factorize(items, "item")
-    return checked(Ratings(users, items, values, user_ids, item_ids))
+    return checked(Ratings(users, items, values, user_ids, item_ids), repeats)
 
 
 def numbers(y):

@@ -77,8 +77,10 @@ class Ratings:
         """(train, test): a rating is kept for training where numpy.random.default_rng(seed).random(n) >= fraction."""
         if not 0 <= fraction < 1:
             raise ParameterError(f"fraction must be at least 0 and less than 1; got {fraction!r}.")
-        train = np.random.default_rng(seed).random(len(self)) >= fraction
-        return self.take(train), self.take(~train)
+        from gpukit.evaluation.splits import drawn, parted
+
+        parts = parted(self.columns(), drawn(len(self), fraction, seed))
+        return tuple(marked(self.with_columns(**part), self._state) for part in parts)
 
     def csr(self):
         """(indptr (M+1,) int64, indices (n,) int32, values (n,) float32), each row's items ascending."""

@@ -1,5 +1,7 @@
 """What training reads, made of ratings in two orders; `steps` is the module cpu.py or gpu.py beside this file."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from gpukit._jit import njit
@@ -13,6 +15,34 @@ from gpukit.ratings.orders.levels import moments as moments_of_levels
 from gpukit.streams import Keyed
 
 CONFLICT_FREE_BLOCKS = 64
+
+
+class Way(NamedTuple):
+    """How a training goes about its ratings: walk 'users' or 'items', the side whose rows are walked; seed; whether
+    without conflicts; whether it looks at neighbours."""
+
+    walk: str
+    seed: int
+    deterministic: bool
+    near: bool
+
+
+class Ready(NamedTuple):
+    """What training reads, on the device: arrays.History, arrays.Side, the arrays.Query of every training rating (None
+    where no neighbours are looked at), baseline biases in z (users', items') float64."""
+
+    history: object
+    side: object
+    query: object
+    baseline: tuple
+
+
+def make_ready(orders, scale, way, steps):
+    """The Ready of ratings in orders for a Way. On a GPU it is queued, not waited for."""
+    history, baseline = history_of(orders, scale, steps), baseline_of(orders, scale, steps)
+    side = side_of(orders, way.walk, scale, way.seed, steps, way.deterministic)
+    query = training_query(history, orders, side, way.walk, steps) if way.near else None
+    return Ready(history, side, query, baseline)
 
 
 def scale_of(orders, values):

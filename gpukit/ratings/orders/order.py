@@ -9,6 +9,7 @@ from gpukit.errors import DataError
 from gpukit.ratings.orders import levels as leveling
 from gpukit.ratings.orders.formulas import FREE, TABLE
 from gpukit.ratings.orders.levels import Levels
+from gpukit.ratings.table import DISTINCT, marked
 
 MOST_RATINGS = (1 << 32) - 1  # places are 32-bit numbers
 
@@ -100,6 +101,7 @@ def order_ratings(ratings, device):
     keys, places, _ = steps.sort_by_bits(keys, key.user.shift, key.end, places)
     refuse_repeats(keys, key, ratings, steps)
     by_user = taken(keys, key, (key.user, 1), key.item, steps.empty(0, np.uint32), steps)
+    marked(ratings, DISTINCT)
     keys, levels = None, levels._replace(counts=level_counts(by_item, levels, steps))
     steps.release()
     return Orders(ratings.shape, levels, by_item, by_user, places, None if levels.exact else values.view(np.float32))

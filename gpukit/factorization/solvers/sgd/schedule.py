@@ -96,13 +96,21 @@ def _take(source, order, out):
 def _dealt(quads, rounds, random_key):
     """quads (n, 4, 3) dealt out in rounds by falling length, to and fro, so that all get as much; then each one's
     shuffled."""
-    fallen = (LONGEST - quads[:, :, 2].max(axis=1)).astype(np.uint64)
-    order = _ordered(fallen, LONGEST.bit_length()).reshape(rounds, -1)
+    order = _ordered(_fallen(quads), LONGEST.bit_length()).reshape(rounds, -1)
     order[1::2] = order[1::2, ::-1].copy()
     hands = np.ascontiguousarray(order.T)
     _shuffle_lines(hands, random_key)
     out = np.empty_like(quads)
     _take(quads, np.ascontiguousarray(hands.T).reshape(-1), out)
+    return out
+
+
+@njit(parallel=True)
+def _fallen(quads):
+    """(n,) uint64: how much shorter than LONGEST the longest chunk of each quad (n, 4, 3) is."""
+    out = np.empty(len(quads), np.uint64)
+    for t in prange(len(quads)):
+        out[t] = LONGEST - max(quads[t, 0, 2], quads[t, 1, 2], quads[t, 2, 2], quads[t, 3, 2])
     return out
 
 

@@ -1,0 +1,68 @@
+"""Who trains and who judges: parts of a table drawn at random, the same for a seed whatever the threads."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+
+ALONE = 1 << 20  # numbers that one thread draws sooner than several are started
+PARTS = 64  # in which rows are told apart at once
+
+
+def drawn(n, fraction, seed):
+    """(n,) bool: numpy.random.default_rng(seed).random(n) >= fraction, drawn by all threads."""
+    out = np.empty(n, np.bool_)
+    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cuts = [n * part // threads for part in range(threads + 1)] if n > ALONE else [0, n]
+
+    def draw(first, last):
+        stream = np.random.PCG64(seed)  # what default_rng takes; one step a number
+        stream.advance(first)
+        generator = np.random.Generator(stream)
+        for begin in range(first, last, ALONE):
+            end = min(begin + ALONE, last)
+            np.greater_equal(generator.random(end - begin), fraction, out=out[begin:end])
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(draw, cuts, cuts[1:]))
+    return out
+
+
+def parted(columns, kept):
+    """({name: rows kept}, {name: the others}) of {name: (n,) array}, in their order; kept (n,) bool."""
+    counts = _counts(kept)
+    ends = np.cumsum(counts)
+    sizes = int(ends[-1]), len(kept) - int(ends[-1])
+    both = {}, {}
+    for name, column in columns.items():
+        inside, outside = (np.empty(size, column.dtype) for size in sizes)
+        _part(column, kept, ends - counts, inside, outside)
+        both[0][name], both[1][name] = inside, outside
+    return both
+
+
+@njit(parallel=True)
+def _counts(kept):
+    """(PARTS,) int64: how many rows of each part are kept."""
+    counts = np.zeros(PARTS, np.int64)
+    for part in prange(PARTS):
+        for t in range(kept.size * part // PARTS, kept.size * (part + 1) // PARTS):
+            counts[part] += kept[t]
+    return counts
+
+
+@njit(parallel=True)
+def _part(column, kept, starts, inside, outside):
+    """inside, outside = column[kept], column[~kept]; starts (PARTS,): rows kept before each part."""
+    for part in prange(PARTS):
+        first = kept.size * part // PARTS
+        yes, no = starts[part], first - starts[part]
+        for t in range(first, kept.size * (part + 1) // PARTS):
+            if kept[t]:
+                inside[yes] = column[t]
+                yes += 1
+            else:
+                outside[no] = column[t]
+                no += 1
