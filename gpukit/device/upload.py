@@ -13,9 +13,9 @@ import numpy as np
 
 from gpukit._cuda import cuda
 
-CHUNK = 16 << 20  # bytes of a buffer
+CHUNK = 32 << 20  # bytes of a buffer
 LEAST = 4 << 20  # bytes of an array for which buffers pay
-THREADS = 4
+THREADS = 8
 _one_at_a_time = threading.Lock()  # the buffers serve all threads
 
 

@@ -27,9 +27,9 @@ def most_workers(layout):
 
 
 def find_neighbors(table, settings):
-    """(neighbors (N, K) int32 on the host, random slots) of a gpukit.neighbors Columns."""
+    """A function that gives (neighbors (N, K) int32, random slots) of a gpukit.neighbors Columns; see gpu.py."""
     found = find(table, settings)
-    return found.neighbors, found.random_slots
+    return lambda: (found.neighbors, found.random_slots)
 
 
 def begin(beginning, layout, walk, history):

@@ -93,6 +93,9 @@ class Factorization(Serving):
             scale = ready.scale_of(orders, ratings.values)
             way = ready.Way(self.walk, plan.seed, self.deterministic, self._slots() > 0)
             made = ready.make_ready(orders, scale, way, steps.preparing)
+        with clock("neighbours"):
+            neighbors = self._search(orders, steps, progress) if resume_from is None else None
+        with clock("prepare"):  # while a GPU is still searching
             workers = schedule.worker_count(len(ratings), steps.most_workers(layout))
             tables, workers = runs.chunk_tables(made.side, workers, plan, steps.preparing)
         if resume_from is not None:
@@ -100,7 +103,7 @@ class Factorization(Serving):
             session = steps.Session(state, layout, self.walk, made.history)
         else:
             with clock("neighbours"):
-                neighbors = self._find_neighbors(orders, steps, progress)
+                neighbors = neighbors()
             with clock("prepare"):
                 facts = ratings.shape, self.n_factors, neighbors, made.baseline, plan.biases, plan.seed
                 session = steps.begin(Beginning(*facts), layout, self.walk, made.history)
@@ -110,8 +113,9 @@ class Factorization(Serving):
             session.train_on(made.side, made.query, tables, workers)
         return runs.Run(session, plan, clock, scale, start, history, best, ratings, held_out, device)
 
-    def _find_neighbors(self, orders, steps, progress):
-        return np.zeros((orders.shape[1], 0), np.int32)
+    def _search(self, orders, steps, progress):
+        """The function that waits for the neighbors (N, K) int32, whose search has begun."""
+        return lambda: np.zeros((orders.shape[1], 0), np.int32)
 
 
 class MatrixFactorization(Factorization):
@@ -266,7 +270,7 @@ class LSHMF(Factorization):
             self.random_state,
         )
 
-    def _find_neighbors(self, orders, steps, progress):
+    def _search(self, orders, steps, progress):
         from gpukit.neighbors.columns import columns_of
         from gpukit.neighbors.estimator import random_neighbors, warn_if_random
 
@@ -274,12 +278,17 @@ class LSHMF(Factorization):
         hashing = self._hashing().check()
         if self.search == "random":
             self.random_share_ = 1.0
-            return random_neighbors(orders.shape[1], self.n_neighbors, hashing.seed)
-        neighbors, random_slots = steps.find_neighbors(columns_of(orders), hashing)
-        self.random_share_ = random_slots / neighbors.size
-        warn_if_random(self.random_share_, hashing)
-        progress("neighbours", 1, 1, {})
-        return neighbors
+            return lambda: random_neighbors(orders.shape[1], self.n_neighbors, hashing.seed)
+        wait = steps.find_neighbors(columns_of(orders), hashing)
+
+        def found():
+            neighbors, random_slots = wait()
+            self.random_share_ = random_slots / neighbors.size
+            warn_if_random(self.random_share_, hashing)
+            progress("neighbours", 1, 1, {})
+            return neighbors
+
+        return found
 
 
 def check_checkpoint(path, resume):

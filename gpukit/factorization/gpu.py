@@ -6,7 +6,7 @@ import numpy as np
 from gpukit._cuda import cuda, repeated
 from gpukit.device.upload import to_device
 from gpukit.factorization.arrays import Batch, History, Pairs, Parameters
-from gpukit.factorization.kernels.codes import neighbor_codes
+from gpukit.factorization.kernels.codes import clear_tables, neighbor_codes
 from gpukit.factorization.kernels.predict import make_predict_pairs
 from gpukit.factorization.kernels.scores import fill_tables, make_score_rows
 from gpukit.factorization.model import layout as layouts
@@ -35,9 +35,15 @@ def most_workers(layout):
 
 
 def find_neighbors(table, settings):
-    """(neighbors (N, K) int32 on the host, random slots) of a gpukit.neighbors Columns on the device."""
-    found = neighbors.find(table, settings)
-    return found.neighbors.copy_to_host(), found.random_slots
+    """The function that waits for (neighbors (N, K) int32 on the host, random slots) of a gpukit.neighbors Columns on
+    the device, whose search is queued."""
+    queued = neighbors.start(table, settings)
+
+    def wait():
+        found = neighbors.found(*queued)
+        return found.neighbors.copy_to_host(), found.random_slots
+
+    return wait
 
 
 def on_device(array):
@@ -94,8 +100,9 @@ class Session:
         if not self.layout.slots:
             return cuda.device_array((0, 0), np.uint8)
         out = cuda.device_array((count, self.layout.slots), np.uint8)
-        tables = to_device(np.zeros((CODE_BLOCKS, self.item_rows + 1), np.uint8))
-        neighbor_codes[CODE_BLOCKS, BLOCK](self.rated(), query, self.near, out, tables)
+        tables = cuda.device_array((CODE_BLOCKS, self.item_rows + 1), np.uint8)
+        clear_tables[CODE_BLOCKS, BLOCK](tables)
+        neighbor_codes[CODE_BLOCKS, BLOCK](self.rated(), query, self.near, as_words(out), tables)
         return out
 
     def train_on(self, side, query, tables, workers):

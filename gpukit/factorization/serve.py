@@ -71,10 +71,8 @@ class Serving(Estimator):
         if kept is None or kept[0] != device:
             steps = engine(device, "gpukit.factorization")
             layout = steps.layout(self._state.user_factors.shape[1], self._state.neighbors.shape[1])
-            kept = self._serving = (
-                device,
-                steps.Session(self._state, layout, self.walk, self._history if str(device) == self.device_ else self._rated),
-            )
+            history = self._history if str(device) == self.device_ else self._rated  # it may lie there already
+            kept = self._serving = device, steps.Session(self._state, layout, self.walk, history)
         return kept[1]
 
     def predict(self, X):

@@ -51,7 +51,7 @@ class Steps(Protocol):
         """Workers that are at work at once."""
 
     def find_neighbors(self, table, settings):
-        """(neighbors (N, K) int32 on the host, random slots) of a neighbors Columns."""
+        """A function that waits for (neighbors (N, K) int32 on the host, random slots) of a neighbors Columns."""
 
     def begin(self, beginning, layout, walk, history) -> Session:
         """The Session that training begins with, of a state.Beginning."""

@@ -1,8 +1,6 @@
 """Neighbours on the GPU: a hash, a search, the selection and the supplement, one after the other. cpu.py has the same
 functions with the same arguments. Arrays stay on the device."""
 
-import time
-
 import numpy as np
 
 from gpukit._cuda import cuda
@@ -29,19 +27,32 @@ def search(items, settings):
     return lists
 
 
-def find(columns, settings):
-    """Algorithm 1: the plan.Found of all items of a Columns whose users and levels are on the device.
+def start(columns, settings):
+    """Algorithm 1 queued, not waited for: (plan.Lists on the device, events before, between and after its two steps).
 
-    Raises ParameterError when K does not fit the items.
+    columns: users and levels on the device. Raises ParameterError when K does not fit the items.
     """
     plan.check_items(settings, len(columns.indptr) - 1)
-    begun, codes = time.perf_counter(), None
+    begun, hashed, ended = (cuda.event() for _ in range(3))
+    begun.record()
+    codes = None
     if searches.card(settings.search).READS_CODES:
         codes = hashes.steps(settings.hash, "gpu").hash_codes(columns, settings)
     rated = cuda.to_device((np.diff(columns.indptr) > 0).astype(np.uint8))
-    cuda.synchronize()
-    hashed = time.perf_counter()
+    hashed.record()
     lists = search(plan.Items(columns, codes, rated), settings)
-    n_random = int(lists.random_slots.copy_to_host().sum())
-    seconds = {"hashing": hashed - begun, "search": time.perf_counter() - hashed}
-    return plan.Found(lists.neighbors, lists.scores, n_random, seconds)
+    ended.record()
+    return lists, (begun, hashed, ended)
+
+
+def find(columns, settings):
+    """Algorithm 1: the plan.Found, its lists on the device, of all items of a Columns; as `start`."""
+    return found(*start(columns, settings))
+
+
+def found(lists, events):
+    """The plan.Found of what `start` queued, waited for."""
+    begun, hashed, ended = events
+    ended.synchronize()
+    seconds = {"hashing": begun.elapsed_time(hashed) / 1e3, "search": hashed.elapsed_time(ended) / 1e3}
+    return plan.Found(lists.neighbors, lists.scores, int(lists.random_slots.copy_to_host().sum()), seconds)

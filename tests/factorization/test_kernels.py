@@ -229,6 +229,6 @@ def test_neighbor_codes(block, blocks):
     pairs = sorted((i, j) for i in range(10) for j in (0, 1, 17, 32, 33))
     lines = query(case, pairs)
     out, tables = np.full((len(pairs), layout.slots), 9, np.uint8), np.zeros((blocks, 34), np.uint8)
-    launch(neighbor_codes, blocks, block, history(case), lines, pack(case, layout)[1], out, tables)
+    launch(neighbor_codes, blocks, block, history(case), lines, pack(case, layout)[1], out.view(np.uint32), tables)
     np.testing.assert_array_equal(out[lines.places], code_lines(case, layout, pairs))
     assert not tables.any() and (out == NO_NEIGHBOR).any()

@@ -6,6 +6,7 @@ from gpukit._cuda import cuda, device, kernel
 from gpukit.factorization.model.layout import NO_NEIGHBOR
 
 U32, I32, U64 = np.uint32, np.int32, np.uint64
+LANES = 8  # threads that write a line together
 
 
 @device
@@ -23,25 +24,47 @@ def clear(history, row, thread, step, table):
 
 
 @device
+def code_of(table, neighbor):
+    """The code in a table of an item row, or of nobody."""
+    return U32(table[U32(neighbor)]) if neighbor >= 0 else U32(NO_NEIGHBOR)
+
+
+@device
 def answer(query, row, neighbors, thread, step, table, out):
-    """The lines of out for the items that are asked for of one user, from the codes in table."""
-    begin, end = U64(query.indptr[U32(row)]), U64(query.indptr[U32(row + 1)])
-    size = U64(neighbors.shape[1])
-    for x in range(thread, U64(end - begin) * size, step):
-        t, k = U64(begin + x // size), U32(x % size)
-        neighbor = neighbors[U32(query.items[t]), k]
-        out[U64(query.places[t]), k] = table[U32(neighbor)] if neighbor >= 0 else np.uint8(NO_NEIGHBOR)
+    """The lines of out for the items that are asked for of one user, from the codes in table; LANES threads a line."""
+    lane, words = U32(U32(thread) % U32(LANES)), U32(neighbors.shape[1] // 4)
+    for t in range(U64(query.indptr[U32(row)]) + thread // LANES, U64(query.indptr[U32(row + 1)]), step // LANES):
+        item, place = U32(query.items[t]), U64(query.places[t])
+        for w in range(lane, words, U32(LANES)):
+            k, word = U32(U32(4) * w), U32(0)
+            for part in range(4):
+                word |= U32(code_of(table, neighbors[item, U32(k + U32(part))]) << U32(8 * part))
+            out[place, w] = word
+
+
+@kernel
+def clear_tables(tables):
+    """tables = 0.
+
+    tables (blocks, any) uint8, overwritten.
+
+    Launch: as many blocks as tables has lines, any block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for item in range(cuda.threadIdx.x, tables.shape[1], cuda.blockDim.x):
+        tables[U32(cuda.blockIdx.x), U32(item)] = 0
 
 
 @kernel
 def neighbor_codes(history, query, neighbors, out, tables):
     """Which neighbours of each queried item its user rated, and how: the sets R and N of Eq. (1).
 
-    history: prepare.History, what each user rated; query: prepare.Query, the n pairs asked for, by user; neighbors
-    (N + 1, K) int32, -1 for none; out (n, K) uint8: 0 unrated, 255 no neighbour, else the code; tables (blocks, N + 1)
-    uint8, all zero before and after.
+    history: arrays.History, what each user rated; query: arrays.Query, the n pairs asked for, by user; neighbors
+    (N + 1, K) int32, -1 for none; out (n, K / 4) uint32, four neighbours a word: 0 unrated, 255 no neighbour, else the
+    code; tables (blocks, N + 1) uint8, all zero before and after.
 
-    Launch: any grid up to tables' lines, any block.
+    Launch: any grid up to tables' lines, blocks of a multiple of 8 threads.
     Deterministic: yes, exact.
     Source: the split S^K(j) = R^K(i;j) + N^K(i;j), Li et al. 2022, sec. 4.2.
     """

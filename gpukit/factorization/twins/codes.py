@@ -19,3 +19,9 @@ def neighbor_codes(history, query, neighbors, out, tables):
                     line[k] = table[near[k]] if near[k] >= 0 else NO_NEIGHBOR
             for t in range(history.indptr[row], history.indptr[row + 1]):
                 table[history.items[t]] = 0
+
+
+@njit
+def clear_tables(tables):
+    """Twin of kernels.codes.clear_tables."""
+    tables[:] = 0
