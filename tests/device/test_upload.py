@@ -17,6 +17,7 @@ def small(monkeypatch):
     """Buffers of 40 bytes, for arrays of any size; three threads."""
     module.ring.cache_clear()
     monkeypatch.setattr(module, "CHUNK", 40)
+    monkeypatch.setattr(module, "SHARE", 30)
     monkeypatch.setattr(module, "LEAST", 1)
     monkeypatch.setattr(module, "threads", lambda: 3)
     yield
