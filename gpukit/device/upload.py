@@ -16,7 +16,7 @@ from gpukit._cuda import cuda
 CHUNK = 16 << 20  # bytes of a buffer
 LEAST = 4 << 20  # bytes of an array for which buffers pay
 THREADS = 4
-_one_at_a_time = threading.Lock()  # the buffers serve all threads
+_making = threading.Lock()  # of rings: one a device
 
 
 class Buffer(NamedTuple):
@@ -24,6 +24,14 @@ class Buffer(NamedTuple):
 
     memory: object
     read: object
+
+
+class Ring(NamedTuple):
+    """A device's stream for uploads and the Buffers that take turns; free: held by the thread that uploads."""
+
+    stream: object
+    buffers: list
+    free: threading.Lock
 
 
 def upload(array, out):
@@ -35,8 +43,10 @@ def upload(array, out):
         with np.errstate(over="ignore"):
             out.copy_to_device(array.reshape(out.shape).astype(out.dtype, copy=False))
         return
-    with _one_at_a_time:
-        send(array.reshape(-1), out.reshape(out.size), *ring(cuda.get_current_device().id))
+    with _making:
+        own = ring(cuda.get_current_device().id)
+    with own.free:
+        send(array.reshape(-1), out.reshape(out.size), own.stream, own.buffers)
 
 
 def to_device(array):
@@ -89,6 +99,10 @@ def pool():
 
 @functools.cache
 def ring(device):
-    """(stream, Buffers) of a device, kept: locking pages takes longer than an upload. The stream waits for the default
-    stream, which waits for it."""
-    return cuda.stream(), [Buffer(cuda.pinned_array(CHUNK, np.uint8), cuda.event()) for _ in range(2)]
+    """The Ring of a device. Its stream waits for the default stream, which waits for it.
+
+    It outlives the runs: locking pages takes longer than an upload, and what is kept is 32 MB of the host's memory,
+    none of the device's. Threads with a GPU each upload at the same time; those that share one take turns.
+    """
+    buffers = [Buffer(cuda.pinned_array(CHUNK, np.uint8), cuda.event()) for _ in range(2)]
+    return Ring(cuda.stream(), buffers, threading.Lock())
