@@ -84,10 +84,10 @@ def test_each_workspace_has_its_own(gpu):
 
 @pytest.mark.parametrize("failure", [None, ValueError])
 def test_nothing_outlives_the_run(failure, gpu):
-    references = []
+    references, workspace = [], Workspace()
 
     def run():
-        with Workspace() as workspace:
+        with workspace:
             references.append(weakref.ref(kept(workspace, "sums", 3)))
             if failure:
                 raise failure

@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit._jit import njit, prange
 from gpukit.svt import formulas
-from gpukit.svt.formulas import tolerances, weight
+from gpukit.svt.formulas import ZERO, tolerances, weight
 
 
 @njit(parallel=True)
@@ -51,7 +51,7 @@ def arrange(d, states, scales, lam, cap, seats, weights, ranks, values):
             sigma = abs(d[order[seat], k])
             seats[k, seat] = order[seat]
             kept += seat < cap[k] and sigma > bound
-            weights[k, seat] = weight(sigma, lam[k] * scales[k]) if seat < kept else sigma - sigma
+            weights[k, seat] = weight(sigma, lam[k] * scales[k]) if seat < kept else ZERO
             if values.shape[1] > 0:
                 values[k, seat] = sigma / scales[k]
         ranks[k] = kept if states[k, 1] == 0 else -1
@@ -69,7 +69,7 @@ def multiply(X, V, seats, weights, ranks, out):
             total[:] = 0
             for seat in range(ranks[k]):
                 u = V[k, seats[k, seat]]
-                share = total[0] - total[0]
+                share = ZERO
                 for j in range(p):
                     share += row[j] * u[j]
                 share *= weights[k, seat]
