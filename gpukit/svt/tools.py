@@ -41,13 +41,13 @@ class CpuTools:
         """Give freed memory back: nothing is kept."""
 
     def whiten(self, gram, shift, out):
-        """See kernels_subspace.whiten."""
+        """See kernels.subspace.whiten."""
         from gpukit.svt.twins import subspace as subspace_twins
 
         subspace_twins.whiten(gram, shift, out)
 
     def combine(self, Y, Z, polynomial, out):
-        """See kernels_products.combine."""
+        """See kernels.products.combine."""
         from gpukit.svt.twins import products as products_twins
 
         products_twins.combine(Y, Z, *(Y.dtype.type(factor) for factor in polynomial), out)
@@ -153,7 +153,7 @@ class GpuTools:
         return self.cuda.as_cuda_array(array, sync=False)
 
     def whiten(self, gram, shift, out):
-        """See kernels_subspace.whiten."""
+        """See kernels.subspace.whiten."""
         from gpukit._cuda import with_shared_memory
 
         k, make = gram.shape[1], self.kernels.make_whiten
@@ -163,7 +163,7 @@ class GpuTools:
         launch(self.shared(gram), shift, self.shared(out))
 
     def combine(self, Y, Z, polynomial, out):
-        """See kernels_products.combine."""
+        """See kernels.products.combine."""
         from gpukit.svt.kernels import products as products_kernels
 
         factors = (Y.dtype.type(factor) for factor in polynomial)

@@ -1,4 +1,4 @@
-"""GPU kernel of the thresholding's first stage; twins_bidiagonal.py has it for the CPU.
+"""GPU kernel of the thresholding's first stage; twins/bidiagonal.py has it for the CPU.
 
 A slice, or its transpose, whichever is tall, is B (q, p): groups of lanes hold its rows, cyclically.
 """

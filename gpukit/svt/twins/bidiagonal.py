@@ -1,4 +1,4 @@
-"""CPU twin of kernels_bidiagonal.py: the same name and arguments, a slice a thread.
+"""CPU twin of kernels/bidiagonal.py: the same name and arguments, a slice a thread.
 
 Inner loops run from 0 over parts of rows: only then does the compiler know that no index is negative, and vectorizes.
 """
@@ -103,7 +103,7 @@ def _multiplied(reflections):
 
 @njit(parallel=True)
 def bidiagonalize(X, d, e, scales, states, V):
-    """Twin of kernels.bidiagonalize."""
+    """Twin of kernels.bidiagonal.bidiagonalize."""
     wide, p, q = X.shape[1] < X.shape[2], min(X.shape[1:]), max(X.shape[1:])
     for k in prange(len(X)):
         B, w, v, total = np.empty((q, p), X.dtype), np.empty(p, X.dtype), np.empty(p, X.dtype), np.empty(p, X.dtype)

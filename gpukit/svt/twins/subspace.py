@@ -33,7 +33,7 @@ def _eliminate(T, own, shift, eps, scale):
 
 @njit(parallel=True)
 def whiten(gram, shift, out):
-    """Twin of kernels_subspace.whiten."""
+    """Twin of kernels.subspace.whiten."""
     k, eps = gram.shape[1], gram.dtype.type(EPS32 if gram.itemsize == 4 else EPS64)
     for s in prange(len(gram)):
         T, own, scale = gram[s].copy(), np.zeros(k, gram.dtype), np.empty(k, gram.dtype)
