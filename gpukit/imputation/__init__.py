@@ -2,13 +2,14 @@
 
 Paper: Zhou and Zhang, "High Performance Graph Data Imputation on Multiple GPUs", Future Internet 13 (2021), 36,
 doi:10.3390/fi13020036: Algorithm 1 (iterations), Algorithm 2 (thresholding, svt/). The model is Sun, Yan and Donoho,
-"Convolutional Imputation of Matrix Networks" (ICML 2018). G (N, m, n) on a graph of N
-vertices has, after the transform Z = U' G by the Laplacian's eigenvectors U, slices of low rank:
+"Convolutional Imputation of Matrix Networks" (ICML 2018). G (N, m, n) on a graph of N vertices has, after the transform
+Z = U' G by the Laplacian's eigenvectors U, slices of low rank:
 
     G_impute = P_Omega(G) + P_missing(G_est),  Z = U' G_impute,  Z_est(k) = S_lambda_k(Z(k)),  G_est = U Z_est
 
-    estimator.py   GraphImputer                                inputs.py       what people hand in, checked
-    serve.py       settings decided, a tensor completed        choose.py      'auto': weights, center, stopping point
+    estimator.py   GraphImputer                                inputs.py      what people hand in, checked
+    run.py         settings decided, a tensor completed        choose.py      'auto': weights, center, stopping point
+    serve.py       another tensor on the same graph            saving.py      model files
     centering.py   means taken off and put back                holdout.py     what is hidden to judge by
     baselines.py   simple methods                              compare.py     them beside the imputation
     spectral/      the paper's algorithm; gpukit.graphs has the graph, its Fourier basis and the tensors
