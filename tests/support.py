@@ -1,5 +1,7 @@
 """What tests of all rooms share: launching a kernel on numpy arrays, real data, and the error budget."""
 
+import contextlib
+import copy
 import os
 from pathlib import Path
 
@@ -36,6 +38,41 @@ def _on_device(argument, pairs):
         return argument
     pairs.append((argument, cuda.to_device(argument)))
     return pairs[-1][1]
+
+
+def launch_repeatably(kernel, grid, block, *arguments):
+    """`launch`, twice, on the same numbers: every bit must be the same.
+
+    In the simulator blocks and threads run in the opposite order the second time, on a GPU in any order: a result that
+    differs is a race, of which a kernel that calls itself deterministic has none.
+    """
+    again = copy.deepcopy(arguments)
+    launch(kernel, grid, block, *arguments)
+    with threads_reversed():
+        launch(kernel, grid, block, *again)
+    for number, pair in enumerate(zip(arguments, again)):
+        for first, second in zip(*(argument if hasattr(argument, "_fields") else [argument] for argument in pair)):
+            places = np.flatnonzero(bits_differ(first, second)) if isinstance(first, np.ndarray) else []
+            assert not len(places), f"argument {number} depends on the order of threads, first at {places[0]}"
+
+
+@contextlib.contextmanager
+def threads_reversed():
+    """The simulator runs blocks and threads in the order opposite to its usual one."""
+    before = os.environ.get("GPUKIT_SIM_ORDER")
+    os.environ["GPUKIT_SIM_ORDER"] = "forward" if before == "reversed" else "reversed"
+    try:
+        yield
+    finally:
+        os.environ.pop("GPUKIT_SIM_ORDER")
+        if before is not None:
+            os.environ["GPUKIT_SIM_ORDER"] = before
+
+
+def bits_differ(one, other):
+    """(size,) bool: where two arrays of one shape and dtype differ in a bit; NaN equals the same NaN."""
+    one, other = (np.ascontiguousarray(a).ravel().view(np.uint8).reshape(a.size, a.itemsize) for a in (one, other))
+    return (one != other).any(axis=1)
 
 
 def data(name):

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from support import SIMULATED, launch
+from support import SIMULATED, launch, launch_repeatably
 
 from gpukit._cuda import cuda, kernel
 
@@ -346,3 +346,21 @@ def test_an_error_names_the_kernel_and_the_thread():
 def test_shapes_that_no_gpu_takes(grid, block):
     with pytest.raises(ValueError, match="no GPU takes"):
         launch(shuffles, grid, block, np.zeros(1, np.float32), np.zeros((4, 1), np.float32))
+
+
+@kernel
+def last_one_stays(out):
+    out[cuda.blockIdx.x if cuda.gridDim.y > 1 else 0] = np.float32(cuda.threadIdx.x + 10 * cuda.blockIdx.y)
+
+
+@only_simulated
+@pytest.mark.parametrize("grid, block", [((1, 1), 2), ((2, 2), 1)], ids=["threads", "blocks"])
+def test_a_race_shows_when_the_order_is_reversed(grid, block):
+    with pytest.raises(AssertionError, match="argument 0 depends on the order of threads, first at 0"):
+        launch_repeatably(last_one_stays, grid, block, np.zeros(2, np.float32))
+
+
+def test_a_kernel_without_a_race_gives_the_same_bits_in_both_orders():
+    x, out = np.arange(64, dtype=np.float32), np.full((4, 64), np.nan, np.float32)
+    launch_repeatably(shuffles, 1, 64, x, out)
+    assert out[0, 0] == 5

@@ -86,7 +86,7 @@ def over_what(sample):
 
 
 def row_of(row):
-    """A row of the table of a comparing.Row."""
+    """A row of the table of a compare.Row."""
     setting = dict(row.setting)
     if "exponent" in setting:
         setting["weights"] = law(setting["weights"], setting.pop("exponent"))
@@ -103,7 +103,7 @@ def spelled(value):
 
 
 def winner(done):
-    """The comparing.Row of a baseline that errs less than the imputation; None when none does."""
+    """The compare.Row of a baseline that errs less than the imputation; None when none does."""
     from gpukit.imputation.compare import OURS
 
     return done.rows[0] if done.rows and done.rows[0].name != OURS else None
@@ -227,7 +227,7 @@ def mean(values):
 
 
 def trial_result(trial):
-    """What --json prints of a choosing.Trial."""
+    """What --json prints of a choose.Trial."""
     setting = trial.setting
     return {
         **{name: getattr(setting, name) for name in impute_steps.DECIDED},

@@ -16,6 +16,7 @@ from gpukit.bench.record import Row
 from gpukit.bench.setting import shape_name
 from gpukit.bench.timing import seconds
 from gpukit.device.engine import engine
+from gpukit.device.workspace import Workspace
 from gpukit.errors import DataError
 from gpukit.graphs import synth_graph
 from gpukit.graphs.adjacency import as_adjacency
@@ -56,7 +57,7 @@ LADDERS = ("ego-facebook", "64x64x2100")
 
 class Case(NamedTuple):
     """What is imputed: graph (GraphTensor with its truth), basis, name and data of the rows, device, the paper's
-    figures for a note, the options of 20 iterations."""
+    figures for a note, the options of 20 iterations, the Workspace in which the basis lies on a GPU from run to run."""
 
     graph: object
     basis: object
@@ -65,6 +66,7 @@ class Case(NamedTuple):
     device: object
     paper: str
     options: Options
+    workspace: Workspace
 
 
 def ego_facebook(folder):
@@ -89,10 +91,12 @@ def case(like, setting):
     """The Case of a shape."""
     vertices, side, rank, paper, options = SHAPES[like]
     adjacency, data = graph_of(like, setting, max(2, round(setting.scale * vertices)))
-    basis = fourier_basis(adjacency, device=setting.device)  # on disk from here on: the generator takes the same
+    workspace = Workspace()
+    basis = fourier_basis(adjacency, device=setting.device, workspace=workspace)  # the generator takes it from disk
     graph = synth_graph(adjacency=adjacency, shape=(side, side), rank=rank, missing=MISSING)
     name = shape_name(f"{like} {side}x{side}" if "x" not in like else like, setting.scale)
-    return Case(graph, basis, name, data, setting.device, f"; {paper}" if setting.scale == 1 else "", options)
+    paper = f"; {paper}" if setting.scale == 1 else ""
+    return Case(graph, basis, name, data, setting.device, paper, options, workspace)
 
 
 def prepared(case, basis=None, tensor=None):
@@ -100,7 +104,7 @@ def prepared(case, basis=None, tensor=None):
     tensor = case.graph.tensor if tensor is None else tensor
     basis = case.basis if basis is None else basis
     steps = engine(case.device, "gpukit.imputation.spectral")
-    return steps.Session(basis, tensor, case.graph.mask, np.dtype(np.float32))
+    return steps.Session(basis, tensor, case.graph.mask, np.dtype(np.float32), case.workspace)
 
 
 def walked(case, options, basis=None, progress=None):
@@ -217,7 +221,7 @@ def basis_row(one):
     """Row of the same with the basis computed."""
 
     def run():
-        basis = fourier_basis(one.graph.adjacency, device=one.device, cache=False)
+        basis = fourier_basis(one.graph.adjacency, device=one.device, cache=False, workspace=one.workspace)
         return walked(one, PAPERS_OWN, basis)
 
     times, session = timed(one, run)
@@ -294,12 +298,8 @@ def release(device):
 
 def memory_row(one):
     """Row of the memory that a run takes on a GPU, sampled after every step."""
-    from gpukit.graphs import resident
-    from gpukit.svt import gpu
-
     walked(one, one.options._replace(iterations=1))
-    resident.forget()
-    gpu.forget()
+    one.workspace.close()
     release(one.device)
     before, least = devices.free_memory(one.device), []
     walked(one, one.options, progress=lambda *_: least.append(devices.free_memory(one.device)))

@@ -1,11 +1,12 @@
 """Where the work runs, and its memory.
 
-| file      | what it does                                                           |
-|-----------|------------------------------------------------------------------------|
-| place.py  | `resolve`: 'auto', 'cpu', 'cuda', 'cuda:N' to a `Device`, once, aloud  |
-| memory.py | what is free, what is needed, and the message when it is not enough    |
-| upload.py | large host arrays to a GPU through page-locked buffers                 |
-| engine.py | a room's steps, gpu.py or cpu.py, for a device                         |
+| file         | what it does                                                           |
+|--------------|------------------------------------------------------------------------|
+| place.py     | `resolve`: 'auto', 'cpu', 'cuda', 'cuda:N' to a `Device`, once, aloud  |
+| memory.py    | what is free, what is needed, and the message when it is not enough    |
+| workspace.py | device memory that one run owns, and gives back when it ends           |
+| upload.py    | large host arrays to a GPU through page-locked buffers                 |
+| engine.py    | a room's steps, gpu.py or cpu.py, for a device                         |
 """
 
 from gpukit.device.engine import engine

@@ -14,8 +14,8 @@ import numpy as np
 
 from gpukit.base import check_integer
 from gpukit.errors import DataError, ParameterError
-from gpukit.graphs import resident
 from gpukit.graphs.adjacency import normalized_laplacian
+from gpukit.graphs.gpu_vectors import keep_vectors
 
 VERSION = 1  # of what is stored: raise it when another basis is computed from the same graph
 MAGIC = b"GPUKITB1"
@@ -40,13 +40,14 @@ class Basis(NamedTuple):
     source: str = "cpu"
 
 
-def fourier_basis(adjacency, size=None, device=None, cache=True):
+def fourier_basis(adjacency, size=None, device=None, cache=True, workspace=None):
     """The Basis of a checked adjacency (csr (N, N), see as_adjacency).
 
     size: how many of the smoothest eigenvectors (1 to N); None for all. device: a gpukit.device.Device; on a GPU the
     whole basis is computed there when cupy is installed and memory suffices, else on the CPU; Basis.source says which.
     cache: look for the basis of this graph on disk ($GPUKIT_CACHE/basis, or gpukit/basis in the user's cache folder),
-    and keep it there. Raises ParameterError for another size and for a graph too large for a dense basis.
+    and keep it there. workspace: of the run that goes on with the basis (device.workspace.Workspace): vectors computed
+    on the GPU stay there too. Raises ParameterError for another size and for a graph too large for a dense basis.
     """
     start = time.perf_counter()
     count = adjacency.shape[0]
@@ -55,12 +56,12 @@ def fourier_basis(adjacency, size=None, device=None, cache=True):
     found = _loaded(file, (count, size))
     source = "cache"
     if found is None:
-        *found, source = _computed(adjacency, size, device)
+        *found, source = _computed(adjacency, size, device, workspace)
         _keep(file, *found)
     return Basis(*found, size == count, time.perf_counter() - start, source)
 
 
-def _computed(adjacency, size, device):
+def _computed(adjacency, size, device, workspace):
     """(values, vectors, source) of a basis that is not on disk."""
     count = adjacency.shape[0]
     if size < count and count > SMALL and size * CUT < count:
@@ -69,7 +70,7 @@ def _computed(adjacency, size, device):
         values, vectors = smoothest(adjacency, size)
         return values, _signed(np, vectors), "cpu"
     _require_room(count)
-    values, vectors, source = _dense(normalized_laplacian(adjacency), device)
+    values, vectors, source = _dense(normalized_laplacian(adjacency), device, workspace)
     if size < count:
         values, vectors = values[:size].copy(), np.ascontiguousarray(vectors[:, :size])
     return values, vectors, source
@@ -89,7 +90,6 @@ def _require_room(count):
 
 def available_memory():
     """Bytes of main memory that a process can still have."""
-
     try:
         lines = Path("/proc/meminfo").read_text("ascii").splitlines()
         return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable"))
@@ -97,7 +97,7 @@ def available_memory():
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _dense(laplacian, device):
+def _dense(laplacian, device, workspace):
     """(values, vectors, source) of all eigenvectors of a sparse symmetric matrix."""
     cupy = _cupy(device, 8 * COPIES * laplacian.shape[0] ** 2)
     if cupy is None:
@@ -112,7 +112,8 @@ def _dense(laplacian, device):
         del matrix
         there = _signed(cupy, vectors)
         vectors = cupy.asnumpy(there)
-        resident.keep(vectors, there)
+        if workspace is not None:
+            keep_vectors(vectors, there, workspace)
         return np.clip(cupy.asnumpy(values), 0.0, 2.0), vectors, f"cuda:{device.index}"
 
 

@@ -1,21 +1,22 @@
 """Graph-tensor imputation: the missing matrices on the vertices of a graph, from those of the others.
 
-Paper: Zhang et al., the graph-tensor imputation paper: Algorithm 1 (iterations), Algorithm 2 (thresholding, svt/); the
-model is Sun, Yan and Donoho, "Convolutional Imputation of Matrix Networks" (ICML 2018). G (N, m, n) on a graph of N
-vertices has, after the transform Z = U' G by the Laplacian's eigenvectors U, slices of low rank:
+Paper: Zhou and Zhang, "High Performance Graph Data Imputation on Multiple GPUs", Future Internet 13 (2021), 36,
+doi:10.3390/fi13020036: Algorithm 1 (iterations), Algorithm 2 (thresholding, svt/). The model is Sun, Yan and Donoho,
+"Convolutional Imputation of Matrix Networks" (ICML 2018). G (N, m, n) on a graph of N vertices has, after the transform
+Z = U' G by the Laplacian's eigenvectors U, slices of low rank:
 
     G_impute = P_Omega(G) + P_missing(G_est),  Z = U' G_impute,  Z_est(k) = S_lambda_k(Z(k)),  G_est = U Z_est
 
-    estimator.py   GraphImputer                                inputs.py       what people hand in, checked
-    serving.py     settings decided, a tensor completed        running.py      one tensor on one device
-    graphs.py      any graph to a checked sparse adjacency     basis.py        the graph Fourier basis, kept on disk
-    thresholds.py  where each slice's lambda starts            fitting.py      the path, then the phase of fixed ranks
-    ranks.py       the rank that each slice shows              formulas.py     scalar maths, cited
-    cpu.py | gpu.py -> twins.py | kernels.py                   a Session: a tensor at work on a device
-    centering.py   means taken off and put back                holdout.py      what is hidden to judge by
-    choosing.py    'auto': weights, center, stopping point     confidence.py   how far each vertex is determined
-    baselines.py   simple methods                              comparing.py    them beside the imputation
-    lanczos.py     a partial basis of a large graph
+    estimator.py   GraphImputer                                inputs.py      what people hand in, checked
+    run.py         settings decided, a tensor completed        choose.py      'auto': weights, center, stopping point
+    serve.py       another tensor on the same graph            saving.py      model files
+    centering.py   means taken off and put back                holdout.py     what is hidden to judge by
+    baselines.py   simple methods                              compare.py     them beside the imputation
+    spectral/      the paper's algorithm; gpukit.graphs has the graph, its Fourier basis and the tensors
+      run.py         one tensor on one device                  path.py        the path, then the phase of fixed ranks
+      thresholds.py  where each slice's lambda starts          ranks.py       the rank that each slice shows
+      confidence.py  how far each vertex is determined         formulas.py    scalar maths, cited
+      cpu.py | gpu.py -> twins.py | kernels.py                 a Session: a tensor at work on a device
 
 Cost of an iteration, a share s of the vertices missing something: 4 s N K m n for the transforms, and the thresholding
 of K slices m x n. Memory: two copies of the tensor and two of the part that misses something, at most four in all.

@@ -4,6 +4,7 @@ import warnings
 from typing import NamedTuple
 
 from gpukit import device as devices
+from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import fourier_basis
 from gpukit.imputation import inputs
 from gpukit.imputation.serve import completed, filled
@@ -23,8 +24,9 @@ class Run(NamedTuple):
     def fitted(self, progress=None):
         """{attribute: value} of a fitted GraphImputer."""
         settings, place, data = self
-        setting, trials, hidden = decide(settings, place, data, progress)
-        outcome = completed(place, setting, data, progress)
+        with place.workspace:
+            setting, trials, hidden = decide(settings, place, data, progress)
+            outcome = completed(place, setting, data, progress)
         if not trials and hidden is None:
             warn_of_ranks(outcome.fit, min(data.tensor.shape[1:]))
         return {
@@ -49,8 +51,9 @@ class Run(NamedTuple):
 def prepare(settings, device, graph, tensor, mask):
     """Run of what GraphImputer.fit takes, on a device as resolve takes it."""
     adjacency, data = inputs.on_graph(graph, tensor, mask)
-    place = devices.resolve(device)
-    return Run(settings, Place(fourier_basis(adjacency, settings.basis_size, place), place, settings.dtype), data)
+    device, workspace = devices.resolve(device), Workspace()
+    basis = fourier_basis(adjacency, settings.basis_size, device, workspace=workspace)
+    return Run(settings, Place(basis, device, settings.dtype, workspace), data)
 
 
 def warn_of_ranks(found, side):

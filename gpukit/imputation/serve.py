@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gpukit.device.workspace import Workspace
 from gpukit.imputation.spectral.path import Fit, Walk
 from gpukit.imputation.spectral.run import Outcome, Setting, impute
 
@@ -13,7 +14,9 @@ def setting_of(model):
 
 def transform(model, data):
     """The completed tensor of inputs.Data, by a fitted model."""
-    return filled(data, completed(model.place_, setting_of(model), data, None).estimate)
+    with Workspace() as workspace:
+        place = model.place_._replace(workspace=workspace)
+        return filled(data, completed(place, setting_of(model), data, None).estimate)
 
 
 def completed(place, setting, data, progress):

@@ -1,5 +1,11 @@
 """Device functions that kernels of several rooms share.
 
-warp.py   sums and maxima over a group of lanes, by shuffles
-rows.py   a row of a matrix spread over a group of lanes
+| file          | what it has                                                                          |
+|---------------|--------------------------------------------------------------------------------------|
+| warp.py       | sums and maxima over a group of lanes, by shuffles                                   |
+| block.py      | sums and running sums over a block                                                   |
+| group/        | records in order of a few of their bits, digit by digit                              |
+| rows.py       | a row of a matrix spread over a group of lanes, in registers                         |
+| wide.py       | 128-bit loads, vector additions, half precision, what caches should keep             |
+| roots.py      | `1 / sqrt(x)` for both compilers; roots_cuda.py makes it one instruction on a GPU    |
 """

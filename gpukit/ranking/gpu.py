@@ -60,32 +60,32 @@ def added(partial):
 
 
 def by_rank(scores, place, keys):
-    """kernels_matrix.by_rank."""
+    """kernels.matrix.by_rank."""
     matrix_kernels.by_rank[grid(scores.size), BLOCK](scores, place, keys)
 
 
 def start_planes(order, *arrays):
-    """kernels_tree.start_planes."""
+    """kernels.level_tree.start_planes."""
     level_tree_kernels.start_planes[grid(order.size), BLOCK](order, *arrays)
 
 
 def search_plane(plane, width, query, *arrays):
-    """kernels_tree.search_plane."""
+    """kernels.level_tree.search_plane."""
     level_tree_kernels.search_plane[grid(query.size), BLOCK](plane, width, query, *arrays)
 
 
 def pair_pulls(level, *arrays):
-    """kernels_gram.pair_pulls."""
+    """kernels.gram.pair_pulls."""
     gram_kernels.pair_pulls[grid(level.size), BLOCK](level, *arrays)
 
 
 def combine(u, *arrays):
-    """kernels_pass.combine."""
+    """kernels.pair_sums.combine."""
     pair_sums_kernels.combine[grid(u.size), BLOCK](u, *arrays)
 
 
 def p_swx(order, scores, level, offsets, *arrays):
-    """kernels_pairs.p_swx."""
+    """kernels.p_swx.p_swx."""
     from gpukit.ranking.kernels import p_swx as p_swx_kernels
 
     p_swx_kernels.p_swx[offsets.size - 1, BLOCK](order, scores, level, offsets, *arrays)

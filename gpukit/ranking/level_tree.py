@@ -12,6 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.errors import DataError
+
+MOST = 2**31 - 1  # documents: the tree's tables count them in 32 bits
 FLAT = 8  # up to so many levels a query, all are children of one node
 DEEP = 2  # arity for more levels
 
@@ -59,9 +62,14 @@ class LevelTree(NamedTuple):
 
 
 def build(y, offsets, arity=None):
-    """LevelTree of relevance y (l,) and offsets (m + 1,); arity: None to choose by the largest number of levels."""
+    """LevelTree of relevance y (l,) and offsets (m + 1,); arity: None to choose by the largest number of levels.
+
+    Raises DataError for more than MOST documents.
+    """
     from gpukit.sorting import cpu as sorting
 
+    if len(y) > MOST:
+        raise DataError(f"RankSVM takes up to {MOST:,} documents; there are {len(y):,}. Train on fewer queries.")
     offsets = np.asarray(offsets, np.int64)
     l, m = len(y), len(offsets) - 1
     query = np.repeat(np.arange(m, dtype=np.int32), np.diff(offsets))

@@ -82,7 +82,7 @@ def _multiplied(X, factor):
 def by_query(X, offsets):
     """X (l, n) with each feature of each query brought to [0, 1]; a new array."""
     if hasattr(X, "indptr"):
-        raise DataError("scale='query' shifts features, which a sparse X does not bear: scale='none', or X.toarray().")
+        raise DataError("scale='query' cannot shift the features of a sparse X. Use scale='none', or X.toarray().")
     out = np.empty_like(X)
     _scale_queries(X, offsets, out)
     return out

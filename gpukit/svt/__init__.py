@@ -1,7 +1,10 @@
 """Singular-value thresholding of many matrices at once: U (S - lambda)+ V' for every slice of a stack.
 
     singular_value_threshold(X, lam) -> Y            the proximal operator of lambda times the nuclear norm
-    gpu.py | cpu.py: bidiagonalize -> chase -> rotate -> arrange -> multiply   (kernels*.py | twins*.py)
+    gpu.py | cpu.py: bidiagonalize -> chase -> rotate -> arrange -> multiply   (kernels/ | twins/, plan.py)
+    warm.py          slices along a path of thresholds, by what is fastest:
+    subspace.py      in a subspace kept from call to call       products.py    by matrix products alone, large slices
+    tools.py         what these two need of a device            formulas.py    scalar maths, cited
 
 Exact, and without U. A slice, or its transpose, whichever is tall, is B (q, p). Reflections from both sides make it
 bidiagonal (Golub and Kahan), of which only those that turn its columns are kept, multiplied out: V. Implicit QR sweeps

@@ -1,5 +1,7 @@
 """Host step of the thresholding on the CPU; gpu.py has the same function."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from gpukit.svt.plan import CPU_BATCH, LAUNCHES, converged, room_for, sides
@@ -25,10 +27,24 @@ def threshold(X, lam, out, whole=False, cap=None):
     return values, converged(ranks)
 
 
+class Work(NamedTuple):
+    """What lies between the twins, for so many slices of shorter side p: see twins/."""
+
+    d: np.ndarray
+    e: np.ndarray
+    scales: np.ndarray
+    states: np.ndarray
+    spans: np.ndarray
+    turns: np.ndarray
+    V: np.ndarray
+    seats: np.ndarray
+    weights: np.ndarray
+
+
 def workspace(slices, p, dtype):
-    """What lies between the twins, for so many slices: d, e, scales, states, spans, turns, V, seats, weights."""
+    """Work for so many slices, uninitialized."""
     turns, spans = room_for(p)
-    return (
+    return Work(
         np.empty((p, slices), dtype),
         np.empty((p + 1, slices), dtype),
         np.empty(slices, dtype),

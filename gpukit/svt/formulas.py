@@ -14,14 +14,14 @@ from gpukit.primitives.roots import inverse_root
 U32, I32, U64 = np.uint32, np.int32, np.uint64
 NEXT = U64(1)
 F32 = np.float32
-HALF, ONE, TWO = F32(0.5), F32(1.0), F32(2.0)
+ZERO, HALF, ONE, TWO = F32(0.0), F32(0.5), F32(1.0), F32(2.0)  # beside a float64 they become one
 NOTHING = F32(1e-35)  # a square, or a number, that is taken for 0 in a slice of numbers near 1
 
 
 @njit
 def binary_scale(largest):
     """The power of two that brings a positive finite number into [0.5, 1), as near as its own type can; 1 for 0."""
-    scale = (largest - largest) + ONE
+    scale = (largest - largest) + ONE  # of largest's type, whose range it may need
     while largest * scale >= ONE:
         scale *= HALF
     while largest * scale < HALF and largest > 0 and scale + scale < math.inf:
@@ -36,9 +36,9 @@ def reflection(first, square):
     first = x[0], square = x'x. factor is 0 (no reflection) for x next to nothing.
     """
     norm = math.sqrt(square)
-    norm += HALF * (square - norm * norm) / norm if square > NOTHING else norm - norm  # a GPU's root is approximate
+    norm += HALF * (square - norm * norm) / norm if square > NOTHING else ZERO  # a GPU's root is approximate
     alpha = -norm if first >= 0 else norm
-    return (alpha, ONE / (norm * (norm + abs(first)))) if square > NOTHING else (first, square - square)
+    return (alpha, ONE / (norm * (norm + abs(first)))) if square > NOTHING else (first, ZERO)
 
 
 @njit(fastmath={"contract", "nsz"})  # what is left of 1 must not be summed in another order
@@ -54,8 +54,8 @@ def givens(f, g):
     c, s = f * inverse, g * inverse
     short = HALF * ((ONE - c * c) - s * s)
     c, s = c + c * short, s + s * short
-    c = c if square > NOTHING else (f - f) + ONE
-    s = s if square > NOTHING else f - f
+    c = c if square > NOTHING else ONE
+    s = s if square > NOTHING else ZERO
     return c, s, c * f + s * g
 
 
@@ -65,7 +65,7 @@ def smallest_of_two(f, g, h):
     f, g, h = abs(f), abs(g), abs(h)
     low, high = min(f, h), max(f, h)
     if not low > NOTHING:
-        return low - low
+        return ZERO
     if g <= high:
         total, apart, across = ONE + low / high, (high - low) / high, (g / high) * (g / high)
         return low * (TWO / (math.sqrt(total * total + across) + math.sqrt(apart * apart + across)))
@@ -80,13 +80,13 @@ def shift_of(d, e, lo, hi, tolerance, known):
 
     known: none of d is; they are not looked at.
     """
-    nothing, k, flat = tolerance - tolerance, lo, False
+    k, flat = lo, False
     while k <= hi and not known:
         if not abs(d[k]) > tolerance:
-            d[k], flat = nothing, True
+            d[k], flat = ZERO, True
         k = U32(k + U32(1))
     shift = smallest_of_two(d[U32(hi - U32(1))], e[hi], d[hi])
-    return nothing if flat or not shift > tolerance else shift
+    return ZERO if flat or not shift > tolerance else shift
 
 
 @njit
@@ -96,8 +96,7 @@ def sweep_unshifted(d, e, lo, hi, tolerance, turns, at):
     Source: Demmel and Kahan (1990), the implicit zero-shift QR.
     """
     k, last, place, split = U64(lo), U64(hi), U64(at), U64(lo)
-    c = (tolerance - tolerance) + ONE
-    old_c, old_s = c, c - c
+    c, old_c, old_s = ONE, ONE, ZERO
     while k < last:
         after = d[U64(k + NEXT)]
         c, s, r = givens(d[k] * c, e[U64(k + NEXT)])
@@ -108,7 +107,7 @@ def sweep_unshifted(d, e, lo, hi, tolerance, turns, at):
         old_c, old_s, d[k] = givens(old_c * r, after * s)
         k = U64(k + NEXT)
     rest = d[last] * c
-    e[U64(lo)], e[last], d[last] = rest - rest, rest * old_s, rest * old_c
+    e[U64(lo)], e[last], d[last] = ZERO, rest * old_s, rest * old_c
     return U32(split)
 
 
@@ -135,7 +134,7 @@ def sweep(d, e, lo, hi, tolerance, shift, turns, at):
         least = min(least, abs(r))
         f, this, g, beside = c * beside + s * after, c * after - s * beside, s * further, c * further
         k = U64(k + NEXT)
-    e[U64(lo)], e[last], d[last] = f - f, f, this
+    e[U64(lo)], e[last], d[last] = ZERO, f, this
     return U32(split), min(least, abs(this)) > tolerance
 
 
@@ -178,7 +177,7 @@ def chase(d, e, tolerance, state, spans, turns):
 @njit
 def weight(sigma, lam):
     """(1 - lambda / sigma)+: Y = X V diag(weight) V' thresholds X = U diag(sigma) V'."""
-    return ONE - lam / sigma if sigma > lam else sigma - sigma
+    return ONE - lam / sigma if sigma > lam else ZERO
 
 
 @njit

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._cuda import SIMULATED, cuda, with_shared_memory
+from gpukit.device.workspace import Workspace
 from gpukit.svt.kernels import bidiagonal as bidiagonal_kernels
 from gpukit.svt.kernels import chase as chase_kernels
 from gpukit.svt.plan import (
@@ -20,7 +21,7 @@ from gpukit.svt.plan import (
     workspace_of,
 )
 
-LANES = 2  # batches under way at once
+STREAMS = 2  # batches under way at once
 
 
 def layout(shape, dtype):
@@ -34,19 +35,19 @@ def shared_memory():
 
 
 def slices_at_once(shape, dtype, how):
-    """How many slices a lane has room for."""
-    room = WORKSPACE // workspace_of(*sides(shape), dtype, how) // LANES
-    return max(1, min(-(-shape[0] // LANES), room))
+    """How many slices a Scratch has room for."""
+    room = WORKSPACE // workspace_of(*sides(shape), dtype, how) // STREAMS
+    return max(1, min(-(-shape[0] // STREAMS), room))
 
 
-def threshold(X, lam, out, whole=False, cap=None):
+def threshold(X, lam, out, whole=False, cap=None, workspace=None):
     """(values (N, min(m, n)) or (N, 0) on the device, ranks (N,) int32 on the host); out is overwritten.
 
     X, out (N, m, n) float32 or float64, lam (N,) of their type, cap (N,) int32 or None: at most so many singular
     vectors are kept; all on the device, nothing is checked. whole: all singular values are wanted. Raises GpukitError
-    for a slice that does not converge.
+    for a slice that does not converge. workspace: see Thresholding.
     """
-    work = Thresholding(X, lam, out, whole, cap)
+    work = Thresholding(X, lam, out, whole, cap, workspace)
     work.run()
     return work.values, work.ranks_found()
 
@@ -54,24 +55,24 @@ def threshold(X, lam, out, whole=False, cap=None):
 class Thresholding:
     """`threshold` of the same arrays, again and again: run() reads X, lam and cap as they are then, and writes out,
     which may be X, values, ranks. Preparing the launches takes longer than the launches. out None: values and ranks are
-    all that is wanted. lanes: those of another Thresholding of the same shape.
+    all that is wanted. workspace: the device.workspace.Workspace of a run, whose buffers between the kernels serve one
+    Thresholding after the other; None: they are the object's own.
 
     Batches take turns on a few streams, so that the few threads of one's chase share the device with the other's
     kernels. The streams wait for the default stream, and it waits for them.
     """
 
-    def __init__(self, X, lam, out, whole=False, cap=None, lanes=None):
+    def __init__(self, X, lam, out, whole=False, cap=None, workspace=None):
         slices, (p, _) = len(X), sides(X.shape)
         self.values = cuda.device_array((slices, p if whole else 0), X.dtype)
         self.ranks = cuda.device_array(slices, np.int32)
         cap = cuda.to_device(np.full(slices, p, np.int32)) if cap is None else cap
         count = slices_at_once(X.shape, X.dtype, layout(X.shape, X.dtype))
-        if lanes is None:
-            lanes = lanes_for(X.shape, np.dtype(X.dtype), count, min(LANES, -(-slices // count)))
-        self.lanes, self.steps = lanes, []
-        for first in range(0, slices, count * len(lanes)):
+        buffers = scratch_for(X.shape, np.dtype(X.dtype), count, min(STREAMS, -(-slices // count)), workspace)
+        self.steps = []
+        for first in range(0, slices, count * len(buffers)):
             under_way = []
-            for own, begin in zip(lanes, range(first, slices, count)):
+            for own, begin in zip(buffers, range(first, slices, count)):
                 part = slice(begin, min(begin + count, slices))
                 arrays = [array[part] for array in (X, lam, cap, self.values, self.ranks)]
                 under_way.append(steps(own, *arrays, None if out is None else out[part]))
@@ -87,10 +88,11 @@ class Thresholding:
         return converged(self.ranks.copy_to_host())
 
 
-class Lane(NamedTuple):
-    """A stream and what lies between the kernels of a batch, device arrays: see kernels.py; slices: the slices
-    themselves where they do not lie in shared memory."""
+class Scratch(NamedTuple):
+    """A stream and what lies between the kernels of a batch, device arrays: see kernels/; shape: (p, q) of the slices
+    it is for; slices: these themselves, where they do not lie in shared memory."""
 
+    shape: tuple
     stream: object
     d: object
     e: object
@@ -104,28 +106,26 @@ class Lane(NamedTuple):
     slices: object
 
 
-_kept = {}  # the last Lanes and what they are for: allocating them takes longer than a thresholding
+def scratch_for(shape, dtype, slices, count, workspace=None):
+    """So many Scratches, each for so many slices of a shape, or more: the workspace's, where it has them."""
+
+    def fits(kept):
+        (p, q), own = sides(shape), kept[0]
+        alike = own.shape == (p, q) and own.V.dtype == dtype
+        return alike and len(kept) >= count and len(own.V) >= slices
+
+    kept = (workspace or Workspace()).keep(
+        "thresholding", fits, lambda: [scratch(shape, dtype, slices) for _ in range(count)]
+    )
+    return kept[:count]
 
 
-def lanes_for(shape, dtype, slices, count):
-    """So many Lanes, each for so many slices of a shape; the last ones, where they fit."""
-    key = cuda.get_current_device().id, *shape[1:], dtype, slices, count
-    if key not in _kept:
-        _kept.clear()
-        _kept[key] = [lane(shape, dtype, slices) for _ in range(count)]
-    return _kept[key]
-
-
-def forget():
-    """Give the memory of the last Lanes back."""
-    _kept.clear()
-
-
-def lane(shape, dtype, slices):
-    """A Lane for so many slices of a shape."""
+def scratch(shape, dtype, slices):
+    """A Scratch for so many slices of a shape."""
     (p, q), how, empty = sides(shape), layout(shape, dtype), cuda.device_array
     turns, spans = room_for(p)
-    return Lane(
+    return Scratch(
+        (p, q),
         cuda.stream(),
         empty((p, slices), dtype),
         empty((p + 1, slices), dtype),
@@ -165,11 +165,11 @@ def dynamic_bytes(p, dtype, how, threads=4):
     return how.shared, (2 * p + 1) * threads * size, bytes_of_rotate(p, size), 0, multiplied
 
 
-def steps(lane, X, lam, cap, values, ranks, out):
-    """The launches that threshold as many slices as the lane is for, or fewer: pairs of a kernel, configured, and its
-    arguments."""
+def steps(own, X, lam, cap, values, ranks, out):
+    """The launches that threshold as many slices as the Scratch `own` is for, or fewer: pairs of a kernel, configured,
+    and its arguments."""
     (p, q), N, how = sides(X.shape), len(X), layout(X.shape, X.dtype)
-    stream, d, e, scales, states, spans, turns, V, seats, weights, slices = lane
+    _, stream, d, e, scales, states, spans, turns, V, seats, weights, slices = own
     threads = chasers(len(scales))
     bidiagonalize, chase, rotate, arrange, multiply = find_kernels(p, X.dtype, how, threads)
     room = dynamic_bytes(p, X.dtype, how, threads)
@@ -189,5 +189,5 @@ def steps(lane, X, lam, cap, values, ranks, out):
 def memory_needed(shape, dtype):
     """Bytes on the device for X, out and what `threshold` allocates."""
     how, size = layout(shape, dtype), np.dtype(dtype).itemsize
-    work = LANES * slices_at_once(shape, dtype, how) * workspace_of(*sides(shape), dtype, how)
+    work = STREAMS * slices_at_once(shape, dtype, how) * workspace_of(*sides(shape), dtype, how)
     return shape[0] * (2 * shape[1] * shape[2] + min(shape[1:]) + 2) * size + work

@@ -24,7 +24,7 @@ import importlib.util
 import numpy as np
 
 from gpukit.svt.plan import sides
-from gpukit.svt.subspace import CpuTools, GpuTools, transposed
+from gpukit.svt.tools import make_tools, transposed
 
 SCRATCH = 512 << 20  # bytes: 64 slices of 512 x 512 in float32 fill a GPU
 LARGE = 128  # shorter sides above which products are faster on a GPU than the kernels of gpu.py
@@ -65,8 +65,8 @@ class ProductThresholding:
     Memory: eight matrices a slice, up to SCRATCH at a time. Raises DeviceError without cupy.
     """
 
-    def __init__(self, X, lam, out, on_gpu=False):
-        self.tools = GpuTools() if on_gpu else CpuTools()
+    def __init__(self, X, lam, out, on_gpu=False, workspace=None):
+        self.tools = make_tools(on_gpu, workspace)
         self.X, self.lam, self.out = X, lam, out
         (p, q), empty = sides(X.shape), self.tools.empty
         batch = batch_of(X.shape, X.itemsize)

@@ -12,8 +12,8 @@ Yanagisawa, SIAM J. Sci. Comput. 42 (2020), A477-A503 (shifted CholeskyQR, three
 
 import numpy as np
 
-from gpukit.errors import DeviceError, ParameterError
-from gpukit.svt.plan import bytes_of_whiten, converged
+from gpukit.errors import ParameterError
+from gpukit.svt.tools import make_tools, transposed
 
 SHIFT = 4  # of the first round of orth: this, times the columns, times the rounding error
 COLD = 2  # steps of power iteration more for a basis that is new
@@ -38,6 +38,7 @@ class SubspaceThresholding:
     X (N, m, n) float32 or float64, C-contiguous; lam (N,) of its type; cap (N,) int32 or None: at most so many
     singular vectors are kept. Numpy arrays, or arrays on the GPU (numba's or cupy's) with device_is_gpu; nothing is
     checked but k < min(m, n). seed: of the first basis and of columns that are renewed. whole: run() also gives values.
+    workspace: of a run on a GPU, see gpu.Thresholding.
 
     After run(): ranks (N,) int32 on the host; values (N, k) on the host with whole, the leading singular values; and
     overflowed, how many slices passed k vectors, not held back by cap: these were thresholded whole, exactly.
@@ -47,8 +48,8 @@ class SubspaceThresholding:
     Raises DeviceError without cupy, ParameterError for a k that is too large.
     """
 
-    def __init__(self, X, lam, cap, k, device_is_gpu=False, seed=0, whole=False):
-        self.tools = GpuTools() if device_is_gpu else CpuTools()
+    def __init__(self, X, lam, cap, k, device_is_gpu=False, seed=0, whole=False, workspace=None):
+        self.tools = make_tools(device_is_gpu, workspace)
         self.X, self.lam = self.tools.array(X), self.tools.array(lam)
         self.cap = self.tools.full(len(X), min(X.shape[1:])) if cap is None else self.tools.array(cap)
         self.rng, self.whole, self.values = np.random.default_rng(seed), whole, None
@@ -91,10 +92,9 @@ class SubspaceThresholding:
         self.parts = [slice(first, min(first + batch, N)) for first in range(0, N, batch)]
         self.room = [self.tools.empty(batch * max(m, n) * k, self.X.dtype) for _ in range(3)]
         self.grams, self.factors, self.cores = (self.tools.empty((batch, k, k), self.X.dtype) for _ in range(3))
-        self.exact, like = [], None
-        for part in self.parts:
-            like = self.tools.thresholding(self.core(part), self.lam[part], self.cap[part], self.whole, like)
-            self.exact.append(like)
+        self.exact = [
+            self.tools.thresholding(self.core(part), self.lam[part], self.cap[part], self.whole) for part in self.parts
+        ]
 
     def core(self, part):
         """The matrices k x k of a part's slices."""
@@ -120,10 +120,10 @@ class SubspaceThresholding:
         rounds, self.cold, values = rounds + self.cold, 0, []
         nothing = self.tools.array(np.zeros(len(self.cores), self.X.dtype))
         none = self.tools.full(len(self.cores), 0)
-        for part, like in zip(self.parts, self.exact):
+        for part in self.parts:
             self.project(part, rounds)
             core = self.core(part)
-            exact = self.tools.thresholding(core, nothing[: len(core)], none[: len(core)], True, like)
+            exact = self.tools.thresholding(core, nothing[: len(core)], none[: len(core)], True)
             values.append(exact.run()[0][:, :count])
         return np.concatenate(values)
 
@@ -184,191 +184,3 @@ class SubspaceThresholding:
         if len(which):
             which = which[self.tools.host(self.cap[part])[which] > self.k]
         return self.tools.array(which)
-
-
-def transposed(matrices):
-    """The transpose of each."""
-    return matrices.swapaxes(1, 2)
-
-
-class CpuTools:
-    """What the method needs of a device; GpuTools has the same. Arrays are numpy's."""
-
-    SCRATCH = 4 << 20  # bytes: the caches hold it
-    library = np
-    product = staticmethod(np.matmul)
-    array = staticmethod(np.asarray)
-    empty = staticmethod(np.empty)
-    host = staticmethod(np.asarray)
-    numbers = staticmethod(np.flatnonzero)
-
-    def full(self, count, value):
-        """(count,) int32."""
-        return np.full(count, value, np.int32)
-
-    def trim(self):
-        """Give freed memory back: nothing is kept."""
-
-    def whiten(self, gram, shift, out):
-        """See kernels_subspace.whiten."""
-        from gpukit.svt.twins import subspace as subspace_twins
-
-        subspace_twins.whiten(gram, shift, out)
-
-    def combine(self, Y, Z, polynomial, out):
-        """See kernels_products.combine."""
-        from gpukit.svt.twins import products as products_twins
-
-        products_twins.combine(Y, Z, *(Y.dtype.type(factor) for factor in polynomial), out)
-
-    def threshold(self, X, lam, cap, whole):
-        """(values, ranks) on the host of slices thresholded in place."""
-        from gpukit.svt import cpu
-
-        return cpu.threshold(X, lam, X, whole, cap)
-
-    def thresholding(self, X, lam, cap, whole, like):
-        """An object whose run() is `threshold` of the same arrays; like: another such object, of slices of the same
-        size, not fewer, whose workspace it may use, or None."""
-        return CpuThresholding(X, lam, cap, whole, like)
-
-
-class CpuThresholding:
-    """See CpuTools.thresholding: all slices at once."""
-
-    def __init__(self, X, lam, cap, whole, like):
-        from gpukit.svt import cpu
-
-        self.arguments, self.batch = (X, lam, cap), cpu.batch
-        self.work = like.work if like else cpu.workspace(len(X), X.shape[1], X.dtype)
-        self.values = np.empty((len(X), X.shape[1] if whole else 0), X.dtype)
-        self.ranks = np.empty(len(X), np.int32)
-
-    def run(self):
-        """(values, ranks); X is thresholded."""
-        X, lam, cap = self.arguments
-        self.batch(X, lam, cap, self.work, X, self.values, self.ranks)
-        return self.values, converged(self.ranks)
-
-
-class GpuTools:
-    """What the method needs of a GPU: see CpuTools. Arrays are cupy's, on the default stream."""
-
-    SCRATCH = 5 << 28  # bytes: with much smaller batches the cores are too few to fill the device
-
-    def __init__(self):
-        try:
-            import cupy
-            from cupy.cuda import cublas
-        except ImportError:
-            raise DeviceError(
-                "thresholding in a subspace needs cupy on a GPU, which is not installed: pip install 'gpukit[cuda]'."
-            ) from None
-        from gpukit._cuda import cuda
-        from gpukit.svt import gpu
-        from gpukit.svt.kernels import subspace as subspace_kernels
-
-        self.library, self.cublas, self.cuda, self.exact, self.kernels = cupy, cublas, cuda, gpu, subspace_kernels
-        self.array, self.empty, self.host, self.numbers = cupy.asarray, cupy.empty, cupy.asnumpy, cupy.flatnonzero
-        self.prepared = None, None
-
-    def full(self, count, value):
-        """(count,) int32."""
-        return self.library.full(count, value, np.int32)
-
-    def trim(self):
-        """Give freed memory back: what numba has not freed yet, and what cupy keeps, in pieces of other sizes."""
-        self.cuda.current_context().deallocations.clear()
-        self.library.get_default_memory_pool().free_all_blocks()
-
-    def product(self, a, b, out):
-        """out = a b, all (N, rows, columns), a and b contiguous or transposed, which cupy.matmul would copy."""
-        gemm = self.cublas.sgemmStridedBatched if out.itemsize == 4 else self.cublas.dgemmStridedBatched
-        one, zero = np.ones(1, out.dtype), np.zeros(1, out.dtype)
-        (batch, m, n), k = out.shape, a.shape[2]
-        gemm(
-            self.library.cuda.device.get_cublas_handle(),
-            flipped(b),
-            flipped(a),
-            n,
-            m,
-            k,
-            one.ctypes.data,
-            b.data.ptr,
-            pitch(b),
-            b.shape[1] * b.shape[2],
-            a.data.ptr,
-            pitch(a),
-            m * k,
-            zero.ctypes.data,
-            out.data.ptr,
-            n,
-            m * n,
-            batch,
-        )
-
-    def shared(self, array):
-        """A cupy array as numba's, without waiting for its stream: both use the default one."""
-        return self.cuda.as_cuda_array(array, sync=False)
-
-    def whiten(self, gram, shift, out):
-        """See kernels_subspace.whiten."""
-        from gpukit._cuda import with_shared_memory
-
-        k, make = gram.shape[1], self.kernels.make_whiten
-        launch = with_shared_memory(
-            make(gram.dtype.type), len(gram), self.kernels.threads_for(k), bytes_of_whiten(k, gram.itemsize)
-        )
-        launch(self.shared(gram), shift, self.shared(out))
-
-    def combine(self, Y, Z, polynomial, out):
-        """See kernels_products.combine."""
-        from gpukit.svt.kernels import products as products_kernels
-
-        factors = (Y.dtype.type(factor) for factor in polynomial)
-        grid = products_kernels.BLOCKS, min(len(out), products_kernels.MATRICES)
-        launch = products_kernels.combine[grid, products_kernels.THREADS]
-        launch(self.shared(Y), self.shared(Z), *factors, self.shared(out))
-
-    def threshold(self, X, lam, cap, whole):
-        """See CpuTools. What is prepared for a number of slices, a power of two, is kept for the next time."""
-        room = 1 << (len(X) - 1).bit_length()
-        key = room, *X.shape[1:], X.dtype, whole
-        if self.prepared[0] != key:
-            self.prepared = None, None  # the old one is given back first
-            arrays = self.empty((room, *X.shape[1:]), X.dtype), self.empty(room, X.dtype), self.full(room, 0)
-            arrays[0][...], arrays[1][...] = 0, 0
-            self.prepared = key, (arrays, self.thresholding(*arrays, whole, None))
-        arrays, exact = self.prepared[1]
-        for array, given in zip(arrays, (X, lam, cap)):
-            array[: len(X)] = given
-        values, ranks = exact.run()
-        X[...] = arrays[0][: len(X)]
-        return values[: len(X)], ranks[: len(X)]
-
-    def thresholding(self, X, lam, cap, whole, like):
-        """See CpuTools."""
-        return GpuThresholding(self, X, lam, cap, whole, like)
-
-
-class GpuThresholding:
-    """See CpuTools.thresholding."""
-
-    def __init__(self, tools, X, lam, cap, whole, like):
-        X, lam, cap = (tools.shared(array) for array in (X, lam, cap))
-        self.work = tools.exact.Thresholding(X, lam, X, whole, cap, like.work.lanes if like else None)
-
-    def run(self):
-        """(values, ranks) on the host; X is thresholded."""
-        self.work.run()
-        return self.work.values.copy_to_host(), self.work.ranks_found()
-
-
-def flipped(matrices):
-    """1 for transposed matrices, 0 for contiguous ones."""
-    return int(matrices.strides[2] != matrices.itemsize)
-
-
-def pitch(matrices):
-    """Distance of two rows in memory; of two columns for transposed matrices."""
-    return matrices.shape[1] if flipped(matrices) else matrices.shape[2]

@@ -34,10 +34,11 @@ class WarmThresholding:
 
     run(lam, cap) takes host arrays, lam (N,), cap (N,) int32 or None, and returns ranks (N,) int32 on the host. The
     subspace's width follows the ranks that the last call's singular values let expect. seed: of the first subspace.
+    workspace: of a run on a GPU, see gpu.Thresholding.
     """
 
-    def __init__(self, X, on_gpu=False, seed=0):
-        self.X, self.on_gpu, self.seed = X, on_gpu, seed
+    def __init__(self, X, on_gpu=False, seed=0, workspace=None):
+        self.X, self.on_gpu, self.seed, self.workspace = X, on_gpu, seed, workspace
         self.p, self.values, self.ranks = sides(X.shape)[0], None, None
         self.subspace, self.exact, self.multiplied = None, None, None
         self.room = _room_on_gpu() if on_gpu else SHARED
@@ -75,7 +76,9 @@ class WarmThresholding:
     def widen(self, k):
         """At least k columns."""
         if self.subspace is None:
-            self.subspace = SubspaceThresholding(self.X, self.lam, self.cap, k, self.on_gpu, self.seed, whole=True)
+            self.subspace = SubspaceThresholding(
+                self.X, self.lam, self.cap, k, self.on_gpu, self.seed, whole=True, workspace=self.workspace
+            )
         elif k > self.subspace.k:
             self.subspace.grow(k)
 
@@ -87,11 +90,11 @@ class WarmThresholding:
             self.ranks = cpu.threshold(self.X, self.lam, self.X, False, self.cap)[1]
         elif not capped and products.pays(self.X.shape):
             if self.multiplied is None:
-                self.multiplied = products.ProductThresholding(self.X, self.lam, self.X, on_gpu=True)
+                self.multiplied = products.ProductThresholding(self.X, self.lam, self.X, True, self.workspace)
             self.ranks = self.multiplied.run().copy()
         else:
             if self.exact is None:
-                self.exact = _exact_on_gpu(self.X, self.lam, self.cap)
+                self.exact = _exact_on_gpu(self.X, self.lam, self.cap, self.workspace)
             self.exact.run()
             self.ranks = self.exact.ranks_found()
         self.values = None
@@ -114,10 +117,10 @@ def _cupy():
     return cupy
 
 
-def _exact_on_gpu(X, lam, cap):
+def _exact_on_gpu(X, lam, cap, workspace):
     """A gpu.Thresholding of cupy arrays, in place."""
     from gpukit._cuda import cuda
     from gpukit.svt.gpu import Thresholding
 
     X, lam, cap = (cuda.as_cuda_array(array, sync=False) for array in (X, lam, cap))
-    return Thresholding(X, lam, X, cap=cap)
+    return Thresholding(X, lam, X, cap=cap, workspace=workspace)

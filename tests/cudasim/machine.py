@@ -113,8 +113,8 @@ class Block:
 def run_grid(body, grid, block, dynamic):
     """Run every block; blocks that stop at a grid barrier go on together once all are there."""
     refuse_shapes(grid, block)
-    parked = []
-    for z, y, x in np.ndindex(grid[2], grid[1], grid[0]):
+    parked, places = [], list(np.ndindex(grid[2], grid[1], grid[0]))
+    for z, y, x in reversed(places) if backwards() else places:
         one = Block(body, (x, y, z), block, dynamic)
         if not one.run():
             parked.append(one)
@@ -131,7 +131,7 @@ def refuse_shapes(grid, block):
 
 
 def backwards():
-    """True when threads are to run in the opposite order."""
+    """True when blocks and threads are to run in the opposite order."""
     return os.environ.get("GPUKIT_SIM_ORDER") == "reversed"
 
 

@@ -1,7 +1,10 @@
 """Uploads through page-locked buffers."""
 
+import threading
 import time
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -62,6 +65,43 @@ def test_threads_of_the_users_do_not_mix_their_arrays(small, monkeypatch):
         list(users.map(module.upload, arrays, outs))
     for array, out in zip(arrays, outs):
         np.testing.assert_array_equal(out.copy_to_host(), array)
+
+
+def test_threads_with_a_gpu_each_upload_at_once(small, monkeypatch):
+    own, fill, both = threading.local(), module.fill, threading.Barrier(2, timeout=20)
+
+    def together(chunk, part):
+        both.wait()  # breaks where one waits for the other's upload to end
+        fill(chunk, part)
+
+    def upload(number):
+        own.device = SimpleNamespace(id=number)
+        out = cuda.device_array(5, np.float32)  # one share: one thread fills it
+        module.upload(np.full(5, number, np.float32), out)
+        return out.copy_to_host()
+
+    monkeypatch.setattr(module, "fill", together)
+    monkeypatch.setattr(module, "cuda", Devices(own))
+    with ThreadPoolExecutor(2) as users:
+        outs = list(users.map(upload, range(2)))
+    np.testing.assert_array_equal(outs, [np.zeros(5), np.ones(5)])
+
+
+class Devices:
+    """numba's cuda for a machine in which each thread has a device; its memory is the one that there is."""
+
+    def __init__(self, own):
+        self.own = own
+
+    def get_current_device(self):
+        return self.own.device
+
+    @property
+    def gpus(self):
+        return defaultdict(lambda: cuda.gpus[0])
+
+    def __getattr__(self, name):
+        return getattr(cuda, name)
 
 
 def test_numbers_too_large_become_infinite(small, recwarn):

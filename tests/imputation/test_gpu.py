@@ -1,5 +1,7 @@
 """The session on a GPU against the one on the CPU, and the imputer on both."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -49,6 +51,34 @@ def test_imputers_agree():
     ]
     error = np.linalg.norm(results[1] - results[0]) / np.linalg.norm(results[0])
     assert error <= 1e-4
+
+
+def fitted(seed, device):
+    """The imputer after fit on a graph of its own; nothing from disk but the basis."""
+    graph = synth_graph(vertices=60, shape=(11, 6), rank=2, missing=0.2, seed=seed)
+    return GraphImputer(weights="slice", center="none", device=device).fit(graph.adjacency, graph.tensor, graph.mask)
+
+
+def test_a_fit_gives_its_memory_back():
+    from gpukit.device import free_memory, resolve
+
+    fitted(0, "cuda")  # what is loaded once stays: kernels, cuBLAS
+    before = free_memory(resolve("cuda"))
+    for seed in range(3):
+        fitted(seed, "cuda")
+    assert free_memory(resolve("cuda")) >= before
+
+
+def test_threads_that_fit_at_once_do_not_mix_their_tensors():
+    """On one GPU, and on two where there are two."""
+    from gpukit.device import gpu_count
+
+    devices = [f"cuda:{number % gpu_count()}" for number in range(4)]
+    alone = [fitted(seed, device).completed_ for seed, device in enumerate(devices)]
+    with ThreadPoolExecutor(4) as threads:
+        together = list(threads.map(lambda at: fitted(at, devices[at]).completed_, range(4)))
+    for one, other in zip(together, alone):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_the_basis_of_both_devices_spans_the_same():

@@ -1,5 +1,8 @@
 """The GPU's session in the simulator, with numpy standing in for cupy, against the CPU's."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from support import SIMULATED
@@ -7,10 +10,12 @@ from support import SIMULATED
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.*encountered")]
 
 from gpukit._cuda import cuda
-from gpukit.graphs import resident
+from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import Basis
+from gpukit.graphs.gpu_vectors import vectors_on_gpu
 from gpukit.imputation.spectral import gpu
 from gpukit.imputation.spectral.cpu import Session as OnCpu
+from gpukit.svt.gpu import scratch_for
 from imputation import naive_algorithm
 from imputation.inputs import problem
 
@@ -49,7 +54,6 @@ def stand_in(monkeypatch):
     monkeypatch.setattr(gpu, "array_library", Library)
     monkeypatch.setattr(gpu, "shared", lambda array: cuda.cudadrv.devicearray.FakeCUDAArray(np.asarray(array)))
     monkeypatch.setattr(gpu, "BLOCKS", 2)
-    resident.forget()
 
 
 def problem_of(kind):
@@ -79,6 +83,31 @@ def test_sessions_agree(kind, scratch, scale, stand_in, monkeypatch):
     np.testing.assert_allclose(there.missing(), here.missing(), atol=1e-10 * scale)
     np.testing.assert_allclose(there.spectrum(2), here.spectrum(2), atol=1e-10 * scale)
     np.testing.assert_allclose(there.completed(), here.completed(), atol=1e-10 * scale)
+
+
+def held(references):
+    gc.collect()
+    return [reference for reference in references if reference() is not None]
+
+
+def test_sessions_of_a_run_share_what_outlives_them_and_the_run_ends_it(stand_in):
+    case, references = problem_of("slices"), []
+    observed = naive_algorithm.observed_only(case.truth, case.mask)
+    basis = Basis(case.mu, case.U, True)
+    with Workspace() as workspace:
+        for _ in range(2):
+            session = gpu.Session(basis, observed, case.mask, np.dtype(np.float32), workspace)
+            session.step(0.3 * session.largest())
+            scratch = scratch_for((len(case.truth), 4, 3), np.float32, 1, 1, workspace)
+            references.append([weakref.ref(array) for array in (scratch[0].V, vectors_of(workspace, basis))])
+            del session, scratch
+        assert references[0] == references[1] and held(references[0]) == references[0]
+    assert not held(references[0])
+
+
+def vectors_of(workspace, basis):
+    """The basis's vectors as the workspace keeps them."""
+    return vectors_on_gpu(basis.vectors, np.float32, Library(), workspace)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

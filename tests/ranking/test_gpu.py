@@ -51,3 +51,16 @@ def test_a_query_too_long_for_shared_memory_and_wide_data():
         X, y = noise.normal(size=(l, n)), noise.integers(0, 2000, l).astype(float)
         there, here = (RankSVM(1e-6, eps=1e-8, solver="scan", device=d).fit(X, y, group=[l]) for d in ("cuda", "cpu"))
         assert there.objective_ == pytest.approx(here.objective_, rel=1e-10)
+
+
+@pytest.mark.parametrize("precondition", [True, False])
+@pytest.mark.parametrize("solver", ["scan", "p-swx"])
+def test_training_again_gives_the_same_bits(solver, precondition):
+    """Deterministic, says the room: with 70 features the covariance has tiles on the diagonal and beside it."""
+    noise = np.random.default_rng(1)
+    X, y, lengths = noise.normal(size=(900, 70)).astype(np.float32), noise.integers(0, 5, 900), [100] * 9
+    first, second = (
+        RankSVM(0.5, eps=1e-9, solver=solver, precondition=precondition, device="cuda").fit(X, y, group=lengths)
+        for _ in range(2)
+    )
+    assert first.coef_.tobytes() == second.coef_.tobytes() and first.history_ == second.history_

@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 import scipy.sparse
-from support import launch
+from support import launch, launch_repeatably
 
 from ranking import inputs, naive, sessions
 
@@ -111,7 +111,7 @@ def test_pair_product(name, exact):
     partial, workspace = np.full((blocks, n + 1), np.nan), np.full((blocks, 3 * longest + 1), np.nan)
     product = pair_sums_kernels.make_pair_product(*shape, arity - 1, capacity, exact)
     u, margin = (w, 1.0) if exact else (v, 0.0)
-    launch(product, blocks, rows_kernels.THREADS, gpu.padded(X), u, margin, *over, partial, workspace)
+    launch_repeatably(product, blocks, rows_kernels.THREADS, gpu.padded(X), u, margin, *over, partial, workspace)
     expected = sessions.expected_walk(at, X, w, u, margin, weights)
     sessions.assert_close(partial.sum(axis=0), expected, 1e-12 if exact else 1e-6)
     twin = np.empty_like(partial)
@@ -153,8 +153,10 @@ def test_products_with_a_dense_matrix(shape, n, rows, dtype):
     rng = np.random.default_rng(n)
     X, v, z = rng.normal(size=(rows, n)).astype(dtype), rng.normal(size=n), rng.normal(size=rows)
     scores, partial = np.full(rows, np.nan), np.full((2, n), np.nan)
-    launch(matrix_kernels.make_document_scores(*shape), 2, rows_kernels.THREADS, gpu.padded(X), v, scores)
-    launch(matrix_kernels.make_transposed_product(*shape), 2, rows_kernels.THREADS, gpu.padded(X), z, partial)
+    launch_repeatably(matrix_kernels.make_document_scores(*shape), 2, rows_kernels.THREADS, gpu.padded(X), v, scores)
+    launch_repeatably(
+        matrix_kernels.make_transposed_product(*shape), 2, rows_kernels.THREADS, gpu.padded(X), z, partial
+    )
     twin = np.empty(rows)
     matrix_twins.document_scores(X, v, twin)
     np.testing.assert_allclose(scores, twin, rtol=0, atol=1e-12)
@@ -201,7 +203,7 @@ def test_csr_product(dtype):
     X = np.where(rng.random((11, 70)) < np.linspace(0, 1, 11)[:, None], rng.normal(size=(11, 70)), 0).astype(dtype)
     A, v, out, twin = scipy.sparse.csr_matrix(X), rng.normal(size=70), np.full(11, np.nan), np.empty(11)
     arrays = A.indptr.astype(np.int64), A.indices.astype(np.int32), A.data
-    launch(matrix_kernels.csr_product, gpu.grid(32 * 11), 256, *arrays, v, out)
+    launch_repeatably(matrix_kernels.csr_product, gpu.grid(32 * 11), 256, *arrays, v, out)
     matrix_twins.csr_product(*arrays, v, twin)
     np.testing.assert_allclose(out, twin, rtol=0, atol=1e-12)
     np.testing.assert_allclose(out, X.astype(np.float64) @ v, rtol=0, atol=1e-12)
@@ -217,7 +219,7 @@ def test_by_rank():
 @pytest.mark.parametrize("rows, columns", [(1, 1), (7, 33), (8, 32), (19, 65)])
 def test_add_rows(rows, columns):
     partial, total = np.random.default_rng(7).normal(size=(rows, columns)), np.full(columns, np.nan)
-    launch(matrix_kernels.add_rows, gpu.grid(columns, 32), (32, 8), partial, total)
+    launch_repeatably(matrix_kernels.add_rows, gpu.grid(columns, 32), (32, 8), partial, total)
     np.testing.assert_allclose(total, partial.sum(axis=0), rtol=0, atol=1e-13)
 
 
@@ -232,12 +234,12 @@ def test_gram(n, lengths, shares):
     launched(gram_kernels.pair_pulls)(l, *tree, weights, pulls)
     gram_twins.pair_pulls(*tree, weights, twin_pulls)
     np.testing.assert_array_equal(pulls, twin_pulls)
-    launch(gram_kernels.query_means, m, 32, gpu.padded(X), made.offsets, pulls, means)
+    launch_repeatably(gram_kernels.query_means, m, 32, gpu.padded(X), made.offsets, pulls, means)
     gram_twins.query_means(X, made.offsets, pulls, twin_means)
     np.testing.assert_allclose(means, twin_means, rtol=0, atol=1e-13)
     tiles, partial = np.array(gpu.tile_pairs(n), np.int32), np.full((shares, n, n), np.nan)
     arguments = means, made.query, pulls, tiles, partial
-    launch(gram_kernels.weighted_gram, (len(tiles), shares), 256, gpu.padded(X), *arguments)
+    launch_repeatably(gram_kernels.weighted_gram, (len(tiles), shares), 256, gpu.padded(X), *arguments)
     twin = np.empty((3, n, n))
     gram_twins.weighted_gram(X, means, made.query, pulls, tiles, twin)
     scale = np.abs(twin).max()

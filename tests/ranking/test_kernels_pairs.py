@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import launch
+from support import launch_repeatably
 
 from ranking import inputs, naive
 
@@ -15,7 +15,9 @@ def p_swx(at, u):
     """(plus, minus), every place of which the kernel must write."""
     plus, minus = np.full((2, len(u)), np.nan)
     blocks = len(at.offsets) - 1
-    launch(p_swx_kernels.p_swx, blocks, p_swx_kernels.THREADS, at.order, at.s, at.level, at.offsets, u, plus, minus)
+    launch_repeatably(
+        p_swx_kernels.p_swx, blocks, p_swx_kernels.THREADS, at.order, at.s, at.level, at.offsets, u, plus, minus
+    )
     return plus, minus
 
 

@@ -172,3 +172,9 @@ def test_group_sizes():
 def test_group_sizes_refuses(group, found):
     with pytest.raises(DataError, match=rf"add up to 6; .*{found}"):
         problem.group_sizes(group, 6)
+
+
+def test_more_documents_than_the_tables_count_are_refused():
+    count = level_tree.MOST + 1  # of which none is held in memory
+    with pytest.raises(DataError, match=f"up to {count - 1:,} documents; there are {count:,}"):
+        level_tree.build(np.broadcast_to(1.0, count), np.array([0, count]))

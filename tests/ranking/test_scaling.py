@@ -85,7 +85,7 @@ def test_sparse_that_cannot_be():
     X = scipy.sparse.csr_array([[1.0, 0.0], [-2.0, 3.0]])
     with pytest.raises(DataError, match="cannot shift a sparse X, and it holds -2"):
         scaling.fit("minmax", X)
-    with pytest.raises(DataError, match="sparse X does not bear"):
+    with pytest.raises(DataError, match="cannot shift the features of a sparse X"):
         scaling.fit("query", X).apply(X, np.array([0, 2]))
 
 

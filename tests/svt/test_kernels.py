@@ -126,13 +126,13 @@ def test_slices_too_large_for_shared_memory(monkeypatch):
 
 
 @orders
-@pytest.mark.parametrize("slices, lanes, at_once", [(7, 3, 2), (7, 2, 1), (5, 1, 2), (4, 3, 9), (1, 3, 9)])
-def test_batches_take_turns(slices, lanes, at_once, order, monkeypatch):
-    """A lane is used again, by fewer slices than it is for; what is left in it does not matter."""
+@pytest.mark.parametrize("slices, streams, at_once", [(7, 3, 2), (7, 2, 1), (5, 1, 2), (4, 3, 9), (1, 3, 9)])
+def test_batches_take_turns(slices, streams, at_once, order, monkeypatch):
+    """A Scratch is used again, by fewer slices than it is for; what is left in it does not matter."""
     monkeypatch.setenv("GPUKIT_SIM_ORDER", order)
     how = gpu.layout((1, 3, 2), np.float64)
-    monkeypatch.setattr(gpu, "LANES", lanes)
-    monkeypatch.setattr(gpu, "WORKSPACE", plans.workspace_of(2, 3, np.float64, how) * lanes * at_once + 8)
+    monkeypatch.setattr(gpu, "STREAMS", streams)
+    monkeypatch.setattr(gpu, "WORKSPACE", plans.workspace_of(2, 3, np.float64, how) * streams * at_once + 8)
     assert gpu.slices_at_once((slices, 3, 2), np.float64, how) <= at_once
     check(np.random.default_rng(5).normal(size=(slices, 3, 2)), np.linspace(0, 2, slices))
 

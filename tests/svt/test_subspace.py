@@ -7,7 +7,7 @@ import pytest
 
 from gpukit._jit import threads
 from gpukit.errors import DeviceError, ParameterError
-from gpukit.svt import subspace
+from gpukit.svt import tools
 from gpukit.svt.kernels import subspace as subspace_kernels
 from gpukit.svt.plan import bytes_of_whiten
 from gpukit.svt.subspace import SubspaceThresholding, choose_k
@@ -175,7 +175,7 @@ def test_projection_to_a_cap(real):
 
 @pytest.mark.parametrize("cap, overflowed", [(None, 2), (9, 2), (8, 0), (3, 0)])
 def test_slices_that_overflow_are_exact(cap, overflowed, monkeypatch):
-    monkeypatch.setattr(subspace.CpuTools, "SCRATCH", 40_000)  # several batches
+    monkeypatch.setattr(tools.CpuTools, "SCRATCH", 40_000)  # several batches
     X = stack(30, 40)
     rng = np.random.default_rng(3)
     X[[1, 4]] += rng.normal(size=(2, 30, 12)) @ rng.normal(size=(2, 12, 40))
@@ -271,7 +271,7 @@ def test_batches_and_arrays_as_they_are_then(monkeypatch):
     """What batches there are changes nothing, and run() reads lam and cap anew."""
     X = stack(30, 30)
     whole, expected = work_on(X, 1.0, cap=20)
-    monkeypatch.setattr(subspace.CpuTools, "SCRATCH", 1)
+    monkeypatch.setattr(tools.CpuTools, "SCRATCH", 1)
     work, live = work_on(X, 1.0, cap=20)
     assert len(whole.parts) == 1 and len(work.parts) == 6
     for one in (whole, work):

@@ -25,11 +25,11 @@ class Session:
     """One tensor on one basis.
 
     basis: basis.Basis. observed (N, m, n): centred, 0 where missing. mask: (N,) or (N, m, n) bool, True = observed.
-    dtype: float32 or float64. Memory: C and Z, a copy of the tensor each, and the estimate and its last step, two
-    copies of the vertices that miss something.
+    dtype: float32 or float64. workspace: of the run, for what lies on a GPU; not needed here. Memory: C and Z, a copy
+    of the tensor each, and the estimate and its last step, two copies of the vertices that miss something.
     """
 
-    def __init__(self, basis, observed, mask, dtype):
+    def __init__(self, basis, observed, mask, dtype, workspace=None):
         self.mask, self.observed, self.shape = mask, observed, observed.shape[1:]
         whole = mask if mask.ndim == 1 else mask.reshape(len(mask), -1).all(axis=1)
         self.rows = np.flatnonzero(~whole)

@@ -4,8 +4,9 @@ import numpy as np
 
 from gpukit._cuda import cuda
 from gpukit.device.upload import upload
+from gpukit.device.workspace import Workspace
 from gpukit.errors import DeviceError
-from gpukit.graphs.resident import on_device
+from gpukit.graphs.gpu_vectors import vectors_on_gpu
 from gpukit.imputation.spectral import kernels
 from gpukit.imputation.spectral.cpu import LARGE, count_seconds, hidden_entries, in_units, out_of_units, unit_of
 from gpukit.svt.gpu import Thresholding
@@ -13,6 +14,7 @@ from gpukit.svt.warm import WarmThresholding, pays
 
 BLOCKS = 264  # of the kernels: two a multiprocessor
 SCRATCH = 256 << 20  # bytes of the estimate, transformed back at a time
+UNKNOWN = object()  # caps that no step was given: what the device has is not known
 
 
 class Session:
@@ -20,10 +22,12 @@ class Session:
 
     Memory: C and Z, a copy of the tensor each; the estimate and its last step, two copies of the vertices that miss
     something; the basis; and what gpukit.svt keeps for a batch of slices, a GiB at most, for large slices a few and
-    the bases of their subspaces.
+    the bases of their subspaces. workspace: of the run (device.workspace.Workspace), in which the basis and what
+    gpukit.svt keeps serve the run's next session too; None: they are the session's own.
     """
 
-    def __init__(self, basis, observed, mask, dtype):
+    def __init__(self, basis, observed, mask, dtype, workspace=None):
+        self.workspace = workspace or Workspace()
         self.mask, self.observed, self.shape = mask, observed, observed.shape[1:]
         self.rounding = 10.0 * float(np.finfo(dtype).eps)
         whole = mask if mask.ndim == 1 else mask.reshape(len(mask), -1).all(axis=1)
@@ -31,7 +35,7 @@ class Session:
         cp = array_library()
         hidden = hidden_entries(mask, self.rows)
         self.hidden = None if hidden is None else cp.asarray(hidden)
-        vectors = on_device(basis.vectors, dtype, cp)
+        vectors = vectors_on_gpu(basis.vectors, dtype, cp, self.workspace)
         self.unit, flat = uploaded(observed, dtype, cp)
         self.C = vectors.T @ flat
         del flat
@@ -48,9 +52,9 @@ class Session:
         self.seconds, self.marks = {"transform": 0.0, "thresholding": 0.0}, [cuda.event() for _ in range(4)]
         self.tables = [shared(array) for array in (hidden, self.now, self.before, self.sums)]
         Z = self.slices(self.Z)
-        self.warm = WarmThresholding(Z, on_gpu=True) if pays(Z.shape, True) else None
+        self.warm = WarmThresholding(Z, True, workspace=self.workspace) if pays(Z.shape, True) else None
         self.threshold = None if self.warm else self.thresholding(shared(Z))
-        self.capped = self  # whose caps the device has: what step was given last, or nobody's
+        self.capped = UNKNOWN
 
     def largest(self):
         """See cpu.Session."""
@@ -64,14 +68,15 @@ class Session:
 
     def values(self):
         """(K, min(m, n)) float64 host: the singular values of the slices of Z."""
-        whole = self.thresholding(None, whole=True, lanes=self.threshold.lanes if self.threshold else None)
+        whole = self.thresholding(None, whole=True)
         whole.run()
         whole.ranks_found()
         return whole.values.copy_to_host().astype(np.float64) / self.unit
 
     def thresholding(self, out, **options):
         """A gpukit.svt Thresholding of the slices of Z, by lam and cap."""
-        return Thresholding(shared(self.slices(self.Z)), shared(self.lam), out, cap=shared(self.cap), **options)
+        Z, lam, cap = shared(self.slices(self.Z)), shared(self.lam), shared(self.cap)
+        return Thresholding(Z, lam, out, cap=cap, workspace=self.workspace, **options)
 
     def step(self, lam, cap=None, momentum=0.0):
         """See cpu.Session."""

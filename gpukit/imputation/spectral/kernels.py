@@ -5,6 +5,7 @@ import numpy as np
 from gpukit._cuda import cuda, kernel
 
 THREADS = 256
+ZERO = np.float32(0.0)  # beside a float64 it becomes one
 
 
 @kernel
@@ -36,9 +37,8 @@ def renew(new, hidden, first, now, before, sums):
         row = i // columns
         column = i - row * columns
         place = first + column
-        value, old = new[row, column], now[row, place]
-        if some and not hidden[row, place]:
-            value = old - old
+        there = not some or hidden[row, place]
+        value, old = new[row, column] if there else ZERO, now[row, place]
         before[row, place], now[row, place] = old, value
         change += np.float64(value - old) * np.float64(value - old)
         size += np.float64(value) * np.float64(value)

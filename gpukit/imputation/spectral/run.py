@@ -14,11 +14,13 @@ from gpukit.imputation.spectral.thresholds import first_thresholds
 
 
 class Place(NamedTuple):
-    """Where tensors are completed: basis (basis.Basis), device (device.Device), dtype (numpy)."""
+    """Where tensors are completed: basis (basis.Basis), device (device.Device), dtype (numpy); workspace: of the run
+    that completes them (device.workspace.Workspace), None between runs."""
 
     basis: object
     device: object
     dtype: object
+    workspace: object = None
 
 
 class Setting(NamedTuple):
@@ -42,7 +44,8 @@ class Outcome(NamedTuple):
 
 def start(place, setting, observed, mask):
     """(session, first thresholds) of a centred tensor (N, m, n), 0 where mask misses."""
-    session = engine(place.device, "gpukit.imputation.spectral").Session(place.basis, observed, mask, place.dtype)
+    steps = engine(place.device, "gpukit.imputation.spectral")
+    session = steps.Session(place.basis, observed, mask, place.dtype, place.workspace)
     return session, first_thresholds(setting.weights, setting.exponent, place.basis.values, session.largest())
 
 

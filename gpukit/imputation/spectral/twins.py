@@ -1,6 +1,10 @@
 """CPU twins of the kernels of the imputation: the same names and arguments."""
 
+import numpy as np
+
 from gpukit._jit import njit, prange
+
+ZERO = np.float32(0.0)  # beside a float64 it becomes one
 
 
 @njit(parallel=True)
@@ -19,9 +23,8 @@ def renew(new, hidden, first, now, before, sums):
         for row in range(block * rows // blocks, (block + 1) * rows // blocks):
             for column in range(columns):
                 place = first + column
-                value, old = new[row, column], now[row, place]
-                if some and not hidden[row, place]:
-                    value = old - old
+                there = not some or hidden[row, place]
+                value, old = new[row, column] if there else ZERO, now[row, place]
                 before[row, place], now[row, place] = old, value
                 change += float(value - old) ** 2
                 size += float(value) ** 2

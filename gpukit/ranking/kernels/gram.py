@@ -1,6 +1,6 @@
 """GPU kernels of the preconditioner: the weighted covariance of the documents inside their queries.
 
-twins_gram.py has them for the CPU. A block has a tile of 64 x 64 features and a share of the documents; a thread 4 x 4
+twins/gram.py has them for the CPU. A block has a tile of 64 x 64 features and a share of the documents; a thread 4 x 4
 of them in registers.
 """
 
@@ -22,7 +22,7 @@ NUMBERS = PER * PER
 def pair_pulls(level, query, offsets, first_group, group_starts, weights, pulls):
     """pulls_i = the weight of i's query times its documents of other levels: A'A's diagonal, all pairs active.
 
-    level, query (l,), offsets, first_group (m + 1,), group_starts (G + 1,) int32: of tree.LevelTree; weights (m,)
+    level, query (l,), offsets, first_group (m + 1,), group_starts (G + 1,) int32: of level_tree.LevelTree; weights (m,)
     float64; pulls (l,) float64, written.
     Launch: grid ceil(l / block), any block.   Deterministic: yes.   Source: beta+ + beta- of Eq. (5) at w = 0.
     """
@@ -95,6 +95,6 @@ def weighted_gram(X, means, query, pulls, tiles, partial):
     for i in range(PER):
         for j in range(PER):
             row, column = U32(row0 + y + U32(SIDE * i)), U32(column0 + x + U32(SIDE * j))
-            if row < n and column < n:
+            if row <= column and column < n:  # a tile on the diagonal has the same products twice, rounded differently
                 partial[U32(cuda.blockIdx.y), row, column] = total[PER * i + j]
                 partial[U32(cuda.blockIdx.y), column, row] = total[PER * i + j]

@@ -1,6 +1,7 @@
 """GPU kernels of the level tree: where every document's partners begin and end, once a Newton step.
 
-twins_tree.py has them for the CPU. A thread a rank; positions by binary search in sorted runs that lie in the caches.
+twins/level_tree.py has them for the CPU. A thread a rank; positions by binary search in sorted runs, which lie in the
+caches.
 """
 
 import numpy as np
@@ -17,7 +18,7 @@ def start_planes(order, keys, query, rank_level, first_group, group_starts, docu
     """Plane 0 of the tree from the sorted groups: tables[0, 0] = documents by (query, level, score), values = scores.
 
     order (l,) int32: segmented argsort of keys (l,) float64, the scores in the order of ranks, in groups; query,
-    rank_level, documents (l,), first_group (m + 1,), group_starts (G + 1,) int32: of tree.LevelTree; tables
+    rank_level, documents (l,), first_group (m + 1,), group_starts (G + 1,) int32: of level_tree.LevelTree; tables
     (H, 2 A - 1, l) uint16 or int32, row [0, 0] written; values (l,) float64, written.
     Launch: grid ceil(l / block), any block.   Deterministic: yes, exact.   Source: facts of a sort, no formula.
     """
@@ -75,9 +76,9 @@ def search_plane(plane, width, query, rank_level, first_group, group_starts, tab
     position : bound. counts[0, i] += |bound - position| (beta+ + beta- of Eq. 5), counts[1, i] += bound - position
     (beta- - beta+ of Eq. 6); plane 0 sets them.
     plane, width = arity**plane: int; query, rank_level (l,), first_group (m + 1,), group_starts (G + 1,) int32: of
-    tree.LevelTree; tables (H, 2 A - 1, l) uint16 or int32: [plane, 0] read, the rest of `plane` and [plane + 1, 0]
-    written; counts (2, l) int32; values (l,) float64, scores in the order of [plane, 0]; next_values (l,) float64, the
-    same for plane + 1, written when there is one.
+    level_tree.LevelTree; tables (H, 2 A - 1, l) uint16 or int32: [plane, 0] read, the rest of `plane` and
+    [plane + 1, 0] written; counts (2, l) int32; values (l,) float64, scores in the order of [plane, 0];
+    next_values (l,) float64, the same for plane + 1, written when there is one.
     Launch: grid ceil(l / block), any block.   Deterministic: yes, exact.
     Source: Eq. (4)-(6); margins found once a Newton step as Lee and Lin 2014 do, in a tree of levels.
     """

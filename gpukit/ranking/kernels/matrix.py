@@ -1,6 +1,6 @@
-"""GPU kernels of products with X, dense or sparse, for whom the fused pass is not: X v, X'z, and sums of partial rows.
+"""GPU kernels of products with X, dense or sparse, outside the fused pass: X v, X'z, and sums of partial rows.
 
-twins_matrix.py has them for the CPU.
+twins/matrix.py has them for the CPU.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""P-SWX, the paper's GPU kernel for sums over active pairs; twins_pairs.py has it for the CPU.
+"""P-SWX, the paper's GPU kernel for sums over active pairs; twins/p_swx.py has it for the CPU.
 
 Algorithm 2 prints `while x_j in SV_i`, which would end at the first document whose label does not fit. Here the margin
 bounds the loop (scores are sorted), and the label is tested inside.

@@ -1,8 +1,8 @@
 """GPU kernels of a pass over the queries: the product with the Hessian, or gradient and loss, in one walk over X.
 
-twins_pass.py has them for the CPU. A block walks a list of queries, one after the other. `lanes` threads share a row
-of X, each with `quads` quads of it; the running X'z stays in their registers for the whole walk, v and the query's u,
-prefix sums and z in shared memory (the last three, for queries too long for it, in a workspace).
+twins/pair_sums.py has them for the CPU. A block walks a list of queries, one after the other. `lanes` threads share a
+row of X, each with `quads` quads of it; the running X'z stays in their registers for the whole walk, v and the query's
+u, prefix sums and z in shared memory (the last three, for queries too long for it, in a workspace).
 """
 
 import functools
@@ -10,11 +10,11 @@ import functools
 import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
-from gpukit.primitives.scan import block_prefix
+from gpukit.primitives.block import block_prefix, block_sum
 from gpukit.primitives.warp import group_sum
 from gpukit.primitives.wide import keep_policy, leave_policy
 from gpukit.ranking.formulas import loss_share
-from gpukit.ranking.kernels.rows import THREADS, WARPS, add_row, block_sum, clear, flush, row_dot, stage_vector
+from gpukit.ranking.kernels.rows import THREADS, WARPS, add_row, clear, flush, row_dot, stage_vector
 
 F64 = np.float64
 U32 = np.uint32
@@ -121,7 +121,7 @@ def make_pair_product(lanes, quads, slots, capacity, exact):
         X (l, p) float32 or float64, rows padded with zeros to p, a multiple of 4; v (n,) float64, n <= p; margin
         float64; offsets (m + 1,) int32; queries (q,) int32: those with pairs, block after block; firsts (blocks + 1,)
         int32; heights (m,) int32, tables (H, 2 A - 1, l) uint16 or int32, counts (2, l) int32: see
-        kernels_tree.search_plane; weights (m,) float64 of the queries; partial (blocks, n + 1) float64, written;
+        kernels.level_tree.search_plane; weights (m,) float64 of the queries; partial (blocks, n + 1) float64, written;
         workspace (blocks, 3 cap + 1) float64, used when no shared memory is.
         A query's rows are read twice, the second time backwards: the last ones are still in the caches. What comes from
         memory is asked for a query ahead (where it lies) or before the scores (its tables), so that no barrier waits
@@ -177,7 +177,7 @@ def make_pair_product(lanes, quads, slots, capacity, exact):
             cuda.syncthreads()
             t, begin, end = following, next_begin, next_end
         flush(total, lane, lanes, quads, real(0.0), sums)
-        value = block_sum(value, parts)
+        value = block_sum(value, WARPS, parts)
         for f in range(thread, U32(v.size), U32(THREADS)):
             partial[cuda.blockIdx.x, f] = sums[f]
         if thread == U32(0):
@@ -215,7 +215,7 @@ def make_pair_sums(capacity):
             for i in range(first, size, U32(THREADS)):
                 z[U32(begin + i)] = space[U32(after + i)]
             cuda.syncthreads()
-        value = block_sum(value, parts)
+        value = block_sum(value, WARPS, parts)
         if cuda.threadIdx.x == 0:
             loss[cuda.blockIdx.x] = value
 

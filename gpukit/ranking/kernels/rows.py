@@ -7,7 +7,6 @@ to whole quads.
 import numpy as np
 
 from gpukit._cuda import cuda, device
-from gpukit.primitives.warp import group_sum
 from gpukit.primitives.wide import read4_hinted
 
 F64 = np.float64
@@ -86,16 +85,3 @@ def clear(sums):
     for f in range(U32(cuda.threadIdx.x), U32(sums.size), U32(THREADS)):
         sums[f] = F64(0.0)
     cuda.syncthreads()
-
-
-@device
-def block_sum(value, parts):
-    """The block's sum of value (float64); parts (WARPS,) float64 in shared memory."""
-    value = group_sum(value, 32)
-    if cuda.laneid == 0:
-        parts[cuda.threadIdx.x // 32] = value
-    cuda.syncthreads()
-    total = F64(0.0)
-    for warp in range(WARPS):
-        total += parts[warp]
-    return total

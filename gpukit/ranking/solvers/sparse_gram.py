@@ -4,7 +4,7 @@ import numpy as np
 
 
 def sparse_gram(X, offsets, query, pulls):
-    """As twins_gram.weighted_gram for a CSR matrix X (l, n): X'BX - sum over queries of s s' / b, dense (n, n) float64.
+    """As twins.gram.weighted_gram for a CSR matrix X (l, n): X'BX - sum over queries of s s' / b, dense (n, n) float64.
 
     B = diag(pulls), s = the query's sum of pulls_i x_i, b = its sum of pulls.
     """

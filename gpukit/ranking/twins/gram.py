@@ -1,4 +1,4 @@
-"""CPU twins of kernels_gram.py: the same names, the same arguments in the same order."""
+"""CPU twins of kernels/gram.py: the same names, the same arguments in the same order."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ ONE_THREAD = 250_000  # multiplications of a product up to which BLAS keeps to t
 
 @njit(parallel=True)
 def pair_pulls(level, query, offsets, first_group, group_starts, weights, pulls):
-    """Twin of kernels_gram.pair_pulls."""
+    """Twin of kernels.gram.pair_pulls."""
     for i in prange(pulls.size):
         t = query[i]
         group = first_group[t] + level[i]
@@ -19,7 +19,7 @@ def pair_pulls(level, query, offsets, first_group, group_starts, weights, pulls)
 
 @njit(parallel=True)
 def query_means(X, offsets, pulls, means):
-    """Twin of kernels_gram.query_means."""
+    """Twin of kernels.gram.query_means."""
     for t in prange(means.shape[0]):
         weight = 0.0
         means[t] = 0.0
@@ -46,7 +46,7 @@ def _centred(X, means, query, pulls, first, rows):
 
 @njit(parallel=True)
 def weighted_gram(X, means, query, pulls, tiles, partial):
-    """Twin of kernels_gram.weighted_gram, by matrix products; a thread for every share, tiles not needed.
+    """Twin of kernels.gram.weighted_gram, by matrix products; a thread for every share, tiles not needed.
 
     Products are small on purpose: BLAS's own threads would wait for more, busily, while those of the training work.
     """

@@ -1,4 +1,4 @@
-"""CPU twins of kernels_tree.py: the same names, the same arguments in the same order."""
+"""CPU twins of kernels/level_tree.py: the same names, the same arguments in the same order."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from gpukit.ranking.formulas import active, child_start
 
 @njit(parallel=True)
 def start_planes(order, keys, query, rank_level, first_group, group_starts, documents, tables, values):
-    """Twin of kernels_tree.start_planes."""
+    """Twin of kernels.level_tree.start_planes."""
     for rank in prange(order.size):
         source = group_starts[first_group[query[rank]] + rank_level[rank]] + order[rank]
         tables[0, 0, rank] = documents[source]
@@ -94,7 +94,7 @@ def _search_query(plane, width, query, first_group, group_starts, tables, counts
 
 @njit(parallel=True)
 def search_plane(plane, width, query, rank_level, first_group, group_starts, tables, counts, values, next_values):
-    """Twin of kernels_tree.search_plane: merges in place of binary searches."""
+    """Twin of kernels.level_tree.search_plane: merges in place of binary searches."""
     ranks, found = np.empty(values.size, np.int32), np.empty(values.size, np.int32)
     for t in prange(first_group.size - 1):
         if plane == 0:

@@ -1,4 +1,4 @@
-"""CPU twins of kernels_matrix.py: the same names, the same arguments in the same order."""
+"""CPU twins of kernels/matrix.py: the same names, the same arguments in the same order."""
 
 import numpy as np
 
@@ -16,14 +16,14 @@ def row_dot(row, v):
 
 @njit(parallel=True)
 def document_scores(X, w, scores):
-    """Twin of kernels_matrix.document_scores."""
+    """Twin of kernels.matrix.document_scores."""
     for i in prange(scores.size):
         scores[i] = row_dot(X[i], w)
 
 
 @njit(parallel=True)
 def transposed_product(X, z, partial):
-    """Twin of kernels_matrix.transposed_product: a thread for every row of partial."""
+    """Twin of kernels.matrix.transposed_product: a thread for every row of partial."""
     n, share = partial.shape[1], (z.size + partial.shape[0] - 1) // partial.shape[0]
     for block in prange(partial.shape[0]):
         total = np.zeros(n)
@@ -37,7 +37,7 @@ def transposed_product(X, z, partial):
 
 @njit(parallel=True)
 def csr_product(indptr, indices, values, v, out):
-    """Twin of kernels_matrix.csr_product."""
+    """Twin of kernels.matrix.csr_product."""
     for row in prange(out.size):
         total = 0.0
         for t in range(indptr[row], indptr[row + 1]):
@@ -47,14 +47,14 @@ def csr_product(indptr, indices, values, v, out):
 
 @njit(parallel=True)
 def by_rank(scores, place, keys):
-    """Twin of kernels_matrix.by_rank."""
+    """Twin of kernels.matrix.by_rank."""
     for i in prange(scores.size):
         keys[place[i]] = scores[i]
 
 
 @njit(parallel=True)
 def add_rows(partial, total):
-    """Twin of kernels_matrix.add_rows."""
+    """Twin of kernels.matrix.add_rows."""
     for column in prange(total.size):
         running = 0.0
         for row in range(partial.shape[0]):

@@ -1,4 +1,4 @@
-"""CPU twin of kernels_pairs.py: the same name, the same arguments in the same order."""
+"""CPU twin of kernels/p_swx.py: the same name, the same arguments in the same order."""
 
 from gpukit._jit import njit, prange
 from gpukit.ranking.formulas import active
@@ -26,7 +26,7 @@ def _below(s, c, v, r):
 
 @njit(parallel=True)
 def p_swx(order, scores, level, offsets, u, plus, minus):
-    """Twin of kernels_pairs.p_swx: a thread a query."""
+    """Twin of kernels.p_swx.p_swx: a thread a query."""
     for t in prange(offsets.size - 1):
         begin, ranked = offsets[t], order[offsets[t] : offsets[t + 1]]
         rows = begin + ranked

@@ -1,4 +1,4 @@
-"""CPU twins of kernels_pass.py: the same names, the same arguments in the same order."""
+"""CPU twins of kernels/pair_sums.py: the same names, the same arguments in the same order."""
 
 import numpy as np
 
@@ -67,7 +67,7 @@ def _longest(offsets):
 
 @njit(parallel=True)
 def pair_product(X, v, margin, offsets, queries, firsts, heights, tables, counts, weights, partial):
-    """Twin of kernels_pass.pair_product: a thread for every row of partial."""
+    """Twin of kernels.pair_sums.pair_product: a thread for every row of partial."""
     longest = _longest(offsets)
     for block in prange(firsts.size - 1):
         total, u, sums, z = np.zeros(v.size + 1), np.empty(longest), np.empty(longest + 1), np.empty(longest)
@@ -80,7 +80,7 @@ def pair_product(X, v, margin, offsets, queries, firsts, heights, tables, counts
 
 @njit(parallel=True)
 def pair_sums(u, margin, offsets, queries, firsts, heights, tables, counts, weights, z, loss):
-    """Twin of kernels_pass.pair_sums."""
+    """Twin of kernels.pair_sums.pair_sums."""
     longest = _longest(offsets)
     for block in prange(firsts.size - 1):
         sums, total = np.empty(longest + 1), 0.0
@@ -95,7 +95,7 @@ def pair_sums(u, margin, offsets, queries, firsts, heights, tables, counts, weig
 
 @njit(parallel=True)
 def combine(u, margin, above, below, plus, minus, weights, z, loss):
-    """Twin of kernels_pass.combine."""
+    """Twin of kernels.pair_sums.combine."""
     for i in prange(u.size):
         count, difference = above[i] + below[i], below[i] - above[i]
         product = count * u[i] - plus[i] - minus[i]

@@ -1,4 +1,4 @@
-"""GPU kernel of the thresholding's first stage; twins_bidiagonal.py has it for the CPU.
+"""GPU kernel of the thresholding's first stage; twins/bidiagonal.py has it for the CPU.
 
 A slice, or its transpose, whichever is tall, is B (q, p): groups of lanes hold its rows, cyclically.
 """
@@ -10,18 +10,18 @@ import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
 from gpukit.primitives.warp import group_max, group_sum
-from gpukit.svt.formulas import ONE, binary_scale, reflection
+from gpukit.svt.formulas import ONE, ZERO, binary_scale, reflection
 
 U32, I32 = np.uint32, np.int32
 FULL = U32(0xFFFFFFFF)
 
 
 @device
-def stage(X, wide, pitch, B, zero, threads, parts):
+def stage(X, wide, pitch, B, threads, parts):
     """B = a slice or its transpose, times the power of two that is returned; zeros beyond its columns."""
     rows, columns = U32(X.shape[0]), U32(X.shape[1])
     p, q = (rows, columns) if wide else (columns, rows)
-    thread, largest = U32(cuda.threadIdx.x), zero
+    thread, largest = U32(cuda.threadIdx.x), ZERO
     for at in range(thread, U32(rows * columns), U32(threads)):
         i = U32(U32(at) // columns)
         largest = max(largest, abs(X[i, U32(U32(at) - U32(i * columns))]))
@@ -35,7 +35,7 @@ def stage(X, wide, pitch, B, zero, threads, parts):
     for at in range(thread, U32(q * U32(pitch)), U32(threads)):
         i = U32(U32(at) // U32(pitch))
         j = U32(U32(at) - U32(i * U32(pitch)))
-        value = zero
+        value = ZERO
         if j < p:
             value = (X[j, i] if wide else X[i, j]) * scale
         B[U32(at)] = value
@@ -69,13 +69,13 @@ def prepare(B, pitch, k, p, total, lane, lanes, count, w, v, d, e):
     one's factor. Writes d[k] and e[k + 1]."""
     here, after = U32(k * U32(pitch)), U32(k + U32(1))
     alpha, factor = reflection(B[U32(here + k)], total[k])
-    own, nothing, last = B[U32(here + k)] - alpha, factor - factor, after >= p
-    w1 = nothing if last else (total[after] - alpha * B[U32(here + after)]) * factor
-    v1 = nothing if last else cuda.fma(-own, w1, B[U32(here + after)])
-    rest = nothing
+    own, last = B[U32(here + k)] - alpha, after >= p
+    w1 = ZERO if last else (total[after] - alpha * B[U32(here + after)]) * factor
+    v1 = ZERO if last else cuda.fma(-own, w1, B[U32(here + after)])
+    rest = ZERO
     for number in range(count):
         j = U32(lane + U32(lanes * number))
-        value, other = nothing, nothing
+        value, other = ZERO, ZERO
         if j > k:
             value = (total[j] - alpha * B[U32(here + j)]) * factor
             other = v1 if j == after else cuda.fma(-own, value, B[U32(here + j)])
@@ -83,7 +83,7 @@ def prepare(B, pitch, k, p, total, lane, lanes, count, w, v, d, e):
         v[number] = other
         rest += other * other
     rest = group_sum(rest, lanes)
-    beta, second = v1, nothing
+    beta, second = v1, ZERO
     if U32(k + U32(2)) < p:
         beta, second = reflection(v1, rest)
     v1 -= beta
@@ -106,7 +106,6 @@ def keep(B, pitch, k, lane, lanes, count, v, factor):
 @device
 def expand(B, pitch, p, group, groups, lane, lanes, count, u, r):
     """Rows k of B, u of I - u u' each, become the product of all of these, last to first."""
-    one = (B[0] - B[0]) + ONE
     for turn in range(p):
         k = U32(p - U32(1) - U32(turn))
         for e in range(count):
@@ -114,10 +113,10 @@ def expand(B, pitch, p, group, groups, lane, lanes, count, u, r):
         cuda.syncthreads()
         for base in range(k, p, groups):
             i = U32(U32(base) + group)
-            at, share = U32(i * U32(pitch)), one - one
+            at, share = U32(i * U32(pitch)), ZERO
             for e in range(count):
                 j = U32(lane + U32(lanes * e))
-                r[e] = one if j == i else one - one
+                r[e] = ONE if j == i else ZERO
                 if k < i < p:
                     r[e] = B[U32(at + j)]
                 share += r[e] * u[e]
@@ -133,12 +132,12 @@ def renew(B, pitch, k, q, group, groups, lane, lanes, count, w, v, w1, v1, facto
     """Both reflections on the rows below k; s = the thread's share of column k + 1's products with all columns."""
     after = U32(k + U32(1))
     for e in range(count):
-        s[e] = factor - factor
+        s[e] = ZERO
     for base in range(after, q, groups):
         i = U32(U32(base) + group)
         inside = i < q
         at = U32((i if inside else k) * U32(pitch))
-        x, first, share = B[U32(at + k)], B[U32(at + after)], factor - factor
+        x, first, share = B[U32(at + k)], B[U32(at + after)], ZERO
         for e in range(count):
             if U32(lanes * (e + 1)) > after:
                 r[e] = cuda.fma(-x, w[e], B[U32(at + U32(lane + U32(lanes * e)))])
@@ -184,7 +183,7 @@ def make_bidiagonalize(real, lanes, count, pitch, warps, shared):
         group, lane = U32(thread // U32(lanes)), U32(thread % U32(lanes))
         wide = X.shape[1] < X.shape[2]
         p, q = U32(min(X.shape[1], X.shape[2])), U32(max(X.shape[1], X.shape[2]))
-        scale = stage(X[slice_], wide, pitch, B, real(0.0), threads, parts)
+        scale = stage(X[slice_], wide, pitch, B, threads, parts)
         for number in range(count):
             s[number] = real(0.0)
         for i in range(group, q, U32(groups)):

@@ -1,4 +1,4 @@
-"""GPU kernels of the thresholding after kernels_bidiagonal.py; twins.py has them for the CPU.
+"""GPU kernels of the thresholding after kernels/bidiagonal.py; twins/chase.py has them for the CPU.
 
 A slice, or its transpose, whichever is tall, is B (q, p): bidiagonalize, chase, rotate, arrange, multiply in turn.
 """
@@ -11,7 +11,7 @@ import gpukit.primitives.roots_cuda  # noqa: F401  (inverse_root becomes one ins
 from gpukit._cuda import cuda, device, kernel
 from gpukit.primitives.warp import group_sum
 from gpukit.svt import formulas
-from gpukit.svt.formulas import tolerances, weight
+from gpukit.svt.formulas import ZERO, tolerances, weight
 
 U32, I32 = np.uint32, np.int32
 FULL = U32(0xFFFFFFFF)
@@ -190,7 +190,7 @@ def fetch_rows(X, wide, first, p, q, rows, count, threads):
             r = U32(U32(at) // p)
             j = U32(U32(at) - U32(r * p))
         i = U32(first + r)
-        value = X[0, 0] - X[0, 0]
+        value = ZERO
         if i < q:
             value = X[j, i] if wide else X[i, j]
         rows[U32(U32(j * U32(count + 1)) + r)] = value

@@ -1,4 +1,4 @@
-"""GPU kernel of the thresholding by products; twins_products.py has it for the CPU."""
+"""GPU kernel of the thresholding by products; twins/products.py has it for the CPU."""
 
 import numpy as np
 

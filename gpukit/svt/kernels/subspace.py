@@ -1,4 +1,4 @@
-"""GPU kernel of the thresholding in a subspace; twins_subspace.py has it for the CPU."""
+"""GPU kernel of the thresholding in a subspace; twins/subspace.py has it for the CPU."""
 
 import functools
 import math

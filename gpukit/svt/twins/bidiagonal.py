@@ -1,4 +1,4 @@
-"""CPU twin of kernels_bidiagonal.py: the same name and arguments, a slice a thread.
+"""CPU twin of kernels/bidiagonal.py: the same name and arguments, a slice a thread.
 
 Inner loops run from 0 over parts of rows: only then does the compiler know that no index is negative, and vectorizes.
 """
@@ -8,13 +8,13 @@ import math
 import numpy as np
 
 from gpukit._jit import njit, prange
-from gpukit.svt.formulas import binary_scale, reflection
+from gpukit.svt.formulas import ZERO, binary_scale, reflection
 
 
 @njit
 def _stage(X, wide, B):
     """B (q, p) = a slice or its transpose, whichever is tall, times the power of two that is returned."""
-    largest = X[0, 0] - X[0, 0]
+    largest = abs(X[0, 0])
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
             largest = max(largest, abs(X[i, j]))
@@ -42,7 +42,7 @@ def _pass(B, k, w, v, factor, total):
     w, v, total = w[k + 1 :], v[k + 1 :], total[k + 1 :]
     total[:] = 0
     for i in range(k + 1, B.shape[0]):
-        row, x, share = B[i, k + 1 :], B[i, k], factor - factor
+        row, x, share = B[i, k + 1 :], B[i, k], ZERO
         for j in range(len(row)):
             row[j] -= x * w[j]
             share += row[j] * v[j]
@@ -63,10 +63,10 @@ def _bidiagonalize_slice(B, d, e, reflections, w, v, total):
     e[0] = 0
     for k in range(p):
         alpha, factor = reflection(B[k, k], total[k])
-        d[k], e[k + 1] = alpha, factor - factor
+        d[k], e[k + 1] = alpha, ZERO
         for j in range(k + 1, p):
             w[j] = (total[j] - alpha * B[k, j]) * factor
-        rest, own = factor - factor, B[k, k] - alpha
+        rest, own = ZERO, B[k, k] - alpha
         for j in range(k + 1, p):
             v[j] = B[k, j] - own * w[j]
             rest += v[j] * v[j]
@@ -76,7 +76,7 @@ def _bidiagonalize_slice(B, d, e, reflections, w, v, total):
                 e[k + 1], factor = reflection(v[k + 1], rest)
                 v[k + 1] -= e[k + 1]
             else:
-                e[k + 1], factor = v[k + 1], rest - rest
+                e[k + 1], factor = v[k + 1], ZERO
                 v[k + 1] = factor
             size = math.sqrt(factor)
             for j in range(k + 1, p):
@@ -94,7 +94,7 @@ def _multiplied(reflections):
         reflections[k, k] = 1
         for j in range(k + 1, p if k + 2 < p else k + 1):
             row = reflections[j, k + 1 :]
-            share = u[0] - u[0]
+            share = ZERO
             for i in range(len(row)):
                 share += row[i] * u[i]
             for i in range(len(row)):
@@ -103,7 +103,7 @@ def _multiplied(reflections):
 
 @njit(parallel=True)
 def bidiagonalize(X, d, e, scales, states, V):
-    """Twin of kernels.bidiagonalize."""
+    """Twin of kernels.bidiagonal.bidiagonalize."""
     wide, p, q = X.shape[1] < X.shape[2], min(X.shape[1:]), max(X.shape[1:])
     for k in prange(len(X)):
         B, w, v, total = np.empty((q, p), X.dtype), np.empty(p, X.dtype), np.empty(p, X.dtype), np.empty(p, X.dtype)

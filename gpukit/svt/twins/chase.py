@@ -1,15 +1,15 @@
-"""CPU twins of the thresholding's kernels after twins_bidiagonal.py: the same names and arguments, a slice a thread."""
+"""CPU twins of the thresholding's kernels after twins/bidiagonal.py: the same names and arguments, a slice a thread."""
 
 import numpy as np
 
 from gpukit._jit import njit, prange
 from gpukit.svt import formulas
-from gpukit.svt.formulas import tolerances, weight
+from gpukit.svt.formulas import ZERO, tolerances, weight
 
 
 @njit(parallel=True)
 def chase(d, e, states, spans, turns):
-    """Twin of kernels.chase."""
+    """Twin of kernels.chase.chase."""
     share = d.dtype.type(tolerances(d.itemsize)[0])
     for k in prange(len(states)):
         largest = abs(d[0, k])
@@ -30,7 +30,7 @@ def _turn(V, turns, lo):
 
 @njit(parallel=True)
 def rotate(states, spans, turns, V):
-    """Twin of kernels.rotate."""
+    """Twin of kernels.chase.rotate."""
     for k in prange(len(V)):
         at = 0
         for number in range(states[k, 2]):
@@ -41,7 +41,7 @@ def rotate(states, spans, turns, V):
 
 @njit(parallel=True)
 def arrange(d, states, scales, lam, cap, seats, weights, ranks, values):
-    """Twin of kernels.arrange."""
+    """Twin of kernels.chase.arrange."""
     p, share = len(d), d.dtype.type(tolerances(d.itemsize)[1])
     for k in prange(len(lam)):
         order = np.argsort(-np.abs(d[:, k]), kind="mergesort")  # ties go by place
@@ -51,7 +51,7 @@ def arrange(d, states, scales, lam, cap, seats, weights, ranks, values):
             sigma = abs(d[order[seat], k])
             seats[k, seat] = order[seat]
             kept += seat < cap[k] and sigma > bound
-            weights[k, seat] = weight(sigma, lam[k] * scales[k]) if seat < kept else sigma - sigma
+            weights[k, seat] = weight(sigma, lam[k] * scales[k]) if seat < kept else ZERO
             if values.shape[1] > 0:
                 values[k, seat] = sigma / scales[k]
         ranks[k] = kept if states[k, 1] == 0 else -1
@@ -59,7 +59,7 @@ def arrange(d, states, scales, lam, cap, seats, weights, ranks, values):
 
 @njit(parallel=True)
 def multiply(X, V, seats, weights, ranks, out):
-    """Twin of kernels.multiply."""
+    """Twin of kernels.chase.multiply."""
     wide, p, q = X.shape[1] < X.shape[2], min(X.shape[1:]), max(X.shape[1:])
     for k in prange(len(X)):
         row, total = np.empty(p, X.dtype), np.empty(p, X.dtype)
@@ -69,7 +69,7 @@ def multiply(X, V, seats, weights, ranks, out):
             total[:] = 0
             for seat in range(ranks[k]):
                 u = V[k, seats[k, seat]]
-                share = total[0] - total[0]
+                share = ZERO
                 for j in range(p):
                     share += row[j] * u[j]
                 share *= weights[k, seat]

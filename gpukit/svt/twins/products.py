@@ -5,7 +5,7 @@ from gpukit._jit import njit, prange
 
 @njit(parallel=True)
 def combine(Y, Z, a, b, c, out):
-    """Twin of kernels_products.combine."""
+    """Twin of kernels.products.combine."""
     for k in prange(len(out)):
         for i in range(out.shape[1]):
             for j in range(out.shape[2]):

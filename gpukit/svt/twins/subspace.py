@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from gpukit._jit import njit, prange
+from gpukit.svt.formulas import ZERO
 
 EPS32, EPS64 = np.float32(np.finfo(np.float32).eps), np.finfo(np.float64).eps
 
@@ -12,7 +13,7 @@ EPS32, EPS64 = np.float32(np.finfo(np.float32).eps), np.finfo(np.float64).eps
 @njit(fastmath={"contract", "nsz"})  # factor T[j, c] must not become a product of two of gram's numbers over a third
 def _eliminate(T, own, shift, eps, scale):
     """[gram, I] in the place of gram T (k, k): in step j a row's numbers up to j belong to the right half."""
-    k, largest = len(T), own[0] - own[0]
+    k, largest = len(T), ZERO
     for j in range(k):
         own[j] = T[j, j]
         T[j, j] += shift * own[j]
@@ -20,10 +21,10 @@ def _eliminate(T, own, shift, eps, scale):
     for j in range(k):
         pivot = T[j, j]
         stays = pivot > k * eps * own[j] and own[j] > eps * eps * largest
-        scale[j] = 1 / math.sqrt(pivot) if stays else pivot - pivot
+        scale[j] = 1 / math.sqrt(pivot) if stays else ZERO
         T[j, j] = 1
         for i in range(j + 1, k):
-            factor = T[i, j] / pivot if stays else pivot - pivot
+            factor = T[i, j] / pivot if stays else ZERO
             T[i, j] = 0
             if stays:
                 for c in range(k):
@@ -32,11 +33,11 @@ def _eliminate(T, own, shift, eps, scale):
 
 @njit(parallel=True)
 def whiten(gram, shift, out):
-    """Twin of kernels_subspace.whiten."""
+    """Twin of kernels.subspace.whiten."""
     k, eps = gram.shape[1], gram.dtype.type(EPS32 if gram.itemsize == 4 else EPS64)
     for s in prange(len(gram)):
         T, own, scale = gram[s].copy(), np.zeros(k, gram.dtype), np.empty(k, gram.dtype)
         _eliminate(T, own, shift, eps, scale)
         for i in range(k):
             for j in range(k):
-                out[s, i, j] = T[j, i] * scale[j] if i <= j else T[j, i] - T[j, i]
+                out[s, i, j] = T[j, i] * scale[j] if i <= j else ZERO

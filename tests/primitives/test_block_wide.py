@@ -1,13 +1,13 @@
-"""Running sums over a block, and quads read at once, each in a kernel of a few lines."""
+"""Sums and running sums over a block, and quads read at once, each in a kernel of a few lines."""
 
 import numpy as np
 import pytest
-from support import launch
+from support import launch, launch_repeatably
 
 pytestmark = pytest.mark.kernel
 
 from gpukit._cuda import cuda, kernel
-from gpukit.primitives.scan import block_prefix
+from gpukit.primitives.block import block_prefix, block_sum
 from gpukit.primitives.wide import keep_policy, leave_policy, read4, read4_hinted
 
 U32 = np.uint32
@@ -34,6 +34,25 @@ def test_block_prefix(warps):
     launch(make_prefix(warps), 1, 32 * warps, values, out)
     first = np.append(0, np.cumsum(values)[:-1])
     np.testing.assert_array_equal(out, [first, np.append(0, np.cumsum(first)[:-1])])
+
+
+def make_sum(warps):
+    """A kernel: every thread writes the block's sum of the values."""
+
+    @kernel(cache=False)
+    def total(values, out):
+        parts = cuda.shared.array(warps, np.float64)
+        out[cuda.threadIdx.x] = block_sum(values[cuda.threadIdx.x], warps, parts)
+
+    return total
+
+
+@pytest.mark.parametrize("warps", [1, 2, 8])
+def test_block_sum(warps):
+    values = np.random.default_rng(warps).integers(-99, 99, 32 * warps).astype(np.float64)
+    out = np.full(32 * warps, np.nan)
+    launch_repeatably(make_sum(warps), 1, 32 * warps, values, out)
+    np.testing.assert_array_equal(out, values.sum())
 
 
 @kernel(cache=False)

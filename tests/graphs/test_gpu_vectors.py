@@ -1,0 +1,44 @@
+"""A basis's vectors on a GPU: which are kept, and when they are made anew. numpy stands in for cupy."""
+
+import numpy as np
+import pytest
+
+from gpukit.device import workspace as workspaces
+from gpukit.graphs.gpu_vectors import keep_vectors, vectors_on_gpu
+
+
+class Library:
+    """cupy, of which only uploads are wanted."""
+
+    def __init__(self):
+        self.uploads = 0
+
+    def asarray(self, array):
+        self.uploads += 1
+        return np.array(array)
+
+
+@pytest.fixture
+def workspace(monkeypatch):
+    monkeypatch.setattr(workspaces, "_current_gpu", lambda: 0)
+    return workspaces.Workspace()
+
+
+def test_vectors_go_up_once_for_a_type(workspace):
+    library, vectors, others = Library(), np.eye(4), np.eye(5)
+    first = vectors_on_gpu(vectors, np.float32, library, workspace)
+    assert first.dtype == np.float32 and (first == vectors).all()
+    assert vectors_on_gpu(vectors, "float32", library, workspace) is first and library.uploads == 1
+    assert (vectors_on_gpu(others, np.float32, library, workspace) == others).all() and library.uploads == 2
+    assert (vectors_on_gpu(vectors, np.float32, library, workspace) == vectors).all() and library.uploads == 3
+
+
+def test_vectors_computed_there_need_not_go_up(workspace):
+    library, vectors = Library(), np.random.default_rng(0).normal(size=(4, 4))
+    there = vectors.copy()
+    keep_vectors(vectors, there, workspace)
+    assert vectors_on_gpu(vectors, np.float64, library, workspace) is there
+    single = vectors_on_gpu(vectors, np.float32, library, workspace)
+    assert single.dtype == np.float32 and (single == vectors.astype(np.float32)).all() and library.uploads == 0
+    equal = vectors.copy()  # another array with the same numbers is not known to be the same
+    assert vectors_on_gpu(equal, np.float32, library, workspace) is not single and library.uploads == 1
