@@ -202,7 +202,7 @@ def _from_square(table):
     if not named and len(frame) == frame.shape[1] + 1:  # a header of numbers
         frame, ids = frame.iloc[1:], table.first
     if len(frame) == frame.shape[1] - 1:  # a first column of ids
-        ids = frame[0].tolist()
+        ids = table.first[1:] if named else frame[0].tolist()  # the header has them as they are written
         frame = frame.drop(columns=0)
     rows, columns = frame.shape
     if rows != columns or columns < 2:

@@ -69,11 +69,11 @@ class Source:
 
     def frame(self):
         """All of it as a pandas DataFrame, an index that has a meaning first."""
+        import pandas
+
         with _translated(self.path):
             frame = self.file.read().to_pandas()
-        return (
-            frame if isinstance(frame.index, type(frame.iloc[:0].reset_index(drop=True).index)) else frame.reset_index()
-        )
+        return frame if isinstance(frame.index, pandas.RangeIndex) else frame.reset_index()
 
     def refuse_missing(self, column, start, what):
         """DataError for the first row of a batch's column that has no value."""

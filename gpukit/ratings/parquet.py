@@ -54,8 +54,9 @@ def _add_ids(column, source, ids, start, what):
             return
         ids = plain
     encoded = ids if pyarrow.types.is_dictionary(ids.type) else ids.dictionary_encode()
-    words = [str(word) for word in encoded.dictionary.to_pylist()]
-    column.add_words(words, encoded.indices.to_numpy())
+    used, which = np.unique(encoded.indices.to_numpy(), return_inverse=True)  # a dictionary may hold more
+    words = [str(word) for word in encoded.dictionary.take(pyarrow.array(used)).to_pylist()]
+    column.add_words(words, which)
 
 
 def _numbers(source, found, places, extras, start):

@@ -104,6 +104,13 @@ def test_laplacians(weighted):
     assert np.allclose(degrees(adjacency), dense.sum(axis=0))
 
 
+def test_more_than_rounding_is_asymmetry():
+    matrix = np.array([[0, 1.0, 2], [1, 0, 0], [2, 0, 0]])
+    matrix[0, 1] *= 1 + 1e-5
+    with pytest.raises(DataError, match="weight from vertex 0 to 1 is 1.00001"):
+        as_adjacency(matrix)
+
+
 def test_rounding_is_no_asymmetry():
     rough = A * (1 + 1e-8 * np.random.default_rng(0).standard_normal(A.shape))
     found = as_adjacency(rough).toarray()

@@ -303,3 +303,15 @@ def test_dates_above_a_table_are_times(tmp_path):
     assert read_graph(edges=edges, tensor=columns).times.tolist() == [1330560000, 1330560060]
     plain = text(tmp_path, "c.csv", ["id,10,20", *(f"{at},{at}.5,3" for at in range(4))])
     assert read_graph(edges=edges, tensor=plain).times is None
+
+
+def test_an_index_without_a_name_is_ids(tmp_path):
+    edges, values = archive(tmp_path, "e.npz", edges=EDGES), pandas.DataFrame(T[:, 0], columns=list("abc"))
+    values.set_axis([10, 20, 30, 40, 50]).to_parquet(tmp_path / "values.parquet")
+    found = read_graph(edges=edges, tensor=tmp_path / "values.parquet")
+    assert found.vertices.tolist() == [10, 20, 30, 40, 50] and np.array_equal(found.tensor[:, 0], T[:, 0])
+
+
+def test_ids_with_zeros_in_front_stay_text(tmp_path):
+    lines = ["v,007,7,08", "007,0,1,0", "7,1,0,2", "08,0,2,0"]
+    assert read_edges(text(tmp_path, "a.csv", lines))[1].tolist() == ["007", "7", "08"]

@@ -111,6 +111,22 @@ def test_integer_ids_are_kept(write, ids):
     assert ratings.user_ids[ratings.users].tolist() == ids
 
 
+@pytest.mark.parametrize("block", [20, 1 << 20])
+def test_ids_that_turn_out_to_be_text(write, monkeypatch, block):
+    monkeypatch.setattr("gpukit.io.sources.BLOCK", block)
+    rows = [
+        ("12", "7", 1.0),
+        ("-3", "8", 2.0),
+        ("12", "9", 3.0),
+        ("anna", "7", 4.0),
+        ("-3", "x", 5.0),
+        ("12", "8", 1.0),
+    ]
+    ratings = read_ratings(write("".join(f"{user},{item},{rating:g}\n" for user, item, rating in rows)))
+    assert triples(ratings) == rows
+    assert ratings.user_ids.tolist() == ["-3", "12", "anna"] and ratings.item_ids.tolist() == ["7", "8", "9", "x"]
+
+
 def test_integers_beyond_int64_are_text(write):
     assert read_ratings(write(f"{2**63},1,3\n5,1,2\n")).user_ids.tolist() == sorted([str(2**63), "5"])
 

@@ -41,6 +41,14 @@ def test_ids_of_both_kinds(tmp_path, rows, dictionary):
     assert ratings.user_ids.tolist() == [2, 5, 9] and ratings.item_ids.tolist() == ["a", "b", "ç"]
 
 
+def test_categories_that_nobody_uses(tmp_path, rows):
+    items = pandas.Categorical(ITEMS, categories=["z", "ç", "b", "a", "y"])
+    path = write(tmp_path / "a.parquet", user=USERS, item=pyarrow.array(items), rating=STARS)
+    ratings = read_ratings(path)
+    assert triples(ratings) == list(zip(USERS, ITEMS, STARS, strict=True))
+    assert ratings.item_ids.tolist() == ["a", "b", "ç"]
+
+
 @pytest.mark.parametrize("kind", [pyarrow.int8(), pyarrow.uint32(), pyarrow.int64(), pyarrow.uint64()])
 def test_integers_of_any_width(tmp_path, kind):
     path = write(
