@@ -1,8 +1,9 @@
 """The streams of a seed, every one in this file: two draws of one seed are independent because their numbers differ.
 
-A stream is a number beside the seed. `Keyed` are those of gpukit.random.key(seed, stream), `Numpy` those of
-numpy.random.default_rng([seed, stream]); each name is a range of numbers, taken by the module in brackets. A new one
-takes numbers that are free: a test sees that no two overlap. Moving one changes what is drawn, not what is promised.
+A stream is a number beside the seed. `Keyed` are those of gpukit.random.key(seed, stream), `Numpy` and `NumpySynth`
+those of numpy.random.default_rng([seed, stream]). Each name is a range of numbers, for the module in the comment; a new
+one takes numbers that are free: a test sees that no two of a class overlap. Moving one changes what is drawn, not what
+is promised.
 """
 
 
@@ -21,13 +22,18 @@ class Keyed:
 
 
 class Numpy:
-    """Numbers of numpy's generators. A bare seed, default_rng(seed), draws as its number 0 does."""
+    """Numbers of numpy's generators in fits. A bare seed, default_rng(seed), draws as its number 0 does."""
 
-    GRAPHS_SYNTH = range(0, 4)  # graphs.synth
-    HELD_OUT_ENTRIES = range(4, 5)  # imputation.holdout
+    HELD_OUT_ENTRIES = range(1, 2)  # imputation.holdout
     ROW_BLOCKS = range(102, 103)  # factorization.solvers.sgd.schedule
 
 
+class NumpySynth:
+    """Numbers of numpy's generators in generated graphs, whose seed is the data's own and not that of a fit."""
+
+    GRAPHS_SYNTH = range(0, 4)  # graphs.synth
+
+
 def named(family):
-    """{name: range} of Keyed or Numpy."""
+    """{name: range} of a class of streams."""
     return {name: numbers for name, numbers in vars(family).items() if isinstance(numbers, range)}

@@ -10,11 +10,11 @@ from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
 from gpukit.graphs.planted import VERTICES, ego_edges, random_edges
 from gpukit.graphs.tensor import GraphTensor
-from gpukit.streams import Numpy
+from gpukit.streams import NumpySynth
 
 LIKES = ("random", "ego-facebook")
 USUAL = {"random": 400, "ego-facebook": VERTICES}  # vertices
-GRAPH, SPECTRUM, NOISE, MISSING = Numpy.GRAPHS_SYNTH
+GRAPH, SPECTRUM, NOISE, MISSING = NumpySynth.GRAPHS_SYNTH
 TOGETHER = 256  # slices multiplied in float64 at a time
 
 

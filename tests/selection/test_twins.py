@@ -26,3 +26,11 @@ def test_keys_sort_scores_the_other_way_round():
     assert descending_key(np.float32(-0.0)) == descending_key(np.float32(0.0))
     assert descending_key(np.float32(np.nan)) == 2**32 - 1 > max(keys)
     assert np.isnan(score_of_key(2**32 - 1))
+
+
+def test_scores_of_rows_of_keys():
+    given = np.array([[2.5, -1, np.nan], [0, -np.inf, 1e-30]], np.float32)
+    keys = np.array([[descending_key(score) for score in row] for row in given], np.uint32)
+    found = cpu.scores(keys)
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, given)
