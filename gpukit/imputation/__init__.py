@@ -7,15 +7,11 @@ vertices has, after the transform Z = U' G by the Laplacian's eigenvectors U, sl
     G_impute = P_Omega(G) + P_missing(G_est),  Z = U' G_impute,  Z_est(k) = S_lambda_k(Z(k)),  G_est = U Z_est
 
     estimator.py   GraphImputer                                inputs.py       what people hand in, checked
-    serving.py     settings decided, a tensor completed        running.py      one tensor on one device
-    graphs.py      any graph to a checked sparse adjacency     basis.py        the graph Fourier basis, kept on disk
-    thresholds.py  where each slice's lambda starts            fitting.py      the path, then the phase of fixed ranks
-    ranks.py       the rank that each slice shows              formulas.py     scalar maths, cited
-    cpu.py | gpu.py -> twins.py | kernels.py                   a Session: a tensor at work on a device
-    centering.py   means taken off and put back                holdout.py      what is hidden to judge by
-    choosing.py    'auto': weights, center, stopping point     confidence.py   how far each vertex is determined
-    baselines.py   simple methods                              comparing.py    them beside the imputation
-    lanczos.py     a partial basis of a large graph
+    run.py         settings decided, the tensor completed      serve.py        another tensor on the same graph
+    choose.py      'auto': weights, center, stopping point     holdout.py      what is hidden to judge by
+    centering.py   means taken off and put back                saving.py       what a model file keeps
+    baselines.py   simple methods                              compare.py      them beside the imputation
+    spectral/      the paper: path of thresholds, fixed ranks; cpu.py | gpu.py, a Session each
 
 Cost of an iteration, a share s of the vertices missing something: 4 s N K m n for the transforms, and the thresholding
 of K slices m x n. Memory: two copies of the tensor and two of the part that misses something, at most four in all.

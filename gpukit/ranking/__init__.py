@@ -7,12 +7,9 @@ Algorithm 1, P-SWX Algorithm 2. The level tree takes P-SWX's place (solver="scan
     f(w) = w'w / 2 + C sum over pairs (i, j) of one query, y_i > y_j, of max(0, 1 - w'(x_i - x_j))^2
 
     estimator.py   RankSVM                                   inputs.py, scaling.py   what people hand in, checked
-    fitting.py     a training set on its device, for any C   path.py                 C on a grid, by validation
-    solvers.py     which solver, device, threads             serving.py, saving.py   scores and ranks; model files
-    tron.py        trust-region Newton, preconditioned CG    objective.py            f, gradient, H v, preconditioner
-    session.py     a problem.py at work on a device: cpu.py | gpu.py -> twins_*.py | kernels_*.py -> formulas.py
-    tree.py        the level tree                            rivals.py               DCM and OST on the CPU
-    evaluation.py  all metrics of a ranking at once          sparse.py, lanes.py     CSR matrices; rows over lanes
+    run.py         a training set on its device, for any C   serve.py, saving.py     scores and ranks; model files
+    session.py     a problem.py at work on a device: steps.py, cpu.py | gpu.py -> twins/ | kernels/ -> formulas.py
+    level_tree.py  the level tree                            solvers/                TRON, its objective, C on a grid
 
 Cost for l documents of n features, k levels a query: a Newton step sorts and searches, O(l log l); a CG step takes
 O(l n + l k) up to 8 levels, O(l n + l log k) above. Memory: X, and 2 to 4 bytes a document for each of max(2 k - 1,
