@@ -8,11 +8,10 @@ Data Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022: CUSGD++ (Algorithm 2) is `M
            + |R|^-1/2 sum_R (r_ik - b_ik) w_jk + |N|^-1/2 sum_N c_jk                   LSHMF, Eq. (1)
 
     estimator.py -> session (cpu.py | gpu.py) -> twins | kernels -> formulas
-    training.py  ratings grouped by the side that is walked    schedule.py  which worker walks which ratings when
-    state.py     a model's numbers, the same on every device   layout.py    how they lie in a device's memory
-    fitting.py   one training run: epochs, judge, checkpoints  rates.py     learning rates by epoch
-    serving.py   predictions, recommendations, similar items   saving.py    model files and checkpoints
-    baseline.py  the bias-only predictor
+    settings.py  the parameters, checked                       prepare/   ratings in the form that an epoch reads
+    run.py       one training run: epochs, judge, checkpoints  solvers/   learning rates, who walks which ratings when
+    model/       a model's numbers, their layout, files        serve.py   predictions, recommendations, similar items
+    arrays.py    arrays that travel together                   steps.py   what cpu.py and gpu.py have
 
 Cost of an epoch: O(nnz (F + K)) operations. Memory: nnz (8 + K) bytes for the ratings, 4 ((M + N) (F + 8) + 4 N K) for
 the model. Deterministic: the neighbours, the start and every split; training with one thread on the CPU or with

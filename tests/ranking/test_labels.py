@@ -115,3 +115,8 @@ def test_documents_with_weights_by_id(at):
     expected = fitted(at.X, at.y, at.qid, query_weight=weights)
     found = fitted(documents, query_weight=pandas.Series(weights))
     np.testing.assert_array_equal(found.coef_, expected.coef_)
+    own = documents._replace(weights=np.array([weights[q] for q in documents.qids.tolist()]))
+    np.testing.assert_array_equal(fitted(own).coef_, expected.coef_)
+    plain = fitted(documents).coef_
+    assert not np.array_equal(plain, expected.coef_)
+    np.testing.assert_array_equal(fitted(own, query_weight=dict.fromkeys(weights, 1.0)).coef_, plain)
