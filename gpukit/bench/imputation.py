@@ -17,7 +17,7 @@ from gpukit.bench.setting import shape_name
 from gpukit.bench.timing import seconds
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
-from gpukit.graphs import synth_graph
+from gpukit.graphs import resident, synth_graph
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import fourier_basis
 from gpukit.imputation.estimator import GraphImputer
@@ -294,7 +294,6 @@ def release(device):
 
 def memory_row(one):
     """Row of the memory that a run takes on a GPU, sampled after every step."""
-    from gpukit.graphs import resident
     from gpukit.svt import gpu
 
     walked(one, one.options._replace(iterations=1))

@@ -10,8 +10,8 @@ class Session(Protocol):
         """state: state.State; layout: what `Steps.layout` gave; walk: 'users' or 'items'; history: arrays.History."""
 
     def train_on(self, side, query, tables, workers):
-        """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and the
-        workers for each."""
+        """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
+        the workers for each."""
 
     def epoch(self, rates, turn):
         """One pass over all ratings; returns when it is done."""
