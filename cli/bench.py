@@ -3,7 +3,9 @@
 import click
 
 from gpukit.bench import NAMES, find
+from gpukit.bench.setting import Setting
 from gpukit.cli import options
+from gpukit.device import resolve
 
 SHAPES = (
     "ml-10m",
@@ -52,8 +54,6 @@ def bench(names, shapes, scale, output, device):
     gpukit bench --device cuda --output docs/benchmarks.csv
     """
     from gpukit.bench import record
-    from gpukit.bench.setting import Setting
-    from gpukit.device import resolve
 
     setting = Setting(resolve(device), shapes, scale)
     for name in names or NAMES:

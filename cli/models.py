@@ -3,6 +3,7 @@
 import click
 
 from gpukit.cli import report
+from gpukit.device import resolve
 from gpukit.errors import ModelError
 
 RATINGS, RANKING = ("LSHMF", "MatrixFactorization"), ("RankSVM",)  # what a model may be of
@@ -17,7 +18,6 @@ titles = click.option("--titles", metavar="FILE", help="Titles to show: a file o
 
 def open_model(path, device, stages, kinds=RATINGS):
     """(fitted estimator in the file path, Device that it will work on); ModelError when it is of none of the kinds."""
-    from gpukit.device import resolve
     from gpukit.persist import load_header, load_model
 
     chosen = resolve(device)

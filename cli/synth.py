@@ -9,6 +9,7 @@ from gpukit.cli.convert import show, written, written_documents
 from gpukit.cli.imputation.slices import slices
 from gpukit.cli.options import as_json, quiet, seed
 from gpukit.cli.stages import Stages
+from gpukit.errors import ParameterError
 
 COUNT = click.IntRange(1)
 
@@ -116,7 +117,6 @@ def synth_letor(output, like, scale, folds, binary, seed, as_json, quiet):
     stages = Stages()
     from gpukit.documents import copies, synth_letor, write_folds, write_letor
     from gpukit.documents import folds as letor_folds
-    from gpukit.errors import ParameterError
 
     whole = Path(output).suffix.lower() in copies.SUFFIXES
     if whole and (folds or binary):
@@ -172,7 +172,6 @@ def synth_graph(output, like, vertices, edges, slice_shape, rank, missing, entri
     gpukit synth graph --edges facebook_combined.txt --slice 20x20 --rank 2 -o graph.npz
     """
     stages = Stages()
-    from gpukit.errors import ParameterError
     from gpukit.graphs import read, synth_graph, write_graph
 
     if edges and (like or vertices):

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+import gpukit
 from gpukit._version import __version__
 from gpukit.errors import DataError, ModelError, ParameterError
 
@@ -203,7 +204,6 @@ def damage_told(path):
 
 def load_model(path):
     """The fitted estimator in a file, of the class its header names. Raises as load_arrays does."""
-    import gpukit
 
     name = load_header(path).get("class")
     if name == "checkpoint":

@@ -10,7 +10,7 @@ def check_known(typed, known, what):
 
     typed: texts; known: (n,) sorted ids of the model, int64 or str; what: "user" or "item", for the message.
     """
-    from gpukit.ratings.ids import rows_of
+    from gpukit.io.ids import rows_of
 
     rows = rows_of(np.array(typed, dtype=str), known)
     for text, row in zip(typed, rows):

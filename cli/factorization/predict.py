@@ -44,7 +44,7 @@ def predict(model, pairs, output, file_format, columns, sep, device, quiet):
 
 def remark_unknown(fitted, users, items, quiet):
     """Say how many pairs name a user or an item that the model does not know."""
-    from gpukit.ratings.ids import rows_of
+    from gpukit.io.ids import rows_of
 
     no_user = int((rows_of(users, fitted.user_ids_) < 0).sum())
     no_item = int((rows_of(items, fitted.item_ids_) < 0).sum())

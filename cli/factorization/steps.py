@@ -6,6 +6,7 @@ from typing import NamedTuple
 import click
 
 from gpukit.cli import report
+from gpukit.cli.factorization.plot import training_curve
 from gpukit.cli.factorization.table import count_unknown
 from gpukit.cli.main import survived
 from gpukit.errors import DataError
@@ -100,7 +101,6 @@ def what_is_left(checkpoint):
 
 def draw(ask, run):
     """The picture that --plot asks for; the bias-only predictor is drawn beside a curve over the test set."""
-    from gpukit.cli.factorization.plot import training_curve
 
     biased = run.table[1]
     beside = {} if ask.early_stop else {biased["predictor"]: biased["test_rmse"]}

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from gpukit.evaluation.metrics import mae, rmse
+
 
 def closing_table(model, train, test):
     """A row a predictor: dicts of predictor, train_rmse, train_mae and, with a test set, test_rmse, test_mae.
@@ -36,12 +38,10 @@ def count_unknown(train, test):
 
 def _values_of(rows, ids, known, values):
     """values of known ids for each of rows (numbers into ids), 0 for an id that is not known."""
-    from gpukit.ratings.ids import rows_of
+    from gpukit.io.ids import rows_of
 
     return np.append(values, values.dtype.type(0))[rows_of(ids, known)][rows]  # -1, unknown, is the appended 0
 
 
 def _errors(truth, predicted):
-    from gpukit.evaluation.metrics import mae, rmse
-
     return {"rmse": rmse(truth, predicted), "mae": mae(truth, predicted)}

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import click
 
 from gpukit.cli import options, outputs, report
-from gpukit.cli.imputation import steps, table
+from gpukit.cli.imputation import plot, steps, table
 from gpukit.cli.imputation.slices import slices
 from gpukit.cli.stages import Stages
 from gpukit.device import resolve
@@ -109,6 +109,9 @@ def impute(ctx, **values):
     report.mention_compiling(ask.quiet or ask.as_json, "svt")
     stages.done("start")
     done = steps.run(ctx, ask, stages)
+    if ask.plot is not None:
+        plot.draw(ask.plot, done)
+        stages.done("writing")
     table.show(ask, done, stages)
 
 

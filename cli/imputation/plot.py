@@ -4,6 +4,7 @@ import numpy as np
 
 from gpukit.cli.imputation.table import called, lacking_vertices, law
 from gpukit.cli.pictures import picture
+from gpukit.imputation.centering import mean_of
 
 FREQUENCIES = 200  # of the spectrum, evenly spaced over the slices
 LEADING = 5  # singular values of a slice
@@ -91,7 +92,6 @@ def draw_spectrum(axis, done):
 
 def spectrum(done):
     """(frequencies (F,), singular values (F, min(m, n))) of some spectral slices of the completed, centred tensor."""
-    from gpukit.imputation.centering import mean_of
 
     model, data = done.model, done.data
     count, m, n = data.tensor.shape

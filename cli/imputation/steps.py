@@ -9,6 +9,9 @@ from gpukit._version import __version__
 from gpukit.cli import report
 from gpukit.cli.main import survived
 from gpukit.errors import ParameterError
+from gpukit.imputation.serve import setting_of
+from gpukit.imputation.spectral.confidence import vertex_confidence
+from gpukit.persist import atomic_write
 
 DECIDED = ("weights", "exponent", "center")
 TENTH = 10
@@ -86,11 +89,6 @@ def run(ctx, ask, stages):
         stages.done("writing")
     done = judge(ask, Done(data, model, sample, [], None, None, told))
     stages.done("judging")
-    if ask.plot is not None:
-        from gpukit.cli.imputation.plot import draw
-
-        draw(ask.plot, done)
-        stages.done("writing")
     return done
 
 
@@ -139,7 +137,6 @@ def stretches(seconds):
 
 def write(path, data, model):
     """The .npz of a fitted model: plain arrays of numbers and text; whole or not at all."""
-    from gpukit.persist import atomic_write
 
     shape = data.tensor.shape if data.given is None else data.given
     mask = data.mask if data.mask.ndim == 1 else data.mask.reshape(shape)
@@ -187,7 +184,6 @@ def judge(ask, done):
         return done
     if sample is not None:
         from gpukit.imputation.compare import compare
-        from gpukit.imputation.serve import setting_of
 
         rows, estimate = compare(data.adjacency, model.place_, setting_of(model), sample, ask.seed)
     if data.truth is not None:
@@ -201,7 +197,6 @@ def judge(ask, done):
 
 def hidden_errors(basis, sample, estimate):
     """(confidence (N,), Errors) on the hidden part of a Sample, by the estimate of what its parts leave out."""
-    from gpukit.imputation.spectral.confidence import vertex_confidence
 
     parts, completed = sample.parts, sample.tensor.copy()
     completed[~parts.kept] = estimate

@@ -9,6 +9,7 @@ from itertools import accumulate
 import click
 
 from gpukit.cli import report
+from gpukit.cli.pictures import curves
 
 METRICS = {
     "pa": "PA",
@@ -170,7 +171,6 @@ def fold_result(one):
 
 def draw(ask, done):
     """The picture that --plot asks for: the metric by C, or the gradient by CG step where there is a single C."""
-    from gpukit.cli.pictures import curves
 
     if ask.grid is not None:
         paths = {one.job.name: [(point["C"], point["validation"][ask.metric]) for point in one.path] for one in done}

@@ -153,8 +153,6 @@ def ours(Z, lam, device):
         there, bounds, out = cuda.to_device(Z), cuda.to_device(lam), cuda.device_array(Z.shape, Z.dtype)
         clock, repeat = gpu_milliseconds, 21
     else:
-        from gpukit.svt import cpu as svt
-
         there, bounds, out, clock, repeat = Z, lam, np.empty_like(Z), milliseconds, 3
     samples = clock(lambda: svt.threshold(there, bounds, out), repeat)
     check_slices(Z, lam, on_host(out), SAME)

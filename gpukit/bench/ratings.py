@@ -15,6 +15,9 @@ from gpukit.bench.record import Row
 from gpukit.bench.setting import shape_name
 from gpukit.bench.timing import gpu_milliseconds, milliseconds, seconds
 from gpukit.errors import DataError
+from gpukit.factorization import prepare as preparation
+from gpukit.factorization.model.layout import major_first
+from gpukit.neighbors.plan import Settings
 
 CLOSE = 0.001  # an RMSE this near the converged one counts as there
 SEEDS = range(5)
@@ -143,7 +146,6 @@ def convergence(setting):
 def hashing(setting):
     """simLSH p=3 q=100 G=8 with the top 32, both searches, ratings on the device."""
     from gpukit.neighbors.columns import columns
-    from gpukit.neighbors.plan import Settings
 
     for like in setting.among(SHAPES, MORE):
         table = columns(generated(like, setting.scale)[0])
@@ -162,7 +164,6 @@ def paper_step(train):
     """(a function that queues one epoch the paper's way, the device factors Q)."""
     from gpukit._cuda import cuda
     from gpukit.bench.kernels import make_paper_epoch
-    from gpukit.factorization import prepare as preparation
     from gpukit.factorization.solvers.sgd.formulas import falling_rate
 
     _, z = preparation.standardized(train)
@@ -200,7 +201,6 @@ def memory(setting):
     """Device memory that a training holds before its first epoch, beside what its arrays need on paper."""
     if not setting.device.is_cuda:
         return
-    from gpukit.factorization.model.layout import major_first
     from gpukit.factorization.run import memory_kept
 
     for like in setting.among(SHAPES, MORE):

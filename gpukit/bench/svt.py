@@ -8,6 +8,8 @@ from gpukit.bench.record import Row
 from gpukit.bench.sorting import holder
 from gpukit.bench.timing import gpu_milliseconds, milliseconds, queued_milliseconds
 from gpukit.errors import DataError
+from gpukit.svt import products
+from gpukit.svt.products import ProductThresholding
 
 SHAPES = ((4039, 50), (2100, 64), (2100, 128), (64, 512))  # slices, their rows and columns
 KINDS = ("Gaussian", "nearly low-rank")
@@ -47,7 +49,6 @@ def check(X, lam, out):
 
 def our_samples(X, lam, device):
     """(milliseconds of thresholdings of arrays on their device, the error), the way singular_value_threshold takes."""
-    from gpukit.svt import products
 
     if device.is_cuda:
         return product_samples(X, lam) if products.pays(X.shape) else kernel_samples(X, lam)
@@ -72,8 +73,6 @@ def kernel_samples(X, lam):
 def product_samples(X, lam):
     """(milliseconds by matrix products alone, of arrays on a GPU, the error)."""
     import cupy
-
-    from gpukit.svt.products import ProductThresholding
 
     there, bounds = cupy.asarray(X), cupy.asarray(lam)
     work = ProductThresholding(there, bounds, cupy.empty_like(there), on_gpu=True)

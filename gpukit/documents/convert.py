@@ -161,7 +161,7 @@ def _queries(qid, group, count):
     qid = whole_column(qid, "query id") if hasattr(qid, "isna") else np.asarray(plain(qid))
     if qid.shape != (count,):
         raise DataError(f"qid must hold one query id a document, {count:,}; its shape is {qid.shape}.")
-    from gpukit.ratings.ids import factorize
+    from gpukit.io.ids import factorize
 
     number, ids = factorize(qid, "query")
     firsts = np.full(len(ids), count)

@@ -8,8 +8,8 @@ from gpukit.documents.gather import MANY
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
 from gpukit.io import parquet
-from gpukit.ratings.headers import plain
-from gpukit.ratings.ids import factorize
+from gpukit.io.arrays import plain
+from gpukit.io.ids import factorize
 
 NAMES = {
     "label": {"label", "labels", "relevance", "rel", "y", "target", "grade"},

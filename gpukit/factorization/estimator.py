@@ -9,7 +9,10 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import settings
 from gpukit.factorization.model.layout import BASE, is_half, major_first
 from gpukit.factorization.serve import Serving, in_rows_of
+from gpukit.neighbors.estimator import random_neighbors, warn_if_random
+from gpukit.neighbors.plan import check_items
 from gpukit.neighbors.search import SEARCHES
+from gpukit.persist import check_writable
 
 
 class Factorization(Serving):
@@ -245,8 +248,6 @@ class LSHMF(Factorization):
         return self.n_neighbors
 
     def _check_items(self, n_items):
-        from gpukit.neighbors.plan import check_items
-
         check_items(self._hashing().check(), n_items)
 
     def check(self, n_ratings=0):
@@ -272,7 +273,6 @@ class LSHMF(Factorization):
 
     def _search(self, orders, steps, progress):
         from gpukit.neighbors.columns import columns_of
-        from gpukit.neighbors.estimator import random_neighbors, warn_if_random
 
         progress("neighbours", 0, 1, {})
         hashing = self._hashing().check()
@@ -293,7 +293,6 @@ class LSHMF(Factorization):
 
 def check_checkpoint(path, resume):
     """ParameterError for resume without a file, DataError when the file could not be written later on."""
-    from gpukit.persist import check_writable
 
     if path is not None:
         check_writable(path)

@@ -7,6 +7,7 @@ from gpukit.base import Estimator, check_integer, scikit
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.model.layout import BIAS
+from gpukit.ratings import Ratings
 
 JUDGED_AT_ONCE = 1 << 25  # pairs: a gigabyte of codes with 32 neighbours
 
@@ -92,7 +93,7 @@ class Serving(Estimator):
 
     def _pairs(self, X):
         """(user rows, item rows) int32 of what predict takes; the row behind the last for unknown ids."""
-        from gpukit.ratings import Ratings, as_ratings
+        from gpukit.ratings import as_ratings
         from gpukit.ratings.pairs import pairs_of
 
         if isinstance(X, Ratings) or hasattr(X, "tocoo"):
@@ -193,7 +194,6 @@ class Serving(Estimator):
 
 def in_rows_of(ratings, user_ids, item_ids):
     """ratings in the rows of other id maps; unknown ids get the row behind the last."""
-    from gpukit.ratings import Ratings
 
     if ratings.user_ids is user_ids and ratings.item_ids is item_ids:
         return ratings
@@ -203,7 +203,7 @@ def in_rows_of(ratings, user_ids, item_ids):
 
 def rows_or_unknown(ids, known):
     """(n,) int32 rows of ids in known; len(known) where an id is unknown."""
-    from gpukit.ratings.ids import rows_of
+    from gpukit.io.ids import rows_of
 
     rows = rows_of(ids, known)
     return np.where(rows < 0, np.int32(len(known)), rows).astype(np.int32)

@@ -12,10 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit import _jit
 from gpukit.base import check_integer
+from gpukit.device import free_memory
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import normalized_laplacian
 from gpukit.graphs.gpu_vectors import keep_vectors
+from gpukit.graphs.lanczos import smoothest
+from gpukit.io import container
+from gpukit.persist import atomic_write
 
 VERSION = 1  # of what is stored: raise it when another basis is computed from the same graph
 MAGIC = b"GPUKITB1"
@@ -65,8 +70,6 @@ def _computed(adjacency, size, device, workspace):
     """(values, vectors, source) of a basis that is not on disk."""
     count = adjacency.shape[0]
     if size < count and count > SMALL and size * CUT < count:
-        from gpukit.graphs.lanczos import smoothest
-
         values, vectors = smoothest(adjacency, size)
         return values, _signed(np, vectors), "cpu"
     _require_room(count)
@@ -121,7 +124,6 @@ def _cupy(device, needed):
     """cupy, when device is a GPU with that many bytes free and cupy is installed; else None."""
     if device is None or not device.is_cuda:
         return None
-    from gpukit.device import free_memory
 
     try:
         import cupy
@@ -140,7 +142,6 @@ def _signed(xp, vectors):
 
 def cache_folder():
     """Where bases are kept; unlike compiled code they outlive a change of gpukit's sources."""
-    from gpukit import _jit
 
     return _jit.cache_folder().parents[1] / "basis"
 
@@ -155,7 +156,6 @@ def _file(adjacency, size):
 
 def _loaded(file, shape):
     """(values, vectors) of a stored basis; None when there is none, or it is damaged."""
-    from gpukit.io import container
 
     if file is None:
         return None
@@ -170,8 +170,6 @@ def _loaded(file, shape):
 
 def _keep(file, values, vectors):
     """Store a basis; a folder that cannot be written costs no more than computing it again."""
-    from gpukit.io import container
-    from gpukit.persist import atomic_write
 
     if file is None:
         return

@@ -6,6 +6,7 @@ from gpukit.base import check_integer
 from gpukit.base.arrays import plain
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import labels
+from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.tensor import GraphTensor
 from gpukit.io.times import as_seconds
 
@@ -24,7 +25,6 @@ def as_graph_tensor(graph, tensor, mask=None, vertices=None, truth=None, slice_s
     Raises DataError for infinities, NaN where the mask says observed, an N that is not the graph's, labels that are not
     the graph's, shapes that do not fit, nothing observed; all that as_adjacency raises; ParameterError for slice_shape.
     """
-    from gpukit.graphs.adjacency import as_adjacency
 
     names = labels.of_graph(graph) if vertices is None else _ids(vertices)
     tensor, when = labels.aligned(tensor, names, "tensor")

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from gpukit.errors import DataError, ParameterError
+from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.convert import as_graph_tensor, check_slice, is_list
 from gpukit.graphs.table import Values, read_table
 from gpukit.graphs.text import read_graph_text
@@ -63,7 +64,6 @@ def read_edges(path):
 
 def _beside(edges, tensor, slice_shape, layout):
     """The GraphTensor of two files."""
-    from gpukit.graphs.adjacency import as_adjacency
 
     graph, ids = read_edges(edges)
     values, mask, names, times = _values(tensor, graph, ids, slice_shape, layout)

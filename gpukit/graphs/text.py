@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.graphs.adjacency import as_adjacency
 from gpukit.io import parquet, sources
 
 MARKS = (b"#", b"%")  # of a comment
@@ -153,8 +154,6 @@ def is_number(word):
 
 
 def _from_list(table):
-    from gpukit.graphs.adjacency import as_adjacency
-
     frame = table.frame(_list_header(table))
     columns = frame.shape[1]
     weights = table.numbers(frame[[2]]).ravel() if columns == 3 else None
@@ -194,8 +193,6 @@ def _numbered(frame):
 
 
 def _from_square(table):
-    from gpukit.graphs.adjacency import as_adjacency
-
     named = table.named or not table.first[0] or not all(map(is_number, table.first))
     frame = table.frame(header=named)
     ids = table.first if named else None

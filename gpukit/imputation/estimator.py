@@ -8,8 +8,10 @@ import numpy as np
 from gpukit import device as devices
 from gpukit.base import Estimator, check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
+from gpukit.imputation import serve
 from gpukit.imputation.centering import CENTERS
 from gpukit.imputation.spectral.path import Options
+from gpukit.imputation.spectral.run import Place
 from gpukit.imputation.spectral.thresholds import WEIGHTS
 
 
@@ -130,7 +132,6 @@ class GraphImputer(Estimator):
     @property
     def place_(self):
         """spectral.run.Place: basis_, the device that the parameter `device` stands for, the dtype of fit."""
-        from gpukit.imputation.spectral.run import Place
 
         self._check_fitted()
         return Place(self.basis_, devices.resolve(self.device), self._dtype)
@@ -141,7 +142,7 @@ class GraphImputer(Estimator):
         tensor, mask as fit, or a GraphTensor; slices may have another size than fit's. Vertices go by position. Raises
         as fit, and NotFittedError.
         """
-        from gpukit.imputation import inputs, serve
+        from gpukit.imputation import inputs
 
         self._check_fitted()
         return serve.transform(self, inputs.read(tensor, mask, len(self.basis_.vectors)))

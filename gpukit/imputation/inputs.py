@@ -7,6 +7,7 @@ import numpy as np
 
 from gpukit.base.arrays import aligned, labels, plain
 from gpukit.errors import DataError, ParameterError
+from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.convert import by_vertex, numbers, observed, sliced
 from gpukit.graphs.tensor import GraphTensor
 from gpukit.svt.plan import MOST
@@ -29,7 +30,6 @@ class Data(NamedTuple):
 
 def on_graph(graph, tensor=None, mask=None):
     """(checked adjacency csr (N, N), Data) of what GraphImputer.fit takes."""
-    from gpukit.graphs.adjacency import as_adjacency
 
     if isinstance(graph, GraphTensor):
         if tensor is not None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from gpukit import device as devices
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import fourier_basis
-from gpukit.imputation import inputs
+from gpukit.imputation import choose, inputs
 from gpukit.imputation.serve import completed, filled
 from gpukit.imputation.spectral.confidence import vertex_confidence
 from gpukit.imputation.spectral.run import Place, Setting, stop_by_holdout
@@ -71,7 +71,6 @@ def warn_of_ranks(found, side):
 
 def decide(settings, place, data, progress):
     """(Setting without 'auto', what was tried for it, history of the run on hidden data or None)."""
-    from gpukit.imputation import choose
 
     setting, trials, history = Setting(settings.weights, settings.exponent, settings.center, settings.options), [], None
     if data.complete:

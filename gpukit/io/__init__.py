@@ -5,6 +5,7 @@
 | sources.py   | paths, folders and archives to blocks of whole lines                             |
 | lines.py     | a block of lines cut into ranges, one a thread                                   |
 | fields.py    | bytes of one line to fields, integers, decimals                                  |
+| ids.py       | ids as people write them to rows 0, 1, ..., by hashing, and back                 |
 | times.py     | dates and numbers to seconds since 1970                                          |
 | container.py | named arrays in a file that loads at disk speed                                  |
 | parquet.py   | Parquet, batch by batch, through pyarrow                                         |

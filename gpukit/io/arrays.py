@@ -1,4 +1,4 @@
-"""Frames of other libraries -> pandas; columns of frames -> numpy arrays. For arrays: base/arrays.py."""
+"""Frames of other libraries -> pandas; columns of frames -> numpy arrays, by name. For arrays: base/arrays.py."""
 
 import numpy as np
 
@@ -30,3 +30,8 @@ def whole_column(column, what):
     if missing.any():
         raise DataError(f"Row {int(np.argmax(missing)) + 1:,} has no {what}. Remove such rows first.")
     return column.to_numpy()
+
+
+def plain(name):
+    """A column name without case, spaces, quotes and punctuation: 'User_ID' -> 'userid'."""
+    return "".join(letter for letter in str(name).lower() if letter.isalnum())

@@ -9,6 +9,8 @@ import numpy as np
 from gpukit import device as devices
 from gpukit.base import Estimator, check_choice, check_integer
 from gpukit.device.engine import engine
+from gpukit.neighbors import plan
+from gpukit.neighbors.plan import Settings
 from gpukit.neighbors.search import SEARCHES
 
 MANY_RANDOM = 0.2
@@ -43,7 +45,6 @@ class SimLSH(Estimator):
 
     def check(self):
         """The parameters as gpukit.neighbors.plan.Settings; raises ParameterError for one out of bounds."""
-        from gpukit.neighbors.plan import Settings
 
         p, q, bits = (check_integer(name, getattr(self, name), 1) for name in ("p", "q", "bits"))
         check_integer("p * q * bits", p * q * bits, 1, MOST_BITS)
@@ -54,7 +55,6 @@ class SimLSH(Estimator):
 
     def prepare(self, X, y=None):
         """Run: the ratings' columns on the device, ready to be hashed; arguments and errors as fit."""
-        from gpukit.neighbors import plan
         from gpukit.neighbors.columns import columns_of
         from gpukit.ratings.orders.order import order_ratings
         from gpukit.ratings.pairs import ratings_of
@@ -126,7 +126,6 @@ def warn_if_random(share, settings):
 
 def random_neighbors(n_items, n_neighbors, seed=0):
     """(N, K) int32: K distinct random items for each item (the paper's control group), as the supplement draws them."""
-    from gpukit.neighbors import plan
     from gpukit.neighbors.supplement import cpu
 
     plan.check_items(plan.Settings(n_neighbors=n_neighbors), n_items)

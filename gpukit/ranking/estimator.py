@@ -7,6 +7,7 @@ import numpy as np
 
 from gpukit.base import Estimator, check_choice, check_integer, check_real
 from gpukit.errors import DataError
+from gpukit.ranking.solvers import choose
 
 SCALES = ("none", "minmax", "query")
 
@@ -61,7 +62,6 @@ class RankSVM(Estimator):
 
     def check(self):
         """The parameters as Settings; raises ParameterError for one out of bounds, before any data is read."""
-        from gpukit.ranking.solvers import choose
 
         choose.check(self.solver, self.device)
         return Settings(

@@ -7,6 +7,7 @@ from gpukit.device.upload import to_device as put
 from gpukit.ranking.kernels import gram as gram_kernels
 from gpukit.ranking.kernels import level_tree as level_tree_kernels
 from gpukit.ranking.kernels import matrix as matrix_kernels
+from gpukit.ranking.kernels import p_swx as p_swx_kernels
 from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
 from gpukit.ranking.kernels.rows import LIMIT, THREADS, WARPS, shape
 from gpukit.ranking.solvers.sparse_gram import sparse_gram
@@ -86,8 +87,6 @@ def combine(u, *arrays):
 
 def p_swx(order, scores, level, offsets, *arrays):
     """kernels.p_swx.p_swx."""
-    from gpukit.ranking.kernels import p_swx as p_swx_kernels
-
     p_swx_kernels.p_swx[offsets.size - 1, BLOCK](order, scores, level, offsets, *arrays)
 
 

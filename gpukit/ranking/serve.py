@@ -10,6 +10,7 @@ from gpukit.evaluation import ranking
 from gpukit.ranking.inputs import features, queries_of, read
 from gpukit.ranking.solvers.choose import stored_values, threads
 from gpukit.ranking.twins.matrix import csr_product, document_scores
+from gpukit.sorting import segmented_argsort
 
 
 def predict(model, X, qid=None, group=None):
@@ -77,7 +78,6 @@ def check_model(model, X, names):
 
 def rank(model, X, qid=None, group=None):
     """See RankSVM.rank."""
-    from gpukit.sorting import segmented_argsort
 
     X, qid = aligned(X=X, qid=qid)
     found = predict(model, X, qid, group)

@@ -9,7 +9,7 @@
 | read.py                | `read_ratings`, `read_pairs`: the way from a path to Ratings                |
 | formats.py, headers.py | which format a file is, told from its first bytes; which column is what     |
 | parse.py -> gather.py  | a block to arrays, on all cores; errors with their line; ids to codes       |
-| ids.py, repeats.py     | ids to rows by hashing; repeated pairs                                      |
+| repeats.py             | ids to rows by hashing; repeated pairs                                      |
 | pairs.py               | pairs with their ratings apart (X and y), pairs to predict                  |
 | copies.py, parquet.py  | .gkr, .npz, .parquet and .csv copies                                        |
 | titles.py              | titles of items                                                             |

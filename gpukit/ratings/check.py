@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit._jit import njit, prange
 from gpukit.errors import DataError
-from gpukit.ratings.table import DISTINCT, SOUND, marked
+from gpukit.ratings.table import SOUND, marked
 
 DTYPES = {
     "users": (np.int32,),
@@ -18,21 +18,17 @@ ONE = {"users": "user", "items": "item"}
 PART = 1 << 16  # ratings that one thread looks at in one go
 
 
-def checked(ratings, repeats=True):
+def sound(ratings):
     """ratings, or DataError for what cannot be a table of ratings; what was checked before is not looked at again.
 
     Looked at: dtypes, lengths, row numbers, one id a row and each id once, finite ratings, weights and counts from 0
-    up; with repeats, that no (user, item) pair stands there twice.
+    up. Repeated pairs: repeats.checked.
     """
     if ratings._state < SOUND:
         wrong = fault(ratings)
         if wrong:
             raise DataError(wrong)
         marked(ratings, SOUND)
-    if repeats and ratings._state < DISTINCT:
-        from gpukit.ratings.repeats import without_repeats
-
-        without_repeats(ratings, "error")
     return ratings
 
 

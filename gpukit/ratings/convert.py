@@ -5,8 +5,11 @@ import numpy as np
 from gpukit.base.arrays import plain
 from gpukit.errors import DataError
 from gpukit.io.arrays import as_frame, is_frame, whole_column
+from gpukit.io.ids import factorize
 from gpukit.io.times import as_seconds
-from gpukit.ratings.check import DTYPES, ONE, checked
+from gpukit.ratings import headers
+from gpukit.ratings.check import DTYPES, ONE
+from gpukit.ratings.repeats import checked
 from gpukit.ratings.table import Ratings, as_counts
 
 FORMS = (
@@ -112,8 +115,6 @@ def numbered(users, items, values, shape):
 
 
 def _from_triples(users, items, values):
-    from gpukit.ratings.ids import factorize
-
     users, items = plain(users), plain(items)
     if isinstance(values, np.ma.MaskedArray):  # masked: not rated
         seen = ~np.ma.getmaskarray(values)
@@ -131,9 +132,6 @@ def _from_triples(users, items, values):
 
 def _from_frame(frame, columns, times):
     """The Ratings of a pandas DataFrame; columns and times: see as_ratings."""
-    from gpukit.ratings import headers
-    from gpukit.ratings.ids import factorize
-
     if frame.shape[1] < 3:
         raise DataError(f"The DataFrame has {frame.shape[1]} column(s); user, item and rating are needed.")
     header = headers.by_name(list(frame.columns))

@@ -1,6 +1,8 @@
 """Files of whole columns: gpukit's binary copy (.gkr, see io/container.py), which loads at disk speed, scipy's .npz,
 Parquet; and csv out."""
 
+import csv
+import io
 import zipfile
 
 import numpy as np
@@ -9,9 +11,10 @@ from gpukit.errors import DataError
 from gpukit.io import container
 from gpukit.io.parquet import MAGIC as PARQUET_MAGIC
 from gpukit.persist import atomic_write
-from gpukit.ratings import check
+from gpukit.ratings import check, repeats
 from gpukit.ratings.convert import as_values, numbered
 from gpukit.ratings.formats import BINARY_MAGIC
+from gpukit.ratings.parquet import read_parquet, write_parquet
 from gpukit.ratings.table import DISTINCT, OPTIONAL, Ratings, marked
 
 SUFFIXES = (".gkr", ".npz", ".parquet", ".csv")
@@ -24,11 +27,9 @@ def write_ratings(ratings, path):
     Times, weights and counts are written where ratings have them. The file appears whole or not at all. Raises
     ParameterError for another suffix, DataError for what checked() refuses and for .parquet without pyarrow.
     """
-    from gpukit.ratings.parquet import write_parquet
-
     writers = {".gkr": _write_gkr, ".npz": _write_npz, ".parquet": write_parquet, ".csv": _write_csv}
     suffix = check_output(path)
-    check.checked(ratings)
+    repeats.checked(ratings)
     with atomic_write(path) as temporary, open(temporary, "wb") as file:
         writers[suffix](ratings, file)
 
@@ -49,8 +50,6 @@ def reader_of(path, format="auto"):
     if format == "gkr" or (format == "auto" and magic == BINARY_MAGIC):
         return _read_gkr
     if format == "parquet" or (format == "auto" and magic.startswith(PARQUET_MAGIC)):
-        from gpukit.ratings.parquet import read_parquet
-
         return read_parquet
     if format == "npz" or (format == "auto" and magic.startswith(b"PK\x03\x04") and _holds_arrays(path)):
         return _read_npz
@@ -131,8 +130,6 @@ def _write_npz(ratings, file):
 
 def _write_csv(ratings, file, rows=1 << 18):
     """Lines user,item,rating and what there is beside them, after a header; the shortest text for each float32."""
-    import csv
-    import io
 
     columns = {name: _spelled(column) for name, column in ratings.columns().items() if name not in ("users", "items")}
     header = ["user", "item", "rating", *(HEADER[name] for name in columns if name in HEADER)]

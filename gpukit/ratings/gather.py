@@ -6,11 +6,11 @@ from gpukit._jit import numba
 from gpukit.errors import DataError
 from gpukit.io import sources
 from gpukit.io.fields import QUOTE
+from gpukit.io.ids import KeyTable, word_keys
 from gpukit.io.lines import count_lines, cut, last_newline
 from gpukit.io.times import UNSETTLED, seconds_of
 from gpukit.ratings import formats, parse
-from gpukit.ratings.check import checked
-from gpukit.ratings.ids import KeyTable, word_keys
+from gpukit.ratings.check import sound
 from gpukit.ratings.table import OPTIONAL, Ratings, as_counts
 
 RANGE = 1 << 16  # bytes; a block is cut into ranges of at least this size
@@ -239,7 +239,7 @@ class RatingsBuilder:
         if any(chunk.dtype == np.float32 for chunk in self.chunks["counts"]):
             self.chunks["counts"] = [chunk.astype(np.float32) for chunk in self.chunks["counts"]]
         optional = {column: _joined(self.chunks[column]) for column in OPTIONAL if self.chunks[column]}
-        return checked(Ratings(users, items, _joined(self.chunks["values"]), user_ids, item_ids, **optional), False)
+        return sound(Ratings(users, items, _joined(self.chunks["values"]), user_ids, item_ids, **optional))
 
     def _check_declared(self, name):
         count = sum(map(len, self.chunks["values"]))

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from gpukit.errors import DataError, ParameterError
+from gpukit.io.arrays import plain
 
 USER = {
     "user",
@@ -65,11 +66,6 @@ class Extras(NamedTuple):
     time: int = -1
     weight: int = -1
     count: int = -1
-
-
-def plain(name):
-    """A column name without case, spaces, quotes and punctuation: 'User_ID' -> 'userid'."""
-    return "".join(letter for letter in str(name).lower() if letter.isalnum())
 
 
 def by_name(names, need_rating=True):

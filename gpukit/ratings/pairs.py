@@ -4,10 +4,10 @@ import numpy as np
 
 from gpukit.base.arrays import aligned, plain
 from gpukit.errors import DataError
-from gpukit.ratings.check import checked
+from gpukit.io.ids import factorize
 from gpukit.ratings.convert import as_ratings
 from gpukit.ratings.headers import by_name
-from gpukit.ratings.ids import factorize
+from gpukit.ratings.repeats import checked
 from gpukit.ratings.table import Ratings
 
 

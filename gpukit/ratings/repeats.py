@@ -1,10 +1,11 @@
-"""Grouping ratings by row: compressed rows, and repeated (user, item) pairs. O(n), a counting sort."""
+"""Repeated (user, item) pairs: found, refused or merged. O(n)."""
 
 import numpy as np
 
 from gpukit._jit import njit
 from gpukit.errors import DataError, ParameterError
-from gpukit.ratings.check import checked
+from gpukit.ratings.check import sound
+from gpukit.ratings.orders.compressed import grouped
 from gpukit.ratings.table import DISTINCT, marked
 
 RULES = ("last", "mean", "error")
@@ -12,54 +13,9 @@ LAST, MEAN, SUM = range(3)  # what becomes of a pair's entries in one column
 MERGED = {"values": MEAN, "weights": MEAN, "counts": SUM, "times": LAST}  # by rule 'mean'
 
 
-@njit
-def _starts(rows, n_rows):
-    """indptr (n_rows+1,) int64: where each row starts when rows (n,) are grouped."""
-    indptr = np.zeros(n_rows + 1, dtype=np.int64)
-    for row in rows:
-        indptr[row + 1] += 1
-    for row in range(n_rows):
-        indptr[row + 1] += indptr[row]
-    return indptr
-
-
-@njit
-def _grouped(rows, indptr, order):
-    """Fill order (n,) integers: positions of the ratings grouped by row, in input order within a row."""
-    cursor = indptr[:-1].copy()
-    for at in range(len(rows)):
-        order[cursor[rows[at]]] = at
-        cursor[rows[at]] += 1
-
-
-@njit
-def _compress(rows, columns, values, order, indptr, indices, ordered):
-    """Fill indices and ordered (n,), grouped by row: order visits the ratings by ascending column."""
-    cursor = indptr[:-1].copy()
-    for at in order:
-        place = cursor[rows[at]]
-        cursor[rows[at]] += 1
-        indices[place] = columns[at]
-        ordered[place] = values[at]
-
-
-def grouped(rows, n_rows):
-    """(indptr (n_rows+1,) int64, order (n,) int32 or int64): where each row starts, and its ratings in input order."""
-    order = np.empty(len(rows), dtype=np.int32 if len(rows) < 2**31 else np.int64)
-    indptr = _starts(rows, n_rows)
-    _grouped(rows, indptr, order)
-    return indptr, order
-
-
-def compressed_rows(rows, columns, values, n_rows, n_columns):
-    """(indptr (n_rows+1,) int64, indices (n,) int32, values (n,) float32) with each row's columns ascending.
-
-    Pairs that occur twice stay, in their order in the input.
-    """
-    indices, ordered = np.empty(len(rows), dtype=np.int32), np.empty(len(rows), dtype=np.float32)
-    indptr = _starts(rows, n_rows)
-    _compress(rows, columns, values, grouped(columns, n_columns)[1], indptr, indices, ordered)
-    return indptr, indices, ordered
+def checked(ratings):
+    """ratings, or DataError for what cannot be a table of ratings, a (user, item) pair that stands there twice too."""
+    return without_repeats(ratings, "error")
 
 
 def without_repeats(ratings, rule, in_place=False):
@@ -71,7 +27,7 @@ def without_repeats(ratings, rule, in_place=False):
     """
     if rule not in RULES:
         raise ParameterError(f"duplicates must be one of {', '.join(RULES)}; got {rule!r}.")
-    checked(ratings, repeats=False)
+    sound(ratings)
     if ratings._state == DISTINCT:
         return ratings
     indptr, order = grouped(ratings.users, ratings.shape[0])

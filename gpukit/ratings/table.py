@@ -20,7 +20,7 @@ class Ratings:
     times (n,) int64, seconds since 1970-01-01 UTC; weights (n,) float32, how much a rating counts; counts (n,) int32 or
     float32, how often an item was bought, heard, ... Weights and counts are 0 or more.
 
-    A table made by hand is checked when it is first used (`gpukit.ratings.check.checked`), once: do not change its
+    A table made by hand is checked when it is first used (`gpukit.ratings.repeats.checked`), once: do not change its
     arrays afterwards.
     """
 
@@ -84,13 +84,13 @@ class Ratings:
 
     def csr(self):
         """(indptr (M+1,) int64, indices (n,) int32, values (n,) float32), each row's items ascending."""
-        from gpukit.ratings.repeats import compressed_rows
+        from gpukit.ratings.orders.compressed import compressed_rows
 
         return compressed_rows(self.users, self.items, self.values, *self.shape)
 
     def csc(self):
         """(indptr (N+1,) int64, indices (n,) int32, values (n,) float32), each column's users ascending."""
-        from gpukit.ratings.repeats import compressed_rows
+        from gpukit.ratings.orders.compressed import compressed_rows
 
         return compressed_rows(self.items, self.users, self.values, *self.shape[::-1])
 

@@ -4,7 +4,8 @@ import csv
 
 from gpukit.errors import DataError
 from gpukit.io import sources
-from gpukit.ratings.headers import ITEM, plain
+from gpukit.io.arrays import plain
+from gpukit.ratings.headers import ITEM
 
 TITLE = {"title", "titles", "name", "movietitle", "booktitle", "itemname"}
 

@@ -4,7 +4,9 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.errors import DataError, ParameterError
+from gpukit.svt import products
 from gpukit.svt.plan import MOST
+from gpukit.svt.products import ProductThresholding
 
 
 def singular_value_threshold(X, lam, *, device="auto", return_values=False):
@@ -50,7 +52,7 @@ def threshold_on_cpu(X, lam, whole):
 
 def threshold_on_gpu(X, lam, whole, place):
     """(out, values, ranks) of host arrays by the GPU, brought back."""
-    from gpukit.svt import gpu, products
+    from gpukit.svt import gpu
 
     by_products = not whole and products.pays(X.shape)
     method = products if by_products else gpu
@@ -65,7 +67,6 @@ def threshold_by_products(X, lam):
 
     from gpukit._cuda import cuda
     from gpukit.device.upload import upload
-    from gpukit.svt.products import ProductThresholding
 
     there = cupy.empty(X.shape, X.dtype)
     upload(X, cuda.as_cuda_array(there, sync=False))

@@ -6,7 +6,8 @@ import pytest
 import scipy.sparse
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.ratings import Ratings, as_ratings, ids, read_ratings
+from gpukit.io import ids
+from gpukit.ratings import Ratings, as_ratings, read_ratings
 from gpukit.ratings import repeats as repeated
 from ratings import naive
 

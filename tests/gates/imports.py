@@ -1,0 +1,220 @@
+"""The gates of imports: rules of the house about who may import whom, and where. Each returns the faults it finds."""
+
+import ast
+import functools
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+HEAVY = {  # packages that take long to import; numba.cuda takes as long again as numba
+    "cupy",
+    "matplotlib",
+    "networkx",
+    "numba",
+    "numba.cuda",
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "scipy",
+    "sklearn",
+    "torch",
+}
+
+
+class Import(NamedTuple):
+    """An import of module by the file of importer; within: the function it stands in, None at module level; on_demand:
+    the module makes the name when it is asked for (a package's __getattr__), and what that imports is not known."""
+
+    importer: str
+    module: str
+    within: str | None
+    line: int
+    on_demand: bool
+
+
+class House:
+    """All imports of gpukit/ and cli/ (as gpukit.cli) below root."""
+
+    def __init__(self, root):
+        root = Path(root)
+        self.files = {module_of(f, root): f for name in ("gpukit", "cli") for f in sorted((root / name).rglob("*.py"))}
+        self.trees = {m: ast.parse(f.read_text(encoding="utf-8"), filename=str(f)) for m, f in self.files.items()}
+        self.homes = {module: homes_of(tree) for module, tree in self.trees.items()}
+        self.imports = {module: self.imports_of(module) for module in self.files}
+
+    def imports_of(self, module):
+        """[Import] of a module, in order."""
+        found = []
+        for node, within in statements(self.trees[module]):
+            targets = [(a.name, False) for a in node.names] if isinstance(node, ast.Import) else self.targets(node)
+            found += [Import(module, target, within, node.lineno, on_demand) for target, on_demand in targets]
+        return found
+
+    def targets(self, node):
+        """[(module, on demand)] of a `from ... import ...`: modules themselves, or the modules that names come from."""
+        found = []
+        for name in (alias.name for alias in node.names):
+            whole = f"{node.module}.{name}"
+            if whole in self.files:
+                found.append((whole, False))
+            elif name in self.homes.get(node.module, {}):
+                found.append((f"{node.module}.{self.homes[node.module][name]}", False))
+            else:
+                found.append((node.module, node.module in self.trees and is_on_demand(self.trees[node.module], name)))
+        return found
+
+    @functools.cache  # noqa: B019 (a house lives as long as a test)
+    def heavy(self, module):
+        """The packages of HEAVY that importing a module loads."""
+        found, seen, queue = set(), set(), [module]
+        while queue:
+            one = queue.pop()
+            if one in seen:
+                continue
+            seen.add(one)
+            if one not in self.files:
+                parts = one.split(".")
+                found |= {parts[0], ".".join(parts[:2])} & HEAVY
+                continue
+            queue += [one.rpartition(".")[0]] if "." in one else []
+            queue += [i.module for i in self.imports[one] if i.within is None]
+        return frozenset(found)
+
+
+def module_of(path, root):
+    """gpukit.room.file of a file; cli/ is gpukit.cli."""
+    parts = list(path.relative_to(root).with_suffix("").parts)
+    parts = parts if parts[0] == "gpukit" else ["gpukit", *parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def homes_of(tree):
+    """{name: file} of a package that imports its names on demand from a table _HOMES."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES":
+            return ast.literal_eval(node.value)
+    return {}
+
+
+def is_on_demand(tree, name):
+    """True where a package has a __getattr__ and does not have the name itself."""
+    own = {n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+    own |= {ast.unparse(t) for n in tree.body if isinstance(n, ast.Assign) for t in n.targets}
+    own |= {(a.asname or a.name) for n in tree.body if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names}
+    return "__getattr__" in own and name not in own
+
+
+def statements(node, within=None):
+    """Yield (import statement, name of the function it stands in or None) of a tree."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.Import, ast.ImportFrom)):
+            yield child, within
+        else:
+            is_function = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))
+            yield from statements(child, within or (child.name if is_function else None))
+
+
+def imports_have_no_circle(root):
+    """No module imports itself by way of others, imports inside functions counted."""
+    house = House(root)
+    edges = {m: {i.module for i in found if i.module in house.files} for m, found in house.imports.items()}
+    return [f"a circle of imports: {' -> '.join(circle)}" for circle in circles(edges)]
+
+
+def circles(edges):
+    """A circle of each knot of a graph {node: nodes}, found by walking down; each node is left for good once."""
+    found, done = [], set()
+
+    def walk(node, path):
+        if node in path:
+            found.append([*path[path.index(node) :], node])
+        elif node not in done:
+            for other in sorted(edges.get(node, ())):
+                walk(other, [*path, node])
+            done.add(node)
+
+    for node in sorted(edges):
+        walk(node, [])
+    return found
+
+
+def order_of_rooms(page):
+    """{room: its line} of the table of rooms in docs/architecture.md, counted from below."""
+    text = Path(page).read_text(encoding="utf-8")
+    lines = re.search(r"^## The order of rooms$[\s\S]*?\n\n((?:    .*\n)+)", text, re.M).group(1).splitlines()
+    return {room: len(lines) - at for at, line in enumerate(lines) for room in line.split()}
+
+
+def imports_go_down(root, order):
+    """A room imports rooms on lower lines of the order alone, and every room stands in it; files called __main__.py
+    start what is above them."""
+    house = House(root)
+    rooms = {room_of(module) for module in house.files} - {""}
+    faults = [f"{room} is missing in the order of rooms" for room in sorted(rooms - set(order))]
+    faults += [f"the order of rooms has {room}, which is not there" for room in sorted(set(order) - rooms)]
+    if faults:
+        return faults
+    return [
+        f"{one.importer}:{one.line} imports {one.module}, which is not below it"
+        for one in (one for found in house.imports.values() for one in found if not is_start(one.importer))
+        if room_of(one.module) in order
+        and room_of(one.importer) not in ("", room_of(one.module))
+        and order[room_of(one.module)] >= order[room_of(one.importer)]
+    ]
+
+
+def room_of(module):
+    """The file or folder of gpukit/ that a module is or lies in; "" for gpukit itself, its starters and others."""
+    parts = module.split(".")
+    return "" if parts[0] != "gpukit" or is_start(module) or len(parts) == 1 else parts[1]
+
+
+def is_start(module):
+    """True for a file that `python -m` starts."""
+    return module.endswith(".__main__")
+
+
+def imports_in_functions_put_something_off(root):
+    """An import inside a function puts off a heavy package, or a module that loads one which its file does not."""
+    house = House(root)
+    return [
+        f"{one.importer}:{one.line} imports {one.module} inside {one.within}(), which puts nothing off"
+        for found in house.imports.values()
+        for one in found
+        if one.within and not one.on_demand and puts_nothing_off(house, one)
+    ]
+
+
+def puts_nothing_off(house, one):
+    """True where a module is loaded already, or costs nothing beside what is."""
+    if any(other.module == one.module and other.within is None for other in house.imports[one.importer]):
+        return True
+    foreign = one.module not in house.files and house.heavy(one.module)  # parts of a heavy package count as heavy
+    return not foreign and not house.heavy(one.module) - house.heavy(one.importer)
+
+
+def folders_stay_small(root, most=16):
+    """No folder of gpukit/ or cli/ has more than `most` Python files."""
+    root = Path(root)
+    sizes = {}
+    for path in (path for name in ("gpukit", "cli") for path in sorted((root / name).rglob("*.py"))):
+        folder = path.parent.relative_to(root).as_posix()
+        sizes[folder] = sizes.get(folder, 0) + 1
+    return [f"{folder}/ has {n} files, more than {most}" for folder, n in sizes.items() if n > most]
+
+
+def kernels_and_twins_have_equal_files(package):
+    """A folder kernels/ has a folder twins/ beside it with the same files, a kernels.py a twins.py; files of device
+    functions alone need none."""
+    from gates.gates import KERNEL_DECORATORS, holds_kernels, jitted, twin_file
+
+    package = Path(package)
+    kernels = [f for f in sorted(package.rglob("*.py")) if holds_kernels(f) and f.name != "__init__.py"]
+    faults = [
+        f"{f.relative_to(package)} has no {twin_file(f).relative_to(package)}"
+        for f in kernels
+        if jitted(f, KERNEL_DECORATORS) and not twin_file(f).exists()
+    ]
+    twins = {twin_file(f) for f in kernels}
+    spare = [f for f in sorted(package.rglob("twins.py")) + sorted(package.rglob("twins/*.py")) if f not in twins]
+    return faults + [f"{f.relative_to(package)} is no kernels' twin" for f in spare if f.name != "__init__.py"]

@@ -1,0 +1,171 @@
+"""The house's imports pass every gate, and every gate fails on a planted fault."""
+
+import pytest
+from gates import imports
+
+
+@pytest.fixture(scope="module")
+def order(root):
+    return imports.order_of_rooms(root / "docs" / "architecture.md")
+
+
+def write(root, files):
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+@pytest.mark.parametrize(
+    "gate",
+    [
+        imports.imports_have_no_circle,
+        imports.imports_in_functions_put_something_off,
+        imports.folders_stay_small,
+    ],
+    ids=lambda gate: gate.__name__,
+)
+def test_the_repository_passes(gate, root):
+    assert gate(root) == []
+
+
+def test_kernels_and_twins_have_equal_files(root):
+    assert imports.kernels_and_twins_have_equal_files(root / "gpukit") == []
+
+
+def test_imports_go_down(root, order):
+    assert imports.imports_go_down(root, order) == []
+
+
+HOUSE = {
+    "gpukit/__init__.py": "_HOME = {'f': 'gpukit.a'}\n",
+    "gpukit/a/__init__.py": "_HOMES = {'f': 'one'}\ndef __getattr__(name): ...\n",
+    "gpukit/a/one.py": "import numpy as np\nfrom gpukit.a import two\ndef f():\n    from gpukit.b import g\n",
+    "gpukit/a/two.py": "x = 1\n",
+    "gpukit/b/__init__.py": "def g():\n    from scipy import sparse\n    import scipy.linalg\n",
+    "gpukit/b/heavy.py": "import scipy\n",
+    "gpukit/__main__.py": "from gpukit.cli import main\n",
+    "cli/__init__.py": "",
+    "cli/main.py": "from gpukit.a import f\ndef g():\n    from gpukit.b import heavy\n",
+}
+ORDER = {"b": 1, "a": 2, "cli": 3}
+
+
+def house(root, **faults):
+    """The house with files replaced: name_of_file=text, __ for /."""
+    return write(root, HOUSE | {f"{name.replace('__', '/')}.py": text for name, text in faults.items()})
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"gpukit__a__two": "from gpukit.a import one\n"},
+        {"gpukit__a__two": "import gpukit.a.one\n"},
+        {"gpukit__a__two": "def g():\n    from gpukit.a.one import f\n"},
+        {"gpukit__a__two": "class A:\n    def g(self):\n        if 1:\n            from gpukit.a import f\n"},
+        {"gpukit__b__heavy": "from gpukit.cli.main import g\n"},
+    ],
+)
+def test_a_circle_is_found(tmp_path, fault):
+    assert imports.imports_have_no_circle(house(tmp_path)) == []
+    (found,) = imports.imports_have_no_circle(house(tmp_path, **fault))
+    assert found.startswith("a circle of imports: ")
+
+
+@pytest.mark.parametrize(
+    "fault, line",
+    [
+        ("from gpukit.a import two\n", "gpukit.b.heavy:1 imports gpukit.a.two"),
+        ("\ndef f():\n    from gpukit.a import f\n", "gpukit.b.heavy:3 imports gpukit.a.one"),
+        ("import gpukit.cli\n", "gpukit.b.heavy:1 imports gpukit.cli"),
+    ],
+)
+def test_imports_go_down_bites(tmp_path, fault, line):
+    assert imports.imports_go_down(house(tmp_path), ORDER) == []
+    (found,) = imports.imports_go_down(house(tmp_path, gpukit__b__heavy=fault), ORDER)
+    assert found.startswith(line) and "not below it" in found
+
+
+def test_rooms_on_one_line_leave_each_other_alone(tmp_path):
+    (found,) = imports.imports_go_down(house(tmp_path), ORDER | {"b": 2})
+    assert "gpukit.a.one:4 imports gpukit.b" in found
+
+
+def test_every_room_has_its_place(tmp_path):
+    assert imports.imports_go_down(house(tmp_path), {"b": 1, "a": 2}) == ["cli is missing in the order of rooms"]
+    assert imports.imports_go_down(house(tmp_path), ORDER | {"c": 9}) == [
+        "the order of rooms has c, which is not there"
+    ]
+
+
+def test_the_order_is_read_from_below(tmp_path):
+    text = "# A\n\n## The order of rooms\n\nText.\n\n    c d\n    b\n    a\n\nMore.\n"
+    page = write(tmp_path, {"a.md": text}) / "a.md"
+    assert imports.order_of_rooms(page) == {"c": 3, "d": 3, "b": 2, "a": 1}
+
+
+@pytest.mark.parametrize(
+    "text, is_fault",
+    [
+        ("def f():\n    from gpukit.a import two\n", True),  # costs nothing
+        ("def f():\n    import json\n", True),
+        ("import scipy\ndef f():\n    from gpukit.b import heavy\n", True),  # loaded already
+        ("from gpukit.b import heavy\ndef f():\n    import scipy\n    from gpukit.b import heavy\n", True),
+        ("from gpukit.b import g\ndef f():\n    from gpukit.b import heavy\n", False),
+        ("def f():\n    from gpukit.a import f\n", False),  # numpy, by way of gpukit.a.one
+        ("def f():\n    import numba.cuda\n", False),
+        ("import numba\ndef f():\n    import numba.cuda\n", False),
+        ("import numba.cuda\ndef f():\n    import numba.cuda\n", True),
+    ],
+)
+def test_imports_in_functions_put_something_off_bites(tmp_path, text, is_fault):
+    one = "import numpy\ndef f(): ...\n"
+    assert imports.imports_in_functions_put_something_off(house(tmp_path, gpukit__a__one=one)) == []
+    found = imports.imports_in_functions_put_something_off(house(tmp_path, gpukit__a__one=one, gpukit__c=text))
+    assert len(found) == is_fault and all("inside f(), which puts nothing off" in one for one in found)
+
+
+def test_names_made_on_demand_may_cost(tmp_path):
+    on_demand = "__all__ = ['f']\ndef __getattr__(name): ...\n"
+    text = "def f():\n    from gpukit.a import f\n"
+    root = write(house(tmp_path, gpukit__a__one="", gpukit__c=text), {"gpukit/a/__init__.py": on_demand})
+    assert imports.imports_in_functions_put_something_off(root) == []
+    write(root, {"gpukit/a/__init__.py": "def f(): ...\n"})
+    assert len(imports.imports_in_functions_put_something_off(root)) == 1
+
+
+def test_folders_stay_small_bites(tmp_path):
+    full = {f"gpukit/a/{n}.py": "" for n in range(16)}
+    assert imports.folders_stay_small(write(tmp_path, full)) == []
+    write(tmp_path, {"gpukit/a/more.py": "", "gpukit/a/part/one.py": "", "gpukit/a/notes.txt": ""})
+    assert imports.folders_stay_small(tmp_path) == ["gpukit/a/ has 17 files, more than 16"]
+
+
+KERNEL, TWIN = "@kernel\ndef scale(x): ...\n", "@njit\ndef scale(x): ...\n"
+ROOMS = {
+    "a/kernels.py": KERNEL,
+    "a/twins.py": TWIN,
+    "b/kernels/__init__.py": "",
+    "b/kernels/part.py": KERNEL,
+    "b/kernels/rows.py": "@kernel(device=True)\ndef row(x): ...\n",
+    "b/twins/__init__.py": "",
+    "b/twins/part.py": TWIN,
+}
+
+
+@pytest.mark.parametrize(
+    "lost, faults",
+    [
+        ("a/twins.py", ["a/kernels.py has no a/twins.py"]),
+        ("b/twins/part.py", ["b/kernels/part.py has no b/twins/part.py"]),
+        ("a/kernels.py", ["a/twins.py is no kernels' twin"]),
+        ("b/kernels/part.py", ["b/twins/part.py is no kernels' twin"]),
+        ("b/kernels/rows.py", []),
+    ],
+)
+def test_equal_files_bite(tmp_path, lost, faults):
+    write(tmp_path, ROOMS)
+    assert imports.kernels_and_twins_have_equal_files(tmp_path) == []
+    (tmp_path / lost).unlink()
+    assert imports.kernels_and_twins_have_equal_files(tmp_path) == faults
