@@ -28,6 +28,19 @@ def launch(kernel, grid, block, *arguments):
             device.copy_to_host(host)
 
 
+def small_launches(monkeypatch):
+    """Two blocks of 32 threads where host steps launch what takes any grid: in the simulator a thread costs as much as
+    a rating."""
+    from gpukit.device import gpu_arrays
+    from gpukit.primitives.group import gpu as group
+
+    if SIMULATED:
+        monkeypatch.setattr(gpu_arrays, "BLOCKS_A_PROCESSOR", 2)
+        monkeypatch.setattr(gpu_arrays, "BLOCK", 32)
+        monkeypatch.setattr(group, "GRID", 2)
+        monkeypatch.setattr(group, "BLOCK", 32)
+
+
 def _on_device(argument, pairs):
     """The argument with copies in place of its numpy arrays; (array, copy) of each goes to pairs."""
     from gpukit._cuda import cuda

@@ -25,7 +25,7 @@ BATCH = named(Batch, minor=(I32, 1), values=(F32, 1), codes=(U32, 2), levels=(F3
 ASKED = named(Pairs, major=(I32, 1), minor=(I32, 1), codes=(U32, 2), levels=(F32, 1))
 PARAMETERS = named(Parameters, P=(F32, 2), Q=(F32, 2), influence=(F32, 2), offsets=(F32, 2))
 HISTORY = named(History, indptr=(I64, 1), items=(I32, 1), codes=(U8, 1), levels=(F32, 1))
-QUERY = named(Query, indptr=(I64, 1), items=(I32, 1), places=(I64, 1))
+QUERY = named(Query, indptr=(I64, 1), items=(I32, 1), places=(U32, 1))
 EPOCH = "int64[:, ::1]", BATCH, PARAMETERS, typeof(Rates(*[np.float32(1)] * 8)), "uint32, int64"
 PAIRS = ASKED, PARAMETERS, "float32[::1]"
 SCORES = (

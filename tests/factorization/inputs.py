@@ -6,13 +6,15 @@ import numpy as np
 from support import assert_within_budget
 
 from factorization import naive
+from gpukit.device import cpu
 from gpukit.factorization import LSHMF
 from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query
 from gpukit.factorization.model import state as states
-from gpukit.factorization.model.layout import EXTRA, LEVELS, NO_NEIGHBOR, Layout, Rows
+from gpukit.factorization.model.layout import BASE, EXTRA, LEVELS, NO_NEIGHBOR, Layout, Rows
 from gpukit.factorization.solvers.sgd.formulas import Rates
 from gpukit.random import below
 from gpukit.ratings import Ratings
+from gpukit.ratings.orders.order import order_ratings
 
 Z = np.array([-1.7, -0.8, 0.1, 0.6, 1.4], np.float32)  # ratings, in the units of training
 TURN = np.uint32(0x1234567)
@@ -111,7 +113,9 @@ def pack(problem, layout):
     sides = states.pack_sides(problem.state, layout, problem.walk)
     if not layout.slots:  # not read, but an array of no bytes cannot be sent to a GPU
         return Parameters(*sides, *(np.zeros((1, 1), np.float32) for _ in range(2))), np.zeros((1, 1), np.int32)
-    near, *neighborhood = states.pack_neighborhood(problem.state, layout)
+    state = problem.state
+    base = state.item_extras[:, BASE]
+    near, *neighborhood = states.pack_neighborhood(state.neighbors, state.influence, base, layout)
     return Parameters(*sides, *neighborhood), near
 
 
@@ -164,7 +168,7 @@ def history(case):
 def query(case, pairs):
     """(Query of sorted pairs whose lines go to random places, one user more than there are)."""
     indptr = np.searchsorted([i for i, _ in pairs], np.arange(case.shape[0] + 2)).astype(np.int64)
-    places = np.random.default_rng(0).permutation(len(pairs))
+    places = np.random.default_rng(0).permutation(len(pairs)).astype(np.uint32)
     return Query(indptr, np.array([j for _, j in pairs], np.int32), places)
 
 
@@ -251,6 +255,26 @@ def planted(n_users=60, n_items=30, density=0.5, rank=3, seed=0, scale=(1, 5)):
     return Ratings(
         users.astype(np.int32), items.astype(np.int32), values, 10 * np.arange(n_users) + 7, 3 * np.arange(n_items) + 1
     )
+
+
+def ratings_of(values, n_users=40, n_items=25, seed=0):
+    """Ratings with these values in random places, users 0 and 7 without any."""
+    rng = np.random.default_rng(seed)
+    pairs = rng.choice(
+        [i * n_items + j for i in range(n_users) if i not in (0, 7) for j in range(n_items)], len(values), replace=False
+    )
+    return Ratings(
+        (pairs // n_items).astype(np.int32),
+        (pairs % n_items).astype(np.int32),
+        np.asarray(values, np.float32),
+        np.arange(n_users),
+        np.arange(n_items),
+    )
+
+
+def ordered(ratings, device=None):
+    """The Orders of Ratings, on the CPU if no device is given."""
+    return order_ratings(ratings, device or cpu())
 
 
 def make(model, **parameters):

@@ -1,29 +1,33 @@
-"""What an epoch reads, against dictionaries."""
+"""What an epoch reads, on the CPU, against dictionaries and plain loops."""
 
 import numpy as np
 import pytest
 
 from factorization import naive
-from factorization.inputs import planted
-from gpukit.factorization import baseline, cpu, prepare
-from gpukit.factorization.model.layout import NO_NEIGHBOR
+from factorization.inputs import ordered, planted, ratings_of
+from gpukit.evaluation import metrics
+from gpukit.factorization import baseline, cpu
+from gpukit.factorization.arrays import Scale
+from gpukit.factorization.model.layout import NO_NEIGHBOR, major_first
 from gpukit.factorization.model.state import State
+from gpukit.factorization.prepare import cpu as steps
+from gpukit.factorization.prepare import ready
+from gpukit.factorization.run import unscale
 from gpukit.ratings import Ratings
 
+MANY = np.random.default_rng(5).random(600) * 9 - 4  # more values than there are levels
 
-def ratings_of(values, n_users=40, n_items=25, seed=0):
-    """Ratings with these values in random places, users 0 and 7 without any."""
-    rng = np.random.default_rng(seed)
-    pairs = rng.choice(
-        [i * n_items + j for i in range(n_users) if i not in (0, 7) for j in range(n_items)], len(values), replace=False
-    )
-    return Ratings(
-        (pairs // n_items).astype(np.int32),
-        (pairs % n_items).astype(np.int32),
-        np.asarray(values, np.float32),
-        np.arange(n_users),
-        np.arange(n_items),
-    )
+
+def by_user(ratings):
+    """The ratings' numbers by user, items ascending: the order of the history."""
+    return np.lexsort((ratings.items, ratings.users))
+
+
+def prepared(ratings):
+    """(Orders, Scale, History) of ratings."""
+    orders = ordered(ratings)
+    scale = ready.scale_of(orders, ratings.values)
+    return orders, scale, ready.history_of(orders, scale, steps)
 
 
 @pytest.mark.parametrize("distinct", [1, 5, 100, 253, 254, 255, 400])
@@ -31,10 +35,10 @@ def test_history(distinct):
     rng = np.random.default_rng(distinct)
     known = np.sort(rng.choice(5000, distinct, replace=False)).astype(np.float32) / 7
     ratings = ratings_of(np.concatenate([known, rng.choice(known, 500)]))
-    scale = prepare.scale_of(ratings)
-    rated, place = prepare.history_of(ratings, scale)
+    (_, scale, rated), place = prepared(ratings), by_user(ratings)
     assert len(rated.indptr) == 42 and rated.indptr[-1] == rated.indptr[-2] == len(ratings)
-    assert rated.codes.min() >= 1 and rated.codes.max() <= 254 and rated.levels.dtype == np.float32
+    assert rated.codes.min() >= 1 and rated.codes.max() <= 254
+    assert rated.levels.dtype == np.float32 and rated.levels.shape == (256,)
     users = np.repeat(np.arange(41), np.diff(rated.indptr))
     np.testing.assert_array_equal(users, ratings.users[place])
     np.testing.assert_array_equal(rated.items, ratings.items[place])
@@ -50,65 +54,117 @@ def test_the_highest_levels_are_told_apart(distinct):
     values = np.arange(distinct, dtype=np.float32)
     users, items = np.append(values[:-2] + 2, [0, 1]).astype(np.int32), np.zeros(distinct, np.int32)
     ratings = Ratings(users, items, np.append(values[:-2], values[:-3:-1]), np.arange(distinct), np.arange(2))
-    scale = prepare.scale_of(ratings)
-    rated, _ = prepare.history_of(ratings, scale)
+    _, scale, rated = prepared(ratings)
     influence = np.array([[[0], [0]], [[1], [0]]], np.float32)
     sides = [np.zeros((rows, width), np.float32) for rows in (distinct, 2) for width in (1, 3)]
     session = cpu.Session(State(*sides, influence, np.array([[1], [0]], np.int32)), cpu.layout(1, 1), "items", rated)
     asked = np.array([0, 1], np.int32), np.array([1, 1], np.int32)
-    predicted = session.predict(session.ask(*asked, prepare.query_of(*asked, distinct)))
-    found = predicted * scale.deviation + scale.mean
+    found = session.predict(session.ask(*asked)) * scale.deviation + scale.mean
     np.testing.assert_allclose(found, values[:-3:-1], atol=0 if distinct < 255 else 0.6, rtol=1e-5)
     assert 0.9 < found[0] - found[1] < 1.1
 
 
-@pytest.mark.parametrize("deterministic", [False, True])
-def test_group(deterministic):
-    ratings = planted(80, 70, 0.3)
-    side = prepare.group(ratings.users, ratings.items, ratings.values, ratings.shape, 3, deterministic)
-    np.testing.assert_array_equal(ratings.users[side.order], np.repeat(np.arange(80), np.diff(side.indptr)))
-    np.testing.assert_array_equal(ratings.items[side.order], side.minor)
-    np.testing.assert_array_equal(ratings.values[side.order], side.values)
-    assert sorted(side.order) == list(range(len(ratings)))
+SIDES = [(walk, blocks, exact) for walk in ("users", "items") for blocks in (False, True) for exact in (True, False)]
+
+
+def side_case(exact, seed=0):
+    """Ratings with empty rows on both sides, of few values or of more than there are levels."""
+    ratings = planted(80, 70, 0.3, seed=seed)
+    kept = ~np.isin(ratings.users, (0, 33)) & ~np.isin(ratings.items, (7, 69))
+    ratings = ratings.take(np.flatnonzero(kept))
+    if not exact:
+        ratings.values[:] = np.random.default_rng(seed).choice(MANY, len(ratings)).astype(np.float32)
+        ratings.values[: len(MANY)] = MANY
+    return ratings
+
+
+@pytest.mark.parametrize("walk, deterministic, exact", SIDES)
+def test_side(walk, deterministic, exact):
+    """Every rating once, in its row, at the place that `where` says; rows are shuffled, or sorted by block."""
+    ratings = side_case(exact)
+    orders, scale, _ = prepared(ratings)
+    assert orders.levels.exact == exact
+    side = ready.side_of(orders, walk, scale, 3, steps, deterministic)
+    place = by_user(ratings) if walk == "users" else by_item(orders, ratings)
+    major, minor = (rows[place] for rows in major_first(walk, ratings.users, ratings.items))
+    rows = len(ratings.user_ids) if walk == "users" else len(ratings.item_ids)
+    assert side.indptr.tolist() == np.append(0, np.cumsum(np.bincount(major, minlength=rows))).tolist()
+    assert sorted(side.where) == list(range(len(ratings)))
+    np.testing.assert_array_equal(np.searchsorted(side.indptr, side.where, "right") - 1, major)
+    np.testing.assert_array_equal(side.minor[side.where], minor)
+    expected = (ratings.values[place].astype(np.float64) - scale.mean) / scale.deviation
+    np.testing.assert_allclose(side.values[side.where], expected, rtol=1e-5, atol=1e-6)
     if deterministic:
-        blocks = side.blocks[1][side.minor]
-        starts = side.indptr[1:-1]
-        falls = np.flatnonzero(np.diff(blocks) < 0) + 1
-        assert set(falls) <= set(starts)
+        falls = np.flatnonzero(np.diff(side.blocks[1][side.minor]) < 0) + 1
+        assert set(falls) <= set(side.indptr[1:-1])
     else:
-        assert (np.diff(side.minor) < 0).sum() > len(ratings) // 3  # shuffled in their rows
-    other = prepare.group(ratings.users, ratings.items, ratings.values, ratings.shape, 4, deterministic)
-    assert (other.order != side.order).any()
+        assert side.blocks is None and (np.diff(side.minor) < 0).sum() > len(ratings) // 3  # shuffled in their rows
 
 
-def test_query_of():
-    users, items = np.array([3, 0, 5, 3, 0, 3], np.int32), np.array([9, 1, 2, 0, 4, 4], np.int32)
-    query = prepare.query_of(users, items, 5)
-    assert query.indptr.tolist() == [0, 2, 2, 2, 5, 5, 6]  # row 5 is the unknown user
-    for user in range(6):
+def by_item(orders, ratings):
+    """The ratings' numbers in the order by item."""
+    number = {pair: t for t, pair in enumerate(zip(ratings.users.tolist(), ratings.items.tolist()))}
+    items = np.repeat(np.arange(orders.shape[1]), np.diff(orders.by_item.indptr)).tolist()
+    return np.array([number[pair] for pair in zip(orders.by_item.others.tolist(), items)])
+
+
+@pytest.mark.parametrize("walk", ["users", "items"])
+def test_sides_are_a_function_of_the_seed(walk):
+    orders, scale, _ = prepared(side_case(True))
+    one, same, other = (ready.side_of(orders, walk, scale, seed, steps).where for seed in (3, 3, 4))
+    np.testing.assert_array_equal(one, same)
+    assert (one != other).mean() > 0.8
+
+
+@pytest.mark.parametrize("walk", ["users", "items"])
+def test_blocks_keep_the_order_of_the_shuffle(walk):
+    """A conflict-free side is the shuffled one with every row sorted by block, stably."""
+    orders, scale, _ = prepared(side_case(True))
+    plain, sorted_ = (ready.side_of(orders, walk, scale, 3, steps, deterministic) for deterministic in (False, True))
+    block, shape = sorted_.blocks[1], major_first(walk, *orders.shape)
+    assert sorted_.blocks[2] == 64 and [len(blocks) for blocks in sorted_.blocks[:2]] == list(shape)
+    for begin, end in zip(sorted_.indptr, sorted_.indptr[1:]):
+        expected = sorted(plain.minor[begin:end].tolist(), key=lambda other: block[other])
+        assert sorted_.minor[begin:end].tolist() == expected
+
+
+@pytest.mark.parametrize("n_users", [5, 7, 8, 1000])
+def test_query_of(n_users):
+    last = n_users  # the unknown user's row
+    users = np.array([3, 0, last, 3, 0, 3, last - 1], np.int32)
+    items = np.array([9, 1, 2, 0, 4, 4, 7], np.int32)
+    query = ready.query_of(users, items, n_users, steps)
+    assert query.indptr.tolist() == np.append(0, np.cumsum(np.bincount(users, minlength=n_users + 1))).tolist()
+    for user in range(n_users + 1):
         for t in range(query.indptr[user], query.indptr[user + 1]):
             assert users[query.places[t]] == user and items[query.places[t]] == query.items[t]
-    assert sorted(query.places) == list(range(6))
+    assert sorted(query.places) == list(range(len(users)))
 
 
-@pytest.mark.parametrize("asked", ["training", "pairs"])
+def test_a_query_of_nothing():
+    nothing = np.zeros(0, np.int32)
+    query = ready.query_of(nothing, nothing, 5, steps)
+    assert query.indptr.tolist() == [0] * 7 and not len(query.items) and not len(query.places)
+
+
+@pytest.mark.parametrize("asked", ["users", "items", "pairs"])
 def test_codes_of_queries(asked):
     """From Ratings to codes: each line has the ratings its user gave to the neighbours of its item."""
     ratings = planted(30, 20, 0.3)
     rng = np.random.default_rng(2)
     neighbors = np.array([rng.choice([o for o in range(20) if o != j], 4, replace=False) for j in range(20)], np.int32)
-    scale = prepare.scale_of(ratings)
-    rated, place = prepare.history_of(ratings, scale)
+    orders, scale, rated = prepared(ratings)
     zeros = np.zeros
     state = State(zeros((30, 2)), zeros((30, 3)), zeros((20, 2)), zeros((20, 3)), zeros((20, 2, 4)), neighbors)
     session = cpu.Session(state, cpu.layout(2, 4), "items", rated)
-    if asked == "training":
-        side = prepare.group(ratings.items, ratings.users, ratings.values, ratings.shape[::-1], seed=1)
-        users, items = ratings.users[side.order], ratings.items[side.order]
-        lines = session.codes(prepare.training_query(rated, place, side), len(ratings))
-    else:
+    if asked == "pairs":
         users, items = rng.integers(0, 31, 200).astype(np.int32), rng.integers(0, 21, 200).astype(np.int32)
-        lines = session.codes(prepare.query_of(users, items, 30), 200)
+        lines = session.codes(ready.query_of(users, items, 30, steps), 200)
+    else:
+        side = ready.side_of(orders, asked, scale, 1, steps)
+        major = np.repeat(np.arange(len(side.indptr) - 1), np.diff(side.indptr))
+        users, items = major_first(asked, major, side.minor)
+        lines = session.codes(ready.training_query(rated, orders, side, asked, steps), len(ratings))
     known = {(i, j): r for i, j, r in zip(ratings.users.tolist(), ratings.items.tolist(), ratings.values.tolist())}
     for line, i, j in zip(lines, users.tolist(), items.tolist()):
         if j == 20:
@@ -121,9 +177,19 @@ def test_codes_of_queries(asked):
 
 
 def test_scale():
-    scale = prepare.scale_of(ratings_of([1, 2, 2, 5]))
+    scale = prepared(ratings_of([1, 2, 2, 5]))[1]
     assert scale.mean == 2.5 and scale.deviation == pytest.approx(1.5) and (scale.low, scale.high) == (1, 5)
-    assert prepare.scale_of(ratings_of([3, 3, 3])).deviation == 1
+    assert prepared(ratings_of([3, 3, 3]))[1].deviation == 1
+
+
+def test_scale_of_more_values_than_levels():
+    """From the ratings, not from the levels that stand for them."""
+    values = (MANY**3).astype(np.float32)
+    orders, scale, _ = prepared(ratings_of(values))
+    assert not orders.levels.exact
+    assert scale.mean == pytest.approx(values.mean(dtype=np.float64), rel=1e-12)
+    assert scale.deviation == pytest.approx(values.astype(np.float64).std(), rel=1e-9)
+    assert (scale.low, scale.high) == (values.min(), values.max())
 
 
 def test_moments_of_many_values():
@@ -134,20 +200,38 @@ def test_moments_of_many_values():
     assert deviation == pytest.approx(values.std(dtype=np.float64), rel=1e-9)
 
 
-def test_inverse():
-    order = np.random.default_rng(0).permutation(1000)
-    np.testing.assert_array_equal(prepare.inverse(order)[order], np.arange(1000))
-
-
 def test_biases_are_the_papers_damped():
     ratings = ratings_of(np.random.default_rng(0).integers(1, 6, 300))
     mean, b, b_hat = baseline.bias_predictor(ratings)
     assert mean == pytest.approx(ratings.values.mean(), abs=1e-6) and b[0] == b[7] == 0
     centred = ratings.values - np.float64(mean)
-    expected = naive.biases(ratings.users, ratings.items, centred, 40, 25, baseline.DAMPING, baseline.SWEEPS)
+    triples = ratings.users, ratings.items, centred, 40, 25
+    expected = naive.biases(*triples, baseline.DAMPING, baseline.SWEEPS)
     np.testing.assert_allclose(b, expected[0], atol=1e-12)
     np.testing.assert_allclose(b_hat, expected[1], atol=1e-12)
-    scale = prepare.scale_of(ratings)
-    z = ((ratings.values - np.float32(scale.mean)) / np.float32(scale.deviation)).astype(np.float32)
-    for z_bias, bias in zip(prepare.z_baseline(ratings, z), (b, b_hat)):
-        np.testing.assert_allclose(z_bias * scale.deviation, bias, atol=1e-5)
+
+
+def test_baseline_of_orders():
+    """The same biases from ratings in order, in units of training, to the rounding of z."""
+    ratings = ratings_of(np.random.default_rng(0).integers(1, 6, 300))
+    orders, scale, _ = prepared(ratings)
+    z = ((ratings.values - scale.mean) / scale.deviation).astype(np.float32).astype(np.float64)
+    expected = naive.biases(ratings.users, ratings.items, z, 40, 25, baseline.DAMPING, baseline.SWEEPS)
+    found = ready.baseline_of(orders, scale, steps)
+    assert found[0][0] == found[0][7] == 0
+    for biases, true in zip(found, expected):
+        assert biases.dtype == np.float64
+        np.testing.assert_allclose(biases, true, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 1000])
+def test_errors_are_the_metrics(n):
+    """Clipped to the range of the ratings, in their units; more parts than pairs too."""
+    rng = np.random.default_rng(n)
+    z, truth = rng.normal(size=n).astype(np.float32), rng.integers(1, 6, n).astype(np.float32)
+    scale = Scale(3.1, 1.7, 1.0, 5.0)
+    predicted = unscale(z, scale)
+    assert n < 1000 or (predicted == 1).any() and (predicted == 5).any()
+    squares, sizes = ready.errors(z, truth, scale, steps)
+    assert np.sqrt(squares / n) == pytest.approx(metrics.rmse(truth, predicted), rel=1e-6)
+    assert sizes / n == pytest.approx(metrics.mae(truth, predicted), rel=1e-6)

@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
-from gpukit.factorization import prepare
+from factorization.inputs import ordered
+from gpukit.factorization.prepare import cpu as steps
+from gpukit.factorization.prepare import ready
 from gpukit.factorization.solvers.sgd import rates, schedule
+from gpukit.ratings import Ratings
 
 COUNTS = {
     "one row": [17],
@@ -92,11 +95,14 @@ def test_worker_count():
 
 
 @pytest.mark.parametrize("shape, n_ratings", [((5, 4), 12), ((70, 90), 900), ((200, 66), 5000), ((2, 300), 400)])
-def test_conflict_free_tables(shape, n_ratings):
+@pytest.mark.parametrize("walk", ["users", "items"])
+def test_conflict_free_tables(shape, n_ratings, walk):
     rng = np.random.default_rng(1)
     pairs = rng.choice(shape[0] * shape[1], n_ratings, replace=False)
-    major, minor = (pairs // shape[1]).astype(np.int32), (pairs % shape[1]).astype(np.int32)
-    side = prepare.group(major, minor, rng.random(n_ratings, np.float32), shape, seed=5, deterministic=True)
+    rows = (pairs // shape[1]).astype(np.int32), (pairs % shape[1]).astype(np.int32)
+    ratings = Ratings(*rows, rng.random(n_ratings, np.float32), *map(np.arange, shape))
+    orders = ordered(ratings)
+    side = ready.side_of(orders, walk, ready.scale_of(orders, ratings.values), 5, steps, deterministic=True)
     major_block, minor_block, n_blocks = side.blocks
     assert n_blocks == min(64, *shape)
     tables = schedule.conflict_free_tables(side.indptr, side.minor, major_block, minor_block, n_blocks)
@@ -117,24 +123,6 @@ def test_blocks_are_even_and_a_function_of_the_seed():
     assert loads.max() < 1.05 * loads.min()
     np.testing.assert_array_equal(block, schedule.blocks_of(counts, 4, seed=0))
     assert (block != schedule.blocks_of(counts, 4, seed=1)).any()
-
-
-def test_rows_are_shuffled_in_place():
-    indptr, places = indptr_of([0, 50, 1, 2]), np.arange(53)
-    schedule.shuffle_rows(indptr, places, np.uint32(9))
-    assert sorted(places[:50]) == list(range(50)) and places[50] == 50 and set(places[51:]) == {51, 52}
-    assert (places[:50] != np.arange(50)).sum() > 40
-    again = np.arange(53)
-    schedule.shuffle_rows(indptr, again, np.uint32(9))
-    np.testing.assert_array_equal(again, places)
-    firsts = [shuffled_first(key) for key in range(600)]
-    assert np.bincount(firsts, minlength=4).min() > 100  # 150 expected
-
-
-def shuffled_first(key):
-    places = np.arange(4)
-    schedule.shuffle_rows(indptr_of([4]), places, np.uint32(key))
-    return places[0]
 
 
 def test_epochs_have_keys_of_their_own():

@@ -1,58 +1,149 @@
-"""The host steps of the GPU against those of the CPU: one epoch, predictions, recommendations, and the State back."""
+"""The host steps of the GPU against those of the CPU: what is prepared, one epoch, predictions, recommendations, and
+the State back."""
 
 import numpy as np
 import pytest
+from support import small_launches
 
-from factorization.inputs import planted, problem, rates
-from gpukit.factorization import prepare
+from factorization.inputs import ordered, planted, problem, rates
 from gpukit.factorization.model.layout import major_first
+from gpukit.factorization.model.state import Beginning
+from gpukit.factorization.prepare import ready
 from gpukit.factorization.run import memory_kept
 from gpukit.factorization.solvers.sgd import schedule
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
+from gpukit.device import Device
 from gpukit.factorization import cpu, gpu
+from gpukit.factorization.prepare import gpu as gpu_steps
+
+GPU = Device("cuda", 0, "")
+SHAPE = 8, 7
+ASKED = np.array([0, 8, 3, 0, 8], np.int32), np.array([1, 2, 7, 6, 7], np.int32)  # 8 and 7 are unknown
 
 
-def ready(kind, steps, half=False):
-    """(Ratings, Session) of a small State on cpu or gpu, ready to train without conflicts. kind: F, K and the walk."""
-    n_factors, n_neighbors, walk = kind
-    ratings = planted(8, 7, 0.5)
-    scale, z = prepare.standardized(ratings)
-    rated, place = prepare.history_of(ratings, scale)
-    state = problem(n_factors, n_neighbors, shape=(8, 7), n_ratings=5).state
-    side = prepare.group_by(walk, ratings, z, seed=1, deterministic=True)
-    session = steps.Session(state, steps.layout(n_factors, n_neighbors, half), walk, rated)
-    tables = schedule.conflict_free_tables(side.indptr, side.minor, *side.blocks)
-    session.train_on(side, prepare.training_query(rated, place, side), tables, side.blocks[2])
-    return ratings, session
+@pytest.fixture(autouse=True)
+def few_threads(monkeypatch):
+    """Grids of a few warps."""
+    small_launches(monkeypatch)
+    monkeypatch.setattr(gpu, "CODE_BLOCKS", 3)
+    monkeypatch.setattr(gpu_steps, "PARTS", 3)
+    monkeypatch.setattr(gpu_steps, "BLOCK", 64)
 
 
 @pytest.fixture(params=[(5, 0, "users"), (9, 3, "items")], ids=["plain", "neighbours"])
-def kind(request, monkeypatch):
+def kind(request):
     """F, K and the walk."""
-    monkeypatch.setattr(gpu, "CODE_BLOCKS", 3)
     return request.param
 
 
-@pytest.fixture
-def sessions(kind):
-    """(Ratings, CPU Session, GPU Session) of the same State."""
-    ratings, mine = ready(kind, cpu)
-    return ratings, mine, ready(kind, gpu)[1]
+def ordered_on(steps, ratings=None):
+    """(Ratings, Orders, Scale, History) on cpu or gpu."""
+    ratings = planted(*SHAPE, 0.5) if ratings is None else ratings
+    orders = ordered(ratings, GPU if steps is gpu else None)
+    scale = ready.scale_of(orders, ratings.values)
+    return ratings, orders, scale, ready.history_of(orders, scale, steps.preparing)
 
 
-def test_epochs_predictions_and_recommendations(sessions):
-    ratings, mine, other = sessions
+def beginning(kind, orders, scale, steps, biases=True):
+    """The Beginning of a training."""
+    n_factors, n_neighbors, _ = kind
+    neighbors = problem(n_factors, n_neighbors, shape=SHAPE, n_ratings=5).state.neighbors
+    baseline = ready.baseline_of(orders, scale, steps.preparing)
+    return Beginning(SHAPE, n_factors, neighbors, baseline, biases, 4)
+
+
+def begun(kind, steps, half=False, biases=True):
+    """(Ratings, Session) on cpu or gpu as training begins. kind: F, K and the walk."""
+    ratings, orders, scale, rated = ordered_on(steps)
+    layout = steps.layout(*kind[:2], half)
+    return ratings, steps.begin(beginning(kind, orders, scale, steps, biases), layout, kind[2], rated)
+
+
+def trained(kind, steps, half=False, of_state=True):
+    """(Ratings, Session) ready to train without conflicts: of a small State in the middle of its training, or begun."""
+    n_factors, n_neighbors, walk = kind
+    ratings, orders, scale, rated = ordered_on(steps)
+    layout = steps.layout(n_factors, n_neighbors, half)
+    if of_state:
+        state = problem(n_factors, n_neighbors, shape=SHAPE, n_ratings=5).state
+        session = steps.Session(state, layout, walk, rated)
+    else:
+        session = steps.begin(beginning(kind, orders, scale, steps), layout, walk, rated)
+    side = ready.side_of(orders, walk, scale, 1, steps.preparing, deterministic=True)
+    tables = schedule.conflict_free_tables(side.indptr, steps.preparing.fetch(side.minor), *side.blocks)
+    query = ready.training_query(rated, orders, side, walk, steps.preparing) if layout.slots else None
+    session.train_on(side, query, tables, side.blocks[2])
+    return ratings, session
+
+
+def on_host(array):
+    """An array of either device."""
+    return array if isinstance(array, np.ndarray) else array.copy_to_host()
+
+
+@pytest.mark.parametrize("values", ["few", "many"])
+@pytest.mark.parametrize("walk", ["users", "items"])
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_the_same_is_prepared(values, walk, deterministic):
+    """History, sides and queries to the bit; biases to the last places."""
+    ratings = planted(*SHAPE, 0.5)
+    if values == "many":
+        ratings = planted(25, 23, 0.6)
+        ratings.values[:] = np.random.default_rng(0).permutation(len(ratings)) / 3
+    found = []
+    for steps in (cpu, gpu):
+        _, orders, scale, rated = ordered_on(steps, ratings)
+        side = ready.side_of(orders, walk, scale, 5, steps.preparing, deterministic)
+        query = ready.training_query(rated, orders, side, walk, steps.preparing)
+        biases = [on_host(array) for array in ready.baseline_of(orders, scale, steps.preparing)]
+        found.append(([on_host(array) for array in (*rated, *side[:4], *query)], scale, biases))
+        assert orders.levels.exact == (values == "few")
+    (mine, scale, biases), (other, other_scale, other_biases) = found
+    assert scale == other_scale
+    for expected, array in zip(mine, other, strict=True):
+        assert expected.dtype == array.dtype
+        np.testing.assert_array_equal(array, expected)
+    for expected, array in zip(biases, other_biases, strict=True):
+        assert array.dtype == np.float64
+        np.testing.assert_allclose(array, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("biases", [True, False])
+def test_training_begins_alike(kind, biases):
+    """The State of a beginning, and what is predicted from it, to the bit but for the biases' last places."""
+    (_, mine), (_, other) = (begun(kind, steps, biases=biases) for steps in (cpu, gpu))
+    for name, expected, found in zip(mine.state()._fields, mine.state(), other.state(), strict=True):
+        assert expected.shape == found.shape and expected.dtype == found.dtype
+        np.testing.assert_allclose(found, expected, atol=0 if "extras" not in name else 1e-6)
+    assert mine.state().user_extras[:, 0].any() == biases and mine.state().user_factors.any()
+    for expected, found in zip(mine.host_history(), other.host_history(), strict=True):
+        assert isinstance(found, np.ndarray)
+        np.testing.assert_array_equal(found, expected)
+    expected, found = (session.predict(session.ask(*ASKED)) for session in (mine, other))
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_training_begins_with_halves(kind):
+    """The side that is not walked begins with the numbers of single precision, rounded."""
+    single, half = (begun(kind, gpu, precision)[1].state() for precision in (False, True))
+    rounded = "item_factors" if kind[2] == "users" else "user_factors"
+    for name, expected, found in zip(single._fields, single, half, strict=True):
+        expected = expected.astype(np.float16) if name == rounded else expected
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("of_state", [True, False])
+def test_epochs_predictions_and_recommendations(kind, of_state):
+    (_, mine), (_, other) = (trained(kind, steps, of_state=of_state) for steps in (cpu, gpu))
     for session in (mine, other):
         for epoch in range(2):
             session.epoch(rates(), schedule.turn_key(3, epoch))
     for expected, found in zip(mine.state(), other.state()):
         assert expected.shape == found.shape and expected.dtype == found.dtype
         np.testing.assert_allclose(found, expected, atol=2e-5)
-    users, items = np.array([0, 8, 3, 0, 8], np.int32), np.array([1, 2, 7, 6, 7], np.int32)
-    query = prepare.query_of(users, items, 8)
-    expected, found = (session.predict(session.ask(users, items, query)) for session in (mine, other))
+    expected, found = (session.predict(session.ask(*ASKED)) for session in (mine, other))
     np.testing.assert_allclose(found, expected, atol=2e-5)
     for hide in (True, False):
         best = [session.best(np.array([7, 0, 8], np.int32), 7, hide) for session in (mine, other)]
@@ -61,9 +152,21 @@ def test_epochs_predictions_and_recommendations(sessions):
         np.testing.assert_array_equal(found_rows, rows)
 
 
+def test_errors(kind):
+    """Sums over more pairs than a block has threads; the unknown among them."""
+    (ratings, mine), (_, other) = (trained(kind, steps) for steps in (cpu, gpu))
+    rng = np.random.default_rng(0)
+    users, items = rng.integers(0, 9, 230).astype(np.int32), rng.integers(0, 8, 230).astype(np.int32)
+    truth, scale = rng.integers(1, 6, 230).astype(np.float64), ready.Scale(3.2, 2.5, 1.0, 5.0)
+    sums = [session.errors(session.ask(users, items), session.truth(truth), scale) for session in (mine, other)]
+    assert sums[1] == pytest.approx(sums[0], rel=1e-5)
+    predicted = np.clip(mine.predict(mine.ask(users, items)).astype(np.float64) * 2.5 + 3.2, 1, 5)
+    assert sums[0] == pytest.approx((((predicted - truth) ** 2).sum(), np.abs(predicted - truth).sum()), rel=1e-5)
+
+
 def test_half_precision(kind):
     """As single precision to a float16 number's last places; the side that is walked stays float32."""
-    (_, single), (_, half) = (ready(kind, gpu, precision) for precision in (False, True))
+    (_, single), (_, half) = (trained(kind, gpu, precision) for precision in (False, True))
     for epoch in range(2):
         for session in (single, half):
             session.epoch(rates(), schedule.turn_key(3, epoch))
@@ -72,9 +175,7 @@ def test_half_precision(kind):
         np.testing.assert_allclose(found, expected, atol=4e-3)
     walked, other = major_first(kind[2], half.state().user_factors, half.state().item_factors)
     assert (other == other.astype(np.float16)).all() and (walked != walked.astype(np.float16)).any()
-    users, items = np.array([0, 8, 3, 0, 8], np.int32), np.array([1, 2, 7, 6, 7], np.int32)
-    query = prepare.query_of(users, items, 8)
-    expected, found = (session.predict(session.ask(users, items, query)) for session in (single, half))
+    expected, found = (session.predict(session.ask(*ASKED)) for session in (single, half))
     np.testing.assert_allclose(found, expected, atol=8e-3)
     with pytest.raises(ValueError, match="single precision"):
         half.best(np.array([7, 0, 8], np.int32), 7, True)
@@ -82,8 +183,8 @@ def test_half_precision(kind):
 
 @pytest.mark.parametrize("half", [False, True])
 def test_memory_on_paper(kind, half):
-    """What fitting.check_memory asks a GPU for is what a Session's arrays take."""
-    ratings, session = ready(kind, gpu, half)
+    """What run.check_memory asks a GPU for is what a Session's arrays take."""
+    ratings, session = trained(kind, gpu, half)
     (P, Q, influence, offsets), (minor, values, codes, _) = session.parameters, session.batch
     arrays = [P, Q, minor, values]
     if kind[1]:
@@ -92,8 +193,11 @@ def test_memory_on_paper(kind, half):
     assert memory_kept(len(ratings), major_first(kind[2], *ratings.shape), session.layout) == taken
 
 
-def test_nothing_is_asked(sessions):
-    _, mine, other = sessions
+@pytest.mark.parametrize("of_state", [True, False])
+def test_nothing_is_asked(kind, of_state):
     nothing = np.zeros(0, np.int32)
-    for session in (mine, other):
-        assert session.predict(session.ask(nothing, nothing, prepare.query_of(nothing, nothing, 8))).shape == (0,)
+    for steps in (cpu, gpu):
+        session = trained(kind, steps, of_state=of_state)[1]
+        asked = session.ask(nothing, nothing)
+        assert session.predict(asked).shape == (0,)
+        assert session.errors(asked, session.truth(nothing), ready.Scale(0.0, 1.0, 0.0, 1.0)) == (0, 0)

@@ -23,6 +23,11 @@ from gpukit.streams import Keyed
 SIZES = [(1, 0), (1, 1), (32, 32), (33, 5), (128, 31), (130, 0), (1024, 200)]
 
 
+def neighborhood(state, layout):
+    """states.pack_neighborhood of a State."""
+    return states.pack_neighborhood(state.neighbors, state.influence, state.item_extras[:, BASE], layout)
+
+
 @pytest.mark.parametrize("layout_of, half", [(cpu_layout, False), (gpu_layout, False), (gpu_layout, True)])
 @pytest.mark.parametrize("n_factors, n_neighbors", SIZES)
 def test_packing_and_back(n_factors, n_neighbors, layout_of, half):
@@ -42,7 +47,7 @@ def test_packing_and_back(n_factors, n_neighbors, layout_of, half):
         for before, after in zip((stored, extras), states.unpack_rows(table, rows)):
             np.testing.assert_array_equal(before, after)
             assert after.flags.c_contiguous and after.dtype == np.float32
-    near, influence, offsets = states.pack_neighborhood(state, layout)
+    near, influence, offsets = neighborhood(state, layout)
     np.testing.assert_array_equal(near[:-1, :n_neighbors], state.neighbors)
     assert (near[:, n_neighbors:] == -1).all() and (near[-1] == -1).all()
     np.testing.assert_array_equal(states.unpack_influence(influence, layout), state.influence)
@@ -70,7 +75,7 @@ def test_sides_and_back(walk):
     layout = gpu_layout(5, 3, True)
     P, Q = states.pack_sides(state, layout, walk)
     assert (len(P), len(Q)) == ((7, 10) if walk == "users" else (10, 7))
-    _, influence, _ = states.pack_neighborhood(state, layout)
+    _, influence, _ = neighborhood(state, layout)
     back = states.unpack(P, Q, influence, layout, walk, state.neighbors)
     rounded = "item_factors" if walk == "users" else "user_factors"
     for name in state._fields:
@@ -106,7 +111,7 @@ def test_start_factors_do_not_depend_on_their_number():
 def test_start_state(biases):
     baseline = np.array([0.5, 0.0, -0.25]), np.array([0.0, 0.125])
     neighbors = np.array([[1], [0]], np.int32)
-    state = states.start_state((3, 2), 4, neighbors, baseline, biases, seed=1)
+    state = states.start_state(states.Beginning((3, 2), 4, neighbors, baseline, biases, 1))
     for factors, extras, base in (
         (state.user_factors, state.user_extras, baseline[0]),
         (state.item_factors, state.item_extras, baseline[1]),
@@ -115,4 +120,9 @@ def test_start_state(biases):
         np.testing.assert_array_equal(extras[:, BIAS], base if biases else 0)
         assert not extras[:, SQUARES].any() and (factors.any(axis=1) == (base != 0)).all()
     assert state.influence.shape == (2, 2, 1) and not state.influence.any()
+    assert state.neighbors is neighbors
+    near, influence, offsets = states.pack_neighborhood(neighbors, None, baseline[1], gpu_layout(4, 1))
+    for none_yet, packed in zip((near, influence, offsets), neighborhood(state, gpu_layout(4, 1))):
+        np.testing.assert_array_equal(none_yet, packed)
+        assert none_yet.dtype == packed.dtype
     assert (state.user_factors[2] != state.item_factors[1]).all()  # streams of their own

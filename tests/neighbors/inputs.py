@@ -4,12 +4,14 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from gpukit.neighbors.columns import columns
+from gpukit.device import cpu
+from gpukit.neighbors.columns import columns_of
 from gpukit.neighbors.hashes.simlsh.plan import CHUNK, word_keys
 from gpukit.neighbors.plan import Settings
 from gpukit.neighbors.supplement.formulas import shuffled
 from gpukit.neighbors.supplement.plan import permutation_half, supplement_key
 from gpukit.random import bits
+from gpukit.ratings.orders.order import order_ratings
 from neighbors import naive
 
 SHAPES = {  # ratings(users, items, density, levels), settings, chunk
@@ -37,6 +39,18 @@ def ratings(n_users, n_items, density, levels, seed, empty=()):
     values = rng.choice(np.asarray(levels, np.float32), len(users))
     users, items = users[order].astype(np.int32), items[order].astype(np.int32)
     return SimpleNamespace(users=users, items=items, values=values, shape=(n_users, n_items))
+
+
+def columns(made):
+    """The Columns of ratings."""
+    return columns_of(order_ratings(made, cpu()))
+
+
+def columns_on_device(table):
+    """The Columns with users and levels on the GPU, as the kernels' host steps take them."""
+    from gpukit.device.upload import to_device
+
+    return table._replace(users=to_device(table.users), levels=to_device(table.levels))
 
 
 def user_signs(n_users, settings):

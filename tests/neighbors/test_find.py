@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from gpukit.neighbors import cpu
-from gpukit.neighbors.columns import columns
 from gpukit.neighbors.plan import Settings
 from neighbors import naive
-from neighbors.inputs import SHAPES, case, oracle_codes, ratings
+from neighbors.inputs import SHAPES, case, columns, oracle_codes, ratings
 
 
 @pytest.mark.parametrize("search", ["hamming", "buckets"])

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from neighbors.inputs import ratings
+from neighbors.inputs import columns, columns_on_device, ratings
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit.neighbors import cpu, gpu
-from gpukit.neighbors.columns import columns
 from gpukit.neighbors.plan import Settings
 
 
@@ -17,7 +16,7 @@ from gpukit.neighbors.plan import Settings
 def test_find(search, n_items, p, bits, k):
     table = columns(ratings(12, n_items, 0.5, [1, 2, 5], seed=n_items, empty=[1]))
     settings = Settings(k, p, 6, bits, search=search, seed=n_items)
-    found, expected = gpu.find(gpu.to_device(table), settings), cpu.find(table, settings)
+    found, expected = gpu.find(columns_on_device(table), settings), cpu.find(table, settings)
     np.testing.assert_array_equal(found.neighbors.copy_to_host(), expected.neighbors)
     np.testing.assert_array_equal(found.scores.copy_to_host(), expected.scores)
     assert found.random_slots == expected.random_slots
@@ -27,5 +26,5 @@ def test_stripes_of_query_rows_do_not_show(monkeypatch):
     monkeypatch.setattr(gpu, "STRIPE_BYTES", 1)  # one tile of rows at a time
     table = columns(ratings(4, 66, 0.4, [1, 2], seed=0))
     settings = Settings(1, 1, 4, 2, search="hamming")
-    found, expected = gpu.find(gpu.to_device(table), settings), cpu.find(table, settings)
+    found, expected = gpu.find(columns_on_device(table), settings), cpu.find(table, settings)
     np.testing.assert_array_equal(found.neighbors.copy_to_host(), expected.neighbors)

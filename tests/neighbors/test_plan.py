@@ -8,8 +8,7 @@ import pytest
 
 from gpukit.errors import ParameterError
 from gpukit.neighbors import cpu, hashes, plan, search
-from gpukit.neighbors.columns import columns
-from neighbors.inputs import ratings
+from neighbors.inputs import columns, ratings
 
 
 @pytest.mark.parametrize(

@@ -24,12 +24,21 @@ def triples(ratings):
     return list(zip(ratings.users.tolist(), ratings.items.tolist(), ratings.values.tolist(), strict=True))
 
 
-SHAPES = [(1, 1, 1), (2, 3, 6), (7, 5, 20), (40, 33, 900), (300, 200, 5000)]
+SHAPES = [(1, 1, 1), (2, 3, 6), (7, 5, 20), (50, 60, 12), (40, 33, 900), (300, 200, 5000)]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_both_orders(shape):
-    ratings = made(*shape)
+    assert_both_orders(made(*shape), shape)
+
+
+@pytest.mark.parametrize("values", [[3], [-0.5, 0, 7.25], np.arange(200) / 7])
+def test_both_orders_of_other_values(values):
+    assert_both_orders(made(40, 33, 900, values), (40, 33, 900))
+
+
+def assert_both_orders(ratings, shape):
+    """Of so many users, items and ratings: both orders are what plain loops make."""
     found, rows = order.order_ratings(ratings, cpu()), triples(ratings)
     first, second = naive.by_item(rows), naive.by_user(rows)
     assert found.by_item.others.tolist() == [rows[t][0] for t in first]
@@ -59,6 +68,31 @@ def test_more_values_than_codes_go_to_an_even_grid(count, exact):
     true = ratings.values[naive.by_item([(u, i, found_level(v, found)) for u, i, v in triples(ratings)])]
     assert np.abs(by_item - true).max() <= (0 if exact else 8.0 / 253 / 2 + 1e-6)
     assert exact or np.array_equal(found.values, true)
+
+
+@pytest.mark.parametrize("count", [254, 255])
+@pytest.mark.parametrize("turn", [1, -1])
+def test_values_that_come_once_each(count, turn):
+    """Of which no part of the ratings that is looked through by itself has more than a sixteenth."""
+    values = np.arange(count, dtype=np.float32)[::turn] / 4
+    ratings = made(20, 20, count)
+    ratings.values[:] = values
+    found = order.order_ratings(ratings, cpu())
+    by_item = found.levels.values[found.by_item.codes]
+    true = values[np.lexsort((values, ratings.items))]
+    assert len(found.levels.values) == 254 and (np.diff(found.levels.values) > 0).all()
+    assert np.array_equal(by_item, true) == found.levels.exact == (count == 254)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("count, at", [(3, 1), (1000, 999), (6000, 0), (6000, 5999)])
+def test_a_rating_that_is_not_finite_among_few_values_and_many(bad, count, at):
+    """Of many values only so many are looked at one by one."""
+    ratings = made(100, 80, count)
+    ratings.values[:] = np.arange(count)
+    ratings.values[at] = bad
+    with pytest.raises(DataError, match=f"Rating number {at + 1:,} is {bad}: ratings must be finite"):
+        order.order_ratings(ratings, cpu())
 
 
 def found_level(value, found):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import launch
+from support import launch, small_launches
 
 from gpukit.device import Device, cpu
 from gpukit.ratings.orders import kernels, order, twins
@@ -79,9 +79,7 @@ def test_first_repeat(rows, expected):
 
 @pytest.mark.parametrize("values", [(1.0, 2.0, 3.5), np.linspace(0, 1, 400)])
 def test_the_same_orders_on_both_devices(values, monkeypatch):
-    from gpukit.ratings.orders import gpu
-
-    monkeypatch.setattr(gpu, "GRID", 2)
+    small_launches(monkeypatch)
     ratings = made(30, 21, 500, values)
     mine, other = order.order_ratings(ratings, Device("cuda", 0, "")), order.order_ratings(ratings, cpu())
     for one, two in ((mine.by_item, other.by_item), (mine.by_user, other.by_user)):

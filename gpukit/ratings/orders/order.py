@@ -122,11 +122,12 @@ def level_codes(ratings, steps):
     table, found = steps.resident(np.full(TABLE, FREE), np.uint32), steps.resident(np.zeros(2), np.int32)
     steps.run("enter_values", bits, leveling.MOST, table, found)
     count, bad = steps.fetch(found)
-    if bad:
+    crowded = count > leveling.MOST  # and so not all ratings were looked at
+    if bad or (crowded and not np.isfinite([host.min(), host.max()]).all()):
         at = int(np.argmax(~np.isfinite(host)))
         raise DataError(f"Rating number {at + 1:,} is {host[at]}: ratings must be finite numbers. Remove such rows.")
     codes = steps.empty(len(host), np.uint8)
-    if count > leveling.MOST:
+    if crowded:
         low = float(host.min())
         values, levels_a_unit = leveling.grid(low, host.max())
         steps.run("grid_codes", bits.view(np.float32), low, levels_a_unit, codes)

@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 
-from neighbors.inputs import case, oracle_codes, ratings, unpack
+from neighbors.inputs import case, columns, columns_on_device, oracle_codes, ratings, unpack
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
-from gpukit.neighbors import gpu as room
-from gpukit.neighbors.columns import columns
 from gpukit.neighbors.hashes.simlsh import cpu, gpu
 from gpukit.neighbors.hashes.simlsh.plan import CHUNK
 from gpukit.neighbors.plan import Settings
@@ -28,13 +26,13 @@ CASES = {  # ratings(users, items, density, levels), settings, chunk
 def test_hash_codes(case):
     shape, settings, chunk = CASES[case]
     table = columns(ratings(*shape, seed=3))
-    codes = gpu.hash_codes(room.to_device(table), settings, chunk).copy_to_host()
+    codes = gpu.hash_codes(columns_on_device(table), settings, chunk).copy_to_host()
     np.testing.assert_array_equal(codes, cpu.hash_codes(table, settings, chunk))
 
 
 @pytest.mark.parametrize("name", ["unused high bits", "negative and zero", "one rating a chunk", "codes of 72 bits"])
 def test_codes_are_equation_3(name):
     made, table, settings, chunk = case(name)
-    found = gpu.hash_codes(room.to_device(table), settings, chunk).copy_to_host()
+    found = gpu.hash_codes(columns_on_device(table), settings, chunk).copy_to_host()
     np.testing.assert_array_equal(unpack(found, settings.n_bits), oracle_codes(made, settings))
     assert not unpack(found, 32 * settings.n_words)[:, settings.n_bits :].any(), "unused high bits must stay zero"

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from gpukit.neighbors.columns import columns
 from gpukit.neighbors.hashes.simlsh import cpu
 from gpukit.neighbors.plan import Settings
-from neighbors.inputs import SHAPES, case, oracle_codes, ratings, unpack, user_signs
+from neighbors.inputs import SHAPES, case, columns, oracle_codes, ratings, unpack, user_signs
 
 
 @pytest.mark.parametrize("name", SHAPES)
