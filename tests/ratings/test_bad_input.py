@@ -49,6 +49,15 @@ def test_the_first_of_several_is_named(tmp_path, monkeypatch):
         read_ratings(tmp_path / "bad.csv")
 
 
+@pytest.mark.parametrize("between", range(0, 130, 13))
+def test_the_first_is_named_whatever_range_the_next_is_in(tmp_path, monkeypatch, between):
+    monkeypatch.setattr("gpukit.ratings.gather.RANGE", 64)
+    lines = GOOD.splitlines(True)
+    (tmp_path / "bad.csv").write_text("".join([*lines[:200], "1,2\n", *lines[:between], "1,2,x\n", *lines[:100]]))
+    with pytest.raises(DataError, match="line 201 has 2"):
+        read_ratings(tmp_path / "bad.csv")
+
+
 @pytest.mark.parametrize(
     "text, message",
     [
