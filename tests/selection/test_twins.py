@@ -29,7 +29,7 @@ def test_keys_sort_scores_the_other_way_round():
 
 
 def test_scores_of_rows_of_keys():
-    given = np.array([[2.5, -1, np.nan], [0, -np.inf, 1e-30]], np.float32)
+    given = np.array([[2.5, -1], [np.nan, 0], [-np.inf, 1e-30]], np.float32)
     keys = np.array([[descending_key(score) for score in row] for row in given], np.uint32)
     found = cpu.scores(keys)
     assert found.dtype == np.float32
