@@ -55,7 +55,7 @@ def work_units(indptr, chunk=CHUNK):
     first_slot = units[first_unit[many], 3]
     joins = np.stack([many, first_slot, first_slot + pieces[many]], axis=1).astype(np.int64)
     shorter = (units[:, 1] - units[:, 2]).astype(np.int16)  # which numpy sorts by counting
-    return units[np.argsort(shorter, kind="stable")], joins, int(cut.sum())
+    return units.take(np.argsort(shorter, kind="stable"), axis=0), joins, int(cut.sum())
 
 
 def sum_slices(indptr, weights):
