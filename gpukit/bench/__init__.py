@@ -22,7 +22,18 @@ kernels.py   the ladder: kernels as the papers describe them      twins.py   the
 import importlib
 
 FILES = {
-    "ratings": ("reading", "epochs", "convergence", "hashing", "ladder", "memory", "accuracy", "updates", "command"),
+    "ratings": (
+        "reading",
+        "preparation",
+        "epochs",
+        "convergence",
+        "hashing",
+        "ladder",
+        "memory",
+        "accuracy",
+        "updates",
+        "command",
+    ),
     "sorting": ("sorting", "lengths"),
     "ranking": ("ranking", "product", "rungs", "path"),
     "letor": ("mq2008", "solvers", "letor"),

@@ -15,7 +15,6 @@ from gpukit.bench.record import Row
 from gpukit.bench.setting import shape_name
 from gpukit.bench.timing import gpu_milliseconds, milliseconds, seconds
 from gpukit.errors import DataError
-from gpukit.factorization import prepare as preparation
 from gpukit.factorization.model.layout import major_first
 from gpukit.neighbors.plan import Settings
 
@@ -290,7 +289,50 @@ def reading(setting):
     yield Row("memory of reading a csv file", shape, "generated", times, "times the arrays", "peak above the start")
 
 
+def finished(device):
+    """Wait until a GPU has done what is queued."""
+    if device.is_cuda:
+        from gpukit._cuda import cuda
+
+        cuda.synchronize()
+
+
+def preparation_rows(name, estimator, train, device):
+    """(what, samples, note): from ratings in host memory to the first epoch, a whole fit, the errors on all ratings."""
+    estimator.set_params(device=device)
+
+    def ready():
+        estimator.prepare(train)
+        finished(device)
+
+    yield f"ratings in host memory to the first epoch {name} F=32", milliseconds(ready, 7), "second in its process"
+    fits = milliseconds(lambda: estimator.fit(train), 5)
+    if not np.isfinite(estimator.item_factors_).all():
+        raise DataError("the benchmark's training diverged.")
+    yield f"whole fit {name} F=32", fits, f"{len(estimator.history_)} epochs"
+    found = estimator.evaluate(train)
+    few = train.take(slice(0, 100_000))
+    errors = estimator.predict(few).astype(np.float64) - few.values
+    if not np.isclose(estimator.evaluate(few)["mae"], np.abs(errors).mean(), rtol=1e-6):
+        raise DataError("the errors of an evaluation are not those of the predictions.")
+    samples = milliseconds(lambda: estimator.evaluate(train), 5)
+    yield f"RMSE and MAE on all training ratings {name} F=32", samples, f"RMSE {found['rmse']:.4f}"
+
+
+def preparation(setting):
+    """What surrounds the epochs: preparing, a whole fit, evaluating, splitting."""
+    for like in setting.among(SHAPES, MORE):
+        train, test = generated(like, setting.scale)
+        shape = shape_name(like, setting.scale)
+        for name, estimator in estimators(32):
+            for what, samples, note in preparation_rows(name, estimator, train, setting.device):
+                yield Row(what, shape, "generated", samples, "ms", note)
+        splits = milliseconds(lambda ratings=train: ratings.split(0.1, 0), 5)
+        yield Row("a 90/10 split, on the host", shape, "generated", splits, "ms")
+
+
 BENCHES = {
+    "preparation": preparation,
     "reading": reading,
     "epochs": epochs,
     "convergence": convergence,

@@ -13,9 +13,10 @@ LAST, MEAN, SUM = range(3)  # what becomes of a pair's entries in one column
 MERGED = {"values": MEAN, "weights": MEAN, "counts": SUM, "times": LAST}  # by rule 'mean'
 
 
-def checked(ratings):
-    """ratings, or DataError for what cannot be a table of ratings, a (user, item) pair that stands there twice too."""
-    return without_repeats(ratings, "error")
+def checked(ratings, repeats=True):
+    """ratings, or DataError for what cannot be a table of ratings; with repeats, also for a (user, item) pair that
+    stands there twice."""
+    return without_repeats(ratings, "error") if repeats else sound(ratings)
 
 
 def without_repeats(ratings, rule, in_place=False):
