@@ -14,6 +14,7 @@ from gpukit.bench.process import command_seconds, read_in_processes
 from gpukit.bench.record import Row
 from gpukit.bench.setting import shape_name
 from gpukit.bench.timing import gpu_milliseconds, milliseconds, seconds
+from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.model.layout import major_first
 from gpukit.neighbors.plan import Settings
@@ -138,37 +139,35 @@ def convergence(setting):
                         "generated",
                         [1e3 * times[there] + near + prepare],
                         "ms",
-                        f"neighbours {near:.0f} ms, preparation on the host {prepare:.0f} ms",
+                        f"neighbours {near:.0f} ms, preparation {prepare:.0f} ms",
                     )
 
 
 def hashing(setting):
     """simLSH p=3 q=100 G=8 with the top 32, both searches, ratings on the device."""
-    from gpukit.neighbors.columns import columns
+    from gpukit.neighbors.columns import columns_of
+    from gpukit.ratings.orders.order import order_ratings
 
     for like in setting.among(SHAPES, MORE):
-        table = columns(generated(like, setting.scale)[0])
-        if setting.device.is_cuda:
-            from gpukit.neighbors.gpu import find, to_device
-
-            table = to_device(table)
-        else:
-            from gpukit.neighbors.cpu import find
+        table = columns_of(order_ratings(generated(like, setting.scale)[0], setting.device))
+        find = engine(setting.device, "gpukit.neighbors").find
         for search in ("hamming", "buckets"):
             samples = milliseconds(functools.partial(find, table, Settings(search=search)), 9, 2)
             yield Row(f"simLSH {search} p=3 q=100 K=32", shape_name(like, setting.scale), "generated", samples, "ms")
 
 
-def paper_step(train):
+def paper_step(train, device):
     """(a function that queues one epoch the paper's way, the device factors Q)."""
     from gpukit._cuda import cuda
     from gpukit.bench.kernels import make_paper_epoch
+    from gpukit.factorization.prepare import gpu, ready
     from gpukit.factorization.solvers.sgd.formulas import falling_rate
+    from gpukit.ratings.orders.order import order_ratings
 
-    _, z = preparation.standardized(train)
-    side = preparation.group_by("users", train, z, 0)
+    orders = order_ratings(train, device)
+    side = ready.side_of(orders, "users", ready.scale_of(orders, train.values), 0, gpu)
     rows = np.argsort(-np.diff(side.indptr), kind="stable").astype(np.int32)
-    arrays = [cuda.to_device(array) for array in (rows, side.indptr, side.minor, side.values)]
+    arrays = cuda.to_device(rows), cuda.to_device(side.indptr), side.minor, side.values
     noise = np.random.default_rng(0)
     P, Q = (cuda.to_device(noise.normal(0, 0.1, (n, 32)).astype(np.float32)) for n in train.shape)
     launch, turns = make_paper_epoch(32, 1)[2112, 128], itertools.count()
@@ -183,7 +182,7 @@ def ladder(setting):
         return
     for like in setting.among(SHAPES, MORE):
         train, shape = generated(like, setting.scale)[0], shape_name(like, setting.scale)
-        once, Q = paper_step(train)
+        once, Q = paper_step(train, setting.device)
         samples = gpu_milliseconds(once, 9, 2)
         if not np.isfinite(Q.copy_to_host()).all():
             raise DataError("the paper's kernel diverged.")

@@ -97,7 +97,7 @@ class Session:
 
     def codes(self, query, count):
         """(count, slots) uint8 device lines of neighbor_codes for an arrays.Query on the device."""
-        if not self.layout.slots:
+        if not (self.layout.slots and count):
             return cuda.device_array((0, 0), np.uint8)
         out = cuda.device_array((count, self.layout.slots), np.uint8)
         tables = cuda.device_array((CODE_BLOCKS, self.item_rows + 1), np.uint8)
@@ -126,7 +126,7 @@ class Session:
     def ask(self, users, items):
         """Pairs of rows, (n,) int32 on the host, made ready for `predict` and `errors`."""
         users, items = to_device(users), to_device(items)
-        query = ready.query_of(users, items, self.user_rows, preparing) if self.layout.slots else None
+        query = ready.query_of(users, items, self.user_rows, preparing) if self.layout.slots and users.size else None
         codes = as_words(self.codes(query, users.size))
         return Pairs(*layouts.major_first(self.walk, users, items), codes, self.levels)
 
