@@ -183,5 +183,15 @@ class Session:
 
     def state(self):
         """The State as it stands, on the host."""
-        P, Q, influence = (array.copy_to_host() for array in self.parameters[:3])
-        return states.unpack(P, Q, influence, self.layout, self.walk, self.neighbors)
+        tables, kinds = (self.parameters.P, self.parameters.Q), (self.layout.major, self.layout.minor)
+        users, items = layouts.major_first(self.walk, *map(self.side, tables, kinds))
+        influence = self.parameters.influence.copy_to_host() if self.layout.slots else None
+        return states.state_of(users, items, influence, self.layout, self.neighbors)
+
+    def side(self, table, rows):
+        """(factors, extras) on the host of parameter rows, which the GPU widens where they are halves."""
+        count = table.shape[0] - 1
+        factors = cuda.device_array((count, rows.n_factors), np.float32)
+        extras = cuda.device_array((count, states.KEPT), np.float32)
+        preparing.run("read_rows", table.view(np.float16) if rows.half else table, table, factors, extras)
+        return factors.copy_to_host(), extras.copy_to_host()

@@ -124,8 +124,11 @@ def unpack_influence(influence, layout):
 def unpack(P, Q, influence, layout, walk, neighbors):
     """The State of parameter rows P (the side that is walked) and Q; packed influences are not read without K."""
     walked, other = unpack_rows(P, layout.major), unpack_rows(Q, layout.minor)
-    users, items = major_first(walk, walked, other)
-    sides = *users, *items
+    return state_of(*major_first(walk, walked, other), influence, layout, neighbors)
+
+
+def state_of(users, items, influence, layout, neighbors):
+    """The State of (factors, extras) of both sides; packed influences are not read without K."""
     if not layout.slots:
-        return State(*sides, np.zeros((*neighbors.shape[:1], 2, 0), np.float32), neighbors)
-    return State(*sides, unpack_influence(influence, layout), neighbors)
+        return State(*users, *items, np.zeros((*neighbors.shape[:1], 2, 0), np.float32), neighbors)
+    return State(*users, *items, unpack_influence(influence, layout), neighbors)

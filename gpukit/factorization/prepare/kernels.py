@@ -164,6 +164,24 @@ def start_rows(seed_key, base, biased, n_factors, factors, extras):
 
 
 @kernel
+def read_rows(factors, extras, own_factors, own_extras):
+    """What a model keeps of parameter rows: own_factors, own_extras = a table's factors and first extras.
+
+    factors (rows + 1, any) float32 or float16 and extras (rows + 1, stride) float32: two views of one table, as in
+    start_rows; own_factors (rows, F) float32, own_extras (rows, 3) float32, overwritten.
+    Launch: any grid and block; a block walks whole rows.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    at = I64(extras.shape[1] - EXTRA)
+    for row in range(I64(cuda.blockIdx.x), I64(own_factors.shape[0]), I64(cuda.gridDim.x)):
+        for f in range(I64(cuda.threadIdx.x), I64(own_factors.shape[1]), I64(cuda.blockDim.x)):
+            own_factors[U64(row), U64(f)] = factors[U64(row), U64(f)]
+        for e in range(I64(cuda.threadIdx.x), I64(own_extras.shape[1]), I64(cuda.blockDim.x)):
+            own_extras[U64(row), U64(e)] = extras[U64(row), U64(at + e)]
+
+
+@kernel
 def pack_pairs(users, items, keys):
     """keys[t] = user | item of pair t, the user in the upper half.
 

@@ -81,6 +81,17 @@ def start_rows(seed_key, base, biased, n_factors, factors, extras):
 
 
 @njit(parallel=True)
+def read_rows(factors, extras, own_factors, own_extras):
+    """Twin of kernels.read_rows; factors in float32."""
+    at = extras.shape[1] - EXTRA
+    for row in prange(own_factors.shape[0]):
+        for f in range(own_factors.shape[1]):
+            own_factors[row, f] = factors[row, f]
+        for e in range(own_extras.shape[1]):
+            own_extras[row, e] = extras[row, at + e]
+
+
+@njit(parallel=True)
 def pack_pairs(users, items, keys):
     """Twin of kernels.pack_pairs."""
     for t in prange(users.size):
