@@ -26,8 +26,8 @@ def as_ratings(data, columns=None, times=False, repeats=True):
     a tuple of three arrays (users, items, values) of ids and ratings; or a dense (M, N) float array, NaN or masked: not
     rated. Arrays of cupy, torch and others that offer __cuda_array_interface__ or __dlpack__ are copied to the host.
     Rows of matrices get the ids 0..M-1 and 0..N-1. columns, times: of a DataFrame, as read_ratings takes them. repeats:
-    look for repeated pairs too; order_ratings, which sorts all ratings, sees them sooner. Raises
-    DataError for other types, for missing, NaN or infinite ratings and for repeated pairs.
+    look for repeated pairs too; order_ratings, which sorts all ratings, sees them sooner. Raises DataError for other
+    types, for missing, NaN or infinite ratings and for repeated pairs.
     """
     return checked(_made(data, columns, times), repeats)
 

@@ -47,7 +47,8 @@ def test_dtypes(given, kept):
 
 def test_sparse_with_duplicates():
     matrix = scipy.sparse.csr_array((np.array([1.0, 2.0, 5.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
-    assert as_documents(matrix, [0, 1], group=[2]).X.toarray().tolist() == [[0, 3], [5, 0]] and matrix.nnz == 3
+    found = as_documents(matrix, [0, 1], group=[2]).X
+    assert found.toarray().tolist() == [[0, 3], [5, 0]] and found.data.tolist() == [3, 5] and matrix.nnz == 3
 
 
 def test_frames():
@@ -75,6 +76,7 @@ def holes(row, column, value=np.nan):
 REFUSED = {
     "NaN": (dict(X=holes(4, 1)), r"X\[5, 1\] is nan"),
     "masked": (dict(X=np.ma.MaskedArray(X, mask=X == 0)), r"X\[0, 0\] is nan"),
+    "infinity first in its row": (dict(X=scipy.sparse.csr_array(holes(4, 0, np.inf))), r"X\[5, 0\] is inf"),
     "infinity in CSR": (dict(X=scipy.sparse.csr_array(holes(3, 1, np.inf))), r"X\[2, 1\] is inf"),
     "NA in a frame": (
         dict(X=FRAME[["a", "b"]].astype("Float64").replace(4.0, pandas.NA)),
@@ -96,7 +98,7 @@ REFUSED = {
     "qid NA": (dict(qid=pandas.Series([1, None, 3, 3, 5, 6], dtype="Int64")), "Row 2 has no query id"),
     "qid NaN": (dict(qid=[1, np.nan, 3, 3, 5, 6]), "Row 2 has no query id"),
     "groups": (dict(qid=None, group=[3, 2]), "6 in all; they add up to 5"),
-    "an empty group": (dict(qid=None, group=[3, 0, 3]), "1 or more"),
+    "an empty group": (dict(qid=None, group=[3, 0, 3]), "group must list"),
     "groups with fractions": (dict(qid=None, group=[3.5, 2.5]), "they are float64"),
     "weights": (dict(weights=[1, 2]), r"weights has the shape \(2,\); \(3,\)"),
     "a negative weight": (dict(weights=[1, -2, 1]), r"weights\[1\] is -2"),

@@ -57,6 +57,8 @@ def test_width_and_dtype(tmp_path):
     found = read_letor(path, n_features=3, dtype="float32")
     assert found.X.dtype == np.float32 and found.X.tolist() == [[a, b > 5, 0] for a, b in X.tolist()]
     assert read_letor(path).X.dtype == np.float64
+    mixed = write(tmp_path / "b.parquet", label=Y, qid=QID, a=X[:, 0].astype(np.float32), b=X[:, 1] / 3)
+    assert np.array_equal(read_letor(mixed).X[:, 1], X[:, 1] / 3)
     with pytest.raises(DataError, match="2 features where 1"):
         read_letor(path, n_features=1)
 

@@ -8,6 +8,7 @@ import scipy.sparse
 
 from gpukit.errors import DataError
 from gpukit.ratings import Ratings, as_ratings, check, read_ratings, repeats
+from gpukit.ratings.pairs import ratings_of
 from gpukit.ratings.table import DISTINCT, SOUND, UNCHECKED
 
 FRAME = pandas.DataFrame({"userId": [9, 2, 9], "movieId": ["b", "a", "a"], "stars": [4, 0, 2.5]})
@@ -195,6 +196,16 @@ def test_checked_once(tmp_path, monkeypatch):
     assert made.take(np.array([1, 1]))._state == SOUND and by_hand().take(slice(1))._state == UNCHECKED
     with pytest.raises(DataError, match="already"):
         as_ratings(made.take(np.array([1, 1])))
+
+
+def test_repeats_left_to_a_later_look():
+    twice = by_hand(items=np.array([1, 0, 0], np.int32))
+    assert as_ratings(twice, repeats=False) is twice and twice._state == SOUND
+    pairs = ratings_of(([1, 1], [2, 2]), [3, 4], repeats=False)
+    assert len(pairs) == 2 and pairs._state == SOUND
+    for work in (lambda: as_ratings(twice), lambda: ratings_of(([1, 1], [2, 2]), [3, 4])):
+        with pytest.raises(DataError, match="already"):
+            work()
 
 
 def test_sparse_matrices_of_any_kind():

@@ -1,4 +1,4 @@
-"""The container, its grouping by row, and what it can be made from."""
+"""The table, its grouping by row, and what it can be made from."""
 
 import numpy as np
 import pandas
@@ -121,3 +121,5 @@ def test_rows_of_ids():
     assert ids.rows_of([7, 3.0], whole).tolist() == [1, 0] and ids.rows_of(np.array([7.5]), whole).tolist() == [-1]
     assert ids.rows_of(["anna", "bob"], text).tolist() == [2, -1] and ids.rows_of([7], text).tolist() == [1]
     assert ids.rows_of([1], np.array([], dtype=np.int64)).tolist() == [-1]
+    assert ids.rows_of([7, 8, 3, 20], np.array([20, 3, 7])).tolist() == [2, -1, 1, 0]  # in no order
+    assert ids.rows_of(["b", "a"], np.array(["b", "c", "a"])).tolist() == [0, 2]
