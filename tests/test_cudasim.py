@@ -58,6 +58,18 @@ def test_named_tuples_of_arrays_are_arguments():
 
 
 @kernel
+def halves_and_whole(halves, whole):
+    halves[0] = np.float16(1.5)
+    whole[1] = np.float32(2)
+
+
+def test_two_views_of_one_array_are_one_memory():
+    whole = cuda.to_device(np.zeros(2, np.float32))
+    halves_and_whole[1, 1](whole.view(np.float16), whole)
+    np.testing.assert_array_equal(whole.copy_to_host(), [np.array([1.5, 0], np.float16).view(np.float32)[0], 2])
+
+
+@kernel
 def votes(x, out):
     i = cuda.threadIdx.x
     odd = x[i] % 2 == 1

@@ -10,6 +10,7 @@ from numba.core.typing.typeof import typeof
 
 from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query
 from gpukit.factorization.kernels import codes, predict, scores
+from gpukit.factorization.prepare import kernels as prepare
 from gpukit.factorization.solvers.sgd import kernels as sgd
 from gpukit.factorization.solvers.sgd.formulas import Rates
 
@@ -34,7 +35,7 @@ SCORES = (
     "boolean, uint32[:, ::1]",
 )
 TABLES = "int32[::1]", HISTORY, "uint8[:, ::1]"
-CODES = HISTORY, QUERY, "int32[:, ::1], uint8[:, ::1], uint8[:, ::1]"
+CODES = HISTORY, QUERY, "int32[:, ::1], uint32[:, ::1], uint8[:, ::1]"
 LAYOUTS = {  # most registers of sgd_epoch with plain and with quad additions, predict_pairs, score_rows
     (8, 4, 0): (72, 72, 40, 32),
     (8, 4, 4): (104, 96, 48, 48),
@@ -59,6 +60,50 @@ def cases_of(layout, plain, quad, pairs, rows):
     yield Case(f"factorization.score_rows[{size}]", scores.make_score_rows(*layout), SCORES, rows)
 
 
+STARTS, RATED, PLACES = "int64[::1]", "int32[::1], uint8[::1], float32[::1]", "uint32[::1]"  # RATED: others, codes, z
+UNITS = "float32, float32, float32, float32"  # deviation, mean, low, high
+PREPARING = [
+    Case("factorization.shuffle_rows", prepare.shuffle_rows, f"{STARTS}, uint32, {PLACES}", registers=48),
+    Case("factorization.lay_out", prepare.lay_out, f"{PLACES}, {RATED}, int32[::1], float32[::1]", registers=32),
+    Case(
+        "factorization.lay_out_values",
+        prepare.lay_out_values,
+        f"{PLACES}, {PLACES}, float32[::1], float32, float32, float32[::1]",
+        registers=32,
+    ),
+    Case("factorization.count_up", prepare.count_up, PLACES, registers=32),
+    Case("factorization.follow", prepare.follow, ", ".join([PLACES] * 3), registers=32),
+    Case("factorization.raise_codes", prepare.raise_codes, "uint8[::1], uint8[::1]", registers=32),
+    Case(  # sums of as many ratings as there are, and of what they leave of one another
+        "factorization.residual_means",
+        prepare.residual_means,
+        f"{STARTS}, {RATED}, float64[::1], float64, float64[::1]",
+        registers=48,
+        float64_ok=True,
+        shared=64,
+    ),
+    *(
+        Case(
+            f"factorization.start_rows[{name}]",
+            prepare.start_rows,
+            f"uint32, float64[::1], boolean, int64, {kind}[:, ::1], float32[:, ::1]",
+            registers=48,
+            float64_ok=True,  # the biases that it reads
+        )
+        for name, kind in (("single", "float32"), ("half", "float16"))
+    ),
+    Case("factorization.pack_pairs", prepare.pack_pairs, "int32[::1], int32[::1], uint64[::1]", registers=32),
+    Case("factorization.items_of", prepare.items_of, "uint64[::1], int32[::1]", registers=32),
+    Case(
+        "factorization.error_sums",
+        prepare.error_sums,
+        f"float32[::1], float32[::1], {UNITS}, float64[:, ::1]",
+        registers=48,
+        float64_ok=True,
+        shared=128,
+    ),
+]
+
 # 1024 factors and 1024 neighbours, the most there can be: the one layout that does not fit into registers.
 LARGEST = Case(
     "factorization.sgd_epoch[32, 32, 32, quad]",
@@ -72,4 +117,6 @@ CASES = [case for layout, limits in LAYOUTS.items() for case in cases_of(layout,
     LARGEST,
     Case("factorization.fill_tables", scores.fill_tables, TABLES, registers=40),
     Case("factorization.neighbor_codes", codes.neighbor_codes, CODES, registers=56),
+    Case("factorization.clear_tables", codes.clear_tables, "uint8[:, ::1]", registers=32),
+    *PREPARING,
 ]

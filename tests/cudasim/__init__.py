@@ -45,7 +45,7 @@ class Kernel(stock.FakeCUDAKernel):
         if self._device:
             raise RuntimeError(f"{self.fn.__name__} is a device function: call it from a kernel")
         try:
-            super().__call__(*map(plain, arguments))
+            super().__call__(*map(within, arguments))
         finally:
             self._take_back()
 
@@ -62,6 +62,12 @@ class Kernel(stock.FakeCUDAKernel):
             names, mine = self.lent.popitem()[1]
             for name in mine:
                 names[name] = cuda
+
+
+def within(argument):
+    """The argument as the stock launcher takes it: device arrays are lent to the kernel as they are, not copied there
+    and back, so that two views of one array are one memory."""
+    return argument if isinstance(argument, FakeCUDAArray) else plain(argument)
 
 
 def plain(argument):

@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow en
 
 from gpukit._cuda import SIMULATED, cuda, kernel
 from gpukit.device import gpu_count
-from gpukit.factorization.kernels.codes import neighbor_codes
+from gpukit.factorization.kernels.codes import clear_tables, neighbor_codes
 from gpukit.factorization.kernels.predict import make_predict_pairs, place_of
 from gpukit.factorization.kernels.scores import fill_tables, make_score_rows
 from gpukit.factorization.model.layout import NO_NEIGHBOR, gpu_layout
@@ -219,6 +219,13 @@ def test_fill_tables(block):
     lines = np.full((4, 71), 9, np.uint8)
     launch(fill_tables, 4, block, users, history(case), lines)
     assert lines.tolist() == [[1 + case.rated.get((i, j), -1) for j in range(71)] for i in users]
+
+
+@pytest.mark.parametrize("block, blocks", [(32, 1), (64, 3), (96, 20)])
+def test_clear_tables(block, blocks):
+    tables = np.full((blocks, 70), 7, np.uint8)
+    launch(clear_tables, blocks, block, tables)
+    assert not tables.any()
 
 
 @pytest.mark.parametrize("block, blocks", [(32, 1), (64, 3), (96, 20)])

@@ -1,7 +1,5 @@
 """Small awkward inputs that the twin tier and the simulator tier share."""
 
-from types import SimpleNamespace
-
 import numpy as np
 
 from gpukit.device import cpu
@@ -11,6 +9,7 @@ from gpukit.neighbors.plan import Settings
 from gpukit.neighbors.supplement.formulas import shuffled
 from gpukit.neighbors.supplement.plan import permutation_half, supplement_key
 from gpukit.random import bits
+from gpukit.ratings import Ratings
 from gpukit.ratings.orders.order import order_ratings
 from neighbors import naive
 
@@ -38,7 +37,7 @@ def ratings(n_users, n_items, density, levels, seed, empty=()):
     order = rng.permutation(len(users))
     values = rng.choice(np.asarray(levels, np.float32), len(users))
     users, items = users[order].astype(np.int32), items[order].astype(np.int32)
-    return SimpleNamespace(users=users, items=items, values=values, shape=(n_users, n_items))
+    return Ratings(users, items, values, np.arange(n_users), np.arange(n_items))
 
 
 def columns(made):

@@ -1,0 +1,53 @@
+"""Benchmarks of factorization and neighbours on a handful of ratings: what they time is what they say."""
+
+import numpy as np
+import pytest
+from support import small_launches
+
+from gpukit.bench import kernels as bench_kernels
+from gpukit.bench import ratings as bench
+from gpukit.bench.setting import Setting
+from gpukit.device import Device, cpu
+
+TINY = 0.0003
+
+
+def test_hashing():
+    rows = list(bench.hashing(Setting(cpu(), ("ml-10m",), TINY)))
+    assert [row.what for row in rows] == [f"simLSH {search} p=3 q=100 K=32" for search in ("hamming", "buckets")]
+    assert all(np.isfinite(row.samples).all() and min(row.samples) > 0 for row in rows)
+
+
+@pytest.mark.filterwarnings("ignore:.* of the neighbour slots are random")
+def test_epochs_and_convergence(monkeypatch):
+    """Of both models; the table of epochs ends where RMSE is near its lowest."""
+    models = bench.estimators(4)
+    monkeypatch.setattr(bench, "estimators", lambda factors: models)
+    monkeypatch.setattr(bench, "check_finite", lambda session: None)  # on so few ratings factors hardly move
+    setting = Setting(cpu(), ("ml-10m",), TINY)
+    epochs, times = list(bench.epochs(setting)), list(bench.convergence(setting))
+    assert sum("CULSH-MF" in row.what for row in epochs) == sum("CUSGD++" in row.what for row in epochs) == 2
+    notes = [row.note for row in times if "preparation" in row.what]
+    assert len(notes) == 1 and "neighbours" in notes[0] and all(min(row.samples) > 0 for row in (*epochs, *times))
+
+
+@pytest.mark.kernel
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+def test_what_the_papers_epoch_is_given(monkeypatch):
+    """Rows by falling length, and every rating, centred and scaled, in its row."""
+    small_launches(monkeypatch)
+    launches = []
+    record = {(2112, 128): lambda *arguments: launches.append(arguments)}
+    monkeypatch.setattr(bench_kernels, "make_paper_epoch", lambda lanes, factors: record)
+    train = bench.generated("ml-10m", TINY)[0].take(slice(300))
+    once, Q = bench.paper_step(train, Device("cuda", 0, ""))
+    once()
+    once()
+    (rows, indptr, minor, values), rates = (a.copy_to_host() for a in launches[0][:4]), [a[6] for a in launches]
+    counts = np.bincount(train.users, minlength=train.shape[0])
+    assert (np.diff(counts[rows]) <= 0).all() and indptr.tolist() == [0, *np.cumsum(counts)]
+    z = (train.values - train.values.mean(dtype=np.float64)) / train.values.astype(np.float64).std()
+    expected = sorted(zip(train.users.tolist(), train.items.tolist(), z.tolist()))
+    found = sorted(zip(np.repeat(np.arange(len(counts)), counts).tolist(), minor.tolist(), values.tolist()))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert Q.shape == (train.shape[1], 32) and rates[1] < rates[0]

@@ -1,0 +1,196 @@
+"""The kernels of the preparation against their twins, and both against plain loops: exact, sums within the budget."""
+
+import numpy as np
+import pytest
+from support import assert_within_budget, launch
+
+from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
+from gpukit.factorization.model.state import start_factors
+from gpukit.factorization.prepare import twins
+from gpukit.random import key
+
+pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
+
+from gpukit.factorization.prepare import kernels
+
+ROWS = {  # ratings of each row
+    "one rating": [1],
+    "empty rows": [0, 3, 0, 0, 2, 0],
+    "powers of four": [1, 2, 3, 4, 5, 15, 16, 17, 0, 64, 65],
+    "a long row": [2, 150, 1],
+}
+SHAPES = [(1, 32), (3, 32), (2, 64), (5, 96)]
+
+
+@pytest.fixture(params=SHAPES, ids=str)
+def shape(request):
+    """Grid and block."""
+    return request.param
+
+
+@pytest.fixture(params=ROWS)
+def starts(request):
+    """(rows + 1,) int64."""
+    return np.concatenate([[0], np.cumsum(ROWS[request.param])]).astype(np.int64)
+
+
+def both(name, shape, *arguments):
+    """What the kernel and the twin have made of the last arguments, those that are lists of as many outputs."""
+    given, outputs = arguments[:-1], arguments[-1]
+    made = [[np.full_like(array, 77) for array in outputs] for _ in range(2)]
+    launch(getattr(kernels, name), *shape, *given, *made[0])
+    getattr(twins, name)(*given, *made[1])
+    for found, expected in zip(*made):
+        np.testing.assert_array_equal(found, expected)
+    return made[0]
+
+
+def ratings(starts, seed=0):
+    """(others (n,) int32 below 9, codes (n,) uint8, z (256,) float32) of rows."""
+    rng, n = np.random.default_rng(seed), starts[-1]
+    z = rng.normal(size=256).astype(np.float32)
+    return rng.integers(0, 9, n).astype(np.int32), rng.integers(0, 256, n).astype(np.uint8), z
+
+
+def test_shuffle_rows(starts, shape):
+    """A permutation of each row."""
+    (where,) = both("shuffle_rows", shape, starts, np.uint32(9), [np.zeros(starts[-1], np.uint32)])
+    for begin, end in zip(starts, starts[1:]):
+        assert sorted(where[begin:end]) == list(range(begin, end))
+
+
+def shuffled(starts, seed_key):
+    where = np.zeros(starts[-1], np.uint32)
+    twins.shuffle_rows(starts, np.uint32(seed_key), where)
+    return where
+
+
+def test_shuffles_differ_between_rows_and_seeds():
+    starts = np.arange(0, 401, 40, dtype=np.int64)
+    one, other = (shuffled(starts, seed_key).reshape(10, 40) - 40 * np.arange(10)[:, None] for seed_key in (3, 4))
+    assert len({tuple(row) for row in (*one, *other)}) == 20
+    assert (one == np.arange(40)).mean() < 0.1 and (one[1:] == one[:-1]).mean() < 0.1 and (one == other).mean() < 0.1
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5])
+def test_every_place_is_as_likely(count):
+    """For the first rating of a row, over rows and over seeds."""
+    of_rows = shuffled(np.arange(0, 600 * count + 1, count), 5)[::count] % count
+    of_seeds = [shuffled(np.array([0, count]), seed_key)[0] for seed_key in range(600)]
+    for firsts in (of_rows, of_seeds):
+        assert np.bincount(firsts, minlength=count).min() > 0.7 * 600 / count
+
+
+def test_lay_out(starts, shape):
+    others, codes, z = ratings(starts)
+    where, n = shuffled(starts, 1), starts[-1]
+    minor, values = both("lay_out", shape, where, others, codes, z, [np.zeros(n, np.int32), np.zeros(n, np.float32)])
+    for t, place in enumerate(where):
+        assert minor[place] == others[t] and values[place] == z[codes[t]]
+
+
+def test_lay_out_values(starts, shape):
+    n = starts[-1]
+    rng = np.random.default_rng(1)
+    where, places = shuffled(starts, 1), rng.permutation(n).astype(np.uint32)
+    given = rng.normal(3, 1, n).astype(np.float32)
+    found, expected = np.full(n, np.nan, np.float32), np.full(n, np.nan, np.float32)
+    spread = np.float32(3.1), np.float32(0.7)
+    launch(kernels.lay_out_values, *shape, where, places, given, *spread, found)
+    twins.lay_out_values(where, places, given, *spread, expected)
+    exact = np.zeros(n)
+    for t, place in enumerate(where):
+        exact[place] = (np.float64(given[places[t]]) - np.float64(spread[0])) / np.float64(spread[1])
+    for values in (found, expected):
+        assert_within_budget(values, exact.astype(np.float32), exact)
+
+
+@pytest.mark.parametrize("n", [1, 31, 100])
+def test_numbers_and_what_follows_them(n, shape):
+    (numbers,) = both("count_up", shape, [np.zeros(n, np.uint32)])
+    assert numbers.tolist() == list(range(n))
+    rng = np.random.default_rng(n)
+    where, places = rng.permutation(n).astype(np.uint32), rng.permutation(n).astype(np.uint32)
+    (out,) = both("follow", shape, where, places, [np.zeros(n, np.uint32)])
+    assert out.tolist() == [where[place] for place in places]
+    codes = rng.integers(0, 254, n).astype(np.uint8)
+    (raised,) = both("raise_codes", shape, codes, [np.zeros(n, np.uint8)])
+    assert raised.tolist() == [code + 1 for code in codes.tolist()]
+
+
+@pytest.mark.parametrize("n", [1, 31, 100])
+def test_pairs_in_keys(n, shape):
+    """The largest rows too."""
+    rng = np.random.default_rng(n)
+    users, items = (np.append(rng.integers(0, 2**31, n - 1), 2**31 - 1).astype(np.int32) for _ in range(2))
+    (keys,) = both("pack_pairs", shape, users, items, [np.zeros(n, np.uint64)])
+    assert keys.tolist() == [user << 32 | item for user, item in zip(users.tolist(), items.tolist())]
+    (out,) = both("items_of", shape, keys, [np.zeros(n, np.int32)])
+    assert out.tolist() == items.tolist()
+
+
+def test_residual_means(starts, shape):
+    (others, codes, z), rng = ratings(starts, 2), np.random.default_rng(3)
+    other_bias, rows = rng.normal(size=9), len(starts) - 1
+    found, expected, exact = (np.full(rows, np.nan) for _ in range(3))
+    launch(kernels.residual_means, *shape, starts, others, codes, z, other_bias, 5.0, found)
+    twins.residual_means(starts, others, codes, z, other_bias, 5.0, expected)
+    for row, (begin, end) in enumerate(zip(starts, starts[1:])):
+        exact[row] = sum(float(z[codes[t]]) - other_bias[others[t]] for t in range(begin, end)) / (end - begin + 5.0)
+    for bias in (found, expected):
+        np.testing.assert_allclose(bias, exact, rtol=0, atol=1e-13)  # of float64 sums of 150 numbers about 1
+
+
+@pytest.mark.parametrize("n", [1, 15, 33, 400])
+def test_error_sums(n, shape):
+    rng, (blocks, _) = np.random.default_rng(n), shape
+    z, truth = rng.normal(size=n).astype(np.float32), rng.integers(1, 6, n).astype(np.float32)
+    units = tuple(map(np.float32, (1.7, 3.1, 1.0, 5.0)))
+    found, expected = (np.full((blocks, 2), np.nan) for _ in range(2))
+    launch(kernels.error_sums, *shape, z, truth, *units, found)
+    twins.error_sums(z, truth, *units, expected)
+    exact, plain = np.zeros(2), np.zeros(2, np.float32)
+    for value, true in zip(z, truth):
+        error = min(max(np.float64(value) * np.float64(units[0]) + np.float64(units[1]), 1.0), 5.0) - true
+        rounded = min(max(np.float32(np.float32(value * units[0]) + units[1]), units[2]), units[3]) - true
+        exact += error * error, abs(error)
+        plain += np.float32(rounded * rounded), abs(rounded)
+    for sums in (found, expected):
+        for k in range(2):
+            assert_within_budget(sums[:, k].sum(), plain[k], exact[k])
+
+
+@pytest.mark.parametrize("biased", [True, False])
+@pytest.mark.parametrize("half", [False, True])
+@pytest.mark.parametrize("rows, n_factors, stride", [(1, 1, 12), (6, 5, 16), (40, 8, 16), (3, 30, 40)])
+def test_start_rows(rows, n_factors, stride, half, biased, shape):
+    """Factors of a row that differs from the mean, its bias, nothing else; padding and the unknown's row are zero."""
+    from gpukit._cuda import cuda
+
+    base = np.random.default_rng(rows).normal(size=rows)
+    base[rows // 2] = 0 if rows > 1 else base[0]
+    seed_key = np.uint32(key(4, 104))
+    expected = np.full((rows + 1, stride), 77, np.float32)
+    twins.start_rows(seed_key, base, biased, n_factors, expected, expected)
+    table = cuda.to_device(np.full((rows + 1, stride), 77, np.float32))
+    factors = table.view(np.float16) if half else table
+    kernels.start_rows[shape](seed_key, cuda.to_device(base), biased, n_factors, factors, table)
+    found = table.copy_to_host()
+    at = stride - EXTRA
+    np.testing.assert_array_equal(found[:, at:], expected[:, at:])
+    width = at * (1 + half)
+    numbers = (found.view(np.float16) if half else found)[:, :width]
+    stored = np.zeros((rows + 1, width), numbers.dtype)
+    stored[:, :at] = expected[:, :at]
+    np.testing.assert_array_equal(numbers, stored)
+    factors = np.zeros((rows, n_factors), np.float32)
+    start_factors(seed_key, factors)
+    factors[base == 0] = 0
+    extras = np.zeros((rows, EXTRA), np.float32)
+    extras[:, BASE], extras[:, BIAS] = base, base if biased else 0
+    np.testing.assert_array_equal(expected, np.pad(np.hstack([pad(factors, at), extras]), ((0, 1), (0, 0))))
+
+
+def pad(factors, width):
+    """Zeros behind the factors."""
+    return np.pad(factors, ((0, 0), (0, width - factors.shape[1])))
