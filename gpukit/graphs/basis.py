@@ -142,7 +142,6 @@ def _signed(xp, vectors):
 
 def cache_folder():
     """Where bases are kept; unlike compiled code they outlive a change of gpukit's sources."""
-
     return _jit.cache_folder().parents[1] / "basis"
 
 
@@ -156,7 +155,6 @@ def _file(adjacency, size):
 
 def _loaded(file, shape):
     """(values, vectors) of a stored basis; None when there is none, or it is damaged."""
-
     if file is None:
         return None
     try:
@@ -170,7 +168,6 @@ def _loaded(file, shape):
 
 def _keep(file, values, vectors):
     """Store a basis; a folder that cannot be written costs no more than computing it again."""
-
     if file is None:
         return
     try:
