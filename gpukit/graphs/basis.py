@@ -16,9 +16,9 @@ from gpukit import _jit
 from gpukit.base import check_integer
 from gpukit.device import free_memory
 from gpukit.errors import DataError, ParameterError
+from gpukit.graphs import lanczos
 from gpukit.graphs.adjacency import normalized_laplacian
 from gpukit.graphs.gpu_vectors import keep_vectors
-from gpukit.graphs.lanczos import smoothest
 from gpukit.io import container
 from gpukit.persist import atomic_write
 
@@ -70,7 +70,7 @@ def _computed(adjacency, size, device, workspace):
     """(values, vectors, source) of a basis that is not on disk."""
     count = adjacency.shape[0]
     if size < count and count > SMALL and size * CUT < count:
-        values, vectors = smoothest(adjacency, size)
+        values, vectors = lanczos.smoothest(adjacency, size)
         return values, _signed(np, vectors), "cpu"
     _require_room(count)
     values, vectors, source = _dense(normalized_laplacian(adjacency), device, workspace)
