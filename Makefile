@@ -5,6 +5,8 @@
 #   ptx     each kernel for capability 7.5 to 12.0, recorded  gpu     everything on a GPU; fails without one
 #   bench   the benchmark tables                              docs    write what is generated (docs/cli.md)
 #   lint    ruff                                              check   lint + gates (docs fresh, twins match, ...)
+#
+# The tiers of `make test` run in as many processes as there are cores, 8 at most: make test WORKERS=0 for one alone.
 
 VENV ?= .venv
 PY = $(VENV)/bin/python
@@ -13,6 +15,9 @@ GPUKIT = $(VENV)/bin/gpukit
 STAMP = $(VENV)/.installed
 SUITABLE = import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '$(SUITABLE)' 2>/dev/null && echo $$p && break; done)
+WORKERS ?= auto
+SIDE_BY_SIDE = -n $(WORKERS) --maxprocesses 8
+FILES_SIDE_BY_SIDE = $(SIDE_BY_SIDE) --dist loadfile --no-loadscope-reorder
 TITLES = $(wildcard data/titles-sample.csv)
 
 .PHONY: demo test twin sim compile ptx gpu bench docs lint check clean
@@ -29,13 +34,13 @@ demo: $(STAMP)
 test: twin sim compile
 
 twin: $(STAMP)
-	$(PYTEST) -m "not kernel and not gpu"
+	$(PYTEST) $(FILES_SIDE_BY_SIDE) -m "not kernel and not gpu"
 
 sim: $(STAMP)
-	NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 $(PYTEST) -m kernel
+	NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 $(PYTEST) $(FILES_SIDE_BY_SIDE) -m kernel
 
 compile: $(STAMP)
-	$(PYTEST) tests/compile
+	$(PYTEST) $(SIDE_BY_SIDE) --dist loadgroup tests/compile
 
 ptx: $(STAMP)
 	GPUKIT_KERNELS_CSV=docs/kernels.csv $(PYTEST) tests/compile

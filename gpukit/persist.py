@@ -204,7 +204,6 @@ def damage_told(path):
 
 def load_model(path):
     """The fitted estimator in a file, of the class its header names. Raises as load_arrays does."""
-
     name = load_header(path).get("class")
     if name == "checkpoint":
         raise ModelError(f"{path} is a checkpoint, not a model: go on from it with --checkpoint {path} --resume.")

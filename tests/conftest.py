@@ -11,7 +11,13 @@ from pathlib import Path
 
 import pytest
 
-import gpukit  # noqa: F401  (before numpy: see its environment)
+# Processes that share the cores (pytest -n): two threads each, asleep while they wait, where waiting busily takes the
+# cores from the others. Before numba and numpy, which read it when they are imported.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    for name, value in {"NUMBA_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}.items():
+        os.environ.setdefault(name, value)
+
+import gpukit  # noqa: F401
 
 sys.path.insert(0, str(Path(__file__).parent))  # `import support`, from every folder of tests
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,8 +35,28 @@ def pytest_ignore_collect(collection_path, config):
     return True if collection_path == folder and not named else None
 
 
+# The files that take longest. Side by side, a file goes to one process as a whole, and none of these should come last.
+LONGEST = (
+    "imputation/test_estimator.py",
+    "cli/test_interrupted.py",
+    "svt/test_kernels.py",
+    "ranking/test_kernels.py",
+    "neighbors/test_estimator.py",
+    "bench/test_ranking.py",
+    "ranking/test_twins.py",
+    "ranking/test_counting.py",
+    "bench/test_imputation.py",
+    "cli/test_impute.py",
+    "cli/test_ranksvm.py",
+    "factorization/test_accuracy.py",
+)
+
+
 def pytest_collection_modifyitems(config, items):
-    """Without a tier asked for, tests that need a GPU or the simulator are left out, not skipped."""
+    """The longest files first. Without a tier asked for, tests that need a GPU or the simulator are left out, not
+    skipped."""
+    place = {str(Path(__file__).parent / name): at for at, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(str(item.path), len(place)))
     if REQUIRE_GPU or SIMULATED or config.option.markexpr:
         return
     left_out = [i for i in items if i.get_closest_marker("kernel") or i.get_closest_marker("gpu")]

@@ -101,7 +101,6 @@ def what_is_left(checkpoint):
 
 def draw(ask, run):
     """The picture that --plot asks for; the bias-only predictor is drawn beside a curve over the test set."""
-
     biased = run.table[1]
     beside = {} if ask.early_stop else {biased["predictor"]: biased["test_rmse"]}
     over = "held-out part of the training set" if ask.early_stop else "test set"

@@ -92,7 +92,6 @@ def draw_spectrum(axis, done):
 
 def spectrum(done):
     """(frequencies (F,), singular values (F, min(m, n))) of some spectral slices of the completed, centred tensor."""
-
     model, data = done.model, done.data
     count, m, n = data.tensor.shape
     values, vectors = model.basis_.values, model.basis_.vectors

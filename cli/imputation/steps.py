@@ -137,7 +137,6 @@ def stretches(seconds):
 
 def write(path, data, model):
     """The .npz of a fitted model: plain arrays of numbers and text; whole or not at all."""
-
     shape = data.tensor.shape if data.given is None else data.given
     mask = data.mask if data.mask.ndim == 1 else data.mask.reshape(shape)
     arrays = {
@@ -197,7 +196,6 @@ def judge(ask, done):
 
 def hidden_errors(basis, sample, estimate):
     """(confidence (N,), Errors) on the hidden part of a Sample, by the estimate of what its parts leave out."""
-
     parts, completed = sample.parts, sample.tensor.copy()
     completed[~parts.kept] = estimate
     return vertex_confidence(basis, parts.kept), errors_by_vertex(completed, sample.tensor, parts.hidden)

@@ -171,7 +171,6 @@ def fold_result(one):
 
 def draw(ask, done):
     """The picture that --plot asks for: the metric by C, or the gradient by CG step where there is a single C."""
-
     if ask.grid is not None:
         paths = {one.job.name: [(point["C"], point["validation"][ask.metric]) for point in one.path] for one in done}
         curves(paths, ("C", f"{ask.metric} on the validation set"), (2, None), ask.plot)

@@ -49,7 +49,6 @@ def check(X, lam, out):
 
 def our_samples(X, lam, device):
     """(milliseconds of thresholdings of arrays on their device, the error), the way singular_value_threshold takes."""
-
     if device.is_cuda:
         return product_samples(X, lam) if products.pays(X.shape) else kernel_samples(X, lam)
     from gpukit.svt import cpu

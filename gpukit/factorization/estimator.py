@@ -293,7 +293,6 @@ class LSHMF(Factorization):
 
 def check_checkpoint(path, resume):
     """ParameterError for resume without a file, DataError when the file could not be written later on."""
-
     if path is not None:
         check_writable(path)
     elif resume:

@@ -194,7 +194,6 @@ class Serving(Estimator):
 
 def in_rows_of(ratings, user_ids, item_ids):
     """ratings in the rows of other id maps; unknown ids get the row behind the last."""
-
     if ratings.user_ids is user_ids and ratings.item_ids is item_ids:
         return ratings
     users, items = rows_or_unknown(ratings.user_ids, user_ids), rows_or_unknown(ratings.item_ids, item_ids)

@@ -16,9 +16,9 @@ from gpukit import _jit
 from gpukit.base import check_integer
 from gpukit.device import free_memory
 from gpukit.errors import DataError, ParameterError
+from gpukit.graphs import lanczos
 from gpukit.graphs.adjacency import normalized_laplacian
 from gpukit.graphs.gpu_vectors import keep_vectors
-from gpukit.graphs.lanczos import smoothest
 from gpukit.io import container
 from gpukit.persist import atomic_write
 
@@ -70,7 +70,7 @@ def _computed(adjacency, size, device, workspace):
     """(values, vectors, source) of a basis that is not on disk."""
     count = adjacency.shape[0]
     if size < count and count > SMALL and size * CUT < count:
-        values, vectors = smoothest(adjacency, size)
+        values, vectors = lanczos.smoothest(adjacency, size)
         return values, _signed(np, vectors), "cpu"
     _require_room(count)
     values, vectors, source = _dense(normalized_laplacian(adjacency), device, workspace)
@@ -142,7 +142,6 @@ def _signed(xp, vectors):
 
 def cache_folder():
     """Where bases are kept; unlike compiled code they outlive a change of gpukit's sources."""
-
     return _jit.cache_folder().parents[1] / "basis"
 
 
@@ -156,7 +155,6 @@ def _file(adjacency, size):
 
 def _loaded(file, shape):
     """(values, vectors) of a stored basis; None when there is none, or it is damaged."""
-
     if file is None:
         return None
     try:
@@ -170,7 +168,6 @@ def _loaded(file, shape):
 
 def _keep(file, values, vectors):
     """Store a basis; a folder that cannot be written costs no more than computing it again."""
-
     if file is None:
         return
     try:

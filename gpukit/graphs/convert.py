@@ -25,7 +25,6 @@ def as_graph_tensor(graph, tensor, mask=None, vertices=None, truth=None, slice_s
     Raises DataError for infinities, NaN where the mask says observed, an N that is not the graph's, labels that are not
     the graph's, shapes that do not fit, nothing observed; all that as_adjacency raises; ParameterError for slice_shape.
     """
-
     names = labels.of_graph(graph) if vertices is None else _ids(vertices)
     tensor, when = labels.aligned(tensor, names, "tensor")
     mask, truth = (labels.aligned(one, names, what)[0] for one, what in ((mask, "mask"), (truth, "truth")))

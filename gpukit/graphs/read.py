@@ -64,7 +64,6 @@ def read_edges(path):
 
 def _beside(edges, tensor, slice_shape, layout):
     """The GraphTensor of two files."""
-
     graph, ids = read_edges(edges)
     values, mask, names, times = _values(tensor, graph, ids, slice_shape, layout)
     also = {"mask": mask, "slice_shape": slice_shape, "times": times}

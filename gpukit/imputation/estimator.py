@@ -132,7 +132,6 @@ class GraphImputer(Estimator):
     @property
     def place_(self):
         """spectral.run.Place: basis_, the device that the parameter `device` stands for, the dtype of fit."""
-
         self._check_fitted()
         return Place(self.basis_, devices.resolve(self.device), self._dtype)
 

@@ -30,7 +30,6 @@ class Data(NamedTuple):
 
 def on_graph(graph, tensor=None, mask=None):
     """(checked adjacency csr (N, N), Data) of what GraphImputer.fit takes."""
-
     if isinstance(graph, GraphTensor):
         if tensor is not None:
             raise DataError("a GraphTensor brings its tensor: leave tensor out.")

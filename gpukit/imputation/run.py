@@ -71,7 +71,6 @@ def warn_of_ranks(found, side):
 
 def decide(settings, place, data, progress):
     """(Setting without 'auto', what was tried for it, history of the run on hidden data or None)."""
-
     setting, trials, history = Setting(settings.weights, settings.exponent, settings.center, settings.options), [], None
     if data.complete:
         return choose.plain(setting), trials, history

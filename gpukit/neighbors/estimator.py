@@ -45,7 +45,6 @@ class SimLSH(Estimator):
 
     def check(self):
         """The parameters as gpukit.neighbors.plan.Settings; raises ParameterError for one out of bounds."""
-
         p, q, bits = (check_integer(name, getattr(self, name), 1) for name in ("p", "q", "bits"))
         check_integer("p * q * bits", p * q * bits, 1, MOST_BITS)
         seed = 0 if self.random_state is None else check_integer("random_state", self.random_state, 0, 2**63 - 1)

@@ -62,7 +62,6 @@ class RankSVM(Estimator):
 
     def check(self):
         """The parameters as Settings; raises ParameterError for one out of bounds, before any data is read."""
-
         choose.check(self.solver, self.device)
         return Settings(
             check_real("C", self.C, 0.0, strict=True),

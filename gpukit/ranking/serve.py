@@ -78,7 +78,6 @@ def check_model(model, X, names):
 
 def rank(model, X, qid=None, group=None):
     """See RankSVM.rank."""
-
     X, qid = aligned(X=X, qid=qid)
     found = predict(model, X, qid, group)
     if isinstance(X, Documents):

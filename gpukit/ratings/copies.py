@@ -130,7 +130,6 @@ def _write_npz(ratings, file):
 
 def _write_csv(ratings, file, rows=1 << 18):
     """Lines user,item,rating and what there is beside them, after a header; the shortest text for each float32."""
-
     columns = {name: _spelled(column) for name, column in ratings.columns().items() if name not in ("users", "items")}
     header = ["user", "item", "rating", *(HEADER[name] for name in columns if name in HEADER)]
     file.write((",".join(header) + "\n").encode())

@@ -5,6 +5,7 @@ CpuTools and GpuTools have the same attributes; arrays are numpy's on one, cupy'
 
 import numpy as np
 
+from gpukit.device.workspace import Workspace
 from gpukit.errors import DeviceError
 from gpukit.svt.plan import bytes_of_whiten, converged
 
@@ -105,7 +106,6 @@ class GpuTools:
                 "pip install 'gpukit[cuda]'."
             ) from None
         from gpukit._cuda import cuda
-        from gpukit.device.workspace import Workspace
         from gpukit.svt import gpu
         from gpukit.svt.kernels import subspace as subspace_kernels
 

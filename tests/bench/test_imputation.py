@@ -30,7 +30,7 @@ def rows_of(name, **setting):
 @pytest.fixture(autouse=True)
 def small(monkeypatch, tmp_path):
     """Small shapes, and bases kept apart."""
-    monkeypatch.setenv("GPUKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("gpukit.graphs.basis.cache_folder", lambda: tmp_path / "bases")
     monkeypatch.setattr(
         imputation, "SHAPES", {"ego-facebook": Shape(60, 8, 1, "paper 1 s"), "64x64x2100": Shape(40, 8, 1, "paper 2 s")}
     )

@@ -102,7 +102,8 @@ def test_what_synth_letor_refuses(tmp_path, capsys):
 @pytest.fixture
 def bases(tmp_path_factory, monkeypatch):
     """The folder of Fourier bases of these tests."""
-    monkeypatch.setenv("GPUKIT_CACHE", str(tmp_path_factory.getbasetemp() / "bases"))
+    folder = tmp_path_factory.getbasetemp() / "bases"
+    monkeypatch.setattr("gpukit.graphs.basis.cache_folder", lambda: folder)
 
 
 GRAPH = ["--slice", "5x4", "--rank", "2", "--seed", "3"]

@@ -252,7 +252,7 @@ class FakeCupy(types.SimpleNamespace):
 )
 def test_on_a_gpu_when_cupy_and_memory_are_there(monkeypatch, free, installed, source):
     monkeypatch.setitem(__import__("sys").modules, "cupy", FakeCupy() if installed else None)
-    monkeypatch.setattr("gpukit.device.free_memory", lambda device: free)
+    monkeypatch.setattr("gpukit.graphs.basis.free_memory", lambda device: free)
     found = fourier_basis(GRAPHS["random"], device=GPU)
     assert found.source == source and fourier_basis(GRAPHS["random"]).source == "cache"
     assert np.allclose(found.vectors, fourier_basis(GRAPHS["random"], cache=False).vectors, atol=1e-9)

@@ -12,7 +12,8 @@ from gpukit.graphs.basis import fourier_basis
 @pytest.fixture(autouse=True)
 def folder(tmp_path_factory, monkeypatch):
     """Bases of these tests are kept apart."""
-    monkeypatch.setenv("GPUKIT_CACHE", str(tmp_path_factory.getbasetemp() / "bases"))
+    folder = tmp_path_factory.getbasetemp() / "bases"
+    monkeypatch.setattr("gpukit.graphs.basis.cache_folder", lambda: folder)
 
 
 SMALL = dict(vertices=60, shape=(8, 6), rank=2)

@@ -29,7 +29,7 @@ def test_the_papers_own_algorithm(kind):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_generated_data_are_recovered_without_their_rank(dtype):
-    given = synth_graph("random", 400, (32, 32), 3, 0.2, seed=3, dtype=dtype)
+    given = synth_graph("random", 150, (16, 16), 3, 0.2, seed=3, dtype=dtype)
     model = GraphImputer(dtype=dtype, device="cpu", weights="slice", center="none")
     completed = model.fit_transform(given.adjacency, given.tensor, given.mask)
     error = np.linalg.norm(completed.astype(np.float64) - given.truth) / np.linalg.norm(given.truth.astype(np.float64))
