@@ -43,5 +43,5 @@ def test_order_of_the_ratings_does_not_matter():
     settings = Settings(6, 2, 8, 4)
     expected = cpu.find(columns(made), settings).neighbors
     order = np.random.default_rng(0).permutation(len(made.users))
-    made.users, made.items, made.values = made.users[order], made.items[order], made.values[order]
+    made = made.take(order)
     np.testing.assert_array_equal(cpu.find(columns(made), settings).neighbors, expected)
