@@ -92,6 +92,15 @@ PREPARING = [
         )
         for name, kind in (("single", "float32"), ("half", "float16"))
     ),
+    *(
+        Case(
+            f"factorization.read_rows[{name}]",
+            prepare.read_rows,
+            f"{kind}[:, ::1], float32[:, ::1], float32[:, ::1], float32[:, ::1]",
+            registers=48,
+        )
+        for name, kind in (("single", "float32"), ("half", "float16"))
+    ),
     Case("factorization.pack_pairs", prepare.pack_pairs, "int32[::1], int32[::1], uint64[::1]", registers=32),
     Case("factorization.items_of", prepare.items_of, "uint64[::1], int32[::1]", registers=32),
     Case(

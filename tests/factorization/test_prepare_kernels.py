@@ -194,3 +194,20 @@ def test_start_rows(rows, n_factors, stride, half, biased, shape):
 def pad(factors, width):
     """Zeros behind the factors."""
     return np.pad(factors, ((0, 0), (0, width - factors.shape[1])))
+
+
+@pytest.mark.parametrize("rows, n_factors, stride", [(1, 1, 9), (5, 3, 16), (33, 32, 40)])
+@pytest.mark.parametrize("half", [False, True])
+@pytest.mark.parametrize("shape", [(1, 32), (3, 64)])
+def test_read_rows(rows, n_factors, stride, half, shape):
+    table = np.random.default_rng(rows).normal(size=(rows + 1, stride)).astype(np.float32)
+    stored = table.astype(np.float16) if half else table
+    extras = table if not half else np.random.default_rng(1).normal(size=(rows + 1, stride)).astype(np.float32)
+    found = np.full((rows, n_factors), np.nan, np.float32), np.full((rows, 3), np.nan, np.float32)
+    launch(kernels.read_rows, *shape, stored, extras, *found)
+    np.testing.assert_array_equal(found[0], stored[:-1, :n_factors].astype(np.float32))
+    np.testing.assert_array_equal(found[1], extras[:-1, stride - 8 : stride - 5])
+    if not half:
+        expected = np.empty_like(found[0]), np.empty_like(found[1])
+        twins.read_rows(stored, extras, *expected)
+        assert all(np.array_equal(one, other) for one, other in zip(found, expected))

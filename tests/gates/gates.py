@@ -124,10 +124,17 @@ def kernels_have_cases(package, cases):
         if (module, name) not in built
     ]
     for name, module, function in cases:
-        own = f"{module.split('.')[1]}.{function}"
-        if name.split("[")[0] != own:
-            faults.append(f"the case {name} builds {function} of {module}: it should be called {own}")
+        own = case_names(module, function)
+        if name.split("[")[0] not in own:
+            faults.append(f"the case {name} builds {function} of {module}: it should be called {' or '.join(own)}")
     return faults
+
+
+def case_names(module, function):
+    """What the case of a kernel may be called: room.kernel, and room.folder.kernel for a kernel of a folder's own."""
+    room, *folders = module.split(".")[1:-1]
+    folders = [folder for folder in folders if folder != "kernels"]
+    return [f"{room}.{function}", *(f"{room}.{folder}.{function}" for folder in folders[-1:])]
 
 
 def kernels_by_module(package):
