@@ -144,17 +144,19 @@ class Clock:
 
 
 def memory_kept(n_ratings, sides, layout):
-    """Bytes that training holds: ratings with their codes, both parameter tables, influences, offsets, neighbours.
+    """Bytes that training holds: ratings with their codes (8 bytes a rating and one a slot) and the users' history (5),
+    both parameter tables, influences, offsets, neighbours.
 
     sides: rows of the side that is walked (with neighbourhoods: the items) and of the other.
     """
     rows = sum(4 * (count + 1) * side.stride for count, side in zip(sides, (layout.major, layout.minor)))
-    return n_ratings * (8 + layout.slots) + rows + 16 * (sides[0] + 1) * layout.slots
+    return n_ratings * (13 + layout.slots) + rows + 16 * (sides[0] + 1) * layout.slots
 
 
 def memory_needed(n_ratings, sides, layout):
-    """Bytes that it takes at most: while the codes are made, 13 bytes a rating stand where later 8 do."""
-    return memory_kept(n_ratings, sides, layout) + (5 * n_ratings if layout.slots else 0)
+    """Bytes that it takes at most: 34 a rating while ratings are sorted, or while the codes are made 8 more than later:
+    where each rating stands, and where its codes go."""
+    return max(34 * n_ratings, memory_kept(n_ratings, sides, layout) + 8 * n_ratings)
 
 
 def check_memory(device, n_ratings, sides, layout):

@@ -184,7 +184,7 @@ def test_memory_on_paper(kind, half):
     """What run.check_memory asks a GPU for is what a Session's arrays take."""
     ratings, session = trained(kind, gpu, half)
     (P, Q, influence, offsets), (minor, values, codes, _) = session.parameters, session.batch
-    arrays = [P, Q, minor, values]
+    arrays = [P, Q, minor, values, session.history.items, session.history.codes]
     if kind[1]:
         arrays += [codes, session.near, influence, offsets]
     taken = sum(array.size * array.dtype.itemsize for array in arrays)
