@@ -33,7 +33,7 @@ def enter_values(bits, most, table, found):
             slot = U32(U32(slot + U32(1)) % U32(TABLE))
         if own[slot] == value:
             continue
-        if found[0] > most:
+        if cuda.ldcg(found, 0) > most:  # as it is by now, not as it was in the L1 cache
             break
         at = first_slot(value)
         for _ in range(TABLE):
