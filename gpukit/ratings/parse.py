@@ -30,7 +30,7 @@ def empty_rows(count, rule):
     return Rows(
         np.empty(count, dtype=np.int64),
         np.empty(count, dtype=np.int64),
-        np.empty(count, dtype=np.float32),
+        (np.empty if rule.rating >= 0 else np.zeros)(count, dtype=np.float32),
         np.empty((count, 6 if some else 3), dtype=np.int32),
         np.empty(count if rule.time >= 0 else 0, dtype=np.int64),
         np.empty(count if rule.weight >= 0 else 0, dtype=np.float32),
