@@ -331,8 +331,8 @@ def preparation(setting):
 
 
 BENCHES = {
-    "preparation": preparation,
     "reading": reading,
+    "preparation": preparation,
     "epochs": epochs,
     "convergence": convergence,
     "hashing": hashing,
