@@ -6,6 +6,7 @@ import pytest
 from factorization.inputs import assert_unused_is_zero, problem
 from gpukit.errors import ParameterError
 from gpukit.factorization.model import state as states
+from gpukit.factorization.model.formulas import SPREAD
 from gpukit.factorization.model.layout import (
     BASE,
     BIAS,
@@ -103,8 +104,8 @@ def test_start_factors_do_not_depend_on_their_number():
     states.start_factors(key(5, Keyed.FIRST_FACTORS[0]), other)
     assert (other != many).mean() > 0.99
     assert len(np.unique(many)) > 0.99 * many.size  # no two numbers share their bits
-    assert abs(many.mean()) < 0.1 * states.SPREAD and abs(many.std() / states.SPREAD - 1) < 0.03
-    assert np.abs(many).max() <= 1.7321 * states.SPREAD and abs(np.corrcoef(many.T)[0, 1]) < 0.15
+    assert abs(many.mean()) < 0.1 * SPREAD and abs(many.std() / SPREAD - 1) < 0.03
+    assert np.abs(many).max() <= 1.7321 * SPREAD and abs(np.corrcoef(many.T)[0, 1]) < 0.15
 
 
 @pytest.mark.parametrize("biases", [True, False])

@@ -6,9 +6,8 @@ from gpukit.device import cpu
 from gpukit.neighbors.columns import columns_of
 from gpukit.neighbors.hashes.simlsh.plan import CHUNK, word_keys
 from gpukit.neighbors.plan import Settings
-from gpukit.neighbors.supplement.formulas import shuffled
 from gpukit.neighbors.supplement.plan import permutation_half, supplement_key
-from gpukit.random import bits
+from gpukit.random import bits, shuffled
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.order import order_ratings
 from neighbors import naive

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._jit import njit, prange
-from gpukit.factorization.model.formulas import SPREAD, first_factor  # noqa: F401  (SPREAD: whom tests ask)
+from gpukit.factorization.model.formulas import first_factor
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, major_first
 from gpukit.random import key
 from gpukit.streams import Keyed

@@ -3,7 +3,6 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit.random import shuffled  # noqa: F401  (one of these formulas, shared)
 
 U32 = np.uint32
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from gpukit._cuda import cuda, kernel
-from gpukit.neighbors.supplement.formulas import agreement, in_list, shuffled
-from gpukit.random import bits
+from gpukit.neighbors.supplement.formulas import agreement, in_list
+from gpukit.random import bits, shuffled
 
 U32 = np.uint32
 
@@ -14,7 +14,7 @@ def fill_slots(indices, values, first, worst, key, half, n_items, neighbors, sco
     """Lines 10-12 of Algorithm 1: the selected items with a key below worst, their scores, and the random supplement.
 
     indices (B, K) int32 and values (B, K) uint32: the selection of rows first..first + B; worst int, the key from which
-    on a pair is no neighbour; key uint32 and half int: of formulas.shuffled; n_items int, N > K; neighbors (N, K)
+    on a pair is no neighbour; key uint32 and half int: of random.shuffled; n_items int, N > K; neighbors (N, K)
     int32, scores (N, K) float32 in (0, 1] or NaN and random_slots (N,) int32, rows first..first + B written.
     Launch: grid ceil(B / block), any block.   Deterministic: yes, exact.   Source: Algorithm 1.
     """

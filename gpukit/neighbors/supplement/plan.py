@@ -12,5 +12,5 @@ def supplement_key(seed):
 
 
 def permutation_half(n_items):
-    """Half the bits of the permutation that `formulas.shuffled` walks."""
+    """Half the bits of the permutation that `random.shuffled` walks."""
     return max(1, -(-(n_items - 1).bit_length() // 2))

@@ -3,8 +3,8 @@
 import numpy as np
 
 from gpukit._jit import njit, prange
-from gpukit.neighbors.supplement.formulas import agreement, in_list, shuffled
-from gpukit.random import bits
+from gpukit.neighbors.supplement.formulas import agreement, in_list
+from gpukit.random import bits, shuffled
 
 U32 = np.uint32
 
