@@ -82,7 +82,10 @@ def _one_line(error):
 
 def _looked_at(kind, made, mode, answer):
     """The Verdict on an answer."""
-    wrong = kind.judge(answer, made.sample.files)
+    try:
+        wrong = kind.judge(answer, made.sample.files)
+    except Exception as error:  # an answer that a judge cannot follow
+        wrong = f"the judge stumbles: {type(error).__name__}: {error}"
     if wrong:
         return Verdict(INCONSISTENT, wrong)
     if mode != "mutate" and kind.same:

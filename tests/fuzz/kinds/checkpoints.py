@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fuzz.judges import models as judges
 from fuzz.kinds import models, ratings
-from fuzz.mutate import model as mutate
+from fuzz.mutate import container
 from fuzz.registry import Kind, single
 
 
@@ -50,6 +50,6 @@ def resumed(name):
 
 
 KINDS = [
-    Kind(f"checkpoint-{name}", samples(name), mutate.MODEL, resumed(name), judges.resumed, same=True, share=0.5)
+    Kind(f"checkpoint-{name}", samples(name), container.MODEL, resumed(name), judges.resumed, same=True, share=0.5)
     for name in ("MatrixFactorization", "LSHMF")
 ]

@@ -109,7 +109,7 @@ def answer(path, use):
 def told(found):
     """{name: array} of Documents; ranks by the first feature, query by query."""
     from gpukit.documents.table import take_queries
-    from gpukit.evaluation import evaluate
+    from gpukit.evaluation.ranking import evaluate
 
     out = {name: getattr(found, name) for name in ("y", "offsets", "qids", "comments", "weights")}
     X = found.X
@@ -167,6 +167,6 @@ KINDS = [
     Kind("letor-groups", group_samples, TEXT, answer, text_judge, uses),
     Kind("letor-packed", packed_samples, archive.packed(TEXT), answer, judge, uses, pipes=True),
     Kind("letor-folder", folder_samples, TEXT, folder, each, share=0.5),
-    Kind("letor-gkl", gkl_samples, container.GKL, answer, judge, same=True, share=2),
+    Kind("letor-gkl", gkl_samples, container.COPY, answer, judge, same=True, share=2),
     Kind("letor-parquet", parquet_samples, parquet.PARQUET, answer, judge, uses),
 ]

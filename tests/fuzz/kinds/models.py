@@ -8,7 +8,7 @@ import numpy as np
 
 from fuzz.judges import models as judges
 from fuzz.kinds import ratings
-from fuzz.mutate import model as mutate
+from fuzz.mutate import container
 from fuzz.registry import Kind, single
 
 SMALL = {"n_factors": 4, "n_epochs": 3, "device": "cpu", "deterministic": True}
@@ -124,7 +124,7 @@ def imputed(path, use):
 
 def kind(name, answer, judge, share=1.0):
     """The Kind of a class's files."""
-    return Kind(f"model-{name}", samples(name), mutate.MODEL, answer, judge, same=True, share=share)
+    return Kind(f"model-{name}", samples(name), container.MODEL, answer, judge, same=True, share=share)
 
 
 KINDS = [

@@ -183,6 +183,6 @@ KINDS = [
     Kind("ratings-packed", packed_samples, archive.packed(TEXT), answer, tables.ratings, plain, pipes=True, share=2),
     Kind("ratings-folder", folder_samples, TEXT, answer, text_judge, plain, share=0.5),
     Kind("ratings-npz", npz_samples, archive.NPZ, answer, tables.ratings, plain, share=2),
-    Kind("ratings-gkr", copies(".gkr"), container.GKR, answer, tables.ratings, plain, same=True, share=2),
+    Kind("ratings-gkr", copies(".gkr"), container.COPY, answer, tables.ratings, plain, same=True, share=2),
     Kind("ratings-parquet", copies(".parquet"), parquet.PARQUET, answer, tables.ratings, plain),
 ]
