@@ -48,7 +48,7 @@ class Campaign:
 
     def __init__(self, planned, progress=None, keep_in=None, echo=lambda line: None):
         self.planned, self.progress, self.keep_in, self.echo = planned, progress, keep_in, echo
-        self.lock, self.done, self.findings = threading.Lock(), {}, []
+        self.lock, self.done, self.findings, self.error = threading.Lock(), {}, [], None
         if progress is not None and Path(progress).exists():
             for line in Path(progress).read_text().splitlines():
                 with contextlib.suppress(ValueError):  # a last line cut short
@@ -75,6 +75,8 @@ class Campaign:
             stop.set()
             for thread in threads:
                 thread.join()
+        if self.error is not None:
+            raise self.error
         return all(unit in self.done for unit in self.planned)
 
     def _work(self, left, stop):
@@ -84,6 +86,9 @@ class Campaign:
                 self._unit(worker, left.get_nowait(), stop)
         except queue.Empty:
             pass
+        except RuntimeError as error:  # samples that cannot be read
+            self.error = error
+            stop.set()
         finally:
             worker.close()
 

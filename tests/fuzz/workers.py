@@ -88,6 +88,7 @@ class Worker:
                     return None
                 more = os.read(self.process.stdout.fileno(), 1 << 16)
                 if not more:
+                    self.process.wait()
                     return None
                 self.lines += more
         line, _, self.lines = self.lines.partition(b"\n")
@@ -95,7 +96,7 @@ class Worker:
 
     def _end(self):
         """(verdict, detail) of a child that is dead or takes too long; it is gone afterwards."""
-        hangs = self.process.poll() is None and not self._dying()
+        hangs = self.process.poll() is None
         self.process.kill()
         code = self.process.wait()
         self.errors.seek(0)
@@ -104,10 +105,3 @@ class Worker:
         frames = [line.strip() for line in lines if "/gpukit/" in line and line.strip().startswith("File")]
         told = f"{frames[0].rpartition('/gpukit/')[2]}" if frames else " / ".join(lines[-3:])
         return (HANG, f"more than {self.seconds:g} s") if hangs else (CRASH, f"exit code {code}: {told}")
-
-    def _dying(self):
-        try:
-            self.process.wait(1)
-        except subprocess.TimeoutExpired:
-            return False
-        return True

@@ -47,8 +47,8 @@ def factorization(answer, files):
     """Finite, within the scale, Eq. (1) to float32; recommendations leave out what was rated."""
     users, items = answer["users"], answer["items"]
     for name, ids in (("user_ids_", users), ("item_ids_", items)):
-        if ids.ndim != 1 or len(set(ids.tolist())) < len(ids) or ids.tolist() != sorted(ids.tolist()):
-            return f"{name} are not sorted and each once"
+        if ids.ndim != 1 or len(set(ids.tolist())) < len(ids):
+            return f"{name} are not each once"
     low, high = answer["scale"]
     for name in ("predicted", "unknown"):
         found = answer[name]
@@ -118,8 +118,8 @@ def neighbors(answer, files):
     n = len(items)
     if near.ndim != 2 or len(near) != n or near.shape != scores.shape or near.dtype != np.int32:
         return f"neighbours are {near.dtype} {near.shape}, scores {scores.shape} of {n} items"
-    if items.ndim != 1 or items.tolist() != sorted(set(items.tolist())):
-        return "item_ids_ are not sorted and each once"
+    if items.ndim != 1 or len(set(items.tolist())) < n:
+        return "item_ids_ are not each once"
     for item, row in enumerate(near.tolist()):
         if len(set(row)) < len(row) or item in row or min(row, default=0) < 0 or max(row, default=0) >= n:
             return f"neighbours of item {item}: {row}"

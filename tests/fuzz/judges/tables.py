@@ -55,8 +55,7 @@ def _rows(name, rows, count):
 def _ids(name, ids):
     if ids.ndim != 1 or ids.dtype.kind not in "iU" or (ids.dtype.kind == "i" and ids.dtype != np.int64):
         return f"{name} is {ids.dtype} {ids.shape}"
-    listed = ids.tolist()
-    return None if listed == sorted(set(listed)) else f"{name} are not sorted and each once"
+    return None if len(set(ids.tolist())) == len(ids) else f"{name} are not each once"
 
 
 def _distinct_pairs(users, items):
@@ -77,10 +76,12 @@ def _compressed(name, answer, rows, columns, values, shape):
 
 
 def spelled(answer, files):
-    """Ids and ratings of a table that was read from text stand in the text: nothing is invented."""
+    """Ids and ratings of a table that was read from text stand in the text, ids sorted: nothing is invented."""
     text = b"\n".join(files.values())
     shown = text.decode("utf-8", "replace") + text.decode("latin-1")
     for name in ("user_ids", "item_ids"):
+        if answer[name].tolist() != sorted(answer[name].tolist()):
+            return f"{name} are not sorted"
         for one in answer[name].tolist():
             if str(one) not in shown and str(one).replace('"', '""') not in shown:
                 return f"{name} has {one!r}, which is not in the file"

@@ -178,7 +178,7 @@ def text_judge(found, files):
 
 KINDS = [
     Kind("ratings-text", text_samples, TEXT, answer, text_judge, plain, pipes=True, share=3),
-    Kind("ratings-times", lambda: text_samples()[:2] + text_samples()[-5:], TEXT, answer, text_judge, lambda rng: {"times": True}),
+    Kind("ratings-times", lambda: text_samples()[:2] + text_samples()[-4:], TEXT, answer, text_judge, lambda rng: {"times": True}),
     Kind("ratings-mtx", lambda: [single("netflix_mm", matrix_market())], TEXT, answer, tables.ratings, plain, pipes=True),
     Kind("ratings-packed", packed_samples, archive.packed(TEXT), answer, tables.ratings, plain, pipes=True, share=2),
     Kind("ratings-folder", folder_samples, TEXT, answer, text_judge, plain, share=0.5),
