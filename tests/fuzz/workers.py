@@ -63,7 +63,8 @@ class Worker:
 
     def _start(self):
         self.errors = tempfile.TemporaryFile("w+")
-        environment = {**os.environ, **THREADS, "PYTHONPATH": str(TESTS), "MALLOC_PERTURB_": "165"}
+        path = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(TESTS))))
+        environment = {**os.environ, **THREADS, "PYTHONPATH": path, "MALLOC_PERTURB_": "165"}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "fuzz.child"],
             stdin=subprocess.PIPE,
