@@ -81,6 +81,16 @@ def start_rows(seed_key, base, biased, n_factors, factors, extras):
 
 
 @njit(parallel=True)
+def pack_near(neighbors, base, near, offsets):
+    """Twin of kernels.pack_near."""
+    for item in prange(near.shape[0]):
+        for slot in range(near.shape[1]):
+            there = item < neighbors.shape[0] and slot < neighbors.shape[1]
+            near[item, slot] = neighbors[item, slot] if there else np.int32(-1)
+            offsets[item, slot] = np.float32(base[near[item, slot]]) if there else np.float32(0.0)
+
+
+@njit(parallel=True)
 def read_rows(factors, extras, own_factors, own_extras):
     """Twin of kernels.read_rows; factors in float32."""
     at = extras.shape[1] - EXTRA
