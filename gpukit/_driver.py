@@ -21,7 +21,7 @@ if not SIMULATED:
     from numba.cuda.cudadrv.devicearray import DeviceNDArray
     from numba.cuda.cudadrv.driver import CudaAPIError, MemoryPointer, binding, driver
 
-DEFAULT_STREAM = 0
+DEFAULT = 0  # the stream that launches are on
 STAGED = 64 << 10  # bytes that the driver takes over at once
 
 
@@ -45,11 +45,11 @@ class Pool:
     def take(self, size):
         """A MemoryPointer to so many bytes of device memory, given back when it is no longer referred to."""
         try:
-            address = driver.cuMemAllocFromPoolAsync(size, self._pool, DEFAULT_STREAM)
+            address = driver.cuMemAllocFromPoolAsync(size, self._pool, DEFAULT)
         except CudaAPIError:  # what others have freed, and what numba has not yet
             self.context.deallocations.clear()
             self.trim()
-            address = driver.cuMemAllocFromPoolAsync(size, self._pool, DEFAULT_STREAM)
+            address = driver.cuMemAllocFromPoolAsync(size, self._pool, DEFAULT)
         self._taken.add(int(address))
         memory = MemoryPointer(self.context, address, size, finalizer=functools.partial(self._give, address))
         memory._finalizer.atexit = False  # the driver may be gone by then, and takes everything anyway
@@ -59,7 +59,7 @@ class Pool:
         self._taken.discard(int(address))
         driver.cuCtxPushCurrent(self.context.handle)  # the last reference may be dropped where another GPU is current
         try:
-            driver.cuMemFreeAsync(address, DEFAULT_STREAM)
+            driver.cuMemFreeAsync(address, DEFAULT)
             if not self._taken:
                 self.trim()
         finally:
@@ -67,7 +67,7 @@ class Pool:
 
     def trim(self):
         """Give what is not taken back to the driver, once the GPU has done with it."""
-        driver.cuStreamSynchronize(DEFAULT_STREAM)
+        driver.cuStreamSynchronize(DEFAULT)
         driver.cuMemPoolTrimTo(self._pool, 0)
 
 
@@ -112,7 +112,7 @@ def copy_in(array, there):
     if SIMULATED:
         there.copy_to_device(array)
     else:
-        driver.cuMemcpyHtoDAsync(there.device_ctypes_pointer.value, array.ctypes.data, array.nbytes, DEFAULT_STREAM)
+        driver.cuMemcpyHtoDAsync(there.device_ctypes_pointer.value, array.ctypes.data, array.nbytes, DEFAULT)
 
 
 def copy_page_locked(memory, there, first, stream):
@@ -131,7 +131,7 @@ def zeros(shape, dtype):
     if SIMULATED:
         out.copy_to_device(np.zeros(out.shape, dtype))
     elif out.size:
-        driver.cuMemsetD8Async(out.device_ctypes_pointer.value, 0, out.nbytes, DEFAULT_STREAM)
+        driver.cuMemsetD8Async(out.device_ctypes_pointer.value, 0, out.nbytes, DEFAULT)
     return out
 
 
@@ -160,7 +160,7 @@ class Plan:
         """Queue the kernel on the default stream."""
         self.layout.pack_into(self.numbers, 0, *numbers)
         pointers = ctypes.addressof(self.pointers)
-        driver.cuLaunchKernel(self.function, *grid, *block, 0, DEFAULT_STREAM, pointers, 0)
+        driver.cuLaunchKernel(self.function, *grid, *block, 0, DEFAULT, pointers, 0)
 
 
 def written(kind):
@@ -191,12 +191,12 @@ def _planned(kernel, arguments):
     if not _read(arguments, kinds, numbers):
         return None, ()
     known, kinds = _plans.__dict__, tuple(kinds)
-    if kinds in known:
-        return known[kinds], numbers
-    compiled = kernel.overloads.get(tuple(map(kernel.typeof_pyval, arguments)))
-    if compiled is not None:
+    if kinds not in known:
+        compiled = kernel.overloads.get(tuple(map(kernel.typeof_pyval, arguments)))
+        if compiled is None:
+            return None, ()
         known[kinds] = _plan(compiled)
-    return None, ()
+    return known[kinds], numbers
 
 
 def _plan(compiled):
