@@ -4,6 +4,7 @@ functions with the same arguments. Arrays stay on the device."""
 import numpy as np
 
 from gpukit._cuda import cuda
+from gpukit.device.gpu_arrays import fetch  # noqa: F401  (of steps.Steps)
 from gpukit.neighbors import hashes, plan
 from gpukit.neighbors import search as searches
 from gpukit.neighbors.supplement import gpu as supplement
