@@ -105,7 +105,8 @@ class Factorization(Serving):
             workers = schedule.worker_count(len(ratings), steps.most_workers(layout))
             tables, workers = runs.chunk_tables(made.side, workers, plan, steps)
         if resume_from is not None:
-            state, start, history, best = saving.load_checkpoint(resume_from, self, saving.fingerprint(ratings))
+            data = saving.fingerprint(ratings)
+            state, start, history, best = saving.load_checkpoint(resume_from, self, data, ratings.shape)
             session = steps.Session(state, layout, self.walk, made.history)
         else:
             with clock("neighbours"):

@@ -4,6 +4,7 @@ Parquet; and csv out."""
 import csv
 import io
 import zipfile
+from dataclasses import fields
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from gpukit.ratings.parquet import read_parquet, write_parquet
 from gpukit.ratings.table import DISTINCT, OPTIONAL, Ratings, marked
 
 SUFFIXES = (".gkr", ".npz", ".parquet", ".csv")
+KIND = container.kind_of(BINARY_MAGIC, "ratings (.gkr)")
 HEADER = {"times": "timestamp", "weights": "weight", "counts": "count"}  # of csv and Parquet, after user,item,rating
 
 
@@ -71,8 +73,13 @@ def _read_gkr(path, request):
 def read_gkr(path, mmap=False, times=True):
     """Ratings of a binary copy; mmap=True leaves the arrays on disk, read-only, until they are touched; times=False
     leaves the times out."""
-    header = container.read_header(path, BINARY_MAGIC, "ratings (.gkr)")
-    ratings = Ratings(**container.read_arrays(path, header, mmap, () if times else ("times",)))
+    _, arrays = container.read_arrays(path, KIND, mmap, () if times else ("times",))
+    lacking = {"users", "items", "values", "user_ids", "item_ids"} - set(arrays)
+    beyond = set(arrays) - {one.name for one in fields(Ratings) if one.init}
+    if lacking or beyond:
+        what = f"it lacks {min(lacking)!r}" if lacking else f"{min(beyond)!r} is no column of ratings"
+        raise KIND.refuse(path, what)
+    ratings = Ratings(**arrays)
     wrong = check.fault(ratings)
     if wrong:
         raise DataError(f"{path} is damaged: {wrong} {container.AGAIN}")
@@ -88,7 +95,7 @@ def _with_times(ratings, path, request):
 
 def _write_gkr(ratings, file):
     arrays = {**ratings.columns(), "user_ids": ratings.user_ids, "item_ids": ratings.item_ids}
-    container.write_arrays(file, BINARY_MAGIC, arrays)
+    container.write_arrays(file, KIND, arrays)
 
 
 def _read_npz(path, request):
