@@ -126,10 +126,9 @@ class Run(NamedTuple):
 
     def find(self):
         """plan.Found with host arrays."""
-        found = engine(self.device, "gpukit.neighbors").find(self.columns, self.settings)
-        if not self.device.is_cuda:
-            return found
-        return found._replace(neighbors=found.neighbors.copy_to_host(), scores=found.scores.copy_to_host())
+        steps = engine(self.device, "gpukit.neighbors")
+        found = steps.find(self.columns, self.settings)
+        return found._replace(neighbors=steps.fetch(found.neighbors), scores=steps.fetch(found.scores))
 
 
 def warn_if_random(share, settings):
