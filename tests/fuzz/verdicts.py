@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import shutil
 import tempfile
 import threading
 import traceback
@@ -43,18 +44,28 @@ def judged(case):
 def verdict_on(name, made, mode):
     """The Verdict on an Input of a kind."""
     kind = cases.kind_of(name)
-    with tempfile.TemporaryDirectory(prefix="fuzz") as folder:
-        for file, data in made.sample.files.items():
-            target = Path(folder) / file
-            target.parent.mkdir(exist_ok=True, parents=True)
-            target.write_bytes(data)
-        path = Path(folder) / made.sample.path
+    with laid_out(made.sample) as path:
         found, answer = _run(kind, path, made.use)
         if found.verdict == RESULT:
             found = _looked_at(kind, made, mode, answer)
         if found.verdict in GOOD and "pipe" in made.use:
             found = _through_a_pipe(kind, path, made.use, found, answer)
     return found
+
+
+@contextlib.contextmanager
+def laid_out(sample, what="case"):
+    """The path to read of a Sample, whose files are there meanwhile. A folder of one's own costs more than a case."""
+    folder = Path(tempfile.gettempdir()) / f"fuzz-{what}-{os.getpid()}"
+    for name, data in sample.files.items():
+        target = folder / name
+        target.parent.mkdir(exist_ok=True, parents=True)
+        target.write_bytes(data)
+    try:
+        yield folder / sample.path
+    finally:
+        for entry in folder.iterdir():
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
 def _run(kind, path, use):
@@ -102,11 +113,8 @@ def _whole(name, made):
     """The answer to the sample as it was."""
     key = name, id(made.whole), str(made.use)
     if key not in _WHOLE:
-        with tempfile.TemporaryDirectory(prefix="fuzz") as folder:
-            for file, data in made.whole.files.items():
-                (Path(folder) / file).parent.mkdir(exist_ok=True, parents=True)
-                (Path(folder) / file).write_bytes(data)
-            _WHOLE[key] = cases.kind_of(name).answer(Path(folder) / made.whole.path, made.use)
+        with laid_out(made.whole, "whole") as path:
+            _WHOLE[key] = cases.kind_of(name).answer(path, made.use)
     return _WHOLE[key]
 
 
