@@ -66,7 +66,7 @@ class Worker:
         path = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(TESTS))))
         environment = {**os.environ, **THREADS, "PYTHONPATH": path, "MALLOC_PERTURB_": "165"}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "fuzz.child"],
+            [sys.executable, "-P", "-m", "fuzz.child"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,
