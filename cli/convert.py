@@ -1,5 +1,6 @@
 """`gpukit convert`: ratings or documents of queries in any format in, a binary copy (or another format) out."""
 
+import contextlib
 from pathlib import Path
 
 import click
@@ -37,22 +38,34 @@ def convert(source, output, null, as_json, quiet, **request):
     """
     stages = Stages()
     request["format"] = request.pop("file_format")
-    if _are_documents(source, output, request["format"]):
-        documents = _convert_documents(source, output, stages, null)
-        show(*written_documents(documents, output, stages), stages, as_json, quiet, rate=("reading", "documents"))
-        return
-    data = _convert_ratings(source, output, stages, **request)
-    show(*written(data, output, stages), stages, as_json, quiet, rate=("reading", "ratings"))
+    with _opened(source) as source:
+        if _are_documents(source, output, request["format"]):
+            documents = _convert_documents(source, output, stages, null)
+            told = *written_documents(documents, output, stages), "documents"
+        else:
+            data = _convert_ratings(source, output, stages, **request)
+            told = *written(data, output, stages), "ratings"
+    facts, line, things = told
+    show(facts, line, stages, as_json, quiet, rate=("reading", things))
+
+
+def _opened(path):
+    """The open Source of a file or a pipe, which is looked at and then read; a folder's name as it is."""
+    from gpukit.io import sources
+
+    return contextlib.nullcontext(path) if Path(path).is_dir() else sources.opened(path)
 
 
 def _are_documents(source, output, file_format):
     """True when the output's name, or what the source holds, says documents."""
     from gpukit.documents.copies import SUFFIXES
     from gpukit.documents.read import is_letor
+    from gpukit.io.sources import Source
     from gpukit.ratings.copies import SUFFIXES as OF_RATINGS
 
     suffix = Path(output).suffix.lower()
-    return (suffix in SUFFIXES and suffix not in OF_RATINGS) or (file_format == "auto" and is_letor(source))
+    named = suffix in SUFFIXES and suffix not in OF_RATINGS
+    return named or (file_format == "auto" and isinstance(source, Source) and is_letor(source))
 
 
 def _convert_documents(source, output, stages, null):

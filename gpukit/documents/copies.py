@@ -5,7 +5,7 @@ import numpy as np
 from gpukit.documents.convert import misfit
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
-from gpukit.io import container
+from gpukit.io import container, sources
 from gpukit.persist import atomic_write
 
 MAGIC = b"GPUKITL1"
@@ -35,9 +35,9 @@ def check_output(path):
     return container.check_output(path, SUFFIXES)
 
 
-def is_copy(path):
-    """True for a .gkl file."""
-    return container.begins_with(path, MAGIC)
+def is_copy(source):
+    """True for an open Source of a .gkl file."""
+    return source.head.startswith(MAGIC)
 
 
 def _write_gkl(documents, file):
@@ -51,8 +51,9 @@ def _write_gkl(documents, file):
 
 def read_gkl(path, mmap=False):
     """Documents of a binary copy; mmap=True leaves the arrays on disk, read-only, until they are touched."""
-    header = container.read_header(path, MAGIC, "documents (.gkl)")
-    arrays = container.read_arrays(path, header, mmap)
+    with sources.opened(path) as source:
+        name, header = source.name, container.read_header(source, MAGIC, "documents (.gkl)")
+        arrays = container.read_arrays(source, header, mmap)
     documents = Documents(
         _features(arrays, tuple(header["shape"])),
         arrays["y"],
@@ -63,7 +64,7 @@ def read_gkl(path, mmap=False):
     )
     wrong = misfit(documents)
     if wrong:
-        raise DataError(f"{path} is damaged: {wrong} {container.AGAIN}")
+        raise DataError(f"{name} is damaged: {wrong} {container.AGAIN}")
     return documents
 
 

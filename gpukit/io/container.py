@@ -48,22 +48,15 @@ def check_output(path, suffixes):
     return suffix
 
 
-def begins_with(path, magic):
-    """True when path is a file that begins with magic."""
-    if not Path(path).is_file():
-        return False
-    with open(path, "rb") as file:
-        return file.read(len(magic)) == magic
-
-
-def read_header(path, magic, what):
-    """The checked header (dict) of a container; what names its kind in the DataErrors for another or a damaged file."""
-    with open(path, "rb") as file:
-        start = file.read(16)
-        if len(start) < 16 or start[:8] != magic:
-            raise DataError(f"{path} is not a binary copy of {what}. {AGAIN}")
-        length = int.from_bytes(start[8:], "little")
-        raw = file.read(min(length, 1 << 20))
+def read_header(source, magic, what):
+    """The checked header (dict) of a container in an open Source; what names its kind in the DataErrors for another or
+    a damaged file."""
+    path, file = source.name, source.seekable()
+    start = file.read(16)
+    if len(start) < 16 or start[:8] != magic:
+        raise DataError(f"{path} is not a binary copy of {what}. {AGAIN}")
+    length = int.from_bytes(start[8:], "little")
+    raw = file.read(min(length, 1 << 20))
     try:
         header = json.loads(raw)
         version = header["version"]
@@ -71,7 +64,7 @@ def read_header(path, magic, what):
         raise DataError(f"{path} is cut short or damaged: its header cannot be read. {AGAIN}") from error
     if version != VERSION:
         raise DataError(f"{path} has format version {version}; this gpukit reads version {VERSION}. {AGAIN}")
-    size = Path(path).stat().st_size
+    size = source.size
     if size != header["size"]:
         raise DataError(
             f"{path} is cut short or damaged: {size:,} bytes where its header says {header['size']:,}. {AGAIN}"
@@ -79,16 +72,18 @@ def read_header(path, magic, what):
     return header
 
 
-def read_arrays(path, header, mmap=False, leave=()):
+def read_arrays(source, header, mmap=False, leave=()):
     """{name: array} of a container with that header; mmap=True leaves arrays on disk, read-only, until touched.
 
     leave: names of arrays that are not wanted.
     """
-    return {name: _array(path, entry, mmap) for name, entry in header["arrays"].items() if name not in leave}
+    file = source.seekable()
+    return {name: _array(file, entry, mmap) for name, entry in header["arrays"].items() if name not in leave}
 
 
-def _array(path, entry, mmap):
+def _array(file, entry, mmap):
     dtype, shape, offset = np.dtype(entry["dtype"]), tuple(entry["shape"]), entry["offset"]
     if mmap and prod(shape):
-        return np.memmap(path, dtype, "r", offset, shape)
-    return np.fromfile(path, dtype, prod(shape), offset=offset).reshape(shape)
+        return np.memmap(file, dtype, "r", offset, shape)
+    file.seek(offset)
+    return np.fromfile(file, dtype, prod(shape)).reshape(shape)

@@ -8,8 +8,7 @@ import zipfile
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.io import container
-from gpukit.io.parquet import MAGIC as PARQUET_MAGIC
+from gpukit.io import container, parquet, sources
 from gpukit.persist import atomic_write
 from gpukit.ratings import check, repeats
 from gpukit.ratings.convert import as_values, numbered
@@ -39,50 +38,38 @@ def check_output(path):
     return container.check_output(path, SUFFIXES)
 
 
-def reader_of(path, format="auto"):
-    """The function (path, Request) that reads path when it is a file of columns (by content, or by format's name), else
-    None."""
-    try:
-        with open(path, "rb") as file:
-            magic = file.read(8)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error}.") from error
-    if format == "gkr" or (format == "auto" and magic == BINARY_MAGIC):
+def reader_of(source, format="auto"):
+    """The function (Source, Request) that reads an open Source when it is a file of columns (by content, or by format's
+    name), else None."""
+    if format == "gkr" or (format == "auto" and source.head.startswith(BINARY_MAGIC)):
         return _read_gkr
-    if format == "parquet" or (format == "auto" and magic.startswith(PARQUET_MAGIC)):
+    if format == "parquet" or (format == "auto" and parquet.is_parquet(source)):
         return read_parquet
-    if format == "npz" or (format == "auto" and magic.startswith(b"PK\x03\x04") and _holds_arrays(path)):
+    if format == "npz" or (format == "auto" and source.holds_arrays()):
         return _read_npz
     return None
 
 
-def _holds_arrays(path):
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return all(name.endswith(".npy") for name in archive.namelist())
-    except zipfile.BadZipFile as error:
-        raise DataError(f"{path} is damaged or cut short ({error}). Fetch or pack it again.") from error
-
-
-def _read_gkr(path, request):
-    return _with_times(read_gkr(path, times=request.times), path, request)
+def _read_gkr(source, request):
+    return _with_times(read_gkr(source, times=request.times), source.name, request)
 
 
 def read_gkr(path, mmap=False, times=True):
     """Ratings of a binary copy; mmap=True leaves the arrays on disk, read-only, until they are touched; times=False
     leaves the times out."""
-    header = container.read_header(path, BINARY_MAGIC, "ratings (.gkr)")
-    ratings = Ratings(**container.read_arrays(path, header, mmap, () if times else ("times",)))
-    wrong = check.fault(ratings)
-    if wrong:
-        raise DataError(f"{path} is damaged: {wrong} {container.AGAIN}")
+    with sources.opened(path) as source:
+        header = container.read_header(source, BINARY_MAGIC, "ratings (.gkr)")
+        ratings = Ratings(**container.read_arrays(source, header, mmap, () if times else ("times",)))
+        wrong = check.fault(ratings)
+        if wrong:
+            raise DataError(f"{source.name} is damaged: {wrong} {container.AGAIN}")
     return marked(ratings, DISTINCT)  # pairs were looked at when it was written
 
 
-def _with_times(ratings, path, request):
+def _with_times(ratings, name, request):
     """ratings, or DataError when times are asked for and not there."""
     if request.times and ratings.times is None:
-        raise DataError(f"{path} has no times. Convert the ratings again with --times, or do not ask for them.")
+        raise DataError(f"{name} has no times. Convert the ratings again with --times, or do not ask for them.")
     return ratings
 
 
@@ -91,26 +78,28 @@ def _write_gkr(ratings, file):
     container.write_arrays(file, BINARY_MAGIC, arrays)
 
 
-def _read_npz(path, request):
-    return _with_times(read_npz(path, request.times), path, request)
+def _read_npz(source, request):
+    return _with_times(read_npz(source, request.times), source.name, request)
 
 
 def read_npz(path, times=True):
     """Ratings of a scipy .npz matrix; ids, weights, counts, times are those that gpukit wrote into it, if it did."""
     import scipy.sparse
 
-    try:
-        matrix = scipy.sparse.load_npz(path).tocoo()
-        with np.load(path, allow_pickle=False) as stored:
-            names = [*OPTIONAL[not times :], "user_ids", "item_ids"]
-            also = {name: stored[name] for name in names if name in stored}
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise DataError(f"{path} is not a scipy sparse matrix (save_npz), or is damaged: {error}.") from error
+    with sources.opened(path) as source:
+        name = source.name
+        try:
+            matrix = scipy.sparse.load_npz(source.seekable()).tocoo()
+            with np.load(source.seekable(), allow_pickle=False) as stored:
+                names = [*OPTIONAL[not times :], "user_ids", "item_ids"]
+                also = {name: stored[name] for name in names if name in stored}
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise DataError(f"{name} is not a scipy sparse matrix (save_npz), or is damaged: {error}.") from error
     found = numbered(matrix.row, matrix.col, as_values(matrix.data), matrix.shape)
     ratings = Ratings(**{**found.columns(), "user_ids": found.user_ids, "item_ids": found.item_ids, **also})
     wrong = check.fault(ratings)
     if wrong:
-        raise DataError(f"{path}: {wrong}")
+        raise DataError(f"{name}: {wrong}")
     return ratings
 
 

@@ -8,7 +8,7 @@ import scipy.sparse
 
 from gpukit.documents import Documents, copies, read_letor, write_letor
 from gpukit.errors import DataError, ParameterError
-from gpukit.io import container
+from gpukit.io import container, sources
 
 
 def documents(kind="dense", comments=True, dtype=np.float32):
@@ -129,7 +129,8 @@ def test_damage_is_noticed(tmp_path):
 
 def test_arrays_are_aligned(tmp_path):
     write_letor(documents(), tmp_path / "a.gkl")
-    header = container.read_header(tmp_path / "a.gkl", copies.MAGIC, "documents")
+    with sources.opened(tmp_path / "a.gkl") as source:
+        header = container.read_header(source, copies.MAGIC, "documents")
     assert all(entry["offset"] % 64 == 0 for entry in header["arrays"].values()) and header["shape"] == [10, 4]
 
 
