@@ -1,12 +1,13 @@
 """Documents out: the binary copy (.gkl, see io/container.py), read at disk speed, Parquet, or svmlight text (.txt)."""
 
+from pathlib import Path
+
 import numpy as np
 
 from gpukit.documents.convert import misfit
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
-from gpukit.io import container, sources
-from gpukit.persist import atomic_write
+from gpukit.io import container, sinks, sources
 
 MAGIC = b"GPUKITL1"
 SUFFIXES = (".gkl", ".txt", ".parquet")
@@ -15,6 +16,7 @@ SUFFIXES = (".gkl", ".txt", ".parquet")
 def write_letor(documents, path):
     """Write Documents to path; its suffix says how: .gkl (binary copy), .parquet or .txt (svmlight with query ids).
 
+    '-', standard output, and a pipe without a suffix take svmlight text.
     Text spells each value as shortly as gives the same number back; of a CSR X it has the stored features alone. The
     file appears whole or not at all. Raises ParameterError for another suffix, for weights as text and sparse features
     as Parquet, DataError when path cannot be written and for .parquet without pyarrow.
@@ -26,12 +28,14 @@ def write_letor(documents, path):
     suffix = check_output(path)
     if suffix == ".txt" and documents.weights is not None:
         raise ParameterError(f"{path}: svmlight text has no place for the weights of queries. Write .gkl or .parquet.")
-    with atomic_write(path) as temporary, open(temporary, "wb") as file:
+    with sinks.opened(path) as file:
         writers[suffix](documents, file)
 
 
 def check_output(path):
     """The suffix of a path that write_letor can write to; ParameterError or DataError for one that it cannot."""
+    if sinks.is_stream(path) and Path(path).suffix not in SUFFIXES:
+        return ".txt"
     return container.check_output(path, SUFFIXES)
 
 

@@ -4,12 +4,12 @@ Parquet; and csv out."""
 import csv
 import io
 import zipfile
+from pathlib import Path
 
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.io import container, parquet, sources
-from gpukit.persist import atomic_write
+from gpukit.io import container, parquet, sinks, sources
 from gpukit.ratings import check, repeats
 from gpukit.ratings.convert import as_values, numbered
 from gpukit.ratings.formats import BINARY_MAGIC
@@ -23,18 +23,21 @@ HEADER = {"times": "timestamp", "weights": "weight", "counts": "count"}  # of cs
 def write_ratings(ratings, path):
     """Write ratings to path; its suffix says how: .gkr (binary copy), .npz (scipy sparse, with ids), .parquet or .csv.
 
+    '-', standard output, and a pipe without a suffix take csv.
     Times, weights and counts are written where ratings have them. The file appears whole or not at all. Raises
     ParameterError for another suffix, DataError for what checked() refuses and for .parquet without pyarrow.
     """
     writers = {".gkr": _write_gkr, ".npz": _write_npz, ".parquet": write_parquet, ".csv": _write_csv}
     suffix = check_output(path)
     repeats.checked(ratings)
-    with atomic_write(path) as temporary, open(temporary, "wb") as file:
+    with sinks.opened(path) as file:
         writers[suffix](ratings, file)
 
 
 def check_output(path):
     """The suffix of a path that write_ratings can write to; ParameterError or DataError for one that it cannot."""
+    if sinks.is_stream(path) and Path(path).suffix not in SUFFIXES:
+        return ".csv"
     return container.check_output(path, SUFFIXES)
 
 
