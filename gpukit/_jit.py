@@ -10,6 +10,7 @@ import numba.extending
 
 from gpukit._cache import attach, cache_folder  # noqa: F401
 from gpukit._dependencies import recorded
+from gpukit._threads import Parallel
 
 prange, overload = numba.prange, recorded(numba.extending.overload)
 
@@ -22,7 +23,10 @@ def njit(function=None, **options):
     """numba.njit with code kept on disk and floating-point sums free to vectorize."""
     if function is None:
         return functools.partial(njit, **options)
-    return attach(numba.njit(**{"fastmath": FASTMATH, "error_model": "numpy", **options})(function))
+    made = attach(numba.njit(**{"fastmath": FASTMATH, "error_model": "numpy", **options})(function))
+    if options.get("parallel") and hasattr(made, "py_func"):  # else plain Python: NUMBA_DISABLE_JIT
+        made.__class__ = Parallel
+    return made
 
 
 @contextlib.contextmanager
