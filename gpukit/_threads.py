@@ -31,8 +31,8 @@ _at_work = []  # an entry for each thread that is in a parallel loop
 _unfit = []  # while the process forks: why its child cannot compute, or None
 
 
-class Parallel(CPUDispatcher):
-    """A compiled function with parallel loops; called from Python only (a gate says so)."""
+class Parallel:
+    """What calls of compiled functions with parallel loops go through, from Python only (a gate says so)."""
 
     def __call__(self, *arguments):
         """The first call of any of them: the layer is begun, and from now on calls go the way it needs."""
