@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from gpukit.cli import report
-from gpukit.cli.options import as_json, duplicates, null, quiet, table_file
+from gpukit.cli import outputs, report
+from gpukit.cli.options import as_json, duplicates, force, null, quiet, table_file
 from gpukit.cli.stages import Stages
 
 
@@ -16,9 +16,10 @@ from gpukit.cli.stages import Stages
 @duplicates
 @click.option("--times", is_flag=True, help="Keep the times of ratings (timestamp, time, date).")
 @null
+@force
 @as_json
 @quiet
-def convert(source, output, null, as_json, quiet, **request):
+def convert(source, output, null, force, as_json, quiet, **request):
     """Read the ratings in IN (a file or a folder, compressed or not) and write them to OUT.
 
     OUT's suffix says how: .gkr is a binary copy that loads at disk speed, .npz a scipy sparse matrix with the ids,
@@ -36,6 +37,7 @@ def convert(source, output, null, as_json, quiet, **request):
     gpukit convert MQ2008/Fold1/train.txt train.gkl
     """
     stages = Stages()
+    outputs.check_output(output, "OUT", [source], force)
     request["format"] = request.pop("file_format")
     if _are_documents(source, output, request["format"]):
         documents = _convert_documents(source, output, stages, null)

@@ -9,8 +9,9 @@ from pathlib import Path
 from gpukit.errors import DataError, ParameterError
 
 
-def check_output(path, option, inputs=()):
-    """Raise DataError unless path (None passes) can be written and is none of the files that are read."""
+def check_output(path, option, inputs=(), force=False):
+    """Raise DataError unless path (None passes) can be written, is none of the files that are read, and, without force,
+    no file that is there already. An empty one counts as none: who makes temporary names makes such files."""
     if path is None:
         return
     from gpukit.persist import check_writable
@@ -19,11 +20,7 @@ def check_output(path, option, inputs=()):
     for source in inputs:
         if target.is_file() and Path(source).exists() and target.samefile(source):
             raise DataError(f"{option} {path} would overwrite a file that this command reads. Name another file.")
-
-
-def check_new(path, option, force):
-    """Raise DataError for a file that is there already, unless force."""
-    if Path(path).is_file() and not force:
+    if target.is_file() and target.stat().st_size and not force:
         raise DataError(
             f"{option} {path} is there already and is kept. Name another file, or add --force to replace it."
         )
