@@ -7,6 +7,8 @@ import sys
 import pytest
 from cli_support import planted, write_rows
 
+from reliability.verbs import arguments
+
 PATIENCE = 280  # seconds, compilation included
 
 
@@ -18,8 +20,9 @@ def rounds():
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """A folder with small inputs of every kind: r.csv, d.txt, g.npz."""
+    """A folder with small inputs of every kind: r.csv, d.txt, g.npz, and the models m.gpukit, rank.gpukit."""
     import gpukit
+    from gpukit.cli.main import run
     from gpukit.documents import write_letor
     from gpukit.graphs import write_graph
 
@@ -27,6 +30,8 @@ def folder(tmp_path_factory):
     write_rows(folder / "r.csv", zip(*planted()))
     write_letor(gpukit.synth_letor("mq2008", 0.02), folder / "d.txt")
     write_graph(folder / "g.npz", gpukit.synth_graph(vertices=20, shape=(4, 5), rank=2))
+    for name, model in (("train-lshmf --model", "m.gpukit"), ("ranksvm --model", "rank.gpukit")):
+        assert run([*arguments(name, folder, folder / model), "--quiet"]) == 0
     return folder
 
 
