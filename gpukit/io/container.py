@@ -20,8 +20,8 @@ def write_arrays(file, kind, arrays, **facts):
 
 
 def read_arrays(source, kind, mmap=False, leave=()):
-    """(facts, {name: array}) of a copy in an open Source; see arrayfile.read. Raises DataError for one that is not as it
-    was written."""
+    """(facts, {name: array}) of a copy in an open Source; see arrayfile.read. Raises DataError for one that is not as
+    it was written."""
     return arrayfile.read_open(source.seekable(), source.name, kind, mmap, leave)
 
 
