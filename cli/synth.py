@@ -4,12 +4,13 @@ from pathlib import Path
 
 import click
 
-from gpukit.cli import report
+from gpukit.cli import outputs, report
 from gpukit.cli.convert import show, written, written_documents
 from gpukit.cli.imputation.slices import slices
-from gpukit.cli.options import as_json, quiet, seed
+from gpukit.cli.options import as_json, force, quiet, seed
 from gpukit.cli.stages import Stages
 from gpukit.errors import ParameterError
+from gpukit.io import sinks
 
 COUNT = click.IntRange(1)
 
@@ -39,24 +40,29 @@ def synth():
 @click.option("--items", type=COUNT, help="Items, likewise.")
 @click.option("--ratings", type=COUNT, help="Ratings, likewise.")
 @click.option("--titles", metavar="FILE", help="Also write item,title with invented titles (csv).")
+@force
 @seed
 @as_json
 @quiet
-def synth_ratings(output, like, scale, users, items, ratings, titles, seed, as_json, quiet):
+def synth_ratings(output, like, scale, users, items, ratings, titles, force, seed, as_json, quiet):
     """Generate ratings: heavy-tailed users and items, a planted low rank, tastes for groups of like items, and noise.
 
-    OUT ends in .gkr (binary), .npz (scipy sparse) or .csv. The planted RMSE (what is left when everything but the noise
-    is known) is printed with the result.
+    OUT ends in .gkr (binary), .npz (scipy sparse) or .csv; - is csv on stdout. The planted RMSE (what is left when
+    everything but the noise is known) is printed with the result.
 
     \b
     gpukit synth ratings --like ml-10m --scale 0.1 sample.csv
     """
     stages = Stages()
+    outputs.takes_stdout(output, as_json)
+    outputs.check_output(titles, "--titles")
     from gpukit.ratings import synth as generator
     from gpukit.ratings import write_ratings
     from gpukit.ratings.copies import check_output
 
     check_output(output)
+    outputs.check_output(output, "OUT", force=force)
+    outputs.check_output(titles, "--titles", force=force)
     stages.done("starting")
     shape = generator.resized(generator.scaled(like, scale), users, items, ratings)
     data, floors = generator.generate(shape, seed)
@@ -76,9 +82,7 @@ def synth_ratings(output, like, scale, users, items, ratings, titles, seed, as_j
 
 
 def _write_titles(ids, path):
-    from gpukit.persist import atomic_write
-
-    with atomic_write(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+    with sinks.opened_text(path) as file:
         file.write("item,title\n")
         file.writelines(f"{item},Item {item}\n" for item in ids.tolist())
 
@@ -101,14 +105,15 @@ def _write_titles(ids, path):
 )
 @click.option("--folds", type=click.IntRange(1, 5), help="Folds of the folder OUT.  [default: 5]")
 @click.option("--binary", is_flag=True, help="Binary copies (.gkl) in the folder OUT, in place of text.")
+@force
 @seed
 @as_json
 @quiet
-def synth_letor(output, like, scale, folds, binary, seed, as_json, quiet):
+def synth_letor(output, like, scale, folds, binary, force, seed, as_json, quiet):
     """Generate documents of queries: correlated, heavy-tailed features, and a relevance that they tell in part.
 
-    OUT ends in .txt (svmlight with query ids) or .gkl (binary), or is a folder to be made: Fold1 to Fold5, each with
-    train, vali and test, three fifths of the queries and a fifth each, as LETOR has them.
+    OUT ends in .txt (svmlight with query ids) or .gkl (binary), is - (text on stdout), or is a folder to be made: Fold1
+    to Fold5, each with train, vali and test, three fifths of the queries and a fifth each, as LETOR has them.
 
     \b
     gpukit synth letor --like mq2008 --scale 1 train.txt
@@ -118,12 +123,14 @@ def synth_letor(output, like, scale, folds, binary, seed, as_json, quiet):
     from gpukit.documents import copies, synth_letor, write_folds, write_letor
     from gpukit.documents import folds as letor_folds
 
-    whole = Path(output).suffix.lower() in copies.SUFFIXES
+    outputs.takes_stdout(output, as_json)
+    whole = sinks.is_stream(output) or Path(output).suffix.lower() in copies.SUFFIXES
     if whole and (folds or binary):
         raise ParameterError(
             f"--folds and --binary are for a folder, and {output} is a file. Leave them out, or name a folder."
         )
     (copies.check_output if whole else letor_folds.check_folder)(output)
+    outputs.check_output(output if whole else None, "OUT", force=force)
     stages.done("starting")
     documents = synth_letor(like, scale, seed)
     stages.done("generating")
@@ -158,10 +165,11 @@ def synth_letor(output, like, scale, folds, binary, seed, as_json, quiet):
     show_default=True,
     help="Of the observed values, as a share of their root mean square.",
 )
+@force
 @seed
 @as_json
 @quiet
-def synth_graph(output, like, vertices, edges, slice_shape, rank, missing, entries, noise, seed, as_json, quiet):
+def synth_graph(output, like, vertices, edges, slice_shape, rank, missing, entries, noise, force, seed, as_json, quiet):
     """Generate a graph tensor: a matrix on each vertex of a graph, of low rank in the graph spectral domain.
 
     As the paper of graph-tensor imputation makes its data; the truth is written too. A whole Fourier basis is computed
@@ -177,6 +185,7 @@ def synth_graph(output, like, vertices, edges, slice_shape, rank, missing, entri
     if edges and (like or vertices):
         raise ParameterError("--like and --vertices are for generated graphs, and --edges names one. Leave them out.")
     read.check_output(output)
+    outputs.check_output(output, "--output", [edges] if edges else [], force)
     stages.done("starting")
     adjacency, ids = read.read_edges(edges) if edges else (None, None)
     stages.done("reading" if edges else "starting")

@@ -169,9 +169,15 @@ def read(path, kind, mmap=False, leave=()):
     arrays that are not wanted.
     """
     with _told(path), open(path, "rb") as file:
+        return read_open(file, path, kind, mmap, leave)
+
+
+def read_open(file, path, kind, mmap=False, leave=()):
+    """`read` of a file that is open, at its beginning; path: its name in messages."""
+    with _told(path):
         header = _header(path, kind, file)
         entries = [entry for entry in header.entries if entry.name not in leave]
-        arrays = {entry.name: _room(path, entry, mmap) for entry in entries}
+        arrays = {entry.name: _room(file, entry, mmap) for entry in entries}
         pieces = [part for entry in entries for part in _parts(entry, arrays[entry.name])]
         crcs = shared_out(lambda part: _taken(file.fileno(), mmap, *part), pieces)
     for entry in entries:
@@ -185,10 +191,10 @@ def read(path, kind, mmap=False, leave=()):
     return header.facts, arrays
 
 
-def _room(path, entry, mmap):
+def _room(file, entry, mmap):
     """The array of an entry: memory to be filled, or the file's own."""
     if mmap and entry.nbytes:
-        return np.memmap(path, entry.dtype, "r", entry.offset, entry.shape)
+        return np.memmap(file, entry.dtype, "r", entry.offset, entry.shape)
     return np.empty(entry.shape, entry.dtype)
 
 

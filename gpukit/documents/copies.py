@@ -1,12 +1,13 @@
 """Documents out: the binary copy (.gkl, see io/container.py), read at disk speed, Parquet, or svmlight text (.txt)."""
 
+from pathlib import Path
+
 import numpy as np
 
 from gpukit.documents.check import sound
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
-from gpukit.io import container, trust
-from gpukit.persist import atomic_write
+from gpukit.io import container, sinks, sources, trust
 
 MAGIC = b"GPUKITL1"
 KIND = container.kind_of(MAGIC, "documents (.gkl)")
@@ -16,6 +17,7 @@ SUFFIXES = (".gkl", ".txt", ".parquet")
 def write_letor(documents, path):
     """Write Documents to path; its suffix says how: .gkl (binary copy), .parquet or .txt (svmlight with query ids).
 
+    '-', standard output, and a pipe without a suffix take svmlight text.
     Text spells each value as shortly as gives the same number back; of a CSR X it has the stored features alone. The
     file appears whole or not at all. Raises ParameterError for another suffix, for weights as text and sparse features
     as Parquet, DataError when path cannot be written and for .parquet without pyarrow.
@@ -27,18 +29,20 @@ def write_letor(documents, path):
     suffix = check_output(path)
     if suffix == ".txt" and documents.weights is not None:
         raise ParameterError(f"{path}: svmlight text has no place for the weights of queries. Write .gkl or .parquet.")
-    with atomic_write(path) as temporary, open(temporary, "wb") as file:
+    with sinks.opened(path) as file:
         writers[suffix](documents, file)
 
 
 def check_output(path):
     """The suffix of a path that write_letor can write to; ParameterError or DataError for one that it cannot."""
+    if sinks.is_stream(path) and Path(path).suffix not in SUFFIXES:
+        return ".txt"
     return container.check_output(path, SUFFIXES)
 
 
-def is_copy(path):
-    """True for a .gkl file."""
-    return container.begins_with(path, MAGIC)
+def is_copy(source):
+    """True for an open Source of a .gkl file."""
+    return source.head.startswith(MAGIC)
 
 
 def _write_gkl(documents, file):
@@ -52,16 +56,17 @@ def _write_gkl(documents, file):
 
 def read_gkl(path, mmap=False):
     """Documents of a binary copy; mmap=True leaves the arrays on disk, read-only, until they are touched."""
-    facts, arrays = container.read_arrays(path, KIND, mmap)
+    with sources.opened(path) as source:
+        name, (facts, arrays) = source.name, container.read_arrays(source, KIND, mmap)
     lacking = {"y", "offsets", "qids"} - set(arrays)
     if lacking:
-        raise KIND.refuse(path, f"it lacks {min(lacking)!r}")
+        raise KIND.refuse(name, f"it lacks {min(lacking)!r}")
     try:
         X = _features(arrays, facts.get("shape"))
         optional = arrays.get("comments"), arrays.get("weights")
         return sound(Documents(X, arrays["y"], arrays["offsets"], arrays["qids"], *optional))
     except DataError as error:
-        raise DataError(f"{path} is damaged: {error} {container.AGAIN}") from error
+        raise DataError(f"{name} is damaged: {error} {container.AGAIN}") from error
 
 
 def _features(arrays, shape):

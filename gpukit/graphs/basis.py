@@ -19,7 +19,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import lanczos
 from gpukit.graphs.adjacency import normalized_laplacian
 from gpukit.graphs.gpu_vectors import keep_vectors
-from gpukit.io import container
+from gpukit.io import container, sources
 from gpukit.persist import atomic_write
 
 VERSION = 1  # of what is stored: raise it when another basis is computed from the same graph
@@ -158,7 +158,8 @@ def _loaded(file, shape):
     if file is None:
         return None
     try:
-        _, arrays = container.read_arrays(file, KIND)
+        with sources.opened(file) as source:
+            _, arrays = container.read_arrays(source, KIND)
         values, vectors = arrays["values"], arrays["vectors"]
     except (OSError, KeyError, ValueError, TypeError):  # DataError is a ValueError
         return None

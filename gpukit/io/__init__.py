@@ -2,7 +2,8 @@
 
 | file         | what it does                                                                     |
 |--------------|----------------------------------------------------------------------------------|
-| sources.py   | paths, folders and archives to blocks of whole lines                             |
+| sources.py   | files, pipes and standard input, opened once; unpacked, in blocks of whole lines |
+| sinks.py     | files that appear whole, pipes and standard output                               |
 | lines.py     | a block of lines cut into ranges, one a thread                                   |
 | fields.py    | bytes of one line to fields, integers, decimals                                  |
 | ids.py       | ids as people write them to rows 0, 1, ..., by hashing, and back                 |

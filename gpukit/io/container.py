@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from gpukit import arrayfile
-from gpukit.arrayfile import begins_with  # noqa: F401  (what tells a copy)
 from gpukit.errors import DataError, ParameterError
 from gpukit.persist import check_writable
 
@@ -20,9 +19,10 @@ def write_arrays(file, kind, arrays, **facts):
     arrayfile.write(file, kind.magic, facts, arrays)
 
 
-def read_arrays(path, kind, mmap=False, leave=()):
-    """(facts, {name: array}) of a copy; see arrayfile.read. Raises DataError for one that is not as it was written."""
-    return arrayfile.read(path, kind, mmap, leave)
+def read_arrays(source, kind, mmap=False, leave=()):
+    """(facts, {name: array}) of a copy in an open Source; see arrayfile.read. Raises DataError for one that is not as
+    it was written."""
+    return arrayfile.read_open(source.seekable(), source.name, kind, mmap, leave)
 
 
 def check_output(path, suffixes):
