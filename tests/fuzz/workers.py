@@ -64,7 +64,7 @@ class Worker:
     def _start(self):
         self.errors = tempfile.TemporaryFile("w+")
         path = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(TESTS))))
-        environment = {**os.environ, **THREADS, "PYTHONPATH": path, "MALLOC_PERTURB_": "165"}
+        environment = {**os.environ, **THREADS, "PYTHONPATH": path}
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "fuzz.child"],
             stdin=subprocess.PIPE,

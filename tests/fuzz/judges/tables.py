@@ -93,7 +93,7 @@ def numbers_stand_in(values, text):
     known = set()
     for word in WORDS.findall(text.replace(b"\0", b" ")):
         try:
-            known.add(np.float32(float(word)).tobytes())
+            known.add(np.float32(float(word.decode("utf-8", "replace"))).tobytes())
         except (ValueError, OverflowError):
             continue
     return all(value.tobytes() in known for value in np.unique(values.astype(np.float32)))
@@ -104,7 +104,8 @@ def features_stand_in(values, text):
     known = set()
     for word in re.findall(rb":([^\s:#]+)", text):
         try:
-            known |= {float(word), float(np.float32(float(word)))}
+            value = float(word.decode("utf-8", "replace"))
+            known |= {value, float(np.float32(value))}
         except (ValueError, OverflowError):
             continue
     return all(float(value) in known for value in values)

@@ -39,7 +39,7 @@ def archives():
         {"tensor": T, "adjacency": A},
         {"tensor": tensor(4), "edges": edges, "weights": A[tuple(edges.T)], "vertices": np.array([f"v{k}" for k in range(N)])},
         {"tensor": T, **parts, **more},
-        {"tensor": tensor(), "edges": edges, "mask": np.arange(N) > 2},
+        {"tensor": tensor(), "edges": edges, "mask": np.isfinite(tensor())},
     ]
 
 
