@@ -55,13 +55,12 @@ def synth_ratings(output, like, scale, users, items, ratings, titles, force, see
     """
     stages = Stages()
     outputs.takes_stdout(output, as_json)
-    outputs.check_output(titles, "--titles")
     from gpukit.ratings import synth as generator
     from gpukit.ratings import write_ratings
     from gpukit.ratings.copies import check_output
 
     check_output(output)
-    outputs.check_output(output, "OUT", force=force)
+    outputs.check_output(output, "OUT", force=force, text=True)
     outputs.check_output(titles, "--titles", force=force)
     stages.done("starting")
     shape = generator.resized(generator.scaled(like, scale), users, items, ratings)
@@ -130,7 +129,7 @@ def synth_letor(output, like, scale, folds, binary, force, seed, as_json, quiet)
             f"--folds and --binary are for a folder, and {output} is a file. Leave them out, or name a folder."
         )
     (copies.check_output if whole else letor_folds.check_folder)(output)
-    outputs.check_output(output if whole else None, "OUT", force=force)
+    outputs.check_output(output if whole else None, "OUT", force=force, text=True)
     stages.done("starting")
     documents = synth_letor(like, scale, seed)
     stages.done("generating")
