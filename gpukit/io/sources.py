@@ -25,6 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.io.words import SHOWN
 
 BLOCK = 32 << 20  # bytes; the parser's arrays for a block take about twice as much
 HEAD = 1 << 16  # bytes by which a format is told
@@ -156,7 +157,7 @@ class Source:
         found = {info.filename: info for info in self.archive().infolist() if not info.filename.endswith("/")}
         names = list(found) if len(found) == 1 else choose(sorted(found))
         if not names:
-            some = ", ".join(sorted(found)[:6]) or "nothing"
+            some = ", ".join(_short(name) for name in sorted(found)[:6]) or "nothing"
             raise DataError(
                 f"{self.name} holds {some}{' ...' if len(found) > 6 else ''}: which is meant is not clear. Unpack the "
                 "archive and name the file."
@@ -165,7 +166,7 @@ class Source:
 
     def _member(self, info):
         """The Stream of a member of the archive."""
-        title = f"{self.name} ({info.filename})"
+        title = f"{self.name} ({_short(info.filename)})"
         _check_member(info, title)
         try:
             with translated(title):
@@ -200,6 +201,11 @@ def _open(path):
         raise DataError(f"{path} is a folder; name a file in it.") from error
     except (OSError, ValueError) as error:  # a name that holds NUL is a ValueError
         raise DataError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+
+
+def _short(name):
+    """A member's name as a message bears it."""
+    return name if name.isprintable() and 0 < len(name) <= SHOWN else repr(name[:SHOWN])
 
 
 def _check_member(info, title):

@@ -89,7 +89,7 @@ def _settle(block, rows, place):
     if extras.time >= 0:
         open_rows = np.flatnonzero(rows.times == UNSETTLED)
         for row, at, word in _words(block, open_rows, rows.starts[:, parse.TIME], place.layout):
-            when = seconds_of(word)
+            when = None if "_" in word else seconds_of(word)
             if when is None:
                 raise formats.bad_time(place.name, place.at(block, at)[0], word)
             rows.times[row] = when

@@ -3,7 +3,7 @@
 from gpukit.errors import DataError
 from gpukit.io import sources
 from gpukit.io.arrays import plain
-from gpukit.ratings.formats import words_of
+from gpukit.io.words import words_of
 from gpukit.ratings.headers import ITEM
 
 NEEDED = "a file with a line item,title for each item"
