@@ -36,6 +36,8 @@ def read_titles(path):
                 f"{path}, line {number:,} has no title beside its item: {line[:80]!r}. Expected item{sep}title."
             )
         titles[words[item]] = words[title]
+    if not titles:
+        raise DataError(f"{path} holds a header and nothing else: no titles. Give {NEEDED}.")
     return _with_integers(titles)
 
 

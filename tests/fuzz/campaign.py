@@ -37,9 +37,7 @@ def units(cases, seed, only=None):
     for kind in chosen:
         for mode, of_all in (("mutate", cases), ("cut", CUTS * cases), ("flip", FLIPS * cases)):
             count = round(of_all * kind.share / shares)
-            planned += [
-                Unit(kind.name, mode, seed, first, min(UNIT, count - first)) for first in range(0, count, UNIT)
-            ]
+            planned += [Unit(kind.name, mode, seed, first, min(UNIT, count - first)) for first in range(0, count, UNIT)]
     return planned
 
 

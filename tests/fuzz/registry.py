@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 ROOMS = ("ratings", "small", "documents", "graphs", "models", "checkpoints")
+PLANTED = "planted"  # kinds with faults of their own, for tests of the fuzzer
 
 
 class Sample(NamedTuple):
@@ -46,10 +47,10 @@ class Kind:
     share: float = 1.0
 
 
-def kinds():
-    """{name: Kind} of all rooms."""
+def kinds(rooms=ROOMS):
+    """{name: Kind} of rooms, files of kinds/."""
     found = {}
-    for room in ROOMS:
+    for room in rooms:
         for kind in importlib.import_module(f"fuzz.kinds.{room}").KINDS:
             assert kind.name not in found, kind.name
             found[kind.name] = kind

@@ -12,6 +12,7 @@ from fuzz.child import THREADS
 from fuzz.verdicts import CRASH, HANG
 
 SECONDS = 20.0  # a case
+PATIENCE = 6  # times as long for a case that took too long: it may have been a compiler's time
 SECONDS_OF_SAMPLES = 300.0  # to start, and to compile what the samples of a kind need
 TESTS = Path(__file__).resolve().parent.parent
 
@@ -23,12 +24,22 @@ class Worker:
         self.seconds, self.process, self.known = seconds, None, set()
 
     def run(self, job):
-        """Yield (index, verdict, detail) of the cases of a job; a crash or a hang is one, and the next child goes on."""
+        """Yield (index, verdict, detail) of the cases of a job; after a crash or a hang the next child goes on."""
         job = dict(job)
         while job["count"] > 0:
             for index, verdict, detail in self._stretch(job):
+                if verdict == HANG:
+                    verdict, detail = self._confirmed({**job, "first": index, "count": 1}, detail)
                 yield index, verdict, detail
                 job["first"], job["count"] = index + 1, job["count"] - 1
+
+    def _confirmed(self, job, detail):
+        """(verdict, detail) of a case that took too long, tried again once what it uses is compiled."""
+        for seconds in (PATIENCE * self.seconds, self.seconds):
+            *_, verdict, detail = next(self._stretch(job, seconds))
+            if verdict == HANG:
+                return verdict, detail
+        return verdict, detail
 
     def replay(self, kind, folder):
         """(verdict, detail) of a finding."""
@@ -44,7 +55,7 @@ class Worker:
             self.errors.close()
             self.process = None
 
-    def _stretch(self, job):
+    def _stretch(self, job, seconds=None):
         """Yield answers to a job up to its end, or up to a crash or a hang."""
         if self.process is None:
             self._start()
@@ -55,7 +66,7 @@ class Worker:
                 raise RuntimeError(f"the samples of {job['kind']} cannot be read: {self._end()[1]}")
             self.known.add(job["kind"])
         for index in range(job["first"], job["first"] + job["count"]):
-            answer = self._answer(self.seconds)
+            answer = self._answer(seconds or self.seconds)
             if answer is None:
                 yield (index, *self._end())
                 return

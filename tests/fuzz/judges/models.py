@@ -10,7 +10,11 @@ def asked(answer, files):
     """Ids asked of a model: items that it knows, best first; predictions within its scale."""
     if "predicted" in answer:
         found, (low, high) = answer["predicted"], answer["scale"]
-        return None if np.isfinite(found).all() and (found >= low).all() and (found <= high).all() else "a prediction is beyond the scale"
+        return (
+            None
+            if np.isfinite(found).all() and (found >= low).all() and (found <= high).all()
+            else "a prediction is beyond the scale"
+        )
     items, scores = np.atleast_2d(answer["items"]), np.atleast_2d(answer["scores"])
     return _lists(items, scores, answer["known"])
 
@@ -37,7 +41,9 @@ def facts(answer):
     history, timings = answer["facts"].get("history_"), answer["facts"].get("timings_")
     if isinstance(history, list) and not all(isinstance(entry, dict) for entry in history):
         return f"history_ is {str(history)[:80]}"
-    if timings is not None and not (isinstance(timings, dict) and all(isinstance(one, (int, float)) for one in timings.values())):
+    if timings is not None and not (
+        isinstance(timings, dict) and all(isinstance(one, (int, float)) for one in timings.values())
+    ):
         return f"timings_ is {str(timings)[:80]}"
     device = answer["facts"].get("device_", "")
     return None if isinstance(device, str) else f"device_ is {device!r}"
@@ -75,14 +81,27 @@ def _unrated(answer):
 def _predicted(answer):
     """The predictions by the formula, from the numbers that the model shows."""
     shown = [answer[name] for name in ("user_factors_", "item_factors_", "user_bias_", "item_bias_")]
-    near = [answer[name] for name in ("explicit_influences_", "implicit_influences_", "user_baseline_", "item_baseline_") if name in answer]
-    largest = max([1.0, abs(answer["mean"]), answer["deviation"], *(np.abs(array).max(initial=0) for array in (*shown, *near, answer["rated_levels"]))])
+    near = [
+        answer[name]
+        for name in ("explicit_influences_", "implicit_influences_", "user_baseline_", "item_baseline_")
+        if name in answer
+    ]
+    largest = max(
+        [
+            1.0,
+            abs(answer["mean"]),
+            answer["deviation"],
+            *(np.abs(array).max(initial=0) for array in (*shown, *near, answer["rated_levels"])),
+        ]
+    )
     if not largest < LARGE:
         return None
     U, V, b, c = (array.astype(np.float64) for array in shown)
     rows = {one: row for row, one in enumerate(answer["users"].tolist())}
     columns = {one: row for row, one in enumerate(answer["items"].tolist())}
-    for user, item, found in zip(answer["asked_users"].tolist(), answer["asked_items"].tolist(), answer["predicted"].tolist()):
+    for user, item, found in zip(
+        answer["asked_users"].tolist(), answer["asked_items"].tolist(), answer["predicted"].tolist()
+    ):
         i, j = rows[user], columns[item]
         wanted = answer["mean"] + b[i] + c[j] + U[i] @ V[j] + (_near(answer, i, j) if near else 0.0)
         if abs(np.clip(wanted, *answer["scale"]) - found) > CLOSE * largest:
@@ -98,7 +117,10 @@ def _near(answer, i, j):
     for k, near in enumerate(answer["neighbors_"][j].tolist()):
         if near in rated:
             z = answer["rated_levels"][rated[near]] * answer["deviation"]
-            known.append((z - answer["user_baseline_"][i] - answer["item_baseline_"][near]) * answer["explicit_influences_"][j, k])
+            known.append(
+                (z - answer["user_baseline_"][i] - answer["item_baseline_"][near])
+                * answer["explicit_influences_"][j, k]
+            )
         else:
             unknown.append(answer["implicit_influences_"][j, k])
     return sum(float(sum(part)) / len(part) ** 0.5 for part in (known, unknown) if part)

@@ -1,4 +1,4 @@
-"""Tables: do answers keep what the docstrings of Ratings, Documents and GraphTensor say? Plain numpy, nothing of gpukit.
+"""Tables: do answers keep what the docstrings of Ratings, Documents and GraphTensor say? Numpy, nothing of gpukit.
 
 A judge returns None, or one line that says what is wrong.
 """
@@ -11,7 +11,7 @@ WORDS = re.compile(rb"[^\s,;|:\"]+")
 
 
 def ratings(answer, files):
-    """answer: users, items, values, user_ids, item_ids, times, weights, counts; and csr and csc as the table gives them."""
+    """answer: users, items, values, user_ids, item_ids, times, weights, counts; and the parts of csr and csc."""
     users, items, values = answer["users"], answer["items"], answer["values"]
     n, shape = len(values), (len(answer["user_ids"]), len(answer["item_ids"]))
     return (
@@ -102,7 +102,7 @@ def numbers_stand_in(values, text):
 def features_stand_in(values, text):
     """True when each value is float(word) of what stands behind a colon in the text."""
     known = set()
-    for word in re.findall(rb":([^\s:#]+)", text):
+    for word in re.findall(rb":([^ \t\n:#]+)", text):
         try:
             value = float(word.decode("utf-8", "replace"))
             known |= {value, float(np.float32(value))}

@@ -30,7 +30,12 @@ def lines(qids=True, sparse=False, comments=True, seed=0):
 def text_samples():
     """Samples of text."""
     words = lines(comments=False).replace(b"qid:", b"qid:q")
-    texts = {"train.txt": lines(), "sparse.txt": lines(sparse=True), "words.txt": words, "crlf.txt": lines().replace(b"\n", b"\r\n")}
+    texts = {
+        "train.txt": lines(),
+        "sparse.txt": lines(sparse=True),
+        "words.txt": words,
+        "crlf.txt": lines().replace(b"\n", b"\r\n"),
+    }
     return [single(name, data) for name, data in texts.items()]
 
 

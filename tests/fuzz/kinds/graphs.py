@@ -33,11 +33,18 @@ def archives():
 
     A, T = adjacency(), tensor(3, 4)
     csr, edges = sparse.csr_array(A), np.argwhere(np.triu(A))
-    parts = {f"adjacency_{name}": getattr(csr, name) for name in ("data", "indices", "indptr")} | {"adjacency_shape": np.array(A.shape)}
+    parts = {f"adjacency_{name}": getattr(csr, name) for name in ("data", "indices", "indptr")} | {
+        "adjacency_shape": np.array(A.shape)
+    }
     more = {"vertices": np.arange(N) + 5, "truth": np.nan_to_num(T), "mask": np.isfinite(T), "times": np.arange(4) * 60}
     return [
         {"tensor": T, "adjacency": A},
-        {"tensor": tensor(4), "edges": edges, "weights": A[tuple(edges.T)], "vertices": np.array([f"v{k}" for k in range(N)])},
+        {
+            "tensor": tensor(4),
+            "edges": edges,
+            "weights": A[tuple(edges.T)],
+            "vertices": np.array([f"v{k}" for k in range(N)]),
+        },
         {"tensor": T, **parts, **more},
         {"tensor": tensor(), "edges": edges, "mask": np.isfinite(tensor())},
     ]
@@ -46,7 +53,10 @@ def archives():
 def edge_lines(sep=" ", name="{}", weights=True, header=""):
     """Text of the edges."""
     A = adjacency()
-    rows = [sep.join((name.format(i), name.format(j), *([f"{A[i, j]:g}"] if weights else []))) for i, j in np.argwhere(np.triu(A)).tolist()]
+    rows = [
+        sep.join((name.format(i), name.format(j), *([f"{A[i, j]:g}"] if weights else [])))
+        for i, j in np.argwhere(np.triu(A)).tolist()
+    ]
     return ("\n".join(([header] if header else []) + rows) + "\n").encode()
 
 
@@ -91,7 +101,11 @@ def parquet_samples():
     edges = np.argwhere(np.triu(A))
     e = pyarrow.table({"from": edges[:, 0], "to": edges[:, 1], "weight": A[tuple(edges.T)]})
     v = pyarrow.table({str(k): T[k] for k in range(N)})
-    return [Sample({"e.parquet": parquet.written(e), "v.parquet": parquet.written(v)}, "e.parquet", ("e.parquet", "v.parquet"))]
+    return [
+        Sample(
+            {"e.parquet": parquet.written(e), "v.parquet": parquet.written(v)}, "e.parquet", ("e.parquet", "v.parquet")
+        )
+    ]
 
 
 def edit_npy(data, rng):
@@ -137,7 +151,11 @@ def edges(path, use):
 
     A, ids = read_graph_text(path)
     wrong = tables.csr("adjacency", A.data, A.indices, A.indptr, A.shape)
-    return {"wrong": wrong, "adjacency": A.toarray() if not wrong and max(A.shape) < 5000 else np.zeros((1, 1)), "ids": ids}
+    return {
+        "wrong": wrong,
+        "adjacency": A.toarray() if not wrong and max(A.shape) < 5000 else np.zeros((1, 1)),
+        "ids": ids,
+    }
 
 
 def judge(found, files):
@@ -153,7 +171,13 @@ def judge(found, files):
 def judge_edges(found, files):
     """Sound; every id stands in the file."""
     tensor = np.ones((len(found["adjacency"]), 1, 1))
-    alone = {"tensor": tensor, "mask": np.ones(len(tensor), bool), "vertices": found["ids"], "truth": None, "times": None}
+    alone = {
+        "tensor": tensor,
+        "mask": np.ones(len(tensor), bool),
+        "vertices": found["ids"],
+        "truth": None,
+        "times": None,
+    }
     wrong = found["wrong"] or tables.graph({**found, **alone}, files)
     if wrong or found["ids"] is None:
         return wrong
@@ -177,7 +201,14 @@ def edge_samples():
 
 
 KINDS = [
-    Kind("graph-npz", lambda: [single("g.npz", archive.npz(a)) for a in archives()], archive.NPZ, from_archive, judge, share=2),
+    Kind(
+        "graph-npz",
+        lambda: [single("g.npz", archive.npz(a)) for a in archives()],
+        archive.NPZ,
+        from_archive,
+        judge,
+        share=2,
+    ),
     Kind("graph-text", text_samples, TEXT, from_files, judge, share=1.5),
     Kind("graph-edges", edge_samples, TEXT, edges, judge_edges, pipes=True, share=1.5),
     Kind("graph-npy", npy_samples, (edit_npy, edit_npy, edit_npy, *raw.BYTES[:8]), from_files, judge, share=0.7),

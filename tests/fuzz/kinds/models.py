@@ -74,7 +74,9 @@ def loaded(path):
     model = gpukit.load_model(path)
     shown = repr(model)
     model.set_params(device="cpu")
-    facts = {name: getattr(model, name) for name in ("history_", "timings_", "stages_", "device_") if hasattr(model, name)}
+    facts = {
+        name: getattr(model, name) for name in ("history_", "timings_", "stages_", "device_") if hasattr(model, name)
+    }
     return model, {"class": type(model).__name__, "shown": shown, "facts": facts}
 
 
@@ -102,7 +104,13 @@ def factorization(path, use):
 def neighbors(path, use):
     """What a search found."""
     model, out = loaded(path)
-    return {**out, "neighbors": model.neighbors_, "scores": model.scores_, "items": model.item_ids_, "share": model.random_share_}
+    return {
+        **out,
+        "neighbors": model.neighbors_,
+        "scores": model.scores_,
+        "items": model.item_ids_,
+        "share": model.random_share_,
+    }
 
 
 def ranker(path, use):

@@ -39,7 +39,9 @@ def netflix():
     text = ""
     for movie in sorted(set(items.tolist())):
         text += f"{movie}:\n"
-        text += "".join(f"{u},{int(s + 0.5)},2005-0{1 + u % 9}-11\n" for u, i, s in zip(users, items, stars) if i == movie)
+        text += "".join(
+            f"{u},{int(s + 0.5)},2005-0{1 + u % 9}-11\n" for u, i, s in zip(users, items, stars) if i == movie
+        )
     return text.encode()
 
 
@@ -88,7 +90,10 @@ def packed_samples():
 
 def folder_samples():
     """Folders of files."""
-    movies = {f"mv_{k:07}.txt": f"{k}:\n{10 + k},3,2005-01-02\n{20 + k},4,2005-01-03\n7,5,2004-01-01\n".encode() for k in (1, 2, 3)}
+    movies = {
+        f"mv_{k:07}.txt": f"{k}:\n{10 + k},3,2005-01-02\n{20 + k},4,2005-01-03\n7,5,2004-01-01\n".encode()
+        for k in (1, 2, 3)
+    }
     combined = {"combined_data_1.txt": netflix(), "combined_data_2.txt": netflix().replace(b":\n", b"0:\n")}
     lens = {"ratings.dat": lines("::"), "movies.dat": b"1::A (1990)::x\n"}
     return [Sample(files, ".", tuple(files)) for files in (movies, combined, lens)]
@@ -178,8 +183,17 @@ def text_judge(found, files):
 
 KINDS = [
     Kind("ratings-text", text_samples, TEXT, answer, text_judge, plain, pipes=True, share=3),
-    Kind("ratings-times", lambda: text_samples()[:2] + text_samples()[-4:], TEXT, answer, text_judge, lambda rng: {"times": True}),
-    Kind("ratings-mtx", lambda: [single("netflix_mm", matrix_market())], TEXT, answer, tables.ratings, plain, pipes=True),
+    Kind(
+        "ratings-times",
+        lambda: text_samples()[:2] + text_samples()[-4:],
+        TEXT,
+        answer,
+        text_judge,
+        lambda rng: {"times": True},
+    ),
+    Kind(
+        "ratings-mtx", lambda: [single("netflix_mm", matrix_market())], TEXT, answer, tables.ratings, plain, pipes=True
+    ),
     Kind("ratings-packed", packed_samples, archive.packed(TEXT), answer, tables.ratings, plain, pipes=True, share=2),
     Kind("ratings-folder", folder_samples, TEXT, answer, text_judge, plain, share=0.5),
     Kind("ratings-npz", npz_samples, archive.NPZ, answer, tables.ratings, plain, share=2),

@@ -12,7 +12,9 @@ from fuzz.registry import Kind, single
 
 NETFLIX_TITLES = b"1,2003,Dinosaur Planet\n2,2004,Isle of Man, The\n3,NULL,Character\n4,1994,Paula\n"
 TITLES = {
-    "movies.dat": "1::Toy Story (1995)::Animation|Children's\n2::Jumanji (1995)::Adventure\n10::Amélie::x\n".encode("latin-1"),
+    "movies.dat": "1::Toy Story (1995)::Animation|Children's\n2::Jumanji (1995)::Adventure\n10::Amélie::x\n".encode(
+        "latin-1"
+    ),
     "movies.csv": b'movieId,title,genres\n1,"American President, The (1995)",Comedy\n2,Heat,Action\n7,Sabrina,Comedy\n',
     "movie_titles.txt": NETFLIX_TITLES,
     "titles.tsv": b"item\ttitle\na\tFirst\nb\tSecond one\nc\tThird\n",
@@ -23,7 +25,10 @@ IDS = ([1, 2, 3], ["1", "2"], ["a", "user 1", ""], [1.0, 2.5], [[1, 2], [3, 4]],
 
 def pair_samples():
     """Pairs with and without ratings, and Netflix's probe."""
-    text = {"probe.txt": b"1:\n30878\n2647871\n1283744\n10:\n1952305\n1531863\n", "two.csv": b"user,item\n1,2\n3,4\n5,1\n"}
+    text = {
+        "probe.txt": b"1:\n30878\n2647871\n1283744\n10:\n1952305\n1531863\n",
+        "two.csv": b"user,item\n1,2\n3,4\n5,1\n",
+    }
     text |= {"three.csv": ratings.lines(","), "blank.txt": b"a b\nc d\ne f\n", "words.tsv": b"ann\tx y\nbob\tz\n"}
     return [single(name, data) for name, data in text.items()]
 

@@ -72,7 +72,19 @@ def edit_members(data, rng):
     elif draw == 1:
         members.append((name, members[rng.integers(len(members))][1]))
     elif draw == 2:
-        names = ("", "/", "../" + name, name.upper(), name + "/", "x" * 60000, name[:-4], "é.npy", "a\0b", "data.npy", "allow_pickle.npy")
+        names = (
+            "",
+            "/",
+            "../" + name,
+            name.upper(),
+            name + "/",
+            "x" * 60000,
+            name[:-4],
+            "é.npy",
+            "a\0b",
+            "data.npy",
+            "allow_pickle.npy",
+        )
         members[at] = (names[rng.integers(len(names))], inside)
     elif draw == 3:
         members.append(("more.npy", npy(np.arange(4))))
@@ -99,8 +111,40 @@ def edit_npy_header(data, rng):
     shape = header[header.index("(") : header.index(")") + 1]
     descr = header[header.index("'descr': ") + 9 : header.index(", 'fortran")]
     header = (
-        lambda: header.replace(shape, ("(10000000000,)", "(-1,)", "(3,", "()", "(2**9,)", "(1e3,)", "('a',)", "(99,)", "(0,)", "(5, 5, 5, 5)", "(None,)", "(" + "1," * 40 + ")")[rng.integers(12)]),
-        lambda: header.replace(descr, ("'|O'", "'<f8'", "'<i4'", "'<U900000000'", "'V8'", "'<M8[s]'", "[('a', '<f4')]", "'zz'", "5", "None", "'|b1'", "'>f4'")[rng.integers(12)]),
+        lambda: header.replace(
+            shape,
+            (
+                "(10000000000,)",
+                "(-1,)",
+                "(3,",
+                "()",
+                "(2**9,)",
+                "(1e3,)",
+                "('a',)",
+                "(99,)",
+                "(0,)",
+                "(5, 5, 5, 5)",
+                "(None,)",
+                "(" + "1," * 40 + ")",
+            )[rng.integers(12)],
+        ),
+        lambda: header.replace(
+            descr,
+            (
+                "'|O'",
+                "'<f8'",
+                "'<i4'",
+                "'<U900000000'",
+                "'V8'",
+                "'<M8[s]'",
+                "[('a', '<f4')]",
+                "'zz'",
+                "5",
+                "None",
+                "'|b1'",
+                "'>f4'",
+            )[rng.integers(12)],
+        ),
         lambda: header.replace("False", ("True", "None", "1", "Fals")[rng.integers(4)]),
         lambda: header.replace("{", "", 1),
         lambda: header.replace("'shape'", "'shapes'"),

@@ -4,7 +4,26 @@ import numpy as np
 
 from fuzz.mutate.values import number
 
-DTYPES = ("f2", "f4", "f8", "i1", "i4", "i8", "u1", "u4", "u8", "?", "c8", "U3", "S3", "M8[s]", ">f4", ">i4", "O", "f4,i4")
+DTYPES = (
+    "f2",
+    "f4",
+    "f8",
+    "i1",
+    "i4",
+    "i8",
+    "u1",
+    "u4",
+    "u8",
+    "?",
+    "c8",
+    "U3",
+    "S3",
+    "M8[s]",
+    ">f4",
+    ">i4",
+    "O",
+    "f4,i4",
+)
 
 
 def set_values(array, rng):
@@ -12,7 +31,9 @@ def set_values(array, rng):
     out = array.copy().reshape(-1)
     if out.size and out.dtype.kind in "fiubUS":
         for _ in range(int(rng.choice([1, 1, 3]))):
-            out[rng.integers(out.size)] = number(rng, out.dtype, int(rng.choice([out.size, len(array) if array.ndim else 1])))
+            out[rng.integers(out.size)] = number(
+                rng, out.dtype, int(rng.choice([out.size, len(array) if array.ndim else 1]))
+            )
     return out.reshape(array.shape)
 
 
@@ -95,7 +116,21 @@ def dtype(array, rng):
         return np.zeros(array.shape, kind)
 
 
-ARRAY = (set_values, set_values, set_values, fill, repeat, swap, backwards, shift, shorter, longer, narrower, reshape, dtype)
+ARRAY = (
+    set_values,
+    set_values,
+    set_values,
+    fill,
+    repeat,
+    swap,
+    backwards,
+    shift,
+    shorter,
+    longer,
+    narrower,
+    reshape,
+    dtype,
+)
 
 
 def one(array, rng):

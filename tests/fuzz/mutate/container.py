@@ -15,7 +15,18 @@ from fuzz.mutate import arrays, raw, structured
 from fuzz.mutate.values import JSON
 
 ALIGN, PIECE, START = 64, 1 << 20, 20
-CLASSES = ("LSHMF", "MatrixFactorization", "RankSVM", "SimLSH", "GraphImputer", "checkpoint", "Estimator", "os", None, 3)
+CLASSES = (
+    "LSHMF",
+    "MatrixFactorization",
+    "RankSVM",
+    "SimLSH",
+    "GraphImputer",
+    "checkpoint",
+    "Estimator",
+    "os",
+    None,
+    3,
+)
 
 
 def decode(data):
@@ -91,7 +102,19 @@ def edit_entry(data, rng):
     entry = listed[rng.integers(len(listed))]
     shape, itemsize = entry[2], np.dtype(entry[1]).itemsize
     kinds = {1: "|b1 |i1 |u1", 2: "<f2 <i2", 4: "<f4 <i4 <u4 <U1 >f4 |S4", 8: "<f8 <i8 <M8[s] <c8 <U2 |V8 >i8"}
-    shapes = ([*shape, 1], shape[::-1], [int(np.prod(shape))], [2**40], [2**62, 4], [-1], [0], [], [1] * 40, [True], [1.0])
+    shapes = (
+        [*shape, 1],
+        shape[::-1],
+        [int(np.prod(shape))],
+        [2**40],
+        [2**62, 4],
+        [-1],
+        [0],
+        [],
+        [1] * 40,
+        [True],
+        [1.0],
+    )
     if rng.random() < 0.5:
         entry[2] = shapes[rng.integers(len(shapes))]
     else:
@@ -107,7 +130,20 @@ def edit_header_text(data, rng):
     length = struct.unpack("<I", data[12:16])[0]
     text = data[START : START + length]
     twice = text.replace(b'{"facts"', b'{"facts": 1, "facts"', 1)
-    texts = (b"[]", b"null", b"5", b'"x"', b"", b"\xff" + text, text[:-1], text + text, b"[" * 100_000, b"{}", twice, b"9" * 5000)
+    texts = (
+        b"[]",
+        b"null",
+        b"5",
+        b'"x"',
+        b"",
+        b"\xff" + text,
+        text[:-1],
+        text + text,
+        b"[" * 100_000,
+        b"{}",
+        twice,
+        b"9" * 5000,
+    )
     blobs = [array.tobytes() for array in held.values()]
     return signed(magic, texts[rng.integers(len(texts))], blobs)
 

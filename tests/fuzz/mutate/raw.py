@@ -17,7 +17,9 @@ def overwrite(data, rng):
     if not data:
         return data
     out = bytearray(data)
-    out[rng.integers(len(data))] = int(rng.choice([0, 255, 128, 10, 13, 32, 34, 44, 58, 48, 45, int(rng.integers(256))]))
+    out[rng.integers(len(data))] = int(
+        rng.choice([0, 255, 128, 10, 13, 32, 34, 44, 58, 48, 45, int(rng.integers(256))])
+    )
     return bytes(out)
 
 

@@ -20,7 +20,9 @@ def edit(tree, rng):
     elif draw < 0.85 and isinstance(holder[key], (int, float)):
         holder[key] = type(holder[key])(holder[key] + int(rng.choice([-1, 1, 7])))
     elif isinstance(holder, dict):
-        holder[("x", "", "class", "n_factors", key + "_")[rng.integers(5)]] = copy.deepcopy(JSON[rng.integers(len(JSON))])
+        holder[("x", "", "class", "n_factors", key + "_")[rng.integers(5)]] = copy.deepcopy(
+            JSON[rng.integers(len(JSON))]
+        )
     else:
         holder.append(copy.deepcopy(JSON[rng.integers(len(JSON))]))
     return tree

@@ -125,7 +125,9 @@ def encoding(data, rng):
 def quotes(data, rng):
     """A field in quotes, whole or not."""
     start, stop = _field(data, rng)
-    opened, closed = (((b'"', b'"'), (b'"', b""), (b"", b'"'), (b'"', b'"x'), (b"'", b"'"), (b'"a,', b'"'))[rng.integers(6)])
+    opened, closed = ((b'"', b'"'), (b'"', b""), (b"", b'"'), (b'"', b'"x'), (b"'", b"'"), (b'"a,', b'"'))[
+        rng.integers(6)
+    ]
     return data[:start] + opened + data[start:stop] + closed + data[stop:]
 
 
@@ -158,7 +160,20 @@ def _field(data, rng):
 
 
 LINES = (
-    *(field, field, field, field, fields, fields, column, swap_fields, drop_field, insert_token, append_field, separator),
+    *(
+        field,
+        field,
+        field,
+        field,
+        fields,
+        fields,
+        column,
+        swap_fields,
+        drop_field,
+        insert_token,
+        append_field,
+        separator,
+    ),
     *(swap_lines, double_line, drop_line, new_line, line_ends, line_ends, last_newline, encoding, quotes, only),
 )
 TEXT = (*LINES, *LINES, long_line, *raw.BYTES)
