@@ -15,6 +15,7 @@ from gpukit.bench.timing import milliseconds, queued_milliseconds, seconds
 from gpukit.documents import synth_letor
 from gpukit.errors import DataError
 from gpukit.ranking import RankSVM, cpu
+from gpukit.ranking.arrays import Sums
 from gpukit.ranking.session import make_session
 from gpukit.ranking.solvers import tron
 from gpukit.ranking.solvers.objective import Objective, Preconditioner
@@ -186,7 +187,7 @@ def product_step(run, v, exact):
     if not run.device.is_cuda:
         return lambda: session.walk(v, 0.0)
     there = session.steps.put(v)
-    return lambda: session.matrix.queue_product(there, 0.0, exact, session.walk_over, session.room)
+    return lambda: session.matrix.queue_product(there, 0.0, exact, session.over, session.partners, session.room)
 
 
 def scores_row(run, v, shape, expected):
@@ -243,22 +244,22 @@ def statistics_rows(paper_run, run, w, shape):
     yield from product_rows(run, v, shape, expected)
     scan.matrix = Unmoved()
     samples = step_milliseconds(run, lambda: scan.move(w), 15)
-    check_counts(order, on_host(scan.counts))
+    check_counts(order, on_host(scan.partners.counts))
     yield Row("level tree: sort, search, tables", shape, "generated", samples, "ms", "once a Newton step")
 
 
 def sums_step(session):
     """A function that adds up ones over the active pairs of an OrderSession, on the GPU only queues it."""
     return lambda: session.solver(
-        session.order, session.scores, session.level, session.offsets, session.ones, *session.counts
+        session.order, session.scores, session.level, session.offsets, session.ones, session.counts
     )
 
 
 def check_counts(order, counts):
     """Raise DataError unless counts (2, l) of a level tree, and an OrderSession's, are those of a tree on the CPU."""
     given = [on_host(array) for array in (order.order, order.scores, order.level, order.offsets, order.ones)]
-    above, below = np.empty(order.size), np.empty(order.size)
-    cpu.ost(*given, above, below)
+    above, below = found = Sums(np.empty(order.size), np.empty(order.size))
+    cpu.ost(*given, found)
     theirs = [on_host(array) for array in order.counts]
     if not (np.array_equal(theirs, [above, below]) and np.array_equal(counts, [above + below, below - above])):
         raise DataError("the benchmark's counts of active pairs are not those of the CPU.")

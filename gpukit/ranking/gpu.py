@@ -1,9 +1,12 @@
 """Steps of a session on the GPU: launches of the kernels; cpu.py has the same names. Arrays stay on the device."""
 
+import functools
+
 import numpy as np
 
-from gpukit._cuda import cuda
+from gpukit._cuda import cuda, repeated
 from gpukit.device.upload import to_device as put
+from gpukit.ranking.arrays import Csr
 from gpukit.ranking.kernels import gram as gram_kernels
 from gpukit.ranking.kernels import level_tree as level_tree_kernels
 from gpukit.ranking.kernels import matrix as matrix_kernels
@@ -70,14 +73,20 @@ def start_planes(order, *arrays):
     level_tree_kernels.start_planes[grid(order.size), BLOCK](order, *arrays)
 
 
-def search_plane(plane, width, query, *arrays):
+def search_plane(plane, width, ranks, partners, *values):
     """kernels.level_tree.search_plane."""
-    level_tree_kernels.search_plane[grid(query.size), BLOCK](plane, width, query, *arrays)
+    _search_plane(grid(ranks.query.size), partners.tables.dtype)(plane, width, ranks, partners, *values)
 
 
-def pair_pulls(level, *arrays):
+@functools.lru_cache(8)
+def _search_plane(blocks, dtype):
+    """search_plane on so many blocks, for tables of a dtype: launched many times a training."""
+    return repeated(level_tree_kernels.search_plane[blocks, BLOCK])
+
+
+def pair_pulls(ranks, *arrays):
     """kernels.gram.pair_pulls."""
-    gram_kernels.pair_pulls[grid(level.size), BLOCK](level, *arrays)
+    gram_kernels.pair_pulls[grid(ranks.query.size), BLOCK](ranks, *arrays)
 
 
 def combine(u, *arrays):
@@ -118,7 +127,7 @@ class Dense:
         self.n, self.shape = X.shape[1], shape(X.shape[1])
         self.X = put(padded(X))
         self.v = empty(self.n, np.float64)
-        self.partial = empty((walk_blocks(), self.n + 1), np.float64)
+        self.partial, self.launches = empty((walk_blocks(), self.n + 1), np.float64), {}
 
     def scores(self, v, out):
         """out = X v."""
@@ -133,17 +142,19 @@ class Dense:
         matrix_kernels.make_transposed_product(*self.shape)[walk_blocks(), THREADS](self.X, z, partial)
         return added(partial)
 
-    def queue_product(self, v, margin, exact, over, room):
+    def queue_product(self, v, margin, exact, over, partners, room):
         """Launch the product with a device vector v; the rows of self.partial add up to it."""
         capacity, workspace = room
-        slots = over[4].shape[1] // 2
-        launch = pair_sums_kernels.make_pair_product(*self.shape, slots, capacity, exact)
-        launch[len(over[2]) - 1, THREADS](self.X, v, margin, *over, self.partial, workspace)
+        if exact not in self.launches:
+            slots = partners.tables.shape[1] // 2
+            kernel = pair_sums_kernels.make_pair_product(*self.shape, slots, capacity, exact)
+            self.launches[exact] = repeated(kernel[len(over.firsts) - 1, THREADS])
+        self.launches[exact](self.X, v, margin, over, partners, self.partial, workspace)
 
-    def pair_product(self, v, margin, exact, over, room):
+    def pair_product(self, v, margin, exact, over, partners, room):
         """See session.Session.walk."""
         self.v.copy_to_device(v)
-        self.queue_product(self.v, margin, exact, over, room)
+        self.queue_product(self.v, margin, exact, over, partners, room)
         return added(self.partial)
 
     def gram(self, offsets, query, pulls):
@@ -171,24 +182,29 @@ class Sparse:
         self.X, self.T = device_rows(self.host), device_rows(X.T.tocsr())
         self.v, self.out = empty(X.shape[1], np.float64), empty(X.shape[1], np.float64)
         self.u, self.z = empty(X.shape[0], np.float64), put(np.zeros(X.shape[0]))  # z stays 0 where there are no pairs
+        self.by_rows, self.by_columns = (
+            repeated(matrix_kernels.csr_product[grid(32 * size), BLOCK]) for size in self.host.shape
+        )
+        self.sums = None
 
     def scores(self, v, out):
         """out = X v."""
         self.v.copy_to_device(v)
-        matrix_kernels.csr_product[grid(32 * out.size), BLOCK](*self.X, self.v, out)
+        self.by_rows(self.X, self.v, out)
 
     def transposed(self, z):
         """X'z (n,) on the host."""
-        matrix_kernels.csr_product[grid(32 * self.out.size), BLOCK](*self.T, z, self.out)
+        self.by_columns(self.T, z, self.out)
         return self.out.copy_to_host()
 
-    def pair_product(self, v, margin, exact, over, room):
+    def pair_product(self, v, margin, exact, over, partners, room):
         """See session.Session.walk."""
         capacity, workspace = room
-        blocks = len(over[2]) - 1
+        blocks = len(over.firsts) - 1
         loss = empty(blocks, np.float64)
         self.scores(v, self.u)
-        pair_sums_kernels.make_pair_sums(capacity)[blocks, THREADS](self.u, margin, *over, self.z, loss, workspace)
+        self.sums = self.sums or repeated(pair_sums_kernels.make_pair_sums(capacity)[blocks, THREADS])
+        self.sums(self.u, margin, over, partners, self.z, loss, workspace)
         return np.append(self.transposed(self.z), loss.copy_to_host().sum())
 
     def gram(self, offsets, query, pulls):
@@ -197,5 +213,5 @@ class Sparse:
 
 
 def device_rows(X):
-    """(indptr int64, indices int32, values) of a CSR matrix on the device."""
-    return put(X.indptr.astype(np.int64)), put(X.indices.astype(np.int32)), put(X.data)
+    """The arrays.Csr of a CSR matrix, on the device: indptr int64, indices int32."""
+    return Csr(put(X.indptr.astype(np.int64)), put(X.indices.astype(np.int32)), put(X.data))

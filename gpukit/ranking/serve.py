@@ -7,6 +7,7 @@ from gpukit.base.arrays import aligned
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.evaluation import ranking
+from gpukit.ranking.arrays import Csr
 from gpukit.ranking.inputs import features, queries_of, read
 from gpukit.ranking.solvers.choose import stored_values, threads
 from gpukit.ranking.twins.matrix import csr_product, document_scores
@@ -45,7 +46,7 @@ def product(X, w):
     """X w in float64, (l,)."""
     out = np.empty(X.shape[0])
     if hasattr(X, "indptr"):
-        csr_product(X.indptr, X.indices, X.data, w, out)
+        csr_product(Csr(X.indptr, X.indices, X.data), w, out)
     else:
         document_scores(X, w, out)
     return out

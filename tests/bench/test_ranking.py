@@ -136,14 +136,14 @@ def test_wrong_sums_are_refused(tiny):
     order, w = ranking.prepared(tiny, CPU, solver="p-swx").session, np.linspace(-1, 1, tiny.X.shape[1])
     for session in (run.session, order):
         session.move(w)
-    ranking.check_counts(order, run.session.counts)
-    wrong = run.session.counts.copy()
+    ranking.check_counts(order, run.session.partners.counts)
+    wrong = run.session.partners.counts.copy()
     wrong[0, 3] += 1
     with pytest.raises(DataError, match="counts"):
         ranking.check_counts(order, wrong)
     order.counts[1][5] += 1.0
     with pytest.raises(DataError, match="counts"):
-        ranking.check_counts(order, run.session.counts)
+        ranking.check_counts(order, run.session.partners.counts)
     with pytest.raises(DataError, match="away from the CPU's"):
         ranking.check_near(np.array([1.0, 2.0]), np.array([1.0, 2.0001]), ranking.SINGLE)
     with pytest.raises(DataError, match="away from the CPU's"):

@@ -83,19 +83,18 @@ def make_transposed_product(lanes, quads):
 
 
 @kernel
-def csr_product(indptr, indices, values, v, out):
+def csr_product(A, v, out):
     """out = A v in float64, A a sparse matrix by rows.
 
-    indptr (rows + 1,) int64; indices (nnz,) int32; values (nnz,) float32 or float64; v (columns,), out (rows,) float64,
-    out written.
+    A: arrays.Csr, indptr int64, indices int32; v (columns,), out (rows,) float64, out written.
     Launch: grid ceil(32 * rows / 256), block 256: a warp a row.   Deterministic: yes.   Source: none.
     """
     row, lane = cuda.grid(1) // 32, cuda.laneid
     if row >= out.size:
         return
     total = F64(0.0)
-    for t in range(indptr[row] + lane, indptr[row + 1], 32):
-        total += F64(values[t]) * v[indices[t]]
+    for t in range(A.indptr[row] + lane, A.indptr[row + 1], 32):
+        total += F64(A.values[t]) * v[A.indices[t]]
     total = group_sum(total, 32)
     if lane == 0:
         out[row] = total

@@ -36,12 +36,12 @@ def transposed_product(X, z, partial):
 
 
 @njit(parallel=True)
-def csr_product(indptr, indices, values, v, out):
+def csr_product(A, v, out):
     """Twin of kernels.matrix.csr_product."""
     for row in prange(out.size):
         total = 0.0
-        for t in range(indptr[row], indptr[row + 1]):
-            total += values[t] * v[indices[t]]
+        for t in range(A.indptr[row], A.indptr[row + 1]):
+            total += A.values[t] * v[A.indices[t]]
         out[row] = total
 
 
