@@ -45,6 +45,9 @@ class Factorization(Serving):
             state = runs.run(run.session, run.settings, judge, checkpoints, run.history, run.start, progress)
         self.timings_, self.device_ = run.clock.seconds, str(run.device)
         self.set_fitted(state, run.session.history, run.scale, ratings.user_ids, ratings.item_ids)
+        device = run.device
+        del run, judge  # and what they keep on the device
+        devices.release(device)
         return self
 
     def check(self, n_ratings=0):
@@ -100,9 +103,10 @@ class Factorization(Serving):
             neighbors = self._search(orders, steps, progress) if resume_from is None else None
         with clock("prepare"):  # while a GPU is still searching
             workers = schedule.worker_count(len(ratings), steps.most_workers(layout))
-            tables, workers = runs.chunk_tables(made.side, workers, plan, steps.preparing)
+            tables, workers = runs.chunk_tables(made.side, workers, plan, steps)
         if resume_from is not None:
-            state, start, history, best = saving.load_checkpoint(resume_from, self, saving.fingerprint(ratings))
+            data = saving.fingerprint(ratings)
+            state, start, history, best = saving.load_checkpoint(resume_from, self, data, ratings.shape)
             session = steps.Session(state, layout, self.walk, made.history)
         else:
             with clock("neighbours"):
