@@ -57,9 +57,9 @@ def synth_ratings(output, like, scale, users, items, ratings, titles, seed, as_j
     outputs.check_output(titles, "--titles")
     from gpukit.ratings import synth as generator
     from gpukit.ratings import write_ratings
-    from gpukit.ratings.copies import check_output
+    from gpukit.ratings.copies import check_copy
 
-    check_output(output)
+    check_copy(output)
     stages.done("starting")
     shape = generator.resized(generator.scaled(like, scale), users, items, ratings)
     data, floors = generator.generate(shape, seed)
@@ -125,7 +125,7 @@ def synth_letor(output, like, scale, folds, binary, seed, as_json, quiet):
         raise ParameterError(
             f"--folds and --binary are for a folder, and {output} is a file. Leave them out, or name a folder."
         )
-    (copies.check_output if whole else letor_folds.check_folder)(output)
+    (copies.check_copy if whole else letor_folds.check_folder)(output)
     stages.done("starting")
     documents = synth_letor(like, scale, seed)
     stages.done("generating")
@@ -178,7 +178,7 @@ def synth_graph(output, like, vertices, edges, slice_shape, rank, missing, entri
 
     if edges and (like or vertices):
         raise ParameterError("--like and --vertices are for generated graphs, and --edges names one. Leave them out.")
-    read.check_output(output)
+    read.check_copy(output)
     stages.done("starting")
     adjacency, ids = read.read_edges(edges) if edges else (None, None)
     stages.done("reading" if edges else "starting")

@@ -20,12 +20,12 @@ def write_arrays(file, kind, arrays, **facts):
 
 
 def read_arrays(source, kind, mmap=False, leave=()):
-    """(facts, {name: array}) of a copy in an open Source; see arrayfile.read. Raises DataError for one that is not as it
-    was written."""
+    """(facts, {name: array}) of a copy in an open Source; see arrayfile.read. Raises DataError for one that is not as
+    it was written."""
     return arrayfile.read_open(source.seekable(), source.name, kind, mmap, leave)
 
 
-def check_output(path, suffixes):
+def check_copy(path, suffixes):
     """The suffix of a path that can be written; ParameterError for one not among suffixes, DataError when it cannot."""
     suffix = Path(path).suffix.lower()
     if suffix not in suffixes:

@@ -12,7 +12,7 @@ from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.ranking.problem import group_rows, group_sizes
-from gpukit.ranking.solvers.choose import threads
+from gpukit.ranking.solvers.choose import threads_for
 
 RUN = 1024  # rows of a thread's task
 
@@ -261,7 +261,7 @@ def _check_finite(X, names):
 def first_fault(X):
     """The first row of X (l, n) float32 or float64 with a value that is not finite, or -1."""
     faults = np.full(-(-X.shape[0] // RUN), -1)
-    with _jit.threads(threads(X.size)):
+    with _jit.threads(threads_for(X.size)):
         _faults(X, faults)
     found = np.flatnonzero(faults >= 0)
     return int(faults[found[0]]) if found.size else -1

@@ -13,7 +13,7 @@ from gpukit.ranking.inputs import query_weights
 from gpukit.ranking.problem import make_problem
 from gpukit.ranking.session import make_session
 from gpukit.ranking.solvers import tron
-from gpukit.ranking.solvers.choose import choose_device, choose_solver, stored_values, threads
+from gpukit.ranking.solvers.choose import choose_device, choose_solver, stored_values, threads_for
 from gpukit.ranking.solvers.objective import WIDEST, Objective, Preconditioner
 
 
@@ -28,7 +28,7 @@ class Run:
         self.settings, self.timings, self.unit_norm = settings, {}, None
         self.names = inputs.names
         stored = stored_values(inputs.X)
-        self.device, self.threads = choose_device(settings.solver, settings.device, stored), threads(stored)
+        self.device, self.threads = choose_device(settings.solver, settings.device, stored), threads_for(stored)
         preconditioned = settings.precondition and inputs.X.shape[1] <= WIDEST
         with self.stage("prepare"):
             queries = inputs.queries

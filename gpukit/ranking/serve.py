@@ -9,7 +9,7 @@ from gpukit.errors import DataError
 from gpukit.evaluation import ranking
 from gpukit.ranking.arrays import Csr
 from gpukit.ranking.inputs import checked, features, queries_of, read
-from gpukit.ranking.solvers.choose import stored_values, threads
+from gpukit.ranking.solvers.choose import stored_values, threads_for
 from gpukit.ranking.twins.matrix import csr_product, document_scores
 from gpukit.sorting import segmented_argsort
 
@@ -38,7 +38,7 @@ def known_queries(model, X, qid, group):
 
 def scores(model, X, offsets):
     """X scaled, times coef_: (l,) float64."""
-    with _jit.threads(threads(stored_values(X))):
+    with _jit.threads(threads_for(stored_values(X))):
         return product(model.scaling_.apply(X, offsets), model.coef_) + model.scaling_.missing(X, model.coef_)
 
 
@@ -97,5 +97,5 @@ def evaluate(model, X, y=None, qid=None, group=None, ndcg="letor", relevant=1):
     check_model(model, inputs.X, inputs.names)
     queries = inputs.queries
     found = scores(model, queries.ordered(inputs.X), queries.offsets)
-    with _jit.threads(threads(stored_values(inputs.X))):
+    with _jit.threads(threads_for(stored_values(inputs.X))):
         return ranking.evaluate(queries.ordered(inputs.y), found, queries.offsets, ndcg=ndcg, relevant=relevant)
