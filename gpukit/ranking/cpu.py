@@ -7,7 +7,14 @@ from gpukit.ranking.solvers.counting import dcm, ost
 from gpukit.ranking.solvers.sparse_gram import sparse_gram
 from gpukit.ranking.twins.gram import pair_pulls, query_means, weighted_gram
 from gpukit.ranking.twins.level_tree import search_plane, start_planes
-from gpukit.ranking.twins.matrix import add_rows, by_rank, csr_product, document_scores, transposed_product
+from gpukit.ranking.twins.matrix import (
+    add_rows,
+    by_rank,
+    csr_product,
+    document_scores,
+    first_faults,
+    transposed_product,
+)
 from gpukit.ranking.twins.p_swx import p_swx
 from gpukit.ranking.twins.pair_sums import combine, pair_product, pair_sums
 from gpukit.sorting import cpu as sorting
@@ -46,6 +53,19 @@ def total(array):
 def matrix(X):
     """Matrix of X, dense or sparse."""
     return Sparse(X) if hasattr(X, "indptr") else Dense(X)
+
+
+def first_fault(X):
+    """The first row of X (l, n) with a number that is not finite, or -1."""
+    faults = np.full(BLOCKS, X.shape[0])
+    first_faults(X, faults)
+    row = int(faults.min())
+    return row if row < X.shape[0] else -1
+
+
+def row_of(X, row):
+    """A row of X, on the host."""
+    return X[row]
 
 
 def added(partial):

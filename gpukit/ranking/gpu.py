@@ -1,10 +1,9 @@
 """Steps of a session on the GPU: launches of the kernels; cpu.py has the same names. Arrays stay on the device."""
 
-import functools
-
 import numpy as np
 
-from gpukit._cuda import cuda, repeated
+from gpukit._cuda import cuda
+from gpukit._driver import launch
 from gpukit.device.upload import to_device as put
 from gpukit.ranking.arrays import Csr
 from gpukit.ranking.kernels import gram as gram_kernels
@@ -56,6 +55,19 @@ def total(array):
     return float(array.copy_to_host().sum())
 
 
+def first_fault(X):
+    """The first row of a device array X (l, n) with a number that is not finite, or -1."""
+    faults = cuda.to_device(np.array([X.shape[0]], np.int64))
+    matrix_kernels.first_faults[8 * walk_blocks(), BLOCK](X, faults)
+    row = int(faults.copy_to_host()[0])
+    return row if row < X.shape[0] else -1
+
+
+def row_of(X, row):
+    """A row of a device array X, on the host."""
+    return X[row : row + 1].copy_to_host()[0]
+
+
 def added(partial):
     """The sum of the rows of partial (rows, columns), on the host."""
     out = empty(partial.shape[1], np.float64)
@@ -75,13 +87,8 @@ def start_planes(order, *arrays):
 
 def search_plane(plane, width, ranks, partners, *values):
     """kernels.level_tree.search_plane."""
-    _search_plane(grid(ranks.query.size), partners.tables.dtype)(plane, width, ranks, partners, *values)
-
-
-@functools.lru_cache(8)
-def _search_plane(blocks, dtype):
-    """search_plane on so many blocks, for tables of a dtype: launched many times a training."""
-    return repeated(level_tree_kernels.search_plane[blocks, BLOCK])
+    blocks = grid(ranks.query.size)
+    launch(level_tree_kernels.search_plane, blocks, BLOCK, plane, width, ranks, partners, *values)
 
 
 def pair_pulls(ranks, *arrays):
@@ -100,13 +107,13 @@ def p_swx(order, scores, level, offsets, *arrays):
 
 
 def matrix(X):
-    """Matrix of X: dense, or by rows where it is sparse or has more features than registers hold."""
+    """Matrix of X of the host, or of a dense X of the device: by rows where it is sparse or too wide for registers."""
     if hasattr(X, "indptr"):
         return Sparse(X)
     if X.shape[1] > LIMIT:
         import scipy.sparse
 
-        return Sparse(scipy.sparse.csr_array(X))
+        return Sparse(scipy.sparse.csr_array(X if isinstance(X, np.ndarray) else X.copy_to_host()))
     return Dense(X)
 
 
@@ -115,8 +122,13 @@ def padded(X):
     n = X.shape[1]
     if n % 4 == 0:
         return X
-    out = np.zeros((X.shape[0], n + -n % 4), X.dtype)
-    out[:, :n] = X
+    shape = X.shape[0], n + -n % 4
+    if isinstance(X, np.ndarray):
+        out = np.zeros(shape, X.dtype)
+        out[:, :n] = X
+        return out
+    out = empty(shape, X.dtype)
+    matrix_kernels.pad_rows[8 * walk_blocks(), BLOCK](X, out)
     return out
 
 
@@ -125,16 +137,17 @@ class Dense:
 
     def __init__(self, X):
         self.n, self.shape = X.shape[1], shape(X.shape[1])
-        self.X = put(padded(X))
+        X = padded(X)
+        self.X = put(X) if isinstance(X, np.ndarray) else X  # handed in where it is needed: it is not copied
         self.v = empty(self.n, np.float64)
-        self.partial, self.launches = empty((walk_blocks(), self.n + 1), np.float64), {}
+        self.partial = empty((walk_blocks(), self.n + 1), np.float64)
 
     def scores(self, v, out):
         """out = X v."""
         self.v.copy_to_device(v)
-        launch = matrix_kernels.make_document_scores(*self.shape)
+        kernel = matrix_kernels.make_document_scores(*self.shape)
         blocks = min(grid(out.size * self.shape[0], THREADS), 8 * walk_blocks())
-        launch[blocks, THREADS](self.X, self.v, out)
+        launch(kernel, blocks, THREADS, self.X, self.v, out)
 
     def transposed(self, z):
         """X'z (n,) on the host."""
@@ -145,11 +158,9 @@ class Dense:
     def queue_product(self, v, margin, exact, over, partners, room):
         """Launch the product with a device vector v; the rows of self.partial add up to it."""
         capacity, workspace = room
-        if exact not in self.launches:
-            slots = partners.tables.shape[1] // 2
-            kernel = pair_sums_kernels.make_pair_product(*self.shape, slots, capacity, exact)
-            self.launches[exact] = repeated(kernel[len(over.firsts) - 1, THREADS])
-        self.launches[exact](self.X, v, margin, over, partners, self.partial, workspace)
+        slots, blocks = partners.tables.shape[1] // 2, len(over.firsts) - 1
+        kernel = pair_sums_kernels.make_pair_product(*self.shape, slots, capacity, exact)
+        launch(kernel, blocks, THREADS, self.X, v, margin, over, partners, self.partial, workspace)
 
     def pair_product(self, v, margin, exact, over, partners, room):
         """See session.Session.walk."""
@@ -182,19 +193,15 @@ class Sparse:
         self.X, self.T = device_rows(self.host), device_rows(X.T.tocsr())
         self.v, self.out = empty(X.shape[1], np.float64), empty(X.shape[1], np.float64)
         self.u, self.z = empty(X.shape[0], np.float64), put(np.zeros(X.shape[0]))  # z stays 0 where there are no pairs
-        self.by_rows, self.by_columns = (
-            repeated(matrix_kernels.csr_product[grid(32 * size), BLOCK]) for size in self.host.shape
-        )
-        self.sums = None
 
     def scores(self, v, out):
         """out = X v."""
         self.v.copy_to_device(v)
-        self.by_rows(self.X, self.v, out)
+        launch(matrix_kernels.csr_product, grid(32 * out.size), BLOCK, self.X, self.v, out)
 
     def transposed(self, z):
         """X'z (n,) on the host."""
-        self.by_columns(self.T, z, self.out)
+        launch(matrix_kernels.csr_product, grid(32 * self.out.size), BLOCK, self.T, z, self.out)
         return self.out.copy_to_host()
 
     def pair_product(self, v, margin, exact, over, partners, room):
@@ -203,8 +210,8 @@ class Sparse:
         blocks = len(over.firsts) - 1
         loss = empty(blocks, np.float64)
         self.scores(v, self.u)
-        self.sums = self.sums or repeated(pair_sums_kernels.make_pair_sums(capacity)[blocks, THREADS])
-        self.sums(self.u, margin, over, partners, self.z, loss, workspace)
+        kernel = pair_sums_kernels.make_pair_sums(capacity)
+        launch(kernel, blocks, THREADS, self.u, margin, over, partners, self.z, loss, workspace)
         return np.append(self.transposed(self.z), loss.copy_to_host().sum())
 
     def gram(self, offsets, query, pulls):

@@ -9,7 +9,7 @@ from gpukit import _jit
 from gpukit import device as devices
 from gpukit.device.engine import engine
 from gpukit.ranking import scaling
-from gpukit.ranking.inputs import query_weights
+from gpukit.ranking.inputs import placed, query_weights
 from gpukit.ranking.problem import make_problem
 from gpukit.ranking.session import make_session
 from gpukit.ranking.solvers import tron
@@ -32,7 +32,8 @@ class Run:
         preconditioned = settings.precondition and inputs.X.shape[1] <= WIDEST
         with self.stage("prepare"):
             queries = inputs.queries
-            X = queries.ordered(inputs.X)
+            stays = settings.scale == "none" and queries.rows is None
+            X = queries.ordered(placed(inputs.X, self.device, stays))
             self.scaling = scaling.fit(settings.scale, X)
             X = self.scaling.apply(X, queries.offsets)
             weights = query_weights(weights, queries, group)

@@ -36,6 +36,12 @@ class Steps(Protocol):
     def room(self, longest, n, blocks):
         """Scratch of `pair_product` for queries of at most `longest` documents; what it is only the device knows."""
 
+    def first_fault(self, X):
+        """The first row of an array X (l, n) of the device with a number that is not finite, or -1."""
+
+    def row_of(self, X, row):
+        """A row of X, on the host."""
+
     def total(self, array):
         """The sum of an array as a float."""
 

@@ -120,6 +120,8 @@ CASES = [
         float64_ok=True,
     ),
     Case("ranking.by_rank", matrix_kernels.by_rank, f"{VECTOR}, int32[::1], {VECTOR}", 32, float64_ok=True),
+    Case("ranking.first_faults", matrix_kernels.first_faults, "float64[:, ::1], int64[::1]", 40, float64_ok=True),
+    Case("ranking.pad_rows", matrix_kernels.pad_rows, "float32[:, ::1], float32[:, ::1]", 40),
     Case("ranking.add_rows", matrix_kernels.add_rows, f"{MATRIX}, {VECTOR}", 40, float64_ok=True),
     Case(
         "ranking.pair_pulls",

@@ -112,6 +112,37 @@ def by_rank(scores, place, keys):
 
 
 @kernel
+def first_faults(X, faults):
+    """faults[row // share] = the first of `share` rows with a number that is not finite; share = ceil(l / runs).
+
+    X (l, n) float32 or float64; faults (runs,) int64: l before.
+    Launch: any grid, any block.   Deterministic: yes, exact.   Source: an atomic minimum.
+    """
+    columns, share = np.int64(X.shape[1]), (np.int64(X.shape[0]) + faults.size - 1) // faults.size
+    for at in range(cuda.grid(1), np.int64(X.shape[0]) * columns, cuda.gridsize(1)):
+        row = at // columns
+        value = X[row, at - row * columns]
+        if not value - value == 0:
+            cuda.atomic.min(faults, row // share, row)
+
+
+@kernel
+def pad_rows(X, out):
+    """out = X, with zeros behind each row.   X (l, n), out (l, p) float32 or float64, p >= n, written.
+
+    Launch: any grid, any block.   Deterministic: yes, exact.   Source: none.
+    """
+    columns = np.int64(out.shape[1])
+    for at in range(cuda.grid(1), np.int64(out.shape[0]) * columns, cuda.gridsize(1)):
+        row = at // columns
+        column = at - row * columns
+        if column < X.shape[1]:
+            out[row, column] = X[row, column]
+        else:
+            out[row, column] = 0
+
+
+@kernel
 def add_rows(partial, total):
     """total = the sum of the rows of partial.
 

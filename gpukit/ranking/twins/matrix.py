@@ -53,6 +53,28 @@ def by_rank(scores, place, keys):
 
 
 @njit(parallel=True)
+def first_faults(X, faults):
+    """Twin of kernels.matrix.first_faults: a thread for every place of faults."""
+    share = (X.shape[0] + faults.size - 1) // faults.size
+    for run in prange(faults.size):
+        for row in range(run * share, min(run * share + share, X.shape[0])):
+            total = 0.0
+            for f in range(X.shape[1]):
+                total += X[row, f] * 0.0
+            if not total == 0.0:
+                faults[run] = min(faults[run], row)
+
+
+@njit(parallel=True)
+def pad_rows(X, out):
+    """Twin of kernels.matrix.pad_rows."""
+    n = X.shape[1]
+    for row in prange(X.shape[0]):
+        out[row, :n] = X[row]
+        out[row, n:] = 0
+
+
+@njit(parallel=True)
 def add_rows(partial, total):
     """Twin of kernels.matrix.add_rows."""
     for column in prange(total.size):
