@@ -1,5 +1,6 @@
 """`gpukit convert`: ratings or documents of queries in any format in, a binary copy (or another format) out."""
 
+import contextlib
 from pathlib import Path
 
 import click
@@ -20,14 +21,14 @@ from gpukit.cli.stages import Stages
 @as_json
 @quiet
 def convert(source, output, null, force, as_json, quiet, **request):
-    """Read the ratings in IN (a file or a folder, compressed or not) and write them to OUT.
+    """Read the ratings in IN (a file or a folder, compressed or not; - is stdin) and write them to OUT.
 
     OUT's suffix says how: .gkr is a binary copy that loads at disk speed, .npz a scipy sparse matrix with the ids,
-    .parquet and .csv have the columns user, item, rating. --times, and --columns user,item,rating,weight,count, keep
-    more than the ratings.
+    .parquet and .csv have the columns user, item, rating; - writes csv on stdout. --times, and --columns
+    user,item,rating,weight,count, keep more than the ratings.
 
     Documents of queries (svmlight with qid:, or with FILE.query beside it, or Parquet with the columns label and qid)
-    become a .gkl, a binary copy that loads at disk speed, .parquet, or .txt, svmlight text; --null is for them,
+    become a .gkl, a binary copy that loads at disk speed, .parquet, or .txt, svmlight text (- too); --null is for them,
     --format, --columns, --sep, --duplicates and --times for ratings.
 
     \b
@@ -35,26 +36,40 @@ def convert(source, output, null, force, as_json, quiet, **request):
     gpukit convert ratings.csv.gz ratings.gkr --columns item,user,-,rating
     gpukit convert ml-1m/ratings.dat ratings.parquet --times
     gpukit convert MQ2008/Fold1/train.txt train.gkl
+    zcat ratings.csv.gz | gpukit convert - - --times | sort -t, -k4 | head
     """
     stages = Stages()
-    outputs.check_output(output, "OUT", [source], force)
+    outputs.takes_stdout(output, as_json)
+    outputs.check_output(output, "OUT", [source], force, text=True)
     request["format"] = request.pop("file_format")
-    if _are_documents(source, output, request["format"]):
-        documents = _convert_documents(source, output, stages, null)
-        show(*written_documents(documents, output, stages), stages, as_json, quiet, rate=("reading", "documents"))
-        return
-    data = _convert_ratings(source, output, stages, **request)
-    show(*written(data, output, stages), stages, as_json, quiet, rate=("reading", "ratings"))
+    with _opened(source) as source:
+        if _are_documents(source, output, request["format"]):
+            documents = _convert_documents(source, output, stages, null)
+            told = *written_documents(documents, output, stages), "documents"
+        else:
+            data = _convert_ratings(source, output, stages, **request)
+            told = *written(data, output, stages), "ratings"
+    facts, line, things = told
+    show(facts, line, stages, as_json, quiet, rate=("reading", things))
+
+
+def _opened(path):
+    """The open Source of a file or a pipe, which is looked at and then read; a folder's name as it is."""
+    from gpukit.io import sources
+
+    return contextlib.nullcontext(path) if Path(path).is_dir() else sources.opened(path)
 
 
 def _are_documents(source, output, file_format):
     """True when the output's name, or what the source holds, says documents."""
     from gpukit.documents.copies import SUFFIXES
     from gpukit.documents.read import is_letor
+    from gpukit.io.sources import Source
     from gpukit.ratings.copies import SUFFIXES as OF_RATINGS
 
     suffix = Path(output).suffix.lower()
-    return (suffix in SUFFIXES and suffix not in OF_RATINGS) or (file_format == "auto" and is_letor(source))
+    named = suffix in SUFFIXES and suffix not in OF_RATINGS
+    return named or (file_format == "auto" and isinstance(source, Source) and is_letor(source))
 
 
 def _convert_documents(source, output, stages, null):
@@ -95,7 +110,7 @@ def written(data, output, stages):
         "items": data.shape[1],
         "lowest": low,
         "highest": high,
-        "bytes": Path(output).stat().st_size,
+        "bytes": outputs.size_of(output),
         "seconds": dict(stages.seconds),
     }
     return facts, f"{len(data):,} ratings, {data.shape[0]:,} users, {data.shape[1]:,} items, {low:g} to {high:g}"
@@ -103,7 +118,6 @@ def written(data, output, stages):
 
 def written_documents(documents, output, stages):
     """(facts, line for people) of documents that were written to a file or a folder."""
-    files = [file for file in (Path(output), *Path(output).rglob("*")) if file.is_file()]
     l, n = documents.X.shape
     low, high = float(documents.y.min()), float(documents.y.max())
     facts = {
@@ -114,7 +128,7 @@ def written_documents(documents, output, stages):
         "lowest": low,
         "highest": high,
         "longest_query": int((documents.offsets[1:] - documents.offsets[:-1]).max()),
-        "bytes": sum(file.stat().st_size for file in files),
+        "bytes": outputs.size_of(output),
         "seconds": dict(stages.seconds),
     }
     return facts, f"{l:,} documents, {len(documents.qids):,} queries, {n} features, relevance {low:g} to {high:g}"
@@ -129,6 +143,8 @@ def show(facts, line, stages, as_json, quiet, rate):
         return
     if quiet:
         return
-    click.echo(f"{facts['output']}: {line}; {facts['bytes'] / 1e6:,.1f} MB.")
-    click.echo(f"{stage.capitalize()}: {speed / 1e6:,.2f} million {things} a second.")
-    click.echo(stages.line())
+    aside = outputs.takes_stdout(facts["output"])
+    size = "" if aside else f"; {facts['bytes'] / 1e6:,.1f} MB"
+    click.echo(f"{facts['output']}: {line}{size}.", err=aside)
+    click.echo(f"{stage.capitalize()}: {speed / 1e6:,.2f} million {things} a second.", err=aside)
+    click.echo(stages.line(), err=aside)

@@ -3,17 +3,21 @@
 import contextlib
 import csv
 import importlib.util
-import sys
 from pathlib import Path
 
 from gpukit.errors import DataError, ParameterError
+from gpukit.io import sinks
 
 
-def check_output(path, option, inputs=(), force=False):
+def check_output(path, option, inputs=(), force=False, text=False):
     """Raise DataError unless path (None passes) can be written, is none of the files that are read, and, without force,
-    no file that is there already. An empty one counts as none: who makes temporary names makes such files."""
-    if path is None:
+    no file that is there already. An empty one counts as none: who makes temporary names makes such files.
+
+    text: a table or text is written, which '-' sends to standard output; ParameterError for '-' otherwise.
+    """
+    if path is None or (text and sinks.is_standard(path)):
         return
+    sinks.refuse_dash(path, option)
     from gpukit.persist import check_writable
 
     target = check_writable(path)
@@ -24,6 +28,21 @@ def check_output(path, option, inputs=(), force=False):
         raise DataError(
             f"{option} {path} is there already and is kept. Name another file, or add --force to replace it."
         )
+
+
+def size_of(path):
+    """Bytes of a file or of all in a folder; 0 of a stream."""
+    files = [] if sinks.is_standard(path) else [Path(path), *Path(path).rglob("*")]
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def takes_stdout(path, as_json=False):
+    """True when path sends a table to standard output, so that remarks must not go there; ParameterError where --json
+    prints there too."""
+    taken = path is not None and sinks.is_standard(path)
+    if taken and as_json:
+        raise ParameterError(f"--json prints on standard output, where {path} goes too: leave one out.")
+    return taken
 
 
 def check_plot(path):
@@ -38,16 +57,8 @@ def check_plot(path):
 
 @contextlib.contextmanager
 def csv_rows(path, header):
-    """A csv writer with the header written, to the file path (whole or not at all) or to stdout when path is None."""
-    if path is None:
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(header)
-        yield writer
-        sys.stdout.flush()
-        return
-    from gpukit.persist import atomic_write
-
-    with atomic_write(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
+    """A csv writer with the header written, to the file path (whole or not at all); None is standard output too."""
+    with sinks.opened_text(path or "-") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
         yield writer

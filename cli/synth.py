@@ -10,6 +10,7 @@ from gpukit.cli.imputation.slices import slices
 from gpukit.cli.options import as_json, force, quiet, seed
 from gpukit.cli.stages import Stages
 from gpukit.errors import ParameterError
+from gpukit.io import sinks
 
 COUNT = click.IntRange(1)
 
@@ -46,19 +47,20 @@ def synth():
 def synth_ratings(output, like, scale, users, items, ratings, titles, force, seed, as_json, quiet):
     """Generate ratings: heavy-tailed users and items, a planted low rank, tastes for groups of like items, and noise.
 
-    OUT ends in .gkr (binary), .npz (scipy sparse) or .csv. The planted RMSE (what is left when everything but the noise
-    is known) is printed with the result.
+    OUT ends in .gkr (binary), .npz (scipy sparse) or .csv; - is csv on stdout. The planted RMSE (what is left when
+    everything but the noise is known) is printed with the result.
 
     \b
     gpukit synth ratings --like ml-10m --scale 0.1 sample.csv
     """
     stages = Stages()
+    outputs.takes_stdout(output, as_json)
     from gpukit.ratings import synth as generator
     from gpukit.ratings import write_ratings
     from gpukit.ratings.copies import check_output
 
     check_output(output)
-    outputs.check_output(output, "OUT", force=force)
+    outputs.check_output(output, "OUT", force=force, text=True)
     outputs.check_output(titles, "--titles", force=force)
     stages.done("starting")
     shape = generator.resized(generator.scaled(like, scale), users, items, ratings)
@@ -79,9 +81,7 @@ def synth_ratings(output, like, scale, users, items, ratings, titles, force, see
 
 
 def _write_titles(ids, path):
-    from gpukit.persist import atomic_write
-
-    with atomic_write(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+    with sinks.opened_text(path) as file:
         file.write("item,title\n")
         file.writelines(f"{item},Item {item}\n" for item in ids.tolist())
 
@@ -111,8 +111,8 @@ def _write_titles(ids, path):
 def synth_letor(output, like, scale, folds, binary, force, seed, as_json, quiet):
     """Generate documents of queries: correlated, heavy-tailed features, and a relevance that they tell in part.
 
-    OUT ends in .txt (svmlight with query ids) or .gkl (binary), or is a folder to be made: Fold1 to Fold5, each with
-    train, vali and test, three fifths of the queries and a fifth each, as LETOR has them.
+    OUT ends in .txt (svmlight with query ids) or .gkl (binary), is - (text on stdout), or is a folder to be made: Fold1
+    to Fold5, each with train, vali and test, three fifths of the queries and a fifth each, as LETOR has them.
 
     \b
     gpukit synth letor --like mq2008 --scale 1 train.txt
@@ -122,13 +122,14 @@ def synth_letor(output, like, scale, folds, binary, force, seed, as_json, quiet)
     from gpukit.documents import copies, synth_letor, write_folds, write_letor
     from gpukit.documents import folds as letor_folds
 
-    whole = Path(output).suffix.lower() in copies.SUFFIXES
+    outputs.takes_stdout(output, as_json)
+    whole = sinks.is_stream(output) or Path(output).suffix.lower() in copies.SUFFIXES
     if whole and (folds or binary):
         raise ParameterError(
             f"--folds and --binary are for a folder, and {output} is a file. Leave them out, or name a folder."
         )
     (copies.check_output if whole else letor_folds.check_folder)(output)
-    outputs.check_output(output if whole else None, "OUT", force=force)
+    outputs.check_output(output if whole else None, "OUT", force=force, text=True)
     stages.done("starting")
     documents = synth_letor(like, scale, seed)
     stages.done("generating")

@@ -17,7 +17,7 @@ TILE = 1 << 20  # pairs predicted and written at a time
 @options.device
 @options.quiet
 def predict(model, pairs, output, force, file_format, columns, sep, device, quiet):
-    """Predict the rating of every (user, item) of the file PAIRS; further columns are ignored.
+    """Predict the rating of every (user, item) of the file PAIRS (- is stdin); further columns are ignored.
 
     Writes csv: user,item,prediction. A user or item unknown to MODEL is predicted from what it does know.
 
@@ -27,7 +27,7 @@ def predict(model, pairs, output, force, file_format, columns, sep, device, quie
     from gpukit.ratings import read_pairs
 
     stages = Stages()
-    outputs.check_output(output, "--output", [model, pairs], force)
+    outputs.check_output(output, "--output", [model, pairs], force, text=True)
     fitted, chosen = models.open_model(model, device, stages)
     users, items = read_pairs(pairs, file_format, columns, sep)
     stages.done("reading")

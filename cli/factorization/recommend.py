@@ -16,7 +16,7 @@ from gpukit.errors import ParameterError
 @click.option("--all", "everyone", is_flag=True, help="For every user of the model.")
 @click.option("-n", "count", type=click.IntRange(min=1), default=10, show_default=True, help="Items a user.")
 @models.titles
-@click.option("--output", metavar="FILE", help="Write user,rank,item,score[,title] here as csv.")
+@click.option("--output", metavar="FILE", help="Write user,rank,item,score[,title] here as csv; - is stdout.")
 @options.force
 @options.device
 @options.as_json
@@ -32,12 +32,13 @@ def recommend(model, users, everyone, count, titles, output, force, device, as_j
     """
     stages = Stages()
     check(users, everyone, as_json, output)
-    outputs.check_output(output, "--output", [path for path in (model, titles) if path], force)
+    outputs.check_output(output, "--output", [path for path in (model, titles) if path], force, text=True)
     fitted, chosen = models.open_model(model, device, stages)
     title_of = models.read_title_of(titles)
     wanted = None if everyone else check_known(users, fitted.user_ids_, "user")
     stages.done("reading")
-    with report.Progress(quiet or output is None) as progress:  # a bar would mix with rows on the terminal
+    terminal = output is None or outputs.takes_stdout(output)
+    with report.Progress(quiet or terminal) as progress:  # a bar would mix with rows on the terminal
         rows = ranked(fitted, wanted, count, title_of, stages, progress)
         if output is not None or (everyone and not as_json):
             write_csv(rows, output, bool(titles))
@@ -83,7 +84,7 @@ def columns(titled):
 
 
 def write_csv(rows, output, titled):
-    """Write rows to the file output, or to stdout when it is None."""
+    """Write rows to the file output, or to standard output when it is None or '-'."""
     names = columns(titled)
     with outputs.csv_rows(output, names) as writer:
         writer.writerows([f"{row[name]:.4f}" if name == "score" else row[name] for name in names] for row in rows)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from gpukit.cli import outputs
 from gpukit.errors import DataError, ParameterError
+from gpukit.io import sinks
 
 FIELD = "{fold}"
 
@@ -88,19 +89,21 @@ def named(path, fold, several):
     """
     if path is None or FIELD in path:
         return path and path.replace(FIELD, fold)
+    if not several or sinks.is_stream(path):
+        return path
     path = Path(path)
-    files = not path.exists() or path.is_file() or path.is_dir()
-    return str(path.with_name(f"{path.stem}.{fold}{path.suffix}") if several and files else path)
+    return str(path.with_name(f"{path.stem}.{fold}{path.suffix}"))
 
 
 def check_outputs(ask, found):
     """Raise for files that cannot be written, that are read, or that two outputs share."""
+    outputs.takes_stdout(ask.scores, ask.as_json)
     reads, writes = [path for job in found for path in job.sources.values()], {}
     targets = [(option, getattr(job, option)) for job in found for option in ("model", "scores")]
     for option, path in [*targets, ("plot", ask.plot)]:
         if path is None:
             continue
-        outputs.check_output(path, f"--{option}", reads, ask.force)
+        outputs.check_output(path, f"--{option}", reads, ask.force, text=option == "scores")
         other = writes.setdefault(Path(path).resolve(), option)
         if other != option:
             raise ParameterError(f"--{other} and --{option} would both write {path}. Name two files.")

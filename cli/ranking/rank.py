@@ -23,8 +23,8 @@ from gpukit.cli.stages import Stages
 def rank(**values):
     """Score the documents of FILE, one number a line in the file's order; in a query, higher is better.
 
-    FILE is what `gpukit ranksvm` reads. A line's label may be any number, such as 0, where none is known. --json prints
-    one object, with the scores unless --output takes them.
+    FILE is what `gpukit ranksvm` reads, - stdin. A line's label may be any number, such as 0, where none is known.
+    --json prints one object, with the scores unless --output takes them.
 
     \b
     gpukit rank mq.gpukit MQ2008/Fold1/test.txt --output test.scores --metrics
@@ -32,7 +32,8 @@ def rank(**values):
     from gpukit.documents import read_letor
 
     ask, stages = SimpleNamespace(**values), Stages()
-    outputs.check_output(ask.output, "--output", [ask.model, ask.file], ask.force)
+    outputs.check_output(ask.output, "--output", [ask.model, ask.file], ask.force, text=True)
+    outputs.takes_stdout(ask.output, ask.as_json)
     fitted, _ = models.open_model(ask.model, "cpu", stages, models.RANKING)
     documents = read_letor(ask.file, null=ask.null, n_features=fitted.n_features_in_)
     stages.done("reading")
@@ -67,5 +68,5 @@ def show(ask, documents, scores, metrics, stages):
         return
     if metrics is not None:
         report.print_table([{**facts, **metrics}], {**{name: name for name in facts}, **METRICS}, err=True)
-    where = "" if ask.output is None else f" in {ask.output}"
+    where = "" if ask.output is None or outputs.takes_stdout(ask.output) else f" in {ask.output}"
     report.remark(f"{facts['documents']:,} scores of {facts['queries']:,} queries{where}. {stages.line()}", ask.quiet)

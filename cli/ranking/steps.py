@@ -1,11 +1,11 @@
 """The steps of `gpukit ranksvm`, and what `gpukit rank` shares with it. ask: the options, by name."""
 
-import sys
 from typing import NamedTuple
 
 from gpukit.cli import report
 from gpukit.cli.main import survived
 from gpukit.cli.ranking.table import spelled
+from gpukit.io import sinks
 
 
 class Trained(NamedTuple):
@@ -113,16 +113,9 @@ def evaluate(ask, documents, scores):
 
 
 def write_scores(scores, path):
-    """Write scores (l,), one a line, to a file (whole or not at all), or to stdout when path is None."""
-    from gpukit.persist import atomic_write
-
-    lines = (f"{plain_decimal(score)}\n" for score in scores.tolist())
-    if path is None:
-        sys.stdout.writelines(lines)
-        sys.stdout.flush()
-        return
-    with atomic_write(path) as aside, open(aside, "w", encoding="ascii") as file:
-        file.writelines(lines)
+    """Write scores (l,), one a line, to a file (whole or not at all), or to standard output when path is None."""
+    with sinks.opened_text(path or "-") as file:
+        file.writelines(f"{plain_decimal(score)}\n" for score in scores.tolist())
 
 
 def plain_decimal(number):

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 import click
 
-from gpukit.cli import report
+from gpukit.cli import outputs, report
 from gpukit.cli.pictures import curves
 
 METRICS = {
@@ -32,13 +32,14 @@ def show(ask, done, stages):
     if ask.as_json:
         report.print_json(result(ask, done, stages))
         return
+    aside = outputs.takes_stdout(ask.scores)
     if len(done) > 1:
-        report.print_table(rows_by_fold(done, "test"), BY_FOLD, "\n".join(title(ask, done)))
-        report.print_table(rows_by_fold(done, "train"), ON_TRAIN, "The same on the training sets")
+        report.print_table(rows_by_fold(done, "test"), BY_FOLD, "\n".join(title(ask, done)), aside)
+        report.print_table(rows_by_fold(done, "train"), ON_TRAIN, "The same on the training sets", aside)
     else:
-        report.print_table(rows_by_part(done[0]), BY_PART, "\n".join(title(ask, done)))
+        report.print_table(rows_by_part(done[0]), BY_PART, "\n".join(title(ask, done)), aside)
     report.remark(LEGEND, ask.quiet)
-    click.echo(stages.line())
+    click.echo(stages.line(), err=aside)
     for text in remarks(ask, done):
         report.remark(text, ask.quiet)
 

@@ -1,20 +1,23 @@
 """Documents out: the binary copy (.gkl, see io/container.py), read at disk speed, Parquet, or svmlight text (.txt)."""
 
+from pathlib import Path
+
 import numpy as np
 
-from gpukit.documents.convert import misfit
+from gpukit.documents.check import sound
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
-from gpukit.io import container
-from gpukit.persist import atomic_write
+from gpukit.io import container, sinks, sources, trust
 
 MAGIC = b"GPUKITL1"
+KIND = container.kind_of(MAGIC, "documents (.gkl)")
 SUFFIXES = (".gkl", ".txt", ".parquet")
 
 
 def write_letor(documents, path):
     """Write Documents to path; its suffix says how: .gkl (binary copy), .parquet or .txt (svmlight with query ids).
 
+    '-', standard output, and a pipe without a suffix take svmlight text.
     Text spells each value as shortly as gives the same number back; of a CSR X it has the stored features alone. The
     file appears whole or not at all. Raises ParameterError for another suffix, for weights as text and sparse features
     as Parquet, DataError when path cannot be written and for .parquet without pyarrow.
@@ -26,18 +29,20 @@ def write_letor(documents, path):
     suffix = check_output(path)
     if suffix == ".txt" and documents.weights is not None:
         raise ParameterError(f"{path}: svmlight text has no place for the weights of queries. Write .gkl or .parquet.")
-    with atomic_write(path) as temporary, open(temporary, "wb") as file:
+    with sinks.opened(path) as file:
         writers[suffix](documents, file)
 
 
 def check_output(path):
     """The suffix of a path that write_letor can write to; ParameterError or DataError for one that it cannot."""
+    if sinks.is_stream(path) and Path(path).suffix not in SUFFIXES:
+        return ".txt"
     return container.check_output(path, SUFFIXES)
 
 
-def is_copy(path):
-    """True for a .gkl file."""
-    return container.begins_with(path, MAGIC)
+def is_copy(source):
+    """True for an open Source of a .gkl file."""
+    return source.head.startswith(MAGIC)
 
 
 def _write_gkl(documents, file):
@@ -46,30 +51,34 @@ def _write_gkl(documents, file):
     arrays = {**features, "y": documents.y, "offsets": documents.offsets, "qids": documents.qids}
     optional = {"comments": documents.comments, "weights": documents.weights}
     arrays |= {name: column for name, column in optional.items() if column is not None}
-    container.write_arrays(file, MAGIC, arrays, shape=X.shape)
+    container.write_arrays(file, KIND, arrays, shape=X.shape)
 
 
 def read_gkl(path, mmap=False):
     """Documents of a binary copy; mmap=True leaves the arrays on disk, read-only, until they are touched."""
-    header = container.read_header(path, MAGIC, "documents (.gkl)")
-    arrays = container.read_arrays(path, header, mmap)
-    documents = Documents(
-        _features(arrays, tuple(header["shape"])),
-        arrays["y"],
-        arrays["offsets"],
-        arrays["qids"],
-        arrays.get("comments"),
-        arrays.get("weights"),
-    )
-    wrong = misfit(documents)
-    if wrong:
-        raise DataError(f"{path} is damaged: {wrong} {container.AGAIN}")
-    return documents
+    with sources.opened(path) as source:
+        name, (facts, arrays) = source.name, container.read_arrays(source, KIND, mmap)
+    lacking = {"y", "offsets", "qids"} - set(arrays)
+    if lacking:
+        raise KIND.refuse(name, f"it lacks {min(lacking)!r}")
+    try:
+        X = _features(arrays, facts.get("shape"))
+        optional = arrays.get("comments"), arrays.get("weights")
+        return sound(Documents(X, arrays["y"], arrays["offsets"], arrays["qids"], *optional))
+    except DataError as error:
+        raise DataError(f"{name} is damaged: {error} {container.AGAIN}") from error
 
 
 def _features(arrays, shape):
+    """X of a copy: an array, or CSR of a declared shape."""
     if "X" in arrays:
         return arrays["X"]
+    lacking = {"data", "indices", "indptr"} - set(arrays)
+    if lacking or not isinstance(shape, list) or len(shape) != 2 or not all(type(size) is int for size in shape):
+        raise DataError(f"it lacks {min(lacking)!r}." if lacking else f"its shape is {shape!r:.80}.")
+    parts = arrays["data"], arrays["indices"], arrays["indptr"]
+    trust.check_array("X.data", parts[0], (np.float32, np.float64), (None,))
+    trust.check_compressed("X", parts[2], parts[1], parts[0], shape)
     from scipy.sparse import csr_matrix
 
-    return csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
+    return csr_matrix(parts, shape=tuple(shape))

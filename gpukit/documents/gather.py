@@ -21,12 +21,12 @@ class DocumentsBuilder:
     are, their largest index, how many NULL tokens; line, last: the lines read, the last of them with a document.
     """
 
-    def __init__(self, name, has_qids, null, dtype, cut_at=None):
-        """dtype: of the features, None for float64 unless X has many numbers; cut_at: the size of a file that does
-        not end in a newline."""
+    def __init__(self, stream, has_qids, null, dtype):
+        """stream: the Stream that the blocks are of; dtype: of the features, None for float64 unless X has many
+        numbers."""
         self.undecided, self.dtype = dtype is None, np.dtype(dtype or np.float64)
-        self.name, self.rule = name, Rule(int(has_qids), null, int(self.dtype == np.float64))
-        self.cut_at, self.read = cut_at, 0
+        self.stream, self.name = stream, stream.name
+        self.rule = Rule(int(has_qids), null, int(self.dtype == np.float64))
         self.features, self.labels, self.comments = [], [], []
         self.rows = self.stored = self.largest = self.nulls = self.line = self.last = 0
         self.ids, self.first_rows, self.first_lines = [], [], {}
@@ -50,7 +50,6 @@ class DocumentsBuilder:
         if len(bad):
             self._refuse(block, *report[bad[0], [parse.PROBLEM, parse.POSITION]].tolist())
         self.line += n_lines
-        self.read += len(block)
         if self.undecided and self.stored > MANY:
             self._narrow()
 
@@ -73,7 +72,7 @@ class DocumentsBuilder:
             )
         counts = self.features[-1].counts
         full = self.stored == (self.rows - 1) * self.largest + counts[-1]  # every line but the last has every feature
-        ends = self.cut_at and self.last == self.line
+        ends = self._is_cut() and self.last == self.line
         if ends and self.rows > 1 and full and counts[-1] < self.largest:
             raise DataError(
                 f"{self.name}, line {self.line:,} stops at feature {counts[-1]:,} where all others have "
@@ -140,8 +139,11 @@ class DocumentsBuilder:
     def _fault(self, block, position, message):
         """The DataError for what is wrong at a position of the block."""
         number = self.line + count_lines(block, position) + 1
-        last = self.cut_at and self.read + len(block) >= self.cut_at and count_lines(block[position:], len(block)) == 1
-        return DataError(f"{self.name}, line {number:,}: {message}{CUT if last else ''}")
+        return DataError(f"{self.name}, line {number:,}: {message}{CUT if self._is_cut() else ''}")
+
+    def _is_cut(self):
+        """True in the last line of a plain text that no newline ends; that line is a block of its own."""
+        return self.stream.plain and self.stream.unended
 
 
 def _parsed(block, rule, dtype):

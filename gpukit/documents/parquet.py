@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit.documents import parse
-from gpukit.documents.convert import checked
+from gpukit.documents.check import sound
 from gpukit.documents.gather import MANY
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
@@ -30,34 +30,34 @@ class Columns:
         self.features = [name for name in source.names if name not in found.values()]
 
 
-def is_documents(path):
-    """True for a Parquet file with columns for a label and a query id."""
-    if not parquet.is_parquet(path):
+def is_documents(source):
+    """True for an open Source of Parquet with columns for a label and a query id."""
+    if not parquet.is_parquet(source):
         return False
-    columns = Columns(parquet.Source(path))
+    columns = Columns(parquet.Reader(source))
     return columns.label is not None and columns.qid is not None
 
 
-def read_parquet(path, null, dtype):
-    """Documents of a Parquet file.
+def read_parquet(source, null, dtype):
+    """Documents of Parquet in an open Source.
 
     Columns label (or relevance, ...) and qid, optional weight (one a query) and comment; all others are features, in
     their order, or there is one with a list of features a row. null: what a missing feature stands for (read_letor).
     dtype: of X; None: float32 where every feature is, or for more than 2^27 numbers; else float64. Raises DataError
     naming the row.
     """
-    source = parquet.Source(path)
+    source = parquet.Reader(source)
     columns = Columns(source)
     if columns.label is None or columns.qid is None or not columns.features:
         raise DataError(
-            f"{path} has the columns {', '.join(source.names)}: documents need label (relevance), qid, and features "
-            "in columns of their own or as lists in one."
+            f"{source.name} has the columns {', '.join(source.names)}: documents need label (relevance), qid, and "
+            "features in columns of their own or as lists in one."
         )
     table = _Table(source, columns, null, dtype)
     for start, batch in source.batches(source.names):
         table.add(start, batch)
     if not source.rows:
-        raise DataError(f"{path} holds no documents.")
+        raise DataError(f"{source.name} holds no documents.")
     return table.documents()
 
 
@@ -100,7 +100,7 @@ class _Table:
         if (sizes != n).any() or n == 0:
             row = int(np.argmax(sizes != n))
             raise DataError(
-                f"{self.source.path}, row {start + row + 1:,} has {sizes[row]:,} features where row 1 has {n:,}."
+                f"{self.source.name}, row {start + row + 1:,} has {sizes[row]:,} features where row 1 has {n:,}."
             )
         flat = first.flatten()
         return [flat.take(pyarrow.array(np.arange(place, len(flat), n))) for place in range(n)]
@@ -127,7 +127,7 @@ class _Table:
             parse.fill_dense(self.X, offsets)
         comments = np.concatenate(self.comments) if self.comments else None
         weights = self._weights(offsets, qids) if self.weights else None
-        return checked(Documents(self.X, self.y, offsets, qids, comments, weights))
+        return sound(Documents(self.X, self.y, offsets, qids, comments, weights))
 
     def _queries(self):
         """(offsets (m+1,) int64, ids (m,)); DataError for a query that comes back."""
@@ -137,7 +137,7 @@ class _Table:
         if len(first) < len(starts):
             again = starts[np.setdiff1d(np.arange(len(starts)), first)[0]]
             raise DataError(
-                f"{self.source.path}, row {again + 1:,}: query {ids[rows[again]]} comes back after others. Sort the "
+                f"{self.source.name}, row {again + 1:,}: query {ids[rows[again]]} comes back after others. Sort the "
                 "rows so that each query's documents are together."
             )
         return np.append(starts, len(rows)).astype(np.int64), ids[rows[starts]]
@@ -150,7 +150,7 @@ class _Table:
         if len(differ):
             query = qids[np.searchsorted(offsets, differ[0], "right") - 1]
             raise DataError(
-                f"{self.source.path}, row {differ[0] + 1:,}: the weight is not that of the other documents of query "
+                f"{self.source.name}, row {differ[0] + 1:,}: the weight is not that of the other documents of query "
                 f"{query}. A weight is a query's, for a pair of documents has no other."
             )
         return each

@@ -4,7 +4,7 @@ A text file is read in blocks of whole lines, each parsed on all cores (parse.py
 line. Memory peaks at a little over twice the features.
 """
 
-from pathlib import Path
+import os
 
 import numpy as np
 
@@ -19,7 +19,9 @@ from gpukit.io.parquet import is_parquet
 
 NULLS = {"error": parse.NULL_ERROR, "zero": parse.NULL_ZERO, "min": parse.NULL_KEPT}
 DTYPES = (None, "float32", "float64")
+NEEDED = "a file with a line `relevance qid:ID 1:value ...` for each document"
 ONE_THREAD = 8 << 20  # bytes of a file below which waiting for other threads may cost more than they save
+MOST_DIGITS = 18  # of a number of documents
 SPARSE_WIDTH = 256  # features; CSR pays above it when less than
 SPARSE_DENSITY = 0.25  # of them are stored
 
@@ -27,7 +29,8 @@ SPARSE_DENSITY = 0.25  # of them are stored
 def read_letor(path, *, null="error", n_features=None, dtype=None):
     """The Documents in a file of lines `relevance qid:ID 1:value 2:value ... #comment`.
 
-    path: LETOR's svmlight, LF or CRLF, also as .gz, .xz or .zip; a file without query ids when FILE.query beside it
+    path: LETOR's svmlight, LF or CRLF, also as .gz, .bz2, .xz or .zip; a pipe's name, '-' for standard input, or an
+    open Source; a file without query ids when FILE.query beside it
     holds the number of documents of each query, a line each (LightGBM; the ids are then 1 to m); Parquet, its columns
     label, qid and features (see parquet.py; a missing value is NULL); a binary copy (.gkl).
     Feature k is column k-1; columns are as many as the largest index, or n_features. null: what the token NULL stands
@@ -42,63 +45,49 @@ def read_letor(path, *, null="error", n_features=None, dtype=None):
     check_choice("dtype", dtype, DTYPES)
     if n_features is not None:
         n_features = check_integer("n_features", n_features, 1)
-    path = _checked(path)
-    if copies.is_copy(path):
-        documents = copies.read_gkl(path)
-        X = documents.X if dtype is None else documents.X.astype(dtype, copy=False)
-        return documents._replace(X=_widened(X, n_features, path))
-    if is_parquet(path):
-        documents = parquet.read_parquet(path, NULLS[null], dtype)
-        return documents._replace(X=_widened(documents.X, n_features, path))
-    with _jit.threads(1 if path.stat().st_size < ONE_THREAD else None):
-        return _read_text(path, NULLS[null], n_features, dtype)
+    with sources.opened(path, NEEDED) as source:
+        if copies.is_copy(source):
+            documents = copies.read_gkl(source)
+            X = documents.X if dtype is None else documents.X.astype(dtype, copy=False)
+            return documents._replace(X=_widened(X, n_features, source.name))
+        if is_parquet(source):
+            documents = parquet.read_parquet(source, NULLS[null], dtype)
+            return documents._replace(X=_widened(documents.X, n_features, source.name))
+        with _jit.threads(1 if source.holds_less(ONE_THREAD) else None):
+            return _read_text(source, NULLS[null], n_features, dtype)
 
 
 def is_letor(path):
-    """True for a file that read_letor reads: a copy, query ids in its first line or its columns, or FILE.query."""
-    path = Path(path)
-    if not path.is_file() or not path.stat().st_size:
-        return False
-    if copies.is_copy(path) or query_file(path):
-        return True
-    if is_parquet(path):
-        return parquet.is_documents(path)
-    streams = sources.members(path) if sources.compression(path) != "zip" else []
-    return any(_has_qids(sources.head(*stream)) for stream in streams)
+    """True for what read_letor reads: a copy, query ids in its first line or its columns, or FILE.query beside it.
+
+    path: as read_letor takes it. Raises DataError for what cannot be opened.
+    """
+    with sources.opened(path, NEEDED) as source:
+        if copies.is_copy(source) or query_file(source.path):
+            return True
+        if is_parquet(source):
+            return parquet.is_documents(source)
+        return source.compression != "zip" and _has_qids(source.stream().head())
 
 
 def query_file(path):
-    """The file of group counts beside path (FILE.query, FILE of FILE.gz too), or None."""
-    names = [path.name, path.stem] if path.suffix in (".gz", ".xz") else [path.name]
-    return next((file for name in names if (file := path.with_name(f"{name}.query")).is_file()), None)
+    """The file of group counts beside path (FILE.query, FILE of FILE.gz too), or None; path: a Path or None."""
+    if path is None:
+        return None
+    names = [path.name, path.stem] if path.suffix in (".gz", ".bz2", ".xz") else [path.name]
+    return next((file for name in names if os.path.isfile(file := path.with_name(f"{name}.query"))), None)
 
 
-def _checked(path):
-    path = Path(path)
-    if not path.exists():
-        raise DataError(f"{path} does not exist. Check the name; the folder that gpukit looks from is {Path.cwd()}.")
-    if path.is_dir():
-        raise DataError(f"{path} is a folder; name a file in it, such as {path / 'Fold1' / 'train.txt'}.")
-    if path.is_file() and not path.stat().st_size:
-        raise DataError(f"{path} is empty. Give a file with a line `relevance qid:ID 1:value ...` for each document.")
-    return path
-
-
-def _read_text(path, null, n_features, dtype):
-    streams = sources.members(path)
-    if len(streams) > 1:
-        raise DataError(f"{path} holds {len(streams)} files; unpack it and name one of them.")
-    name, opener = streams[0]
-    head = sources.head(name, opener)
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in head:
-        raise DataError(f"{name} is not a text file in UTF-8 or Latin-1, and no binary copy of gpukit's.")
-    groups = None if _has_qids(head) else query_file(path)
-    builder = DocumentsBuilder(name, groups is None, null, dtype, _cut_at(path))
-    for block in sources.blocks(name, opener, 3 if head.startswith(b"\xef\xbb\xbf") else 0):
+def _read_text(source, null, n_features, dtype):
+    stream = source.stream()
+    head = stream.text_head()
+    groups = None if _has_qids(head) else query_file(source.path)
+    builder = DocumentsBuilder(stream, groups is None, null, dtype)
+    for block in stream.blocks(len(sources.BOM) if head.startswith(sources.BOM) else 0):
         builder.add(block)
     builder.finish()
-    X = assembled(builder, _width(builder.largest, n_features, path))
-    offsets, qids = builder.queries() if groups is None else _groups(groups, name, builder.rows)
+    X = assembled(builder, _width(builder.largest, n_features, stream.name))
+    offsets, qids = builder.queries() if groups is None else _groups(groups, stream.name, builder.rows)
     if builder.nulls and null == parse.NULL_KEPT:
         _fill_nulls(X, offsets)
     return Documents(X, np.concatenate(builder.labels), offsets, qids, builder.joined_comments())
@@ -106,20 +95,11 @@ def _read_text(path, null, n_features, dtype):
 
 def _has_qids(head):
     """True when the second token of the first line that is no comment begins with qid:."""
-    for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
+    for line in head.removeprefix(sources.BOM).split(b"\n"):
         words = line.split(b"#")[0].split()
         if words:
             return len(words) > 1 and words[1].startswith(b"qid:")
     return False
-
-
-def _cut_at(path):
-    """The size of a plain text file whose last line has no newline, else None."""
-    if sources.compression(path) != "plain":
-        return None
-    with open(path, "rb") as file:
-        size = file.seek(-1, 2) + 1
-        return size if file.read(1) != b"\n" else None
 
 
 def _width(found, asked, path):
@@ -185,12 +165,17 @@ def _fill_nulls(X, offsets):
 def _groups(path, name, rows):
     """(offsets (m+1,) int64, qids 1..m) of a file with a count of documents a line."""
     counts = []
-    for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), start=1):
+    with sources.opened(path, "the number of documents of each query, a line each") as source:
+        stream = source.stream()
+        stream.text_head()
+        lines = stream.whole().removeprefix(sources.BOM).split(b"\n")
+    for number, line in enumerate(lines, start=1):
         word = line.strip()
         if not word:
             continue
-        if not word.isdecimal() or int(word) == 0:
-            raise DataError(f"{path}, line {number:,}: {word[:80]!r} is not a number of documents (1 or more).")
+        if not word.isdigit() or len(word) > MOST_DIGITS or int(word) == 0:
+            found = word[:80].decode("utf-8", "replace")
+            raise DataError(f"{path}, line {number:,}: {found!r} is not a number of documents (1 or more).")
         counts.append(int(word))
     if sum(counts) != rows:
         raise DataError(

@@ -8,7 +8,7 @@ from gpukit import device as devices
 from gpukit.base import Estimator, check_integer, scikit
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
-from gpukit.factorization.model.layout import BIAS
+from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.ratings import Ratings
 
 _making = threading.Lock()  # of sessions: threads that ask a model first share one
@@ -50,6 +50,16 @@ class Serving(Estimator):
     def item_bias_(self):
         """(N,) float32, in units of the ratings."""
         return self._of_state("item_extras")[:, BIAS] * np.float32(self._scale.deviation)
+
+    @property
+    def user_baseline_(self):
+        """(M,) float32, in units of the ratings: with item_baseline_ and mean_ the bias-only predictor of Eq. (1)."""
+        return self._of_state("user_extras")[:, BASE] * np.float32(self._scale.deviation)
+
+    @property
+    def item_baseline_(self):
+        """(N,) float32, in units of the ratings; see user_baseline_."""
+        return self._of_state("item_extras")[:, BASE] * np.float32(self._scale.deviation)
 
     @property
     def _rated(self):

@@ -19,11 +19,11 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import lanczos
 from gpukit.graphs.adjacency import normalized_laplacian
 from gpukit.graphs.gpu_vectors import keep_vectors
-from gpukit.io import container
+from gpukit.io import container, sources
 from gpukit.persist import atomic_write
 
 VERSION = 1  # of what is stored: raise it when another basis is computed from the same graph
-MAGIC = b"GPUKITB1"
+KIND = container.kind_of(b"GPUKITB1", "a basis")
 LARGEST_DENSE = 32_000  # vertices; LAPACK counts its 2 N^2 numbers of workspace in 32 bits
 COPIES = 3  # N^2 numbers each: the matrix, which becomes the vectors, and LAPACK's workspace
 CUT = 4  # a partial basis of more than N / CUT vectors, or of a small graph, is cut from the whole one
@@ -158,7 +158,8 @@ def _loaded(file, shape):
     if file is None:
         return None
     try:
-        arrays = container.read_arrays(file, container.read_header(file, MAGIC, "a basis"))
+        with sources.opened(file) as source:
+            _, arrays = container.read_arrays(source, KIND)
         values, vectors = arrays["values"], arrays["vectors"]
     except (OSError, KeyError, ValueError, TypeError):  # DataError is a ValueError
         return None
@@ -173,6 +174,6 @@ def _keep(file, values, vectors):
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(file) as aside, open(aside, "wb") as stream:
-            container.write_arrays(stream, MAGIC, {"values": values, "vectors": vectors})
+            container.write_arrays(stream, KIND, {"values": values, "vectors": vectors})
     except (OSError, DataError):
         return

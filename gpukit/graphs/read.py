@@ -3,7 +3,7 @@
 
 import contextlib
 import zipfile
-from pathlib import Path
+import zlib
 
 import numpy as np
 
@@ -12,9 +12,12 @@ from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.convert import as_graph_tensor, check_slice, is_list
 from gpukit.graphs.table import Values, read_table
 from gpukit.graphs.text import read_graph_text
-from gpukit.io import container
-from gpukit.persist import DAMAGE, atomic_write
+from gpukit.io import container, sources
+from gpukit.persist import atomic_write
 
+DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError, NotImplementedError)
+ARRAY = b"\x93NUMPY"  # how a .npy begins
+EDGES = "a list of edges, an adjacency, or an .npz"
 PARTS = ("data", "indices", "indptr", "shape")
 NEEDED = (
     "tensor (N, m, n), (N, n) or (N,), NaN = missing; and adjacency (N, N), or adjacency_data, "
@@ -38,7 +41,8 @@ def read_graph(path=None, *, edges=None, tensor=None, slice_shape=None, layout=N
     if path is not None and edges is None and tensor is None:
         if layout is not None:
             raise ParameterError("layout is for a table of values beside a file of edges, not for an .npz.")
-        found = _arrays(path)
+        with sources.opened(path, "an .npz of a graph and its values") as source:
+            found, path = _arrays(source), source.name
         if "tensor" not in found:
             raise DataError(f"{path} has no array named tensor. Found: {_listed(found)}. Needed: {NEEDED}.")
         graph = _graph(found, path)
@@ -50,22 +54,24 @@ def read_graph(path=None, *, edges=None, tensor=None, slice_shape=None, layout=N
 
 
 def read_edges(path):
-    """(graph, ids (N,) or None) of a file: text (see read_graph_text), .npz (NEEDED has the keys) or .npy.
+    """(graph, ids (N,) or None) of a file or a pipe: text (see read_graph_text), .npz (NEEDED has the keys) or .npy.
 
     graph: in a form that as_adjacency takes; a list of edges from .npz or .npy does not say how many vertices it has.
     """
-    if _begins(path, b"PK\x03\x04") and not _is_zipped_text(path):
-        found = _arrays(path)
-        return _graph(found, path), found.get("vertices")
-    if _begins(path, b"\x93NUMPY"):
-        return _one_array(path), None
-    return read_graph_text(path)
+    with sources.opened(path, EDGES) as source:
+        if source.holds_arrays():
+            found = _arrays(source)
+            return _graph(found, source.name), found.get("vertices")
+        if source.head.startswith(ARRAY):
+            return _one_array(source), None
+        return read_graph_text(source)
 
 
 def _beside(edges, tensor, slice_shape, layout):
     """The GraphTensor of two files."""
     graph, ids = read_edges(edges)
-    values, mask, names, times = _values(tensor, graph, ids, slice_shape, layout)
+    with sources.opened(tensor, "the values of the graph's vertices") as source:
+        tensor, (values, mask, names, times) = source.name, _values(source, graph, ids, slice_shape, layout)
     also = {"mask": mask, "slice_shape": slice_shape, "times": times}
     if ids is None or len(ids) == len(values) and names is None:
         return as_graph_tensor(graph, values, vertices=names if ids is None else ids, **also)
@@ -76,21 +82,21 @@ def _beside(edges, tensor, slice_shape, layout):
     return as_graph_tensor((moved, graph.data), values, vertices=names, **also)
 
 
-def _values(path, graph, ids, slice_shape, layout):
-    """The Values of a file."""
-    if _begins(path, b"\x93NUMPY"):
-        return Values(_turned(_one_array(path), layout))
-    if _begins(path, b"PK\x03\x04") and not _is_zipped_text(path):
-        found = _arrays(path)
+def _values(source, graph, ids, slice_shape, layout):
+    """The Values of an open Source."""
+    if source.head.startswith(ARRAY):
+        return Values(_turned(_one_array(source), layout))
+    if source.holds_arrays():
+        found = _arrays(source)
         if "tensor" not in found:
             raise DataError(
-                f"{path} has no array named tensor. Found: {_listed(found)}. Optional: mask, vertices, times."
+                f"{source.name} has no array named tensor. Found: {_listed(found)}. Optional: mask, vertices, times."
             )
         optional = (found.get(name) for name in ("mask", "vertices", "times"))
         return Values(_turned(found["tensor"], layout), *optional)
     count = len(ids) if ids is not None else _count(graph)
     length = None if slice_shape is None else slice_shape[0] * slice_shape[1]
-    return read_table(path, count, ids, layout, length)
+    return read_table(source, count, ids, layout, length)
 
 
 def _places(ids, names, count, path):
@@ -156,25 +162,8 @@ def _listed(found):
     return ", ".join(found) or "nothing"
 
 
-def _begins(path, magic):
-    path = Path(path)
-    if not path.is_file():
-        return False
-    with open(path, "rb") as file:
-        return file.read(len(magic)) == magic
-
-
-def _is_zipped_text(path):
-    """True for a zip archive that is no .npz: none of its members is an array."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return not any(name.endswith(".npy") for name in archive.namelist())
-    except zipfile.BadZipFile:
-        return False
-
-
 @contextlib.contextmanager
-def _read(path):
+def _read(name):
     """What numpy finds wrong with a file as DataError."""
     try:
         yield
@@ -183,28 +172,26 @@ def _read(path):
     except DAMAGE as error:
         if "allow_pickle" in str(error):
             raise DataError(
-                f"{path} holds arrays of Python objects, which would have to be unpickled, and a pickle "
+                f"{name} holds arrays of Python objects, which would have to be unpickled, and a pickle "
                 "can run anything. Save arrays of numbers."
             ) from error
-        raise DataError(f"{path} is damaged or cut short ({error}). Copy or write it again.") from error
+        raise DataError(f"{name} is damaged or cut short ({error}). Copy or write it again.") from error
 
 
-def _arrays(path):
-    """{name: array} of an .npz."""
-    path = Path(path)
-    if not path.exists():
-        raise DataError(f"{path} does not exist. Check the name; the folder that gpukit looks from is {Path.cwd()}.")
-    if not _begins(path, b"PK\x03\x04") or _is_zipped_text(path):
+def _arrays(source):
+    """{name: array} of an .npz in an open Source."""
+    if not source.holds_arrays():
         raise DataError(
-            f"{path} is no .npz archive of numpy's. A graph and its values in two files are --edges FILE --tensor FILE."
+            f"{source.name} is no .npz archive of numpy's. A graph and its values in two files are --edges FILE "
+            "--tensor FILE."
         )
-    with _read(path), np.load(path, allow_pickle=False) as archive:
+    with _read(source.name), np.load(source.seekable(), allow_pickle=False) as archive:
         return {name: archive[name] for name in archive.files}
 
 
-def _one_array(path):
-    with _read(path):
-        return np.load(path, allow_pickle=False)
+def _one_array(source):
+    with _read(source.name):
+        return np.load(source.seekable(), allow_pickle=False)
 
 
 def write_graph(path, data):

@@ -1,7 +1,6 @@
 """Graphs as text: lists of edges, and adjacencies as tables of numbers."""
 
 import io
-from pathlib import Path
 
 import numpy as np
 
@@ -27,7 +26,7 @@ ENDS = {
 
 
 def read_graph_text(path):
-    """(adjacency, ids or None) of a text file, which may be compressed (.gz, .xz, .zip), or of Parquet.
+    """(adjacency, ids or None) of a text, which may be compressed (.gz, .bz2, .xz, .zip), or of Parquet.
 
     Two or three columns (space, tab or comma between them) are a list of edges: two vertices and a weight (1 without);
     the ids, whole numbers (then ascending) or text (as they first appear), are kept. Four columns or more are an
@@ -40,27 +39,14 @@ def read_graph_text(path):
     return _from_square(table)
 
 
-def read_bytes(path):
-    """The unpacked bytes of a file; DataError when there is none, it is empty, or cannot be read."""
-    path = Path(path)
-    if not path.exists():
-        raise DataError(f"{path} does not exist. Check the name; the folder that gpukit looks from is {Path.cwd()}.")
-    if path.is_dir():
-        raise DataError(f"{path} is a folder; name a file in it.")
-    if path.is_file() and not path.stat().st_size:
-        raise DataError(f"{path} is empty.")
-    streams = sources.members(path)
-    if len(streams) > 1:
-        raise DataError(f"{path} holds {len(streams)} files; unpack it and name one of them.")
-    raw = sources.whole(*streams[0]).removeprefix(b"\xef\xbb\xbf")
-    if b"\0" in raw[: 1 << 16]:
-        raise DataError(f"{path} is not a text file in UTF-8 or Latin-1.")
-    return raw
-
-
 def open_table(path):
-    """The Table of a file of text or of Parquet."""
-    return ParquetTable(path) if parquet.is_parquet(path) else Table(read_bytes(path), path)
+    """The Table of a text or of Parquet; path: a file's or a pipe's name, '-', or an open Source."""
+    with sources.opened(path, "a list of edges or a table of numbers") as source:
+        if parquet.is_parquet(source):
+            return ParquetTable(source)
+        stream = source.stream()
+        stream.text_head()
+        return Table(stream.whole().removeprefix(sources.BOM), stream.name)
 
 
 class Table:
@@ -129,10 +115,10 @@ class ParquetTable(Table):
 
     named = True
 
-    def __init__(self, path):
-        self.path, self._frame = path, parquet.Source(path).frame()
+    def __init__(self, source):
+        self.path, self._frame = source.name, parquet.Reader(source).frame()
         if not len(self._frame):
-            raise DataError(f"{path} has no rows.")
+            raise DataError(f"{self.path} has no rows.")
         unnamed = ("index", "level_0", "__index_level_0__")
         self.first = ["" if name in unnamed else name for name in map(str, self._frame.columns)]
         self.second = [str(value) for value in self._frame.iloc[0]]

@@ -1,12 +1,10 @@
 """Parquet files through pyarrow, which is asked for when a file is: batches of columns in, row groups out."""
 
 import contextlib
-from pathlib import Path
 
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.io import container
 
 MAGIC = b"PAR1"
 ROWS = 1 << 18  # read at a time, fewer where there are many columns
@@ -14,9 +12,9 @@ NUMBERS = 1 << 22  # of a batch
 GROUP = 1 << 20  # rows of a row group that is written
 
 
-def is_parquet(path):
-    """True for a file that begins as Parquet does."""
-    return container.begins_with(path, MAGIC)
+def is_parquet(source):
+    """True for an open Source that begins as Parquet does."""
+    return source.head.startswith(MAGIC)
 
 
 def library():
@@ -34,27 +32,24 @@ def library():
 
 
 @contextlib.contextmanager
-def _translated(path):
+def _translated(name):
     """pyarrow's errors about a file as DataError."""
     pyarrow, _ = library()
     try:
         yield
     except (OSError, pyarrow.ArrowException) as error:
         line = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise DataError(f"{path} is no Parquet file, or is damaged or cut short: {line}") from error
+        raise DataError(f"{name} is no Parquet file, or is damaged or cut short: {line}") from error
 
 
-class Source:
-    """A Parquet file that is read a batch of rows at a time; `names` are its columns, `rows` their length."""
+class Reader:
+    """Parquet in an open Source that is read a batch of rows at a time; `names` are its columns, `rows` their
+    length."""
 
-    def __init__(self, path):
-        if not Path(path).is_file():
-            raise DataError(
-                f"{path} does not exist. Check the name; the folder that gpukit looks from is {Path.cwd()}."
-            )
-        self.path = path
-        with _translated(path):
-            self.file = library()[1].ParquetFile(path)
+    def __init__(self, source):
+        self.name = source.name
+        with _translated(self.name):
+            self.file = library()[1].ParquetFile(source.seekable())
         self.names, self.rows = list(self.file.schema_arrow.names), self.file.metadata.num_rows
 
     def batches(self, names):
@@ -62,7 +57,7 @@ class Source:
         start = 0
         names = list(names)
         rows = max(1, min(ROWS, NUMBERS // max(1, len(names))))
-        with _translated(self.path):
+        with _translated(self.name):
             for batch in self.file.iter_batches(rows, columns=names):
                 yield start, dict(zip(batch.schema.names, batch.columns, strict=True))
                 start += len(batch)
@@ -71,7 +66,7 @@ class Source:
         """All of it as a pandas DataFrame, an index that has a meaning first."""
         import pandas
 
-        with _translated(self.path):
+        with _translated(self.name):
             frame = self.file.read().to_pandas()
         return frame if isinstance(frame.index, pandas.RangeIndex) else frame.reset_index()
 
@@ -79,7 +74,7 @@ class Source:
         """DataError for the first row of a batch's column that has no value."""
         if column.null_count:
             row = start + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False))) + 1
-            raise DataError(f"{self.path}, row {row:,} has no {what}. Remove such rows first.")
+            raise DataError(f"{self.name}, row {row:,} has no {what}. Remove such rows first.")
 
     def numbers(self, column, start, what):
         """A batch's column as an array of numbers; DataError for missing values and for what are no numbers."""
@@ -88,7 +83,7 @@ class Source:
         kind = column.type
         if not (pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind) or pyarrow.types.is_boolean(kind)):
             if not pyarrow.types.is_decimal(kind):
-                raise DataError(f"{self.path}: the column of the {what} holds {kind}, not numbers.")
+                raise DataError(f"{self.name}: the column of the {what} holds {kind}, not numbers.")
             column = column.cast(pyarrow.float64())
         return column.to_numpy(zero_copy_only=False)
 

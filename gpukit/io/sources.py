@@ -1,9 +1,23 @@
-"""Paths -> streams of bytes -> blocks of whole lines; compressed files are unpacked block by block."""
+"""What is read, opened once: files, pipes, FIFOs and standard input; unpacked as it comes, in blocks of whole lines.
 
+    with sources.opened(path) as source:
+        source.head                  its first bytes: what is it?
+        source.stream().blocks()     unpacked text, block by block, from the same handle
+        source.seekable()            a file that can go back, for binary formats
+
+From a pipe, nothing can be read twice: whoever looks at the first bytes looks at a copy of them that is kept, and what
+cannot seek and must is written to a temporary file first.
+"""
+
+import bz2
 import contextlib
 import gzip
+import io
 import lzma
-import re
+import os
+import shutil
+import stat
+import tempfile
 import zipfile
 import zlib
 from pathlib import Path
@@ -11,140 +25,306 @@ from pathlib import Path
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.io.lines import last_newline
 
 BLOCK = 32 << 20  # bytes; the parser's arrays for a block take about twice as much
+HEAD = 1 << 16  # bytes by which a format is told
+CHUNK = 1 << 18  # packed bytes read at a time
 LONGEST_LINE = 1 << 30
-NETFLIX_FILE = re.compile(r"(combined_data_\d+|mv_\d+)\.txt(\.gz|\.xz)?$")
-RATINGS_FILE = re.compile(r"(ratings?\.(dat|csv|tsv|txt)|u\.data)(\.gz|\.xz)?$")
 NEWLINE = 10
+STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+BOM = b"\xef\xbb\xbf"
+PACKED = {"gz": (b"\x1f\x8b",), "bz2": (b"BZh",), "xz": (b"\xfd7zXZ\0",), "zip": (b"PK\x03\x04", b"PK\x05\x06")}
+UNPACKERS = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
+STRANGE = {"zstd": b"\x28\xb5\x2f\xfd", "7z": b"7z\xbc\xaf\x27\x1c", "rar": b"Rar!", "lz4": b"\x04\x22\x4d\x18"}
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+ENCRYPTED = 1  # a bit of a zip member's flags
 
 
-def files(path):
-    """The files of ratings at path: itself, or what a folder holds (Netflix's files, or one ratings.* or u.data)."""
-    path = Path(path)
-    if not path.exists():
-        raise DataError(f"{path} does not exist. Check the name; the folder that gpukit looks from is {Path.cwd()}.")
-    if not path.is_dir():
-        return [path]
-    inside = sorted(entry for entry in path.iterdir() if entry.is_file())
-    found = _wanted([entry.name for entry in inside])
-    if not found:
-        deeper = path / "training_set"  # where Netflix's archive keeps mv_*.txt
-        if deeper.is_dir():
-            return files(deeper)
-        raise DataError(
-            f"The folder {path} holds no ratings that gpukit knows by name (combined_data_*.txt, mv_*.txt, "
-            "ratings.csv, ratings.dat, u.data). Name the file itself."
-        )
-    return [path / name for name in found]
+@contextlib.contextmanager
+def opened(path, needed="another file"):
+    """The Source at path, closed at the end; a Source is handed on as it is.
+
+    path: a file's name, a pipe's, '-' for standard input. needed: what to give instead of an empty file, for the
+    message. Raises DataError for what does not exist, is a folder, empty, or cannot be read.
+    """
+    if isinstance(path, Source):
+        path.refuse_empty(needed)
+        yield path
+        return
+    with Source(path) as source:
+        source.refuse_empty(needed)
+        yield source
 
 
-def _wanted(names):
-    """Netflix's files among names, or the one file of ratings, or nothing."""
-    netflix = [name for name in names if NETFLIX_FILE.search(name)]
-    if netflix:  # both kinds in one folder are the same ratings twice
-        combined = [name for name in netflix if "combined" in Path(name).name]
-        return combined or netflix
-    plain = [name for name in names if RATINGS_FILE.search(name) and not Path(name).name.startswith(".")]
-    return plain[:1] if len(plain) == 1 else []
+@contextlib.contextmanager
+def translated(name):
+    """Errors of the disk and of damaged archives as DataError."""
+    try:
+        yield
+    except OSError as error:  # gzip.BadGzipFile is one too
+        raise DataError(f"{name} cannot be read: {error.strerror or error}.") from error
+    except (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile) as error:
+        raise DataError(f"{name} is damaged or cut short ({error}). Fetch or pack it again.") from error
 
 
-def members(path):
-    """[(name for messages, a function that opens the stream)] of a file: one, or the files of ratings in a zip."""
-    kind = compression(path)
-    if kind != "zip":
-        openers = {"gz": gzip.open, "xz": lzma.open, "plain": open}
-        return [(str(path), lambda: openers[kind](path, "rb"))]
-    with _translated(path), zipfile.ZipFile(path) as archive:
-        names = sorted(info.filename for info in archive.infolist() if not info.is_dir())
-    found = names if len(names) == 1 else _wanted(names)
-    if not found:
-        raise DataError(
-            f"{path} holds {', '.join(names[:6]) or 'nothing'}{' ...' if len(names) > 6 else ''}: which "
-            "are the ratings is not clear. Unpack the archive and name the file."
-        )
-    return [(f"{path} ({name})", lambda name=name: _ZipMember(path, name)) for name in found]
+class Source:
+    """A file, a pipe or standard input, opened once.
 
+    name: for messages; path: a Path, None for standard input; head: its first bytes, up to HEAD of them; compression:
+    'gz', 'bz2', 'xz', 'zip' or 'plain'. It is read once: by `stream`, `streams` or `seekable`.
+    """
 
-def compression(path):
-    """'gz', 'xz', 'zip' or 'plain', from the first bytes; DataError when the file cannot be read or is empty."""
-    with _translated(path), open(path, "rb") as file:
-        magic = file.read(6)
-    if not magic:
-        raise DataError(f"{path} is empty. Give a file with a line user,item,rating for each rating.")
-    for kind, sign in (("gz", b"\x1f\x8b"), ("xz", b"\xfd7zXZ\0"), ("zip", b"PK\x03\x04")):
-        if magic.startswith(sign):
-            return kind
-    return "plain"
-
-
-class _ZipMember:
-    """A member of a zip archive as a stream that closes the archive too."""
-
-    def __init__(self, path, name):
-        self.archive = zipfile.ZipFile(path)
-        self.stream = self.archive.open(name)
-        self.readinto, self.read = self.stream.readinto, self.stream.read
+    def __init__(self, path):
+        standard = str(path) in STANDARD_INPUT
+        self.name, self.path = ("standard input", None) if standard else (str(path), Path(path))
+        raw = io.FileIO(0, closefd=False) if standard else _open(self.path)
+        regular = stat.S_ISREG(os.fstat(raw.fileno()).st_mode) and (not standard or raw.tell() == 0)
+        self._file, self._raw = io.BufferedReader(raw) if regular else None, Peeked(raw)
+        self._whole = self._archive = self._text = None
+        with translated(self.name):
+            self.head = self._raw.peek(HEAD)
+        self.compression = next((kind for kind, signs in PACKED.items() if self.head.startswith(signs)), "plain")
 
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
-        self.stream.close()
-        self.archive.close()
+        for file in (self._raw, self._whole):
+            if file is not None:
+                file.close()
+
+    def refuse_empty(self, needed):
+        """DataError for an empty source."""
+        if not self.head:
+            once = "" if self.path else " (it can be read only once)"
+            raise DataError(f"{self.name} is empty{once}. Give {needed}.")
+
+    def holds_less(self, size):
+        """True for fewer bytes than size; a pipe's are not counted beyond its head."""
+        return len(self.head) < HEAD if self._file is None else os.fstat(self._file.fileno()).st_size < size
+
+    @property
+    def size(self):
+        """Bytes of it; what comes through a pipe is read for it."""
+        return os.fstat(self.seekable().fileno()).st_size
+
+    def seekable(self):
+        """A binary file with a file number, at its beginning: the file itself, or what came through the pipe, kept in a
+        temporary file that has no name and vanishes with the Source."""
+        if self._whole is None:
+            self._whole = self._file or self._kept()
+        self._whole.seek(0)
+        return self._whole
+
+    def _kept(self):
+        try:
+            kept = tempfile.TemporaryFile()
+            shutil.copyfileobj(self._raw, kept, CHUNK)
+            kept.flush()
+        except OSError as error:
+            raise DataError(
+                f"{self.name} comes through a pipe and must be kept in {tempfile.gettempdir()} to be read: "
+                f"{error.strerror or error}. Set TMPDIR to a folder with room, or give a file."
+            ) from error
+        return kept
+
+    def stream(self):
+        """The Stream of its text, unpacked; DataError for an archive of several files."""
+        return next(self.streams(lambda names: []))
+
+    def streams(self, choose):
+        """Yield the Streams of its text: one, or, of an archive of several files, those whose names choose([str])
+        returns; DataError when that is none of them."""
+        if self.compression == "zip":
+            for info in self._chosen(choose):
+                yield self._member(info)
+            return
+        if self._text is None:  # kept, for its first bytes have left the pipe
+            self._refuse_strange()
+            unpacker = UNPACKERS.get(self.compression)
+            raw = Peeked(unpacker(io.BufferedReader(self._raw, CHUNK))) if unpacker else self._raw
+            self._text = Stream(self.name, raw, plain=unpacker is None)
+        yield self._text
+
+    def _refuse_strange(self):
+        packed = next((kind for kind, sign in STRANGE.items() if self.head.startswith(sign)), None)
+        if packed:
+            raise DataError(f"{self.name} is packed by {packed}, which gpukit does not unpack. Unpack it first.")
+
+    def _chosen(self, choose):
+        """The members of an archive that are meant."""
+        found = {info.filename: info for info in self.archive().infolist() if not info.filename.endswith("/")}
+        names = list(found) if len(found) == 1 else choose(sorted(found))
+        if not names:
+            some = ", ".join(sorted(found)[:6]) or "nothing"
+            raise DataError(
+                f"{self.name} holds {some}{' ...' if len(found) > 6 else ''}: which is meant is not clear. Unpack the "
+                "archive and name the file."
+            )
+        return [found[name] for name in names]
+
+    def _member(self, info):
+        """The Stream of a member of the archive."""
+        title = f"{self.name} ({info.filename})"
+        _check_member(info, title)
+        try:
+            with translated(title):
+                return Stream(title, Peeked(self.archive().open(info)))
+        except RuntimeError as error:  # what zipfile has no way to unpack
+            raise DataError(f"{title} cannot be unpacked ({error}). Unpack the archive and name the file.") from error
+
+    def archive(self):
+        """The zipfile.ZipFile that it is; DataError for a damaged one."""
+        if self._archive is None:
+            try:
+                self._archive = zipfile.ZipFile(self.seekable())
+            except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:  # of forged headers
+                raise DataError(f"{self.name} is damaged or cut short ({error}). Fetch or pack it again.") from error
+        return self._archive
+
+    def holds_arrays(self):
+        """True for an archive of numpy's arrays (.npz)."""
+        names = self.archive().namelist() if self.compression == "zip" else []
+        return bool(names) and all(name.endswith(".npy") for name in names)
 
 
-@contextlib.contextmanager
-def _translated(name):
-    """Errors of the disk and of damaged archives as DataError."""
+def _open(path):
+    """The raw file at a path; DataError for what cannot be opened."""
     try:
-        yield
-    except OSError as error:  # gzip.BadGzipFile is one too
-        raise DataError(f"{name} cannot be read: {error}.") from error
-    except (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile) as error:
-        raise DataError(f"{name} is damaged or cut short ({error}). Fetch or pack it again.") from error
+        return io.FileIO(path)
+    except FileNotFoundError as error:
+        raise DataError(
+            f"{path} does not exist. Check the name; the folder that gpukit looks from is {Path.cwd()}."
+        ) from error
+    except IsADirectoryError as error:
+        raise DataError(f"{path} is a folder; name a file in it.") from error
+    except (OSError, ValueError) as error:  # a name that holds NUL is a ValueError
+        raise DataError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
 
 
-def head(name, opener, size=1 << 16):
-    """The first bytes of a stream (whole lines, where its lines are not longer than size)."""
-    with _translated(name), opener() as stream:
-        start = stream.read(size)
-    return start if len(start) < size else start[: start.rfind(b"\n") + 1] or start
+def _check_member(info, title):
+    """DataError for a member of an archive that zipfile cannot unpack."""
+    if info.flag_bits & ENCRYPTED:
+        raise DataError(f"{title} is locked with a password. Unpack the archive and name the file.")
+    if info.compress_type not in METHODS:
+        method = zipfile.compressor_names.get(info.compress_type, "unknown")
+        raise DataError(
+            f"{title} is packed by the method {method} ({info.compress_type}), which gpukit does not unpack. Unpack "
+            "the archive and name the file."
+        )
 
 
-def whole(name, opener):
-    """All bytes of a stream, for small files."""
-    with _translated(name), opener() as stream:
-        return stream.read()
+class Peeked(io.RawIOBase):
+    """A binary stream whose first bytes can be looked at before it is read."""
+
+    def __init__(self, raw):
+        self.raw, self.kept = raw, b""
+
+    def readable(self):
+        """True."""
+        return True
+
+    def peek(self, size):
+        """The next bytes, as many as asked for unless the stream ends before; they are read again."""
+        parts, lacking = [self.kept], size - len(self.kept)
+        while lacking > 0 and (part := self.raw.read(lacking)):
+            parts.append(part)
+            lacking -= len(part)
+        self.kept = b"".join(parts)
+        return self.kept[:size]
+
+    def readinto(self, buffer):
+        """Fill a buffer from the stream; returns how many bytes, 0 at its end."""
+        if not self.kept:
+            return self.raw.readinto(buffer)
+        count = min(len(self.kept), len(buffer))
+        buffer[:count] = self.kept[:count]
+        self.kept = self.kept[count:]
+        return count
+
+    def close(self):
+        """Close the stream beneath too."""
+        self.raw.close()
+        super().close()
 
 
-def blocks(name, opener, skip=0):
-    """Yield uint8 arrays of whole lines, a newline at each end. An array is valid until the next one is asked for.
+class Stream:
+    """Unpacked bytes of a source, in order. name: for messages; plain: they are the source's own bytes; unended: the
+    last line has been read, and no newline ends it."""
 
-    skip: bytes to leave out first. BLOCK bytes are read at a time; a longer line makes the block as long as it must be.
-    """
-    buffer, kept = np.empty(BLOCK + 1, dtype=np.uint8), 0
-    with _translated(name), opener() as stream:
-        stream.read(skip)
+    def __init__(self, name, raw, plain=False):
+        self.name, self.raw, self.plain, self.unended = name, raw, plain, False
+
+    def head(self, size=HEAD):
+        """The first bytes (whole lines, where its lines are not longer than size); they are read again."""
+        with translated(self.name):
+            start = self.raw.peek(size)
+        return start if len(start) < size else start[: start.rfind(b"\n") + 1] or start
+
+    def text_head(self, needed="Save it as text in UTF-8."):
+        """The head of a text; DataError for what is none: UTF-16, bytes of 0, lines that end in CR alone."""
+        head = self.head()
+        if head[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in head:
+            raise DataError(
+                f"{self.name} is not a text file in UTF-8 or Latin-1, nor in a binary format that is read here. "
+                f"{needed}"
+            )
+        if b"\r" in head.strip() and b"\n" not in head:
+            raise DataError(
+                f"{self.name} ends its lines in a carriage return alone, as old Macintosh files do. Make newlines of "
+                "them: tr '\\r' '\\n' <OLD >NEW."
+            )
+        return head
+
+    def whole(self):
+        """All bytes, for small files."""
+        with translated(self.name):
+            return self.raw.read()
+
+    def blocks(self, skip=0):
+        """Yield uint8 arrays of whole lines, a newline at each end. An array is valid until the next one is asked for.
+
+        skip: bytes to leave out first, fewer than head has. BLOCK bytes are read at a time; a longer line makes the
+        block as long as it must be. Raises DataError for a byte of 0, which no text holds.
+        """
+        store, kept, before = bytearray(BLOCK + 1), 0, skip
+        self._read(memoryview(bytearray(skip)))
         while True:
-            got = stream.readinto(memoryview(buffer)[kept : len(buffer) - 1])
-            if not got:
-                break
-            filled = kept + got
-            end = last_newline(buffer, filled)
+            filled = kept + self._read(memoryview(store)[kept:-1])
+            self._refuse_zero(store, kept, filled, before)
+            buffer, end = np.frombuffer(store, dtype=np.uint8), store.rfind(b"\n", 0, filled) + 1
             if end:
                 yield buffer[:end]
                 buffer[: filled - end] = buffer[end:filled].copy()
-            kept = filled - end
-            if kept == len(buffer) - 1:
-                buffer = _longer(buffer, name)
-    if kept:
-        buffer[kept] = NEWLINE
-        yield buffer[: kept + 1]
+                before += end
+            done, kept = filled < len(store) - 1, filled - end
+            if done:
+                break
+            if kept == len(store) - 1:
+                store = self._longer(store)
+        if kept:
+            self.unended, buffer[kept] = True, NEWLINE
+            yield buffer[: kept + 1]
 
+    def _read(self, room):
+        """Fill a memoryview; returns how many bytes, fewer than it holds only at the stream's end."""
+        filled = 0
+        with translated(self.name):
+            while filled < len(room) and (got := self.raw.readinto(room[filled:])):
+                filled += got
+        return filled
 
-def _longer(buffer, name):
-    if len(buffer) > LONGEST_LINE:
-        raise DataError(f"{name} has a line of more than {LONGEST_LINE >> 20} MiB: it is no text file of ratings.")
-    return np.concatenate((buffer, np.empty(len(buffer), dtype=np.uint8)))
+    def _refuse_zero(self, store, start, stop, before):
+        at = store.find(0, start, stop)
+        if at >= 0:
+            raise DataError(
+                f"{self.name} has a byte of 0 at byte {before + at + 1:,}, which no text holds. It is damaged, or no "
+                "text file in UTF-8 or Latin-1."
+            )
+
+    def _longer(self, store):
+        if len(store) > LONGEST_LINE:
+            raise DataError(
+                f"{self.name} has a line of more than {LONGEST_LINE >> 20} MiB: it is no text file of a table."
+            )
+        return store + bytearray(len(store))

@@ -4,13 +4,13 @@ Parquet; and csv out."""
 import csv
 import io
 import zipfile
+from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.io import container
-from gpukit.io.parquet import MAGIC as PARQUET_MAGIC
-from gpukit.persist import atomic_write
+from gpukit.io import container, parquet, sinks, sources
 from gpukit.ratings import check, repeats
 from gpukit.ratings.convert import as_values, numbered
 from gpukit.ratings.formats import BINARY_MAGIC
@@ -18,99 +18,98 @@ from gpukit.ratings.parquet import read_parquet, write_parquet
 from gpukit.ratings.table import DISTINCT, OPTIONAL, Ratings, marked
 
 SUFFIXES = (".gkr", ".npz", ".parquet", ".csv")
+KIND = container.kind_of(BINARY_MAGIC, "ratings (.gkr)")
 HEADER = {"times": "timestamp", "weights": "weight", "counts": "count"}  # of csv and Parquet, after user,item,rating
 
 
 def write_ratings(ratings, path):
     """Write ratings to path; its suffix says how: .gkr (binary copy), .npz (scipy sparse, with ids), .parquet or .csv.
 
+    '-', standard output, and a pipe without a suffix take csv.
     Times, weights and counts are written where ratings have them. The file appears whole or not at all. Raises
     ParameterError for another suffix, DataError for what checked() refuses and for .parquet without pyarrow.
     """
     writers = {".gkr": _write_gkr, ".npz": _write_npz, ".parquet": write_parquet, ".csv": _write_csv}
     suffix = check_output(path)
     repeats.checked(ratings)
-    with atomic_write(path) as temporary, open(temporary, "wb") as file:
+    with sinks.opened(path) as file:
         writers[suffix](ratings, file)
 
 
 def check_output(path):
     """The suffix of a path that write_ratings can write to; ParameterError or DataError for one that it cannot."""
+    if sinks.is_stream(path) and Path(path).suffix not in SUFFIXES:
+        return ".csv"
     return container.check_output(path, SUFFIXES)
 
 
-def reader_of(path, format="auto"):
-    """The function (path, Request) that reads path when it is a file of columns (by content, or by format's name), else
-    None."""
-    try:
-        with open(path, "rb") as file:
-            magic = file.read(8)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error}.") from error
-    if format == "gkr" or (format == "auto" and magic == BINARY_MAGIC):
+def reader_of(source, format="auto"):
+    """The function (Source, Request) that reads an open Source when it is a file of columns (by content, or by format's
+    name), else None."""
+    if format == "gkr" or (format == "auto" and source.head.startswith(BINARY_MAGIC)):
         return _read_gkr
-    if format == "parquet" or (format == "auto" and magic.startswith(PARQUET_MAGIC)):
+    if format == "parquet" or (format == "auto" and parquet.is_parquet(source)):
         return read_parquet
-    if format == "npz" or (format == "auto" and magic.startswith(b"PK\x03\x04") and _holds_arrays(path)):
+    if format == "npz" or (format == "auto" and source.holds_arrays()):
         return _read_npz
     return None
 
 
-def _holds_arrays(path):
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return all(name.endswith(".npy") for name in archive.namelist())
-    except zipfile.BadZipFile as error:
-        raise DataError(f"{path} is damaged or cut short ({error}). Fetch or pack it again.") from error
-
-
-def _read_gkr(path, request):
-    return _with_times(read_gkr(path, times=request.times), path, request)
+def _read_gkr(source, request):
+    return _with_times(read_gkr(source, times=request.times), source.name, request)
 
 
 def read_gkr(path, mmap=False, times=True):
     """Ratings of a binary copy; mmap=True leaves the arrays on disk, read-only, until they are touched; times=False
     leaves the times out."""
-    header = container.read_header(path, BINARY_MAGIC, "ratings (.gkr)")
-    ratings = Ratings(**container.read_arrays(path, header, mmap, () if times else ("times",)))
+    with sources.opened(path) as source:
+        name, (_, arrays) = source.name, container.read_arrays(source, KIND, mmap, () if times else ("times",))
+    lacking = {"users", "items", "values", "user_ids", "item_ids"} - set(arrays)
+    beyond = set(arrays) - {one.name for one in fields(Ratings) if one.init}
+    if lacking or beyond:
+        what = f"it lacks {min(lacking)!r}" if lacking else f"{min(beyond)!r} is no column of ratings"
+        raise KIND.refuse(name, what)
+    ratings = Ratings(**arrays)
     wrong = check.fault(ratings)
     if wrong:
-        raise DataError(f"{path} is damaged: {wrong} {container.AGAIN}")
+        raise DataError(f"{name} is damaged: {wrong} {container.AGAIN}")
     return marked(ratings, DISTINCT)  # pairs were looked at when it was written
 
 
-def _with_times(ratings, path, request):
+def _with_times(ratings, name, request):
     """ratings, or DataError when times are asked for and not there."""
     if request.times and ratings.times is None:
-        raise DataError(f"{path} has no times. Convert the ratings again with --times, or do not ask for them.")
+        raise DataError(f"{name} has no times. Convert the ratings again with --times, or do not ask for them.")
     return ratings
 
 
 def _write_gkr(ratings, file):
     arrays = {**ratings.columns(), "user_ids": ratings.user_ids, "item_ids": ratings.item_ids}
-    container.write_arrays(file, BINARY_MAGIC, arrays)
+    container.write_arrays(file, KIND, arrays)
 
 
-def _read_npz(path, request):
-    return _with_times(read_npz(path, request.times), path, request)
+def _read_npz(source, request):
+    return _with_times(read_npz(source, request.times), source.name, request)
 
 
 def read_npz(path, times=True):
     """Ratings of a scipy .npz matrix; ids, weights, counts, times are those that gpukit wrote into it, if it did."""
     import scipy.sparse
 
-    try:
-        matrix = scipy.sparse.load_npz(path).tocoo()
-        with np.load(path, allow_pickle=False) as stored:
-            names = [*OPTIONAL[not times :], "user_ids", "item_ids"]
-            also = {name: stored[name] for name in names if name in stored}
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise DataError(f"{path} is not a scipy sparse matrix (save_npz), or is damaged: {error}.") from error
+    with sources.opened(path) as source:
+        name = source.name
+        try:
+            matrix = scipy.sparse.load_npz(source.seekable()).tocoo()
+            with np.load(source.seekable(), allow_pickle=False) as stored:
+                names = [*OPTIONAL[not times :], "user_ids", "item_ids"]
+                also = {name: stored[name] for name in names if name in stored}
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise DataError(f"{name} is not a scipy sparse matrix (save_npz), or is damaged: {error}.") from error
     found = numbered(matrix.row, matrix.col, as_values(matrix.data), matrix.shape)
     ratings = Ratings(**{**found.columns(), "user_ids": found.user_ids, "item_ids": found.item_ids, **also})
     wrong = check.fault(ratings)
     if wrong:
-        raise DataError(f"{path}: {wrong}")
+        raise DataError(f"{name}: {wrong}")
     return ratings
 
 

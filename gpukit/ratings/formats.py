@@ -62,11 +62,6 @@ def recognise(head, name, request):
     head: bytes, whole lines; name: for messages; request: a `Request`. Raises DataError for what holds no ratings.
     """
     start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in head:
-        raise DataError(
-            f"{name} is not a text file in UTF-8 or Latin-1, and no binary format that gpukit knows. Save "
-            "it as csv (UTF-8) with user, item and rating."
-        )
     lines = _Lines(head, start)
     if not lines.skip_blank():
         raise DataError(f"{name} is empty. Give a file with a line user,item,rating for each rating.")
@@ -240,5 +235,15 @@ def split(line, sep):
     """The fields of one line, as `fields.split_line` finds them."""
     if sep == " ":
         return line.split()
-    words = line.split(sep) if len(sep) > 1 else next(csv.reader([line], delimiter=sep, skipinitialspace=True))
-    return [word.strip() for word in words]
+    words = None if len(sep) > 1 else words_of(line, sep)
+    return [word.strip() for word in (line.split(sep) if words is None else words)]
+
+
+def words_of(line, sep):
+    """The fields of one line of csv without the blanks around them; None where a quote stays open."""
+    reader = csv.reader([line + "\n", ""], delimiter=sep, skipinitialspace=True)
+    try:
+        words = next(reader)
+    except csv.Error:  # carriage returns within the line
+        return None
+    return [word.strip() for word in words] if reader.line_num == 1 else None

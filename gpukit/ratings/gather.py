@@ -4,7 +4,6 @@ import numpy as np
 
 from gpukit._jit import numba
 from gpukit.errors import DataError
-from gpukit.io import sources
 from gpukit.io.fields import QUOTE
 from gpukit.io.ids import KeyTable, word_keys
 from gpukit.io.lines import count_lines, cut, last_newline
@@ -14,6 +13,7 @@ from gpukit.ratings.check import sound
 from gpukit.ratings.table import OPTIONAL, Ratings, as_counts
 
 RANGE = 1 << 16  # bytes; a block is cut into ranges of at least this size
+NEEDED = "Save it as csv (UTF-8) with user, item and rating."
 TEXT = (parse.USER_TEXT, parse.ITEM_TEXT)  # ids that are no integers: no fault, but a column of text
 
 
@@ -207,12 +207,12 @@ class RatingsBuilder:
         self.users, self.items, self.shape = Column(), Column(), None
         self.chunks = {name: [] for name in ("values", *OPTIONAL)}
 
-    def read(self, name, opener, request):
-        """Take one stream of text; raises DataError."""
-        layout = formats.recognise(sources.head(name, opener), name, request)
+    def read(self, stream, request):
+        """Take one Stream of text; raises DataError."""
+        layout = formats.recognise(stream.text_head(NEEDED), stream.name, request)
         self.shape = layout.shape
-        place = Place(name, layout)
-        for block in sources.blocks(name, opener, layout.skip):
+        place = Place(stream.name, layout)
+        for block in stream.blocks(layout.skip):
             rows = parsed(block, place, (self.users, self.items))
             if len(rows.users):
                 self.users.add(rows.users, block, rows.starts[:, parse.USER], layout)

@@ -9,12 +9,12 @@ from gpukit.ratings import headers
 from gpukit.ratings.gather import RatingsBuilder
 
 
-def read_parquet(path, request):
-    """Ratings of a Parquet file, repeated pairs and all; see read_ratings for the Request.
+def read_parquet(source, request):
+    """Ratings of Parquet in an open Source, repeated pairs and all; see read_ratings for the Request.
 
     Ids are integers or text. Raises DataError naming the row for missing values, and for what are no numbers or times.
     """
-    source = parquet.Source(path)
+    source = parquet.Reader(source)
     places, extras = _places(source, request)
     wanted = {place: source.names[place] for place in (*places, *extras) if place >= 0}
     builder = RatingsBuilder()
@@ -23,7 +23,7 @@ def read_parquet(path, request):
         _add_ids(builder.users, source, found[places.user], start, "user")
         _add_ids(builder.items, source, found[places.item], start, "item")
         builder.add_columns(**_numbers(source, found, places, extras, start))
-    return builder.ratings(str(path))
+    return builder.ratings(source.name)
 
 
 def _places(source, request):
@@ -34,11 +34,11 @@ def _places(source, request):
         places = headers.by_request(request.columns, need)
     if places is None:
         raise DataError(
-            f"{source.path} has the columns {', '.join(source.names)}: which are user, item and rating is not clear. "
+            f"{source.name} has the columns {', '.join(source.names)}: which are user, item and rating is not clear. "
             "Name the columns in order with --columns (such as user,item,-,rating)."
         )
-    extras = headers.extras_of(source.names, True, request.columns, request.times, str(source.path))
-    headers.check_reach((*places, *extras), len(source.names), str(source.path))
+    extras = headers.extras_of(source.names, True, request.columns, request.times, source.name)
+    headers.check_reach((*places, *extras), len(source.names), source.name)
     return places if need else places._replace(rating=-1), extras
 
 
@@ -68,7 +68,7 @@ def _numbers(source, found, places, extras, start):
     if extras.time >= 0:
         source.refuse_missing(found[extras.time], start, "time")
         times = found[extras.time].to_numpy(zero_copy_only=False)
-        out["times"] = as_seconds(times, f"{source.path}, from row {start + 1:,} on")
+        out["times"] = as_seconds(times, f"{source.name}, from row {start + 1:,} on")
     if extras.weight >= 0:
         out["weights"] = source.numbers(found[extras.weight], start, "weight").astype(np.float32)
     if extras.count >= 0:

@@ -4,22 +4,29 @@ A text file is read in blocks of whole lines; each block is parsed on all cores 
 once (ids.py), so memory peaks at 16 bytes a rating plus a few blocks, and at 8 more a rating with times.
 """
 
-from gpukit.errors import ParameterError
+import re
+from pathlib import Path
+
+from gpukit.errors import DataError, ParameterError
 from gpukit.io import sources
 from gpukit.ratings import copies, formats
 from gpukit.ratings.gather import RatingsBuilder
 from gpukit.ratings.repeats import RULES, without_repeats
 
+NETFLIX_FILE = re.compile(r"(combined_data_\d+|mv_\d+)\.txt(\.gz|\.bz2|\.xz)?$")
+RATINGS_FILE = re.compile(r"(ratings?\.(dat|csv|tsv|txt)|u\.data)(\.gz|\.bz2|\.xz)?$")
+NEEDED = "a file with a line user,item,rating for each rating"
 SPELLED = {"\\t": "\t", "tab": "\t", "space": " "}  # separators that a shell makes hard to type
 
 
 def read_ratings(path, format="auto", columns=None, duplicates="last", sep=None, times=False):
     """The Ratings in a file, or in a folder of Netflix's files.
 
-    path: csv, tsv, MovieLens, ML-100K, Netflix, netflix_mm, NCF, scipy .npz, Parquet or .gkr; text also as .gz, .xz or
-    .zip. format: its name, or 'auto' to tell it from the content (see `formats`). columns: what the file's columns are,
-    in order, such as 'user,item,-,rating' or 'user,item,rating,timestamp,weight,count' ('-' or any other word:
-    ignored); weights and counts are read where they are named here, and from copies that have them. sep: the separator.
+    path: csv, tsv, MovieLens, ML-100K, Netflix, netflix_mm, NCF, scipy .npz, Parquet or .gkr; text also as .gz, .bz2,
+    .xz or .zip; a pipe's name, '-' for standard input, or an open Source. format: its name, or 'auto' to tell it from
+    the content (see `formats`). columns: what the file's columns are, in order, such as 'user,item,-,rating' or
+    'user,item,rating,timestamp,weight,count' ('-' or any other word: ignored); weights and counts are read where they
+    are named here, and from copies that have them. sep: the separator.
     duplicates: 'last', 'mean' or 'error' for repeated pairs. times: read the times too, from the column that is named
     so, or the one after the rating where there is no header; seconds since 1970 are kept as they are (milliseconds
     too), dates become seconds.
@@ -39,12 +46,41 @@ def read_pairs(path, format="auto", columns=None, sep=None):
 
 
 def _read(path, request):
-    files = sources.files(path)
-    reader = copies.reader_of(files[0], request.format) if len(files) == 1 else None
-    if reader is not None:
-        return reader(files[0], request)
+    paths = _files(path)
     builder = RatingsBuilder()
-    for file in files:
-        for name, opener in sources.members(file):
-            builder.read(name, opener, request)
-    return builder.ratings(str(path))
+    for one in paths:
+        with sources.opened(one, NEEDED) as source:
+            reader = copies.reader_of(source, request.format) if len(paths) == 1 else None
+            if reader is not None:
+                return reader(source, request)
+            for stream in source.streams(_wanted):
+                builder.read(stream, request)
+            name = source.name if len(paths) == 1 else str(path)
+    return builder.ratings(name)
+
+
+def _files(path):
+    """What to read at path: itself, or the files of ratings in a folder (Netflix's, or one ratings.* or u.data)."""
+    if isinstance(path, sources.Source) or not Path(path).is_dir():
+        return [path]
+    folder = Path(path)
+    found = _wanted(sorted(entry.name for entry in folder.iterdir() if entry.is_file()))
+    if not found:
+        deeper = folder / "training_set"  # where Netflix's archive keeps mv_*.txt
+        if deeper.is_dir():
+            return _files(deeper)
+        raise DataError(
+            f"The folder {path} holds no ratings that gpukit knows by name (combined_data_*.txt, mv_*.txt, "
+            "ratings.csv, ratings.dat, u.data). Name the file itself."
+        )
+    return [folder / name for name in found]
+
+
+def _wanted(names):
+    """Netflix's files among names, or the one file of ratings, or nothing."""
+    netflix = [name for name in names if NETFLIX_FILE.search(name)]
+    if netflix:  # both kinds in one folder are the same ratings twice
+        combined = [name for name in netflix if "combined" in Path(name).name]
+        return combined or netflix
+    plain = [name for name in names if RATINGS_FILE.search(name) and not Path(name).name.startswith(".")]
+    return plain[:1] if len(plain) == 1 else []

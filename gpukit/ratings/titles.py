@@ -1,12 +1,12 @@
 """Titles of items: MovieLens movies.dat and movies.csv, Netflix movie_titles.txt, or any csv or tsv of id and title."""
 
-import csv
-
 from gpukit.errors import DataError
 from gpukit.io import sources
 from gpukit.io.arrays import plain
+from gpukit.ratings.formats import words_of
 from gpukit.ratings.headers import ITEM
 
+NEEDED = "a file with a line item,title for each item"
 TITLE = {"title", "titles", "name", "movietitle", "booktitle", "itemname"}
 
 
@@ -17,16 +17,20 @@ def read_titles(path):
     column and the second, or (Netflix: id,year,title with commas in the title) all that follows a year. UTF-8, else
     Latin-1. Raises DataError for a missing or empty file and names the line that has no title.
     """
-    name, opener = sources.members(sources.files(path)[0])[0]
-    text = _decoded(sources.whole(name, opener))
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    with sources.opened(path, NEEDED) as source:
+        stream = source.stream()
+        stream.text_head()
+        path, text = stream.name, _decoded(stream.whole())
+    lines = [(number, line.rstrip("\r")) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not lines:
-        raise DataError(f"{path} is empty. Give a file with a line item,title for each item.")
+        raise DataError(f"{path} is empty. Give {NEEDED}.")
     sep = next((sep for sep in ("::", "\t", ",", ";", "|") if sep in lines[0][1]), ",")
-    item, title, count, header = _places(_split(lines[0][1], sep), sep)
+    item, title, count, header = _places(_split(lines[0][1], sep) or [""], sep)
     titles = {}
     for number, line in lines[header:]:
         words = _split(line, sep, count)
+        if words is None:
+            raise DataError(f"{path}, line {number:,} opens a quote that it does not close: {line[:80]!r}.")
         if max(item, title) >= len(words) or not words[title]:
             raise DataError(
                 f"{path}, line {number:,} has no title beside its item: {line[:80]!r}. Expected item{sep}title."
@@ -59,9 +63,10 @@ def _places(first, sep):
 
 
 def _split(line, sep, count=0):
+    """The fields of a line, at most count of them (0: any number); None where a quote stays open."""
     if len(sep) > 1 or '"' not in line:
         return [word.strip() for word in line.split(sep, count - 1)]
-    return [word.strip() for word in next(csv.reader([line], delimiter=sep, skipinitialspace=True))]
+    return words_of(line, sep)
 
 
 def _with_integers(titles):

@@ -134,10 +134,10 @@ def test_files(untouched, arrays, tmp_path):
     (tmp_path / "e.csv").write_text("0,1\n1,2\n")
     for path, words in (
         ("cut.npz", "cut"),
-        ("empty.npz", "no .npz"),
+        ("empty.npz", "is empty. Give an .npz"),
         ("e.csv", "--edges FILE --tensor FILE"),
         ("none.npz", "none.npz does not exist"),
-        (".", "no .npz"),
+        (".", "is a folder"),
     ):
         assert words in untouched(tmp_path / path)
     (tmp_path / "v.csv").write_text("1,2\n3,four\n5,6\n")

@@ -12,7 +12,7 @@ from support import data
 from documents import naive
 from gpukit._jit import numba
 from gpukit.documents import read, read_letor
-from gpukit.errors import ParameterError
+from gpukit.errors import DataError, ParameterError
 
 SAMPLE = """2 qid:10 1:0.5 2:-3 4:1e-3 #docid = A inc = 1
 0 qid:10 1:.25 3:7  # spaced out\x20\x20
@@ -150,9 +150,9 @@ def test_a_small_file_is_read_on_one_thread(write, monkeypatch, size, expected):
     seen = []
     monkeypatch.setattr(read, "ONE_THREAD", size)
     monkeypatch.setattr(
-        read.sources,
-        "head",
-        lambda *stream, head=read.sources.head: (seen.append(numba.get_num_threads()), head(*stream))[1],
+        read.sources.Source,
+        "stream",
+        lambda source, stream=read.sources.Source.stream: (seen.append(numba.get_num_threads()), stream(source))[1],
     )
     check(read_letor(write(SAMPLE)), SAMPLE)
     assert set(seen) == {expected}
@@ -219,11 +219,13 @@ def test_groups_beside_a_file_without_ids(write):
 
 def test_is_letor(write):
     assert read.is_letor(write(SAMPLE)) and read.is_letor(write(gzip.compress(SAMPLE.encode()), "a.gz"))
-    for text in ("1,2,3\n", "1 2 3\n", "1 1:2\n", "", "# qid:3\n"):
+    for text in ("1,2,3\n", "1 2 3\n", "1 1:2\n", "\n", "# qid:3\n"):
         assert not read.is_letor(write(text, "other.txt"))
     path = write("1 1:2\n", "with.txt")
     write("1\n", "with.txt.query")
-    assert read.is_letor(path) and not read.is_letor(path.parent) and not read.is_letor(path.with_name("none"))
+    assert read.is_letor(path)
+    with pytest.raises(DataError, match="does not exist"):
+        read.is_letor(path.with_name("none"))
 
 
 def test_mq2008():

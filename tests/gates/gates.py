@@ -7,7 +7,7 @@ from pathlib import Path
 KERNEL_DECORATORS = {"kernel", "cuda.jit"}
 TWIN_DECORATORS = {"njit", "numba.njit"}
 SCRATCH = re.compile(r"(scratch|queue|workspace|counter|buffer|partial|ticket)")
-COMPILERS = {"_jit.py", "_cuda.py", "_cache.py", "_threads.py"}
+COMPILERS = {"_jit.py", "_cuda.py", "_cache.py", "_threads.py", "_driver.py"}
 
 
 def tree_of(path):
@@ -164,7 +164,7 @@ def parameters_are_documented(package):
 
 
 def compilers_have_one_door(package):
-    """numba is imported by _jit.py, _cuda.py, the cache of both and the threads alone."""
+    """numba is imported by _jit.py, _cuda.py, the cache of both, the threads and the calls of the driver alone."""
     faults = []
     for path in sorted(Path(package).rglob("*.py")):
         if path.name in COMPILERS:

@@ -195,7 +195,11 @@ def test_refused_archives(tmp_path, case):
 def test_refused_files(tmp_path):
     whole = archive(tmp_path, adjacency=RING, tensor=T).read_bytes()
     np.save(tmp_path / "t.npy", T)
-    cases = {"none.npz": "does not exist", ".": "is no .npz", "t.npy": "is no .npz archive.*--edges FILE --tensor FILE"}
+    cases = {
+        "none.npz": "does not exist",
+        ".": "is a folder; name a file in it",
+        "t.npy": "is no .npz archive.*--edges FILE --tensor FILE",
+    }
     (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
     flipped = bytearray(whole)
     flipped[300] ^= 255
@@ -206,7 +210,7 @@ def test_refused_files(tmp_path):
     cases |= {
         "cut.npz": "damaged or cut short|is no .npz",
         "flipped.npz": "damaged or cut short",
-        "empty.npz": "is no .npz",
+        "empty.npz": "is empty",
         "text.npz": "is no .npz",
     }
     for name, words in cases.items():

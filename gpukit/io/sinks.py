@@ -1,0 +1,55 @@
+"""Where tables and text are written: a file, whole or not at all; a pipe; standard output, which is called '-'."""
+
+import contextlib
+import sys
+from pathlib import Path
+
+from gpukit.errors import ParameterError
+
+STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+
+
+def is_standard(path):
+    """True for the names of standard output."""
+    return str(path) in STANDARD_OUTPUT
+
+
+def is_stream(path):
+    """True for standard output, and for a pipe or a device: names that need not say what is to be written."""
+    return is_standard(path) or (Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir())
+
+
+def refuse_dash(path, what):
+    """ParameterError for '-' where what is written is no text."""
+    if str(path) == "-":
+        raise ParameterError(f"{what} - : this is no text for standard output. Name a file (one called - is ./-).")
+
+
+@contextlib.contextmanager
+def opened(path):
+    """A binary file to write: the file at path, which appears whole or not at all, a pipe, or standard output.
+
+    Raises DataError for what cannot be written.
+    """
+    if is_standard(path):
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    from gpukit.persist import atomic_write
+
+    with atomic_write(path) as aside, open(aside, "wb") as file:
+        yield file
+
+
+@contextlib.contextmanager
+def opened_text(path):
+    """`opened`, for text in UTF-8 whose line ends are kept."""
+    if is_standard(path):
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    from gpukit.persist import atomic_write
+
+    with atomic_write(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
+        yield file
