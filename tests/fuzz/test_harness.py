@@ -14,12 +14,8 @@ from fuzz.mutate import container
 from fuzz.registry import kinds
 from fuzz.workers import TESTS, Worker
 
-SOME = [
-    cases.Case(kind, mode, 3, index)
-    for kind in ("ratings-text", "ratings-npz")
-    for mode in cases.MODES
-    for index in range(20)
-]
+NAMES = ("ratings-text", "ratings-npz")
+SOME = [cases.Case(name, mode, 3, index) for name in NAMES for mode in cases.MODES for index in range(20)]
 FILES = ("ratings-gkr", "letor-gkl", "model-SimLSH", "model-RankSVM", "model-LSHMF")
 
 
@@ -161,7 +157,7 @@ BROKEN = [
     (tables.ratings, RATINGS, {"users": np.array([0, 1, 2], "i4")}, "not rows of 0 to 2"),
     (tables.ratings, RATINGS, {"values": np.array([1, np.nan, 3], "f4")}, "not finite"),
     (tables.ratings, RATINGS, {"user_ids": np.array([5, 5])}, "not each once"),
-    (tables.ratings, RATINGS, {"items": np.array([1, 1, 1], "i4")}, "twice"),
+    (tables.distinct, RATINGS, {"items": np.array([1, 1, 1], "i4")}, "twice"),
     (tables.ratings, RATINGS, {"weights": np.array([1, -1, 3], "f4")}, "0 or more"),
     (tables.ratings, RATINGS, {"csr_indices": np.array([1, 1, 0])}, "csr"),
     (tables.documents, DOCUMENTS, {"offsets": np.array([0, 2, 2])}, "offsets"),
@@ -171,7 +167,7 @@ BROKEN = [
     (tables.graph, GRAPH, {"tensor": np.full((2, 1, 1), np.nan)}, "not finite"),
     (tables.graph, GRAPH, {"vertices": np.array([1, 1])}, "vertices"),
     (models.neighbors, SIMILAR, {"neighbors": np.array([[2], [0]], "i4")}, "neighbours of item 0"),
-    (models.neighbors, SIMILAR, {"scores": np.full((2, 1), np.nan, "f4")}, "not finite"),
+    (models.neighbors, SIMILAR, {"scores": np.full((2, 1), np.inf, "f4")}, "no share"),
     (models.neighbors, SIMILAR, {"share": -1.0}, "random_share_"),
 ]
 

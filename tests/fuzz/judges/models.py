@@ -148,7 +148,8 @@ def neighbors(answer, files):
     share = answer["share"]
     if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
         return f"random_share_ is {share!r}"
-    return facts(answer) if np.isfinite(scores).all() else "a score is not finite"
+    known = ~np.isnan(scores)  # of a random neighbour nothing is known
+    return facts(answer) if ((scores[known] >= 0) & (scores[known] <= 1)).all() else "a score is no share"
 
 
 def ranker(answer, files):

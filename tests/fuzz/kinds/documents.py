@@ -121,9 +121,17 @@ def told(found):
     dense = isinstance(X, np.ndarray)
     out |= {"X": X} if dense else {"data": X.data, "indices": X.indices, "indptr": X.indptr}
     last = take_queries(found, [len(found.qids) - 1, 0])
-    scores = np.asarray(X[:, 0] if dense else X[:, [0]].toarray()[:, 0], np.float64)
+    scores = np.asarray(X[:, 0] if dense else first_column(X), np.float64)
     quality = evaluate(found.y, scores, found.offsets)
     return {**out, "shape": X.shape, "taken": last.X.shape[0], "quality": np.array([quality["pa"]])}
+
+
+def first_column(X):
+    """(l,) of a CSR matrix, however wide it is."""
+    values = np.zeros(X.shape[0])
+    there = X.indices[: X.indptr[-1]] == 0
+    values[np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[there]] = X.data[: X.indptr[-1]][there]
+    return values
 
 
 def folder(path, use):

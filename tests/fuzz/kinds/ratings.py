@@ -178,7 +178,12 @@ def answer(path, use):
 
 def text_judge(found, files):
     """Sound, and nothing invented."""
-    return tables.ratings(found, files) or tables.spelled(found, files)
+    return judge(found, files) or tables.spelled(found, files)
+
+
+def judge(found, files):
+    """Sound, each pair once."""
+    return tables.ratings(found, files) or tables.distinct(found, files)
 
 
 KINDS = [
@@ -191,12 +196,10 @@ KINDS = [
         text_judge,
         lambda rng: {"times": True},
     ),
-    Kind(
-        "ratings-mtx", lambda: [single("netflix_mm", matrix_market())], TEXT, answer, tables.ratings, plain, pipes=True
-    ),
-    Kind("ratings-packed", packed_samples, archive.packed(TEXT), answer, tables.ratings, plain, pipes=True, share=2),
+    Kind("ratings-mtx", lambda: [single("netflix_mm", matrix_market())], TEXT, answer, judge, plain, pipes=True),
+    Kind("ratings-packed", packed_samples, archive.packed(TEXT), answer, judge, plain, pipes=True, share=2),
     Kind("ratings-folder", folder_samples, TEXT, answer, text_judge, plain, share=0.5),
-    Kind("ratings-npz", npz_samples, archive.NPZ, answer, tables.ratings, plain, share=2),
+    Kind("ratings-npz", npz_samples, archive.NPZ, answer, judge, plain, share=2),
     Kind("ratings-gkr", copies(".gkr"), container.COPY, answer, tables.ratings, plain, same=True, share=2),
-    Kind("ratings-parquet", copies(".parquet"), parquet.PARQUET, answer, tables.ratings, plain),
+    Kind("ratings-parquet", copies(".parquet"), parquet.PARQUET, answer, judge, plain),
 ]
