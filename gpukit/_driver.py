@@ -106,8 +106,8 @@ def release():
 
 
 def copy_in(array, there):
-    """there = array, of the same shape, in there's dtype; array may be changed as soon as this returns: the driver takes
-    over what is not page-locked at once."""
+    """there = array, of the same shape, in there's dtype. array may be changed as soon as this returns: what is not
+    page-locked the driver takes over at once."""
     array = np.ascontiguousarray(array, there.dtype)
     if array.shape != there.shape:
         raise ValueError(f"an array of shape {array.shape} does not fit one of shape {there.shape}")
