@@ -1,6 +1,10 @@
-"""The command: python -m fuzz [--cases N] [--seed S] [--kinds a,b] [--progress FILE] [--again] [--replay FOLDER]."""
+"""The command: python -m fuzz [--cases N] [--seed S] [--kinds a,b] [--seconds T] [--again] [--replay FOLDER]
+
+What was done is kept in a file; the same command goes on from it, unless the code has changed since.
+"""
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
@@ -15,8 +19,8 @@ def main():
         return _replay(options.replay)
     progress = Path(options.progress)
     progress.parent.mkdir(parents=True, exist_ok=True)
-    if options.again:
-        progress.unlink(missing_ok=True)
+    if options.again or not campaign.is_of(progress, campaign.code()):
+        progress.write_text(json.dumps(campaign.code()) + "\n")
     planned = campaign.units(options.cases, options.seed, options.kinds.split(",") if options.kinds else None)
     running = campaign.Campaign(planned, progress, Path(options.keep), lambda line: print(line, flush=True))
     try:

@@ -7,6 +7,7 @@ from zlib import crc32
 import numpy as np
 import pytest
 
+import gpukit
 from fuzz import campaign, cases, found, verdicts
 from fuzz.judges import models, tables
 from fuzz.kinds import planted
@@ -47,6 +48,17 @@ def test_twelve_kinds_and_more_and_each_mutator_changes_something():
     for name in ("ratings-text", "letor-text", "ratings-npz", "ratings-gkr"):
         made = [cases.made(cases.Case(name, "mutate", 1, index)) for index in range(100)]
         assert sum(one.sample.files != one.whole.files for one in made) > 80
+
+
+def test_what_gpukit_writes_and_reads_is_a_kind():
+    """A new format, or a new estimator, wants an entry in kinds/."""
+    from gpukit.documents import copies as documents
+    from gpukit.ratings import copies as ratings
+
+    for prefix, suffixes in (("ratings", ratings.SUFFIXES), ("letor", documents.SUFFIXES)):
+        paths = [sample.path for name in kinds() if name.startswith(prefix) for sample in cases.samples(name)]
+        assert all(any(path.endswith(suffix) for path in paths) for suffix in suffixes), prefix
+    assert {f"model-{name}" for name in gpukit.ESTIMATORS} <= set(kinds())
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -122,6 +134,14 @@ def test_a_campaign_goes_on_where_it_stopped(tmp_path):
     again, done = campaign.Campaign(planned, tmp_path / "progress"), []
     again.echo = done.append
     assert again.run(1) and len(done) == 1 and list(again.done) == planned
+
+
+def test_progress_of_other_code_is_not_gone_on_from(tmp_path):
+    progress = tmp_path / "progress"
+    assert not campaign.is_of(progress, "code 1")
+    progress.write_text('"code 1"\n[["planted-pipe", "mutate", 1, 0, 5], {"result": 5}]\n')
+    assert campaign.is_of(progress, "code 1") and not campaign.is_of(progress, "code 2")
+    assert list(campaign.Campaign([], progress).done.values()) == [{"result": 5}]
 
 
 RATINGS = {
