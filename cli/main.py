@@ -1,12 +1,16 @@
 """`gpukit`: the table of verbs. A verb's file is imported when the verb runs, so that --help costs no heavy import."""
 
 import importlib
+import resource
 import sys
 
 import click
 
 from gpukit._version import __version__
+from gpukit.device.memory import ran_out
 from gpukit.errors import GpukitError
+
+LEAST_MEMORY = 768 << 20  # of address space: numpy, numba and their threads
 
 # verb: (short help, file of cli/, name of the click command in it). --help reads this table and nothing else.
 VERBS = {
@@ -63,6 +67,13 @@ def gpukit():
     """
 
 
+def check_limit():
+    """Raise MemoryError where `ulimit -v` leaves too little to load what verbs work with: BLAS then waits for ever."""
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most != resource.RLIM_INFINITY and most < LEAST_MEMORY:
+        raise MemoryError(f"ulimit -v allows {most / 2**20:,.0f} MiB, and starting takes {LEAST_MEMORY >> 20:,}")
+
+
 def survived(ctx, what):
     """Let a verb say what an interrupt leaves, e.g. survived(ctx, "The checkpoint ck.gpukit can be resumed.")."""
     ctx.find_root().meta["gpukit.survived"] = what
@@ -78,6 +89,7 @@ def run(arguments=None):
     ctx = None
     try:
         with gpukit.make_context("gpukit", list(sys.argv[1:] if arguments is None else arguments)) as ctx:
+            check_limit()
             gpukit.invoke(ctx)
         return 0
     except GpukitError as error:
@@ -96,6 +108,11 @@ def run(arguments=None):
     except BrokenPipeError:  # `gpukit recommend ... | head`: the reader has seen enough
         sys.stderr.close()
         return 0
+    except (MemoryError, ImportError, OSError, RuntimeError, SystemError) as error:
+        line = ran_out(error)
+        if line is None:
+            raise
+        return _complain(f"Error: {line}", 1)
 
 
 def _complain(line, code):

@@ -178,7 +178,7 @@ def read(path, kind, mmap=False, leave=()):
         found = b"".join(crc for (name, *_), crc in zip(pieces, crcs, strict=True) if name == entry.name)
         if zlib.crc32(found) != entry.crc:
             raise kind.refuse(path, f"array {entry.name!r} is not as it was written")
-        if not _is_legible(arrays[entry.name]):
+        if not is_legible(arrays[entry.name]):
             raise kind.refuse(
                 path, f"array {entry.name!r} holds no {'text' if entry.dtype.kind == 'U' else 'booleans'}"
             )
@@ -226,7 +226,7 @@ def _crc_of(whole):
     return zlib.crc32(np.array(crcs, "<u4").tobytes())
 
 
-def _is_legible(array):
+def is_legible(array):
     """Whether strings are made of letters, and booleans of 0 and 1: numpy relies on it."""
     if array.dtype.kind == "b":
         return not array.size or array.view(np.uint8).max() <= 1

@@ -10,11 +10,12 @@
 """
 
 from gpukit.device.engine import engine
-from gpukit.device.memory import free_memory, reported, require_memory
+from gpukit.device.memory import available_memory, free_memory, reported, require_host, require_memory
 from gpukit.device.place import Device, cpu, gpu, gpu_count, processors, resolve
 
 __all__ = [
     "Device",
+    "available_memory",
     "cpu",
     "engine",
     "free_memory",
@@ -22,6 +23,7 @@ __all__ = [
     "gpu_count",
     "processors",
     "reported",
+    "require_host",
     "require_memory",
     "resolve",
 ]

@@ -1,21 +1,22 @@
 """read_graph and write_graph: a graph tensor from an .npz, or from a file of edges and one of values (text, Parquet,
 .npy)."""
 
-import contextlib
-import zipfile
 from pathlib import Path
 
 import numpy as np
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import as_adjacency
+from gpukit.graphs.check import sound
 from gpukit.graphs.convert import as_graph_tensor, check_slice, is_list
 from gpukit.graphs.table import Values, read_table
 from gpukit.graphs.text import read_graph_text
-from gpukit.io import container
-from gpukit.persist import DAMAGE, atomic_write
+from gpukit.io import archives, container, trust
+from gpukit.persist import atomic_write
 
 PARTS = ("data", "indices", "indptr", "shape")
+OPTIONAL = ("mask", "vertices", "truth", "times")
+KNOWN = {"tensor", "adjacency", "edges", "weights", *OPTIONAL, *PARTS, *(f"adjacency_{part}" for part in PARTS)}
 NEEDED = (
     "tensor (N, m, n), (N, n) or (N,), NaN = missing; and adjacency (N, N), or adjacency_data, "
     "adjacency_indices, adjacency_indptr, adjacency_shape (or these as scipy.sparse.save_npz names them), or "
@@ -42,7 +43,7 @@ def read_graph(path=None, *, edges=None, tensor=None, slice_shape=None, layout=N
         if "tensor" not in found:
             raise DataError(f"{path} has no array named tensor. Found: {_listed(found)}. Needed: {NEEDED}.")
         graph = _graph(found, path)
-        optional = {name: found.get(name) for name in ("mask", "vertices", "truth", "times")}
+        optional = {name: found.get(name) for name in OPTIONAL}
         return as_graph_tensor(graph, found["tensor"], slice_shape=slice_shape, **optional)
     if path is not None or edges is None or tensor is None:
         raise ParameterError("give one .npz file, or a file of edges and one of values: --edges FILE --tensor FILE.")
@@ -54,11 +55,11 @@ def read_edges(path):
 
     graph: in a form that as_adjacency takes; a list of edges from .npz or .npy does not say how many vertices it has.
     """
-    if _begins(path, b"PK\x03\x04") and not _is_zipped_text(path):
+    if archives.is_npz(path):
         found = _arrays(path)
         return _graph(found, path), found.get("vertices")
-    if _begins(path, b"\x93NUMPY"):
-        return _one_array(path), None
+    if archives.is_npy(path):
+        return archives.read_npy(path), None
     return read_graph_text(path)
 
 
@@ -78,9 +79,9 @@ def _beside(edges, tensor, slice_shape, layout):
 
 def _values(path, graph, ids, slice_shape, layout):
     """The Values of a file."""
-    if _begins(path, b"\x93NUMPY"):
-        return Values(_turned(_one_array(path), layout))
-    if _begins(path, b"PK\x03\x04") and not _is_zipped_text(path):
+    if archives.is_npy(path):
+        return Values(_turned(archives.read_npy(path), layout))
+    if archives.is_npz(path):
         found = _arrays(path)
         if "tensor" not in found:
             raise DataError(
@@ -145,66 +146,29 @@ def _from_parts(parts, path):
 
     data, indices, indptr, shape = parts
     try:
-        matrix = sparse.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
-        matrix.check_format()
+        trust.check_array("shape", shape, (np.int32, np.int64), (2,))
+        trust.check_array("data", data, data.dtype.type, (None,))
+        trust.check_compressed("adjacency", indptr, indices, data, tuple(shape.tolist()))
+        return sparse.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
     except (TypeError, ValueError) as error:
         raise DataError(f"{path}: the parts of its adjacency do not make a CSR matrix ({error}).") from error
-    return matrix
 
 
 def _listed(found):
     return ", ".join(found) or "nothing"
 
 
-def _begins(path, magic):
-    path = Path(path)
-    if not path.is_file():
-        return False
-    with open(path, "rb") as file:
-        return file.read(len(magic)) == magic
-
-
-def _is_zipped_text(path):
-    """True for a zip archive that is no .npz: none of its members is an array."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return not any(name.endswith(".npy") for name in archive.namelist())
-    except zipfile.BadZipFile:
-        return False
-
-
-@contextlib.contextmanager
-def _read(path):
-    """What numpy finds wrong with a file as DataError."""
-    try:
-        yield
-    except DataError:
-        raise
-    except DAMAGE as error:
-        if "allow_pickle" in str(error):
-            raise DataError(
-                f"{path} holds arrays of Python objects, which would have to be unpickled, and a pickle "
-                "can run anything. Save arrays of numbers."
-            ) from error
-        raise DataError(f"{path} is damaged or cut short ({error}). Copy or write it again.") from error
-
-
 def _arrays(path):
-    """{name: array} of an .npz."""
+    """{name: array} of an .npz; one that is none of a graph's is not read, and None."""
     path = Path(path)
     if not path.exists():
         raise DataError(f"{path} does not exist. Check the name; the folder that gpukit looks from is {Path.cwd()}.")
-    if not _begins(path, b"PK\x03\x04") or _is_zipped_text(path):
+    if not archives.is_npz(path):
         raise DataError(
             f"{path} is no .npz archive of numpy's. A graph and its values in two files are --edges FILE --tensor FILE."
         )
-    with _read(path), np.load(path, allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
-
-
-def _one_array(path):
-    with _read(path):
-        return np.load(path, allow_pickle=False)
+    found, names = archives.read_npz(path, KNOWN)
+    return {name: found.get(name) for name in names}
 
 
 def write_graph(path, data):
@@ -214,6 +178,7 @@ def write_graph(path, data):
     written.
     """
     check_output(path)
+    data = sound(data)
     matrix = data.adjacency
     parts = zip(PARTS, (matrix.data, matrix.indices, matrix.indptr, np.array(matrix.shape)))
     arrays = {f"adjacency_{name}": array for name, array in parts}

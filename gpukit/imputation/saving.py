@@ -86,6 +86,7 @@ def _check_fitted(basis, completed, confidence, ranks):
     trust.check_array("confidence", confidence, np.float64, (count,))
     trust.check_finite("confidence", confidence)
     trust.check_array("ranks", ranks, np.int32, (size if ranks.size else 0,))
+    trust.check_range("ranks", ranks, 0, 1 + (min(completed.shape[1:]) if completed.ndim == 3 else 1))
 
 
 def _history(arrays, prefix):

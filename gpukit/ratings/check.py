@@ -16,6 +16,7 @@ DTYPES = {
     "counts": (np.int32, np.float32),
 }
 ONE = {"users": "user", "items": "item"}
+MOST_EMPTY, EMPTY_A_RATING = 1 << 24, 64  # rows that a file may declare without a rating in them
 PART = 1 << 16  # ratings that one thread looks at in one go
 
 
@@ -39,6 +40,11 @@ def fault(ratings):
 
 
 def _misshapen(ratings):
+    lacking = [name for name in ("users", "items", "values") if not np.ndim(getattr(ratings, name)) == 1]
+    if lacking:
+        return (
+            f"Ratings.{lacking[0]} must be a one-dimensional array; got {type(getattr(ratings, lacking[0])).__name__}."
+        )
     for name, column in ratings.columns().items():
         plain = isinstance(column, np.ndarray) and not isinstance(column, np.ma.MaskedArray)
         if not plain or column.dtype not in DTYPES[name] or column.ndim != 1:
@@ -81,6 +87,16 @@ def _bad_entry(ratings):
             one = name[:-1]
             return f"Rating number {wrong[0] + 1:,} has the {one} {column[wrong[0]]}; {name} are finite, 0 or more."
     return None
+
+
+def check_declared(name, shape, count):
+    """DataError for a matrix of a file that declares far more users or items than its ratings tell of."""
+    for what, size in zip(("users", "items"), shape):
+        if size > max(MOST_EMPTY, EMPTY_A_RATING * count):
+            raise DataError(
+                f"{name} declares {size:,} {what} and holds {count:,} ratings, which cannot tell of so many. Correct "
+                f"its sizes, or number the {what} without such gaps."
+            )
 
 
 @njit(parallel=True)

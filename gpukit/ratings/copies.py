@@ -3,13 +3,12 @@ Parquet; and csv out."""
 
 import csv
 import io
-import zipfile
 from dataclasses import fields
 
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.io import container
+from gpukit.io import archives, container, trust
 from gpukit.io.parquet import MAGIC as PARQUET_MAGIC
 from gpukit.persist import atomic_write
 from gpukit.ratings import check, repeats
@@ -20,6 +19,15 @@ from gpukit.ratings.table import DISTINCT, OPTIONAL, Ratings, marked
 
 SUFFIXES = (".gkr", ".npz", ".parquet", ".csv")
 KIND = container.kind_of(BINARY_MAGIC, "ratings (.gkr)")
+WAYS = {  # of scipy.sparse.save_npz: {format: its arrays}
+    "coo": ("data", "row", "col"),
+    "csr": ("data", "indices", "indptr"),
+    "csc": ("data", "indices", "indptr"),
+    "bsr": ("data", "indices", "indptr"),
+    "dia": ("data", "offsets"),
+}
+PARTS = {"format", "shape", *(name for names in WAYS.values() for name in names)}
+IDS = ("user_ids", "item_ids")
 HEADER = {"times": "timestamp", "weights": "weight", "counts": "count"}  # of csv and Parquet, after user,item,rating
 
 
@@ -53,17 +61,13 @@ def reader_of(path, format="auto"):
         return _read_gkr
     if format == "parquet" or (format == "auto" and magic.startswith(PARQUET_MAGIC)):
         return read_parquet
-    if format == "npz" or (format == "auto" and magic.startswith(b"PK\x03\x04") and _holds_arrays(path)):
+    if format == "npz" or (format == "auto" and magic.startswith(archives.ZIP) and _holds_arrays(path)):
         return _read_npz
     return None
 
 
 def _holds_arrays(path):
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return all(name.endswith(".npy") for name in archive.namelist())
-    except zipfile.BadZipFile as error:
-        raise DataError(f"{path} is damaged or cut short ({error}). Fetch or pack it again.") from error
+    return all(name.endswith(".npy") for name in archives.members(path))
 
 
 def _read_gkr(path, request):
@@ -104,21 +108,40 @@ def _read_npz(path, request):
 
 def read_npz(path, times=True):
     """Ratings of a scipy .npz matrix; ids, weights, counts, times are those that gpukit wrote into it, if it did."""
-    import scipy.sparse
-
+    wanted = {*PARTS, *OPTIONAL[not times :], *IDS}
+    found, _ = archives.read_npz(path, wanted)
     try:
-        matrix = scipy.sparse.load_npz(path).tocoo()
-        with np.load(path, allow_pickle=False) as stored:
-            names = [*OPTIONAL[not times :], "user_ids", "item_ids"]
-            also = {name: stored[name] for name in names if name in stored}
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        matrix = _matrix(found)
+    except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"{path} is not a scipy sparse matrix (save_npz), or is damaged: {error}.") from error
-    found = numbered(matrix.row, matrix.col, as_values(matrix.data), matrix.shape)
-    ratings = Ratings(**{**found.columns(), "user_ids": found.user_ids, "item_ids": found.item_ids, **also})
+    if not all(name in found for name in IDS):
+        check.check_declared(path, matrix.shape, len(matrix.data))
+    plain = numbered(matrix.row, matrix.col, as_values(matrix.data), matrix.shape)
+    also = {name: one for name, one in found.items() if name in (*OPTIONAL, *IDS)}
+    ratings = Ratings(**{**plain.columns(), **{name: getattr(plain, name) for name in IDS}, **also})
     wrong = check.fault(ratings)
     if wrong:
         raise DataError(f"{path}: {wrong}")
     return ratings
+
+
+def _matrix(found):
+    """The COO matrix in the arrays of an .npz of scipy's."""
+    import scipy.sparse
+
+    kind, shape = str(found["format"].astype(str)[()]), tuple(found["shape"].tolist())
+    if kind not in WAYS:
+        raise DataError(f"its format is {kind!r:.80}, none of {', '.join(WAYS)}")
+    if len(shape) != 2 or not all(isinstance(size, int) and 0 <= size < 2**31 for size in shape):
+        raise DataError(f"its shape is {shape}")
+    data, *places = (found[name] for name in WAYS[kind])
+    if kind == "coo":
+        for name, indices, size in zip(("row", "col"), places, shape):
+            trust.check_indices(name, indices, len(data), size)
+        return scipy.sparse.coo_matrix((data, tuple(places)), shape=shape)
+    matrix = getattr(scipy.sparse, f"{kind}_matrix")((data, *places), shape=shape)
+    trust.check_sparse("the matrix", matrix)
+    return matrix.tocoo()
 
 
 def _write_npz(ratings, file):

@@ -35,6 +35,7 @@ def check_state(state, shape, sizes, what="state"):
 def check_history(history, shape, what="rated"):
     """DataError unless a History on the host fits a model of that shape (M, N)."""
     count = len(history.items)
+    trust.check_array(f"{what}.indptr", history.indptr, np.int64, (shape[0] + 2,))
     trust.check_pointers(f"{what}.indptr", history.indptr, shape[0] + 1, count)
     trust.check_array(f"{what}.items", history.items, np.int32, (count,))
     trust.check_range(f"{what}.items", history.items, 0, shape[1])
