@@ -67,7 +67,7 @@ def _columns(X, y, qid):
 def _features(X):
     """X as C-contiguous float32 or float64, or CSR of these."""
     if hasattr(X, "tocsr"):
-        trust.check_sparse("X", X)
+        trust.check_sparse("X", _real("X", X))
         X = X.tocsr()
         X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
         if not X.has_canonical_format:

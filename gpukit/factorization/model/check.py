@@ -9,7 +9,13 @@ from gpukit.factorization.settings import MOST_FACTORS
 from gpukit.io import trust
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
 
+MOST = 1 << 53  # of epochs, seconds, errors
 LARGEST = 1e15  # of a parameter: products of a thousand pairs of them are finite
+
+
+def is_number(value):
+    """Whether a value of JSON's is a number that a float holds."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and not abs(value) > MOST
 
 
 def sizes_of(state):
@@ -58,7 +64,7 @@ def check_epochs(history):
     """DataError unless the history of a training is a list of epochs: epoch, seconds, rmse (None: not judged)."""
     for entry in history:
         known = isinstance(entry, dict) and set(entry) == {"epoch", "seconds", "rmse"}
-        if not known or not all(isinstance(number, int | float | None) for number in entry.values()):
+        if not known or not all(number is None or is_number(number) for number in entry.values()):
             raise DataError(f"{entry!r:.80} in the history of training is no epoch, seconds and rmse.")
         if not isinstance(entry["epoch"], int) or entry["seconds"] is None:
             raise DataError(f"{entry!r:.80} in the history of training lacks its epoch or its seconds.")
