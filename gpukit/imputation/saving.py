@@ -88,6 +88,7 @@ def _check_fitted(basis, completed, confidence, ranks):
     if place is not None:
         raise DataError(f"confidence{list(place)} is {confidence[place]}; it is a number from 0 to 1.")
     trust.check_array("ranks", ranks, np.int32, (size if ranks.size else 0,))
+    trust.check_range("ranks", ranks, 0, 1 + (min(completed.shape[1:]) if completed.ndim == 3 else 1))
 
 
 def _history(arrays, prefix):

@@ -9,7 +9,7 @@ from gpukit.io.ids import KeyTable, word_keys
 from gpukit.io.lines import count_lines, cut, last_newline
 from gpukit.io.times import UNSETTLED, seconds_of
 from gpukit.ratings import formats, parse
-from gpukit.ratings.check import sound
+from gpukit.ratings.check import check_declared, sound
 from gpukit.ratings.table import OPTIONAL, Ratings, as_counts
 
 RANGE = 1 << 16  # bytes; a block is cut into ranges of at least this size
@@ -248,6 +248,7 @@ class RatingsBuilder:
                 f"{name} declares {self.shape[2]:,} ratings and holds {count:,}: it is cut short or put "
                 "together wrongly."
             )
+        check_declared(name, self.shape[:2], count)
         for what, column, size in zip(("user", "item"), (self.users, self.items), self.shape, strict=False):
             low, high = column.numbers().min(), column.numbers().max()
             if low < 1 or high > size:
