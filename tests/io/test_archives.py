@@ -69,7 +69,7 @@ FORGED = {
     "a short shape": ([("tensor", npy(SMALL, shape=(3,)))], "has 24 bytes, not 32"),
     "objects": ([("tensor", npy(SMALL, descr="|O"))], "unpickled"),
     "records": ([("tensor", npy(SMALL, descr=[("a", "<f8")]))], "not numbers"),
-    "no header": ([("tensor", b"")], "damaged"),
+    "no header": ([("tensor", b"")], "damaged|is empty"),
     "noise": ([("tensor", b"\x93NUMPY\x01\x00\x10\x00{'descr': '<f8(((")], "damaged"),
     "no token": ([("tensor", b"\x93NUMPY\x01\x00\x08\x00'''\\\n\n\n\n")], "damaged"),
     "another version": ([("tensor", b"\x93NUMPY\x03\x00\x10\x00\x00\x00" + b" " * 16)], "version"),
