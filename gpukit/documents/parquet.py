@@ -56,7 +56,7 @@ def read_parquet(source, null, dtype):
     table = _Table(source, columns, null, dtype)
     for start, batch in source.batches(source.names):
         table.add(start, batch)
-    if not source.rows:
+    if not table.qids:
         raise DataError(f"{source.name} holds no documents.")
     return table.documents()
 

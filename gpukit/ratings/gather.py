@@ -8,6 +8,7 @@ from gpukit.io.fields import QUOTE
 from gpukit.io.ids import KeyTable, word_keys
 from gpukit.io.lines import count_lines, cut, last_newline
 from gpukit.io.times import UNSETTLED, seconds_of
+from gpukit.io.words import SHOWN
 from gpukit.ratings import formats, parse
 from gpukit.ratings.check import check_declared, sound
 from gpukit.ratings.table import OPTIONAL, Ratings, as_counts
@@ -163,10 +164,20 @@ class Column:
         self.codes.append(codes[which])
 
     def numbers(self):
-        """The ids as whole numbers, by code; 0 for words."""
+        """(count,) int64: the ids as whole numbers, by code; 0 for words, and for numbers of 19 digits and more."""
         if not self.as_text:
             return self.table.keys
-        return np.array([int(name) if name.isdecimal() else 0 for name in self.names], dtype=object)
+        return np.array(
+            [int(name) if name.isdecimal() and len(name) < 19 else 0 for name in self.names], dtype=np.int64
+        )
+
+    def outside(self, most):
+        """The first id that is no number from 1 to most, as it is spelled; None where all are."""
+        numbers = self.numbers()
+        wrong = np.flatnonzero((numbers < 1) | (numbers > most))
+        if not len(wrong):
+            return None
+        return self.names[wrong[0]][:SHOWN] if self.as_text else int(numbers[wrong[0]])
 
     def rows(self, declared=None):
         """(rows (n,) int32, sorted ids); with a declared count of ids, those are 1..declared."""
@@ -250,8 +261,6 @@ class RatingsBuilder:
             )
         check_declared(name, self.shape[:2], count)
         for what, column, size in zip(("user", "item"), (self.users, self.items), self.shape, strict=False):
-            low, high = column.numbers().min(), column.numbers().max()
-            if low < 1 or high > size:
-                raise DataError(
-                    f"{name} declares {what}s 1 to {size:,}, but {what} {low if low < 1 else high} comes up."
-                )
+            wrong = column.outside(size)
+            if wrong is not None:
+                raise DataError(f"{name} declares {what}s 1 to {size:,}, but {what} {wrong} comes up.")

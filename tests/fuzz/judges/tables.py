@@ -142,9 +142,9 @@ def documents(answer, files):
     m = len(qids)
     fitting = (
         (isinstance(y, np.ndarray) and y.dtype == np.float64 and y.shape == (l,), "y"),
-        (l > 0 and n > 0, "the shape"),
+        (l > 0 and n >= 0, "the shape"),
         (offsets.dtype == np.int64 and offsets.shape == (m + 1,), "offsets"),
-        (qids.ndim == 1 and (qids.dtype == np.int64 or qids.dtype.kind == "U"), "qids"),
+        (qids.ndim == 1 and qids.dtype.kind in "iuU", "qids"),
     )
     for good, name in fitting:
         if not good:

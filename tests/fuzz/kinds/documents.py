@@ -121,7 +121,8 @@ def told(found):
     dense = isinstance(X, np.ndarray)
     out |= {"X": X} if dense else {"data": X.data, "indices": X.indices, "indptr": X.indptr}
     last = take_queries(found, [len(found.qids) - 1, 0])
-    scores = np.asarray(X[:, 0] if dense else first_column(X), np.float64)
+    first = first_column(X) if not dense else X[:, 0] if X.shape[1] else found.y
+    scores = np.asarray(first, np.float64)
     quality = evaluate(found.y, scores, found.offsets)
     return {**out, "shape": X.shape, "taken": last.X.shape[0], "quality": np.array([quality["pa"]])}
 
