@@ -2,7 +2,8 @@
 
 A file: magic (8 bytes); version, length and CRC-32 of the header, uint32 each, the CRC that of all before it and of the
 header; the header in JSON, {"facts": {...}, "arrays": [[name, dtype, shape, checksum], ...]}; each array at the next
-multiple of 64 bytes. An array's checksum is the CRC-32 of the CRC-32s (uint32) of its pieces of 1 MiB.
+multiple of 64 bytes. An array's checksum is the CRC-32 of the checksums (uint32) of its pieces of 1 MiB; a piece's is the
+CRC-32 of what is left of a row of 4096 bytes, then of the rows' sums as uint64, then of the columns'.
 """
 
 import json
@@ -14,7 +15,7 @@ import numpy as np
 from fuzz.mutate import arrays, raw, structured
 from fuzz.mutate.values import JSON
 
-ALIGN, PIECE, START = 64, 1 << 20, 20
+ALIGN, PIECE, ROW, START = 64, 1 << 20, 4096, 20
 CLASSES = (
     "LSHMF",
     "MatrixFactorization",
@@ -50,8 +51,16 @@ def encode(magic, facts, held):
 
 def checksum(data):
     """The checksum of an array's bytes."""
-    pieces = [zlib.crc32(data[at : at + PIECE]) for at in range(0, len(data), PIECE)]
+    pieces = [_piece(data[at : at + PIECE]) for at in range(0, len(data), PIECE)]
     return zlib.crc32(np.array(pieces, "<u4").tobytes())
+
+
+def _piece(data):
+    """The checksum of a piece."""
+    end = len(data) // ROW * ROW
+    table = np.frombuffer(data[:end], "<u8").reshape(-1, ROW // 8)
+    crc = zlib.crc32(table.sum(axis=1, dtype=np.uint64), zlib.crc32(data[end:]))
+    return zlib.crc32(table.sum(axis=0, dtype=np.uint64), crc)
 
 
 def signed(magic, header, blobs, version=2):
