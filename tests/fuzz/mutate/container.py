@@ -2,8 +2,8 @@
 
 A file: magic (8 bytes); version, length and CRC-32 of the header, uint32 each, the CRC that of all before it and of the
 header; the header in JSON, {"facts": {...}, "arrays": [[name, dtype, shape, checksum], ...]}; each array at the next
-multiple of 64 bytes. An array's checksum is the CRC-32 of the checksums (uint32) of its pieces of 1 MiB; a piece's is the
-CRC-32 of what is left of a row of 4096 bytes, then of the rows' sums as uint64, then of the columns'.
+multiple of 64 bytes. An array's checksum is the CRC-32 of the checksums (uint32) of its pieces of 1 MiB; a piece's is
+the CRC-32 of what is left of a row of 4096 bytes, then of the rows' sums as uint64, then of the columns'.
 """
 
 import json
