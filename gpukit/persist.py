@@ -10,13 +10,12 @@ the file, the class and the parameters, in the rooms what they keep of a model.
 
 import contextlib
 import os
-import secrets
 from pathlib import Path
 
 import numpy as np
 
 import gpukit
-from gpukit import arrayfile
+from gpukit import arrayfile, aside
 from gpukit._version import __version__
 from gpukit.errors import DataError, ModelError, ParameterError
 
@@ -29,30 +28,32 @@ ZIP = b"PK\x03\x04"  # what models of format 2 and older were
 def atomic_write(path):
     """A temporary path beside `path`; on success it is renamed to `path`, on any failure (Ctrl-C too) it is removed.
 
-    An existing file is replaced whole or not at all; a pipe or a device (/dev/stdout) is written directly. Raises
+    An existing file is replaced whole or not at all, and its mode and, where that is allowed, its owner are kept; what
+    a killed process has left in the folder is removed. A pipe or a device (/dev/stdout) is written directly. Raises
     DataError when the folder does not exist, cannot be written, or when path is a folder.
     """
     target = check_writable(path)
     direct = target.exists() and not target.is_file()
-    aside = target if direct else target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
     try:
-        yield aside
-        if not direct:
-            os.replace(aside, target)
+        with contextlib.nullcontext(target) if direct else aside.replacing(target) as place:
+            yield place
     except BrokenPipeError:  # who read from the pipe has seen enough
         raise
     except OSError as error:
-        if error.filename not in (None, str(aside)):  # another file's trouble, met while this one was being written
-            raise
+        if not (error.filename in (None, str(target)) or aside.is_part(error.filename)):
+            raise  # another file's trouble, met while this one was being written
         raise DataError(f"cannot write {path}: {error.strerror or error}.") from error
-    finally:
-        if not direct:
-            aside.unlink(missing_ok=True)
 
 
 def check_writable(path):
     """The file, pipe or device that path names (links followed); DataError when atomic_write could not write it."""
-    target = Path(path)
+    try:
+        return _writable(Path(path))
+    except (OSError, RuntimeError) as error:  # a name that is too long; links that go in a circle
+        raise DataError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}.") from error
+
+
+def _writable(target):
     if target.is_dir():
         raise DataError(f"{target} is a folder; give the name of a file in it.")
     if target.exists() and not target.is_file():
@@ -62,8 +63,10 @@ def check_writable(path):
         raise DataError(
             f"cannot write {target}: the folder {target.parent} does not exist. Create it first (mkdir -p)."
         )
-    if not os.access(target.parent, os.W_OK):
+    if not os.access(target.parent, os.W_OK | os.X_OK):
         raise DataError(f"cannot write {target}: no permission to write in {target.parent}.")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise DataError(f"cannot write {target}: the file is there already and is read-only.")
     return target
 
 
@@ -77,7 +80,7 @@ def save_arrays(path, header, arrays):
     for name, array in arrays.items():
         if array.dtype.hasobject:
             raise ParameterError(f"array {name!r} holds Python objects; a model file keeps numbers and strings only.")
-    with atomic_write(path) as aside, open(aside, "wb") as file:
+    with atomic_write(path) as place, open(place, "wb") as file:
         arrayfile.write(file, KIND.magic, {**header, "format": FORMAT, "gpukit": __version__}, arrays)
 
 

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -117,6 +118,28 @@ def test_success_replaces_the_file_and_follows_links(tmp_path):
         aside.write_text("new")
         assert target.read_text() == "old"
     assert target.read_text() == "new" and link.is_symlink()
+
+
+def test_names_that_cannot_be_written_say_why(tmp_path):
+    for name, words in (("a" * 256, "too long"), ("circle", "symbolic link|Symlink loop")):
+        (tmp_path / "circle").unlink(missing_ok=True)
+        (tmp_path / "circle").symlink_to(tmp_path / "circle")
+        with pytest.raises(DataError, match=f"cannot write .*({words})"), persist.atomic_write(tmp_path / name):
+            pass
+
+
+def test_a_file_that_is_read_only_is_not_replaced(tmp_path, monkeypatch):
+    (tmp_path / "m").write_text("old")
+    monkeypatch.setattr(persist.os, "access", lambda path, mode: Path(path).is_dir())  # root may write anything
+    with pytest.raises(DataError, match="read-only"), persist.atomic_write(tmp_path / "m"):
+        pass
+
+
+def test_a_link_to_nothing_yet_is_followed(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with persist.atomic_write(tmp_path / "link") as place:
+        place.write_text("new")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "real").read_text() == "new"
 
 
 def test_a_full_disk_is_a_data_error(tmp_path):

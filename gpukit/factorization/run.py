@@ -100,7 +100,7 @@ class Checkpoints:
 def run(session, plan, judge, checkpoints, history, start, progress):
     """Epochs start..plan.epochs - 1; appends to history and returns the State to keep.
 
-    Ctrl-C takes effect after the epoch at work: the checkpoint is written, then KeyboardInterrupt goes on.
+    Ctrl-C takes effect after the epoch at work: the checkpoint is written, then the KeyboardInterrupt goes on.
     """
     begun = time.perf_counter() - (history[-1]["seconds"] if history else 0.0)
     judging = 0.0
@@ -113,9 +113,9 @@ def run(session, plan, judge, checkpoints, history, start, progress):
             history.append({"epoch": epoch + 1, "seconds": seconds, "rmse": rmse})
             progress("training", epoch + 1, plan.epochs, {"rmse": rmse})
             enough = judge.enough(epoch, rmse)
-            if pressed.requested:
+            if pressed.requested is not None:
                 checkpoints.write(session, judge.best_state, epoch + 1)
-                raise KeyboardInterrupt
+                raise interrupt.Interrupted(pressed.requested)
             if enough:
                 break
             if checkpoints.due():

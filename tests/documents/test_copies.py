@@ -115,7 +115,7 @@ def test_damage_is_noticed(tmp_path):
         (raw + b"x", "cut short"),
         (raw[:40], "header"),
         (raw[:12], "header"),
-        (b"x" + raw[1:], "no binary copy of gpukit's"),
+        (b"x" + raw[1:], "nor in a binary format that is read here"),
         (raw[:8] + b"\3" + raw[9:], "format version 3; this gpukit reads version 2"),
         (raw[:8] + (1392).to_bytes(8, "little") + b'{"version": 1', "format version 1"),
         (raw.replace(b'{"facts', b"???????"), "header is not as it was written"),
