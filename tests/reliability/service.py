@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 import gpukit
-from gpukit import _threads
 from gpukit.errors import GpukitError
+from gpukit.runtime import threads
 
 THREADS = 8
 PATIENCE = 100  # seconds
@@ -137,7 +137,7 @@ def main(rounds, folder):
     service = Service(folder)
     report = {
         "early": early,
-        "layer": _threads.layer(),
+        "layer": threads.layer(),
         "wrong": sum(at_once(lambda number: service.wrong(rounds))),
         "fits": at_once(service.refitted),
         "readings": at_once(service.reread),
