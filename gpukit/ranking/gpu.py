@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._cuda import cuda
-from gpukit._driver import launch
+from gpukit._driver import copy_in, device_array, launch
 from gpukit.device.upload import to_device as put
 from gpukit.ranking.arrays import Csr
 from gpukit.ranking.kernels import gram as gram_kernels
@@ -25,7 +25,7 @@ GRAM_BYTES = 256 << 20
 
 def empty(shape, dtype):
     """A new array on the device."""
-    return cuda.device_array(shape, dtype)
+    return device_array(shape, dtype)
 
 
 def walk_blocks():
@@ -57,8 +57,8 @@ def total(array):
 
 def first_fault(X):
     """The first row of a device array X (l, n) with a number that is not finite, or -1."""
-    faults = cuda.to_device(np.array([X.shape[0]], np.int64))
-    matrix_kernels.first_faults[8 * walk_blocks(), BLOCK](X, faults)
+    faults = put(np.array([X.shape[0]], np.int64))
+    launch(matrix_kernels.first_faults, 8 * walk_blocks(), BLOCK, X, faults)
     row = int(faults.copy_to_host()[0])
     return row if row < X.shape[0] else -1
 
@@ -71,18 +71,18 @@ def row_of(X, row):
 def added(partial):
     """The sum of the rows of partial (rows, columns), on the host."""
     out = empty(partial.shape[1], np.float64)
-    matrix_kernels.add_rows[grid(partial.shape[1], 32), (32, 8)](partial, out)
+    launch(matrix_kernels.add_rows, grid(partial.shape[1], 32), (32, 8), partial, out)
     return out.copy_to_host()
 
 
 def by_rank(scores, place, keys):
     """kernels.matrix.by_rank."""
-    matrix_kernels.by_rank[grid(scores.size), BLOCK](scores, place, keys)
+    launch(matrix_kernels.by_rank, grid(scores.size), BLOCK, scores, place, keys)
 
 
 def start_planes(order, *arrays):
     """kernels.level_tree.start_planes."""
-    level_tree_kernels.start_planes[grid(order.size), BLOCK](order, *arrays)
+    launch(level_tree_kernels.start_planes, grid(order.size), BLOCK, order, *arrays)
 
 
 def search_plane(plane, width, ranks, partners, *values):
@@ -93,17 +93,17 @@ def search_plane(plane, width, ranks, partners, *values):
 
 def pair_pulls(ranks, *arrays):
     """kernels.gram.pair_pulls."""
-    gram_kernels.pair_pulls[grid(ranks.query.size), BLOCK](ranks, *arrays)
+    launch(gram_kernels.pair_pulls, grid(ranks.query.size), BLOCK, ranks, *arrays)
 
 
 def combine(u, *arrays):
     """kernels.pair_sums.combine."""
-    pair_sums_kernels.combine[grid(u.size), BLOCK](u, *arrays)
+    launch(pair_sums_kernels.combine, grid(u.size), BLOCK, u, *arrays)
 
 
 def p_swx(order, scores, level, offsets, *arrays):
     """kernels.p_swx.p_swx."""
-    p_swx_kernels.p_swx[offsets.size - 1, BLOCK](order, scores, level, offsets, *arrays)
+    launch(p_swx_kernels.p_swx, offsets.size - 1, BLOCK, order, scores, level, offsets, *arrays)
 
 
 def matrix(X):
@@ -128,7 +128,7 @@ def padded(X):
         out[:, :n] = X
         return out
     out = empty(shape, X.dtype)
-    matrix_kernels.pad_rows[8 * walk_blocks(), BLOCK](X, out)
+    launch(matrix_kernels.pad_rows, 8 * walk_blocks(), BLOCK, X, out)
     return out
 
 
@@ -144,7 +144,7 @@ class Dense:
 
     def scores(self, v, out):
         """out = X v."""
-        self.v.copy_to_device(v)
+        copy_in(v, self.v)
         kernel = matrix_kernels.make_document_scores(*self.shape)
         blocks = min(grid(out.size * self.shape[0], THREADS), 8 * walk_blocks())
         launch(kernel, blocks, THREADS, self.X, self.v, out)
@@ -152,7 +152,7 @@ class Dense:
     def transposed(self, z):
         """X'z (n,) on the host."""
         partial = empty((walk_blocks(), self.n), np.float64)
-        matrix_kernels.make_transposed_product(*self.shape)[walk_blocks(), THREADS](self.X, z, partial)
+        launch(matrix_kernels.make_transposed_product(*self.shape), walk_blocks(), THREADS, self.X, z, partial)
         return added(partial)
 
     def queue_product(self, v, margin, exact, over, partners, room):
@@ -164,7 +164,7 @@ class Dense:
 
     def pair_product(self, v, margin, exact, over, partners, room):
         """See session.Session.walk."""
-        self.v.copy_to_device(v)
+        copy_in(v, self.v)
         self.queue_product(self.v, margin, exact, over, partners, room)
         return added(self.partial)
 
@@ -172,10 +172,11 @@ class Dense:
         """See session.Session.gram."""
         n, tiles = self.n, np.array(tile_pairs(self.n), np.int32)
         means = empty((len(offsets) - 1, n), np.float64)
-        gram_kernels.query_means[len(offsets) - 1, 64](self.X, offsets, pulls, means)
+        launch(gram_kernels.query_means, len(offsets) - 1, 64, self.X, offsets, pulls, means)
         shares = int(max(1, min(SHARES, GRAM_BYTES // (8 * n * n), grid(len(query), gram_kernels.STEP))))
         partial = empty((shares, n, n), np.float64)
-        gram_kernels.weighted_gram[(len(tiles), shares), BLOCK](self.X, means, query, pulls, put(tiles), partial)
+        blocks = len(tiles), shares
+        launch(gram_kernels.weighted_gram, blocks, BLOCK, self.X, means, query, pulls, put(tiles), partial)
         return added(partial.reshape(shares, n * n)).reshape(n, n)
 
 
@@ -196,7 +197,7 @@ class Sparse:
 
     def scores(self, v, out):
         """out = X v."""
-        self.v.copy_to_device(v)
+        copy_in(v, self.v)
         launch(matrix_kernels.csr_product, grid(32 * out.size), BLOCK, self.X, self.v, out)
 
     def transposed(self, z):
