@@ -39,6 +39,9 @@ def pytest_ignore_collect(collection_path, config):
 LONGEST = (
     "imputation/test_estimator.py",
     "cli/test_interrupted.py",
+    "reliability/test_kills.py",
+    "reliability/test_threads.py",
+    "reliability/test_signals.py",
     "svt/test_kernels.py",
     "ranking/test_kernels.py",
     "neighbors/test_estimator.py",
