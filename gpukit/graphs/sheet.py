@@ -102,7 +102,8 @@ class Table:
         """Where a row of the last frame stands, in words: a line, or, where quotes may hold newlines, a row."""
         if b'"' in self.raw:
             return f"row {row + 1:,}"
-        lines = (line for line in re.finditer(rb"[^\r\n]+", self.raw[self.begin :]) if line[0].strip())
+        blanks = b" \t".replace(self.separator.encode(), b"")  # a line of these is none to pandas
+        lines = (line for line in re.finditer(rb"[^\r\n]+", self.raw[self.begin :]) if line[0].strip(blanks))
         start = next(itertools.islice(lines, row, None)).start()
         return f"line {self._newlines(self.begin + start) + 1:,}"
 

@@ -171,7 +171,7 @@ class Source:
         try:
             with translated(title):
                 return Stream(title, Peeked(self.archive().open(info)))
-        except RuntimeError as error:  # what zipfile has no way to unpack
+        except (RuntimeError, ValueError) as error:  # what zipfile has no way to unpack, or to name
             raise DataError(f"{title} cannot be unpacked ({error}). Unpack the archive and name the file.") from error
 
     def archive(self):
