@@ -24,11 +24,11 @@ TITLES = $(wildcard data/titles-sample.csv)
 
 demo: $(STAMP)
 	@mkdir -p build
-	$(GPUKIT) train-lshmf data/ratings-sample.csv --model build/demo.gpukit
+	$(GPUKIT) train-lshmf data/ratings-sample.csv --model build/demo.gpukit --force
 	$(GPUKIT) recommend build/demo.gpukit --user $$(awk -F, 'NR == 2 { print $$1 }' data/ratings-sample.csv) -n 5 \
 	    $(if $(TITLES),--titles $(TITLES))
-	$(GPUKIT) ranksvm data/letor-sample --model build/rank.gpukit
-	$(GPUKIT) rank build/rank.gpukit data/letor-sample/Fold1/test.txt --output build/demo.scores --metrics
+	$(GPUKIT) ranksvm data/letor-sample --model build/rank.gpukit --force
+	$(GPUKIT) rank build/rank.gpukit data/letor-sample/Fold1/test.txt --output build/demo.scores --metrics --force
 	$(GPUKIT) impute data/graph-sample.npz --baselines --output build/demo.npz --force
 
 test: twin sim compile

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from gpukit.cli import outputs, report
-from gpukit.cli.options import as_json, duplicates, null, quiet, table_file
+from gpukit.cli.options import as_json, duplicates, force, null, quiet, table_file
 from gpukit.cli.stages import Stages
 
 
@@ -17,9 +17,10 @@ from gpukit.cli.stages import Stages
 @duplicates
 @click.option("--times", is_flag=True, help="Keep the times of ratings (timestamp, time, date).")
 @null
+@force
 @as_json
 @quiet
-def convert(source, output, null, as_json, quiet, **request):
+def convert(source, output, null, force, as_json, quiet, **request):
     """Read the ratings in IN (a file or a folder, compressed or not; - is stdin) and write them to OUT.
 
     OUT's suffix says how: .gkr is a binary copy that loads at disk speed, .npz a scipy sparse matrix with the ids,
@@ -39,6 +40,7 @@ def convert(source, output, null, as_json, quiet, **request):
     """
     stages = Stages()
     outputs.takes_stdout(output, as_json)
+    outputs.check_output(output, "OUT", [source], force, text=True)
     request["format"] = request.pop("file_format")
     with _opened(source) as source:
         if _are_documents(source, output, request["format"]):

@@ -1,12 +1,18 @@
 """`gpukit`: the table of verbs. A verb's file is imported when the verb runs, so that --help costs no heavy import."""
 
+import contextlib
 import importlib
 import sys
 
 import click
 
 from gpukit._version import __version__
+from gpukit.cli import standard
+from gpukit.cli.process import main
 from gpukit.errors import GpukitError
+from gpukit.interrupt import exit_code
+
+__all__ = ["LazyGroup", "VERBS", "gpukit", "main", "run", "run_alone", "survived"]
 
 # verb: (short help, file of cli/, name of the click command in it). --help reads this table and nothing else.
 VERBS = {
@@ -68,23 +74,30 @@ def survived(ctx, what):
     ctx.find_root().meta["gpukit.survived"] = what
 
 
-def main(arguments=None):
-    """Run the command line and leave with its exit code: 0 done, 1 failed, 2 wrong request or data, 130 interrupted."""
-    sys.exit(run(arguments))
+def run_alone(arguments=None):
+    """`run` in a process of its own, whatever its standard streams are."""
+    standard.fill()
+    code = run(arguments)
+    standard.leave()
+    return code
 
 
 def run(arguments=None):
-    """Like `main`, but the exit code is returned. Errors gpukit raises on purpose become one line on stderr."""
+    """Run the command line; its exit code: 0 done, 1 failed, 2 wrong request or data, 128 + n stopped by signal n.
+
+    Errors gpukit raises on purpose become one line on stderr.
+    """
     ctx = None
     try:
         with gpukit.make_context("gpukit", list(sys.argv[1:] if arguments is None else arguments)) as ctx:
             gpukit.invoke(ctx)
+        sys.stdout.flush()
         return 0
     except GpukitError as error:
         return _complain(f"Error: {error}", error.exit_code)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, click.Abort) as stop:
         left = ctx.meta.get("gpukit.survived", "") if ctx else ""
-        return _complain(f"Interrupted. {left or 'No file was left half written.'}", 130)
+        return _complain(f"Interrupted. {left or 'No file was left half written.'}", exit_code(stop))
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
@@ -94,12 +107,12 @@ def run(arguments=None):
         hint = f"{error.ctx.command_path if error.ctx else 'gpukit'} --help lists the options"
         return _complain(f"Error: {error.format_message()} ({hint})", error.exit_code)
     except BrokenPipeError:  # `gpukit recommend ... | head`: the reader has seen enough
-        sys.stderr.close()
         return 0
 
 
 def _complain(line, code):
-    click.echo(" ".join(line.split("\n")), err=True)
+    with contextlib.suppress(OSError):
+        click.echo(" ".join(line.split("\n")), err=True)
     return code
 
 

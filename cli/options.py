@@ -21,6 +21,7 @@ seed = click.option(
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 quiet = click.option("--quiet", "-q", is_flag=True, help="No progress bar and no remarks; results and errors only.")
+force = click.option("--force", is_flag=True, help="Replace files that are there already; without it they are kept.")
 
 file_format = click.option(
     "--format",

@@ -9,8 +9,9 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.io import sinks
 
 
-def check_output(path, option, inputs=(), text=False):
-    """Raise DataError unless path (None passes) can be written and is none of the files that are read.
+def check_output(path, option, inputs=(), force=False, text=False):
+    """Raise DataError unless path (None passes) can be written, is none of the files that are read, and, without force,
+    no file that is there already. An empty one counts as none: who makes temporary names makes such files.
 
     text: a table or text is written, which '-' sends to standard output; ParameterError for '-' otherwise.
     """
@@ -23,11 +24,7 @@ def check_output(path, option, inputs=(), text=False):
     for source in inputs:
         if target.is_file() and Path(source).exists() and target.samefile(source):
             raise DataError(f"{option} {path} would overwrite a file that this command reads. Name another file.")
-
-
-def check_new(path, option, force):
-    """Raise DataError for a file that is there already, unless force."""
-    if Path(path).is_file() and not force:
+    if target.is_file() and target.stat().st_size and not force:
         raise DataError(
             f"{option} {path} is there already and is kept. Name another file, or add --force to replace it."
         )

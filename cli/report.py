@@ -58,9 +58,10 @@ def plain(value):
 
 
 def remark(text, quiet=False):
-    """A line for people on stderr, unless quiet."""
+    """A line for people on stderr, unless quiet; that it cannot be written there is no reason to stop."""
     if not quiet:
-        click.echo(text, err=True)
+        with contextlib.suppress(OSError):
+            click.echo(text, err=True)
 
 
 @contextlib.contextmanager
@@ -103,8 +104,9 @@ class Progress:
             self._write("")
 
     def _write(self, text):
-        self.stream.write("\r\x1b[K" + text)  # to the line's start, clear it
-        self.stream.flush()
+        with contextlib.suppress(OSError):
+            self.stream.write("\r\x1b[K" + text)  # to the line's start, clear it
+            self.stream.flush()
 
 
 def bar_line(stage, done, total, info):

@@ -7,7 +7,7 @@ import click
 from gpukit.cli import outputs, report
 from gpukit.cli.convert import show, written, written_documents
 from gpukit.cli.imputation.slices import slices
-from gpukit.cli.options import as_json, quiet, seed
+from gpukit.cli.options import as_json, force, quiet, seed
 from gpukit.cli.stages import Stages
 from gpukit.errors import ParameterError
 from gpukit.io import sinks
@@ -40,10 +40,11 @@ def synth():
 @click.option("--items", type=COUNT, help="Items, likewise.")
 @click.option("--ratings", type=COUNT, help="Ratings, likewise.")
 @click.option("--titles", metavar="FILE", help="Also write item,title with invented titles (csv).")
+@force
 @seed
 @as_json
 @quiet
-def synth_ratings(output, like, scale, users, items, ratings, titles, seed, as_json, quiet):
+def synth_ratings(output, like, scale, users, items, ratings, titles, force, seed, as_json, quiet):
     """Generate ratings: heavy-tailed users and items, a planted low rank, tastes for groups of like items, and noise.
 
     OUT ends in .gkr (binary), .npz (scipy sparse) or .csv; - is csv on stdout. The planted RMSE (what is left when
@@ -54,12 +55,13 @@ def synth_ratings(output, like, scale, users, items, ratings, titles, seed, as_j
     """
     stages = Stages()
     outputs.takes_stdout(output, as_json)
-    outputs.check_output(titles, "--titles")
     from gpukit.ratings import synth as generator
     from gpukit.ratings import write_ratings
     from gpukit.ratings.copies import check_output
 
     check_output(output)
+    outputs.check_output(output, "OUT", force=force, text=True)
+    outputs.check_output(titles, "--titles", force=force)
     stages.done("starting")
     shape = generator.resized(generator.scaled(like, scale), users, items, ratings)
     data, floors = generator.generate(shape, seed)
@@ -102,10 +104,11 @@ def _write_titles(ids, path):
 )
 @click.option("--folds", type=click.IntRange(1, 5), help="Folds of the folder OUT.  [default: 5]")
 @click.option("--binary", is_flag=True, help="Binary copies (.gkl) in the folder OUT, in place of text.")
+@force
 @seed
 @as_json
 @quiet
-def synth_letor(output, like, scale, folds, binary, seed, as_json, quiet):
+def synth_letor(output, like, scale, folds, binary, force, seed, as_json, quiet):
     """Generate documents of queries: correlated, heavy-tailed features, and a relevance that they tell in part.
 
     OUT ends in .txt (svmlight with query ids) or .gkl (binary), is - (text on stdout), or is a folder to be made: Fold1
@@ -126,6 +129,7 @@ def synth_letor(output, like, scale, folds, binary, seed, as_json, quiet):
             f"--folds and --binary are for a folder, and {output} is a file. Leave them out, or name a folder."
         )
     (copies.check_output if whole else letor_folds.check_folder)(output)
+    outputs.check_output(output if whole else None, "OUT", force=force, text=True)
     stages.done("starting")
     documents = synth_letor(like, scale, seed)
     stages.done("generating")
@@ -160,10 +164,11 @@ def synth_letor(output, like, scale, folds, binary, seed, as_json, quiet):
     show_default=True,
     help="Of the observed values, as a share of their root mean square.",
 )
+@force
 @seed
 @as_json
 @quiet
-def synth_graph(output, like, vertices, edges, slice_shape, rank, missing, entries, noise, seed, as_json, quiet):
+def synth_graph(output, like, vertices, edges, slice_shape, rank, missing, entries, noise, force, seed, as_json, quiet):
     """Generate a graph tensor: a matrix on each vertex of a graph, of low rank in the graph spectral domain.
 
     As the paper of graph-tensor imputation makes its data; the truth is written too. A whole Fourier basis is computed
@@ -179,6 +184,7 @@ def synth_graph(output, like, vertices, edges, slice_shape, rank, missing, entri
     if edges and (like or vertices):
         raise ParameterError("--like and --vertices are for generated graphs, and --edges names one. Leave them out.")
     read.check_output(output)
+    outputs.check_output(output, "--output", [edges] if edges else [], force)
     stages.done("starting")
     adjacency, ids = read.read_edges(edges) if edges else (None, None)
     stages.done("reading" if edges else "starting")

@@ -13,7 +13,6 @@ import functools
 import hashlib
 import os
 import pickle
-import secrets
 import sys
 import time
 import warnings
@@ -23,7 +22,7 @@ from types import SimpleNamespace
 
 import numba
 
-from gpukit import _dependencies
+from gpukit import _dependencies, aside
 
 UNUSED = 30 * 24 * 3600  # seconds after which a file that nobody has loaded is removed
 SETTINGS = (  # of numba, that change the code
@@ -197,12 +196,8 @@ def _read(file):
 def _write(file, content):
     """Write a file whole or not at all: others may read, and write the same, meanwhile."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    aside = file.with_name(f"{os.getpid()}.{secrets.token_hex(4)}.tmp")
-    try:
-        aside.write_bytes(hashlib.sha256(content).digest() + content)
-        os.replace(aside, file)
-    finally:
-        aside.unlink(missing_ok=True)
+    with aside.replacing(file) as place:
+        place.write_bytes(hashlib.sha256(content).digest() + content)
 
 
 @functools.cache

@@ -14,7 +14,6 @@ __all__ = [
     "intrinsic",
     "kernel",
     "overload",
-    "repeated",
     "types",
     "with_shared_memory",
 ]
@@ -44,26 +43,6 @@ def device(function=None, **options):
     if function is None:
         return functools.partial(device, **options)
     return cuda.jit(function, **{"device": True, "forceinline": True, "fastmath": FASTMATH, **options})
-
-
-def repeated(launch):
-    """A function like launch, a kernel[grid, block], for launches that all have arguments of the same types.
-
-    numba-cuda works out the arguments' types at every launch, which takes as long as the launch where they are named
-    tuples of arrays. Here the first launch does it for all.
-    """
-    known = []
-
-    def start(*arguments):
-        if known and not SIMULATED:
-            known[0].launch(arguments, launch.griddim, launch.blockdim, launch.stream, launch.sharedmem)
-            return
-        launch(*arguments)
-        if not SIMULATED:
-            dispatcher = launch.dispatcher
-            known.append(dispatcher.overloads[tuple(map(dispatcher.typeof_pyval, arguments))])
-
-    return start
 
 
 STATIC_SHARED = 48 << 10  # bytes of shared memory that any block may have

@@ -7,9 +7,26 @@ import os
 os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")  # a small problem is no fault of its user's
 import numba  # (which reads the environment)
 import numba.extending
+from numba.core.registry import CPUDispatcher
 
+from gpukit import interrupt
 from gpukit._cache import attach, cache_folder  # noqa: F401
 from gpukit._dependencies import recorded
+from gpukit._threads import Parallel
+
+
+class Function(CPUDispatcher):
+    """A compiled function. Requests to stop wait while it is compiled or loaded: LLVM calls Python then, and an
+    exception that comes out of that is lost or ends in a crash."""
+
+    def _compile_for_args(self, *arguments, **named):
+        with interrupt.deferred():
+            return super()._compile_for_args(*arguments, **named)
+
+
+class ParallelFunction(Parallel, Function):
+    """A compiled function with parallel loops."""
+
 
 prange, overload = numba.prange, recorded(numba.extending.overload)
 
@@ -22,7 +39,10 @@ def njit(function=None, **options):
     """numba.njit with code kept on disk and floating-point sums free to vectorize."""
     if function is None:
         return functools.partial(njit, **options)
-    return attach(numba.njit(**{"fastmath": FASTMATH, "error_model": "numpy", **options})(function))
+    made = attach(numba.njit(**{"fastmath": FASTMATH, "error_model": "numpy", **options})(function))
+    if isinstance(made, CPUDispatcher):  # else plain Python: NUMBA_DISABLE_JIT
+        made.__class__ = ParallelFunction if options.get("parallel") else Function
+    return made
 
 
 @contextlib.contextmanager

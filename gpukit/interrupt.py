@@ -1,31 +1,126 @@
-"""Ctrl-C that waits for a safe moment."""
+"""Requests to stop (Ctrl-C, and in a command SIGTERM and SIGHUP too), answered at a safe moment.
+
+deferred()       within it a request is noted; who asks raises Interrupted when all is safe
+heed(), over()   the whole life of a command: an Interrupted wherever one may be raised, once
+"""
 
 import contextlib
 import signal
+import sys
 import threading
+
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+# C code calls Python in these: an exception there is lost, or ends in a crash. Imports: a module half made is an error
+# of its own.
+UNSAFE = ("_frozen_importlib", "numba.", "llvmlite.", "weakref")
+SOON, AGAIN = 0.02, 2.0  # seconds until the next attempt: after an unsafe moment; after one that nobody caught
+
+
+class Interrupted(KeyboardInterrupt):
+    """A request to stop; number: of the signal."""
+
+    def __init__(self, number=signal.SIGINT):
+        super().__init__()
+        self.number = int(number)
+
+
+def exit_code(stop):
+    """What a command that an exception has stopped leaves with: 128 and the signal's number, as shells say it."""
+    return 128 + getattr(stop, "number", int(signal.SIGINT))
 
 
 class Interrupt:
-    """requested: has Ctrl-C been pressed since `deferred` began?"""
+    """requested: the number of the signal that has come since `deferred` began, or None."""
 
-    requested = False
+    requested = None
 
     def _note(self, number, frame):
-        self.requested = True
+        self.requested = number
 
 
 @contextlib.contextmanager
 def deferred():
-    """Within it Ctrl-C sets `requested` of the Interrupt it yields; who asks raises KeyboardInterrupt when all is safe.
+    """Within it a request sets `requested` of the Interrupt it yields; who asks raises Interrupted(requested) when all
+    is safe. What nobody asked for is answered at the end.
 
     Outside the main thread signals cannot be caught, and a job in the background ignores Ctrl-C: both stay as they are.
     """
-    interrupt = Interrupt()
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        yield interrupt
-        return
-    before = signal.signal(signal.SIGINT, interrupt._note)
+    interrupt, before = Interrupt(), {}
+    if threading.current_thread() is threading.main_thread():
+        before = {number: handler for number in SIGNALS if callable(handler := signal.getsignal(number))}
     try:
+        for number in before:
+            signal.signal(number, interrupt._note)
         yield interrupt
-    finally:
-        signal.signal(signal.SIGINT, before)
+    except BaseException:
+        _restore(before)
+        raise
+    _restore(before)
+    if interrupt.requested is not None:
+        signal.raise_signal(interrupt.requested)
+
+
+def _restore(handlers):
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+class _Command:
+    """The requests of this process: number, of the signal that is to be answered, or None."""
+
+    number = None
+
+    def request(self, number, frame):
+        """The handler of a signal. Further ones, while the first is being answered, change nothing."""
+        if self.number is None:
+            self.number = number
+            self._answer(frame)
+
+    def again(self, _, frame):
+        """The handler of the timer: the request goes to who is in charge now, which may be `deferred`."""
+        number, self.number = self.number, None
+        if number is not None:
+            signal.getsignal(number)(number, frame)
+
+    def _answer(self, frame):
+        safe = not is_unsafe(frame)
+        signal.setitimer(signal.ITIMER_REAL, AGAIN if safe else SOON)
+        if safe:
+            raise Interrupted(self.number)
+
+    def lost(self, unraisable):
+        """sys.unraisablehook: an Interrupted that had nowhere to go is raised again, soon."""
+        if issubclass(unraisable.exc_type, Interrupted):
+            signal.setitimer(signal.ITIMER_REAL, SOON)
+        else:
+            sys.__unraisablehook__(unraisable)
+
+
+def is_unsafe(frame):
+    """Whether an exception, raised in this frame, might not reach the command."""
+    while frame is not None:
+        if frame.f_code.co_name == "__del__" or frame.f_globals.get("__name__", "").startswith(UNSAFE):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def heed():
+    """From now on SIGINT, SIGTERM and SIGHUP, those that are not ignored, raise Interrupted in the main thread."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGALRM) == _command.again:
+        return
+    sys.unraisablehook = _command.lost
+    signal.signal(signal.SIGALRM, _command.again)
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _command.request)
+
+
+def over():
+    """The command has ended: what comes now changes nothing any more."""
+    if signal.getsignal(signal.SIGALRM) == _command.again:
+        for number in (*SIGNALS, signal.SIGALRM):
+            signal.signal(number, signal.SIG_IGN)
+
+
+_command = _Command()

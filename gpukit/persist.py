@@ -1,60 +1,59 @@
-"""Models on disk: one .npz of plain arrays with a JSON header, no pickle; written aside and renamed.
+"""Models on disk: array files (arrayfile.py) with a JSON header, no pickle; written aside and renamed.
 
 save_arrays(path, {"class": "LSHMF", ...}, {"U": U, ...})      load_arrays(path) -> (header, arrays)
 load_model(path) -> a fitted estimator of the class that the header names
 
 An estimator's file has in its header "class", "parameters" (all but the device) and "facts", what JSON holds of the
-fitted attributes; a named tuple's arrays stand as prefix.field.
+fitted attributes; a named tuple's arrays stand as prefix.field. What a file says is checked before it is believed: here
+the file, the class and the parameters, in the rooms what they keep of a model.
 """
 
 import contextlib
-import io
-import json
 import os
-import secrets
-import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
 
 import gpukit
+from gpukit import arrayfile, aside
 from gpukit._version import __version__
 from gpukit.errors import DataError, ModelError, ParameterError
 
-FORMAT = 2
-HEADER = "__gpukit__"
-DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError, NotImplementedError)
+FORMAT = 3
+KIND = arrayfile.Kind(b"GPUKITM1", "a gpukit model", ModelError, "Train again, or copy the file again.")
+ZIP = b"PK\x03\x04"  # what models of format 2 and older were
 
 
 @contextlib.contextmanager
 def atomic_write(path):
     """A temporary path beside `path`; on success it is renamed to `path`, on any failure (Ctrl-C too) it is removed.
 
-    An existing file is replaced whole or not at all; a pipe or a device (/dev/stdout) is written directly. Raises
+    An existing file is replaced whole or not at all, and its mode and, where that is allowed, its owner are kept; what
+    a killed process has left in the folder is removed. A pipe or a device (/dev/stdout) is written directly. Raises
     DataError when the folder does not exist, cannot be written, or when path is a folder.
     """
     target = check_writable(path)
     direct = target.exists() and not target.is_file()
-    aside = target if direct else target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
     try:
-        yield aside
-        if not direct:
-            os.replace(aside, target)
+        with contextlib.nullcontext(target) if direct else aside.replacing(target) as place:
+            yield place
     except BrokenPipeError:  # who read from the pipe has seen enough
         raise
     except OSError as error:
-        if error.filename not in (None, str(aside)):  # another file's trouble, met while this one was being written
-            raise
+        if not (error.filename in (None, str(target)) or aside.is_part(error.filename)):
+            raise  # another file's trouble, met while this one was being written
         raise DataError(f"cannot write {path}: {error.strerror or error}.") from error
-    finally:
-        if not direct:
-            aside.unlink(missing_ok=True)
 
 
 def check_writable(path):
     """The file, pipe or device that path names (links followed); DataError when atomic_write could not write it."""
-    target = Path(path)
+    try:
+        return _writable(Path(path))
+    except (OSError, RuntimeError) as error:  # a name that is too long; links that go in a circle
+        raise DataError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}.") from error
+
+
+def _writable(target):
     if target.is_dir():
         raise DataError(f"{target} is a folder; give the name of a file in it.")
     if target.exists() and not target.is_file():
@@ -64,8 +63,10 @@ def check_writable(path):
         raise DataError(
             f"cannot write {target}: the folder {target.parent} does not exist. Create it first (mkdir -p)."
         )
-    if not os.access(target.parent, os.W_OK):
+    if not os.access(target.parent, os.W_OK | os.X_OK):
         raise DataError(f"cannot write {target}: no permission to write in {target.parent}.")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise DataError(f"cannot write {target}: the file is there already and is read-only.")
     return target
 
 
@@ -79,15 +80,8 @@ def save_arrays(path, header, arrays):
     for name, array in arrays.items():
         if array.dtype.hasobject:
             raise ParameterError(f"array {name!r} holds Python objects; a model file keeps numbers and strings only.")
-    text = json.dumps({**header, "format": FORMAT, "gpukit": __version__})
-    arrays[HEADER] = np.frombuffer(text.encode(), np.uint8)
-    with atomic_write(path) as aside, open(aside, "wb") as file:
-        if aside.is_file():
-            np.savez(file, **arrays)
-        else:  # a pipe or a device, in which np.savez could not go back
-            archive = io.BytesIO()
-            np.savez(archive, **arrays)
-            file.write(archive.getbuffer())
+    with atomic_write(path) as place, open(place, "wb") as file:
+        arrayfile.write(file, KIND.magic, {**header, "format": FORMAT, "gpukit": __version__}, arrays)
 
 
 def load_arrays(path):
@@ -96,53 +90,27 @@ def load_arrays(path):
     Raises DataError when there is no such file, ModelError when it is not a gpukit model, is damaged, or of another
     format.
     """
-    with _opened(path) as (header, archive):
-        return header, {name: archive[name] for name in archive.files if name != HEADER}
+    load_header(path)
+    return arrayfile.read(path, KIND)
 
 
 def load_header(path):
     """The header alone; reads no array. Raises as load_arrays does."""
-    with _opened(path) as (header, _):
-        return header
-
-
-@contextlib.contextmanager
-def _opened(path):
-    """(header, archive) of a model file; damage, also found while arrays are read, becomes a ModelError."""
     path = Path(path)
     if not path.is_file():
         raise DataError(f"no model file {path}." if not path.exists() else f"{path} is not a file.")
-    _check_beginning(path)
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            if HEADER not in archive.files:
-                raise ModelError(f"{path} is not a gpukit model (an archive without a gpukit header).")
-            header = json.loads(archive[HEADER].tobytes())
-            _check_format(path, header)
-            yield header, archive
-    except ModelError:
-        raise
-    except DAMAGE as error:
-        raise ModelError(f"{path} is damaged or cut short ({error}). Train again, or copy the file again.") from error
-
-
-def _check_beginning(path):
-    try:
-        with open(path, "rb") as file:
-            start = file.read(4)
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}.") from error
-    if start != b"PK\x03\x04":
-        what = "it is empty" if not start else "it does not start as one"
-        raise ModelError(f"{path} is not a gpukit model ({what}). gpukit train-lshmf and ranksvm write one (--model).")
-
-
-def _check_format(path, header):
+    if arrayfile.begins_with(path, ZIP):
+        raise ModelError(
+            f"{path} is a zip archive: a model of format 2 or older, which gpukit {__version__} does not read, or no "
+            "model. Train again, or install the version that wrote it."
+        )
+    header = arrayfile.read_header(path, KIND).facts
     if header.get("format") != FORMAT:
         raise ModelError(
-            f"{path} has model format {header.get('format')}, written by gpukit {header.get('gpukit')}; gpukit "
+            f"{path} has model format {header.get('format')!r}, written by gpukit {header.get('gpukit')!r}; gpukit "
             f"{__version__} reads format {FORMAT}. Train again, or install that version."
         )
+    return header
 
 
 class Arrays(dict):
@@ -184,22 +152,43 @@ def save_model(path, estimator, facts, arrays):
 def read_model(path, cls):
     """(an estimator of class cls that is not fitted yet, facts, Arrays) of a file that save_model wrote.
 
-    Raises as load_arrays does, and ModelError for a file of another class.
+    Raises as load_arrays does, and ModelError for a file of another class, for parameters that the class does not have
+    or that are out of bounds.
     """
     header, arrays = load_arrays(path)
     if header.get("class") != cls.__name__:
-        raise ModelError(f"{path} holds a {header.get('class')}, not a {cls.__name__}.")
+        raise ModelError(f"{path} holds a {header.get('class')!s:.80}, not a {cls.__name__}.")
     with damage_told(path):
-        return cls(**header["parameters"]), header["facts"], Arrays(path, arrays)
+        parameters, facts = (entry_of(header, name, dict) for name in ("parameters", "facts"))
+        model = cls().set_params(**parameters)
+        model.check()
+    return model, facts, Arrays(path, arrays)
+
+
+def entry_of(header, name, kind):
+    """header[name], a kind of Python's; DataError where it is not there, or something else."""
+    if name not in header:
+        raise DataError(f"its header lacks {name!r}.")
+    if not isinstance(header[name], kind) or (kind is not bool and isinstance(header[name], bool)):
+        raise DataError(f"{name!r} in its header is {header[name]!r:.80}.")
+    return header[name]
+
+
+def check_seconds(timings):
+    """DataError unless {stage: seconds} has a number a stage."""
+    for stage in timings:
+        entry_of(timings, stage, int | float)
 
 
 @contextlib.contextmanager
 def damage_told(path):
-    """Facts that lack or are not as they were written become a ModelError."""
+    """What a file says and cannot be becomes a ModelError that names the file."""
     try:
         yield
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ModelError(f"{path} is damaged: its header lacks or garbles {error}. Train again.") from error
+    except ModelError:
+        raise
+    except (DataError, ParameterError) as error:
+        raise ModelError(f"{path} is damaged: {error} Train again, or copy the file again.") from error
 
 
 def load_model(path):
@@ -207,7 +196,7 @@ def load_model(path):
     name = load_header(path).get("class")
     if name == "checkpoint":
         raise ModelError(f"{path} is a checkpoint, not a model: go on from it with --checkpoint {path} --resume.")
-    if name not in gpukit.ESTIMATORS:
+    if not isinstance(name, str) or name not in gpukit.ESTIMATORS:
         known = ", ".join(gpukit.ESTIMATORS)
-        raise ModelError(f"{path} holds a {name}, which gpukit {__version__} does not know; it knows {known}.")
+        raise ModelError(f"{path} holds a {name!s:.80}, which gpukit {__version__} does not know; it knows {known}.")
     return getattr(gpukit, name).load(path)

@@ -60,18 +60,23 @@ def below(key, index, n):
 
 
 @njit
+def permuted(key, x, half):
+    """Where a four-round Feistel permutation of the numbers of 2 * half bits puts x."""
+    mask = U32((1 << half) - 1)
+    left = U32(x >> U32(half))
+    right = U32(x & mask)
+    for turn in range(4):
+        left, right = right, U32(left ^ (bits(U32(key + U32(turn)), right) & mask))
+    return U32(U32(left << U32(half)) | right)
+
+
+@njit
 def shuffled(key, index, half, n):
     """Entry `index` of a random order of 0..n-1 that is a function of key (n <= 4**half).
 
-    A four-round Feistel permutation of 2 * half bits, walked until it falls below n (Black and Rogaway, 2002).
+    `permuted`, walked until it falls below n (Black and Rogaway, 2002).
     """
-    mask = U32((1 << half) - 1)
-    x = U32(index)
-    while True:
-        left = U32(x >> U32(half))
-        right = U32(x & mask)
-        for turn in range(4):
-            left, right = right, U32(left ^ (bits(U32(key + U32(turn)), right) & mask))
-        x = U32(U32(left << U32(half)) | right)
-        if x < n:
-            return x
+    x = permuted(key, U32(index), half)
+    while x >= n:
+        x = permuted(key, x, half)
+    return x

@@ -13,7 +13,7 @@ class Keyed:
     RATINGS_SYNTH = range(0, 11)  # ratings.planted: what generated ratings are made of
     DOCUMENTS_SYNTH = range(20, 25)  # documents.planted
     ROW_SHUFFLE = range(103, 104)  # factorization.prepare: the ratings of a row
-    CHUNK_ORDER = range(106, 108)  # factorization.solvers.sgd.schedule: among all chunks, in a worker's hand
+    CHUNK_ORDER = range(106, 108)  # factorization.solvers.sgd.chunks: among all chunks, in a worker's hand
     FIRST_FACTORS = range(104, 106)  # factorization.model.state: users, items
     EPOCHS = range(1000, 65534)  # factorization.solvers.sgd.schedule: where chunks start, an epoch each, then again
     PIVOTS = range(65534, 65535)  # sorting

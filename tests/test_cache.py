@@ -298,7 +298,7 @@ assert len(found) == 4 and len(set(found)) == 1, found
     processes = [start(package, threads + RUN) for _ in range(2)]
     assert [finish(process)[0]["results"]["top"] for process in processes] == [RESULT] * 2
     assert run(package)["loaded"] == EVERYTHING
-    assert not list((package / "cache").rglob("*.tmp"))
+    assert not list((package / "cache").rglob("*.gpukit-part"))
 
 
 def test_what_is_long_unused_is_removed_when_something_is_added(package):

@@ -1,12 +1,13 @@
-"""Launches of a kernel again and again: the arguments' types are looked at once."""
+"""Launches by the driver's own call: what arrives is what numba hands over."""
 
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from gpukit._cuda import cuda, kernel, repeated
+from gpukit import _driver
+from gpukit._cuda import SIMULATED, cuda, kernel
+from gpukit._driver import launch
 
 
 class Line(NamedTuple):
@@ -22,28 +23,81 @@ def shift(line, by, out):
     out[i] = line.x[i] * line.y[i] + by
 
 
+@kernel
+def gather(one, table, two, pair, out):
+    """Numbers of all kinds, an array's shape and strides, a tuple of tuples."""
+    column = cuda.blockIdx.x
+    row = cuda.blockIdx.y
+    out[0, row, column] = one
+    out[1, row, column] = table[row, column]
+    out[2, row, column] = two
+    out[3, row, column] = pair[0]
+    out[4, row, column] = pair[1][1]
+    out[5, row, column] = table.shape[0]
+    out[6, row, column] = cuda.gridDim.z
+
+
 @pytest.mark.kernel
 def test_every_launch_takes_its_own_arguments():
-    launch, x = repeated(shift[1, 32]), np.arange(32, dtype=np.float32)
+    x = np.arange(32, dtype=np.float32)
     for turn in range(3):
         line, out = Line(cuda.to_device(x + turn), cuda.to_device(x)), cuda.device_array(32, np.float32)
-        launch(line, np.float32(turn), out)
+        launch(shift, 1, 32, line, np.float32(turn), out)
         np.testing.assert_array_equal(out.copy_to_host(), (x + turn) * x + turn)
 
 
-def test_types_are_looked_at_once():
-    """The first launch is the kernel's own; what it found to be compiled starts the others, in the same shape."""
-    begun = []
-    found = SimpleNamespace(launch=lambda *given: begun.append(given))
+@pytest.mark.kernel
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
+@pytest.mark.parametrize("strided", [False, True])
+def test_all_kinds_of_arguments(kind, strided):
+    whole = np.random.default_rng(0).normal(size=(3, 10))
+    there = cuda.to_device(whole)[:, ::2] if strided else cuda.to_device(whole[:, :5].copy())
+    for turn in range(3):
+        out = cuda.to_device(np.zeros((7, 3, 5)))
+        low = np.iinfo(kind).min if turn == 1 else np.iinfo(kind).max // 3 + turn
+        given = kind(low), there, np.float32(turn / 3), (turn == 1, (-turn, np.float64(0.1 * turn)))
+        launch(gather, (5, 3, 1), (1, 1), *given, out)
+        table = whole[:, ::2] if strided else whole[:, :5]
+        expected = [float(low), table, np.float32(turn / 3), float(turn == 1), 0.1 * turn, 3.0, 1.0]
+        np.testing.assert_array_equal(out.copy_to_host(), [np.broadcast_to(np.float64(x), (3, 5)) for x in expected])
 
-    class Launch(SimpleNamespace):
-        def __call__(self, *arguments):
-            begun.append(arguments)
 
-    dispatcher = SimpleNamespace(typeof_pyval=type, overloads={(int, str): found})
-    start = repeated(Launch(dispatcher=dispatcher, griddim=(2, 1, 1), blockdim=(32, 1, 1), stream=0, sharedmem=8))
-    start(1, "a")
-    start(2, "b")
-    start(3, "c")
-    shape = (2, 1, 1), (32, 1, 1), 0, 8
-    assert begun == [(1, "a"), ((2, "b"), *shape), ((3, "c"), *shape)]
+@pytest.mark.kernel
+def test_arrays_that_only_numba_can_hand_over():
+    """Arrays on the host go there and back, each time."""
+    for turn in range(3):
+        out = np.zeros(32, np.float32)
+        launch(shift, 1, 32, Line(*np.ones((2, 32), np.float32)), np.float32(turn), out)
+        np.testing.assert_array_equal(out, np.full(32, 1 + turn))
+
+
+@pytest.mark.gpu
+def test_numba_launches_the_first_time_alone(monkeypatch):
+    assert not SIMULATED
+    line = Line(*(_driver.zeros(32, np.float32) for _ in range(2)))
+    out, own = _driver.device_array(32, np.float32), kernel(shift.py_func)
+    launch(own, 1, 32, line, np.float32(3), out)
+    monkeypatch.setattr(type(own), "call", None)  # whoever asks numba now fails
+    launch(own, 1, 32, line, np.float32(5), out)
+    np.testing.assert_array_equal(out.copy_to_host(), np.full(32, 5))
+
+
+@pytest.mark.gpu
+def test_memory_goes_back_when_nothing_is_taken():
+    """What is given back is kept for who takes next, and goes to the driver with the last array, or when asked."""
+    _driver.release()
+    free = cuda.current_context().get_memory_info()[0]
+    one, other = _driver.device_array(1 << 28, np.uint8), _driver.device_array(16, np.uint8)
+    assert cuda.current_context().get_memory_info()[0] <= free - (1 << 28)
+    view = one.view(np.float32)[5:9]
+    del one
+    cuda.synchronize()
+    assert cuda.current_context().get_memory_info()[0] <= free - (1 << 28), "a view keeps its array"
+    del view
+    cuda.synchronize()
+    assert cuda.current_context().get_memory_info()[0] <= free - (1 << 28), "kept for the next"
+    _driver.release()
+    assert cuda.current_context().get_memory_info()[0] > free - (1 << 28), "given back when asked"
+    more = _driver.device_array(1 << 28, np.uint8)
+    del more, other
+    assert cuda.current_context().get_memory_info()[0] >= free - (32 << 20), "given back with the last"

@@ -12,10 +12,11 @@ TILE = 1 << 20  # pairs predicted and written at a time
 @click.argument("model")
 @click.argument("pairs")
 @click.option("--output", metavar="FILE", help="Write user,item,prediction here instead of on stdout.")
+@options.force
 @options.table_file
 @options.device
 @options.quiet
-def predict(model, pairs, output, file_format, columns, sep, device, quiet):
+def predict(model, pairs, output, force, file_format, columns, sep, device, quiet):
     """Predict the rating of every (user, item) of the file PAIRS (- is stdin); further columns are ignored.
 
     Writes csv: user,item,prediction. A user or item unknown to MODEL is predicted from what it does know.
@@ -26,7 +27,7 @@ def predict(model, pairs, output, file_format, columns, sep, device, quiet):
     from gpukit.ratings import read_pairs
 
     stages = Stages()
-    outputs.check_output(output, "--output", [model, pairs], text=True)
+    outputs.check_output(output, "--output", [model, pairs], force, text=True)
     fitted, chosen = models.open_model(model, device, stages)
     users, items = read_pairs(pairs, file_format, columns, sep)
     stages.done("reading")

@@ -17,10 +17,11 @@ from gpukit.errors import ParameterError
 @click.option("-n", "count", type=click.IntRange(min=1), default=10, show_default=True, help="Items a user.")
 @models.titles
 @click.option("--output", metavar="FILE", help="Write user,rank,item,score[,title] here as csv; - is stdout.")
+@options.force
 @options.device
 @options.as_json
 @options.quiet
-def recommend(model, users, everyone, count, titles, output, device, as_json, quiet):
+def recommend(model, users, everyone, count, titles, output, force, device, as_json, quiet):
     """List the items that users have not rated and would rate best.
 
     The score is the predicted rating, not cut off at the highest rating there is, so that it ranks the best ones too.
@@ -31,7 +32,7 @@ def recommend(model, users, everyone, count, titles, output, device, as_json, qu
     """
     stages = Stages()
     check(users, everyone, as_json, output)
-    outputs.check_output(output, "--output", [path for path in (model, titles) if path], text=True)
+    outputs.check_output(output, "--output", [path for path in (model, titles) if path], force, text=True)
     fitted, chosen = models.open_model(model, device, stages)
     title_of = models.read_title_of(titles)
     wanted = None if everyone else check_known(users, fitted.user_ids_, "user")

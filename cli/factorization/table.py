@@ -8,20 +8,19 @@ from gpukit.evaluation.metrics import mae, rmse
 def closing_table(model, train, test):
     """A row a predictor: dicts of predictor, train_rmse, train_mae and, with a test set, test_rmse, test_mae.
 
-    model: fitted estimator; train: Ratings; test: Ratings, ids of its own allowed, or None.
+    model: estimator fitted on train, whose mean and baseline stand for the other two rows; train: Ratings; test:
+    Ratings, ids of its own allowed, or None.
     """
-    from gpukit.factorization.baseline import bias_predictor
-
-    mean, user_bias, item_bias = bias_predictor(train)
+    user_bias, item_bias = (biases.astype(np.float64) for biases in (model.user_baseline_, model.item_baseline_))
     rows = [{"predictor": label} for label in ("global mean", "user and item means", type(model).__name__)]
     for part, ratings in (("train", train), ("test", test)):
         if ratings is None:
             continue
-        biased = mean + _values_of(ratings.users, ratings.user_ids, train.user_ids, user_bias)
-        biased += _values_of(ratings.items, ratings.item_ids, train.item_ids, item_bias)
+        biased = model.mean_ + _values_of(ratings.users, ratings.user_ids, model.user_ids_, user_bias)
+        biased += _values_of(ratings.items, ratings.item_ids, model.item_ids_, item_bias)
         scores = (
-            _errors(ratings.values, np.full(len(ratings), mean)),
-            _errors(ratings.values, np.clip(biased, *train.scale)),
+            _errors(ratings.values, np.full(len(ratings), model.mean_)),
+            _errors(ratings.values, np.clip(biased, *model.scale_)),
             model.evaluate(ratings),
         )
         for row, score in zip(rows, scores):

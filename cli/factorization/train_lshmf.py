@@ -62,6 +62,7 @@ AT_LEAST_1 = click.IntRange(min=1)
 @click.option("--checkpoint", metavar="FILE", help="Keep the state of training here while it lasts.")
 @click.option("--resume", is_flag=True, help="Go on from --checkpoint.")
 @click.option("--plot", metavar="FILE", help="Draw RMSE by epoch and by second: .png, .pdf or .svg.")
+@options.force
 @options.table_file
 @options.duplicates
 @options.shared
@@ -102,13 +103,21 @@ def check(ask):
         ask.test_fraction = 0.1 if ask.test is None else 0.0
     if ask.resume and ask.checkpoint is None:
         raise ParameterError("--resume needs --checkpoint FILE, the file to go on from.")
-    reads = [path for path in (ask.ratings, ask.test) if path is not None]
-    for option in ("model", "checkpoint", "plot"):
-        outputs.check_output(getattr(ask, option), f"--{option}", reads)
-    outputs.check_plot(ask.plot)
+    check_files(ask)
     if ask.plot is not None and not (ask.test or ask.test_fraction or ask.early_stop):
         raise ParameterError("--plot draws RMSE on ratings held out: it needs --test, --test-fraction or --early-stop.")
+
+
+def check_files(ask):
+    """Raise for a file that cannot be written, or is there already and may not be replaced."""
+    reads = [path for path in (ask.ratings, ask.test) if path is not None]
+    for option in ("model", "plot"):
+        outputs.check_output(getattr(ask, option), f"--{option}", reads, ask.force)
+    outputs.check_output(ask.checkpoint, "--checkpoint", reads, force=True)
+    outputs.check_plot(ask.plot)
     if ask.resume and not Path(ask.checkpoint).is_file():
         raise DataError(f"--resume: there is no checkpoint {ask.checkpoint} yet. Leave --resume out to begin.")
-    if ask.checkpoint is not None and not ask.resume and Path(ask.checkpoint).is_file():
-        raise DataError(f"--checkpoint {ask.checkpoint} is there already. Add --resume to go on from it, or delete it.")
+    if ask.checkpoint is not None and not (ask.resume or ask.force) and Path(ask.checkpoint).is_file():
+        raise DataError(
+            f"--checkpoint {ask.checkpoint} is there already. Add --resume to go on from it, or --force to begin anew."
+        )

@@ -31,7 +31,7 @@ AT_LEAST_1 = click.IntRange(min=1)
     help="Whether a row or a column of --tensor is a vertex.  [default: found out]",
 )
 @click.option("--output", "-o", metavar="FILE", help="Write the completed tensor here: .npz.")
-@click.option("--force", is_flag=True, help="Replace the file --output when it is there.")
+@options.force
 @click.option(
     "--weights",
     type=click.Choice(["auto", *WEIGHTS]),
@@ -121,8 +121,7 @@ def check(ask):
 
     reads = steps.sources(ask)
     for option in ("output", "plot"):
-        outputs.check_output(getattr(ask, option), f"--{option}", reads)
+        outputs.check_output(getattr(ask, option), f"--{option}", reads, ask.force)
     if ask.output is not None:
         check_output(ask.output)
-        outputs.check_new(ask.output, "--output", ask.force)
     outputs.check_plot(ask.plot)

@@ -14,6 +14,7 @@ from gpukit.cli.stages import Stages
 @click.argument("model")
 @click.argument("file")
 @click.option("--output", metavar="FILE", help="Write the scores here instead of on stdout.")
+@options.force
 @click.option("--metrics", is_flag=True, help="Also say how well they agree with the labels in FILE (on stderr).")
 @options.scoring
 @options.null
@@ -31,7 +32,7 @@ def rank(**values):
     from gpukit.documents import read_letor
 
     ask, stages = SimpleNamespace(**values), Stages()
-    outputs.check_output(ask.output, "--output", [ask.model, ask.file], text=True)
+    outputs.check_output(ask.output, "--output", [ask.model, ask.file], ask.force, text=True)
     outputs.takes_stdout(ask.output, ask.as_json)
     fitted, _ = models.open_model(ask.model, "cpu", stages, models.RANKING)
     documents = read_letor(ask.file, null=ask.null, n_features=fitted.n_features_in_)

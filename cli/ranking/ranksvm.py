@@ -58,6 +58,7 @@ from gpukit.errors import ParameterError
     "before its suffix, or in place of {fold}.",
 )
 @click.option("--scores", metavar="FILE", help="Write the test set's scores here, one a line; names as --model's.")
+@options.force
 @click.option("--plot", metavar="FILE", help="Draw the metric by C, or how training converged: .png, .pdf or .svg.")
 @options.device
 @options.as_json

@@ -217,10 +217,7 @@ def memory(setting):
 
 def freed_memory(device):
     """Free bytes on a GPU once everything that nobody refers to has been given back."""
-    from gpukit._cuda import cuda
-
     gc.collect()
-    cuda.current_context().deallocations.clear()
     return devices.free_memory(device)
 
 

@@ -10,7 +10,7 @@
 """
 
 from gpukit.device.engine import engine
-from gpukit.device.memory import free_memory, reported, require_memory
+from gpukit.device.memory import free_memory, release, reported, require_memory
 from gpukit.device.place import Device, cpu, gpu, gpu_count, processors, resolve
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "gpu",
     "gpu_count",
     "processors",
+    "release",
     "reported",
     "require_memory",
     "resolve",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-empty = np.empty
+empty, zeros = np.empty, np.zeros
 
 
 def resident(array, dtype):
@@ -18,10 +18,6 @@ def owned(array):
 def fetch(array):
     """An array on the host."""
     return array
-
-
-def release():
-    """Memory that is no longer wanted is given back when the last name of it goes."""
 
 
 def runner(twins):

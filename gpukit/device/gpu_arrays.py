@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._cuda import cuda
+from gpukit import _driver
+from gpukit._driver import device_array, launch
 from gpukit.device.place import processors
 from gpukit.device.upload import to_device
 
@@ -12,7 +13,12 @@ BLOCKS_A_PROCESSOR = 16
 
 def empty(shape, dtype):
     """A device array; of one number where none is wanted, since no bytes cannot be had."""
-    return cuda.device_array(shape if np.prod(shape) else 1, dtype)
+    return device_array(shape if np.prod(shape) else 1, dtype)
+
+
+def zeros(shape, dtype):
+    """A device array of zeros."""
+    return _driver.zeros(shape, dtype)
 
 
 def resident(array, dtype):
@@ -30,11 +36,10 @@ def fetch(array):
     return array.copy_to_host()
 
 
-def release():
-    """Memory that is no longer wanted is given back at once."""
-    cuda.current_context().deallocations.clear()
-
-
 def runner(kernels):
     """The function that launches a kernel of a module by its name, for kernels that take any grid and block."""
-    return lambda name, *arguments: getattr(kernels, name)[BLOCKS_A_PROCESSOR * processors(), BLOCK](*arguments)
+
+    def run(name, *arguments):
+        launch(getattr(kernels, name), BLOCKS_A_PROCESSOR * processors(), BLOCK, *arguments)
+
+    return run

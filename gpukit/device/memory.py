@@ -11,7 +11,16 @@ def free_memory(device):
         return None
     from gpukit._cuda import cuda
 
+    release(device)
     return int(cuda.current_context().get_memory_info()[0])
+
+
+def release(device):
+    """Give a GPU's memory that gpukit and numba keep for arrays to come back to the driver; nothing on the CPU."""
+    if device.is_cuda:
+        from gpukit import _driver
+
+        _driver.release()
 
 
 def require_memory(device, needed, what, reserve=256 << 20):

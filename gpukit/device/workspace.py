@@ -50,9 +50,10 @@ def _current_gpu():
 
 def _release(gpu):
     """Free what was let go on a GPU: numba waits with that, and cupy keeps it for arrays to come."""
+    from gpukit import _driver
     from gpukit._cuda import cuda
 
     with cuda.gpus[gpu]:
-        cuda.current_context().deallocations.clear()
+        _driver.release()
         if "cupy" in sys.modules:
             sys.modules["cupy"].get_default_memory_pool().free_all_blocks()

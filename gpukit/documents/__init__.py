@@ -6,7 +6,7 @@
 |------------------------|-----------------------------------------------------------------------------|
 | table.py, folds.py     | `Documents` (features, relevance, queries); LETOR's folds                   |
 | read.py                | `read_letor`: svmlight with query ids, group files, Parquet, binary copies  |
-| convert.py             | `as_documents`: arrays and frames; are documents sound?                     |
+| convert.py, check.py   | `as_documents`: arrays and frames; are documents sound?                     |
 | parse.py -> gather.py  | a block of lines to arrays, on all cores; errors with their line            |
 | copies.py              | `write_letor`: .gkl copies, Parquet (parquet.py), svmlight text (write.py)  |
 | synth.py, planted.py   | generated documents of LETOR's shapes; what is planted in them              |

@@ -3,8 +3,10 @@
 import numpy as np
 
 from gpukit.base.arrays import plain
+from gpukit.documents.check import sound
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
+from gpukit.io import trust
 from gpukit.io.arrays import as_frame, is_frame, whole_column
 
 
@@ -19,7 +21,7 @@ def as_documents(X, y=None, qid=None, group=None, weights=None, comments=None):
     not finite or does not fit together.
     """
     if isinstance(X, Documents):
-        return checked(X)
+        return sound(_regular(X))
     X, y, qid = _columns(as_frame(X), y, qid)
     matrix = _features(X)
     y = _relevance(y, matrix.shape[0])
@@ -29,65 +31,25 @@ def as_documents(X, y=None, qid=None, group=None, weights=None, comments=None):
         if comments.shape != y.shape:
             raise DataError(f"comments must hold one text a document, {len(y):,}; its shape is {comments.shape}.")
     if weights is not None:
-        weights = np.asarray(plain(weights), dtype=np.float64)
+        weights = _numbers("weights", weights)
     if order is not None:
         matrix, y, comments = matrix[order], y[order], None if comments is None else comments[order]
-    return checked(Documents(matrix, y, offsets, qids, comments, weights))
+    return sound(Documents(matrix, y, offsets, qids, comments, weights))
 
 
-def checked(documents):
-    """Documents, or DataError for what does not fit together, is not finite, or is no weight."""
-    wrong = fault(documents)
-    if wrong:
-        raise DataError(wrong)
-    return documents
-
-
-def fault(documents):
-    """One line that says what is wrong with Documents, None when nothing is."""
-    return misfit(documents) or _not_finite(documents)
-
-
-def misfit(documents):
-    """One line that says what does not fit together in Documents, None when all does."""
-    rows, offsets, queries = documents.X.shape[0], np.asarray(documents.offsets), len(documents.qids)
-    if offsets[0] != 0 or offsets[-1] != rows or (np.diff(offsets) < 1).any() or len(offsets) != queries + 1:
-        return f"The offsets of Documents do not cut their {rows:,} documents into {queries:,} queries of 1 or more."
-    for name, size in (("y", rows), ("comments", rows), ("weights", queries)):
-        column = getattr(documents, name)
-        if column is not None and np.shape(column) != (size,):
-            return f"Documents.{name} has the shape {np.shape(column)}; ({size:,},) is needed."
-    if len(np.unique(documents.qids)) < queries:
-        return "Documents.qids names a query twice; the documents of a query must stand together."
-    return None
-
-
-def _not_finite(documents):
-    bad = np.flatnonzero(~np.isfinite(documents.y))
-    if len(bad):
-        return f"y[{bad[0]}] is {documents.y[bad[0]]}: every document needs a relevance, a finite number."
-    place = _first_not_finite(documents.X)
-    if place:
-        row, column = place
-        return f"X[{row}, {column}] is {documents.X[row, column]}. Fill it in, or leave the document out."
-    weights = documents.weights
-    if weights is not None and not ((weights >= 0) & np.isfinite(weights)).all():
-        query = int(np.argmin((weights >= 0) & np.isfinite(weights)))
-        return f"weights[{query}] is {weights[query]}; weights of queries are finite numbers from 0 up."
-    return None
-
-
-def _first_not_finite(X, rows=1 << 14):
-    """(row, column) of the first number in X (l, n) that is not finite, or None."""
-    if not isinstance(X, np.ndarray):
-        bad = np.flatnonzero(~np.isfinite(X.data))
-        return (int(np.searchsorted(X.indptr, bad[0], "right")) - 1, int(X.indices[bad[0]])) if len(bad) else None
-    for start in range(0, len(X), rows):
-        bad = ~np.isfinite(X[start : start + rows])
-        if bad.any():
-            row, column = np.unravel_index(int(np.argmax(bad)), bad.shape)
-            return start + int(row), int(column)
-    return None
+def _regular(documents):
+    """Documents with the dtypes of a table; themselves where they have them."""
+    X, y, offsets, qids, comments, weights = documents
+    X, y = _features(X), _numbers("y", y)
+    offsets, qids = np.asarray(plain(offsets)), np.asarray(plain(qids))
+    if offsets.dtype.kind in "iu":
+        offsets = offsets.astype(np.int64, copy=False)
+    if comments is not None:
+        comments = np.asarray(comments, dtype=str)
+    if weights is not None:
+        weights = _numbers("weights", weights)
+    made = Documents(X, y, offsets, qids, comments, weights)
+    return documents if all(one is other for one, other in zip(documents, made)) else made
 
 
 def _columns(X, y, qid):
@@ -105,6 +67,7 @@ def _columns(X, y, qid):
 def _features(X):
     """X as C-contiguous float32 or float64, or CSR of these."""
     if hasattr(X, "tocsr"):
+        trust.check_sparse("X", X)
         X = X.tocsr()
         X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
         if not X.has_canonical_format:
@@ -142,13 +105,18 @@ def _relevance(y, count):
         raise DataError("Documents need a relevance each: give y.")
     if hasattr(y, "isna"):
         y = whole_column(y, "relevance")
-    try:
-        y = np.asarray(plain(y), dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"y must be numbers, the relevance of each document ({error}).") from error
+    y = _numbers("y", y)
     if y.shape != (count,):
         raise DataError(f"y must hold one relevance a document, {count:,}; its shape is {y.shape}.")
     return y
+
+
+def _numbers(name, values):
+    """values as float64, or DataError."""
+    try:
+        return np.asarray(plain(values), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} must be numbers ({error}).") from error
 
 
 def _queries(qid, group, count):

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import numpy as np
 
-from gpukit.documents.convert import misfit
+from gpukit.documents.check import sound
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
-from gpukit.io import container, sinks, sources
+from gpukit.io import container, sinks, sources, trust
 
 MAGIC = b"GPUKITL1"
+KIND = container.kind_of(MAGIC, "documents (.gkl)")
 SUFFIXES = (".gkl", ".txt", ".parquet")
 
 
@@ -50,31 +51,34 @@ def _write_gkl(documents, file):
     arrays = {**features, "y": documents.y, "offsets": documents.offsets, "qids": documents.qids}
     optional = {"comments": documents.comments, "weights": documents.weights}
     arrays |= {name: column for name, column in optional.items() if column is not None}
-    container.write_arrays(file, MAGIC, arrays, shape=X.shape)
+    container.write_arrays(file, KIND, arrays, shape=X.shape)
 
 
 def read_gkl(path, mmap=False):
     """Documents of a binary copy; mmap=True leaves the arrays on disk, read-only, until they are touched."""
     with sources.opened(path) as source:
-        name, header = source.name, container.read_header(source, MAGIC, "documents (.gkl)")
-        arrays = container.read_arrays(source, header, mmap)
-    documents = Documents(
-        _features(arrays, tuple(header["shape"])),
-        arrays["y"],
-        arrays["offsets"],
-        arrays["qids"],
-        arrays.get("comments"),
-        arrays.get("weights"),
-    )
-    wrong = misfit(documents)
-    if wrong:
-        raise DataError(f"{name} is damaged: {wrong} {container.AGAIN}")
-    return documents
+        name, (facts, arrays) = source.name, container.read_arrays(source, KIND, mmap)
+    lacking = {"y", "offsets", "qids"} - set(arrays)
+    if lacking:
+        raise KIND.refuse(name, f"it lacks {min(lacking)!r}")
+    try:
+        X = _features(arrays, facts.get("shape"))
+        optional = arrays.get("comments"), arrays.get("weights")
+        return sound(Documents(X, arrays["y"], arrays["offsets"], arrays["qids"], *optional))
+    except DataError as error:
+        raise DataError(f"{name} is damaged: {error} {container.AGAIN}") from error
 
 
 def _features(arrays, shape):
+    """X of a copy: an array, or CSR of a declared shape."""
     if "X" in arrays:
         return arrays["X"]
+    lacking = {"data", "indices", "indptr"} - set(arrays)
+    if lacking or not isinstance(shape, list) or len(shape) != 2 or not all(type(size) is int for size in shape):
+        raise DataError(f"it lacks {min(lacking)!r}." if lacking else f"its shape is {shape!r:.80}.")
+    parts = arrays["data"], arrays["indices"], arrays["indptr"]
+    trust.check_array("X.data", parts[0], (np.float32, np.float64), (None,))
+    trust.check_compressed("X", parts[2], parts[1], parts[0], shape)
     from scipy.sparse import csr_matrix
 
-    return csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
+    return csr_matrix(parts, shape=tuple(shape))

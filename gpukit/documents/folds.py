@@ -3,16 +3,13 @@
 The queries are cut into S1 to S5; fold k trains on S_k to S_k+2, validates on S_k+3 and tests on S_k+4, cyclically.
 """
 
-import contextlib
-import os
 import re
-import secrets
-import shutil
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.aside import replacing
 from gpukit.base import check_integer
 from gpukit.documents.copies import write_letor
 from gpukit.documents.table import take_queries
@@ -84,13 +81,13 @@ def write_folds(documents, folder, folds=CUTS, suffix=".txt"):
     if queries < CUTS:
         raise DataError(f"{queries} queries cannot be cut into {CUTS} parts for folds. Take more (a larger scale).")
     cuts = np.array_split(np.arange(queries), CUTS)
-    with _made(folder) as aside:
+    with replacing(check_folder(folder), folder=True) as place:
         for fold in range(folds):
             parts = np.split(np.roll(np.arange(CUTS), -fold), [CUTS - 2, CUTS - 1])
-            (aside / f"Fold{fold + 1}").mkdir()
+            (place / f"Fold{fold + 1}").mkdir()
             for name, part in zip(PARTS, parts, strict=True):
                 chosen = take_queries(documents, np.concatenate([cuts[at] for at in part]))
-                write_letor(chosen, aside / f"Fold{fold + 1}" / (name + suffix))
+                write_letor(chosen, place / f"Fold{fold + 1}" / (name + suffix))
 
 
 def check_folder(folder):
@@ -99,16 +96,3 @@ def check_folder(folder):
     if folder.exists():
         raise DataError(f"{folder} exists already. Name a new folder, or a file that ends in .txt or .gkl.")
     return check_writable(folder)
-
-
-@contextlib.contextmanager
-def _made(folder):
-    """A folder beside `folder`; on success it is renamed to `folder`, on any failure it is removed."""
-    target = check_folder(folder)
-    aside = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
-    aside.mkdir()
-    try:
-        yield aside
-        os.rename(aside, target)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)

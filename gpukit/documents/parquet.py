@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit.documents import parse
-from gpukit.documents.convert import checked
+from gpukit.documents.check import sound
 from gpukit.documents.gather import MANY
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
@@ -127,7 +127,7 @@ class _Table:
             parse.fill_dense(self.X, offsets)
         comments = np.concatenate(self.comments) if self.comments else None
         weights = self._weights(offsets, qids) if self.weights else None
-        return checked(Documents(self.X, self.y, offsets, qids, comments, weights))
+        return sound(Documents(self.X, self.y, offsets, qids, comments, weights))
 
     def _queries(self):
         """(offsets (m+1,) int64, ids (m,)); DataError for a query that comes back."""

@@ -1,7 +1,8 @@
 """How good an answer is: one home for metrics and protocols.
 
-| file       | what it does                                                                         |
-|------------|--------------------------------------------------------------------------------------|
-| metrics.py | RMSE, MAE, relative error, hit ratio, NDCG in three dialects, MAP, pairwise accuracy |
-| ranking.py | every ranking metric of all queries at once, compiled                                |
+| file       | what it does                                                                             |
+|------------|------------------------------------------------------------------------------------------|
+| metrics.py | RMSE, MAE, relative error, hit ratio                                                     |
+| ranking.py | NDCG in three dialects, MAP, pairwise accuracy, tau: of all queries at once, compiled    |
+| splits.py  | which rows are kept for training, and tables parted by it                                |
 """

@@ -1,4 +1,4 @@
-"""How good a ranking is, by every metric at once, fast; gpukit.evaluation.metrics has them one by one as plain numpy.
+"""How good a ranking of graded documents is: every metric at once, or one by name.
 
 A query's labels in order of falling score are merge sorted. The inversions are the pairs that stand the wrong way
 round, so that pairwise accuracy costs O(n log n), and what comes out sorted is the ideal ranking that NDCG divides by.
@@ -8,17 +8,17 @@ import numpy as np
 
 from gpukit import _jit
 from gpukit._jit import njit, prange
-from gpukit.base import check_choice, check_real
+from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import DataError
-from gpukit.evaluation.metrics import NDCG_KINDS
 from gpukit.sorting import segmented_argsort
 
+NDCG_KINDS = ("standard", "letor", "skip-blank")
 CUTS = (1, 3, 5, 10)
 ONE_THREAD = 50_000  # documents below which waiting for other threads may cost more than they save
 LAST_GRADE = 30  # gains 2**y - 1 of more than this are an overflow, or so large that only the first document counts
 
 
-def evaluate(y, scores, offsets, *, ndcg="letor", relevant=1):
+def evaluate(y, scores, offsets, *, ndcg="letor", relevant=1, cuts=CUTS):
     """All metrics of a ranking, as {name: float}.
 
     y (l,) labels; scores (l,), higher is better, no NaN; offsets (m + 1,) integers: query t is the documents
@@ -27,10 +27,10 @@ def evaluate(y, scores, offsets, *, ndcg="letor", relevant=1):
     pa, pa_ties   share of the preference pairs of all queries whose scores stand in the order of their labels (Eq. 16);
                   pa_ties: equal scores count as right. NaN when no query has two labels
     tau           mean of Kendall's tau-b over the queries with pairs, 0 for one whose scores are all equal; NaN as pa
-    ndcg@1, ndcg@3, ndcg@5, ndcg@10   as metrics.ndcg in the dialect `ndcg`: "letor", "standard", "skip-blank"
+    ndcg@k        for every k of `cuts`, in the dialect `ndcg`, which see `ndcg` below
     mean_ndcg     in the same dialect: mean of a query's NDCG@k over k = 1 ... n, as LETOR's scripts do.
-                  These five are NaN where a label is below 0 or above 30: gains 2**y - 1 are for grades, not for the
-                  places of a total order. pa and tau are for both
+                  This and ndcg@k are NaN where a label is below 0 or above 30: gains 2**y - 1 are for grades, not for
+                  the places of a total order. pa and tau are for both
     map           mean average precision; labels of `relevant` and more count; a query without one has 0
 
     Raises DataError for arrays that do not fit together, are empty or hold NaN, ParameterError for another dialect.
@@ -44,11 +44,60 @@ def evaluate(y, scores, offsets, *, ndcg="letor", relevant=1):
         order = segmented_argsort(-scores, offsets, device="cpu")
         offsets = np.asarray(offsets, np.int64)
         longest = int(np.diff(offsets).max())
-        table, pairs = np.empty((offsets.size - 1, len(CUTS) + 3)), np.empty((offsets.size - 1, 3), np.int64)
-        _queries(y, scores, offsets, order, _discounts(longest, ndcg), relevant, ndcg == "letor", table, pairs)
+        table, pairs = np.empty((offsets.size - 1, len(cuts) + 3)), np.empty((offsets.size - 1, 3), np.int64)
+        letor, ranks = ndcg == "letor", np.array(cuts, np.int64)
+        _queries(y, scores, offsets, order, _discounts(longest, letor), ranks, relevant, letor, table, pairs)
     there = offsets[1:] > offsets[:-1]
     graded = y.min() >= 0 and y.max() <= LAST_GRADE
-    return _summary(table[there], pairs[there], ndcg, graded)
+    return _summary(table[there], pairs[there], cuts, ndcg == "skip-blank", graded)
+
+
+def ndcg(grades, scores, queries=None, k=10, kind="standard"):
+    """Mean over queries of the normalized discounted cumulated gain of the first k documents, gain 2**grade - 1.
+
+    grades (n,) from 0 to 30; scores (n,), higher is better; queries (n,) any labels, or None for one query. Equal
+    scores keep the order in which they stand. NaN for labels that are no grades. Raises as evaluate.
+
+    kind  "standard"    discount 1 / log2(1 + rank); a query without a relevant document scores 0
+          "skip-blank"  the same, but such queries are left out (0 when all are)
+          "letor"       as the LETOR scripts: discount 1 at ranks 1 and 2, then 1 / log2(rank); a query without a
+                        relevant document, or with fewer than k documents, scores 0
+    """
+    check_choice("kind", kind, NDCG_KINDS)
+    k = check_integer("k", k, 1)
+    return evaluate(*_by_query(grades, scores, queries), ndcg=kind, cuts=(k,))[f"ndcg@{k}"]
+
+
+def mean_average_precision(grades, scores, queries=None, relevant=1):
+    """Mean over queries of the average precision at the relevant documents; 0 for a query that has none.
+
+    Arguments as ndcg; relevant: the lowest grade that counts (1 for LETOR, 2 for MSLR).
+    """
+    return evaluate(*_by_query(grades, scores, queries), relevant=relevant)["map"]
+
+
+def pairwise_accuracy(grades, scores, queries=None, ties=0.0):
+    """Share of the pairs with different grades whose scores stand in the same order; a pair is of one query.
+
+    Arguments as ndcg; ties: what a pair of equal scores counts (0, 0.5 or 1). O(n log n). DataError without a pair.
+    """
+    found = evaluate(*_by_query(grades, scores, queries))
+    if np.isnan(found["pa"]):
+        raise DataError("pairwise accuracy needs a query with two different grades.")
+    return found["pa"] + ties * (found["pa_ties"] - found["pa"])
+
+
+def _by_query(grades, scores, queries):
+    """(grades, scores, offsets): documents of a query side by side, in the order in which they stand."""
+    grades, scores = _column("grades", grades), _column("scores", scores)
+    if queries is None:
+        return grades, scores, [0, grades.size]
+    queries = np.asarray(queries)
+    if not queries.shape == grades.shape == scores.shape:
+        raise DataError(f"queries has shape {queries.shape}, grades {grades.shape}, scores {scores.shape}.")
+    number = np.unique(queries, return_inverse=True)[1]
+    order = np.argsort(number, kind="stable")
+    return grades[order], scores[order], np.append(0, np.cumsum(np.bincount(number)))
 
 
 def _column(name, values):
@@ -61,33 +110,33 @@ def _column(name, values):
     return values
 
 
-def _discounts(longest, kind):
+def _discounts(longest, letor):
     """(longest,) what a gain at each rank is multiplied by."""
     ranks = np.arange(1, longest + 1)
-    return 1.0 / (np.maximum(np.log2(ranks), 1) if kind == "letor" else np.log2(1 + ranks))
+    return 1.0 / (np.maximum(np.log2(ranks), 1) if letor else np.log2(1 + ranks))
 
 
-def _summary(table, pairs, kind, graded):
+def _summary(table, pairs, cuts, skip_blank, graded):
     """The means over queries, by name."""
     total, right, tied = (int(n) for n in pairs.sum(axis=0))
     found = {"pa": right / total, "pa_ties": (right + tied) / total} if total else {"pa": np.nan, "pa_ties": np.nan}
     *gains, precision, tau = table.T
     found["tau"] = float(tau[pairs[:, 0] > 0].mean()) if total else np.nan
-    for name, values in zip([*(f"ndcg@{k}" for k in CUTS), "mean_ndcg"], gains, strict=True):
-        values = values[~np.isnan(values)] if kind == "skip-blank" else np.nan_to_num(values)
+    for name, values in zip([*(f"ndcg@{k}" for k in cuts), "mean_ndcg"], gains, strict=True):
+        values = values[~np.isnan(values)] if skip_blank else np.nan_to_num(values)
         found[name] = (float(values.mean()) if values.size else 0.0) if graded else np.nan
     found["map"] = float(precision.mean())
     return found
 
 
 @njit(parallel=True)
-def _queries(y, scores, offsets, order, discounts, relevant, letor, table, pairs):
-    """table (m, 7): NDCG at each of CUTS, its mean over all k, AP, tau; pairs (m, 3): how many, right, tied."""
+def _queries(y, scores, offsets, order, discounts, cuts, relevant, letor, table, pairs):
+    """table (m, cuts + 3): NDCG at each of cuts, its mean over all k, AP, tau; pairs (m, 3): how many, right, tied."""
     for t in prange(offsets.size - 1):
         rows = offsets[t] + order[offsets[t] : offsets[t + 1]]
         labels, ranked = y[rows], scores[rows]
         gained = _cumulated(labels, discounts)
-        table[t, len(CUTS) + 1] = _average_precision(labels, relevant)
+        table[t, cuts.size + 1] = _average_precision(labels, relevant)
         spare = np.empty_like(labels)
         equal, tied = _sort_ties(ranked, labels, spare)
         wrong = _sort(labels, spare)
@@ -96,8 +145,8 @@ def _queries(y, scores, offsets, order, discounts, relevant, letor, table, pairs
         right = ordered - tied - wrong
         pairs[t, 0], pairs[t, 1], pairs[t, 2] = ordered, right, tied
         size = np.sqrt(float(ordered) * float(all_pairs - equal))
-        table[t, len(CUTS) + 2] = (right - wrong) / size if size > 0.0 else 0.0
-        _gains(gained, _cumulated(labels, discounts), letor, table[t])
+        table[t, cuts.size + 2] = (right - wrong) / size if size > 0.0 else 0.0
+        _gains(gained, _cumulated(labels, discounts), cuts, letor, table[t])
 
 
 @njit
@@ -122,17 +171,17 @@ def _average_precision(labels, relevant):
 
 
 @njit
-def _gains(gained, ideal, letor, row):
-    """row[:4] = NDCG at the cuts, row[4] = its mean over all k; NaN for a query without gain."""
+def _gains(gained, ideal, cuts, letor, row):
+    """row = NDCG at each of the cuts, then its mean over all k; NaN for a query without gain."""
     size = gained.size
     if size == 0 or ideal[-1] == 0.0:
-        row[: len(CUTS) + 1] = np.nan
+        row[: cuts.size + 1] = np.nan
         return
     total = 0.0
     for r in range(size):
         total += gained[r] / ideal[r]
-    row[len(CUTS)] = total / size
-    for c, k in enumerate(CUTS):
+    row[cuts.size] = total / size
+    for c, k in enumerate(cuts):
         last = min(k, size) - 1
         row[c] = 0.0 if letor and size < k else gained[last] / ideal[last]
 

@@ -55,12 +55,13 @@ class Side(NamedTuple):
     """Ratings grouped by the major side: row j's are indptr[j]:indptr[j + 1] of minor (n,) int32 and values (n,)
     float32 (z), in random order.
 
-    indptr lies on the host, minor and values on the device. where (n,) uint32, on the device: where each rating of the
-    order that this side was made from stands now; blocks: (major block, minor block, number) of a conflict-free
-    schedule or None.
+    indptr lies on the host; starts, the same and perhaps more, minor and values on the device. where (n,) uint32, on
+    the device: where each rating of the order that this side was made from stands now; blocks: (major block, minor
+    block, number) of a conflict-free schedule or None.
     """
 
     indptr: np.ndarray
+    starts: np.ndarray
     minor: np.ndarray
     values: np.ndarray
     where: np.ndarray

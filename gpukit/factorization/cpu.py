@@ -7,6 +7,7 @@ from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.prepare import cpu as preparing
 from gpukit.factorization.prepare import ready
+from gpukit.factorization.solvers.sgd.chunks import cpu as chunking
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 from gpukit.factorization.twins.codes import neighbor_codes
 from gpukit.factorization.twins.predict import predict_pairs
@@ -15,7 +16,7 @@ from gpukit.neighbors.columns import threads
 from gpukit.neighbors.cpu import find
 from gpukit.selection import cpu as selection
 
-__all__ = ["Session", "begin", "find_neighbors", "layout", "most_workers", "preparing"]
+__all__ = ["Session", "begin", "chunking", "find_neighbors", "layout", "most_workers", "preparing"]
 
 TABLE_BYTES = 32 << 20  # keys and tables of a tile of users: stays near the cache
 layout = layouts.cpu_layout

@@ -7,7 +7,7 @@ from gpukit.base import check_choice
 from gpukit.device.engine import engine
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import settings
-from gpukit.factorization.model.layout import BASE, is_half, major_first
+from gpukit.factorization.model.layout import is_half, major_first
 from gpukit.factorization.serve import Serving, in_rows_of
 from gpukit.neighbors.estimator import random_neighbors, warn_if_random
 from gpukit.neighbors.plan import check_items
@@ -45,6 +45,9 @@ class Factorization(Serving):
             state = runs.run(run.session, run.settings, judge, checkpoints, run.history, run.start, progress)
         self.timings_, self.device_ = run.clock.seconds, str(run.device)
         self.set_fitted(state, run.session.history, run.scale, ratings.user_ids, ratings.item_ids)
+        device = run.device
+        del run, judge  # and what they keep on the device
+        devices.release(device)
         return self
 
     def check(self, n_ratings=0):
@@ -100,9 +103,10 @@ class Factorization(Serving):
             neighbors = self._search(orders, steps, progress) if resume_from is None else None
         with clock("prepare"):  # while a GPU is still searching
             workers = schedule.worker_count(len(ratings), steps.most_workers(layout))
-            tables, workers = runs.chunk_tables(made.side, workers, plan, steps.preparing)
+            tables, workers = runs.chunk_tables(made.side, workers, plan, steps)
         if resume_from is not None:
-            state, start, history, best = saving.load_checkpoint(resume_from, self, saving.fingerprint(ratings))
+            data = saving.fingerprint(ratings)
+            state, start, history, best = saving.load_checkpoint(resume_from, self, data, ratings.shape)
             session = steps.Session(state, layout, self.walk, made.history)
         else:
             with clock("neighbours"):
@@ -136,7 +140,8 @@ class MatrixFactorization(Factorization):
     After fit: user_ids_ (M,), item_ids_ (N,); mean_; user_bias_ (M,), item_bias_ (N,); user_factors_ (M, F),
     item_factors_ (N, F): a prediction is mean_ + user_bias_[i] + item_bias_[j] + user_factors_[i] @ item_factors_[j],
     not below or above scale_ (the lowest and highest rating). These are float32, in units of the ratings (factors of
-    the root of that), and made anew at each use. neighbors_ (N, 0); history_ (a dict an epoch: epoch, seconds, rmse or
+    the root of that), and made anew at each use. user_baseline_ (M,), item_baseline_ (N,): the biases of the bias-only
+    predictor, where training began. neighbors_ (N, 0); history_ (a dict an epoch: epoch, seconds, rmse or
     None); timings_ (seconds: prepare, neighbours, training); device_; n_features_in_ = N.
     """
 
@@ -195,16 +200,6 @@ class LSHMF(Factorization):
     def implicit_influences_(self):
         """(N, K) float32, c of Eq. (1), in units of the ratings."""
         return self._of_state("influence")[:, 1] * np.float32(self._scale.deviation)
-
-    @property
-    def user_baseline_(self):
-        """(M,) float32, in units of the ratings: what Eq. (1) takes off neighbours' ratings, with item_baseline_."""
-        return self._of_state("user_extras")[:, BASE] * np.float32(self._scale.deviation)
-
-    @property
-    def item_baseline_(self):
-        """(N,) float32, in units of the ratings; see user_baseline_."""
-        return self._of_state("item_extras")[:, BASE] * np.float32(self._scale.deviation)
 
     def __init__(
         self,

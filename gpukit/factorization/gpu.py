@@ -3,7 +3,8 @@ device."""
 
 import numpy as np
 
-from gpukit._cuda import cuda, repeated
+from gpukit._cuda import cuda
+from gpukit._driver import device_array, launch, zeros
 from gpukit.device.upload import to_device
 from gpukit.factorization.arrays import Batch, History, Pairs, Parameters
 from gpukit.factorization.kernels.codes import clear_tables, neighbor_codes
@@ -13,6 +14,7 @@ from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.prepare import gpu as preparing
 from gpukit.factorization.prepare import ready
+from gpukit.factorization.solvers.sgd.chunks import gpu as chunking
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
 from gpukit.neighbors import gpu as neighbors
 from gpukit.random import key
@@ -20,7 +22,7 @@ from gpukit.selection import gpu as selection
 from gpukit.selection.cpu import scores as scores_of_keys
 from gpukit.streams import Keyed
 
-__all__ = ["Session", "begin", "find_neighbors", "layout", "most_workers", "preparing"]
+__all__ = ["Session", "begin", "chunking", "find_neighbors", "layout", "most_workers", "preparing"]
 
 BLOCK = 128
 WORKERS_AN_SM = 96, 64  # without and with neighbourhoods, which take more registers; measured
@@ -35,13 +37,13 @@ def most_workers(layout):
 
 
 def find_neighbors(table, settings):
-    """The function that waits for (neighbors (N, K) int32 on the host, random slots) of a gpukit.neighbors Columns on
+    """The function that waits for (neighbors (N, K) int32 on the device, random slots) of a gpukit.neighbors Columns on
     the device, whose search is queued."""
     queued = neighbors.start(table, settings)
 
     def wait():
         found = neighbors.found(*queued)
-        return found.neighbors.copy_to_host(), found.random_slots
+        return found.neighbors, found.random_slots
 
     return wait
 
@@ -53,7 +55,7 @@ def on_device(array):
 
 def as_words(codes):
     """(n, slots / 4) uint32 view of device codes (n, slots) uint8."""
-    return codes.view(np.uint32) if codes.size else cuda.device_array((1, 1), np.uint32)
+    return codes.view(np.uint32) if codes.size else device_array((1, 1), np.uint32)
 
 
 def begin(beginning, layout, walk, history):
@@ -61,14 +63,23 @@ def begin(beginning, layout, walk, history):
     sides = []
     for rows, base, stream in zip(beginning.shape, beginning.baseline, Keyed.FIRST_FACTORS):
         kind = states.rows_of_side(layout, walk, stream == Keyed.FIRST_FACTORS[0])
-        table = cuda.device_array((rows + 1, kind.stride), np.float32)
+        table = device_array((rows + 1, kind.stride), np.float32)
         factors = table.view(np.float16) if kind.half else table
         seed_key = np.uint32(key(beginning.seed, stream))
         preparing.run("start_rows", seed_key, base, beginning.biases, kind.n_factors, factors, table)
         sides.append(table)
-    base = beginning.baseline[1].copy_to_host()
-    neighborhood = states.pack_neighborhood(beginning.neighbors, None, base, layout)
+    neighborhood = first_neighborhood(beginning, layout)
     return Session(None, layout, walk, history, (*layouts.major_first(walk, *sides), beginning.neighbors, neighborhood))
+
+
+def first_neighborhood(beginning, layout):
+    """What model.state.pack_neighborhood gives of a Beginning, on the device; None without neighbours."""
+    if not layout.slots:
+        return None
+    shape = beginning.shape[1] + 1, layout.slots
+    near, offsets = device_array(shape, np.int32), device_array(shape, np.float32)
+    preparing.run("pack_near", on_device(beginning.neighbors), beginning.baseline[1], near, offsets)
+    return near, zeros((shape[0], 2 * shape[1]), np.float32), offsets
 
 
 class Session:
@@ -84,12 +95,12 @@ class Session:
             base = state.item_extras[:, layouts.BASE]
             neighborhood = states.pack_neighborhood(state.neighbors, state.influence, base, layout)
             made = *sides, state.neighbors, neighborhood
-        *sides, self.neighbors, (near, influence, offsets) = made
-        self.item_rows = len(self.neighbors)
+        *sides, self.neighbors, neighborhood = made
+        self.item_rows = self.neighbors.shape[0]
         if not layout.slots:  # the kernels do not read them, but an array of no bytes cannot be sent
-            near, influence, offsets = np.zeros((1, 1), np.int32), *(np.zeros((1, 1), np.float32),) * 2
-        self.parameters = Parameters(*sides, to_device(influence), to_device(offsets))
-        self.near, self.levels = to_device(near), on_device(history.levels)
+            neighborhood = zeros((1, 1), np.int32), *(zeros((1, 1), np.float32) for _ in range(2))
+        self.near, *others = map(on_device, neighborhood)
+        self.parameters, self.levels = Parameters(*sides, *others), on_device(history.levels)
         capability = tuple(cuda.get_current_device().compute_capability)
         shape, half = (layout.lanes, layout.factors, layout.near), layout.minor.half
         self.sgd_epoch = make_sgd_epoch(*shape, half, capability >= (9, 0))
@@ -98,11 +109,11 @@ class Session:
     def codes(self, query, count):
         """(count, slots) uint8 device lines of neighbor_codes for an arrays.Query on the device."""
         if not (self.layout.slots and count):
-            return cuda.device_array((0, 0), np.uint8)
-        out = cuda.device_array((count, self.layout.slots), np.uint8)
-        tables = cuda.device_array((CODE_BLOCKS, self.item_rows + 1), np.uint8)
-        clear_tables[CODE_BLOCKS, BLOCK](tables)
-        neighbor_codes[CODE_BLOCKS, BLOCK](self.rated(), query, self.near, as_words(out), tables)
+            return device_array((0, 0), np.uint8)
+        out = device_array((count, self.layout.slots), np.uint8)
+        tables = device_array((CODE_BLOCKS, self.item_rows + 1), np.uint8)
+        launch(clear_tables, CODE_BLOCKS, BLOCK, tables)
+        launch(neighbor_codes, CODE_BLOCKS, BLOCK, self.rated(), query, self.near, as_words(out), tables)
         return out
 
     def train_on(self, side, query, tables, workers):
@@ -110,13 +121,13 @@ class Session:
         the workers for each."""
         codes = as_words(self.codes(query, len(side.minor)))
         self.batch = Batch(side.minor, side.values, codes, self.levels)
-        self.tables, self.workers = [to_device(table) for table in tables], workers
-        self.launch = repeated(self.sgd_epoch[-(-workers * self.layout.lanes // BLOCK), BLOCK])
+        self.tables, self.workers = [on_device(table) for table in tables], workers
 
     def start_epoch(self, rates, turn):
         """Queue one pass over all ratings."""
+        grid = -(-self.workers * self.layout.lanes // BLOCK)
         for table in self.tables:
-            self.launch(table, self.batch, self.parameters, rates, turn, self.workers)
+            launch(self.sgd_epoch, grid, BLOCK, table, self.batch, self.parameters, rates, turn, self.workers)
 
     def epoch(self, rates, turn):
         """One pass over all ratings; returns when it is done."""
@@ -136,9 +147,9 @@ class Session:
 
     def predicted(self, asked):
         """`predict`, its answer on the device."""
-        predicted = cuda.device_array(asked.major.size, np.float32)
+        predicted = device_array(asked.major.size, np.float32)
         grid = max(1, min(-(-predicted.size * self.layout.lanes // BLOCK), 1 << 16))
-        self.predict_pairs[grid, BLOCK](asked, self.parameters, predicted)
+        launch(self.predict_pairs, grid, BLOCK, asked, self.parameters, predicted)
         return predicted
 
     def truth(self, values):
@@ -168,11 +179,11 @@ class Session:
         others, items = layouts.major_first(self.walk, self.parameters.P, self.parameters.Q)
         by_item = self.parameters._replace(P=items, Q=others)
         on_device = to_device(users)
-        tables = cuda.device_array((len(users), self.item_rows + 1), np.uint8)
-        fill_tables[len(users), BLOCK](on_device, self.rated(), tables)
-        keys = cuda.device_array((len(users), self.item_rows), np.uint32)
+        tables = device_array((len(users), self.item_rows + 1), np.uint8)
+        launch(fill_tables, len(users), BLOCK, on_device, self.rated(), tables)
+        keys = device_array((len(users), self.item_rows), np.uint32)
         grid = max(1, min(-(-self.item_rows * self.layout.lanes // BLOCK), 256)), len(users)
-        self.score_rows[grid, BLOCK](on_device, tables, self.near, self.levels, by_item, hide, keys)
+        launch(self.score_rows, grid, BLOCK, on_device, tables, self.near, self.levels, by_item, hide, keys)
         rows, best = (array.copy_to_host() for array in selection.smallest(keys, n))
         return rows, scores_of_keys(best)
 
@@ -186,12 +197,14 @@ class Session:
         tables, kinds = (self.parameters.P, self.parameters.Q), (self.layout.major, self.layout.minor)
         users, items = layouts.major_first(self.walk, *map(self.side, tables, kinds))
         influence = self.parameters.influence.copy_to_host() if self.layout.slots else None
+        if not isinstance(self.neighbors, np.ndarray):
+            self.neighbors = self.neighbors.copy_to_host()
         return states.state_of(users, items, influence, self.layout, self.neighbors)
 
     def side(self, table, rows):
         """(factors, extras) on the host of parameter rows, which the GPU widens where they are halves."""
         count = table.shape[0] - 1
-        factors = cuda.device_array((count, rows.n_factors), np.float32)
-        extras = cuda.device_array((count, states.KEPT), np.float32)
+        factors = device_array((count, rows.n_factors), np.float32)
+        extras = device_array((count, states.KEPT), np.float32)
         preparing.run("read_rows", table.view(np.float16) if rows.half else table, table, factors, extras)
         return factors.copy_to_host(), extras.copy_to_host()

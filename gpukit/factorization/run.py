@@ -11,6 +11,7 @@ from gpukit import interrupt
 from gpukit.errors import GpukitError
 from gpukit.factorization.model import saving
 from gpukit.factorization.solvers.sgd import schedule
+from gpukit.factorization.solvers.sgd.chunks.table import chunk_table
 from gpukit.factorization.solvers.sgd.rates import row_rates
 
 CHECKPOINT_SECONDS = 60.0
@@ -73,9 +74,9 @@ def chunk_tables(side, workers, plan, steps):
     """(tables, workers) of an epoch: one table, or the strata of a conflict-free schedule."""
     if side.blocks is None:
         rate = row_rates(plan.rates, plan.learning_rate, np.diff(side.indptr))
-        return [schedule.chunk_table(side.indptr, workers, rate, plan.seed)], workers
-    major, minor, n_blocks = side.blocks
-    return schedule.conflict_free_tables(side.indptr, steps.fetch(side.minor), major, minor, n_blocks), n_blocks
+        return [chunk_table(side.indptr, side.starts, workers, rate, plan.seed, steps.chunking)], workers
+    others = steps.preparing.fetch(side.minor)
+    return schedule.conflict_free_tables(side.indptr, others, *side.blocks), side.blocks[-1]
 
 
 class Checkpoints:
@@ -99,7 +100,7 @@ class Checkpoints:
 def run(session, plan, judge, checkpoints, history, start, progress):
     """Epochs start..plan.epochs - 1; appends to history and returns the State to keep.
 
-    Ctrl-C takes effect after the epoch at work: the checkpoint is written, then KeyboardInterrupt goes on.
+    Ctrl-C takes effect after the epoch at work: the checkpoint is written, then the KeyboardInterrupt goes on.
     """
     begun = time.perf_counter() - (history[-1]["seconds"] if history else 0.0)
     judging = 0.0
@@ -112,9 +113,9 @@ def run(session, plan, judge, checkpoints, history, start, progress):
             history.append({"epoch": epoch + 1, "seconds": seconds, "rmse": rmse})
             progress("training", epoch + 1, plan.epochs, {"rmse": rmse})
             enough = judge.enough(epoch, rmse)
-            if pressed.requested:
+            if pressed.requested is not None:
                 checkpoints.write(session, judge.best_state, epoch + 1)
-                raise KeyboardInterrupt
+                raise interrupt.Interrupted(pressed.requested)
             if enough:
                 break
             if checkpoints.due():

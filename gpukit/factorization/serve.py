@@ -1,14 +1,17 @@
 """What a fitted model does: predictions, recommendations, similar items, files. Shared by both estimators."""
 
+import threading
+
 import numpy as np
 
 from gpukit import device as devices
 from gpukit.base import Estimator, check_integer, scikit
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
-from gpukit.factorization.model.layout import BIAS
+from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.ratings import Ratings
 
+_making = threading.Lock()  # of sessions: threads that ask a model first share one
 JUDGED_AT_ONCE = 1 << 25  # pairs: a gigabyte of codes with 32 neighbours
 
 
@@ -49,11 +52,22 @@ class Serving(Estimator):
         return self._of_state("item_extras")[:, BIAS] * np.float32(self._scale.deviation)
 
     @property
+    def user_baseline_(self):
+        """(M,) float32, in units of the ratings: with item_baseline_ and mean_ the bias-only predictor of Eq. (1)."""
+        return self._of_state("user_extras")[:, BASE] * np.float32(self._scale.deviation)
+
+    @property
+    def item_baseline_(self):
+        """(N,) float32, in units of the ratings; see user_baseline_."""
+        return self._of_state("item_extras")[:, BASE] * np.float32(self._scale.deviation)
+
+    @property
     def _rated(self):
         """The arrays.History on the host, fetched when it is first asked for."""
-        if not all(isinstance(array, np.ndarray) for array in self._history):
-            self._history = type(self._history)(*(np.asarray(array.copy_to_host()) for array in self._history))
-        return self._history
+        history = self._history  # read once: another thread may fetch it meanwhile
+        if not all(isinstance(array, np.ndarray) for array in history):
+            history = self._history = type(history)(*(np.asarray(array.copy_to_host()) for array in history))
+        return history
 
     def __getstate__(self):
         if hasattr(self, "_history"):
@@ -68,13 +82,17 @@ class Serving(Estimator):
         """The fitted State at work on the device, made when first needed."""
         self._check_fitted()
         device = devices.resolve(self.device)
-        kept = getattr(self, "_serving", None)
-        if kept is None or kept[0] != device:
-            steps = engine(device, "gpukit.factorization")
-            layout = steps.layout(self._state.user_factors.shape[1], self._state.neighbors.shape[1])
-            history = self._history if str(device) == self.device_ else self._rated  # it may lie there already
-            kept = self._serving = device, steps.Session(self._state, layout, self.walk, history)
+        with _making:
+            kept = getattr(self, "_serving", None)
+            if kept is None or kept[0] != device:
+                kept = self._serving = device, self._made_session(device)
         return kept[1]
+
+    def _made_session(self, device):
+        steps = engine(device, "gpukit.factorization")
+        layout = steps.layout(self._state.user_factors.shape[1], self._state.neighbors.shape[1])
+        history = self._history if str(device) == self.device_ else self._rated  # it may lie there already
+        return steps.Session(self._state, layout, self.walk, history)
 
     def predict(self, X):
         """(n,) float32 predicted ratings, within the range of the training ratings.

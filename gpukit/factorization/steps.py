@@ -39,10 +39,11 @@ class Session(Protocol):
 
 
 class Steps(Protocol):
-    """A module of steps. preparing: prepare.cpu or prepare.gpu."""
+    """A module of steps. preparing: prepare.cpu or prepare.gpu; chunking: solvers.sgd.chunks.cpu or gpu."""
 
     Session: type
     preparing: object
+    chunking: object
 
     def layout(self, n_factors, n_neighbors, half=False):
         """The layout.Layout of a model on the device."""
@@ -51,7 +52,7 @@ class Steps(Protocol):
         """Workers that are at work at once."""
 
     def find_neighbors(self, table, settings):
-        """A function that waits for (neighbors (N, K) int32 on the host, random slots) of a neighbors Columns."""
+        """A function that waits for (neighbors (N, K) int32 on the device, random slots) of a neighbors Columns."""
 
     def begin(self, beginning, layout, walk, history) -> Session:
         """The Session that training begins with, of a state.Beginning."""

@@ -23,7 +23,7 @@ from gpukit.io import container, sources
 from gpukit.persist import atomic_write
 
 VERSION = 1  # of what is stored: raise it when another basis is computed from the same graph
-MAGIC = b"GPUKITB1"
+KIND = container.kind_of(b"GPUKITB1", "a basis")
 LARGEST_DENSE = 32_000  # vertices; LAPACK counts its 2 N^2 numbers of workspace in 32 bits
 COPIES = 3  # N^2 numbers each: the matrix, which becomes the vectors, and LAPACK's workspace
 CUT = 4  # a partial basis of more than N / CUT vectors, or of a small graph, is cut from the whole one
@@ -159,7 +159,7 @@ def _loaded(file, shape):
         return None
     try:
         with sources.opened(file) as source:
-            arrays = container.read_arrays(source, container.read_header(source, MAGIC, "a basis"))
+            _, arrays = container.read_arrays(source, KIND)
         values, vectors = arrays["values"], arrays["vectors"]
     except (OSError, KeyError, ValueError, TypeError):  # DataError is a ValueError
         return None
@@ -174,6 +174,6 @@ def _keep(file, values, vectors):
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(file) as aside, open(aside, "wb") as stream:
-            container.write_arrays(stream, MAGIC, {"values": values, "vectors": vectors})
+            container.write_arrays(stream, KIND, {"values": values, "vectors": vectors})
     except (OSError, DataError):
         return

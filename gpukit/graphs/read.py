@@ -2,6 +2,8 @@
 .npy)."""
 
 import contextlib
+import zipfile
+import zlib
 
 import numpy as np
 
@@ -11,8 +13,9 @@ from gpukit.graphs.convert import as_graph_tensor, check_slice, is_list
 from gpukit.graphs.table import Values, read_table
 from gpukit.graphs.text import read_graph_text
 from gpukit.io import container, sources
-from gpukit.persist import DAMAGE, atomic_write
+from gpukit.persist import atomic_write
 
+DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError, NotImplementedError)
 ARRAY = b"\x93NUMPY"  # how a .npy begins
 EDGES = "a list of edges, an adjacency, or an .npz"
 PARTS = ("data", "indices", "indptr", "shape")

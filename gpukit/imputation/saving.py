@@ -3,12 +3,19 @@
 import numpy as np
 
 from gpukit import persist
+from gpukit.base import check_choice, check_real
+from gpukit.errors import DataError
 from gpukit.graphs.basis import Basis
+from gpukit.imputation.centering import CENTERS
 from gpukit.imputation.choose import Trial
 from gpukit.imputation.spectral.path import History, Options
 from gpukit.imputation.spectral.run import Setting
+from gpukit.imputation.spectral.thresholds import WEIGHTS
+from gpukit.io import trust
 
-FACTS = ("rank_phase", "weights", "exponent", "center", "stages", "device")
+FACTS = {"rank_phase": str, "weights": str, "exponent": int | float, "center": str, "stages": dict, "device": str}
+BASIS = {"exact": bool, "seconds": int | float, "source": str}
+LARGEST = 1e6  # of an entry of a basis, whose vectors have length 1
 ARRAYS = ("completed", "confidence", "ranks")
 
 
@@ -29,16 +36,65 @@ def packed(model):
 
 
 def unpack(model, facts, arrays):
-    """Give a GraphImputer what `packed` took from one."""
-    for name in FACTS:
-        setattr(model, f"{name}_", facts[name])
-    model.options_, model._dtype = Options(**facts["options"]), np.dtype(facts["dtype"])
-    model.trials_ = [read(trial) for trial in facts["trials"]]
-    model.history_ = arrays.gathered(History, "history")
-    model.holdout_history_ = arrays.gathered(History, "holdout") if "holdout.error" in arrays else None
-    model.basis_ = Basis(arrays["basis.values"], arrays["basis.vectors"], **facts["basis"])
+    """Give a GraphImputer what `packed` took from one; DataError or ParameterError for what is none."""
+    for name, kind in FACTS.items():
+        setattr(model, f"{name}_", persist.entry_of(facts, name, kind))
+    persist.check_seconds(model.stages_)
+    decided = Setting(model.weights_, model.exponent_, model.center_, persist.entry_of(facts, "options", dict))
+    model.options_ = _checked(decided, type(model)).options
+    model._dtype = np.dtype(check_choice("dtype in its header", facts.get("dtype"), ("float32", "float64")))
+    model.trials_ = [read(trial, type(model)) for trial in persist.entry_of(facts, "trials", list)]
+    model.basis_ = _basis(persist.entry_of(facts, "basis", dict), arrays)
+    _check_fitted(model.basis_, *(arrays[name] for name in ARRAYS))
     for name in ARRAYS:
         setattr(model, f"{name}_", arrays[name])
+    model.history_, model.holdout_history_ = _history(arrays, "history"), None
+    if any(name.startswith("holdout.") for name in arrays):
+        model.holdout_history_ = _history(arrays, "holdout")
+
+
+def _checked(setting, estimator):
+    """A Setting whose options are a dict, checked: with Options. estimator: the class that knows their bounds."""
+    check_choice("weights", setting.weights, WEIGHTS)
+    check_choice("center", setting.center, CENTERS)
+    check_real("exponent", setting.exponent, 0.0)
+    unlike = set(Options._fields) ^ set(setting.options)
+    if unlike:
+        raise DataError(f"{min(unlike)!r} of the options in its header is missing, or is none.")
+    return setting._replace(options=estimator(**setting.options).check_options())
+
+
+def _basis(told, arrays):
+    """The Basis in a file, checked."""
+    for name, kind in BASIS.items():
+        persist.entry_of(told, name, kind)
+    values, vectors = arrays["basis.values"], arrays["basis.vectors"]
+    trust.check_array("basis.vectors", vectors, np.float64, (None, None))
+    trust.check_array("basis.values", values, np.float64, vectors.shape[1:])
+    for name, array in (("basis.values", values), ("basis.vectors", vectors)):
+        trust.check_finite(name, array, LARGEST)
+    if not 1 <= len(values) <= len(vectors) or (told["exact"] and len(values) < len(vectors)):
+        raise DataError(f"its basis has {len(values):,} vectors on {len(vectors):,} vertices.")
+    return Basis(values, vectors, **{name: told[name] for name in BASIS})
+
+
+def _check_fitted(basis, completed, confidence, ranks):
+    """DataError unless what was fitted stands on the vertices of a basis."""
+    count, size = basis.vectors.shape
+    trust.check_array("completed", completed, (np.float32, np.float64), (count, *[None] * min(completed.ndim - 1, 2)))
+    trust.check_finite("completed", completed)
+    trust.check_array("confidence", confidence, np.float64, (count,))
+    trust.check_finite("confidence", confidence)
+    trust.check_array("ranks", ranks, np.int32, (size if ranks.size else 0,))
+
+
+def _history(arrays, prefix):
+    """The History under a prefix, checked: arrays of one length."""
+    history = arrays.gathered(History, prefix)
+    for name, array in history._asdict().items():
+        kind = {"phase": np.dtype("<U4"), "max_rank": np.int64}.get(name, np.float64)
+        trust.check_array(f"{prefix}.{name}", array, kind, (len(history.scale),))
+    return history
 
 
 def written(trial):
@@ -47,7 +103,14 @@ def written(trial):
     return {"setting": setting, "curves": [curve.tolist() for curve in trial.curves]}
 
 
-def read(found):
-    """The Trial that `written` wrote."""
-    setting = Setting(**found["setting"])._replace(options=Options(**found["setting"]["options"]))
-    return Trial(setting, [np.array(curve) for curve in found["curves"]])
+def read(found, estimator):
+    """The Trial that `written` wrote, of an estimator of that class; DataError or ParameterError for anything else."""
+    trial = persist.entry_of({"trial": found}, "trial", dict)
+    setting, curves = persist.entry_of(trial, "setting", dict), persist.entry_of(trial, "curves", list)
+    if set(setting) != set(Setting._fields) or not isinstance(setting["options"], dict):
+        raise DataError(f"{setting!r:.80} in its header is no setting.")
+    try:
+        curves = [np.array(curve, np.float64) for curve in curves]
+    except (TypeError, ValueError):
+        raise DataError(f"{curves!r:.80} in its header are no curves.") from None
+    return Trial(_checked(Setting(**setting), estimator), curves)

@@ -9,7 +9,8 @@
 | fields.py    | bytes of one line to fields, integers, decimals                                  |
 | ids.py       | ids as people write them to rows 0, 1, ..., by hashing, and back                 |
 | times.py     | dates and numbers to seconds since 1970                                          |
-| container.py | named arrays in a file that loads at disk speed                                  |
+| container.py | binary copies: array files that load at disk speed                               |
+| trust.py     | are indices in range, pointers rising, numbers finite, ids unique?               |
 | parquet.py   | Parquet, batch by batch, through pyarrow                                         |
 | arrays.py    | other libraries' arrays and frames to numpy arrays                               |
 """

@@ -7,12 +7,17 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import device as devices
+from gpukit import persist
 from gpukit.base import Estimator, check_choice, check_integer
 from gpukit.device.engine import engine
+from gpukit.errors import DataError
+from gpukit.io import trust
 from gpukit.neighbors import plan
 from gpukit.neighbors.plan import Settings
 from gpukit.neighbors.search import SEARCHES
 
+FACTS = {"random_share": float, "device": str, "timings": dict}  # what a file keeps
+ARRAYS = ("neighbors", "scores", "item_ids")
 MANY_RANDOM = 0.2
 PSI = (1, 2, 4)
 MOST_NEIGHBORS = 1024
@@ -84,15 +89,29 @@ class SimLSH(Estimator):
         return self
 
     def _packed(self):
-        facts = {name: getattr(self, f"{name}_") for name in ("random_share", "device", "timings")}
-        return facts, {name: getattr(self, f"{name}_") for name in ("neighbors", "scores", "item_ids")}
+        facts = {name: getattr(self, f"{name}_") for name in FACTS}
+        return facts, {name: getattr(self, f"{name}_") for name in ARRAYS}
 
     def _unpack(self, facts, arrays):
-        for name in ("random_share", "device", "timings"):
-            setattr(self, f"{name}_", facts[name])
-        for name in ("neighbors", "scores", "item_ids"):
+        check_lists(*(arrays[name] for name in ARRAYS))
+        for name, kind in FACTS.items():
+            setattr(self, f"{name}_", persist.entry_of(facts, name, kind))
+        persist.check_seconds(self.timings_)
+        for name in ARRAYS:
             setattr(self, f"{name}_", arrays[name])
         self.n_features_in_ = len(self.item_ids_)
+
+
+def check_lists(neighbors, scores, item_ids):
+    """DataError unless (N, K) neighbours are item rows, their scores shares or NaN, and ids one an item."""
+    trust.check_ids("item_ids", item_ids)
+    shape = (len(item_ids), neighbors.shape[-1] if neighbors.ndim == 2 else None)
+    trust.check_array("neighbors", neighbors, np.int32, shape)
+    trust.check_range("neighbors", neighbors, 0, len(item_ids))
+    trust.check_array("scores", scores, np.float32, shape)
+    place = trust.first(lambda block: (block < 0) | (block > 1), scores)
+    if place is not None:
+        raise DataError(f"scores{list(place)} is {scores[place]}; they are shares, 0 to 1, or NaN.")
 
 
 class Run(NamedTuple):
@@ -107,10 +126,9 @@ class Run(NamedTuple):
 
     def find(self):
         """plan.Found with host arrays."""
-        found = engine(self.device, "gpukit.neighbors").find(self.columns, self.settings)
-        if not self.device.is_cuda:
-            return found
-        return found._replace(neighbors=found.neighbors.copy_to_host(), scores=found.scores.copy_to_host())
+        steps = engine(self.device, "gpukit.neighbors")
+        found = steps.find(self.columns, self.settings)
+        return found._replace(neighbors=steps.fetch(found.neighbors), scores=steps.fetch(found.scores))
 
 
 def warn_if_random(share, settings):

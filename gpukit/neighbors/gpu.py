@@ -4,6 +4,9 @@ functions with the same arguments. Arrays stay on the device."""
 import numpy as np
 
 from gpukit._cuda import cuda
+from gpukit._driver import device_array
+from gpukit.device.gpu_arrays import fetch  # noqa: F401  (of steps.Steps)
+from gpukit.device.upload import to_device
 from gpukit.neighbors import hashes, plan
 from gpukit.neighbors import search as searches
 from gpukit.neighbors.supplement import gpu as supplement
@@ -18,7 +21,7 @@ def search(items, settings):
     steps = searches.steps(settings.search, "gpu")
     stripe, lists = steps.stripes(items, settings), supplement.empty_lists(n_items, settings.n_neighbors)
     rows = plan.stripe_rows(n_items, STRIPE_BYTES, steps.rows_together())
-    buffer = cuda.device_array((rows, n_items), np.uint32)
+    buffer = device_array((rows, n_items), np.uint32)
     for first in range(0, n_items, rows):
         keys = buffer[: n_items - first]
         stripe(first, keys)
@@ -38,7 +41,7 @@ def start(columns, settings):
     codes = None
     if searches.card(settings.search).READS_CODES:
         codes = hashes.steps(settings.hash, "gpu").hash_codes(columns, settings)
-    rated = cuda.to_device((np.diff(columns.indptr) > 0).astype(np.uint8))
+    rated = to_device((np.diff(columns.indptr) > 0).astype(np.uint8))
     hashed.record()
     lists = search(plan.Items(columns, codes, rated), settings)
     ended.record()

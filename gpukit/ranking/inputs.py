@@ -7,8 +7,10 @@ import numpy as np
 from gpukit import _jit
 from gpukit._jit import njit, prange
 from gpukit.base.arrays import aligned, labels, plain
+from gpukit.documents.convert import as_documents
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
+from gpukit.io import trust
 from gpukit.ranking.problem import group_rows, group_sizes
 from gpukit.ranking.solvers.choose import threads
 
@@ -63,13 +65,18 @@ def spread(X, y, qid, group):
     if isinstance(X, Documents):
         if y is not None or qid is not None or group is not None:
             raise DataError("Documents bring relevance and queries of their own: leave y, qid and group out.")
-        matrix, names = features(X.X)
-        return matrix, X.y, Queries(None, np.asarray(X.offsets, np.int64), X.qids), names
+        X = checked(X)
+        return X.X, X.y, Queries(None, X.offsets, X.qids), None
     X, y, qid = aligned(X=X, y=y, qid=qid)
     matrix, names = features(X)
     if y is None:
         raise DataError("Learning to rank needs the relevance of each document: give y, or Documents as read_letor's.")
     return matrix, plain(y), queries_of(qid, group, matrix.shape[0]), names
+
+
+def checked(X):
+    """Documents checked; anything else as it is."""
+    return as_documents(X) if isinstance(X, Documents) else X
 
 
 def queries_of(qid, group, count):
@@ -187,10 +194,10 @@ def relevance(y, count):
 def features(X):
     """(X as C-contiguous float32 or float64, or CSR; column names or None); DataError when it is no finite table.
 
-    float32 stays float32, everything else becomes float64.
+    float32 stays float32, everything else becomes float64. Documents are those that `checked` has seen.
     """
     if isinstance(X, Documents):
-        X = X.X
+        return X.X, None
     if hasattr(X, "tocsr"):
         return _check_finite(_sparse(X), None), None
     names = _names(X)
@@ -219,6 +226,7 @@ def _names(X):
 
 def _sparse(X):
     """X as CSR, sorted, without duplicates."""
+    trust.check_sparse("X", X)
     X = X.tocsr()
     if X.ndim != 2 or not X.shape[1]:
         raise DataError(f"X must be a table, documents x features, at least one of these; its shape is {X.shape}.")

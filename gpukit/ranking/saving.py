@@ -3,23 +3,27 @@
 import numpy as np
 
 from gpukit import persist
-from gpukit.ranking.scaling import Scaling
+from gpukit.base import check_choice
+from gpukit.errors import DataError
+from gpukit.io import trust
+from gpukit.ranking.scaling import KINDS, Scaling
 
-FACTS = (
-    "objective",
-    "gradient_norm",
-    "C",
-    "n_pairs",
-    "n_queries",
-    "n_iter",
-    "n_cg",
-    "converged",
-    "solver",
-    "device",
-    "history",
-    "timings",
-)
-PATH = ("path", "metric")  # of fit_path
+NUMBER = int | float
+FACTS = {
+    "objective": NUMBER,
+    "gradient_norm": NUMBER,
+    "C": NUMBER,
+    "n_pairs": int,
+    "n_queries": int,
+    "n_iter": int,
+    "n_cg": int,
+    "converged": bool,
+    "solver": str,
+    "device": str,
+    "history": list,
+    "timings": dict,
+}
+PATH = {"path": list, "metric": str}  # of fit_path
 
 
 def packed(model):
@@ -32,14 +36,42 @@ def packed(model):
 
 
 def unpack(model, facts, arrays):
-    """Give a RankSVM what `packed` took from one."""
-    model.coef_, model.n_features_in_ = arrays["coef"], len(arrays["coef"])
-    ranges = (arrays["low"], arrays["factor"]) if facts["scale"] == "minmax" else ()
-    model.scaling_ = Scaling(facts["scale"], *ranges)
-    for name, value in facts["kept"].items():
+    """Give a RankSVM what `packed` took from one; DataError for what is none."""
+    size = arrays["coef"].size
+    kind = check_choice("scale in its header", facts.get("scale"), KINDS)
+    names = ("coef", "low", "factor") if kind == "minmax" else ("coef",)
+    for name in names:
+        trust.check_array(name, arrays[name], np.float64, (size,))
+        trust.check_finite(name, arrays[name])
+    kept = _kept(persist.entry_of(facts, "kept", dict))
+    columns = _names(persist.entry_of(facts, "feature_names", list | None), size)
+    model.coef_, model.n_features_in_ = arrays["coef"], size
+    model.scaling_ = Scaling(kind, *(arrays[name] for name in names[1:]))
+    for name, value in kept.items():
         setattr(model, f"{name}_", value)
-    if facts["feature_names"] is not None:
-        model.feature_names_in_ = np.array(facts["feature_names"], object)
+    if columns is not None:
+        model.feature_names_in_ = columns
+
+
+def _kept(kept):
+    """The facts that a file keeps of a training, checked; those of fit_path where it was one."""
+    known = FACTS | (PATH if "path" in kept else {})
+    for name in kept:
+        if name not in known:
+            raise DataError(f"{name!r} in its header is nothing that is kept of a training.")
+    for name, kind in known.items():
+        persist.entry_of(kept, name, kind)
+    persist.check_seconds(kept["timings"])
+    return kept
+
+
+def _names(names, size):
+    """(n,) object of a list of feature names, or None."""
+    if names is None:
+        return None
+    if len(names) != size or not all(isinstance(name, str) for name in names):
+        raise DataError(f"its feature names are no {size:,} texts.")
+    return np.array(names, object)
 
 
 def save_text(path, model):

@@ -7,7 +7,7 @@ from gpukit.base.arrays import aligned
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.evaluation import ranking
-from gpukit.ranking.inputs import features, queries_of, read
+from gpukit.ranking.inputs import checked, features, queries_of, read
 from gpukit.ranking.solvers.choose import stored_values, threads
 from gpukit.ranking.twins.matrix import csr_product, document_scores
 from gpukit.sorting import segmented_argsort
@@ -15,7 +15,7 @@ from gpukit.sorting import segmented_argsort
 
 def predict(model, X, qid=None, group=None):
     """See RankSVM.predict."""
-    X, qid = aligned(X=X, qid=qid)
+    X, qid = aligned(X=checked(X), qid=qid)
     queries = known_queries(model, X, qid, group)
     matrix, names = features(X)
     check_model(model, matrix, names)
@@ -78,7 +78,7 @@ def check_model(model, X, names):
 
 def rank(model, X, qid=None, group=None):
     """See RankSVM.rank."""
-    X, qid = aligned(X=X, qid=qid)
+    X, qid = aligned(X=checked(X), qid=qid)
     found = predict(model, X, qid, group)
     if isinstance(X, Documents):
         qid, group = None, np.diff(X.offsets)

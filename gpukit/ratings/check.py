@@ -4,6 +4,7 @@ import numpy as np
 
 from gpukit._jit import njit, prange
 from gpukit.errors import DataError
+from gpukit.io import trust
 from gpukit.ratings.table import SOUND, marked
 
 DTYPES = {
@@ -39,7 +40,8 @@ def fault(ratings):
 
 def _misshapen(ratings):
     for name, column in ratings.columns().items():
-        if not isinstance(column, np.ndarray) or column.dtype not in DTYPES[name] or column.ndim != 1:
+        plain = isinstance(column, np.ndarray) and not isinstance(column, np.ma.MaskedArray)
+        if not plain or column.dtype not in DTYPES[name] or column.ndim != 1:
             wanted = " or ".join(np.dtype(kind).name for kind in DTYPES[name])
             found = f"{column.dtype}, {column.ndim}-D" if hasattr(column, "dtype") else type(column).__name__
             return f"Ratings.{name} must be a one-dimensional array of {wanted}; got {found}. as_ratings converts."
@@ -52,11 +54,11 @@ def _bad_ids(ratings):
     for ids, what in ((ratings.user_ids, "user"), (ratings.item_ids, "item")):
         if not isinstance(ids, np.ndarray) or ids.ndim != 1:
             return f"Ratings.{what}_ids must be a one-dimensional array with an id for each row."
-        if len(ids) > 1 and not (ids[1:] > ids[:-1]).all():
-            known, counts = np.unique(ids, return_counts=True)
-            if len(known) < len(ids):
-                twice = known[np.argmax(counts > 1)]
-                return f"Ratings.{what}_ids has {what} {twice} twice; each id stands for one row."
+        if ids.dtype.kind not in "iuU" or ids.dtype == np.uint64:
+            return f"Ratings.{what}_ids must be int64 or text; they are {ids.dtype}."
+        twice = trust.repeated(ids)
+        if twice is not None:
+            return f"Ratings.{what}_ids has {what} {twice} twice; each id stands for one row."
     return None
 
 

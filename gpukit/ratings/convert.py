@@ -4,6 +4,7 @@ import numpy as np
 
 from gpukit.base.arrays import plain
 from gpukit.errors import DataError
+from gpukit.io import trust
 from gpukit.io.arrays import as_frame, is_frame, whole_column
 from gpukit.io.ids import factorize
 from gpukit.io.times import as_seconds
@@ -51,9 +52,7 @@ def _made(data, columns, times):
 def _regular(ratings):
     """ratings with the dtypes of a table; itself where it has them."""
     found = ratings.columns()
-    if ratings._state or all(
-        isinstance(found[name], np.ndarray) and found[name].dtype in DTYPES[name] for name in found
-    ):
+    if ratings._state or all(_is_column(one, name) for name, one in found.items()):
         return ratings
     ways = {"times": as_seconds, "counts": lambda column: as_counts(np.asarray(column, np.float64))}
     columns = {name: ways.get(name, as_values)(plain(found[name])) for name in found if name not in ONE}
@@ -61,6 +60,12 @@ def _regular(ratings):
     users = as_rows(plain(ratings.users), len(ids["user_ids"]), "user")
     items = as_rows(plain(ratings.items), len(ids["item_ids"]), "item")
     return Ratings(users=users, items=items, **columns, **ids)
+
+
+def _is_column(array, name):
+    """Whether an array has the dtype of a column of Ratings."""
+    is_plain = isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray)
+    return is_plain and array.dtype in DTYPES[name]
 
 
 def as_rows(rows, size, what):
@@ -85,6 +90,7 @@ def as_values(values):
 
 
 def _from_sparse(matrix):
+    trust.check_sparse("The matrix", matrix)
     coo = matrix.tocoo()
     if len(coo.shape) != 2:
         raise DataError(f"A sparse matrix of users x items has two dimensions; this one has {len(coo.shape)}.")

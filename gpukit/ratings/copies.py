@@ -4,6 +4,7 @@ Parquet; and csv out."""
 import csv
 import io
 import zipfile
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from gpukit.ratings.parquet import read_parquet, write_parquet
 from gpukit.ratings.table import DISTINCT, OPTIONAL, Ratings, marked
 
 SUFFIXES = (".gkr", ".npz", ".parquet", ".csv")
+KIND = container.kind_of(BINARY_MAGIC, "ratings (.gkr)")
 HEADER = {"times": "timestamp", "weights": "weight", "counts": "count"}  # of csv and Parquet, after user,item,rating
 
 
@@ -61,11 +63,16 @@ def read_gkr(path, mmap=False, times=True):
     """Ratings of a binary copy; mmap=True leaves the arrays on disk, read-only, until they are touched; times=False
     leaves the times out."""
     with sources.opened(path) as source:
-        header = container.read_header(source, BINARY_MAGIC, "ratings (.gkr)")
-        ratings = Ratings(**container.read_arrays(source, header, mmap, () if times else ("times",)))
-        wrong = check.fault(ratings)
-        if wrong:
-            raise DataError(f"{source.name} is damaged: {wrong} {container.AGAIN}")
+        name, (_, arrays) = source.name, container.read_arrays(source, KIND, mmap, () if times else ("times",))
+    lacking = {"users", "items", "values", "user_ids", "item_ids"} - set(arrays)
+    beyond = set(arrays) - {one.name for one in fields(Ratings) if one.init}
+    if lacking or beyond:
+        what = f"it lacks {min(lacking)!r}" if lacking else f"{min(beyond)!r} is no column of ratings"
+        raise KIND.refuse(name, what)
+    ratings = Ratings(**arrays)
+    wrong = check.fault(ratings)
+    if wrong:
+        raise DataError(f"{name} is damaged: {wrong} {container.AGAIN}")
     return marked(ratings, DISTINCT)  # pairs were looked at when it was written
 
 
@@ -78,7 +85,7 @@ def _with_times(ratings, name, request):
 
 def _write_gkr(ratings, file):
     arrays = {**ratings.columns(), "user_ids": ratings.user_ids, "item_ids": ratings.item_ids}
-    container.write_arrays(file, BINARY_MAGIC, arrays)
+    container.write_arrays(file, KIND, arrays)
 
 
 def _read_npz(source, request):

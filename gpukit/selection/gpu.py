@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._cuda import cuda
+from gpukit._driver import device_array, launch
 from gpukit.selection import kernels
 
 LAST = np.uint32(0xFFFFFFFF)
@@ -10,7 +10,7 @@ LAST = np.uint32(0xFFFFFFFF)
 
 def smallest(keys, k, limit=LAST):
     """(indices (rows, k) int32, values (rows, k) uint32) on the device: as gpukit.selection.cpu.smallest, k <= n."""
-    indices = cuda.device_array((keys.shape[0], k), np.int32)
-    values = cuda.device_array((keys.shape[0], k), np.uint32)
-    kernels.select_smallest[keys.shape[0], kernels.BLOCK_SIZE](keys, np.uint32(limit), indices, values)
+    indices = device_array((keys.shape[0], k), np.int32)
+    values = device_array((keys.shape[0], k), np.uint32)
+    launch(kernels.select_smallest, keys.shape[0], kernels.BLOCK_SIZE, keys, np.uint32(limit), indices, values)
     return indices, values

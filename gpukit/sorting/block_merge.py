@@ -1,21 +1,25 @@
 """Device functions of the sorting in a block: sorted runs in shared memory, merged in pairs."""
 
 from gpukit._cuda import cuda, device
+from gpukit.primitives.search import make_partition_point
 from gpukit.sorting.warp_sort import CHUNK, ENTRIES, U32, slot_of, smaller, store_own
 
 
 @device
+def _goes_first(runs, rank, taken):
+    """Whether more than `taken` of the `rank` smallest entries of two runs are in the first."""
+    keys, places, a, b, packed = runs
+    one, two = slot_of(U32(a + taken)), slot_of(U32(b + U32(U32(rank - U32(1)) - taken)))
+    return smaller(keys[one], places[one], keys[two], places[two], packed)
+
+
+split = make_partition_point(_goes_first, U32)
+
+
+@device
 def split_runs(keys, places, a, n_a, b, n_b, rank, packed):
-    """How many of the `rank` smallest entries of two runs are in the first (merge path, by bisection)."""
-    low, high = U32(rank - min(rank, n_b)), min(rank, n_a)
-    while low < high:
-        middle = U32(U32(low + high) >> U32(1))
-        one, two = slot_of(U32(a + middle)), slot_of(U32(b + U32(U32(rank - U32(1)) - middle)))
-        if smaller(keys[one], places[one], keys[two], places[two], packed):
-            low = U32(middle + U32(1))
-        else:
-            high = middle
-    return low
+    """How many of the `rank` smallest entries of two runs are in the first (merge path)."""
+    return split((keys, places, a, b, packed), rank, U32(rank - min(rank, n_b)), min(rank, n_a))
 
 
 @device

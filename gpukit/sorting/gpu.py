@@ -5,10 +5,19 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._cuda import cuda
+from gpukit.device.gpu_arrays import fetch
 from gpukit.sorting import kernels
 from gpukit.sorting.plan import pivot_key, work
 
+__all__ = ["argsort", "empty", "fetch", "first_nan", "plan", "resident"]
+
 BLOCK_SIZE = 128  # threads
+empty = cuda.device_array
+
+
+def resident(keys):
+    """Keys of the host or of the device, on the device."""
+    return cuda.to_device(keys) if isinstance(keys, np.ndarray) else keys
 
 
 class PreparedSort(NamedTuple):

@@ -33,32 +33,13 @@ def segmented_argsort(keys, offsets, *, device="auto", seed=0):
     place = devices.resolve("cuda" if there and device == "auto" else device)
     keys = device_keys(keys) if there else host_keys(keys)
     offsets = checked_offsets(offsets, len(keys))
-    if not place.is_cuda:
-        return argsort_on_cpu(keys, offsets)
+    steps = devices.engine(place, "gpukit.sorting")
     with devices.reported(place, f"sorting {len(keys)} keys"):
-        return argsort_on_gpu(keys, offsets, seed, there)
-
-
-def argsort_on_cpu(keys, offsets):
-    """order of host keys (n,) float32 or float64, by the CPU."""
-    from gpukit.sorting import cpu
-
-    refuse_nan(cpu.first_nan(keys), len(keys))
-    order = np.empty(len(keys), np.int32)
-    cpu.argsort(keys, cpu.plan(offsets, keys.dtype), order)
-    return order
-
-
-def argsort_on_gpu(keys, offsets, seed, stays):
-    """order of host or device keys (n,) float32 or float64, by the GPU; stays: leave it there."""
-    from gpukit._cuda import cuda
-    from gpukit.sorting import gpu
-
-    keys = keys if stays else cuda.to_device(keys)
-    refuse_nan(gpu.first_nan(keys), len(keys))
-    order = cuda.device_array(len(keys), np.int32)
-    gpu.argsort(keys, gpu.plan(offsets, keys.dtype, seed), order)
-    return order if stays else order.copy_to_host()
+        keys = steps.resident(keys)
+        refuse_nan(steps.first_nan(keys), len(keys))
+        order = steps.empty(len(keys), np.int32)
+        steps.argsort(keys, steps.plan(offsets, keys.dtype, seed), order)
+        return order if there else steps.fetch(order)
 
 
 def refuse_nan(index, size):

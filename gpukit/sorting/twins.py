@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit._jit import njit, prange
+from gpukit.primitives.search import lower_bound
 from gpukit.sorting.formulas import ascending_key
 
 U32, U64 = np.uint32, np.uint64
@@ -85,10 +86,10 @@ def argsort_range(keys, offsets, first, last, order):
 @njit(parallel=True)
 def argsort_segments(keys, offsets, order):
     """Twin of kernels.argsort_segments: a merge sort a segment over runs sorted by insertion."""
-    total = offsets[-1]
+    total, segments = offsets[-1], offsets.size - 1
     for part in prange(PARTS):
-        first = np.searchsorted(offsets[:-1], total * part // PARTS)
-        last = np.searchsorted(offsets[:-1], total * (part + 1) // PARTS)
+        first = lower_bound(offsets, total * part // PARTS, 0, segments)
+        last = lower_bound(offsets, total * (part + 1) // PARTS, 0, segments)
         argsort_range(keys, offsets, first, last, order)
 
 

@@ -4,9 +4,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.errors import DataError, ParameterError
-from gpukit.svt import products
 from gpukit.svt.plan import MOST
-from gpukit.svt.products import ProductThresholding
 
 
 def singular_value_threshold(X, lam, *, device="auto", return_values=False):
@@ -33,57 +31,13 @@ def singular_value_threshold(X, lam, *, device="auto", return_values=False):
     place = devices.resolve(device)
     if 0 in X.shape:
         out, values, ranks = np.zeros_like(X), np.zeros((len(X), min(X.shape[1:])), X.dtype), np.zeros(len(X), np.int32)
-    elif place.is_cuda:
-        with devices.reported(place, f"thresholding {len(X)} slices of {X.shape[1]} x {X.shape[2]}"):
-            out, values, ranks = threshold_on_gpu(X, lam, return_values, place)
     else:
-        out, values, ranks = threshold_on_cpu(X, lam, return_values)
+        what = f"thresholding {len(X)} slices of {X.shape[1]} x {X.shape[2]} {X.dtype}"
+        with devices.reported(place, what):
+            steps = devices.engine(place, "gpukit.svt.host")
+            devices.require_memory(place, steps.memory_needed(X.shape, X.dtype, return_values), what)
+            out, values, ranks = steps.threshold(X, lam, return_values)
     return (out, values, ranks) if return_values else out
-
-
-def threshold_on_cpu(X, lam, whole):
-    """(out, values, ranks) by the CPU."""
-    from gpukit.svt import cpu
-
-    out = np.empty_like(X)
-    values, ranks = cpu.threshold(X, lam, out, whole)
-    return out, values, ranks
-
-
-def threshold_on_gpu(X, lam, whole, place):
-    """(out, values, ranks) of host arrays by the GPU, brought back."""
-    from gpukit.svt import gpu
-
-    by_products = not whole and products.pays(X.shape)
-    method = products if by_products else gpu
-    slices = f"{len(X)} slices of {X.shape[1]} x {X.shape[2]} {X.dtype}"
-    devices.require_memory(place, method.memory_needed(X.shape, X.dtype), f"thresholding {slices}")
-    return threshold_by_products(X, lam) if by_products else threshold_by_kernels(X, lam, whole)
-
-
-def threshold_by_products(X, lam):
-    """(out, None, ranks) of host arrays."""
-    import cupy
-
-    from gpukit._cuda import cuda
-    from gpukit.device.upload import upload
-
-    there = cupy.empty(X.shape, X.dtype)
-    upload(X, cuda.as_cuda_array(there, sync=False))
-    ranks = ProductThresholding(there, cupy.asarray(lam), there, on_gpu=True).run()
-    return there.get(), None, ranks
-
-
-def threshold_by_kernels(X, lam, whole):
-    """(out, values or None, ranks) of host arrays."""
-    from gpukit._cuda import cuda
-    from gpukit.device.upload import upload
-    from gpukit.svt import gpu
-
-    there, out = (cuda.device_array(X.shape, X.dtype) for _ in range(2))
-    upload(X, there)
-    values, ranks = gpu.threshold(there, cuda.to_device(lam), out, whole)
-    return out.copy_to_host(), values.copy_to_host() if whole else None, ranks
 
 
 def checked_slices(X):

@@ -162,7 +162,7 @@ def test_files_of_the_first_format_are_refused_in_one_line(tmp_path, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(persist, "FORMAT", 1)
         persist.save_arrays(tmp_path / "old", {"class": "RankSVM"}, {"coef": np.ones(3)})
-    with pytest.raises(ModelError, match=r"^[^\n]*model format 1[^\n]*reads format 2\. Train again[^\n]*$"):
+    with pytest.raises(ModelError, match=r"^[^\n]*model format 1[^\n]*reads format 3\. Train again[^\n]*$"):
         gpukit.load_model(tmp_path / "old")
 
 

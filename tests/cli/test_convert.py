@@ -44,7 +44,7 @@ def test_json_and_options(source, tmp_path, capsys):
     assert run([*arguments, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["ratings"] == 1 and facts["lowest"] == 3.5 and facts["bytes"] == (tmp_path / "o.gkr").stat().st_size
-    assert run([*arguments, "--quiet"]) == 0
+    assert run([*arguments, "--quiet", "--force"]) == 0
     assert capsys.readouterr().out == ""
 
 
@@ -58,7 +58,7 @@ def test_times_weights_and_counts_when_asked(source, tmp_path):
     assert (
         kept.times.tolist() == [1125964800, 0] and kept.weights.tolist() == [0.5, 1] and kept.counts.tolist() == [2, 3]
     )
-    assert run(["convert", str(source), str(out), "-q"]) == 0
+    assert run(["convert", str(source), str(out), "-q", "--force"]) == 0
     plain = read_ratings(out)
     assert plain.times is None and plain.weights is None and plain.counts is None
 
@@ -96,7 +96,7 @@ def test_documents(tmp_path, capsys, suffix):
     assert "3 documents, 2 queries, 2 features, relevance 0 to 2" in printed and "documents a second" in printed
     documents = read_letor(out)
     assert documents.X.tolist() == [[0.5, 3], [1, 3], [2, 0]] and documents.comments[0] == "docid = A"
-    assert run(["convert", str(source), str(out), "--null", "zero", "--json"]) == 0
+    assert run(["convert", str(source), str(out), "--null", "zero", "--json", "--force"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts["documents"], facts["queries"], facts["features"], facts["longest_query"]) == (3, 2, 2, 2)
     assert facts["bytes"] == out.stat().st_size and facts["documents_per_second"] > 0
@@ -116,7 +116,7 @@ def test_what_is_converted_to_what(source, tmp_path, capsys):
         ([tmp_path, "o.gkl"], "is a folder"),
         ([tmp_path / "none", "o.gkl"], "does not exist"),
     ):
-        assert run(["convert", str(arguments[0]), str(tmp_path / arguments[1])]) == 2
+        assert run(["convert", str(arguments[0]), str(tmp_path / arguments[1]), "--force"]) == 2
         error = capsys.readouterr().err
         assert error.startswith("Error: ") and message in error and error.count("\n") == 1
     assert not (tmp_path / "o.csv").exists() and not (tmp_path / "o.gkr").exists()

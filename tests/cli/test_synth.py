@@ -141,7 +141,7 @@ def test_synth_graph_on_real_edges(tmp_path, capsys, bases):
     assert "4 vertices, 4 edges, slices of 5 x 4, 25.0% of the slices missing; " in capsys.readouterr().out
     made = read_graph(out)
     assert made.vertices.tolist() == ["ann", "bob", "cid", "dan"] and made.truth.shape == (4, 5, 4)
-    assert run(["synth", "graph", "--edges", str(edges), *GRAPH, "-o", str(out), "--quiet"]) == 0
+    assert run(["synth", "graph", "--edges", str(edges), *GRAPH, "-o", str(out), "--quiet", "--force"]) == 0
     assert capsys.readouterr().out == ""
 
 

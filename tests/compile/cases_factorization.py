@@ -12,6 +12,7 @@ from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query
 from gpukit.factorization.kernels import codes, predict, scores
 from gpukit.factorization.prepare import kernels as prepare
 from gpukit.factorization.solvers.sgd import kernels as sgd
+from gpukit.factorization.solvers.sgd.chunks import kernels as chunks
 from gpukit.factorization.solvers.sgd.formulas import Rates
 
 
@@ -101,6 +102,13 @@ PREPARING = [
         )
         for name, kind in (("single", "float32"), ("half", "float16"))
     ),
+    Case(
+        "factorization.pack_near",
+        prepare.pack_near,
+        "int32[:, ::1], float64[::1], int32[:, ::1], float32[:, ::1]",
+        registers=48,
+        float64_ok=True,  # the biases that it reads
+    ),
     Case("factorization.pack_pairs", prepare.pack_pairs, "int32[::1], int32[::1], uint64[::1]", registers=32),
     Case("factorization.items_of", prepare.items_of, "uint64[::1], int32[::1]", registers=32),
     Case(
@@ -111,6 +119,20 @@ PREPARING = [
         float64_ok=True,
         shared=128,
     ),
+]
+
+CHUNKS = "int64[:, ::1]"
+CHUNKING = [
+    Case(
+        "factorization.cut_rows",
+        chunks.cut_rows,
+        f"{STARTS}, int64[::1], uint64[::1], int64, uint32, {CHUNKS}, uint64[::1], {PLACES}",
+        registers=64,
+    ),
+    Case("factorization.take_chunks", chunks.take_chunks, f"{CHUNKS}, {PLACES}, int64, {CHUNKS}", registers=40),
+    Case("factorization.fallen_lengths", chunks.fallen_lengths, f"{CHUNKS}, int64, uint64[::1], {PLACES}", 32),
+    Case("factorization.deal_hands", chunks.deal_hands, f"{PLACES}, uint32, uint32[:, ::1]", registers=48),
+    Case("factorization.take_quads", chunks.take_quads, f"{CHUNKS}, uint32[:, ::1], {CHUNKS}", registers=48),
 ]
 
 # 1024 factors and 1024 neighbours, the most there can be: the one layout that does not fit into registers.
@@ -128,4 +150,5 @@ CASES = [case for layout, limits in LAYOUTS.items() for case in cases_of(layout,
     Case("factorization.neighbor_codes", codes.neighbor_codes, CODES, registers=56),
     Case("factorization.clear_tables", codes.clear_tables, "uint8[:, ::1]", registers=32),
     *PREPARING,
+    *CHUNKING,
 ]

@@ -17,12 +17,10 @@ from gpukit.device import upload as module
 
 @pytest.fixture
 def small(monkeypatch):
-    """Buffers of 40 bytes, for arrays of any size; three threads."""
+    """Buffers of 40 bytes, for arrays of any size."""
     module.ring.cache_clear()
     monkeypatch.setattr(module, "CHUNK", 40)
-    monkeypatch.setattr(module, "SHARE", 30)
     monkeypatch.setattr(module, "LEAST", 1)
-    monkeypatch.setattr(module, "threads", lambda: 3)
     yield
     module.ring.cache_clear()
 
@@ -76,7 +74,7 @@ def test_threads_with_a_gpu_each_upload_at_once(small, monkeypatch):
 
     def upload(number):
         own.device = SimpleNamespace(id=number)
-        out = cuda.device_array(5, np.float32)  # one share: one thread fills it
+        out = cuda.device_array(5, np.float32)
         module.upload(np.full(5, number, np.float32), out)
         return out.copy_to_host()
 

@@ -1,14 +1,13 @@
 """Documents written and read again: the binary copy and the text give back what was there, no damage unnoticed."""
 
-import json
-
 import numpy as np
 import pytest
 import scipy.sparse
 
+from gpukit import arrayfile
 from gpukit.documents import Documents, copies, read_letor, write_letor
 from gpukit.errors import DataError, ParameterError
-from gpukit.io import container, sources
+from gpukit.io import container
 
 
 def documents(kind="dense", comments=True, dtype=np.float32):
@@ -109,29 +108,73 @@ def test_memory_map(tmp_path):
 def test_damage_is_noticed(tmp_path):
     path = tmp_path / "a.gkl"
     write_letor(documents(), path)
+    write_letor(documents(), tmp_path / "whole.gkl")
     raw = path.read_bytes()
     for damaged, message in (
         (raw[:-1], "cut short"),
         (raw + b"x", "cut short"),
         (raw[:40], "header"),
-        (raw[:12], "not a binary copy of documents"),
-        (raw.replace(b'"version": 1', b'"version": 2'), "version 2"),
-        (raw.replace(b'{"ver', b"?????"), "header"),
+        (raw[:12], "header"),
+        (b"x" + raw[1:], "nor in a binary format that is read here"),
+        (raw[:8] + b"\3" + raw[9:], "format version 3; this gpukit reads version 2"),
+        (raw[:8] + (1392).to_bytes(8, "little") + b'{"version": 1', "format version 1"),
+        (raw.replace(b'{"facts', b"???????"), "header is not as it was written"),
     ):
         path.write_bytes(damaged)
         with pytest.raises(DataError, match=message):
             read_letor(path)
-    offset = json.loads(raw[16 : 16 + int.from_bytes(raw[8:16], "little")])["arrays"]["offsets"]["offset"]
-    path.write_bytes(raw[: offset + 8] + b"\x09" + raw[offset + 9 :])
-    with pytest.raises(DataError, match="is damaged: The offsets"):
+    place = arrayfile.read_header(tmp_path / "whole.gkl", copies.KIND).entries[2].offset
+    path.write_bytes(raw[: place + 8] + b"\x09" + raw[place + 9 :])
+    with pytest.raises(DataError, match="array 'offsets' is not as it was written"):
         read_letor(path)
 
 
 def test_arrays_are_aligned(tmp_path):
     write_letor(documents(), tmp_path / "a.gkl")
-    with sources.opened(tmp_path / "a.gkl") as source:
-        header = container.read_header(source, copies.MAGIC, "documents")
-    assert all(entry["offset"] % 64 == 0 for entry in header["arrays"].values()) and header["shape"] == [10, 4]
+    header = arrayfile.read_header(tmp_path / "a.gkl", copies.KIND)
+    assert all(entry.offset % 64 == 0 for entry in header.entries) and header.facts["shape"] == [10, 4]
+
+
+CSR = {"data": np.ones(2), "indices": np.array([0, 3], np.int32), "indptr": np.array([0] + [1] * 9 + [2], np.int32)}
+FORGED = {
+    "offsets that fall": (dict(offsets=np.array([0, 7, 4, 10])), "The offsets of Documents do not cut"),
+    "offsets beyond": (dict(offsets=np.array([0, 1, 4, 11])), "do not cut"),
+    "no offsets": (dict(offsets=None), "lacks 'offsets'"),
+    "offsets of floats": (dict(offsets=np.array([0, 1.0, 4, 10])), "do not cut"),
+    "a query twice": (dict(qids=np.array([5, 5, 6])), "names a query twice"),
+    "an id that is no number": (dict(qids=np.array([5, np.nan, 6])), "qids must be"),
+    "a relevance short": (dict(y=np.zeros(9)), r"Documents.y has the shape \(9,\)"),
+    "not finite": (dict(X=np.full((10, 4), np.inf)), r"X\[0, 0\] is inf"),
+    "one axis": (dict(X=np.zeros(10)), "must be a table"),
+    "whole numbers": (dict(X=np.zeros((10, 4), np.int64)), "array of float32 or float64; got int64"),
+    "weights": (dict(weights=np.array([1, -1, 1.0])), r"weights\[1\] is -1"),
+    "columns beyond": (dict(X=None, **{**CSR, "indices": np.array([0, 4], np.int32)}), r"X.indices\[1\] is 4"),
+    "columns below": (dict(X=None, **{**CSR, "indices": np.array([-1, 3], np.int32)}), r"X.indices\[0\] is -1"),
+    "pointers that fall": (dict(X=None, **{**CSR, "indptr": np.array([0, 2] + [1] * 8 + [2])}), "less than what comes"),
+    "pointers beyond": (dict(X=None, **{**CSR, "indptr": np.array([0] * 10 + [2**40])}), "must go from 0 to 2"),
+    "pointers too few": (dict(X=None, **{**CSR, "indptr": np.array([0, 1, 2])}), "shape"),
+    "no data": (dict(X=None, **{**CSR, "data": None}), "lacks 'data'"),
+}
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_a_forged_copy_with_sound_checksums(tmp_path, case):
+    (changes, message), made = FORGED[case], documents()
+    arrays = {"X": made.X, "y": made.y, "offsets": made.offsets, "qids": made.qids, **changes}
+    with open(tmp_path / "a.gkl", "wb") as file:
+        arrays = {name: one for name, one in arrays.items() if one is not None}
+        container.write_arrays(file, copies.KIND, arrays, shape=[10, 4])
+    with pytest.raises(DataError, match=f"is damaged.*{message}|{message}") as caught:
+        read_letor(tmp_path / "a.gkl")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_sound_csr_is_read(tmp_path):
+    made = documents()
+    with open(tmp_path / "a.gkl", "wb") as file:
+        rest = {"y": made.y, "offsets": made.offsets, "qids": made.qids}
+        container.write_arrays(file, copies.KIND, {**CSR, **rest}, shape=[10, 4])
+    assert read_letor(tmp_path / "a.gkl").X.nnz == 2
 
 
 def test_refused_outputs(tmp_path):

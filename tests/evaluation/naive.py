@@ -1,6 +1,8 @@
-"""Metrics as their definitions read: plain loops over pairs and documents, no gpukit."""
+"""Metrics as their definitions read: plain loops over pairs and documents."""
 
 import math
+
+import numpy as np
 
 
 def by_query(grades, scores, queries):
@@ -54,3 +56,13 @@ def pairwise_accuracy(grades, scores, queries, ties):
                     total += 1
                     right += 1.0 if s > t else ties if s == t else 0.0
     return right / total
+
+
+def pairs_by_grade(grades, scores):
+    """(in order, of equal scores, all) pairs of different grades of one long query, counted grade by grade."""
+    right = tied = total = 0
+    for grade in np.unique(grades):
+        below, own = np.sort(scores[grades < grade]), scores[grades == grade]
+        first, last = np.searchsorted(below, own, "left"), np.searchsorted(below, own, "right")
+        right, tied, total = right + int(first.sum()), tied + int((last - first).sum()), total + len(below) * len(own)
+    return right, tied, total

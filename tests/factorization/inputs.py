@@ -9,6 +9,7 @@ from factorization import naive
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF
 from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query
+from gpukit.factorization.baseline import DAMPING, SWEEPS
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, EXTRA, LEVELS, NO_NEIGHBOR, Layout, Rows
 from gpukit.factorization.solvers.sgd.formulas import Rates
@@ -287,3 +288,16 @@ def make(model, **parameters):
 def same_state(one, other):
     """Whether two fitted models are equal to the bit."""
     return all(np.array_equal(a, b) for a, b in zip(one._state, other._state))
+
+
+def bias_predictor(ratings):
+    """(mean, user biases (M,), item biases (N,)) float64 of a Ratings: what a model is compared with."""
+    mean, (users, items) = ratings.values.mean(dtype=np.float64), (ratings.users, ratings.items)
+    bias, counts = (
+        np.zeros(ratings.shape[0]),
+        [np.bincount(users, minlength=ratings.shape[0]), np.bincount(items, minlength=ratings.shape[1])],
+    )
+    for _ in range(SWEEPS):
+        other = np.bincount(items, ratings.values - mean - bias[users], ratings.shape[1]) / (counts[1] + DAMPING)
+        bias = np.bincount(users, ratings.values - mean - other[items], ratings.shape[0]) / (counts[0] + DAMPING)
+    return mean, bias, other

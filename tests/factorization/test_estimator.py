@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from factorization.inputs import make, planted, same_state
+from factorization.inputs import bias_predictor, make, planted, same_state
 from gpukit.errors import DataError, GpukitError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.baseline import bias_predictor
 from gpukit.ratings import Ratings, as_ratings, synth_ratings
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from factorization.inputs import make, planted, same_state
+from factorization.inputs import bias_predictor, make, planted, same_state
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.baseline import bias_predictor
 
 pytestmark = pytest.mark.gpu
 

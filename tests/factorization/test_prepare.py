@@ -200,17 +200,6 @@ def test_moments_of_many_values():
     assert deviation == pytest.approx(values.std(dtype=np.float64), rel=1e-9)
 
 
-def test_biases_are_the_papers_damped():
-    ratings = ratings_of(np.random.default_rng(0).integers(1, 6, 300))
-    mean, b, b_hat = baseline.bias_predictor(ratings)
-    assert mean == pytest.approx(ratings.values.mean(), abs=1e-6) and b[0] == b[7] == 0
-    centred = ratings.values - np.float64(mean)
-    triples = ratings.users, ratings.items, centred, 40, 25
-    expected = naive.biases(*triples, baseline.DAMPING, baseline.SWEEPS)
-    np.testing.assert_allclose(b, expected[0], atol=1e-12)
-    np.testing.assert_allclose(b_hat, expected[1], atol=1e-12)
-
-
 def test_baseline_of_orders():
     """The same biases from ratings in order, in units of training, to the rounding of z."""
     ratings = ratings_of(np.random.default_rng(0).integers(1, 6, 300))

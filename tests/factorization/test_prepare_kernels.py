@@ -196,6 +196,20 @@ def pad(factors, width):
     return np.pad(factors, ((0, 0), (0, width - factors.shape[1])))
 
 
+@pytest.mark.parametrize("n_items, n_neighbors, slots", [(2, 1, 4), (7, 4, 4), (33, 5, 8), (9, 3, 12)])
+@pytest.mark.parametrize("shape", [(1, 32), (3, 64)])
+def test_pack_near(n_items, n_neighbors, slots, shape):
+    rng = np.random.default_rng(n_items)
+    near, base = rng.integers(0, n_items, (n_items, n_neighbors), np.int32), rng.normal(size=n_items)
+    expected = np.full((n_items + 1, slots), -1, np.int32), np.zeros((n_items + 1, slots), np.float32)
+    expected[0][:n_items, :n_neighbors], expected[1][:n_items, :n_neighbors] = near, base[near]
+    for pack in (twins.pack_near, lambda *arrays: launch(kernels.pack_near, *shape, *arrays)):
+        found = np.full((n_items + 1, slots), 77, np.int32), np.full((n_items + 1, slots), 77, np.float32)
+        pack(near, base, *found)
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_array_equal(found[1], expected[1])
+
+
 @pytest.mark.parametrize("rows, n_factors, stride", [(1, 1, 9), (5, 3, 16), (33, 32, 40)])
 @pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("shape", [(1, 32), (3, 64)])

@@ -7,6 +7,8 @@ from factorization.inputs import ordered
 from gpukit.factorization.prepare import cpu as steps
 from gpukit.factorization.prepare import ready
 from gpukit.factorization.solvers.sgd import rates, schedule
+from gpukit.factorization.solvers.sgd.chunks import cpu as chunking
+from gpukit.factorization.solvers.sgd.chunks.table import CLASSES, chunk_table
 from gpukit.ratings import Ratings
 
 COUNTS = {
@@ -19,6 +21,10 @@ COUNTS = {
 
 def indptr_of(counts):
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def table_of(indptr, workers, rate, seed):
+    return chunk_table(indptr, indptr, workers, rate, seed, chunking)
 
 
 def covered(chunks, indptr):
@@ -34,7 +40,7 @@ def covered(chunks, indptr):
 @pytest.mark.parametrize("name", COUNTS)
 def test_every_rating_once(name, workers):
     indptr = indptr_of(COUNTS[name])
-    chunks = schedule.chunk_table(indptr, workers, 0.15, seed=3)
+    chunks = table_of(indptr, workers, 0.15, seed=3)
     assert chunks.shape[1:] == (3,) and chunks.dtype == np.int64 and chunks.flags.c_contiguous
     assert (covered(chunks, indptr) == 1).all()
     assert len(chunks) % (4 * max(1, workers // 4)) == 0 and not chunks[chunks[:, 2] == 0].any()
@@ -42,7 +48,7 @@ def test_every_rating_once(name, workers):
 
 def test_tables_are_a_function_of_the_seed():
     indptr = indptr_of(COUNTS["long tail"])
-    one, same, other = (schedule.chunk_table(indptr, 300, 0.15, seed) for seed in (1, 1, 2))
+    one, same, other = (table_of(indptr, 300, 0.15, seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, same)
     assert (one != other).any() and sorted(one.tolist()) == sorted(other.tolist())
 
@@ -50,9 +56,9 @@ def test_tables_are_a_function_of_the_seed():
 @pytest.mark.parametrize("more", range(4))
 def test_quads_of_about_equal_length(more):
     """The four chunks of a warp (a multiple of four on) are neighbours by length; a row's chunks lie far apart."""
-    chunks = schedule.chunk_table(indptr_of([*COUNTS["long tail"], *[1] * more]), 300, 0.15, seed=0)
+    chunks = table_of(indptr_of([*COUNTS["long tail"], *[1] * more]), 300, 0.15, seed=0)
     with np.errstate(divide="ignore"):
-        classes = np.ceil(schedule.CLASSES * np.log2(chunks[:, 2]))
+        classes = np.ceil(CLASSES * np.log2(chunks[:, 2]))
     quads = np.sort(classes.reshape(-1, 4), axis=1)
     expected = np.sort(np.sort(classes)[::-1].reshape(-1, 4), axis=1)
     assert sorted(quads.tolist()) == sorted(expected.tolist())
@@ -63,7 +69,7 @@ def test_quads_of_about_equal_length(more):
 def test_warps_have_equal_work_in_orders_of_their_own():
     """To less than a hundred steps of 200,000; what stands in a round is not of one length."""
     counts = np.random.default_rng(0).zipf(1.3, 40000).clip(1, 3000)
-    rounds = schedule.chunk_table(indptr_of(counts), 64, 0.15, seed=0)[:, 2].reshape(-1, 16, 4)
+    rounds = table_of(indptr_of(counts), 64, 0.15, seed=0)[:, 2].reshape(-1, 16, 4)
     work = rounds.max(axis=2).sum(axis=0)
     assert work.mean() > 200_000 and np.ptp(work) < 100
     assert len(rounds) > 100 and (np.ptp(rounds[:, :, 0], axis=1) > rounds.max() / 4).mean() > 0.9
@@ -82,7 +88,7 @@ def test_chunk_lengths_bound_the_stale_steps(workers, rate):
     assert (stale[longest > schedule.SHORTEST] <= schedule.STALENESS * 1.001).all()
     assert (np.diff(longest) <= 0).all()  # longer rows, shorter chunks
     assert (longest[(stale < schedule.STALENESS / 2) & (counts > 0)] == schedule.LONGEST).all()
-    chunks = schedule.chunk_table(indptr_of(counts[:-1]), workers, 0.15, seed=0)
+    chunks = table_of(indptr_of(counts[:-1]), workers, 0.15, seed=0)
     bound = schedule.chunk_lengths(counts[:-1], workers, 0.15)
     assert (chunks[:, 2] <= bound[chunks[:, 0]]).all()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 KERNEL_DECORATORS = {"kernel", "cuda.jit"}
 TWIN_DECORATORS = {"njit", "numba.njit"}
 SCRATCH = re.compile(r"(scratch|queue|workspace|counter|buffer|partial|ticket)")
-COMPILERS = {"_jit.py", "_cuda.py", "_cache.py"}
+COMPILERS = {"_jit.py", "_cuda.py", "_cache.py", "_threads.py", "_driver.py"}
 
 
 def tree_of(path):
@@ -164,7 +164,7 @@ def parameters_are_documented(package):
 
 
 def compilers_have_one_door(package):
-    """numba is imported by _jit.py, _cuda.py and the cache of both alone."""
+    """numba is imported by _jit.py, _cuda.py, the cache of both, the threads and the calls of the driver alone."""
     faults = []
     for path in sorted(Path(package).rglob("*.py")):
         if path.name in COMPILERS:
@@ -175,6 +175,30 @@ def compilers_have_one_door(package):
             if any(m.split(".")[0] == "numba" for m in modules):
                 faults.append(f"{path.name}:{node.lineno} imports numba: use gpukit._jit or gpukit._cuda")
     return faults
+
+
+def parallel_loops_begin_in_python(package):
+    """No compiled function calls one with parallel=True but itself: such calls go past _threads.py, which guards
+    them."""
+    compiled = {f: jitted(f, TWIN_DECORATORS) for f in sorted(Path(package).rglob("*.py"))}
+    parallel = {name for nodes in compiled.values() for name, node in nodes.items() if is_parallel(node)}
+    return [
+        f"{path.parent.name}/{path.name}: {name} calls {called}, which has parallel loops: call it from Python"
+        for path, nodes in compiled.items()
+        for name, node in nodes.items()
+        for called in sorted(calls_of(node) & parallel - {name})
+    ]
+
+
+def is_parallel(function):
+    """True for @njit(parallel=True)."""
+    calls = [d for d in function.decorator_list if isinstance(d, ast.Call)]
+    return any(k.arg == "parallel" and ast.unparse(k.value) == "True" for call in calls for k in call.keywords)
+
+
+def calls_of(function):
+    """The plain names that a function calls."""
+    return {n.func.id for n in ast.walk(function) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
 
 
 def streams_have_one_registry(package):

@@ -36,6 +36,7 @@ GATES_OF_THE_PACKAGE = [
     gates.kernels_are_documented,
     gates.parameters_are_documented,
     gates.compilers_have_one_door,
+    gates.parallel_loops_begin_in_python,
     gates.streams_have_one_registry,
 ]
 GATES_OF_THE_ROOT = [gates.every_room_is_packaged, gates.files_stay_short]
@@ -184,6 +185,12 @@ def test_compilers_have_one_door_bites(tmp_path, line):
     write(tmp_path, {"_jit.py": line, "_cuda.py": line, "fine.py": "from gpukit._jit import njit"})
     assert gates.compilers_have_one_door(tmp_path) == []
     assert len(gates.compilers_have_one_door(write(tmp_path, {"bad.py": line}))) == 1
+
+
+@pytest.mark.parametrize("options, faults", [("(parallel=True)", 1), ("(nogil=True)", 0), ("", 0)])
+def test_parallel_loops_begin_in_python_bites(tmp_path, options, faults):
+    text = f"@njit{options}\ndef inner(x):\n    return inner(x)\n@njit\ndef outer(x):\n    return inner(x)\n"
+    assert len(gates.parallel_loops_begin_in_python(write(tmp_path, {"room/twins.py": text}))) == faults
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
 """The binary copy: back as it was, and no damage unnoticed."""
 
-import json
-
 import numpy as np
 import pytest
 
+from gpukit import arrayfile
 from gpukit.errors import DataError, ParameterError
+from gpukit.io import container
 from gpukit.ratings import Ratings, copies, read_ratings, write_ratings
 
 
@@ -35,31 +35,60 @@ def test_memory_map(tmp_path, ratings):
 
 def test_arrays_are_aligned(tmp_path, ratings):
     write_ratings(ratings, tmp_path / "a.gkr")
-    raw = (tmp_path / "a.gkr").read_bytes()
-    header = json.loads(raw[16 : 16 + int.from_bytes(raw[8:16], "little")])
-    assert header["version"] == 1 and header["size"] == len(raw)
-    assert all(entry["offset"] % 64 == 0 for entry in header["arrays"].values())
+    header = arrayfile.read_header(tmp_path / "a.gkr", copies.KIND)
+    assert all(entry.offset % 64 == 0 for entry in header.entries)
+    assert {entry.name for entry in header.entries} == {"users", "items", "values", "user_ids", "item_ids"}
 
 
 def test_damage_is_noticed(tmp_path, ratings):
     path = tmp_path / "a.gkr"
     write_ratings(ratings, path)
+    write_ratings(ratings, tmp_path / "whole.gkr")
     raw = path.read_bytes()
     for damaged, message in (
         (raw[:-1], "cut short"),
         (raw + b"x", "cut short"),
         (raw[:40], "header"),
-        (raw[:10], "not a binary copy"),
-        (raw.replace(b'"version": 1', b'"version": 2'), "version 2"),
-        (raw.replace(b'{"ver', b"?????"), "header"),
+        (raw[:10], "header"),
+        (b"x" + raw[1:], "not a binary copy"),
+        (raw[:8] + b"\3" + raw[9:], "format version 3; this gpukit reads version 2"),
+        (raw[:8] + (1392).to_bytes(8, "little") + b'{"version": 1', "format version 1"),
+        (raw.replace(b'{"facts', b"???????"), "header is not as it was written"),
     ):
         path.write_bytes(damaged)
         with pytest.raises(DataError, match=message):
             read_ratings(path, format="gkr")
-    offset = json.loads(raw[16 : 16 + int.from_bytes(raw[8:16], "little")])["arrays"]["items"]["offset"]
-    path.write_bytes(raw[:offset] + b"\x09" + raw[offset + 1 :])
-    with pytest.raises(DataError, match="is damaged: .*item row 9, beyond the 2 items"):
+    last = arrayfile.read_header(tmp_path / "whole.gkr", copies.KIND).entries[1].offset
+    path.write_bytes(raw[:last] + b"\x09" + raw[last + 1 :])
+    with pytest.raises(DataError, match="array 'items' is not as it was written"):
         read_ratings(path)
+
+
+FORGED = {
+    "a row beyond": (dict(items=np.array([1, 0, 9, 0], np.int32)), "item row 9, beyond the 2 items"),
+    "a negative row": (dict(users=np.array([1, 0, -1, 0], np.int32)), "user row -1"),
+    "a rating short": (dict(values=np.ones(3, np.float32)), "3 values, but 4 users"),
+    "wide rows": (dict(users=np.array([1, 0, 1, 0])), "users must be .* int32; got int64"),
+    "two axes": (dict(values=np.ones((4, 1), np.float32)), "values must be a one-dimensional"),
+    "ids that repeat": (dict(item_ids=np.array([7, 7])), "item 7 twice"),
+    "ids too few": (dict(item_ids=np.array([7])), "item row 1, beyond the 1"),
+    "ids with fractions": (dict(item_ids=np.array([7.0, np.nan])), "item_ids must be"),
+    "not finite": (dict(values=np.array([1, np.nan, 1, 1], np.float32)), "is nan"),
+    "no users": (dict(users=None), "lacks 'users'"),
+    "another array": (dict(more=np.ones(2)), "'more' is no column of ratings"),
+    "times of text": (dict(times=np.array(["a"] * 4)), "times must be"),
+}
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_a_forged_copy_with_sound_checksums(tmp_path, ratings, case):
+    changes, message = FORGED[case]
+    arrays = {**ratings.columns(), "user_ids": ratings.user_ids, "item_ids": ratings.item_ids, **changes}
+    with open(tmp_path / "a.gkr", "wb") as file:
+        container.write_arrays(file, copies.KIND, {name: one for name, one in arrays.items() if one is not None})
+    with pytest.raises(DataError, match=message) as caught:
+        copies.read_gkr(tmp_path / "a.gkr")
+    assert "\n" not in str(caught.value)
 
 
 def test_other_npz_files_are_refused(tmp_path, ratings):

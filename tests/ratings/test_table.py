@@ -30,6 +30,23 @@ def test_csr_equals_scipy():
             assert np.array_equal(mine, theirs)
 
 
+def test_repeated_pairs_stay_in_a_csr_in_their_order():
+    users, items = np.array([1, 0, 1, 1], np.int32), np.array([2, 1, 0, 2], np.int32)
+    values = np.array([5, 4, 3, 2], np.float32)
+    ratings = Ratings(users, items, values, np.arange(3), np.arange(4))
+    found = [[array.tolist() for array in arrays] for arrays in (ratings.csr(), ratings.csc())]
+    assert found == [[[0, 1, 4, 4], [1, 0, 2, 2], [4, 3, 5, 2]], [[0, 1, 2, 4, 4], [1, 0, 1, 1], [3, 4, 5, 2]]]
+    assert values.tolist() == [5, 4, 3, 2]  # left as they were
+    assert [array.tolist() for array in ratings.take(slice(0)).csr()] == [[0, 0, 0, 0], [], []]
+
+
+@pytest.mark.parametrize("user, item", [(-1, 0), (3, 0), (0, -1), (0, 4)])
+def test_a_csr_of_rows_that_are_none(user, item):
+    triple = np.array([0, user], np.int32), np.array([0, item], np.int32), np.ones(2, np.float32)
+    with pytest.raises(DataError, match=f"number 2 is of row {user} and column {item}.*3 x 4"):
+        Ratings(*triple, np.arange(3), np.arange(4)).csr()
+
+
 def test_split_take_and_scale():
     ratings = random_ratings(300)
     train, test = ratings.split(0.25, seed=3)
@@ -52,6 +69,11 @@ def test_repeated_pairs(rule, n):
     assert list(zip(merged.users.tolist(), merged.items.tolist(), strict=True)) == [row[:2] for row in rows]
     assert np.array_equal(merged.values, np.array([row[2] for row in rows], dtype=np.float32))
     assert np.array_equal(ratings.values, random_ratings(n, repeats=True).values)  # left as it was
+
+
+def test_a_pair_that_comes_twice_in_a_table_in_order():
+    triples = np.array([0, 0, 1], np.int32), np.array([1, 1, 0], np.int32), np.array([3, 4, 5], np.float32)
+    assert repeated.without_repeats(Ratings(*triples, np.arange(2), np.arange(2)), "last").values.tolist() == [4, 5]
 
 
 def test_repeated_pairs_as_an_error(tmp_path):

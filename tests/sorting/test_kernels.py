@@ -8,7 +8,8 @@ from sorting import inputs, naive
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
-from gpukit.sorting import gpu, kernels, plan
+from gpukit.device import Device
+from gpukit.sorting import gpu, kernels, plan, segmented_argsort
 
 DTYPES = [np.float32, np.float64]
 
@@ -99,3 +100,9 @@ def test_first_nan(size, nans):
     found = np.array([size], np.int64)
     launch(kernels.first_nan, 2, 160, keys, found)
     assert found[0] == min(nans, default=size)
+
+
+@pytest.mark.parametrize("keys, offsets", [([3.0, 1.0, 2.0, 5.0, 4.0], [0, 3, 5]), ([], [0, 0])])
+def test_host_keys_are_sorted_on_a_gpu_and_the_order_comes_back(keys, offsets):
+    order = segmented_argsort(keys, offsets, device=Device("cuda", 0, "a GPU"))
+    assert isinstance(order, np.ndarray) and order.tolist() == [1, 2, 0, 1, 0][: len(keys)]

@@ -9,7 +9,8 @@ from svt import inputs, naive
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.*encountered")]
 
 from gpukit._cuda import cuda
-from gpukit.svt import cpu, gpu
+from gpukit.device import Device
+from gpukit.svt import cpu, gpu, singular_value_threshold
 from gpukit.svt import plan as plans
 from gpukit.svt.kernels import bidiagonal as bidiagonal_kernels
 from gpukit.svt.kernels import chase as chase_kernels
@@ -346,3 +347,13 @@ def test_multiply_and_its_twin(shape, rows_own, step, dtype, order, monkeypatch)
         np.full_like(X, np.nan),
     )
     np.testing.assert_allclose(own[5], twin[5], atol=100 * BOUND[dtype])
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_host_slices_are_thresholded_on_a_gpu_and_come_back(whole, monkeypatch):
+    monkeypatch.setattr("gpukit.device.memory.free_memory", lambda device: 1 << 40)
+    X = np.random.default_rng(0).normal(size=(2, 4, 3))
+    found = singular_value_threshold(X, 0.5, device=Device("cuda", 0, "a GPU"), return_values=whole)
+    out = found[0] if whole else found
+    assert isinstance(out, np.ndarray) and np.abs(out - [one for one, _ in naive.threshold(X, 0.5)]).max() < 1e-12
+    assert not whole or np.abs(found[1] - np.linalg.svd(X)[1]).max() < 1e-12

@@ -6,12 +6,14 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import persist
-from gpukit.errors import ModelError
+from gpukit.errors import DataError, ModelError
 from gpukit.factorization.arrays import History, Scale
+from gpukit.factorization.model import check
 from gpukit.factorization.model.state import State
+from gpukit.io import trust
 
 STATE, HISTORY, BEST = "state", "rated", "best"
-FACTS = ("history", "timings", "device", "random_share")
+FACTS = {"history": list, "timings": dict, "device": str, "random_share": float}
 
 
 class Checkpoint(NamedTuple):
@@ -47,28 +49,48 @@ def save_checkpoint(path, estimator, state, best, done, data):
     persist.save_arrays(path, header, arrays)
 
 
-def load_checkpoint(path, estimator, data):
-    """The Checkpoint of the same estimator, parameters and data, or ModelError."""
+def load_checkpoint(path, estimator, data, shape):
+    """The Checkpoint of the same estimator, parameters and data, ratings of shape (M, N), or ModelError."""
     header, arrays = persist.load_arrays(path)
     if header.get("class") != "checkpoint" or header.get("of") != type(estimator).__name__:
         raise ModelError(
             f"{path} is not a checkpoint of a {type(estimator).__name__}. Leave --resume out to begin anew."
         )
-    mine = persist.lasting(estimator)
-    other = [name for name in mine if name != "n_epochs" and header["parameters"].get(name) != mine[name]]
+    with persist.damage_told(path):
+        _check_parameters(path, persist.entry_of(header, "parameters", dict), persist.lasting(estimator))
+        if persist.entry_of(header, "data", int) != data:
+            raise ModelError(
+                f"{path} was made from other ratings (or another split of them). Leave --resume out to begin anew."
+            )
+        return _checkpoint(header, persist.Arrays(path, arrays), shape, (estimator.n_factors, estimator._slots()))
+
+
+def _check_parameters(path, its, mine):
+    """ModelError where a checkpoint was made with other parameters than these."""
+    other = [name for name in mine if name != "n_epochs" and its.get(name) != mine[name]]
     if other:
         name = other[0]
         raise ModelError(
-            f"{path} was made with {name}={header['parameters'].get(name)!r}, not {mine[name]!r}. "
+            f"{path} was made with {name}={its.get(name)!r}, not {mine[name]!r}. "
             "Resume with the same settings, or leave --resume out."
         )
-    if header["data"] != data:
-        raise ModelError(
-            f"{path} was made from other ratings (or another split of them). Leave --resume out to begin anew."
-        )
-    arrays = persist.Arrays(path, arrays)
-    best = arrays.gathered(State, BEST) if f"{BEST}.{State._fields[0]}" in arrays else None
-    return Checkpoint(arrays.gathered(State, STATE), header["epochs_done"], header["history"], best)
+
+
+def _checkpoint(header, arrays, shape, sizes):
+    """The Checkpoint in a file's header and arrays, checked; ratings of shape (M, N), sizes (F, K) of its states."""
+    done, history = persist.entry_of(header, "epochs_done", int), persist.entry_of(header, "history", list)
+    check.check_epochs(history)
+    if not 0 <= done == len(history):
+        raise DataError(f"it stands after {done:,} epochs, and its history has {len(history):,}.")
+    states = {STATE: arrays.gathered(State, STATE), BEST: None}
+    if any(name.startswith(f"{BEST}.") for name in arrays):
+        states[BEST] = arrays.gathered(State, BEST)
+        if not any(entry["rmse"] is not None and np.isfinite(entry["rmse"]) for entry in history):
+            raise DataError("it keeps a best state, and no epoch was judged.")
+    for name, state in states.items():
+        if state is not None:
+            check.check_state(state, shape, sizes, name)
+    return Checkpoint(states[STATE], done, history, states[BEST])
 
 
 def packed(model):
@@ -80,13 +102,31 @@ def packed(model):
 
 
 def unpack(model, facts, arrays):
-    """Give a model what `packed` took from one."""
-    model.set_fitted(
-        arrays.gathered(State, STATE),
-        arrays.gathered(History, HISTORY),
-        Scale(*facts["standard"]),
-        arrays["user_ids"],
-        arrays["item_ids"],
-    )
-    for name, value in facts["kept"].items():
+    """Give a model what `packed` took from one; DataError for what is none."""
+    standard = persist.entry_of(facts, "standard", list)
+    if len(standard) != len(Scale._fields):
+        raise DataError(f"'standard' in its header has {len(standard)} numbers, not {len(Scale._fields)}.")
+    scale, state, rated = Scale(*standard), arrays.gathered(State, STATE), arrays.gathered(History, HISTORY)
+    ids = {name: arrays[name] for name in ("user_ids", "item_ids")}
+    for name, column in ids.items():
+        trust.check_ids(name, column)
+    shape = tuple(map(len, ids.values()))
+    check.check_scale(scale)
+    check.check_state(state, shape, check.sizes_of(state))
+    check.check_history(rated, shape)
+    for name, value in kept_facts(persist.entry_of(facts, "kept", dict)).items():
         setattr(model, f"{name}_", value)
+    model.set_fitted(state, rated, scale, *ids.values())
+
+
+def kept_facts(kept):
+    """The facts of a training that a file keeps, checked; random_share is LSHMF's alone."""
+    for name in kept:
+        if name not in FACTS:
+            raise DataError(f"{name!r} in its header is nothing that is kept of a training.")
+    for name in FACTS:
+        if name in kept or name != "random_share":
+            persist.entry_of(kept, name, FACTS[name])
+    check.check_epochs(kept["history"])
+    persist.check_seconds(kept["timings"])
+    return kept

@@ -39,8 +39,8 @@ def start_factors(seed_key, out):
 
 
 class Beginning(NamedTuple):
-    """What a training begins with: shape (M, N), F, neighbors (N, K) on the host, baseline biases in z ((M,), (N,))
-    float64 on the device, whether biases begin there (or at 0), the seed."""
+    """What a training begins with: shape (M, N), F, neighbors (N, K) int32 on host or device, baseline biases in z
+    ((M,), (N,)) float64 on the device, whether biases begin there (or at 0), the seed."""
 
     shape: tuple
     n_factors: int

@@ -1,10 +1,10 @@
 """Steps of the preparation on the CPU; gpu.py has the same names."""
 
-from gpukit.device.cpu_arrays import empty, fetch, owned, release, resident, runner
+from gpukit.device.cpu_arrays import empty, fetch, owned, resident, runner, zeros
 from gpukit.factorization.prepare import twins
 from gpukit.primitives.group.cpu import row_starts, sort_by_bits
 
-__all__ = ["PARTS", "add_errors", "empty", "fetch", "owned", "release", "resident", "row_starts", "run", "sort_by_bits"]
+__all__ = ["PARTS", "add_errors", "empty", "fetch", "owned", "resident", "row_starts", "run", "sort_by_bits", "zeros"]
 
 PARTS = 16  # in which errors are added up, whatever the threads
 run = runner(twins)

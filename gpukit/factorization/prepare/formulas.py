@@ -18,9 +18,15 @@ def half_width(count):
 
 
 @njit
+def row_key(key, row):
+    """The key of a row's own permutation."""
+    return mix(U32(key ^ mix(U32(row))))
+
+
+@njit
 def shuffled_place(key, row, index, half, count):
     """Where a row's rating number `index` of `count` goes: a permutation that is a function of (key, row)."""
-    return shuffled(mix(U32(key ^ mix(U32(row)))), index, half, count)
+    return shuffled(row_key(key, row), index, half, count)
 
 
 @njit

@@ -1,10 +1,11 @@
 """Steps of the preparation on the GPU; cpu.py has the same names. Arrays stay on the device."""
 
-from gpukit.device.gpu_arrays import BLOCK, empty, fetch, owned, release, resident, runner
+from gpukit._driver import launch
+from gpukit.device.gpu_arrays import BLOCK, empty, fetch, owned, resident, runner, zeros
 from gpukit.factorization.prepare import kernels
 from gpukit.primitives.group.gpu import row_starts, sort_by_bits
 
-__all__ = ["PARTS", "add_errors", "empty", "fetch", "owned", "release", "resident", "row_starts", "run", "sort_by_bits"]
+__all__ = ["PARTS", "add_errors", "empty", "fetch", "owned", "resident", "row_starts", "run", "sort_by_bits", "zeros"]
 
 PARTS = 1024
 run = runner(kernels)
@@ -12,4 +13,4 @@ run = runner(kernels)
 
 def add_errors(*arguments):
     """Launch error_sums: a block for each line of sums, the last argument."""
-    kernels.error_sums[arguments[-1].shape[0], BLOCK](*arguments)
+    launch(kernels.error_sums, arguments[-1].shape[0], BLOCK, *arguments)

@@ -164,6 +164,25 @@ def start_rows(seed_key, base, biased, n_factors, factors, extras):
 
 
 @kernel
+def pack_near(neighbors, base, near, offsets):
+    """near, offsets = each item's neighbours and their baseline biases; -1 and 0 in free slots, and of the unknown.
+
+    neighbors (N, K) int32; base (N,) float64, in z; near (N + 1, slots) int32 and offsets (N + 1, slots) float32,
+    overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    slots = I64(near.shape[1])
+    for t in range(I64(cuda.grid(1)), I64(near.size), I64(cuda.gridsize(1))):
+        item, slot = U64(t // slots), U64(t % slots)
+        there = item < neighbors.shape[0] and slot < neighbors.shape[1]
+        other = neighbors[item, slot] if there else np.int32(-1)
+        near[item, slot] = other
+        offsets[item, slot] = np.float32(base[U64(other)]) if there else np.float32(0.0)
+
+
+@kernel
 def read_rows(factors, extras, own_factors, own_extras):
     """What a model keeps of parameter rows: own_factors, own_extras = a table's factors and first extras.
 

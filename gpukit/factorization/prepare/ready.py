@@ -90,7 +90,7 @@ def side_of(orders, walk, scale, seed, steps, deterministic=False):
         places = orders.places if walk == "users" else counted(len(orders), steps)
         spread = np.float32(scale.mean), np.float32(scale.deviation)
         steps.run("lay_out_values", where, places, orders.values, *spread, values)
-    return Side(indptr, minor, values, where, blocks)
+    return Side(indptr, order.starts, minor, values, where, blocks)
 
 
 def counted(n, steps):
@@ -154,7 +154,7 @@ def baseline_of(orders, scale, steps):
     """
     z = steps.resident(z_of_levels(orders, scale), np.float32)
     users, items = orders.shape
-    user_bias, item_bias = steps.resident(np.zeros(users), np.float64), steps.empty(items, np.float64)
+    user_bias, item_bias = steps.zeros(users, np.float64), steps.empty(items, np.float64)
     for _ in range(SWEEPS):
         for order, rows, other, own in (
             (orders.by_item, items, user_bias, item_bias),

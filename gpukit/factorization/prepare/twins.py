@@ -5,19 +5,37 @@ import numpy as np
 from gpukit._jit import njit, prange
 from gpukit.factorization.model.formulas import first_factor
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
-from gpukit.factorization.prepare.formulas import half_width, in_units, shuffled_place
+from gpukit.factorization.prepare.formulas import half_width, in_units, row_key
+from gpukit.random import permuted
 
 U32, U64 = np.uint32, np.uint64
+
+
+@njit
+def permute_all(key, half, table):
+    """table[x] = permuted(key, x, half); vectorized."""
+    for x in range(table.size):
+        table[x] = permuted(key, U32(x), half)
+
+
+@njit
+def shuffle_row(key, begin, where):
+    """The places of a row that begins at `begin`: as random.shuffled, whose walks are looked up in a table."""
+    half, size = half_width(where.size), U32(where.size)
+    table = np.empty(1 << (2 * half), np.uint32)
+    permute_all(key, half, table)
+    for t in range(where.size):
+        x = table[t]
+        while x >= size:
+            x = table[x]
+        where[t] = U32(begin + x)
 
 
 @njit(parallel=True)
 def shuffle_rows(starts, seed_key, where):
     """Twin of kernels.shuffle_rows."""
     for row in prange(starts.size - 1):
-        begin, end = starts[row], starts[row + 1]
-        half = half_width(end - begin)
-        for t in range(begin, end):
-            where[t] = U32(begin + shuffled_place(seed_key, row, t - begin, half, end - begin))
+        shuffle_row(row_key(seed_key, row), starts[row], where[starts[row] : starts[row + 1]])
 
 
 @njit(parallel=True)
@@ -78,6 +96,16 @@ def start_rows(seed_key, base, biased, n_factors, factors, extras):
         for e in range(EXTRA):
             there = e == BASE or (e == BIAS and biased)
             extras[row, at + e] = own if there else np.float32(0.0)
+
+
+@njit(parallel=True)
+def pack_near(neighbors, base, near, offsets):
+    """Twin of kernels.pack_near."""
+    for item in prange(near.shape[0]):
+        for slot in range(near.shape[1]):
+            there = item < neighbors.shape[0] and slot < neighbors.shape[1]
+            near[item, slot] = neighbors[item, slot] if there else np.int32(-1)
+            offsets[item, slot] = np.float32(base[near[item, slot]]) if there else np.float32(0.0)
 
 
 @njit(parallel=True)

@@ -1,7 +1,19 @@
 """Which neighbours of an item a user rated, and how."""
 
+import numpy as np
+
 from gpukit._jit import njit, prange
 from gpukit.factorization.model.layout import NO_NEIGHBOR
+
+U32 = np.uint32
+
+
+@njit
+def write_line(table, near, line):
+    """line[k] = the code in a table of the item near[k]; -1 is nobody, who stands in the table's last place."""
+    nobody = U32(table.size - 1)
+    for k in range(near.size):
+        line[k] = table[min(U32(near[k]), nobody)]  # -1 is the largest uint32
 
 
 @njit(parallel=True)
@@ -10,15 +22,15 @@ def neighbor_codes(history, query, neighbors, out, tables):
     workers = tables.shape[0]
     for worker in prange(workers):
         table = tables[worker]
+        table[-1] = NO_NEIGHBOR
         for row in range(worker, history.indptr.size - 1, workers):
             for t in range(history.indptr[row], history.indptr[row + 1]):
                 table[history.items[t]] = history.codes[t]
             for t in range(query.indptr[row], query.indptr[row + 1]):
-                line, near = out[query.places[t]], neighbors[query.items[t]]
-                for k in range(near.size):
-                    line[k] = table[near[k]] if near[k] >= 0 else NO_NEIGHBOR
+                write_line(table, neighbors[query.items[t]], out[query.places[t]])
             for t in range(history.indptr[row], history.indptr[row + 1]):
                 table[history.items[t]] = 0
+        table[-1] = 0
 
 
 @njit

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._cuda import cuda
+from gpukit._driver import device_array, launch
 from gpukit.neighbors.plan import Lists, blocks
 from gpukit.neighbors.supplement import kernels, plan
 
@@ -11,7 +11,7 @@ BLOCK = 64
 
 def empty_lists(n_items, n_neighbors):
     """Lists to be filled, without meaning so far."""
-    shape, empty = (n_items, n_neighbors), cuda.device_array
+    shape, empty = (n_items, n_neighbors), device_array
     return Lists(empty(shape, np.int32), empty(shape, np.float32), empty(n_items, np.int32))
 
 
@@ -19,5 +19,5 @@ def fill_slots(selected, first, worst, seed, lists):
     """As cpu.fill_slots."""
     n_items = lists.neighbors.shape[0]
     key, half = plan.supplement_key(seed), plan.permutation_half(n_items)
-    launch = kernels.fill_slots[blocks(selected[0].shape[0], BLOCK), BLOCK]
-    launch(*selected, first, worst, key, half, n_items, *lists)
+    grid = blocks(selected[0].shape[0], BLOCK)
+    launch(kernels.fill_slots, grid, BLOCK, *selected, first, worst, key, half, n_items, *lists)

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from gpukit._cuda import cuda
+from gpukit._driver import device_array, launch
 from gpukit.device import processors
+from gpukit.device.upload import to_device
 from gpukit.primitives.group import kernels, plan
 
 BLOCKS_A_PROCESSOR = 4
@@ -13,19 +14,19 @@ BLOCK, GRID = 256, 2048
 def sort_by_bits(keys, begin, end, payload=None, spare=None):
     """See cpu.sort_by_bits; device arrays."""
     scatter = kernels.make_scatter_digits(payload is not None)
-    payload = cuda.device_array(1, np.uint32) if payload is None else payload
+    payload = device_array(1, np.uint32) if payload is None else payload
     if spare is None:
-        spare = cuda.device_array(keys.shape, np.uint64), cuda.device_array(payload.shape, np.uint32)
+        spare = device_array(keys.shape, np.uint64), device_array(payload.shape, np.uint32)
     own, other = (keys, payload), spare
     most = BLOCKS_A_PROCESSOR * processors()
     tiles, blocks = plan.tiles_a_block(keys.size, kernels.TILE, most)
-    counts = cuda.device_array((kernels.BINS, blocks), np.int64)
-    totals = cuda.device_array(kernels.BINS, np.int64)
+    counts = device_array((kernels.BINS, blocks), np.int64)
+    totals = device_array(kernels.BINS, np.int64)
     for shift, width in plan.digits(begin, end) if keys.size else ():
         counted = counts[: 1 << width]
-        kernels.count_digits[blocks, kernels.THREADS](own[0], shift, width, tiles, counted)
-        kernels.scan_digits[1 << width, kernels.THREADS](counted, totals)
-        scatter[blocks, kernels.THREADS](*own, shift, width, tiles, counted, totals, *other)
+        launch(kernels.count_digits, blocks, kernels.THREADS, own[0], shift, width, tiles, counted)
+        launch(kernels.scan_digits, 1 << width, kernels.THREADS, counted, totals)
+        launch(scatter, blocks, kernels.THREADS, *own, shift, width, tiles, counted, totals, *other)
         own, other = other, own
     return *own, other
 
@@ -33,7 +34,7 @@ def sort_by_bits(keys, begin, end, payload=None, spare=None):
 def row_starts(keys, shift, width, n_rows):
     """See cpu.row_starts; device arrays."""
     if not keys.size:
-        return cuda.to_device(np.zeros(n_rows + 1, np.int64))
-    starts = cuda.device_array(n_rows + 1, np.int64)
-    kernels.row_starts[GRID, BLOCK](keys, shift, width, starts)
+        return to_device(np.zeros(n_rows + 1, np.int64))
+    starts = device_array(n_rows + 1, np.int64)
+    launch(kernels.row_starts, GRID, BLOCK, keys, shift, width, starts)
     return starts

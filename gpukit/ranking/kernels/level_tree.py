@@ -7,6 +7,7 @@ caches.
 import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
+from gpukit.primitives.search import make_partition_point
 from gpukit.ranking.formulas import active, child_start
 
 I32 = np.int32
@@ -30,41 +31,28 @@ def start_planes(order, keys, query, rank_level, first_group, group_starts, docu
 
 
 @device
-def _end_of_active(values, score, low, high):
-    """The first position in low:high whose score is not SV(w)'s partner from above of `score` (high when all are)."""
-    while low < high:
-        middle = (low + high) >> 1
-        if active(values[U32(middle)], score):
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def _is_smaller(values, limit, position):
+    """Whether the score at a position is below that of limit, (score, whether equal ones count as below)."""
+    score, with_equal = limit
+    value = values[U32(position)]
+    return value < score or (with_equal and value == score)
 
 
 @device
-def _begin_of_active(values, score, low, high):
-    """The first position in low:high whose score is SV(w)'s partner from below of `score` (high when none is)."""
-    while low < high:
-        middle = (low + high) >> 1
-        if active(score, values[U32(middle)]):
-            high = middle
-        else:
-            low = middle + 1
-    return low
+def _is_partner_above(values, score, position):
+    """Whether the score at a position is SV(w)'s partner from above of `score`."""
+    return active(values[U32(position)], score)
 
 
 @device
-def _count_below(values, score, low, high, with_equal):
-    """How many of the sorted values[low:high] are below score, or equal to it where that counts."""
-    begin = low
-    while low < high:
-        middle = (low + high) >> 1
-        other = values[U32(middle)]
-        if other < score or (with_equal and other == score):
-            low = middle + 1
-        else:
-            high = middle
-    return low - begin
+def _is_no_partner_below(values, score, position):
+    """Whether the score at a position is not SV(w)'s partner from below of `score`."""
+    return not active(score, values[U32(position)])
+
+
+end_of_smaller = make_partition_point(_is_smaller)
+end_of_active = make_partition_point(_is_partner_above)
+begin_of_active = make_partition_point(_is_no_partner_below)
 
 
 @kernel
@@ -98,8 +86,8 @@ def search_plane(plane, width, query, rank_level, first_group, group_starts, tab
         low = child_start(first_group, group_starts, t, child, width)
         high = child_start(first_group, group_starts, t, child + 1, width)
         bound = low if above else high
-        found = _end_of_active(values, score, low, high) if above else _begin_of_active(values, score, low, high)
-        next_rank += _count_below(values, score, low, high, not above)
+        found = end_of_active(values, score, low, high) if above else begin_of_active(values, score, low, high)
+        next_rank += end_of_smaller(values, (score, not above), low, high) - low
         tables[plane, 1 + 2 * slot, document] = bound - base
         tables[plane, 2 + 2 * slot, document] = found - base
         both += abs(bound - found)

@@ -12,6 +12,7 @@ linear ranking SVMs in linearithmic time using red-black trees"; Lee and Lin 201
 import numpy as np
 
 from gpukit._jit import njit, prange
+from gpukit.primitives.search import lower_bound
 from gpukit.ranking.formulas import active
 
 BLOCKS = 64  # runs of queries with about as many documents each, which the threads share
@@ -35,10 +36,10 @@ def ost(order, scores, level, offsets, u, plus, minus):
 @njit(parallel=True)
 def _pair_sums(order, scores, level, offsets, u, tree, plus, minus):
     """See `ost`; tree: whether sums stand in a tree."""
-    queries = offsets[:-1]
+    queries, documents = offsets.size - 1, offsets[-1]
     for block in prange(BLOCKS):
-        first = np.searchsorted(queries, offsets[-1] * block // BLOCKS)
-        after = np.searchsorted(queries, offsets[-1] * (block + 1) // BLOCKS)
+        first = lower_bound(offsets, documents * block // BLOCKS, 0, queries)
+        after = lower_bound(offsets, documents * (block + 1) // BLOCKS, 0, queries)
         longest = 0
         for t in range(first, after):
             longest = max(longest, offsets[t + 1] - offsets[t])

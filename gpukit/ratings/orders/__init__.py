@@ -1,7 +1,7 @@
 """Ratings in two orders, by item and by user: sorted once, where the work is, for all that comes after.
 
     order.py             `order_ratings`: Ratings -> Orders on a device, written once
-    compressed.py        the same on the host, as scipy keeps it: Ratings.csr, Ratings.csc
+    compressed.py        pairs in order on the host: Ratings.csr, Ratings.csc, and what finds repeated pairs
     levels.py            which values ratings take, and the grid that stands in for too many
     cpu.py | gpu.py      its steps -> twins.py | kernels.py; the sorts are gpukit.primitives.group's
 

@@ -102,8 +102,7 @@ def order_ratings(ratings, device):
     refuse_repeats(keys, key, ratings, steps)
     by_user = taken(keys, key, (key.user, 1), key.item, steps.empty(0, np.uint32), steps)
     marked(ratings, DISTINCT)
-    keys, levels = None, levels._replace(counts=level_counts(by_item, levels, steps))
-    steps.release()
+    levels = levels._replace(counts=level_counts(by_item, levels, steps))
     return Orders(ratings.shape, levels, by_item, by_user, places, None if levels.exact else values.view(np.float32))
 
 
@@ -119,7 +118,7 @@ def level_codes(ratings, steps):
     """(Levels without counts, codes (n,) uint8, the ratings' bits (n,) uint32), the latter two on the device."""
     host = np.ascontiguousarray(ratings.values, np.float32)
     bits = steps.resident(host.view(np.uint32), np.uint32)
-    table, found = steps.resident(np.full(TABLE, FREE), np.uint32), steps.resident(np.zeros(2), np.int32)
+    table, found = steps.resident(np.full(TABLE, FREE), np.uint32), steps.zeros(2, np.int32)
     steps.run("enter_values", bits, leveling.MOST, table, found)
     count, bad = steps.fetch(found)
     crowded = count > leveling.MOST  # and so not all ratings were looked at
@@ -177,6 +176,6 @@ def refuse_repeats(keys, key, ratings, steps):
 
 def level_counts(order, levels, steps):
     """(L,) int64 ratings of each level."""
-    counts = steps.resident(np.zeros(len(levels.values)), np.int64)
+    counts = steps.zeros(len(levels.values), np.int64)
     steps.run("count_codes", order.codes, counts)
     return steps.fetch(counts)

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._cuda import cuda
+from gpukit._driver import device_array, launch
+from gpukit.device.upload import to_device
 from gpukit.neighbors.hashes.simlsh import kernels, plan
 from gpukit.neighbors.plan import blocks
 
@@ -20,14 +21,15 @@ def hash_codes(columns, settings, chunk=plan.CHUNK):
     weights = plan.level_weights(columns.values, settings.psi)
     units, joins, n_slots = plan.work_units(columns.indptr, chunk)
     slices, n_words = blocks(plan.sum_slices(columns.indptr, weights), SLICES_STEP) * SLICES_STEP, settings.n_words
-    codes = cuda.device_array((len(columns.indptr) - 1, n_words), np.uint32)
-    partials = cuda.device_array((max(n_slots, 1), slices, n_words), np.uint32)
-    totals = cuda.device_array(max(n_slots, 1), np.int64)
+    codes = device_array((len(columns.indptr) - 1, n_words), np.uint32)
+    partials = device_array((max(n_slots, 1), slices, n_words), np.uint32)
+    totals = device_array(max(n_slots, 1), np.int64)
     block = block_of(n_words)
-    sent = [cuda.to_device(array) for array in (weights, plan.word_keys(settings.seed, n_words), units)]
-    launch = kernels.make_hash_columns(block, slices)[(len(units), blocks(n_words, block)), block]
-    launch(columns.users, columns.levels, *sent, settings.n_bits, codes, partials, totals)
+    sent = [to_device(array) for array in (weights, plan.word_keys(settings.seed, n_words), units)]
+    grid, sums = (len(units), blocks(n_words, block)), (partials, totals)
+    hash_columns, join_chunks = kernels.make_hash_columns(block, slices), kernels.make_join_chunks(block, slices)
+    launch(hash_columns, grid, block, columns.users, columns.levels, *sent, settings.n_bits, codes, *sums)
     if len(joins):
-        launch = kernels.make_join_chunks(block, slices)[(len(joins), blocks(n_words, block)), block]
-        launch(cuda.to_device(joins), settings.n_bits, partials, totals, codes)
+        grid = len(joins), blocks(n_words, block)
+        launch(join_chunks, grid, block, to_device(joins), settings.n_bits, *sums, codes)
     return codes

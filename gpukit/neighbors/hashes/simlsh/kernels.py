@@ -21,6 +21,7 @@ from gpukit.neighbors.hashes.simlsh.formulas import (
     half_add,
     used_bits,
 )
+from gpukit.primitives.search import upper_bound
 from gpukit.random import bits
 
 U32 = np.uint32
@@ -81,19 +82,6 @@ def add_shifted(count, width, total, shift, lane):
 
 
 @device
-def run_end(levels, begin, end):
-    """Where the run of equal levels that starts at begin ends (binary search in begin..end)."""
-    level, low, high = levels[U64(begin)], begin + 1, end
-    while low < high:
-        middle = (low + high) >> 1
-        if levels[U64(middle)] == level:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@device
 def reached(total, threshold, slices, lane):
     """The word of bits whose counter in total[:, lane] is at least threshold."""
     answer = ALL_BITS
@@ -128,7 +116,7 @@ def make_hash_columns(block_size, slices):
             total[s, lane] = U32(0)
         whole_weight = np.int64(0)
         while begin < end:
-            stop, weight = run_end(levels, begin, end), weights[levels[U64(begin)]]
+            stop, weight = upper_bound(levels, levels[U64(begin)], begin + 1, end), weights[levels[U64(begin)]]
             count_run(users, begin, stop, keys[word], ALL_BITS if weight < 0 else U32(0), count, lane)
             weight = abs(weight)
             for b in range(bit_length(weight)):

@@ -10,12 +10,44 @@ from gpukit.neighbors.hashes.simlsh.formulas import (
     add_eight,
     bit_length,
     compare_slice,
+    half_add,
     used_bits,
 )
 from gpukit.random import bits
 
 U32 = np.uint32
+LANES = 16  # words of the widest vector: keys are made up to a multiple of it, so that none is left over
 WORDS = 128  # words handled side by side: a row of a bit-sliced buffer
+
+
+@njit
+def user_at(users, i, stop):
+    """(user of rating i, all bits), or past the end of the run (any user, no bits)."""
+    return users[min(i, stop - 1)], ALL_BITS if i < stop else U32(0)
+
+
+@njit
+def count_eight(users, i, stop, keys, flip, count):
+    """Add the words of the users of ratings i..i+7 (those before stop) to the slices in count."""
+    (u0, m0), (u1, m1) = user_at(users, i, stop), user_at(users, i + 1, stop)
+    (u2, m2), (u3, m3) = user_at(users, i + 2, stop), user_at(users, i + 3, stop)
+    (u4, m4), (u5, m5) = user_at(users, i + 4, stop), user_at(users, i + 5, stop)
+    (u6, m6), (u7, m7) = user_at(users, i + 6, stop), user_at(users, i + 7, stop)
+    for w in range(keys.size):
+        k = keys[w]
+        count[w], count[WORDS + w], count[2 * WORDS + w], carry = add_eight(
+            (count[w], count[WORDS + w], count[2 * WORDS + w]),
+            (bits(k, u0) ^ flip) & m0,
+            (bits(k, u1) ^ flip) & m1,
+            (bits(k, u2) ^ flip) & m2,
+            (bits(k, u3) ^ flip) & m3,
+            (bits(k, u4) ^ flip) & m4,
+            (bits(k, u5) ^ flip) & m5,
+            (bits(k, u6) ^ flip) & m6,
+            (bits(k, u7) ^ flip) & m7,
+        )
+        for s in range(3, COUNT_SLICES):
+            count[s * WORDS + w], carry = half_add(count[s * WORDS + w], carry)
 
 
 @njit
@@ -25,68 +57,46 @@ def count_run(users, begin, stop, keys, flip, count):
     count (12 * WORDS,) uint32, slice s of word w at s * WORDS + w, overwritten.
     """
     count[:] = U32(0)
-    whole = begin + (stop - begin) // 8 * 8
-    for i in range(begin, whole, 8):
-        count_eight(users[i : i + 8], keys, flip, count)
-    for i in range(whole, stop):
-        user = users[i]
-        for w in range(keys.size):
-            carry = U32(bits(keys[w], user) ^ flip)
-            for s in range(COUNT_SLICES):
-                old = count[s * WORDS + w]
-                count[s * WORDS + w] = old ^ carry
-                carry &= old
+    for i in range(begin, stop, 8):
+        count_eight(users, i, stop, keys, flip, count)
 
 
 @njit
-def count_eight(users, keys, flip, count):
-    """Add the words of eight users to the slices in count."""
-    u0, u1, u2, u3 = users[0], users[1], users[2], users[3]
-    u4, u5, u6, u7 = users[4], users[5], users[6], users[7]
-    for w in range(keys.size):
-        k = keys[w]
-        low = (count[w], count[WORDS + w], count[2 * WORDS + w])
-        ones, twos, fours, carry = add_eight(
-            low,
-            bits(k, u0) ^ flip,
-            bits(k, u1) ^ flip,
-            bits(k, u2) ^ flip,
-            bits(k, u3) ^ flip,
-            bits(k, u4) ^ flip,
-            bits(k, u5) ^ flip,
-            bits(k, u6) ^ flip,
-            bits(k, u7) ^ flip,
-        )
-        count[w], count[WORDS + w], count[2 * WORDS + w] = ones, twos, fours
-        for s in range(3, COUNT_SLICES):
-            old = count[s * WORDS + w]
-            count[s * WORDS + w] = old ^ carry
-            carry &= old
+def slice_of(buffer, s, n_words):
+    """Slice s of the first words of a bit-sliced buffer."""
+    return buffer[s * WORDS : s * WORDS + n_words]
 
 
 @njit
-def add_slices(source, source_slice, width, target, target_slice, slices, n_words):
-    """target += source * 2**target_slice on bit-sliced counters; source has `width` slices, target `slices`."""
-    carry = np.zeros(WORDS, np.uint32)
-    for s in range(target_slice, slices):
-        row = s * WORDS
-        if s - target_slice < width:
-            add = (source_slice + s - target_slice) * WORDS
-            for w in range(n_words):
-                target[row + w], carry[w] = full_add(target[row + w], source[add + w], carry[w])
-        else:
-            left = U32(0)
-            for w in range(n_words):
-                old = target[row + w]
-                target[row + w] = old ^ carry[w]
-                carry[w] &= old
-                left |= carry[w]
-            if left == 0:
-                return
+def add_words(source, target, carry):
+    """One slice of an addition: target, carry = source + target + carry."""
+    for w in range(carry.size):
+        target[w], carry[w] = full_add(target[w], source[w], carry[w])
 
 
 @njit
-def sum_unit(users, levels, weights, keys, begin, end, slices, count, total):
+def carry_over(target, carry):
+    """The same without a source; whether any carry is left."""
+    left = U32(0)
+    for w in range(carry.size):
+        target[w], carry[w] = half_add(target[w], carry[w])
+        left |= carry[w]
+    return left != 0
+
+
+@njit
+def add_shifted(source, width, target, shift, slices, carry):
+    """target += source * 2**shift on bit-sliced counters of `slices` and `width` slices; carry (words,) to work in."""
+    carry[:] = U32(0)
+    for s in range(width):
+        add_words(slice_of(source, s, carry.size), slice_of(target, s + shift, carry.size), carry)
+    s = width + shift
+    while s < slices and carry_over(slice_of(target, s, carry.size), carry):
+        s += 1
+
+
+@njit
+def sum_unit(users, levels, weights, keys, begin, end, slices, count, total, carry):
     """Bit slices of sum |weight| * bit over ratings begin..end into total; returns the sum of |weight|."""
     total[:] = U32(0)
     whole_weight = np.int64(0)
@@ -97,33 +107,49 @@ def sum_unit(users, levels, weights, keys, begin, end, slices, count, total):
         count_run(users, begin, stop, keys, flip, count)
         for b in range(bit_length(weight)):
             if (weight >> b) & 1:
-                add_slices(count, 0, bit_length(stop - begin), total, b, slices, keys.size)
+                add_shifted(count, bit_length(stop - begin), total, b, slices, carry)
         whole_weight += weight * (stop - begin)
         begin = stop
     return whole_weight
 
 
 @njit
+def keep_reached(words, bit, row):
+    """One step, from the lowest slice up, of row = counters that reach a threshold; bit is the threshold's."""
+    for w in range(row.size):
+        row[w] = compare_slice(words[w], bit, row[w])
+
+
+@njit
 def signs(total, threshold, slices, first_word, n_bits, row):
     """Upsilon of Eq. (3): row[w] gets the bits whose counter in total reaches the threshold."""
+    row[:] = ALL_BITS
+    for s in range(slices):
+        keep_reached(slice_of(total, s, row.size), (threshold >> s) & 1, row)
     for w in range(row.size):
-        answer = ALL_BITS
-        for s in range(slices):
-            answer = compare_slice(total[s * WORDS + w], (threshold >> s) & 1, answer)
-        row[w] = answer & used_bits(first_word + w, n_bits)
+        row[w] &= used_bits(first_word + w, n_bits)
+
+
+@njit
+def whole_vectors(keys):
+    """keys and zeros, up to a multiple of LANES."""
+    padded = np.zeros((keys.size + LANES - 1) // LANES * LANES, np.uint32)
+    padded[: keys.size] = keys
+    return padded
 
 
 @njit(parallel=True)
 def hash_columns(users, levels, weights, keys, units, n_bits, codes, partials, totals):
     """Twin of kernels.hash_columns; vectorized over words."""
-    slices = partials.shape[1]
+    slices, padded = partials.shape[1], whole_vectors(keys)
     for u in prange(units.shape[0]):
         item, begin, end, slot = units[u, 0], units[u, 1], units[u, 2], units[u, 3]
-        count = np.empty(COUNT_SLICES * WORDS, np.uint32)
-        total = np.empty(slices * WORDS, np.uint32)
+        count, total = np.empty(COUNT_SLICES * WORDS, np.uint32), np.empty(slices * WORDS, np.uint32)
         for first in range(0, keys.size, WORDS):
             last = min(first + WORDS, keys.size)
-            weight = sum_unit(users, levels, weights, keys[first:last], begin, end, slices, count, total)
+            own = padded[first : first + WORDS]
+            carry = np.empty(own.size, np.uint32)
+            weight = sum_unit(users, levels, weights, own, begin, end, slices, count, total, carry)
             if slot < 0:
                 signs(total, (weight + 1) // 2, slices, first, n_bits, codes[item, first:last])
             else:
@@ -141,10 +167,10 @@ def join_chunks(joins, n_bits, partials, totals, codes):
         weight = totals[first_slot:last_slot].sum()
         for first in range(0, n_words, WORDS):
             last = min(first + WORDS, n_words)
-            total = np.zeros(slices * WORDS, np.uint32)
-            part = np.zeros(slices * WORDS, np.uint32)
+            total, part = np.zeros(slices * WORDS, np.uint32), np.zeros(slices * WORDS, np.uint32)
+            carry = np.empty(last - first, np.uint32)
             for slot in range(first_slot, last_slot):
                 for s in range(slices):
                     part[s * WORDS : s * WORDS + last - first] = partials[slot, s, first:last]
-                add_slices(part, 0, slices, total, 0, slices, last - first)
+                add_shifted(part, slices, total, 0, slices, carry)
             signs(total, (weight + 1) // 2, slices, first, n_bits, codes[item, first:last])

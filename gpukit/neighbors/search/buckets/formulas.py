@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit._jit import njit
+from gpukit.primitives.search import make_partition_point
 from gpukit.random import mix
 
 U32 = np.uint32
@@ -49,16 +50,19 @@ def table_hash(code):
 
 
 @njit
+def _is_hashed_below(table, key, slot):
+    """Whether the item in a slot of a table has a hash below `key`; table: (hashes, mates, number)."""
+    hashes, mates, number = table
+    return hashes[number, mates[number, slot]] < key
+
+
+_first_slot = make_partition_point(_is_hashed_below)
+
+
+@njit
 def first_mate(hashes, mates, table, key):
-    """The first slot of a table whose item's hash is not below `key`, by bisection.
+    """The first slot of a table whose item's hash is not below `key`.
 
     hashes (q, N) float32, of the items in each table; mates (q, N) int32: the items of each table by rising hash.
     """
-    low, high = 0, mates.shape[1]
-    while low < high:
-        middle = (low + high) >> 1
-        if hashes[table, mates[table, middle]] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return _first_slot((hashes, mates, table), key, 0, mates.shape[1])

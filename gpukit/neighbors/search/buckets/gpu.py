@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._cuda import cuda
+from gpukit._driver import device_array, launch
 from gpukit.neighbors.plan import blocks
 from gpukit.neighbors.search.buckets import kernels, plan
 from gpukit.sorting import gpu as sorting
@@ -25,9 +25,9 @@ def table_blocks(q, count):
 def sorted_tables(items, settings):
     """As cpu.sorted_tables."""
     shape = settings.q, items.codes.shape[0]
-    hashes, mates = cuda.device_array(shape, np.float32), cuda.device_array(shape, np.int32)
-    launch = kernels.table_hashes[table_blocks(*shape), BLOCK]
-    launch(items.codes, items.rated, settings.p * settings.bits, hashes)
+    hashes, mates = device_array(shape, np.float32), device_array(shape, np.int32)
+    width = settings.p * settings.bits
+    launch(kernels.table_hashes, table_blocks(*shape), BLOCK, items.codes, items.rated, width, hashes)
     tables = sorting.plan(plan.table_offsets(*shape), np.float32, block_size=BLOCK)
     sorting.argsort(hashes.ravel(), tables, mates.ravel())
     return hashes, mates
@@ -38,8 +38,8 @@ def stripes(items, settings):
     width, tables = settings.p * settings.bits, sorted_tables(items, settings)
 
     def stripe(first, keys):
-        kernels.fill[blocks(keys.size // FILLED, BLOCK), BLOCK](keys.ravel(), settings.q)
-        launch = kernels.bucket_matches[table_blocks(settings.q, kernels.MATCH_LANES * keys.shape[0]), BLOCK]
-        launch(items.codes, items.rated, width, *tables, first, keys)
+        launch(kernels.fill, blocks(keys.size // FILLED, BLOCK), BLOCK, keys.ravel(), settings.q)
+        grid = table_blocks(settings.q, kernels.MATCH_LANES * keys.shape[0])
+        launch(kernels.bucket_matches, grid, BLOCK, items.codes, items.rated, width, *tables, first, keys)
 
     return stripe

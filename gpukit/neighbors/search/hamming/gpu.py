@@ -1,5 +1,6 @@
 """Host steps of the search by Hamming distance on the GPU; cpu.py has the same functions."""
 
+from gpukit._driver import launch
 from gpukit.neighbors.plan import blocks
 from gpukit.neighbors.search.hamming import kernels
 
@@ -14,6 +15,6 @@ def stripes(items, settings):
 
     def stripe(first, keys):
         grid = blocks(keys.shape[1], kernels.TILE), blocks(keys.shape[0], kernels.TILE)
-        kernels.hamming_distances[grid, kernels.SIDE**2](items.codes, items.rated, first, keys)
+        launch(kernels.hamming_distances, grid, kernels.SIDE**2, items.codes, items.rated, first, keys)
 
     return stripe

@@ -5,35 +5,70 @@ import numpy as np
 from gpukit._jit import njit, prange
 from gpukit.neighbors.formulas import NOBODY
 
-U32 = np.uint32
-ROWS = 8  # query rows that share one pass over the items' codes
+U32, U64 = np.uint32, np.uint64
+TILE = 128  # items side by side: a word of all of them is a row, so that the lanes of a vector are items
+STEP = 4  # rows of a tile that are compared at a time
 
 
 @njit
 def popcount(x):
-    """Set bits of a word (the form that LLVM turns into a vector instruction)."""
-    x = U32(x - ((x >> U32(1)) & U32(0x55555555)))
-    x = U32((x & U32(0x33333333)) + ((x >> U32(2)) & U32(0x33333333)))
-    x = U32(U32(x + (x >> U32(4))) & U32(0x0F0F0F0F))
-    return U32(U32(x * U32(0x01010101)) >> U32(24))
+    """Set bits of a 64-bit word (the form that LLVM turns into a vector instruction)."""
+    x = x - ((x >> U64(1)) & U64(0x5555555555555555))
+    x = (x & U64(0x3333333333333333)) + ((x >> U64(2)) & U64(0x3333333333333333))
+    x = (x + (x >> U64(4))) & U64(0x0F0F0F0F0F0F0F0F)
+    return (x * U64(0x0101010101010101)) >> U64(56)
 
 
 @njit
-def differing_bits(a, b):
-    """The Hamming distance of two codes."""
-    distance = U32(0)
-    for w in range(a.size):
-        distance += popcount(a[w] ^ b[w])
-    return distance
+def double_word(codes, item, number):
+    """Words 2 * number and 2 * number + 1 of an item's code as one, zero past its end."""
+    word, n_words = 2 * number, codes.shape[1]
+    low = U64(codes[item, word]) if word < n_words else U64(0)
+    high = U64(codes[item, word + 1]) if word + 1 < n_words else U64(0)
+    return (high << U64(32)) | low
+
+
+@njit
+def turn(codes, first, tile):
+    """tile[k, i] = double word k of item first + i, as many as there are; what is past a code's end is zero."""
+    for i in range(min(TILE, codes.shape[0] - first)):
+        for k in range(tile.shape[0]):
+            tile[k, i] = double_word(codes, first + i, k)
+
+
+@njit
+def add_differences(codes, query, tile, k, distances):
+    """distances (TILE,) += differing bits of STEP double words from k on of the query and of the items of a tile."""
+    a, b = double_word(codes, query, k), double_word(codes, query, k + 1)
+    c, d = double_word(codes, query, k + 2), double_word(codes, query, k + 3)
+    for i in range(TILE):
+        first = popcount(a ^ tile[k, i]) + popcount(b ^ tile[k + 1, i])
+        distances[i] += U32(first + popcount(c ^ tile[k + 2, i]) + popcount(d ^ tile[k + 3, i]))
+
+
+@njit
+def write_row(distances, rated, query, first, keys):
+    """The keys (n,) of a query and of items first, first + 1, ... from their distances."""
+    usable = rated[query]
+    for i in range(keys.size):
+        keys[i] = distances[i] if usable and rated[first + i] else NOBODY
+    if first <= query < first + keys.size:
+        keys[query - first] = NOBODY
 
 
 @njit(parallel=True)
 def hamming_distances(codes, rated, first, keys):
-    """Twin of kernels.hamming_distances."""
-    n_rows = keys.shape[0]
-    for group in prange((n_rows + ROWS - 1) // ROWS):
-        for item in range(codes.shape[0]):
-            for row in range(group * ROWS, min(group * ROWS + ROWS, n_rows)):
-                query = first + row
-                wanted = rated[item] and rated[query] and item != query
-                keys[row, item] = differing_bits(codes[query], codes[item]) if wanted else NOBODY
+    """Twin of kernels.hamming_distances; a tile of items is turned once and meets all queries."""
+    n_items, n_words = codes.shape
+    for number in prange((n_items + TILE - 1) // TILE):
+        begin = number * TILE
+        tile, distances = (
+            np.empty(((n_words + 2 * STEP - 1) // (2 * STEP) * STEP, TILE), np.uint64),
+            np.empty(TILE, np.uint32),
+        )
+        turn(codes, begin, tile)
+        for row in range(keys.shape[0]):
+            distances[:] = U32(0)
+            for k in range(0, tile.shape[0], STEP):
+                add_differences(codes, first + row, tile, k, distances)
+            write_row(distances, rated, first + row, begin, keys[row, begin : begin + TILE])

@@ -11,7 +11,7 @@ from neighbors.search.inputs import STRIPES
 
 
 @pytest.mark.parametrize("n_words", [1, 3, 16])
-@pytest.mark.parametrize("first, n_rows, n_items", STRIPES)
+@pytest.mark.parametrize("first, n_rows, n_items", [*STRIPES, (126, 4, 2 * twins.TILE + 1)])
 def test_hamming_distances(first, n_rows, n_items, n_words):
     made, rated = codes(n_items, n_words, 32 * n_words - 5)
     keys = np.zeros((n_rows, n_items), np.uint32)
@@ -21,5 +21,5 @@ def test_hamming_distances(first, n_rows, n_items, n_words):
 
 
 def test_popcount():
-    words = np.append(np.random.default_rng(0).integers(0, 2**32, 100), [0, 2**32 - 1, 2**31]).astype(np.uint32)
+    words = np.append(np.random.default_rng(0).integers(0, 2**64, 100, np.uint64), np.uint64([0, 2**64 - 1, 2**63]))
     assert [int(twins.popcount(word)) for word in words] == [int(word).bit_count() for word in words]

@@ -1,0 +1,240 @@
+"""What numba-cuda does in Python, by the driver's own calls where its time matters: memory, copies, launches.
+
+Allocating by numba takes 20 to 200 microseconds and freeing waits for the GPU; a small copy takes 100 and waits for
+all kernels before it; a launch takes 30 to 100. A run of little data makes a hundred of each. The calls here take a
+few and wait for nothing. Like _cache.py this uses private names of numba-cuda, which is pinned. The simulator has none
+of this.
+"""
+
+import ctypes
+import functools
+import math
+import struct
+import threading
+import weakref
+
+import numpy as np
+
+from gpukit._cuda import SIMULATED, cuda
+
+if not SIMULATED:
+    from numba.cuda.cudadrv.devicearray import DeviceNDArray
+    from numba.cuda.cudadrv.driver import CudaAPIError, MemoryPointer, binding, driver
+
+DEFAULT = 0  # the stream that launches are on
+STAGED = 64 << 10  # bytes that the driver takes over at once
+
+
+class Pool:
+    """Memory of one GPU, taken and given back in the order of its default stream.
+
+    What is given back serves the next who takes; the driver gets it with `trim`, and when nothing is taken any more.
+    """
+
+    def __init__(self, context):
+        self.context, self._taken = context, set()  # a set, whose changes no thread sees half done
+        properties = binding.CUmemPoolProps()
+        properties.allocType = binding.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
+        properties.location.type = binding.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
+        properties.location.id = context.device.id
+        self._pool = driver.cuMemPoolCreate(properties)
+        keep_all = binding.cuuint64_t(2**64 - 1)
+        threshold = binding.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+        driver.cuMemPoolSetAttribute(self._pool, threshold, keep_all)
+
+    def take(self, size):
+        """A MemoryPointer to so many bytes of device memory, given back when it is no longer referred to."""
+        try:
+            address = driver.cuMemAllocFromPoolAsync(size, self._pool, DEFAULT)
+        except CudaAPIError:  # what others have freed, and what numba has not yet
+            self.context.deallocations.clear()
+            self.trim()
+            address = driver.cuMemAllocFromPoolAsync(size, self._pool, DEFAULT)
+        self._taken.add(int(address))
+        memory = MemoryPointer(self.context, address, size, finalizer=functools.partial(self._give, address))
+        memory._finalizer.atexit = False  # the driver may be gone by then, and takes everything anyway
+        return memory
+
+    def _give(self, address):
+        self._taken.discard(int(address))
+        driver.cuCtxPushCurrent(self.context.handle)  # the last reference may be dropped where another GPU is current
+        try:
+            driver.cuMemFreeAsync(address, DEFAULT)
+            if not self._taken:
+                self.trim()
+        finally:
+            driver.cuCtxPopCurrent()
+
+    def trim(self):
+        """Give what is not taken back to the driver, once the GPU has done with it."""
+        driver.cuStreamSynchronize(DEFAULT)
+        driver.cuMemPoolTrimTo(self._pool, 0)
+
+
+def pool():
+    """The Pool of the calling thread's current GPU; None where its driver has none, as in the simulator."""
+    if SIMULATED:
+        return None
+    kept = cuda.current_context().extras
+    if "gpukit" not in kept:
+        context = cuda.current_context()
+        supported = binding.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
+        has_pools = driver.cuDeviceGetAttribute(supported, context.device.id)
+        kept["gpukit"] = Pool(weakref.proxy(context)) if has_pools else None
+    return kept["gpukit"]
+
+
+def device_array(shape, dtype):
+    """numba's device array of a shape (a number or a tuple) and dtype, C-contiguous, its numbers whatever they are."""
+    shape, dtype = tuple(map(int, shape)) if isinstance(shape, tuple) else (int(shape),), np.dtype(dtype)
+    size, own = math.prod(shape), pool()
+    if own is None or not size:
+        return cuda.device_array(shape, dtype)
+    return DeviceNDArray(shape, _strides(shape, dtype.itemsize), dtype, gpu_data=own.take(size * dtype.itemsize))
+
+
+@functools.lru_cache(1 << 12)
+def _strides(shape, itemsize):
+    """Bytes from one element to the next along each axis."""
+    return tuple(itemsize * math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
+
+def release():
+    """Give memory of the current GPU that nobody uses back to the driver: numba's, and the Pool's."""
+    cuda.current_context().deallocations.clear()
+    if own := pool():
+        own.trim()
+
+
+def copy_in(array, there):
+    """there = array, both C-contiguous, of one dtype and of as many bytes, at most STAGED where it must not wait; array
+    may be changed as soon as this returns."""
+    if SIMULATED:
+        there.copy_to_device(array)
+    else:
+        driver.cuMemcpyHtoDAsync(there.device_ctypes_pointer.value, array.ctypes.data, array.nbytes, DEFAULT)
+
+
+def copy_page_locked(memory, there, first, stream):
+    """there[first : first + memory.size] = memory (page-locked, of there's dtype) in the order of a stream; memory must
+    not be changed before."""
+    if SIMULATED:
+        there[first : first + memory.size].copy_to_device(memory, stream=stream)
+        return
+    address = there.device_ctypes_pointer.value + first * memory.itemsize
+    driver.cuMemcpyHtoDAsync(address, memory.ctypes.data, memory.nbytes, stream.handle)
+
+
+def zeros(shape, dtype):
+    """A device array whose bytes are all zero."""
+    out = device_array(shape, dtype)
+    if SIMULATED:
+        out.copy_to_device(np.zeros(out.shape, dtype))
+    elif out.size:
+        driver.cuMemsetD8Async(out.device_ctypes_pointer.value, 0, out.nbytes, DEFAULT)
+    return out
+
+
+NUMBERS = {  # how struct writes them, eight bytes each
+    **{f"int{8 * 2**n}": code + "x" * (8 - 2**n) for n, code in enumerate("bhiq")},
+    **{f"uint{8 * 2**n}": code + "x" * (8 - 2**n) for n, code in enumerate("BHIQ")},
+    "float32": "f4x",
+    "float64": "d",
+    "bool": "?7x",
+}
+
+
+class Plan:
+    """How a kernel compiled for certain arguments is launched: where its numbers stand in memory. For one thread."""
+
+    def __init__(self, compiled):
+        self.compiled = compiled  # which lives as long as its code
+        self.layout = struct.Struct("<" + "".join(map(written, compiled.argument_types)))
+        self.numbers = ctypes.create_string_buffer(self.layout.size)
+        first = ctypes.addressof(self.numbers)
+        addresses = range(first, first + self.layout.size, 8)
+        self.pointers = (ctypes.c_uint64 * len(addresses))(*addresses)
+        self.function = binding.CUfunction(int(compiled._codelibrary.get_cufunc().handle))
+
+    def launch(self, grid, block, numbers):
+        """Queue the kernel on the default stream."""
+        self.layout.pack_into(self.numbers, 0, *numbers)
+        pointers = ctypes.addressof(self.pointers)
+        driver.cuLaunchKernel(self.function, *grid, *block, 0, DEFAULT, pointers, 0)
+
+
+def written(kind):
+    """How struct writes an argument of a numba type, as numba-cuda hands it over; KeyError where this is not known."""
+    if hasattr(kind, "ndim"):  # an array: two pointers of numba's, elements, bytes of one, address, shape, strides
+        return "qqqqQ" + "qq" * kind.ndim
+    if hasattr(kind, "types"):  # a tuple
+        return "".join(map(written, kind))
+    return NUMBERS[str(kind)]
+
+
+_plans = threading.local()
+
+
+def launch(kernel, grid, block, *arguments):
+    """kernel[grid, block](*arguments) on the default stream."""
+    plan, numbers = (None, ()) if SIMULATED else _planned(kernel, arguments)
+    if plan is None:
+        kernel[grid, block](*arguments)
+    else:
+        plan.launch(_three(grid), _three(block), numbers)
+
+
+def _planned(kernel, arguments):
+    """(the Plan of a launch, its numbers), or (None, anything) where numba has to launch: the first time, and for
+    arguments that only numba can hand over."""
+    kinds, numbers = [kernel, int(driver.cuCtxGetCurrent())], []
+    if not _read(arguments, kinds, numbers):
+        return None, ()
+    known, kinds = _plans.__dict__, tuple(kinds)
+    if kinds not in known:
+        compiled = kernel.overloads.get(tuple(map(kernel.typeof_pyval, arguments)))
+        if compiled is None:
+            return None, ()
+        known[kinds] = _plan(compiled)
+    return known[kinds], numbers
+
+
+def _plan(compiled):
+    """A Plan, or None where numba has to launch."""
+    try:
+        return None if compiled.debug or compiled.cooperative else Plan(compiled)
+    except KeyError:
+        return None
+
+
+def _read(arguments, kinds, numbers):
+    """Append what tells the arguments' types, and their numbers; whether that could be done."""
+    for argument in arguments:
+        if isinstance(argument, DeviceNDArray):
+            kinds.append(argument._numba_type_._code)
+            numbers += _numbers_of(argument)
+        elif isinstance(argument, tuple):
+            kinds += type(argument), len(argument)
+            if not _read(argument, kinds, numbers):
+                return False
+        elif isinstance(argument, (int, float, np.number, np.bool_)):
+            kinds.append(type(argument))
+            numbers.append(argument)
+        else:
+            return False
+    return True
+
+
+def _numbers_of(array):
+    """What numba-cuda hands over of an array; kept with it, since neither changes."""
+    kept = array.__dict__
+    if "_gpukit_numbers" not in kept:
+        address = array.device_ctypes_pointer.value or 0
+        kept["_gpukit_numbers"] = (0, 0, array.size, array.dtype.itemsize, address, *array.shape, *array.strides)
+    return kept["_gpukit_numbers"]
+
+
+def _three(shape):
+    """A grid or a block of one to three numbers as three."""
+    numbers = tuple(map(int, shape)) if isinstance(shape, tuple) else (int(shape),)
+    return (*numbers, 1, 1)[:3]

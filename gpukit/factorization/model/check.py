@@ -1,0 +1,63 @@
+"""Is a model from a file sound? Asked once, where it is loaded; what computes with it relies on the answer."""
+
+import numpy as np
+
+from gpukit.errors import DataError
+from gpukit.factorization.model.layout import LEVELS
+from gpukit.factorization.model.state import KEPT
+from gpukit.factorization.settings import MOST_FACTORS
+from gpukit.io import trust
+from gpukit.neighbors.estimator import MOST_NEIGHBORS
+
+LARGEST = 1e15  # of a parameter: products of a thousand pairs of them are finite
+
+
+def sizes_of(state):
+    """(F, K) of a State; DataError for what no model has."""
+    sizes = tuple(array.shape[-1] if array.ndim else 0 for array in (state.user_factors, state.neighbors))
+    for what, size, least, most in zip(("factors", "neighbours"), sizes, (1, 0), (MOST_FACTORS, MOST_NEIGHBORS)):
+        if not least <= size <= most:
+            raise DataError(f"it has {size:,} {what}; {least} to {most:,} are possible.")
+    return sizes
+
+
+def check_state(state, shape, sizes, what="state"):
+    """DataError unless a State of shape (M, N) and sizes (F, K) has the shapes, dtypes and ranges that it should."""
+    (users, items), (f, k) = shape, sizes
+    shapes = ((users, f), (users, KEPT), (items, f), (items, KEPT), (items, 2, k))
+    for name, wanted in zip(state._fields, shapes):
+        trust.check_array(f"{what}.{name}", getattr(state, name), np.float32, wanted)
+        trust.check_finite(f"{what}.{name}", getattr(state, name), LARGEST)
+    trust.check_array(f"{what}.neighbors", state.neighbors, np.int32, (items, k))
+    trust.check_range(f"{what}.neighbors", state.neighbors, 0, items)
+
+
+def check_history(history, shape, what="rated"):
+    """DataError unless a History on the host fits a model of that shape (M, N)."""
+    count = len(history.items)
+    trust.check_pointers(f"{what}.indptr", history.indptr, shape[0] + 1, count)
+    trust.check_array(f"{what}.items", history.items, np.int32, (count,))
+    trust.check_range(f"{what}.items", history.items, 0, shape[1])
+    trust.check_array(f"{what}.codes", history.codes, np.uint8, (count,))
+    trust.check_range(f"{what}.codes", history.codes, 1, LEVELS - 1)
+    trust.check_array(f"{what}.levels", history.levels, np.float32, (LEVELS,))
+    trust.check_finite(f"{what}.levels", history.levels, LARGEST)
+
+
+def check_scale(scale):
+    """DataError unless a Scale has a mean, a deviation above 0 and bounds, all numbers that float32 holds."""
+    numbers = [float(number) for number in scale if isinstance(number, int | float)]
+    if len(numbers) < 4 or not np.isfinite(np.array(numbers).astype(np.float32)).all():
+        raise DataError(f"mean, deviation, lowest and highest rating are {list(scale)}, not four finite numbers.")
+    if scale.deviation <= 0 or scale.low > scale.high:
+        raise DataError(f"the ratings' deviation is {scale.deviation}, their range {scale.low} to {scale.high}.")
+
+
+def check_epochs(history):
+    """DataError unless the history of a training is a list of epochs: epoch, seconds, rmse (None: not judged)."""
+    for entry in history:
+        known = isinstance(entry, dict) and set(entry) == {"epoch", "seconds", "rmse"}
+        if not known or not all(isinstance(number, int | float | None) for number in entry.values()):
+            raise DataError(f"{entry!r:.80} in the history of training is no epoch, seconds and rmse.")
+        if not isinstance(entry["epoch"], int) or entry["seconds"] is None:
+            raise DataError(f"{entry!r:.80} in the history of training lacks its epoch or its seconds.")

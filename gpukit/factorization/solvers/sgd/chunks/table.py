@@ -1,0 +1,60 @@
+"""`chunk_table`: what an epoch walks, in which order; `steps` is the module cpu.py or gpu.py beside this file."""
+
+import numpy as np
+
+from gpukit.factorization.solvers.sgd.schedule import LONGEST, QUAD, chunk_lengths
+from gpukit.random import key
+from gpukit.streams import Keyed
+
+CLASSES = 8  # of length, an octave: the more, the more even a quad, but the more often chunks of one row meet
+RANDOM_BITS, LENGTH_BITS = 16, 7  # of the keys that chunks are ordered by
+
+
+def chunk_table(indptr, starts, workers, rate, seed, steps):
+    """(n, 3) int64 chunks (row, first rating, number of ratings), on the device, of all rows of indptr (rows + 1,), and
+    some without ratings: quads of about equal length (within an eighth of an octave), as much work for every four
+    workers, each four's in an order of its own.
+
+    Quads, because four groups of lanes make up a warp, which is as slow as its longest chunk; as much work, because an
+    epoch is as slow as its slowest warp; about equal and at random, because a row's chunks must not meet more often
+    than they have to. starts: indptr on the device, and perhaps more; rate: see schedule.chunk_lengths.
+    """
+    pieces = -(-np.diff(indptr) // chunk_lengths(np.diff(indptr), workers, rate))
+    before = np.concatenate(([0], np.cumsum(pieces)))
+    fours = max(1, workers // QUAD)
+    rounds = max(1, -(-int(before[-1]) // (QUAD * fours)))
+    table = in_quads(starts, before, rounds * fours, seed, steps)
+    return dealt(table, (rounds, fours), seed, steps)
+
+
+def in_quads(starts, before, quads, seed, steps):
+    """Chunks (4 quads, 3) of rows with before (rows + 1,) chunks before them: by falling length, about, then at random;
+    behind them chunks without ratings."""
+    n = int(before[-1])
+    chunks, keys, places = steps.empty((n, 3), np.int64), steps.empty(n, np.uint64), steps.empty(n, np.uint32)
+    random_key = np.uint32(key(seed, Keyed.CHUNK_ORDER[0]))
+    before, classes = steps.resident(before, np.int64), steps.resident(classes_of_length(), np.uint64)
+    steps.run("cut_rows", starts, before, classes, RANDOM_BITS, random_key, chunks, keys, places)
+    _, order, _ = steps.sort_by_bits(keys, 0, LENGTH_BITS + RANDOM_BITS, places)
+    table = steps.empty((quads * QUAD, 3), np.int64)
+    steps.run("take_chunks", chunks, order, n, table)
+    return table
+
+
+def classes_of_length():
+    """(LONGEST + 1,) uint64: the class of each length, 0 for the longest."""
+    octaves = np.log2(np.maximum(np.arange(LONGEST + 1), 1))
+    return (np.ceil(CLASSES * np.log2(LONGEST)) - np.ceil(CLASSES * octaves)).astype(np.uint64)
+
+
+def dealt(table, shape, seed, steps):
+    """The quads of a table dealt out in rounds by falling length, to and fro, so that all fours of workers get as much;
+    then each one's shuffled. shape: (rounds, fours)."""
+    quads = shape[0] * shape[1]
+    keys, places = steps.empty(quads, np.uint64), steps.empty(quads, np.uint32)
+    steps.run("fallen_lengths", table, LONGEST, keys, places)
+    _, order, _ = steps.sort_by_bits(keys, 0, LONGEST.bit_length(), places)
+    hands, out = steps.empty(shape, np.uint32), steps.empty(table.shape, np.int64)
+    steps.run("deal_hands", order, np.uint32(key(seed, Keyed.CHUNK_ORDER[1])), hands)
+    steps.run("take_quads", table, hands, out)
+    return out

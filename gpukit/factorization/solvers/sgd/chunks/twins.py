@@ -1,0 +1,66 @@
+"""CPU twins of kernels.py."""
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.random import below, bits
+
+QUAD = 4
+
+
+@njit(parallel=True)
+def cut_rows(starts, before, classes, random_bits, random_key, chunks, keys, places):
+    """Rows cut into pieces of about equal length, with the keys that they are ordered by."""
+    for row in prange(before.size - 1):
+        begin, size = starts[row], starts[row + 1] - starts[row]
+        pieces = before[row + 1] - before[row]
+        for piece in range(pieces):
+            low, high = piece * size // pieces, (piece + 1) * size // pieces
+            c = before[row] + piece
+            chunks[c, 0], chunks[c, 1], chunks[c, 2] = row, begin + low, high - low
+            random = np.uint64(bits(random_key, c)) >> np.uint64(32 - random_bits)
+            keys[c] = np.uint64(classes[high - low] << np.uint64(random_bits)) | random
+            places[c] = np.uint32(c)
+
+
+@njit(parallel=True)
+def take_chunks(chunks, order, n, table):
+    """Chunks in an order, behind them chunks without ratings."""
+    for t in prange(table.shape[0]):
+        for part in range(3):
+            table[t, part] = chunks[order[t], part] if t < n else 0
+
+
+@njit(parallel=True)
+def fallen_lengths(table, longest, keys, places):
+    """How much shorter than `longest` the longest chunk of each quad is."""
+    for q in prange(keys.size):
+        length = 0
+        for part in range(QUAD):
+            length = max(length, table[QUAD * q + part, 2])
+        keys[q], places[q] = np.uint64(longest - length), np.uint32(q)
+
+
+@njit(parallel=True)
+def deal_hands(order, random_key, hands):
+    """Quads dealt to and fro, then each hand shuffled (Fisher and Yates)."""
+    rounds, fours = hands.shape
+    for hand in prange(fours):
+        m = np.int64(hand)
+        for r in range(rounds):
+            hands[r, m] = order[r * fours + (m if r % 2 == 0 else fours - 1 - m)]
+        for last in range(rounds - 1, 0, -1):
+            other = below(random_key, m * rounds + last, last + 1)
+            hands[last, m], hands[other, m] = hands[other, m], hands[last, m]
+
+
+@njit(parallel=True)
+def take_quads(table, hands, out):
+    """Quads in the order of hands, row by row."""
+    fours = hands.shape[1]
+    for line in prange(out.shape[0]):
+        t = np.int64(line)
+        quad, part = t // QUAD, t % QUAD
+        there = QUAD * np.int64(hands[quad // fours, quad % fours]) + part
+        for column in range(3):
+            out[t, column] = table[there, column]

@@ -1,0 +1,138 @@
+"""What compiled code relies on in arrays that come from outside: asked once, in blocks that stay in the cache, by all
+cores. Each check is silent, or raises a DataError that names the array, the place and the value.
+
+numpy alone, so that no compiler is waited for when a model is loaded.
+"""
+
+import numpy as np
+
+from gpukit._pool import shared_out
+from gpukit.errors import DataError
+
+BLOCK = 1 << 17  # numbers: what a core's own cache holds
+TASK = 32 * BLOCK  # of a thread
+
+
+def check_array(name, array, dtypes, shape):
+    """DataError unless array is numpy's, of one of the dtypes and of that shape (None: any size), C-contiguous."""
+    kinds = dtypes if isinstance(dtypes, tuple) else (dtypes,)
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray) or array.dtype not in kinds:
+        wanted = " or ".join(np.dtype(kind).name for kind in kinds)
+        raise DataError(f"{name} must be an array of {wanted}; got {_kind_of(array)}.")
+    fits = array.ndim == len(shape) and all(size in (None, has) for size, has in zip(shape, array.shape))
+    if not fits:
+        wanted = ", ".join("n" if size is None else f"{size}" for size in shape)
+        raise DataError(f"{name} must have the shape ({wanted}{',' * (len(shape) == 1)}); it has {array.shape}.")
+
+
+def _kind_of(array):
+    return str(array.dtype) if hasattr(array, "dtype") else type(array).__name__
+
+
+def check_finite(name, array, most=np.inf):
+    """DataError for the first number of an array that is not finite, or larger in size than most."""
+    place = first(not_finite if most == np.inf else lambda block: _larger(block, most), array)
+    if place is not None:
+        bound = "" if most == np.inf else f" of at most {most:g} in size"
+        raise DataError(f"{name}{list(place)} is {array[place]}; all of it must be finite numbers{bound}.")
+
+
+def not_finite(block):
+    """For `first`: what is NaN or infinite."""
+    return None if -np.inf < block.min() and block.max() < np.inf else ~np.isfinite(block)  # NaN is neither
+
+
+def _larger(block, most):
+    return None if block.min() >= -most and block.max() <= most else ~(abs(block) <= most)
+
+
+def check_range(name, array, low, high):
+    """DataError for the first number of an array that is below low or not below high."""
+
+    def outside(block):
+        return None if block.min() >= low and block.max() < high else (block < low) | (block >= high)
+
+    place = first(outside, array)
+    if place is not None:
+        raise DataError(f"{name}{list(place)} is {array[place]}, beyond {low:,} to {high - 1:,}.")
+
+
+def check_pointers(name, pointers, rows, end):
+    """DataError unless pointers (rows + 1,), integers, begin at 0, never fall and end at `end`."""
+    check_array(name, pointers, (np.int32, np.int64), (rows + 1,))
+    if pointers[0] != 0 or pointers[-1] != end:
+        raise DataError(f"{name} goes from {pointers[0]:,} to {pointers[-1]:,}; it must go from 0 to {end:,}.")
+    fall = first(np.less, pointers[1:], pointers[:-1])
+    if fall is not None:
+        raise DataError(f"{name}[{fall[0] + 1}] is {pointers[fall[0] + 1]:,}, less than what comes before it.")
+
+
+def check_ids(name, ids, rows=None):
+    """DataError unless ids are integers of 64 bits, or text, one a row, each once."""
+    if not isinstance(ids, np.ndarray) or ids.ndim != 1 or not (ids.dtype == np.int64 or ids.dtype.kind == "U"):
+        shape = f", {ids.ndim}-D" if isinstance(ids, np.ndarray) else ""
+        raise DataError(f"{name} must be a one-dimensional array of int64 or text; got {_kind_of(ids)}{shape}.")
+    if rows is not None and len(ids) != rows:
+        raise DataError(f"{name} has {len(ids):,} ids for {rows:,} rows; there must be one a row.")
+    twice = repeated(ids)
+    if twice is not None:
+        raise DataError(f"{name} has {twice} twice; each id stands for one row.")
+
+
+def repeated(ids):
+    """An id that is there twice, or None; quickest where they ascend."""
+    if len(ids) < 2 or (ids[1:] > ids[:-1]).all():
+        return None
+    known, counts = np.unique(ids, return_counts=True)
+    return None if len(known) == len(ids) else known[np.argmax(counts > 1)]
+
+
+def check_sparse(name, matrix):
+    """DataError unless the indices of a scipy sparse matrix lie within its shape; scipy's own code relies on it. What
+    lies on a GPU, or is made of lists, is not looked at."""
+    if not isinstance(getattr(matrix, "data", None), np.ndarray) or len(matrix.shape) != 2:
+        return
+    if matrix.format in ("csr", "csc"):
+        shape = matrix.shape[:: 1 if matrix.format == "csr" else -1]
+        check_compressed(name, matrix.indptr, matrix.indices, matrix.data, shape)
+    elif matrix.format == "coo":
+        for side, rows, size in zip(("row", "col"), (matrix.row, matrix.col), matrix.shape):
+            check_indices(f"{name}.{side}", rows, len(matrix.data), size)
+    elif matrix.format == "bsr":
+        rows, columns = (size // block for size, block in zip(matrix.shape, matrix.blocksize))
+        check_compressed(name, matrix.indptr, matrix.indices, matrix.data, (rows, columns))
+
+
+def check_compressed(name, pointers, indices, values, shape):
+    """DataError unless pointers, indices, values are compressed rows of a matrix of that shape: indptr, indices, data
+    of scipy's CSR, which may have more than it uses. Whether values are finite is not asked."""
+    check_array(f"{name}.indptr", pointers, (np.int32, np.int64), (shape[0] + 1,))
+    check_indices(f"{name}.indices", indices, len(values), shape[1])
+    end = int(pointers[-1])
+    check_pointers(f"{name}.indptr", pointers, shape[0], end if 0 <= end < len(values) else len(values))
+
+
+def check_indices(name, indices, count, size):
+    """DataError unless indices are count integers from 0 to size - 1."""
+    check_array(name, indices, (np.int32, np.int64), (count,))
+    check_range(name, indices, 0, size)
+
+
+def first(wrong, *arrays):
+    """The index (a tuple) of the first entry that is wrong, or None.
+
+    wrong: a function of a block of each of the arrays, which have one shape, to a mask (b,) of what is wrong in it, or
+    to None where nothing is.
+    """
+    flat = [array.reshape(-1) for array in arrays]
+    size = flat[0].size
+
+    def look(start):
+        for at in range(start, min(start + TASK, size), BLOCK):
+            bad = wrong(*(one[at : at + BLOCK] for one in flat))
+            if bad is not None and bad.any():
+                return at + int(np.argmax(bad))
+        return None
+
+    found = next((at for at in shared_out(look, range(0, size, TASK)) if at is not None), None)
+    return None if found is None else tuple(map(int, np.unravel_index(found, arrays[0].shape)))

@@ -1,0 +1,17 @@
+"""Host arrays thresholded on the CPU; gpu.py has the same functions."""
+
+import numpy as np
+
+from gpukit.svt import cpu
+
+
+def threshold(X, lam, whole):
+    """(out, values or None, ranks) of host arrays: see svt.cpu.threshold."""
+    out = np.empty_like(X)
+    values, ranks = cpu.threshold(X, lam, out, whole)
+    return out, values if whole else None, ranks
+
+
+def memory_needed(shape, dtype, whole):
+    """Bytes of a device's own memory: none."""
+    return 0

@@ -1,0 +1,104 @@
+"""The kernels of the chunk tables against their twins and plain numpy."""
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.kernel
+
+from support import launch
+
+from gpukit.factorization.solvers.sgd.chunks import cpu, gpu, kernels, table, twins
+from gpukit.random import below, bits, key
+
+SHAPES = [(1, 32), (3, 64)]
+COUNTS = {
+    "one row": [17],
+    "empty rows": [0, 3, 0, 0, 300, 1, 0],
+    "tail": [900, 256, 257, 40, 33, 32, 31, 5, 4, 3, 2, 1],
+}
+
+
+def starts_of(counts):
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", COUNTS)
+def test_cut_rows(name, shape):
+    """Pieces as equal as can be, in order; class and random bits of each; rows behind the last are not looked at."""
+    starts, pieces = starts_of(COUNTS[name]), -(-np.array(COUNTS[name]) // 40)
+    before, classes, random_key = starts_of(pieces), table.classes_of_length(), np.uint32(key(7, 106))
+    expected = [
+        (row, starts[row] + part * size // parts, (part + 1) * size // parts - part * size // parts)
+        for row, (size, parts) in enumerate(zip(COUNTS[name], pieces))
+        for part in range(parts)
+    ]
+    numbers = [(int(classes[c[2]]) << 16) | (int(bits(random_key, at)) >> 16) for at, c in enumerate(expected)]
+    for cut in (twins.cut_rows, lambda *arrays: launch(kernels.cut_rows, *shape, *arrays)):
+        n = len(expected)
+        found = np.full((n, 3), -1, np.int64), np.zeros(n, np.uint64), np.full(n, 77, np.uint32)
+        cut(np.append(starts, 10**9), before, classes, 16, random_key, *found)
+        np.testing.assert_array_equal(found[0], expected)
+        np.testing.assert_array_equal(found[1], np.array(numbers, np.uint64))
+        np.testing.assert_array_equal(found[2], np.arange(n))
+
+
+def test_classes_of_length():
+    """An eighth of an octave each, falling; powers of two on the edge; what has no ratings comes last."""
+    classes = table.classes_of_length().astype(int)
+    assert len(classes) == 257 and classes[256] == 0 and classes.max() == 64 < 1 << table.LENGTH_BITS
+    assert [classes[2**e] for e in range(9)] == [8 * (8 - e) for e in range(9)]
+    assert (np.diff(classes) <= 0).all() and classes[0] == classes[1] and classes[255] == 0 and classes[234] == 1
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("n", [1, 6, 40])
+def test_take_chunks(n, shape):
+    chunks, order = np.arange(3 * n).reshape(n, 3) + 5, np.random.default_rng(n).permutation(n).astype(np.uint32)
+    for take in (twins.take_chunks, lambda *arrays: launch(kernels.take_chunks, *shape, *arrays)):
+        found = np.full((n + 7, 3), -1, np.int64)
+        take(chunks, order, n, found)
+        np.testing.assert_array_equal(found[:n], chunks[order])
+        assert not found[n:].any()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("quads", [1, 33])
+def test_fallen_lengths(quads, shape):
+    chunks = np.random.default_rng(quads).integers(0, 257, (4 * quads, 3))
+    for fallen in (twins.fallen_lengths, lambda *arrays: launch(kernels.fallen_lengths, *shape, *arrays)):
+        found = np.zeros(quads, np.uint64), np.full(quads, 77, np.uint32)
+        fallen(chunks, 256, *found)
+        np.testing.assert_array_equal(found[0], 256 - chunks[:, 2].reshape(-1, 4).max(axis=1))
+        np.testing.assert_array_equal(found[1], np.arange(quads))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("rounds, fours", [(1, 1), (1, 70), (5, 1), (8, 33)])
+def test_hands(rounds, fours, shape):
+    """To and fro, then Fisher and Yates's shuffle of each hand; the quads follow."""
+    order, random_key = np.random.default_rng(0).permutation(rounds * fours).astype(np.uint32), np.uint32(key(3, 107))
+    expected = order.reshape(rounds, fours).copy()
+    expected[1::2] = expected[1::2, ::-1].copy()
+    for m in range(fours):
+        for last in range(rounds - 1, 0, -1):
+            other = below(random_key, m * rounds + last, last + 1)
+            expected[[last, other], m] = expected[[other, last], m]
+    quads = np.arange(12 * rounds * fours).reshape(-1, 3)
+    for deal, take in (
+        (twins.deal_hands, twins.take_quads),
+        (lambda *a: launch(kernels.deal_hands, *shape, *a), lambda *a: launch(kernels.take_quads, *shape, *a)),
+    ):
+        hands, out = np.full((rounds, fours), 77, np.uint32), np.zeros_like(quads)
+        deal(order, random_key, hands)
+        np.testing.assert_array_equal(hands, expected)
+        take(quads, hands, out)
+        np.testing.assert_array_equal(out.reshape(-1, 12), quads.reshape(-1, 12)[expected.reshape(-1)])
+
+
+@pytest.mark.parametrize("counts, workers", [([900, 3, 0, 41, 260, 7], 40), ([5], 1), ([300] * 3, 8)])
+def test_both_devices_make_the_same_table(counts, workers):
+    indptr, made = starts_of(counts), []
+    for steps in (cpu, gpu):
+        made.append(table.chunk_table(indptr, steps.resident(indptr, np.int64), workers, 0.15, 3, steps))
+    np.testing.assert_array_equal(made[1].copy_to_host(), made[0])

@@ -1,0 +1,153 @@
+"""A service in a process of its own: python service.py ROUNDS FOLDER, under the layer that NUMBA_THREADING_LAYER names.
+
+Prints one JSON object: the layer, how many of ROUNDS answers of each of eight threads were wrong, fits and readings of
+eight threads at once that went wrong, and what children forked and spawned then said.
+"""
+
+import json
+import multiprocessing
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+import gpukit
+from gpukit import _threads
+from gpukit.errors import GpukitError
+
+THREADS = 8
+PATIENCE = 100  # seconds
+
+
+class Service:
+    """Two models, a completed tensor, and the right answers of each request."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.ratings, self.documents = gpukit.read_ratings(folder / "r.csv"), gpukit.read_letor(folder / "d.txt")
+        self.pairs = self.ratings.user_ids[self.ratings.users], self.ratings.item_ids[self.ratings.items]
+        self.model, self.ranker = self.recommender(), self.ranking()
+        self.completed = self.imputed()
+        self.expected = [np.copy(answer) for answer in self.answers()]
+
+    def recommender(self):
+        """A small LSHMF, the same however often it is fitted."""
+        model = gpukit.LSHMF(4, 5, n_epochs=2, lsh_q=8, deterministic=True, device="cpu")
+        return model.fit(self.ratings)
+
+    def imputed(self):
+        """A small tensor completed."""
+        graph = gpukit.read_graph(self.folder / "g.npz")
+        return gpukit.GraphImputer(iterations=5, weights="common", center="none", device="cpu").fit_transform(graph)
+
+    def ranking(self):
+        """A small RankSVM."""
+        return gpukit.RankSVM(device="cpu").fit(self.documents)
+
+    def answers(self):
+        """One answer of each kind, as arrays."""
+        items, scores = self.model.recommend(n=5)
+        return items, scores, self.model.predict(self.pairs), self.ranker.rank(self.documents)
+
+    def wrong(self, rounds):
+        """How many answers of so many rounds are not as expected."""
+        count = 0
+        for _ in range(rounds):
+            count += not all(map(np.array_equal, self.answers(), self.expected))
+        return count
+
+    def refitted(self, number):
+        """Whether a model fitted anew answers as the first."""
+        if number % 3 == 1:
+            return np.array_equal(self.ranking().coef_, self.ranker.coef_)
+        if number % 3 == 2:
+            return np.array_equal(self.imputed(), self.completed)
+        return np.array_equal(self.recommender().predict(self.pairs), self.expected[2])
+
+    def reread(self, number):
+        """Whether a file read anew has the same content."""
+        if number % 2:
+            return np.array_equal(gpukit.read_letor(self.folder / "d.txt").X, self.documents.X)
+        again, fields = gpukit.read_ratings(self.folder / "r.csv"), ("users", "items", "values", "user_ids", "item_ids")
+        return all(np.array_equal(getattr(again, name), getattr(self.ratings, name)) for name in fields)
+
+
+def at_once(work):
+    """[work(number)] of eight threads that begin together."""
+    ready = threading.Barrier(THREADS)
+
+    def begin(number):
+        ready.wait()
+        return work(number)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(begin, range(THREADS)))
+
+
+def asked(service):
+    """What a child says: right, wrong, or the one line of an error."""
+    try:
+        return "wrong" if service.wrong(1) else "right"
+    except GpukitError as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def tell(connection, make):
+    """In a child: asked() of the service that make() gives."""
+    connection.send(asked(make()))
+
+
+class Spawned:
+    """Makes a Service anew, in a process that has none."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __call__(self):
+        return Service(self.folder)
+
+
+def child(method, make):
+    """What a child process says; its exit code where it says nothing."""
+    context = multiprocessing.get_context(method)
+    ours, theirs = context.Pipe()
+    process = context.Process(target=tell, args=(theirs, make))
+    process.start()
+    theirs.close()
+    try:
+        return ours.recv() if ours.poll(PATIENCE) else "silent"
+    except EOFError:
+        process.join(PATIENCE)
+        return f"exit code {process.exitcode}"
+    finally:
+        process.kill()
+
+
+def child_of_a_thread(service):
+    """What a child says that another thread than the main one has forked."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(child, "fork", lambda: service).result()
+
+
+def main(rounds, folder):
+    """The whole of it."""
+    early = child("fork", Spawned(folder))  # before this process has computed anything
+    service = Service(folder)
+    report = {
+        "early": early,
+        "layer": _threads.layer(),
+        "wrong": sum(at_once(lambda number: service.wrong(rounds))),
+        "fits": at_once(service.refitted),
+        "readings": at_once(service.reread),
+        "forked": child("fork", lambda: service),
+        "forked_by_a_thread": child_of_a_thread(service),
+        "spawned": child("spawn", Spawned(folder)),
+        "after": asked(service),
+    }
+    print(json.dumps(report))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), Path(sys.argv[2]))

@@ -1,0 +1,68 @@
+"""Every verb that writes, as the tests of reliability call it: what it writes, and its arguments."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from cli_support import CPU, SMALL
+
+from gpukit import read_letor, read_ratings
+
+
+class Case(NamedTuple):
+    """arguments: with {in} for the folder of inputs, and {out} for the file written, which has the name `output`."""
+
+    output: str
+    arguments: tuple
+
+
+TRAIN = ("train-lshmf", "{in}/r.csv", *map(str, SMALL), "--deterministic")
+RANK = ("ranksvm", "{in}/d.txt", *CPU)
+IMPUTE = ("impute", "{in}/g.npz", "--iterations", "3", "--weights", "common", "--center", "none", *CPU)
+SYNTH = ("synth", "ratings", "--users", "50", "--items", "30", "--ratings", "400")
+GRAPH = ("synth", "graph", "--vertices", "20", "--slice", "4x5", "--rank", "2")
+CASES = {
+    "train-lshmf --model": Case("m.gpukit", (*TRAIN, "--model", "{out}")),
+    "train-lshmf --plot": Case("p.png", (*TRAIN, "--plot", "{out}")),
+    "train-lshmf --checkpoint": Case("ck", (*TRAIN, "--checkpoint", "{out}")),
+    "predict --output": Case("p.csv", ("predict", "{in}/m.gpukit", "{in}/r.csv", *CPU, "--output", "{out}")),
+    "recommend --output": Case("r.csv", ("recommend", "{in}/m.gpukit", "--all", *CPU, "--output", "{out}")),
+    "ranksvm --model": Case("m.gpukit", (*RANK, "--model", "{out}")),
+    "ranksvm --scores": Case("s.txt", (*RANK, "--test", "{in}/d.txt", "--scores", "{out}")),
+    "ranksvm --plot": Case("p.svg", (*RANK, "--plot", "{out}")),
+    "rank --output": Case("s.txt", ("rank", "{in}/rank.gpukit", "{in}/d.txt", "--output", "{out}")),
+    "impute --output": Case("o.npz", (*IMPUTE, "--output", "{out}")),
+    "impute --plot": Case("p.png", (*IMPUTE, "--plot", "{out}")),
+    "convert OUT": Case("o.gkr", ("convert", "{in}/r.csv", "{out}")),
+    "synth ratings OUT": Case("o.csv", (*SYNTH, "{out}")),
+    "synth ratings --titles": Case("t.csv", (*SYNTH, "{out}.npz", "--titles", "{out}")),
+    "synth letor OUT": Case("o.gkl", ("synth", "letor", "{out}", "--scale", "0.001")),
+    "synth graph --output": Case("g.npz", (*GRAPH, "-o", "{out}")),
+}
+ELSE = {"bench --output": "rows are added to the file"}  # what commands write otherwise
+READ = {  # what commands read
+    *("train-lshmf RATINGS", "train-lshmf --test", "predict MODEL", "predict PAIRS", "recommend MODEL"),
+    *("recommend --titles", "similar MODEL", "similar --titles", "ranksvm PATH", "ranksvm --validation"),
+    *("ranksvm --test", "rank MODEL", "rank FILE", "impute [GRAPH]", "impute --edges", "impute --tensor"),
+    *("convert IN", "synth graph --edges"),
+}
+
+
+def arguments(name, inputs, out):
+    """The arguments of a case as text."""
+    return [str(word).replace("{in}", str(inputs)).replace("{out}", str(out)) for word in CASES[name].arguments]
+
+
+def is_whole(path):
+    """Whether a file that a verb has written is readable to its end."""
+    path, content = Path(path), Path(path).read_bytes()
+    if path.suffix in (".csv", ".txt"):
+        return content.endswith(b"\n")
+    if path.suffix in (".png", ".svg"):
+        return content.endswith((b"IEND\xaeB`\x82", b"</svg>\n"))
+    if path.suffix == ".gkr":
+        return len(read_ratings(path)) > 0
+    if path.suffix == ".gkl":
+        return len(read_letor(path).y) > 0
+    with np.load(path) as archive:
+        return all(archive[name] is not None for name in archive.files)
