@@ -4,6 +4,7 @@
 #   twin    CPU twins against float64 oracles                 sim     every kernel in the simulator, no GPU
 #   ptx     each kernel for capability 7.5 to 12.0, recorded  gpu     everything on a GPU; fails without one
 #   bench   the benchmark tables                              docs    write what is generated (docs/cli.md)
+#   reliability  200 kills, 200 signals, 200 rounds of eight threads under each threading layer
 #   lint    ruff                                              check   lint + gates (docs fresh, twins match, ...)
 #
 # The tiers of `make test` run in as many processes as there are cores, 8 at most: make test WORKERS=0 for one alone.
@@ -20,7 +21,7 @@ SIDE_BY_SIDE = -n $(WORKERS) --maxprocesses 8
 FILES_SIDE_BY_SIDE = $(SIDE_BY_SIDE) --dist loadfile --no-loadscope-reorder
 TITLES = $(wildcard data/titles-sample.csv)
 
-.PHONY: demo test twin sim compile ptx gpu bench docs lint check clean
+.PHONY: demo test twin sim compile ptx gpu reliability bench docs lint check clean
 
 demo: $(STAMP)
 	@mkdir -p build
@@ -47,6 +48,9 @@ ptx: $(STAMP)
 
 gpu: $(STAMP)
 	GPUKIT_REQUIRE_GPU=1 $(PYTEST)
+
+reliability: $(STAMP)
+	GPUKIT_ROUNDS=200 $(PYTEST) tests/reliability
 
 bench: $(STAMP)
 	$(PY) -m gpukit.bench

@@ -1,9 +1,11 @@
 """`gpukit bench`: measure, and add rows to the benchmark table."""
 
+import os
+
 import click
 
 from gpukit.bench import NAMES, find
-from gpukit.bench.setting import Setting
+from gpukit.bench.conditions import Conditions
 from gpukit.cli import options
 from gpukit.device import resolve
 
@@ -55,10 +57,10 @@ def bench(names, shapes, scale, output, device):
     """
     from gpukit.bench import record
 
-    setting = Setting(resolve(device), shapes, scale)
+    conditions = Conditions(resolve(device), shapes, scale, os.environ.get("GPUKIT_DATA"))
     for name in names or NAMES:
-        for row in find(name)(setting):
-            line = record.line(row, setting.device)
+        for row in find(name)(conditions):
+            line = record.line(row, conditions.device)
             click.echo(f"{row.what} | {row.shape} | {line[6]} {line[7]} {line[8]} {row.unit} | {row.note}")
             if output is not None:
                 record.append(output, [line])

@@ -75,9 +75,9 @@ def _are_documents(source, output, file_format):
 def _convert_documents(source, output, stages, null):
     """The Documents read from source and written to output."""
     from gpukit.documents import read_letor, write_letor
-    from gpukit.documents.copies import check_output
+    from gpukit.documents.copies import check_copy
 
-    check_output(output)
+    check_copy(output)
     stages.done("starting")
     documents = read_letor(source, null=null)
     stages.done("reading")
@@ -89,9 +89,9 @@ def _convert_documents(source, output, stages, null):
 def _convert_ratings(source, output, stages, **request):
     """The Ratings read from source, by the words of read_ratings, and written to output."""
     from gpukit.ratings import read_ratings, write_ratings
-    from gpukit.ratings.copies import check_output
+    from gpukit.ratings.copies import check_copy
 
-    check_output(output)
+    check_copy(output)
     stages.done("starting")
     data = read_ratings(source, **request)
     stages.done("reading")

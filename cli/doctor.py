@@ -12,11 +12,14 @@ import click
 
 from gpukit._version import __version__
 from gpukit.cli import options, report
+from gpukit.errors import GpukitError
 
-PACKAGES = ("numpy", "numba", "numba-cuda", "llvmlite", "scipy", "pandas", "click", "cupy", "matplotlib")
+PACKAGES = ("numpy", "numba", "numba-cuda", "llvmlite", "scipy", "pandas", "click", "cupy", "matplotlib", "tbb")
+COMPILERS = ("nvidia-nvvm", "nvidia-nvjitlink")  # what makes GPU code, shown with the other versions
 NAMES = {  # under which a package may be installed
     "cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy"),
     "nvidia-nvjitlink": ("nvidia-nvjitlink", "nvidia-nvjitlink-cu12"),
+    "nvidia-nvvm": ("nvidia-nvvm", "nvidia-cuda-nvcc-cu12"),
 }
 OF_CUDA_13 = ("nvidia-nvjitlink", "cupy-cuda13x")
 OLDEST_CUDA = (12, 0)  # that a driver must support; 13.0 for GPUs of compute capability NEW_GPUS or later
@@ -27,6 +30,8 @@ NEEDS = (
     ("imputation on a GPU", ("cupy",), None),
     ("pictures (--plot)", ("matplotlib",), "plot"),
 )
+GPU_COLUMNS = {"index": "cuda:", "name": "GPU", "compute_capability": "capability", "memory": "memory", "free": "free"}
+RUNS = "runs"  # a kernel of one line
 TESTED = {"numba": "0.68.*", "numba-cuda": "0.30.4"}
 
 
@@ -45,14 +50,17 @@ def doctor(as_json):
 
 
 def examine():
-    """The findings as a dict: versions, problems, gpus, driver, cpu_threads, missing, cache."""
+    """The findings as a dict: versions, problems, gpus, driver, cpu_threads, threads, missing, cache."""
     versions, cuda = installed(), supported_cuda()
     gpus, trouble = probe_gpus()
-    problems = known_problems(versions) + driver_problems(cuda, gpus) + ([trouble] if trouble else [])
+    threads, broken = threading_layer()
+    problems = known_problems(versions) + driver_problems(cuda, gpus) + kernel_problems(gpus, versions)
+    problems += [text for text in (trouble, broken) if text]
     return {
         "versions": versions,
         "problems": problems,
         "cpu_threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "threads": threads,
         "driver": driver_version(cuda),
         "gpus": gpus,
         "missing": missing_features(gpus, extra_for(cuda)),
@@ -63,7 +71,7 @@ def examine():
 def installed():
     """{package: version or None}, python and gpukit first. Nothing is imported."""
     versions = {"python": sys.version.split()[0], "gpukit": __version__}
-    return versions | {name: version(name) for name in PACKAGES}
+    return versions | {name: version(name) for name in (*PACKAGES, *COMPILERS)}
 
 
 def version(package):
@@ -87,6 +95,12 @@ def known_problems(versions):
     for package, tested in TESTED.items():
         if versions[package] and not fnmatch.fnmatch(versions[package], tested):
             found.append(f"{package} {versions[package]} is not the tested {tested}: pip install '{package}=={tested}'")
+    nvvm, linker = (numbers(versions.get(name)) for name in COMPILERS)
+    if linker != (0, 0) and nvvm > linker:
+        found.append(
+            f"nvidia-nvvm {versions['nvidia-nvvm']} is newer than nvidia-nvjitlink {versions['nvidia-nvjitlink']}, "
+            f"which cannot link its code: pip install --upgrade 'nvidia-nvjitlink=={nvvm[0]}.{nvvm[1]}.*'"
+        )
     if not (3, 11) <= numbers(versions["python"]) < (3, 14):
         found.append(f"Python {versions['python']} is not one of 3.11, 3.12, 3.13")
     return found
@@ -121,6 +135,28 @@ def driver_problems(cuda, gpus):
     return [f"{told}, but packages of CUDA 13 are installed: {cure}"] if wrong else []
 
 
+def kernel_problems(gpus, versions):
+    """Sentences about GPUs on which a kernel of one line does not run."""
+    made = ", ".join(f"{name} {versions.get(name)}" for name in (*COMPILERS, "numba", "numba-cuda", "cupy"))
+    return [
+        f"cuda:{gpu['index']} ({gpu['name']}) does not run a kernel of one line: {gpu['kernel']} ({made})"
+        for gpu in gpus
+        if gpu.get("kernel", RUNS) != RUNS
+    ]
+
+
+def threading_layer():
+    """(text of the layer of compiled loops and why it is that one, or None; what is wrong or None)."""
+    try:
+        from gpukit import _threads
+
+        return f"{_threads.layer()} ({_threads.reason()})", None
+    except GpukitError as error:
+        return None, str(error)
+    except ImportError:  # no numba
+        return None, None
+
+
 def numbers(text):
     """(major, minor) of a version text; (0, 0) for None."""
     parts = [part for part in (text or "0.0").split(".")[:2]]
@@ -128,7 +164,7 @@ def numbers(text):
 
 
 def probe_gpus():
-    """([{index, name, compute_capability, memory, free} ...], what is wrong or None)."""
+    """([{index, name, compute_capability, memory, free, kernel} ...], what is wrong or None)."""
     if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":
         return [], "NUMBA_ENABLE_CUDASIM=1 is set: the simulator stands in for the GPU. Unset it for real work."
     try:
@@ -142,7 +178,9 @@ def probe_gpus():
 
 
 def describe_gpu(cuda, index):
-    """What is worth knowing of one GPU; memory in bytes."""
+    """What is worth knowing of one GPU; memory in bytes; kernel: RUNS, or why a kernel of one line does not."""
+    from gpukit.device.trial import failure
+
     with cuda.gpus[index]:
         free, total = cuda.current_context().get_memory_info()
         device = cuda.get_current_device()
@@ -154,6 +192,7 @@ def describe_gpu(cuda, index):
         "compute_capability": f"{major}.{minor}",
         "memory": int(total),
         "free": int(free),
+        "kernel": failure(index) or RUNS,
     }
 
 
@@ -186,7 +225,7 @@ def code_cache():
     None when numba cannot be imported: then nothing is compiled.
     """
     try:
-        from gpukit._jit import cache_folder
+        from gpukit._cache import cache_folder
     except ImportError:
         return None
 
@@ -205,14 +244,15 @@ def show(found):
     rows = [{"what": name, "version": text or "not installed"} for name, text in found["versions"].items()]
     report.print_table(rows, {"what": "package", "version": "version"})
     click.echo()
-    click.echo(f"CPU: {found['cpu_threads']} thread(s)")
+    layer = f", threading layer {found['threads']}" if found["threads"] else ""
+    click.echo(f"CPU: {found['cpu_threads']} thread(s){layer}")
     if found["gpus"]:
         report.print_table(
             [
                 {**g, "memory": f"{g['memory'] / 2**30:.1f} GiB", "free": f"{g['free'] / 2**30:.1f} GiB"}
                 for g in found["gpus"]
             ],
-            {"index": "cuda:", "name": "GPU", "compute_capability": "capability", "memory": "memory", "free": "free"},
+            GPU_COLUMNS,
         )
         click.echo(f"Driver: {found['driver'] or 'version unknown'}")
     else:

@@ -57,9 +57,9 @@ def synth_ratings(output, like, scale, users, items, ratings, titles, force, see
     outputs.takes_stdout(output, as_json)
     from gpukit.ratings import synth as generator
     from gpukit.ratings import write_ratings
-    from gpukit.ratings.copies import check_output
+    from gpukit.ratings.copies import check_copy
 
-    check_output(output)
+    check_copy(output)
     outputs.check_output(output, "OUT", force=force, text=True)
     outputs.check_output(titles, "--titles", force=force)
     stages.done("starting")
@@ -128,7 +128,7 @@ def synth_letor(output, like, scale, folds, binary, force, seed, as_json, quiet)
         raise ParameterError(
             f"--folds and --binary are for a folder, and {output} is a file. Leave them out, or name a folder."
         )
-    (copies.check_output if whole else letor_folds.check_folder)(output)
+    (copies.check_copy if whole else letor_folds.check_folder)(output)
     outputs.check_output(output if whole else None, "OUT", force=force, text=True)
     stages.done("starting")
     documents = synth_letor(like, scale, seed)
@@ -183,7 +183,7 @@ def synth_graph(output, like, vertices, edges, slice_shape, rank, missing, entri
 
     if edges and (like or vertices):
         raise ParameterError("--like and --vertices are for generated graphs, and --edges names one. Leave them out.")
-    read.check_output(output)
+    read.check_copy(output)
     outputs.check_output(output, "--output", [edges] if edges else [], force)
     stages.done("starting")
     adjacency, ids = read.read_edges(edges) if edges else (None, None)

@@ -22,7 +22,6 @@ if not SIMULATED:
     from numba.cuda.cudadrv.driver import CudaAPIError, MemoryPointer, binding, driver
 
 DEFAULT = 0  # the stream that launches are on
-STAGED = 64 << 10  # bytes that the driver takes over at once
 
 
 class Pool:
@@ -107,8 +106,11 @@ def release():
 
 
 def copy_in(array, there):
-    """there = array, both C-contiguous, of one dtype and of as many bytes, at most STAGED where it must not wait; array
-    may be changed as soon as this returns."""
+    """there = array, of the same shape, in there's dtype. array may be changed as soon as this returns: what is not
+    page-locked the driver takes over at once."""
+    array = np.ascontiguousarray(array, there.dtype)
+    if array.shape != there.shape:
+        raise ValueError(f"an array of shape {array.shape} does not fit one of shape {there.shape}")
     if SIMULATED:
         there.copy_to_device(array)
     else:

@@ -12,7 +12,7 @@ import threading
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 # C code calls Python in these: an exception there is lost, or ends in a crash. Imports: a module half made is an error
 # of its own.
-UNSAFE = ("_frozen_importlib", "numba.", "llvmlite.", "weakref")
+UNSAFE = ("_frozen_importlib", "importlib._bootstrap", "numba.", "llvmlite.", "weakref")
 SOON, AGAIN = 0.02, 2.0  # seconds until the next attempt: after an unsafe moment; after one that nobody caught
 
 

@@ -71,6 +71,22 @@ def test_arrays_that_only_numba_can_hand_over():
         np.testing.assert_array_equal(out, np.full(32, 1 + turn))
 
 
+@pytest.mark.kernel
+def test_small_copies():
+    """Whatever lies in an array arrives, converted; another shape is refused."""
+    there = _driver.device_array((3, 4), np.float32)
+    for array in (np.arange(12.0).reshape(3, 4), np.arange(24, dtype=np.int64).reshape(4, 6)[:3, ::-1][:, ::2][:, :3]):
+        if array.shape != there.shape:
+            with pytest.raises(ValueError, match=r"shape \(3, 3\) does not fit one of shape \(3, 4\)"):
+                _driver.copy_in(array, there)
+            continue
+        _driver.copy_in(array, there)
+        np.testing.assert_array_equal(there.copy_to_host(), array)
+    _driver.copy_in(np.arange(24.0).reshape(4, 6).T[::2], there)
+    np.testing.assert_array_equal(there.copy_to_host(), np.arange(24.0).reshape(4, 6).T[::2])
+    np.testing.assert_array_equal(_driver.zeros((3, 4), np.int16).copy_to_host(), np.zeros((3, 4)))
+
+
 @pytest.mark.gpu
 def test_numba_launches_the_first_time_alone(monkeypatch):
     assert not SIMULATED

@@ -15,7 +15,7 @@ VALIDATION = 0.05  # share of the training ratings by which --early-stop judges
 COLUMNS = {"predictor": "", "train_rmse": "train RMSE", "train_mae": "MAE", "test_rmse": "test RMSE", "test_mae": "MAE"}
 
 
-class Run(NamedTuple):
+class Done(NamedTuple):
     """What a run of the command has come to: estimator, Ratings (test or None), rows, texts, Stages."""
 
     model: object

@@ -85,7 +85,7 @@ def train_lshmf(ctx, **values):
     if ask.model is not None:
         model.save(ask.model)
         stages.done("writing")
-    run = steps.Run(model, train, test, closing_table(model, train, test), told, stages)
+    run = steps.Done(model, train, test, closing_table(model, train, test), told, stages)
     stages.done("evaluating")
     if ask.plot is not None:
         steps.draw(ask, run)

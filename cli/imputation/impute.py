@@ -117,11 +117,11 @@ def impute(ctx, **values):
 
 def check(ask):
     """Raise for options that contradict each other and for files that cannot be written, before any work."""
-    from gpukit.graphs.read import check_output
+    from gpukit.graphs.read import check_copy
 
     reads = steps.sources(ask)
     for option in ("output", "plot"):
         outputs.check_output(getattr(ask, option), f"--{option}", reads, ask.force)
     if ask.output is not None:
-        check_output(ask.output)
+        check_copy(ask.output)
     outputs.check_plot(ask.plot)

@@ -178,20 +178,21 @@ def described(model):
 
 def judge(ask, done):
     """Done with the comparison on hidden values, and with errors against the truth where it is known."""
-    data, model, sample, rows, truth, tail = done[:6]
+    data, model, sample = done.data, done.model, done.sample
     if data.mask.all():
         return done
     if sample is not None:
         from gpukit.imputation.compare import compare
 
         rows, estimate = compare(data.adjacency, model.place_, setting_of(model), sample, ask.seed)
+        done = done._replace(rows=rows)
     if data.truth is not None:
         errors = errors_by_vertex(model.completed_, data.truth, ~data.mask)
-        truth = against(errors, data.truth)
         tail = worst_tenth("truth", model.confidence_, errors)
-    elif sample is not None:
-        tail = worst_tenth("hidden values", *hidden_errors(model.basis_, sample, estimate))
-    return done._replace(rows=rows, truth=truth, tail=tail)
+        return done._replace(truth=against(errors, data.truth), tail=tail)
+    if sample is not None:
+        done = done._replace(tail=worst_tenth("hidden values", *hidden_errors(model.basis_, sample, estimate)))
+    return done
 
 
 def hidden_errors(basis, sample, estimate):

@@ -3,6 +3,8 @@
 pandas is never imported for it: who hands in a frame has done so.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from gpukit.errors import DataError
@@ -25,6 +27,65 @@ def plain(values):
     if not hasattr(values, "__array__") and hasattr(values, "__dlpack_device__"):
         return from_dlpack(values)
     return values
+
+
+class Resident(NamedTuple):
+    """An array on a GPU as it was handed in, nothing copied: given, anything with __cuda_array_interface__."""
+
+    given: object
+
+    @property
+    def shape(self):
+        """Its shape."""
+        return tuple(self.given.__cuda_array_interface__["shape"])
+
+    @property
+    def size(self):
+        """How many numbers it has."""
+        return int(np.prod(self.shape))
+
+    @property
+    def dtype(self):
+        """Its numpy dtype."""
+        return np.dtype(self.given.__cuda_array_interface__["typestr"])
+
+    @property
+    def is_contiguous(self):
+        """Whether it lies in C order, without gaps."""
+        return self.given.__cuda_array_interface__.get("strides") is None
+
+    @property
+    def gpu(self):
+        """The number of the GPU that holds it; of an array that does not say, of the current one."""
+        from gpukit._cuda import cuda
+
+        if hasattr(self.given, "__dlpack_device__"):
+            return int(self.given.__dlpack_device__()[1])
+        return int(cuda.get_current_device().id)
+
+    def view(self):
+        """It, as numba's array on the device; work that its owner has queued is waited for."""
+        return device_view(self.given)
+
+
+def is_on_gpu(array):
+    """Is it an array of Numba, CuPy, PyTorch... in a GPU's memory?"""
+    return hasattr(array, "__cuda_array_interface__")
+
+
+def device_view(array):
+    """Numba's view of an array on a GPU."""
+    from gpukit._cuda import cuda
+
+    return cuda.as_cuda_array(array)
+
+
+def resident(values):
+    """The Resident of an array on a GPU, also of one that speaks DLPack alone where cupy is there; None of others."""
+    if not is_on_gpu(values) and not hasattr(values, "__array__") and hasattr(values, "__dlpack_device__"):
+        on_host = values.__dlpack_device__()[0] == HOST
+        values = values if on_host else cupy_of(values)
+    return Resident(values) if is_on_gpu(values) else None
 
 
 def unmasked(array):
@@ -69,8 +130,11 @@ def to_host(values):
 
 def from_dlpack(values):
     """A numpy array of what speaks DLPack alone; on a GPU, by way of cupy."""
-    if values.__dlpack_device__()[0] == HOST:
-        return np.from_dlpack(values)
+    return np.from_dlpack(values) if values.__dlpack_device__()[0] == HOST else cupy_of(values).get()
+
+
+def cupy_of(values):
+    """cupy's view of what speaks DLPack alone and lies on a GPU."""
     try:
         import cupy
     except ImportError:
@@ -78,7 +142,7 @@ def from_dlpack(values):
             f"the {type(values).__name__} lies on a GPU and speaks DLPack alone, which takes cupy to read: "
             "pip install 'gpukit[cuda]', or hand in numpy.asarray of it."
         ) from None
-    return cupy.from_dlpack(values).get()
+    return cupy.from_dlpack(values)
 
 
 def labels(values):

@@ -2,7 +2,7 @@
 
 record.py    a row, the machine and versions it was measured with, the file
 timing.py    samples of a GPU or CPU step
-setting.py   where and on how much
+conditions.py   where and on how much
 ratings.py   CUSGD++, CULSH-MF, simLSH and the paper's own way, on the papers' shapes (generated) and MovieLens 1M
              (real)
 sorting.py   the segmented sort beside torch's, at a shape of queries and over lengths
@@ -46,6 +46,6 @@ NAMES = tuple(name for names in FILES.values() for name in names)
 
 
 def find(name):
-    """The benchmark of a name: a function of a setting.Setting that yields record.Rows."""
+    """The benchmark of a name: a function of conditions.Conditions that yields record.Rows."""
     file = next(file for file, names in FILES.items() if name in names)
     return importlib.import_module(f"gpukit.bench.{file}").BENCHES[name]

@@ -16,10 +16,10 @@ ONE_BY_ONE = 100  # slices decomposed one after another that are measured
 SAME, APPROXIMATE = 1e-4, 1e-2  # relative: slices thresholded in float32, by an approximate decomposition
 
 
-def ladder(setting):
+def ladder(conditions):
     """The paper's ladder: one decomposition after another, batched, ours; a thresholding pass and an iteration."""
-    for like in setting.among(LADDERS):
-        one = case(like, setting)
+    for like in conditions.among(LADDERS):
+        one = case(like, conditions)
         samples, Z, lam = halfway(one)
         transform = transform_milliseconds(one, Z)
         for name, own, note in passes(Z, lam, one.device):
@@ -41,7 +41,7 @@ def ladder(setting):
             "ms",
             f"transform of what is missing, thresholding, back; step {HALF + 1} of {ITERATIONS}",
         )
-        release(setting.device)
+        release(conditions.device)
 
 
 def halfway(one):

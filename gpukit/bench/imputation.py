@@ -1,4 +1,4 @@
-"""Benchmarks of the imputation's speed. Each is a function of a Setting that yields record.Rows.
+"""Benchmarks of the imputation's speed. Each is a function of Conditions that yields record.Rows.
 
 Answers are checked against Algorithm 1 as a plain loop of numpy's, on thinner slices of the same graph, and against the
 truth: the data are generated.
@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import device as devices
+from gpukit.bench.conditions import shape_name
 from gpukit.bench.record import Row
-from gpukit.bench.setting import shape_name
 from gpukit.bench.timing import seconds
 from gpukit.device.engine import engine
 from gpukit.device.workspace import Workspace
@@ -77,26 +77,26 @@ def ego_facebook(folder):
     return as_adjacency((np.loadtxt(path, dtype=np.int64), None)), "real graph"
 
 
-def graph_of(like, setting, vertices):
+def graph_of(like, conditions, vertices):
     """(adjacency, what the data are); a share of ego-Facebook is generated."""
-    real = like == "ego-facebook" and setting.scale == 1
-    adjacency, data = ego_facebook(setting.data) if real else (None, "generated")
+    real = like == "ego-facebook" and conditions.scale == 1
+    adjacency, data = ego_facebook(conditions.data) if real else (None, "generated")
     if adjacency is None:
         kind = "ego-facebook" if like == "ego-facebook" else "random"
         adjacency = synth_graph(kind, vertices, (1, 1), 1, 0.0).adjacency
     return adjacency, data
 
 
-def case(like, setting):
+def case(like, conditions):
     """The Case of a shape."""
     vertices, side, rank, paper, options = SHAPES[like]
-    adjacency, data = graph_of(like, setting, max(2, round(setting.scale * vertices)))
+    adjacency, data = graph_of(like, conditions, max(2, round(conditions.scale * vertices)))
     workspace = Workspace()
-    basis = fourier_basis(adjacency, device=setting.device, workspace=workspace)  # the generator takes it from disk
+    basis = fourier_basis(adjacency, device=conditions.device, workspace=workspace)  # the generator takes it from disk
     graph = synth_graph(adjacency=adjacency, shape=(side, side), rank=rank, missing=MISSING)
-    name = shape_name(f"{like} {side}x{side}" if "x" not in like else like, setting.scale)
-    paper = f"; {paper}" if setting.scale == 1 else ""
-    return Case(graph, basis, name, data, setting.device, paper, options, workspace)
+    name = shape_name(f"{like} {side}x{side}" if "x" not in like else like, conditions.scale)
+    paper = f"; {paper}" if conditions.scale == 1 else ""
+    return Case(graph, basis, name, data, conditions.device, paper, options, workspace)
 
 
 def prepared(case, basis=None, tensor=None):
@@ -178,11 +178,11 @@ def turns(device):
     return (7, 1) if device.is_cuda else (3, 0)
 
 
-def speed(setting):
+def speed(conditions):
     """Whole runs: 20 iterations with the basis at hand and computed, to the paper's accuracy, beside a plain loop."""
-    usual = usual_shapes(setting.device)
-    for like in setting.among(usual, [name for name in SHAPES if name not in usual]):
-        one = case(like, setting)
+    usual = usual_shapes(conditions.device)
+    for like in conditions.among(usual, [name for name in SHAPES if name not in usual]):
+        one = case(like, conditions)
         check_steps(one)
         own = yield from steps_rows(one)
         if like == "ego-facebook":
@@ -193,7 +193,7 @@ def speed(setting):
         else:
             yield from loop_rows(one, np.median(own))
         del one
-        release(setting.device)
+        release(conditions.device)
 
 
 def usual_shapes(device):

@@ -1,4 +1,4 @@
-"""Benchmarks of learning to rank on MQ2008, of the CPU's solvers, of reading. Each is a function of a Setting."""
+"""Benchmarks of learning to rank on MQ2008, of the CPU's solvers, of reading. Each is a function of Conditions."""
 
 import functools
 import tempfile
@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from gpukit import _jit
+from gpukit.bench.conditions import shape_name
 from gpukit.bench.process import command_seconds, read_in_processes
 from gpukit.bench.ranking import EPS, GRID, SAME, C, generated, paper
 from gpukit.bench.record import Row
-from gpukit.bench.setting import shape_name
 from gpukit.bench.timing import seconds
 from gpukit.documents import find_folds, read_letor, synth_letor, write_letor
 from gpukit.documents.table import take_queries
@@ -66,10 +66,10 @@ def check_optima(models, scores):
             raise DataError(f"fold {number}: the benchmark's train and test accuracy are {got}, not {known}.")
 
 
-def mq2008(setting):
+def mq2008(conditions):
     """Real data: seconds of training, metrics of all folds, for C=1 and for C chosen on the validation sets."""
-    folds = mq2008_folds(setting.data)
-    models = [RankSVM(C, eps=EPS, device=setting.device).fit(parts["train"]) for parts in folds]
+    folds = mq2008_folds(conditions.data)
+    models = [RankSVM(C, eps=EPS, device=conditions.device).fit(parts["train"]) for parts in folds]
     scores = [accuracies(model, parts) for model, parts in zip(models, folds, strict=True)]
     check_optima(models, scores)
     times = seconds(lambda: models[0].fit(folds[0]["train"]), 9)
@@ -81,7 +81,7 @@ def mq2008(setting):
     yield from metric_rows(scores, "C=1")
     for metric in CHOSEN_BY:
         models = [
-            RankSVM(eps=EPS, device=setting.device).fit_path(parts["train"], parts["vali"], grid=GRID, metric=metric)
+            RankSVM(eps=EPS, device=conditions.device).fit_path(parts["train"], parts["vali"], grid=GRID, metric=metric)
             for parts in folds
         ]
         yield path_row(models, metric)
@@ -118,15 +118,15 @@ def path_row(models, metric):
     return Row(what, "MQ2008", "real", times, "s", f"chosen by fold: {chosen}")
 
 
-def solvers(setting):
+def solvers(conditions):
     """The CPU's solvers: whole fits on one thread and on as many as they choose; DCM and OST with plain CG too."""
-    if setting.device.is_cuda:
+    if conditions.device.is_cuda:
         return
-    for like in setting.among(TENTHS):
-        scale = 0.1 * setting.scale
+    for like in conditions.among(TENTHS):
+        scale = 0.1 * conditions.scale
         yield from solver_rows(generated(like, scale), shape_name(like, scale), "generated")
-    if setting.among(("mq2008",)):
-        yield from solver_rows(mq2008_folds(setting.data)[0]["train"], "MQ2008 fold 1", "real")
+    if conditions.among(("mq2008",)):
+        yield from solver_rows(mq2008_folds(conditions.data)[0]["train"], "MQ2008 fold 1", "real")
 
 
 def solver_rows(documents, shape, data):
@@ -165,9 +165,9 @@ def check_agreement(objectives, solver):
         raise DataError(f"the benchmark's {solver} ends at f = {objectives[-1]!r}, {SOLVERS[0]} at {objectives[0]!r}.")
 
 
-def letor(setting):
+def letor(conditions):
     """Reading documents in fresh processes whose code is compiled, and the whole command on MQ2008."""
-    scale = TEXT * setting.scale
+    scale = TEXT * conditions.scale
     documents = synth_letor("mslr-web10k", scale, 0)
     few = take_queries(documents, np.arange(min(3, len(documents.qids))))
     with tempfile.TemporaryDirectory() as folder:
@@ -176,7 +176,7 @@ def letor(setting):
             write_letor(documents, big)
             write_letor(few, small)
             yield from reading_rows(documents, big, small, kind, shape_name("mslr-web10k", scale))
-    yield command_row(setting)
+    yield command_row(conditions)
 
 
 def reading_rows(documents, big, small, kind, shape):
@@ -199,10 +199,10 @@ def reading_rows(documents, big, small, kind, shape):
     )
 
 
-def command_row(setting):
+def command_row(conditions):
     """Row of the whole `gpukit ranksvm MQ2008`: five folds read, trained, evaluated."""
-    folds = len(mq2008_folds(setting.data))
-    samples = command_seconds(["ranksvm", str(Path(setting.data) / "MQ2008")], setting.device)
+    folds = len(mq2008_folds(conditions.data))
+    samples = command_seconds(["ranksvm", str(Path(conditions.data) / "MQ2008")], conditions.device)
     return Row(
         "the whole command ranksvm, cached",
         "MQ2008",

@@ -1,4 +1,4 @@
-"""Benchmarks of linear RankSVM on generated documents. Each is a function of a Setting that yields record.Rows.
+"""Benchmarks of linear RankSVM on generated documents. Each is a function of Conditions that yields record.Rows.
 
 Answers are checked on the CPU by an order-statistic tree, which shares neither the level tree nor the fused pass.
 """
@@ -8,13 +8,14 @@ import functools
 import numpy as np
 
 from gpukit import _jit
+from gpukit.bench.conditions import shape_name
 from gpukit.bench.record import Row
-from gpukit.bench.setting import shape_name
 from gpukit.bench.sorting import holder
 from gpukit.bench.timing import milliseconds, queued_milliseconds, seconds
 from gpukit.documents import synth_letor
 from gpukit.errors import DataError
 from gpukit.ranking import RankSVM, cpu
+from gpukit.ranking.arrays import Sums
 from gpukit.ranking.session import make_session
 from gpukit.ranking.solvers import tron
 from gpukit.ranking.solvers.objective import Objective, Preconditioner
@@ -127,15 +128,15 @@ def on_host(array):
     return array.copy_to_host() if hasattr(array, "copy_to_host") else array
 
 
-def ranking(setting):
+def ranking(conditions):
     """Whole training: from documents on the device to w, and from arrays on the host to a fitted estimator."""
-    for like in setting.among(SHAPES):
-        documents, shape = generated(like, setting.scale), shape_name(like, setting.scale)
-        run = prepared(documents, setting.device)
+    for like in conditions.among(SHAPES):
+        documents, shape = generated(like, conditions.scale), shape_name(like, conditions.scale)
+        run = prepared(documents, conditions.device)
         plain_times, plain = training(run, preconditioned=False)
         times, result = training(run)
         found = f"{run.solver}, {steps(result)}, f = {result.objective:.12g}"
-        without = f"; {cg_steps(plain)} CG steps without a preconditioner{paper(like, setting.scale)}"
+        without = f"; {cg_steps(plain)} CG steps without a preconditioner{paper(like, conditions.scale)}"
         yield Row("training, C=1 eps=1e-5", shape, "generated", times, "s", found + without)
         yield Row(
             "the same without a preconditioner",
@@ -146,7 +147,7 @@ def ranking(setting):
             f"{run.solver}, {steps(plain)}, f = {plain.objective:.12g}",
         )
         del run
-        yield fit_row(documents, shape, setting.device, result.objective)
+        yield fit_row(documents, shape, conditions.device, result.objective)
 
 
 def fit_row(documents, shape, device, f):
@@ -159,13 +160,13 @@ def fit_row(documents, shape, device, f):
     return Row("the whole fit, from arrays on the host", shape, "generated", times, "s", f"{model.solver_}; {parts}")
 
 
-def product(setting):
+def product(conditions):
     """One product with the Hessian at the solution, and one with X."""
-    for like in setting.among(PRODUCTS):
-        run = prepared(generated(like, setting.scale), setting.device, solver="scan")
+    for like in conditions.among(PRODUCTS):
+        run = prepared(generated(like, conditions.scale), conditions.device, solver="scan")
         w, v = trained(run).w, np.random.default_rng(0).normal(size=run.session.n)
         run.session.move(w)
-        shape, expected = shape_name(like, setting.scale), on_cpu(run.problem, w)
+        shape, expected = shape_name(like, conditions.scale), on_cpu(run.problem, w)
         yield from product_rows(run, v, shape, expected)
         yield scores_row(run, v, shape, expected)
 
@@ -186,7 +187,7 @@ def product_step(run, v, exact):
     if not run.device.is_cuda:
         return lambda: session.walk(v, 0.0)
     there = session.steps.put(v)
-    return lambda: session.matrix.queue_product(there, 0.0, exact, session.walk_over, session.room)
+    return lambda: session.matrix.queue_product(there, 0.0, exact, session.over, session.partners, session.room)
 
 
 def scores_row(run, v, shape, expected):
@@ -212,14 +213,14 @@ class Unmoved:
         """Nothing."""
 
 
-def rungs(setting):
+def rungs(conditions):
     """The ladder: pair statistics the paper's way and by the level tree, and whole trainings with plain CG by both."""
-    for like in setting.among(RUNGS):
-        documents, shape = generated(like, setting.scale), shape_name(like, setting.scale)
-        runs = [prepared(documents, setting.device, solver=solver) for solver in ("p-swx", "scan")]
+    for like in conditions.among(RUNGS):
+        documents, shape = generated(like, conditions.scale), shape_name(like, conditions.scale)
+        runs = [prepared(documents, conditions.device, solver=solver) for solver in ("p-swx", "scan")]
         for run in runs:
             times, result = training(run, preconditioned=False)
-            note = f"{steps(result)}{paper(like, setting.scale)}"
+            note = f"{steps(result)}{paper(like, conditions.scale)}"
             yield Row(f"training by {run.solver} with plain CG", shape, "generated", times, "s", note)
         yield from statistics_rows(*runs, result.w, shape)
 
@@ -243,33 +244,33 @@ def statistics_rows(paper_run, run, w, shape):
     yield from product_rows(run, v, shape, expected)
     scan.matrix = Unmoved()
     samples = step_milliseconds(run, lambda: scan.move(w), 15)
-    check_counts(order, on_host(scan.counts))
+    check_counts(order, on_host(scan.partners.counts))
     yield Row("level tree: sort, search, tables", shape, "generated", samples, "ms", "once a Newton step")
 
 
 def sums_step(session):
     """A function that adds up ones over the active pairs of an OrderSession, on the GPU only queues it."""
     return lambda: session.solver(
-        session.order, session.scores, session.level, session.offsets, session.ones, *session.counts
+        session.order, session.scores, session.level, session.offsets, session.ones, session.counts
     )
 
 
 def check_counts(order, counts):
     """Raise DataError unless counts (2, l) of a level tree, and an OrderSession's, are those of a tree on the CPU."""
     given = [on_host(array) for array in (order.order, order.scores, order.level, order.offsets, order.ones)]
-    above, below = np.empty(order.size), np.empty(order.size)
-    cpu.ost(*given, above, below)
+    above, below = found = Sums(np.empty(order.size), np.empty(order.size))
+    cpu.ost(*given, found)
     theirs = [on_host(array) for array in order.counts]
     if not (np.array_equal(theirs, [above, below]) and np.array_equal(counts, [above + below, below - above])):
         raise DataError("the benchmark's counts of active pairs are not those of the CPU.")
 
 
-def path(setting):
+def path(conditions):
     """C over a grid, each training from the last one's w or from 0, with a preconditioner and without."""
-    for like in setting.among(PATHS):
-        documents, shape = generated(like, setting.scale), shape_name(like, setting.scale)
+    for like in conditions.among(PATHS):
+        documents, shape = generated(like, conditions.scale), shape_name(like, conditions.scale)
         for precondition in (True, False):
-            run = prepared(documents, setting.device, precondition=precondition)
+            run = prepared(documents, conditions.device, precondition=precondition)
             warm_times, warm = timed_path(run, True)
             cold_times, cold = timed_path(run, False)
             for one, other in zip(warm, cold, strict=True):

@@ -1,4 +1,4 @@
-"""Benchmarks of factorization and neighbours. Each is a function of a Setting that yields record.Rows."""
+"""Benchmarks of factorization and neighbours. Each is a function of Conditions that yields record.Rows."""
 
 import functools
 import gc
@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from gpukit import device as devices
+from gpukit.bench.conditions import shape_name
 from gpukit.bench.process import command_seconds, read_in_processes
 from gpukit.bench.record import Row
-from gpukit.bench.setting import shape_name
 from gpukit.bench.timing import gpu_milliseconds, milliseconds, seconds
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
@@ -90,18 +90,18 @@ def epoch_step(run, device):
     return once
 
 
-def epochs(setting):
+def epochs(conditions):
     """One epoch at the rates of the defaults."""
-    for like in setting.among(SHAPES, MORE):
-        train, _ = generated(like, setting.scale)
+    for like in conditions.among(SHAPES, MORE):
+        train, _ = generated(like, conditions.scale)
         for factors in (32, 128):
             for name, estimator in estimators(factors):
-                run = estimator.set_params(device=setting.device).prepare(train)
-                once = epoch_step(run, setting.device)
-                samples = gpu_milliseconds(once, 9, 2) if setting.device.is_cuda else milliseconds(once, 5)
+                run = estimator.set_params(device=conditions.device).prepare(train)
+                once = epoch_step(run, conditions.device)
+                samples = gpu_milliseconds(once, 9, 2) if conditions.device.is_cuda else milliseconds(once, 5)
                 check_finite(run.session)
                 what = f"one epoch {name} F={factors}{' K=32' * (name == 'CULSH-MF')}"
-                yield Row(what, shape_name(like, setting.scale), "generated", samples, "ms")
+                yield Row(what, shape_name(like, conditions.scale), "generated", samples, "ms")
                 del run, once
 
 
@@ -112,19 +112,19 @@ def check_finite(session):
         raise DataError("the benchmark's training diverged or did not move.")
 
 
-def convergence(setting):
+def convergence(conditions):
     """Time to a test RMSE within CLOSE of the lowest that the defaults reach."""
-    for like in setting.among(SHAPES, MORE):
-        train, test = generated(like, setting.scale)
+    for like in conditions.among(SHAPES, MORE):
+        train, test = generated(like, conditions.scale)
         for factors in (32, 128):
             for name, estimator in estimators(factors):
                 if factors == 128 and name == "CULSH-MF":
                     continue
-                converging(estimator, train, test, setting.device)  # everything is compiled
-                errors, times, parts = converging(estimator, train, test, setting.device)
+                converging(estimator, train, test, conditions.device)  # everything is compiled
+                errors, times, parts = converging(estimator, train, test, conditions.device)
                 there = next(i for i, error in enumerate(errors) if error <= min(errors) + CLOSE)
                 shape, note = (
-                    shape_name(like, setting.scale),
+                    shape_name(like, conditions.scale),
                     f"RMSE {errors[there]:.4f} after epoch {there + 1}; lowest {min(errors):.4f}",
                 )
                 k = " K=32" if name == "CULSH-MF" else ""
@@ -143,17 +143,17 @@ def convergence(setting):
                     )
 
 
-def hashing(setting):
+def hashing(conditions):
     """simLSH p=3 q=100 G=8 with the top 32, both searches, ratings on the device."""
     from gpukit.neighbors.columns import columns_of
     from gpukit.ratings.orders.order import order_ratings
 
-    for like in setting.among(SHAPES, MORE):
-        table = columns_of(order_ratings(generated(like, setting.scale)[0], setting.device))
-        find = engine(setting.device, "gpukit.neighbors").find
+    for like in conditions.among(SHAPES, MORE):
+        table = columns_of(order_ratings(generated(like, conditions.scale)[0], conditions.device))
+        find = engine(conditions.device, "gpukit.neighbors").find
         for search in ("hamming", "buckets"):
             samples = milliseconds(functools.partial(find, table, Settings(search=search)), 9, 2)
-            yield Row(f"simLSH {search} p=3 q=100 K=32", shape_name(like, setting.scale), "generated", samples, "ms")
+            yield Row(f"simLSH {search} p=3 q=100 K=32", shape_name(like, conditions.scale), "generated", samples, "ms")
 
 
 def paper_step(train, device):
@@ -174,43 +174,43 @@ def paper_step(train, device):
     return lambda: launch(*arrays, P, Q, np.float32(falling_rate(0.035, 0.3, next(turns))), np.float32(0.02)), Q
 
 
-def ladder(setting):
+def ladder(conditions):
     """The paper's way (Eq. (7), racy stores, no biases; a warp a rating), and the defaults but for single precision."""
     from gpukit.factorization import MatrixFactorization
 
-    if not setting.device.is_cuda:
+    if not conditions.device.is_cuda:
         return
-    for like in setting.among(SHAPES, MORE):
-        train, shape = generated(like, setting.scale)[0], shape_name(like, setting.scale)
-        once, Q = paper_step(train, setting.device)
+    for like in conditions.among(SHAPES, MORE):
+        train, shape = generated(like, conditions.scale)[0], shape_name(like, conditions.scale)
+        once, Q = paper_step(train, conditions.device)
         samples = gpu_milliseconds(once, 9, 2)
         if not np.isfinite(Q.copy_to_host()).all():
             raise DataError("the paper's kernel diverged.")
         yield Row("one epoch the paper's way (Eq. 7, racy) F=32", shape, "generated", samples, "ms")
         for factors in (32, 128):
-            run = MatrixFactorization(factors, precision="single", device=setting.device).prepare(train)
-            samples = gpu_milliseconds(epoch_step(run, setting.device), 9, 2)
+            run = MatrixFactorization(factors, precision="single", device=conditions.device).prepare(train)
+            samples = gpu_milliseconds(epoch_step(run, conditions.device), 9, 2)
             check_finite(run.session)
             yield Row(f"one epoch in single precision CUSGD++ F={factors}", shape, "generated", samples, "ms")
             del run
 
 
-def memory(setting):
+def memory(conditions):
     """Device memory that a training holds before its first epoch, beside what its arrays need on paper."""
-    if not setting.device.is_cuda:
+    if not conditions.device.is_cuda:
         return
     from gpukit.factorization.run import memory_kept
 
-    for like in setting.among(SHAPES, MORE):
-        train, _ = generated(like, setting.scale)
+    for like in conditions.among(SHAPES, MORE):
+        train, _ = generated(like, conditions.scale)
         for name, estimator in estimators(32):
-            before = freed_memory(setting.device)
-            run = estimator.set_params(device=setting.device).prepare(train)
-            taken = before - freed_memory(setting.device)
+            before = freed_memory(conditions.device)
+            run = estimator.set_params(device=conditions.device).prepare(train)
+            taken = before - freed_memory(conditions.device)
             sides = major_first(estimator.walk, *train.shape)
             paper = memory_kept(len(train), sides, run.session.layout)
             note = f"{paper / 2**20:.0f} MiB on paper, {taken / paper:.2f} times that"
-            shape = shape_name(like, setting.scale)
+            shape = shape_name(like, conditions.scale)
             yield Row(f"device memory {name} F=32", shape, "generated", [taken / 2**20], "MiB", note)
             del run
 
@@ -221,11 +221,11 @@ def freed_memory(device):
     return devices.free_memory(device)
 
 
-def accuracy(setting):
+def accuracy(conditions):
     """Test RMSE of the defaults on MovieLens 1M, five seeds, and of the paper's control group."""
     from gpukit.factorization import LSHMF, MatrixFactorization
 
-    train, test = movielens(setting.data)
+    train, test = movielens(conditions.data)
     cases = (
         ("CUSGD++ F=32", MatrixFactorization, {}),
         ("CULSH-MF F=32 K=32", LSHMF, {}),
@@ -235,19 +235,19 @@ def accuracy(setting):
     )
     for name, kind, changed in cases:
         samples = [
-            kind(device=setting.device, random_state=seed, **changed).fit(train).evaluate(test)["rmse"]
+            kind(device=conditions.device, random_state=seed, **changed).fit(train).evaluate(test)["rmse"]
             for seed in SEEDS
         ]
         yield Row(f"test RMSE {name}", "MovieLens 1M", "real", samples, "RMSE", "five seeds, defaults")
 
 
-def updates(setting):
+def updates(conditions):
     """Rating updates a second of CUSGD++ with biases, F=32, on MovieLens 1M."""
     from gpukit.factorization import MatrixFactorization
     from gpukit.factorization.solvers.sgd import schedule
 
-    train, _ = movielens(setting.data)
-    run = MatrixFactorization(device=setting.device).prepare(train)
+    train, _ = movielens(conditions.data)
+    run = MatrixFactorization(device=conditions.device).prepare(train)
     samples = seconds(lambda: run.session.epoch(run.settings.epoch_rates(3), schedule.turn_key(0, 3)), 15, 3)
     check_finite(run.session)
     yield Row(
@@ -255,22 +255,22 @@ def updates(setting):
     )
 
 
-def command(setting):
+def command(conditions):
     """Wall time of the whole `gpukit train-lshmf` on MovieLens 1M once compiled code is cached."""
-    movielens(setting.data)
-    ratings = Path(setting.data) / "ml-1m" / "ratings.dat"
+    movielens(conditions.data)
+    ratings = Path(conditions.data) / "ml-1m" / "ratings.dat"
     with tempfile.TemporaryDirectory() as folder:
-        samples = command_seconds(["train-lshmf", str(ratings), "--model", f"{folder}/m.gpukit"], setting.device)
+        samples = command_seconds(["train-lshmf", str(ratings), "--model", f"{folder}/m.gpukit"], conditions.device)
     yield Row(
         "the whole command train-lshmf, cached", "MovieLens 1M", "real", samples, "s", "start to saved model and table"
     )
 
 
-def reading(setting):
+def reading(conditions):
     """A csv of 20 million ratings (times the scale), read in a fresh process whose code is compiled."""
     from gpukit.ratings import synth_ratings, write_ratings
 
-    ratings = synth_ratings("netflix", 0.2 * setting.scale, 0)
+    ratings = synth_ratings("netflix", 0.2 * conditions.scale, 0)
     with tempfile.TemporaryDirectory() as folder:
         big, small = Path(folder) / "big.csv", Path(folder) / "small.csv"
         write_ratings(ratings, big)
@@ -315,13 +315,13 @@ def preparation_rows(name, estimator, train, device):
     yield f"RMSE and MAE on all training ratings {name} F=32", samples, f"RMSE {found['rmse']:.4f}"
 
 
-def preparation(setting):
+def preparation(conditions):
     """What surrounds the epochs: preparing, a whole fit, evaluating, splitting."""
-    for like in setting.among(SHAPES, MORE):
-        train, test = generated(like, setting.scale)
-        shape = shape_name(like, setting.scale)
+    for like in conditions.among(SHAPES, MORE):
+        train, test = generated(like, conditions.scale)
+        shape = shape_name(like, conditions.scale)
         for name, estimator in estimators(32):
-            for what, samples, note in preparation_rows(name, estimator, train, setting.device):
+            for what, samples, note in preparation_rows(name, estimator, train, conditions.device):
                 yield Row(what, shape, "generated", samples, "ms", note)
         splits = milliseconds(lambda ratings=train: ratings.split(0.1, 0), 5)
         yield Row("a 90/10 split, on the host", shape, "generated", splits, "ms")

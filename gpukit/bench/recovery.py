@@ -1,4 +1,4 @@
-"""Benchmarks of the imputation's accuracy. Each is a function of a Setting that yields record.Rows.
+"""Benchmarks of the imputation's accuracy. Each is a function of Conditions that yields record.Rows.
 
 Generated tensors with a known truth beside the paper's figures and the paper's own algorithm; METR-LA's sensors (real),
 some hidden on purpose, beside every baseline at the setting that is best for it with the truth known.
@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.bench.conditions import shape_name
 from gpukit.bench.imputation import PAPERS_OWN, graph_of
 from gpukit.bench.record import Row
-from gpukit.bench.setting import shape_name
 from gpukit.errors import DataError
 from gpukit.graphs import synth_graph
 from gpukit.graphs.adjacency import as_adjacency
@@ -53,15 +53,15 @@ class Errors(NamedTuple):
     unseen: int
 
 
-def accuracy(setting):
+def accuracy(conditions):
     """Relative error of defaults, and of the paper's algorithm, on tensors generated as the paper says."""
-    for like in setting.among(tuple(FAMILIES)):
+    for like in conditions.among(tuple(FAMILIES)):
         family = FAMILIES[like]
-        adjacency, data = graph_of(like, setting, max(2, round(setting.scale * family.vertices)))
-        shape = shape_name(f"{like} {family.side}x{family.side}", setting.scale)
+        adjacency, data = graph_of(like, conditions, max(2, round(conditions.scale * family.vertices)))
+        shape = shape_name(f"{like} {family.side}x{family.side}", conditions.scale)
         for missing, paper in family.papers.items():
-            found = [errors(adjacency, family, missing, seed, setting.device) for seed in SEEDS]
-            yield from error_rows(found, missing, paper if setting.scale == 1 else None, (shape, data))
+            found = [errors(adjacency, family, missing, seed, conditions.device) for seed in SEEDS]
+            yield from error_rows(found, missing, paper if conditions.scale == 1 else None, (shape, data))
 
 
 def errors(adjacency, family, missing, seed, device):
@@ -140,11 +140,11 @@ def metr_la(folder):
     return Roads(adjacency, np.ascontiguousarray(speeds.T).reshape(len(speeds.T), *WEEK))
 
 
-def sensors(setting):
+def sensors(conditions):
     """Mean absolute error on hidden sensors, and on hidden readings, of the defaults and of every baseline."""
-    roads = metr_la(setting.data)
+    roads = metr_la(conditions.data)
     for what, shape in (("sensors", roads.speeds.shape[:1]), ("readings", roads.speeds.shape)):
-        found = [hidden_errors(roads, hide(shape, seed), setting.device) for seed in SEEDS]
+        found = [hidden_errors(roads, hide(shape, seed), conditions.device) for seed in SEEDS]
         check_best(found, what)
         yield from sensor_rows(found, what)
 

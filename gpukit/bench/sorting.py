@@ -1,12 +1,12 @@
-"""Benchmarks of the segmented sort. Each is a function of a Setting that yields record.Rows."""
+"""Benchmarks of the segmented sort. Each is a function of Conditions that yields record.Rows."""
 
 import functools
 import importlib.util
 
 import numpy as np
 
+from gpukit.bench.conditions import shape_name
 from gpukit.bench.record import Row
-from gpukit.bench.setting import shape_name
 from gpukit.bench.timing import milliseconds, queued_milliseconds
 from gpukit.errors import DataError
 
@@ -89,17 +89,17 @@ def rows(shape, offsets, device):
             yield Row("torch.sort float32 packed in 64 bits", shape, "generated", samples, "ms", note)
 
 
-def sorting(setting):
+def sorting(conditions):
     """All queries of MSLR-WEB30K's shape."""
-    yield from rows(shape_name("mslr-web30k", setting.scale), web30k_offsets(setting.scale), setting.device)
+    yield from rows(shape_name("mslr-web30k", conditions.scale), web30k_offsets(conditions.scale), conditions.device)
 
 
-def lengths(setting):
+def lengths(conditions):
     """Four million keys in segments of one length."""
     for length in LENGTHS:
-        count = max(1, round(setting.scale * KEYS / length))
+        count = max(1, round(conditions.scale * KEYS / length))
         offsets = np.arange(count + 1, dtype=np.int64) * length
-        yield from rows(f"length {length}", offsets, setting.device)
+        yield from rows(f"length {length}", offsets, conditions.device)
 
 
 BENCHES = {"sorting": sorting, "lengths": lengths}

@@ -1,4 +1,4 @@
-"""Benchmarks of the singular-value thresholding. Each is a function of a Setting that yields record.Rows."""
+"""Benchmarks of the singular-value thresholding. Each is a function of Conditions that yields record.Rows."""
 
 import importlib.util
 
@@ -115,16 +115,16 @@ def rivals(X, lam, device):
             yield f"torch.linalg.svd {driver}", torch_samples(X, lam, driver, device)
 
 
-def thresholding(setting):
+def thresholding(conditions):
     """Exact thresholding at the papers' shapes, all slices of a shape in one call, beside what else there is."""
     for count, n in SHAPES:
-        count = max(1, round(setting.scale * count))
+        count = max(1, round(conditions.scale * count))
         shape = f"{n} x {n} x {count}"
         for kind in KINDS:
             X, lam = slices(count, n, kind)
-            samples, error = our_samples(X, lam, setting.device)
+            samples, error = our_samples(X, lam, conditions.device)
             yield Row(f"singular-value thresholding, {kind}", shape, "generated", samples, "ms", f"error {error:.0e}")
-            if setting.device.is_cuda and n > BOTH_WAYS:
+            if conditions.device.is_cuda and n > BOTH_WAYS:
                 for way, samples_of in (("kernels", kernel_samples), ("products", product_samples)):
                     samples, error = samples_of(X, lam)
                     yield Row(
@@ -135,7 +135,7 @@ def thresholding(setting):
                         "ms",
                         f"error {error:.0e}",
                     )
-            for name, others in rivals(X, lam, setting.device):
+            for name, others in rivals(X, lam, conditions.device):
                 failed = "LinAlgError: did not converge" if np.isnan(others).any() else ""
                 yield Row(f"{name}, {kind}", shape, "generated", others, "ms", failed)
 

@@ -6,6 +6,7 @@
 | memory.py    | what is free, what is needed, and the message when it is not enough    |
 | workspace.py | device memory that one run owns, and gives back when it ends           |
 | upload.py    | large host arrays to a GPU through page-locked buffers                 |
+| trial.py     | a kernel of one line, compiled and run: do driver and compiler fit?    |
 | engine.py    | a room's steps, gpu.py or cpu.py, for a device                         |
 """
 

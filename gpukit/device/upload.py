@@ -44,7 +44,7 @@ def upload(array, out):
     """
     if out.nbytes < LEAST:
         with np.errstate(over="ignore"):  # numbers too large for out's type become infinite
-            copy_in(np.ascontiguousarray(array.reshape(out.shape), out.dtype), out)
+            copy_in(array.reshape(out.shape), out)
         return
     with _making:
         own = ring(cuda.get_current_device().id)

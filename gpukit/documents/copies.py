@@ -26,18 +26,18 @@ def write_letor(documents, path):
     from gpukit.documents.write import write_text
 
     writers = {".gkl": _write_gkl, ".parquet": write_parquet, ".txt": write_text}
-    suffix = check_output(path)
+    suffix = check_copy(path)
     if suffix == ".txt" and documents.weights is not None:
         raise ParameterError(f"{path}: svmlight text has no place for the weights of queries. Write .gkl or .parquet.")
     with sinks.opened(path) as file:
         writers[suffix](documents, file)
 
 
-def check_output(path):
+def check_copy(path):
     """The suffix of a path that write_letor can write to; ParameterError or DataError for one that it cannot."""
     if sinks.is_stream(path) and Path(path).suffix not in SUFFIXES:
         return ".txt"
-    return container.check_output(path, SUFFIXES)
+    return container.check_copy(path, SUFFIXES)
 
 
 def is_copy(source):

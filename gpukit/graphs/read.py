@@ -200,7 +200,7 @@ def write_graph(path, data):
     The file appears whole or not at all. Raises ParameterError for another suffix, DataError for a path that cannot be
     written.
     """
-    check_output(path)
+    check_copy(path)
     matrix = data.adjacency
     parts = zip(PARTS, (matrix.data, matrix.indices, matrix.indptr, np.array(matrix.shape)))
     arrays = {f"adjacency_{name}": array for name, array in parts}
@@ -210,6 +210,6 @@ def write_graph(path, data):
         np.savez(file, **arrays)
 
 
-def check_output(path):
+def check_copy(path):
     """The suffix .npz of a path that can be written; ParameterError or DataError for one that it cannot."""
-    return container.check_output(path, (".npz",))
+    return container.check_copy(path, (".npz",))

@@ -56,7 +56,7 @@ def compare(adjacency, place, setting, sample, seed):
     tensor, mask, parts = sample
     columns = some_columns(tensor, seed)
     estimate = impute(place, setting, tensor, mask, parts.hidden).estimate
-    judge = Judge(tensor, parts, columns)
+    judge = HiddenError(tensor, parts, columns)
     ours = {"weights": setting.weights, "exponent": setting.exponent, "center": setting.center}
     rows = [Row(OURS, ours, judge(columns_of(completed(tensor, parts, estimate), columns)))]
     sample, kept = columns_of(tensor, columns), columns_of(parts.kept, columns)
@@ -64,7 +64,7 @@ def compare(adjacency, place, setting, sample, seed):
     return Comparison(sorted(rows, key=lambda row: row.error), estimate)
 
 
-class Judge:
+class HiddenError:
     """The mean absolute error of a completed tensor (N, 1, columns) on what is hidden."""
 
     def __init__(self, tensor, parts, columns):

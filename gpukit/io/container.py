@@ -25,7 +25,7 @@ def read_arrays(source, kind, mmap=False, leave=()):
     return arrayfile.read_open(source.seekable(), source.name, kind, mmap, leave)
 
 
-def check_output(path, suffixes):
+def check_copy(path, suffixes):
     """The suffix of a path that can be written; ParameterError for one not among suffixes, DataError when it cannot."""
     suffix = Path(path).suffix.lower()
     if suffix not in suffixes:

@@ -29,6 +29,6 @@ def columns_of(orders):
     return Columns(orders.by_item.indptr, orders.by_item.others, orders.by_item.codes, orders.levels.values)
 
 
-def threads():
+def part_count():
     """How many parts work is cut into on the CPU."""
     return numba.get_num_threads()

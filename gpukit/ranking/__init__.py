@@ -9,6 +9,7 @@ Algorithm 1, P-SWX Algorithm 2. The level tree takes P-SWX's place (solver="scan
     estimator.py   RankSVM                                   inputs.py, scaling.py   what people hand in, checked
     run.py         a training set on its device, for any C   serve.py, saving.py     scores and ranks; model files
     problem.py     queries, level tree, weights              level_tree.py           the level tree
+    arrays.py      arrays that kernels and twins take together
     session.py     a Problem at work on a device: cpu.py | gpu.py (steps.py) -> twins/ | kernels/ -> formulas.py
     solvers/       tron.py: trust-region Newton, preconditioned CG, on objective.py: f, gradient, H v, preconditioner
                    choose.py: which solver, device, threads; path.py: C on a grid, by validation

@@ -2,11 +2,19 @@
 
 import numpy as np
 
+from gpukit.ranking.arrays import Csr
 from gpukit.ranking.solvers.counting import dcm, ost
 from gpukit.ranking.solvers.sparse_gram import sparse_gram
 from gpukit.ranking.twins.gram import pair_pulls, query_means, weighted_gram
 from gpukit.ranking.twins.level_tree import search_plane, start_planes
-from gpukit.ranking.twins.matrix import add_rows, by_rank, csr_product, document_scores, transposed_product
+from gpukit.ranking.twins.matrix import (
+    add_rows,
+    by_rank,
+    csr_product,
+    document_scores,
+    first_faults,
+    transposed_product,
+)
 from gpukit.ranking.twins.p_swx import p_swx
 from gpukit.ranking.twins.pair_sums import combine, pair_product, pair_sums
 from gpukit.sorting import cpu as sorting
@@ -47,6 +55,19 @@ def matrix(X):
     return Sparse(X) if hasattr(X, "indptr") else Dense(X)
 
 
+def first_fault(X):
+    """The first row of X (l, n) with a number that is not finite, or -1."""
+    faults = np.full(BLOCKS, X.shape[0])
+    first_faults(X, faults)
+    row = int(faults.min())
+    return row if row < X.shape[0] else -1
+
+
+def row_of(X, row):
+    """A row of X, on the host."""
+    return X[row]
+
+
 def added(partial):
     """The sum of the rows of partial (rows, columns)."""
     out = np.empty(partial.shape[1])
@@ -70,10 +91,10 @@ class Dense:
         transposed_product(self.X, z, partial)
         return added(partial)
 
-    def pair_product(self, v, margin, exact, over, room):
+    def pair_product(self, v, margin, exact, over, partners, room):
         """See session.Session.walk."""
-        partial = np.empty((len(over[2]) - 1, len(v) + 1))
-        pair_product(self.X, v, margin, *over, partial)
+        partial = np.empty((len(over.firsts) - 1, len(v) + 1))
+        pair_product(self.X, v, margin, over, partners, partial)
         return added(partial)
 
     def gram(self, offsets, query, pulls):
@@ -89,26 +110,32 @@ class Sparse:
     """Products with a sparse X, kept by rows and by columns."""
 
     def __init__(self, X):
-        self.X, self.T = X.tocsr(), X.T.tocsr()
+        self.host = X.tocsr()
+        self.X, self.T = rows_of(self.host), rows_of(X.T.tocsr())
         self.u, self.z = np.empty(X.shape[0]), np.zeros(X.shape[0])  # z stays 0 where there are no pairs
 
     def scores(self, v, out):
         """out = X v."""
-        csr_product(self.X.indptr, self.X.indices, self.X.data, v, out)
+        csr_product(self.X, v, out)
 
     def transposed(self, z):
         """X'z (n,)."""
-        out = np.empty(self.T.shape[0])
-        csr_product(self.T.indptr, self.T.indices, self.T.data, z, out)
+        out = np.empty(len(self.T.indptr) - 1)
+        csr_product(self.T, z, out)
         return out
 
-    def pair_product(self, v, margin, exact, over, room):
+    def pair_product(self, v, margin, exact, over, partners, room):
         """See session.Session.walk."""
-        loss = np.empty(len(over[2]) - 1)
+        loss = np.empty(len(over.firsts) - 1)
         self.scores(v, self.u)
-        pair_sums(self.u, margin, *over, self.z, loss)
+        pair_sums(self.u, margin, over, partners, self.z, loss)
         return np.append(self.transposed(self.z), loss.sum())
 
     def gram(self, offsets, query, pulls):
         """See session.Session.gram."""
-        return sparse_gram(self.X, offsets, query, pulls)
+        return sparse_gram(self.host, offsets, query, pulls)
+
+
+def rows_of(X):
+    """The arrays.Csr of a CSR matrix."""
+    return Csr(X.indptr, X.indices, X.data)

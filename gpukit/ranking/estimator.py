@@ -81,9 +81,10 @@ class RankSVM(Estimator):
         (l,): query ids, in any order; or group: the number of documents of each query, one after the other.
         query_weight: (m,) in the order of the queries' first documents, (l,) with one weight a document, the same in
         all of a query, or {qid: weight}; more queries in the dict do not matter. Pandas objects among X, y, qid and a
-        query_weight a document are matched by their labels (index), arrays by position. Arrays on a GPU are copied to
-        the host, where they are checked and scaled. progress: called as progress("training", Newton step, None, {"f",
-        "gradient"}).
+        query_weight a document are matched by their labels (index), arrays by position. An X on the GPU
+        that is worked on is read where it lies if it is float32 or float64 in C order, the documents of a query stand
+        side by side and scale is 'none'; else it is copied to the host, as y and qid are. progress: called as
+        progress("training", Newton step, None, {"f", "gradient"}).
 
         Raises ParameterError, DataError (no pairs, not finite, labels that differ, ...), DeviceError; warns when
         max_iter ended it.
@@ -100,7 +101,7 @@ class RankSVM(Estimator):
 
         settings = self.check()
         weights = inputs.weights_given(query_weight, X)
-        return run.Run(inputs.read(X, y, qid, group, feature_names), settings, weights, group)
+        return run.Run(inputs.read(X, y, qid, group, feature_names, may_stay=True), settings, weights, group)
 
     def fit_path(
         self,

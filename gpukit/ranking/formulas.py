@@ -16,10 +16,13 @@ def active(high, low):
 
 
 @njit
-def child_start(first_group, group_starts, query, child, width):
-    """Where, in the order of levels, a child of the level tree begins: `width` neighbouring levels of a query each."""
-    first = first_group[query]
-    return group_starts[first + min(child * width, first_group[query + 1] - first)]
+def child_start(ranks, query, child, width):
+    """Where, in the order of levels, a child of the level tree begins: `width` neighbouring levels of a query each.
+
+    ranks: arrays.Ranks.
+    """
+    first = ranks.first_group[query]
+    return ranks.group_starts[first + min(child * width, ranks.first_group[query + 1] - first)]
 
 
 @njit

@@ -3,7 +3,9 @@
 import numpy as np
 
 from gpukit._cuda import cuda
+from gpukit._driver import copy_in, device_array, launch
 from gpukit.device.upload import to_device as put
+from gpukit.ranking.arrays import Csr
 from gpukit.ranking.kernels import gram as gram_kernels
 from gpukit.ranking.kernels import level_tree as level_tree_kernels
 from gpukit.ranking.kernels import matrix as matrix_kernels
@@ -23,7 +25,7 @@ GRAM_BYTES = 256 << 20
 
 def empty(shape, dtype):
     """A new array on the device."""
-    return cuda.device_array(shape, dtype)
+    return device_array(shape, dtype)
 
 
 def walk_blocks():
@@ -53,51 +55,65 @@ def total(array):
     return float(array.copy_to_host().sum())
 
 
+def first_fault(X):
+    """The first row of a device array X (l, n) with a number that is not finite, or -1."""
+    faults = put(np.array([X.shape[0]], np.int64))
+    launch(matrix_kernels.first_faults, 8 * walk_blocks(), BLOCK, X, faults)
+    row = int(faults.copy_to_host()[0])
+    return row if row < X.shape[0] else -1
+
+
+def row_of(X, row):
+    """A row of a device array X, on the host."""
+    return X[row : row + 1].copy_to_host()[0]
+
+
 def added(partial):
     """The sum of the rows of partial (rows, columns), on the host."""
     out = empty(partial.shape[1], np.float64)
-    matrix_kernels.add_rows[grid(partial.shape[1], 32), (32, 8)](partial, out)
+    launch(matrix_kernels.add_rows, grid(partial.shape[1], 32), (32, 8), partial, out)
     return out.copy_to_host()
 
 
 def by_rank(scores, place, keys):
     """kernels.matrix.by_rank."""
-    matrix_kernels.by_rank[grid(scores.size), BLOCK](scores, place, keys)
+    launch(matrix_kernels.by_rank, grid(scores.size), BLOCK, scores, place, keys)
 
 
 def start_planes(order, *arrays):
     """kernels.level_tree.start_planes."""
-    level_tree_kernels.start_planes[grid(order.size), BLOCK](order, *arrays)
+    launch(level_tree_kernels.start_planes, grid(order.size), BLOCK, order, *arrays)
 
 
-def search_plane(plane, width, query, *arrays):
+def search_plane(plane, width, ranks, partners, *values):
     """kernels.level_tree.search_plane."""
-    level_tree_kernels.search_plane[grid(query.size), BLOCK](plane, width, query, *arrays)
+    blocks = grid(ranks.query.size)
+    launch(level_tree_kernels.search_plane, blocks, BLOCK, plane, width, ranks, partners, *values)
 
 
-def pair_pulls(level, *arrays):
+def pair_pulls(ranks, *arrays):
     """kernels.gram.pair_pulls."""
-    gram_kernels.pair_pulls[grid(level.size), BLOCK](level, *arrays)
+    launch(gram_kernels.pair_pulls, grid(ranks.query.size), BLOCK, ranks, *arrays)
 
 
 def combine(u, *arrays):
     """kernels.pair_sums.combine."""
-    pair_sums_kernels.combine[grid(u.size), BLOCK](u, *arrays)
+    launch(pair_sums_kernels.combine, grid(u.size), BLOCK, u, *arrays)
 
 
 def p_swx(order, scores, level, offsets, *arrays):
     """kernels.p_swx.p_swx."""
-    p_swx_kernels.p_swx[offsets.size - 1, BLOCK](order, scores, level, offsets, *arrays)
+    launch(p_swx_kernels.p_swx, offsets.size - 1, BLOCK, order, scores, level, offsets, *arrays)
 
 
 def matrix(X):
-    """Matrix of X: dense, or by rows where it is sparse or has more features than registers hold."""
+    """Matrix of X of the host, or of a dense X of the device: by rows where it is sparse or too wide for registers."""
     if hasattr(X, "indptr"):
         return Sparse(X)
     if X.shape[1] > LIMIT:
         import scipy.sparse
 
-        return Sparse(scipy.sparse.csr_array(X))
+        return Sparse(scipy.sparse.csr_array(X if isinstance(X, np.ndarray) else X.copy_to_host()))
     return Dense(X)
 
 
@@ -106,8 +122,13 @@ def padded(X):
     n = X.shape[1]
     if n % 4 == 0:
         return X
-    out = np.zeros((X.shape[0], n + -n % 4), X.dtype)
-    out[:, :n] = X
+    shape = X.shape[0], n + -n % 4
+    if isinstance(X, np.ndarray):
+        out = np.zeros(shape, X.dtype)
+        out[:, :n] = X
+        return out
+    out = empty(shape, X.dtype)
+    launch(matrix_kernels.pad_rows, 8 * walk_blocks(), BLOCK, X, out)
     return out
 
 
@@ -116,44 +137,46 @@ class Dense:
 
     def __init__(self, X):
         self.n, self.shape = X.shape[1], shape(X.shape[1])
-        self.X = put(padded(X))
+        X = padded(X)
+        self.X = put(X) if isinstance(X, np.ndarray) else X  # handed in where it is needed: it is not copied
         self.v = empty(self.n, np.float64)
         self.partial = empty((walk_blocks(), self.n + 1), np.float64)
 
     def scores(self, v, out):
         """out = X v."""
-        self.v.copy_to_device(v)
-        launch = matrix_kernels.make_document_scores(*self.shape)
+        copy_in(v, self.v)
+        kernel = matrix_kernels.make_document_scores(*self.shape)
         blocks = min(grid(out.size * self.shape[0], THREADS), 8 * walk_blocks())
-        launch[blocks, THREADS](self.X, self.v, out)
+        launch(kernel, blocks, THREADS, self.X, self.v, out)
 
     def transposed(self, z):
         """X'z (n,) on the host."""
         partial = empty((walk_blocks(), self.n), np.float64)
-        matrix_kernels.make_transposed_product(*self.shape)[walk_blocks(), THREADS](self.X, z, partial)
+        launch(matrix_kernels.make_transposed_product(*self.shape), walk_blocks(), THREADS, self.X, z, partial)
         return added(partial)
 
-    def queue_product(self, v, margin, exact, over, room):
+    def queue_product(self, v, margin, exact, over, partners, room):
         """Launch the product with a device vector v; the rows of self.partial add up to it."""
         capacity, workspace = room
-        slots = over[4].shape[1] // 2
-        launch = pair_sums_kernels.make_pair_product(*self.shape, slots, capacity, exact)
-        launch[len(over[2]) - 1, THREADS](self.X, v, margin, *over, self.partial, workspace)
+        slots, blocks = partners.tables.shape[1] // 2, len(over.firsts) - 1
+        kernel = pair_sums_kernels.make_pair_product(*self.shape, slots, capacity, exact)
+        launch(kernel, blocks, THREADS, self.X, v, margin, over, partners, self.partial, workspace)
 
-    def pair_product(self, v, margin, exact, over, room):
+    def pair_product(self, v, margin, exact, over, partners, room):
         """See session.Session.walk."""
-        self.v.copy_to_device(v)
-        self.queue_product(self.v, margin, exact, over, room)
+        copy_in(v, self.v)
+        self.queue_product(self.v, margin, exact, over, partners, room)
         return added(self.partial)
 
     def gram(self, offsets, query, pulls):
         """See session.Session.gram."""
         n, tiles = self.n, np.array(tile_pairs(self.n), np.int32)
         means = empty((len(offsets) - 1, n), np.float64)
-        gram_kernels.query_means[len(offsets) - 1, 64](self.X, offsets, pulls, means)
+        launch(gram_kernels.query_means, len(offsets) - 1, 64, self.X, offsets, pulls, means)
         shares = int(max(1, min(SHARES, GRAM_BYTES // (8 * n * n), grid(len(query), gram_kernels.STEP))))
         partial = empty((shares, n, n), np.float64)
-        gram_kernels.weighted_gram[(len(tiles), shares), BLOCK](self.X, means, query, pulls, put(tiles), partial)
+        blocks = len(tiles), shares
+        launch(gram_kernels.weighted_gram, blocks, BLOCK, self.X, means, query, pulls, put(tiles), partial)
         return added(partial.reshape(shares, n * n)).reshape(n, n)
 
 
@@ -174,21 +197,22 @@ class Sparse:
 
     def scores(self, v, out):
         """out = X v."""
-        self.v.copy_to_device(v)
-        matrix_kernels.csr_product[grid(32 * out.size), BLOCK](*self.X, self.v, out)
+        copy_in(v, self.v)
+        launch(matrix_kernels.csr_product, grid(32 * out.size), BLOCK, self.X, self.v, out)
 
     def transposed(self, z):
         """X'z (n,) on the host."""
-        matrix_kernels.csr_product[grid(32 * self.out.size), BLOCK](*self.T, z, self.out)
+        launch(matrix_kernels.csr_product, grid(32 * self.out.size), BLOCK, self.T, z, self.out)
         return self.out.copy_to_host()
 
-    def pair_product(self, v, margin, exact, over, room):
+    def pair_product(self, v, margin, exact, over, partners, room):
         """See session.Session.walk."""
         capacity, workspace = room
-        blocks = len(over[2]) - 1
+        blocks = len(over.firsts) - 1
         loss = empty(blocks, np.float64)
         self.scores(v, self.u)
-        pair_sums_kernels.make_pair_sums(capacity)[blocks, THREADS](self.u, margin, *over, self.z, loss, workspace)
+        kernel = pair_sums_kernels.make_pair_sums(capacity)
+        launch(kernel, blocks, THREADS, self.u, margin, over, partners, self.z, loss, workspace)
         return np.append(self.transposed(self.z), loss.copy_to_host().sum())
 
     def gram(self, offsets, query, pulls):
@@ -197,5 +221,5 @@ class Sparse:
 
 
 def device_rows(X):
-    """(indptr int64, indices int32, values) of a CSR matrix on the device."""
-    return put(X.indptr.astype(np.int64)), put(X.indices.astype(np.int32)), put(X.data)
+    """The arrays.Csr of a CSR matrix, on the device: indptr int64, indices int32."""
+    return Csr(put(X.indptr.astype(np.int64)), put(X.indices.astype(np.int32)), put(X.data))

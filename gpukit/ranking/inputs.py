@@ -5,16 +5,15 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import _jit
-from gpukit._jit import njit, prange
-from gpukit.base.arrays import aligned, labels, plain
+from gpukit.base.arrays import Resident, aligned, labels, plain, resident
+from gpukit.device.engine import engine
 from gpukit.documents.convert import as_documents
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.io import trust
+from gpukit.ranking import cpu
 from gpukit.ranking.problem import group_rows, group_sizes
-from gpukit.ranking.solvers.choose import threads
-
-RUN = 1024  # rows of a thread's task
+from gpukit.ranking.solvers.choose import threads_for
 
 
 class Queries(NamedTuple):
@@ -42,7 +41,8 @@ class Queries(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """X (l, n), dense or CSR, float32 or float64; y (l,) float64; column names or None; in the order of the input."""
+    """X (l, n), dense or CSR, float32 or float64, or a base.arrays.Resident, which `placed` checks; y (l,) float64;
+    column names or None; in the order of the input."""
 
     X: object
     y: np.ndarray
@@ -50,9 +50,12 @@ class Inputs(NamedTuple):
     names: np.ndarray | None
 
 
-def read(X, y, qid, group, feature_names=None):
-    """Inputs of what fit takes; DataError for what is missing, does not fit together or is not finite."""
-    X, y, queries, names = spread(X, y, qid, group)
+def read(X, y, qid, group, feature_names=None, may_stay=False):
+    """Inputs of what fit takes; DataError for what is missing, does not fit together or is not finite.
+
+    may_stay: X on a GPU need not come to the host.
+    """
+    X, y, queries, names = spread(X, y, qid, group, may_stay)
     if feature_names is not None:
         names = np.asarray(feature_names, object)
         if names.shape != X.shape[1:]:
@@ -60,7 +63,7 @@ def read(X, y, qid, group, feature_names=None):
     return Inputs(X, relevance(y, X.shape[0]), queries, names)
 
 
-def spread(X, y, qid, group):
+def spread(X, y, qid, group, may_stay):
     """(X, y, Queries, names) of Documents, or of arrays with qid or group."""
     if isinstance(X, Documents):
         if y is not None or qid is not None or group is not None:
@@ -68,7 +71,7 @@ def spread(X, y, qid, group):
         X = checked(X)
         return X.X, X.y, Queries(None, X.offsets, X.qids), None
     X, y, qid = aligned(X=X, y=y, qid=qid)
-    matrix, names = features(X)
+    matrix, names = features(X, may_stay)
     if y is None:
         raise DataError("Learning to rank needs the relevance of each document: give y, or Documents as read_letor's.")
     return matrix, plain(y), queries_of(qid, group, matrix.shape[0]), names
@@ -191,11 +194,15 @@ def relevance(y, count):
     return y
 
 
-def features(X):
+def features(X, may_stay=False):
     """(X as C-contiguous float32 or float64, or CSR; column names or None); DataError when it is no finite table.
 
     float32 stays float32, everything else becomes float64. Documents are those that `checked` has seen.
+    may_stay: X on a GPU that needs no conversion becomes a base.arrays.Resident, which `placed` takes.
     """
+    there = resident(X) if may_stay else None
+    if there is not None and len(there.shape) == 2 and there.is_contiguous and there.dtype in (np.float32, np.float64):
+        return there, None
     if isinstance(X, Documents):
         return X.X, None
     if hasattr(X, "tocsr"):
@@ -247,33 +254,39 @@ def _check_finite(X, names):
         return X
     if sparse:
         place = int(np.argmin(np.isfinite(X.data)))
-        row, column = int(np.searchsorted(X.indptr, place, "right")) - 1, int(X.indices[place])
-    else:
-        row, column = at, int(np.argmin(np.isfinite(X[at])))
+        row = int(np.searchsorted(X.indptr, place, "right")) - 1
+        raise not_finite(row, int(X.indices[place]), X.data[place], names)
+    column = int(np.argmin(np.isfinite(X[at])))
+    raise not_finite(at, column, X[at, column], names)
+
+
+def not_finite(row, column, value, names=None):
+    """The DataError for a feature that is not finite."""
     named = "" if names is None else f" ({names[column]!r})"
-    value = "NaN" if np.isnan(X[row, column]) else X[row, column]
-    raise DataError(
-        f"X[{row}, {column}]{named} is {value}, which a linear model cannot take. Fill it in, or "
+    shown = "NaN" if np.isnan(value) else value
+    return DataError(
+        f"X[{row}, {column}]{named} is {shown}, which a linear model cannot take. Fill it in, or "
         "leave the document out."
     )
 
 
+def placed(X, device, stays):
+    """X of Inputs, ready for a device: a Resident becomes an array there, where it lies there already and stays as it
+    is (no rows to reorder, nothing to scale), else an array on the host. DataError for what is not finite."""
+    if not isinstance(X, Resident):
+        return X
+    if not (stays and device.is_cuda and device.index == X.gpu):
+        return features(X.given)[0]
+    there, steps = X.view(), engine(device, "gpukit.ranking")
+    row = steps.first_fault(there)
+    if row < 0:
+        return there
+    values = steps.row_of(there, row)
+    column = int(np.argmin(np.isfinite(values)))
+    raise not_finite(row, column, values[column])
+
+
 def first_fault(X):
     """The first row of X (l, n) float32 or float64 with a value that is not finite, or -1."""
-    faults = np.full(-(-X.shape[0] // RUN), -1)
-    with _jit.threads(threads(X.size)):
-        _faults(X, faults)
-    found = np.flatnonzero(faults >= 0)
-    return int(faults[found[0]]) if found.size else -1
-
-
-@njit(parallel=True)
-def _faults(X, faults):
-    """faults[run] = the first row of a run of RUN rows that is not finite, where there is one."""
-    for run in prange(faults.size):
-        for row in range(run * RUN, min(run * RUN + RUN, X.shape[0])):
-            total = 0.0
-            for f in range(X.shape[1]):
-                total += X[row, f] * 0.0
-            if not total == 0.0 and faults[run] < 0:
-                faults[run] = row
+    with _jit.threads(threads_for(X.size)):
+        return cpu.first_fault(X)

@@ -7,6 +7,7 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.ranking import level_tree
+from gpukit.ranking.arrays import Walk
 
 QUERY_COST = 64  # what a query costs besides its documents, in documents
 
@@ -24,13 +25,6 @@ class Problem(NamedTuple):
         return int(self.tree.pair_counts().sum()) // 2
 
 
-class Walk(NamedTuple):
-    """queries (q,) int32: those with pairs, block after block; firsts (blocks + 1,) int32: where each block begins."""
-
-    queries: np.ndarray
-    firsts: np.ndarray
-
-
 def make_problem(X, y, offsets, weights=None):
     """Problem of documents in the order of their queries; raises DataError when no query has two levels."""
     made = level_tree.build(y, offsets)
@@ -43,11 +37,12 @@ def make_problem(X, y, offsets, weights=None):
     return Problem(X, made, weights)
 
 
-def share_out(made, blocks):
-    """Walk of a LevelTree: each query with pairs, longest first, to the block with the least work so far.
+def share_out(problem, blocks):
+    """arrays.Walk of a Problem: each query with pairs, longest first, to the block with the least work so far.
 
     A block then walks its queries in their order, so that not all blocks are at their longest at once.
     """
+    made = problem.tree
     sizes = np.diff(made.offsets)
     with_pairs = np.flatnonzero(made.heights)
     longest_first = with_pairs[np.argsort(-sizes[with_pairs], kind="stable")]
@@ -57,7 +52,8 @@ def share_out(made, blocks):
         heapq.heapreplace(heap, (load + size + QUERY_COST, block))
         lists[block].append(query)
     queries = np.concatenate([np.sort(np.array(part, np.int32)) for part in lists])
-    return Walk(queries, np.append(0, np.cumsum([len(part) for part in lists])).astype(np.int32))
+    firsts = np.append(0, np.cumsum([len(part) for part in lists])).astype(np.int32)
+    return Walk(queries, firsts, made.offsets, made.heights, problem.weights)
 
 
 def group_rows(qid, count):

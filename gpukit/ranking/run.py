@@ -9,11 +9,11 @@ from gpukit import _jit
 from gpukit import device as devices
 from gpukit.device.engine import engine
 from gpukit.ranking import scaling
-from gpukit.ranking.inputs import query_weights
+from gpukit.ranking.inputs import placed, query_weights
 from gpukit.ranking.problem import make_problem
 from gpukit.ranking.session import make_session
 from gpukit.ranking.solvers import tron
-from gpukit.ranking.solvers.choose import choose_device, choose_solver, stored_values, threads
+from gpukit.ranking.solvers.choose import choose_device, choose_solver, stored_values, threads_for
 from gpukit.ranking.solvers.objective import WIDEST, Objective, Preconditioner
 
 
@@ -28,11 +28,12 @@ class Run:
         self.settings, self.timings, self.unit_norm = settings, {}, None
         self.names = inputs.names
         stored = stored_values(inputs.X)
-        self.device, self.threads = choose_device(settings.solver, settings.device, stored), threads(stored)
+        self.device, self.threads = choose_device(settings.solver, settings.device, stored), threads_for(stored)
         preconditioned = settings.precondition and inputs.X.shape[1] <= WIDEST
         with self.stage("prepare"):
             queries = inputs.queries
-            X = queries.ordered(inputs.X)
+            stays = settings.scale == "none" and queries.rows is None
+            X = queries.ordered(placed(inputs.X, self.device, stays))
             self.scaling = scaling.fit(settings.scale, X)
             X = self.scaling.apply(X, queries.offsets)
             weights = query_weights(weights, queries, group)

@@ -1,14 +1,17 @@
-"""What a fitted RankSVM does: scores, ranks, metrics. On the CPU: it is one pass over X."""
+"""What a fitted RankSVM does: scores, ranks, metrics. On the CPU, since it is one pass over X, unless X is on a GPU."""
 
 import numpy as np
 
 from gpukit import _jit
-from gpukit.base.arrays import aligned
+from gpukit import device as devices
+from gpukit.base.arrays import Resident, aligned
+from gpukit.device.engine import engine
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.evaluation import ranking
-from gpukit.ranking.inputs import checked, features, queries_of, read
-from gpukit.ranking.solvers.choose import stored_values, threads
+from gpukit.ranking.arrays import Csr
+from gpukit.ranking.inputs import checked, features, placed, queries_of, read
+from gpukit.ranking.solvers.choose import stored_values, threads_for
 from gpukit.ranking.twins.matrix import csr_product, document_scores
 from gpukit.sorting import segmented_argsort
 
@@ -17,8 +20,10 @@ def predict(model, X, qid=None, group=None):
     """See RankSVM.predict."""
     X, qid = aligned(X=checked(X), qid=qid)
     queries = known_queries(model, X, qid, group)
-    matrix, names = features(X)
+    matrix, names = features(X, model.scaling_.kind == "none")
     check_model(model, matrix, names)
+    if isinstance(matrix, Resident):
+        return scores_there(matrix, model.coef_)
     if queries is None:
         return scores(model, matrix, None)
     return queries.restored(scores(model, queries.ordered(matrix), queries.offsets))
@@ -37,15 +42,25 @@ def known_queries(model, X, qid, group):
 
 def scores(model, X, offsets):
     """X scaled, times coef_: (l,) float64."""
-    with _jit.threads(threads(stored_values(X))):
+    with _jit.threads(threads_for(stored_values(X))):
         return product(model.scaling_.apply(X, offsets), model.coef_) + model.scaling_.missing(X, model.coef_)
+
+
+def scores_there(X, w):
+    """X w in float64, (l,) on the host, of an X on a GPU, by that GPU."""
+    device = devices.gpu(X.gpu)
+    steps = engine(device, "gpukit.ranking")
+    with devices.reported(device, f"Scoring {X.shape[0]:,} documents"):
+        out = steps.empty(X.shape[0], np.float64)
+        steps.matrix(placed(X, device, True)).scores(w, out)
+        return out.copy_to_host()
 
 
 def product(X, w):
     """X w in float64, (l,)."""
     out = np.empty(X.shape[0])
     if hasattr(X, "indptr"):
-        csr_product(X.indptr, X.indices, X.data, w, out)
+        csr_product(Csr(X.indptr, X.indices, X.data), w, out)
     else:
         document_scores(X, w, out)
     return out
@@ -96,5 +111,5 @@ def evaluate(model, X, y=None, qid=None, group=None, ndcg="letor", relevant=1):
     check_model(model, inputs.X, inputs.names)
     queries = inputs.queries
     found = scores(model, queries.ordered(inputs.X), queries.offsets)
-    with _jit.threads(threads(stored_values(inputs.X))):
+    with _jit.threads(threads_for(stored_values(inputs.X))):
         return ranking.evaluate(queries.ordered(inputs.y), found, queries.offsets, ndcg=ndcg, relevant=relevant)

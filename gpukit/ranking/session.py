@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit.ranking import level_tree as trees
+from gpukit.ranking.arrays import Partners, Ranks, Sums, Walk
 from gpukit.ranking.problem import share_out
 
 
@@ -17,16 +18,16 @@ class Session:
         self.steps, self.problem, self.n = steps, problem, problem.X.shape[1]
         self.matrix = steps.matrix(problem.X)
         self.size, tree = len(problem.tree.level), problem.tree
-        self.level, self.query, self.offsets = steps.put(tree.level), steps.put(tree.query), steps.put(tree.offsets)
-        self.groups = steps.put(tree.first_group), steps.put(tree.group_starts)
+        self.level, self.offsets = steps.put(tree.level), steps.put(tree.offsets)
+        self.ranks = Ranks(*map(steps.put, (tree.query, tree.rank_level, tree.first_group, tree.group_starts)))
         self.weights = steps.put(problem.weights)
         self.scores = steps.empty(self.size, np.float64)
 
     def gram(self):
         """(n, n) float64: the weighted covariance of the documents inside their queries, all pairs counted."""
         steps, pulls = self.steps, self.steps.empty(self.size, np.float64)
-        steps.pair_pulls(self.level, self.query, self.offsets, *self.groups, self.weights, pulls)
-        return self.matrix.gram(self.offsets, self.query, pulls)
+        steps.pair_pulls(self.ranks, self.level, self.offsets, self.weights, pulls)
+        return self.matrix.gram(self.offsets, self.ranks.query, pulls)
 
 
 class ScanSession(Session):
@@ -35,23 +36,14 @@ class ScanSession(Session):
     def __init__(self, problem, steps):
         super().__init__(problem, steps)
         tree, put, empty = problem.tree, steps.put, steps.empty
-        walk = share_out(tree, steps.walk_blocks())
+        self.over = Walk(*map(put, share_out(problem, steps.walk_blocks())))
         self.plan = steps.sorting.plan(tree.group_starts.astype(np.int64), np.float64)
-        self.place, self.documents, self.rank_level = put(tree.place), put(tree.documents), put(tree.rank_level)
+        self.place, self.documents = put(tree.place), put(tree.documents)
         self.order, self.keys = empty(self.size, np.int32), empty(self.size, np.float64)
         self.values = [empty(self.size, np.float64), empty(self.size, np.float64)]
-        self.tables = empty((tree.planes, 2 * tree.arity - 1, self.size), trees.index_dtype(tree.longest))
-        self.counts = empty((2, self.size), np.int32)
-        self.walk_over = (
-            self.offsets,
-            put(walk.queries),
-            put(walk.firsts),
-            put(tree.heights),
-            self.tables,
-            self.counts,
-            self.weights,
-        )
-        self.room = steps.room(tree.longest, self.n, len(walk.firsts) - 1)
+        tables = empty((tree.planes, 2 * tree.arity - 1, self.size), trees.index_dtype(tree.longest))
+        self.partners = Partners(tables, empty((2, self.size), np.int32))
+        self.room = steps.room(tree.longest, self.n, len(self.over.firsts) - 1)
 
     def move(self, w):
         """Scores of w, and the level tree's tables for them."""
@@ -59,22 +51,22 @@ class ScanSession(Session):
         self.matrix.scores(w, self.scores)
         steps.by_rank(self.scores, self.place, self.keys)
         steps.sorting.argsort(self.keys, self.plan, self.order)
-        ranks = self.query, self.rank_level, *self.groups
-        steps.start_planes(self.order, self.keys, *ranks, self.documents, self.tables, self.values[0])
+        tables = self.partners.tables
+        steps.start_planes(self.order, self.keys, self.ranks, self.documents, tables, self.values[0])
         for plane in range(self.problem.tree.planes):
             width = self.problem.tree.arity**plane
             now, following = self.values[plane % 2], self.values[1 - plane % 2]
-            steps.search_plane(plane, width, *ranks, self.tables, self.counts, now, following)
+            steps.search_plane(plane, width, self.ranks, self.partners, now, following)
 
     def walk(self, v, margin, exact=True):
         """See Session."""
-        return self.matrix.pair_product(v, float(margin), exact, self.walk_over, self.room)
+        return self.matrix.pair_product(v, float(margin), exact, self.over, self.partners, self.room)
 
 
 class OrderSession(Session):
     """The paper's rivals and its own way: each query sorted once a move, then `solver` for every vector of sums.
 
-    solver: p_swx, dcm or ost of steps, (order, scores, level, offsets, u, plus, minus).
+    solver: p_swx, dcm or ost of steps, (order, scores, level, offsets, u, sums).
     """
 
     def __init__(self, problem, steps, solver):
@@ -85,19 +77,19 @@ class OrderSession(Session):
         self.order, self.ones = empty(self.size, np.int32), steps.put(np.ones(self.size))
         self.document_weights = steps.put(problem.weights[tree.query])
         self.u, self.z, self.loss = (empty(self.size, np.float64) for _ in range(3))
-        self.counts, self.sums = ([empty(self.size, np.float64) for _ in range(2)] for _ in range(2))
+        self.counts, self.sums = (Sums(*(empty(self.size, np.float64) for _ in range(2))) for _ in range(2))
 
     def move(self, w):
         """Scores of w, their order in each query, beta+ and beta-."""
         self.matrix.scores(w, self.scores)
         self.steps.sorting.argsort(self.scores, self.plan, self.order)
-        self.solver(self.order, self.scores, self.level, self.offsets, self.ones, *self.counts)
+        self.solver(self.order, self.scores, self.level, self.offsets, self.ones, self.counts)
 
     def walk(self, v, margin, exact=True):
         """See Session."""
         self.matrix.scores(v, self.u)
-        self.solver(self.order, self.scores, self.level, self.offsets, self.u, *self.sums)
-        self.steps.combine(self.u, margin, *self.counts, *self.sums, self.document_weights, self.z, self.loss)
+        self.solver(self.order, self.scores, self.level, self.offsets, self.u, self.sums)
+        self.steps.combine(self.u, margin, self.counts, self.sums, self.document_weights, self.z, self.loss)
         return np.append(self.matrix.transposed(self.z), self.steps.total(self.loss))
 
 

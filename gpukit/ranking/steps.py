@@ -12,8 +12,8 @@ class Matrix(Protocol):
     def transposed(self, z):
         """X'z (n,) float64 on the host."""
 
-    def pair_product(self, v, margin, exact, over, room):
-        """(n + 1,) float64 on the host; see session.Session.walk."""
+    def pair_product(self, v, margin, exact, over, partners, room):
+        """(n + 1,) float64 on the host, for an arrays.Walk and Partners; see session.Session.walk."""
 
     def gram(self, offsets, query, pulls):
         """(n, n) float64 on the host; see session.Session.gram."""
@@ -36,6 +36,12 @@ class Steps(Protocol):
     def room(self, longest, n, blocks):
         """Scratch of `pair_product` for queries of at most `longest` documents; what it is only the device knows."""
 
+    def first_fault(self, X):
+        """The first row of an array X (l, n) of the device with a number that is not finite, or -1."""
+
+    def row_of(self, X, row):
+        """A row of X, on the host."""
+
     def total(self, array):
         """The sum of an array as a float."""
 
@@ -45,17 +51,17 @@ class Steps(Protocol):
     def by_rank(self, scores, place, keys):
         """kernels.matrix.by_rank."""
 
-    def start_planes(self, order, keys, query, rank_level, first_group, group_starts, documents, tables, values):
+    def start_planes(self, order, keys, ranks, documents, tables, values):
         """kernels.level_tree.start_planes."""
 
-    def search_plane(self, plane, width, query, rank_level, first, starts, tables, counts, values, next_values):
+    def search_plane(self, plane, width, ranks, partners, values, next_values):
         """kernels.level_tree.search_plane."""
 
-    def pair_pulls(self, level, query, offsets, first_group, group_starts, weights, pulls):
+    def pair_pulls(self, ranks, level, offsets, weights, pulls):
         """kernels.gram.pair_pulls."""
 
-    def combine(self, u, margin, above, below, plus, minus, weights, z, loss):
+    def combine(self, u, margin, counts, sums, weights, z, loss):
         """kernels.pair_sums.combine."""
 
-    def p_swx(self, order, scores, level, offsets, u, plus, minus):
+    def p_swx(self, order, scores, level, offsets, u, sums):
         """kernels.p_swx.p_swx; the CPU has dcm and ost, with the same arguments, besides."""

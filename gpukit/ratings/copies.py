@@ -30,17 +30,17 @@ def write_ratings(ratings, path):
     ParameterError for another suffix, DataError for what checked() refuses and for .parquet without pyarrow.
     """
     writers = {".gkr": _write_gkr, ".npz": _write_npz, ".parquet": write_parquet, ".csv": _write_csv}
-    suffix = check_output(path)
+    suffix = check_copy(path)
     repeats.checked(ratings)
     with sinks.opened(path) as file:
         writers[suffix](ratings, file)
 
 
-def check_output(path):
+def check_copy(path):
     """The suffix of a path that write_ratings can write to; ParameterError or DataError for one that it cannot."""
     if sinks.is_stream(path) and Path(path).suffix not in SUFFIXES:
         return ".csv"
-    return container.check_output(path, SUFFIXES)
+    return container.check_copy(path, SUFFIXES)
 
 
 def reader_of(source, format="auto"):

@@ -18,7 +18,7 @@ NEEDED = "Save it as csv (UTF-8) with user, item and rating."
 TEXT = (parse.USER_TEXT, parse.ITEM_TEXT)  # ids that are no integers: no fault, but a column of text
 
 
-class Place:
+class Position:
     """Where in a stream the reader is: the number of the block's first line, and Netflix's current movie."""
 
     def __init__(self, name, layout):
@@ -209,7 +209,7 @@ class RatingsBuilder:
         """Take one Stream of text; raises DataError."""
         layout = formats.recognise(stream.text_head(NEEDED), stream.name, request)
         self.shape = layout.shape
-        place = Place(stream.name, layout)
+        place = Position(stream.name, layout)
         for block in stream.blocks(layout.skip):
             rows = parsed(block, place, (self.users, self.items))
             if len(rows.users):

@@ -4,20 +4,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._cuda import cuda
+from gpukit._driver import device_array, launch
 from gpukit.device.gpu_arrays import fetch
+from gpukit.device.upload import to_device
 from gpukit.sorting import kernels
 from gpukit.sorting.plan import pivot_key, work
 
 __all__ = ["argsort", "empty", "fetch", "first_nan", "plan", "resident"]
 
 BLOCK_SIZE = 128  # threads
-empty = cuda.device_array
+empty = device_array
 
 
 def resident(keys):
     """Keys of the host or of the device, on the device."""
-    return cuda.to_device(keys) if isinstance(keys, np.ndarray) else keys
+    return to_device(keys) if isinstance(keys, np.ndarray) else keys
 
 
 class PreparedSort(NamedTuple):
@@ -42,9 +43,9 @@ def plan(offsets, dtype, seed=0, block_size=BLOCK_SIZE):
     offsets = np.ascontiguousarray(offsets, np.int64)
     segments, blocks, room = work(offsets, block_size)
     packed, room = np.dtype(dtype) == np.float32, max(room, 1)
-    buffers = cuda.device_array((2, room), np.uint64), cuda.device_array((2, 1 if packed else room), np.uint32)
-    arrays = (cuda.to_device(array) for array in (segments, blocks))
-    return PreparedSort(cuda.to_device(offsets), block_size, packed, pivot_key(seed), *arrays, *buffers)
+    buffers = device_array((2, room), np.uint64), device_array((2, 1 if packed else room), np.uint32)
+    arrays = (to_device(array) for array in (segments, blocks))
+    return PreparedSort(to_device(offsets), block_size, packed, pivot_key(seed), *arrays, *buffers)
 
 
 def argsort(keys, prepared, order):
@@ -54,12 +55,13 @@ def argsort(keys, prepared, order):
     """
     offsets, block_size, packed, *scratch = prepared
     if len(prepared.blocks):
-        kernels.make_argsort(packed, block_size)[len(prepared.blocks), block_size](keys, offsets, order, *scratch)
+        kernel = kernels.make_argsort(packed, block_size)
+        launch(kernel, len(prepared.blocks), block_size, keys, offsets, order, *scratch)
 
 
 def first_nan(keys):
     """The index of the first NaN of device keys (n,); n without one."""
-    found = cuda.to_device(np.array([keys.size], np.int64))
+    found = to_device(np.array([keys.size], np.int64))
     if keys.size:
-        kernels.first_nan[-(-keys.size // 256), 256](keys, found)
+        launch(kernels.first_nan, -(-keys.size // 256), 256, keys, found)
     return int(found.copy_to_host()[0])

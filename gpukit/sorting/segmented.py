@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit import device as devices
+from gpukit.base.arrays import device_view, is_on_gpu
 from gpukit.errors import DataError, ParameterError
 
 EXACT = 1 << 53  # integers up to here are exact in float64
@@ -67,21 +68,9 @@ def host_keys(keys):
     return np.ascontiguousarray(keys, np.float32 if keys.dtype.itemsize <= 4 else np.float64)
 
 
-def is_on_gpu(array):
-    """Is it an array of Numba, CuPy, PyTorch... in a GPU's memory?"""
-    return hasattr(array, "__cuda_array_interface__")
-
-
-def device_array(array):
-    """Numba's view of an array on a GPU."""
-    from gpukit._cuda import cuda
-
-    return cuda.as_cuda_array(array)
-
-
 def device_keys(keys):
     """keys as a contiguous device array; float32 or float64 as they are."""
-    keys = device_array(keys)
+    keys = device_view(keys)
     require_row(keys, "keys")
     if keys.dtype not in (np.float32, np.float64):
         raise DataError(f"keys on a GPU must be float32 or float64; they are {keys.dtype}: convert them first.")
@@ -92,7 +81,7 @@ def device_keys(keys):
 
 def checked_offsets(offsets, n):
     """offsets as an int64 numpy array that begins at 0, never falls and ends at n."""
-    offsets = np.asarray(device_array(offsets).copy_to_host() if is_on_gpu(offsets) else offsets)
+    offsets = np.asarray(device_view(offsets).copy_to_host() if is_on_gpu(offsets) else offsets)
     require_row(offsets, "offsets")
     if offsets.dtype.kind not in "iu":
         raise DataError(f"offsets must be integers; they are {offsets.dtype}.")

@@ -5,9 +5,9 @@ import pytest
 
 from gpukit import bench, device
 from gpukit.bench import decompositions, imputation, record, recovery
+from gpukit.bench.conditions import Conditions
 from gpukit.bench.imputation import Shape
 from gpukit.bench.recovery import Family
-from gpukit.bench.setting import Setting
 from gpukit.errors import DataError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import fourier_basis
@@ -17,9 +17,9 @@ CPU = device.resolve("cpu")
 RING = np.roll(np.eye(20), 1, axis=1) + np.roll(np.eye(20), -1, axis=1)
 
 
-def rows_of(name, **setting):
+def rows_of(name, **conditions):
     """The rows of a benchmark, each as the file has it."""
-    rows = list(bench.find(name)(Setting(CPU, **setting)))
+    rows = list(bench.find(name)(Conditions(CPU, **conditions)))
     for row in rows:
         assert row.samples and np.isfinite(row.samples).all() and min(row.samples) >= 0 and row.note
         assert row.data in ("generated", "real graph", "real") and len(record.line(row, CPU)) == len(record.COLUMNS)
@@ -45,7 +45,7 @@ def small(monkeypatch, tmp_path):
 
 @pytest.fixture
 def case():
-    return imputation.case("64x64x2100", Setting(CPU, data=None))
+    return imputation.case("64x64x2100", Conditions(CPU, data=None))
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_sensors_beside_the_baselines(folder):
 def test_real_sensors_must_be_there(tmp_path):
     for nowhere in (None, str(tmp_path)):
         with pytest.raises(DataError, match="GPUKIT_DATA"):
-            next(recovery.sensors(Setting(CPU, data=nowhere)))
+            next(recovery.sensors(Conditions(CPU, data=nowhere)))
 
 
 def test_wrong_steps_are_refused(case, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 
 from gpukit import bench, device
 from gpukit.bench import letor, process, ranking, record
-from gpukit.bench.setting import Setting
+from gpukit.bench.conditions import Conditions
 from gpukit.documents import synth_letor, write_folds
 from gpukit.errors import DataError
 from gpukit.ranking import RankSVM
@@ -15,9 +15,9 @@ from gpukit.ranking import RankSVM
 CPU = device.resolve("cpu")
 
 
-def rows_of(name, **setting):
+def rows_of(name, **conditions):
     """The rows of a benchmark, each as the file has it."""
-    rows = list(bench.find(name)(Setting(CPU, **setting)))
+    rows = list(bench.find(name)(Conditions(CPU, **conditions)))
     for row in rows:
         assert row.samples and np.isfinite(row.samples).all() and min(row.samples) >= 0 and row.note
         assert row.data in ("generated", "real") and len(record.line(row, CPU)) == len(record.COLUMNS)
@@ -61,9 +61,9 @@ def test_every_shape_is_trained():
 def test_one_shape_can_be_asked_for():
     rows = rows_of("rungs", shapes=("mq2007",), scale=0.02)
     assert {row.shape for row in rows} == {"mq2007 x 0.02"} and len(rows) == 5
-    assert list(bench.find("product")(Setting(CPU, ("mq2007",), 0.01))) == []
-    assert Setting(CPU).among(("a", "b"), ("c",)) == ("a", "b")
-    assert Setting(CPU, ("c", "b")).among(("a", "b"), ("c",)) == ("b", "c")
+    assert list(bench.find("product")(Conditions(CPU, ("mq2007",), 0.01))) == []
+    assert Conditions(CPU).among(("a", "b"), ("c",)) == ("a", "b")
+    assert Conditions(CPU, ("c", "b")).among(("a", "b"), ("c",)) == ("b", "c")
 
 
 def test_products_and_a_path():
@@ -89,7 +89,7 @@ def test_folds(folder, monkeypatch):
         with monkeypatch.context() as planted:
             planted.setattr(letor, "OPTIMA", (*letor.OPTIMA[:4], (f * wrong[0], train, test + wrong[1])))
             with pytest.raises(DataError, match="fold 5: the benchmark's"):
-                next(letor.mq2008(Setting(CPU, data=folder)))
+                next(letor.mq2008(Conditions(CPU, data=folder)))
 
 
 def test_reading_and_the_command(folder, monkeypatch):
@@ -101,7 +101,7 @@ def test_reading_and_the_command(folder, monkeypatch):
 
 def test_real_data_must_be_there(tmp_path):
     with pytest.raises(DataError, match="GPUKIT_DATA"):
-        next(letor.mq2008(Setting(CPU, data=None)))
+        next(letor.mq2008(Conditions(CPU, data=None)))
 
 
 def test_a_file_read_wrong_is_refused(tiny, tmp_path, monkeypatch):
@@ -136,14 +136,14 @@ def test_wrong_sums_are_refused(tiny):
     order, w = ranking.prepared(tiny, CPU, solver="p-swx").session, np.linspace(-1, 1, tiny.X.shape[1])
     for session in (run.session, order):
         session.move(w)
-    ranking.check_counts(order, run.session.counts)
-    wrong = run.session.counts.copy()
+    ranking.check_counts(order, run.session.partners.counts)
+    wrong = run.session.partners.counts.copy()
     wrong[0, 3] += 1
     with pytest.raises(DataError, match="counts"):
         ranking.check_counts(order, wrong)
     order.counts[1][5] += 1.0
     with pytest.raises(DataError, match="counts"):
-        ranking.check_counts(order, run.session.counts)
+        ranking.check_counts(order, run.session.partners.counts)
     with pytest.raises(DataError, match="away from the CPU's"):
         ranking.check_near(np.array([1.0, 2.0]), np.array([1.0, 2.0001]), ranking.SINGLE)
     with pytest.raises(DataError, match="away from the CPU's"):

@@ -6,14 +6,14 @@ from support import small_launches
 
 from gpukit.bench import kernels as bench_kernels
 from gpukit.bench import ratings as bench
-from gpukit.bench.setting import Setting
+from gpukit.bench.conditions import Conditions
 from gpukit.device import Device, cpu
 
 TINY = 0.0003
 
 
 def test_hashing():
-    rows = list(bench.hashing(Setting(cpu(), ("ml-10m",), TINY)))
+    rows = list(bench.hashing(Conditions(cpu(), ("ml-10m",), TINY)))
     assert [row.what for row in rows] == [f"simLSH {search} p=3 q=100 K=32" for search in ("hamming", "buckets")]
     assert all(np.isfinite(row.samples).all() and min(row.samples) > 0 for row in rows)
 
@@ -24,8 +24,8 @@ def test_epochs_and_convergence(monkeypatch):
     models = bench.estimators(4)
     monkeypatch.setattr(bench, "estimators", lambda factors: models)
     monkeypatch.setattr(bench, "check_finite", lambda session: None)  # on so few ratings factors hardly move
-    setting = Setting(cpu(), ("ml-10m",), TINY)
-    epochs, times = list(bench.epochs(setting)), list(bench.convergence(setting))
+    conditions = Conditions(cpu(), ("ml-10m",), TINY)
+    epochs, times = list(bench.epochs(conditions)), list(bench.convergence(conditions))
     assert sum("CULSH-MF" in row.what for row in epochs) == sum("CUSGD++" in row.what for row in epochs) == 2
     notes = [row.note for row in times if "preparation" in row.what]
     assert len(notes) == 1 and "neighbours" in notes[0] and all(min(row.samples) > 0 for row in (*epochs, *times))

@@ -8,7 +8,7 @@ import pytest
 
 from gpukit import bench, device
 from gpukit.bench import record, sorting
-from gpukit.bench.setting import Setting
+from gpukit.bench.conditions import Conditions
 from gpukit.errors import DataError
 
 
@@ -33,8 +33,8 @@ def test_benches_are_those_of_the_command():
 
 
 def test_the_sorting_benchmarks_check_their_answer():
-    setting = Setting(device.resolve("cpu"), scale=0.002)
-    rows = [*bench.find("sorting")(setting), *bench.find("lengths")(setting)]
+    conditions = Conditions(device.resolve("cpu"), scale=0.002)
+    rows = [*bench.find("sorting")(conditions), *bench.find("lengths")(conditions)]
     assert [row.what for row in rows] == ["segmented sort float32", "segmented sort float64"] * 11
     assert rows[0].shape == "mslr-web30k x 0.002" and rows[-1].shape == "length 8192"
     keys, offsets = np.array([2.0, 1.0, 1.0]), np.array([0, 1, 3])

@@ -5,13 +5,13 @@ import pytest
 
 from gpukit import bench, device
 from gpukit.bench import svt
-from gpukit.bench.setting import Setting
+from gpukit.bench.conditions import Conditions
 from gpukit.errors import DataError
 
 
 def test_the_thresholding_benchmark_checks_its_answer(monkeypatch):
     monkeypatch.setattr(svt, "SHAPES", ((300, 20), (100, 33)))
-    rows = list(bench.find("thresholding")(Setting(device.resolve("cpu"), scale=0.02)))
+    rows = list(bench.find("thresholding")(Conditions(device.resolve("cpu"), scale=0.02)))
     assert [row.what for row in rows] == [
         f"{way}, {kind}"
         for kind in svt.KINDS
@@ -31,14 +31,14 @@ def test_on_a_gpu_prepared_launches_are_timed(monkeypatch):
     monkeypatch.setattr(svt, "rivals", lambda *_: [])
     monkeypatch.setattr(svt, "holder", lambda: None)
     monkeypatch.setattr(svt, "queued_milliseconds", lambda run, repeat, hold: [run() or 1.0] * repeat)
-    rows = list(svt.thresholding(Setting(device.Device("cuda", 0, "a GPU", (9, 0)))))
+    rows = list(svt.thresholding(Conditions(device.Device("cuda", 0, "a GPU", (9, 0)))))
     assert [row.what for row in rows] == [f"singular-value thresholding, {kind}" for kind in svt.KINDS]
 
 
 def test_a_rival_that_fails_is_told(monkeypatch):
     monkeypatch.setattr(svt, "SHAPES", ((3, 4),))
     monkeypatch.setattr(svt, "rivals", lambda *_: [("another", [np.nan])])
-    rows = [row for row in svt.thresholding(Setting(device.resolve("cpu"))) if row.what.startswith("another")]
+    rows = [row for row in svt.thresholding(Conditions(device.resolve("cpu"))) if row.what.startswith("another")]
     assert [row.note for row in rows] == ["LinAlgError: did not converge"] * 2
 
 

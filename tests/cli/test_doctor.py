@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from gpukit.cli import doctor, main
+from gpukit.errors import ParameterError
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def test_it_runs_here(capsys):
 def test_json(capsys):
     assert main.run(["doctor", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert set(found) == {"versions", "problems", "cpu_threads", "driver", "gpus", "missing", "cache"}
+    assert set(found) == {"versions", "problems", "cpu_threads", "threads", "driver", "gpus", "missing", "cache"}
     assert found["versions"]["python"] == sys.version.split()[0] and found["cpu_threads"] >= 1
     assert found["cache"]["bytes"] >= 0
 
@@ -122,6 +123,36 @@ def test_known_bad_versions(change, told):
     good = {"python": "3.12.1", "numpy": "2.4.6", "numba": "0.68.1", "numba-cuda": "0.30.4"}
     found = doctor.known_problems(good | change)
     assert found == [] if told is None else len(found) == 1 and told in found[0]
+
+
+def test_nvvm_may_not_be_newer_than_what_links_its_code():
+    good = {"python": "3.12.1", "numpy": "2.4.6", "numba": "0.68.1", "numba-cuda": "0.30.4"}
+    for nvvm, linker, told in (("13.5.1", "13.0.88", True), ("13.0.2", "13.5.1", False), ("13.5.1", "13.5.3", False)):
+        found = doctor.known_problems({**good, "nvidia-nvvm": nvvm, "nvidia-nvjitlink": linker})
+        assert [("nvidia-nvjitlink==13.5.*" in text) for text in found] == [True] * told
+    assert doctor.known_problems({**good, "nvidia-nvvm": "13.5.1", "nvidia-nvjitlink": None}) == []
+
+
+def test_a_gpu_on_which_no_kernel_runs_is_one_line(monkeypatch, capsys):
+    why = "nvJitLinkError: ERROR_INTERNAL (6); may need newer version of nvJitLink library"
+    monkeypatch.setattr(doctor, "probe_gpus", lambda: ([{**GPU, "kernel": why}, {**GPU, "kernel": doctor.RUNS}], None))
+    assert main.run(["doctor"]) == 0
+    text = capsys.readouterr().out
+    lines = [line for line in text.splitlines() if why in line]
+    assert len(lines) == 1 and lines[0].startswith("Problem: cuda:0 (NVIDIA H200) does not run a kernel of one line")
+    assert "numba-cuda 0.30.4" in lines[0]
+
+
+def test_the_threading_layer_is_named_with_its_reason(capsys, monkeypatch):
+    assert main.run(["doctor", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["threads"].startswith(("tbb (", "omp (", "workqueue ("))
+    monkeypatch.setattr("gpukit._threads.layer", raise_no_layer)
+    assert main.run(["doctor"]) == 0
+    assert "Problem: NUMBA_THREADING_LAYER=fibres" in capsys.readouterr().out
+
+
+def raise_no_layer():
+    raise ParameterError("NUMBA_THREADING_LAYER=fibres: there is no such threading layer here.")
 
 
 def test_a_broken_driver_is_a_finding(monkeypatch, capsys):

@@ -4,7 +4,7 @@ Quad additions need compute capability 9.0; below it the same kernels add one nu
 """
 
 import numpy as np
-from compile.usage import Case
+from compile.usage import Case, named
 from numba.core import types
 from numba.core.typing.typeof import typeof
 
@@ -14,13 +14,6 @@ from gpukit.factorization.prepare import kernels as prepare
 from gpukit.factorization.solvers.sgd import kernels as sgd
 from gpukit.factorization.solvers.sgd.chunks import kernels as chunks
 from gpukit.factorization.solvers.sgd.formulas import Rates
-
-
-def named(kind, **fields):
-    """The type of a named tuple of C-ordered arrays: field=(numba type of an element, dimensions)."""
-    assert tuple(fields) == kind._fields
-    return types.NamedTuple([types.Array(dtype, ndim, "C") for dtype, ndim in fields.values()], kind)
-
 
 F32, I32, I64, U8, U32 = types.float32, types.int32, types.int64, types.uint8, types.uint32
 BATCH = named(Batch, minor=(I32, 1), values=(F32, 1), codes=(U32, 2), levels=(F32, 1))

@@ -1,7 +1,9 @@
 """gpukit.ranking: rows over few, some and all lanes; queries in shared memory and in the workspace."""
 
-from compile.usage import Case
+from compile.usage import Case, named
+from numba.core import types
 
+from gpukit.ranking.arrays import Csr, Partners, Ranks, Sums, Walk
 from gpukit.ranking.kernels import gram as gram_kernels
 from gpukit.ranking.kernels import level_tree as level_tree_kernels
 from gpukit.ranking.kernels import matrix as matrix_kernels
@@ -9,9 +11,15 @@ from gpukit.ranking.kernels import p_swx as p_swx_kernels
 from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
 
 QUERIES = "int32[::1], float64[::1], int32[::1], int64[::1]"
-TREE = "int32[::1], int32[::1], int32[::1], int32[::1]"  # query, rank_level, first_group, group_starts
-WALK = "float64, int32[::1], int32[::1], int32[::1], int32[::1]"  # margin, offsets, queries, firsts, heights
-SEARCHED = "int32[:, ::1], float64[::1]"  # counts, weights
+F32, F64, I32, I64 = types.float32, types.float64, types.int32, types.int64
+RANKS = named(Ranks, query=(I32, 1), level=(I32, 1), first_group=(I32, 1), group_starts=(I32, 1))
+WALK = named(Walk, queries=(I32, 1), firsts=(I32, 1), offsets=(I32, 1), heights=(I32, 1), weights=(F64, 1))
+PARTNERS = {
+    name: named(Partners, tables=(kind, 3), counts=(I32, 2))
+    for name, kind in (("uint16", types.uint16), ("int32", I32))
+}
+SUMS = named(Sums, above=(F64, 1), below=(F64, 1))
+CSR = named(Csr, indptr=(I64, 1), indices=(I32, 1), values=(F32, 1))
 MATRIX, VECTOR = "float64[:, ::1]", "float64[::1]"
 PRODUCTS = [  # X, tables, (lanes, quads, slots, capacity, exact), registers, bytes spilled
     ("float32", "uint16", (16, 3, 4, 1280, False), 64, 64),
@@ -26,7 +34,7 @@ PRODUCTS = [  # X, tables, (lanes, quads, slots, capacity, exact), registers, by
 
 def product_case(real, table, constants, registers, spills):
     """A case of pair_product."""
-    signature = f"{real}[:, ::1], {VECTOR}, {WALK}, {table}[:, :, ::1], {SEARCHED}, {MATRIX}, {MATRIX}"
+    signature = f"{real}[:, ::1], {VECTOR}, float64", WALK, PARTNERS[table], f"{MATRIX}, {MATRIX}"
     name = ", ".join(map(str, (real, table, *constants)))
     return Case(
         f"ranking.pair_product[{name}]",
@@ -58,7 +66,7 @@ def sums_case(capacity, table, registers):
     return Case(
         f"ranking.pair_sums[{capacity}, {table}]",
         pair_sums_kernels.make_pair_sums(capacity),
-        f"{VECTOR}, {WALK}, {table}[:, :, ::1], {SEARCHED}, {VECTOR}, {VECTOR}, {MATRIX}",
+        (f"{VECTOR}, float64", WALK, PARTNERS[table], f"{VECTOR}, {VECTOR}, {MATRIX}"),
         registers,
         float64_ok=True,
     )
@@ -68,7 +76,7 @@ CASES = [
     Case(
         "ranking.p_swx",
         p_swx_kernels.p_swx,
-        f"{QUERIES}, float64[::1], float64[::1], float64[::1]",
+        (f"{QUERIES}, {VECTOR}", SUMS),
         registers=48,
         float64_ok=True,
         shared=6 << 10,
@@ -84,14 +92,14 @@ CASES = [
             Case(
                 f"ranking.start_planes[{table}]",
                 level_tree_kernels.start_planes,
-                f"int32[::1], {VECTOR}, {TREE}, int32[::1], {table}[:, :, ::1], {VECTOR}",
+                (f"int32[::1], {VECTOR}", RANKS, f"int32[::1], {table}[:, :, ::1], {VECTOR}"),
                 40,
                 float64_ok=True,
             ),
             Case(
                 f"ranking.search_plane[{table}]",
                 level_tree_kernels.search_plane,
-                f"int64, int64, {TREE}, {table}[:, :, ::1], int32[:, ::1], {VECTOR}, {VECTOR}",
+                ("int64, int64", RANKS, PARTNERS[table], f"{VECTOR}, {VECTOR}"),
                 64,
                 float64_ok=True,
             ),
@@ -100,20 +108,28 @@ CASES = [
     Case(
         "ranking.combine",
         pair_sums_kernels.combine,
-        f"{VECTOR}, float64, " + ", ".join([VECTOR] * 7),
+        (f"{VECTOR}, float64", SUMS, SUMS, ", ".join([VECTOR] * 3)),
         48,
         float64_ok=True,
     ),
     Case(
         "ranking.csr_product",
         matrix_kernels.csr_product,
-        f"int64[::1], int32[::1], float32[::1], {VECTOR}, {VECTOR}",
+        (CSR, f"{VECTOR}, {VECTOR}"),
         48,
         float64_ok=True,
     ),
     Case("ranking.by_rank", matrix_kernels.by_rank, f"{VECTOR}, int32[::1], {VECTOR}", 32, float64_ok=True),
+    Case("ranking.first_faults", matrix_kernels.first_faults, "float64[:, ::1], int64[::1]", 40, float64_ok=True),
+    Case("ranking.pad_rows", matrix_kernels.pad_rows, "float32[:, ::1], float32[:, ::1]", 40),
     Case("ranking.add_rows", matrix_kernels.add_rows, f"{MATRIX}, {VECTOR}", 40, float64_ok=True),
-    Case("ranking.pair_pulls", gram_kernels.pair_pulls, f"{TREE}, int32[::1], {VECTOR}, {VECTOR}", 32, float64_ok=True),
+    Case(
+        "ranking.pair_pulls",
+        gram_kernels.pair_pulls,
+        (RANKS, f"int32[::1], int32[::1], {VECTOR}, {VECTOR}"),
+        32,
+        float64_ok=True,
+    ),
     Case(
         "ranking.query_means",
         gram_kernels.query_means,

@@ -20,6 +20,7 @@ from types import SimpleNamespace
 from typing import NamedTuple
 from unittest import mock
 
+from numba.core import types
 from numba.cuda import codegen, dispatcher
 from numba.cuda.core import sigutils
 from numba.cuda.cudadrv import driver
@@ -107,6 +108,12 @@ class Usage:
                 f"a block may have {TARGETS[self.target].shared}"
             )
         return [f"{self.case} on {self.target}: {fault}" for fault in found]
+
+
+def named(kind, **fields):
+    """The type of a named tuple of C-ordered arrays: field=(numba type of an element, dimensions)."""
+    assert tuple(fields) == kind._fields
+    return types.NamedTuple([types.Array(dtype, ndim, "C") for dtype, ndim in fields.values()], kind)
 
 
 def measure(case, target):

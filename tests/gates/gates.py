@@ -83,6 +83,20 @@ def twins_match(package):
     return faults
 
 
+def parallel_loops_write_to_names(package):
+    """No parallel function writes into an array by way of a named tuple (sums.above[i] = ...): numba takes that for
+    dead code, without a word. The array needs a name of its own, or a function that writes."""
+    return [
+        f"{path.parent.name}/{path.name}: {name} writes to {ast.unparse(target)} in a parallel function"
+        for path in sorted(Path(package).rglob("*.py"))
+        for name, function in jitted(path, TWIN_DECORATORS).items()
+        if any("parallel=True" in ast.unparse(d) for d in function.decorator_list)
+        for node in ast.walk(function)
+        for target in (node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)])
+        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Attribute)
+    ]
+
+
 def kernels_live_in_kernels(package):
     """No file but kernels.py and those of kernels/ launch work on the GPU, so that the other gates see every kernel."""
     others = [f for f in sorted(Path(package).rglob("*.py")) if not holds_kernels(f)]

@@ -32,6 +32,7 @@ def write(folder, files):
 
 GATES_OF_THE_PACKAGE = [
     gates.twins_match,
+    gates.parallel_loops_write_to_names,
     gates.kernels_live_in_kernels,
     gates.kernels_are_documented,
     gates.parameters_are_documented,
@@ -115,6 +116,17 @@ FACTORY_TWIN = GOOD_TWIN + "@njit\ndef add(x, out): pass\n"
 def test_twins_match_bites(tmp_path, kernels, twins, faults):
     found = gates.twins_match(write(tmp_path, {"room/kernels.py": kernels, "room/twins.py": twins}))
     assert len(found) == len(faults) and all(part in text for part, text in zip(faults, found))
+
+
+@pytest.mark.parametrize(
+    "line, fault", [("sums.above[i] = 1", True), ("sums.above[i] += 1", True), ("out[i] = 1", False)]
+)
+def test_parallel_loops_write_to_names_bites(tmp_path, line, fault):
+    text = f"@njit(parallel=True)\ndef add(sums, out):\n    for i in prange(3):\n        {line}\n"
+    write(tmp_path, {"room/twins.py": text})
+    assert bool(gates.parallel_loops_write_to_names(tmp_path)) == fault
+    write(tmp_path, {"room/twins.py": text.replace("(parallel=True)", "")})
+    assert not gates.parallel_loops_write_to_names(tmp_path)
 
 
 def test_kernels_live_in_kernels_bites(tmp_path):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit.ranking import level_tree
+from gpukit.ranking.arrays import Ranks
 from gpukit.ranking.problem import Problem
 from ranking import inputs, naive
 
@@ -20,6 +21,11 @@ def problem_of(at, X, arity=None, weights=None):
     """Problem of queries of `inputs`; arity: forced on the level tree."""
     weights = np.ones(len(at.offsets) - 1) if weights is None else weights
     return Problem(X, level_tree.build(at.y, at.offsets, arity), weights)
+
+
+def ranks_of(made):
+    """The arrays.Ranks of a LevelTree."""
+    return Ranks(made.query, made.rank_level, made.first_group, made.group_starts)
 
 
 def weights_of(at, seed=0):
@@ -67,7 +73,7 @@ def assert_close(found, expected, relative=1e-12):
 
 def sums_by_tables(session, u):
     """(plus, minus) of a ScanSession's tables: sums of u over the ranges of documents above and below."""
-    level_tree, tables = session.problem.tree, np.asarray(session.tables).astype(int)
+    level_tree, tables = session.problem.tree, np.asarray(session.partners.tables).astype(int)
     sums = np.zeros((2, len(u)))
     for t, height in enumerate(level_tree.heights):
         own = slice(level_tree.offsets[t], level_tree.offsets[t + 1])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from gpukit.ranking.arrays import Sums
 from gpukit.ranking.solvers.counting import dcm, ost
 from gpukit.ranking.twins.p_swx import p_swx
 from ranking import inputs, naive
@@ -11,10 +12,10 @@ SOLVERS = [dcm, ost, p_swx]
 
 
 def pair_sums(solver, at, u):
-    """(plus, minus), every place of which the solver must write."""
-    plus, minus = np.full((2, len(u)), np.nan)
-    solver(at.order, at.s, at.level, at.offsets, u, plus, minus)
-    return plus, minus
+    """arrays.Sums, every place of which the solver must write."""
+    sums = Sums(*np.full((2, len(u)), np.nan))
+    solver(at.order, at.s, at.level, at.offsets, u, sums)
+    return sums
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -15,6 +15,7 @@ pytestmark = [
 ]
 
 from gpukit.ranking import cpu, gpu
+from gpukit.ranking.arrays import Csr, Partners, Sums
 from gpukit.ranking.kernels import gram as gram_kernels
 from gpukit.ranking.kernels import level_tree as level_tree_kernels
 from gpukit.ranking.kernels import matrix as matrix_kernels
@@ -42,12 +43,12 @@ def planes(at, arity, dtype, start_planes, search_plane):
     keys[made.place] = at.s
     for begin, end in zip(made.group_starts[:-1], made.group_starts[1:]):
         order[begin:end] = np.argsort(keys[begin:end], kind="stable")
-    ranks = made.query, made.rank_level, made.first_group, made.group_starts
+    ranks = sessions.ranks_of(made)
     tables = np.full((made.planes, 2 * made.arity - 1, l), 7, dtype)
     counts, values = np.full((2, l), 7, np.int32), [np.zeros(l) for _ in range(made.planes + 1)]
-    start_planes(l, order, keys, *ranks, made.documents, tables, values[0])
+    start_planes(l, order, keys, ranks, made.documents, tables, values[0])
     for plane in range(made.planes):
-        search_plane(l, plane, made.arity**plane, *ranks, tables, counts, values[plane], values[plane + 1])
+        search_plane(l, plane, made.arity**plane, ranks, Partners(tables, counts), values[plane], values[plane + 1])
     return tables, counts, np.array(values)
 
 
@@ -77,12 +78,11 @@ def test_level_tree(lengths, levels, scores, arity, dtype):
 
 
 def walk(at, arity, X, weights, blocks):
-    """What a pass takes after the margin, the level tree searched by the twins for scores at.s."""
+    """(Walk, Partners) of a pass, the level tree searched by the twins for scores at.s."""
     problem = sessions.problem_of(at, X, arity, weights)
     session = make_session(problem, "scan", cpu)
     session.move(np.eye(X.shape[1])[0])
-    shared = share_out(problem.tree, blocks)
-    return (problem.tree.offsets, shared.queries, shared.firsts, *session.walk_over[3:])
+    return share_out(problem, blocks), session.partners
 
 
 # (lengths, levels, arity), n, (lanes, quads), capacity, dtype of X
@@ -125,7 +125,7 @@ def test_blocks_without_queries():
     over, partial = walk(at, 2, X, np.ones(3), 5), np.full((5, 5), np.nan)
     product = pair_sums_kernels.make_pair_product(4, 1, 1, 256, True)
     launch(product, 5, rows_kernels.THREADS, X, w, 1.0, *over, partial, np.empty((1, 1)))
-    np.testing.assert_array_equal(partial[np.diff(over[2]) == 0], 0)
+    np.testing.assert_array_equal(partial[np.diff(over[0].firsts) == 0], 0)
     sessions.assert_close(partial.sum(axis=0), sessions.expected_walk(at, X, w, w, 1.0, np.ones(3)))
 
 
@@ -140,7 +140,7 @@ def test_pair_sums_and_combine(capacity, lengths, levels):
     pair_sums_twins.pair_sums(at.u, 1.0, *over, twin_z, twin_loss)
     np.testing.assert_allclose(z, twin_z, rtol=0, atol=1e-11)
     np.testing.assert_allclose(loss, twin_loss, rtol=1e-12)
-    sums = [part for u in (np.ones(l), at.u) for part in naive.pair_sums(at.y, at.s, u, at.offsets)]
+    sums = [Sums(*naive.pair_sums(at.y, at.s, u, at.offsets)) for u in (np.ones(l), at.u)]
     again, parts = np.full(l, np.nan), np.full(l, np.nan)
     launched(pair_sums_kernels.combine)(l, at.u, 1.0, *sums, np.repeat(weights, lengths), again, parts)
     np.testing.assert_allclose(again, z, rtol=0, atol=1e-11)
@@ -202,9 +202,9 @@ def test_csr_product(dtype):
     rng = np.random.default_rng(5)
     X = np.where(rng.random((11, 70)) < np.linspace(0, 1, 11)[:, None], rng.normal(size=(11, 70)), 0).astype(dtype)
     A, v, out, twin = scipy.sparse.csr_matrix(X), rng.normal(size=70), np.full(11, np.nan), np.empty(11)
-    arrays = A.indptr.astype(np.int64), A.indices.astype(np.int32), A.data
-    launch_repeatably(matrix_kernels.csr_product, gpu.grid(32 * 11), 256, *arrays, v, out)
-    matrix_twins.csr_product(*arrays, v, twin)
+    rows = Csr(A.indptr.astype(np.int64), A.indices.astype(np.int32), A.data)
+    launch_repeatably(matrix_kernels.csr_product, gpu.grid(32 * 11), 256, rows, v, out)
+    matrix_twins.csr_product(rows, v, twin)
     np.testing.assert_allclose(out, twin, rtol=0, atol=1e-12)
     np.testing.assert_allclose(out, X.astype(np.float64) @ v, rtol=0, atol=1e-12)
 
@@ -230,7 +230,7 @@ def test_gram(n, lengths, shares):
     X, made = inputs.features(at, n), sessions.problem_of(at, None).tree
     weights, l, m = sessions.weights_of(at), len(at.y), len(lengths)
     pulls, twin_pulls, means, twin_means = np.full(l, np.nan), np.empty(l), np.full((m, n), np.nan), np.empty((m, n))
-    tree = made.level, made.query, made.offsets, made.first_group, made.group_starts
+    tree = sessions.ranks_of(made), made.level, made.offsets
     launched(gram_kernels.pair_pulls)(l, *tree, weights, pulls)
     gram_twins.pair_pulls(*tree, weights, twin_pulls)
     np.testing.assert_array_equal(pulls, twin_pulls)

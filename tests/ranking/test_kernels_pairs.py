@@ -8,17 +8,15 @@ from ranking import inputs, naive
 
 pytestmark = pytest.mark.kernel
 
+from gpukit.ranking.arrays import Sums
 from gpukit.ranking.kernels import p_swx as p_swx_kernels
 
 
 def p_swx(at, u):
-    """(plus, minus), every place of which the kernel must write."""
-    plus, minus = np.full((2, len(u)), np.nan)
-    blocks = len(at.offsets) - 1
-    launch_repeatably(
-        p_swx_kernels.p_swx, blocks, p_swx_kernels.THREADS, at.order, at.s, at.level, at.offsets, u, plus, minus
-    )
-    return plus, minus
+    """arrays.Sums, every place of which the kernel must write."""
+    sums, blocks = Sums(*np.full((2, len(u)), np.nan)), len(at.offsets) - 1
+    launch_repeatably(p_swx_kernels.p_swx, blocks, p_swx_kernels.THREADS, at.order, at.s, at.level, at.offsets, u, sums)
+    return sums
 
 
 @pytest.mark.parametrize("name", inputs.SMALL)

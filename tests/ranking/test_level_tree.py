@@ -87,7 +87,7 @@ def test_pair_counts(name):
 
 def meetings(session, begin, end):
     """[(i, j)] of a query: document i, and j in one of its ranges of any plane."""
-    tables = session.tables.astype(int)
+    tables = session.partners.tables.astype(int)
     for plane in tables:
         for i in range(begin, end):
             for slot in range(1, len(plane), 2):
@@ -113,7 +113,7 @@ def test_share_out(blocks):
     rng = np.random.default_rng(1)
     at = inputs.queries([1, *rng.integers(0, 300, 40), 0, 1], 2)
     made = level_tree.build(at.y, at.offsets)
-    walk, sizes = problem.share_out(made, blocks), np.diff(at.offsets)
+    walk, sizes = problem.share_out(problem.Problem(None, made, np.ones(43)), blocks), np.diff(at.offsets)
     parts = np.split(walk.queries, walk.firsts[1:-1])
     assert len(walk.firsts) == blocks + 1 and walk.firsts[0] == 0 and walk.firsts[-1] == len(walk.queries)
     assert sorted(walk.queries) == [t for t in range(43) if len(set(at.y[at.offsets[t] : at.offsets[t + 1]])) > 1]

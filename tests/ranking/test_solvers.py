@@ -58,7 +58,7 @@ def test_threads_are_few_for_little_work_and_restored():
 
     before = numba.config.NUMBA_NUM_THREADS
     numba.set_num_threads(before)
-    assert choose.threads(choose.FOR_ONE_THREAD - 1) == 1 and choose.threads(choose.FOR_ONE_THREAD) is None
+    assert choose.threads_for(choose.FOR_ONE_THREAD - 1) == 1 and choose.threads_for(choose.FOR_ONE_THREAD) is None
     seen = []
     at = make()
     RankSVM(device="cpu").fit(at.X, at.y, at.qid, progress=lambda *news: seen.append(numba.get_num_threads()))

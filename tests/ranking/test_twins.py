@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 
 from gpukit.ranking import cpu
+from gpukit.ranking.arrays import Sums
 from gpukit.ranking.session import make_session
 from gpukit.ranking.solvers.sparse_gram import sparse_gram
 from gpukit.ranking.twins import gram as gram_twins
@@ -28,7 +29,7 @@ def assert_tables(session, at, pair_sums=naive.pair_sums):
     """The level tree's counts and ranges after a move to the scores at.s."""
     ones = np.ones(len(at.y))
     above, below = pair_sums(at.y, at.s, ones, at.offsets)
-    np.testing.assert_array_equal(session.counts, [above + below, below - above])
+    np.testing.assert_array_equal(session.partners.counts, [above + below, below - above])
     np.testing.assert_array_equal(sessions.sums_by_tables(session, ones), [above, below])
     for u in (at.s, at.u):
         error = np.abs(sessions.sums_by_tables(session, u) - pair_sums(at.y, at.s, u, at.offsets))
@@ -69,8 +70,8 @@ def test_positions_of_four_bytes():
     session.move(np.ones(1))
     above = np.searchsorted(high, s[:35000] + 1)
     below = 35000 - np.searchsorted(low, s[35000:] - 1, "right")
-    assert session.tables.dtype == np.int32
-    np.testing.assert_array_equal(session.counts, [np.append(above, below), np.append(-above, below)])
+    assert session.partners.tables.dtype == np.int32
+    np.testing.assert_array_equal(session.partners.counts, [np.append(above, below), np.append(-above, below)])
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -118,12 +119,11 @@ def test_results_do_not_depend_on_where_arrays_lie():
     (X, w), kept, rng = sessions.documents(at, 4), [], np.random.default_rng(0)
     session, found = make_session(sessions.problem_of(at, X, 3), "scan", cpu), set()
     session.move(w)
-    *over, counts, weights = session.walk_over
     for _ in range(600):
         kept.append(np.empty(int(rng.integers(1, 3000))))
         kept = kept[::2] if rng.random() < 0.15 else kept
-        partial, moved = np.empty((cpu.BLOCKS, 5)), counts.copy()
-        pair_sums_twins.pair_product(X, w, 1.0, *over, moved, weights, partial)
+        partial, counts = np.empty((cpu.BLOCKS, 5)), session.partners.counts.copy()
+        pair_sums_twins.pair_product(X, w, 1.0, session.over, session.partners._replace(counts=counts), partial)
         found.add(partial.tobytes())
     assert len(found) == 1
 
@@ -134,11 +134,10 @@ def test_pair_sums_and_combine():
     (X, w), weights = sessions.documents(at, 2), np.array([1.0, 5, 0.5])
     session = make_session(sessions.problem_of(at, X, 2, weights), "scan", cpu)
     session.move(w)
-    counts = naive.pair_sums(at.y, at.s, np.ones(71), at.offsets)
-    sums = naive.pair_sums(at.y, at.s, at.u, at.offsets)
+    counts, sums = (Sums(*naive.pair_sums(at.y, at.s, u, at.offsets)) for u in (np.ones(71), at.u))
     z, loss, parts = np.full(71, np.nan), np.empty(cpu.BLOCKS), np.empty((2, 71))
-    pair_sums_twins.pair_sums(at.u, 1.0, *session.walk_over, z, loss)
-    pair_sums_twins.combine(at.u, 1.0, *counts, *sums, np.repeat(weights, np.diff(at.offsets)), *parts)
+    pair_sums_twins.pair_sums(at.u, 1.0, session.over, session.partners, z, loss)
+    pair_sums_twins.combine(at.u, 1.0, counts, sums, np.repeat(weights, np.diff(at.offsets)), *parts)
     assert np.isnan(z[30]) and parts[0, 30] == 0
     np.testing.assert_allclose(np.delete(z, 30), np.delete(parts[0], 30), rtol=0, atol=1e-12)
     assert loss.sum() == pytest.approx(parts[1].sum(), rel=1e-12)
@@ -220,7 +219,7 @@ def test_gram_of_a_query_without_pairs():
     at.y[:10] += 1
     X, made = inputs.features(at, 3), sessions.problem_of(at, None).tree
     pulls, means, partial = np.empty(25), np.full((2, 3), np.nan), np.empty((3, 3, 3))
-    gram_twins.pair_pulls(made.level, made.query, made.offsets, made.first_group, made.group_starts, np.ones(2), pulls)
+    gram_twins.pair_pulls(sessions.ranks_of(made), made.level, made.offsets, np.ones(2), pulls)
     np.testing.assert_array_equal(pulls, [10.0] * 20 + [0.0] * 5)
     gram_twins.query_means(X, made.offsets, pulls, means)
     np.testing.assert_allclose(means, [X[:20].mean(axis=0), np.zeros(3)], rtol=1e-5)

@@ -19,18 +19,18 @@ NUMBERS = PER * PER
 
 
 @kernel
-def pair_pulls(level, query, offsets, first_group, group_starts, weights, pulls):
+def pair_pulls(ranks, level, offsets, weights, pulls):
     """pulls_i = the weight of i's query times its documents of other levels: A'A's diagonal, all pairs active.
 
-    level, query (l,), offsets, first_group (m + 1,), group_starts (G + 1,) int32: of level_tree.LevelTree; weights (m,)
+    ranks: arrays.Ranks; level (l,) of each document, offsets (m + 1,) int32: of level_tree.LevelTree; weights (m,)
     float64; pulls (l,) float64, written.
     Launch: grid ceil(l / block), any block.   Deterministic: yes.   Source: beta+ + beta- of Eq. (5) at w = 0.
     """
     i = cuda.grid(1)
     if i < pulls.size:
-        t = query[i]
-        group = first_group[t] + level[i]
-        same = group_starts[group + 1] - group_starts[group]
+        t = ranks.query[i]  # a query's documents are its ranks
+        group = ranks.first_group[t] + level[i]
+        same = ranks.group_starts[group + 1] - ranks.group_starts[group]
         pulls[i] = weights[t] * F64(offsets[t + 1] - offsets[t] - same)
 
 

@@ -15,17 +15,17 @@ U32 = np.uint32
 
 
 @kernel
-def start_planes(order, keys, query, rank_level, first_group, group_starts, documents, tables, values):
+def start_planes(order, keys, ranks, documents, tables, values):
     """Plane 0 of the tree from the sorted groups: tables[0, 0] = documents by (query, level, score), values = scores.
 
-    order (l,) int32: segmented argsort of keys (l,) float64, the scores in the order of ranks, in groups; query,
-    rank_level, documents (l,), first_group (m + 1,), group_starts (G + 1,) int32: of level_tree.LevelTree; tables
-    (H, 2 A - 1, l) uint16 or int32, row [0, 0] written; values (l,) float64, written.
+    order (l,) int32: segmented argsort of keys (l,) float64, the scores in the order of ranks, in groups; ranks:
+    arrays.Ranks; documents (l,) int32: of level_tree.LevelTree; tables (H, 2 A - 1, l) uint16 or int32, row [0, 0]
+    written; values (l,) float64, written.
     Launch: grid ceil(l / block), any block.   Deterministic: yes, exact.   Source: facts of a sort, no formula.
     """
     rank = cuda.grid(1)
     if rank < order.size:
-        source = group_starts[first_group[query[rank]] + rank_level[rank]] + order[rank]
+        source = ranks.group_starts[ranks.first_group[ranks.query[rank]] + ranks.level[rank]] + order[rank]
         tables[0, 0, rank] = documents[source]
         values[rank] = keys[source]
 
@@ -56,35 +56,35 @@ begin_of_active = make_partition_point(_is_no_partner_below)
 
 
 @kernel
-def search_plane(plane, width, query, rank_level, first_group, group_starts, tables, counts, values, next_values):
+def search_plane(plane, width, ranks, partners, values, next_values):
     """One plane of the level tree: every document's partners among its siblings' documents, and the next plane's order.
 
     Sibling slot c of document i: tables[plane, 1 + 2 c, i] = bound, tables[plane, 2 + 2 c, i] = position, both counted
     from the query's first rank. bound < position: partners above, ranks bound : position; else partners below, ranks
     position : bound. counts[0, i] += |bound - position| (beta+ + beta- of Eq. 5), counts[1, i] += bound - position
     (beta- - beta+ of Eq. 6); plane 0 sets them.
-    plane, width = arity**plane: int; query, rank_level (l,), first_group (m + 1,), group_starts (G + 1,) int32: of
-    level_tree.LevelTree; tables (H, 2 A - 1, l) uint16 or int32: [plane, 0] read, the rest of `plane` and
-    [plane + 1, 0] written; counts (2, l) int32; values (l,) float64, scores in the order of [plane, 0];
-    next_values (l,) float64, the same for plane + 1, written when there is one.
+    plane, width = arity**plane: int; ranks: arrays.Ranks; partners: arrays.Partners, whose tables[plane, 0] is read,
+    the rest of tables[plane], tables[plane + 1, 0] and counts written; values (l,) float64, scores in the order of
+    tables[plane, 0]; next_values (l,) float64, the same for plane + 1, written when there is one.
     Launch: grid ceil(l / block), any block.   Deterministic: yes, exact.
     Source: Eq. (4)-(6); margins found once a Newton step as Lee and Lin 2014 do, in a tree of levels.
     """
     rank = I32(cuda.grid(1))
     if rank >= values.size:
         return
-    t, own = query[rank], rank_level[rank] // width
+    tables, counts = partners.tables, partners.counts
+    t, own = ranks.query[rank], ranks.level[rank] // width
     arity = (tables.shape[1] + 1) // 2
-    node, base = own // arity * arity, group_starts[first_group[t]]
+    node, base = own // arity * arity, ranks.group_starts[ranks.first_group[t]]
     score, document = values[rank], I32(tables[plane, 0, rank]) + base
-    next_rank = rank - child_start(first_group, group_starts, t, own, width)
-    next_rank += child_start(first_group, group_starts, t, node, width)
+    next_rank = rank - child_start(ranks, t, own, width)
+    next_rank += child_start(ranks, t, node, width)
     both = difference = I32(0)
     for slot in range(arity - 1):
         above = node + slot >= own
         child = node + slot + (1 if above else 0)
-        low = child_start(first_group, group_starts, t, child, width)
-        high = child_start(first_group, group_starts, t, child + 1, width)
+        low = child_start(ranks, t, child, width)
+        high = child_start(ranks, t, child + 1, width)
         bound = low if above else high
         found = end_of_active(values, score, low, high) if above else begin_of_active(values, score, low, high)
         next_rank += end_of_smaller(values, (score, not above), low, high) - low

@@ -83,19 +83,18 @@ def make_transposed_product(lanes, quads):
 
 
 @kernel
-def csr_product(indptr, indices, values, v, out):
+def csr_product(A, v, out):
     """out = A v in float64, A a sparse matrix by rows.
 
-    indptr (rows + 1,) int64; indices (nnz,) int32; values (nnz,) float32 or float64; v (columns,), out (rows,) float64,
-    out written.
+    A: arrays.Csr, indptr int64, indices int32; v (columns,), out (rows,) float64, out written.
     Launch: grid ceil(32 * rows / 256), block 256: a warp a row.   Deterministic: yes.   Source: none.
     """
     row, lane = cuda.grid(1) // 32, cuda.laneid
     if row >= out.size:
         return
     total = F64(0.0)
-    for t in range(indptr[row] + lane, indptr[row + 1], 32):
-        total += F64(values[t]) * v[indices[t]]
+    for t in range(A.indptr[row] + lane, A.indptr[row + 1], 32):
+        total += F64(A.values[t]) * v[A.indices[t]]
     total = group_sum(total, 32)
     if lane == 0:
         out[row] = total
@@ -110,6 +109,37 @@ def by_rank(scores, place, keys):
     i = cuda.grid(1)
     if i < scores.size:
         keys[place[i]] = scores[i]
+
+
+@kernel
+def first_faults(X, faults):
+    """faults[row // share] = the first of `share` rows with a number that is not finite; share = ceil(l / runs).
+
+    X (l, n) float32 or float64; faults (runs,) int64: l before.
+    Launch: any grid, any block.   Deterministic: yes, exact.   Source: an atomic minimum.
+    """
+    columns, share = np.int64(X.shape[1]), (np.int64(X.shape[0]) + faults.size - 1) // faults.size
+    for at in range(cuda.grid(1), np.int64(X.shape[0]) * columns, cuda.gridsize(1)):
+        row = at // columns
+        value = X[row, at - row * columns]
+        if not value - value == 0:
+            cuda.atomic.min(faults, row // share, row)
+
+
+@kernel
+def pad_rows(X, out):
+    """out = X, with zeros behind each row.   X (l, n), out (l, p) float32 or float64, p >= n, written.
+
+    Launch: any grid, any block.   Deterministic: yes, exact.   Source: none.
+    """
+    columns = np.int64(out.shape[1])
+    for at in range(cuda.grid(1), np.int64(out.shape[0]) * columns, cuda.gridsize(1)):
+        row = at // columns
+        column = at - row * columns
+        if column < X.shape[1]:
+            out[row, column] = X[row, column]
+        else:
+            out[row, column] = 0
 
 
 @kernel

@@ -55,14 +55,14 @@ def _sums(order, scores, level, u, begin, size, sign, s, c, v, out):
 
 
 @kernel
-def p_swx(order, scores, level, offsets, u, plus, minus):
-    """plus_i = sum of u_j over SV_i^+ and minus_i over SV_i^- of Eq. (9).
+def p_swx(order, scores, level, offsets, u, sums):
+    """sums: above_i = sum of u_j over SV_i^+ and below_i over SV_i^- of Eq. (9).
 
     For u = 1, X v and X w these are beta, alpha and gamma of Eq. (10), from which f, its gradient and the product with
     its Hessian follow, Eq. (11)-(13). O(n) for each of a query's n documents, of which there may be any number.
     order (l,) int32: positions in their query of its documents in ascending score; scores (l,) float64;
     level (l,) int32: dense ranks of the labels of a query, 0 the lowest; offsets (m + 1,) int64; u (l,) float64;
-    plus, minus (l,) float64, overwritten.
+    sums: arrays.Sums, overwritten.
     Launch: grid m, block 256.   Deterministic: yes.   Source: Jin and Lin 2014, Algorithm 2.
     """
     s = cuda.shared.array(THREADS, np.float64)
@@ -70,5 +70,5 @@ def p_swx(order, scores, level, offsets, u, plus, minus):
     v = cuda.shared.array(THREADS, np.float64)
     begin = offsets[cuda.blockIdx.x]
     size = I32(offsets[cuda.blockIdx.x + 1] - begin)
-    _sums(order, scores, level, u, begin, size, F64(1.0), s, c, v, plus)
-    _sums(order, scores, level, u, begin, size, F64(-1.0), s, c, v, minus)
+    _sums(order, scores, level, u, begin, size, F64(1.0), s, c, v, sums.above)
+    _sums(order, scores, level, u, begin, size, F64(-1.0), s, c, v, sums.below)

@@ -51,8 +51,9 @@ def _subtract_partners(table, begin, size, space, sums, z):
 
 
 @device
-def _pair_sums(margin, begin, size, height, tables, counts, weight, space, sums, z, parts):
+def _pair_sums(margin, begin, size, height, partners, weight, space, sums, z, parts):
     """space[z:] = weight * (A'A u - margin A'e) from u = space[:size]; the thread's share of the loss."""
+    tables, counts = partners.tables, partners.counts
     for i in range(U32(cuda.threadIdx.x), size, U32(THREADS)):
         space[U32(z + i)] = F64(counts[0, U32(begin + i)]) * space[i]
     for plane in range(U32(0), U32(height)):
@@ -70,8 +71,9 @@ def _pair_sums(margin, begin, size, height, tables, counts, weight, space, sums,
 
 
 @device
-def _hold(tables, counts, document, slots, held):
+def _hold(partners, document, slots, held):
     """held = (order, counts, bounds and positions) of a document in plane 0: asked for early, needed late."""
+    tables, counts = partners.tables, partners.counts
     held[0], held[1], held[2] = tables[0, 0, document], counts[0, document], counts[1, document]
     for slot in range(slots):
         held[3 + 2 * slot] = tables[0, U32(1 + 2 * slot), document]
@@ -114,19 +116,17 @@ def make_pair_product(lanes, quads, slots, capacity, exact):
     real = np.float64 if exact else np.float32
 
     @kernel(max_registers=REGISTERS if quads <= 3 and not exact else 2 * REGISTERS)
-    def pair_product(X, v, margin, offsets, queries, firsts, heights, tables, counts, weights, partial, workspace):
+    def pair_product(X, v, margin, walk, partners, partial, workspace):
         """X' W (A'A X v - margin A'e) and v'X' W (A'A X v - 2 margin A'e) + margin p_w, in one walk over the queries.
 
         margin 0: Eq. (8)'s product; margin 1 and v = w: Eq. (7)'s gradient and Eq. (6)'s loss, without 2 C and w.
         X (l, p) float32 or float64, rows padded with zeros to p, a multiple of 4; v (n,) float64, n <= p; margin
-        float64; offsets (m + 1,) int32; queries (q,) int32: those with pairs, block after block; firsts (blocks + 1,)
-        int32; heights (m,) int32, tables (H, 2 A - 1, l) uint16 or int32, counts (2, l) int32: see
-        kernels.level_tree.search_plane; weights (m,) float64 of the queries; partial (blocks, n + 1) float64, written;
-        workspace (blocks, 3 cap + 1) float64, used when no shared memory is.
+        float64; walk: arrays.Walk; partners: arrays.Partners; partial (blocks, n + 1) float64, written; workspace
+        (blocks, 3 cap + 1) float64, used when no shared memory is.
         A query's rows are read twice, the second time backwards: the last ones are still in the caches. What comes from
         memory is asked for a query ahead (where it lies) or before the scores (its tables), so that no barrier waits
         for it.
-        Launch: grid len(firsts) - 1, block 256.   Deterministic: yes.
+        Launch: grid len(walk.firsts) - 1, block 256.   Deterministic: yes.
         Source: Eq. (5)-(8) of Jin and Lin 2014; sums by level after Lee and Lin 2014.
         """
         space = cuda.shared.array(size_of_space, np.float64) if capacity else workspace[cuda.blockIdx.x]
@@ -145,14 +145,15 @@ def make_pair_product(lanes, quads, slots, capacity, exact):
         clear(sums)
         keep, leave = keep_policy(), leave_policy()
         value, rows = F64(0.0), U32(0)
-        first, last = firsts[cuda.blockIdx.x], firsts[cuda.blockIdx.x + 1]
+        queries, offsets = walk.queries, walk.offsets
+        first, last = walk.firsts[cuda.blockIdx.x], walk.firsts[cuda.blockIdx.x + 1]
         t = U32(queries[first]) if first < last else U32(0)
         begin, end = U32(offsets[t]), U32(offsets[U32(t + U32(1))])
         for at in range(first, last):
             following = U32(queries[at + 1]) if at + 1 < last else t
             next_begin, next_end = U32(offsets[following]), U32(offsets[U32(following + U32(1))])
-            size, height, weight = U32(end - begin), heights[t], weights[t]
-            _hold(tables, counts, U32(begin + min(thread, U32(size - U32(1)))), slots, held)
+            size, height, weight = U32(end - begin), walk.heights[t], walk.weights[t]
+            _hold(partners, U32(begin + min(thread, U32(size - U32(1)))), slots, held)
             for start in range(U32(0), size, groups):  # the same for the whole block, as shuffles need
                 i = U32(start + group)
                 row = U32(begin + min(i, U32(size - U32(1))))
@@ -163,7 +164,7 @@ def make_pair_product(lanes, quads, slots, capacity, exact):
             if height == 1 and size <= U32(THREADS):
                 value += _held_pair_sums(margin, size, weight, slots, held, space, cap, z, parts)
             else:
-                value += _pair_sums(margin, begin, size, height, tables, counts, weight, space, cap, z, parts)
+                value += _pair_sums(margin, begin, size, height, partners, weight, space, cap, z, parts)
             cuda.syncthreads()
             steps = U32(U32(size + groups - U32(1)) // groups)
             for step in range(U32(1), U32(steps + U32(1))):
@@ -192,25 +193,25 @@ def make_pair_sums(capacity):
     size_of_space = 3 * capacity + 1
 
     @kernel
-    def pair_sums(u, margin, offsets, queries, firsts, heights, tables, counts, weights, z, loss, workspace):
+    def pair_sums(u, margin, walk, partners, z, loss, workspace):
         """z = W (A'A u - margin A'e), and its part in the loss: what lies between X v and X' z.
 
         u, z (l,) float64, z written where a query has pairs; margin float64; loss (blocks,) float64, written: adds up
-        to pair_product's last number; offsets, queries, firsts, heights, tables, counts, weights, workspace: see
-        pair_product.
-        Launch: grid len(firsts) - 1, block 256.   Deterministic: yes.   Source: Eq. (5)-(8) of Jin and Lin 2014.
+        to pair_product's last number; walk, partners, workspace: see pair_product.
+        Launch: grid len(walk.firsts) - 1, block 256.   Deterministic: yes.   Source: Eq. (5)-(8) of Jin and Lin 2014.
         """
         space = cuda.shared.array(size_of_space, np.float64) if capacity else workspace[cuda.blockIdx.x]
         parts = cuda.shared.array(WARPS, np.float64)
         cap = U32(capacity) if capacity else U32(U32(workspace.shape[1] - 1) // U32(3))
         value, first, after = F64(0.0), U32(cuda.threadIdx.x), U32(U32(2) * cap + U32(1))
-        for at in range(firsts[cuda.blockIdx.x], firsts[cuda.blockIdx.x + 1]):
-            t = U32(queries[at])
-            begin, size = U32(offsets[t]), U32(offsets[t + U32(1)] - offsets[t])
+        for at in range(walk.firsts[cuda.blockIdx.x], walk.firsts[cuda.blockIdx.x + 1]):
+            t = U32(walk.queries[at])
+            begin, size = U32(walk.offsets[t]), U32(walk.offsets[t + U32(1)] - walk.offsets[t])
             for i in range(first, size, U32(THREADS)):
                 space[i] = u[U32(begin + i)]
             cuda.syncthreads()
-            value += _pair_sums(margin, begin, size, heights[t], tables, counts, weights[t], space, cap, after, parts)
+            height, weight = walk.heights[t], walk.weights[t]
+            value += _pair_sums(margin, begin, size, height, partners, weight, space, cap, after, parts)
             cuda.syncthreads()
             for i in range(first, size, U32(THREADS)):
                 z[U32(begin + i)] = space[U32(after + i)]
@@ -223,17 +224,17 @@ def make_pair_sums(capacity):
 
 
 @kernel
-def combine(u, margin, above, below, plus, minus, weights, z, loss):
+def combine(u, margin, counts, sums, weights, z, loss):
     """z = W (A'A u - margin A'e) and its parts in the loss, from sums that are already there.
 
-    u (l,) float64; margin float64; above = beta+, below = beta-, plus = alpha+, minus = alpha- of Eq. (5) for u,
+    u (l,) float64; margin float64; counts, sums: arrays.Sums, beta+ and beta-, alpha+ and alpha- of Eq. (5) for u;
     weights of each document's query: (l,) float64; z, loss (l,) float64, written; loss adds up to
     pair_product's last number.
     Launch: grid ceil(l / block), any block.   Deterministic: yes.   Source: Eq. (6)-(8) of Jin and Lin 2014.
     """
     i = cuda.grid(1)
     if i < u.size:
-        count, difference = above[i] + below[i], below[i] - above[i]
-        product = count * u[i] - plus[i] - minus[i]
+        count, difference = counts.above[i] + counts.below[i], counts.below[i] - counts.above[i]
+        product = count * u[i] - sums.above[i] - sums.below[i]
         loss[i] = weights[i] * loss_share(u[i], product, margin, count, difference)
         z[i] = weights[i] * (product - margin * difference)

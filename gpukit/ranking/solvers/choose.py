@@ -42,7 +42,7 @@ def choose_solver(solver, device, planes, preconditioned):
     return "ost" if not device.is_cuda and preconditioned and planes > DEEP else "scan"
 
 
-def threads(stored):
+def threads_for(stored):
     """Threads for work on so many stored values; None for all."""
     return 1 if stored < FOR_ONE_THREAD else None
 

@@ -18,23 +18,23 @@ from gpukit.ranking.formulas import active
 BLOCKS = 64  # runs of queries with about as many documents each, which the threads share
 
 
-def dcm(order, scores, level, offsets, u, plus, minus):
-    """plus_i = sum of u_j over SV_i^+ and minus_i over SV_i^- (Eq. 5), by direct counting; arguments as `ost`."""
-    _pair_sums(order, scores, level, offsets, u, False, plus, minus)
+def dcm(order, scores, level, offsets, u, sums):
+    """sums: above_i = sum of u_j over SV_i^+ and below_i over SV_i^- (Eq. 5), by direct counting; see `ost`."""
+    _pair_sums(order, scores, level, offsets, u, False, sums)
 
 
-def ost(order, scores, level, offsets, u, plus, minus):
-    """plus_i = sum of u_j over SV_i^+ and minus_i over SV_i^- (Eq. 5), by an order-statistic tree.
+def ost(order, scores, level, offsets, u, sums):
+    """sums: above_i = sum of u_j over SV_i^+ and below_i over SV_i^- (Eq. 5), by an order-statistic tree.
 
     order (l,) int32: positions in their query of its documents in ascending score; scores (l,) float64;
     level (l,) int32: dense ranks of the labels of a query, 0 the lowest; offsets (m + 1,) int64; u (l,) float64;
-    plus, minus (l,) float64, overwritten. The same result with any number of threads.
+    sums: arrays.Sums, overwritten. The same result with any number of threads.
     """
-    _pair_sums(order, scores, level, offsets, u, True, plus, minus)
+    _pair_sums(order, scores, level, offsets, u, True, sums)
 
 
 @njit(parallel=True)
-def _pair_sums(order, scores, level, offsets, u, tree, plus, minus):
+def _pair_sums(order, scores, level, offsets, u, tree, sums):
     """See `ost`; tree: whether sums stand in a tree."""
     queries, documents = offsets.size - 1, offsets[-1]
     for block in prange(BLOCKS):
@@ -55,8 +55,8 @@ def _pair_sums(order, scores, level, offsets, u, tree, plus, minus):
                 tree,
                 numbers[:, :size],
                 levels[:size],
-                plus[own],
-                minus[own],
+                sums.above[own],
+                sums.below[own],
             )
 
 

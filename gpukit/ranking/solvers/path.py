@@ -13,7 +13,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.ranking import evaluate
 from gpukit.ranking import serve
 from gpukit.ranking.inputs import read
-from gpukit.ranking.solvers.choose import stored_values, threads
+from gpukit.ranking.solvers.choose import stored_values, threads_for
 
 METRICS = ("pa", "pa_ties", "tau", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map")
 POWER = re.compile(r"2(?:\^|\*\*)([+-]?\d{1,4})")
@@ -103,7 +103,7 @@ class Validation:
     def stand_by(self, run):
         """Take the scaling and the columns of the training set (run.Run)."""
         serve.check_columns(self.inputs.X, self.inputs.names, run.session.n, run.names)
-        self.threads = threads(stored_values(self.inputs.X))
+        self.threads = threads_for(stored_values(self.inputs.X))
         with _jit.threads(self.threads):
             self.X = run.scaling.apply(self.inputs.queries.ordered(self.inputs.X), self.offsets)
 

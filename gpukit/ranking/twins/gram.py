@@ -9,12 +9,13 @@ ONE_THREAD = 250_000  # multiplications of a product up to which BLAS keeps to t
 
 
 @njit(parallel=True)
-def pair_pulls(level, query, offsets, first_group, group_starts, weights, pulls):
+def pair_pulls(ranks, level, offsets, weights, pulls):
     """Twin of kernels.gram.pair_pulls."""
     for i in prange(pulls.size):
-        t = query[i]
-        group = first_group[t] + level[i]
-        pulls[i] = weights[t] * (offsets[t + 1] - offsets[t] - group_starts[group + 1] + group_starts[group])
+        t = ranks.query[i]
+        group = ranks.first_group[t] + level[i]
+        same = ranks.group_starts[group + 1] - ranks.group_starts[group]
+        pulls[i] = weights[t] * (offsets[t + 1] - offsets[t] - same)
 
 
 @njit(parallel=True)

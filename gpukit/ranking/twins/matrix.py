@@ -36,12 +36,12 @@ def transposed_product(X, z, partial):
 
 
 @njit(parallel=True)
-def csr_product(indptr, indices, values, v, out):
+def csr_product(A, v, out):
     """Twin of kernels.matrix.csr_product."""
     for row in prange(out.size):
         total = 0.0
-        for t in range(indptr[row], indptr[row + 1]):
-            total += values[t] * v[indices[t]]
+        for t in range(A.indptr[row], A.indptr[row + 1]):
+            total += A.values[t] * v[A.indices[t]]
         out[row] = total
 
 
@@ -50,6 +50,28 @@ def by_rank(scores, place, keys):
     """Twin of kernels.matrix.by_rank."""
     for i in prange(scores.size):
         keys[place[i]] = scores[i]
+
+
+@njit(parallel=True)
+def first_faults(X, faults):
+    """Twin of kernels.matrix.first_faults: a thread for every place of faults."""
+    share = (X.shape[0] + faults.size - 1) // faults.size
+    for run in prange(faults.size):
+        for row in range(run * share, min(run * share + share, X.shape[0])):
+            total = 0.0
+            for f in range(X.shape[1]):
+                total += X[row, f] * 0.0
+            if not total == 0.0:
+                faults[run] = min(faults[run], row)
+
+
+@njit(parallel=True)
+def pad_rows(X, out):
+    """Twin of kernels.matrix.pad_rows."""
+    n = X.shape[1]
+    for row in prange(X.shape[0]):
+        out[row, :n] = X[row]
+        out[row, n:] = 0
 
 
 @njit(parallel=True)

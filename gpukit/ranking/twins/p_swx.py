@@ -24,13 +24,20 @@ def _below(s, c, v, r):
     return total
 
 
+@njit
+def _add_up(s, c, v, rows, sums):
+    """The sums of one query, whose documents are `rows`, in ascending score s."""
+    for r in range(rows.size):
+        sums.above[rows[r]] = _above(s, c, v, r)
+        sums.below[rows[r]] = _below(s, c, v, r)
+
+
 @njit(parallel=True)
-def p_swx(order, scores, level, offsets, u, plus, minus):
-    """Twin of kernels.p_swx.p_swx: a thread a query."""
+def p_swx(order, scores, level, offsets, u, sums):
+    """Twin of kernels.p_swx.p_swx: a thread a query.
+
+    What a parallel loop itself writes into a named tuple's array numba takes for dead code, so that a function does it.
+    """
     for t in prange(offsets.size - 1):
-        begin, ranked = offsets[t], order[offsets[t] : offsets[t + 1]]
-        rows = begin + ranked
-        s, c, v = scores[rows], level[rows], u[rows]
-        for r in range(rows.size):
-            plus[rows[r]] = _above(s, c, v, r)
-            minus[rows[r]] = _below(s, c, v, r)
+        rows = offsets[t] + order[offsets[t] : offsets[t + 1]]
+        _add_up(scores[rows], level[rows], u[rows], rows, sums)

@@ -27,8 +27,9 @@ def _subtract_partners(table, begin, size, sums, z):
 
 
 @njit
-def pair_sums_of_query(margin, begin, size, height, tables, counts, weight, u, sums, z):
+def pair_sums_of_query(margin, begin, size, height, partners, weight, u, sums, z):
     """z = weight * (A'A u - margin A'e) of one query; the sum of `loss_share`. u, z, sums: scratch of size + 1."""
+    tables, counts = partners.tables, partners.counts
     for i in range(size):
         z[i] = counts[0, begin + i] * u[i]
     for plane in range(height):
@@ -43,12 +44,12 @@ def pair_sums_of_query(margin, begin, size, height, tables, counts, weight, u, s
 
 
 @njit
-def _walk_query(X, v, margin, begin, size, height, tables, counts, weight, u, sums, z, total):
+def _walk_query(X, v, margin, begin, size, height, partners, weight, scratch, total):
     """Add X_t' z to total[:n] and the loss to total[n]."""
-    n = v.size
+    n, (u, sums, z) = v.size, scratch
     for i in range(size):
         u[i] = row_dot(X[begin + i], v)
-    total[n] += pair_sums_of_query(margin, begin, size, height, tables, counts, weight, u, sums, z)
+    total[n] += pair_sums_of_query(margin, begin, size, height, partners, weight, u, sums, z)
     for i in range(size):
         row, factor = X[begin + i], z[i]
         if factor != 0.0:
@@ -66,38 +67,37 @@ def _longest(offsets):
 
 
 @njit(parallel=True)
-def pair_product(X, v, margin, offsets, queries, firsts, heights, tables, counts, weights, partial):
+def pair_product(X, v, margin, walk, partners, partial):
     """Twin of kernels.pair_sums.pair_product: a thread for every row of partial."""
-    longest = _longest(offsets)
-    for block in prange(firsts.size - 1):
-        total, u, sums, z = np.zeros(v.size + 1), np.empty(longest), np.empty(longest + 1), np.empty(longest)
-        for at in range(firsts[block], firsts[block + 1]):
-            t = queries[at]
-            size = offsets[t + 1] - offsets[t]
-            _walk_query(X, v, margin, offsets[t], size, heights[t], tables, counts, weights[t], u, sums, z, total)
+    longest = _longest(walk.offsets)
+    for block in prange(walk.firsts.size - 1):
+        total, scratch = np.zeros(v.size + 1), (np.empty(longest), np.empty(longest + 1), np.empty(longest))
+        for at in range(walk.firsts[block], walk.firsts[block + 1]):
+            t = walk.queries[at]
+            begin, size = walk.offsets[t], walk.offsets[t + 1] - walk.offsets[t]
+            _walk_query(X, v, margin, begin, size, walk.heights[t], partners, walk.weights[t], scratch, total)
         partial[block] = total
 
 
 @njit(parallel=True)
-def pair_sums(u, margin, offsets, queries, firsts, heights, tables, counts, weights, z, loss):
+def pair_sums(u, margin, walk, partners, z, loss):
     """Twin of kernels.pair_sums.pair_sums."""
-    longest = _longest(offsets)
-    for block in prange(firsts.size - 1):
+    longest = _longest(walk.offsets)
+    for block in prange(walk.firsts.size - 1):
         sums, total = np.empty(longest + 1), 0.0
-        for at in range(firsts[block], firsts[block + 1]):
-            t = queries[at]
-            begin, end = offsets[t], offsets[t + 1]
-            total += pair_sums_of_query(
-                margin, begin, end - begin, heights[t], tables, counts, weights[t], u[begin:end], sums, z[begin:end]
-            )
+        for at in range(walk.firsts[block], walk.firsts[block + 1]):
+            t = walk.queries[at]
+            begin, end, height, weight = walk.offsets[t], walk.offsets[t + 1], walk.heights[t], walk.weights[t]
+            own, out = u[begin:end], z[begin:end]
+            total += pair_sums_of_query(margin, begin, end - begin, height, partners, weight, own, sums, out)
         loss[block] = total
 
 
 @njit(parallel=True)
-def combine(u, margin, above, below, plus, minus, weights, z, loss):
+def combine(u, margin, counts, sums, weights, z, loss):
     """Twin of kernels.pair_sums.combine."""
     for i in prange(u.size):
-        count, difference = above[i] + below[i], below[i] - above[i]
-        product = count * u[i] - plus[i] - minus[i]
+        count, difference = counts.above[i] + counts.below[i], counts.below[i] - counts.above[i]
+        product = count * u[i] - sums.above[i] - sums.below[i]
         loss[i] = weights[i] * loss_share(u[i], product, margin, count, difference)
         z[i] = weights[i] * (product - margin * difference)

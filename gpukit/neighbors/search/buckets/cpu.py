@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from gpukit.neighbors.columns import threads
+from gpukit.neighbors.columns import part_count
 from gpukit.neighbors.search.buckets import plan, twins
 from gpukit.sorting import cpu as sorting
 
 
 def rows_together():
     """Query rows that are done together."""
-    return threads()
+    return part_count()
 
 
 def sorted_tables(items, settings):

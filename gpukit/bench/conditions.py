@@ -1,19 +1,18 @@
 """Where and on how much benchmarks run."""
 
-import os
 from typing import NamedTuple
 
 from gpukit import device as devices
 
 
-class Setting(NamedTuple):
-    """Where and on how much: a device.Device, the names of the shapes asked for (none: the usual ones), the share of
-    their data, the folder of real data or None."""
+class Conditions(NamedTuple):
+    """Where and on how much benchmarks run: a device.Device, the names of the shapes asked for (none: the usual ones),
+    the share of their data, the folder of real data or None."""
 
     device: devices.Device
     shapes: tuple = ()
     scale: float = 1.0
-    data: str | None = os.environ.get("GPUKIT_DATA")
+    data: str | None = None
 
     def among(self, usual, more=()):
         """The shapes to measure: the usual ones, or those of them and of `more` that were asked for."""

@@ -1,0 +1,46 @@
+"""A kernel of one line: compiled anew, run, and looked at; what goes wrong is one line."""
+
+import numpy as np
+import pytest
+
+from gpukit.device import trial, twins
+
+pytestmark = pytest.mark.kernel
+
+
+def test_a_gpu_that_works():
+    assert trial.failure(0) is None
+
+
+@pytest.mark.parametrize(
+    "error, told",
+    [
+        (
+            RuntimeError("ERROR_INTERNAL (6)\n\nLinker error log: may need newer\n"),
+            "RuntimeError: ERROR_INTERNAL (6); Linker error log: may need newer",
+        ),
+        (MemoryError(), "MemoryError"),
+    ],
+)
+def test_what_goes_wrong_is_one_line(monkeypatch, error, told):
+    def broken(function):
+        raise error
+
+    monkeypatch.setattr(trial.cuda, "jit", broken)
+    assert trial.failure(0) == told
+
+
+def test_a_wrong_answer_is_seen(monkeypatch):
+    monkeypatch.setattr(trial.np, "arange", lambda n: np.ones(n))
+    assert trial.failure(0).startswith("it gave [0, 1, 2, 3]")
+
+
+def test_kernel_and_twin_agree():
+    from support import launch
+
+    from gpukit.device.kernels import number_threads
+
+    first, second = np.full(33, -1, np.int32), np.full(33, -1, np.int32)
+    launch(number_threads, 1, 33, first)
+    twins.number_threads(second)
+    assert first.tolist() == second.tolist() == list(range(33))

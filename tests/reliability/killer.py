@@ -1,0 +1,112 @@
+"""Verbs killed at random moments: python killer.py KILLS SEED INPUTS FOLDER prints what came of it as JSON.
+
+A process that has everything loaded forks a child for each run, so that a kill falls into the work of a verb, not into
+its start: the layer must bear forks. Each time the file is there already, or not; then the verb is killed, what is
+there is looked at, and it runs again.
+"""
+
+import contextlib
+import io
+import json
+import os
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from gpukit.cli.main import run
+from gpukit.factorization import run as training
+from reliability.verbs import CASES, arguments, is_whole
+
+LONGER = {"train-lshmf --checkpoint": ("--epochs", "40")}
+
+
+def child(words):
+    """The process id of a child that runs a verb, without a word."""
+    pid = os.fork()
+    if pid == 0:
+        silent = os.open(os.devnull, os.O_RDWR)
+        for number in (1, 2):
+            os.dup2(silent, number)
+        os._exit(run([*words, "--force"]))
+    return pid
+
+
+def finished(words):
+    """(exit code, seconds) of a verb that is left alone."""
+    begun = time.perf_counter()
+    _, status = os.waitpid(child(words), 0)
+    return os.waitstatus_to_exitcode(status), time.perf_counter() - begun
+
+
+def killed(words, after):
+    """Whether a verb was killed before its end, so many seconds after its beginning."""
+    pid = child(words)
+    time.sleep(after)
+    os.kill(pid, signal.SIGKILL)
+    return os.WIFSIGNALED(os.waitpid(pid, 0)[1])
+
+
+class Victim:
+    """A verb, the file it writes in a folder of its own, and what is found."""
+
+    def __init__(self, name, inputs, folder, found):
+        self.name, self.inputs, self.found = name, inputs, found
+        self.out = folder / name.replace(" ", "_") / CASES[name].output
+        self.out.parent.mkdir()
+        self.words = [*arguments(name, inputs, self.out), *LONGER.get(name, ())]
+        with contextlib.redirect_stdout(io.StringIO()):
+            assert run([*self.words, "--force"]) == 0, name  # here, so that its children find everything loaded
+        self.seconds = finished(self.words)[1]
+
+    def kill(self, chance):
+        """Kill it once and run it again; count what is wrong."""
+        if chance.random() < 0.5:
+            self.out.unlink(missing_ok=True)
+        before = self.out.exists()
+        self.found["killed"] += killed(self.words, chance.random() * self.seconds)
+        self.found["lost"] += before and not self.out.exists()
+        self.found["broken"] += self.out.exists() and not is_whole(self.out)
+        self.found["parts"] += any(name.startswith(".") for name in os.listdir(self.out.parent))
+        if self.name in LONGER and self.out.exists():
+            self.resume()
+        self.found["failed"] += finished(self.words)[0] != 0
+        self.found["left"] += any(name.startswith(".") for name in os.listdir(self.out.parent))
+        self.found["tried"] += 1
+
+    def resume(self):
+        """Go on from a checkpoint: the model must be the one of a training that nobody disturbed."""
+        ends = [self.out.with_name(name) for name in ("whole.gpukit", "resumed.gpukit")]
+        if not ends[0].exists():
+            whole = [word if word != "--checkpoint" else "--model" for word in self.words]
+            assert finished([str(ends[0]) if word == str(self.out) else word for word in whole])[0] == 0
+        self.found["failed"] += finished([*self.words, "--resume", "--model", str(ends[1])])[0] != 0
+        with np.load(ends[0]) as one, np.load(ends[1]) as other:
+            same = all(np.array_equal(one[name], other[name]) for name in one.files if name.startswith("state."))
+        self.found["unlike"] += not same
+        self.found["resumed"] += 1
+        self.out.unlink()
+
+
+def main(kills, seed, inputs, folder):
+    """The whole of it."""
+    training.CHECKPOINT_SECONDS = 0.0  # one after each epoch
+    chance, found = random.Random(seed), Counter()
+    names = [name for name in CASES if "--plot" not in name]
+    victims = {}
+    for number in range(kills):
+        name = names[number % len(names)]
+        if name not in victims:
+            victims[name] = Victim(name, inputs, folder, found)
+        victims[name].kill(chance)
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]), *map(Path, sys.argv[3:]))

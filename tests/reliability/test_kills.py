@@ -1,0 +1,13 @@
+"""kill -9 at random moments of every verb that writes: nothing lost, nothing half written, nothing left after the
+next run, and training that goes on from its checkpoint ends where it would have. `make reliability` kills 200 times."""
+
+import json
+
+
+def test_verbs_killed_at_random_moments(python, folder, tmp_path, rounds):
+    tries = rounds(26)
+    done = python("killer.py", tries, 0, folder, tmp_path, NUMBA_THREADING_LAYER="workqueue")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["tried"] == tries and found["killed"] > tries // 2
+    assert not any(found[name] for name in ("lost", "broken", "failed", "left", "unlike")), found
