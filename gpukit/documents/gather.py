@@ -1,14 +1,17 @@
 """What a reader gathers: blocks of lines parsed, queries told apart, and what is wrong told with its line number."""
 
+import re
+
 import numpy as np
 
 from gpukit._jit import numba
 from gpukit.documents import parse
 from gpukit.documents.parse import Rule
 from gpukit.errors import DataError
-from gpukit.io.fields import is_number
 from gpukit.io.lines import count_lines, cut
+from gpukit.io.words import SHOWN, as_ids, check_width, decoded, is_number, shown, text_array
 
+LINE = rb"[\r\n]"
 MANY = 1 << 27  # numbers: 1 GiB of float64
 RANGE = 1 << 16  # bytes; a block is cut into ranges of at least this size
 CUT = " The file ends in that line, without a newline: it seems to be cut short, fetch it again."
@@ -82,15 +85,15 @@ class DocumentsBuilder:
     def queries(self):
         """(offsets (m+1,) int64, qids (m,) int64 where all ids are integers, else str)."""
         offsets = np.array([*self.first_rows, self.rows], dtype=np.int64)
-        numbers = [_as_integer(word) for word in self.ids]
-        if all(good for _, good in numbers):
-            return offsets, np.array([number for number, _ in numbers], dtype=np.int64)
-        return offsets, np.array([word.decode("utf-8", "replace") for word in self.ids])
+        words = decoded(b"\n".join(self.ids)).split("\n")  # all of them in one encoding, so that they stay different
+        return offsets, as_ids(words, f"{self.name}: query")
 
     def joined_comments(self):
         """(l,) str, or None when no line has a comment."""
         if all(comments.dtype.itemsize <= 4 and not comments.any() for comments in self.comments):
             return None
+        widest = max(comments.dtype.itemsize // 4 for comments in self.comments)
+        check_width(self.rows, widest, f"{self.name}: the longest comment")
         return np.concatenate(self.comments)
 
     def _take_queries(self, block, lines):
@@ -111,7 +114,8 @@ class DocumentsBuilder:
 
     def _take_comments(self, block, spans):
         words = _decoded_all(block, spans[:, 2].tolist(), spans[:, 3].tolist()) if (spans[:, 2] >= 0).any() else []
-        self.comments.append(np.array(words) if words else np.zeros(len(spans), dtype="U1"))
+        what = f"{self.name}, after line {self.line:,}: a comment"
+        self.comments.append(text_array(words, what) if words else np.zeros(len(spans), dtype="U1"))
 
     def _settle(self, block, lines, report):
         """Replace NaN, which marks what the fast parser left open, by the number that the token spells."""
@@ -123,9 +127,9 @@ class DocumentsBuilder:
             word = block[start:stop].tobytes().decode("utf-8", "replace")
             number = word if place < 0 else word.partition(":")[2]
             if not is_number(number):
-                what = "relevance" if place < 0 else f"value of feature {word.partition(':')[0]},"
+                what = "relevance" if place < 0 else f"value of feature {word.partition(':')[0][:SHOWN]},"
                 raise self._fault(
-                    block, start, f"the {what} {number[:80]!r} is not {_kind(number)}. Correct or remove the line."
+                    block, start, f"the {what} {shown(number)} is not {_kind(number)}. Correct or remove the line."
                 )
             if place < 0:
                 lines.labels[row] = float(number)
@@ -134,7 +138,7 @@ class DocumentsBuilder:
 
     def _refuse(self, block, problem, position):
         """Raise what a problem of the parser's stands for."""
-        raise self._fault(block, position, _explained(problem, _line(block, position)))
+        raise self._fault(block, position, _explained(problem, block, position))
 
     def _fault(self, block, position, message):
         """The DataError for what is wrong at a position of the block."""
@@ -166,43 +170,26 @@ def _parsed(block, rule, dtype):
     return lines, report, int(n_lines.sum())
 
 
-def _explained(problem, line):
-    """What a problem of the parser's means, and what to do about it."""
-    word = "" if problem in (parse.NO_QID, parse.INDEX_ZERO) else _culprit(line, problem)
+def _explained(problem, block, position):
+    """What a problem of the parser's at a position means, and what to do about it."""
+    word = shown(_text(block, position, rb"[ \t\r\n#]"))
+    if problem == parse.NO_QID:
+        return (
+            f"no query id: {shown(_text(block, position, LINE).strip())}. A line is `relevance qid:ID 1:value ...`; "
+            "files without ids need a file FILE.query with the number of documents of each query, a line each."
+        )
     return {
-        parse.NO_QID: f"no query id: {line[:80]!r}. A line is `relevance qid:ID 1:value ...`; files without ids need a "
-        "file FILE.query with the number of documents of each query, a line each.",
-        parse.NO_INDEX: f"a feature is not index:value: {word!r}. Correct or remove the line.",
-        parse.INDEX_ZERO: "a feature has index 0, but features are counted from 1. Add 1 to every index.",
-        parse.NOT_ASCENDING: f"the features' indices do not ascend: {word!r}. Sort each line by index, each "
-        "index once.",
-        parse.NULL_TOKEN: f"a value is NULL: {word!r}. Choose what it stands for: --null min (the feature's smallest "
+        parse.NO_INDEX: f"a feature is not index:value: {word}. Correct or remove the line.",
+        parse.INDEX_ZERO: f"a feature has index 0: {word}, but features are counted from 1. Add 1 to every index.",
+        parse.NOT_ASCENDING: f"the features' indices do not ascend: {word}. Sort each line by index, each index once.",
+        parse.NULL_TOKEN: f"a value is NULL: {word}. Choose what it stands for: --null min (the feature's smallest "
         "value in the query) or --null zero; --null error, the default, refuses it.",
     }[problem]
 
 
-def _culprit(line, problem):
-    """The token of a line that has the problem."""
-    before = 0
-    for word in line.partition("#")[0].split()[1:]:
-        index, colon, value = word.partition(":")
-        if index == "qid":
-            continue
-        number = int(index) if colon and index.isdecimal() and int(index) < 2**31 else None
-        found = {
-            parse.NO_INDEX: number is None,
-            parse.NOT_ASCENDING: number is not None and number <= before,
-            parse.NULL_TOKEN: value == "NULL",
-        }
-        if found[problem]:
-            return word[:80]
-        before = number
-    return line[:80]
-
-
-def _line(block, position):
-    """The text of the line that begins at a position."""
-    return _decoded(block[position : position + 100_000].tobytes().split(b"\n")[0])
+def _text(block, position, ends):
+    """The text from a position of a block up to a byte of the class `ends`, or as much as is shown."""
+    return decoded(re.split(ends, block[position : position + 4 * SHOWN].tobytes(), maxsplit=1)[0])
 
 
 def _decoded_all(block, starts, stops):
@@ -210,23 +197,8 @@ def _decoded_all(block, starts, stops):
     try:
         letters = str(block.data, "ascii")
     except UnicodeDecodeError:
-        return [_decoded(block.data[start:stop]) for start, stop in zip(starts, stops, strict=True)]
+        return [decoded(bytes(block.data[start:stop])).strip() for start, stop in zip(starts, stops, strict=True)]
     return [letters[start:stop].strip() for start, stop in zip(starts, stops, strict=True)]
-
-
-def _decoded(raw):
-    raw = bytes(raw)
-    try:
-        return raw.decode("utf-8").strip()
-    except UnicodeDecodeError:
-        return raw.decode("latin-1").strip()
-
-
-def _as_integer(word):
-    """(int64, True) of an id that spells one as Python prints it, else (0, False)."""
-    number = int(word) if len(word) <= 20 and word.removeprefix(b"-").isdigit() else 0
-    good = -(2**63) <= number < 2**63 and b"%d" % number == word
-    return (number, True) if good else (0, False)
 
 
 def _kind(word):

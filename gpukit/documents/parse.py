@@ -98,7 +98,6 @@ def _parse_range(buffer, at, end, rule, row, token, lines, report):
             if report[PROBLEM] == FINE:
                 at, token = _parse_features(buffer, at, rule, token, lines, report)
             if report[PROBLEM] != FINE:
-                report[POSITION] = start
                 break
             lines.counts[row] = token - lines.begins[row]
             at = _comment(buffer, at, lines.spans[row])
@@ -121,7 +120,7 @@ def _parse_head(buffer, at, rule, row, lines, report):
         return at
     stop = _token_end(buffer, at)
     if stop < at + 5 or buffer[at] != 113 or buffer[at + 1] != 105 or buffer[at + 2] != 100 or buffer[at + 3] != COLON:
-        report[PROBLEM] = NO_QID  # the letters are q, i, d
+        report[PROBLEM], report[POSITION] = NO_QID, lines.starts[row]  # the letters are q, i, d
     lines.spans[row, 0], lines.spans[row, 1] = at + 4, stop
     return _blanks(buffer, stop)
 
@@ -136,15 +135,18 @@ def _parse_features(buffer, at, rule, token, lines, report):
             index = index * 10 + np.int64(buffer[at] - ZERO)
             at += 1
         if buffer[at] != COLON or at == start or index > LARGEST_INDEX:
-            report[PROBLEM] = NO_INDEX
+            report[PROBLEM], report[POSITION] = NO_INDEX, start
             break
         if index <= before:
-            report[PROBLEM] = NOT_ASCENDING if index else INDEX_ZERO
+            report[PROBLEM], report[POSITION] = NOT_ASCENDING if index else INDEX_ZERO, start
             break
         stop = _token_end(buffer, at + 1)
         value = double(buffer, at + 1, stop) if rule.double else np.float64(decimal(buffer, at + 1, stop))
         if np.isnan(value):
             value = _other(buffer, at + 1, stop, rule, report)
+            if report[PROBLEM] != FINE:
+                report[POSITION] = start
+                break
         lines.indices[token], lines.values[token] = index, value
         before = index
         token += 1

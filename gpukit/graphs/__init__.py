@@ -10,7 +10,8 @@
 | tensor.py, convert.py    | `GraphTensor` (graph, tensor, mask); `as_graph_tensor`, the checks        |
 | labels.py                | frames put in the order of the vertices, by their labels                  |
 | read.py                  | `read_graph`, `write_graph`: .npz, or a graph and a tensor in two files   |
-| text.py, table.py        | lists of edges, adjacencies and tables of values as text                  |
+| sheet.py                 | rows of fields in text and Parquet                                        |
+| text.py, table.py        | lists of edges, adjacencies and tables of values in them                  |
 | synth.py, planted.py     | generated tensors of the paper's kind; generated graphs                   |
 """
 

@@ -6,8 +6,10 @@ import numpy as np
 
 from gpukit.base import check_choice
 from gpukit.errors import DataError
-from gpukit.graphs.text import as_ids, is_number, open_table
+from gpukit.graphs.sheet import open_table
+from gpukit.graphs.text import is_number
 from gpukit.io.times import seconds_of
+from gpukit.io.words import as_ids
 
 SIDES = ("rows", "columns")
 WAYS = "--layout rows (layout='rows') for one row a vertex, --layout columns for one column a vertex"
@@ -36,14 +38,13 @@ def read_table(path, count, ids=None, layout=None, length=None):
     table = open_table(path)
     known = None if ids is None else set(map(str, ids))
     header = _has_header(table, known)
-    frame = table.frame(header)
+    frame = table.frame(header, spelled=1)
     if not header and _are_names(table.first) and _one_more(frame.shape, count, length):
-        header, frame = True, table.frame(True)
+        header, frame = True, table.frame(True, spelled=1)
     labels = _labels(table, frame, header, known, (count, length))
     names = {"rows": labels, "columns": table.first[labels is not None :] if header else None}
     if labels is not None:
         frame = frame.drop(columns=0)
-        frame.columns = range(frame.shape[1])
     layout = layout or _layout(table, frame.shape, count, names, known)
     values = table.numbers(frame)
     values = values if layout == "rows" else np.ascontiguousarray(values.T)
@@ -88,10 +89,9 @@ def _one_more(shape, count, length):
 def _labels(table, frame, header, known, sides):
     """The first column as a list of str where it holds no values, else None."""
     count, length = sides
-    column = frame[0]
-    text = column.dtype.kind not in "biuf" and not all(is_number(str(word)) for word in column)
+    words = ["" if word is None or word != word else str(word).strip() for word in frame[0]]
+    text = not all(map(is_number, words))
     unnamed = header and not table.first[0]
-    words = column.astype(str).tolist()
     more = frame.shape[1] == count + 1 and len(frame) != count
     more |= len(frame) == count and length is not None and frame.shape[1] == length + 1
     if text or unnamed or more or (known is not None and known <= set(words)):

@@ -1,14 +1,12 @@
 """Graphs as text: lists of edges, and adjacencies as tables of numbers."""
 
-import io
-
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.graphs import sheet
 from gpukit.graphs.adjacency import as_adjacency
-from gpukit.io import parquet, sources
+from gpukit.io import words
 
-MARKS = (b"#", b"%")  # of a comment
 ENDS = {
     "source",
     "target",
@@ -33,124 +31,40 @@ def read_graph_text(path):
     adjacency of as many rows; its header, if any, are the ids. Lines that begin with # or % are comments, a first line
     of words is a header. Raises DataError for what is neither, with its line; all that as_adjacency raises.
     """
-    table = open_table(path)
+    table = sheet.open_table(path)
     if len(table.first) in (2, 3):
         return _from_list(table)
     return _from_square(table)
 
 
-def open_table(path):
-    """The Table of a text or of Parquet; path: a file's or a pipe's name, '-', or an open Source."""
-    with sources.opened(path, "a list of edges or a table of numbers") as source:
-        if parquet.is_parquet(source):
-            return ParquetTable(source)
-        stream = source.stream()
-        stream.text_head()
-        return Table(stream.whole().removeprefix(sources.BOM), stream.name)
-
-
-class Table:
-    """Rows of fields in a text: `first` and `second`, the fields of its first lines, and `frame`, all of it parsed.
-
-    named: the first line is known to be a header.
-    """
-
-    named = False
-
-    def __init__(self, raw, path):
-        self.raw, self.path = raw, path
-        head = [line for line in raw[: 1 << 20].splitlines()[:1000] if line.strip() and not line.startswith(MARKS)]
-        if not head:
-            raise DataError(f"{path} has no lines but comments.")
-        self.separator = next((mark for mark in (",", "\t", ";") if mark.encode() in head[0]), r"\s+")
-        self.first, self.second = (self._fields(line) for line in (*head, b"")[:2])
-
-    def _fields(self, line):
-        text = line.decode("utf-8", "replace").strip("\r\n")
-        words = text.split() if self.separator == r"\s+" else text.split(self.separator)
-        return [word.strip().strip('"') for word in words]
-
-    def frame(self, header):
-        """A pandas DataFrame, columns 0 to C-1, without comments, blank lines and, with header=True, the first line."""
-        import pandas
-
-        lines = io.BytesIO(self.raw.replace(b"\n%", b"\n#") if b"%" in self.raw else self.raw)
-        if self.raw.startswith(b"%"):
-            lines = io.BytesIO(b"#" + lines.getvalue()[1:])
-        try:
-            frame = pandas.read_csv(
-                lines,
-                sep=self.separator,
-                header=0 if header else None,
-                comment="#",
-                low_memory=False,
-                skipinitialspace=True,
-                encoding_errors="replace",
-            )
-        except (pandas.errors.ParserError, pandas.errors.EmptyDataError) as error:
-            what = str(error).strip().splitlines()[-1].removeprefix("Error tokenizing data. C error: ")
-            raise DataError(f"{self.path}: {what}.") from error
-        frame.columns = range(frame.shape[1])
-        return frame
-
-    def numbers(self, frame):
-        """(rows, columns) float64 of a frame, NaN where a field is empty or nan; DataError for a field of text."""
-        import pandas
-
-        for column in frame.columns:
-            if frame[column].dtype.kind not in "biuf":
-                wrong = pandas.to_numeric(frame[column], errors="coerce").isna() & frame[column].notna()
-                if wrong.any():
-                    row = int(np.argmax(wrong))
-                    raise DataError(
-                        f"{self.path}: {frame[column].iloc[row]!r} (row {row + 1:,} of values, column "
-                        f"{column + 1}) is not a number."
-                    )
-                frame[column] = pandas.to_numeric(frame[column])
-        return frame.to_numpy(dtype=np.float64)
-
-
-class ParquetTable(Table):
-    """A Parquet file as a Table: the columns' names are its first line, an index of pandas' its first column."""
-
-    named = True
-
-    def __init__(self, source):
-        self.path, self._frame = source.name, parquet.Reader(source).frame()
-        if not len(self._frame):
-            raise DataError(f"{self.path} has no rows.")
-        unnamed = ("index", "level_0", "__index_level_0__")
-        self.first = ["" if name in unnamed else name for name in map(str, self._frame.columns)]
-        self.second = [str(value) for value in self._frame.iloc[0]]
-
-    def frame(self, header=True):
-        """A pandas DataFrame, columns 0 to C-1; there is a header always."""
-        frame = self._frame.copy(deep=False)
-        frame.columns = range(frame.shape[1])
-        return frame
-
-
 def is_number(word):
     """True for a field that is empty or a number (nan and inf too)."""
-    try:
-        float(word or "nan")
-    except ValueError:
-        return False
-    return True
+    return not word or words.is_number(word, finite=False)
 
 
 def _from_list(table):
-    frame = table.frame(_list_header(table))
-    columns = frame.shape[1]
-    weights = table.numbers(frame[[2]]).ravel() if columns == 3 else None
-    hole = frame.isna().to_numpy()
+    header = _list_header(table)
+    frame = table.frame(header)
+    if frame.shape[1] not in (2, 3) or not table.first[0]:
+        raise DataError(f"{table.path}: an edge is two vertices, or two and a weight; quote names with blanks.")
+    if not _are_integers(frame) or table.has_odd_numbers():
+        frame = table.frame(header, spelled=2)
+    weights = table.numbers(frame[[2]]).ravel() if frame.shape[1] == 3 else None
+    hole = (frame[[0, 1]].isna() | (frame[[0, 1]] == "")).to_numpy().any(axis=1)
+    hole = hole if weights is None else hole | np.isnan(weights)
     if hole.any():
+        row = int(np.argmax(hole))
         raise DataError(
-            f"{table.path}: edge {int(np.argmax(hole.any(axis=1))) + 1:,} is incomplete; each needs two "
-            f"vertices{' and a weight' if columns == 3 else ''}."
+            f"{table.path}, {table.place(row)}: edge {row + 1:,} is incomplete; each needs two "
+            f"vertices{'' if weights is None else ' and a weight'}."
         )
     edges, ids = _numbered(frame)
     return as_adjacency((edges, weights), vertices=len(ids), names=ids), ids
+
+
+def _are_integers(frame):
+    """True for ends of edges that int64 holds; pandas makes uint64 or float64 of larger numbers."""
+    return all(frame[column].dtype.kind == "i" for column in (0, 1))
 
 
 def _list_header(table):
@@ -170,22 +84,23 @@ def _numbered(frame):
     import pandas
 
     ends = frame[[0, 1]]
-    if all(ends[column].dtype.kind in "iu" for column in ends):
+    if _are_integers(ends):
         ids, places = np.unique(ends.to_numpy(), return_inverse=True)
         return places.reshape(-1, 2), ids
-    text = ends.astype(str).to_numpy().ravel()
-    places, ids = pandas.factorize(text)
-    return places.reshape(-1, 2), ids.astype(str)
+    places, ids = pandas.factorize(np.array([str(end).strip() for end in ends.to_numpy().ravel()], dtype=object))
+    return places.reshape(-1, 2), words.text_array(ids.tolist(), "vertex")
 
 
 def _from_square(table):
     named = table.named or not table.first[0] or not all(map(is_number, table.first))
-    frame = table.frame(header=named)
+    frame = table.frame(named, spelled=1)
     ids = table.first if named else None
     if not named and len(frame) == frame.shape[1] + 1:  # a header of numbers
-        frame, ids = frame.iloc[1:], table.first
+        named, frame, ids = True, table.frame(True, spelled=1), table.first
     if len(frame) == frame.shape[1] - 1:  # a first column of ids
-        ids = table.first[1:] if named else frame[0].tolist()  # the header has them as they are written
+        ids = (
+            table.first[1:] if named else [str(one).strip() for one in frame[0]]
+        )  # the header has them as they are written
         frame = frame.drop(columns=0)
     rows, columns = frame.shape
     if rows != columns or columns < 2:
@@ -193,12 +108,7 @@ def _from_square(table):
             f"{table.path} has {rows:,} rows of {columns:,} columns: an adjacency has as many rows as "
             "columns, a list of edges two or three columns (vertex, vertex, weight)."
         )
-    ids = None if ids is None else as_ids(ids)
+    if ids is not None:
+        words.refuse_repeated(list(map(str, ids)), f"{table.path} names vertex")
+        ids = words.as_ids(list(map(str, ids)), f"{table.path}: vertex")
     return as_adjacency(table.numbers(frame), names=ids), ids
-
-
-def as_ids(words):
-    """(N,) ids of fields: int64 where all are whole numbers, spelled plainly, else text."""
-    text = [str(word) for word in words]
-    plain = all(word.isdecimal() and str(int(word)) == word for word in text)
-    return np.array(text, dtype=np.int64) if plain else np.array(text)

@@ -3,12 +3,12 @@
 import numpy as np
 
 from gpukit._jit import njit
+from gpukit.io.words import FLOAT32_MAX
 
 NEWLINE, RETURN, SPACE, TAB, QUOTE, COLON = (np.uint8(ord(letter)) for letter in '\n\r \t":')
 MINUS, PLUS, POINT, ZERO, NINE = (np.uint8(ord(letter)) for letter in "-+.09")
 POWERS = 10.0 ** np.arange(23)  # exact in float64
 LARGEST = np.int64(2**63 - 1)
-FLOAT32_MAX = float(np.finfo(np.float32).max)
 LONGEST = np.int64(10**17)  # mantissas are read to 18 digits
 BELOW, ABOVE = 1.0 - 2.0**-49, 1.0 + 2.0**-49
 SPLIT = 2.0**27 + 1.0
@@ -271,12 +271,3 @@ def text_keys(buffer, starts, stops):
     for at in range(len(starts)):
         keys[at] = text_key(buffer, starts[at], stops[at])
     return keys
-
-
-def is_number(text, finite=True):
-    """True for what spells a number that float32 can hold (any number, NaN and infinity too, when not finite)."""
-    try:
-        value = float(text)
-    except ValueError:
-        return False
-    return "_" not in text and (not finite or abs(value) <= FLOAT32_MAX)

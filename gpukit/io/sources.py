@@ -25,8 +25,10 @@ from pathlib import Path
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.io.words import SHOWN
 
 BLOCK = 32 << 20  # bytes; the parser's arrays for a block take about twice as much
+FIRST = 1 << 18  # bytes of the first block: a small file is not worth the memory of a large one
 HEAD = 1 << 16  # bytes by which a format is told
 CHUNK = 1 << 18  # packed bytes read at a time
 LONGEST_LINE = 1 << 30
@@ -156,7 +158,7 @@ class Source:
         found = {info.filename: info for info in self.archive().infolist() if not info.filename.endswith("/")}
         names = list(found) if len(found) == 1 else choose(sorted(found))
         if not names:
-            some = ", ".join(sorted(found)[:6]) or "nothing"
+            some = ", ".join(_short(name) for name in sorted(found)[:6]) or "nothing"
             raise DataError(
                 f"{self.name} holds {some}{' ...' if len(found) > 6 else ''}: which is meant is not clear. Unpack the "
                 "archive and name the file."
@@ -165,12 +167,12 @@ class Source:
 
     def _member(self, info):
         """The Stream of a member of the archive."""
-        title = f"{self.name} ({info.filename})"
+        title = f"{self.name} ({_short(info.filename)})"
         _check_member(info, title)
         try:
             with translated(title):
                 return Stream(title, Peeked(self.archive().open(info)))
-        except RuntimeError as error:  # what zipfile has no way to unpack
+        except (RuntimeError, ValueError) as error:  # what zipfile has no way to unpack, or to name
             raise DataError(f"{title} cannot be unpacked ({error}). Unpack the archive and name the file.") from error
 
     def archive(self):
@@ -200,6 +202,11 @@ def _open(path):
         raise DataError(f"{path} is a folder; name a file in it.") from error
     except (OSError, ValueError) as error:  # a name that holds NUL is a ValueError
         raise DataError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+
+
+def _short(name):
+    """A member's name as a message bears it."""
+    return name if name.isprintable() and 0 < len(name) <= SHOWN else repr(name[:SHOWN])
 
 
 def _check_member(info, title):
@@ -277,9 +284,11 @@ class Stream:
         return head
 
     def whole(self):
-        """All bytes, for small files."""
+        """All bytes of a text, for small files; DataError for a byte of 0."""
         with translated(self.name):
-            return self.raw.read()
+            raw = self.raw.read()
+        self._refuse_zero(raw, 0, len(raw), 0)
+        return raw
 
     def blocks(self, skip=0):
         """Yield uint8 arrays of whole lines, a newline at each end. An array is valid until the next one is asked for.
@@ -287,7 +296,7 @@ class Stream:
         skip: bytes to leave out first, fewer than head has. BLOCK bytes are read at a time; a longer line makes the
         block as long as it must be. Raises DataError for a byte of 0, which no text holds.
         """
-        store, kept, before = bytearray(BLOCK + 1), 0, skip
+        store, kept, before = bytearray(min(FIRST, BLOCK) + 1), 0, skip
         self._read(memoryview(bytearray(skip)))
         while True:
             filled = kept + self._read(memoryview(store)[kept:-1])
@@ -300,7 +309,7 @@ class Stream:
             done, kept = filled < len(store) - 1, filled - end
             if done:
                 break
-            if kept == len(store) - 1:
+            if kept == len(store) - 1 or len(store) <= BLOCK:
                 store = self._longer(store)
         if kept:
             self.unended, buffer[kept] = True, NEWLINE
@@ -323,8 +332,9 @@ class Stream:
             )
 
     def _longer(self, store):
+        """store with more room behind what is in it: BLOCK bytes in all, or twice as much."""
         if len(store) > LONGEST_LINE:
             raise DataError(
                 f"{self.name} has a line of more than {LONGEST_LINE >> 20} MiB: it is no text file of a table."
             )
-        return store + bytearray(len(store))
+        return store + bytearray(BLOCK + 1 - len(store) if len(store) <= BLOCK else len(store))

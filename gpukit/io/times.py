@@ -60,7 +60,8 @@ def seconds_of(text):
     """int seconds of a number of seconds (fractions are cut off) or an ISO 8601 date or date and time (UTC unless it
     says otherwise); None for anything else."""
     try:
-        return math.floor(float(text))
+        seconds = math.floor(float(text))
+        return seconds if -(2**63) <= seconds < 2**63 else None
     except (ValueError, OverflowError):
         pass
     try:

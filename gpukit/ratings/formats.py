@@ -12,12 +12,11 @@
 | gkr         | what `gpukit convert` writes                                                    |
 """
 
-import csv
 import re
 from dataclasses import dataclass
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.io.fields import is_number
+from gpukit.io.words import is_integer, is_number, shown, words_of
 from gpukit.ratings import headers as named
 from gpukit.ratings.headers import Extras
 from gpukit.ratings.parse import Rule
@@ -139,7 +138,7 @@ def _netflix(lines, name, request):
     fields = lines.text.count(",") + 1
     if fields < 2 and request.need_rating:
         raise DataError(
-            f"{name} holds pairs without ratings (line {lines.number}: {lines.text!r}), as Netflix's probe "
+            f"{name} holds pairs without ratings (line {lines.number}: {shown(lines.text)}), as Netflix's probe "
             "does. gpukit predict can read it; for training give combined_data_*.txt or mv_*.txt."
         )
     places = (0, -1, 1 if request.need_rating else -1)
@@ -149,9 +148,9 @@ def _netflix(lines, name, request):
 def _matrix(lines, name, request):
     lines.skip_blank(comment="%")
     sizes = lines.text.split()
-    if len(sizes) != 3 or not all(size.isdecimal() for size in sizes):
+    if len(sizes) != 3 or not all(is_integer(size) and int(size) >= 0 for size in sizes):
         raise DataError(
-            f"{name}, line {lines.number}: expected `users items ratings` after the % lines, found {lines.text!r}."
+            f"{name}, line {lines.number}: expected `users items ratings` after the % lines, found {shown(lines.text)}."
         )
     lines.advance()
     if not lines.skip_blank(comment="%"):
@@ -160,7 +159,7 @@ def _matrix(lines, name, request):
     if fields < 2 + request.need_rating:
         raise DataError(
             f"{name}, line {lines.number} has {fields} columns where user, item and rating are expected: "
-            f"{lines.text!r}."
+            f"{shown(lines.text)}."
         )
     places, shape = (0, 1, 2 if request.need_rating else -1), tuple(map(int, sizes))
     extras = named.extras_at(3, fields, request.times, name)
@@ -174,7 +173,7 @@ def _delimited(lines, name, request, format):
     if len(words) < 2 + need:
         raise DataError(
             f"{name}, line {lines.number} has {len(words)} column(s) where "
-            f"{'user, item and rating' if need else 'user and item'} are expected: {lines.text[:80]!r}. "
+            f"{'user, item and rating' if need else 'user and item'} are expected: {shown(lines.text)}. "
             "Name another separator with --sep, or the columns with --columns."
         )
     by_header = named.by_name(words, need)
@@ -200,7 +199,7 @@ def _check_first(words, places, name, lines):
     if any(word.lstrip("-").isdecimal() for word in words[:2]):
         raise bad_rating(name, lines.number, words[places.rating])
     raise DataError(
-        f"{name}, line {lines.number}: {lines.text[:80]!r} is neither a rating ({words[places.rating]!r} is "
+        f"{name}, line {lines.number}: {shown(lines.text)} is neither a rating ({shown(words[places.rating])} is "
         "not a number) nor a header with names that gpukit knows (user, item, rating and the like). Name "
         "the columns in order with --columns (such as user,item,-,rating)."
     )
@@ -210,7 +209,7 @@ def bad_rating(name, line, text, what="rating"):
     """The DataError for a rating, a weight or a count that is not a finite number."""
     kind = "a finite number" if is_number(text, finite=False) else "a number"
     return DataError(
-        f"{name}, line {line:,}: the {what} {text!r} is not {kind}. Correct or remove the line; if the "
+        f"{name}, line {line:,}: the {what} {shown(text)} is not {kind}. Correct or remove the line; if the "
         f"{what}s stand in another column, name the columns with --columns (such as user,item,-,rating)."
     )
 
@@ -218,7 +217,7 @@ def bad_rating(name, line, text, what="rating"):
 def bad_time(name, line, text):
     """The DataError for a time that cannot be understood."""
     return DataError(
-        f"{name}, line {line:,}: {text[:80]!r} is no time. Times are seconds since 1970 or dates such as "
+        f"{name}, line {line:,}: {shown(text)} is no time. Times are seconds since 1970 or dates such as "
         "2005-09-06; if they stand in another column, name the columns with --columns."
     )
 
@@ -237,13 +236,3 @@ def split(line, sep):
         return line.split()
     words = None if len(sep) > 1 else words_of(line, sep)
     return [word.strip() for word in (line.split(sep) if words is None else words)]
-
-
-def words_of(line, sep):
-    """The fields of one line of csv without the blanks around them; None where a quote stays open."""
-    reader = csv.reader([line + "\n", ""], delimiter=sep, skipinitialspace=True)
-    try:
-        words = next(reader)
-    except csv.Error:  # carriage returns within the line
-        return None
-    return [word.strip() for word in words] if reader.line_num == 1 else None

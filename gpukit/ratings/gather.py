@@ -8,6 +8,7 @@ from gpukit.io.fields import QUOTE
 from gpukit.io.ids import KeyTable, word_keys
 from gpukit.io.lines import count_lines, cut, last_newline
 from gpukit.io.times import UNSETTLED, seconds_of
+from gpukit.io.words import decoded, is_integer, text_array
 from gpukit.ratings import formats, parse
 from gpukit.ratings.check import sound
 from gpukit.ratings.table import OPTIONAL, Ratings, as_counts
@@ -89,7 +90,7 @@ def _settle(block, rows, place):
     if extras.time >= 0:
         open_rows = np.flatnonzero(rows.times == UNSETTLED)
         for row, at, word in _words(block, open_rows, rows.starts[:, parse.TIME], place.layout):
-            when = seconds_of(word)
+            when = None if "_" in word else seconds_of(word)
             if when is None:
                 raise formats.bad_time(place.name, place.at(block, at)[0], word)
             rows.times[row] = when
@@ -166,22 +167,19 @@ class Column:
         """The ids as whole numbers, by code; 0 for words."""
         if not self.as_text:
             return self.table.keys
-        return np.array([int(name) if name.isdecimal() else 0 for name in self.names], dtype=object)
+        return np.array([int(name) if is_integer(name) else 0 for name in self.names], dtype=object)
 
     def rows(self, declared=None):
         """(rows (n,) int32, sorted ids); with a declared count of ids, those are 1..declared."""
         if declared is not None:
             return _joined(self.codes, (self.numbers() - 1).astype(np.int32)), np.arange(1, declared + 1)
-        ids, rank = np.unique(np.array(self.names) if self.as_text else self.table.keys, return_inverse=True)
+        found = text_array(self.names, "the longest id") if self.as_text else self.table.keys
+        ids, rank = np.unique(found, return_inverse=True)
         return _joined(self.codes, rank.astype(np.int32)), ids
 
 
 def _decoded(block, start, stop):
-    raw = block[start:stop].tobytes()
-    try:
-        word = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        word = raw.decode("latin-1")
+    word = decoded(block[start:stop].tobytes())
     return word.replace('""', '"') if start and block[start - 1] == QUOTE else word
 
 

@@ -165,7 +165,7 @@ def test_both_sides_could_be_the_vertices(read):
 def test_refused(read):
     for lines, options, error, words in (
         (PLAIN[:4], {}, DataError, "4 rows of 8 values, and the graph 5 vertices: neither is its vertices"),
-        ([*PLAIN[:4], ["1", "x", *PLAIN[4][2:]]], {}, DataError, r"'x' \(row 5 of values, column 2\) is not a number"),
+        ([*PLAIN[:4], ["1", "x", *PLAIN[4][2:]]], {}, DataError, r"line 5: 'x' \(column 2\) is not a number"),
         ([*PLAIN[:4], [*PLAIN[4], "1"]], {}, DataError, "Expected 8 fields in line 5, saw 9"),
         ([*PLAIN[:4], ["inf", *PLAIN[4][1:]]], {}, DataError, "the tensor is inf at vertex 4, row 0, column 0"),
         (PLAIN, {"layout": "sides"}, ParameterError, "layout must be one of"),

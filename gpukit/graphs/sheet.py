@@ -1,0 +1,179 @@
+"""Rows of fields in a text or in Parquet, as pandas frames in which ends of edges and labels keep their spelling."""
+
+import io
+import itertools
+import re
+
+import numpy as np
+
+from gpukit.errors import DataError
+from gpukit.io import parquet, sources
+from gpukit.io.words import decoded, is_number, shown, words_of
+
+SEPARATORS = (",", "\t", ";")
+BLANKS = r"\s+"  # the separator that any run of spaces and tabs is
+MISSING = {"", "na", "n/a", "#n/a", "#na", "<na>", "null", "none", "nan", "-nan"}  # of values, in any case
+UNKNOWN = [*(MISSING - {"nan", "-nan"}), "NA", "N/A", "#N/A", "<NA>", "NULL", "None", "NaN", "-NaN"]  # for pandas
+# Bytes as classes, and what integers look like in them that are not spelled as Python prints them: 007, +7, -0.
+CLASSES = bytes(
+    {48: 48, 43: 43, 45: 45}.get(letter, 49 if 49 <= letter <= 57 else 32 if letter in b' \t\r\n,;"' else 46)
+    for letter in range(256)
+)
+ODD = (b" 00", b" 01", b" -00", b" -01", b" -0 ", b" +")
+
+
+def open_table(path):
+    """The Table of a text or of Parquet; path: a file's or a pipe's name, '-', or an open Source."""
+    with sources.opened(path, "a list of edges or a table of numbers") as source:
+        if parquet.is_parquet(source):
+            return ParquetTable(source)
+        stream = source.stream()
+        stream.text_head()
+        return Table(stream.whole().removeprefix(sources.BOM), stream.name)
+
+
+class Table:
+    """Rows of fields in a text: `first` and `second`, the fields of its first lines, and `frame`, all of it parsed.
+
+    named: the first line is known to be a header.
+    """
+
+    named = False
+
+    def __init__(self, raw, path):
+        self.raw, self.path, self.begin = _without_comments(raw), path, 0
+        self.encoding = "utf-8" if _is_utf8(raw) else "latin-1"
+        lines = (line for line in re.finditer(rb"[^\r\n]+", self.raw) if line[0].strip())
+        first, second = next(lines, None), next(lines, None)
+        if first is None:
+            raise DataError(f"{path} has no lines but comments.")
+        head = (first[0], second[0]) if second else (first[0],)  # a header of one column has no separator
+        self.separator = next((mark for line in head for mark in SEPARATORS if mark.encode() in line), BLANKS)
+        self.end = first.end()
+        self.first, self.second = self._fields(first[0]), (second and self._fields(second[0])) or [""]
+        if self.first is None:
+            line = shown(decoded(first[0]))
+            raise DataError(f"{path} opens a quote in its first line that this line does not close: {line}.")
+
+    def _fields(self, line):
+        """The words of a line; None where a quote stays open."""
+        text = decoded(line).strip(" \t")
+        if self.separator == BLANKS:
+            return words_of(text.replace("\t", " "), " ") if '"' in text else re.split(r"[ \t]+", text)
+        return words_of(text, self.separator)
+
+    def frame(self, header, spelled=0):
+        """A pandas DataFrame, columns 0 to C-1, without comments, blank lines and, with header=True, the first line.
+
+        spelled: how many columns, from the first on, are text as it is written.
+        """
+        import pandas
+
+        self.begin = self.end if header else 0
+        try:
+            frame = pandas.read_csv(
+                io.BytesIO(self.raw[self.begin :]),
+                sep=self.separator,
+                header=None,
+                low_memory=False,
+                skipinitialspace=True,
+                encoding=self.encoding,
+                dtype=dict.fromkeys(range(spelled), str),
+                keep_default_na=False,
+                na_values=dict.fromkeys(range(spelled, len(self.first) + 2), UNKNOWN),
+            )
+        except pandas.errors.EmptyDataError as error:
+            raise DataError(f"{self.path} has a header and no lines below it.") from error
+        except (pandas.errors.ParserError, OverflowError, UnicodeDecodeError) as error:
+            raise DataError(f"{self.path}: {self._told(error)}.") from error
+        if header and frame.shape[1] == len(self.first) + 1:  # the labels of rows have no name
+            self.first = ["", *self.first]
+        if header and frame.shape[1] != len(self.first):
+            raise DataError(
+                f"{self.path} names {len(self.first):,} columns in its header and has {frame.shape[1]:,} below it."
+            )
+        return frame
+
+    def _told(self, error):
+        """What pandas finds wrong, with the number of the line in the file."""
+        what = str(error).strip().splitlines()[-1].removeprefix("Error tokenizing data. C error: ")
+        before = self._newlines(self.begin)
+        return re.sub(r"line (\d+)", lambda found: f"line {int(found[1]) + before}", what)
+
+    def place(self, row):
+        """Where a row of the last frame stands, in words: a line, or, where quotes may hold newlines, a row."""
+        if b'"' in self.raw:
+            return f"row {row + 1:,}"
+        blanks = b" \t".replace(self.separator.encode(), b"")  # a line of these is none to pandas
+        lines = (line for line in re.finditer(rb"[^\r\n]+", self.raw[self.begin :]) if line[0].strip(blanks))
+        start = next(itertools.islice(lines, row, None)).start()
+        return f"line {self._newlines(self.begin + start) + 1:,}"
+
+    def _newlines(self, end):
+        return self.raw.count(b"\n", 0, end)
+
+    def numbers(self, frame):
+        """(rows, columns) float64 of a frame, NaN where a field is empty or nan; DataError for a field of text."""
+        out = np.empty(frame.shape)
+        for place, name in enumerate(frame.columns):
+            column = frame[name]
+            out[:, place] = column if column.dtype.kind in "biuf" else self._spelled(column)
+        return out
+
+    def _spelled(self, column):
+        """(rows,) float64 of a column of words and numbers."""
+        words = ["" if word is None or word != word else str(word).strip() for word in column]
+        for row, word in enumerate(words):
+            if word.lower() not in MISSING and not is_number(word, finite=False):
+                raise DataError(
+                    f"{self.path}, {self.place(row)}: {shown(word)} (column {column.name + 1}) is not a number."
+                )
+        return [np.nan if word.lower() in MISSING else float(word) for word in words]
+
+    def has_odd_numbers(self):
+        """True where a number is not spelled as Python prints it, such as 007: as integers they would be lost."""
+        classes = b" " + self.raw.translate(CLASSES) + b" "
+        return any(sign in classes for sign in ODD)
+
+
+class ParquetTable(Table):
+    """Parquet in an open Source as a Table: the columns' names are its first line, an index of pandas' its first
+    column."""
+
+    named = True
+
+    def __init__(self, source):
+        self.path, self._frame = source.name, parquet.Reader(source).frame()
+        if not len(self._frame):
+            raise DataError(f"{self.path} has no rows.")
+        unnamed = ("index", "level_0", "__index_level_0__")
+        self.first = ["" if name in unnamed else name for name in map(str, self._frame.columns)]
+        self.second = [str(value) for value in self._frame.iloc[0]]
+
+    def frame(self, header=True, spelled=0):
+        """A pandas DataFrame, columns 0 to C-1, of the types that the file has; there is a header always."""
+        frame = self._frame.copy(deep=False)
+        frame.columns = range(frame.shape[1])
+        return frame
+
+    def place(self, row):
+        """A row, in words."""
+        return f"row {row + 1:,}"
+
+    def has_odd_numbers(self):
+        """False: numbers are no text here."""
+        return False
+
+
+def _without_comments(raw):
+    """raw with blanks in place of comments: lines that begin with # or %, and what follows a blank and #."""
+    if b"#" in raw:
+        raw = re.sub(rb"(?m)(^|[ \t])[ \t]*#[^\r\n]*", b"", raw)
+    return re.sub(rb"(?m)^[ \t]*%[^\r\n]*", b"", raw) if b"%" in raw else raw
+
+
+def _is_utf8(raw):
+    try:
+        return raw.isascii() or bool(raw.decode("utf-8"))
+    except UnicodeDecodeError:
+        return False
