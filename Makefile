@@ -20,6 +20,8 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '
 WORKERS ?= auto
 SIDE_BY_SIDE = -n $(WORKERS) --maxprocesses 8
 FILES_SIDE_BY_SIDE = $(SIDE_BY_SIDE) --dist loadfile --no-loadscope-reorder
+# The tiers are hundreds of processes: with this set, each would compile Python's own sources anew.
+unexport PYTHONDONTWRITEBYTECODE
 TITLES = $(wildcard data/titles-sample.csv)
 
 .PHONY: demo test twin sim compile ptx gpu reliability bench docs lint check fuzz clean

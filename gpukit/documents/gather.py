@@ -9,7 +9,7 @@ from gpukit.documents import parse
 from gpukit.documents.parse import Rule
 from gpukit.errors import DataError
 from gpukit.io.lines import count_lines, cut
-from gpukit.io.words import SHOWN, as_ids, decoded, is_number, shown
+from gpukit.io.words import SHOWN, as_ids, check_width, decoded, is_number, shown, text_array
 
 LINE = rb"[\r\n]"
 MANY = 1 << 27  # numbers: 1 GiB of float64
@@ -86,12 +86,14 @@ class DocumentsBuilder:
         """(offsets (m+1,) int64, qids (m,) int64 where all ids are integers, else str)."""
         offsets = np.array([*self.first_rows, self.rows], dtype=np.int64)
         words = decoded(b"\n".join(self.ids)).split("\n")  # all of them in one encoding, so that they stay different
-        return offsets, as_ids(words)
+        return offsets, as_ids(words, f"{self.name}: query")
 
     def joined_comments(self):
         """(l,) str, or None when no line has a comment."""
         if all(comments.dtype.itemsize <= 4 and not comments.any() for comments in self.comments):
             return None
+        widest = max(comments.dtype.itemsize // 4 for comments in self.comments)
+        check_width(self.rows, widest, f"{self.name}: the longest comment")
         return np.concatenate(self.comments)
 
     def _take_queries(self, block, lines):
@@ -112,7 +114,8 @@ class DocumentsBuilder:
 
     def _take_comments(self, block, spans):
         words = _decoded_all(block, spans[:, 2].tolist(), spans[:, 3].tolist()) if (spans[:, 2] >= 0).any() else []
-        self.comments.append(np.array(words) if words else np.zeros(len(spans), dtype="U1"))
+        what = f"{self.name}, after line {self.line:,}: a comment"
+        self.comments.append(text_array(words, what) if words else np.zeros(len(spans), dtype="U1"))
 
     def _settle(self, block, lines, report):
         """Replace NaN, which marks what the fast parser left open, by the number that the token spells."""

@@ -10,6 +10,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.io import parquet
 from gpukit.io.arrays import plain
 from gpukit.io.ids import factorize
+from gpukit.io.words import text_array
 
 NAMES = {
     "label": {"label", "labels", "relevance", "rel", "y", "target", "grade"},
@@ -81,7 +82,8 @@ class _Table:
         if columns.weight is not None:
             self.weights.append(source.numbers(batch[columns.weight], start, "weight").astype(np.float64))
         if columns.comment is not None:
-            self.comments.append(np.array(source.text(batch[columns.comment], "comment"), dtype=str))
+            words = source.text(batch[columns.comment], "comment")
+            self.comments.append(text_array(words, f"{source.name}: a comment"))
         features = [self._filled(one, start) for one in self._features(batch, start)]
         if self.X is None:
             self.X = np.empty((source.rows, len(features)), dtype=self._kind(features))

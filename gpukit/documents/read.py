@@ -15,12 +15,12 @@ from gpukit.documents.gather import DocumentsBuilder
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.io import sources
+from gpukit.io.lines import ONE_THREAD
 from gpukit.io.parquet import is_parquet
 
 NULLS = {"error": parse.NULL_ERROR, "zero": parse.NULL_ZERO, "min": parse.NULL_KEPT}
 DTYPES = (None, "float32", "float64")
 NEEDED = "a file with a line `relevance qid:ID 1:value ...` for each document"
-ONE_THREAD = 8 << 20  # bytes of a file below which waiting for other threads may cost more than they save
 MOST_DIGITS = 18  # of a number of documents
 SPARSE_WIDTH = 256  # features; CSR pays above it when less than
 SPARSE_DENSITY = 0.25  # of them are stored

@@ -1,5 +1,6 @@
 """What a fitted model does: predictions, recommendations, similar items, files. Shared by both estimators."""
 
+import os
 import threading
 
 import numpy as np
@@ -12,6 +13,7 @@ from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.ratings import Ratings
 
 _making = threading.Lock()  # of sessions: threads that ask a model first share one
+os.register_at_fork(after_in_child=lambda: globals().update(_making=threading.Lock()))  # its holder may be elsewhere
 MOST_ANSWERS = 1_000_000  # for a user, or an item
 JUDGED_AT_ONCE = 1 << 25  # pairs: a gigabyte of codes with 32 neighbours
 

@@ -1,7 +1,7 @@
 """The graph Fourier basis: eigenvectors of the normalized Laplacian, computed once and kept on disk.
 
-The basis is not unique: eigenvectors of a repeated eigenvalue may be turned among themselves, and what is recovered
-depends on how. So it is stored by the content of the graph, and one stored basis serves generator, CPU and GPU.
+The basis is not unique: eigenvectors of a repeated eigenvalue may be rotated among themselves, and what is recovered
+depends on the rotation. So it is stored by the content of the graph, and one basis serves generator, CPU and GPU.
 """
 
 import hashlib
@@ -122,7 +122,7 @@ def _cupy(device, needed):
 
 
 def _signed(xp, vectors):
-    """vectors in C order, each turned so that its largest entry (the first of those within TIE of it) is positive."""
+    """vectors in C order, with the signs that make each one's largest entry (the first within TIE of it) positive."""
     sizes = xp.abs(vectors)
     first = xp.argmax(sizes >= (1.0 - TIE) * sizes.max(axis=0), axis=0)
     signs = xp.where(vectors[first, xp.arange(vectors.shape[1])] < 0, -1.0, 1.0)

@@ -10,6 +10,7 @@ from gpukit.errors import DataError
 from gpukit.io import parquet, sources
 from gpukit.io.words import decoded, is_number, shown, words_of
 
+SEPARATORS = (",", "\t", ";")
 BLANKS = r"\s+"  # the separator that any run of spaces and tabs is
 MISSING = {"", "na", "n/a", "#n/a", "#na", "<na>", "null", "none", "nan", "-nan"}  # of values, in any case
 UNKNOWN = [*(MISSING - {"nan", "-nan"}), "NA", "N/A", "#N/A", "<NA>", "NULL", "None", "NaN", "-NaN"]  # for pandas
@@ -46,19 +47,20 @@ class Table:
         first, second = next(lines, None), next(lines, None)
         if first is None:
             raise DataError(f"{path} has no lines but comments.")
-        self.separator = next((mark for mark in (",", "\t", ";") if mark.encode() in first[0]), BLANKS)
+        head = (first[0], second[0]) if second else (first[0],)  # a header of one column has no separator
+        self.separator = next((mark for line in head for mark in SEPARATORS if mark.encode() in line), BLANKS)
         self.end = first.end()
-        self.first, self.second = self._fields(first[0]), self._fields(second[0]) if second else [""]
+        self.first, self.second = self._fields(first[0]), (second and self._fields(second[0])) or [""]
+        if self.first is None:
+            line = shown(decoded(first[0]))
+            raise DataError(f"{path} opens a quote in its first line that this line does not close: {line}.")
 
     def _fields(self, line):
+        """The words of a line; None where a quote stays open."""
         text = decoded(line).strip(" \t")
         if self.separator == BLANKS:
-            words = words_of(text.replace("\t", " "), " ") if '"' in text else re.split(r"[ \t]+", text)
-        else:
-            words = words_of(text, self.separator)
-        if words is None:
-            raise DataError(f"{self.path} opens a quote that its line does not close: {shown(text)}.")
-        return words
+            return words_of(text.replace("\t", " "), " ") if '"' in text else re.split(r"[ \t]+", text)
+        return words_of(text, self.separator)
 
     def frame(self, header, spelled=0):
         """A pandas DataFrame, columns 0 to C-1, without comments, blank lines and, with header=True, the first line.
@@ -102,7 +104,8 @@ class Table:
         """Where a row of the last frame stands, in words: a line, or, where quotes may hold newlines, a row."""
         if b'"' in self.raw:
             return f"row {row + 1:,}"
-        lines = (line for line in re.finditer(rb"[^\r\n]+", self.raw[self.begin :]) if line[0].strip())
+        blanks = b" \t".replace(self.separator.encode(), b"")  # a line of these is none to pandas
+        lines = (line for line in re.finditer(rb"[^\r\n]+", self.raw[self.begin :]) if line[0].strip(blanks))
         start = next(itertools.islice(lines, row, None)).start()
         return f"line {self._newlines(self.begin + start) + 1:,}"
 

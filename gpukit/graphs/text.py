@@ -88,7 +88,7 @@ def _numbered(frame):
         ids, places = np.unique(ends.to_numpy(), return_inverse=True)
         return places.reshape(-1, 2), ids
     places, ids = pandas.factorize(np.array([str(end).strip() for end in ends.to_numpy().ravel()], dtype=object))
-    return places.reshape(-1, 2), ids.astype(str)
+    return places.reshape(-1, 2), words.text_array(ids.tolist(), "vertex")
 
 
 def _from_square(table):
@@ -110,5 +110,5 @@ def _from_square(table):
         )
     if ids is not None:
         words.refuse_repeated(list(map(str, ids)), f"{table.path} names vertex")
-        ids = words.as_ids(list(map(str, ids)))
+        ids = words.as_ids(list(map(str, ids)), f"{table.path}: vertex")
     return as_adjacency(table.numbers(frame), names=ids), ids

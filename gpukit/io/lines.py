@@ -5,6 +5,8 @@ import numpy as np
 from gpukit._jit import njit, prange
 from gpukit.io.fields import NEWLINE
 
+ONE_THREAD = 8 << 20  # bytes of a file below which waiting for other threads may cost more than they save
+
 
 @njit(parallel=True)
 def cut(buffer, n_ranges):

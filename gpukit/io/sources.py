@@ -14,7 +14,6 @@ import contextlib
 import gzip
 import io
 import lzma
-import mmap
 import os
 import shutil
 import stat
@@ -29,6 +28,7 @@ from gpukit.errors import DataError
 from gpukit.io.words import SHOWN
 
 BLOCK = 32 << 20  # bytes; the parser's arrays for a block take about twice as much
+FIRST = 1 << 18  # bytes of the first block: a small file is not worth the memory of a large one
 HEAD = 1 << 16  # bytes by which a format is told
 CHUNK = 1 << 18  # packed bytes read at a time
 LONGEST_LINE = 1 << 30
@@ -172,7 +172,7 @@ class Source:
         try:
             with translated(title):
                 return Stream(title, Peeked(self.archive().open(info)))
-        except RuntimeError as error:  # what zipfile has no way to unpack
+        except (RuntimeError, ValueError) as error:  # what zipfile has no way to unpack, or to name
             raise DataError(f"{title} cannot be unpacked ({error}). Unpack the archive and name the file.") from error
 
     def archive(self):
@@ -284,9 +284,11 @@ class Stream:
         return head
 
     def whole(self):
-        """All bytes, for small files."""
+        """All bytes of a text, for small files; DataError for a byte of 0."""
         with translated(self.name):
-            return self.raw.read()
+            raw = self.raw.read()
+        self._refuse_zero(raw, 0, len(raw), 0)
+        return raw
 
     def blocks(self, skip=0):
         """Yield uint8 arrays of whole lines, a newline at each end. An array is valid until the next one is asked for.
@@ -294,7 +296,7 @@ class Stream:
         skip: bytes to leave out first, fewer than head has. BLOCK bytes are read at a time; a longer line makes the
         block as long as it must be. Raises DataError for a byte of 0, which no text holds.
         """
-        store, kept, before = _room(BLOCK + 1), 0, skip
+        store, kept, before = bytearray(min(FIRST, BLOCK) + 1), 0, skip
         self._read(memoryview(bytearray(skip)))
         while True:
             filled = kept + self._read(memoryview(store)[kept:-1])
@@ -307,7 +309,7 @@ class Stream:
             done, kept = filled < len(store) - 1, filled - end
             if done:
                 break
-            if kept == len(store) - 1:
+            if kept == len(store) - 1 or len(store) <= BLOCK:
                 store = self._longer(store)
         if kept:
             self.unended, buffer[kept] = True, NEWLINE
@@ -322,7 +324,7 @@ class Stream:
         return filled
 
     def _refuse_zero(self, store, start, stop, before):
-        at = store.find(b"\0", start, stop)
+        at = store.find(0, start, stop)
         if at >= 0:
             raise DataError(
                 f"{self.name} has a byte of 0 at byte {before + at + 1:,}, which no text holds. It is damaged, or no "
@@ -330,15 +332,9 @@ class Stream:
             )
 
     def _longer(self, store):
+        """store with more room behind what is in it: BLOCK bytes in all, or twice as much."""
         if len(store) > LONGEST_LINE:
             raise DataError(
                 f"{self.name} has a line of more than {LONGEST_LINE >> 20} MiB: it is no text file of a table."
             )
-        longer = _room(2 * len(store))
-        longer[: len(store)] = store[:]
-        return longer
-
-
-def _room(size):
-    """Memory for bytes that can be searched; pages that are never written cost nothing, those of a bytearray do."""
-    return mmap.mmap(-1, size)
+        return store + bytearray(BLOCK + 1 - len(store) if len(store) <= BLOCK else len(store))

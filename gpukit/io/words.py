@@ -7,6 +7,7 @@ import numpy as np
 from gpukit.errors import DataError
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
+USUAL, WIDEST = 256, 1 << 30  # letters of a text, bytes of an array of texts as wide as the widest
 SHOWN = 80  # letters of a word or a line in a message
 
 
@@ -37,9 +38,26 @@ def is_integer(word):
     return str(int(word)) == word and -(2**63) <= int(word) < 2**63
 
 
-def as_ids(words):
-    """(n,) ids of words: int64 where all are such integers, else text."""
-    return np.array(words, dtype=np.int64) if all(map(is_integer, words)) else np.array(words, dtype=str)
+def as_ids(words, what="the ids"):
+    """(n,) ids of words: int64 where all are such integers, else text; what: names them in text_array's DataError."""
+    return np.array(words, dtype=np.int64) if all(map(is_integer, words)) else text_array(words, what)
+
+
+def text_array(words, what):
+    """(n,) str of words, all as wide as the longest; DataError where one of them makes that more than WIDEST bytes."""
+    longest = max(words, key=len, default="")
+    check_width(len(words), len(longest), f"{what}: {shown(longest)}")
+    return np.array(words, dtype=str)
+
+
+def check_width(count, letters, what):
+    """DataError for an array of so many words of so many letters that takes more than WIDEST bytes."""
+    size = 4 * count * letters
+    if letters > USUAL and size > WIDEST:
+        raise DataError(
+            f"{what} has {letters:,} letters, and {count:,} texts of that width take {size / 2**30:,.1f} GiB. Shorten "
+            "it, or leave the line out."
+        )
 
 
 def decoded(raw):

@@ -105,7 +105,7 @@ class SimLSH(Estimator):
 
 
 def check_lists(neighbors, scores, item_ids):
-    """DataError unless (N, K) neighbours are item rows, their scores shares or NaN, and ids one an item."""
+    """DataError unless the (N, K) neighbours are item rows, their scores shares or NaN, with one id per item."""
     trust.check_ids("item_ids", item_ids)
     shape = (len(item_ids), neighbors.shape[-1] if neighbors.ndim == 2 else None)
     trust.check_array("neighbors", neighbors, np.int32, shape)

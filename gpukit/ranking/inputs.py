@@ -119,7 +119,7 @@ def query_weights(given, queries, group=None):
     """(m,) float64 weights of the queries, or None for 1 each.
 
     given: None, (m,) in the order of first documents (as group, where that is given), (l,) with one weight a document,
-    the same in all of a query, or {qid: weight}; queries that a dict has beyond these do not matter.
+    the same in all of a query, or {qid: weight}; further queries in a dict are ignored.
     """
     if given is None:
         return None

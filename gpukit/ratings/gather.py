@@ -8,7 +8,7 @@ from gpukit.io.fields import QUOTE
 from gpukit.io.ids import KeyTable, word_keys
 from gpukit.io.lines import count_lines, cut, last_newline
 from gpukit.io.times import UNSETTLED, seconds_of
-from gpukit.io.words import SHOWN
+from gpukit.io.words import SHOWN, decoded, is_integer, text_array
 from gpukit.ratings import formats, parse
 from gpukit.ratings.check import check_declared, sound
 from gpukit.ratings.table import OPTIONAL, Ratings, as_counts
@@ -164,12 +164,10 @@ class Column:
         self.codes.append(codes[which])
 
     def numbers(self):
-        """(count,) int64: the ids as whole numbers, by code; 0 for words, and for numbers of 19 digits and more."""
+        """(count,) int64: the ids as whole numbers, by code; 0 for what is no number of 64 bits."""
         if not self.as_text:
             return self.table.keys
-        return np.array(
-            [int(name) if name.isdecimal() and len(name) < 19 else 0 for name in self.names], dtype=np.int64
-        )
+        return np.array([int(name) if is_integer(name) else 0 for name in self.names], dtype=np.int64)
 
     def outside(self, most):
         """The first id that is no number from 1 to most, as it is spelled; None where all are."""
@@ -183,16 +181,13 @@ class Column:
         """(rows (n,) int32, sorted ids); with a declared count of ids, those are 1..declared."""
         if declared is not None:
             return _joined(self.codes, (self.numbers() - 1).astype(np.int32)), np.arange(1, declared + 1)
-        ids, rank = np.unique(np.array(self.names) if self.as_text else self.table.keys, return_inverse=True)
+        found = text_array(self.names, "the longest id") if self.as_text else self.table.keys
+        ids, rank = np.unique(found, return_inverse=True)
         return _joined(self.codes, rank.astype(np.int32)), ids
 
 
 def _decoded(block, start, stop):
-    raw = block[start:stop].tobytes()
-    try:
-        word = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        word = raw.decode("latin-1")
+    word = decoded(block[start:stop].tobytes())
     return word.replace('""', '"') if start and block[start - 1] == QUOTE else word
 
 

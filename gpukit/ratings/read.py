@@ -7,8 +7,10 @@ once (ids.py), so memory peaks at 16 bytes a rating plus a few blocks, and at 8 
 import re
 from pathlib import Path
 
+from gpukit import _jit
 from gpukit.errors import DataError, ParameterError
 from gpukit.io import sources
+from gpukit.io.lines import ONE_THREAD
 from gpukit.ratings import copies, formats
 from gpukit.ratings.gather import RatingsBuilder
 from gpukit.ratings.repeats import RULES, without_repeats
@@ -49,14 +51,15 @@ def _read(path, request):
     paths = _files(path)
     builder = RatingsBuilder()
     for one in paths:
-        with sources.opened(one, NEEDED) as source:
+        with sources.opened(one, NEEDED) as source, _jit.threads(1 if source.holds_less(ONE_THREAD) else None):
             reader = copies.reader_of(source, request.format) if len(paths) == 1 else None
             if reader is not None:
                 return reader(source, request)
             for stream in source.streams(_wanted):
                 builder.read(stream, request)
-            name = source.name if len(paths) == 1 else str(path)
-    return builder.ratings(name)
+            if len(paths) == 1:
+                return builder.ratings(source.name)
+    return builder.ratings(str(path))
 
 
 def _files(path):

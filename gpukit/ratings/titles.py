@@ -31,10 +31,9 @@ def read_titles(path):
         words = _split(line, sep, count)
         if words is None:
             raise DataError(f"{path}, line {number:,} opens a quote that it does not close: {line[:80]!r}.")
-        if max(item, title) >= len(words) or not words[title]:
-            raise DataError(
-                f"{path}, line {number:,} has no title beside its item: {line[:80]!r}. Expected item{sep}title."
-            )
+        if max(item, title) >= len(words) or not words[title] or not words[item]:
+            what = "no item beside its title" if words[0] == "" else "no title beside its item"
+            raise DataError(f"{path}, line {number:,} has {what}: {line[:80]!r}. Expected item{sep}title.")
         titles[words[item]] = words[title]
     if not titles:
         raise DataError(f"{path} holds a header and nothing else: no titles. Give {NEEDED}.")

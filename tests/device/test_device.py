@@ -186,3 +186,12 @@ def test_a_real_gpu_has_a_name_and_memory():
     gpu = device.resolve("cuda")
     assert gpu.is_cuda and gpu.name and gpu.capability >= (7, 0)
     assert device.free_memory(gpu) > 1 << 28
+
+
+@pytest.mark.kernel
+def test_a_process_forked_after_a_gpu_was_used_is_told(monkeypatch):
+    place = device.place
+    assert place.gpu(0).is_cuda and place.gpu(0).is_cuda
+    monkeypatch.setitem(place._first_used_in, "process", os.getppid())
+    with pytest.raises(DeviceError, match="forked from one that uses a GPU .*'spawn'"):
+        place.gpu(0)

@@ -1,0 +1,160 @@
+"""Sources: what is no file, archives that cannot be unpacked, encodings, large and small blocks."""
+
+import gzip
+import io
+import os
+import zipfile
+
+import numpy as np
+import pytest
+
+from gpukit.errors import DataError
+from gpukit.io import sources
+
+TEXT = b"1,2,3\n4,5,6\n"
+
+
+def zipped(*members, method=zipfile.ZIP_DEFLATED):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as packed:
+        for name in members:
+            packed.writestr(name, TEXT)
+    return out.getvalue()
+
+
+def patched(raw, local, central, value):
+    """A zip of one member with a byte changed in both of its headers."""
+    raw = bytearray(raw)
+    for sign, place in ((b"PK\x03\x04", local), (b"PK\x01\x02", central)):
+        raw[raw.index(sign) + place] = value
+    return bytes(raw)
+
+
+def nameless(raw, name):
+    """A zip of one member, its name taken away."""
+    raw = bytearray(raw)
+    for sign, place, size in ((b"PK\x03\x04", 26, 30), (b"PK\x01\x02", 28, 46)):
+        start = raw.index(sign)
+        raw[start + place] = 0
+        del raw[start + size : start + size + len(name)]
+    end = raw.index(b"PK\x05\x06")  # the directory begins earlier now
+    raw[end + 16 : end + 20] = (int.from_bytes(raw[end + 16 : end + 20], "little") - len(name)).to_bytes(4, "little")
+    raw[end + 12 : end + 16] = (int.from_bytes(raw[end + 12 : end + 16], "little") - len(name)).to_bytes(4, "little")
+    return bytes(raw)
+
+
+def text_of(path):
+    with sources.opened(path) as source:
+        return source.stream().whole()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_zips_that_can_be_unpacked(tmp_path, method):
+    for raw in (zipped("a.csv", method=method), zipped("folder/", "folder/a.csv", method=method)):
+        (tmp_path / "a.zip").write_bytes(raw)
+        assert text_of(tmp_path / "a.zip") == TEXT
+    (tmp_path / "a.zip").write_bytes(nameless(zipped("a.csv", method=method), "a.csv"))
+    assert text_of(tmp_path / "a.zip") == TEXT
+
+
+@pytest.mark.parametrize(
+    "raw, message",
+    [
+        (patched(zipped("a.csv"), 6, 8, 1), "a.csv.* is locked with a password"),
+        (patched(zipped("a.csv"), 8, 10, 9), r"packed by the method deflate64 \(9\)"),
+        (patched(zipped("a.csv"), 8, 10, 93), r"packed by the method unknown \(93\)"),
+        (patched(zipped("a.csv"), 6, 8, 32), "cannot be unpacked"),
+        (patched(zipped("\u00e9.csv"), 30, 46, 0x92), "cannot be unpacked|damaged"),
+        (zipped("a.csv", "b.csv"), "holds a.csv, b.csv: which is meant is not clear"),
+        (zipped(), "holds nothing"),
+        (zipped("folder/"), "holds nothing"),
+        (zipped("x" * 300, "y" * 300), "which is meant"),
+        (zipped("a.csv")[:-10], "damaged"),
+        (zipped("a.csv").replace(b"a.csv", b"b.csv", 1), "damaged"),
+        (b"\x28\xb5\x2f\xfd....", "packed by zstd"),
+        (b"7z\xbc\xaf\x27\x1c..", "packed by 7z"),
+        (b"", "is empty"),
+    ],
+)
+def test_what_cannot_be_unpacked(tmp_path, raw, message):
+    (tmp_path / "a.zip").write_bytes(raw)
+    with pytest.raises(DataError, match=message) as caught:
+        text_of(tmp_path / "a.zip")
+    assert "a.zip" in str(caught.value) and "\n" not in str(caught.value) and len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(
+    "name, message",
+    [("none", "does not exist"), (".", "is a folder"), ("x" * 300, "name too long"), ("a\0b", "cannot be read")],
+)
+def test_what_is_no_file(tmp_path, name, message):
+    with pytest.raises(DataError, match=message), sources.opened(f"{tmp_path}/{name}"):
+        pass
+
+
+@pytest.mark.parametrize(
+    "raw, message",
+    [
+        ("1,2,3\n".encode("utf-16"), "UTF-8"),
+        ("1,2,3\n".encode("utf-16-le"), "UTF-8"),
+        ("1,2,3\n".encode("utf-32"), "UTF-8"),
+        (b"1,2,3\r4,5,6\r", "carriage return"),
+        (b"1,2\0,3\n", "UTF-8"),
+    ],
+)
+def test_what_is_no_text(tmp_path, raw, message):
+    for packed in (raw, gzip.compress(raw)):
+        (tmp_path / "a").write_bytes(packed)
+        with sources.opened(tmp_path / "a") as source, pytest.raises(DataError, match=message):
+            source.stream().text_head()
+
+
+@pytest.mark.parametrize("block", [7, 100, 1000, 1 << 20])
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_blocks_are_whole_lines(tmp_path, monkeypatch, block, end):
+    monkeypatch.setattr(sources, "BLOCK", block)
+    monkeypatch.setattr(sources, "FIRST", 50)
+    random = np.random.default_rng(2)
+    raw = b"\n".join(b"x" * length for length in random.integers(0, 90, 200)) + b"y" + end
+    (tmp_path / "a").write_bytes(raw)
+    with sources.opened(tmp_path / "a") as source:
+        stream = source.stream()
+        assert stream.head(40) in raw  # what was looked at is read again
+        got = [each.tobytes() for each in stream.blocks(skip=3)]
+        assert stream.unended is (not end)
+    assert all(one.endswith(b"\n") for one in got) and b"".join(got) == (raw if end else raw + b"\n")[3:]
+
+
+def test_a_byte_of_0_is_found_in_any_block(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "BLOCK", 64)
+    for place in (0, 63, 64, 65, 200, 299):
+        raw = bytearray(b"1,2,3\n" * 50)
+        raw[place] = 0
+        (tmp_path / "a").write_bytes(raw)
+        with sources.opened(tmp_path / "a") as source, pytest.raises(DataError, match=f"at byte {place + 1},"):
+            list(source.stream().blocks())
+
+
+def test_a_line_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "BLOCK", 64)
+    monkeypatch.setattr(sources, "LONGEST_LINE", 1 << 12)
+    (tmp_path / "a").write_bytes(b"1" * 20_000)
+    with sources.opened(tmp_path / "a") as source, pytest.raises(DataError, match="a line of more than"):
+        list(source.stream().blocks())
+
+
+def test_a_spooled_pipe_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    end, other = os.pipe()
+    os.write(other, TEXT)
+    os.close(other)
+    with sources.opened(f"/dev/fd/{end}") as source:
+        assert source.seekable().read() == TEXT and source.size == len(TEXT) and not list(tmp_path.iterdir())
+    os.close(end)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    end, other = os.pipe()
+    os.write(other, TEXT)
+    os.close(other)
+    with sources.opened(f"/dev/fd/{end}") as source, pytest.raises(DataError, match="Set TMPDIR"):
+        source.seekable()
+    os.close(end)
