@@ -5,16 +5,14 @@ depends on the rotation. So it is stored by the content of the graph, and one ba
 """
 
 import hashlib
-import os
 import time
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit import _jit
 from gpukit.base import check_integer
-from gpukit.device import free_memory
+from gpukit.device import available_memory, free_memory
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import lanczos
 from gpukit.graphs.adjacency import normalized_laplacian
@@ -89,15 +87,6 @@ def _require_room(count):
         f"free, and goes up to {LARGEST_DENSE:,} vertices. Take a partial basis, an approximation: --basis-size K "
         "(basis_size=K), the K smoothest eigenvectors, such as 500."
     )
-
-
-def available_memory():
-    """Bytes of main memory that a process can still have."""
-    try:
-        lines = Path("/proc/meminfo").read_text("ascii").splitlines()
-        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _dense(laplacian, device, workspace):

@@ -174,11 +174,11 @@ def test_dtypes_that_nobody_converted():
         repeats.checked(by_hand(counts=[1, 2, 3]))
 
 
-@pytest.mark.parametrize("place", [0, 65535, 65536, 99999])
+@pytest.mark.parametrize("place", [0, 65535, 65536, 99999, 131071, 131072, 139999])
 def test_the_first_of_many_is_named(place):
-    values = np.ones(100_000, np.float32)
+    values = np.ones(140_000, np.float32)
     values[place], values[-1] = np.nan, np.nan
-    ratings = Ratings(np.zeros(100_000, np.int32), np.zeros(100_000, np.int32), values, np.array([1]), np.array([1]))
+    ratings = Ratings(np.zeros(140_000, np.int32), np.zeros(140_000, np.int32), values, np.array([1]), np.array([1]))
     with pytest.raises(DataError, match=f"Rating number {place + 1} is nan"):
         check.sound(ratings)
 
