@@ -9,6 +9,7 @@ import numpy as np
 from gpukit import _jit
 from gpukit._jit import njit, prange
 from gpukit.base import check_choice, check_real
+from gpukit.base.arrays import as_array
 from gpukit.errors import DataError
 from gpukit.evaluation.metrics import NDCG_KINDS
 from gpukit.sorting import segmented_argsort
@@ -53,6 +54,9 @@ def evaluate(y, scores, offsets, *, ndcg="letor", relevant=1):
 
 def _column(name, values):
     """values as float64 (l,), or DataError."""
+    values = as_array(values, name)
+    if values.dtype.kind not in "biuf":
+        raise DataError(f"{name} must be numbers; got {values.dtype}.")
     values = np.ascontiguousarray(values, np.float64)
     if values.ndim != 1:
         raise DataError(f"{name} must have one dimension; its shape is {values.shape}.")

@@ -72,7 +72,7 @@ def pairs_of(X):
         users, items = table.T
     if users.ndim != 1 or users.shape != items.shape:
         raise DataError(
-            f"there are {users.size} users and {items.size} items, of shape {users.shape} and {items.shape}; pairs need "
-            "as many of each, one after the other."
+            f"there are {users.size} users and {items.size} items, of shape {users.shape} and {items.shape}; pairs "
+            "need as many of each, one after the other."
         )
     return users, items
