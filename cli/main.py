@@ -7,7 +7,6 @@ import sys
 import click
 
 from gpukit._version import __version__
-from gpukit.device.memory import ran_out
 from gpukit.errors import GpukitError
 
 LEAST_MEMORY = 768 << 20  # of address space: numpy, numba and their threads
@@ -109,7 +108,7 @@ def run(arguments=None):
         sys.stderr.close()
         return 0
     except (MemoryError, ImportError, OSError, RuntimeError, SystemError) as error:
-        line = ran_out(error)
+        line = importlib.import_module("gpukit.device.memory").ran_out(error)
         if line is None:
             raise
         return _complain(f"Error: {line}", 1)

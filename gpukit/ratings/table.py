@@ -86,13 +86,13 @@ class Ratings:
         """(indptr (M+1,) int64, indices (n,) int32, values (n,) float32), each row's items ascending."""
         from gpukit.ratings.orders.compressed import compressed_rows
 
-        return compressed_rows(self, by_users=True)
+        return compressed_rows(self.users, self.items, self.values, *self.shape)
 
     def csc(self):
         """(indptr (N+1,) int64, indices (n,) int32, values (n,) float32), each column's users ascending."""
         from gpukit.ratings.orders.compressed import compressed_rows
 
-        return compressed_rows(self, by_users=False)
+        return compressed_rows(self.items, self.users, self.values, *self.shape[::-1])
 
 
 def as_counts(column):

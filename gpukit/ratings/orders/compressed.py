@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit.ratings.check import sound
+from gpukit.io import trust
 
 
 @njit
@@ -45,16 +45,13 @@ def grouped(rows, n_rows):
     return indptr, order
 
 
-def compressed_rows(ratings, by_users):
-    """(indptr (n_rows+1,) int64, indices (n,) int32, values (n,) float32) of Ratings, a row a user (or an item), with
-    each row's columns ascending.
+def compressed_rows(rows, columns, values, n_rows, n_columns):
+    """(indptr (n_rows+1,) int64, indices (n,) int32, values (n,) float32) with each row's columns ascending.
 
-    Pairs that occur twice stay, in their order in the input. Raises DataError for a table that is not sound.
+    Pairs that occur twice stay, in their order in the input. Raises DataError for what is no row or no column.
     """
-    sound(ratings)
-    turn = 1 if by_users else -1
-    (rows, columns), (n_rows, n_columns) = (ratings.users, ratings.items)[::turn], ratings.shape[::turn]
-    values = ratings.values
+    for what, numbers, size in (("row numbers", rows, n_rows), ("column numbers", columns, n_columns)):
+        trust.check_indices(what, numbers, len(values), size)
     indices, ordered = np.empty(len(rows), dtype=np.int32), np.empty(len(rows), dtype=np.float32)
     indptr = _starts(rows, n_rows)
     _compress(rows, columns, values, grouped(columns, n_columns)[1], indptr, indices, ordered)
