@@ -10,7 +10,6 @@ import click
 from gpukit._version import __version__
 from gpukit.cli import standard
 from gpukit.cli.process import main
-from gpukit.device.memory import ran_out
 from gpukit.errors import GpukitError
 from gpukit.interrupt import exit_code
 
@@ -121,7 +120,7 @@ def run(arguments=None):
     except BrokenPipeError:  # `gpukit recommend ... | head`: the reader has seen enough
         return 0
     except (MemoryError, ImportError, OSError, RuntimeError, SystemError) as error:
-        line = ran_out(error)
+        line = importlib.import_module("gpukit.device.memory").ran_out(error)
         if line is None:
             raise
         return _complain(f"Error: {line}", 1)

@@ -167,6 +167,14 @@ def test_wrong_by_hand(case):
     assert "\n" not in str(caught.value)
 
 
+def test_a_table_that_is_not_sound_is_not_compressed():
+    made = by_hand(users=np.array([0, 2**31 - 1, 1], np.int32))
+    for work in (made.csr, made.csc):
+        with pytest.raises(DataError, match=r"(row|column) numbers\[1\] is 2147483647, beyond 0 to 1"):
+            work()
+    assert by_hand().csr()[0].tolist()[-1] == by_hand().csc()[0].tolist()[-1] == 3
+
+
 def test_dtypes_that_nobody_converted():
     with pytest.raises(DataError, match="users must be a one-dimensional array of int32; got int64, 1-D. as_ratings"):
         repeats.checked(by_hand(users=np.array([0, 1, 1])))
