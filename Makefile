@@ -6,6 +6,7 @@
 #   bench   the benchmark tables                              docs    write what is generated (docs/cli.md)
 #   reliability  200 kills, 200 signals, 200 rounds of eight threads under each threading layer
 #   lint    ruff                                              check   lint + gates (docs fresh, twins match, ...)
+#   fuzz    every kind of input, mutated; goes on where it stopped: make fuzz CASES=200000 SEED=1
 #
 # The tiers of `make test` run in as many processes as there are cores, 8 at most: make test WORKERS=0 for one alone.
 
@@ -19,9 +20,11 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '
 WORKERS ?= auto
 SIDE_BY_SIDE = -n $(WORKERS) --maxprocesses 8
 FILES_SIDE_BY_SIDE = $(SIDE_BY_SIDE) --dist loadfile --no-loadscope-reorder
+# The tiers are hundreds of processes: with this set, each would compile Python's own sources anew.
+unexport PYTHONDONTWRITEBYTECODE
 TITLES = $(wildcard data/titles-sample.csv)
 
-.PHONY: demo test twin sim compile ptx gpu reliability bench docs lint check clean
+.PHONY: demo test twin sim compile ptx gpu reliability bench docs lint check fuzz clean
 
 demo: $(STAMP)
 	@mkdir -p build
@@ -72,6 +75,12 @@ $(STAMP): setup.cfg pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@
+
+CASES ?= 200000
+SEED ?= 1
+
+fuzz: $(STAMP)
+	PYTHONPATH=tests $(PY) -m fuzz --cases $(CASES) --seed $(SEED)
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache

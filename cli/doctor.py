@@ -148,9 +148,9 @@ def kernel_problems(gpus, versions):
 def threading_layer():
     """(text of the layer of compiled loops and why it is that one, or None; what is wrong or None)."""
     try:
-        from gpukit import _threads
+        from gpukit.runtime import threads
 
-        return f"{_threads.layer()} ({_threads.reason()})", None
+        return f"{threads.layer()} ({threads.reason()})", None
     except GpukitError as error:
         return None, str(error)
     except ImportError:  # no numba

@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import resource
 import sys
 
 import click
@@ -13,6 +14,8 @@ from gpukit.errors import GpukitError
 from gpukit.interrupt import exit_code
 
 __all__ = ["LazyGroup", "VERBS", "gpukit", "main", "run", "run_alone", "survived"]
+
+LEAST_MEMORY = 768 << 20  # of address space: numpy, numba and their threads
 
 # verb: (short help, file of cli/, name of the click command in it). --help reads this table and nothing else.
 VERBS = {
@@ -69,6 +72,13 @@ def gpukit():
     """
 
 
+def check_limit():
+    """Raise MemoryError where `ulimit -v` leaves too little to load what verbs work with: BLAS then waits for ever."""
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most != resource.RLIM_INFINITY and most < LEAST_MEMORY:
+        raise MemoryError(f"ulimit -v allows {most / 2**20:,.0f} MiB, and starting takes {LEAST_MEMORY >> 20:,}")
+
+
 def survived(ctx, what):
     """Let a verb say what an interrupt leaves, e.g. survived(ctx, "The checkpoint ck.gpukit can be resumed.")."""
     ctx.find_root().meta["gpukit.survived"] = what
@@ -90,6 +100,7 @@ def run(arguments=None):
     ctx = None
     try:
         with gpukit.make_context("gpukit", list(sys.argv[1:] if arguments is None else arguments)) as ctx:
+            check_limit()
             gpukit.invoke(ctx)
         sys.stdout.flush()
         return 0
@@ -108,6 +119,11 @@ def run(arguments=None):
         return _complain(f"Error: {error.format_message()} ({hint})", error.exit_code)
     except BrokenPipeError:  # `gpukit recommend ... | head`: the reader has seen enough
         return 0
+    except (MemoryError, ImportError, OSError, RuntimeError, SystemError) as error:
+        line = importlib.import_module("gpukit.device.memory").ran_out(error)
+        if line is None:
+            raise
+        return _complain(f"Error: {line}", 1)
 
 
 def _complain(line, code):

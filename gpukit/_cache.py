@@ -22,7 +22,8 @@ from types import SimpleNamespace
 
 import numba
 
-from gpukit import _dependencies, aside
+from gpukit import _dependencies
+from gpukit.runtime import aside
 
 UNUSED = 30 * 24 * 3600  # seconds after which a file that nobody has loaded is removed
 SETTINGS = (  # of numba, that change the code

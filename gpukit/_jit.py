@@ -12,7 +12,7 @@ from numba.core.registry import CPUDispatcher
 from gpukit import interrupt
 from gpukit._cache import attach, cache_folder  # noqa: F401
 from gpukit._dependencies import recorded
-from gpukit._threads import Parallel
+from gpukit.runtime.threads import Parallel
 
 
 class Function(CPUDispatcher):

@@ -3,7 +3,9 @@
 8 bytes of magic; version, length and CRC-32 of the header, each a uint32 (the CRC is that of all before it and of the
 header); the header in JSON: facts, and of each array its name, dtype, shape and checksum; then the arrays as they lie
 in memory, little endian, each at the next multiple of 64 bytes, and nothing behind them. A checksum is the CRC-32 of
-the CRC-32s (uint32) of an array's pieces of 1 MiB, so that threads can share the work.
+the checksums (uint32) of an array's pieces of 1 MiB, so that threads can share the work; that of a piece is the CRC-32
+of the sums of its rows and of its columns, as a table of uint64, 512 a row (and of what is left of a row). Sums take a
+quarter of the time of a CRC; no change of up to three words keeps those of rows and columns both.
 
 A file is read only if its size is, to the byte, what its header makes it: nothing is allocated that is not there.
 """
@@ -24,6 +26,7 @@ from gpukit.errors import DataError
 VERSION = 2
 ALIGN = 64
 PIECE = 1 << 20  # bytes: what a core's own cache holds
+ROW = 4096  # bytes
 AT_ONCE = 8 * PIECE  # bytes of a thread's task
 START = struct.Struct("<8sIII")
 LAST_LETTER, SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)
@@ -184,7 +187,7 @@ def read_open(file, path, kind, mmap=False, leave=()):
         found = b"".join(crc for (name, *_), crc in zip(pieces, crcs, strict=True) if name == entry.name)
         if zlib.crc32(found) != entry.crc:
             raise kind.refuse(path, f"array {entry.name!r} is not as it was written")
-        if not _is_legible(arrays[entry.name]):
+        if not is_legible(arrays[entry.name]):
             raise kind.refuse(
                 path, f"array {entry.name!r} holds no {'text' if entry.dtype.kind == 'U' else 'booleans'}"
             )
@@ -205,13 +208,13 @@ def _parts(entry, array):
 
 
 def _taken(file, mmap, name, part, offset):
-    """The CRC-32s (bytes) of the pieces of a part, which is read first unless it is mapped."""
+    """The checksums (bytes) of the pieces of a part, which is read first unless it is mapped."""
     crcs = []
     for at in range(0, len(part), PIECE):
         piece = part[at : at + PIECE]
         if not mmap:
             _fill(file, piece, offset + at)
-        crcs.append(zlib.crc32(piece))
+        crcs.append(_checksum(piece))
     return np.array(crcs, "<u4").tobytes()
 
 
@@ -228,11 +231,19 @@ def _fill(file, piece, offset):
 def _crc_of(whole):
     """The checksum of bytes (n,), as the module says."""
     pieces = range(0, len(whole), PIECE)
-    crcs = shared_out(lambda at: zlib.crc32(whole[at : at + PIECE]), pieces)
+    crcs = shared_out(lambda at: _checksum(whole[at : at + PIECE]), pieces)
     return zlib.crc32(np.array(crcs, "<u4").tobytes())
 
 
-def _is_legible(array):
+def _checksum(piece):
+    """The checksum of a piece, bytes (b,), as the module says."""
+    end = len(piece) // ROW * ROW
+    words = piece[:end].view("<u8").reshape(-1, ROW // 8)
+    crc = zlib.crc32(words.sum(axis=1), zlib.crc32(piece[end:]))
+    return zlib.crc32(words.sum(axis=0), crc)
+
+
+def is_legible(array):
     """Whether strings are made of letters, and booleans of 0 and 1: numpy relies on it."""
     if array.dtype.kind == "b":
         return not array.size or array.view(np.uint8).max() <= 1

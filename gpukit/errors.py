@@ -3,11 +3,19 @@
 The command line turns a `GpukitError` into one line on stderr and its `exit_code`; nothing else is caught there.
 """
 
+HEAD, TAIL = 500, 300  # letters that are kept of a longer message: where it happened, and what to do
+
 
 class GpukitError(Exception):
-    """Base of all that gpukit raises on purpose. exit_code 1: the work failed; 2: the request or its data is wrong."""
+    """Base of all that gpukit raises on purpose. exit_code 1: the work failed; 2: the request or its data is wrong.
+
+    The message is one readable line whatever it quotes: see one_line.
+    """
 
     exit_code = 1
+
+    def __init__(self, message=""):
+        super().__init__(one_line(str(message)))
 
 
 class ParameterError(GpukitError, ValueError):
@@ -42,3 +50,14 @@ class DeviceMemoryError(DeviceError, MemoryError):
 
 class NotFittedError(GpukitError, ValueError, AttributeError):
     """A fitted attribute was asked for before fit."""
+
+
+def one_line(text):
+    """text as one line: letters that do not print are escaped, what is very long is cut in its middle."""
+    line = "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
+    return line if len(line) <= HEAD + TAIL else f"{line[:HEAD]} ... {line[-TAIL:]}"
+
+
+def _escaped(letter):
+    """A line's end as a blank, any other letter as Python spells it."""
+    return " " if letter == "\n" else repr(letter)[1:-1]

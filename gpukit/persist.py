@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 
 import gpukit
-from gpukit import arrayfile, aside
+from gpukit import arrayfile
 from gpukit._version import __version__
 from gpukit.errors import DataError, ModelError, ParameterError
+from gpukit.runtime import aside
 
 FORMAT = 3
 KIND = arrayfile.Kind(b"GPUKITM1", "a gpukit model", ModelError, "Train again, or copy the file again.")

@@ -6,6 +6,7 @@ gpu    GPUKIT_REQUIRE_GPU=1 pytest            a missing GPU fails, never skips
 """
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -28,17 +29,34 @@ if SIMULATED:
     import cudasim  # noqa: F401  (before any kernel module)
 
 
+MARKED = re.compile(r"mark\.kernel\b")
+MARKED_AS_A_WHOLE = re.compile(r"^pytestmark = \[?pytest\.mark\.(kernel|gpu)\b", re.MULTILINE)
+
+
 def pytest_ignore_collect(collection_path, config):
-    """tests/compile runs only when it is named: it replaces parts of numba-cuda for its whole process."""
+    """tests/compile runs only when it is named: it replaces parts of numba-cuda for its whole process. Files without a
+    test of the tier are not imported, which takes longer than reading them."""
     folder = Path(__file__).parent / "compile"
-    named = any(Path(str(a).split("::")[0]).resolve().is_relative_to(folder) for a in config.args)
-    return True if collection_path == folder and not named else None
+    if collection_path == folder:
+        return None if any(Path(str(a).split("::")[0]).resolve().is_relative_to(folder) for a in config.args) else True
+    if collection_path.suffix == ".py" and config.option.markexpr in TIERS:
+        return True if TIERS[config.option.markexpr](collection_path.read_text(encoding="utf-8")) else None
+    return None
+
+
+TIERS = {  # marks asked for: whether a file with this text has no such test
+    "kernel": lambda text: not MARKED.search(text),
+    "not kernel and not gpu": MARKED_AS_A_WHOLE.search,
+}
 
 
 # The files that take longest. Side by side, a file goes to one process as a whole, and none of these should come last.
 LONGEST = (
     "imputation/test_estimator.py",
     "cli/test_interrupted.py",
+    "reliability/test_kills.py",
+    "reliability/test_threads.py",
+    "reliability/test_signals.py",
     "svt/test_kernels.py",
     "ranking/test_kernels.py",
     "neighbors/test_estimator.py",
@@ -57,6 +75,9 @@ def pytest_collection_modifyitems(config, items):
     skipped."""
     place = {str(Path(__file__).parent / name): at for at, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(str(item.path), len(place)))
+    for path in {item.path for item in items if item.get_closest_marker("kernel")}:
+        if not MARKED.search(path.read_text(encoding="utf-8")):
+            raise pytest.UsageError(f"{path}: write pytest.mark.kernel in full, else `make sim` does not see the file")
     if REQUIRE_GPU or SIMULATED or config.option.markexpr:
         return
     left_out = [i for i in items if i.get_closest_marker("kernel") or i.get_closest_marker("gpu")]

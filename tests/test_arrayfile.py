@@ -104,6 +104,22 @@ def test_damage_far_inside(tmp_path, piece, cores):
         arrayfile.read(path, KIND)
 
 
+def test_words_that_change_places_are_noticed():
+    rng = np.random.default_rng(0)
+    whole = rng.integers(0, 256, 3 * arrayfile.ROW + 100, dtype=np.uint8)
+    words, right = whole[: 3 * arrayfile.ROW].view(np.uint64), arrayfile._checksum(whole)
+    for one, other in [(0, 1), (0, 512), (5, 1535), *rng.integers(0, len(words), (200, 2)).tolist()]:
+        words[[one, other]] = words[[other, one]]
+        assert (arrayfile._checksum(whole) == right) == (one == other)
+        words[[one, other]] = words[[other, one]]
+    for at in (*range(len(whole) - 110, len(whole)), *rng.integers(0, len(whole), 300).tolist()):
+        for bit in range(8):
+            whole[at] ^= 1 << bit
+            assert arrayfile._checksum(whole) != right
+            whole[at] ^= 1 << bit
+    assert arrayfile._checksum(whole) == right
+
+
 HEADERS = {
     "a list": ([], "malformed"),
     "no facts": ({"arrays": []}, "malformed"),
@@ -150,7 +166,7 @@ def test_forged_headers_with_a_sound_checksum(tmp_path, case):
 )
 def test_what_is_no_text_and_no_boolean(tmp_path, dtype, content):
     shape = [4 // np.dtype(dtype).itemsize]
-    entry = ["a", dtype, shape, zlib.crc32(struct.pack("<I", zlib.crc32(content)))]
+    entry = ["a", dtype, shape, arrayfile._crc_of(np.frombuffer(content, np.uint8))]
     header = json.dumps({"facts": {}, "arrays": [entry]}).encode()
     gap = b"\0" * (-(arrayfile.START.size + len(header)) % 64)
     path = forge(tmp_path / "a", header, gap + content)

@@ -1,12 +1,14 @@
 """One family of errors, each also of the built-in kind that people expect, each with its exit code."""
 
 import inspect
+import pickle
 
 import pytest
 
 from gpukit import errors
 
 FAMILY = [c for _, c in inspect.getmembers(errors, inspect.isclass)]
+FORGED = "/data/a\x1b[2J.csv, line 7: 'x\r\u202ey' is no number.\nCorrect it."
 
 
 def test_all_are_of_the_family():
@@ -31,3 +33,19 @@ def test_exit_code_and_docstring(error):
 )
 def test_kinds(error, builtin, code):
     assert issubclass(error, builtin) and error.exit_code == code
+
+
+@pytest.mark.parametrize("error", FAMILY, ids=lambda c: c.__name__)
+def test_a_message_is_one_readable_line_whatever_it_quotes(error):
+    assert str(error(FORGED)) == "/data/a\\x1b[2J.csv, line 7: 'x\\r\\u202ey' is no number. Correct it."
+    assert str(pickle.loads(pickle.dumps(error(FORGED)))) == str(error(FORGED))
+
+
+def test_a_long_message_keeps_where_and_what_to_do():
+    told = str(errors.DataError(f"a.csv, line 7: {'9' * 5000!r} is too large. Correct the line."))
+    assert (
+        len(told) < 1000
+        and told.startswith("a.csv, line 7: '99")
+        and told.endswith("99' is too large. Correct the line.")
+    )
+    assert str(errors.DataError()) == ""

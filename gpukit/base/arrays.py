@@ -88,6 +88,27 @@ def resident(values):
     return Resident(values) if is_on_gpu(values) else None
 
 
+def as_array(values, what, dtype=None):
+    """values as a numpy array; DataError, saying what they are to be, for what is none (lists of unequal lengths)."""
+    try:
+        return np.asarray(plain(values), dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{what} is no array ({error}).") from error
+
+
+def axes(values):
+    """How many axes values have as an array; 0 where they are none."""
+    try:
+        return np.ndim(values)
+    except ValueError:
+        return 0
+
+
+def as_text(array):
+    """An array as text; bytes that are no UTF-8 keep a sign for what they are not."""
+    return np.char.decode(array, "utf-8", "replace") if array.dtype.kind == "S" else array.astype(str)
+
+
 def unmasked(array):
     """A masked array with NaN where it is masked; integers become float64 where any is."""
     if not np.ma.is_masked(array):

@@ -3,11 +3,18 @@
 from gpukit.errors import ParameterError
 
 
+def said(value):
+    """A value in a message: one line, not too long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 200 else text[:200] + " ..."
+
+
 def check_integer(name, value, low, high=None):
     """value as an int in [low, high], or ParameterError naming the parameter, the bounds and the value."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < low or (high is not None and value > high):
+    whole = not isinstance(value, bool) and hasattr(value, "__index__") and not getattr(value, "shape", ())
+    if not whole or value < low or (high is not None and value > high):
         bounds = f"at least {low}" if high is None else f"between {low} and {high}"
-        raise ParameterError(f"{name} must be an integer, {bounds}; got {value!r}.")
+        raise ParameterError(f"{name} must be an integer, {bounds}; got {said(value)}.")
     return int(value)
 
 
@@ -23,12 +30,12 @@ def check_real(name, value, low, high=None, strict=False):
         or number == float("inf")
     ):
         bounds = f"{'more than' if strict else 'at least'} {low}" + ("" if high is None else f" and at most {high}")
-        raise ParameterError(f"{name} must be a finite number, {bounds}; got {value!r}.")
+        raise ParameterError(f"{name} must be a finite number, {bounds}; got {said(value)}.")
     return number
 
 
 def check_choice(name, value, choices):
     """value, or ParameterError listing the choices."""
-    if value not in choices:
-        raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
+    if not any(value is one or (type(value) is type(one) and value == one) for one in choices):
+        raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}; got {said(value)}.")
     return value

@@ -50,12 +50,6 @@ def estimators(factors):
     return (("CUSGD++", MatrixFactorization(n_factors=factors)), ("CULSH-MF", LSHMF(n_factors=factors)))
 
 
-def started_again(session, state):
-    """Put the parameters back to a State."""
-    fresh = type(session)(state, session.layout, session.walk, session.history)
-    session.parameters = fresh.parameters
-
-
 def converging(estimator, train, test, device):
     """(RMSE after each epoch, seconds up to it, preparation seconds) of a training on a warm device."""
     from gpukit.factorization import run as runs
@@ -66,7 +60,7 @@ def converging(estimator, train, test, device):
     judge = runs.Judge(session, test, run.scale, 0)
     session.epoch(plan.epoch_rates(0), schedule.turn_key(plan.seed, 0))  # compiles, warms up
     judge.rmse()
-    started_again(session, start)
+    session.restart(start)
     errors, times = [], []
     for epoch in range(plan.epochs):
         begun = time.perf_counter()

@@ -11,11 +11,12 @@
 """
 
 from gpukit.device.engine import engine
-from gpukit.device.memory import free_memory, release, reported, require_memory
+from gpukit.device.memory import available_memory, free_memory, release, reported, require_host, require_memory
 from gpukit.device.place import Device, cpu, gpu, gpu_count, processors, resolve
 
 __all__ = [
     "Device",
+    "available_memory",
     "cpu",
     "engine",
     "free_memory",
@@ -24,6 +25,7 @@ __all__ = [
     "processors",
     "release",
     "reported",
+    "require_host",
     "require_memory",
     "resolve",
 ]

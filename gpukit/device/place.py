@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from gpukit.errors import DeviceError, ParameterError
 
 INSTALL_HINT = "pip install 'gpukit[cuda]' on a machine with an NVIDIA driver (gpukit doctor says what is missing)"
+_first_used_in = {}  # process: the id of the one in which a GPU was made current first
 
 
 @dataclass(frozen=True)
@@ -69,13 +70,23 @@ def gpu_count():
 
 
 def gpu(index):
-    """The Device of GPU number index, made current."""
+    """The Device of GPU number index, made current. DeviceError in a process forked from one that has done so."""
     from gpukit._cuda import cuda
 
+    check_process()
     cuda.select_device(index)
     device = cuda.get_current_device()
     name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
     return Device("cuda", index, name, tuple(device.compute_capability))
+
+
+def check_process():
+    """DeviceError where CUDA is of no use: in a process that was forked after a GPU was first used."""
+    if _first_used_in.setdefault("process", os.getpid()) != os.getpid():
+        raise DeviceError(
+            "This process was forked from one that uses a GPU already, and CUDA does not work in it. Start processes "
+            "with multiprocessing's 'spawn', fork before the first use of a GPU, or use device='cpu'."
+        )
 
 
 def processors():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.base.arrays import plain
+from gpukit.base.arrays import as_array, plain
 from gpukit.documents.check import sound
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
@@ -41,7 +41,7 @@ def _regular(documents):
     """Documents with the dtypes of a table; themselves where they have them."""
     X, y, offsets, qids, comments, weights = documents
     X, y = _features(X), _numbers("y", y)
-    offsets, qids = np.asarray(plain(offsets)), np.asarray(plain(qids))
+    offsets, qids = as_array(offsets, "offsets"), as_array(qids, "qids")
     if offsets.dtype.kind in "iu":
         offsets = offsets.astype(np.int64, copy=False)
     if comments is not None:
@@ -67,7 +67,7 @@ def _columns(X, y, qid):
 def _features(X):
     """X as C-contiguous float32 or float64, or CSR of these."""
     if hasattr(X, "tocsr"):
-        trust.check_sparse("X", X)
+        trust.check_sparse("X", _real("X", X))
         X = X.tocsr()
         X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
         if not X.has_canonical_format:
@@ -78,7 +78,7 @@ def _features(X):
     else:
         X = plain(X)
     try:
-        X = X if hasattr(X, "indptr") else np.asarray(X)
+        X = _real("X", X if hasattr(X, "indptr") else np.asarray(X))
         X = X if hasattr(X, "indptr") else np.ascontiguousarray(X, X.dtype if X.dtype == np.float32 else np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"X must hold numbers ({error}). Encode or drop the other columns.") from error
@@ -113,10 +113,18 @@ def _relevance(y, count):
 
 def _numbers(name, values):
     """values as float64, or DataError."""
+    values = as_array(values, name)
     try:
-        return np.asarray(plain(values), dtype=np.float64)
+        return _real(name, values).astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise DataError(f"{name} must be numbers ({error}).") from error
+
+
+def _real(name, values):
+    """values, or DataError for complex ones, whose imaginary parts would be lost."""
+    if values.dtype.kind == "c":
+        raise DataError(f"{name} holds complex numbers ({values.dtype}); give real and imaginary parts apart.")
+    return values
 
 
 def _queries(qid, group, count):
@@ -126,7 +134,7 @@ def _queries(qid, group, count):
         raise DataError(f"{what} given. Give qid, the query id of each document, or group, documents a query.")
     if group is not None:
         return None, _summed(group, count), np.arange(1, len(group) + 1, dtype=np.int64)
-    qid = whole_column(qid, "query id") if hasattr(qid, "isna") else np.asarray(plain(qid))
+    qid = whole_column(qid, "query id") if hasattr(qid, "isna") else as_array(qid, "qid")
     if qid.shape != (count,):
         raise DataError(f"qid must hold one query id a document, {count:,}; its shape is {qid.shape}.")
     from gpukit.io.ids import factorize
@@ -144,7 +152,7 @@ def _queries(qid, group, count):
 
 def _summed(group, count):
     """Offsets (m+1,) int64 of documents a query; DataError unless they are whole numbers from 1 up that add up."""
-    group = np.asarray(plain(group))
+    group = as_array(group, "group")
     if group.ndim != 1 or group.dtype.kind not in "iu" or (group < 1).any() or group.sum() != count:
         found = f"they add up to {group.sum():,}" if group.dtype.kind in "iu" else f"they are {group.dtype}"
         raise DataError(f"group must list the documents of each query, 1 or more, {count:,} in all; {found}.")

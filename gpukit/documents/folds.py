@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.aside import replacing
 from gpukit.base import check_integer
 from gpukit.documents.copies import write_letor
 from gpukit.documents.table import take_queries
 from gpukit.errors import DataError
 from gpukit.persist import check_writable
+from gpukit.runtime.aside import replacing
 
 PARTS = ("train", "vali", "test")
 SUFFIXES = (".txt", ".gkl", ".txt.gz", ".txt.xz")

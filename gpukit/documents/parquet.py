@@ -57,7 +57,7 @@ def read_parquet(source, null, dtype):
     table = _Table(source, columns, null, dtype)
     for start, batch in source.batches(source.names):
         table.add(start, batch)
-    if not source.rows:
+    if not table.qids:
         raise DataError(f"{source.name} holds no documents.")
     return table.documents()
 
@@ -77,12 +77,12 @@ class _Table:
         label = source.numbers(batch[columns.label], start, "label")
         rows = slice(start, start + len(label))
         self.y[rows] = label
-        source.refuse_missing(batch[columns.qid], start, "query id")
-        self.qids.append(batch[columns.qid].to_numpy(zero_copy_only=False))
+        qids = source.ids(batch[columns.qid], start, "query id")
+        self.qids.append(qids.to_numpy(zero_copy_only=False))
         if columns.weight is not None:
             self.weights.append(source.numbers(batch[columns.weight], start, "weight").astype(np.float64))
         if columns.comment is not None:
-            words = [word or "" for word in batch[columns.comment].to_pylist()]
+            words = source.text(batch[columns.comment], "comment")
             self.comments.append(text_array(words, f"{source.name}: a comment"))
         features = [self._filled(one, start) for one in self._features(batch, start)]
         if self.X is None:
@@ -94,7 +94,7 @@ class _Table:
         """The features of a batch as pyarrow columns."""
         pyarrow, _ = parquet.library()
         first = batch[self.columns.features[0]]
-        if len(self.columns.features) > 1 or not hasattr(first.type, "value_type"):
+        if len(self.columns.features) > 1 or not parquet.is_list(first):
             return [batch[name] for name in self.columns.features]
         self.source.refuse_missing(first, start, "features")
         sizes = np.array(pyarrow.compute.list_value_length(first))

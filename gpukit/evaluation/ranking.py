@@ -9,6 +9,7 @@ import numpy as np
 from gpukit import _jit
 from gpukit._jit import njit, prange
 from gpukit.base import check_choice, check_integer, check_real
+from gpukit.base.arrays import as_array
 from gpukit.errors import DataError
 from gpukit.sorting import segmented_argsort
 
@@ -102,6 +103,9 @@ def _by_query(grades, scores, queries):
 
 def _column(name, values):
     """values as float64 (l,), or DataError."""
+    values = as_array(values, name)
+    if values.dtype.kind not in "biuf":
+        raise DataError(f"{name} must be numbers; got {values.dtype}.")
     values = np.ascontiguousarray(values, np.float64)
     if values.ndim != 1:
         raise DataError(f"{name} must have one dimension; its shape is {values.shape}.")

@@ -57,7 +57,8 @@ class Side(NamedTuple):
 
     indptr lies on the host; starts, the same and perhaps more, minor and values on the device. where (n,) uint32, on
     the device: where each rating of the order that this side was made from stands now; blocks: (major block, minor
-    block, number) of a conflict-free schedule or None.
+    block, number) of a conflict-free schedule or None. minor_starts: where the rows of the other side begin in an order
+    of theirs, on the device: how many ratings each has.
     """
 
     indptr: np.ndarray
@@ -66,6 +67,7 @@ class Side(NamedTuple):
     values: np.ndarray
     where: np.ndarray
     blocks: tuple | None
+    minor_starts: np.ndarray
 
 
 class History(NamedTuple):

@@ -63,6 +63,10 @@ class Session:
         self.tables, self.workers = tables, workers
         self.batch = Batch(side.minor, side.values, self.codes(query, len(side.minor)), self.history.levels)
 
+    def restart(self, state):
+        """Go on from a State of the same layout."""
+        self.parameters = Session(state, self.layout, self.walk, self.history).parameters
+
     def epoch(self, rates, turn):
         """One pass over all ratings; returns when it is done."""
         for table in self.tables:

@@ -99,6 +99,7 @@ class Session:
         self.item_rows = self.neighbors.shape[0]
         if not layout.slots:  # the kernels do not read them, but an array of no bytes cannot be sent
             neighborhood = zeros((1, 1), np.int32), *(zeros((1, 1), np.float32) for _ in range(2))
+        self.places = None  # where the rows of Q are stored; None: as they are numbered
         self.near, *others = map(on_device, neighborhood)
         self.parameters, self.levels = Parameters(*sides, *others), on_device(history.levels)
         capability = tuple(cuda.get_current_device().compute_capability)
@@ -120,8 +121,31 @@ class Session:
         """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
         the workers for each."""
         codes = as_words(self.codes(query, len(side.minor)))
+        self.places = ready.minor_places(side, self.parameters.Q.shape[0] - 1, 4 * self.layout.minor.stride, preparing)
+        preparing.run("rename_rows", self.places, side.minor)
+        self.take_minor(self.parameters.Q)
         self.batch = Batch(side.minor, side.values, codes, self.levels)
         self.tables, self.workers = [on_device(table) for table in tables], workers
+
+    def take_minor(self, table):
+        """Store rows of the minor side, as they are numbered, in their places."""
+        stored = device_array(table.shape, np.float32)
+        preparing.run("move_rows", table, self.places, stored)
+        self.parameters = self.parameters._replace(Q=stored)
+
+    def minor(self):
+        """The rows of the minor side as they are numbered."""
+        if self.places is None:
+            return self.parameters.Q
+        table = device_array(self.parameters.Q.shape, np.float32)
+        preparing.run("take_rows", self.parameters.Q, self.places, table)
+        return table
+
+    def restart(self, state):
+        """Go on from a State of the same layout."""
+        fresh = Session(state, self.layout, self.walk, self.history)
+        self.parameters = fresh.parameters
+        self.take_minor(fresh.parameters.Q)
 
     def start_epoch(self, rates, turn):
         """Queue one pass over all ratings."""
@@ -135,11 +159,15 @@ class Session:
         cuda.synchronize()
 
     def ask(self, users, items):
-        """Pairs of rows, (n,) int32 on the host, made ready for `predict` and `errors`."""
+        """Pairs of rows, (n,) int32 on the host, made ready for `predict` and `errors`; not for after `train_on`, when
+        asked before."""
         users, items = to_device(users), to_device(items)
         query = ready.query_of(users, items, self.user_rows, preparing) if self.layout.slots and users.size else None
         codes = as_words(self.codes(query, users.size))
-        return Pairs(*layouts.major_first(self.walk, users, items), codes, self.levels)
+        major, minor = layouts.major_first(self.walk, users, items)
+        if self.places is not None and users.size:
+            preparing.run("rename_rows", self.places, minor)
+        return Pairs(major, minor, codes, self.levels)
 
     def predict(self, asked):
         """(n,) float32 predictions in z of what `ask` returned."""
@@ -176,7 +204,7 @@ class Session:
         """
         if self.layout.minor.half:
             raise ValueError("scores are computed of a layout in single precision")
-        others, items = layouts.major_first(self.walk, self.parameters.P, self.parameters.Q)
+        others, items = layouts.major_first(self.walk, self.parameters.P, self.minor())
         by_item = self.parameters._replace(P=items, Q=others)
         on_device = to_device(users)
         tables = device_array((len(users), self.item_rows + 1), np.uint8)
@@ -194,7 +222,7 @@ class Session:
 
     def state(self):
         """The State as it stands, on the host."""
-        tables, kinds = (self.parameters.P, self.parameters.Q), (self.layout.major, self.layout.minor)
+        tables, kinds = (self.parameters.P, self.minor()), (self.layout.major, self.layout.minor)
         users, items = layouts.major_first(self.walk, *map(self.side, tables, kinds))
         influence = self.parameters.influence.copy_to_host() if self.layout.slots else None
         if not isinstance(self.neighbors, np.ndarray):

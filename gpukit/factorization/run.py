@@ -161,5 +161,12 @@ def memory_needed(n_ratings, sides, layout):
 
 
 def check_memory(device, n_ratings, sides, layout):
-    """DeviceMemoryError with both sizes when a GPU cannot hold the work."""
-    devices.require_memory(device, memory_needed(n_ratings, sides, layout), f"Training on {n_ratings:,} ratings")
+    """DeviceMemoryError with both sizes when a GPU, or the main memory, cannot hold the work."""
+    what = f"Training on {n_ratings:,} ratings"
+    devices.require_memory(device, memory_needed(n_ratings, sides, layout), what)
+    devices.require_host(memory_on_host(sides, layout), what)
+
+
+def memory_on_host(sides, layout):
+    """Bytes of main memory of a State, beside its parameter rows where these lie there too."""
+    return 2 * memory_kept(0, sides, layout)

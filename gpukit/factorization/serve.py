@@ -1,5 +1,6 @@
 """What a fitted model does: predictions, recommendations, similar items, files. Shared by both estimators."""
 
+import os
 import threading
 
 import numpy as np
@@ -12,6 +13,8 @@ from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.ratings import Ratings
 
 _making = threading.Lock()  # of sessions: threads that ask a model first share one
+os.register_at_fork(after_in_child=lambda: globals().update(_making=threading.Lock()))  # its holder may be elsewhere
+MOST_ANSWERS = 1_000_000  # for a user, or an item
 JUDGED_AT_ONCE = 1 << 25  # pairs: a gigabyte of codes with 32 neighbours
 
 
@@ -118,7 +121,7 @@ class Serving(Estimator):
             pairs = in_rows_of(as_ratings(X), self.user_ids_, self.item_ids_)
             return pairs.users, pairs.items
         users, items = pairs_of(X)
-        return rows_or_unknown(users, self.user_ids_), rows_or_unknown(items, self.item_ids_)
+        return rows_or_unknown(users, self.user_ids_), rows_or_unknown(items, self.item_ids_, "item")
 
     def evaluate(self, X, y=None):
         """{'rmse', 'mae'} on ratings X, or on ratings y of pairs X, as fit takes them."""
@@ -154,9 +157,11 @@ class Serving(Estimator):
     def recommend_batches(self, users=None, n=10, exclude_seen=True):
         """Generator of (user ids (b,), item ids (b, n), scores (b, n)) tiles: a million users never need all scores at
         once."""
+        from gpukit.io.ids import id_array
+
         session = self._session()
-        check_integer("n", n, 1)
-        ids = self.user_ids_ if users is None else np.atleast_1d(np.asarray(users))
+        check_integer("n", n, 1, MOST_ANSWERS)
+        ids = self.user_ids_ if users is None else id_array(users)
         rows = rows_or_unknown(ids, self.user_ids_) if users is not None else np.arange(len(ids), dtype=np.int32)
         step, fits = session.tile_users(), min(n, len(self.item_ids_))
         for first in range(0, len(ids), step):
@@ -181,8 +186,8 @@ class Serving(Estimator):
         Raises DataError for an item that the model does not know.
         """
         self._check_fitted()
-        check_integer("n", n, 1)
-        row = int(rows_or_unknown([item], self.item_ids_)[0])
+        check_integer("n", n, 1, MOST_ANSWERS)
+        row = int(rows_or_unknown([item], self.item_ids_, "item")[0])
         if row == len(self.item_ids_):
             raise DataError(
                 f"The model does not know item {item!r}; it has {len(self.item_ids_):,}, "
@@ -218,9 +223,9 @@ def in_rows_of(ratings, user_ids, item_ids):
     return Ratings(users[ratings.users], items[ratings.items], ratings.values, user_ids, item_ids)
 
 
-def rows_or_unknown(ids, known):
-    """(n,) int32 rows of ids in known; len(known) where an id is unknown."""
+def rows_or_unknown(ids, known, what="user"):
+    """(n,) int32 rows of ids in known; len(known) where an id is unknown. Raises DataError for what are no ids."""
     from gpukit.io.ids import rows_of
 
-    rows = rows_of(ids, known)
+    rows = rows_of(ids, known, what)
     return np.where(rows < 0, np.int32(len(known)), rows).astype(np.int32)

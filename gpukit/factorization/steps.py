@@ -13,6 +13,9 @@ class Session(Protocol):
         """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
         the workers for each."""
 
+    def restart(self, state):
+        """Go on from a state.State of the same layout."""
+
     def epoch(self, rates, turn):
         """One pass over all ratings; returns when it is done."""
 

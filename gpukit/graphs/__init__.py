@@ -7,7 +7,8 @@
 | adjacency.py             | any graph to a checked sparse adjacency; Laplacians                       |
 | basis.py, lanczos.py     | the graph Fourier basis, kept on disk; a partial one of a large graph     |
 | gpu_vectors.py           | the basis's vectors on a GPU                                              |
-| tensor.py, convert.py    | `GraphTensor` (graph, tensor, mask); `as_graph_tensor`, the checks        |
+| tensor.py, check.py      | `GraphTensor` (graph, tensor, mask); is it sound?                         |
+| convert.py               | `as_graph_tensor`: arrays and frames, checked                             |
 | labels.py                | frames put in the order of the vertices, by their labels                  |
 | read.py                  | `read_graph`, `write_graph`: .npz, or a graph and a tensor in two files   |
 | sheet.py                 | rows of fields in text and Parquet                                        |

@@ -4,9 +4,10 @@ import sys
 
 import numpy as np
 
-from gpukit.base.arrays import plain
+from gpukit.base.arrays import as_array, axes
 from gpukit.errors import DataError
 from gpukit.graphs.labels import square
+from gpukit.io import trust
 from gpukit.io.arrays import is_frame
 
 FORMS = (
@@ -38,8 +39,9 @@ def as_adjacency(graph, vertices=None, names=None):
         graph = square(graph)
     found = _from_networkx(graph)
     if found is None and sparse.issparse(graph):
+        trust.check_sparse("the adjacency", graph)
         found = _square(graph)
-    if found is None and isinstance(graph, tuple) and len(graph) == 2 and np.ndim(graph[0]) == 2:
+    if found is None and isinstance(graph, tuple) and len(graph) == 2 and axes(graph[0]) == 2:
         return _from_edges(graph[0], graph[1], vertices, names)
     if found is None:
         array = _numbers(graph, "the graph")
@@ -101,10 +103,7 @@ def _from_networkx(graph):
 
 def _numbers(values, what):
     """An array of real numbers or booleans, or DataError."""
-    try:
-        array = np.asarray(plain(values))
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{what} is no array ({error}); give {FORMS}.") from error
+    array = as_array(values, what)
     if array.dtype.kind not in "biuf":
         raise DataError(f"{what} holds {array.dtype}, not numbers; give {FORMS}.")
     return array

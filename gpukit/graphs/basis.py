@@ -1,20 +1,18 @@
 """The graph Fourier basis: eigenvectors of the normalized Laplacian, computed once and kept on disk.
 
-The basis is not unique: eigenvectors of a repeated eigenvalue may be turned among themselves, and what is recovered
-depends on how. So it is stored by the content of the graph, and one stored basis serves generator, CPU and GPU.
+The basis is not unique: eigenvectors of a repeated eigenvalue may be rotated among themselves, and what is recovered
+depends on the rotation. So it is stored by the content of the graph, and one basis serves generator, CPU and GPU.
 """
 
 import hashlib
-import os
 import time
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit import _jit
 from gpukit.base import check_integer
-from gpukit.device import free_memory
+from gpukit.device import available_memory, free_memory
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import lanczos
 from gpukit.graphs.adjacency import normalized_laplacian
@@ -91,15 +89,6 @@ def _require_room(count):
     )
 
 
-def available_memory():
-    """Bytes of main memory that a process can still have."""
-    try:
-        lines = Path("/proc/meminfo").read_text("ascii").splitlines()
-        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
 def _dense(laplacian, device, workspace):
     """(values, vectors, source) of all eigenvectors of a sparse symmetric matrix."""
     cupy = _cupy(device, 8 * COPIES * laplacian.shape[0] ** 2)
@@ -133,7 +122,7 @@ def _cupy(device, needed):
 
 
 def _signed(xp, vectors):
-    """vectors in C order, each turned so that its largest entry (the first of those within TIE of it) is positive."""
+    """vectors in C order, with the signs that make each one's largest entry (the first within TIE of it) positive."""
     sizes = xp.abs(vectors)
     first = xp.argmax(sizes >= (1.0 - TIE) * sizes.max(axis=0), axis=0)
     signs = xp.where(vectors[first, xp.arange(vectors.shape[1])] < 0, -1.0, 1.0)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit.base import check_integer
-from gpukit.base.arrays import plain
+from gpukit.base.arrays import as_array, axes
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import labels
 from gpukit.graphs.adjacency import as_adjacency
@@ -50,8 +50,8 @@ def as_graph_tensor(graph, tensor, mask=None, vertices=None, truth=None, slice_s
 def is_list(graph):
     """True for the forms of a graph that list edges, and so do not say how many vertices there are."""
     if isinstance(graph, tuple):
-        return len(graph) == 2 and np.ndim(graph[0]) == 2
-    return isinstance(graph, np.ndarray | list) and np.ndim(graph) == 2 and np.shape(graph)[1] == 2 != len(graph)
+        return len(graph) == 2 and axes(graph[0]) == 2
+    return isinstance(graph, np.ndarray | list) and axes(graph) == 2 and np.shape(graph)[1] == 2 != len(graph)
 
 
 def numbers(values, what):
@@ -59,10 +59,7 @@ def numbers(values, what):
 
     Taken: arrays, masked too, nested lists, arrays of other libraries, on a GPU or not.
     """
-    try:
-        array = np.asarray(plain(values))
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{what} is no array ({error}).") from error
+    array = as_array(values, what)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise DataError(f"{what} holds {array.dtype}, not real numbers: float32 or float64 are needed.")
     if array.dtype in (np.float32, np.float64):
@@ -125,7 +122,7 @@ def observed(values, mask, given, strict=True):
 
 def _by_entry(mask, given, shape):
     """bool (N, m, n) of a mask of one of the shapes."""
-    mask = np.asarray(plain(mask))
+    mask = as_array(mask, "the mask")
     if mask.dtype != bool:
         if mask.dtype.kind not in "iuf" or not np.isin(mask, (0, 1)).all():
             raise DataError("the mask must hold True (observed) and False, or 1 and 0.")
@@ -176,7 +173,7 @@ def _times(times, given, shape):
     """int64 (n,) or (m, n) of times, one for each place of the last axis as given; None for None."""
     if times is None:
         return None
-    times = np.asarray(plain(times))
+    times = as_array(times, "times")
     last = given[-1] if len(given) > 1 else 1
     if times.shape not in ((last,), shape[1:], shape[2:]):
         raise DataError(
@@ -187,7 +184,7 @@ def _times(times, given, shape):
 
 
 def _ids(vertices):
-    ids = np.asarray(vertices)
+    ids = as_array(vertices, "vertices")
     if ids.ndim != 1 or ids.dtype.kind not in "iuU":
         raise DataError(f"vertices must be ids, whole numbers or text; got {ids.dtype}, shape {ids.shape}.")
     return ids

@@ -1,4 +1,5 @@
-"""The smoothest eigenvectors of a large graph, without its dense Laplacian: Lanczos, with repeated values complete."""
+"""The smoothest eigenvectors of a large graph, without a dense Laplacian: Lanczos, with every copy of a repeated
+eigenvalue."""
 
 import numpy as np
 
@@ -13,10 +14,10 @@ EXTRA = 8  # vectors asked for when looking for missed ones
 def smoothest(adjacency, size):
     """(values (K,) ascending, vectors (N, K)) of the K = size smallest eigenvalues of the normalized Laplacian.
 
-    The eigenvalue 0 is repeated, once a component of the graph, and known: its vectors are sqrt(degree) on a component
-    (the largest first), a single vertex where it is isolated. The rest is ARPACK's on the space without them, from a
-    seeded start; because Lanczos may miss copies of a repeated eigenvalue, it is run again without all that was found
-    until nothing smoother turns up.
+    The eigenvalue 0 occurs once per connected component, and its vectors are known: sqrt(degree) on a component
+    (the largest first), a single vertex where it is isolated. The rest comes from ARPACK, on the space orthogonal to
+    them, from a seeded start; because Lanczos may miss copies of a repeated eigenvalue, it is run again on what is
+    orthogonal to all found so far, until nothing smoother turns up.
     """
     vectors = constants(adjacency, size)
     values = np.zeros(vectors.shape[1])

@@ -1,24 +1,21 @@
 """read_graph and write_graph: a graph tensor from an .npz, or from a file of edges and one of values (text, Parquet,
 .npy)."""
 
-import contextlib
-import zipfile
-import zlib
-
 import numpy as np
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import as_adjacency
+from gpukit.graphs.check import sound
 from gpukit.graphs.convert import as_graph_tensor, check_slice, is_list
 from gpukit.graphs.table import Values, read_table
 from gpukit.graphs.text import read_graph_text
-from gpukit.io import container, sources
+from gpukit.io import archives, container, sources, trust
 from gpukit.persist import atomic_write
 
-DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError, NotImplementedError)
-ARRAY = b"\x93NUMPY"  # how a .npy begins
 EDGES = "a list of edges, an adjacency, or an .npz"
 PARTS = ("data", "indices", "indptr", "shape")
+OPTIONAL = ("mask", "vertices", "truth", "times")
+KNOWN = {"tensor", "adjacency", "edges", "weights", *OPTIONAL, *PARTS, *(f"adjacency_{part}" for part in PARTS)}
 NEEDED = (
     "tensor (N, m, n), (N, n) or (N,), NaN = missing; and adjacency (N, N), or adjacency_data, "
     "adjacency_indices, adjacency_indptr, adjacency_shape (or these as scipy.sparse.save_npz names them), or "
@@ -46,7 +43,7 @@ def read_graph(path=None, *, edges=None, tensor=None, slice_shape=None, layout=N
         if "tensor" not in found:
             raise DataError(f"{path} has no array named tensor. Found: {_listed(found)}. Needed: {NEEDED}.")
         graph = _graph(found, path)
-        optional = {name: found.get(name) for name in ("mask", "vertices", "truth", "times")}
+        optional = {name: found.get(name) for name in OPTIONAL}
         return as_graph_tensor(graph, found["tensor"], slice_shape=slice_shape, **optional)
     if path is not None or edges is None or tensor is None:
         raise ParameterError("give one .npz file, or a file of edges and one of values: --edges FILE --tensor FILE.")
@@ -62,8 +59,8 @@ def read_edges(path):
         if source.holds_arrays():
             found = _arrays(source)
             return _graph(found, source.name), found.get("vertices")
-        if source.head.startswith(ARRAY):
-            return _one_array(source), None
+        if source.head.startswith(archives.NPY):
+            return archives.read_npy(source), None
         return read_graph_text(source)
 
 
@@ -84,8 +81,8 @@ def _beside(edges, tensor, slice_shape, layout):
 
 def _values(source, graph, ids, slice_shape, layout):
     """The Values of an open Source."""
-    if source.head.startswith(ARRAY):
-        return Values(_turned(_one_array(source), layout))
+    if source.head.startswith(archives.NPY):
+        return Values(_turned(archives.read_npy(source), layout))
     if source.holds_arrays():
         found = _arrays(source)
         if "tensor" not in found:
@@ -151,47 +148,27 @@ def _from_parts(parts, path):
 
     data, indices, indptr, shape = parts
     try:
-        matrix = sparse.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
-        matrix.check_format()
+        trust.check_array("shape", shape, (np.int32, np.int64), (2,))
+        trust.check_array("data", data, data.dtype.type, (None,))
+        trust.check_compressed("adjacency", indptr, indices, data, tuple(shape.tolist()))
+        return sparse.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
     except (TypeError, ValueError) as error:
         raise DataError(f"{path}: the parts of its adjacency do not make a CSR matrix ({error}).") from error
-    return matrix
 
 
 def _listed(found):
     return ", ".join(found) or "nothing"
 
 
-@contextlib.contextmanager
-def _read(name):
-    """What numpy finds wrong with a file as DataError."""
-    try:
-        yield
-    except DataError:
-        raise
-    except DAMAGE as error:
-        if "allow_pickle" in str(error):
-            raise DataError(
-                f"{name} holds arrays of Python objects, which would have to be unpickled, and a pickle "
-                "can run anything. Save arrays of numbers."
-            ) from error
-        raise DataError(f"{name} is damaged or cut short ({error}). Copy or write it again.") from error
-
-
 def _arrays(source):
-    """{name: array} of an .npz in an open Source."""
+    """{name: array} of an .npz in an open Source; one that is none of a graph's is not read, and None."""
     if not source.holds_arrays():
         raise DataError(
             f"{source.name} is no .npz archive of numpy's. A graph and its values in two files are --edges FILE "
             "--tensor FILE."
         )
-    with _read(source.name), np.load(source.seekable(), allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
-
-
-def _one_array(source):
-    with _read(source.name):
-        return np.load(source.seekable(), allow_pickle=False)
+    found, names = archives.read_npz(source, KNOWN)
+    return {name: found.get(name) for name in names}
 
 
 def write_graph(path, data):
@@ -201,6 +178,7 @@ def write_graph(path, data):
     written.
     """
     check_copy(path)
+    data = sound(data)
     matrix = data.adjacency
     parts = zip(PARTS, (matrix.data, matrix.indices, matrix.indptr, np.array(matrix.shape)))
     arrays = {f"adjacency_{name}": array for name, array in parts}

@@ -32,9 +32,9 @@ def tikhonov(laplacian, tensor, mask, tau, start=None):
     """The minimum over x of sum over observed (x_i - g_i)^2 + tau x'L x, for each entry, by conjugate gradients.
 
     laplacian: scipy.sparse (N, N), either one; tau > 0: towards 0 this is harmonic interpolation. start (N, m, n): a
-    guess of the minimum (None: the observed values, else 0). It pulls to the Laplacian's null space, so centred data
-    are wanted, for the normalized Laplacian above all; a part of the graph that nobody observes stays at 0 (at what is
-    smooth in the start, where one is given).
+    guess of the minimum (None: the observed values, else 0). It pulls towards the Laplacian's null space, so the data
+    should be centred, above all for the normalized Laplacian; a component of the graph without observations stays at
+    0 (at the smooth part of start, where one is given).
     Solved in float64 until the scaled residual is 1e-8 of its start. Raises ParameterError for another tau.
     Source: Belkin, Matveeva, Niyogi, "Regularization and semi-supervised learning on large graphs" (2004).
     """
@@ -58,7 +58,7 @@ def smoothed(laplacian, tensor, mask, tau, start=None, tolerance=TOLERANCE):
 def feature_propagation(adjacency, tensor, mask, iterations=40):
     """Diffusion by D^-1/2 A D^-1/2 from 0, the observed values set back after every step.
 
-    adjacency: scipy.sparse csr (N, N), checked. Wants centred data. Source: Rossi et al., "On the unreasonable
+    adjacency: scipy.sparse csr (N, N), checked. The data should be centred. Source: Rossi et al., "On the unreasonable
     effectiveness of feature propagation in learning on graphs with missing node features" (2021), Algorithm 1.
     """
     check_integer("iterations", iterations, 1)
@@ -124,8 +124,8 @@ class System(NamedTuple):
 def _solve(system, data, start):
     """x (N, columns) float64 of all columns of a System at once.
 
-    The residual is judged divided by the diagonal: so that what is missing counts as much as what is observed however
-    small tau is.
+    The residual is judged after division by the diagonal, so that what is missing counts as much as what is observed,
+    however small tau is.
     """
     data, diagonal = data.astype(np.float64), system.diagonal()
     x = np.where(data.any(axis=0), start, 0.0)  # with nothing but zeros observed the answer is 0
@@ -151,5 +151,5 @@ def _dot(a, b):
 
 
 def _ratio(a, b):
-    """a / b, 0 where b is 0: a column that is solved moves no more."""
+    """a / b, and 0 where b is 0, so that a solved column stays as it is."""
     return np.divide(a, b, out=np.zeros_like(a), where=b > 0.0)

@@ -91,7 +91,7 @@ class Watch:
 
 class Ground(NamedTuple):
     """What trials are made on: place (run.Place), tensor and mask, its splits; progress: see choose; count: of the
-    walks, from 1."""
+    walks, from 1; kept: {(number of a split, center): Prepared}, of the last one asked for."""
 
     place: object
     tensor: np.ndarray
@@ -99,6 +99,16 @@ class Ground(NamedTuple):
     folds: list
     progress: object
     count: object
+    kept: dict
+
+
+class Prepared(NamedTuple):
+    """A split with a mean taken off, the same for all laws: observed (N, m, n), 0 where missing or hidden; judge of a
+    session (holdout.watcher); known: spectral.steps.Known of its sessions, None before the first."""
+
+    observed: np.ndarray
+    judge: object
+    known: object = None
 
 
 def choose(place, setting, data, seed, progress=None):
@@ -112,7 +122,7 @@ def choose(place, setting, data, seed, progress=None):
     if np.count_nonzero(data.mask) < FEWEST:
         return Chosen(plain(setting), [])
     tensor, mask = reduced(data.tensor, data.mask, seed)
-    ground = Ground(place, tensor, mask, splits(mask, seed), progress, itertools.count(1))
+    ground = Ground(place, tensor, mask, splits(mask, seed), progress, itertools.count(1), {})
     centers = worthwhile(tensor, ground.folds[0], setting.center)
     trials = [Trial(candidate, []) for candidate in candidates(setting, centers[0])]
     for at, trial in enumerate(trials):
@@ -183,19 +193,30 @@ def with_path(setting):
 
 def run(ground, trial):
     """Walk the path of a Trial on the first split that it has not seen; its errors become another curve of it."""
-    place, tensor, mask, folds, progress, count = ground
-    setting, parts = trial.setting, folds[len(trial.curves)]
-    mean = mean_of(tensor, parts.kept, setting.center)
-    session, first = start(place, setting, centred(tensor, parts.kept, mean), parts.kept)
-    judge = holdout.watcher(centred(tensor, mask, mean), parts)
-    steps = setting.options.iterations
-    watch = Watch(judge, goal(setting, tensor, parts), steps + PATIENCE if setting.options.rank_phase else steps // 2)
+    setting, fold = trial.setting, len(trial.curves)
+    parts, now = ground.folds[fold], prepared(ground, fold, setting.center)
+    session, first = start(ground.place, setting, now.observed, parts.kept, now.known)
+    ground.kept[fold, setting.center] = now._replace(known=session.known())
+    steps, enough = setting.options.iterations, goal(setting, ground.tensor, parts)
+    watch = Watch(now.judge, enough, steps + PATIENCE if setting.options.rank_phase else steps // 2)
     with contextlib.suppress(Enough):
         fit_path(session, first, setting.options, watch)
     trial.curves.append(np.array(watch.errors))
-    if progress:
+    if ground.progress:
         law = f"{setting.weights} {setting.exponent:g}" if setting.weights == "frequency" else setting.weights
-        progress("choosing", next(count), None, {"weights": law, "error": float(np.min(watch.errors))})
+        told = {"weights": law, "error": float(np.min(watch.errors))}
+        ground.progress("choosing", next(ground.count), None, told)
+
+
+def prepared(ground, fold, center):
+    """The Prepared of a split and a center; the one before, which takes memory of the device, is let go."""
+    if (fold, center) not in ground.kept:
+        ground.kept.clear()
+        parts = ground.folds[fold]
+        mean = mean_of(ground.tensor, parts.kept, center)
+        judge = holdout.watcher(centred(ground.tensor, ground.mask, mean), parts)
+        ground.kept[fold, center] = Prepared(centred(ground.tensor, parts.kept, mean), judge)
+    return ground.kept[fold, center]
 
 
 def goal(setting, tensor, parts):
@@ -213,8 +234,8 @@ def finals(ground, trials):
     order = sorted(trials, key=lambda trial: trial.error)
     near = [trial for trial in order if trial.error <= NEAR * order[0].error][:FINALISTS]
     alone = len(near) == 1 and stopped(near[0]) == near[0].setting  # neither law nor stopping point is in question
-    for trial in near:
-        for _ in ground.folds[:0] if alone else ground.folds[1:]:
+    for _ in ground.folds[:0] if alone else ground.folds[1:]:
+        for trial in sorted(near, key=lambda trial: trial.setting.center):  # those that share what is prepared
             run(ground, trial)
     return sorted(near, key=lambda trial: trial.error)
 

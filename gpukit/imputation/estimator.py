@@ -14,6 +14,8 @@ from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Place
 from gpukit.imputation.spectral.thresholds import WEIGHTS
 
+MOST_STEPS = 100_000  # hundreds do; more is a slip, or a file's that would keep transform busy for days
+
 
 class GraphImputer(Estimator):
     """Convolutional imputation: the spectral slices of a tensor on a graph are taken to be of low rank.
@@ -94,12 +96,12 @@ class GraphImputer(Estimator):
     def check_options(self):
         """The parameters of the iterations as path.Options."""
         return Options(
-            check_integer("iterations", self.iterations, 1),
+            check_integer("iterations", self.iterations, 1, MOST_STEPS),
             None if self.decay is None else below_one("decay", self.decay),
             check_real("tolerance", self.tolerance, 0.0),
             bool(self.accelerate),
             bool(self.rank_phase),
-            check_integer("rank_iterations", self.rank_iterations, 0),
+            check_integer("rank_iterations", self.rank_iterations, 0, MOST_STEPS),
         )
 
     def fit(self, graph, tensor=None, mask=None, progress=None):

@@ -17,11 +17,11 @@ class Split(NamedTuple):
 
 
 def split(mask, share, seed):
-    """Hide a share of what a mask observes, in the way in which the mask itself misses: a Split.
+    """Hide a share of what a mask observes, in the pattern in which the mask itself misses: a Split.
 
     mask (N,) or (N, m, n) bool, True = observed; share, more than 0 and less than 1. Whole vertices are hidden where
     most of what is missing belongs to vertices that miss everything, else single entries. The same seed hides the
-    same. Raises DataError when nothing would be hidden or nothing left.
+    same entries. Raises DataError when nothing would be hidden or nothing left.
     """
     share = check_real("holdout", share, 0.0, 1.0, strict=True)
     seen = mask if mask.ndim == 1 else mask.reshape(len(mask), -1).any(axis=1)

@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.base.arrays import aligned, labels, plain
+from gpukit.base.arrays import aligned, axes, labels, plain
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import as_adjacency
+from gpukit.graphs.check import sound
 from gpukit.graphs.convert import by_vertex, numbers, observed, sliced
 from gpukit.graphs.tensor import GraphTensor
 from gpukit.svt.plan import MOST
@@ -33,7 +34,8 @@ def on_graph(graph, tensor=None, mask=None):
     if isinstance(graph, GraphTensor):
         if tensor is not None:
             raise DataError("a GraphTensor brings its tensor: leave tensor out.")
-        return graph.adjacency, read(graph, mask, graph.adjacency.shape[0])
+        graph = sound(graph)
+        return graph.adjacency, read(*as_given(graph, mask), graph.adjacency.shape[0])
     if tensor is None:
         raise DataError("a graph alone has nothing to fill in: give the tensor too, or a GraphTensor.")
     tensor, mask = aligned(tensor=tensor, mask=mask)
@@ -65,8 +67,9 @@ def by_vertex_labels(graph, order):
 
 def count_for(graph, tensor):
     """N for a list of edges, whose last vertices may have none: the tensor's; None where the graph tells."""
-    square = hasattr(graph, "shape") and len(graph.shape) == 2 and graph.shape[0] == graph.shape[1]
-    return None if square or not np.ndim(tensor) else len(tensor)
+    shape = getattr(graph, "shape", None)
+    square = isinstance(shape, tuple) and len(shape) == 2 and shape[0] == shape[1]
+    return None if square or not axes(tensor) else len(tensor)
 
 
 def read(tensor, mask, vertices):
@@ -77,7 +80,7 @@ def read(tensor, mask, vertices):
     for slices that are too large.
     """
     if isinstance(tensor, GraphTensor):
-        tensor, mask = as_given(tensor, mask)
+        tensor, mask = as_given(sound(tensor), mask)
     tensor, mask = aligned(tensor=tensor, mask=mask)
     given = numbers(tensor, "the tensor")
     check_shape(given, vertices)

@@ -84,8 +84,11 @@ def _check_fitted(basis, completed, confidence, ranks):
     trust.check_array("completed", completed, (np.float32, np.float64), (count, *[None] * min(completed.ndim - 1, 2)))
     trust.check_finite("completed", completed)
     trust.check_array("confidence", confidence, np.float64, (count,))
-    trust.check_finite("confidence", confidence)
+    place = trust.first(lambda block: ~((block >= 0) & (block <= 1)), confidence)
+    if place is not None:
+        raise DataError(f"confidence{list(place)} is {confidence[place]}; it is a number from 0 to 1.")
     trust.check_array("ranks", ranks, np.int32, (size if ranks.size else 0,))
+    trust.check_range("ranks", ranks, 0, 1 + (min(completed.shape[1:]) if completed.ndim == 3 else 1))
 
 
 def _history(arrays, prefix):

@@ -1,4 +1,4 @@
-"""What a fitted GraphImputer does: another tensor on the same graph completed."""
+"""What a fitted GraphImputer does: it completes other tensors on the same graph."""
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def completed(place, setting, data, progress):
 
 
 def filled(data, estimate):
-    """The tensor as it was handed in, new, with the estimate where something is missing."""
+    """A copy of the tensor as it was handed in, with the estimate where something is missing."""
     out = data.given.copy()
     if not data.complete:
         out.reshape(data.tensor.shape)[~data.mask] = estimate

@@ -10,6 +10,7 @@
 | ids.py       | ids as people write them to rows 0, 1, ..., by hashing, and back                 |
 | times.py     | dates and numbers to seconds since 1970                                          |
 | container.py | binary copies: array files that load at disk speed                               |
+| archives.py  | .npz and .npy that people hand in, nothing in them believed before it is seen    |
 | trust.py     | are indices in range, pointers rising, numbers finite, ids unique?               |
 | parquet.py   | Parquet, batch by batch, through pyarrow                                         |
 | arrays.py    | other libraries' arrays and frames to numpy arrays                               |

@@ -3,27 +3,60 @@
 import numpy as np
 
 from gpukit._jit import njit, prange
+from gpukit.base.arrays import as_text
 from gpukit.errors import DataError
 from gpukit.io.fields import text_keys
 
 EMPTY = np.int32(-1)
 
 
+def id_array(ids, what="user"):
+    """ids as an array (n,); one id alone is an array of one. what names them in the DataErrors: for what are no ids,
+    for more axes than one, and for a missing id (None, NaN, NA)."""
+    try:
+        ids = np.atleast_1d(np.asarray(ids))
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the {what} ids are no list of ids ({error}).") from error
+    if ids.ndim != 1 or ids.dtype.kind not in "biufUSOMm":
+        raise DataError(f"{what} ids are needed, one after the other; got {ids.dtype} of shape {ids.shape}.")
+    lacking = missing(ids)
+    if lacking.any():
+        raise DataError(f"Row {int(np.argmax(lacking)) + 1} has no {what} id. Remove such rows first.")
+    return ids
+
+
+def missing(ids):
+    """(n,) bool: where an array of ids has None, NaN or pandas' NA; a table among the ids is none either."""
+    if ids.dtype.kind in "fMm":
+        return ids != ids
+    if ids.dtype.kind != "O":
+        return np.zeros(len(ids), dtype=bool)
+    return np.array([_is_missing(one) for one in ids], dtype=bool)
+
+
+def _is_missing(one):
+    if isinstance(one, float | np.generic):
+        return one != one
+    return one is None or type(one).__name__ in ("NAType", "NaTType") or hasattr(one, "shape")
+
+
 def factorize(ids, what="user"):
     """(rows (n,) int32, sorted ids (M,)) of an array of ids; what names them in the DataError for missing ones."""
-    ids = np.asarray(ids)
-    if ids.dtype.kind == "f" and np.isfinite(ids).all() and (ids == np.floor(ids)).all():
+    ids = id_array(ids, what)
+    if ids.dtype.kind == "f" and (np.abs(ids.astype(np.float64)) < 2.0**63).all() and (ids == np.floor(ids)).all():
         ids = ids.astype(np.int64)
-    if ids.dtype.kind in "biu":
+    if ids.dtype.kind in "biu" and not _beyond(ids).any():
         table = KeyTable()
         codes = table.codes(np.ascontiguousarray(ids, dtype=np.int64))
         known, rank = np.unique(table.keys, return_inverse=True)
         return rank.astype(np.int32)[codes], known
-    missing = np.array([value is None or value != value for value in ids.tolist()], dtype=bool)
-    if missing.any():
-        raise DataError(f"Row {int(np.flatnonzero(missing)[0]) + 1} has no {what} id. Remove such rows first.")
-    known, rows = np.unique(ids.astype(str), return_inverse=True)
+    known, rows = np.unique(as_text(ids), return_inverse=True)
     return rows.reshape(-1).astype(np.int32), known
+
+
+def _beyond(ids):
+    """(n,) bool: which integers int64 does not hold."""
+    return ids > np.uint64(2**63 - 1) if ids.dtype == np.uint64 else np.zeros(len(ids), dtype=bool)
 
 
 def word_keys(words):
@@ -34,15 +67,15 @@ def word_keys(words):
     return text_keys(np.frombuffer(b"".join(raw) or b"\n", dtype=np.uint8), starts, stops)
 
 
-def rows_of(ids, known):
+def rows_of(ids, known, what="user"):
     """Rows (n,) int32 of ids in the array known, -1 where an id is not in it; quickest where known ascends.
 
-    Integers find ids kept as text and the other way round: 7 is '7'.
+    Integers find ids kept as text and the other way round: 7 is '7'. Raises as id_array does.
     """
-    ids, known = np.atleast_1d(np.asarray(ids)), np.asarray(known)
+    ids, known = id_array(ids, what), np.asarray(known)
     if known.dtype.kind not in "biu":
-        ids = ids.astype(str)
-    elif ids.dtype.kind not in "biu":
+        ids = as_text(ids)
+    elif ids.dtype.kind not in "biu" or _beyond(ids).any():
         ids = np.array([_integer(text) for text in ids.tolist()], dtype=object)
         outside = np.array([value is None for value in ids], dtype=bool)
         ids = np.where(outside, 0, ids).astype(np.int64)
@@ -61,7 +94,7 @@ def _integer(text):
         value = int(text)
     except (TypeError, ValueError, OverflowError):
         return None
-    return value if value == text or str(value) == str(text) and -(2**63) <= value < 2**63 else None
+    return value if (value == text or str(value) == str(text)) and -(2**63) <= value < 2**63 else None
 
 
 class KeyTable:

@@ -33,11 +33,11 @@ def library():
 
 @contextlib.contextmanager
 def _translated(name):
-    """pyarrow's errors about a file as DataError."""
+    """pyarrow's errors about a file as DataError; names that are no UTF-8 are errors of Python's."""
     pyarrow, _ = library()
     try:
         yield
-    except (OSError, pyarrow.ArrowException) as error:
+    except (OSError, UnicodeDecodeError, pyarrow.ArrowException) as error:
         line = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataError(f"{name} is no Parquet file, or is damaged or cut short: {line}") from error
 
@@ -50,15 +50,19 @@ class Reader:
         self.name = source.name
         with _translated(self.name):
             self.file = library()[1].ParquetFile(source.seekable())
-        self.names, self.rows = list(self.file.schema_arrow.names), self.file.metadata.num_rows
+            self.names, self.rows = list(self.file.schema_arrow.names), self.file.metadata.num_rows
 
     def batches(self, names):
-        """Yield (number of the first row from 0, {name: pyarrow array}) of some columns, batch by batch."""
+        """Yield (number of the first row from 0, {name: pyarrow array}) of some columns, batch by batch.
+
+        Text is UTF-8 and what lies in lists is there: a damaged file's bytes are looked at here, once.
+        """
         start = 0
         names = list(names)
         rows = max(1, min(ROWS, NUMBERS // max(1, len(names))))
         with _translated(self.name):
             for batch in self.file.iter_batches(rows, columns=names):
+                batch.validate(full=True)
                 yield start, dict(zip(batch.schema.names, batch.columns, strict=True))
                 start += len(batch)
 
@@ -67,7 +71,9 @@ class Reader:
         import pandas
 
         with _translated(self.name):
-            frame = self.file.read().to_pandas()
+            table = self.file.read()
+            table.validate(full=True)
+            frame = table.to_pandas()
         return frame if isinstance(frame.index, pandas.RangeIndex) else frame.reset_index()
 
     def refuse_missing(self, column, start, what):
@@ -75,6 +81,22 @@ class Reader:
         if column.null_count:
             row = start + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False))) + 1
             raise DataError(f"{self.name}, row {row:,} has no {what}. Remove such rows first.")
+
+    def ids(self, column, start, what):
+        """A batch's column of ids as it is; DataError for missing ones, and for what spells none: lists, bytes."""
+        types = library()[0].types
+        self.refuse_missing(column, start, what)
+        kind = _kind(column)
+        if types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind):
+            raise DataError(f"{self.name}: the column of the {what} holds {kind}, not integers or text.")
+        return column
+
+    def text(self, column, what):
+        """A batch's column of text as [str], empty where there is none; DataError for another type."""
+        types, kind = library()[0].types, _kind(column)
+        if not (types.is_string(kind) or types.is_large_string(kind) or types.is_null(kind)):
+            raise DataError(f"{self.name}: the column of the {what} holds {kind}, not text.")
+        return [word or "" for word in column.to_pylist()]
 
     def numbers(self, column, start, what):
         """A batch's column as an array of numbers; DataError for missing values and for what are no numbers."""
@@ -86,6 +108,18 @@ class Reader:
                 raise DataError(f"{self.name}: the column of the {what} holds {kind}, not numbers.")
             column = column.cast(pyarrow.float64())
         return column.to_numpy(zero_copy_only=False)
+
+
+def _kind(column):
+    """The type of a column's values, those of a dictionary too."""
+    kind = column.type
+    return kind.value_type if library()[0].types.is_dictionary(kind) else kind
+
+
+def is_list(column):
+    """True for a column of lists."""
+    types, kind = library()[0].types, column.type
+    return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
 
 
 def write_rows(file, columns, count):

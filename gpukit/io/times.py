@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from gpukit._jit import njit
+from gpukit.base.arrays import as_text
 from gpukit.errors import DataError
 from gpukit.io.fields import MINUS, integer
 
@@ -75,14 +76,14 @@ def as_seconds(values, what="times"):
     """(n,) int64 seconds of an array: whole numbers as they are, datetime64, or text; DataError naming the bad row."""
     array = np.asarray(values)
     if array.dtype.kind in "iu":
-        return array.astype(np.int64)
-    if array.dtype.kind == "M":
+        found, bad = array.astype(np.int64), array > np.uint64(2**63 - 1) if array.dtype == np.uint64 else np.False_
+    elif array.dtype.kind == "M":
         found, bad = array.astype("datetime64[s]").astype(np.int64), np.isnat(array)
     elif array.dtype.kind == "f":
-        bad = ~np.isfinite(array)
+        bad = ~(np.abs(array) < 2.0**63)
         found = np.floor(np.where(bad, 0, array)).astype(np.int64)
     else:
-        different, which = np.unique(array.astype(str), return_inverse=True)
+        different, which = np.unique(as_text(array), return_inverse=True)
         each = [seconds_of(word) for word in different.tolist()]
         bad = np.array([one is None for one in each], dtype=bool)[which]
         found = np.array([one or 0 for one in each], dtype=np.int64)[which]

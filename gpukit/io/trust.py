@@ -48,13 +48,18 @@ def _larger(block, most):
 
 def check_range(name, array, low, high):
     """DataError for the first number of an array that is below low or not below high."""
+    place = first_outside(array, low, high)
+    if place is not None:
+        raise DataError(f"{name}{list(place)} is {array[place]}, beyond {low:,} to {high - 1:,}.")
+
+
+def first_outside(array, low, high):
+    """The index of the first number of an array below low or not below high, or None; see `first`."""
 
     def outside(block):
         return None if block.min() >= low and block.max() < high else (block < low) | (block >= high)
 
-    place = first(outside, array)
-    if place is not None:
-        raise DataError(f"{name}{list(place)} is {array[place]}, beyond {low:,} to {high - 1:,}.")
+    return first(outside, array)
 
 
 def check_pointers(name, pointers, rows, end):

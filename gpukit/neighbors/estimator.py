@@ -97,17 +97,22 @@ class SimLSH(Estimator):
         for name, kind in FACTS.items():
             setattr(self, f"{name}_", persist.entry_of(facts, name, kind))
         persist.check_seconds(self.timings_)
+        if not 0 <= self.random_share_ <= 1:
+            raise DataError(f"random_share is {self.random_share_!r}; it is a share, 0 to 1.")
         for name in ARRAYS:
             setattr(self, f"{name}_", arrays[name])
         self.n_features_in_ = len(self.item_ids_)
 
 
 def check_lists(neighbors, scores, item_ids):
-    """DataError unless (N, K) neighbours are item rows, their scores shares or NaN, and ids one an item."""
+    """DataError unless the (N, K) neighbours are item rows, their scores shares or NaN, with one id per item."""
     trust.check_ids("item_ids", item_ids)
     shape = (len(item_ids), neighbors.shape[-1] if neighbors.ndim == 2 else None)
     trust.check_array("neighbors", neighbors, np.int32, shape)
     trust.check_range("neighbors", neighbors, 0, len(item_ids))
+    own = np.flatnonzero((neighbors == np.arange(len(item_ids), dtype=np.int32)[:, None]).any(axis=1))
+    if len(own):
+        raise DataError(f"neighbors[{own[0]}] has {own[0]}, the item itself.")
     trust.check_array("scores", scores, np.float32, shape)
     place = trust.first(lambda block: (block < 0) | (block > 1), scores)
     if place is not None:

@@ -5,12 +5,13 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import _jit
-from gpukit.base.arrays import Resident, aligned, labels, plain, resident
+from gpukit.base.arrays import Resident, aligned, as_array, labels, plain, resident
 from gpukit.device.engine import engine
 from gpukit.documents.convert import as_documents
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.io import trust
+from gpukit.io.arrays import is_frame
 from gpukit.ranking import cpu
 from gpukit.ranking.problem import group_rows, group_sizes
 from gpukit.ranking.solvers.choose import threads_for
@@ -94,7 +95,7 @@ def queries_of(qid, group, count):
         raise DataError("There are no documents: X has 0 rows.")
     if qid is None:
         return Queries(None, group_sizes(plain(group), count), None)
-    qid = np.asarray(plain(qid))
+    qid = as_array(qid, "qid")
     lacking = missing(qid) if qid.ndim == 1 else ()
     if len(lacking):
         what = "None" if qid[lacking[0]] is None else "NaN"
@@ -118,12 +119,12 @@ def query_weights(given, queries, group=None):
     """(m,) float64 weights of the queries, or None for 1 each.
 
     given: None, (m,) in the order of first documents (as group, where that is given), (l,) with one weight a document,
-    the same in all of a query, or {qid: weight}; queries that a dict has beyond these do not matter.
+    the same in all of a query, or {qid: weight}; further queries in a dict are ignored.
     """
     if given is None:
         return None
     count = len(queries.offsets) - 1
-    weights = _looked_up(given, queries) if isinstance(given, dict) else np.asarray(plain(given), np.float64)
+    weights = _looked_up(given, queries) if isinstance(given, dict) else as_array(given, "query_weight", np.float64)
     if group is not None and weights.shape == np.shape(group):
         weights = weights[np.asarray(group) > 0]
     elif weights.shape == (queries.offsets[-1],) != (count,):
@@ -208,7 +209,7 @@ def features(X, may_stay=False):
     if hasattr(X, "tocsr"):
         return _check_finite(_sparse(X), None), None
     names = _names(X)
-    X = np.asarray(plain(X))
+    X = as_array(X, "X")
     if X.ndim != 2 or not X.shape[1]:
         raise DataError(f"X must be a table, documents x features, at least one of these; its shape is {X.shape}.")
     check_real(X)
@@ -227,7 +228,7 @@ def check_real(X):
 
 def _names(X):
     """(n,) object column names of a DataFrame where all are text, else None."""
-    columns = list(getattr(X, "columns", ()))
+    columns = list(X.columns) if is_frame(X) else []
     return np.array(columns, object) if columns and all(isinstance(name, str) for name in columns) else None
 
 

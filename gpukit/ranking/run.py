@@ -16,6 +16,8 @@ from gpukit.ranking.solvers import tron
 from gpukit.ranking.solvers.choose import choose_device, choose_solver, stored_values, threads_for
 from gpukit.ranking.solvers.objective import WIDEST, Objective, Preconditioner
 
+VECTORS = 10  # of features, which conjugate gradients have at once
+
 
 class Run:
     """Problem, session and preconditioner of one training set; `train` for one C after the other.
@@ -25,6 +27,8 @@ class Run:
     """
 
     def __init__(self, inputs, settings, weights=None, group=None):
+        count = inputs.X.shape[1]
+        devices.require_host(VECTORS * 8 * count, f"Training on {inputs.X.shape[0]:,} documents x {count:,} features")
         self.settings, self.timings, self.unit_norm = settings, {}, None
         self.names = inputs.names
         stored = stored_values(inputs.X)

@@ -62,6 +62,9 @@ def _kept(kept):
     for name, kind in known.items():
         persist.entry_of(kept, name, kind)
     persist.check_seconds(kept["timings"])
+    for name in {"history", "path"} & set(kept):
+        for step in kept[name]:
+            persist.entry_of({f"a step of {name}": step}, f"a step of {name}", dict)
     return kept
 
 

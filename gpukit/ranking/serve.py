@@ -23,7 +23,7 @@ def predict(model, X, qid=None, group=None):
     matrix, names = features(X, model.scaling_.kind == "none")
     check_model(model, matrix, names)
     if isinstance(matrix, Resident):
-        return scores_there(matrix, model.coef_)
+        return finite(scores_there(matrix, model.coef_))
     if queries is None:
         return scores(model, matrix, None)
     return queries.restored(scores(model, queries.ordered(matrix), queries.offsets))
@@ -41,9 +41,20 @@ def known_queries(model, X, qid, group):
 
 
 def scores(model, X, offsets):
-    """X scaled, times coef_: (l,) float64."""
+    """X scaled, times coef_: (l,) float64; DataError for one that is not finite."""
     with _jit.threads(threads_for(stored_values(X))):
-        return product(model.scaling_.apply(X, offsets), model.coef_) + model.scaling_.missing(X, model.coef_)
+        found = product(model.scaling_.apply(X, offsets), model.coef_) + model.scaling_.missing(X, model.coef_)
+    return finite(found)
+
+
+def finite(scores):
+    """scores (l,), or DataError for the first that is not finite."""
+    if not np.isfinite(scores).all():
+        raise DataError(
+            f"The score of document {int(np.argmin(np.isfinite(scores)))} is not finite: its features, or the model's "
+            "weights, are too large. Bring the features to a smaller range and train again."
+        )
+    return scores
 
 
 def scores_there(X, w):

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
 from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.ratings.table import SOUND, marked
@@ -16,7 +15,7 @@ DTYPES = {
     "counts": (np.int32, np.float32),
 }
 ONE = {"users": "user", "items": "item"}
-PART = 1 << 16  # ratings that one thread looks at in one go
+MOST_EMPTY, EMPTY_A_RATING = 1 << 24, 64  # rows that a file may declare without a rating in them
 
 
 def sound(ratings):
@@ -39,6 +38,11 @@ def fault(ratings):
 
 
 def _misshapen(ratings):
+    lacking = [name for name in ("users", "items", "values") if not np.ndim(getattr(ratings, name)) == 1]
+    if lacking:
+        return (
+            f"Ratings.{lacking[0]} must be a one-dimensional array; got {type(getattr(ratings, lacking[0])).__name__}."
+        )
     for name, column in ratings.columns().items():
         plain = isinstance(column, np.ndarray) and not isinstance(column, np.ma.MaskedArray)
         if not plain or column.dtype not in DTYPES[name] or column.ndim != 1:
@@ -63,12 +67,13 @@ def _bad_ids(ratings):
 
 
 def _bad_entry(ratings):
-    firsts = _first_faults(ratings.users, ratings.items, ratings.values, *ratings.shape)
-    for name, at, size in zip(("users", "items"), firsts, ratings.shape, strict=False):
-        if at < len(ratings):
-            row = getattr(ratings, name)[at]
-            return f"Rating number {at + 1:,} has {ONE[name]} row {row}, beyond the {size:,} {name}, 0 to {size - 1:,}."
-    if firsts[2] < len(ratings):
+    for name, size in zip(("users", "items"), ratings.shape):
+        place = trust.first_outside(getattr(ratings, name), 0, size)
+        if place is not None:
+            row = getattr(ratings, name)[place]
+            what = f"beyond the {size:,} {name}, 0 to {size - 1:,}"
+            return f"Rating number {place[0] + 1:,} has {ONE[name]} row {row}, {what}."
+    if trust.first(trust.not_finite, ratings.values) is not None:
         bad = np.flatnonzero(~np.isfinite(ratings.values))
         return (
             f"Rating number {bad[0] + 1} is {ratings.values[bad[0]]}, not a finite number ({len(bad)} such). "
@@ -83,22 +88,11 @@ def _bad_entry(ratings):
     return None
 
 
-@njit(parallel=True)
-def _first_faults(users, items, values, n_users, n_items):
-    """(3,) int64: the first rating with a user row, an item row, a value that cannot be; n where there is none."""
-    n = len(values)
-    parts = (n + PART - 1) // PART
-    found = np.full((parts, 3), n, dtype=np.int64)
-    for part in prange(parts):
-        for at in range(min(n, (part + 1) * PART) - 1, part * PART - 1, -1):
-            if users[at] < 0 or users[at] >= n_users:
-                found[part, 0] = at
-            if items[at] < 0 or items[at] >= n_items:
-                found[part, 1] = at
-            if not np.isfinite(values[at]):
-                found[part, 2] = at
-    first = np.full(3, n, dtype=np.int64)
-    for part in range(parts):
-        for kind in range(3):
-            first[kind] = min(first[kind], found[part, kind])
-    return first
+def check_declared(name, shape, count):
+    """DataError for a matrix of a file that declares far more users or items than its ratings tell of."""
+    for what, size in zip(("users", "items"), shape):
+        if size > max(MOST_EMPTY, EMPTY_A_RATING * count):
+            raise DataError(
+                f"{name} declares {size:,} {what} and holds {count:,} ratings, which cannot tell of so many. Correct "
+                f"its sizes, or number the {what} without such gaps."
+            )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.base.arrays import plain
+from gpukit.base.arrays import as_array, plain
 from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.io.arrays import as_frame, is_frame, whole_column
@@ -56,7 +56,9 @@ def _regular(ratings):
         return ratings
     ways = {"times": as_seconds, "counts": lambda column: as_counts(np.asarray(column, np.float64))}
     columns = {name: ways.get(name, as_values)(plain(found[name])) for name in found if name not in ONE}
-    ids = {"user_ids": np.asarray(ratings.user_ids), "item_ids": np.asarray(ratings.item_ids)}
+    ids = {f"{one}_ids": as_array(getattr(ratings, f"{one}_ids"), f"{one}_ids") for one in ("user", "item")}
+    if any(known.ndim != 1 for known in ids.values()):
+        raise DataError("Ratings.user_ids and item_ids must be one-dimensional arrays with an id for each row.")
     users = as_rows(plain(ratings.users), len(ids["user_ids"]), "user")
     items = as_rows(plain(ratings.items), len(ids["item_ids"]), "item")
     return Ratings(users=users, items=items, **columns, **ids)
@@ -70,9 +72,9 @@ def _is_column(array, name):
 
 def as_rows(rows, size, what):
     """Row numbers as int32; DataError for others than 0..size-1."""
-    rows = np.asarray(rows)
-    if rows.dtype.kind not in "iu":
-        raise DataError(f"The {what} rows of Ratings are {rows.dtype}; they must be whole numbers.")
+    rows = as_array(rows, f"{what} rows")
+    if rows.dtype.kind not in "iu" or rows.ndim != 1:
+        raise DataError(f"The {what} rows of Ratings are {rows.dtype}, {rows.ndim}-D; they must be whole numbers.")
     beyond = (rows < 0) | (rows >= size)
     if beyond.any():
         at = int(np.argmax(beyond))
@@ -82,9 +84,10 @@ def as_rows(rows, size, what):
 
 def as_values(values):
     """Ratings as float32; DataError for what are no real numbers."""
+    values = as_array(values, "the ratings")
     _check_real(values)
     try:
-        return np.asarray(values, dtype=np.float32)
+        return values.astype(np.float32, copy=False)
     except (TypeError, ValueError) as error:
         raise DataError(f"The ratings are not numbers ({error}).") from error
 
@@ -98,9 +101,10 @@ def _from_sparse(matrix):
 
 
 def _from_dense(array):
+    array = as_array(array, "the matrix")
     _check_real(array)
     try:
-        dense = np.asarray(array, dtype=np.float32)
+        dense = array.astype(np.float32, copy=False)
     except (TypeError, ValueError) as error:
         raise DataError(f"The dense ratings are not numbers ({error}).") from error
     if dense.ndim != 2:

@@ -3,14 +3,13 @@ Parquet; and csv out."""
 
 import csv
 import io
-import zipfile
 from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.io import container, parquet, sinks, sources
+from gpukit.io import archives, container, parquet, sinks, sources, trust
 from gpukit.ratings import check, repeats
 from gpukit.ratings.convert import as_values, numbered
 from gpukit.ratings.formats import BINARY_MAGIC
@@ -19,6 +18,15 @@ from gpukit.ratings.table import DISTINCT, OPTIONAL, Ratings, marked
 
 SUFFIXES = (".gkr", ".npz", ".parquet", ".csv")
 KIND = container.kind_of(BINARY_MAGIC, "ratings (.gkr)")
+WAYS = {  # of scipy.sparse.save_npz: {format: its arrays}
+    "coo": ("data", "row", "col"),
+    "csr": ("data", "indices", "indptr"),
+    "csc": ("data", "indices", "indptr"),
+    "bsr": ("data", "indices", "indptr"),
+    "dia": ("data", "offsets"),
+}
+PARTS = {"format", "shape", *(name for names in WAYS.values() for name in names)}
+IDS = ("user_ids", "item_ids")
 HEADER = {"times": "timestamp", "weights": "weight", "counts": "count"}  # of csv and Parquet, after user,item,rating
 
 
@@ -94,23 +102,41 @@ def _read_npz(source, request):
 
 def read_npz(path, times=True):
     """Ratings of a scipy .npz matrix; ids, weights, counts, times are those that gpukit wrote into it, if it did."""
-    import scipy.sparse
-
+    wanted = {*PARTS, *OPTIONAL[not times :], *IDS}
     with sources.opened(path) as source:
-        name = source.name
-        try:
-            matrix = scipy.sparse.load_npz(source.seekable()).tocoo()
-            with np.load(source.seekable(), allow_pickle=False) as stored:
-                names = [*OPTIONAL[not times :], "user_ids", "item_ids"]
-                also = {name: stored[name] for name in names if name in stored}
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise DataError(f"{name} is not a scipy sparse matrix (save_npz), or is damaged: {error}.") from error
-    found = numbered(matrix.row, matrix.col, as_values(matrix.data), matrix.shape)
-    ratings = Ratings(**{**found.columns(), "user_ids": found.user_ids, "item_ids": found.item_ids, **also})
+        name, (found, _) = source.name, archives.read_npz(source, wanted)
+    try:
+        matrix = _matrix(found)
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{name} is not a scipy sparse matrix (save_npz), or is damaged: {error}.") from error
+    if not all(one in found for one in IDS):
+        check.check_declared(name, matrix.shape, len(matrix.data))
+    plain = numbered(matrix.row, matrix.col, as_values(matrix.data), matrix.shape)
+    also = {one: array for one, array in found.items() if one in (*OPTIONAL, *IDS)}
+    ratings = Ratings(**{**plain.columns(), **{one: getattr(plain, one) for one in IDS}, **also})
     wrong = check.fault(ratings)
     if wrong:
         raise DataError(f"{name}: {wrong}")
     return ratings
+
+
+def _matrix(found):
+    """The COO matrix in the arrays of an .npz of scipy's."""
+    import scipy.sparse
+
+    kind, shape = str(found["format"].astype(str)[()]), tuple(found["shape"].tolist())
+    if kind not in WAYS:
+        raise DataError(f"its format is {kind!r:.80}, none of {', '.join(WAYS)}")
+    if len(shape) != 2 or not all(isinstance(size, int) and 0 <= size < 2**31 for size in shape):
+        raise DataError(f"its shape is {shape}")
+    data, *places = (found[name] for name in WAYS[kind])
+    if kind == "coo":
+        for name, indices, size in zip(("row", "col"), places, shape):
+            trust.check_indices(name, indices, len(data), size)
+        return scipy.sparse.coo_matrix((data, tuple(places)), shape=shape)
+    matrix = getattr(scipy.sparse, f"{kind}_matrix")((data, *places), shape=shape)
+    trust.check_sparse("the matrix", matrix)
+    return matrix.tocoo()
 
 
 def _write_npz(ratings, file):

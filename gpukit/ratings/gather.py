@@ -8,9 +8,9 @@ from gpukit.io.fields import QUOTE
 from gpukit.io.ids import KeyTable, word_keys
 from gpukit.io.lines import count_lines, cut, last_newline
 from gpukit.io.times import UNSETTLED, seconds_of
-from gpukit.io.words import decoded, is_integer, text_array
+from gpukit.io.words import SHOWN, decoded, is_integer, text_array
 from gpukit.ratings import formats, parse
-from gpukit.ratings.check import sound
+from gpukit.ratings.check import check_declared, sound
 from gpukit.ratings.table import OPTIONAL, Ratings, as_counts
 
 RANGE = 1 << 16  # bytes; a block is cut into ranges of at least this size
@@ -165,10 +165,18 @@ class Column:
         self.codes.append(codes[which])
 
     def numbers(self):
-        """The ids as whole numbers, by code; 0 for words."""
+        """(count,) int64: the ids as whole numbers, by code; 0 for words."""
         if not self.as_text:
             return self.table.keys
-        return np.array([int(name) if is_integer(name) else 0 for name in self.names], dtype=object)
+        return np.array([int(name) if is_integer(name) else 0 for name in self.names], dtype=np.int64)
+
+    def outside(self, most):
+        """The first id that is no number from 1 to most, as it is spelled; None where all are."""
+        numbers = self.numbers()
+        wrong = np.flatnonzero((numbers < 1) | (numbers > most))
+        if not len(wrong):
+            return None
+        return self.names[wrong[0]][:SHOWN] if self.as_text else int(numbers[wrong[0]])
 
     def rows(self, declared=None):
         """(rows (n,) int32, sorted ids); with a declared count of ids, those are 1..declared."""
@@ -247,9 +255,8 @@ class RatingsBuilder:
                 f"{name} declares {self.shape[2]:,} ratings and holds {count:,}: it is cut short or put "
                 "together wrongly."
             )
+        check_declared(name, self.shape[:2], count)
         for what, column, size in zip(("user", "item"), (self.users, self.items), self.shape, strict=False):
-            low, high = column.numbers().min(), column.numbers().max()
-            if low < 1 or high > size:
-                raise DataError(
-                    f"{name} declares {what}s 1 to {size:,}, but {what} {low if low < 1 else high} comes up."
-                )
+            wrong = column.outside(size)
+            if wrong is not None:
+                raise DataError(f"{name} declares {what}s 1 to {size:,}, but {what} {wrong} comes up.")

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from gpukit.base.arrays import aligned, plain
+from gpukit.base.arrays import aligned, as_array, plain
 from gpukit.errors import DataError
+from gpukit.io.arrays import is_frame
 from gpukit.io.ids import factorize
 from gpukit.ratings.convert import as_ratings
 from gpukit.ratings.headers import by_name
@@ -44,8 +45,9 @@ def is_pairs(X):
         return False
     if isinstance(X, tuple):
         return len(X) == 2
-    if not hasattr(X, "iloc"):
-        shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+    if not is_frame(X):
+        shape = getattr(X, "shape", None)
+        shape = shape if isinstance(shape, tuple) else as_array(X, "X").shape
         return len(shape) == 2 and shape[1] == 2
     places = by_name(list(X.columns), need_rating=False)
     if places is not None and places[2] >= 0:
@@ -57,17 +59,20 @@ def pairs_of(X):
     """(users (n,), items (n,)) ids of pairs: a tuple (users, items), an (n, 2) array, or a DataFrame, user and item by
     name, else its first two columns. Raises DataError for anything else."""
     if isinstance(X, tuple) and len(X) == 2:
-        users, items = (np.asarray(plain(side)) for side in aligned(users=X[0], items=X[1]))
-    elif hasattr(X, "iloc") and X.shape[1] >= 2:
+        users, items = (as_array(side, "a side of the pairs") for side in aligned(users=X[0], items=X[1]))
+    elif is_frame(X) and X.shape[1] >= 2:
         first, second, _ = by_name(list(X.columns), need_rating=False) or (0, 1, -1)
         users, items = X.iloc[:, first].to_numpy(), X.iloc[:, second].to_numpy()
     else:
-        table = np.asarray(plain(X))
+        table = as_array(X, "X")
         if table.ndim != 2 or table.shape[1] != 2:
             raise DataError(
                 f"pairs are needed: (users, items), an (n, 2) array, a DataFrame or Ratings; got shape {table.shape}."
             )
         users, items = table.T
-    if len(users) != len(items):
-        raise DataError(f"there are {len(users)} users and {len(items)} items; pairs need as many of each.")
+    if users.ndim != 1 or users.shape != items.shape:
+        raise DataError(
+            f"there are {users.size} users and {items.size} items, of shape {users.shape} and {items.shape}; pairs "
+            "need as many of each, one after the other."
+        )
     return users, items

@@ -45,7 +45,7 @@ def _places(source, request):
 def _add_ids(column, source, ids, start, what):
     """Hand a batch's ids, integers or text, to a Column of the builder."""
     pyarrow, _ = parquet.library()
-    source.refuse_missing(ids, start, f"{what} id")
+    ids = source.ids(ids, start, f"{what} id")
     kind = ids.type.value_type if pyarrow.types.is_dictionary(ids.type) else ids.type
     if pyarrow.types.is_integer(kind):
         plain = ids.dictionary_decode() if kind != ids.type else ids

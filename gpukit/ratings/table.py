@@ -35,7 +35,7 @@ class Ratings:
     _state: int = field(default=UNCHECKED, init=False, repr=False, compare=False)
 
     def __len__(self):
-        return len(self.values)
+        return np.size(self.values)
 
     def __repr__(self):
         also = "".join(f", {name}" for name in list(self.columns())[3:])
@@ -44,7 +44,7 @@ class Ratings:
     @property
     def shape(self):
         """(M, N): users and items, those without a rating included."""
-        return len(self.user_ids), len(self.item_ids)
+        return np.size(self.user_ids), np.size(self.item_ids)
 
     @property
     def scale(self):

@@ -35,6 +35,8 @@ def read_titles(path):
             what = "no item beside its title" if words[0] == "" else "no title beside its item"
             raise DataError(f"{path}, line {number:,} has {what}: {line[:80]!r}. Expected item{sep}title.")
         titles[words[item]] = words[title]
+    if not titles:
+        raise DataError(f"{path} holds a header and nothing else: no titles. Give {NEEDED}.")
     return _with_integers(titles)
 
 

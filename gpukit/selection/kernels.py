@@ -44,7 +44,7 @@ def entry(keys, row, index, limit, index_bits):
 
 @device
 def first_entry(indices, values, row, begin, index_bits):
-    """The smallest entry that may win: that behind winner number begin - 1."""
+    """The smallest entry that can still win: the one behind winner number begin - 1."""
     if begin == 0:
         return U64(0)
     last = U64(U64(values[row, begin - 1]) << U64(index_bits)) | U64(indices[row, begin - 1])

@@ -1,4 +1,4 @@
-"""`segmented_argsort`: the sort with its input checked, for people; rooms call gpu.py and cpu.py themselves."""
+"""`segmented_argsort`: the sort as a public function, its input checked; rooms call gpu.py and cpu.py themselves."""
 
 import numpy as np
 

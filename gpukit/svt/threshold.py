@@ -1,4 +1,4 @@
-"""`singular_value_threshold`: the thresholding with its input checked, for people; rooms call gpu.py and cpu.py."""
+"""`singular_value_threshold`: the thresholding as a public function, its input checked; rooms call gpu.py or cpu.py."""
 
 import numpy as np
 

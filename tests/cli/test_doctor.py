@@ -146,7 +146,7 @@ def test_a_gpu_on_which_no_kernel_runs_is_one_line(monkeypatch, capsys):
 def test_the_threading_layer_is_named_with_its_reason(capsys, monkeypatch):
     assert main.run(["doctor", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["threads"].startswith(("tbb (", "omp (", "workqueue ("))
-    monkeypatch.setattr("gpukit._threads.layer", raise_no_layer)
+    monkeypatch.setattr("gpukit.runtime.threads.layer", raise_no_layer)
     assert main.run(["doctor"]) == 0
     assert "Problem: NUMBA_THREADING_LAYER=fibres" in capsys.readouterr().out
 

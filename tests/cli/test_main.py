@@ -127,3 +127,42 @@ def test_the_formats_offered_are_the_readers():
     from gpukit.ratings import formats
 
     assert options.FORMATS == formats.FORMATS
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError("Unable to allocate 9 GiB"),
+        RuntimeError("can't start new thread"),
+        OSError(12, "Cannot allocate memory"),
+    ],
+)
+def test_too_little_memory_is_one_line_and_exit_code_1(monkeypatch, capsys, error):
+    plant(monkeypatch, raiser(error))
+    assert main.run(["boom"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("Error: Out of memory (") and said.count("\n") == 1 and "GiB of main memory are left" in said
+
+
+def test_other_errors_keep_their_traceback(monkeypatch):
+    plant(monkeypatch, raiser(RuntimeError("a bug")))
+    with pytest.raises(RuntimeError, match="a bug"):
+        main.run(["boom"])
+
+
+@pytest.mark.parametrize("mebibytes", [150, 300, 700])
+def test_a_limit_of_memory_is_told_in_one_line(tmp_path, mebibytes):
+    (tmp_path / "r.csv").write_text("1,2,3\n2,3,4\n1,3,5\n")
+    script = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]) << 20,) * 2)\n"
+        "from gpukit.cli.main import main; main(['train-lshmf', sys.argv[2], '--model', sys.argv[2] + '.m'])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(mebibytes), str(tmp_path / "r.csv")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.startswith("Error: Out of memory (ulimit -v allows") and done.stderr.count("\n") == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["r.csv"]

@@ -86,6 +86,13 @@ PREPARING = [
         )
         for name, kind in (("single", "float32"), ("half", "float16"))
     ),
+    Case("factorization.count_keys", prepare.count_keys, f"{STARTS}, int64, uint64[::1], {PLACES}", registers=32),
+    Case("factorization.spread_rows", prepare.spread_rows, f"{PLACES}, int64, int32[::1]", registers=48),
+    Case("factorization.rename_rows", prepare.rename_rows, "int32[::1], int32[::1]", registers=32),
+    *(
+        Case(f"factorization.{name}", getattr(prepare, name), "float32[:, ::1], int32[::1], float32[:, ::1]", 48)
+        for name in ("move_rows", "take_rows")
+    ),
     *(
         Case(
             f"factorization.read_rows[{name}]",

@@ -1,6 +1,7 @@
 """Where the work runs: what may be asked for, what is answered without a GPU, and what memory errors say."""
 
 import os
+import re
 
 import pytest
 from support import SIMULATED
@@ -69,6 +70,60 @@ def test_the_cpu_is_not_limited():
     device.require_memory(device.resolve("cpu"), 1 << 60, "anything")
 
 
+def test_main_memory_is_asked_about_before_large_work(monkeypatch):
+    monkeypatch.setattr(device.memory, "available_memory", lambda: 1 << 30)
+    device.require_host(1 << 30, "reading")
+    device.require_host(device.memory.SMALL, "reading")
+    with pytest.raises(DeviceMemoryError, match=r"reading needs 4\.00 GiB of main memory, of which 1\.00 GiB are free"):
+        device.require_host(4 << 30, "reading")
+    assert DeviceMemoryError.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "files, left",
+    [
+        ({"memory.max": "max\n", "memory.current": "5\n"}, float("inf")),
+        ({"memory.max": "1000\n", "memory.current": "600\n"}, 400),
+        ({"memory.max": "1000\n", "memory.current": "600\n", "memory.stat": "anon 1\ninactive_file 50\n"}, 450),
+        ({"memory/memory.limit_in_bytes": "1000\n", "memory/memory.usage_in_bytes": "1\n"}, 999),
+        ({}, float("inf")),
+    ],
+)
+def test_what_a_control_group_leaves(tmp_path, monkeypatch, files, left):
+    (tmp_path / "memory").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(device.memory, "GROUP", tmp_path)
+    assert device.memory._of_group() == left
+    assert device.available_memory() <= left
+
+
+def test_what_a_limit_of_the_process_leaves(monkeypatch):
+    assert 2**27 < device.available_memory() < 2**45
+    monkeypatch.setattr(device.memory.resource, "getrlimit", lambda _: (1 << 50, 1 << 50))
+    assert 2**49 < device.memory._of_process() < 2**50
+
+
+@pytest.mark.parametrize(
+    "error, said",
+    [
+        (MemoryError(), "Out of memory; "),
+        (MemoryError("Unable to allocate 22.7 GiB"), r"Out of memory \(Unable to allocate 22.7 GiB\); "),
+        (OSError(12, "Cannot allocate memory"), "Cannot allocate memory"),
+        (ImportError("lib.so: failed to map segment from shared object"), "failed to map"),
+        (RuntimeError("can't start new thread"), "new thread"),
+    ],
+)
+def test_too_little_memory_is_told_in_one_line(error, said):
+    line = device.memory.ran_out(error)
+    assert re.search(said, line) and "GiB of main memory are left" in line and "\n" not in line
+
+
+@pytest.mark.parametrize("error", [ImportError("no such module"), OSError(2, "No such file"), ValueError("allocate")])
+def test_other_errors_are_none_of_memory(error):
+    assert device.memory.ran_out(error) is None
+
+
 class CupysError(MemoryError):
     """As cupy.cuda.memory.OutOfMemoryError is one."""
 
@@ -131,3 +186,12 @@ def test_a_real_gpu_has_a_name_and_memory():
     gpu = device.resolve("cuda")
     assert gpu.is_cuda and gpu.name and gpu.capability >= (7, 0)
     assert device.free_memory(gpu) > 1 << 28
+
+
+@pytest.mark.kernel
+def test_a_process_forked_after_a_gpu_was_used_is_told(monkeypatch):
+    place = device.place
+    assert place.gpu(0).is_cuda and place.gpu(0).is_cuda
+    monkeypatch.setitem(place._first_used_in, "process", os.getppid())
+    with pytest.raises(DeviceError, match="forked from one that uses a GPU .*'spawn'"):
+        place.gpu(0)

@@ -110,3 +110,21 @@ def test_what_a_format_has_no_place_for(tmp_path):
     with pytest.raises(ParameterError, match="Sparse features have no place"):
         write_letor(documents(X=scipy.sparse.csr_matrix(X)), tmp_path / "a.parquet")
     assert not list(tmp_path.iterdir())
+
+
+def test_columns_that_hold_something_else(tmp_path):
+    names = pyarrow.array(["a", "b", "a"])
+    for columns, message in (
+        ({"qid": [[1], [1], [2]], "f": [1.0, 2.0, 3.0]}, "column of the query id holds list<.*>, not integers or text"),
+        (
+            {"qid": [1, 1, 2], "f": [1.0, 2, 3], "comment": [b"\xff", b"", b""]},
+            "column of the comment holds binary, not text",
+        ),
+        (
+            {"qid": [1, 1, 2], "f": names.dictionary_encode()},
+            "column of the feature.* holds dictionary<.*>, not numbers",
+        ),
+    ):
+        pyarrow.parquet.write_table(pyarrow.table({"label": [1, 0, 2], **columns}), tmp_path / "a.parquet")
+        with pytest.raises(DataError, match=message):
+            read_letor(tmp_path / "a.parquet")

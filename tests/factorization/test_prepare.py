@@ -30,6 +30,23 @@ def prepared(ratings):
     return orders, scale, ready.history_of(orders, scale, steps)
 
 
+@pytest.mark.parametrize("walk", ["users", "items"])
+@pytest.mark.parametrize("row_bytes, apart", [(128, 3), (384, 1), (4096, 1), (96, 4)])
+def test_popular_minor_rows_stand_apart(walk, row_bytes, apart):
+    """By falling number of ratings, 384 bytes from one to the next (or a row), going round; each has its own place."""
+    ratings = planted(37, 41, 0.3)
+    orders = ordered(ratings)
+    side = ready.side_of(orders, walk, ready.scale_of(orders, ratings.values), 5, cpu.preparing)
+    rows, minor = (41, ratings.items) if walk == "users" else (37, ratings.users)
+    places = ready.minor_places(side, rows, row_bytes, cpu.preparing)
+    by_count = np.argsort(-np.bincount(minor, minlength=rows), kind="stable")
+    assert places[by_count].tolist() == [k * apart % rows for k in range(rows)] and places[rows] == rows
+
+
+def test_steps_without_a_common_divisor():
+    assert [ready.step_of(rows, 128) for rows in (1, 2, 3, 4, 6, 9, 12, 17770, 30)] == [3, 3, 4, 3, 5, 4, 5, 3, 7]
+
+
 @pytest.mark.parametrize("distinct", [1, 5, 100, 253, 254, 255, 400])
 def test_history(distinct):
     rng = np.random.default_rng(distinct)

@@ -196,6 +196,41 @@ def pad(factors, width):
     return np.pad(factors, ((0, 0), (0, width - factors.shape[1])))
 
 
+@pytest.mark.parametrize("counts", [[3], [0, 5, 5, 1, 9], [2] * 40])
+@pytest.mark.parametrize("shape", [(1, 32), (3, 64)])
+def test_count_keys(counts, shape):
+    starts = np.concatenate([[0], np.cumsum(counts), [10**9]]).astype(np.int64)
+    for count in (twins.count_keys, lambda *arrays: launch(kernels.count_keys, *shape, *arrays)):
+        found = np.zeros(len(counts), np.uint64), np.full(len(counts), 77, np.uint32)
+        count(starts, sum(counts), *found)
+        np.testing.assert_array_equal(found[0], sum(counts) - np.array(counts))
+        np.testing.assert_array_equal(found[1], np.arange(len(counts)))
+
+
+@pytest.mark.parametrize("rows, step", [(1, 1), (7, 3), (32, 5), (100, 7)])
+@pytest.mark.parametrize("shape", [(1, 32), (3, 64)])
+def test_rows_in_places(rows, step, shape):
+    """The k-th of an order stands k steps on, going round; rows move there and back, and names with them."""
+    order = np.random.default_rng(rows).permutation(rows).astype(np.uint32)
+    expected = np.arange(rows + 1)
+    expected[order] = np.arange(rows) * step % rows
+    table = np.random.default_rng(1).normal(size=(rows + 1, 5)).astype(np.float32)
+    minor = np.random.default_rng(2).integers(0, rows + 1, 77, np.int32)
+
+    def of_kernels(name):
+        return lambda *arrays: launch(getattr(kernels, name), *shape, *arrays)
+
+    for run in (lambda name: getattr(twins, name), of_kernels):
+        places, renamed, moved, back = np.full(rows + 1, -1, np.int32), minor.copy(), 0 * table, 0 * table
+        run("spread_rows")(order, step, places)
+        np.testing.assert_array_equal(places, expected)
+        run("rename_rows")(places, renamed)
+        run("move_rows")(table, places, moved)
+        run("take_rows")(moved, places, back)
+        np.testing.assert_array_equal(moved[renamed], table[minor])
+        np.testing.assert_array_equal(back, table)
+
+
 @pytest.mark.parametrize("n_items, n_neighbors, slots", [(2, 1, 4), (7, 4, 4), (33, 5, 8), (9, 3, 12)])
 @pytest.mark.parametrize("shape", [(1, 32), (3, 64)])
 def test_pack_near(n_items, n_neighbors, slots, shape):

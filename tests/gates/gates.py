@@ -7,7 +7,7 @@ from pathlib import Path
 KERNEL_DECORATORS = {"kernel", "cuda.jit"}
 TWIN_DECORATORS = {"njit", "numba.njit"}
 SCRATCH = re.compile(r"(scratch|queue|workspace|counter|buffer|partial|ticket)")
-COMPILERS = {"_jit.py", "_cuda.py", "_cache.py", "_threads.py", "_driver.py"}
+COMPILERS = {"_jit.py", "_cuda.py", "_cache.py", "threads.py", "_driver.py"}
 
 
 def tree_of(path):
@@ -192,7 +192,7 @@ def compilers_have_one_door(package):
 
 
 def parallel_loops_begin_in_python(package):
-    """No compiled function calls one with parallel=True but itself: such calls go past _threads.py, which guards
+    """No compiled function calls one with parallel=True but itself: such calls go past runtime/threads.py, which guards
     them."""
     compiled = {f: jitted(f, TWIN_DECORATORS) for f in sorted(Path(package).rglob("*.py"))}
     parallel = {name for nodes in compiled.values() for name, node in nodes.items() if is_parallel(node)}

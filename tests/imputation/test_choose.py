@@ -13,6 +13,7 @@ from gpukit.imputation.baselines import all_baselines
 from gpukit.imputation.choose import Enough, Trial, Watch
 from gpukit.imputation.holdout import Split
 from gpukit.imputation.inputs import Data
+from gpukit.imputation.spectral import cpu
 from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Place, Setting, impute
 from imputation import naive_baselines as naive
@@ -72,6 +73,21 @@ def test_smooth_data_far_from_zero_get_a_mean_and_a_law_that_beats_the_papers(en
     errors = [curve.min() for trial in again.trials for curve in trial.curves]
     assert sorted(stage[3]["error"] for stage in told) == sorted(errors)
     assert {"slice", "frequency 2"} < {stage[3]["weights"] for stage in told}
+
+
+@pytest.mark.parametrize("entries", [False, True])
+def test_trials_share_what_they_have_in_common_and_find_the_same(entries, monkeypatch):
+    place, _, _, tensor, mask = road(entries)
+    made, transformed, start = [], cpu.transformed, choose.start
+    monkeypatch.setattr(cpu, "transformed", lambda *arguments: made.append(1) or transformed(*arguments))
+    shared, count = choose.choose(place, AUTO, of(tensor, mask), 0), len(made)
+    monkeypatch.setattr(choose, "start", lambda *arguments: start(*arguments[:4]))  # without what is known
+    alone = choose.choose(place, AUTO, of(tensor, mask), 0)
+    assert shared.setting == alone.setting and len(made) - count == sum(len(trial.curves) for trial in alone.trials)
+    for mine, other in zip(shared.trials, alone.trials, strict=True):
+        for curve, again in zip(mine.curves, other.curves, strict=True):
+            np.testing.assert_array_equal(curve, again)
+    assert count == len({(fold, t.setting.center) for t in shared.trials for fold in range(len(t.curves))})
 
 
 def test_what_is_given_is_kept():

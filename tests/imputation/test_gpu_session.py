@@ -85,6 +85,19 @@ def test_sessions_agree(kind, scratch, scale, stand_in, monkeypatch):
     np.testing.assert_allclose(there.completed(), here.completed(), atol=1e-10 * scale)
 
 
+def test_a_session_goes_on_from_what_another_knows(stand_in):
+    case = problem_of("entries")
+    observed = naive_algorithm.observed_only(case.truth, case.mask)
+    arguments = Basis(case.mu, case.U, True), observed, case.mask, np.dtype(np.float64), None
+    first = gpu.Session(*arguments)
+    first.step(0.3 * first.largest())
+    second, alone = gpu.Session(*arguments, first.known()), gpu.Session(*arguments)
+    assert second.C is first.C and second.largest() is first.largest()
+    for session in (second, alone):
+        session.step(0.3 * session.largest())
+    np.testing.assert_array_equal(second.missing(), alone.missing())
+
+
 def held(references):
     gc.collect()
     return [reference for reference in references if reference() is not None]

@@ -167,6 +167,14 @@ def test_wrong_by_hand(case):
     assert "\n" not in str(caught.value)
 
 
+def test_a_table_that_is_not_sound_is_not_compressed():
+    made = by_hand(users=np.array([0, 2**31 - 1, 1], np.int32))
+    for work in (made.csr, made.csc):
+        with pytest.raises(DataError, match=r"(row|column) numbers\[1\] is 2147483647, beyond 0 to 1"):
+            work()
+    assert by_hand().csr()[0].tolist()[-1] == by_hand().csc()[0].tolist()[-1] == 3
+
+
 def test_dtypes_that_nobody_converted():
     with pytest.raises(DataError, match="users must be a one-dimensional array of int32; got int64, 1-D. as_ratings"):
         repeats.checked(by_hand(users=np.array([0, 1, 1])))
@@ -174,11 +182,11 @@ def test_dtypes_that_nobody_converted():
         repeats.checked(by_hand(counts=[1, 2, 3]))
 
 
-@pytest.mark.parametrize("place", [0, 65535, 65536, 99999])
+@pytest.mark.parametrize("place", [0, 65535, 65536, 99999, 131071, 131072, 139999])
 def test_the_first_of_many_is_named(place):
-    values = np.ones(100_000, np.float32)
+    values = np.ones(140_000, np.float32)
     values[place], values[-1] = np.nan, np.nan
-    ratings = Ratings(np.zeros(100_000, np.int32), np.zeros(100_000, np.int32), values, np.array([1]), np.array([1]))
+    ratings = Ratings(np.zeros(140_000, np.int32), np.zeros(140_000, np.int32), values, np.array([1]), np.array([1]))
     with pytest.raises(DataError, match=f"Rating number {place + 1} is nan"):
         check.sound(ratings)
 

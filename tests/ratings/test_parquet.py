@@ -151,3 +151,22 @@ def test_without_pyarrow(tmp_path, monkeypatch):
             work()
         assert "\n" not in str(caught.value)
     assert not (tmp_path / "b.parquet").exists()
+
+
+BYTES = pyarrow.array([b"\xff\xfe", b"b", b"c", b"d"], pyarrow.binary())
+NO_TEXT = pyarrow.Array.from_buffers(pyarrow.string(), 4, BYTES.buffers())
+
+
+@pytest.mark.parametrize(
+    "items, message",
+    [
+        (pyarrow.array([[1], [2], [3], [4]]), r"the column of the item id holds list<.*>, not integers or text"),
+        (pyarrow.array([{"a": 1}] * 4), r"the column of the item id holds struct<.*>, not integers or text"),
+        (BYTES, "the column of the item id holds binary, not integers or text"),
+        (NO_TEXT, "is no Parquet file, or is damaged or cut short: .*UTF8"),
+    ],
+)
+def test_ids_that_are_none(tmp_path, items, message):
+    path = write(tmp_path / "a.parquet", user=USERS, item=items, rating=STARS)
+    with pytest.raises(DataError, match=message):
+        read_ratings(path)

@@ -40,3 +40,10 @@ def test_a_line_without_title_is_named(tmp_path):
     (tmp_path / "t.csv").write_text("")
     with pytest.raises(DataError, match="empty"):
         read_titles(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("text", ["item,title\n", "title\titem"])
+def test_a_header_alone_is_no_titles(tmp_path, text):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(DataError, match="holds a header and nothing else"):
+        read_titles(tmp_path / "t.csv")

@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from gpukit.cli.main import run
 from gpukit.factorization import run as training
+from gpukit.persist import load_arrays
 from reliability.verbs import CASES, arguments, is_whole
 
 LONGER = {"train-lshmf --checkpoint": ("--epochs", "40")}
@@ -87,8 +88,8 @@ class Victim:
             whole = [word if word != "--checkpoint" else "--model" for word in self.words]
             assert finished([str(ends[0]) if word == str(self.out) else word for word in whole])[0] == 0
         self.found["failed"] += finished([*self.words, "--resume", "--model", str(ends[1])])[0] != 0
-        with np.load(ends[0]) as one, np.load(ends[1]) as other:
-            same = all(np.array_equal(one[name], other[name]) for name in one.files if name.startswith("state."))
+        one, other = (load_arrays(end)[1] for end in ends)
+        same = all(np.array_equal(one[name], other[name]) for name in one if name.startswith("state."))
         self.found["unlike"] += not same
         self.found["resumed"] += 1
         self.out.unlink()

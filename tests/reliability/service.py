@@ -6,19 +6,23 @@ eight threads at once that went wrong, and what children forked and spawned then
 
 import json
 import multiprocessing
+import os
+import signal
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+from numba.core.compiler_lock import global_compiler_lock
+from numba.np.ufunc import parallel
 
 import gpukit
-from gpukit import _threads
 from gpukit.errors import GpukitError
+from gpukit.runtime import threads
 
 THREADS = 8
-PATIENCE = 100  # seconds
+PATIENCE = 60  # seconds
 
 
 class Service:
@@ -131,17 +135,40 @@ def child_of_a_thread(service):
         return pool.submit(child, "fork", lambda: service).result()
 
 
+def killed(service):
+    """In a child that is killed while it is asked for its threads, as numba's own lock between processes is held."""
+    with parallel._backend_init_process_lock:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def child_beside_a_busy_thread(service):
+    """What a child says that is forked while another thread is asked for its threads."""
+    taken, done = threading.Event(), threading.Event()
+
+    def hold():
+        with parallel._backend_init_thread_lock, global_compiler_lock:
+            taken.set()
+            done.wait(0.3)
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(hold)
+        taken.wait()
+        return child("fork", lambda: service)
+
+
 def main(rounds, folder):
     """The whole of it."""
     early = child("fork", Spawned(folder))  # before this process has computed anything
     service = Service(folder)
     report = {
         "early": early,
-        "layer": _threads.layer(),
+        "layer": threads.layer(),
         "wrong": sum(at_once(lambda number: service.wrong(rounds))),
         "fits": at_once(service.refitted),
         "readings": at_once(service.reread),
         "forked": child("fork", lambda: service),
+        "beside_a_busy_thread": child_beside_a_busy_thread(service),
+        "killed": child("fork", lambda: killed(service)),
         "forked_by_a_thread": child_of_a_thread(service),
         "spawned": child("spawn", Spawned(folder)),
         "after": asked(service),

@@ -18,6 +18,7 @@ def test_threads_forks_and_spawned_children(layer, python, folder, rounds):
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["layer"] == layer and found["early"] == found["spawned"] == found["after"] == "right"
     assert found["wrong"] == 0 and found["fits"] == found["readings"] == [True] * 8
+    assert found["killed"] == "exit code -9" and found["beside_a_busy_thread"].startswith(ABLE[layer])
     assert found["forked"].startswith(ABLE[layer]) and found["forked_by_a_thread"].startswith(OF_A_THREAD[layer])
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from cli_support import CPU, SMALL
 
 from gpukit import read_letor, read_ratings
+from gpukit.persist import load_arrays
 
 
 class Case(NamedTuple):
@@ -64,5 +65,7 @@ def is_whole(path):
         return len(read_ratings(path)) > 0
     if path.suffix == ".gkl":
         return len(read_letor(path).y) > 0
+    if path.suffix != ".npz":  # a model, a checkpoint
+        return len(load_arrays(path)[1]) > 0
     with np.load(path) as archive:
         return all(archive[name] is not None for name in archive.files)

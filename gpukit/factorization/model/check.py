@@ -9,7 +9,13 @@ from gpukit.factorization.settings import MOST_FACTORS
 from gpukit.io import trust
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
 
+MOST = 1 << 53  # of epochs, seconds, errors
 LARGEST = 1e15  # of a parameter: products of a thousand pairs of them are finite
+
+
+def is_number(value):
+    """Whether a value of JSON's is a number that a float holds."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and not abs(value) > MOST
 
 
 def sizes_of(state):
@@ -35,6 +41,7 @@ def check_state(state, shape, sizes, what="state"):
 def check_history(history, shape, what="rated"):
     """DataError unless a History on the host fits a model of that shape (M, N)."""
     count = len(history.items)
+    trust.check_array(f"{what}.indptr", history.indptr, np.int64, (shape[0] + 2,))
     trust.check_pointers(f"{what}.indptr", history.indptr, shape[0] + 1, count)
     trust.check_array(f"{what}.items", history.items, np.int32, (count,))
     trust.check_range(f"{what}.items", history.items, 0, shape[1])
@@ -57,7 +64,7 @@ def check_epochs(history):
     """DataError unless the history of a training is a list of epochs: epoch, seconds, rmse (None: not judged)."""
     for entry in history:
         known = isinstance(entry, dict) and set(entry) == {"epoch", "seconds", "rmse"}
-        if not known or not all(isinstance(number, int | float | None) for number in entry.values()):
+        if not known or not all(number is None or is_number(number) for number in entry.values()):
             raise DataError(f"{entry!r:.80} in the history of training is no epoch, seconds and rmse.")
         if not isinstance(entry["epoch"], int) or entry["seconds"] is None:
             raise DataError(f"{entry!r:.80} in the history of training lacks its epoch or its seconds.")

@@ -85,8 +85,9 @@ def _checkpoint(header, arrays, shape, sizes):
     states = {STATE: arrays.gathered(State, STATE), BEST: None}
     if any(name.startswith(f"{BEST}.") for name in arrays):
         states[BEST] = arrays.gathered(State, BEST)
-        if not any(entry["rmse"] is not None and np.isfinite(entry["rmse"]) for entry in history):
-            raise DataError("it keeps a best state, and no epoch was judged.")
+        judged = [entry["rmse"] for entry in history if entry["rmse"] is not None]
+        if len(judged) < len(history) or not np.isfinite(judged).any():
+            raise DataError("it keeps a best state, and not every epoch was judged.")
     for name, state in states.items():
         if state is not None:
             check.check_state(state, shape, sizes, name)

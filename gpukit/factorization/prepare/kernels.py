@@ -183,6 +183,81 @@ def pack_near(neighbors, base, near, offsets):
 
 
 @kernel
+def count_keys(starts, most, keys, places):
+    """keys[r] = how many fewer ratings than `most` row r has; places[r] = r.
+
+    starts (rows + 1 or more,) int64: where rows begin; most int64; keys (rows,) uint64 and places (rows,) uint32,
+    overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for r in range(I64(cuda.grid(1)), I64(keys.size), I64(cuda.gridsize(1))):
+        keys[U64(r)], places[U64(r)] = U64(most - (starts[U64(r + 1)] - starts[U64(r)])), U32(r)
+
+
+@kernel
+def spread_rows(order, step, places):
+    """places[r] = where row r is stored when the k-th of order stands `step` places behind the one before, going round.
+
+    order (rows,) uint32, a permutation; step int64, without a common divisor with rows; places (rows + 1,) int32,
+    overwritten: a permutation, and the last row, that of the unknown, stays the last.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    rows = I64(order.size)
+    for k in range(I64(cuda.grid(1)), rows + 1, I64(cuda.gridsize(1))):
+        if k < rows:
+            places[order[U64(k)]] = np.int32(k * step % rows)
+        else:
+            places[U64(rows)] = np.int32(rows)
+
+
+@kernel
+def rename_rows(places, minor):
+    """minor[t] = places[minor[t]], in place.
+
+    places (rows + 1,) int32; minor (n,) int32.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for t in range(I64(cuda.grid(1)), I64(minor.size), I64(cuda.gridsize(1))):
+        minor[U64(t)] = places[U64(minor[U64(t)])]
+
+
+@kernel
+def move_rows(table, places, out):
+    """out[places[r]] = table[r], row by row.
+
+    table, out (rows, width) float32, out overwritten; places (rows,) int32, a permutation.
+    Launch: any grid and block; a block copies whole rows.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for r in range(I64(cuda.blockIdx.x), I64(table.shape[0]), I64(cuda.gridDim.x)):
+        there = U64(places[U64(r)])
+        for f in range(I64(cuda.threadIdx.x), I64(table.shape[1]), I64(cuda.blockDim.x)):
+            out[there, U64(f)] = table[U64(r), U64(f)]
+
+
+@kernel
+def take_rows(table, places, out):
+    """out[r] = table[places[r]], row by row: what move_rows moved is back in its place.
+
+    table, out (rows, width) float32, out overwritten; places (rows,) int32.
+    Launch: any grid and block; a block copies whole rows.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for r in range(I64(cuda.blockIdx.x), I64(table.shape[0]), I64(cuda.gridDim.x)):
+        there = U64(places[U64(r)])
+        for f in range(I64(cuda.threadIdx.x), I64(table.shape[1]), I64(cuda.blockDim.x)):
+            out[U64(r), U64(f)] = table[there, U64(f)]
+
+
+@kernel
 def read_rows(factors, extras, own_factors, own_extras):
     """What a model keeps of parameter rows: own_factors, own_extras = a table's factors and first extras.
 

@@ -109,6 +109,43 @@ def pack_near(neighbors, base, near, offsets):
 
 
 @njit(parallel=True)
+def count_keys(starts, most, keys, places):
+    """Twin of kernels.count_keys."""
+    for r in prange(keys.size):
+        keys[r], places[r] = np.uint64(most - (starts[r + 1] - starts[r])), np.uint32(r)
+
+
+@njit
+def spread_rows(order, step, places):
+    """Twin of kernels.spread_rows."""
+    rows = order.size
+    for k in range(rows):
+        places[order[k]] = np.int32(k * step % rows)
+    places[rows] = np.int32(rows)
+
+
+@njit(parallel=True)
+def rename_rows(places, minor):
+    """Twin of kernels.rename_rows."""
+    for t in prange(minor.size):
+        minor[t] = places[minor[t]]
+
+
+@njit(parallel=True)
+def move_rows(table, places, out):
+    """Twin of kernels.move_rows."""
+    for r in prange(table.shape[0]):
+        out[places[r]] = table[r]
+
+
+@njit(parallel=True)
+def take_rows(table, places, out):
+    """Twin of kernels.take_rows."""
+    for r in prange(table.shape[0]):
+        out[r] = table[places[r]]
+
+
+@njit(parallel=True)
 def read_rows(factors, extras, own_factors, own_extras):
     """Twin of kernels.read_rows; factors in float32."""
     at = extras.shape[1] - EXTRA

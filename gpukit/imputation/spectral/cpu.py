@@ -11,6 +11,7 @@ import numpy as np
 
 from gpukit import _jit
 from gpukit.imputation.spectral import twins
+from gpukit.imputation.spectral.steps import Known
 from gpukit.svt import cpu as svt
 from gpukit.svt.warm import WarmThresholding, pays
 
@@ -25,31 +26,36 @@ class Session:
     """One tensor on one basis.
 
     basis: basis.Basis. observed (N, m, n): centred, 0 where missing. mask: (N,) or (N, m, n) bool, True = observed.
-    dtype: float32 or float64. workspace: of the run, for what lies on a GPU; not needed here. Memory: C and Z, a copy
+    dtype: float32 or float64. workspace: of the run, for what lies on a GPU; not needed here. known:
+    steps.Known of an earlier session with the same arguments, or None. Memory: C and Z, a copy
     of the tensor each, and the estimate and its last step, two copies of the vertices that miss something.
     """
 
-    def __init__(self, basis, observed, mask, dtype, workspace=None):
+    def __init__(self, basis, observed, mask, dtype, workspace=None, known=None):
         self.mask, self.observed, self.shape = mask, observed, observed.shape[1:]
         whole = mask if mask.ndim == 1 else mask.reshape(len(mask), -1).all(axis=1)
         self.rows = np.flatnonzero(~whole)
         self.hidden = hidden_entries(mask, self.rows)
         self.rounding = 10.0 * float(np.finfo(dtype).eps)
-        self.unit = unit_of(observed)
-        flat = in_units(observed, self.unit).reshape(len(observed), -1).astype(dtype, copy=False)
-        self.C = np.ascontiguousarray(basis.vectors.T, dtype) @ flat
+        self.unit, self.C, self.leading = known or transformed(basis, observed, dtype)
         self.U = np.ascontiguousarray(basis.vectors[self.rows], dtype)
         self.Z = np.empty_like(self.C)
-        self.now = np.zeros((len(self.rows), flat.shape[1]), dtype)
+        self.now = np.zeros((len(self.rows), self.C.shape[1]), dtype)
         self.before = np.zeros_like(self.now)
         self.sums = np.zeros((BLOCKS, 2))
         self.seconds = {"transform": 0.0, "thresholding": 0.0}
-        self.threads = 1 if flat.size < FOR_ONE_THREAD else None
+        self.threads = 1 if observed.size < FOR_ONE_THREAD else None
         self.warm = WarmThresholding(self.slices(self.Z)) if pays(self.slices(self.Z).shape, False) else None
 
     def largest(self):
         """(K,) float64: the largest singular value of each spectral slice of the zero-filled tensor."""
-        return self.values(self.C)[:, 0]
+        if self.leading is None:
+            self.leading = self.values(self.C)[:, 0]
+        return self.leading
+
+    def known(self):
+        """steps.Known, for the next session of the same tensor."""
+        return Known(self.unit, self.C, self.leading)
 
     def spectrum(self, count):
         """(K, count) float64: the leading singular values of the spectral slices, the estimate filled in."""
@@ -115,6 +121,13 @@ class Session:
         out = np.array(self.observed)
         out[~self.mask] = self.missing()
         return out
+
+
+def transformed(basis, observed, dtype):
+    """Known of a tensor (N, m, n), 0 where missing: its unit, and C = U' P_Omega(G) in it."""
+    unit = unit_of(observed)
+    flat = in_units(observed, unit).reshape(len(observed), -1).astype(dtype, copy=False)
+    return Known(unit, np.ascontiguousarray(basis.vectors.T, dtype) @ flat, None)
 
 
 def unit_of(observed):

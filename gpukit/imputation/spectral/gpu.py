@@ -9,6 +9,7 @@ from gpukit.errors import DeviceError
 from gpukit.graphs.gpu_vectors import vectors_on_gpu
 from gpukit.imputation.spectral import kernels
 from gpukit.imputation.spectral.cpu import LARGE, count_seconds, hidden_entries, in_units, out_of_units, unit_of
+from gpukit.imputation.spectral.steps import Known
 from gpukit.svt.gpu import Thresholding
 from gpukit.svt.warm import WarmThresholding, pays
 
@@ -26,7 +27,7 @@ class Session:
     gpukit.svt keeps serve the run's next session too; None: they are the session's own.
     """
 
-    def __init__(self, basis, observed, mask, dtype, workspace=None):
+    def __init__(self, basis, observed, mask, dtype, workspace=None, known=None):
         self.workspace = workspace or Workspace()
         self.mask, self.observed, self.shape = mask, observed, observed.shape[1:]
         self.rounding = 10.0 * float(np.finfo(dtype).eps)
@@ -36,9 +37,7 @@ class Session:
         hidden = hidden_entries(mask, self.rows)
         self.hidden = None if hidden is None else cp.asarray(hidden)
         vectors = vectors_on_gpu(basis.vectors, dtype, cp, self.workspace)
-        self.unit, flat = uploaded(observed, dtype, cp)
-        self.C = vectors.T @ flat
-        del flat
+        self.unit, self.C, self.leading = known or transformed(vectors, observed, dtype, cp)
         self.U = vectors if len(self.rows) == len(vectors) else vectors[cp.asarray(self.rows)]
         self.Z = cp.empty_like(self.C)
         self.now = cp.zeros((len(self.rows), self.C.shape[1]), dtype)
@@ -58,8 +57,15 @@ class Session:
 
     def largest(self):
         """See cpu.Session."""
-        self.Z[...] = self.C
-        return self.warm.leading()[:, 0].astype(np.float64) / self.unit if self.warm else self.values()[:, 0]
+        if self.leading is None or self.warm:  # whose subspace begins with this
+            self.Z[...] = self.C
+            found = self.warm.leading()[:, 0].astype(np.float64) / self.unit if self.warm else self.values()[:, 0]
+            self.leading = found
+        return self.leading
+
+    def known(self):
+        """See cpu.Session."""
+        return Known(self.unit, self.C, self.leading)
 
     def spectrum(self, count):
         """See cpu.Session."""
@@ -143,6 +149,12 @@ class Session:
 def shared(array):
     """A cupy array as numba's, without waiting for its stream: both use the default one."""
     return cuda.as_cuda_array(array, sync=False)
+
+
+def transformed(vectors, observed, dtype, cp):
+    """See cpu.transformed; vectors on the device."""
+    unit, flat = uploaded(observed, dtype, cp)
+    return Known(unit, vectors.T @ flat, None)
 
 
 def uploaded(observed, dtype, cp):

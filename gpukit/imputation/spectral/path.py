@@ -14,7 +14,7 @@ RANK_TOLERANCE = 1e-4  # times tolerance: where the phase of fixed ranks, which 
 class Options(NamedTuple):
     """How a path is walked; see estimator.GraphImputer for the meaning.
 
-    decay None: so that the path ends at a thousandth of its start after `iterations` steps.
+    decay: None for the one with which `iterations` steps end the path at a thousandth of its start.
     """
 
     iterations: int = 20
@@ -26,7 +26,7 @@ class Options(NamedTuple):
 
 
 class History(NamedTuple):
-    """A value an iteration.
+    """One value per iteration.
 
     phase      (n,) '<U4', "path" or "rank"
     scale      (n,) float64, lambda as a share of its start; 0 in the rank phase

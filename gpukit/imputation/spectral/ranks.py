@@ -20,9 +20,10 @@ class Ranks(NamedTuple):
 
 
 def looked_at(smaller):
-    """How many singular values the choice reads of slices whose smaller side is `smaller`; 0: there is no choice.
+    """How many leading singular values the choice needs of slices whose smaller side is `smaller`; 0: none to make.
 
-    The ratios grow again towards the last values of a full-rank slice, so only ranks up to half the side are told.
+    The ratios grow again towards the last values of a full-rank slice, so only ranks up to half the side are
+    considered.
     """
     return smaller // 2 + 1 if smaller > 1 else 0
 
@@ -30,9 +31,9 @@ def looked_at(smaller):
 def choose_ranks(values, rounding):
     """Ranks from the leading singular values (K, count) of each slice, falling.
 
-    rounding: the values' relative error. Slices that are zero but for rounding have rank 0, and say nothing. Where the
-    slices have one rank in common, those that nothing observed determines, and that are full of the others' errors,
-    are taken to have it too.
+    rounding: the values' relative error. Slices that are zero up to rounding get rank 0 and have no say. Where the
+    slices share one rank, those that no observation determines, which hold little but the others' errors, are given
+    it too.
     """
     floor = max(float(values.max()) * rounding, 1e-300)
     alive = values[:, 0] > floor
@@ -50,7 +51,7 @@ def choose_ranks(values, rounding):
 
 
 def common_rank(ratios):
-    """The rank that the slices together tell; 0: none."""
+    """The rank that the slices agree on; 0 where there is none."""
     if not len(ratios):
         return 0
     together = np.exp(np.log(ratios).mean(axis=0, keepdims=True))

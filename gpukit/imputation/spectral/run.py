@@ -42,10 +42,10 @@ class Outcome(NamedTuple):
     seconds: dict
 
 
-def start(place, setting, observed, mask):
-    """(session, first thresholds) of a centred tensor (N, m, n), 0 where mask misses."""
+def start(place, setting, observed, mask, known=None):
+    """(session, first thresholds) of a centred tensor (N, m, n), 0 where mask misses; known: of an earlier session."""
     steps = engine(place.device, "gpukit.imputation.spectral")
-    session = steps.Session(place.basis, observed, mask, place.dtype, place.workspace)
+    session = steps.Session(place.basis, observed, mask, place.dtype, place.workspace, known)
     return session, first_thresholds(setting.weights, setting.exponent, place.basis.values, session.largest())
 
 

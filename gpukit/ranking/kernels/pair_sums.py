@@ -123,9 +123,9 @@ def make_pair_product(lanes, quads, slots, capacity, exact):
         X (l, p) float32 or float64, rows padded with zeros to p, a multiple of 4; v (n,) float64, n <= p; margin
         float64; walk: arrays.Walk; partners: arrays.Partners; partial (blocks, n + 1) float64, written; workspace
         (blocks, 3 cap + 1) float64, used when no shared memory is.
-        A query's rows are read twice, the second time backwards: the last ones are still in the caches. What comes from
-        memory is asked for a query ahead (where it lies) or before the scores (its tables), so that no barrier waits
-        for it.
+        A query's rows are read twice, the second time backwards: the last ones are still in the caches. Memory is
+        read ahead: where a query lies, one query early; its tables, before its scores; so that no barrier waits for a
+        load.
         Launch: grid len(walk.firsts) - 1, block 256.   Deterministic: yes.
         Source: Eq. (5)-(8) of Jin and Lin 2014; sums by level after Lee and Lin 2014.
         """

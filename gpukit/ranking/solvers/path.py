@@ -80,7 +80,7 @@ def entry(run, C, result, seconds, metrics):
 
 
 def value(row, question):
-    """The metric that is asked for, of a row of path_."""
+    """The value of the metric asked for, in a row of path_."""
     return row["validation"][question.metric]
 
 

@@ -31,7 +31,7 @@ class Step(NamedTuple):
 
 
 class Result(NamedTuple):
-    """w, f(w), ||g||, why it stopped ('converged', 'settled', 'max_iter'), a dict an iteration, ||g|| at w = 0."""
+    """w, f(w), ||g||, why it stopped ('converged', 'settled', 'max_iter'), a dict per iteration, ||g|| at w = 0."""
 
     w: np.ndarray
     objective: float
@@ -74,7 +74,7 @@ def minimize(problem, w, eps, max_iter, start_norm=None, progress=lambda *news: 
 
 
 def settled(f, actual, predicted):
-    """Whether neither reduction is more than rounding makes."""
+    """Whether both reductions are within rounding error."""
     return (abs(actual) <= SETTLED * abs(f) and abs(predicted) <= SETTLED * abs(f)) or (actual <= 0 and predicted <= 0)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.io import trust
 from gpukit.primitives.group.cpu import row_starts, sort_by_bits
 from gpukit.ratings.orders import twins
 
@@ -34,8 +35,11 @@ def sorted_pairs(keys, shape, payload):
 def compressed_rows(rows, columns, values, shape):
     """(indptr (n_rows + 1,) int64, indices (n,) int32, values (n,) float32) with each row's columns ascending.
 
-    Pairs that occur twice stay, in their order in the input. Raises as packed_pairs.
+    Pairs that occur twice stay, in their order in the input. Raises as packed_pairs, and DataError for arrays that are
+    not as long as values, or no whole numbers.
     """
+    for what, numbers in (("row numbers", rows), ("column numbers", columns)):
+        trust.check_array(what, numbers, (np.int32, np.int64), (len(values),))
     keys, shift = packed_pairs(rows, columns, shape)
     keys, bits = sorted_pairs(keys, shape, np.array(values, np.float32).view(np.uint32))
     indices = (keys & np.uint64((1 << shift) - 1)).astype(np.int32)

@@ -16,7 +16,9 @@ import threading
 from importlib import metadata
 
 import numba
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
+from numba.np.ufunc import parallel
 
 from gpukit.errors import DeviceError, ParameterError
 
@@ -27,6 +29,9 @@ GET_TBB = "pip install 'gpukit[threads]'"
 ELSE = "Start processes with multiprocessing's 'spawn', or fork before gpukit's first work"
 
 _alone = threading.RLock()  # held by who is in a parallel loop under workqueue
+# What a fork waits for, or the child would wait for a thread that it does not have: who takes several takes them in
+# this order. The last is numba's own, a private name; numba is pinned.
+_held_by_forks = (_alone, global_compiler_lock, parallel._backend_init_thread_lock)
 _at_work = []  # an entry for each thread that is in a parallel loop
 _unfit = []  # while the process forks: why its child cannot compute, or None
 
@@ -94,6 +99,9 @@ def prepare():
     if not any(map(_is_there, wanted)):
         cure = GET_TBB if "tbb" in wanted else f"it is one of {', '.join([*LAYERS, *KINDS])}"
         raise ParameterError(f"NUMBA_THREADING_LAYER={asked}: there is no such threading layer here; {cure}.")
+    # numba asks this lock, which processes share with those they were forked from, each time that it is asked for its
+    # threads: of those, one that was killed then would stop all others for ever.
+    parallel._backend_init_process_lock = contextlib.nullcontext()
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
 
 
@@ -118,8 +126,9 @@ def _is_there(name):
 
 
 def _before_fork():
-    """Nobody is in a loop under workqueue meanwhile; what is known of the parent is noted for the child."""
-    _alone.acquire()
+    """What is known of the parent is noted for the child."""
+    for lock in _held_by_forks:
+        lock.acquire()
     _unfit.append(_what_ails_a_child())
 
 
@@ -134,13 +143,14 @@ def _what_ails_a_child():
 
 
 def _after_fork():
-    _unfit.pop()
-    _alone.release()
+    """The locks are free again; why the child cannot compute, or None."""
+    for lock in reversed(_held_by_forks):
+        lock.release()
+    return _unfit.pop()
 
 
 def _in_child():
-    why = _unfit.pop()
-    _alone.release()
+    why = _after_fork()
     _at_work.clear()
     if why is not None:
         Parallel.__call__ = _refusal(why)

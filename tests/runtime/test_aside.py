@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from gpukit import aside
+from gpukit.runtime import aside
 
 MAKER = (
-    "import sys, time\nfrom pathlib import Path\nfrom gpukit.aside import replacing\n"
+    "import sys, time\nfrom pathlib import Path\nfrom gpukit.runtime.aside import replacing\n"
     "with replacing(Path(sys.argv[1]), folder=bool(sys.argv[2:])) as place:\n"
     "    if place.is_dir():\n        place = place / 'x'\n"
     "    place.write_text('half'); print('writing', flush=True); time.sleep(60)\n"

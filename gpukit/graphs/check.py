@@ -1,0 +1,53 @@
+"""Is a graph tensor sound? Asked of every one that is handed in; as_graph_tensor and the readers make sound ones."""
+
+from math import prod
+
+import numpy as np
+
+from gpukit.errors import DataError
+from gpukit.graphs.adjacency import as_adjacency
+from gpukit.graphs.tensor import GraphTensor
+from gpukit.io import trust
+
+FLOATS = (np.float32, np.float64)
+
+
+def sound(data):
+    """A GraphTensor, or DataError for what as_graph_tensor would not have made: an adjacency that is none, arrays of
+    other shapes or dtypes, values that are not finite, ids that repeat."""
+    if not isinstance(data, GraphTensor) or getattr(data.adjacency, "format", None) != "csr":
+        what = type(data.adjacency if isinstance(data, GraphTensor) else data).__name__
+        raise DataError(f"a GraphTensor has an adjacency in CSR; got {what}. as_graph_tensor makes one.")
+    adjacency = as_adjacency(data.adjacency)
+    count, shape = adjacency.shape[0], np.shape(data.tensor)
+    trust.check_array("GraphTensor.tensor", data.tensor, FLOATS, (count, None, None))
+    trust.check_finite("GraphTensor.tensor", data.tensor)
+    trust.check_array("GraphTensor.mask", data.mask, np.bool_, (count,) if np.ndim(data.mask) == 1 else shape)
+    if data.truth is not None:
+        trust.check_array("GraphTensor.truth", data.truth, data.tensor.dtype.type, shape)
+        trust.check_finite("GraphTensor.truth", data.truth)
+    if data.times is not None:
+        trust.check_array("GraphTensor.times", data.times, np.int64, shape[3 - max(1, min(2, np.ndim(data.times))) :])
+    if data.vertices is not None:
+        _check_vertices(data.vertices, count)
+    if data.given is not None:
+        _check_given(data.given, shape)
+    return data._replace(adjacency=adjacency)
+
+
+def _check_vertices(vertices, count):
+    if not isinstance(vertices, np.ndarray) or vertices.shape != (count,) or vertices.dtype.kind not in "iuU":
+        raise DataError(f"GraphTensor.vertices must be {count:,} ids, whole numbers or text.")
+    twice = trust.repeated(vertices)
+    if twice is not None:
+        raise DataError(f"GraphTensor.vertices has {twice} twice; ids must differ.")
+
+
+def _check_given(given, shape):
+    whole = (
+        isinstance(given, tuple) and 1 <= len(given) <= 3 and all(isinstance(size, int | np.integer) for size in given)
+    )
+    if not whole or given[0] != shape[0] or prod(map(int, given)) != prod(shape):
+        raise DataError(
+            f"GraphTensor.given is {given!r:.80}; it is the shape of the tensor as it was handed in, {shape}."
+        )

@@ -1,0 +1,7 @@
+"""What surrounds a process of gpukit, kept from hurting it.
+
+| file       | what it does                                                                                  |
+|------------|-----------------------------------------------------------------------------------------------|
+| threads.py | the threading layer of compiled loops; what a layer cannot bear of threads and forks          |
+| aside.py   | files and folders made aside and renamed; what a killed process left behind is removed        |
+"""

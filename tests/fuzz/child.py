@@ -1,0 +1,85 @@
+"""A process that runs cases: a line of JSON in asks for a stretch of them, a line out tells of each.
+
+In: {"kind", "mode", "seed", "first", "count"}, or {"folder"} of a finding. Out, for each case: [index, verdict,
+detail]; before a kind is first used, ["ready", kind] when its samples have been read. Memory is limited to what those
+took and ROOM more.
+"""
+
+import faulthandler
+import json
+import os
+import resource
+import sys
+import tempfile
+from pathlib import Path
+
+ROOM = 512 << 20  # bytes of address space beyond what the samples of all kinds so far have taken
+THREADS = {"NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
+
+
+def serve(asked, told):
+    """Answer every line until there are no more."""
+    known = set()
+    for line in asked:
+        job = json.loads(line)
+        if job["kind"] not in known:
+            _warm_up(job["kind"])
+            known.add(job["kind"])
+            _tell(told, ["ready", job["kind"]])
+        for answer in _answers(job):
+            _tell(told, answer)
+
+
+def _answers(job):
+    """Yield [index, verdict, detail] of the cases of a job."""
+    from fuzz import cases, found, verdicts
+
+    if "folder" in job:
+        yield [0, *found.replayed(Path(job["folder"]))]
+        return
+    for index in range(job["first"], job["first"] + job["count"]):
+        yield [index, *verdicts.judged(cases.Case(job["kind"], job["mode"], job["seed"], index))]
+
+
+def _warm_up(name):
+    """Read every sample of a kind as it is, with all the memory there is, and allow ROOM more from then on."""
+    import numpy as np
+
+    from fuzz import cases, verdicts
+
+    _limit(resource.RLIM_INFINITY)
+    kind = cases.kind_of(name)
+    for sample in cases.samples(name):
+        uses = [kind.uses(np.random.default_rng(seed)) for seed in range(6)]
+        found = [verdicts.verdict_on(name, cases.Input(sample, use, sample), "cut") for use in uses]
+        if verdicts.RESULT not in [one.verdict for one in found]:
+            raise AssertionError(f"a sample of {name} is no good ({sample.path}): {found}")
+    _limit(_address_space() + ROOM)
+
+
+def _limit(size):
+    resource.setrlimit(resource.RLIMIT_AS, (size, resource.RLIM_INFINITY))
+
+
+def _address_space():
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+
+
+def _tell(told, answer):
+    told.write(json.dumps(answer) + "\n")
+    told.flush()
+
+
+def main():
+    """Talk over what were stdin and stdout; the library gets an empty one and stderr."""
+    faulthandler.enable()
+    asked, told = os.fdopen(os.dup(0), "r"), os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    with tempfile.TemporaryDirectory(prefix="fuzz-child") as folder:
+        os.environ["TMPDIR"] = tempfile.tempdir = folder
+        serve(asked, told)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,186 @@
+"""Documents: svmlight text with query ids, with a file of groups beside it, packed, folders of folds, .gkl, Parquet."""
+
+import gzip
+import lzma
+import tempfile
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from fuzz.judges import tables
+from fuzz.mutate import archive, container, parquet
+from fuzz.mutate.text import TEXT
+from fuzz.registry import Kind, Sample, single
+
+NULLS = ("error", "zero", "min")
+
+
+def lines(qids=True, sparse=False, comments=True, seed=0):
+    """Text of 24 documents in 5 queries with 6 features, or 300 of which few are there."""
+    rng, out = np.random.default_rng(seed), []
+    for row, query in enumerate(np.repeat([10, 3, 77, 8, 9], (6, 1, 9, 5, 3))):
+        features = sorted(rng.choice(300, 4, replace=False) + 1) if sparse else range(1, 7)
+        words = [str(rng.integers(3))] + ([f"qid:{query}"] if qids else [])
+        words += [f"{k}:{rng.normal():.4g}" for k in features]
+        out.append(" ".join(words) + (f" # doc {row}" if comments else ""))
+    return ("\n".join(out) + "\n").encode()
+
+
+def text_samples():
+    """Samples of text."""
+    words = lines(comments=False).replace(b"qid:", b"qid:q")
+    texts = {
+        "train.txt": lines(),
+        "sparse.txt": lines(sparse=True),
+        "words.txt": words,
+        "crlf.txt": lines().replace(b"\n", b"\r\n"),
+    }
+    return [single(name, data) for name, data in texts.items()]
+
+
+def group_samples():
+    """Text without ids and the file of groups beside it."""
+    data = {"rank.train": lines(qids=False), "rank.train.query": b"6\n1\n9\n5\n3\n"}
+    return [Sample(data, "rank.train", ("rank.train", "rank.train.query", "rank.train.query"))]
+
+
+def packed_samples():
+    """Samples of packed text."""
+    one = archive.zipped([("train.txt", lines())], zipfile.ZIP_DEFLATED)
+    return [
+        single("train.txt.gz", gzip.compress(lines(), mtime=0)),
+        single("train.txt.xz", lzma.compress(lines())),
+        single("train.zip", one),
+    ]
+
+
+def folder_samples():
+    """A folder of one fold and one of two."""
+    parts = {f"{part}.txt": lines(seed=k) for k, part in enumerate(("train", "vali", "test"))}
+    two = {f"Fold{k}/{name}": data for k in (1, 2) for name, data in parts.items()}
+    mixed = {"train.txt.gz": gzip.compress(lines(), mtime=0), "vali.gkl": written(".gkl"), "test.txt": lines()}
+    return [Sample(files, ".", tuple(files)) for files in (parts, two, mixed)]
+
+
+def documents(sparse):
+    """Documents of the text, with weights."""
+    from gpukit.documents import read_letor
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.txt"
+        path.write_bytes(lines(sparse=sparse))
+        found = read_letor(path)
+    return found if sparse else found._replace(weights=np.linspace(0.5, 2, len(found.qids)))
+
+
+def written(suffix, sparse=False):
+    """The bytes that write_letor writes."""
+    from gpukit.documents import write_letor
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"d{suffix}"
+        write_letor(documents(sparse), path)
+        return path.read_bytes()
+
+
+def gkl_samples():
+    """Binary copies, dense and sparse."""
+    return [single("dense.gkl", written(".gkl")), single("sparse.gkl", written(".gkl", True))]
+
+
+def parquet_samples():
+    """Parquet: a column a feature; one of lists."""
+    table = parquet.read(written(".parquet"))
+    return [single("d.parquet", parquet.written(table)), single("lists.parquet", parquet.written(in_lists()))]
+
+
+def in_lists():
+    """A table with the features as lists."""
+    import pyarrow
+
+    found = documents(False)
+    qids = np.repeat(found.qids, np.diff(found.offsets))
+    return pyarrow.table({"label": found.y, "qid": qids, "features": pyarrow.array(list(found.X))})
+
+
+def answer(path, use):
+    """Read; and what a ranker needs of it."""
+    from gpukit.documents import read_letor
+
+    return told(read_letor(path, null=use.get("null", "error")))
+
+
+def told(found):
+    """{name: array} of Documents; ranks by the first feature, query by query."""
+    from gpukit.documents.table import take_queries
+    from gpukit.evaluation.ranking import evaluate
+
+    out = {name: getattr(found, name) for name in ("y", "offsets", "qids", "comments", "weights")}
+    X = found.X
+    dense = isinstance(X, np.ndarray)
+    out |= {"X": X} if dense else {"data": X.data, "indices": X.indices, "indptr": X.indptr}
+    last = take_queries(found, [len(found.qids) - 1, 0])
+    first = first_column(X) if not dense else X[:, 0] if X.shape[1] else found.y
+    scores = np.asarray(first, np.float64)
+    quality = evaluate(found.y, scores, found.offsets)
+    return {**out, "shape": X.shape, "taken": last.X.shape[0], "quality": np.array([quality["pa"]])}
+
+
+def first_column(X):
+    """(l,) of a CSR matrix, however wide it is."""
+    values = np.zeros(X.shape[0])
+    there = X.indices[: X.indptr[-1]] == 0
+    values[np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[there]] = X.data[: X.indptr[-1]][there]
+    return values
+
+
+def folder(path, use):
+    """Every part of every fold, one after the other."""
+    from gpukit.documents import find_folds, read_letor
+
+    found = {}
+    for fold in find_folds(path):
+        for part in ("train", "vali", "test"):
+            found[f"{fold.name}/{part}"] = told(read_letor(getattr(fold, part)))
+    return found
+
+
+def each(found, files):
+    """The judge of a folder."""
+    return next((f"{name}: {wrong}" for name, one in found.items() if (wrong := judge(one, files))), None)
+
+
+def judge(found, files):
+    """Sound, and what was taken of it has as many rows as the queries."""
+    wrong = tables.documents(found, files)
+    sizes = np.diff(found["offsets"])
+    if not wrong and found["taken"] != sizes[-1] + sizes[0]:
+        wrong = f"take_queries gives {found['taken']} rows"
+    return wrong
+
+
+def text_judge(found, files):
+    """Sound, and nothing invented."""
+    wrong = judge(found, files)
+    if wrong:
+        return wrong
+    values = found["X"] if "X" in found else found["data"]
+    words = b"\n".join(files.values())
+    stored = np.unique(values[values != 0])
+    return None if tables.features_stand_in(stored, words) else "a feature is not in the file"
+
+
+def uses(rng):
+    """What NULL stands for."""
+    return {"null": NULLS[rng.choice(3, p=(0.6, 0.2, 0.2))]}
+
+
+KINDS = [
+    Kind("letor-text", text_samples, TEXT, answer, text_judge, uses, pipes=True, share=3),
+    Kind("letor-groups", group_samples, TEXT, answer, text_judge, uses),
+    Kind("letor-packed", packed_samples, archive.packed(TEXT), answer, judge, uses, pipes=True),
+    Kind("letor-folder", folder_samples, TEXT, folder, each, share=0.5),
+    Kind("letor-gkl", gkl_samples, container.COPY, answer, judge, same=True, share=2),
+    Kind("letor-parquet", parquet_samples, parquet.PARQUET, answer, judge, uses),
+]

@@ -1,0 +1,144 @@
+"""Model files of every estimator, loaded and used."""
+
+import functools
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from fuzz.judges import models as judges
+from fuzz.kinds import ratings
+from fuzz.mutate import container
+from fuzz.registry import Kind, single
+
+SMALL = {"n_factors": 4, "n_epochs": 3, "device": "cpu", "deterministic": True}
+DOCUMENTS = np.random.default_rng(7).normal(size=(13, 5)).round(2)
+QUERIES = np.repeat([4, 2, 9], (6, 1, 6))
+GRAPH = np.eye(10, k=1) + np.eye(10, k=-1) + np.eye(10, k=4) + np.eye(10, k=-4)
+
+
+def slices(seed=3):
+    """(10, 3, 4) with a vertex and a few entries missing."""
+    values = np.random.default_rng(seed).normal(size=(10, 3, 4)).round(2)
+    values[4], values[0, 1, 2] = np.nan, np.nan
+    return values
+
+
+@functools.lru_cache(None)
+def fitted(name):
+    """A small fitted model of a class, the same on every machine: what was learned rounded, no times in it."""
+    import gpukit
+
+    model = {
+        "MatrixFactorization": lambda: gpukit.MatrixFactorization(**SMALL).fit(ratings.made()),
+        "LSHMF": lambda: gpukit.LSHMF(**SMALL, n_neighbors=3, lsh_q=8).fit(ratings.made()),
+        "SimLSH": lambda: gpukit.SimLSH(n_neighbors=3, q=8, device="cpu").fit(ratings.made()),
+        "RankSVM": lambda: gpukit.RankSVM(scale="minmax", device="cpu").fit(DOCUMENTS, np.arange(13) % 3, QUERIES),
+        "GraphImputer": lambda: imputer(),
+    }[name]()
+    for clock in ("timings_", "stages_"):
+        if hasattr(model, clock):
+            setattr(model, clock, dict.fromkeys(getattr(model, clock), 0.5))
+    for epoch in getattr(model, "history_", []) if name != "GraphImputer" else []:
+        epoch |= {"seconds": 0.5} if "seconds" in epoch else {}
+    if hasattr(model, "_state"):
+        model._state = type(model._state)(*(np.round(array, 3) for array in model._state))
+        model._scale = type(model._scale)(*(round(float(number), 3) for number in model._scale))
+    return model
+
+
+def imputer():
+    """A fitted GraphImputer; of how long its basis took nothing is kept."""
+    import gpukit
+
+    model = gpukit.GraphImputer(weights="slice", center="none", iterations=4, device="cpu").fit(GRAPH, slices())
+    model.basis_ = model.basis_._replace(seconds=0.5)
+    return model
+
+
+def samples(name):
+    """A function that makes the sample of a class."""
+
+    def make():
+        with tempfile.TemporaryDirectory() as folder:
+            fitted(name).save(Path(folder) / "m")
+            return [single("model.gpukit", (Path(folder) / "m").read_bytes())]
+
+    return make
+
+
+def loaded(path):
+    """The model in a file, on the CPU, and what it says of itself."""
+    import gpukit
+
+    model = gpukit.load_model(path)
+    shown = repr(model)
+    model.set_params(device="cpu")
+    facts = {
+        name: getattr(model, name) for name in ("history_", "timings_", "stages_", "device_") if hasattr(model, name)
+    }
+    return model, {"class": type(model).__name__, "shown": shown, "facts": facts}
+
+
+def factorization(path, use):
+    """Predictions for known and unknown ids, recommendations, similar items."""
+    model, out = loaded(path)
+    users, items = model.user_ids_, model.item_ids_
+    which = np.arange(60)
+    asked = (
+        np.append(users[which % len(users)], users[:1]) if len(users) else np.array([1]),
+        np.append(items[which * 7 % len(items)], items[:1]) if len(items) else np.array([1]),
+    )
+    best, scores = model.recommend(n=5)
+    near, cosines = model.similar_items(items[0].item(), n=4)
+    unknown = model.predict((np.array(["?", "?"]), np.array(["?", "!"])))
+    arrays = ("user_factors_", "item_factors_", "user_bias_", "item_bias_", "neighbors_")
+    more = ("explicit_influences_", "implicit_influences_", "user_baseline_", "item_baseline_")
+    out |= {name: getattr(model, name) for name in (*arrays, *more) if hasattr(model, name)}
+    out |= {"asked_users": asked[0], "asked_items": asked[1], "predicted": model.predict(asked), "unknown": unknown}
+    out |= {"best": best, "scores": scores, "near": near, "cosines": cosines, "users": users, "items": items}
+    out |= {f"rated_{name}": array for name, array in model._rated._asdict().items()}
+    return {**out, "mean": model.mean_, "deviation": model._scale.deviation, "scale": np.array(model.scale_)}
+
+
+def neighbors(path, use):
+    """What a search found."""
+    model, out = loaded(path)
+    return {
+        **out,
+        "neighbors": model.neighbors_,
+        "scores": model.scores_,
+        "items": model.item_ids_,
+        "share": model.random_share_,
+    }
+
+
+def ranker(path, use):
+    """Scores and ranks of documents with as many features as the model says."""
+    model, out = loaded(path)
+    X = np.resize(DOCUMENTS, (13, min(model.n_features_in_, 5000)))
+    scaling = model.scaling_
+    out |= {"kind": scaling.kind, "low": scaling.low, "factor": scaling.factor, "coef": model.coef_, "X": X}
+    return {**out, "predicted": model.predict(X, QUERIES), "ranks": model.rank(X, QUERIES), "qid": QUERIES}
+
+
+def imputed(path, use):
+    """Another tensor on the same graph, filled in."""
+    model, out = loaded(path)
+    values = slices(5)
+    out |= {"values": values, "filled": model.transform(values), "confidence": model.confidence_}
+    return {**out, "completed": model.completed_, "ranks": model.ranks_}
+
+
+def kind(name, answer, judge, share=1.0):
+    """The Kind of a class's files."""
+    return Kind(f"model-{name}", samples(name), container.MODEL, answer, judge, same=True, share=share)
+
+
+KINDS = [
+    kind("LSHMF", factorization, judges.factorization, 2),
+    kind("MatrixFactorization", factorization, judges.factorization, 2),
+    kind("RankSVM", ranker, judges.ranker),
+    kind("SimLSH", neighbors, judges.neighbors),
+    kind("GraphImputer", imputed, judges.imputed),
+]

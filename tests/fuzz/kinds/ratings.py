@@ -1,0 +1,205 @@
+"""Ratings: text of every format, packed text, folders, .npz, .gkr, Parquet."""
+
+import gzip
+import lzma
+import tempfile
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from fuzz.judges import tables
+from fuzz.mutate import archive, container, parquet
+from fuzz.mutate.text import TEXT
+from fuzz.registry import Kind, Sample, single
+
+NAMED = "users", "items", "values", "user_ids", "item_ids", "times", "weights", "counts"
+
+
+def triples(n=40, seed=0):
+    """(n,) users 1..12, items 1..9, ratings 0.5..5, times, each pair once."""
+    rng = np.random.default_rng(seed)
+    pairs = rng.permutation(12 * 9)[:n]
+    stars, times = rng.integers(1, 11, n) / 2, 1_100_000_000 + rng.integers(0, 10**8, n)
+    return pairs // 9 + 1, pairs % 9 + 1, stars, times
+
+
+def lines(sep, header="", names="{}", extras=True):
+    """Text of the triples."""
+    rows = [
+        sep.join((names.format(user), str(item), f"{stars:g}", *([str(when)] if extras else [])))
+        for user, item, stars, when in zip(*triples())
+    ]
+    return ("\n".join(([header] if header else []) + rows) + "\n").encode()
+
+
+def netflix():
+    """Lines `MovieID:`, then lines CustomerID,Rating,date."""
+    users, items, stars, _ = triples()
+    text = ""
+    for movie in sorted(set(items.tolist())):
+        text += f"{movie}:\n"
+        text += "".join(
+            f"{u},{int(s + 0.5)},2005-0{1 + u % 9}-11\n" for u, i, s in zip(users, items, stars) if i == movie
+        )
+    return text.encode()
+
+
+def matrix_market():
+    """A file of netflix_mm: lines of %, sizes, 1-based triples."""
+    users, items, stars, _ = triples()
+    rows = "".join(f"{u} {i} {s:g}\n" for u, i, s in zip(users, items, stars))
+    return f"%%MatrixMarket matrix coordinate real general\n% c\n12 9 {len(users)}\n{rows}".encode()
+
+
+def texts():
+    """{name: bytes} of text in all formats."""
+    counted = "\n".join(f"{u},{i},{s:g},{t},{s / 4:g},{i}" for u, i, s, t in zip(*triples()))
+    return {
+        "plain.csv": lines(","),
+        "header.csv": lines(",", "userId,movieId,rating,timestamp"),
+        "words.csv": lines(",", "user,item,rating", "user {}", extras=False),
+        "quoted.csv": lines(",", "user,item,rating", '"u, {}"', extras=False),
+        "semi.csv": lines(";", "User-ID;ISBN;Book-Rating", extras=False),
+        "bar.txt": lines("|"),
+        "blank.txt": lines(" ", extras=False),
+        "u.data": lines("\t"),
+        "ratings.dat": lines("::"),
+        "many.csv": b"user,item,rating,timestamp,weight,count\n" + counted.encode() + b"\n",
+        "combined_data_1.txt": netflix(),
+    }
+
+
+def text_samples():
+    """Samples of text."""
+    return [single(name, text) for name, text in texts().items()]
+
+
+def packed_samples():
+    """Samples of packed text."""
+    text, other = texts()["header.csv"], netflix()
+    one = archive.zipped([("ratings.csv", text)], zipfile.ZIP_DEFLATED)
+    many = archive.zipped([(f"mv_{k}.txt", other) for k in (1, 2)] + [("README", b"x")], zipfile.ZIP_DEFLATED)
+    return [
+        single("ratings.csv.gz", gzip.compress(text, mtime=0)),
+        single("ratings.csv.xz", lzma.compress(text)),
+        single("ratings.zip", one),
+        single("netflix.zip", many),
+    ]
+
+
+def folder_samples():
+    """Folders of files."""
+    movies = {
+        f"mv_{k:07}.txt": f"{k}:\n{10 + k},3,2005-01-02\n{20 + k},4,2005-01-03\n7,5,2004-01-01\n".encode()
+        for k in (1, 2, 3)
+    }
+    combined = {"combined_data_1.txt": netflix(), "combined_data_2.txt": netflix().replace(b":\n", b"0:\n")}
+    lens = {"ratings.dat": lines("::"), "movies.dat": b"1::A (1990)::x\n"}
+    return [Sample(files, ".", tuple(files)) for files in (movies, combined, lens)]
+
+
+def made():
+    """Ratings with all that they can have."""
+    from gpukit.ratings import Ratings
+
+    users, items, stars, times = triples()
+    ids, rows = np.unique(users, return_inverse=True)
+    names, columns = np.unique([f"i{item}" for item in items], return_inverse=True)
+    return Ratings(
+        rows.astype(np.int32),
+        columns.astype(np.int32),
+        stars.astype(np.float32),
+        ids.astype(np.int64),
+        names,
+        times=times.astype(np.int64),
+        weights=(stars / 4).astype(np.float32),
+        counts=items.astype(np.int32),
+    )
+
+
+def written(ratings, suffix):
+    """The bytes that write_ratings writes."""
+    from gpukit.ratings import write_ratings
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"r{suffix}"
+        write_ratings(ratings, path)
+        return path.read_bytes()
+
+
+def variants():
+    """Ratings with and without the optional columns."""
+    whole = made()
+    columns = {name: whole.columns()[name] for name in ("users", "items", "values")}
+    return [whole, whole.with_columns(**columns)]
+
+
+def copies(suffix):
+    """A function that makes samples of binary copies."""
+    return lambda: [single(f"ratings{suffix}", written(ratings, suffix)) for ratings in variants()]
+
+
+def npz_samples():
+    """Samples of scipy's .npz: of gpukit, csr and coo."""
+    from scipy import sparse
+
+    users, items, stars, _ = triples()
+    matrix = sparse.coo_matrix((stars, (users - 1, items - 1)), shape=(12, 9))
+    return copies(".npz")() + [single("matrix.npz", saved(form)) for form in (matrix, matrix.tocsr(), matrix.tocsc())]
+
+
+def saved(matrix):
+    """The bytes of scipy.sparse.save_npz."""
+    import io
+
+    from scipy import sparse
+
+    file = io.BytesIO()
+    sparse.save_npz(file, matrix, compressed=False)
+    return file.getvalue()
+
+
+def plain(rng):
+    """As it is."""
+    return {}
+
+
+def answer(path, use):
+    """Read, and compressed both ways."""
+    from gpukit.ratings import read_ratings
+
+    ratings = read_ratings(path, times=use.get("times", False))
+    found = {name: getattr(ratings, name) for name in NAMED}
+    for way in ("csr", "csc"):
+        found |= {f"{way}_{part}": a for part, a in zip(("indptr", "indices", "values"), getattr(ratings, way)())}
+    return found
+
+
+def text_judge(found, files):
+    """Sound, and nothing invented."""
+    return judge(found, files) or tables.spelled(found, files)
+
+
+def judge(found, files):
+    """Sound, each pair once."""
+    return tables.ratings(found, files) or tables.distinct(found, files)
+
+
+KINDS = [
+    Kind("ratings-text", text_samples, TEXT, answer, text_judge, plain, pipes=True, share=3),
+    Kind(
+        "ratings-times",
+        lambda: text_samples()[:2] + text_samples()[-4:],
+        TEXT,
+        answer,
+        text_judge,
+        lambda rng: {"times": True},
+    ),
+    Kind("ratings-mtx", lambda: [single("netflix_mm", matrix_market())], TEXT, answer, judge, plain, pipes=True),
+    Kind("ratings-packed", packed_samples, archive.packed(TEXT), answer, judge, plain, pipes=True, share=2),
+    Kind("ratings-folder", folder_samples, TEXT, answer, text_judge, plain, share=0.5),
+    Kind("ratings-npz", npz_samples, archive.NPZ, answer, judge, plain, share=2),
+    Kind("ratings-gkr", copies(".gkr"), container.COPY, answer, tables.ratings, plain, same=True, share=2),
+    Kind("ratings-parquet", copies(".parquet"), parquet.PARQUET, answer, judge, plain),
+]

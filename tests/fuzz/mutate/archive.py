@@ -1,0 +1,264 @@
+"""Archives: members of a zip (.npz, .zip), their arrays, their headers; and the packing of text."""
+
+import bz2
+import functools
+import gzip
+import io
+import lzma
+import struct
+import zipfile
+
+import numpy as np
+
+from fuzz.mutate import arrays, raw
+
+BOMB = 700 << 20  # bytes of a member that is packed into a few thousand
+
+
+def unzip(data):
+    """[(name, bytes)] of a zip."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return [(info.filename, archive.read(info)) for info in archive.infolist()]
+
+
+def zipped(members, method=zipfile.ZIP_STORED):
+    """A zip of [(name, bytes)]; names may come twice."""
+    import warnings
+
+    file = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(file, "w", method) as archive:
+        warnings.simplefilter("ignore")
+        for name, data in members:
+            archive.writestr(zipfile.ZipInfo(name), data, method)
+    return file.getvalue()
+
+
+def npy(array):
+    """The bytes of a .npy; arrays of objects are pickled, as people do."""
+    file = io.BytesIO()
+    np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=True)
+    return file.getvalue()
+
+
+def load(data):
+    """{name: array} of a .npz."""
+    with np.load(io.BytesIO(data), allow_pickle=True) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def npz(named):
+    """The bytes of a .npz of {name: array}."""
+    return zipped([(f"{name}.npy", npy(array)) for name, array in named.items()])
+
+
+def edit_arrays(data, rng):
+    """An array of a .npz mutated."""
+    return npz(arrays.among(load(data), rng))
+
+
+def edit_consistent(data, rng):
+    """All arrays of one length of a .npz cut to a shorter one."""
+    return npz(arrays.consistent(load(data), rng))
+
+
+def edit_members(data, rng):
+    """Members left out, twice, renamed, added, empty, packed otherwise."""
+    members = unzip(data)
+    at = int(rng.integers(len(members)))
+    name, inside = members[at]
+    draw, method = int(rng.integers(8)), zipfile.ZIP_STORED
+    if draw == 0:
+        del members[at]
+    elif draw == 1:
+        members.append((name, members[rng.integers(len(members))][1]))
+    elif draw == 2:
+        names = (
+            "",
+            "/",
+            "../" + name,
+            name.upper(),
+            name + "/",
+            "x" * 60000,
+            name[:-4],
+            "é.npy",
+            "a\0b",
+            "data.npy",
+            "allow_pickle.npy",
+        )
+        members[at] = (names[rng.integers(len(names))], inside)
+    elif draw == 3:
+        members.append(("more.npy", npy(np.arange(4))))
+    elif draw == 4:
+        members[at] = (name, b"")
+    elif draw == 5:
+        method = int(rng.choice([zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]))
+    elif draw == 6:
+        members = members[::-1]
+    else:
+        members[at] = (name, raw.BYTES[rng.integers(len(raw.BYTES))](inside, rng))
+    return zipped(members, method)
+
+
+def edit_npy_header(data, rng):
+    """The header of an array in a .npz: its shape, dtype, order, or text that does not parse."""
+    members = unzip(data)
+    at = int(rng.integers(len(members)))
+    name, inside = members[at]
+    if inside[:6] != b"\x93NUMPY":
+        return data
+    length = struct.unpack("<H", inside[8:10])[0]
+    header, body = inside[10 : 10 + length].decode("latin-1"), inside[10 + length :]
+    shape = header[header.index("(") : header.index(")") + 1]
+    descr = header[header.index("'descr': ") + 9 : header.index(", 'fortran")]
+    header = (
+        lambda: header.replace(
+            shape,
+            (
+                "(10000000000,)",
+                "(-1,)",
+                "(3,",
+                "()",
+                "(2**9,)",
+                "(1e3,)",
+                "('a',)",
+                "(99,)",
+                "(0,)",
+                "(5, 5, 5, 5)",
+                "(None,)",
+                "(" + "1," * 40 + ")",
+            )[rng.integers(12)],
+        ),
+        lambda: header.replace(
+            descr,
+            (
+                "'|O'",
+                "'<f8'",
+                "'<i4'",
+                "'<U900000000'",
+                "'V8'",
+                "'<M8[s]'",
+                "[('a', '<f4')]",
+                "'zz'",
+                "5",
+                "None",
+                "'|b1'",
+                "'>f4'",
+            )[rng.integers(12)],
+        ),
+        lambda: header.replace("False", ("True", "None", "1", "Fals")[rng.integers(4)]),
+        lambda: header.replace("{", "", 1),
+        lambda: header.replace("'shape'", "'shapes'"),
+        lambda: "(" * 150 + header,
+        lambda: header.replace("}", ", 'x': 1}"),
+        lambda: "\0" * len(header),
+        lambda: "{'descr': '<f4', 'fortran_order': False, 'shape': (" + "9" * 5000 + ",)}",
+        lambda: raw.BYTES[rng.integers(len(raw.BYTES))](header.encode("latin-1"), rng).decode("latin-1"),
+    )[rng.integers(10)]().encode("latin-1", "replace")
+    version = inside[6:8] if rng.random() < 0.9 else bytes([int(rng.integers(5)), int(rng.integers(3))])
+    inside = inside[:6] + version + struct.pack("<H", min(65535, len(header))) + header + body
+    members[at] = (name, inside)
+    return zipped(members)
+
+
+def edit_zip_fields(data, rng):
+    """A field of a zip's own headers: flags (a password), method, checksum, sizes, names' lengths, offsets."""
+    out = bytearray(data)
+    sign = (b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06")[rng.choice(3, p=(0.4, 0.5, 0.1))]
+    places = []
+    at = data.find(sign)
+    while at >= 0:
+        places.append(at)
+        at = data.find(sign, at + 4)
+    if not places:
+        return data
+    at = places[rng.integers(len(places))] + 4 + 2 * int(rng.integers(0, {3: 13, 1: 21, 5: 9}[sign[2]]))
+    values = (0, 1, 2, 8, 9, 12, 14, 99, 0xFFFF, 0x7FFF, int(rng.integers(65536)))
+    out[at : at + 2] = struct.pack("<H", values[rng.integers(len(values))])
+    if rng.random() < 0.4:
+        return encrypted(bytes(out), places=None)
+    return bytes(out)
+
+
+def encrypted(data, places=None):
+    """The same zip, its members marked as locked by a password, in both headers."""
+    out = bytearray(data)
+    for sign, flag in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = data.find(sign)
+        while at >= 0 and at + flag < len(out):
+            out[at + flag] |= 1
+            at = data.find(sign, at + 4)
+    return bytes(out)
+
+
+@functools.lru_cache(1)
+def _zeros():
+    """A .npy of BOMB bytes, packed: what follows the first member is cheap to make."""
+    header = npy(np.zeros(0, np.uint8)).replace(b"(0,)", b"(%d,)" % BOMB)
+    return header + b"\0" * BOMB
+
+
+@functools.lru_cache(4)
+def _bomb(name):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr(name, _zeros())
+    _zeros.cache_clear()
+    return file.getvalue()
+
+
+def bomb(data, rng):
+    """A member beside the others, or in place of one, that unpacks to more than there is memory. Rare: it is slow."""
+    if rng.random() > 0.03:
+        return edit_members(data, rng)
+    members = unzip(data)
+    file = io.BytesIO(_bomb(members[0][0] if rng.random() < 0.5 else "zz.npy"))
+    with zipfile.ZipFile(file, "a") as archive:
+        for name, inside in members:
+            if name not in archive.namelist():
+                archive.writestr(name, inside)
+    return file.getvalue()
+
+
+def packed(mutators):
+    """Mutators of packed text: of what is inside, mutated by the mutators of text, and of the packing."""
+
+    def inside(data, rng):
+        names, unpack, pack = _packing(data)
+        mutated = [(name, mutators[rng.integers(len(mutators))](text, rng)) for name, text in unpack(data)]
+        return pack(mutated)
+
+    return (inside, inside, inside, *raw.BYTES[:6], edit_zip_fields, edit_gzip, edit_zip_members)
+
+
+def edit_zip_members(data, rng):
+    """edit_members of a zip; other files as they are but for a byte."""
+    return edit_members(data, rng) if data[:2] == b"PK" else raw.overwrite(data, rng)
+
+
+def edit_gzip(data, rng):
+    """Flags, an empty or a second stream, a wrong length or checksum of a .gz; other files get a second copy."""
+    if data[:2] != b"\x1f\x8b":
+        return data + data
+    return (
+        data[:3] + bytes([int(rng.integers(256))]) + data[4:],
+        data + data,
+        data + gzip.compress(b""),
+        data[:-8] + b"\0" * 8,
+        data[:-4] + b"\xff" * 4,
+        data + b"garbage",
+        data[:2] + b"\x07" + data[3:],
+    )[rng.integers(7)]
+
+
+def _packing(data):
+    """(kind, unpack, pack) of packed bytes; both in terms of [(name, bytes)]."""
+    if data[:2] == b"PK":
+        return "zip", unzip, functools.partial(zipped, method=zipfile.ZIP_DEFLATED)
+    module = {b"\x1f\x8b": gzip, b"BZ": bz2, b"\xfd7": lzma}[data[:2]]
+    return "one", lambda packed: [("", module.decompress(packed))], lambda members: module.compress(members[0][1])
+
+
+NPZ = (
+    *(edit_arrays, edit_arrays, edit_arrays, edit_arrays, edit_consistent, edit_members, edit_members),
+    *(edit_npy_header, edit_npy_header, edit_zip_fields, bomb, *raw.BYTES[:8]),
+)

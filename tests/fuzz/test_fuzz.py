@@ -1,0 +1,35 @@
+"""A minute of the fuzzer with a fixed seed; every finding so far replayed. `make fuzz` does more of it."""
+
+import json
+
+import pytest
+
+from fuzz import campaign, found, verdicts
+from fuzz.registry import kinds
+from fuzz.workers import Worker
+
+CASES, SEED = 2400, 20
+
+
+@pytest.fixture(scope="module")
+def worker():
+    """A child for findings."""
+    child = Worker()
+    yield child
+    child.close()
+
+
+def test_a_minute_of_mutations_truncations_and_flips():
+    running = campaign.Campaign(campaign.units(CASES, SEED))
+    assert running.run(processes=1)
+    tried = {(unit.kind, unit.mode) for unit in running.done}
+    assert tried == {(kind, mode) for kind in kinds() for mode in ("mutate", "cut", "flip")}
+    told = [f"{tuple(case)} {verdict}: {detail}" for case, verdict, detail in running.findings]
+    assert not told, "\n".join(told)
+
+
+@pytest.mark.parametrize("folder", sorted(case.parent for case in found.FOUND.rglob("case.json")), ids=lambda f: f.name)
+def test_what_was_found_is_mended(worker, folder):
+    kind = json.loads((folder / "case.json").read_text())["kind"]
+    verdict, detail = worker.replay(kind, folder)
+    assert verdict in verdicts.GOOD, f"{verdict}: {detail}"

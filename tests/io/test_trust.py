@@ -1,0 +1,126 @@
+"""Checks of arrays from outside: the first fault is found wherever it lies, by one thread and by several."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from gpukit import _pool
+from gpukit.errors import DataError
+from gpukit.io import trust
+
+SIZE = 100
+PLACES = (0, 6, 7, 8, 20, 21, 22, 99)
+
+
+@pytest.fixture(autouse=True, params=[1, 4], ids=["one thread", "threads"])
+def small_blocks(request, monkeypatch):
+    monkeypatch.setattr(_pool, "cores", lambda: request.param)
+    monkeypatch.setattr(trust, "BLOCK", 7)
+    monkeypatch.setattr(trust, "TASK", 21)
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_not_finite(place, value):
+    array = np.ones((SIZE // 10, 10), np.float32)
+    trust.check_finite("a", array)
+    trust.check_finite("a", array, 1.0)
+    array.reshape(-1)[[place, -1]] = value
+    for most in (np.inf, 2.0):
+        with pytest.raises(DataError, match=rf"a\[{place // 10}, {place % 10}\] is {value}; all of it must be finite"):
+            trust.check_finite("a", array, most)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_too_large(place):
+    array = np.ones(SIZE)
+    array[place] = -3
+    trust.check_finite("a", array, 3)
+    with pytest.raises(DataError, match=rf"a\[{place}\] is -3.0; .* of at most 2 in size"):
+        trust.check_finite("a", array, 2)
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("value", [-1, 5, 2**31 - 1])
+def test_out_of_range(place, value):
+    array = np.arange(SIZE, dtype=np.int32) % 5
+    trust.check_range("a", array, 0, 5)
+    array[place] = value
+    with pytest.raises(DataError, match=rf"a\[{place}\] is {value}, beyond 0 to 4"):
+        trust.check_range("a", array, 0, 5)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_pointers_that_fall(place):
+    pointers = np.arange(SIZE + 2) * 3
+    trust.check_pointers("p", pointers, SIZE + 1, 3 * SIZE + 3)
+    pointers[place + 1] = -1 if place == 0 else pointers[place] - 1
+    with pytest.raises(DataError, match=rf"p\[{place + 1}\] is .*less than what comes before|p goes from"):
+        trust.check_pointers("p", pointers, SIZE + 1, 3 * SIZE + 3)
+
+
+@pytest.mark.parametrize("pointers", [[1, 2, 3], [0, 2, 4], [0, 3], [0, 3, 3, 3], [[0, 1, 3]], [0.0, 1, 3]])
+def test_pointers_that_are_none(pointers):
+    trust.check_pointers("p", np.array([0, 1, 3]), 2, 3)
+    with pytest.raises(DataError):
+        trust.check_pointers("p", np.array(pointers), 2, 3)
+
+
+@pytest.mark.parametrize("ids", [np.array([3, -1, 2**60]), np.array(["b", "a", ""]), np.zeros(0, np.int64)])
+def test_ids(ids):
+    trust.check_ids("ids", ids, len(ids))
+    with pytest.raises(DataError, match="there must be one a row"):
+        trust.check_ids("ids", ids, len(ids) + 1)
+
+
+@pytest.mark.parametrize(
+    "ids, message",
+    [
+        (np.array([3, 1, 3]), "ids has 3 twice"),
+        (np.array(["b", "a", "b"]), "ids has b twice"),
+        (np.array([1.0, np.nan]), "got float64"),
+        (np.array([[1]]), "got int64, 2-D"),
+        (np.array([None]), "got object"),
+        ([1, 2], "got list"),
+        (np.array([1], np.uint64), "got uint64"),
+    ],
+)
+def test_ids_that_are_none(ids, message):
+    with pytest.raises(DataError, match=message):
+        trust.check_ids("ids", ids)
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr", "dia", "lil", "dok"])
+@pytest.mark.parametrize("make", ["matrix", "array"])
+def test_sound_sparse_matrices(kind, make):
+    matrix = scipy.sparse.random_array((9, 12), density=0.4, rng=np.random.default_rng(0))
+    trust.check_sparse("m", getattr(scipy.sparse, f"{kind}_{make}")(matrix))
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "bsr", "coo"])
+@pytest.mark.parametrize("value", [-1, 50, 2**31 - 1])
+def test_indices_of_sparse_matrices(kind, value):
+    matrix = scipy.sparse.csr_array(np.eye(50)).asformat(kind)
+    for name in ("row", "col") if kind == "coo" else ("indices", "indptr"):
+        forged = matrix.copy()
+        broken = getattr(forged, name).copy()
+        broken[20] = value
+        if kind == "coo":
+            forged.coords = tuple(broken if one == name else getattr(forged, one) for one in ("row", "col"))
+        else:
+            setattr(forged, name, broken)
+        with pytest.raises(DataError, match=rf"m\.{name}|less than"):
+            trust.check_sparse("m", forged)
+
+
+def test_more_room_than_is_used_is_scipys_way():
+    trust.check_compressed("m", np.array([0, 1, 2]), np.array([0, 1, 1]), np.ones(3), (2, 2))
+    with pytest.raises(DataError, match="must have the shape"):
+        trust.check_compressed("m", np.array([0, 1, 2]), np.array([0, 1]), np.ones(3), (2, 2))
+
+
+def test_shared_out_keeps_the_order():
+    assert _pool.shared_out(lambda task: 2 * task, range(50)) == list(range(0, 100, 2))
+    assert _pool.shared_out(lambda task: task, []) == []
+    with pytest.raises(ZeroDivisionError):
+        _pool.shared_out(lambda task: 1 // task, [1, 0, 1])
