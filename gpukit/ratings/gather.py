@@ -122,7 +122,8 @@ def _refuse(block, problem, position, place):
             "Correct the line, or name another separator with --sep."
         )
     if problem == parse.OPEN_QUOTE:
-        raise DataError(f"{where} opens a quote that it does not close: {line[:80]!r}. Correct the line.")
+        what = "opens a quote that it does not close, or has text behind a quoted field"
+        raise DataError(f"{where} {what}: {line[:80]!r}. Correct the line.")
     what = "user" if problem == parse.NO_USER else "item"
     raise DataError(f"{where} has no {what} id: {line[:80]!r}. Correct or remove the line.")
 
