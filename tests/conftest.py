@@ -52,6 +52,7 @@ TIERS = {  # marks asked for: whether a file with this text has no such test
 
 # The files that take longest. Side by side, a file goes to one process as a whole, and none of these should come last.
 LONGEST = (
+    "fuzz/test_fuzz.py",
     "imputation/test_estimator.py",
     "cli/test_interrupted.py",
     "reliability/test_kills.py",

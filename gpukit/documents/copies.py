@@ -74,8 +74,10 @@ def _features(arrays, shape):
     if "X" in arrays:
         return arrays["X"]
     lacking = {"data", "indices", "indptr"} - set(arrays)
-    if lacking or not isinstance(shape, list) or len(shape) != 2 or not all(type(size) is int for size in shape):
-        raise DataError(f"it lacks {min(lacking)!r}." if lacking else f"its shape is {shape!r:.80}.")
+    if lacking:
+        raise DataError(f"it lacks {min(lacking)!r}.")
+    if not isinstance(shape, list) or len(shape) != 2 or not all(type(n) is int and 0 <= n < 2**63 for n in shape):
+        raise DataError(f"its shape is {shape!r:.80}.")
     parts = arrays["data"], arrays["indices"], arrays["indptr"]
     trust.check_array("X.data", parts[0], (np.float32, np.float64), (None,))
     trust.check_compressed("X", parts[2], parts[1], parts[0], shape)

@@ -110,6 +110,10 @@ class Table:
         start = next(itertools.islice(lines, row, None)).start()
         return f"line {self._newlines(self.begin + start) + 1:,}"
 
+    def most_rows(self):
+        """Lines, blank ones too."""
+        return 1 + self.raw.count(b"\n") + self.raw.count(b"\r")
+
     def _newlines(self, end):
         return self.raw.count(b"\n", 0, end)
 
@@ -156,6 +160,10 @@ class ParquetTable(Table):
         frame = self._frame.copy(deep=False)
         frame.columns = range(frame.shape[1])
         return frame
+
+    def most_rows(self):
+        """Its rows."""
+        return len(self._frame)
 
     def place(self, row):
         """A row, in words."""

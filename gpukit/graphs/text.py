@@ -21,6 +21,9 @@ ENDS = {
     "start",
     "end",
 }  # what headers call the ends of an edge
+SIZES = (  # of what is read here
+    "an adjacency has as many rows as columns, a list of edges two or three columns (vertex, vertex, weight)"
+)
 
 
 def read_graph_text(path):
@@ -98,6 +101,8 @@ def _numbered(frame):
 
 
 def _from_square(table):
+    if len(table.first) > table.most_rows() + 1:  # parsing takes a millisecond a column
+        raise DataError(f"{table.path} has {len(table.first):,} columns and fewer rows: {SIZES}.")
     named = table.named or not table.first[0] or not all(map(is_number, table.first))
     frame = table.frame(named, spelled=1)
     ids = table.first if named else None
@@ -110,10 +115,7 @@ def _from_square(table):
         frame = frame.drop(columns=0)
     rows, columns = frame.shape
     if rows != columns or columns < 2:
-        raise DataError(
-            f"{table.path} has {rows:,} rows of {columns:,} columns: an adjacency has as many rows as "
-            "columns, a list of edges two or three columns (vertex, vertex, weight)."
-        )
+        raise DataError(f"{table.path} has {rows:,} rows of {columns:,} columns: {SIZES}.")
     if ids is not None:
         words.refuse_repeated(list(map(str, ids)), f"{table.path} names vertex")
         ids = words.as_ids(list(map(str, ids)), f"{table.path}: vertex")

@@ -165,7 +165,7 @@ class Column:
         self.codes.append(codes[which])
 
     def numbers(self):
-        """(count,) int64: the ids as whole numbers, by code; 0 for words."""
+        """(count,) int64: the ids as whole numbers, by code; 0 for what is no number of 64 bits."""
         if not self.as_text:
             return self.table.keys
         return np.array([int(name) if is_integer(name) else 0 for name in self.names], dtype=np.int64)

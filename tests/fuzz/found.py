@@ -12,6 +12,7 @@ from fuzz import cases, verdicts
 
 FOUND = Path(__file__).resolve().parent / "found"
 LARGEST = 200_000  # bytes that are kept of a case
+FOLDERS = re.compile(r"(/[\w.-]+)+/")  # of the machine where it was found
 EACH = 2  # findings that are kept of one cause
 
 
@@ -27,7 +28,7 @@ def keep(case, verdict, detail, folder=FOUND):
         (target / "files" / file).write_bytes(data)
     which = cases.samples(case.kind).index(made.whole)
     facts = {"kind": case.kind, "mode": case.mode, "use": made.use, "path": made.sample.path, "sample": which}
-    told = {"verdict": verdict, "detail": detail[:600], "seed": case.seed, "index": case.index}
+    told = {"verdict": verdict, "detail": FOLDERS.sub("", detail)[:600], "seed": case.seed, "index": case.index}
     (target / "case.json").write_text(json.dumps({**facts, **told}, indent=1) + "\n")
     return target
 

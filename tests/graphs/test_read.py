@@ -319,3 +319,10 @@ def test_an_index_without_a_name_is_ids(tmp_path):
 def test_ids_with_zeros_in_front_stay_text(tmp_path):
     lines = ["v,007,7,08", "007,0,1,0", "7,1,0,2", "08,0,2,0"]
     assert read_edges(text(tmp_path, "a.csv", lines))[1].tolist() == ["007", "7", "08"]
+
+
+def test_a_line_of_many_columns_is_no_adjacency_before_it_is_parsed(tmp_path, monkeypatch):
+    (tmp_path / "e.txt").write_text("1,2," * 20_000 + "1\n2,1\n")
+    monkeypatch.setattr("gpukit.graphs.sheet.Table.frame", None)
+    with pytest.raises(DataError, match="40,001 columns and fewer rows: an adjacency has as many rows as columns"):
+        read_edges(tmp_path / "e.txt")

@@ -61,10 +61,10 @@ def check_scale(scale):
 
 
 def check_epochs(history):
-    """DataError unless the history of a training is a list of epochs: epoch, seconds, rmse (None: not judged)."""
-    for entry in history:
+    """DataError unless the history of a training lists epochs: epoch (1, 2, ...), seconds, rmse (None: not judged)."""
+    for place, entry in enumerate(history, start=1):
         known = isinstance(entry, dict) and set(entry) == {"epoch", "seconds", "rmse"}
         if not known or not all(number is None or is_number(number) for number in entry.values()):
             raise DataError(f"{entry!r:.80} in the history of training is no epoch, seconds and rmse.")
-        if not isinstance(entry["epoch"], int) or entry["seconds"] is None:
-            raise DataError(f"{entry!r:.80} in the history of training lacks its epoch or its seconds.")
+        if entry["epoch"] != place or entry["seconds"] is None:
+            raise DataError(f"{entry!r:.80} in the history of training lacks its seconds, or is not epoch {place}.")
