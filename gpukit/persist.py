@@ -158,12 +158,17 @@ def read_model(path, cls):
     """
     header, arrays = load_arrays(path)
     if header.get("class") != cls.__name__:
-        raise ModelError(f"{path} holds a {header.get('class')!s:.80}, not a {cls.__name__}.")
+        raise ModelError(f"{path} holds a {_shown(header.get('class'))}, not a {cls.__name__}.")
     with damage_told(path):
         parameters, facts = (entry_of(header, name, dict) for name in ("parameters", "facts"))
         model = cls().set_params(**parameters)
         model.check()
     return model, facts, Arrays(path, arrays)
+
+
+def _shown(name):
+    """A class's name, or what stands in its place, in a message."""
+    return name if isinstance(name, str) and name.isidentifier() else f"{name!a:.80}"
 
 
 def entry_of(header, name, kind):
@@ -199,5 +204,5 @@ def load_model(path):
         raise ModelError(f"{path} is a checkpoint, not a model: go on from it with --checkpoint {path} --resume.")
     if not isinstance(name, str) or name not in gpukit.ESTIMATORS:
         known = ", ".join(gpukit.ESTIMATORS)
-        raise ModelError(f"{path} holds a {name!s:.80}, which gpukit {__version__} does not know; it knows {known}.")
+        raise ModelError(f"{path} holds a {_shown(name)}, which gpukit {__version__} does not know; it knows {known}.")
     return getattr(gpukit, name).load(path)

@@ -19,6 +19,7 @@ CLASSES = bytes(
     {48: 48, 43: 43, 45: 45}.get(letter, 49 if 49 <= letter <= 57 else 32 if letter in b' \t\r\n,;"' else 46)
     for letter in range(256)
 )
+MARK, LINE_END, SHARP = re.compile(rb"[#%]"), re.compile(rb"[\r\n]"), ord("#")
 ODD = (b" 00", b" 01", b" -00", b" -01", b" -0 ", b" +")
 
 
@@ -174,10 +175,24 @@ class ParquetTable(Table):
 
 
 def _without_comments(raw):
-    """raw with blanks in place of comments: lines that begin with # or %, and what follows a blank and #."""
-    if b"#" in raw:
-        raw = re.sub(rb"(?m)(^|[ \t])[ \t]*#[^\r\n]*", b"", raw)
-    return re.sub(rb"(?m)^[ \t]*%[^\r\n]*", b"", raw) if b"%" in raw else raw
+    """raw with nothing in place of comments: from # or % at the start of a line, or # after a blank, to its end."""
+    parts, kept, line, at = [], 0, 0, 0
+    while (found := MARK.search(raw, at)) is not None:
+        line = max(line, raw.rfind(b"\n", at, found.start()) + 1, raw.rfind(b"\r", at, found.start()) + 1)
+        at = found.end()
+        if _is_comment(raw, line, found.start()):
+            end = LINE_END.search(raw, at)
+            at = end.start() if end else len(raw)
+            parts.append(raw[kept : found.start()])
+            kept = at
+    return b"".join([*parts, raw[kept:]]) if parts else raw
+
+
+def _is_comment(raw, line, at):
+    """True where the mark at a place of the line that begins at `line` begins a comment."""
+    if at == line or raw[at - 1] not in b" \t":
+        return at == line
+    return raw[at] == SHARP or not raw[line:at].strip(b" \t")
 
 
 def _is_utf8(raw):

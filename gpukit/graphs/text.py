@@ -50,7 +50,7 @@ def _from_list(table):
     frame = table.frame(header)
     if frame.shape[1] not in (2, 3) or not table.first[0]:
         raise DataError(f"{table.path}: an edge is two vertices, or two and a weight; quote names with blanks.")
-    if not _are_integers(frame) or table.has_odd_numbers():
+    if not _are_texts(frame) and (not _are_integers(frame) or table.has_odd_numbers()):
         frame = table.frame(header, spelled=2)
     weights = table.numbers(frame[[2]]).ravel() if frame.shape[1] == 3 else None
     hole = (frame[[0, 1]].isna() | (frame[[0, 1]] == "")).to_numpy().any(axis=1)
@@ -68,6 +68,11 @@ def _from_list(table):
 def _are_integers(frame):
     """True for ends of edges that int64 holds; pandas makes uint64 or float64 of larger numbers."""
     return all(frame[column].dtype.kind == "i" for column in (0, 1))
+
+
+def _are_texts(frame):
+    """True for ends of edges that are text throughout, which pandas leaves as it is."""
+    return all(frame[column].dtype.kind not in "biuf" and not frame[column].isna().any() for column in (0, 1))
 
 
 def _list_header(table):
@@ -90,8 +95,9 @@ def _numbered(frame):
     if _are_integers(ends):
         ids, places = np.unique(ends.to_numpy(), return_inverse=True)
         return places.reshape(-1, 2), ids
-    places, ids = pandas.factorize(np.array([str(end).strip() for end in ends.to_numpy().ravel()], dtype=object))
-    return places.reshape(-1, 2), words.text_array(ids.tolist(), "vertex")
+    places, names = pandas.factorize(ends.to_numpy(dtype=object).ravel())
+    merged, ids = pandas.factorize(np.array([str(name).strip() for name in names], dtype=object))
+    return merged[places].reshape(-1, 2), words.text_array(ids.tolist(), "vertex")
 
 
 def _from_square(table):

@@ -20,7 +20,7 @@ def split_line(buffer, at, sep, width, spans):
     """Fill spans (fields, 2) with the [start, stop) of the line's first fields; returns (count, the next line's start).
 
     sep: the separator's byte, width: how often it stands (2 for '::'), 0 for any run of spaces and tabs. Spaces around
-    fields and their quotes are left out. A count of -1 is a quote that the line does not close.
+    fields and their quotes are left out. A count of -1 is a quote that the line does not close, or text behind one.
     """
     count = 0
     while True:
@@ -42,14 +42,19 @@ def split_line(buffer, at, sep, width, spans):
 
 @njit
 def _field(buffer, at, sep, width):
-    """(start, stop, end) of the field at `at`: stop before spaces and quotes, end at the separator; -1: open quote."""
+    """(start, stop, end) of the field at `at`: stop before spaces and quotes, end at the separator; -1: an open quote,
+    or text behind a quote that is closed."""
     start = at
     if buffer[at] == QUOTE:
         at = closing_quote(buffer, at + 1)
         stop = at
         if at < 0:
             return -1, start, start
-        return start + 1, stop, _field_end(buffer, at, sep, width)
+        end = _field_end(buffer, at, sep, width)
+        for behind in range(stop + 1, end):
+            if buffer[behind] != SPACE and buffer[behind] != RETURN and buffer[behind] != TAB:
+                return -1, start, start
+        return start + 1, stop, end
     at = stop = _field_end(buffer, at, sep, width)
     while stop > start and (buffer[stop - 1] == SPACE or buffer[stop - 1] == RETURN):
         stop -= 1

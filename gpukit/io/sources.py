@@ -14,7 +14,6 @@ import contextlib
 import gzip
 import io
 import lzma
-import mmap
 import os
 import shutil
 import stat
@@ -297,7 +296,7 @@ class Stream:
         skip: bytes to leave out first, fewer than head has. BLOCK bytes are read at a time; a longer line makes the
         block as long as it must be. Raises DataError for a byte of 0, which no text holds.
         """
-        store, kept, before = _room(min(FIRST, BLOCK) + 1), 0, skip
+        store, kept, before = bytearray(min(FIRST, BLOCK) + 1), 0, skip
         self._read(memoryview(bytearray(skip)))
         while True:
             filled = kept + self._read(memoryview(store)[kept:-1])
@@ -325,7 +324,7 @@ class Stream:
         return filled
 
     def _refuse_zero(self, store, start, stop, before):
-        at = store.find(b"\0", start, stop)
+        at = store.find(0, start, stop)
         if at >= 0:
             raise DataError(
                 f"{self.name} has a byte of 0 at byte {before + at + 1:,}, which no text holds. It is damaged, or no "
@@ -338,11 +337,4 @@ class Stream:
             raise DataError(
                 f"{self.name} has a line of more than {LONGEST_LINE >> 20} MiB: it is no text file of a table."
             )
-        longer = _room(BLOCK + 1 if len(store) <= BLOCK else 2 * len(store))
-        longer[: len(store)] = store[:]
-        return longer
-
-
-def _room(size):
-    """Memory for bytes that can be searched; pages that are never written cost nothing, those of a bytearray do."""
-    return mmap.mmap(-1, size)
+        return store + bytearray(BLOCK + 1 - len(store) if len(store) <= BLOCK else len(store))

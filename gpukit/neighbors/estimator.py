@@ -98,6 +98,8 @@ class SimLSH(Estimator):
             setattr(self, f"{name}_", persist.entry_of(facts, name, kind))
         persist.check_seconds(self.timings_)
         if not 0 <= self.random_share_ <= 1:
+            raise DataError(f"'random_share' in its header is {self.random_share_}, no share.")
+        if not 0 <= self.random_share_ <= 1:
             raise DataError(f"random_share is {self.random_share_!r}; it is a share, 0 to 1.")
         for name in ARRAYS:
             setattr(self, f"{name}_", arrays[name])
@@ -113,6 +115,9 @@ def check_lists(neighbors, scores, item_ids):
     own = np.flatnonzero((neighbors == np.arange(len(item_ids), dtype=np.int32)[:, None]).any(axis=1))
     if len(own):
         raise DataError(f"neighbors[{own[0]}] has {own[0]}, the item itself.")
+    own = np.flatnonzero((neighbors == np.arange(len(item_ids))[:, None]).any(axis=1))
+    if len(own):
+        raise DataError(f"item {own[0]} is among its own neighbours.")
     trust.check_array("scores", scores, np.float32, shape)
     place = trust.first(lambda block: (block < 0) | (block > 1), scores)
     if place is not None:

@@ -122,7 +122,8 @@ def _refuse(block, problem, position, place):
             "Correct the line, or name another separator with --sep."
         )
     if problem == parse.OPEN_QUOTE:
-        raise DataError(f"{where} opens a quote that it does not close: {line[:80]!r}. Correct the line.")
+        what = "opens a quote that it does not close, or has text behind a quoted field"
+        raise DataError(f"{where} {what}: {line[:80]!r}. Correct the line.")
     what = "user" if problem == parse.NO_USER else "item"
     raise DataError(f"{where} has no {what} id: {line[:80]!r}. Correct or remove the line.")
 
@@ -164,7 +165,7 @@ class Column:
         self.codes.append(codes[which])
 
     def numbers(self):
-        """(count,) int64: the ids as whole numbers, by code; 0 for words."""
+        """(count,) int64: the ids as whole numbers, by code; 0 for what is no number of 64 bits."""
         if not self.as_text:
             return self.table.keys
         return np.array([int(name) if is_integer(name) else 0 for name in self.names], dtype=np.int64)

@@ -119,3 +119,10 @@ def test_texts_of_one_long_width_are_refused(monkeypatch, tmp_path):
     (tmp_path / "e").write_text("a b\nb c\n" + "c " + "x" * 900 + "\n")
     with pytest.raises(DataError, match="900 letters, and 4 texts of that width"):
         read_edges(tmp_path / "e")
+
+
+def test_marks_within_names_are_no_comments_and_cost_no_square(tmp_path):
+    name = "#".join("x" * 200_000)
+    (tmp_path / "e").write_text(f"a%b {name}\r\n\t% one\r\n \t# two\r\na%b c #%three\r\nc% d\r\n#four")
+    graph, ids = read_edges(tmp_path / "e")
+    assert ids.tolist() == ["a%b", name, "c", "c%", "d"] and graph.nnz == 6

@@ -24,6 +24,8 @@ GOOD = "".join(f"{row % 7},{row},3\n" for row in range(500))
         (",2,3", "no user id"),
         ("1, ,3", "no item id"),
         ('1,"2,3', "quote"),
+        ('"1"0,2,3', "text behind a quoted field"),
+        ('1,"a" b "c",3', "text behind a quoted field"),
     ],
 )
 @pytest.mark.parametrize("before", [1, 250])
