@@ -73,6 +73,10 @@ class Reader:
         with _translated(self.name):
             table = self.file.read()
             table.validate(full=True)
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            if _is_strange(_kind(column)):
+                raise DataError(f"{self.name}: the column {name!r:.80} holds {_kind(column)}, not numbers or text.")
+        with _translated(self.name):
             frame = table.to_pandas()
         return frame if isinstance(frame.index, pandas.RangeIndex) else frame.reset_index()
 
@@ -84,11 +88,9 @@ class Reader:
 
     def ids(self, column, start, what):
         """A batch's column of ids as it is; DataError for missing ones, and for what spells none: lists, bytes."""
-        types = library()[0].types
         self.refuse_missing(column, start, what)
-        kind = _kind(column)
-        if types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind):
-            raise DataError(f"{self.name}: the column of the {what} holds {kind}, not integers or text.")
+        if _is_strange(_kind(column)):
+            raise DataError(f"{self.name}: the column of the {what} holds {_kind(column)}, not integers or text.")
         return column
 
     def text(self, column, what):
@@ -114,6 +116,12 @@ def _kind(column):
     """The type of a column's values, those of a dictionary too."""
     kind = column.type
     return kind.value_type if library()[0].types.is_dictionary(kind) else kind
+
+
+def _is_strange(kind):
+    """True for lists, structs and bytes, which are no numbers and no text."""
+    types = library()[0].types
+    return types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind)
 
 
 def is_list(column):

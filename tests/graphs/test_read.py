@@ -326,3 +326,9 @@ def test_a_line_of_many_columns_is_no_adjacency_before_it_is_parsed(tmp_path, mo
     monkeypatch.setattr("gpukit.graphs.sheet.Table.frame", None)
     with pytest.raises(DataError, match="40,001 columns and fewer rows: an adjacency has as many rows as columns"):
         read_edges(tmp_path / "e.txt")
+
+
+def test_lists_in_parquet_are_no_vertices(tmp_path):
+    pandas.DataFrame({"from": [[1], [2]], "to": [2, 3]}).to_parquet(tmp_path / "e.parquet")
+    with pytest.raises(DataError, match="the column 'from' holds list<.*>, not numbers or text"):
+        read_edges(tmp_path / "e.parquet")
