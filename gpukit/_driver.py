@@ -18,8 +18,8 @@ import numpy as np
 from gpukit._cuda import SIMULATED, cuda
 
 if not SIMULATED:
+    from numba.cuda.cudadrv import driver as api  # a module: to look at its driver is to start it
     from numba.cuda.cudadrv.devicearray import DeviceNDArray
-    from numba.cuda.cudadrv.driver import CudaAPIError, MemoryPointer, binding, driver
 
 DEFAULT = 0  # the stream that launches are on
 
@@ -32,42 +32,44 @@ class Pool:
 
     def __init__(self, context):
         self.context, self._taken = context, set()  # a set, whose changes no thread sees half done
-        properties = binding.CUmemPoolProps()
-        properties.allocType = binding.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
-        properties.location.type = binding.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
+        properties = api.binding.CUmemPoolProps()
+        properties.allocType = api.binding.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
+        properties.location.type = api.binding.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
         properties.location.id = context.device.id
-        self._pool = driver.cuMemPoolCreate(properties)
-        keep_all = binding.cuuint64_t(2**64 - 1)
-        threshold = binding.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
-        driver.cuMemPoolSetAttribute(self._pool, threshold, keep_all)
+        self._pool = api.driver.cuMemPoolCreate(properties)
+        keep_all = api.binding.cuuint64_t(2**64 - 1)
+        threshold = api.binding.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+        api.driver.cuMemPoolSetAttribute(self._pool, threshold, keep_all)
 
     def take(self, size):
         """A MemoryPointer to so many bytes of device memory, given back when it is no longer referred to."""
         try:
-            address = driver.cuMemAllocFromPoolAsync(size, self._pool, DEFAULT)
-        except CudaAPIError:  # what others have freed, and what numba has not yet
+            address = api.driver.cuMemAllocFromPoolAsync(size, self._pool, DEFAULT)
+        except api.CudaAPIError:  # what others have freed, and what numba has not yet
             self.context.deallocations.clear()
             self.trim()
-            address = driver.cuMemAllocFromPoolAsync(size, self._pool, DEFAULT)
+            address = api.driver.cuMemAllocFromPoolAsync(size, self._pool, DEFAULT)
         self._taken.add(int(address))
-        memory = MemoryPointer(self.context, address, size, finalizer=functools.partial(self._give, address))
+        memory = api.MemoryPointer(self.context, address, size, finalizer=functools.partial(self._give, address))
         memory._finalizer.atexit = False  # the driver may be gone by then, and takes everything anyway
         return memory
 
     def _give(self, address):
         self._taken.discard(int(address))
-        driver.cuCtxPushCurrent(self.context.handle)  # the last reference may be dropped where another GPU is current
+        api.driver.cuCtxPushCurrent(
+            self.context.handle
+        )  # the last reference may be dropped where another GPU is current
         try:
-            driver.cuMemFreeAsync(address, DEFAULT)
+            api.driver.cuMemFreeAsync(address, DEFAULT)
             if not self._taken:
                 self.trim()
         finally:
-            driver.cuCtxPopCurrent()
+            api.driver.cuCtxPopCurrent()
 
     def trim(self):
         """Give what is not taken back to the driver, once the GPU has done with it."""
-        driver.cuStreamSynchronize(DEFAULT)
-        driver.cuMemPoolTrimTo(self._pool, 0)
+        api.driver.cuStreamSynchronize(DEFAULT)
+        api.driver.cuMemPoolTrimTo(self._pool, 0)
 
 
 def pool():
@@ -77,8 +79,8 @@ def pool():
     kept = cuda.current_context().extras
     if "gpukit" not in kept:
         context = cuda.current_context()
-        supported = binding.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
-        has_pools = driver.cuDeviceGetAttribute(supported, context.device.id)
+        supported = api.binding.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
+        has_pools = api.driver.cuDeviceGetAttribute(supported, context.device.id)
         kept["gpukit"] = Pool(weakref.proxy(context)) if has_pools else None
     return kept["gpukit"]
 
@@ -114,7 +116,7 @@ def copy_in(array, there):
     if SIMULATED:
         there.copy_to_device(array)
     else:
-        driver.cuMemcpyHtoDAsync(there.device_ctypes_pointer.value, array.ctypes.data, array.nbytes, DEFAULT)
+        api.driver.cuMemcpyHtoDAsync(there.device_ctypes_pointer.value, array.ctypes.data, array.nbytes, DEFAULT)
 
 
 def copy_page_locked(memory, there, first, stream):
@@ -124,7 +126,7 @@ def copy_page_locked(memory, there, first, stream):
         there[first : first + memory.size].copy_to_device(memory, stream=stream)
         return
     address = there.device_ctypes_pointer.value + first * memory.itemsize
-    driver.cuMemcpyHtoDAsync(address, memory.ctypes.data, memory.nbytes, stream.handle)
+    api.driver.cuMemcpyHtoDAsync(address, memory.ctypes.data, memory.nbytes, stream.handle)
 
 
 def zeros(shape, dtype):
@@ -133,7 +135,7 @@ def zeros(shape, dtype):
     if SIMULATED:
         out.copy_to_device(np.zeros(out.shape, dtype))
     elif out.size:
-        driver.cuMemsetD8Async(out.device_ctypes_pointer.value, 0, out.nbytes, DEFAULT)
+        api.driver.cuMemsetD8Async(out.device_ctypes_pointer.value, 0, out.nbytes, DEFAULT)
     return out
 
 
@@ -156,13 +158,13 @@ class Plan:
         first = ctypes.addressof(self.numbers)
         addresses = range(first, first + self.layout.size, 8)
         self.pointers = (ctypes.c_uint64 * len(addresses))(*addresses)
-        self.function = binding.CUfunction(int(compiled._codelibrary.get_cufunc().handle))
+        self.function = api.binding.CUfunction(int(compiled._codelibrary.get_cufunc().handle))
 
     def launch(self, grid, block, numbers):
         """Queue the kernel on the default stream."""
         self.layout.pack_into(self.numbers, 0, *numbers)
         pointers = ctypes.addressof(self.pointers)
-        driver.cuLaunchKernel(self.function, *grid, *block, 0, DEFAULT, pointers, 0)
+        api.driver.cuLaunchKernel(self.function, *grid, *block, 0, DEFAULT, pointers, 0)
 
 
 def written(kind):
@@ -189,7 +191,7 @@ def launch(kernel, grid, block, *arguments):
 def _planned(kernel, arguments):
     """(the Plan of a launch, its numbers), or (None, anything) where numba has to launch: the first time, and for
     arguments that only numba can hand over."""
-    kinds, numbers = [kernel, int(driver.cuCtxGetCurrent())], []
+    kinds, numbers = [kernel, int(api.driver.cuCtxGetCurrent())], []
     if not _read(arguments, kinds, numbers):
         return None, ()
     known, kinds = _plans.__dict__, tuple(kinds)

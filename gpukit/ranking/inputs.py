@@ -6,6 +6,7 @@ import numpy as np
 
 from gpukit import _jit
 from gpukit.base.arrays import Resident, aligned, as_array, labels, plain, resident
+from gpukit.device import gpu_count
 from gpukit.device.engine import engine
 from gpukit.documents.convert import as_documents
 from gpukit.documents.table import Documents
@@ -195,6 +196,12 @@ def relevance(y, count):
     return y
 
 
+def can_stay(there):
+    """Whether a base.arrays.Resident is a table that kernels read as it is, on a GPU that can be used."""
+    fits = len(there.shape) == 2 and there.is_contiguous and there.dtype in (np.float32, np.float64)
+    return fits and gpu_count() > 0
+
+
 def features(X, may_stay=False):
     """(X as C-contiguous float32 or float64, or CSR; column names or None); DataError when it is no finite table.
 
@@ -202,7 +209,7 @@ def features(X, may_stay=False):
     may_stay: X on a GPU that needs no conversion becomes a base.arrays.Resident, which `placed` takes.
     """
     there = resident(X) if may_stay else None
-    if there is not None and len(there.shape) == 2 and there.is_contiguous and there.dtype in (np.float32, np.float64):
+    if there is not None and can_stay(there):
         return there, None
     if isinstance(X, Documents):
         return X.X, None

@@ -4,10 +4,9 @@
 class OnDevice:
     """What cupy's and torch's arrays look like from outside; copied by `way`."""
 
-    __cuda_array_interface__ = {"version": 3}
-
     def __init__(self, array, way):
         self.array, self.shape, self.dtype = array, array.shape, array.dtype
+        self.__cuda_array_interface__ = array.__array_interface__
         if way == "cupy":
             self.get = lambda: array
         else:
