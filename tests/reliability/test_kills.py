@@ -9,5 +9,5 @@ def test_verbs_killed_at_random_moments(python, folder, tmp_path, rounds):
     done = python("killer.py", tries, 0, folder, tmp_path, NUMBA_THREADING_LAYER="workqueue")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["tried"] == tries and found["killed"] > tries // 2
+    assert found["tried"] == tries and found["killed"] >= tries // 4
     assert not any(found[name] for name in ("lost", "broken", "failed", "left", "unlike")), found
