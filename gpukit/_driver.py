@@ -9,6 +9,7 @@ of this.
 import ctypes
 import functools
 import math
+import os
 import struct
 import threading
 import weakref
@@ -31,7 +32,8 @@ class Pool:
     """
 
     def __init__(self, context):
-        self.context, self._taken = context, set()  # a set, whose changes no thread sees half done
+        self.context, self._process = context, os.getpid()
+        self._taken = set()  # a set, whose changes no thread sees half done
         properties = api.binding.CUmemPoolProps()
         properties.allocType = api.binding.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
         properties.location.type = api.binding.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
@@ -56,6 +58,8 @@ class Pool:
 
     def _give(self, address):
         self._taken.discard(int(address))
+        if os.getpid() != self._process:  # a forked child, whose parent's memory it is
+            return
         api.driver.cuCtxPushCurrent(
             self.context.handle
         )  # the last reference may be dropped where another GPU is current

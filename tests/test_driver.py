@@ -1,0 +1,120 @@
+"""The pool of device memory, on a driver that writes down what it is told."""
+
+import gc
+import os
+import weakref
+from collections import deque
+from types import SimpleNamespace
+
+import pytest
+
+from gpukit import _driver
+from gpukit._cuda import SIMULATED
+
+pytestmark = pytest.mark.skipif(SIMULATED, reason="the simulator has no driver")
+
+
+class OutOfMemory(Exception):
+    """What numba raises for a call that fails."""
+
+
+class Pointer:
+    """numba's MemoryPointer, as far as it matters."""
+
+    def __init__(self, context, address, size, finalizer):
+        self.address, self.size, self._finalizer = address, size, weakref.finalize(self, finalizer)
+
+
+class Driver:
+    """So many bytes of memory, and the names of the calls."""
+
+    def __init__(self, size):
+        self.free, self.sizes, self.called = size, {}, []
+
+    def cuMemAllocFromPoolAsync(self, size, pool, stream):
+        self.called.append("take")
+        if size > self.free:
+            raise OutOfMemory
+        self.free -= size
+        self.sizes[1000 + len(self.sizes)] = size
+        return 999 + len(self.sizes)
+
+    def cuMemFreeAsync(self, address, stream):
+        self.called.append("give")
+        self.free += self.sizes[int(address)]
+
+    def __getattr__(self, name):
+        return lambda *_: self.called.append({"cuMemPoolTrimTo": "trim"}.get(name, "other"))
+
+
+@pytest.fixture
+def driver(monkeypatch):
+    """A Driver of 100 bytes in place of the real one."""
+    made = Driver(100)
+    names = SimpleNamespace(
+        CUmemPoolProps=lambda: SimpleNamespace(location=SimpleNamespace()),
+        CUmemAllocationType=SimpleNamespace(CU_MEM_ALLOCATION_TYPE_PINNED=1),
+        CUmemLocationType=SimpleNamespace(CU_MEM_LOCATION_TYPE_DEVICE=1),
+        CUmemPool_attribute=SimpleNamespace(CU_MEMPOOL_ATTR_RELEASE_THRESHOLD=4),
+        cuuint64_t=int,
+    )
+    fake = SimpleNamespace(driver=made, binding=names, CudaAPIError=OutOfMemory, MemoryPointer=Pointer)
+    monkeypatch.setattr(_driver, "api", fake)
+    return made
+
+
+def pool_of():
+    """A Pool, and what numba still waits to free."""
+    waiting = deque(["an array"])
+    return _driver.Pool(SimpleNamespace(device=SimpleNamespace(id=0), handle=7, deallocations=waiting)), waiting
+
+
+def told(driver):
+    """The calls since last asked, but for those that tell nothing."""
+    calls = [call for call in driver.called if call != "other"]
+    driver.called.clear()
+    return calls
+
+
+def test_the_last_array_gives_the_memory_back(driver):
+    pool, _ = pool_of()
+    one, other = pool.take(40), pool.take(50)
+    assert told(driver) == ["take", "take"]
+    del one
+    gc.collect()
+    assert told(driver) == ["give"]
+    del other
+    gc.collect()
+    assert told(driver) == ["give", "trim"] and driver.free == 100
+
+
+def test_too_little_memory_is_asked_for_once_more(driver):
+    pool, waiting = pool_of()
+    held = pool.take(80)
+    with pytest.raises(OutOfMemory):
+        pool.take(30)
+    assert told(driver) == ["take", "take", "trim", "take"] and not waiting
+    assert pool.take(20).size == 20 and held.size == 80
+
+
+def test_a_forked_child_gives_nothing_back(driver, monkeypatch):
+    pool, _ = pool_of()
+    one = pool.take(40)
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    del one
+    gc.collect()
+    assert told(driver) == ["take"]
+
+
+def test_numbers_of_arguments():
+    """Eight bytes each, as numba's types say; what is not known is not written."""
+    from numba.core import types
+
+    def size(kind):
+        return _driver.struct.calcsize("<" + _driver.written(kind))
+
+    assert [size(kind) for kind in (types.int8, types.uint32, types.int64, types.float32, types.boolean)] == [8] * 5
+    assert size(types.Array(types.float32, 2, "C")) == 8 * 9
+    assert size(types.Tuple([types.int32, types.Array(types.int64, 1, "C")])) == 8 * 8
+    with pytest.raises(KeyError):
+        _driver.written(types.complex64)
