@@ -254,7 +254,9 @@ def command(conditions):
     movielens(conditions.data)
     ratings = Path(conditions.data) / "ml-1m" / "ratings.dat"
     with tempfile.TemporaryDirectory() as folder:
-        samples = command_seconds(["train-lshmf", str(ratings), "--model", f"{folder}/m.gpukit"], conditions.device)
+        samples = command_seconds(
+            ["train-lshmf", str(ratings), "--model", f"{folder}/m.gpukit", "--force"], conditions.device
+        )
     yield Row(
         "the whole command train-lshmf, cached", "MovieLens 1M", "real", samples, "s", "start to saved model and table"
     )
