@@ -81,10 +81,15 @@ class Table:
                 encoding=self.encoding,
                 dtype=dict.fromkeys(range(spelled), str),
                 keep_default_na=False,
-                na_values=dict.fromkeys(range(spelled, len(self.first) + 2), UNKNOWN),
+                na_values=dict.fromkeys(range(spelled, len(self.first) + 2), UNKNOWN) if spelled else UNKNOWN,
             )
         except pandas.errors.EmptyDataError as error:
             raise DataError(f"{self.path} has a header and no lines below it.") from error
+        except MemoryError as error:
+            raise DataError(
+                f"{self.path}: {len(self.first):,} columns take more memory than there is. Turn the table, so that its "
+                "lines are many and short, or give it as .npy or .parquet."
+            ) from error
         except (pandas.errors.ParserError, OverflowError, UnicodeDecodeError) as error:
             raise DataError(f"{self.path}: {self._told(error)}.") from error
         if header and frame.shape[1] == len(self.first) + 1:  # the labels of rows have no name

@@ -153,7 +153,11 @@ class Column:
 
     def add_integers(self, ids):
         """Take ids (n,) int64 that are no text of a block."""
-        self.codes.append(self.table.codes(ids))
+        if self.as_text:
+            known, which = np.unique(ids, return_inverse=True)
+            self.add_words([str(one) for one in known.tolist()], which)
+        else:
+            self.codes.append(self.table.codes(ids))
 
     def add_words(self, words, which):
         """Take ids that are no text of a block: words [str], each once, and the places in it (n,) of the ids."""
@@ -223,7 +227,10 @@ class RatingsBuilder:
             rows = parsed(block, place, (self.users, self.items))
             if len(rows.users):
                 self.users.add(rows.users, block, rows.starts[:, parse.USER], layout)
-                self.items.add(rows.items, block, rows.starts[:, parse.ITEM], layout)
+                if layout.item < 0:  # it stands above its ratings
+                    self.items.add_integers(rows.items)
+                else:
+                    self.items.add(rows.items, block, rows.starts[:, parse.ITEM], layout)
                 self.add_columns(values=rows.values, times=rows.times, weights=rows.weights, counts=rows.counts)
             place.line += count_lines(block, len(block))
 

@@ -3,7 +3,7 @@
 from gpukit.errors import DataError
 from gpukit.io import sources
 from gpukit.io.arrays import plain
-from gpukit.io.words import words_of
+from gpukit.io.words import is_integer, words_of
 from gpukit.ratings.headers import ITEM
 
 NEEDED = "a file with a line item,title for each item"
@@ -71,8 +71,4 @@ def _split(line, sep, count=0):
 
 
 def _with_integers(titles):
-    try:
-        whole = {int(item): title for item, title in titles.items()}
-    except ValueError:
-        return titles
-    return whole if all(str(number) == item for number, item in zip(whole, titles, strict=True)) else titles
+    return {int(item): title for item, title in titles.items()} if all(map(is_integer, titles)) else titles

@@ -177,3 +177,15 @@ def test_refused(read):
         assert "\n" not in str(caught.value)
     with pytest.raises(DataError, match="has no values for vertex 'e', nor for 0 others, of the edges' 5"):
         read([[one, *row] for one, row in zip("abcdx", PLAIN)], NAMED)
+
+
+def test_more_columns_than_memory_has_room_for(tmp_path, monkeypatch):
+    import pandas
+
+    def full(*args, **options):
+        raise MemoryError
+
+    edges, values = write(tmp_path, "e.txt", RING), write(tmp_path, "v.csv", rows(VALUES))
+    monkeypatch.setattr(pandas, "read_csv", full)
+    with pytest.raises(DataError, match=r"e\.txt: 2 columns take more memory than there is\. Turn the table"):
+        read_graph(edges=edges, tensor=values)

@@ -152,6 +152,15 @@ def test_netflix_folder(tmp_path):
     assert triples(read_ratings(tmp_path)) == naive.netflix(NETFLIX)
 
 
+def test_netflix_beside_items_that_are_text(tmp_path):
+    """Movies stand above their ratings: their names are not looked for in the lines."""
+    (tmp_path / "combined_data_1.txt").write_text("3,soap,4\n5,12,2\n")
+    (tmp_path / "combined_data_2.txt").write_text("12:\n4,3,2005-05-11\n3,1,2005-05-11\n7:\n4,5,2005-05-11\n")
+    found = read_ratings(tmp_path)
+    triples = zip(found.user_ids[found.users].tolist(), found.item_ids[found.items].tolist(), found.values.tolist())
+    assert sorted(triples) == [(3, "12", 1.0), (3, "soap", 4.0), (4, "12", 3.0), (4, "7", 5.0), (5, "12", 2.0)]
+
+
 def test_netflix_needs_its_movie_line(write):
     with pytest.raises(DataError, match="before its first"):
         read_ratings(write("5,3,2005-01-01\n1:\n6,3,2005-01-01\n"), format="netflix")

@@ -47,3 +47,10 @@ def test_a_header_alone_is_no_titles(tmp_path, text):
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(DataError, match="holds a header and nothing else"):
         read_titles(tmp_path / "t.csv")
+
+
+def test_digits_of_other_scripts_are_text(tmp_path):
+    """Arabic one is not 1: both keep their titles."""
+    path = tmp_path / "movies.csv"
+    path.write_text("movieId,title\n1,Heat\n\u0661,Sabrina\n", encoding="utf-8")
+    assert read_titles(path) == {"1": "Heat", "\u0661": "Sabrina"}
