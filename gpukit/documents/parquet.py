@@ -109,12 +109,15 @@ class _Table:
 
     def _filled(self, column, start):
         """(rows,) float of a feature's column, what is missing by the rule."""
+        what = "feature's value (choose what it stands for with --null)"
         if column.null_count and self.null != parse.NULL_ERROR:
             pyarrow, _ = parquet.library()
+            if not pyarrow.types.is_null(column.type):
+                self.source.numbers(column.drop_null(), start, what)  # what are no numbers cannot be cast either
             self.nulls += column.null_count
             mark = float(parse.NULL) if self.null == parse.NULL_KEPT else 0.0
             column = column.cast(pyarrow.float64()).fill_null(mark)
-        return self.source.numbers(column, start, "feature's value (choose what it stands for with --null)")
+        return self.source.numbers(column, start, what)
 
     def _kind(self, features):
         if self.dtype is not None:

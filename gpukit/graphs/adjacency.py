@@ -125,6 +125,8 @@ def _checked(matrix, names):
     """A new csr float64 of the positive entries off the diagonal; DataError for a weight that is none."""
     from scipy import sparse
 
+    if matrix.dtype == np.float16:  # which scipy does not know
+        matrix = matrix.astype(np.float64)
     entries = sparse.coo_array(matrix, dtype=np.float64)
     wrong = ~((entries.data >= 0) & np.isfinite(entries.data))
     if wrong.any():

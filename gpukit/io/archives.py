@@ -100,7 +100,10 @@ def _header(name, stream):
     version = np.lib.format.read_magic(stream)
     if version not in readers:
         raise DataError(f"{name} is of version {version} of the .npy format, for arrays of records. Save plain arrays.")
-    shape, in_columns, dtype = readers[version](stream)
+    try:
+        shape, in_columns, dtype = readers[version](stream)
+    except (MemoryError, RecursionError) as error:  # of Python's parser, for brackets in brackets
+        raise DataError(f"{name} is damaged: its header cannot be parsed.") from error
     if dtype.hasobject:
         raise DataError(
             f"{name} holds Python objects, which would have to be unpickled, and a pickle can run anything. Save "
