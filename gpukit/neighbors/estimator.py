@@ -39,7 +39,8 @@ class SimLSH(Estimator):
 
     After fit: neighbors_ (N, K) int32 item rows, best first; scores_ (N, K) float32, the share of bits (hamming) or
     fine hashings (buckets) that agree, the shrunk correlation (exact), NaN in random slots; random_share_ of
-    the slots; codes are not kept; item_ids_ (N,); device_ (str); timings_ (seconds: prepare, hashing, search); n_features_in_ = N.
+    the slots; codes are not kept; item_ids_ (N,); device_ (str); timings_ (seconds: prepare, hashing, search);
+    n_features_in_ = N.
     """
 
     _fitted_by = "neighbors_"
