@@ -12,7 +12,8 @@ from gpukit.cli.stages import Stages
 from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.model.layout import PRECISIONS, is_half
-from gpukit.neighbors.search import SEARCHES
+from gpukit.neighbors.hashes import HASHES
+from gpukit.neighbors.search import SEARCHES, card
 
 AT_LEAST_1 = click.IntRange(min=1)
 
@@ -33,6 +34,13 @@ AT_LEAST_1 = click.IntRange(min=1)
     default="hamming",
     show_default=True,
     help="Neighbours by agreement over all bits, by the paper's buckets, by correlation (GSM), or at random.",
+)
+@click.option(
+    "--hash",
+    type=click.Choice(HASHES),
+    default="simlsh",
+    show_default=True,
+    help="What an item's bits tell: who rated it how (simlsh, projection), or who rated it (minhash).",
 )
 @click.option("--test", metavar="FILE", help="Test on these ratings and train on all of RATINGS.")
 @click.option(
@@ -97,6 +105,8 @@ def check(ask):
     """Raise for options that contradict each other and for files that cannot be written, before any work."""
     if ask.no_neighbors:
         ask.neighbors = 0
+    if ask.hash != "simlsh" and not card(ask.search).READS_CODES:
+        raise ParameterError(f"--search {ask.search} reads no hash: leave --hash {ask.hash} out, or search by hamming.")
     if ask.test is not None and ask.test_fraction:
         raise ParameterError("--test and --test-fraction exclude each other: test on a file, or on a share of RATINGS.")
     if ask.test_fraction is None:

@@ -8,6 +8,7 @@ import scipy.sparse
 
 from gpukit.errors import ParameterError
 from gpukit.neighbors import SimLSH
+from gpukit.neighbors.hashes import HASHES
 from neighbors import naive
 
 
@@ -26,10 +27,12 @@ def test_fit():
     assert (again.neighbors_ != model.neighbors_).any()
 
 
-def test_identical_items_find_each_other():
+@pytest.mark.parametrize("search", ["hamming", "buckets"])
+@pytest.mark.parametrize("hash", HASHES)
+def test_identical_items_find_each_other(hash, search):
     X = matrix().toarray()
     X[:, 7] = X[:, 2]
-    model = SimLSH(n_neighbors=1, q=10, device="cpu").fit(scipy.sparse.csr_matrix(X))
+    model = SimLSH(n_neighbors=1, p=1, q=40, search=search, hash=hash, device="cpu").fit(scipy.sparse.csr_matrix(X))
     assert model.neighbors_[2, 0] == 7 and model.neighbors_[7, 0] == 2 and model.scores_[2, 0] == 1
 
 
@@ -40,6 +43,12 @@ def test_identical_items_find_each_other():
         ({"n_neighbors": 12}, "n_neighbors=12.*12 item.*n_neighbors=11"),
         ({"psi": 3}, "psi.*got 3"),
         ({"search": "lsh"}, "search.*'buckets'.*'lsh'"),
+        ({"search": 3}, "search.*got 3"),
+        ({"hash": "lsh"}, "hash.*'minhash'.*'lsh'"),
+        ({"hash": ["simlsh"]}, "hash"),
+        ({"hash": "minhash", "psi": 0}, "psi.*got 0"),
+        ({"search": "exact", "n_neighbors": 12}, "n_neighbors=12.*12 item"),
+        ({"search": "random", "n_neighbors": 12}, "n_neighbors=12.*12 item"),
         ({"q": 0}, "q must.*got 0"),
         ({"bits": 2.5}, "bits.*2.5"),
         ({"random_state": -1}, "random_state.*-1"),
