@@ -10,6 +10,7 @@ from gpukit.bench.ratings import converging, finished, generated, movielens
 from gpukit.bench.record import Row
 from gpukit.bench.timing import milliseconds
 from gpukit.device.engine import engine
+from gpukit.neighbors import plan, search
 
 K = 32
 SHAPES, MORE = ("ml-10m",), ("netflix", "yahoo")
@@ -67,8 +68,6 @@ def model_of(parameters, device, **more):
 
 def search_bytes(settings, n_items, device):
     """Bytes that a search keeps beside the ratings: codes, tables of the buckets, keys of a stripe of rows, lists."""
-    from gpukit.neighbors import plan, search
-
     card, steps = search.card(settings.search), engine(device, "gpukit.neighbors")
     kept = 8 * n_items * settings.n_neighbors
     if card.READS_CODES:
