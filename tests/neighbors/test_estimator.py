@@ -130,6 +130,9 @@ def movielens():
         ({}, (0, 0.01), (0.16, 0.19)),
         ({"search": "buckets"}, (0.98, 0.995), (0, 0.02)),
         ({"search": "buckets", "p": 1, "q": 300}, (0, 0.01), (0.07, 0.10)),
+        ({"search": "exact"}, (0.05, 0.06), (0.94, 0.96)),
+        ({"hash": "minhash"}, (0, 0.01), (0.11, 0.14)),
+        ({"hash": "projection"}, (0, 0.01), (0.16, 0.19)),
     ],
 )
 def test_overlap_with_exact_neighbors_on_movielens(movielens, parameters, random_share, overlap):

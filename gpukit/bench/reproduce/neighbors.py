@@ -2,6 +2,7 @@
 and the shape of MovieLens 10M (generated). Each is a function of Conditions that yields record.Rows."""
 
 import functools
+import itertools
 
 import numpy as np
 
@@ -147,12 +148,10 @@ def fig7(conditions):
 def fig8(conditions):
     """RMSE for p and q, by both searches."""
     for train, test, shape, kind in inputs(conditions):
-        for search in ("hamming", "buckets"):
-            for p in (1, 2, 3):
-                for q in (50, 100, 200):
-                    model = model_of({"search": search, "p": p, "q": q}, conditions.device).fit(train)
-                    rmse, note = model.evaluate(test)["rmse"], f"{model.random_share_:.1%} of the slots random"
-                    yield Row(f"Fig. 8 simLSH {search} p={p} q={q}", shape, kind, [rmse], "RMSE", note)
+        for way, p, q in itertools.product(("hamming", "buckets"), (1, 2, 3), (50, 100, 200)):
+            model = model_of({"search": way, "p": p, "q": q}, conditions.device).fit(train)
+            rmse, note = model.evaluate(test)["rmse"], f"{model.random_share_:.1%} of the slots random"
+            yield Row(f"Fig. 8 simLSH {way} p={p} q={q}", shape, kind, [rmse], "RMSE", note)
 
 
 def fig9(conditions):
