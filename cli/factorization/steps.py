@@ -71,7 +71,13 @@ def build(ask):
     if not ask.neighbors:
         return MatrixFactorization(solver=ask.solver, **params)
     return LSHMF(
-        n_neighbors=ask.neighbors, lsh_p=ask.lsh_p, lsh_q=ask.lsh_q, lsh_bits=ask.lsh_bits, search=ask.search, **params
+        n_neighbors=ask.neighbors,
+        lsh_p=ask.lsh_p,
+        lsh_q=ask.lsh_q,
+        lsh_bits=ask.lsh_bits,
+        search=ask.search,
+        hash=ask.hash,
+        **params,
     )
 
 

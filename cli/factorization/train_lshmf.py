@@ -13,7 +13,8 @@ from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.model.layout import PRECISIONS, is_half
 from gpukit.factorization.solvers import SOLVERS
-from gpukit.neighbors.search import SEARCHES
+from gpukit.neighbors.hashes import HASHES
+from gpukit.neighbors.search import SEARCHES, card
 
 AT_LEAST_1 = click.IntRange(min=1)
 
@@ -42,6 +43,13 @@ AT_LEAST_1 = click.IntRange(min=1)
     default="hamming",
     show_default=True,
     help="Neighbours by agreement over all bits, by the paper's buckets, by correlation (GSM), or at random.",
+)
+@click.option(
+    "--hash",
+    type=click.Choice(HASHES),
+    default="simlsh",
+    show_default=True,
+    help="What an item's bits tell: who rated it how (simlsh, projection), or who rated it (minhash).",
 )
 @click.option("--test", metavar="FILE", help="Test on these ratings and train on all of RATINGS.")
 @click.option(
@@ -110,6 +118,8 @@ def check(ask):
         raise ParameterError(
             f"--solver {ask.solver} learns no neighbourhoods: add --no-neighbors, or leave --solver out."
         )
+    if ask.hash != "simlsh" and not card(ask.search).READS_CODES:
+        raise ParameterError(f"--search {ask.search} reads no hash: leave --hash {ask.hash} out, or search by hamming.")
     if ask.test is not None and ask.test_fraction:
         raise ParameterError("--test and --test-fraction exclude each other: test on a file, or on a share of RATINGS.")
     if ask.test_fraction is None:

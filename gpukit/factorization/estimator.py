@@ -179,13 +179,13 @@ class MatrixFactorization(Factorization):
 
 
 class LSHMF(Factorization):
-    """CULSH-MF (Algorithm 3): matrix factorization with nonlinear neighbourhoods found by simLSH, Eq. (1).
+    """CULSH-MF (Algorithm 3): matrix factorization with nonlinear neighbourhoods, found by simLSH or else, Eq. (1).
 
     Parameters: n_factors F, 1 to 1024; n_neighbors K, 1 to 1024 and less than the items; n_epochs; lsh_p coarse by
     lsh_q fine hashings of lsh_bits bits; lsh_psi, the exponent of Psi(r) = r**psi (1, 2 or 4); search 'hamming',
-    'buckets' (the paper's), 'exact' (its GSM) or 'random' (its control group); rates, learning_rate, regularization,
-    validation_fraction, early_stopping, deterministic, precision (of the users' factors), device, random_state as in
-    MatrixFactorization.
+    'buckets' (the paper's), 'exact' (its GSM) or 'random' (its control group); hash 'simlsh', 'minhash' or 'projection'
+    (RP_cos): see gpukit.neighbors.SimLSH; rates, learning_rate, regularization, validation_fraction, early_stopping,
+    deterministic, precision (of the users' factors), device, random_state as in MatrixFactorization.
 
     After fit: as MatrixFactorization, with neighbors_ (N, K) int32 item rows, random_share_ of the neighbour slots, and
     Eq. (1)'s influences, explicit_influences_ w and implicit_influences_ c (N, K) float32: a prediction has besides,
@@ -216,6 +216,7 @@ class LSHMF(Factorization):
         lsh_bits=8,
         lsh_psi=2,
         search="hamming",
+        hash="simlsh",
         rates="adaptive",
         learning_rate=None,
         regularization=None,
@@ -234,6 +235,7 @@ class LSHMF(Factorization):
         self.lsh_bits = lsh_bits
         self.lsh_psi = lsh_psi
         self.search = search
+        self.hash = hash
         self.rates = rates
         self.learning_rate = learning_rate
         self.regularization = regularization
@@ -265,6 +267,7 @@ class LSHMF(Factorization):
             self.lsh_bits,
             self.lsh_psi,
             self.search,
+            self.hash,
             self.device,
             self.random_state,
         )
