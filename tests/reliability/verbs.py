@@ -22,10 +22,13 @@ RANK = ("ranksvm", "{in}/d.txt", *CPU)
 IMPUTE = ("impute", "{in}/g.npz", "--iterations", "3", "--weights", "common", "--center", "none", *CPU)
 SYNTH = ("synth", "ratings", "--users", "50", "--items", "30", "--ratings", "400")
 GRAPH = ("synth", "graph", "--vertices", "20", "--slice", "4x5", "--rank", "2")
+TUNE = ("tune", "{in}/r.csv", "--grid", "factors=2 neighbors=0", "--cv", "2", "--epochs", "2", *CPU)
 CASES = {
     "train-lshmf --model": Case("m.gpukit", (*TRAIN, "--model", "{out}")),
     "train-lshmf --plot": Case("p.png", (*TRAIN, "--plot", "{out}")),
     "train-lshmf --checkpoint": Case("ck", (*TRAIN, "--checkpoint", "{out}")),
+    "tune --model": Case("m.gpukit", (*TUNE, "--model", "{out}")),
+    "tune --plot": Case("p.svg", (*TUNE, "--plot", "{out}")),
     "predict --output": Case("p.csv", ("predict", "{in}/m.gpukit", "{in}/r.csv", *CPU, "--output", "{out}")),
     "recommend --output": Case("r.csv", ("recommend", "{in}/m.gpukit", "--all", *CPU, "--output", "{out}")),
     "ranksvm --model": Case("m.gpukit", (*RANK, "--model", "{out}")),
@@ -45,7 +48,7 @@ READ = {  # what commands read
     *("train-lshmf RATINGS", "train-lshmf --test", "predict MODEL", "predict PAIRS", "recommend MODEL"),
     *("recommend --titles", "similar MODEL", "similar --titles", "ranksvm PATH", "ranksvm --validation"),
     *("ranksvm --test", "rank MODEL", "rank FILE", "impute [GRAPH]", "impute --edges", "impute --tensor"),
-    *("convert IN", "synth graph --edges"),
+    *("convert IN", "synth graph --edges", "tune RATINGS", "tune --test"),
 }
 
 
