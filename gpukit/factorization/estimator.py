@@ -6,15 +6,16 @@ from gpukit import device as devices
 from gpukit.device.engine import engine
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import settings
+from gpukit.factorization.answers.answering import Answering
 from gpukit.factorization.model.layout import is_half, major_first
-from gpukit.factorization.serve import Serving, in_rows_of
+from gpukit.factorization.serve import in_rows_of
 from gpukit.factorization.solvers import Task, training_of
 from gpukit.neighbors.estimator import warn_if_random
 from gpukit.neighbors.plan import check_items
 from gpukit.persist import check_writable
 
 
-class Factorization(Serving):
+class Factorization(Answering):
     """What both models share; not for use by itself."""
 
     walk = "users"
