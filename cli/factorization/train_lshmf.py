@@ -32,7 +32,7 @@ AT_LEAST_1 = click.IntRange(min=1)
     type=click.Choice(SEARCHES),
     default="hamming",
     show_default=True,
-    help="Neighbours by agreement over all bits, or by the paper's buckets.",
+    help="Neighbours by agreement over all bits, by the paper's buckets, by correlation (GSM), or at random.",
 )
 @click.option("--test", metavar="FILE", help="Test on these ratings and train on all of RATINGS.")
 @click.option(

@@ -3,15 +3,13 @@
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.base import check_choice
 from gpukit.device.engine import engine
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import settings
 from gpukit.factorization.model.layout import is_half, major_first
 from gpukit.factorization.serve import Serving, in_rows_of
-from gpukit.neighbors.estimator import random_neighbors, warn_if_random
+from gpukit.neighbors.estimator import warn_if_random
 from gpukit.neighbors.plan import check_items
-from gpukit.neighbors.search import SEARCHES
 from gpukit.persist import check_writable
 
 
@@ -179,8 +177,9 @@ class LSHMF(Factorization):
 
     Parameters: n_factors F, 1 to 1024; n_neighbors K, 1 to 1024 and less than the items; n_epochs; lsh_p coarse by
     lsh_q fine hashings of lsh_bits bits; lsh_psi, the exponent of Psi(r) = r**psi (1, 2 or 4); search 'hamming',
-    'buckets' (the paper's) or 'random' (its control group); rates, learning_rate, regularization, validation_fraction,
-    early_stopping, deterministic, precision (of the users' factors), device, random_state as in MatrixFactorization.
+    'buckets' (the paper's), 'exact' (its GSM) or 'random' (its control group); rates, learning_rate, regularization,
+    validation_fraction, early_stopping, deterministic, precision (of the users' factors), device, random_state as in
+    MatrixFactorization.
 
     After fit: as MatrixFactorization, with neighbors_ (N, K) int32 item rows, random_share_ of the neighbour slots, and
     Eq. (1)'s influences, explicit_influences_ w and implicit_influences_ c (N, K) float32: a prediction has besides,
@@ -247,21 +246,19 @@ class LSHMF(Factorization):
 
     def check(self, n_ratings=0):
         """The parameters as settings.Settings for so many ratings; raises ParameterError for one out of bounds."""
-        check_choice("search", self.search, (*SEARCHES, "random"))
         self._hashing().check()
         return super().check(n_ratings)
 
     def _hashing(self):
         from gpukit.neighbors import SimLSH
 
-        search = "hamming" if self.search == "random" else self.search
         return SimLSH(
             self.n_neighbors,
             self.lsh_p,
             self.lsh_q,
             self.lsh_bits,
             self.lsh_psi,
-            search,
+            self.search,
             self.device,
             self.random_state,
         )
@@ -271,9 +268,6 @@ class LSHMF(Factorization):
 
         progress("neighbours", 0, 1, {})
         hashing = self._hashing().check()
-        if self.search == "random":
-            self.random_share_ = 1.0
-            return lambda: random_neighbors(orders.shape[1], self.n_neighbors, hashing.seed)
         wait = steps.find_neighbors(columns_of(orders), hashing)
 
         def found():

@@ -4,6 +4,7 @@ from compile.usage import Case
 
 from gpukit.neighbors.hashes.simlsh import kernels as simlsh
 from gpukit.neighbors.search.buckets import kernels as buckets
+from gpukit.neighbors.search.exact import kernels as exact
 from gpukit.neighbors.search.hamming import kernels as hamming
 from gpukit.neighbors.supplement import kernels as supplement
 
@@ -30,6 +31,13 @@ CASES = [
         "uint32[:, ::1], uint8[::1], int64, uint32[:, ::1]",
         registers=64,
         shared=10 << 10,
+    ),
+    Case(
+        "neighbors.exact.pair_distances[512, 7]",
+        exact.make_pair_distances(512, 7),
+        "int64[::1], int32[::1], uint8[::1], int64[::1], int32[::1], uint8[::1], uint32[::1], int64, uint32[:, ::1]",
+        registers=64,
+        float64_ok=True,
     ),
     Case("neighbors.buckets.fill", buckets.fill, "uint32[::1], int64", registers=40),
     Case("neighbors.buckets.table_hashes", buckets.table_hashes, TABLES, registers=40),

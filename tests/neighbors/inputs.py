@@ -48,7 +48,9 @@ def columns_on_device(table):
     """The Columns with users and levels on the GPU, as the kernels' host steps take them."""
     from gpukit.device.upload import to_device
 
-    return table._replace(users=to_device(table.users), levels=to_device(table.levels))
+    rows = table.by_user
+    by_user = rows._replace(**{name: to_device(getattr(rows, name)) for name in ("starts", "others", "codes")})
+    return table._replace(users=to_device(table.users), levels=to_device(table.levels), by_user=by_user)
 
 
 def user_signs(n_users, settings):

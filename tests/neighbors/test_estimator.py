@@ -8,7 +8,6 @@ import scipy.sparse
 
 from gpukit.errors import ParameterError
 from gpukit.neighbors import SimLSH
-from gpukit.neighbors.estimator import random_neighbors
 from neighbors import naive
 
 
@@ -60,18 +59,39 @@ def test_one_item():
 def test_many_random_slots_are_a_warning_with_advice():
     with pytest.warns(UserWarning, match="random: use search='hamming'"):
         SimLSH(n_neighbors=5, p=8, q=2, search="buckets", device="cpu").fit(matrix())
+    with pytest.warns(UserWarning, match="few users rated the same items"):
+        SimLSH(n_neighbors=5, search="exact", device="cpu").fit(np.eye(12))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SimLSH(n_neighbors=5, device="cpu").fit(matrix())
 
 
+def random_lists(n_items, k, seed):
+    return SimLSH(k, search="random", device="cpu", random_state=seed).fit(matrix(5, n_items))
+
+
 def test_random_neighbors():
-    lists = random_neighbors(40, 39, seed=2)
-    for item, others in enumerate(lists):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # they were asked for
+        model = random_lists(40, 39, 2)
+    assert model.random_share_ == 1 and np.isnan(model.scores_).all()
+    for item, others in enumerate(model.neighbors_):
         assert sorted(others) == [other for other in range(40) if other != item]
-    counts = np.bincount(random_neighbors(200, 8, seed=3).ravel(), minlength=200)
+    counts = np.bincount(random_lists(200, 8, 3).neighbors_.ravel(), minlength=200)
     assert counts.max() < 30  # 8 expected, Poisson-like
-    assert (random_neighbors(40, 3, seed=1) != random_neighbors(40, 3, seed=2)).any()
+    assert (random_lists(40, 3, 1).neighbors_ != random_lists(40, 3, 2).neighbors_).any()
+
+
+def test_exact_neighbors_are_the_oracles():
+    X = matrix(60, 14, seed=3)
+    model = SimLSH(n_neighbors=13, search="exact", device="cpu").fit(X)
+    similarity = naive.gsm_of_matrix(X)
+    for item in range(14):
+        found = np.flatnonzero(similarity[item] > 1e-12)
+        order = found[np.argsort(-similarity[item, found], kind="stable")]
+        assert model.neighbors_[item, : len(order)].tolist() == order.tolist()
+        np.testing.assert_allclose(model.scores_[item, : len(order)], similarity[item, order], atol=1e-6)
+        assert np.isnan(model.scores_[item, len(order) :]).all()
 
 
 def test_the_fast_oracle_of_the_gsm_is_the_slow_one():

@@ -9,9 +9,17 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow en
 
 from gpukit.neighbors import cpu, gpu
 from gpukit.neighbors.plan import Settings
+from gpukit.neighbors.search import SEARCHES
+from gpukit.neighbors.search.exact import gpu as exact
 
 
-@pytest.mark.parametrize("search", ["hamming", "buckets"])
+@pytest.fixture(autouse=True)
+def small_tiles(monkeypatch):
+    """Of the exact search."""
+    monkeypatch.setattr(exact, "BLOCK", 32)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("n_items, p, bits, k", [(3, 1, 3, 2), (33, 2, 3, 4), (6, 5, 16, 5)])
 def test_find(search, n_items, p, bits, k):
     table = columns(ratings(12, n_items, 0.5, [1, 2, 5], seed=n_items, empty=[1]))

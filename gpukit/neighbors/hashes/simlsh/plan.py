@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from gpukit.neighbors.columns import whole_multiples
 from gpukit.random import key
 from gpukit.streams import Keyed
 
 CHUNK = 4095  # most ratings a unit of work: what formulas.COUNT_SLICES counter slices hold
-EXACT_SCALES = 9  # ratings that are multiples of 2**-8 are hashed exactly
 WEIGHT_LIMIT = 1 << 31
 ROUNDED_WEIGHT = 1 << 20
 
@@ -16,15 +16,10 @@ def level_weights(values, psi):
 
     Exact for ratings that are multiples of 2**-8 while the weights stay below 2**31; else rounded to 2**20 steps.
     """
-    values = np.asarray(values, np.float64)
-    for scale in range(EXACT_SCALES):
-        whole = values * 2.0**scale
-        if (whole == np.rint(whole)).all():
-            weights = whole**psi
-            if np.abs(weights).max() < WEIGHT_LIMIT:
-                return weights.astype(np.int64)
-            break
-    weights = values**psi
+    whole = whole_multiples(values)
+    if whole is not None and np.abs(whole**psi).max() < WEIGHT_LIMIT:
+        return (whole**psi).astype(np.int64)
+    weights = np.asarray(values, np.float64) ** psi
     return np.rint(weights / np.abs(weights).max() * ROUNDED_WEIGHT).astype(np.int64)
 
 
