@@ -12,6 +12,7 @@ from gpukit.cli.stages import Stages
 from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.model.layout import PRECISIONS, is_half
+from gpukit.factorization.solvers import SOLVERS
 from gpukit.neighbors.hashes import HASHES
 from gpukit.neighbors.search import SEARCHES, card
 
@@ -25,6 +26,14 @@ AT_LEAST_1 = click.IntRange(min=1)
 @click.option("--neighbors", type=click.IntRange(min=0), default=32, show_default=True, help="Neighbours K of an item.")
 @click.option("--no-neighbors", is_flag=True, help="Plain factorization (CUSGD++); the same as --neighbors 0.")
 @click.option("--epochs", type=AT_LEAST_1, help="Passes over the ratings, at most.  [default: by how many they are]")
+@click.option(
+    "--solver",
+    type=click.Choice(SOLVERS),
+    default="sgd",
+    show_default=True,
+    help="How a factorization without neighbours is learned: by stochastic gradient descent (CUSGD++), by "
+    "alternating least squares.",
+)
 @click.option("--lsh-p", type=AT_LEAST_1, default=3, show_default=True, help="Hashings that make up one bucket code.")
 @click.option("--lsh-q", type=AT_LEAST_1, default=100, show_default=True, help="Bucket codes of an item.")
 @click.option("--lsh-bits", type=AT_LEAST_1, default=8, show_default=True, help="Bits of one hashing.")
@@ -105,6 +114,10 @@ def check(ask):
     """Raise for options that contradict each other and for files that cannot be written, before any work."""
     if ask.no_neighbors:
         ask.neighbors = 0
+    if ask.neighbors and ask.solver != "sgd":
+        raise ParameterError(
+            f"--solver {ask.solver} learns no neighbourhoods: add --no-neighbors, or leave --solver out."
+        )
     if ask.hash != "simlsh" and not card(ask.search).READS_CODES:
         raise ParameterError(f"--search {ask.search} reads no hash: leave --hash {ask.hash} out, or search by hamming.")
     if ask.test is not None and ask.test_fraction:

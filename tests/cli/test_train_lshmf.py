@@ -187,6 +187,15 @@ def test_half_precision_without_a_gpu(refused, tmp_path):
     assert "precision='half' needs a GPU" in line
 
 
+def test_a_solver_without_neighbours(verb, refused, ratings_file):
+    result = as_json(verb, ratings_file, "--no-neighbors", "--solver", "als")
+    assert result["parameters"]["solver"] == "als" and result["estimator"] == "MatrixFactorization"
+    line = refused("train-lshmf", ratings_file, "--device", "cpu", "--solver", "als")
+    assert "--solver als learns no neighbourhoods" in line and "--no-neighbors" in line
+    line = refused("train-lshmf", ratings_file, "--no-neighbors", "--solver", "als", "--learning-rate", 0.1)
+    assert "learning_rate=0.1" in line
+
+
 def test_more_neighbours_than_items(refused, ratings_file):
     line = refused("train-lshmf", ratings_file, "--device", "cpu", "--neighbors", 40, "--quiet")
     assert "40" in line and "39" in line
