@@ -70,6 +70,9 @@ CASES = {
     "neighbors.search.buckets.kernels.fill": MISSED,
     "neighbors.search.buckets.kernels.table_hashes": MISSED,
     "neighbors.search.buckets.kernels.bucket_matches": MISSED,
+    "neighbors.search.exact.kernels.pair_distances": (
+        "neighbors/search/exact/test_kernels.py::test_pair_distances[half stars, sparse-64-2]"
+    ),
     "neighbors.search.hamming.kernels.hamming_distances": (
         "neighbors/search/hamming/test_kernels.py::test_hamming_distances[5-3-33-16]"
     ),
