@@ -1,4 +1,4 @@
-"""What a fitted model does: predictions, recommendations, similar items, files. Shared by both estimators."""
+"""What a fitted model does: predictions, recommendations, files. Shared by both estimators."""
 
 import os
 import threading
@@ -178,27 +178,6 @@ class Serving(Estimator):
         ids[:, : items.shape[1]] = self.item_ids_[items]
         ids[np.isnan(scores)] = None
         return ids, scores
-
-    def similar_items(self, item, n=10):
-        """(item ids (m,), cosines (m,) float32), m = min(n, N - 1): the items whose factors point the same way, best
-        first.
-
-        Raises DataError for an item that the model does not know.
-        """
-        self._check_fitted()
-        check_integer("n", n, 1, MOST_ANSWERS)
-        row = int(rows_or_unknown([item], self.item_ids_, "item")[0])
-        if row == len(self.item_ids_):
-            raise DataError(
-                f"The model does not know item {item!r}; it has {len(self.item_ids_):,}, "
-                f"such as {self.item_ids_[0].item()!r}."
-            )
-        factors = self._state.item_factors
-        norms = np.maximum(np.linalg.norm(factors, axis=1), np.float32(1e-20))
-        cosines = factors @ factors[row] / (norms * norms[row])
-        cosines[row] = -np.inf
-        best = np.argsort(-cosines, kind="stable")[: min(n, len(cosines) - 1)]
-        return self.item_ids_[best], cosines[best]
 
     def _packed(self):
         from gpukit.factorization.model import saving

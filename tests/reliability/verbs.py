@@ -31,6 +31,7 @@ CASES = {
     "tune --plot": Case("p.svg", (*TUNE, "--plot", "{out}")),
     "predict --output": Case("p.csv", ("predict", "{in}/m.gpukit", "{in}/r.csv", *CPU, "--output", "{out}")),
     "recommend --output": Case("r.csv", ("recommend", "{in}/m.gpukit", "--all", *CPU, "--output", "{out}")),
+    "export OUT": Case("f.csv", ("export", "{in}/m.gpukit", "{out}")),
     "ranksvm --model": Case("m.gpukit", (*RANK, "--model", "{out}")),
     "ranksvm --scores": Case("s.txt", (*RANK, "--test", "{in}/d.txt", "--scores", "{out}")),
     "ranksvm --plot": Case("p.svg", (*RANK, "--plot", "{out}")),
@@ -46,7 +47,8 @@ CASES = {
 ELSE = {"bench --output": "rows are added to the file"}  # what commands write otherwise
 READ = {  # what commands read
     *("train-lshmf RATINGS", "train-lshmf --test", "predict MODEL", "predict PAIRS", "recommend MODEL"),
-    *("recommend --titles", "similar MODEL", "similar --titles", "ranksvm PATH", "ranksvm --validation"),
+    *("recommend --titles", "similar MODEL", "similar --titles", "explain MODEL", "explain --titles", "export MODEL"),
+    *("ranksvm PATH", "ranksvm --validation"),
     *("ranksvm --test", "rank MODEL", "rank FILE", "impute [GRAPH]", "impute --edges", "impute --tensor"),
     *("convert IN", "synth graph --edges", "tune RATINGS", "tune --test"),
 }
