@@ -29,8 +29,19 @@ def test_gains_are_residuals_of_held_out_ratings(parts, what):
     for one, other in ((0, 3), (5, 1), (7, 7)):
         assert judge.gains[one, other] == pytest.approx(held[learned[:, one] > 0, other].sum(), abs=1e-4)
     liked = sum((held[learned[:, one] > 0] > 0).sum() for one in range(learned.shape[1]))
-    lists = np.tile(np.arange(10), (learned.shape[1], 1))
-    assert judge.liked == liked and judge.gain(lists) == pytest.approx(100 * judge.gains[:, :10].sum() / liked)
+    assert judge.liked == liked and judge.rows.tolist() == list(range(learned.shape[1]))
+    first = judge.gain(lambda row: -np.arange(learned.shape[1]))
+    wanted = sum(np.delete(gains, row)[:10].sum() for row, gains in enumerate(judge.gains))
+    assert first == pytest.approx(100 * wanted / liked)
+
+
+def test_some_rows_are_judged(parts, monkeypatch):
+    monkeypatch.setattr(similar, "JUDGED", 7)
+    some = similar.judge_of(*parts, "item", seed=1)
+    monkeypatch.setattr(similar, "JUDGED", 400)
+    every = similar.judge_of(*parts, "item")
+    assert len(set(some.rows.tolist())) == 7 and some.liked < every.liked
+    np.testing.assert_array_equal(some.gains, every.gains[some.rows])
 
 
 def test_nothing_is_held_out_twice(parts):
@@ -42,12 +53,10 @@ def test_nothing_is_held_out_twice(parts):
 def test_lists_are_the_best_without_oneself(parts):
     model, _, _ = parts
     for score in similar.measures(model, "item").values():
-        lists = similar.lists_of(score, 40)
         for row in (0, 17):
-            scores = np.array(score(row), float)
-            assert row not in lists[row] and len(set(lists[row])) == 10
-            rest = np.delete(scores, [*lists[row], row])
-            assert scores[lists[row]].min() >= rest.max()
+            scores, best = np.array(score(row), float), similar.listed(score, row)
+            assert row not in best and len(set(best.tolist())) == 10
+            assert scores[best].min() >= np.delete(scores, [*best, row]).max()
 
 
 def test_a_row_a_measure(monkeypatch):
