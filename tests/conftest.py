@@ -28,6 +28,8 @@ REQUIRE_GPU = os.environ.get("GPUKIT_REQUIRE_GPU") == "1"
 if SIMULATED:
     import cudasim  # noqa: F401  (before any kernel module)
 
+from sanitize.cases import STANDS_FOR
+from sanitize.launched import launches
 
 MARKED = re.compile(r"mark\.kernel\b")
 MARKED_AS_A_WHOLE = re.compile(r"^pytestmark = \[?pytest\.mark\.(kernel|gpu)\b", re.MULTILINE)
@@ -97,6 +99,19 @@ def gpu_is_there(request):
 
     if not gpu_count():
         pytest.fail("no CUDA GPU here: run the simulator tier (make sim), or this one on a machine with a GPU")
+
+
+@pytest.fixture(autouse=True)
+def launches_what_it_stands_for(request):
+    """A test that stands for kernels in tests/sanitize/cases.py launches them."""
+    names = STANDS_FOR.get(request.node.nodeid.removeprefix("tests/"))
+    if not names:
+        yield
+        return
+    with launches() as seen:
+        yield
+    lacking = sorted(names - seen)
+    assert not lacking, f"tests/sanitize/cases.py says that this test launches {', '.join(lacking)}"
 
 
 @pytest.fixture

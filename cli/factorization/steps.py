@@ -69,9 +69,15 @@ def build(ask):
     if ask.early_stop is not None:
         params.update(early_stopping=ask.early_stop, validation_fraction=VALIDATION)
     if not ask.neighbors:
-        return MatrixFactorization(**params)
+        return MatrixFactorization(solver=ask.solver, **params)
     return LSHMF(
-        n_neighbors=ask.neighbors, lsh_p=ask.lsh_p, lsh_q=ask.lsh_q, lsh_bits=ask.lsh_bits, search=ask.search, **params
+        n_neighbors=ask.neighbors,
+        lsh_p=ask.lsh_p,
+        lsh_q=ask.lsh_q,
+        lsh_bits=ask.lsh_bits,
+        search=ask.search,
+        hash=ask.hash,
+        **params,
     )
 
 

@@ -12,7 +12,9 @@ from gpukit.cli.stages import Stages
 from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.model.layout import PRECISIONS, is_half
-from gpukit.neighbors.search import SEARCHES
+from gpukit.factorization.solvers import SOLVERS
+from gpukit.neighbors.hashes import HASHES
+from gpukit.neighbors.search import SEARCHES, card
 
 AT_LEAST_1 = click.IntRange(min=1)
 
@@ -24,6 +26,14 @@ AT_LEAST_1 = click.IntRange(min=1)
 @click.option("--neighbors", type=click.IntRange(min=0), default=32, show_default=True, help="Neighbours K of an item.")
 @click.option("--no-neighbors", is_flag=True, help="Plain factorization (CUSGD++); the same as --neighbors 0.")
 @click.option("--epochs", type=AT_LEAST_1, help="Passes over the ratings, at most.  [default: by how many they are]")
+@click.option(
+    "--solver",
+    type=click.Choice(SOLVERS),
+    default="sgd",
+    show_default=True,
+    help="How a factorization without neighbours is learned: by stochastic gradient descent (CUSGD++), by "
+    "alternating least squares.",
+)
 @click.option("--lsh-p", type=AT_LEAST_1, default=3, show_default=True, help="Hashings that make up one bucket code.")
 @click.option("--lsh-q", type=AT_LEAST_1, default=100, show_default=True, help="Bucket codes of an item.")
 @click.option("--lsh-bits", type=AT_LEAST_1, default=8, show_default=True, help="Bits of one hashing.")
@@ -33,6 +43,13 @@ AT_LEAST_1 = click.IntRange(min=1)
     default="hamming",
     show_default=True,
     help="Neighbours by agreement over all bits, by the paper's buckets, by correlation (GSM), or at random.",
+)
+@click.option(
+    "--hash",
+    type=click.Choice(HASHES),
+    default="simlsh",
+    show_default=True,
+    help="What an item's bits tell: who rated it how (simlsh, projection), or who rated it (minhash).",
 )
 @click.option("--test", metavar="FILE", help="Test on these ratings and train on all of RATINGS.")
 @click.option(
@@ -97,6 +114,12 @@ def check(ask):
     """Raise for options that contradict each other and for files that cannot be written, before any work."""
     if ask.no_neighbors:
         ask.neighbors = 0
+    if ask.neighbors and ask.solver != "sgd":
+        raise ParameterError(
+            f"--solver {ask.solver} learns no neighbourhoods: add --no-neighbors, or leave --solver out."
+        )
+    if ask.hash != "simlsh" and not card(ask.search).READS_CODES:
+        raise ParameterError(f"--search {ask.search} reads no hash: leave --hash {ask.hash} out, or search by hamming.")
     if ask.test is not None and ask.test_fraction:
         raise ParameterError("--test and --test-fraction exclude each other: test on a file, or on a share of RATINGS.")
     if ask.test_fraction is None:

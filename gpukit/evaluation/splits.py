@@ -1,4 +1,4 @@
-"""Who trains and who judges: parts of a table drawn at random, the same for a seed whatever the threads."""
+"""Who trains and who judges: parts of a table, drawn at random or cut by time; the same whatever the threads."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +28,13 @@ def drawn(n, fraction, seed):
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(draw, cuts, cuts[1:]))
     return out
+
+
+def fold_numbers(n, folds, seed):
+    """(n,) uint8: the fold of each row, at random, all as large within one row; at most 255 folds."""
+    numbers = np.resize(np.arange(folds, dtype=np.uint8), n)
+    np.random.default_rng(seed).shuffle(numbers)
+    return numbers
 
 
 def parted(columns, kept):

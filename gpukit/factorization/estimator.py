@@ -9,6 +9,7 @@ from gpukit.factorization import settings
 from gpukit.factorization.answers.answering import Answering
 from gpukit.factorization.model.layout import is_half, major_first
 from gpukit.factorization.serve import in_rows_of
+from gpukit.factorization.solvers import Task, training_of
 from gpukit.neighbors.estimator import warn_if_random
 from gpukit.neighbors.plan import check_items
 from gpukit.persist import check_writable
@@ -41,7 +42,8 @@ class Factorization(Answering):
         with devices.reported(run.device, "Training"), run.clock("training"):
             judge = runs.Judge(run.session, run.held_out, run.scale, run.settings.patience, run.history, run.best)
             checkpoints = runs.Checkpoints(checkpoint, self, data)
-            state = runs.run(run.session, run.settings, judge, checkpoints, run.history, run.start, progress)
+            work = run.session, run.training, run.settings
+            state = runs.run(*work, judge, checkpoints, run.history, run.start, progress)
         self.timings_, self.device_ = run.clock.seconds, str(run.device)
         self.set_fitted(state, run.session.history, run.scale, ratings.user_ids, ratings.item_ids)
         device = run.device
@@ -85,24 +87,24 @@ class Factorization(Answering):
         from gpukit.factorization.model import saving
         from gpukit.factorization.model.state import Beginning
         from gpukit.factorization.prepare import ready
-        from gpukit.factorization.solvers.sgd import schedule
         from gpukit.ratings.orders.order import order_ratings
 
-        clock, steps = runs.Clock(), engine(device, "gpukit.factorization")
+        clock, steps, solver = runs.Clock(), engine(device, "gpukit.factorization"), training_of(plan.solver)
         half = is_half(self.precision, device.is_cuda, len(ratings))
-        layout = steps.layout(self.n_factors, self._slots(), half)
+        layout = steps.layout(self.n_factors, self._slots(), half and plan.solver == "sgd")
         runs.check_memory(device, len(ratings), major_first(self.walk, *ratings.shape), layout)
         progress("preparing", 0, 1, {})
         with clock("prepare"):
             orders = order_ratings(ratings, device)
             scale = ready.scale_of(orders, ratings.values)
-            way = ready.Way(self.walk, plan.seed, self.deterministic, self._slots() > 0)
+            in_turn = self.deterministic and plan.solver == "sgd"
+            way = ready.Way(self.walk, plan.seed, in_turn, self._slots() > 0)
             made = ready.make_ready(orders, scale, way, steps.preparing)
         with clock("neighbours"):
             neighbors = self._search(orders, steps, progress) if resume_from is None else None
         with clock("prepare"):  # while a GPU is still searching
-            workers = schedule.worker_count(len(ratings), steps.most_workers(layout))
-            tables, workers = runs.chunk_tables(made.side, workers, plan, steps)
+            task = Task(orders, scale, made, plan, layout, steps, device, half)
+            arranged, task = solver.arrange(task), task._replace(orders=None)
         if resume_from is not None:
             data = saving.fingerprint(ratings)
             state, start, history, best = saving.load_checkpoint(resume_from, self, data, ratings.shape)
@@ -116,8 +118,8 @@ class Factorization(Answering):
             start, history, best = 0, [], None
         orders = None
         with clock("prepare"):
-            session.train_on(made.side, made.query, tables, workers)
-        return runs.Run(session, plan, clock, scale, start, history, best, ratings, held_out, device)
+            training = solver.begin(session, task, arranged)
+        return runs.Run(session, training, plan, clock, scale, start, history, best, ratings, held_out, device)
 
     def _search(self, orders, steps, progress):
         """The function that waits for the neighbors (N, K) int32, whose search has begun."""
@@ -128,7 +130,9 @@ class MatrixFactorization(Factorization):
     """CUSGD++ (Algorithm 2): r ~ mean + b_i + b_j + u_i v_j, by stochastic gradient descent over the users' rows.
 
     Parameters: n_factors F, 1 to 1024; n_epochs, None for 12 and more with the ratings (rates.default_epochs); biases:
-    whether b_i, b_j are learned; rates 'adaptive' (AdaGrad, one sum a row) or 'paper' (Eq. 7); learning_rate and
+    whether b_i, b_j are learned; solver 'sgd' (CUSGD++), 'hogwild' (cuMF_SGD's batch-Hogwild) or 'als' (alternating
+    least squares, the same on every run), n_epochs, learning_rate and regularization by default the solver's own;
+    rates (of sgd) 'adaptive' (AdaGrad, one sum a row) or 'paper' (Eq. 7); learning_rate and
     regularization, None for the rates' own (rates.defaults), in units of the ratings' deviation; validation_fraction
     of the ratings held out to judge every epoch; early_stopping: stop after so many epochs without a better one and
     keep the best (0: never); deterministic: the same result on every run, with any number of threads, by a schedule
@@ -149,6 +153,7 @@ class MatrixFactorization(Factorization):
         n_factors=32,
         n_epochs=None,
         biases=True,
+        solver="sgd",
         rates="adaptive",
         learning_rate=None,
         regularization=None,
@@ -162,6 +167,7 @@ class MatrixFactorization(Factorization):
         self.n_factors = n_factors
         self.n_epochs = n_epochs
         self.biases = biases
+        self.solver = solver
         self.rates = rates
         self.learning_rate = learning_rate
         self.regularization = regularization
@@ -174,13 +180,13 @@ class MatrixFactorization(Factorization):
 
 
 class LSHMF(Factorization):
-    """CULSH-MF (Algorithm 3): matrix factorization with nonlinear neighbourhoods found by simLSH, Eq. (1).
+    """CULSH-MF (Algorithm 3): matrix factorization with nonlinear neighbourhoods, found by simLSH or else, Eq. (1).
 
     Parameters: n_factors F, 1 to 1024; n_neighbors K, 1 to 1024 and less than the items; n_epochs; lsh_p coarse by
     lsh_q fine hashings of lsh_bits bits; lsh_psi, the exponent of Psi(r) = r**psi (1, 2 or 4); search 'hamming',
-    'buckets' (the paper's), 'exact' (its GSM) or 'random' (its control group); rates, learning_rate, regularization,
-    validation_fraction, early_stopping, deterministic, precision (of the users' factors), device, random_state as in
-    MatrixFactorization.
+    'buckets' (the paper's), 'exact' (its GSM) or 'random' (its control group); hash 'simlsh', 'minhash' or 'projection'
+    (RP_cos): see gpukit.neighbors.SimLSH; rates, learning_rate, regularization, validation_fraction, early_stopping,
+    deterministic, precision (of the users' factors), device, random_state as in MatrixFactorization.
 
     After fit: as MatrixFactorization, with neighbors_ (N, K) int32 item rows, random_share_ of the neighbour slots, and
     Eq. (1)'s influences, explicit_influences_ w and implicit_influences_ c (N, K) float32: a prediction has besides,
@@ -211,6 +217,7 @@ class LSHMF(Factorization):
         lsh_bits=8,
         lsh_psi=2,
         search="hamming",
+        hash="simlsh",
         rates="adaptive",
         learning_rate=None,
         regularization=None,
@@ -229,6 +236,7 @@ class LSHMF(Factorization):
         self.lsh_bits = lsh_bits
         self.lsh_psi = lsh_psi
         self.search = search
+        self.hash = hash
         self.rates = rates
         self.learning_rate = learning_rate
         self.regularization = regularization
@@ -260,6 +268,7 @@ class LSHMF(Factorization):
             self.lsh_bits,
             self.lsh_psi,
             self.search,
+            self.hash,
             self.device,
             self.random_state,
         )

@@ -77,10 +77,15 @@ class Ratings:
         """(train, test): a rating is kept for training where numpy.random.default_rng(seed).random(n) >= fraction."""
         if not 0 <= fraction < 1:
             raise ParameterError(f"fraction must be at least 0 and less than 1; got {fraction!r}.")
-        from gpukit.evaluation.splits import drawn, parted
+        from gpukit.evaluation.splits import drawn
 
-        parts = parted(self.columns(), drawn(len(self), fraction, seed))
-        return tuple(marked(self.with_columns(**part), self._state) for part in parts)
+        return self.parted(drawn(len(self), fraction, seed))
+
+    def parted(self, kept):
+        """(the ratings of a mask kept (n,) bool, all others), each in their order, with the same id maps."""
+        from gpukit.evaluation.splits import parted
+
+        return tuple(marked(self.with_columns(**part), self._state) for part in parted(self.columns(), kept))
 
     def csr(self):
         """(indptr (M+1,) int64, indices (n,) int32, values (n,) float32), each row's items ascending."""

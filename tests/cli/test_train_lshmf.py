@@ -97,6 +97,8 @@ def test_options_reach_the_estimator(verb, ratings_file):
         4,
         "--search",
         "buckets",
+        "--hash",
+        "minhash",
         "--seed",
         5,
         "--early-stop",
@@ -118,6 +120,7 @@ def test_options_reach_the_estimator(verb, ratings_file):
         "lsh_q": 8,
         "lsh_bits": 4,
         "search": "buckets",
+        "hash": "minhash",
         "random_state": 5,
         "early_stopping": 2,
         "validation_fraction": 0.05,
@@ -184,6 +187,15 @@ def test_half_precision_without_a_gpu(refused, tmp_path):
     assert "precision='half' needs a GPU" in line
 
 
+def test_a_solver_without_neighbours(verb, refused, ratings_file):
+    result = as_json(verb, ratings_file, "--no-neighbors", "--solver", "als")
+    assert result["parameters"]["solver"] == "als" and result["estimator"] == "MatrixFactorization"
+    line = refused("train-lshmf", ratings_file, "--device", "cpu", "--solver", "als")
+    assert "--solver als learns no neighbourhoods" in line and "--no-neighbors" in line
+    line = refused("train-lshmf", ratings_file, "--no-neighbors", "--solver", "als", "--learning-rate", 0.1)
+    assert "learning_rate=0.1" in line
+
+
 def test_more_neighbours_than_items(refused, ratings_file):
     line = refused("train-lshmf", ratings_file, "--device", "cpu", "--neighbors", 40, "--quiet")
     assert "40" in line and "39" in line
@@ -196,6 +208,10 @@ def test_more_neighbours_than_items(refused, ratings_file):
         (("--epochs", 0), "--epochs"),
         (("--factors", 5000), "n_factors"),
         (("--lsh-bits", 64, "--lsh-q", 100000), "p * q * bits"),
+        (("--search", "nearest"), "'nearest' is not one of 'hamming', 'buckets', 'exact', 'random'"),
+        (("--hash", "cosine"), "'cosine' is not one of 'simlsh', 'minhash', 'projection'"),
+        (("--hash", "minhash", "--search", "exact"), "--search exact reads no hash"),
+        (("--hash", "projection", "--search", "random"), "leave --hash projection out"),
         (("--learning-rate", "nan"), "learning_rate"),
         (("--neighbors", -1), "--neighbors"),
         (("--test-fraction", 1), "--test-fraction"),

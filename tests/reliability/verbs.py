@@ -22,10 +22,13 @@ RANK = ("ranksvm", "{in}/d.txt", *CPU)
 IMPUTE = ("impute", "{in}/g.npz", "--iterations", "3", "--weights", "common", "--center", "none", *CPU)
 SYNTH = ("synth", "ratings", "--users", "50", "--items", "30", "--ratings", "400")
 GRAPH = ("synth", "graph", "--vertices", "20", "--slice", "4x5", "--rank", "2")
+TUNE = ("tune", "{in}/r.csv", "--grid", "factors=2 neighbors=0", "--cv", "2", "--epochs", "2", *CPU)
 CASES = {
     "train-lshmf --model": Case("m.gpukit", (*TRAIN, "--model", "{out}")),
     "train-lshmf --plot": Case("p.png", (*TRAIN, "--plot", "{out}")),
     "train-lshmf --checkpoint": Case("ck", (*TRAIN, "--checkpoint", "{out}")),
+    "tune --model": Case("m.gpukit", (*TUNE, "--model", "{out}")),
+    "tune --plot": Case("p.svg", (*TUNE, "--plot", "{out}")),
     "predict --output": Case("p.csv", ("predict", "{in}/m.gpukit", "{in}/r.csv", *CPU, "--output", "{out}")),
     "recommend --output": Case("r.csv", ("recommend", "{in}/m.gpukit", "--all", *CPU, "--output", "{out}")),
     "export OUT": Case("f.csv", ("export", "{in}/m.gpukit", "{out}")),
@@ -47,7 +50,7 @@ READ = {  # what commands read
     *("recommend --titles", "similar MODEL", "similar --titles", "explain MODEL", "explain --titles", "export MODEL"),
     *("ranksvm PATH", "ranksvm --validation"),
     *("ranksvm --test", "rank MODEL", "rank FILE", "impute [GRAPH]", "impute --edges", "impute --tensor"),
-    *("convert IN", "synth graph --edges"),
+    *("convert IN", "synth graph --edges", "tune RATINGS", "tune --test"),
 }
 
 

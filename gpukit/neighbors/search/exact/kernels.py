@@ -39,7 +39,7 @@ def span_of(rows, items, user, first_item, n_tile):
 
 @device
 def add_users(users, levels, rows, items, codes, numbers, part, first_item, shift, sums):
-    """Add the users part[0]:part[1] of the query's column, by one warp: a lane finds a user's row, all lanes walk it."""
+    """Add the users part[0]:part[1] of the query's column, by a warp: a lane finds a user's row, all lanes walk it."""
     lane = U32(cuda.threadIdx.x % WARP)
     for group in range(part[0], part[1], WARP):
         t, begin, end, x = I64(group + lane), I64(0), I64(0), I32(0)
