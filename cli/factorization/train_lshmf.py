@@ -13,7 +13,9 @@ from gpukit.cli.stages import Stages
 from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.model.layout import PRECISIONS, is_half
-from gpukit.neighbors.search import SEARCHES
+from gpukit.factorization.solvers import SOLVERS
+from gpukit.neighbors.hashes import HASHES
+from gpukit.neighbors.search import SEARCHES, card
 
 AT_LEAST_1 = click.IntRange(min=1)
 
@@ -25,6 +27,14 @@ AT_LEAST_1 = click.IntRange(min=1)
 @click.option("--neighbors", type=click.IntRange(min=0), help=f"Neighbours K of an item.  [{options.FROM_DATA}]")
 @click.option("--no-neighbors", is_flag=True, help="Plain factorization (CUSGD++); the same as --neighbors 0.")
 @click.option("--epochs", type=AT_LEAST_1, help=f"Passes over the ratings, at most.  [{options.FROM_DATA}]")
+@click.option(
+    "--solver",
+    type=click.Choice(SOLVERS),
+    default="sgd",
+    show_default=True,
+    help="How a factorization without neighbours is learned: by stochastic gradient descent (CUSGD++), by "
+    "alternating least squares.",
+)
 @click.option("--lsh-p", type=AT_LEAST_1, default=3, show_default=True, help="Hashings that make up one bucket code.")
 @click.option("--lsh-q", type=AT_LEAST_1, default=100, show_default=True, help="Bucket codes of an item.")
 @click.option("--lsh-bits", type=AT_LEAST_1, default=8, show_default=True, help="Bits of one hashing.")
@@ -33,7 +43,14 @@ AT_LEAST_1 = click.IntRange(min=1)
     type=click.Choice(SEARCHES),
     default="hamming",
     show_default=True,
-    help="Neighbours by agreement over all bits, or by the paper's buckets.",
+    help="Neighbours by agreement over all bits, by the paper's buckets, by correlation (GSM), or at random.",
+)
+@click.option(
+    "--hash",
+    type=click.Choice(HASHES),
+    default="simlsh",
+    show_default=True,
+    help="What an item's bits tell: who rated it how (simlsh, projection), or who rated it (minhash).",
 )
 @click.option("--test", metavar="FILE", help="Test on these ratings and train on all of RATINGS.")
 @click.option(
@@ -42,6 +59,7 @@ AT_LEAST_1 = click.IntRange(min=1)
     metavar="SHARE",
     help="Hold out this share of RATINGS for testing; 0 trains on all.  [default: 0.1 without --test]",
 )
+@options.split
 @click.option(
     "--early-stop",
     type=AT_LEAST_1,
@@ -101,10 +119,18 @@ def check(ask):
     """Raise for options that contradict each other and for files that cannot be written, before any work."""
     if ask.no_neighbors:
         ask.neighbors = 0
+    if ask.neighbors != 0 and ask.solver != "sgd":
+        raise ParameterError(
+            f"--solver {ask.solver} learns no neighbourhoods: add --no-neighbors, or leave --solver out."
+        )
+    if ask.hash != "simlsh" and not card(ask.search).READS_CODES:
+        raise ParameterError(f"--search {ask.search} reads no hash: leave --hash {ask.hash} out, or search by hamming.")
     if ask.test is not None and ask.test_fraction:
         raise ParameterError("--test and --test-fraction exclude each other: test on a file, or on a share of RATINGS.")
     if ask.test_fraction is None:
         ask.test_fraction = 0.1 if ask.test is None else 0.0
+    if ask.split != "random" and not ask.test_fraction:
+        raise ParameterError(f"--split {ask.split} says what --test-fraction holds out, and that is nothing here.")
     if ask.resume and ask.checkpoint is None:
         raise ParameterError("--resume needs --checkpoint FILE, the file to go on from.")
     check_files(ask)

@@ -3,18 +3,18 @@
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.base import check_choice
 from gpukit.device.engine import engine
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import settings
+from gpukit.factorization.answers.answering import Answering
 from gpukit.factorization.model.layout import is_half, major_first
-from gpukit.factorization.serve import Serving, in_rows_of
-from gpukit.neighbors.estimator import random_neighbors, warn_if_random
-from gpukit.neighbors.search import SEARCHES
+from gpukit.factorization.serve import in_rows_of
+from gpukit.factorization.solvers import Task, training_of
+from gpukit.neighbors.estimator import warn_if_random
 from gpukit.persist import check_writable
 
 
-class Factorization(Serving):
+class Factorization(Answering):
     """What both models share; not for use by itself."""
 
     walk = "users"
@@ -41,7 +41,8 @@ class Factorization(Serving):
         with devices.reported(run.device, "Training"), run.clock("training"):
             judge = runs.Judge(run.session, run.held_out, run.scale, run.settings.patience, run.history, run.best)
             checkpoints = runs.Checkpoints(checkpoint, self, data, run.choice)
-            state = runs.run(run.session, run.settings, judge, checkpoints, run.history, run.start, progress)
+            work = run.session, run.training, run.settings
+            state = runs.run(*work, judge, checkpoints, run.history, run.start, progress)
         self.timings_, self.device_ = run.clock.seconds, str(run.device)
         self.chosen_, self.trials_ = run.choice.facts(type(self).__name__), run.choice.trials
         self.set_fitted(state, run.session.history, run.scale, ratings.user_ids, ratings.item_ids)
@@ -85,7 +86,6 @@ class Factorization(Serving):
         from gpukit.factorization.model import saving
         from gpukit.factorization.model.state import Beginning
         from gpukit.factorization.prepare import ready
-        from gpukit.factorization.solvers.sgd import schedule
         from gpukit.ratings.orders.order import order_ratings
 
         clock, steps = runs.Clock(), engine(device, "gpukit.factorization")
@@ -96,19 +96,20 @@ class Factorization(Serving):
         with clock("choosing"):
             judged = held_out is not None
             choice = resumed.choice if resumed else choose(self, ratings, checked, device, judged, progress)
-        plan = choice.settings
-        layout = self._layout(plan, ratings, device, steps)
+        plan, solver = choice.settings, training_of(checked.solver)
+        layout, half = self._layout(plan, ratings, device, steps)
         progress("preparing", 0, 1, {})
         with clock("prepare"):
             orders = order_ratings(ratings, device)
             scale = ready.scale_of(orders, ratings.values)
-            way = ready.Way(self.walk, plan.seed, self.deterministic, plan.n_neighbors > 0, plan.damping)
+            in_turn = self.deterministic and plan.solver == "sgd"
+            way = ready.Way(self.walk, plan.seed, in_turn, plan.n_neighbors > 0, plan.damping)
             made = ready.make_ready(orders, scale, way, steps.preparing)
         with clock("neighbours"):
             neighbors = None if resumed else self._search(orders, steps, plan.n_neighbors, progress)
         with clock("prepare"):  # while a GPU is still searching
-            workers = schedule.worker_count(len(ratings), steps.most_workers(layout))
-            tables, workers = runs.chunk_tables(made.side, workers, plan, steps)
+            task = Task(orders, scale, made, plan, layout, steps, device, half)
+            arranged, task = solver.arrange(task), task._replace(orders=None)
         if resumed:
             start, history, best = resumed.epochs_done, resumed.history, resumed.best
             session = steps.Session(resumed.state, layout, self.walk, made.history)
@@ -121,17 +122,18 @@ class Factorization(Serving):
             start, history, best = 0, [], None
         orders = None
         with clock("prepare"):
-            session.train_on(made.side, made.query, tables, workers)
-        return runs.Run(session, plan, clock, scale, start, history, best, ratings, held_out, device, choice)
+            training = solver.begin(session, task, arranged)
+        return runs.Run(session, training, plan, clock, scale, start, history, best, ratings, held_out, device, choice)
 
     def _layout(self, plan, ratings, device, steps):
-        """The layout.Layout of a training by settings.Settings; DeviceMemoryError where it does not fit."""
+        """(layout.Layout of a training by settings.Settings, whether factors may be halves); DeviceMemoryError where it
+        does not fit."""
         from gpukit.factorization import run as runs
 
         half = is_half(self.precision, device.is_cuda, len(ratings))
-        layout = steps.layout(plan.n_factors, plan.n_neighbors, half)
+        layout = steps.layout(plan.n_factors, plan.n_neighbors, half and plan.solver == "sgd")
         runs.check_memory(device, len(ratings), major_first(self.walk, *ratings.shape), layout)
-        return layout
+        return layout, half
 
     def _search(self, orders, steps, n_neighbors, progress):
         """The function that waits for the neighbors (N, K) int32, whose search has begun."""
@@ -142,7 +144,9 @@ class MatrixFactorization(Factorization):
     """CUSGD++ (Algorithm 2): r ~ mean + b_i + b_j + u_i v_j, by stochastic gradient descent over the users' rows.
 
     Parameters: n_factors F, 1 to 1024; n_epochs, None for 12 and more with the ratings (rates.default_epochs); biases:
-    whether b_i, b_j are learned; rates 'adaptive' (AdaGrad, one sum a row) or 'paper' (Eq. 7); learning_rate and
+    whether b_i, b_j are learned; solver 'sgd' (CUSGD++), 'hogwild' (cuMF_SGD's batch-Hogwild) or 'als' (alternating
+    least squares, the same on every run), n_epochs, learning_rate and regularization by default the solver's own;
+    rates (of sgd) 'adaptive' (AdaGrad, one sum a row) or 'paper' (Eq. 7); learning_rate and
     regularization, None for the rates' own (rates.defaults), in units of the ratings' deviation; validation_fraction
     of the ratings held out to judge every epoch; early_stopping: stop after so many epochs without a better one and
     keep the best (0: never); deterministic: the same result on every run, with any number of threads, by a schedule
@@ -163,6 +167,7 @@ class MatrixFactorization(Factorization):
         n_factors=None,
         n_epochs=None,
         biases=True,
+        solver="sgd",
         rates="adaptive",
         learning_rate=None,
         regularization=None,
@@ -176,6 +181,7 @@ class MatrixFactorization(Factorization):
         self.n_factors = n_factors
         self.n_epochs = n_epochs
         self.biases = biases
+        self.solver = solver
         self.rates = rates
         self.learning_rate = learning_rate
         self.regularization = regularization
@@ -188,12 +194,13 @@ class MatrixFactorization(Factorization):
 
 
 class LSHMF(Factorization):
-    """CULSH-MF (Algorithm 3): matrix factorization with nonlinear neighbourhoods found by simLSH, Eq. (1).
+    """CULSH-MF (Algorithm 3): matrix factorization with nonlinear neighbourhoods, found by simLSH or else, Eq. (1).
 
     Parameters: n_factors F, 1 to 1024; n_neighbors K, 1 to 1024 and less than the items; n_epochs; lsh_p coarse by
     lsh_q fine hashings of lsh_bits bits; lsh_psi, the exponent of Psi(r) = r**psi (1, 2 or 4); search 'hamming',
-    'buckets' (the paper's) or 'random' (its control group); rates, learning_rate, regularization, validation_fraction,
-    early_stopping, deterministic, precision (of the users' factors), device, random_state as in MatrixFactorization.
+    'buckets' (the paper's), 'exact' (its GSM) or 'random' (its control group); hash 'simlsh', 'minhash' or 'projection'
+    (RP_cos): see gpukit.neighbors.SimLSH; rates, learning_rate, regularization, validation_fraction, early_stopping,
+    deterministic, precision (of the users' factors), device, random_state as in MatrixFactorization.
 
     After fit: as MatrixFactorization, with neighbors_ (N, K) int32 item rows, random_share_ of the neighbour slots, and
     Eq. (1)'s influences, explicit_influences_ w and implicit_influences_ c (N, K) float32: a prediction has besides,
@@ -224,6 +231,7 @@ class LSHMF(Factorization):
         lsh_bits=8,
         lsh_psi=2,
         search="hamming",
+        hash="simlsh",
         rates="adaptive",
         learning_rate=None,
         regularization=None,
@@ -242,6 +250,7 @@ class LSHMF(Factorization):
         self.lsh_bits = lsh_bits
         self.lsh_psi = lsh_psi
         self.search = search
+        self.hash = hash
         self.rates = rates
         self.learning_rate = learning_rate
         self.regularization = regularization
@@ -254,7 +263,6 @@ class LSHMF(Factorization):
 
     def check(self, n_ratings=0):
         """The parameters as settings.Settings for so many ratings; raises ParameterError for one out of bounds."""
-        check_choice("search", self.search, (*SEARCHES, "random"))
         n_neighbors = settings.known(self.n_neighbors, settings.USUAL_NEIGHBORS)
         return super().check(n_ratings)._replace(n_neighbors=self._hashing(n_neighbors).n_neighbors)
 
@@ -262,9 +270,8 @@ class LSHMF(Factorization):
         """The settings of the search for so many neighbours."""
         from gpukit.neighbors import SimLSH
 
-        search = "hamming" if self.search == "random" else self.search
         lsh = self.lsh_p, self.lsh_q, self.lsh_bits, self.lsh_psi
-        return SimLSH(n_neighbors, *lsh, search, self.device, self.random_state).check()
+        return SimLSH(n_neighbors, *lsh, self.search, self.hash, self.device, self.random_state).check()
 
     def find_neighbors(self, orders, steps, n_neighbors):
         """(N, n_neighbors) int32 on the host: the neighbours of items in orders, best first."""
@@ -277,10 +284,7 @@ class LSHMF(Factorization):
 
         if not n_neighbors:
             return lambda: (np.zeros((orders.shape[1], 0), np.int32), 0)
-        hashing = self._hashing(n_neighbors)
-        if self.search == "random":
-            return lambda: (random_neighbors(orders.shape[1], n_neighbors, hashing.seed), orders.shape[1] * n_neighbors)
-        return steps.find_neighbors(columns_of(orders), hashing)
+        return steps.find_neighbors(columns_of(orders), self._hashing(n_neighbors))
 
     def _search(self, orders, steps, n_neighbors, progress):
         progress("neighbours", 0, 1, {})
@@ -289,7 +293,7 @@ class LSHMF(Factorization):
         def found():
             neighbors, random_slots = wait()
             self.random_share_ = random_slots / max(1, neighbors.size)
-            if n_neighbors and self.search != "random":
+            if n_neighbors:
                 warn_if_random(self.random_share_, self._hashing(n_neighbors))
             progress("neighbours", 1, 1, {})
             return neighbors

@@ -11,18 +11,16 @@ from gpukit import interrupt
 from gpukit.errors import GpukitError
 from gpukit.factorization.model import saving
 from gpukit.factorization.model import state as states
-from gpukit.factorization.solvers.sgd import schedule
-from gpukit.factorization.solvers.sgd.chunks.table import chunk_table
-from gpukit.factorization.solvers.sgd.rates import row_rates
 
 CHECKPOINT_SECONDS = 60.0
 
 
 class Run(NamedTuple):
-    """A training that is about to begin: the session, settings.Settings, Clock and Scale, the first epoch, the history,
-    the best state; Ratings to train on and to judge by (or None), Device, choose.choice.Choice."""
+    """A training that is about to begin: the session, its solver's Training, settings.Settings, Clock and Scale, the
+    first epoch, the history, the best state; Ratings to train on and to judge by (or None), Device, choose.Choice."""
 
     session: object
+    training: object
     settings: object
     clock: object
     scale: object
@@ -72,15 +70,6 @@ def unscale(z, scale):
     )
 
 
-def chunk_tables(side, workers, plan, steps):
-    """(tables, workers) of an epoch: one table, or the strata of a conflict-free schedule."""
-    if side.blocks is None:
-        rate = row_rates(plan.rates, plan.learning_rate, np.diff(side.indptr))
-        return [chunk_table(side.indptr, side.starts, workers, rate, plan.seed, steps.chunking)], workers
-    others = steps.preparing.fetch(side.minor)
-    return schedule.conflict_free_tables(side.indptr, others, *side.blocks), side.blocks[-1]
-
-
 class Checkpoints:
     """Writes the state of a run to a file every CHECKPOINT_SECONDS and when asked; does nothing without a path."""
 
@@ -99,8 +88,8 @@ class Checkpoints:
         return self.path is not None and time.monotonic() - self.written >= CHECKPOINT_SECONDS
 
 
-def run(session, plan, judge, checkpoints, history, start, progress):
-    """Epochs start..plan.epochs - 1; appends to history and returns the State to keep.
+def run(session, training, plan, judge, checkpoints, history, start, progress):
+    """Epochs start..plan.epochs - 1 of a solver's Training; appends to history and returns the State to keep.
 
     Ctrl-C takes effect after the epoch at work: the checkpoint is written, then the KeyboardInterrupt goes on.
     """
@@ -108,7 +97,7 @@ def run(session, plan, judge, checkpoints, history, start, progress):
     judging = 0.0
     with interrupt.deferred() as pressed:
         for epoch in range(start, plan.epochs):
-            session.epoch(plan.epoch_rates(epoch), schedule.turn_key(plan.seed, epoch))
+            training.epoch(epoch)
             seconds = time.perf_counter() - begun - judging
             rmse = judge.rmse()
             judging = time.perf_counter() - begun - seconds

@@ -174,6 +174,8 @@ def test_parameters_out_of_bounds(model, wrong, message):
     [
         ({"n_neighbors": 0}, "n_neighbors.*got 0"),
         ({"search": "near"}, "search.*'random'.*'near'"),
+        ({"hash": "cosine"}, "hash.*'simlsh', 'minhash', 'projection'.*'cosine'"),
+        ({"hash": None}, "hash.*None"),
         ({"lsh_q": 0}, "q.*got 0"),
         ({"lsh_psi": 3}, "psi.*got 3"),
     ],

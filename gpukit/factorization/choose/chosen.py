@@ -13,7 +13,6 @@ KEPT = {
     "n_factors": int,
     "n_neighbors": int,
     "epochs": int,
-    "learning_rate": float,
     "regularization": float,
     "damping": list | tuple,
     "held": bool,
@@ -61,7 +60,7 @@ def kept_choice(kept, settings, n_epochs):
     try:
         for name, limits in bounds.items():
             check_integer(name, facts[name], *limits)
-        for number in (facts["learning_rate"], facts["regularization"], *damping):
+        for number in (facts["regularization"], *damping):
             check_real("a number of its settings", number, 0.0)
         check_integer("numbers in damping", len(damping), 2, 2)
     except ParameterError as error:

@@ -8,8 +8,8 @@ import numpy as np
 from gpukit.device.engine import engine
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import ready
-from gpukit.factorization.run import chunk_tables, unscale
-from gpukit.factorization.solvers.sgd import schedule
+from gpukit.factorization.run import unscale
+from gpukit.factorization.solvers import Task, training_of
 from gpukit.ratings.orders.order import order_ratings
 
 
@@ -30,44 +30,37 @@ class Outcome(NamedTuple):
 class Trial:
     """Ratings that train and ratings that judge, prepared on a device for any number of candidates.
 
-    train, held_out: Ratings with the same id maps; way: ready.Way (on a CPU one worker stands in for its schedule
-    without conflicts, which takes longer); find(orders, steps): the neighbours (N, K) int32 on the host, best first, as
-    many as a candidate may ask for.
+    train, held_out: Ratings with the same id maps; way: ready.Way, whose schedule without conflicts is for GPUs alone
+    (on a CPU one thread is sooner done); find(orders, steps): the neighbours (N, K) int32 on
+    the host, best first, as many as a candidate may ask for.
     """
 
     def __init__(self, train, held_out, way, device, find):
-        self.alone = way.deterministic and not device.is_cuda
-        way = way._replace(deterministic=way.deterministic and not self.alone)
-        self.way, self.held_out, self.shape = way, held_out, train.shape
+        way = way._replace(deterministic=way.deterministic and device.is_cuda)
+        self.way, self.device, self.held_out, self.shape = way, device, held_out, train.shape
         self.steps = engine(device, "gpukit.factorization")
         self.orders = order_ratings(train, device)
         self.scale = ready.scale_of(self.orders, train.values)
         self.made = ready.make_ready(self.orders, self.scale, way, self.steps.preparing)
         self.neighbors = find(self.orders, self.steps)
-        self._tables = {}
 
     def begin(self, settings):
         """The Attempt of a candidate, before its first epoch."""
-        steps, side, k = self.steps, self.made.side, settings.n_neighbors
-        layout = steps.layout(settings.n_factors, k)
-        neighbors, baseline = np.ascontiguousarray(self.neighbors[:, :k]), self.baseline(settings.damping)
+        steps, side = self.steps, self.made.side
+        layout, solver = steps.layout(settings.n_factors, settings.n_neighbors), training_of(settings.solver)
+        neighbors, baseline = (
+            np.ascontiguousarray(self.neighbors[:, : settings.n_neighbors]),
+            self.damped(settings.damping),
+        )
         beginning = Beginning(self.shape, settings.n_factors, neighbors, baseline, settings.biases, settings.seed)
         session = steps.begin(beginning, layout, self.way.walk, self.made.history)
         minor = steps.preparing.resident(steps.preparing.fetch(side.minor), np.int32)  # training may rename its rows
-        session.train_on(side._replace(minor=minor), self.made.query, *self.tables(layout, settings))
-        return Attempt(session, settings, self)
+        made = self.made._replace(side=side._replace(minor=minor))
+        task = Task(self.orders, self.scale, made, settings, layout, steps, self.device, False)
+        return Attempt(session, solver.begin(session, task, solver.arrange(task)), self)
 
-    def tables(self, layout, settings):
-        """(chunk tables, workers) of a candidate; the same ones where they have the same rate and workers."""
-        most = 1 if self.alone else self.steps.most_workers(layout)
-        workers = schedule.worker_count(len(self.orders), most)
-        asked = workers, settings.learning_rate
-        if asked not in self._tables:
-            self._tables[asked] = chunk_tables(self.made.side, workers, settings, self.steps)
-        return self._tables[asked]
-
-    def baseline(self, damping):
-        """(user biases, item biases) float64 in z, on the device, damped by `damping` (users', items')."""
+    def damped(self, damping):
+        """(user biases, item biases) float64 in z, on the device; damping: the users' and the items'."""
         return ready.baseline_of(self.orders, self.scale, self.steps.preparing, damping)
 
     def squares(self, z):
@@ -76,21 +69,20 @@ class Trial:
 
     def biased(self, damping):
         """(n,) float64 squared errors of damped biases alone."""
-        users, items = (np.append(self.steps.preparing.fetch(side), 0.0) for side in self.baseline(damping))
+        users, items = (np.append(self.steps.preparing.fetch(side), 0.0) for side in self.damped(damping))
         return self.squares((users[self.held_out.users] + items[self.held_out.items]).astype(np.float32))
 
 
 class Attempt:
     """One candidate in training on a Trial."""
 
-    def __init__(self, session, settings, trial):
-        self.session, self.settings, self.trial = session, settings, trial
+    def __init__(self, session, training, trial):
+        self.session, self.training, self.trial = session, training, trial
         self.asked = session.ask(trial.held_out.users, trial.held_out.items)
 
     def epoch(self, number):
         """Train one epoch more and return the squared errors (n,) of the judging ratings."""
-        settings = self.settings
-        self.session.epoch(settings.epoch_rates(number), schedule.turn_key(settings.seed, number))
+        self.training.epoch(number)
         return self.trial.squares(self.session.predict(self.asked))
 
 
