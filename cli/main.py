@@ -24,6 +24,7 @@ VERBS = {
         "factorization.train_lshmf",
         "train_lshmf",
     ),
+    "update": ("Let a trained model learn from new ratings.", "factorization.update", "update"),
     "predict": ("Predict the ratings of (user, item) pairs.", "factorization.predict", "predict"),
     "recommend": ("List the items that users would rate best.", "factorization.recommend", "recommend"),
     "similar": ("List the items most like one item.", "factorization.similar", "similar"),

@@ -8,14 +8,15 @@ from gpukit.device.engine import engine
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import settings
 from gpukit.factorization.model.layout import is_half, major_first
-from gpukit.factorization.serve import Serving, in_rows_of
+from gpukit.factorization.serve import in_rows_of
+from gpukit.factorization.update.updating import Updating
 from gpukit.neighbors.estimator import random_neighbors, warn_if_random
 from gpukit.neighbors.plan import check_items
 from gpukit.neighbors.search import SEARCHES
 from gpukit.persist import check_writable
 
 
-class Factorization(Serving):
+class Factorization(Updating):
     """What both models share; not for use by itself."""
 
     walk = "users"
@@ -45,6 +46,7 @@ class Factorization(Serving):
             state = runs.run(run.session, run.settings, judge, checkpoints, run.history, run.start, progress)
         self.timings_, self.device_ = run.clock.seconds, str(run.device)
         self.set_fitted(state, run.session.history, run.scale, ratings.user_ids, ratings.item_ids)
+        vars(self).pop("updates_", None)
         device = run.device
         del run, judge  # and what they keep on the device
         devices.release(device)

@@ -26,6 +26,7 @@ CASES = {
     "train-lshmf --model": Case("m.gpukit", (*TRAIN, "--model", "{out}")),
     "train-lshmf --plot": Case("p.png", (*TRAIN, "--plot", "{out}")),
     "train-lshmf --checkpoint": Case("ck", (*TRAIN, "--checkpoint", "{out}")),
+    "update --model": Case("u.gpukit", ("update", "{in}/m.gpukit", "{in}/new.csv", *CPU, "--model", "{out}")),
     "predict --output": Case("p.csv", ("predict", "{in}/m.gpukit", "{in}/r.csv", *CPU, "--output", "{out}")),
     "recommend --output": Case("r.csv", ("recommend", "{in}/m.gpukit", "--all", *CPU, "--output", "{out}")),
     "ranksvm --model": Case("m.gpukit", (*RANK, "--model", "{out}")),
@@ -43,6 +44,7 @@ CASES = {
 ELSE = {"bench --output": "rows are added to the file"}  # what commands write otherwise
 READ = {  # what commands read
     *("train-lshmf RATINGS", "train-lshmf --test", "predict MODEL", "predict PAIRS", "recommend MODEL"),
+    *("update MODEL", "update NEW", "update --test"),
     *("recommend --titles", "similar MODEL", "similar --titles", "ranksvm PATH", "ranksvm --validation"),
     *("ranksvm --test", "rank MODEL", "rank FILE", "impute [GRAPH]", "impute --edges", "impute --tensor"),
     *("convert IN", "synth graph --edges"),
