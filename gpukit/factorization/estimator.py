@@ -10,11 +10,12 @@ from gpukit.factorization.answers.answering import Answering
 from gpukit.factorization.model.layout import is_half, major_first
 from gpukit.factorization.serve import in_rows_of
 from gpukit.factorization.solvers import Task, training_of
+from gpukit.factorization.update.updating import Updating
 from gpukit.neighbors.estimator import warn_if_random
 from gpukit.persist import check_writable
 
 
-class Factorization(Answering):
+class Factorization(Answering, Updating):
     """What both models share; not for use by itself."""
 
     walk = "users"
@@ -46,6 +47,7 @@ class Factorization(Answering):
         self.timings_, self.device_ = run.clock.seconds, str(run.device)
         self.chosen_, self.trials_ = run.choice.facts(type(self).__name__), run.choice.trials
         self.set_fitted(state, run.session.history, run.scale, ratings.user_ids, ratings.item_ids)
+        vars(self).pop("updates_", None)
         device = run.device
         del run, judge  # and what they keep on the device
         devices.release(device)
@@ -283,6 +285,8 @@ class LSHMF(Factorization):
         """The function that waits for (neighbors (N, K) int32, random slots), whose search has begun."""
         from gpukit.neighbors.columns import columns_of
 
+        if not n_neighbors:
+            return lambda: (np.zeros((orders.shape[1], 0), np.int32), 0)
         return steps.find_neighbors(columns_of(orders), self._hashing(n_neighbors))
 
     def _search(self, orders, steps, n_neighbors, progress):
