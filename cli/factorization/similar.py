@@ -38,9 +38,11 @@ def similar(model, item, user, count, by, titles, device, as_json, quiet):
     stages = Stages()
     if (item is None) == (user is None):
         raise ParameterError("Say what to compare: --item ID or --user ID, and not both.")
+    if user is not None and titles is not None:
+        raise ParameterError("--titles are of items, and --user lists users: leave it out.")
     what, typed = ("item", item) if user is None else ("user", user)
     fitted, chosen = models.open_model(model, device, stages)
-    title_of = models.read_title_of(titles) if what == "item" else {}
+    title_of = models.read_title_of(titles)
     wanted = check_known([typed], getattr(fitted, f"{what}_ids_"), what)[0]
     stages.done("reading")
     find = fitted.similar_items if what == "item" else fitted.similar_users

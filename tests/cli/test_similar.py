@@ -76,5 +76,6 @@ def test_refusals(refused, model_file):
     assert "user 999 is not in the model" in refused("similar", model_file, "--user", 999)
     assert "--item ID or --user ID" in refused("similar", model_file)
     assert "not both" in refused("similar", model_file, "--item", "a01", "--user", 101)
+    assert "--titles" in refused("similar", model_file, "--user", 101, "--titles", "t.csv")
     assert "--by" in refused("similar", model_file, "--item", "a01", "--by", "taste")
     assert "-n" in refused("similar", model_file, "--item", "a01", "-n", 0)

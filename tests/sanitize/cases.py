@@ -4,6 +4,7 @@ has several ways. The tier holds each test to it (conftest.py). `python -m sanit
 PREPARE = "factorization/test_prepare_kernels.py::test_"
 CHUNKS = "factorization/test_chunk_kernels.py::test_"
 FACTORS = "factorization/test_kernels.py::test_"
+SQUARES = "factorization/als/test_kernels.py::test_"
 ORDERS = "ratings/test_orders_kernels.py::test_"
 GROUP = "primitives/test_group_kernels.py::test_"
 SIMLSH = "neighbors/hashes/simlsh/test_kernels.py::test_"
@@ -50,6 +51,17 @@ CASES = {
     "factorization.prepare.kernels.pack_pairs": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.items_of": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.error_sums": f"{PREPARE}error_sums[(5, 96)-33]",
+    "factorization.solvers.als.kernels.cholesky.solve_by_cholesky": (
+        f"{SQUARES}rows_are_solved[3-4-20]",
+        f"{SQUARES}rows_are_solved[62-64-100]",
+    ),
+    "factorization.solvers.als.kernels.gradients.solve_by_gradients": (
+        f"{SQUARES}conjugate_gradients_solve_the_same[14-16-40]"
+    ),
+    "factorization.solvers.als.kernels.gram.gram_of_pieces": (
+        f"{SQUARES}rows_are_solved[8-32-100]",
+        f"{SQUARES}several_blocks_share_a_matrix",
+    ),
     "factorization.solvers.sgd.chunks.kernels.cut_rows": f"{CHUNKS}cut_rows[empty rows-shape1]",
     "factorization.solvers.sgd.chunks.kernels.take_chunks": f"{CHUNKS}take_chunks[6-shape1]",
     "factorization.solvers.sgd.chunks.kernels.fallen_lengths": f"{CHUNKS}fallen_lengths[33-shape0]",
