@@ -102,7 +102,7 @@ class Factorization(Serving):
         with clock("neighbours"):
             neighbors = self._search(orders, steps, progress) if resume_from is None else None
         with clock("prepare"):  # while a GPU is still searching
-            task = Task(orders, scale, made, plan, layout, steps, device, half)
+            task = Task(orders, scale, made, plan, layout, steps, device, half, self.deterministic)
             arranged, task = solver.arrange(task), task._replace(orders=None)
         if resume_from is not None:
             data = saving.fingerprint(ratings)
@@ -135,7 +135,7 @@ class MatrixFactorization(Factorization):
     regularization, None for the rates' own (rates.defaults), in units of the ratings' deviation; validation_fraction
     of the ratings held out to judge every epoch; early_stopping: stop after so many epochs without a better one and
     keep the best (0: never); deterministic: the same result on every run, with any number of threads, by a schedule
-    without conflicts; precision of the items' factors while training: 'half' (float16, on a GPU alone), 'single' or
+    without conflicts (hogwild: by one worker alone); precision of the items' factors while training: 'half' (float16, on a GPU alone), 'single' or
     'auto' (half on a GPU from five million ratings on: faster, and as accurate); device 'auto', 'cpu', 'cuda',
     'cuda:N'; random_state, an integer seed.
 
