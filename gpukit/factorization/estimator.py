@@ -110,9 +110,8 @@ class Factorization(Answering, Updating):
         with clock("neighbours"):
             neighbors = None if resumed else self._search(orders, steps, plan.n_neighbors, progress)
         with clock("prepare"):  # while a GPU is still searching
-            half = is_half(self.precision, device.is_cuda, len(ratings))
-            solver, workers = training_of(plan.solver), steps.most_workers(layout)
-            task = Task(orders, scale, made, plan, layout, steps, device, half, workers)
+            half, solver = is_half(self.precision, device.is_cuda, len(ratings)), training_of(plan.solver)
+            task = Task(orders, scale, made, plan, layout, steps, device, half, self.deterministic)
             arranged, task = solver.arrange(task), task._replace(orders=None)
         if resumed:
             start, history, best = resumed.epochs_done, resumed.history, resumed.best
@@ -153,7 +152,7 @@ class MatrixFactorization(Factorization):
     regularization, None for the rates' own (rates.defaults), in units of the ratings' deviation; validation_fraction
     of the ratings held out to judge every epoch; early_stopping: stop after so many epochs without a better one and
     keep the best (0: never); deterministic: the same result on every run, with any number of threads, by a schedule
-    without conflicts; precision of the items' factors while training: 'half' (float16, on a GPU alone), 'single' or
+    without conflicts (hogwild: by one worker alone); precision of the items' factors while training: 'half' (float16, on a GPU alone), 'single' or
     'auto' (half on a GPU from five million ratings on: faster, and as accurate); device 'auto', 'cpu', 'cuda',
     'cuda:N'; random_state, an integer seed.
 

@@ -78,7 +78,7 @@ class Fold:
         session = self.steps.begin(Beginning(*facts), layout, model.walk, made.history)
         own = preparing.resident(preparing.fetch(made.side.minor), np.int32)  # a GPU's session renumbers its rows
         made = made._replace(side=made.side._replace(minor=own))
-        task = Task(self.orders, self.scale, made, plan, layout, self.steps, self.device, half)
+        task = Task(self.orders, self.scale, made, plan, layout, self.steps, self.device, half, model.deterministic)
         return session, solver.begin(session, task, solver.arrange(task))
 
     def curve(self, setting, epochs, goal=None):
