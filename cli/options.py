@@ -54,6 +54,13 @@ duplicates = click.option(
 )
 
 
+split = click.option(
+    "--split",
+    type=click.Choice(["random", "time", "user-time"]),
+    default="random",
+    show_default=True,
+    help="Which ratings are held out: some at random, the last of all by time, or the last of each user.",
+)
 ndcg = click.option(
     "--ndcg",
     type=click.Choice(["letor", "standard", "skip-blank"]),

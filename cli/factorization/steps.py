@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+import numpy as np
 
 from gpukit.cli import report
 from gpukit.cli.factorization.plot import training_curve
@@ -30,25 +31,41 @@ def load(ask, stages):
     """(train, test): Ratings, test None where nothing is held out."""
     from gpukit.ratings import read_ratings
 
-    def read(path):
-        return read_ratings(path, ask.file_format, ask.columns, ask.duplicates, ask.sep)
+    def read(path, times=False):
+        return read_ratings(path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times)
 
-    train, test = read(ask.ratings), None if ask.test is None else read(ask.test)
+    train, test = read(ask.ratings, ask.split != "random"), None if ask.test is None else read(ask.test)
     low, high = train.scale
     users, items = train.shape
     remark = f"{ask.ratings}: {len(train):,} ratings from {low:g} to {high:g}, {users:,} users, {items:,} items"
     stages.done("reading")
     if ask.test_fraction:
-        train, test = train.split(ask.test_fraction, ask.seed)
+        train, test = train.split(ask.test_fraction, ask.seed, ask.split)
         if not len(test):
+            whose = "each user's" if ask.split == "user-time" else f"{len(train):,}"
             raise DataError(
-                f"--test-fraction {ask.test_fraction:g} of {len(train):,} ratings is none at all. "
+                f"--test-fraction {ask.test_fraction:g} of {whose} ratings is none at all. "
                 "Use a larger share, or 0 to train on all."
             )
-        remark += f"; {len(test):,} of the ratings are held out for testing"
+        remark += f"; {len(test):,} of the ratings{since(ask, test)} are held out for testing"
     report.remark(remark + ".", ask.quiet or ask.as_json)
     stages.done("splitting")
     return train, test
+
+
+def since(ask, test):
+    """What to say of ratings held out by time."""
+    if ask.split == "random":
+        return ""
+    return f", the last ones, from {when(test.times.min())} on," if ask.split == "time" else ", the last of each user,"
+
+
+def when(seconds):
+    """A time of Ratings as a date, or as it is where it is none."""
+    try:
+        return f"{np.datetime64(int(seconds), 's').astype('datetime64[D]')}"
+    except (OverflowError, ValueError):
+        return str(seconds)
 
 
 def build(ask):

@@ -58,6 +58,7 @@ AT_LEAST_1 = click.IntRange(min=1)
     metavar="SHARE",
     help="Hold out this share of RATINGS for testing; 0 trains on all.  [default: 0.1 without --test]",
 )
+@options.split
 @click.option(
     "--early-stop",
     type=AT_LEAST_1,
@@ -124,6 +125,8 @@ def check(ask):
         raise ParameterError("--test and --test-fraction exclude each other: test on a file, or on a share of RATINGS.")
     if ask.test_fraction is None:
         ask.test_fraction = 0.1 if ask.test is None else 0.0
+    if ask.split != "random" and not ask.test_fraction:
+        raise ParameterError(f"--split {ask.split} says what --test-fraction holds out, and that is nothing here.")
     if ask.resume and ask.checkpoint is None:
         raise ParameterError("--resume needs --checkpoint FILE, the file to go on from.")
     check_files(ask)

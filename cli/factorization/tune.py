@@ -57,6 +57,7 @@ AT_LEAST_1 = click.IntRange(min=1)
     show_default=True,
     help="Hold out this share of RATINGS, which the search does not see, and test the winner on it.",
 )
+@options.split
 @click.option("--model", metavar="FILE", help="Save the winner, trained on all of RATINGS, here.")
 @click.option("--plot", metavar="FILE", help="Draw RMSE by regularization and by epoch: .png, .pdf or .svg.")
 @options.force
@@ -68,7 +69,7 @@ def tune(ctx, **values):
     """Find the options of train-lshmf that suit RATINGS, by cross-validation.
 
     Parts of the ratings (folds) are held out in turn; a setting is judged by the mean RMSE on them, after the epoch at
-    which that is least.
+    which that is least. --split time and user-time are for these too: each fold is later than what is trained on.
 
     \b
     gpukit tune ratings.csv
@@ -89,6 +90,8 @@ def check(ask):
     ask.grid = parsed(" ".join(ask.grid)) if ask.grid else None
     if ask.test is not None and ask.test_fraction:
         raise ParameterError("--test and --test-fraction exclude each other: test on a file, or on a share of RATINGS.")
+    if ask.split != "random" and ask.repeat > 1:
+        raise ParameterError(f"--repeat deals anew at random, which --split {ask.split} does not: leave one out.")
     reads = [path for path in (ask.ratings, ask.test) if path is not None]
     for option in ("model", "plot"):
         outputs.check_output(getattr(ask, option), f"--{option}", reads, ask.force)

@@ -59,7 +59,7 @@ def search(ctx, ask, train):
     from gpukit.factorization import LSHMF
     from gpukit.factorization.tuning.search import Rules, Search
 
-    rules = Rules(ask.cv, ask.repeat, ask.epochs, ask.budget or None, ask.exhaustive or None)
+    rules = Rules(ask.cv, ask.repeat, ask.epochs, ask.budget or None, ask.exhaustive or None, ask.split)
     estimator = LSHMF(device=ask.device, random_state=ask.seed)
     with report.Progress(ask.quiet) as progress:
         work = Search(train, ask.grid, rules, estimator, progress)

@@ -37,6 +37,27 @@ def fold_numbers(n, folds, seed):
     return numbers
 
 
+def ranks_in_time(times, groups=None):
+    """(rank (n,) int64, size): how many rows are earlier than each, and how many there are; with groups (n,) of row
+    numbers from 0 on, both within its group, size (n,) int64. Equal times count in the order in which they stand."""
+    n, ranks = len(times), np.empty(len(times), np.int64)
+    if groups is None:
+        ranks[np.argsort(times, kind="stable")] = np.arange(n)
+        return ranks, n
+    counts = np.bincount(groups)
+    firsts = np.cumsum(counts) - counts
+    order = np.lexsort((times, groups))
+    ranks[order] = np.arange(n) - firsts[groups[order]]
+    return ranks, counts[groups]
+
+
+def before_last(ranks, sizes, fraction):
+    """(n,) bool: whether a row is before the last `fraction` of its group, rounded; the first of a group always is.
+    Arguments as ranks_in_time gives them."""
+    last = np.minimum(np.floor(fraction * np.asarray(sizes) + 0.5), np.maximum(sizes, 1) - 1)
+    return ranks < sizes - last
+
+
 def parted(columns, kept):
     """({name: rows kept}, {name: the others}) of {name: (n,) array}, in their order; kept (n,) bool."""
     counts = _counts(kept)

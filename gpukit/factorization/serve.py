@@ -108,9 +108,11 @@ class Serving(Estimator):
 
         session = self._session()
         users, items = self._pairs(X)
-        if not len(users):
-            return np.empty(0, np.float32)
-        return run.unscale(session.predict(session.ask(users, items)), self._scale)
+        predicted = np.empty(len(users), np.float32)
+        for first in range(0, len(users), JUDGED_AT_ONCE):
+            part = slice(first, first + JUDGED_AT_ONCE)
+            predicted[part] = session.predict(session.ask(users[part], items[part]))
+        return run.unscale(predicted, self._scale)
 
     def _pairs(self, X):
         """(user rows, item rows) int32 of what predict takes; the row behind the last for unknown ids."""

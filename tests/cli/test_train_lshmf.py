@@ -267,3 +267,44 @@ def test_the_first_run_says_that_it_compiles(verb, ratings_file, tmp_path, monke
     assert "compiles" not in verb("train-lshmf", ratings_file, *SMALL).err
     monkeypatch.setenv("GPUKIT_CACHE", str(tmp_path))
     assert "The first run compiles" in verb("train-lshmf", ratings_file, *SMALL).err
+
+
+# --- by time
+
+
+@pytest.fixture
+def dated(tmp_path):
+    """A csv of the planted ratings with dates, the last rows the earliest."""
+    rows = list(zip(*planted()))
+    days = np.datetime64("2001-01-01") + np.arange(len(rows))[::-1]
+    text = "user,item,rating,date\n" + "".join(f"{u},{i},{r},{d}\n" for (u, i, r), d in zip(rows, days))
+    return csv(tmp_path, text)
+
+
+def test_the_last_ratings_by_time_are_held_out(verb, dated):
+    result = verb("train-lshmf", dated, "--split", "time", *SMALL)
+    n = len(planted()[2])
+    since = np.datetime64("2001-01-01") + n - round(n / 10)
+    assert (
+        result.code == 0 and f"{round(n / 10)} of the ratings, the last ones, from {since} on, are held" in result.err
+    )
+    result = verb("train-lshmf", dated, "--split", "user-time", *SMALL)
+    assert result.code == 0 and "of the ratings, the last of each user, are held out" in result.err
+
+
+def test_tuning_by_time(verb, dated):
+    grid = ("--grid", "factors=2 neighbors=0", "--cv", 2, "--epochs", 2, "--device", "cpu")
+    result = verb("tune", dated, "--split", "time", "--test-fraction", 0.1, *grid)
+    assert result.code == 0 and "the last ones, from" in result.err and "1 settings, 2 fold(s)" in result.out
+
+
+def test_splits_by_time_that_cannot_be(refused, ratings_file, dated, tmp_path):
+    line = refused("train-lshmf", ratings_file, "--split", "time", "--device", "cpu")
+    assert "has no column of times (timestamp, time, date). Name it among the columns with --columns" in line
+    line = refused("train-lshmf", dated, "--split", "time", "--test-fraction", 0, "--device", "cpu")
+    assert "--split time says what --test-fraction holds out, and that is nothing here" in line
+    assert "--split" in refused("train-lshmf", dated, "--split", "date", "--device", "cpu")
+    assert "leave one out" in refused("tune", dated, "--split", "time", "--repeat", 2, "--device", "cpu")
+    alone = csv(tmp_path, "user,item,rating,date\n1,1,3,2001-01-01\n2,1,3,2001-01-01\n3,2,3,2001-01-01\n")
+    line = refused("train-lshmf", alone, "--split", "user-time", "--device", "cpu")
+    assert "0.1 of each user's ratings is none at all" in line

@@ -56,7 +56,8 @@ CASES = [
         "neighbors.exact.pair_distances[512, 7]",
         exact.make_pair_distances(512, 7),
         "int64[::1], int32[::1], uint8[::1], int64[::1], int32[::1], uint8[::1], uint32[::1], int64, uint32[:, ::1]",
-        registers=64,
+        registers=32,
+        spills=304,  # where parts end, not where ratings are added
         float64_ok=True,
     ),
     Case("neighbors.buckets.fill", buckets.fill, "uint32[::1], int64", registers=40),

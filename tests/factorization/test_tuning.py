@@ -15,6 +15,7 @@ from gpukit.factorization.tuning.entries import Entry
 from gpukit.factorization.tuning.fold import Curve, Fold, enough, estimator_of, hopeless
 from gpukit.factorization.tuning.grid import Setting
 from gpukit.factorization.tuning.search import ALL_ON_ALL, Rules, Search, checked_rules
+from gpukit.ratings import Ratings
 
 TEMPLATE = LSHMF(lsh_q=8, device="cpu", random_state=3)
 SETTINGS = (Setting(4, 5, 0.05), Setting(3, 0, 0.1), Setting(33, 2, 0.02, 0.1), Setting(4, 5, 0.05))
@@ -267,3 +268,44 @@ def test_cross_val_score_and_grid_search_agree(one_thread):
     searched = GridSearchCV(found.estimator(), {"regularization": [0.05, 5.0]}, cv=folds).fit(pairs, ratings.values)
     assert searched.best_params_ == {"regularization": found.best["regularization"]}
     assert -searched.best_score_ == pytest.approx(found.table[0]["rmse"], abs=2e-3)
+
+
+# --- by time
+
+
+@pytest.mark.parametrize("by", ["time", "user-time"])
+def test_folds_by_time_judge_by_what_is_later_the_latest_first(by):
+    ratings = planted()
+    times = np.random.default_rng(0).permutation(len(ratings)).astype(np.int64)
+    ratings = ratings.with_columns(**ratings.columns(), times=times)
+    folds = list(Search(ratings, GRID, Rules(3, by=by), TEMPLATE).folds())
+    assert len(folds) == 3
+    for train, test in folds:
+        groups = [None] if by == "time" else range(60)
+        for one in groups:
+            before, after = ((part.times if one is None else part.times[part.users == one]) for part in (train, test))
+            assert not len(before) or not len(after) or before.max() < after.min()
+    assert [abs(len(test) - len(ratings) / 4) < 30 for _, test in folds] == [True] * 3
+    assert len(folds[0][0]) + len(folds[0][1]) == len(ratings) and len(folds[2][0]) == pytest.approx(
+        len(ratings) / 4, abs=30
+    )
+
+
+def test_folds_by_time_that_cannot_be():
+    ratings = planted()
+    with pytest.raises(DataError, match="no times"):
+        small(by="time")
+    timed = ratings.with_columns(**ratings.columns(), times=np.arange(len(ratings)))
+    with pytest.raises(ParameterError, match="repeats=2 deals anew at random"):
+        tune(timed, GRID, repeats=2, by="time", estimator=TEMPLATE)
+    with pytest.raises(ParameterError, match="by must be one of"):
+        tune(timed, GRID, by="date", estimator=TEMPLATE)
+    few = Ratings(
+        *np.array([[0, 1, 2], [0, 0, 1]], np.int32),
+        np.float32([1, 2, 3]),
+        np.arange(3),
+        np.arange(2),
+        times=np.arange(3),
+    )
+    with pytest.raises(DataError, match="no ratings to judge by"):
+        tune(few, {"n_neighbors": [0]}, cv=2, by="user-time", estimator=TEMPLATE)

@@ -9,6 +9,7 @@ import numpy as np
 from gpukit import _jit
 from gpukit import device as devices
 from gpukit.device.engine import engine
+from gpukit.errors import DataError
 from gpukit.evaluation.metrics import rmse
 from gpukit.factorization import run as runs
 from gpukit.factorization.estimator import LSHMF, MatrixFactorization, check_shape
@@ -46,6 +47,8 @@ class Fold:
 
     def __init__(self, train, test, template, most):
         check_shape(train)
+        if not len(test):
+            raise DataError("a fold has no ratings to judge by: use fewer folds (cv).")
         self.train, self.test, self.template = train, test, template
         self.device = devices.resolve(template.device)
         self.steps = engine(self.device, "gpukit.factorization")

@@ -16,6 +16,7 @@ MOST_SETTINGS = 10_000
 FACTORS, NEIGHBORS = (16, 64, 256), (0, 32)
 STEPS = (0.4, 0.65, 1.0, 1.6, 2.5)  # regularization around what the density asks for
 FINER = (1.25, 1.12)  # steps of regularization around the best of the default grid, a round each
+TWICE = 2 * FACTORS[-1]  # factors that are tried where the most of them are best
 SLOWER = 0.75  # the learning rate that is tried beside
 
 
@@ -104,13 +105,14 @@ def default_grid(ratings):
     }
 
 
-def around(best, step, usual_rate):
-    """[Setting] beside a best one: a regularization less and more by a factor `step`, smaller steps of learning;
-    usual_rate: what a learning_rate of None means."""
+def around(best, step, usual_rate, shape):
+    """[Setting] beside a best one: a regularization less and more by a factor `step`, smaller steps of learning, and
+    twice the factors where it has the most that have been tried; usual_rate: what a learning_rate of None means."""
     rate = known(best.learning_rate, usual_rate)
     return [
         *(best._replace(regularization=rounded(best.regularization * by)) for by in (1.0 / step, step)),
         best._replace(learning_rate=rounded(SLOWER * rate)),
+        *([best._replace(n_factors=TWICE)] if 2 * best.n_factors == TWICE < min(shape) else []),
     ]
 
 

@@ -18,7 +18,7 @@ from gpukit.ratings.pairs import ratings_of
 FOLDS = ((2_000_000, 5), (20_000_000, 3))  # up to so many ratings; 2 beyond
 ALL_ON_ALL = 200_000  # ratings up to which a training takes so little that every setting sees every fold
 MOST_FOLDS = 255
-MARGIN, MOST = 0.01, 6  # share of the least RMSE within which others are judged on all folds, and how many of them
+MARGIN, MOST = 0.01, 5  # share of the least RMSE within which others are judged on all folds, and how many of them
 FIRST_SHARE = 0.5  # of the budget is for the first fold
 BUDGET = 900.0
 
@@ -50,8 +50,8 @@ class Tuned(NamedTuple):
         return estimator_of(self.template, grids.Setting(**chosen), epochs)
 
 
-def tune(ratings, grid=None, *, cv=None, repeats=1, epochs=None, budget=BUDGET, exhaustive=None, estimator=None,
-         progress=None):  # fmt: skip
+def tune(ratings, grid=None, *, cv=None, repeats=1, epochs=None, budget=BUDGET, exhaustive=None, by="random",
+         estimator=None, progress=None):  # fmt: skip
     """Choose factors, neighbours, regularization and epochs by cross-validation: a Tuned.
 
     ratings: what fit takes. grid: {name: values} with n_factors, n_neighbors (0: none), regularization, learning_rate;
@@ -59,11 +59,12 @@ def tune(ratings, grid=None, *, cv=None, repeats=1, epochs=None, budget=BUDGET, 
     3 up to twenty and 2 beyond; repeats: of the whole, with other folds. epochs: the most; how many of them is chosen
     by the averaged curve. budget: seconds after which no training begins (None: no end). exhaustive: every setting on
     every fold; None: up to ALL_ON_ALL ratings, else those within MARGIN of the best on the first fold alone go on.
+    by: 'random' folds, or by 'time' or 'user-time', where each is later than what is trained on (fold_by_time).
     estimator: an LSHMF with the other parameters, its random_state draws the folds. progress: called as
     progress(stage, done, total, info). Raises ParameterError, DataError, DeviceError, DeviceMemoryError, GpukitError
     (every setting diverged).
     """
-    search = Search(ratings, grid, Rules(cv, repeats, epochs, budget, exhaustive), estimator, progress)
+    search = Search(ratings, grid, Rules(cv, repeats, epochs, budget, exhaustive, by), estimator, progress)
     search.run()
     return search.found()
 
@@ -76,6 +77,7 @@ class Rules(NamedTuple):
     epochs: int | None = None
     budget: float | None = BUDGET
     exhaustive: bool | None = None
+    by: str = "random"
 
 
 class Search:
@@ -88,6 +90,7 @@ class Search:
         if not isinstance(self.template, LSHMF):
             raise ParameterError(f"estimator must be an LSHMF; got {type(self.template).__name__}. Neighbours: grid.")
         self.rules = checked_rules(rules, self.ratings)
+        self.blocks = None if rules.by == "random" else blocks_in_time(self.ratings, self.rules)
         self.seed = self.template.check(len(self.ratings)).seed
         given = grids.default_grid(self.ratings) if grid is None else grids.checked(grid)
         settings = grids.settings_of(given, self.template, self.ratings)
@@ -113,10 +116,13 @@ class Search:
 
     def folds(self):
         """Yield (train, test) of every fold of every repetition."""
+        cv, by = self.rules.cv, self.rules.by
         for repeat in range(self.rules.repeats):
-            fold = fold_numbers(len(self.ratings), self.rules.cv, self.seed + repeat)
-            for number in range(self.rules.cv):
-                yield self.ratings.parted(fold != number)
+            fold = fold_numbers(len(self.ratings), cv, self.seed + repeat) if by == "random" else self.blocks
+            for number in range(cv):
+                yield (
+                    self.ratings.parted(fold != number) if by == "random" else fold_by_time(self.ratings, fold, number)
+                )
 
     def round(self, number, fold, going):
         """A training on a Fold for each of the Entries that are going on; whether the time sufficed."""
@@ -134,7 +140,7 @@ class Search:
         best = ranked(self.entries)[0].setting
         usual = defaults(self.template.rates, len(self.ratings))["learning_rate"]
         there = {entry.setting for entry in self.entries}
-        added = [Entry(one, []) for one in grids.around(best, step, usual) if one not in there]
+        added = [Entry(one, []) for one in grids.around(best, step, usual, self.ratings.shape) if one not in there]
         self.entries = self.entries + added
         return added
 
@@ -174,6 +180,20 @@ class Search:
         return Tuned(*chosen, table, means, len(best.curves), untried, self.stopped, self.template)
 
 
+def blocks_in_time(ratings, rules):
+    """(n,) int64: cv + 1 blocks of about equal size, of all ratings or of each user's, from the latest, 0, to the
+    earliest."""
+    if rules.repeats > 1:
+        raise ParameterError(f"repeats={rules.repeats} deals anew at random, which folds by {rules.by!r} do not.")
+    ranks, sizes = ratings.ranks_in_time(rules.by)
+    return rules.cv - ranks * (rules.cv + 1) // sizes
+
+
+def fold_by_time(ratings, blocks, number):
+    """(train, test): a block of ratings to judge by and all earlier ones to train on; number 0 judges by the latest."""
+    return ratings.take(blocks > number), ratings.take(blocks == number)
+
+
 def checked_rules(rules, ratings):
     """Rules with what fits the ratings in place of None; ParameterError for one out of bounds."""
     n = len(ratings)
@@ -188,4 +208,5 @@ def checked_rules(rules, ratings):
         check_integer("epochs", epochs, 1),
         None if rules.budget is None else check_real("budget", rules.budget, 0.0, strict=True),
         n <= ALL_ON_ALL if rules.exhaustive is None else bool(rules.exhaustive),
+        rules.by,
     )
