@@ -28,6 +28,7 @@ class Numpy:
 
     HELD_OUT_ENTRIES = range(1, 2)  # imputation.holdout
     ROW_BLOCKS = range(102, 103)  # factorization.solvers.sgd.schedule
+    JUDGES = range(103, 104)  # factorization.choose.folds
 
 
 class NumpySynth:

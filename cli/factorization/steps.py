@@ -9,10 +9,10 @@ import numpy as np
 from gpukit.cli import report
 from gpukit.cli.factorization.plot import training_curve
 from gpukit.cli.factorization.table import count_unknown
+from gpukit.cli.factorization.words import options_named, spoken
 from gpukit.cli.main import survived
 from gpukit.errors import DataError
 
-VALIDATION = 0.05  # share of the training ratings by which --early-stop judges
 COLUMNS = {"predictor": "", "train_rmse": "train RMSE", "train_mae": "MAE", "test_rmse": "test RMSE", "test_mae": "MAE"}
 
 
@@ -84,8 +84,8 @@ def build(ask):
     if ask.epochs is not None:
         params["n_epochs"] = ask.epochs
     if ask.early_stop is not None:
-        params.update(early_stopping=ask.early_stop, validation_fraction=VALIDATION)
-    if not ask.neighbors:
+        params["early_stopping"] = ask.early_stop
+    if ask.neighbors == 0:
         return MatrixFactorization(solver=ask.solver, **params)
     return LSHMF(
         n_neighbors=ask.neighbors,
@@ -101,10 +101,10 @@ def build(ask):
 def fit(ctx, ask, train, test, stages):
     """(fitted estimator, warnings as texts). Ctrl-C leaves the checkpoint, and says so."""
     model = build(ask)
-    watched = None if ask.early_stop else test  # stopping early by the test set would flatter its RMSE
-    with report.warnings_told(ask.quiet or ask.as_json) as told, report.Progress(ask.quiet) as progress:
+    quiet, judges = ask.quiet or ask.as_json, None if ask.early_stop else test  # stopping by the test set flatters it
+    with report.warnings_told(quiet, spoken) as told, report.Progress(ask.quiet) as progress, options_named():
         try:
-            model.fit(train, validation=watched, progress=progress, checkpoint=ask.checkpoint, resume=ask.resume)
+            model.fit(train, validation=judges, progress=progress, checkpoint=ask.checkpoint, resume=ask.resume)
         except KeyboardInterrupt:
             survived(ctx, what_is_left(ask.checkpoint))
             raise
@@ -126,8 +126,15 @@ def draw(ask, run):
     """The picture that --plot asks for; the bias-only predictor is drawn beside a curve over the test set."""
     biased = run.table[1]
     beside = {} if ask.early_stop else {biased["predictor"]: biased["test_rmse"]}
-    over = "held-out part of the training set" if ask.early_stop else "test set"
-    training_curve(run.model.history_, f"{type(run.model).__name__}, {over}", beside, ask.plot)
+    over, curve = "test set", run.model.history_
+    if ask.early_stop:
+        over, curve = "held-out part of the training set", best_trial(run.model.trials_)["curve"]
+    training_curve(curve, f"{type(run.model).__name__}, {over}", beside, ask.plot)
+
+
+def best_trial(trials):
+    """The row of estimator.trials_ that predicted best."""
+    return min((row for row in trials if row["curve"]), key=lambda row: row["rmse"])
 
 
 def show(ask, run):
@@ -137,7 +144,8 @@ def show(ask, run):
         report.print_json(result(ask, run, unknown))
         return
     model = run.model
-    title = f"{type(model).__name__} on {model.device_}, {len(model.history_)} epochs, {len(run.train):,} ratings"
+    how = f"{len(model.history_)} epochs" if model.history_ else model.chosen_["predictor"]
+    title = f"{type(model).__name__} on {model.device_}, {how}, {len(run.train):,} ratings"
     report.print_table(run.table, {key: heading for key, heading in COLUMNS.items() if key in run.table[0]}, title)
     click.echo(run.stages.line())
     for text in remarks(ask, run, unknown):
@@ -145,7 +153,9 @@ def show(ask, run):
 
 
 def remarks(ask, run, unknown):
-    """Yield what else to say: unknown users and items of the test set, files written, what to do next."""
+    """Yield what else to say: the settings and why, unknown users and items of the test set, files written, what to do
+    next."""
+    yield chosen_line(run.model.chosen_)
     if unknown and any(unknown):
         yield (
             f"Of {len(run.test):,} test ratings, {unknown[0]:,} are of users and {unknown[1]:,} of items without a "
@@ -156,6 +166,18 @@ def remarks(ask, run, unknown):
     if ask.model is not None:
         user = run.train.user_ids[run.train.users[0]]
         yield f"Model saved in {ask.model}. Next: gpukit recommend {ask.model} --user {user}"
+
+
+def chosen_line(chosen):
+    """The settings of a training and why they were taken, as a line."""
+    users, items = chosen["damping"]
+    biases = f"biases damped by {users:g} ratings a user, {items:g} an item"
+    if chosen["n_epochs"]:
+        biases = (
+            f"F={chosen['n_factors']}, K={chosen['n_neighbors']}, {chosen['n_epochs']} epochs, lambda "
+            f"{chosen['regularization']:.3g}, {biases if chosen['biases'] == 'held' else 'biases learned'}"
+        )
+    return f"Settings: {biases} ({chosen['why']})."
 
 
 def result(ask, run, unknown):
@@ -171,6 +193,8 @@ def result(ask, run, unknown):
         "train_ratings": len(run.train),
         "test_ratings": None if run.test is None else len(run.test),
         "unknown_in_test": None if unknown is None else {"users": unknown[0], "items": unknown[1]},
+        "chosen": model.chosen_,
+        "trials": model.trials_,
         "results": run.table,
         "epochs": len(model.history_),
         "history": model.history_,

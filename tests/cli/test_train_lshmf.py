@@ -20,7 +20,7 @@ def errors_of(result, predictor):
     return next(row for row in result["results"] if row["predictor"] == predictor)
 
 
-PARTS = ("start", "reading", "splitting", "preparing", "neighbours", "training", "writing", "evaluating")
+PARTS = ("start", "reading", "splitting", "preparing", "choosing", "neighbours", "training", "writing", "evaluating")
 
 
 # --- what it prints and writes
@@ -29,7 +29,7 @@ PARTS = ("start", "reading", "splitting", "preparing", "neighbours", "training",
 def test_the_closing_table_and_every_part_of_the_time(verb, ratings_file, tmp_path):
     result = verb("train-lshmf", ratings_file, "--model", tmp_path / "m", *SMALL)
     assert result.code == 0 and "Traceback" not in result.err
-    for words in ("train RMSE", "test RMSE", "MAE", "global mean", "user and item means", "LSHMF on cpu"):
+    for words in ("train RMSE", "test RMSE", "MAE", "global mean", "damped biases", "LSHMF on cpu"):
         assert words in result.out
     for part in PARTS:
         assert re.search(rf"\b{part} \d+\.\d\d", result.out), part
@@ -54,9 +54,10 @@ def test_json_holds_the_table(verb, ratings_file):
 
 def test_early_stopping_does_not_look_at_the_test_set(verb, ratings_file):
     stopped = as_json(verb, ratings_file, "--early-stop", 2, "--no-neighbors")
-    rmse = [row["rmse"] for row in stopped["history"]]
+    rmse = [row["rmse"] for row in stopped["trials"][0]["curve"]]
     tested = errors_of(stopped, "MatrixFactorization")["test_rmse"]
     assert min(abs(value - tested) for value in rmse) > 1e-4
+    assert len(stopped["history"]) == stopped["chosen"]["n_epochs"] == 1 + int(np.argmin(rmse))
 
 
 def test_quiet_prints_the_result_alone(verb, ratings_file):
@@ -123,7 +124,7 @@ def test_options_reach_the_estimator(verb, ratings_file):
         "hash": "minhash",
         "random_state": 5,
         "early_stopping": 2,
-        "validation_fraction": 0.05,
+        "validation_fraction": 0.0,
         "deterministic": True,
         "learning_rate": 0.1,
         "regularization": 0.03,
@@ -190,15 +191,19 @@ def test_half_precision_without_a_gpu(refused, tmp_path):
 def test_a_solver_without_neighbours(verb, refused, ratings_file):
     result = as_json(verb, ratings_file, "--no-neighbors", "--solver", "als")
     assert result["parameters"]["solver"] == "als" and result["estimator"] == "MatrixFactorization"
-    line = refused("train-lshmf", ratings_file, "--device", "cpu", "--solver", "als")
-    assert "--solver als learns no neighbourhoods" in line and "--no-neighbors" in line
+    line = refused("train-lshmf", ratings_file, "--device", "cpu", "--solver", "als", "--neighbors", 8)
+    assert "--solver als learns no neighbourhoods" in line and "--neighbors" in line
     line = refused("train-lshmf", ratings_file, "--no-neighbors", "--solver", "als", "--learning-rate", 0.1)
-    assert "learning_rate=0.1" in line
+    assert "0.1" in line and "solves exactly" in line
 
 
-def test_more_neighbours_than_items(refused, ratings_file):
-    line = refused("train-lshmf", ratings_file, "--device", "cpu", "--neighbors", 40, "--quiet")
-    assert "40" in line and "39" in line
+def test_more_neighbours_and_factors_than_there_are(verb, ratings_file):
+    options = ("--device", "cpu", "--epochs", 2, "--lsh-q", 8, "--regularization", 0.06)
+    result = verb("train-lshmf", ratings_file, "--neighbors", 40, "--factors", 41, *options)
+    assert result.code == 0
+    assert "--neighbors 40 is more than 60 users and 40 items allow: 39 are used" in result.err
+    assert "--factors 41 is more than 60 users and 40 items allow: 40 are used" in result.err
+    assert "Settings: F=40, K=39, 2 epochs, lambda 0.06, biases learned (named)" in result.err
 
 
 @pytest.mark.parametrize(
@@ -206,13 +211,13 @@ def test_more_neighbours_than_items(refused, ratings_file):
     [
         (("--factors", 0), "--factors"),
         (("--epochs", 0), "--epochs"),
-        (("--factors", 5000), "n_factors"),
+        (("--factors", 5000), "--factors must be an integer, between 1 and 1024; got 5000"),
         (("--lsh-bits", 64, "--lsh-q", 100000), "p * q * bits"),
         (("--search", "nearest"), "'nearest' is not one of 'hamming', 'buckets', 'exact', 'random'"),
         (("--hash", "cosine"), "'cosine' is not one of 'simlsh', 'minhash', 'projection'"),
         (("--hash", "minhash", "--search", "exact"), "--search exact reads no hash"),
         (("--hash", "projection", "--search", "random"), "leave --hash projection out"),
-        (("--learning-rate", "nan"), "learning_rate"),
+        (("--learning-rate", "nan"), "--learning-rate must be"),
         (("--neighbors", -1), "--neighbors"),
         (("--test-fraction", 1), "--test-fraction"),
         (("--resume",), "--checkpoint"),

@@ -16,7 +16,8 @@ SOLVERS = ("sgd", "als")
 
 class Task(NamedTuple):
     """What a solver is told: orders of the ratings (gpukit.ratings.orders), their arrays.Scale, prepare.ready.Ready,
-    settings.Settings, layout.Layout, the device's steps (cpu.py or gpu.py), Device; whether factors may be halves."""
+    settings.Settings, layout.Layout, the device's steps (cpu.py or gpu.py), Device; whether factors may be halves; how
+    many workers there may be."""
 
     orders: object
     scale: object
@@ -26,6 +27,7 @@ class Task(NamedTuple):
     steps: object
     device: object
     half: bool
+    most_workers: int
 
 
 def training_of(solver):
