@@ -33,7 +33,7 @@ AT_LEAST_1 = click.IntRange(min=1)
     default="sgd",
     show_default=True,
     help="How a factorization without neighbours is learned: by stochastic gradient descent (CUSGD++), by "
-    "alternating least squares.",
+    "batch-Hogwild (cuSGD's), by alternating least squares (cuALS's).",
 )
 @click.option("--lsh-p", type=AT_LEAST_1, default=3, show_default=True, help="Hashings that make up one bucket code.")
 @click.option("--lsh-q", type=AT_LEAST_1, default=100, show_default=True, help="Bucket codes of an item.")
@@ -119,10 +119,10 @@ def check(ask):
     """Raise for options that contradict each other and for files that cannot be written, before any work."""
     if ask.no_neighbors:
         ask.neighbors = 0
-    if ask.neighbors != 0 and ask.solver != "sgd":
-        raise ParameterError(
-            f"--solver {ask.solver} learns no neighbourhoods: add --no-neighbors, or leave --solver out."
-        )
+    if ask.solver != "sgd":
+        if ask.neighbors:
+            raise ParameterError(f"--solver {ask.solver} learns no neighbourhoods: leave --neighbors or --solver out.")
+        ask.neighbors = 0
     if ask.hash != "simlsh" and not card(ask.search).READS_CODES:
         raise ParameterError(f"--search {ask.search} reads no hash: leave --hash {ask.hash} out, or search by hamming.")
     if ask.test is not None and ask.test_fraction:

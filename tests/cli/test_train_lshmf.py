@@ -188,22 +188,22 @@ def test_half_precision_without_a_gpu(refused, tmp_path):
     assert "precision='half' needs a GPU" in line
 
 
+def test_a_solver_without_neighbours(verb, refused, ratings_file):
+    result = as_json(verb, ratings_file, "--no-neighbors", "--solver", "als")
+    assert result["parameters"]["solver"] == "als" and result["estimator"] == "MatrixFactorization"
+    line = refused("train-lshmf", ratings_file, "--device", "cpu", "--solver", "als", "--neighbors", 8)
+    assert "--solver als learns no neighbourhoods" in line and "--neighbors" in line
+    line = refused("train-lshmf", ratings_file, "--no-neighbors", "--solver", "als", "--learning-rate", 0.1)
+    assert "0.1" in line and "solves exactly" in line
+
+
 def test_more_neighbours_and_factors_than_there_are(verb, ratings_file):
     options = ("--device", "cpu", "--epochs", 2, "--lsh-q", 8, "--regularization", 0.06)
     result = verb("train-lshmf", ratings_file, "--neighbors", 40, "--factors", 41, *options)
     assert result.code == 0
     assert "--neighbors 40 is more than 60 users and 40 items allow: 39 are used" in result.err
     assert "--factors 41 is more than 60 users and 40 items allow: 40 are used" in result.err
-    assert "Settings: F=40, K=39, 2 epochs, lambda 0.06, biases learned (named," in result.err
-
-
-def test_a_solver_without_neighbours(verb, refused, ratings_file):
-    result = as_json(verb, ratings_file, "--no-neighbors", "--solver", "als")
-    assert result["parameters"]["solver"] == "als" and result["estimator"] == "MatrixFactorization"
-    line = refused("train-lshmf", ratings_file, "--device", "cpu", "--solver", "als")
-    assert "--solver als learns no neighbourhoods" in line and "--no-neighbors" in line
-    line = refused("train-lshmf", ratings_file, "--no-neighbors", "--solver", "als", "--learning-rate", 0.1)
-    assert "--learning-rate 0.1" in line
+    assert "Settings: F=40, K=39, 2 epochs, lambda 0.06, biases learned (named)" in result.err
 
 
 @pytest.mark.parametrize(
@@ -213,11 +213,11 @@ def test_a_solver_without_neighbours(verb, refused, ratings_file):
         (("--epochs", 0), "--epochs"),
         (("--factors", 5000), "--factors must be an integer, between 1 and 1024; got 5000"),
         (("--lsh-bits", 64, "--lsh-q", 100000), "p * q * bits"),
-        (("--learning-rate", "nan"), "--learning-rate must be"),
         (("--search", "nearest"), "'nearest' is not one of 'hamming', 'buckets', 'exact', 'random'"),
         (("--hash", "cosine"), "'cosine' is not one of 'simlsh', 'minhash', 'projection'"),
         (("--hash", "minhash", "--search", "exact"), "--search exact reads no hash"),
         (("--hash", "projection", "--search", "random"), "leave --hash projection out"),
+        (("--learning-rate", "nan"), "--learning-rate must be"),
         (("--neighbors", -1), "--neighbors"),
         (("--test-fraction", 1), "--test-fraction"),
         (("--resume",), "--checkpoint"),
