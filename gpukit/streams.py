@@ -20,6 +20,8 @@ class Keyed:
     PIVOTS = range(65534, 65535)  # sorting
     SUPPLEMENT = range(65535, 65536)  # neighbors.supplement: random neighbours
     SIMLSH_WORDS = range(1 << 16, (1 << 16) + (1 << 15))  # neighbors.hashes.simlsh: a 32-bit word of the codes each
+    PROJECTION = range(1 << 17, (1 << 17) + 1)  # neighbors.hashes.projection: bits of the codes
+    MINHASH = range((1 << 17) + 1, (1 << 17) + 2)  # neighbors.hashes.minhash: hashings
 
 
 class Numpy:
@@ -27,6 +29,7 @@ class Numpy:
 
     HELD_OUT_ENTRIES = range(1, 2)  # imputation.holdout
     ROW_BLOCKS = range(102, 103)  # factorization.solvers.sgd.schedule
+    JUDGES = range(103, 104)  # factorization.choose.folds
 
 
 class NumpySynth:

@@ -1,5 +1,6 @@
 """`gpukit recommend`: the items that users have not rated and would rate best."""
 
+import itertools
 import math
 
 import click
@@ -9,6 +10,8 @@ from gpukit.cli.factorization.ids import check_known
 from gpukit.cli.stages import Stages
 from gpukit.errors import ParameterError
 
+AT_ONCE = 1 << 14  # rows
+
 
 @click.command()
 @click.argument("model")
@@ -16,12 +19,13 @@ from gpukit.errors import ParameterError
 @click.option("--all", "everyone", is_flag=True, help="For every user of the model.")
 @click.option("-n", "count", type=click.IntRange(min=1), default=10, show_default=True, help="Items a user.")
 @models.titles
+@models.evidence
 @click.option("--output", metavar="FILE", help="Write user,rank,item,score[,title] here as csv; - is stdout.")
 @options.force
 @options.device
 @options.as_json
 @options.quiet
-def recommend(model, users, everyone, count, titles, output, force, device, as_json, quiet):
+def recommend(model, users, everyone, count, titles, evidence, output, force, device, as_json, quiet):
     """List the items that users have not rated and would rate best.
 
     The score is the predicted rating, not cut off at the highest rating there is, so that it ranks the best ones too.
@@ -40,8 +44,9 @@ def recommend(model, users, everyone, count, titles, output, force, device, as_j
     terminal = output is None or outputs.takes_stdout(output)
     with report.Progress(quiet or terminal) as progress:  # a bar would mix with rows on the terminal
         rows = ranked(fitted, wanted, count, title_of, stages, progress)
+        rows = with_evidence(fitted, rows) if evidence else rows
         if output is not None or (everyone and not as_json):
-            write_csv(rows, output, bool(titles))
+            write_csv(rows, output, columns(bool(titles), evidence))
         else:
             rows = list(rows)
     stages.done("writing")
@@ -50,7 +55,7 @@ def recommend(model, users, everyone, count, titles, output, force, device, as_j
             {"command": "recommend", "recommendations": rows, "device": str(chosen), "seconds": stages.seconds}
         )
     elif output is None and not everyone:
-        report.print_table(rows, {key: key for key in columns(bool(titles))})
+        report.print_table(rows, {key: key for key in columns(bool(titles), evidence)})
     models.closing_remark(chosen, stages, quiet or as_json)
 
 
@@ -78,13 +83,22 @@ def ranked(fitted, users, count, title_of, stages, progress):
         stages.done("writing")
 
 
-def columns(titled):
+def with_evidence(fitted, rows):
+    """Yield rows with the number of ratings of their user and of their item, some thousands at a time."""
+    rows = iter(rows)
+    while some := list(itertools.islice(rows, AT_ONCE)):
+        counts = fitted.evidence([row["user"] for row in some], [row["item"] for row in some])
+        for row, *numbers in zip(some, *(one.tolist() for one in counts)):
+            yield {**row, **dict(zip(models.EVIDENCE, numbers))}
+
+
+def columns(titled, evidence):
     """The columns of the table and of the csv."""
-    return ["user", "rank", "item", "score", *(["title"] if titled else [])]
+    more = models.EVIDENCE if evidence else ()
+    return ["user", "rank", "item", "score", *more, *(["title"] if titled else [])]
 
 
-def write_csv(rows, output, titled):
-    """Write rows to the file output, or to standard output when it is None or '-'."""
-    names = columns(titled)
+def write_csv(rows, output, names):
+    """Write the columns names of rows to the file output, or to standard output when it is None or '-'."""
     with outputs.csv_rows(output, names) as writer:
         writer.writerows([f"{row[name]:.4f}" if name == "score" else row[name] for name in names] for row in rows)

@@ -10,8 +10,9 @@ Data Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022: CUSGD++ (Algorithm 2) is `M
     estimator.py -> session (cpu.py | gpu.py) -> twins | kernels -> formulas
     settings.py  the parameters, checked                       prepare/   ratings in the form that an epoch reads
     run.py       one training run: epochs, judge, checkpoints  solvers/   how it is learned: SGD, Hogwild, ALS
-    model/       a model's numbers, their layout, files        serve.py   predictions, recommendations, similar items
-    arrays.py    arrays that travel together                   steps.py   what cpu.py and gpu.py have
+    model/       a model's numbers, their layout, files        serve.py   predictions, recommendations
+    arrays.py    arrays that travel together                   answers/   what is alike, explanations, evidence, exports
+    steps.py     what cpu.py and gpu.py have                   tuning/    choosing parameters by cross-validation
 
 Cost of an epoch: O(nnz (F + K)) operations. Memory: nnz (8 + K) bytes for the ratings, 4 ((M + N) (F + 8) + 4 N K) for
 the model. Deterministic: the neighbours, the start and every split; training with one thread on the CPU, with

@@ -10,13 +10,15 @@ from gpukit import device as devices
 from gpukit import interrupt
 from gpukit.errors import GpukitError
 from gpukit.factorization.model import saving
+from gpukit.factorization.model import state as states
 
 CHECKPOINT_SECONDS = 60.0
 
 
 class Run(NamedTuple):
     """A training that is about to begin: the session, its solver's Training, settings.Settings, Clock and Scale, the
-    first epoch, the history, the best state; Ratings to train on and to judge by (or None), Device."""
+    first epoch, the history, the best state; Ratings to train on and to judge by (or None), Device,
+    choose.chosen.Choice."""
 
     session: object
     training: object
@@ -29,6 +31,7 @@ class Run(NamedTuple):
     ratings: object
     held_out: object
     device: object
+    choice: object
 
 
 class Judge:
@@ -71,14 +74,14 @@ def unscale(z, scale):
 class Checkpoints:
     """Writes the state of a run to a file every CHECKPOINT_SECONDS and when asked; does nothing without a path."""
 
-    def __init__(self, path, estimator, data):
-        self.path, self.estimator, self.data = path, estimator, data
+    def __init__(self, path, estimator, data, choice):
+        self.path, self.estimator, self.data, self.choice = path, estimator, data, choice
         self.written = time.monotonic()
 
     def write(self, session, best, done):
         """Write now: the session's State and the best one (or None) after `done` epochs."""
         if self.path is not None:
-            saving.save_checkpoint(self.path, self.estimator, session.state(), best, done, self.data)
+            saving.save_checkpoint(self.path, self.estimator, session.state(), best, done, self.data, self.choice)
         self.written = time.monotonic()
 
     def due(self):
@@ -110,6 +113,8 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
             if checkpoints.due():
                 checkpoints.write(session, judge.best_state, epoch + 1)
     state = judge.best_state or session.state()
+    if not plan.epochs:
+        state = states.without_factors(state)
     if not (np.isfinite(state.user_factors).all() and np.isfinite(state.item_factors).all()):
         raise GpukitError(
             f"Training diverged (learning_rate={plan.learning_rate}): the factors are no longer finite. "

@@ -1,4 +1,4 @@
-"""What a fitted model does: predictions, recommendations, similar items, files. Shared by both estimators."""
+"""What a fitted model does: predictions, recommendations, files. Shared by both estimators."""
 
 import os
 import threading
@@ -108,9 +108,11 @@ class Serving(Estimator):
 
         session = self._session()
         users, items = self._pairs(X)
-        if not len(users):
-            return np.empty(0, np.float32)
-        return run.unscale(session.predict(session.ask(users, items)), self._scale)
+        predicted = np.empty(len(users), np.float32)
+        for first in range(0, len(users), JUDGED_AT_ONCE):
+            part = slice(first, first + JUDGED_AT_ONCE)
+            predicted[part] = session.predict(session.ask(users[part], items[part]))
+        return run.unscale(predicted, self._scale)
 
     def _pairs(self, X):
         """(user rows, item rows) int32 of what predict takes; the row behind the last for unknown ids."""
@@ -178,27 +180,6 @@ class Serving(Estimator):
         ids[:, : items.shape[1]] = self.item_ids_[items]
         ids[np.isnan(scores)] = None
         return ids, scores
-
-    def similar_items(self, item, n=10):
-        """(item ids (m,), cosines (m,) float32), m = min(n, N - 1): the items whose factors point the same way, best
-        first.
-
-        Raises DataError for an item that the model does not know.
-        """
-        self._check_fitted()
-        check_integer("n", n, 1, MOST_ANSWERS)
-        row = int(rows_or_unknown([item], self.item_ids_, "item")[0])
-        if row == len(self.item_ids_):
-            raise DataError(
-                f"The model does not know item {item!r}; it has {len(self.item_ids_):,}, "
-                f"such as {self.item_ids_[0].item()!r}."
-            )
-        factors = self._state.item_factors
-        norms = np.maximum(np.linalg.norm(factors, axis=1), np.float32(1e-20))
-        cosines = factors @ factors[row] / (norms * norms[row])
-        cosines[row] = -np.inf
-        best = np.argsort(-cosines, kind="stable")[: min(n, len(cosines) - 1)]
-        return self.item_ids_[best], cosines[best]
 
     def _packed(self):
         from gpukit.factorization.model import saving

@@ -1,18 +1,25 @@
 """The parameters of MatrixFactorization and LSHMF, checked."""
 
+import warnings
 from typing import NamedTuple
 
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
+from gpukit.factorization.baseline import USUAL as USUAL_DAMPING
 from gpukit.factorization.model.layout import PRECISIONS
 from gpukit.factorization.solvers import SOLVERS, usual
 
 MOST_FACTORS = 1024
+USUAL_FACTORS = USUAL_NEIGHBORS = 32
 RATES = ("adaptive", "paper")
 
 
 class Settings(NamedTuple):
-    """What one training needs of the estimators' parameters; `defaults` of the number of ratings filled in."""
+    """What one training needs of the estimators' parameters, the usual ones filled in for what is open.
+
+    damping: of the users' and of the items' baseline biases; held: biases stay at the baseline, and with 0 epochs the
+    model is that.
+    """
 
     epochs: int
     solver: str
@@ -23,17 +30,22 @@ class Settings(NamedTuple):
     biases: bool
     patience: int
     seed: int
+    n_factors: int
+    n_neighbors: int = 0
+    damping: tuple = USUAL_DAMPING
+    held: bool = False
 
     def epoch_rates(self, epoch):
         """formulas.Rates of an epoch."""
         from gpukit.factorization.solvers.sgd.rates import epoch_rates
 
-        return epoch_rates(self.rates, self.learning_rate, self.regularization, self.biases, self.annealing, epoch)
+        learned = self.biases and not self.held
+        return epoch_rates(self.rates, self.learning_rate, self.regularization, learned, self.annealing, epoch)
 
 
 def check(estimator, n_ratings=0):
     """Settings of an estimator for so many ratings; raises ParameterError for a parameter out of bounds."""
-    check_integer("n_factors", estimator.n_factors, 1, MOST_FACTORS)
+    factors = check_integer("n_factors", known(estimator.n_factors, USUAL_FACTORS), 1, MOST_FACTORS)
     kind = check_choice("rates", estimator.rates, RATES)
     solver = check_choice("solver", getattr(estimator, "solver", "sgd"), SOLVERS)
     check_precision(solver, check_choice("precision", estimator.precision, PRECISIONS))
@@ -49,6 +61,7 @@ def check(estimator, n_ratings=0):
         bool(getattr(estimator, "biases", True)),
         check_integer("early_stopping", estimator.early_stopping, 0),
         check_integer("random_state", known(estimator.random_state, 0), 0, 2**63 - 1),
+        factors,
     )
 
 
@@ -70,3 +83,18 @@ def check_precision(solver, precision):
 def known(value, standard):
     """value, or the standard one for None."""
     return standard if value is None else value
+
+
+def clamped(estimator, settings, shape):
+    """Settings with no more factors than there are users or items, and no more neighbours than other items; warns
+    (UserWarning) where the user named more."""
+    most = {"n_factors": min(shape), "n_neighbors": shape[1] - 1}
+    for name, limit in most.items():
+        given = getattr(estimator, name, None)
+        if given is not None and given > limit:
+            warnings.warn(
+                f"{name}={given} is more than {shape[0]:,} users and {shape[1]:,} items allow: {limit} are used.",
+                UserWarning,
+                stacklevel=4,
+            )
+    return settings._replace(**{name: min(getattr(settings, name), limit) for name, limit in most.items()})

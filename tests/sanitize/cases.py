@@ -17,6 +17,7 @@ SLICES = (f"{SVT}threshold_slices[33 x 7-float32]", f"{SVT}slices_too_large_for_
 NUMBERS = f"{PREPARE}numbers_and_what_follows_them[(3, 32)-31]"
 ROWS = f"{PREPARE}rows_in_places[shape1-7-3]"
 FIELDS = f"{ORDERS}codes_keys_fields_and_counts[3-33]"
+PROJECTED = "neighbors/hashes/projection/test_kernels.py::test_codes_are_signs_of_projections[one rating a chunk-64]"
 MISSED = f"{BUCKETS}keys_are_missed_hashings[2-3-3-5-6-37]"
 GRAM = f"{RANKING}gram[70-lengths1-1]"
 DENSE = f"{RANKING}products_with_a_dense_matrix[shape1-61-33-float32]"
@@ -78,6 +79,11 @@ CASES = {
     ),
     "imputation.spectral.kernels.extrapolate": "imputation/test_kernels.py::test_extrapolate[3-float32]",
     "imputation.spectral.kernels.renew": "imputation/test_kernels.py::test_renew[2-True-shape1-3-5]",
+    "neighbors.hashes.minhash.kernels.hash_columns": (
+        "neighbors/hashes/minhash/test_kernels.py::test_codes_are_the_twins[64-full words-None]"
+    ),
+    "neighbors.hashes.projection.kernels.project_columns": PROJECTED,
+    "neighbors.hashes.projection.kernels.join_parts": PROJECTED,
     "neighbors.hashes.simlsh.kernels.hash_columns": (
         f"{SIMLSH}hash_codes[cut columns]",
         f"{SIMLSH}hash_codes[all words full]",

@@ -9,7 +9,7 @@ lowest bit first, unused high bits zero; items that are alike agree in many of t
 
 import importlib
 
-HASHES = ("simlsh",)
+HASHES = ("simlsh", "minhash", "projection")
 
 
 def steps(name, device):
