@@ -283,6 +283,8 @@ class LSHMF(Factorization):
         """The function that waits for (neighbors (N, K) int32, random slots), whose search has begun."""
         from gpukit.neighbors.columns import columns_of
 
+        if not n_neighbors:  # none were chosen
+            return lambda: (np.zeros((orders.shape[1], 0), np.int32), 0)
         return steps.find_neighbors(columns_of(orders), self._hashing(n_neighbors))
 
     def _search(self, orders, steps, n_neighbors, progress):
