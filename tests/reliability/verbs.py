@@ -44,7 +44,7 @@ CASES = {
 ELSE = {"bench --output": "rows are added to the file"}  # what commands write otherwise
 READ = {  # what commands read
     *("train-lshmf RATINGS", "train-lshmf --test", "predict MODEL", "predict PAIRS", "recommend MODEL"),
-    *("update MODEL", "update NEW", "update --test"),
+    *("recommend --ratings", "update MODEL", "update NEW", "update --test"),
     *("recommend --titles", "similar MODEL", "similar --titles", "ranksvm PATH", "ranksvm --validation"),
     *("ranksvm --test", "rank MODEL", "rank FILE", "impute [GRAPH]", "impute --edges", "impute --tensor"),
     *("convert IN", "synth graph --edges"),
