@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.io import sources
 
 NEEDED = "a file with a line item,rating, or user,item,rating, for each rating"
 ONE = "new"  # the user of a file without users
@@ -11,7 +12,6 @@ SEPARATORS = ("::", "\t", ";", ",", " ")
 
 def read_lists(path, file_format, columns, duplicates, sep):
     """The Ratings in a file; the one user of a file of two columns has the id 'new'."""
-    from gpukit.io import sources
     from gpukit.ratings import read_pairs, read_ratings
 
     with sources.opened(path, NEEDED) as source:
