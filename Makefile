@@ -5,6 +5,7 @@
 #   ptx     each kernel for capability 7.5 to 12.0, recorded  gpu     everything on a GPU; fails without one
 #   bench   the benchmark tables                              docs    write what is generated (docs/cli.md)
 #   reliability  200 kills, 200 signals, 200 rounds of eight threads under each threading layer
+#   sanitize     every kernel under compute-sanitizer, on a GPU; goes on where it stopped: make sanitize TOOLS=memcheck
 #   lint    ruff                                              check   lint + gates (docs fresh, twins match, ...)
 #   fuzz    every kind of input, mutated; goes on where it stopped: make fuzz CASES=200000 SEED=1
 #
@@ -24,7 +25,7 @@ FILES_SIDE_BY_SIDE = $(SIDE_BY_SIDE) --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 TITLES = $(wildcard data/titles-sample.csv)
 
-.PHONY: demo test twin sim compile ptx gpu reliability bench docs lint check fuzz clean
+.PHONY: demo test twin sim compile ptx gpu sanitize reliability bench docs lint check fuzz clean
 
 demo: $(STAMP)
 	@mkdir -p build
@@ -51,6 +52,11 @@ ptx: $(STAMP)
 
 gpu: $(STAMP)
 	GPUKIT_REQUIRE_GPU=1 $(PYTEST)
+
+TOOLS ?= memcheck racecheck
+
+sanitize: $(STAMP)
+	for tool in $(TOOLS); do PYTHONPATH=tests $(PY) -m sanitize --tool $$tool || exit $$?; done
 
 reliability: $(STAMP)
 	GPUKIT_ROUNDS=200 $(PYTEST) tests/reliability

@@ -28,6 +28,8 @@ REQUIRE_GPU = os.environ.get("GPUKIT_REQUIRE_GPU") == "1"
 if SIMULATED:
     import cudasim  # noqa: F401  (before any kernel module)
 
+from sanitize.cases import STANDS_FOR
+from sanitize.launched import launches
 
 MARKED = re.compile(r"mark\.kernel\b")
 MARKED_AS_A_WHOLE = re.compile(r"^pytestmark = \[?pytest\.mark\.(kernel|gpu)\b", re.MULTILINE)
@@ -79,9 +81,15 @@ def pytest_collection_modifyitems(config, items):
     for path in {item.path for item in items if item.get_closest_marker("kernel")}:
         if not MARKED.search(path.read_text(encoding="utf-8")):
             raise pytest.UsageError(f"{path}: write pytest.mark.kernel in full, else `make sim` does not see the file")
+    if not SIMULATED:
+        leave_out(config, items, [i for i in items if i.get_closest_marker("simulator")])
     if REQUIRE_GPU or SIMULATED or config.option.markexpr:
         return
-    left_out = [i for i in items if i.get_closest_marker("kernel") or i.get_closest_marker("gpu")]
+    leave_out(config, items, [i for i in items if i.get_closest_marker("kernel") or i.get_closest_marker("gpu")])
+
+
+def leave_out(config, items, left_out):
+    """Take tests out of items."""
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [i for i in items if i not in left_out]
@@ -97,6 +105,19 @@ def gpu_is_there(request):
 
     if not gpu_count():
         pytest.fail("no CUDA GPU here: run the simulator tier (make sim), or this one on a machine with a GPU")
+
+
+@pytest.fixture(autouse=True)
+def launches_what_it_stands_for(request):
+    """A test that stands for kernels in tests/sanitize/cases.py launches them."""
+    names = STANDS_FOR.get(request.node.nodeid.removeprefix("tests/"))
+    if not names:
+        yield
+        return
+    with launches() as seen:
+        yield
+    lacking = sorted(names - seen)
+    assert not lacking, f"tests/sanitize/cases.py says that this test launches {', '.join(lacking)}"
 
 
 @pytest.fixture

@@ -19,3 +19,42 @@ def training_curve(history, name, references, path):
             axis.grid(alpha=0.3)
         axes[0].set_ylabel("RMSE")
         axes[1].legend()
+
+
+def tuning_picture(table, means, path):
+    """Draw what `gpukit tune` has tried: RMSE by regularization, a line for each model, and by epoch for the best five;
+    written to path.
+
+    table: rows of search.Tuned, the best first; means: RMSE of user and item means, or None.
+    """
+    with picture(path, 10, 4.2, ncols=2, sharey=True) as axes:
+        for name, rows in lines(table).items():
+            x, y = [row["regularization"] for row in rows], [row["rmse"] for row in rows]
+            axes[0].plot(x, y, marker="o", markersize=3, label=name)
+        for row in table[:5]:
+            label = f"{model_name(row)} lambda={row['regularization']:g}"
+            axes[1].plot(range(1, len(row["curve"]) + 1), row["curve"], marker="o", markersize=3, label=label)
+        best, spread = table[0], table[0]["spread"] or 0.0
+        axes[0].errorbar([best["regularization"]], [best["rmse"]], spread, color="k", capsize=4, label="best, spread")
+        axes[0].set(xlabel="regularization", ylabel="RMSE on held-out folds", xscale="log")
+        axes[1].set_xlabel("epochs")
+        for axis in axes:
+            if means is not None:
+                axis.axhline(means, linestyle="--", linewidth=1, color="gray", label="user and item means")
+            axis.grid(alpha=0.3)
+            axis.legend(fontsize="x-small")
+
+
+def lines(table):
+    """{name of a model: its rows by regularization} of those rows whose training has not diverged."""
+    found = {}
+    for row in sorted(table, key=lambda row: row["regularization"]):
+        if row["rmse"] < float("inf"):
+            found.setdefault(model_name(row), []).append(row)
+    return found
+
+
+def model_name(row):
+    """F, K and the learning rate where it is named, of a row of the table."""
+    rate = "" if row["learning_rate"] is None else f" rate={row['learning_rate']:g}"
+    return f"F={row['n_factors']} K={row['n_neighbors']}{rate}"

@@ -1,5 +1,6 @@
 """`gpukit recommend`: the items that users have not rated and would rate best."""
 
+import itertools
 import math
 from types import SimpleNamespace
 
@@ -12,6 +13,8 @@ from gpukit.cli.factorization.lists import read_lists
 from gpukit.cli.stages import Stages
 from gpukit.errors import ParameterError
 
+AT_ONCE = 1 << 14  # rows
+
 
 @click.command()
 @click.argument("model")
@@ -20,6 +23,7 @@ from gpukit.errors import ParameterError
 @click.option("--ratings", metavar="FILE", help="For who rated so: item,rating of one, or user,item,rating of several.")
 @click.option("-n", "count", type=click.IntRange(min=1), default=10, show_default=True, help="Items a user.")
 @models.titles
+@models.evidence
 @click.option("--output", metavar="FILE", help="Write user,rank,item,score[,title] here as csv; - is stdout.")
 @options.force
 @options.table_file
@@ -48,8 +52,9 @@ def recommend(**values):
     terminal = ask.output is None or outputs.takes_stdout(ask.output)
     with report.Progress(ask.quiet or terminal) as progress:  # a bar would mix with rows on the terminal
         rows = ranked(tiles, total, title_of, stages, progress)
+        rows = with_evidence(fitted, rows) if ask.evidence else rows
         if ask.output is not None or (ask.everyone and not ask.as_json):
-            write_csv(rows, ask.output, bool(ask.titles))
+            write_csv(rows, ask.output, columns(bool(ask.titles), ask.evidence))
         else:
             rows = list(rows)
     stages.done("writing")
@@ -58,7 +63,7 @@ def recommend(**values):
             {"command": "recommend", "recommendations": rows, "device": str(chosen), "seconds": stages.seconds}
         )
     elif ask.output is None and not ask.everyone:
-        report.print_table(rows, {key: key for key in columns(bool(ask.titles))})
+        report.print_table(rows, {key: key for key in columns(bool(ask.titles), ask.evidence)})
     models.closing_remark(chosen, stages, ask.quiet or ask.as_json)
 
 
@@ -115,13 +120,22 @@ def ranked(tiles, total, title_of, stages, progress):
         stages.done("writing")
 
 
-def columns(titled):
+def with_evidence(fitted, rows):
+    """Yield rows with the number of ratings of their user and of their item, some thousands at a time."""
+    rows = iter(rows)
+    while some := list(itertools.islice(rows, AT_ONCE)):
+        counts = fitted.evidence([row["user"] for row in some], [row["item"] for row in some])
+        for row, *numbers in zip(some, *(one.tolist() for one in counts)):
+            yield {**row, **dict(zip(models.EVIDENCE, numbers))}
+
+
+def columns(titled, evidence):
     """The columns of the table and of the csv."""
-    return ["user", "rank", "item", "score", *(["title"] if titled else [])]
+    more = models.EVIDENCE if evidence else ()
+    return ["user", "rank", "item", "score", *more, *(["title"] if titled else [])]
 
 
-def write_csv(rows, output, titled):
-    """Write rows to the file output, or to standard output when it is None or '-'."""
-    names = columns(titled)
+def write_csv(rows, output, names):
+    """Write the columns names of rows to the file output, or to standard output when it is None or '-'."""
     with outputs.csv_rows(output, names) as writer:
         writer.writerows([f"{row[name]:.4f}" if name == "score" else row[name] for name in names] for row in rows)

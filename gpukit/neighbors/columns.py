@@ -9,24 +9,39 @@ import numpy as np
 
 from gpukit._jit import numba
 
+EXACT_SCALES = 9  # ratings that are multiples of 2**-8 are taken as they are
+
 
 class Columns(NamedTuple):
     """Ratings as compressed columns. Item j's ratings are the slice indptr[j]:indptr[j + 1] of the other arrays.
 
     indptr (N + 1,) int64, on the host; users (n,) int32 row numbers and levels (n,) uint8 into values, rising within a
     column, on the device; within one level of a column the ratings keep the order of the input. values (L,) float32, on
-    the host: the distinct ratings, ascending, L <= 254.
+    the host: the distinct ratings, ascending, L <= 254. by_user: the same ratings by user, items ascending
+    (gpukit.ratings.orders.order.Order); hashes do without.
     """
 
     indptr: np.ndarray
     users: np.ndarray
     levels: np.ndarray
     values: np.ndarray
+    by_user: object = None
 
 
 def columns_of(orders):
     """The Columns of a gpukit.ratings.orders.order.Orders: its order by item."""
-    return Columns(orders.by_item.indptr, orders.by_item.others, orders.by_item.codes, orders.levels.values)
+    by_item = orders.by_item
+    return Columns(by_item.indptr, by_item.others, by_item.codes, orders.levels.values, orders.by_user)
+
+
+def whole_multiples(values):
+    """Levels times the least power of two up to 2**8 that makes all of them whole, float64; None where none does."""
+    values = np.asarray(values, np.float64)
+    for scale in range(EXACT_SCALES):
+        whole = values * 2.0**scale
+        if (whole == np.rint(whole)).all():
+            return whole
+    return None
 
 
 def part_count():

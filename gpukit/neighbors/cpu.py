@@ -17,6 +17,8 @@ STRIPE_BYTES = 16 << 20  # keys of a stripe: stays near the cache
 def search(items, settings):
     """The plan.Lists of a plan.Items: distances of a stripe of query rows at a time, the best of each, the rest."""
     n_items, worst = len(items.rated), searches.card(settings.search).worst(settings)
+    if not worst:
+        return supplement.random_lists(n_items, settings.n_neighbors, settings.seed)
     steps = searches.steps(settings.search, "cpu")
     stripe, lists = steps.stripes(items, settings), supplement.empty_lists(n_items, settings.n_neighbors)
     rows = plan.stripe_rows(n_items, STRIPE_BYTES, steps.rows_together())

@@ -1,4 +1,4 @@
-"""SimLSH: neighbour lists by locality-sensitive hashing, with scikit-learn's conventions."""
+"""SimLSH: the most alike items of every item, with scikit-learn's conventions."""
 
 import time
 import warnings
@@ -13,6 +13,7 @@ from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.neighbors import plan
+from gpukit.neighbors.hashes import HASHES
 from gpukit.neighbors.plan import Settings
 from gpukit.neighbors.search import SEARCHES
 
@@ -20,31 +21,45 @@ FACTS = {"random_share": float, "device": str, "timings": dict}  # what a file k
 ARRAYS = ("neighbors", "scores", "item_ids")
 MANY_RANDOM = 0.2
 PSI = (1, 2, 4)
+ADVICE = {  # against many random slots
+    "hamming": "most items have no ratings, or fewer items are rated than n_neighbors: use fewer neighbours",
+    "buckets": "use search='hamming', p=1, fewer bits or a larger q",
+    "exact": "few users rated the same items, or they do not agree: use search='hamming' or fewer neighbours",
+}
 MOST_NEIGHBORS = 1024
 MOST_BITS = 1 << 20
 
 
 class SimLSH(Estimator):
-    """The n_neighbors most alike items of every item, by simLSH (gpukit.neighbors has the method and its source).
+    """The n_neighbors most alike items of every item, by simLSH or by what its paper compares it with.
 
-    Parameters: n_neighbors K, 1 to 1024; p coarse by q fine hashings of `bits` (G) bits; psi, the exponent of Psi(r) =
-    r**psi (1, 2 or 4); search 'hamming' (agreement over all bits) or 'buckets' (the paper's collisions); device 'auto',
-    'cpu', 'cuda', 'cuda:N'; random_state, an integer seed, the same answer on every device.
+    gpukit.neighbors has the methods and their sources.
+
+    Parameters: n_neighbors K, 1 to 1024; p coarse by q fine hashings of `bits` (G) bits; psi, the exponent of simLSH's
+    Psi(r) = r**psi (1, 2 or 4); search 'hamming' (agreement over all bits), 'buckets' (the paper's collisions), 'exact'
+    (the paper's GSM: Pearson's correlation over common users, shrunk; no hash) or 'random' (its control group); hash,
+    what the bits are made of: 'simlsh', 'minhash' (who rated, not how: Jaccard similarity) or 'projection' (RP_cos: the
+    angle between columns of ratings); device 'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer seed, the same
+    answer on every device.
 
     After fit: neighbors_ (N, K) int32 item rows, best first; scores_ (N, K) float32, the share of bits (hamming) or
-    fine hashings (buckets) that agree, NaN in random slots; random_share_ of the slots; codes are not kept; item_ids_
-    (N,); device_ (str); timings_ (seconds: prepare, hashing, search); n_features_in_ = N.
+    fine hashings (buckets) that agree, the shrunk correlation (exact), NaN in random slots; random_share_ of
+    the slots; codes are not kept; item_ids_ (N,); device_ (str); timings_ (seconds: prepare, hashing, search);
+    n_features_in_ = N.
     """
 
     _fitted_by = "neighbors_"
 
-    def __init__(self, n_neighbors=32, p=3, q=100, bits=8, psi=2, search="hamming", device="auto", random_state=0):
+    def __init__(
+        self, n_neighbors=32, p=3, q=100, bits=8, psi=2, search="hamming", hash="simlsh", device="auto", random_state=0
+    ):
         self.n_neighbors = n_neighbors
         self.p = p
         self.q = q
         self.bits = bits
         self.psi = psi
         self.search = search
+        self.hash = hash
         self.device = device
         self.random_state = random_state
 
@@ -55,7 +70,7 @@ class SimLSH(Estimator):
         seed = 0 if self.random_state is None else check_integer("random_state", self.random_state, 0, 2**63 - 1)
         k = check_integer("n_neighbors", self.n_neighbors, 1, MOST_NEIGHBORS)
         psi, search = check_choice("psi", self.psi, PSI), check_choice("search", self.search, SEARCHES)
-        return Settings(k, p, q, bits, psi, search, seed)
+        return Settings(k, p, q, bits, psi, search, seed, check_choice("hash", self.hash, HASHES))
 
     def prepare(self, X, y=None):
         """Run: the ratings' columns on the device, ready to be hashed; arguments and errors as fit."""
@@ -98,8 +113,6 @@ class SimLSH(Estimator):
             setattr(self, f"{name}_", persist.entry_of(facts, name, kind))
         persist.check_seconds(self.timings_)
         if not 0 <= self.random_share_ <= 1:
-            raise DataError(f"'random_share' in its header is {self.random_share_}, no share.")
-        if not 0 <= self.random_share_ <= 1:
             raise DataError(f"random_share is {self.random_share_!r}; it is a share, 0 to 1.")
         for name in ARRAYS:
             setattr(self, f"{name}_", arrays[name])
@@ -113,9 +126,6 @@ def check_lists(neighbors, scores, item_ids):
     trust.check_array("neighbors", neighbors, np.int32, shape)
     trust.check_range("neighbors", neighbors, 0, len(item_ids))
     own = np.flatnonzero((neighbors == np.arange(len(item_ids), dtype=np.int32)[:, None]).any(axis=1))
-    if len(own):
-        raise DataError(f"neighbors[{own[0]}] has {own[0]}, the item itself.")
-    own = np.flatnonzero((neighbors == np.arange(len(item_ids))[:, None]).any(axis=1))
     if len(own):
         raise DataError(f"item {own[0]} is among its own neighbours.")
     trust.check_array("scores", scores, np.float32, shape)
@@ -143,17 +153,7 @@ class Run(NamedTuple):
 
 def warn_if_random(share, settings):
     """UserWarning with advice when more than MANY_RANDOM of the slots are random; used by the factorization as well."""
-    if share <= MANY_RANDOM:
+    if share <= MANY_RANDOM or settings.search == "random":
         return
-    advice = "use search='hamming', p=1, fewer bits or a larger q"
-    if settings.search == "hamming":
-        advice = "most items have no ratings, or fewer items are rated than n_neighbors: use fewer neighbours"
+    advice = ADVICE[settings.search]
     warnings.warn(f"{share:.0%} of the neighbour slots are random: {advice}.", UserWarning, stacklevel=3)
-
-
-def random_neighbors(n_items, n_neighbors, seed=0):
-    """(N, K) int32: K distinct random items for each item (the paper's control group), as the supplement draws them."""
-    from gpukit.neighbors.supplement import cpu
-
-    plan.check_items(plan.Settings(n_neighbors=n_neighbors), n_items)
-    return cpu.random_lists(n_items, n_neighbors, seed).neighbors

@@ -13,3 +13,12 @@ def full_add(a, b, c):
     """One-bit adders on 32 lanes at once: (sum, carry) of a + b + c."""
     half = a ^ b
     return U32(half ^ c), U32((a & b) | (half & c))
+
+
+@njit
+def bit_length(x):
+    """Bits of a nonnegative integer."""
+    n = 0
+    while x >> n:
+        n += 1
+    return n

@@ -18,6 +18,8 @@ STRIPE_BYTES = 256 << 20  # keys of a stripe of query rows
 def search(items, settings):
     """As cpu.search."""
     n_items, worst = items.rated.size, searches.card(settings.search).worst(settings)
+    if not worst:
+        return supplement.random_lists(n_items, settings.n_neighbors, settings.seed)
     steps = searches.steps(settings.search, "gpu")
     stripe, lists = steps.stripes(items, settings), supplement.empty_lists(n_items, settings.n_neighbors)
     rows = plan.stripe_rows(n_items, STRIPE_BYTES, steps.rows_together())

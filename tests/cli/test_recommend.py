@@ -64,6 +64,23 @@ def test_all_without_a_file_is_csv_on_stdout(verb, model_file):
     assert result.out.startswith("user,rank,item,score\n100,1,a") and result.out.count("\n") == 61 and result.err == ""
 
 
+def test_what_they_rest_on(verb, model_file, tmp_path):
+    model = load_model(model_file)
+    rows = json.loads(verb("recommend", model_file, "--user", 103, "-n", 5, "--evidence", "--json").out)
+    for row in rows["recommendations"]:
+        counts = model.evidence([row["user"]], [row["item"]])
+        assert [row["user_ratings"], row["item_ratings"]] == [int(one[0]) for one in counts]
+    out = tmp_path / "all.csv"
+    assert verb("recommend", model_file, "--all", "-n", 3, "--evidence", "--output", out).code == 0
+    rows = list(csv.DictReader(out.open()))
+    users, items = np.array([int(row["user"]) for row in rows]), np.array([row["item"] for row in rows])
+    counts = model.evidence(users, items)
+    assert [int(row["user_ratings"]) for row in rows] == counts[0].tolist() and len(rows) == 180
+    assert [int(row["item_ratings"]) for row in rows] == counts[1].tolist()
+    shown = verb("recommend", model_file, "--user", 103, "--evidence").out.splitlines()[0]
+    assert shown.split() == ["user", "rank", "item", "score", "user_ratings", "item_ratings"]
+
+
 def test_refusals(refused, model_file, tmp_path):
     line = refused("recommend", model_file, "--user", 999)
     assert "user 999 is not in the model, which knows 60 users; the nearest id is 159" in line

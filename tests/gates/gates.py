@@ -144,6 +144,14 @@ def kernels_have_cases(package, cases):
     return faults
 
 
+def kernels_are_sanitized(package, cases):
+    """Every kernel has a test that launches it under compute-sanitizer. cases: {"room.kernels.kernel": test}."""
+    there = [f"{module.partition('.')[2]}.{name}" for module, names in kernels_by_module(package) for name in names]
+    return [f"kernel {name} has no line in tests/sanitize/cases.py" for name in there if name not in cases] + [
+        f"tests/sanitize/cases.py names {name}, which is no kernel" for name in cases if name not in there
+    ]
+
+
 def case_names(module, function):
     """What the case of a kernel may be called: room.kernel, and room.folder.kernel for a kernel of a folder's own."""
     room, *folders = module.split(".")[1:-1]

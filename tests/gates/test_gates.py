@@ -60,6 +60,13 @@ def test_kernels_have_cases(root):
     assert gates.kernels_have_cases(root / "gpukit", built) == []
 
 
+def test_kernels_are_sanitized(root):
+    from sanitize.cases import CASES, EXCEPTED
+
+    assert gates.kernels_are_sanitized(root / "gpukit", CASES) == []
+    assert {kernel for _, kernel in EXCEPTED} <= set(CASES)
+
+
 def test_commands_leave_compiling_to_the_library(root):
     assert gates.compilers_have_one_door(root / "cli") == []
 
@@ -184,6 +191,16 @@ def test_a_case_has_the_name_of_its_kernel(tmp_path, name):
     package = write(tmp_path, OTHER_ROOMS) / "gpukit"
     found = gates.kernels_have_cases(package, [*OWN_CASES, (name, "gpukit.a.kernels", "scale")])
     assert len(found) == 1 and name in found[0] and "should be called a.scale" in found[0]
+
+
+def test_kernels_are_sanitized_bites(tmp_path):
+    package = write(tmp_path / "gpukit", {"a/kernels.py": GOOD_KERNEL, "b/kernels/c.py": GOOD_KERNEL})
+    good = {"a.kernels.scale": "test", "b.kernels.c.scale": "test"}
+    assert gates.kernels_are_sanitized(package, good) == []
+    assert gates.kernels_are_sanitized(package, {"a.kernels.scale": "test", "a.kernels.gone": "test"}) == [
+        "kernel b.kernels.c.scale has no line in tests/sanitize/cases.py",
+        "tests/sanitize/cases.py names a.kernels.gone, which is no kernel",
+    ]
 
 
 @pytest.mark.parametrize("text, faults", [("rank: how many.", 0), ("A model.", 1)])

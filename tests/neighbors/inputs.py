@@ -4,7 +4,8 @@ import numpy as np
 
 from gpukit.device import cpu
 from gpukit.neighbors.columns import columns_of
-from gpukit.neighbors.hashes.simlsh.plan import CHUNK, word_keys
+from gpukit.neighbors.hashes.simlsh.plan import word_keys
+from gpukit.neighbors.hashes.work import CHUNK
 from gpukit.neighbors.plan import Settings
 from gpukit.neighbors.supplement.plan import permutation_half, supplement_key
 from gpukit.random import bits, shuffled
@@ -48,7 +49,9 @@ def columns_on_device(table):
     """The Columns with users and levels on the GPU, as the kernels' host steps take them."""
     from gpukit.device.upload import to_device
 
-    return table._replace(users=to_device(table.users), levels=to_device(table.levels))
+    rows = table.by_user
+    by_user = rows._replace(**{name: to_device(getattr(rows, name)) for name in ("starts", "others", "codes")})
+    return table._replace(users=to_device(table.users), levels=to_device(table.levels), by_user=by_user)
 
 
 def user_signs(n_users, settings):

@@ -8,7 +8,7 @@ import scipy.sparse
 
 from gpukit.errors import ParameterError
 from gpukit.neighbors import SimLSH
-from gpukit.neighbors.estimator import random_neighbors
+from gpukit.neighbors.hashes import HASHES
 from neighbors import naive
 
 
@@ -27,10 +27,12 @@ def test_fit():
     assert (again.neighbors_ != model.neighbors_).any()
 
 
-def test_identical_items_find_each_other():
+@pytest.mark.parametrize("search", ["hamming", "buckets"])
+@pytest.mark.parametrize("hash", HASHES)
+def test_identical_items_find_each_other(hash, search):
     X = matrix().toarray()
     X[:, 7] = X[:, 2]
-    model = SimLSH(n_neighbors=1, q=10, device="cpu").fit(scipy.sparse.csr_matrix(X))
+    model = SimLSH(n_neighbors=1, p=1, q=40, search=search, hash=hash, device="cpu").fit(scipy.sparse.csr_matrix(X))
     assert model.neighbors_[2, 0] == 7 and model.neighbors_[7, 0] == 2 and model.scores_[2, 0] == 1
 
 
@@ -41,6 +43,12 @@ def test_identical_items_find_each_other():
         ({"n_neighbors": 12}, "n_neighbors=12.*12 item.*n_neighbors=11"),
         ({"psi": 3}, "psi.*got 3"),
         ({"search": "lsh"}, "search.*'buckets'.*'lsh'"),
+        ({"search": 3}, "search.*got 3"),
+        ({"hash": "lsh"}, "hash.*'minhash'.*'lsh'"),
+        ({"hash": ["simlsh"]}, "hash"),
+        ({"hash": "minhash", "psi": 0}, "psi.*got 0"),
+        ({"search": "exact", "n_neighbors": 12}, "n_neighbors=12.*12 item"),
+        ({"search": "random", "n_neighbors": 12}, "n_neighbors=12.*12 item"),
         ({"q": 0}, "q must.*got 0"),
         ({"bits": 2.5}, "bits.*2.5"),
         ({"random_state": -1}, "random_state.*-1"),
@@ -60,18 +68,39 @@ def test_one_item():
 def test_many_random_slots_are_a_warning_with_advice():
     with pytest.warns(UserWarning, match="random: use search='hamming'"):
         SimLSH(n_neighbors=5, p=8, q=2, search="buckets", device="cpu").fit(matrix())
+    with pytest.warns(UserWarning, match="few users rated the same items"):
+        SimLSH(n_neighbors=5, search="exact", device="cpu").fit(np.eye(12))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SimLSH(n_neighbors=5, device="cpu").fit(matrix())
 
 
+def random_lists(n_items, k, seed):
+    return SimLSH(k, search="random", device="cpu", random_state=seed).fit(matrix(5, n_items))
+
+
 def test_random_neighbors():
-    lists = random_neighbors(40, 39, seed=2)
-    for item, others in enumerate(lists):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # they were asked for
+        model = random_lists(40, 39, 2)
+    assert model.random_share_ == 1 and np.isnan(model.scores_).all()
+    for item, others in enumerate(model.neighbors_):
         assert sorted(others) == [other for other in range(40) if other != item]
-    counts = np.bincount(random_neighbors(200, 8, seed=3).ravel(), minlength=200)
+    counts = np.bincount(random_lists(200, 8, 3).neighbors_.ravel(), minlength=200)
     assert counts.max() < 30  # 8 expected, Poisson-like
-    assert (random_neighbors(40, 3, seed=1) != random_neighbors(40, 3, seed=2)).any()
+    assert (random_lists(40, 3, 1).neighbors_ != random_lists(40, 3, 2).neighbors_).any()
+
+
+def test_exact_neighbors_are_the_oracles():
+    X = matrix(60, 14, seed=3)
+    model = SimLSH(n_neighbors=13, search="exact", device="cpu").fit(X)
+    similarity = naive.gsm_of_matrix(X)
+    for item in range(14):
+        found = np.flatnonzero(similarity[item] > 1e-12)
+        order = found[np.argsort(-similarity[item, found], kind="stable")]
+        assert model.neighbors_[item, : len(order)].tolist() == order.tolist()
+        np.testing.assert_allclose(model.scores_[item, : len(order)], similarity[item, order], atol=1e-6)
+        assert np.isnan(model.scores_[item, len(order) :]).all()
 
 
 def test_the_fast_oracle_of_the_gsm_is_the_slow_one():
@@ -101,6 +130,9 @@ def movielens():
         ({}, (0, 0.01), (0.16, 0.19)),
         ({"search": "buckets"}, (0.98, 0.995), (0, 0.02)),
         ({"search": "buckets", "p": 1, "q": 300}, (0, 0.01), (0.07, 0.10)),
+        ({"search": "exact"}, (0.05, 0.06), (0.94, 0.96)),
+        ({"hash": "minhash"}, (0, 0.01), (0.11, 0.14)),
+        ({"hash": "projection"}, (0, 0.01), (0.16, 0.19)),
     ],
 )
 def test_overlap_with_exact_neighbors_on_movielens(movielens, parameters, random_share, overlap):

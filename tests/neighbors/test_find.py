@@ -5,6 +5,7 @@ import pytest
 
 from gpukit.neighbors import cpu
 from gpukit.neighbors.plan import Settings
+from gpukit.neighbors.search import SEARCHES
 from neighbors import naive
 from neighbors.inputs import SHAPES, case, columns, oracle_codes, ratings
 
@@ -29,7 +30,7 @@ def test_neighbors_are_the_best_of_all_pairs(name, search):
     assert found.random_slots == random_slots
 
 
-@pytest.mark.parametrize("search", ["hamming", "buckets"])
+@pytest.mark.parametrize("search", SEARCHES)
 def test_stripes_do_not_show(search, monkeypatch):
     table = columns(ratings(30, 50, 0.3, [1, 2, 3], seed=1))
     settings = Settings(5, 1, 9, 4, search=search)

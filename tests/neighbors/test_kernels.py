@@ -8,10 +8,19 @@ from neighbors.inputs import columns, columns_on_device, ratings
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit.neighbors import cpu, gpu
+from gpukit.neighbors.hashes import HASHES
 from gpukit.neighbors.plan import Settings
+from gpukit.neighbors.search import SEARCHES
+from gpukit.neighbors.search.exact import gpu as exact
 
 
-@pytest.mark.parametrize("search", ["hamming", "buckets"])
+@pytest.fixture(autouse=True)
+def small_tiles(monkeypatch):
+    """Of the exact search."""
+    monkeypatch.setattr(exact, "BLOCK", 32)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("n_items, p, bits, k", [(3, 1, 3, 2), (33, 2, 3, 4), (6, 5, 16, 5)])
 def test_find(search, n_items, p, bits, k):
     table = columns(ratings(12, n_items, 0.5, [1, 2, 5], seed=n_items, empty=[1]))
@@ -20,6 +29,14 @@ def test_find(search, n_items, p, bits, k):
     np.testing.assert_array_equal(found.neighbors.copy_to_host(), expected.neighbors)
     np.testing.assert_array_equal(found.scores.copy_to_host(), expected.scores)
     assert found.random_slots == expected.random_slots
+
+
+@pytest.mark.parametrize("hash", HASHES)
+def test_find_by_hash(hash):
+    table = columns(ratings(12, 9, 0.5, [1, 2, 5], seed=1, empty=[1]))
+    settings = Settings(4, 2, 6, 3, hash=hash, seed=5)
+    found, expected = gpu.find(columns_on_device(table), settings), cpu.find(table, settings)
+    np.testing.assert_array_equal(found.neighbors.copy_to_host(), expected.neighbors)
 
 
 def test_stripes_of_query_rows_do_not_show(monkeypatch):

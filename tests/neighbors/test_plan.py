@@ -31,7 +31,8 @@ def test_blocks(n, block, expected):
 def test_bits_and_words_of_a_code():
     assert plan.Settings(p=3, q=5, bits=7).n_bits == 105 and plan.Settings(p=3, q=5, bits=7).n_words == 4
     assert plan.Settings(p=1, q=4, bits=8).n_words == 1
-    assert [search.card(name).worst(plan.Settings(p=3, q=5, bits=7)) for name in ("hamming", "buckets")] == [105, 5]
+    worst = [search.card(name).worst(plan.Settings(p=3, q=5, bits=7)) for name in search.SEARCHES]
+    assert worst == [105, 5, 1 << 31, 0]
 
 
 def test_as_many_neighbours_as_there_are_others():
@@ -47,9 +48,11 @@ def test_a_hash_has_its_step(name):
 
 @pytest.mark.parametrize("name", search.SEARCHES)
 def test_a_search_has_its_steps(name):
-    steps, card = search.steps(name, "cpu"), search.card(name)
-    assert callable(steps.stripes) and steps.rows_together() >= 1 and card.worst(plan.Settings()) > 1
+    card = search.card(name)
     assert card.READS_CODES in (True, False)
+    if card.worst(plan.Settings()):
+        steps = search.steps(name, "cpu")
+        assert callable(steps.stripes) and steps.rows_together() >= 1
 
 
 def test_a_further_search_is_an_addition(monkeypatch):

@@ -17,6 +17,6 @@ def predict_pairs(pairs, parameters, predicted):
         p, q = parameters.P[row], parameters.Q[pairs.minor[t]]
         value = dot(p, q, n) + p[n + BIAS] + q[n + BIAS]
         if size:
-            residual = np.empty(size, np.float32)
-            value += terms_of_item(parameters, row, q[n + BASE], pairs.codes[t], pairs.levels, residual)
+            scratch = np.empty((3, size), np.float32)
+            value += terms_of_item(parameters, row, q[n + BASE], pairs.codes[t], pairs.levels, scratch)
         predicted[t] = value

@@ -7,7 +7,16 @@ from gpukit.factorization.solvers.sgd.formulas import ZERO
 @njit
 def dot(p, q, n):
     """The product of the first n numbers of two rows."""
-    total = ZERO
+    product = ZERO
     for f in range(n):
-        total += p[f] * q[f]
-    return total
+        product += p[f] * q[f]
+    return product
+
+
+@njit
+def total(row):
+    """The sum of a row's numbers."""
+    found = ZERO
+    for f in range(row.size):
+        found += row[f]
+    return found

@@ -22,7 +22,7 @@ def score_rows(users, tables, neighbors, levels, parameters, hide, keys):
     P, n, size = parameters.P, parameters.Q.shape[1] - EXTRA, neighbors.shape[1]
     for line in prange(users.size):
         q = parameters.Q[users[line]]
-        code, residual = np.empty(size, np.uint8), np.empty(size, np.float32)
+        code, scratch = np.empty(size, np.uint8), np.empty((3, size), np.float32)
         for item in range(keys.shape[1]):
             if hide and tables[line, item] != 0:
                 keys[line, item] = LAST
@@ -30,7 +30,7 @@ def score_rows(users, tables, neighbors, levels, parameters, hide, keys):
             value = dot(P[item], q, n) + P[item, n + BIAS] + q[n + BIAS]
             if size:
                 _look_up_codes(neighbors[item], tables[line], code)
-                value += terms_of_item(parameters, item, q[n + BASE], code, levels, residual)
+                value += terms_of_item(parameters, item, q[n + BASE], code, levels, scratch)
             keys[line, item] = descending_key(value)
 
 

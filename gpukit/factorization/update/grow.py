@@ -38,6 +38,14 @@ def grown_side(factors, extras, fresh, begin, seed_key):
     return own, numbers
 
 
+def at_baseline(state):
+    """The State of a model whose biases are held at the baseline."""
+    users, items = (extras.copy() for extras in extras_of(state))
+    for extras in (users, items):
+        extras[:, BIAS] = extras[:, BASE]
+    return state._replace(user_extras=users, item_extras=items)
+
+
 def carried(state, neighbors):
     """(N, 2, K) float32: the influences of a State, each with its neighbour."""
     count, k = len(state.neighbors), neighbors.shape[1]

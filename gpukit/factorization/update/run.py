@@ -7,9 +7,12 @@ import numpy as np
 from gpukit import interrupt
 from gpukit.device.engine import engine
 from gpukit.factorization import run as runs
+from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, major_first
 from gpukit.factorization.prepare import ready
+from gpukit.factorization.settings import of_model
 from gpukit.factorization.solvers.sgd import schedule
+from gpukit.factorization.solvers.sgd.training import chunk_tables
 from gpukit.factorization.update import grow, merge
 from gpukit.factorization.update.plan import walk_of
 from gpukit.ratings.orders.order import order_ratings
@@ -29,14 +32,13 @@ class Model(NamedTuple):
 
 class Trainer(NamedTuple):
     """How a model learns: the side it walks, Device, the factorization's steps for it, a function that gives its
-    settings.Settings for so many ratings, the neighbours' plan.Settings (None without neighbours) and a function that
-    searches them, whether without conflicts."""
+    settings.Settings for so many ratings, a function that searches neighbours (None without them), whether without
+    conflicts."""
 
     walk: str
     device: object
     steps: object
     settings: object
-    hashing: object
     search: object
     deterministic: bool
 
@@ -80,12 +82,14 @@ def update(model, part, settings, trainer, progress):
     walk = walk_of(settings.replay, len(model.history.items), len(merged.ratings), model.settled, plan.epochs)
     facts = learned_facts(model, merged, (before, now), (walk, settings, trainer), clock)
     state = grow.grown_state(model.state, facts.fresh, facts.base, facts.neighbors, plan.biases, plan.seed)
+    state = grow.at_baseline(state) if plan.held else state
     with clock("training"), interrupt.deferred() as pressed:
         learner = Learner(state, facts, plan, trainer, pressed, progress)
-        learner.learn_fresh()
-        if settings.rows == "move":
+        if plan.epochs:
+            learner.learn_fresh()
+        if plan.epochs and settings.rows == "move":
             learner.learn_all(walk)
-        state = learner.state
+        state = learner.state if plan.epochs else states.without_factors(learner.state)
     whole = settings.rows == "move" and walk.is_whole
     told = {
         "ratings": len(part) - merged.corrected,
@@ -120,7 +124,8 @@ def learned_facts(model, merged, counts, how, clock):
         scale = widened(model.scale, merged.ratings.values[merged.new])
         history = ready.history_of(orders, scale, steps)
         history = type(history)(*map(steps.fetch, history))
-        base = baseline(model.state, ready.baseline_of(orders, scale, steps), fresh, settings.rows, steps)
+        base = ready.baseline_of(orders, scale, steps, trainer.settings(len(merged.ratings)).damping)
+        base = baseline(model.state, base, fresh, settings.rows, steps)
     with clock("neighbours"):
         changed = changed_items(before[1], now[1], touched[1], walk, settings)
         neighbors = found_neighbors(model.state.neighbors, orders, changed, trainer)
@@ -162,7 +167,7 @@ def changed_items(before, now, touched, walk, settings):
 
 def found_neighbors(known, orders, changed, trainer):
     """(N, K) int32: those known, and for changed items those that are found now."""
-    if trainer.hashing is None:
+    if trainer.search is None:
         return np.zeros((len(changed), 0), np.int32)
     neighbors = np.zeros((len(changed), known.shape[1]), np.int32)
     neighbors[: len(known)] = known
@@ -219,7 +224,7 @@ class Learner:
         way = ready.Way(trainer.walk, self.plan.seed, trainer.deterministic, self.layout.slots > 0)
         made = ready.make_ready(orders, self.facts.scale, way, steps.preparing)
         workers = schedule.worker_count(len(some), steps.most_workers(self.layout))
-        tables, workers = runs.chunk_tables(made.side, workers, self.plan, steps)
+        tables, workers = chunk_tables(made.side, workers, self.plan, steps)
         session = steps.Session(state, self.layout, trainer.walk, self.facts.history)
         session.train_on(made.side, made.query, tables, workers)
         return session
@@ -228,13 +233,12 @@ class Learner:
 def trainer_of(estimator, device, search):
     """The Trainer of an estimator that works on a device; search: see Trainer."""
     steps = engine(device, "gpukit.factorization")
-    near = estimator._slots() > 0
+    k = estimator.neighbors_.shape[1]
     return Trainer(
         estimator.walk,
         device,
         steps,
-        estimator.check,
-        estimator._hashing().check() if near else None,
-        search if near else None,
+        lambda n_ratings: of_model(estimator, n_ratings),
+        search if k else None,
         estimator.deterministic,
     )

@@ -5,6 +5,7 @@ import numpy as np
 from gpukit import device as devices
 from gpukit.base import check_integer
 from gpukit.device.engine import engine
+from gpukit.factorization import settings
 from gpukit.factorization.serve import MOST_ANSWERS, Serving
 from gpukit.factorization.update import settings as updating
 from gpukit.factorization.update import told
@@ -42,7 +43,7 @@ class Updating(Serving):
         before = getattr(self, "updates_", [])
         model = run.Model(self._state, self._rated, self._scale, told.settled_of(before, len(self._rated.items)))
         with devices.reported(device, "Updating"):
-            trainer = run.trainer_of(self, device, lambda orders: self._found(orders, device))
+            trainer = run.trainer_of(self, device, lambda orders: self._neighbors_of(orders, device))
             done = run.update(model, part, asked, trainer, progress or (lambda *news: None))
         self.device_, self.updates_ = str(device), [*before, done.told]
         self.set_fitted(done.state, done.history, done.scale, part.user_ids, part.item_ids)
@@ -69,14 +70,12 @@ class Updating(Serving):
 
         self._check_fitted()
         check_integer("n", n, 1, MOST_ANSWERS)
-        decay, state = self.check(len(self._rated.items)).regularization, self._state
+        decay, state = settings.of_model(self, len(self._rated.items)).regularization, self._state
         for user, given in inputs.given_to(ratings, self.item_ids_, self._scale):
             scores = fold.scores_of(state, given, fold.taste_of(state, given, decay))
             items, best = fold.best_of(scores, given, n, exclude_seen)
-            rows, z = (
-                np.zeros((1, min(n, len(scores))), np.int32),
-                np.full((1, min(n, len(scores))), np.nan, np.float32),
-            )
+            fits = min(n, len(scores))
+            rows, z = np.zeros((1, fits), np.int32), np.full((1, fits), np.nan, np.float32)
             rows[0, : len(items)], z[0, : len(items)] = items, best
             yield (ratings.user_ids[user : user + 1], *self._named(rows, z, n))
 
@@ -87,8 +86,6 @@ class Updating(Serving):
 
         return self.fit(without_repeats(ratings_of(X, y, repeats=False), asked.duplicates), progress=progress)
 
-    def _found(self, orders, device):
-        """(N, K) int32 neighbours on the host, of ratings in orders."""
-        steps = engine(device, "gpukit.factorization")
-        found = self._search(orders, steps, lambda *news: None)()
-        return np.asarray(steps.preparing.fetch(found) if not isinstance(found, np.ndarray) else found)
+    def _neighbors_of(self, orders, device):
+        """(N, K) int32 on the host: neighbours of ratings in orders, as many as the model has."""
+        return self.find_neighbors(orders, engine(device, "gpukit.factorization"), self.neighbors_.shape[1])

@@ -3,7 +3,8 @@ is added to SEARCHES.
 
 A distance is a uint32 key below worst(settings), in the folder's __init__.py: the share in which two items agree is
 (worst - key) / worst. A pair with a key of `worst` or more is no pair of neighbours. READS_CODES says whether an item's
-code is needed at all. cpu.py and gpu.py have
+code is needed at all. A search whose worst is 0 finds nobody and has no more than that. Of others cpu.py and gpu.py
+have
 
     stripes(items, settings) -> stripe(first, keys): write keys (B, N) uint32, the distances of the query items first,
     first + 1, ..., first + B - 1 from all items. items: gpukit.neighbors.plan.Items
@@ -12,7 +13,7 @@ code is needed at all. cpu.py and gpu.py have
 
 import importlib
 
-SEARCHES = ("hamming", "buckets")
+SEARCHES = ("hamming", "buckets", "exact", "random")
 
 
 def card(name):

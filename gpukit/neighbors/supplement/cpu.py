@@ -1,8 +1,7 @@
-"""Host steps of the supplement on the CPU; gpu.py has `empty_lists` and `fill_slots` with the same arguments."""
+"""Host steps of the supplement on the CPU; gpu.py has the same functions."""
 
 import numpy as np
 
-from gpukit.neighbors.formulas import NOBODY
 from gpukit.neighbors.plan import Lists
 from gpukit.neighbors.supplement import plan, twins
 
@@ -27,5 +26,5 @@ def random_lists(n_items, n_neighbors, seed):
     """The Lists of a search that found nobody."""
     lists = empty_lists(n_items, n_neighbors)
     shape = lists.neighbors.shape
-    fill_slots((np.zeros(shape, np.int32), np.full(shape, NOBODY)), 0, 1, seed, lists)
+    fill_slots((np.zeros(shape, np.int32), np.zeros(shape, np.uint32)), 0, 0, seed, lists)
     return lists

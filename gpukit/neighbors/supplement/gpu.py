@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._driver import device_array, launch
+from gpukit._driver import device_array, launch, zeros
 from gpukit.neighbors.plan import Lists, blocks
 from gpukit.neighbors.supplement import kernels, plan
 
@@ -21,3 +21,11 @@ def fill_slots(selected, first, worst, seed, lists):
     key, half = plan.supplement_key(seed), plan.permutation_half(n_items)
     grid = blocks(selected[0].shape[0], BLOCK)
     launch(kernels.fill_slots, grid, BLOCK, *selected, first, worst, key, half, n_items, *lists)
+
+
+def random_lists(n_items, n_neighbors, seed):
+    """As cpu.random_lists."""
+    lists = empty_lists(n_items, n_neighbors)
+    shape = lists.neighbors.shape
+    fill_slots((zeros(shape, np.int32), zeros(shape, np.uint32)), 0, 0, seed, lists)
+    return lists

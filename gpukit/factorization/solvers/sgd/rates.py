@@ -54,6 +54,11 @@ def default_epochs(n_ratings):
     return int(round(12 + 2 * max(0.0, decades(n_ratings))))
 
 
+def usual(kind, n_ratings):
+    """{'epochs', 'learning_rate', 'regularization', 'annealing'} of a kind of rates for so many ratings."""
+    return {"epochs": default_epochs(n_ratings), **defaults(kind, n_ratings)}
+
+
 def epoch_rates(kind, learning_rate, regularization, biases, annealing, epoch):
     """The Rates of epoch number `epoch`, from 0.
 

@@ -2,6 +2,10 @@
 
 With one worker the chunks are walked in their order, so a run repeats to the bit. Several workers share the minor rows
 without locks (Hogwild): with a handful of threads a lost update is rare.
+
+In the loop over ratings, counting references to arrays would cost more than the maths. So tuples of arrays are taken
+apart before it, and what it calls is either inlined or calls nothing with arrays. Indices are unsigned because signed
+ones are tested for being negative.
 """
 
 import numpy as np
@@ -14,16 +18,15 @@ from gpukit.factorization.twins.influence import residuals, terms
 from gpukit.factorization.twins.rows import dot
 from gpukit.random import below
 
+U64 = np.uint64
+
 
 @njit
-def _learn_influence(code, residual, influence, told, silent, rate, decay):
-    """Eq. (5) for w (rated neighbours) and c (the others) of one item; told, silent: |S|^-1/2 e."""
-    size = code.size
-    for k in range(size):
-        w, c = influence[k], influence[size + k]
-        unrated = code[k] == 0
-        influence[k] = w if unrated else w + formulas.influence_change(w, told * residual[k], rate, decay)
-        influence[size + k] = c + formulas.influence_change(c, silent, rate, decay) if unrated else c
+def _learn_influence(own, signal, there, error, rate, decay):
+    """Eq. (5) for w or c of one item; there[k]: 1 for the neighbours that it is about, else 0; error: |S|^-1/2 e."""
+    for k in range(own.size):
+        before = own[k]
+        own[k] = before + there[k] * formulas.influence_change(before, error * signal[k], rate, decay)
 
 
 @njit
@@ -43,24 +46,9 @@ def _learn_extra(extra, error, rates):
     extra[SQUARES] += error * error
 
 
-@njit
-def _learn(t, row, batch, parameters, rates, residual):
-    """Eq. (5) for rating t, of major row `row`; residual: scratch, a number a neighbour."""
-    Q, other, size = parameters.Q, batch.minor[t], residual.size
-    n = Q.shape[1] - EXTRA
-    p, p_extra, q, q_extra = parameters.P[row], parameters.P[row, n:], Q[other], Q[other, n:]
-    predicted = dot(p, q, n) + p_extra[BIAS] + q_extra[BIAS]
-    explicit, implicit = ZERO, ZERO
-    if size:
-        code, influence = batch.codes[t], parameters.influence[row]
-        rated, unrated = residuals(code, batch.levels, parameters.offsets[row], q_extra[BASE], residual)
-        explicit, implicit = formulas.set_scale(rated), formulas.set_scale(unrated)
-        predicted += terms(code, residual, influence, explicit, implicit)
-    error = batch.values[t] - predicted
-    if size:
-        rate = formulas.row_rate(rates.influence, rates.factor_gain, p_extra[SQUARES])
-        told, silent = explicit * error, implicit * error
-        _learn_influence(batch.codes[t], residual, parameters.influence[row], told, silent, rate, rates.influence_decay)
+@njit(inline="always")
+def _learn(p, p_extra, q, q_extra, n, error, rates):
+    """Eq. (5) for the rows of one rating."""
     own_rate = formulas.row_rate(rates.factor, rates.factor_gain, p_extra[SQUARES])
     other_rate = formulas.row_rate(rates.factor, rates.factor_gain, q_extra[SQUARES])
     _learn_factors(p, q, n, error, own_rate, other_rate, rates.factor_decay)
@@ -69,19 +57,37 @@ def _learn(t, row, batch, parameters, rates, residual):
 
 
 @njit
-def _walk(row, first, length, shift, batch, parameters, rates):
+def _walk(chunk, shift, minor, values, codes, levels, P, Q, influence, offsets, rates):
     """One chunk: consecutive ratings of one major row, visited from `shift` on, around."""
-    residual = np.empty(batch.codes.shape[1], np.float32)
+    row, first, length = chunk[0], chunk[1], chunk[2]
+    n, size = Q.shape[1] - EXTRA, codes.shape[1]
+    p, p_extra = P[row], P[row, n:]
+    item = row if size else 0
+    offset, w, c = offsets[item], influence[item, :size], influence[item, size:]
+    scratch = np.empty((3, size), np.float32)
+    residual, rated, unrated = scratch[0], scratch[1], scratch[2]
     for step in range(length):
-        turned = step + shift if step + shift < length else step + shift - length
-        _learn(first + turned, row, batch, parameters, rates, residual)
+        t = U64(first + (step + shift if step + shift < length else step + shift - length))
+        other = U64(minor[t])
+        q, q_extra = Q[other], Q[other, n:]
+        explicit, implicit, near = ZERO, ZERO, ZERO
+        if size:
+            explicit, implicit = residuals(codes[t], levels, offset, q_extra[BASE], residual, rated, unrated)
+            near = terms(residual, unrated, w, c, explicit, implicit)
+        error = values[t] - (dot(p, q, n) + p_extra[BIAS] + q_extra[BIAS] + near)
+        if size:
+            rate = formulas.row_rate(rates.influence, rates.factor_gain, p_extra[SQUARES])
+            _learn_influence(w, residual, rated, explicit * error, rate, rates.influence_decay)
+            _learn_influence(c, unrated, unrated, implicit * error, rate, rates.influence_decay)
+        _learn(p, p_extra, q, q_extra, n, error, rates)
 
 
 @njit(parallel=True)
 def sgd_epoch(chunks, batch, parameters, rates, turn, workers):
     """Twin of kernels.sgd_epoch."""
+    minor, values, codes, levels = batch
+    P, Q, influence, offsets = parameters
     for worker in prange(workers):
         for c in range(worker, chunks.shape[0], workers):
-            row, first, length = chunks[c, 0], chunks[c, 1], chunks[c, 2]
-            if length > 0:
-                _walk(row, first, length, below(turn, c, length), batch, parameters, rates)
+            shift = below(turn, c, chunks[c, 2])
+            _walk(chunks[c], shift, minor, values, codes, levels, P, Q, influence, offsets, rates)

@@ -49,15 +49,6 @@ def add_carry(high, c):
 
 
 @njit
-def bit_length(x):
-    """Bits of a nonnegative integer."""
-    n = 0
-    while x >> n:
-        n += 1
-    return n
-
-
-@njit
 def compare_slice(slice_, bit, so_far):
     """One step, from the lowest slice up, of counter >= threshold: bit is the threshold's."""
     return U32(slice_ & so_far) if bit else U32(slice_ | so_far)

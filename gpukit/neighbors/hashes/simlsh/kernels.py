@@ -10,13 +10,12 @@ import functools
 import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
-from gpukit.neighbors.formulas import full_add
+from gpukit.neighbors.formulas import bit_length, full_add
 from gpukit.neighbors.hashes.simlsh.formulas import (
     ALL_BITS,
     COUNT_SLICES,
     add_carry,
     add_eight,
-    bit_length,
     compare_slice,
     half_add,
     used_bits,

@@ -3,12 +3,11 @@
 import numpy as np
 
 from gpukit._jit import njit, prange
-from gpukit.neighbors.formulas import full_add
+from gpukit.neighbors.formulas import bit_length, full_add
 from gpukit.neighbors.hashes.simlsh.formulas import (
     ALL_BITS,
     COUNT_SLICES,
     add_eight,
-    bit_length,
     compare_slice,
     half_add,
     used_bits,

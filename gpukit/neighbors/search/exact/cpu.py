@@ -1,0 +1,20 @@
+"""Host steps of the exact search on the CPU; gpu.py has the same functions."""
+
+import numpy as np
+
+from gpukit.neighbors.columns import part_count
+from gpukit.neighbors.search.exact import plan, twins
+
+
+def rows_together():
+    """Query rows that are done together."""
+    return part_count()
+
+
+def stripes(items, settings):
+    """stripe(first, keys) of gpukit.neighbors.search."""
+    table = items.columns
+    by_item = table.indptr, table.users, table.levels
+    by_user = table.by_user.starts, table.by_user.others, table.by_user.codes
+    numbers = plan.whole_numbers(table.values, int(np.diff(table.indptr).max()))
+    return lambda first, keys: twins.pair_distances(*by_item, *by_user, numbers, first, keys)

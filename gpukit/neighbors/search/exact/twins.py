@@ -1,0 +1,45 @@
+"""CPU twin of kernels.py: the same name, the same arguments in the same order, the same integers."""
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.neighbors.formulas import NOBODY
+from gpukit.neighbors.search.exact.formulas import SQUARE_BITS, pair_key
+
+I64 = np.int64
+COUNTED = I64(1 << SQUARE_BITS)  # a word that counts one
+PITCH = 4  # words of an item's sums, the last of no use: a vector
+
+
+@njit
+def add_row(items, codes, numbers, squares, own, x, sums):
+    """Add what one user, whose rating of the query is x, tells of the items of their row."""
+    for t in range(items.size):
+        j, code = items[t], codes[t]
+        sums[j, 0] += own
+        sums[j, 1] += squares[code]
+        sums[j, 2] += x * numbers[code] + COUNTED
+
+
+@njit
+def add_column(users, levels, rows, items, codes, numbers, sums):
+    """Sums (N, 4) of a query, whose column is users and levels, with all items."""
+    squares = numbers * numbers + numbers * COUNTED
+    sums[:] = 0
+    for t in range(users.size):
+        begin, end = rows[users[t]], rows[users[t] + 1]
+        x, own = numbers[levels[t]], squares[levels[t]]
+        add_row(items[begin:end], codes[begin:end], numbers, squares, own, x, sums)
+
+
+@njit(parallel=True)
+def pair_distances(starts, users, levels, rows, items, codes, levels_whole, first, keys):
+    """Twin of kernels.pair_distances."""
+    numbers = levels_whole.astype(I64)
+    for row in prange(keys.shape[0]):
+        query, sums = first + row, np.empty((keys.shape[1], PITCH), I64)
+        begin, end = starts[query], starts[query + 1]
+        add_column(users[begin:end], levels[begin:end], rows, items, codes, numbers, sums)
+        for j in range(keys.shape[1]):
+            keys[row, j] = pair_key(sums[j, 0], sums[j, 1], sums[j, 2])
+        keys[row, query] = NOBODY

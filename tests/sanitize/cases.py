@@ -1,0 +1,168 @@
+"""The smallest awkward launch of each kernel: one test of the simulator's tier, below tests/, or several where a kernel
+has several ways. The tier holds each test to it (conftest.py). `python -m sanitize --choose TESTS` proposes lines."""
+
+PREPARE = "factorization/test_prepare_kernels.py::test_"
+CHUNKS = "factorization/test_chunk_kernels.py::test_"
+FACTORS = "factorization/test_kernels.py::test_"
+RACES = "factorization/hogwild/test_kernels.py::test_"
+SQUARES = "factorization/als/test_kernels.py::test_"
+ORDERS = "ratings/test_orders_kernels.py::test_"
+GROUP = "primitives/test_group_kernels.py::test_"
+SIMLSH = "neighbors/hashes/simlsh/test_kernels.py::test_"
+BUCKETS = "neighbors/search/buckets/test_kernels.py::test_"
+RANKING = "ranking/test_kernels.py::test_"
+SVT = "svt/test_kernels.py::test_"
+
+SLICES = (f"{SVT}threshold_slices[33 x 7-float32]", f"{SVT}slices_too_large_for_shared_memory")
+NUMBERS = f"{PREPARE}numbers_and_what_follows_them[(3, 32)-31]"
+ROWS = f"{PREPARE}rows_in_places[shape1-7-3]"
+FIELDS = f"{ORDERS}codes_keys_fields_and_counts[3-33]"
+PROJECTED = "neighbors/hashes/projection/test_kernels.py::test_codes_are_signs_of_projections[one rating a chunk-64]"
+MISSED = f"{BUCKETS}keys_are_missed_hashings[2-3-3-5-6-37]"
+GRAM = f"{RANKING}gram[70-lengths1-1]"
+DENSE = f"{RANKING}products_with_a_dense_matrix[shape1-61-33-float32]"
+PAIRS = (f"{RANKING}pair_sums_and_combine[64-lengths0-0]", f"{RANKING}pair_sums_and_combine[0-lengths1-3]")
+
+CASES = {
+    "bench.kernels.paper_epoch": "bench/test_kernels.py::test_paper_epoch_equals_its_twin[32-3-False]",
+    "device.kernels.number_threads": "device/test_trial.py::test_kernel_and_twin_agree",
+    "factorization.kernels.codes.clear_tables": f"{FACTORS}clear_tables[96-20]",
+    "factorization.kernels.codes.neighbor_codes": f"{FACTORS}neighbor_codes[64-3]",
+    "factorization.kernels.predict.predict_pairs": (
+        f"{FACTORS}predict_pairs[33-0-16-2-96-False]",
+        f"{FACTORS}predict_pairs[64-33-32-3-32-True]",
+    ),
+    "factorization.kernels.scores.fill_tables": f"{FACTORS}fill_tables[96]",
+    "factorization.kernels.scores.score_rows": f"{FACTORS}score_rows[33-5-16-3-96-True]",
+    "factorization.prepare.kernels.shuffle_rows": f"{PREPARE}shuffle_rows[powers of four-(5, 96)]",
+    "factorization.prepare.kernels.lay_out": f"{PREPARE}lay_out[powers of four-(2, 64)]",
+    "factorization.prepare.kernels.lay_out_values": f"{PREPARE}lay_out_values[powers of four-(2, 64)]",
+    "factorization.prepare.kernels.count_up": NUMBERS,
+    "factorization.prepare.kernels.follow": NUMBERS,
+    "factorization.prepare.kernels.raise_codes": NUMBERS,
+    "factorization.prepare.kernels.residual_means": f"{PREPARE}residual_means[empty rows-(3, 32)]",
+    "factorization.prepare.kernels.start_rows": f"{PREPARE}start_rows[(3, 32)-6-5-16-True-True]",
+    "factorization.prepare.kernels.pack_near": f"{PREPARE}pack_near[shape1-33-5-8]",
+    "factorization.prepare.kernels.count_keys": f"{PREPARE}count_keys[shape1-counts1]",
+    "factorization.prepare.kernels.spread_rows": ROWS,
+    "factorization.prepare.kernels.rename_rows": ROWS,
+    "factorization.prepare.kernels.move_rows": ROWS,
+    "factorization.prepare.kernels.take_rows": ROWS,
+    "factorization.prepare.kernels.read_rows": f"{PREPARE}read_rows[shape1-True-5-3-16]",
+    "factorization.prepare.kernels.pack_pairs": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
+    "factorization.prepare.kernels.items_of": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
+    "factorization.prepare.kernels.error_sums": f"{PREPARE}error_sums[(5, 96)-33]",
+    "factorization.solvers.als.kernels.cholesky.solve_by_cholesky": (
+        f"{SQUARES}rows_are_solved[3-4-20]",
+        f"{SQUARES}rows_are_solved[62-64-100]",
+    ),
+    "factorization.solvers.als.kernels.gradients.solve_by_gradients": (
+        f"{SQUARES}conjugate_gradients_solve_the_same[14-16-40]"
+    ),
+    "factorization.solvers.als.kernels.gram.gram_of_pieces": (
+        f"{SQUARES}rows_are_solved[8-32-100]",
+        f"{SQUARES}several_blocks_share_a_matrix",
+    ),
+    "factorization.solvers.hogwild.kernels.copy_factors": f"{RACES}halves",
+    "factorization.solvers.hogwild.kernels.hogwild_epoch": (f"{RACES}one_worker[33-1000]", f"{RACES}halves"),
+    "factorization.solvers.hogwild.kernels.scatter_ratings": f"{RACES}ratings_are_scattered[counts1]",
+    "factorization.solvers.sgd.chunks.kernels.cut_rows": f"{CHUNKS}cut_rows[empty rows-shape1]",
+    "factorization.solvers.sgd.chunks.kernels.take_chunks": f"{CHUNKS}take_chunks[6-shape1]",
+    "factorization.solvers.sgd.chunks.kernels.fallen_lengths": f"{CHUNKS}fallen_lengths[33-shape0]",
+    "factorization.solvers.sgd.chunks.kernels.deal_hands": f"{CHUNKS}hands[8-33-shape0]",
+    "factorization.solvers.sgd.chunks.kernels.take_quads": f"{CHUNKS}hands[8-33-shape0]",
+    "factorization.solvers.sgd.kernels.sgd_epoch": (
+        f"{FACTORS}sgd_epoch[33-5-16-False]",
+        f"{FACTORS}sgd_epoch_with_halves[130-5-32-items-False]",
+        f"{FACTORS}sgd_epoch_in_the_layout_that_is_used[5-0-True]",
+        f"{FACTORS}workers_without_conflicts[3-3-96]",
+    ),
+    "imputation.spectral.kernels.extrapolate": "imputation/test_kernels.py::test_extrapolate[3-float32]",
+    "imputation.spectral.kernels.renew": "imputation/test_kernels.py::test_renew[2-True-shape1-3-5]",
+    "neighbors.hashes.minhash.kernels.hash_columns": (
+        "neighbors/hashes/minhash/test_kernels.py::test_codes_are_the_twins[64-full words-None]"
+    ),
+    "neighbors.hashes.projection.kernels.project_columns": PROJECTED,
+    "neighbors.hashes.projection.kernels.join_parts": PROJECTED,
+    "neighbors.hashes.simlsh.kernels.hash_columns": (
+        f"{SIMLSH}hash_codes[cut columns]",
+        f"{SIMLSH}hash_codes[all words full]",
+    ),
+    "neighbors.hashes.simlsh.kernels.join_chunks": f"{SIMLSH}hash_codes[cut columns]",
+    "neighbors.search.buckets.kernels.fill": MISSED,
+    "neighbors.search.buckets.kernels.table_hashes": MISSED,
+    "neighbors.search.buckets.kernels.bucket_matches": MISSED,
+    "neighbors.search.exact.kernels.pair_distances": (
+        "neighbors/search/exact/test_kernels.py::test_pair_distances[half stars, sparse-64-2]"
+    ),
+    "neighbors.search.hamming.kernels.hamming_distances": (
+        "neighbors/search/hamming/test_kernels.py::test_hamming_distances[5-3-33-16]"
+    ),
+    "neighbors.supplement.kernels.fill_slots": "neighbors/supplement/test_kernels.py::test_fill_slots[9-8-5]",
+    "primitives.group.kernels.count_digits": f"{GROUP}count_and_scan[8-2049-1-2]",
+    "primitives.group.kernels.scan_digits": f"{GROUP}scan[257]",
+    "primitives.group.kernels.row_starts": f"{GROUP}row_starts[2-33-rows2]",
+    "primitives.group.kernels.scatter_digits": (
+        f"{GROUP}scatter[8-True-2049-1-2]",
+        f"{GROUP}scatter[6-False-33-1-1]",
+    ),
+    "ranking.kernels.gram.pair_pulls": GRAM,
+    "ranking.kernels.gram.query_means": GRAM,
+    "ranking.kernels.gram.weighted_gram": GRAM,
+    "ranking.kernels.level_tree.start_planes": f"{RANKING}level_tree[lengths0-3-margins-5-uint16]",
+    "ranking.kernels.level_tree.search_plane": f"{RANKING}level_tree[lengths0-3-margins-5-uint16]",
+    "ranking.kernels.matrix.csr_product": f"{RANKING}csr_product[float32]",
+    "ranking.kernels.matrix.by_rank": f"{RANKING}by_rank",
+    "ranking.kernels.matrix.first_faults": "ranking/test_resident.py::test_first_faults_and_its_twin[3-float32]",
+    "ranking.kernels.matrix.pad_rows": "ranking/test_resident.py::test_pad_rows_and_its_twin",
+    "ranking.kernels.matrix.add_rows": f"{RANKING}add_rows[19-65]",
+    "ranking.kernels.matrix.document_scores": DENSE,
+    "ranking.kernels.matrix.transposed_product": DENSE,
+    "ranking.kernels.p_swx.p_swx": "ranking/test_kernels_pairs.py::test_sums_over_several_tiles[wide]",
+    "ranking.kernels.pair_sums.combine": PAIRS,
+    "ranking.kernels.pair_sums.pair_product": (
+        f"{RANKING}pair_product[few features-True]",
+        f"{RANKING}pair_product[through the workspace-False]",
+        f"{RANKING}pair_product[many rows-True]",
+    ),
+    "ranking.kernels.pair_sums.pair_sums": PAIRS,
+    "ratings.orders.kernels.enter_values": f"{ORDERS}enter_and_find[3-64-700]",
+    "ratings.orders.kernels.find_codes": f"{ORDERS}enter_and_find[3-64-700]",
+    "ratings.orders.kernels.grid_codes": FIELDS,
+    "ratings.orders.kernels.pack_keys": FIELDS,
+    "ratings.orders.kernels.take_fields": FIELDS,
+    "ratings.orders.kernels.count_codes": FIELDS,
+    "ratings.orders.kernels.first_repeat": f"{ORDERS}first_repeat[rows0-2]",
+    "selection.kernels.select_smallest": (
+        "selection/test_kernels.py::test_select_smallest[few keys]",
+        "selection/test_kernels.py::test_select_smallest[one more than a turn]",
+    ),
+    "sorting.kernels.first_nan": "sorting/test_kernels.py::test_first_nan[300-nans2]",
+    "sorting.kernels.argsort_segments": (  # in registers, by a block, by quicksort; merged runs
+        "sorting/test_kernels.py::test_keys[few values-float32]",
+        "sorting/test_kernels.py::test_runs_are_merged_in_pairs[float64]",
+    ),
+    "svt.kernels.bidiagonal.bidiagonalize": SLICES,
+    "svt.kernels.chase.chase": SLICES,
+    "svt.kernels.chase.rotate": SLICES,
+    "svt.kernels.chase.arrange": SLICES,
+    "svt.kernels.chase.multiply": SLICES,
+    "svt.kernels.products.combine": "svt/test_products.py::test_combine_is_its_twin[forward-shape1-grid1-float32]",
+    "svt.kernels.subspace.whiten": "svt/test_subspace.py::test_whiten_kernel_is_its_twin[9-float32]",
+}
+
+# Findings that are meant. (tool, kernel): why. The races of Hogwild (sgd_epoch, hogwild_epoch, paper_epoch) are on rows
+# in global memory, of which racecheck says nothing.
+EXCEPTED = {}
+
+
+def tests_of(name):
+    """The tests of a kernel."""
+    tests = CASES.get(name, ())
+    return (tests,) if isinstance(tests, str) else tests
+
+
+STANDS_FOR = {}  # test: names of the kernels that it stands for
+for name in CASES:
+    for test in tests_of(name):
+        STANDS_FOR.setdefault(test, set()).add(name)

@@ -1,0 +1,29 @@
+"""The kernels of gpukit, by name: "sorting.kernels.first_nan"; and those of them with shared memory."""
+
+import ast
+import functools
+from pathlib import Path
+
+from gates import gates
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@functools.cache
+def kernels(package=ROOT / "gpukit"):
+    """{name: syntax tree} of all kernels."""
+    return {
+        f"{module.partition('.')[2]}.{name}": node
+        for module, found in gates.kernels_by_module(package)
+        for name, node in found.items()
+    }
+
+
+def uses_shared_memory(node):
+    """Whether a kernel declares shared arrays; device functions do not, they are handed them."""
+    return any(isinstance(n, ast.Attribute) and ast.unparse(n) == "cuda.shared.array" for n in ast.walk(node))
+
+
+def short(function):
+    """The name of a kernel's Python function."""
+    return f"{function.__module__.removeprefix('gpukit.')}.{function.__name__}"

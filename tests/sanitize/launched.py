@@ -1,0 +1,47 @@
+"""Which kernels a test launches, in the simulator and on a GPU."""
+
+import contextlib
+import functools
+import os
+from unittest import mock
+
+from sanitize.kernels import short
+
+SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
+
+
+@contextlib.contextmanager
+def launches():
+    """A set that fills with the names of the kernels that are launched meanwhile."""
+    names = set()
+    with contextlib.ExitStack() as stack:
+        for owner, method, kernel_of in _doors():
+            stack.enter_context(mock.patch.object(owner, method, _noted(names, getattr(owner, method), kernel_of)))
+        yield names
+
+
+def _noted(names, function, kernel_of):
+    """The function, which first adds the name of the kernel that it launches."""
+
+    @functools.wraps(function)
+    def noted(first, *arguments, **options):
+        if (kernel := kernel_of(first)) is not None:
+            names.add(short(kernel))
+        return function(first, *arguments, **options)
+
+    return noted
+
+
+def _doors():
+    """[(owner, the name of its function, the kernel's Python function by the first argument)] of all ways to launch."""
+    if SIMULATED:
+        from greenlet import getcurrent
+
+        import cudasim
+
+        return [(cudasim.Kernel, "__call__", lambda own: None if isinstance(getcurrent(), cudasim.Thread) else own.fn)]
+    from numba.cuda.dispatcher import CUDADispatcher
+
+    from gpukit import _driver
+
+    return [(owner, name, lambda own: own.py_func) for owner, name in ((CUDADispatcher, "call"), (_driver, "_planned"))]

@@ -1,0 +1,56 @@
+"""Faults that a tool of compute-sanitizer must report before its silence about others counts. Named one by one by the
+driver; no tier collects this file."""
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.kernel
+
+from gpukit._cuda import cuda, kernel
+from gpukit._driver import device_array
+
+SIZE = 33
+
+
+@kernel
+def write_beyond(out):
+    """out (n,) float32: out[n + 2] = 1, where nothing is."""
+    if cuda.threadIdx.x == 0:
+        out[out.shape[0] + 2] = np.float32(1)
+
+
+@kernel
+def share_in_haste(out):
+    """out (64,) float32: each thread reads what another warp writes, without a barrier between."""
+    shared = cuda.shared.array(64, np.float32)
+    i = cuda.threadIdx.x
+    shared[i] = np.float32(i)
+    out[i] = shared[63 - i]
+
+
+@kernel
+def read_nothing(x, out):
+    """out = x, x (n,) float32 that nobody has written."""
+    i = cuda.threadIdx.x
+    if i < x.shape[0]:
+        out[i] = x[i]
+
+
+def test_memcheck():
+    write_beyond[1, 32](cuda.device_array(SIZE, np.float32))
+    cuda.synchronize()
+
+
+def test_memcheck_in_the_pool():
+    write_beyond[1, 32](device_array(SIZE, np.float32))
+    cuda.synchronize()
+
+
+def test_racecheck():
+    share_in_haste[1, 64](cuda.device_array(64, np.float32))
+    cuda.synchronize()
+
+
+def test_initcheck():
+    read_nothing[1, 64](cuda.device_array(SIZE, np.float32), cuda.device_array(SIZE, np.float32))
+    cuda.synchronize()
