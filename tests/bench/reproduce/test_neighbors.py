@@ -19,7 +19,9 @@ TINY = Conditions(cpu(), ("ml-10m",), 0.0003)
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
-    """Three ways, a small model."""
+    """Three ways, a small model without choices to make."""
+    small = functools.partial(neighbors.model_of, n_epochs=3, n_factors=4, regularization=0.05)
+    monkeypatch.setattr(neighbors, "model_of", small)
     monkeypatch.setattr(neighbors, "K", 5)
     ways = {name: neighbors.WAYS[name] for name in ("random", "GSM", "simLSH buckets p=3 q=100")}
     monkeypatch.setattr(neighbors, "WAYS", ways)
@@ -58,9 +60,7 @@ def test_space_is_what_a_search_keeps():
     assert spaces == [lists, lists + steps, lists + steps + codes + 8 * 100 * 50]
 
 
-def test_curves_end_where_training_does(monkeypatch):
-    short = functools.partial(neighbors.model_of, n_epochs=3, n_factors=4, regularization=0.05)
-    monkeypatch.setattr(neighbors, "model_of", short)
+def test_curves_end_where_training_does():
     rows = list(bench.find("fig7")(TINY))
     assert [row.what for row in rows] == [f"Fig. 7 {name}" for name in neighbors.WAYS]
     for row in rows:
