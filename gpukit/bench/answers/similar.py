@@ -19,7 +19,7 @@ from gpukit.errors import DataError
 SEEDS = range(3)
 LISTED = 10
 HELD_OUT = 0.2
-JUDGED = 400  # rows of each side
+JUDGED = 200  # rows of each side
 
 
 class Judge(NamedTuple):

@@ -36,8 +36,8 @@ class Trial:
     """
 
     def __init__(self, train, held_out, way, device, find):
-        self.alone = way.deterministic and not device.is_cuda
-        way = way._replace(deterministic=way.deterministic and not self.alone)
+        self.deterministic = way.deterministic
+        way = way._replace(deterministic=way.deterministic and device.is_cuda)
         self.way, self.held_out, self.shape, self.device = way, held_out, train.shape, device
         self.steps = engine(device, "gpukit.factorization")
         self.orders = order_ratings(train, device)
@@ -55,14 +55,13 @@ class Trial:
         session = steps.begin(beginning, layout, self.way.walk, self.made.history)
         minor = steps.preparing.resident(steps.preparing.fetch(side.minor), np.int32)  # training may rename its rows
         made = self.made._replace(side=side._replace(minor=minor))
-        workers = 1 if self.alone else steps.most_workers(layout)
-        task = Task(self.orders, self.scale, made, settings, layout, steps, self.device, False, workers)
+        task = Task(self.orders, self.scale, made, settings, layout, steps, self.device, False, self.deterministic)
         solver = training_of(settings.solver)
         return Attempt(session, solver.begin(session, task, self.arranged(solver, task)), self)
 
     def arranged(self, solver, task):
-        """What a solver makes of a Task before it begins; the same for the same rate, workers and factors."""
-        asked = task.settings.learning_rate, task.most_workers, task.settings.n_factors
+        """What a solver makes of a Task before it begins; the same for the same rate and factors."""
+        asked = task.settings.learning_rate, task.settings.n_factors
         if asked not in self._arranged:
             self._arranged[asked] = solver.arrange(task)
         return self._arranged[asked]

@@ -16,7 +16,7 @@ from gpukit.factorization.estimator import LSHMF, MatrixFactorization, check_sha
 from gpukit.factorization.model.layout import is_half, major_first
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import ready
-from gpukit.factorization.solvers.sgd import schedule
+from gpukit.factorization.solvers import Task, training_of
 from gpukit.ratings.orders.order import order_ratings
 
 PATIENCE = 5  # epochs without a lower RMSE that end a training
@@ -67,20 +67,19 @@ class Fold:
             self.made[way] = ready.make_ready(self.orders, self.scale, way, self.steps.preparing)
         return self.made[way]
 
-    def session(self, model, setting, plan):
-        """The Session that a training of setting begins with."""
+    def begin(self, model, setting, plan):
+        """(Session, Training) that a training of a setting begins with."""
         half = is_half(model.precision, self.device.is_cuda, len(self.train))
         layout = self.steps.layout(setting.n_factors, setting.n_neighbors, half)
         runs.check_memory(self.device, len(self.train), major_first(model.walk, *self.train.shape), layout)
-        made, preparing = self.ready(model, plan.seed), self.steps.preparing
+        made, preparing, solver = self.ready(model, plan.seed), self.steps.preparing, training_of(plan.solver)
         near = np.ascontiguousarray(self.neighbors[:, : setting.n_neighbors])
         facts = self.train.shape, setting.n_factors, near, made.baseline, plan.biases, plan.seed
         session = self.steps.begin(Beginning(*facts), layout, model.walk, made.history)
         own = preparing.resident(preparing.fetch(made.side.minor), np.int32)  # a GPU's session renumbers its rows
-        workers = schedule.worker_count(len(self.train), self.steps.most_workers(layout))
-        tables, workers = runs.chunk_tables(made.side, workers, plan, self.steps)
-        session.train_on(made.side._replace(minor=own), made.query, tables, workers)
-        return session
+        made = made._replace(side=made.side._replace(minor=own))
+        task = Task(self.orders, self.scale, made, plan, layout, self.steps, self.device, half, model.deterministic)
+        return session, solver.begin(session, task, solver.arrange(task))
 
     def curve(self, setting, epochs, goal=None):
         """The Curve of a training of a Setting: `epochs` at most, fewer where PATIENCE of them bring nothing, or where
@@ -89,10 +88,10 @@ class Fold:
         model = estimator_of(self.template, setting, epochs)
         plan = model.check(len(self.train))
         with devices.reported(self.device, "Training"), _jit.threads(1 if len(self.train) <= ONE_THREAD else None):
-            session = self.session(model, setting, plan)
+            session, training = self.begin(model, setting, plan)
             judge = runs.Judge(session, self.test, self.scale, 0)
             for epoch in range(epochs):
-                session.epoch(plan.epoch_rates(epoch), schedule.turn_key(plan.seed, epoch))
+                training.epoch(epoch)
                 error = judge.rmse()
                 errors.append(error if math.isfinite(error) else math.inf)
                 if enough(errors) or (goal is not None and hopeless(errors, epochs, goal)):

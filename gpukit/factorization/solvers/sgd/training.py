@@ -9,7 +9,8 @@ from gpukit.factorization.solvers.sgd.rates import row_rates
 
 def arrange(task):
     """(chunk tables, workers) of a solvers.Task."""
-    workers = schedule.worker_count(len(task.orders), task.most_workers)
+    alone = task.deterministic and task.made.side.blocks is None  # one worker stands in for blocks without conflicts
+    workers = schedule.worker_count(len(task.orders), 1 if alone else task.steps.most_workers(task.layout))
     return chunk_tables(task.made.side, workers, task.settings, task.steps)
 
 
