@@ -52,13 +52,14 @@ class Fold:
         self.train, self.test, self.template = train, test, template
         self.device = devices.resolve(template.device)
         self.steps = engine(self.device, "gpukit.factorization")
-        self.orders = order_ratings(train, self.device)
-        self.scale = ready.scale_of(self.orders, train.values)
         self.made, self.neighbors = {}, np.zeros((train.shape[1], 0), np.int32)
-        if most:
-            searching = type(template)(**{**template.get_params(), "n_neighbors": most})
-            found = searching._search(self.orders, self.steps, lambda *news: None)()
-            self.neighbors = self.steps.preparing.fetch(found) if not isinstance(found, np.ndarray) else found
+        with devices.reported(self.device, "Training"):
+            self.orders = order_ratings(train, self.device)
+            self.scale = ready.scale_of(self.orders, train.values)
+            if most:
+                searching = type(template)(**{**template.get_params(), "n_neighbors": most})
+                found = searching._search(self.orders, self.steps, lambda *news: None)()
+                self.neighbors = self.steps.preparing.fetch(found) if not isinstance(found, np.ndarray) else found
 
     def ready(self, model, seed):
         """The ready.Ready of an estimator: walked by user, or with neighbours by item."""
