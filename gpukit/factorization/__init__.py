@@ -12,7 +12,8 @@ Data Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022: CUSGD++ (Algorithm 2) is `M
     run.py       one training run: epochs, judge, checkpoints  solvers/   how it is learned: SGD, Hogwild, ALS
     model/       a model's numbers, their layout, files        serve.py   predictions, recommendations
     arrays.py    arrays that travel together                   answers/   what is alike, explanations, evidence, exports
-    steps.py     what cpu.py and gpu.py have                   tuning/    choosing parameters by cross-validation
+    steps.py     what cpu.py and gpu.py have                   choose/    what the user left open, on a hold-out
+    update/      ratings that come later                       tuning/    choosing parameters by cross-validation
 
 Cost of an epoch: O(nnz (F + K)) operations. Memory: nnz (8 + K) bytes for the ratings, 4 ((M + N) (F + 8) + 4 N K) for
 the model. Deterministic: the neighbours, the start and every split; training with one thread on the CPU, with
