@@ -11,6 +11,7 @@ from gpukit.factorization import gpu as factorization
 from gpukit.factorization.solvers.sgd.schedule import LONGEST, SHORTEST, chunk_lengths
 from gpukit.neighbors.estimator import MOST_BITS
 from gpukit.neighbors.gpu import STRIPE_BYTES
+from gpukit.neighbors.hashes import work
 from gpukit.neighbors.hashes.simlsh import gpu as simlsh
 from gpukit.neighbors.hashes.simlsh import plan
 from gpukit.neighbors.plan import blocks, stripe_rows
@@ -65,12 +66,12 @@ def test_the_queue_of_segments_far_back():
 def test_columns_are_cut_far_back():
     """The longest column that there can be, 2**31 - 1 ratings, behind as many."""
     most = 2**31 - 1
-    units, joins, slots = plan.work_units(np.array([0, 3, 3 + most, 4 + most]), chunk=2**20)
+    units, joins, slots = work.work_units(np.array([0, 3, 3 + most, 4 + most]), chunk=2**20)
     own = units[units[:, 0] == 1]
     own = own[np.argsort(own[:, 1])]
     assert own[0, 1] == 3 and own[-1, 2] == 3 + most and (own[1:, 1] == own[:-1, 2]).all() and slots == 2**11
     assert (own[:, 2] - own[:, 1]).max() <= 2**20 and joins.tolist() == [[1, 0, 2**11]]
-    assert plan.sum_slices(np.array([0, most]), np.array([plan.WEIGHT_LIMIT - 1])) <= 62
+    assert plan.sum_slices(np.array([0, most]), np.array([work.WEIGHT_LIMIT - 1])) <= 62
 
 
 def test_chunks_of_the_longest_rows():
