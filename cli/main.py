@@ -25,6 +25,7 @@ VERBS = {
         "train_lshmf",
     ),
     "tune": ("Find the options of train-lshmf that suit ratings.", "factorization.tune", "tune"),
+    "update": ("Let a trained model learn from new ratings.", "factorization.update", "update"),
     "predict": ("Predict the ratings of (user, item) pairs.", "factorization.predict", "predict"),
     "recommend": ("List the items that users would rate best.", "factorization.recommend", "recommend"),
     "similar": ("List the items most like one item, or the users most like one.", "factorization.similar", "similar"),

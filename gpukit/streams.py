@@ -14,6 +14,7 @@ class Keyed:
     DOCUMENTS_SYNTH = range(20, 25)  # documents.planted
     ROW_SHUFFLE = range(103, 104)  # factorization.prepare: the ratings of a row
     CHUNK_ORDER = range(106, 108)  # factorization.solvers.sgd.chunks: among all chunks, in a worker's hand
+    SAMPLES = range(108, 109)  # factorization.solvers.hogwild: the order of all ratings
     FIRST_FACTORS = range(104, 106)  # factorization.model.state: users, items
     EPOCHS = range(1000, 65534)  # factorization.solvers.sgd.schedule: where chunks start, an epoch each, then again
     PIVOTS = range(65534, 65535)  # sorting

@@ -33,7 +33,7 @@ AT_LEAST_1 = click.IntRange(min=1)
     default="sgd",
     show_default=True,
     help="How a factorization without neighbours is learned: by stochastic gradient descent (CUSGD++), by "
-    "alternating least squares.",
+    "batch-Hogwild (cuSGD's), by alternating least squares (cuALS's).",
 )
 @click.option("--lsh-p", type=AT_LEAST_1, default=3, show_default=True, help="Hashings that make up one bucket code.")
 @click.option("--lsh-q", type=AT_LEAST_1, default=100, show_default=True, help="Bucket codes of an item.")

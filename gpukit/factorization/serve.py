@@ -91,6 +91,11 @@ class Serving(Estimator):
                 kept = self._serving = device, self._made_session(device)
         return kept[1]
 
+    def _reported(self, what):
+        """device.reported on the device that answers."""
+        self._check_fitted()
+        return devices.reported(devices.resolve(self.device), what)
+
     def _made_session(self, device):
         steps = engine(device, "gpukit.factorization")
         layout = steps.layout(self._state.user_factors.shape[1], self._state.neighbors.shape[1])
@@ -106,12 +111,13 @@ class Serving(Estimator):
         """
         from gpukit.factorization import run
 
-        session = self._session()
-        users, items = self._pairs(X)
-        predicted = np.empty(len(users), np.float32)
-        for first in range(0, len(users), JUDGED_AT_ONCE):
-            part = slice(first, first + JUDGED_AT_ONCE)
-            predicted[part] = session.predict(session.ask(users[part], items[part]))
+        with self._reported("Predicting"):
+            session = self._session()
+            users, items = self._pairs(X)
+            predicted = np.empty(len(users), np.float32)
+            for first in range(0, len(users), JUDGED_AT_ONCE):
+                part = slice(first, first + JUDGED_AT_ONCE)
+                predicted[part] = session.predict(session.ask(users[part], items[part]))
         return run.unscale(predicted, self._scale)
 
     def _pairs(self, X):
@@ -129,15 +135,16 @@ class Serving(Estimator):
         """{'rmse', 'mae'} on ratings X, or on ratings y of pairs X, as fit takes them."""
         from gpukit.ratings.pairs import ratings_of
 
-        session, ratings = self._session(), ratings_of(X, y)
-        pairs, squares, sizes = in_rows_of(ratings, self.user_ids_, self.item_ids_), 0.0, 0.0
-        if not len(pairs):
-            raise DataError("There are no ratings to judge by: 0 rows.")
-        for first in range(0, len(pairs), JUDGED_AT_ONCE):
-            part = slice(first, first + JUDGED_AT_ONCE)
-            asked = session.ask(pairs.users[part], pairs.items[part])
-            found = session.errors(asked, session.truth(pairs.values[part]), self._scale)
-            squares, sizes = squares + found[0], sizes + found[1]
+        with self._reported("Judging"):
+            session, ratings = self._session(), ratings_of(X, y)
+            pairs, squares, sizes = in_rows_of(ratings, self.user_ids_, self.item_ids_), 0.0, 0.0
+            if not len(pairs):
+                raise DataError("There are no ratings to judge by: 0 rows.")
+            for first in range(0, len(pairs), JUDGED_AT_ONCE):
+                part = slice(first, first + JUDGED_AT_ONCE)
+                asked = session.ask(pairs.users[part], pairs.items[part])
+                found = session.errors(asked, session.truth(pairs.values[part]), self._scale)
+                squares, sizes = squares + found[0], sizes + found[1]
         return {"rmse": float(np.sqrt(squares / len(pairs))), "mae": sizes / len(pairs)}
 
     def score(self, X, y=None):
@@ -161,13 +168,15 @@ class Serving(Estimator):
         once."""
         from gpukit.io.ids import id_array
 
-        session = self._session()
+        with self._reported("Recommending"):
+            session = self._session()
         check_integer("n", n, 1, MOST_ANSWERS)
         ids = self.user_ids_ if users is None else id_array(users)
         rows = rows_or_unknown(ids, self.user_ids_) if users is not None else np.arange(len(ids), dtype=np.int32)
         step, fits = session.tile_users(), min(n, len(self.item_ids_))
         for first in range(0, len(ids), step):
-            items, z = session.best(rows[first : first + step], fits, exclude_seen)
+            with self._reported("Recommending"):
+                items, z = session.best(rows[first : first + step], fits, exclude_seen)
             yield (ids[first : first + step], *self._named(items, z, n))
 
     def _named(self, items, z, n):

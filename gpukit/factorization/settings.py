@@ -65,6 +65,19 @@ def check(estimator, n_ratings=0):
     )
 
 
+def of_model(model, n_ratings):
+    """The Settings by which a fitted model takes further ratings, n_ratings in all: those that were chosen for it. What
+    another solver began goes on by stochastic gradient descent."""
+    plan, chosen = check(model, n_ratings), model.chosen_
+    trained, learned = chosen["n_epochs"] > 0, plan.solver == "sgd"
+    if trained and learned:
+        plan = plan._replace(epochs=chosen["n_epochs"], regularization=chosen["regularization"])
+    if not learned:
+        plan = plan._replace(**usual("sgd", plan.rates, n_ratings), solver="sgd")
+    held = chosen["biases"] == "held" or not trained
+    return plan._replace(epochs=plan.epochs * trained, damping=tuple(chosen["damping"]), held=held)
+
+
 def check_rate(solver, given, standard):
     """The learning rate, by default the standard one; None of a solver that takes no steps."""
     if standard is None and given is not None:

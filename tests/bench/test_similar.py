@@ -38,7 +38,7 @@ def test_gains_are_residuals_of_held_out_ratings(parts, what):
 def test_some_rows_are_judged(parts, monkeypatch):
     monkeypatch.setattr(similar, "JUDGED", 7)
     some = similar.judge_of(*parts, "item", seed=1)
-    monkeypatch.setattr(similar, "JUDGED", 400)
+    monkeypatch.setattr(similar, "JUDGED", 200)
     every = similar.judge_of(*parts, "item")
     assert len(set(some.rows.tolist())) == 7 and some.liked < every.liked
     np.testing.assert_array_equal(some.gains, every.gains[some.rows])

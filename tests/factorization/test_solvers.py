@@ -26,7 +26,7 @@ def test_learning_beats_the_biases(solver):
 @pytest.mark.parametrize("n_factors", [1, 3, 33])
 def test_awkward_sizes(solver, n_factors):
     """Users and items without ratings stay where the mean is."""
-    ratings = planted()
+    ratings = planted(n_items=40)
     few = ratings.take((ratings.users != 5) & (ratings.items != 2))
     fitted = make(MatrixFactorization, n_factors=n_factors, solver=solver, n_epochs=8).fit(few)
     assert -fitted.score(few) < few.values.std()
@@ -108,5 +108,19 @@ def test_what_is_refused(parameters, says):
 @EACH
 def test_nothing_to_steady_the_answer(solver):
     """Without regularization and with more factors than ratings the model stays finite."""
-    fitted = make(MatrixFactorization, solver=solver, regularization=0.0, n_factors=40, n_epochs=3).fit(planted())
+    fitted = make(MatrixFactorization, solver=solver, regularization=0.0, n_factors=30, n_epochs=3).fit(planted())
     assert np.isfinite(fitted.user_factors_).all() and np.isfinite(fitted.item_factors_).all()
+
+
+def test_one_worker_for_who_wants_the_same_every_time():
+    ratings = planted(300, 120, 0.3)
+    one, same = (make(MatrixFactorization, solver="hogwild", deterministic=True).fit(ratings) for _ in range(2))
+    assert same_state(one, same)
+
+
+def test_defaults_of_the_solvers():
+    """Few ratings are soon learned by heart."""
+    for n, least, most in ((30_000, 0.12, 0.18), (10**6, 0.06, 0.06), (10**8, 0.05, 0.05)):
+        assert least <= MatrixFactorization(solver="als").check(n).regularization <= most
+    given = MatrixFactorization(solver="hogwild", learning_rate=0.3, regularization=0.4, n_epochs=7).check(10)
+    assert (given.learning_rate, given.regularization, given.epochs) == (0.3, 0.4, 7)

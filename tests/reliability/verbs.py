@@ -29,6 +29,7 @@ CASES = {
     "train-lshmf --checkpoint": Case("ck", (*TRAIN, "--checkpoint", "{out}")),
     "tune --model": Case("m.gpukit", (*TUNE, "--model", "{out}")),
     "tune --plot": Case("p.svg", (*TUNE, "--plot", "{out}")),
+    "update --model": Case("u.gpukit", ("update", "{in}/m.gpukit", "{in}/new.csv", *CPU, "--model", "{out}")),
     "predict --output": Case("p.csv", ("predict", "{in}/m.gpukit", "{in}/r.csv", *CPU, "--output", "{out}")),
     "recommend --output": Case("r.csv", ("recommend", "{in}/m.gpukit", "--all", *CPU, "--output", "{out}")),
     "export OUT": Case("f.csv", ("export", "{in}/m.gpukit", "{out}")),
@@ -48,7 +49,7 @@ ELSE = {"bench --output": "rows are added to the file"}  # what commands write o
 READ = {  # what commands read
     *("train-lshmf RATINGS", "train-lshmf --test", "predict MODEL", "predict PAIRS", "recommend MODEL"),
     *("recommend --titles", "similar MODEL", "similar --titles", "explain MODEL", "explain --titles", "export MODEL"),
-    *("ranksvm PATH", "ranksvm --validation"),
+    *("recommend --ratings", "update MODEL", "update NEW", "update --test", "ranksvm PATH", "ranksvm --validation"),
     *("ranksvm --test", "rank MODEL", "rank FILE", "impute [GRAPH]", "impute --edges", "impute --tensor"),
     *("convert IN", "synth graph --edges", "tune RATINGS", "tune --test"),
 }

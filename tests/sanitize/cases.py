@@ -4,6 +4,7 @@ has several ways. The tier holds each test to it (conftest.py). `python -m sanit
 PREPARE = "factorization/test_prepare_kernels.py::test_"
 CHUNKS = "factorization/test_chunk_kernels.py::test_"
 FACTORS = "factorization/test_kernels.py::test_"
+RACES = "factorization/hogwild/test_kernels.py::test_"
 SQUARES = "factorization/als/test_kernels.py::test_"
 ORDERS = "ratings/test_orders_kernels.py::test_"
 GROUP = "primitives/test_group_kernels.py::test_"
@@ -62,6 +63,9 @@ CASES = {
         f"{SQUARES}rows_are_solved[8-32-100]",
         f"{SQUARES}several_blocks_share_a_matrix",
     ),
+    "factorization.solvers.hogwild.kernels.copy_factors": f"{RACES}halves",
+    "factorization.solvers.hogwild.kernels.hogwild_epoch": (f"{RACES}one_worker[33-1000]", f"{RACES}halves"),
+    "factorization.solvers.hogwild.kernels.scatter_ratings": f"{RACES}ratings_are_scattered[counts1]",
     "factorization.solvers.sgd.chunks.kernels.cut_rows": f"{CHUNKS}cut_rows[empty rows-shape1]",
     "factorization.solvers.sgd.chunks.kernels.take_chunks": f"{CHUNKS}take_chunks[6-shape1]",
     "factorization.solvers.sgd.chunks.kernels.fallen_lengths": f"{CHUNKS}fallen_lengths[33-shape0]",
@@ -147,8 +151,8 @@ CASES = {
     "svt.kernels.subspace.whiten": "svt/test_subspace.py::test_whiten_kernel_is_its_twin[9-float32]",
 }
 
-# Findings that are meant. (tool, kernel): why. The races of Hogwild (sgd_epoch, paper_epoch) are on rows in global
-# memory, of which racecheck says nothing.
+# Findings that are meant. (tool, kernel): why. The races of Hogwild (sgd_epoch, hogwild_epoch, paper_epoch) are on rows
+# in global memory, of which racecheck says nothing.
 EXCEPTED = {}
 
 

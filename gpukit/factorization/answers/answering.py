@@ -132,4 +132,5 @@ class Answering(Serving):
 
 def _best(scores, n):
     """(m,) places of the n highest scores, NaN left out, best first; ties by the lower place."""
-    return np.argsort(-scores, kind="stable")[: min(n, np.count_nonzero(~np.isnan(scores)))]
+    places = np.flatnonzero(~np.isnan(scores))
+    return places[np.argsort(-scores[places], kind="stable")[:n]]

@@ -131,13 +131,17 @@ def norms_with(norms, row):
 
 
 def _blended(row, ratings, common, factors, measure):
-    """Damped cosines of ratings and of factors."""
-    damping = common / np.maximum(common + measure.damping, 1)
-    blend = ratings + measure.factors * cosines(row, factors)
-    return (damping * blend / (1 + measure.factors)).astype(np.float32)
+    """Damped cosines of ratings and of factors; 0 where nothing is in common."""
+    met, likeness = np.flatnonzero(common), np.zeros(len(common), np.float32)
+    damping = common[met] / (common[met] + measure.damping)
+    blend = ratings[met] + measure.factors * cosines(row, factors, met)
+    likeness[met] = damping * blend / (1 + measure.factors)
+    return likeness
 
 
-def cosines(row, factors):
-    """(rows,) float32 cosines of a row of factors (rows, F) with all rows; 0 of and with a row of zeros."""
-    norms = np.maximum(np.linalg.norm(factors, axis=1), np.float32(1e-20))
-    return factors @ factors[row] / norms / norms[row]
+def cosines(row, factors, others=slice(None)):
+    """(n,) float32 cosines of a row of factors (rows, F) with others, all if not named; 0 of and with a row of
+    zeros."""
+    mine, theirs = factors[row], factors[others]
+    norms = np.maximum(np.linalg.norm(theirs, axis=1), np.float32(1e-20))
+    return theirs @ mine / norms / np.maximum(np.linalg.norm(mine), np.float32(1e-20))

@@ -15,7 +15,7 @@ def folds(ratings, seed, share=None):
     many)."""
     n = len(ratings)
     share = share or min(max(SHARE, ENOUGH / (MOST_PARTS * n)), LARGEST_SHARE)
-    size = max(1, min(round(share * n), n // 2, MOST))
+    size = max(1, min(int(share * n), n // 2, MOST))
     parts = max(1, min(-(-ENOUGH // size), MOST_PARTS, n // size))
     order = np.random.default_rng([seed, Numpy.JUDGES[0]]).permutation(n)
     return [_parted(ratings, order[part * size : (part + 1) * size]) for part in range(parts)]

@@ -11,6 +11,7 @@ from gpukit.factorization.arrays import History, Scale
 from gpukit.factorization.choose.chosen import kept_choice
 from gpukit.factorization.model import check
 from gpukit.factorization.model.state import State
+from gpukit.factorization.update import told
 from gpukit.io import trust
 
 STATE, HISTORY, BEST = "state", "rated", "best"
@@ -105,7 +106,8 @@ def packed(model):
     facts = {name: getattr(model, f"{name}_") for name in FACTS if hasattr(model, f"{name}_")}
     arrays = persist.spread(STATE, model._state) | persist.spread(HISTORY, model._rated)
     ids = {"user_ids": model.user_ids_, "item_ids": model.item_ids_}
-    return {"standard": list(model._scale), "kept": facts}, arrays | ids
+    later = {"updates": model.updates_} if getattr(model, "updates_", None) else {}
+    return {"standard": list(model._scale), "kept": facts, **later}, arrays | ids
 
 
 def unpack(model, facts, arrays):
@@ -123,6 +125,8 @@ def unpack(model, facts, arrays):
     check.check_history(rated, shape)
     for name, value in kept_facts(persist.entry_of(facts, "kept", dict)).items():
         setattr(model, f"{name}_", value)
+    if "updates" in facts:
+        model.updates_ = told.checked(facts["updates"])
     model.set_fitted(state, rated, scale, *ids.values())
 
 

@@ -11,13 +11,13 @@ arranged), which gives an object with epoch(number), one pass over the ratings t
 import importlib
 from typing import NamedTuple
 
-SOLVERS = ("sgd", "als")
+SOLVERS = ("sgd", "hogwild", "als")
 
 
 class Task(NamedTuple):
     """What a solver is told: orders of the ratings (gpukit.ratings.orders), their arrays.Scale, prepare.ready.Ready,
-    settings.Settings, layout.Layout, the device's steps (cpu.py or gpu.py), Device; whether factors may be halves; how
-    many workers there may be."""
+    settings.Settings, layout.Layout, the device's steps (cpu.py or gpu.py), Device; whether factors may be halves, and
+    whether every run must come to the same."""
 
     orders: object
     scale: object
@@ -27,7 +27,7 @@ class Task(NamedTuple):
     steps: object
     device: object
     half: bool
-    most_workers: int
+    deterministic: bool
 
 
 def training_of(solver):

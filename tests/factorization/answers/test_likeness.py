@@ -1,5 +1,7 @@
 """Similar items and users against their definition, pair by pair."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -105,3 +107,11 @@ def test_refusals(fitted):
             find(one, by="taste")
         with pytest.raises(ParameterError, match="n must be an integer"):
             find(one, 0)
+
+
+def test_sums_do_not_travel(fitted):
+    fitted.similar_items(1, 3, with_evidence=True)
+    other = pickle.loads(pickle.dumps(fitted))
+    assert "_norms" in vars(fitted) and not {"_norms", "_counts"} & set(vars(other))
+    for mine, its in zip(fitted.similar_users(7, 5, with_evidence=True), other.similar_users(7, 5, with_evidence=True)):
+        np.testing.assert_array_equal(mine, its)
