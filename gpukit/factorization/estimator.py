@@ -98,8 +98,8 @@ class Factorization(Answering, Updating):
         with clock("choosing"):
             judged = held_out is not None
             choice = resumed.choice if resumed else choose(self, ratings, checked, device, judged, progress)
-        plan = choice.settings
-        layout = self._layout(plan, ratings, device, steps)
+        plan, solver = choice.settings, training_of(checked.solver)
+        layout, half = self._layout(plan, ratings, device, steps)
         progress("preparing", 0, 1, {})
         with clock("prepare"):
             orders = order_ratings(ratings, device)
@@ -110,7 +110,6 @@ class Factorization(Answering, Updating):
         with clock("neighbours"):
             neighbors = None if resumed else self._search(orders, steps, plan.n_neighbors, progress)
         with clock("prepare"):  # while a GPU is still searching
-            half, solver = is_half(self.precision, device.is_cuda, len(ratings)), training_of(plan.solver)
             task = Task(orders, scale, made, plan, layout, steps, device, half, self.deterministic)
             arranged, task = solver.arrange(task), task._replace(orders=None)
         if resumed:
@@ -129,13 +128,14 @@ class Factorization(Answering, Updating):
         return runs.Run(session, training, plan, clock, scale, start, history, best, ratings, held_out, device, choice)
 
     def _layout(self, plan, ratings, device, steps):
-        """The layout.Layout of a training by settings.Settings; DeviceMemoryError where it does not fit."""
+        """(layout.Layout of a training by settings.Settings, whether factors may be halves); DeviceMemoryError where it
+        does not fit."""
         from gpukit.factorization import run as runs
 
-        half = plan.solver == "sgd" and is_half(self.precision, device.is_cuda, len(ratings))
-        layout = steps.layout(plan.n_factors, plan.n_neighbors, half)
+        half = is_half(self.precision, device.is_cuda, len(ratings))
+        layout = steps.layout(plan.n_factors, plan.n_neighbors, half and plan.solver == "sgd")
         runs.check_memory(device, len(ratings), major_first(self.walk, *ratings.shape), layout)
-        return layout
+        return layout, half
 
     def _search(self, orders, steps, n_neighbors, progress):
         """The function that waits for the neighbors (N, K) int32, whose search has begun."""
@@ -152,9 +152,9 @@ class MatrixFactorization(Factorization):
     regularization, None for the rates' own (rates.defaults), in units of the ratings' deviation; validation_fraction
     of the ratings held out to judge every epoch; early_stopping: stop after so many epochs without a better one and
     keep the best (0: never); deterministic: the same result on every run, with any number of threads, by a schedule
-    without conflicts (hogwild: by one worker alone); precision of the items' factors while training: 'half' (float16, on a GPU alone), 'single' or
-    'auto' (half on a GPU from five million ratings on: faster, and as accurate); device 'auto', 'cpu', 'cuda',
-    'cuda:N'; random_state, an integer seed.
+    without conflicts (hogwild: by one worker alone); precision of the items' factors while training: 'half' (float16,
+    on a GPU alone), 'single' or 'auto' (half on a GPU from five million ratings on: faster, and as accurate); device
+    'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer seed.
 
     After fit: user_ids_ (M,), item_ids_ (N,); mean_; user_bias_ (M,), item_bias_ (N,); user_factors_ (M, F),
     item_factors_ (N, F): a prediction is mean_ + user_bias_[i] + item_bias_[j] + user_factors_[i] @ item_factors_[j],
@@ -295,7 +295,7 @@ class LSHMF(Factorization):
         def found():
             neighbors, random_slots = wait()
             self.random_share_ = random_slots / max(1, neighbors.size)
-            if n_neighbors and self.search != "random":
+            if n_neighbors:
                 warn_if_random(self.random_share_, self._hashing(n_neighbors))
             progress("neighbours", 1, 1, {})
             return neighbors

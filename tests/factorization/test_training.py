@@ -21,7 +21,9 @@ def trained(solver, steps, half=False, epochs=2, **parameters):
     settings = MatrixFactorization(KIND[0], solver=solver, **parameters).check(len(orders))
     made = ready.make_ready(orders, scale, ready.Way("users", 4, False, False), steps.preparing)
     _, session = begun(KIND, steps, biases=settings.biases)
-    task = Task(orders, scale, made, settings, session.layout, steps, device, half, True)
+    task = Task(
+        orders, scale, made, settings, session.layout, steps, device, half, steps.most_workers(session.layout), True
+    )
     solver = training_of(solver)
     training = solver.begin(session, task, solver.arrange(task))
     for epoch in range(epochs):

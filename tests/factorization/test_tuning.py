@@ -18,7 +18,7 @@ from gpukit.factorization.tuning.search import ALL_ON_ALL, Rules, Search, checke
 from gpukit.ratings import Ratings
 
 TEMPLATE = LSHMF(lsh_q=8, device="cpu", random_state=3)
-SETTINGS = (Setting(4, 5, 0.05), Setting(3, 0, 0.1), Setting(33, 2, 0.02, 0.1), Setting(4, 5, 0.05))
+SETTINGS = (Setting(4, 5, 0.05), Setting(3, 0, 0.1), Setting(29, 2, 0.02, 0.1), Setting(4, 5, 0.05))
 GRID = {"n_factors": [4], "n_neighbors": [0, 3], "regularization": [0.05, 5.0]}
 
 

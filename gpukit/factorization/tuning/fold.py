@@ -57,9 +57,7 @@ class Fold:
             self.orders = order_ratings(train, self.device)
             self.scale = ready.scale_of(self.orders, train.values)
             if most:
-                searching = type(template)(**{**template.get_params(), "n_neighbors": most})
-                found = searching._search(self.orders, self.steps, lambda *news: None)()
-                self.neighbors = self.steps.preparing.fetch(found) if not isinstance(found, np.ndarray) else found
+                self.neighbors = template.find_neighbors(self.orders, self.steps, most)
 
     def ready(self, model, seed):
         """The ready.Ready of an estimator: walked by user, or with neighbours by item."""

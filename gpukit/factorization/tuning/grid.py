@@ -8,7 +8,7 @@ import numpy as np
 
 from gpukit.base import check_integer, check_real
 from gpukit.errors import ParameterError
-from gpukit.factorization.settings import MOST_FACTORS, known
+from gpukit.factorization.settings import MOST_FACTORS, USUAL_FACTORS, USUAL_NEIGHBORS, known
 from gpukit.factorization.solvers.sgd.rates import defaults
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
 
@@ -76,8 +76,13 @@ def settings_of(grid, estimator, ratings):
 def own_setting(estimator, ratings):
     """The Setting of an LSHMF, its defaults filled in and K fit to the items."""
     usual = defaults(estimator.rates, len(ratings))["regularization"]
-    neighbors = min(estimator.n_neighbors, ratings.shape[1] - 1)
-    return Setting(estimator.n_factors, neighbors, known(estimator.regularization, usual), estimator.learning_rate)
+    neighbors = min(known(estimator.n_neighbors, USUAL_NEIGHBORS), ratings.shape[1] - 1)
+    return Setting(
+        known(estimator.n_factors, USUAL_FACTORS),
+        neighbors,
+        known(estimator.regularization, usual),
+        estimator.learning_rate,
+    )
 
 
 def size(setting, ratings):

@@ -201,7 +201,8 @@ def test_each_user_has_one_rating():
 def test_judges_are_many_and_nobody_judges_twice():
     from gpukit.factorization.choose.folds import ENOUGH, MOST, folds
 
-    ratings = planted(60, 40, 0.5)
+    ratings = planted(50, 40, 0.5)
+    ratings = ratings.take(slice(0, 1000))
     parts = folds(ratings, 0)
     judged = np.concatenate([held.users.astype(int) * 40 + held.items for _, held in parts])
     assert len(parts) == 5 and len(np.unique(judged)) == len(judged)
