@@ -2,11 +2,14 @@
 
 import itertools
 import math
+from types import SimpleNamespace
 
 import click
+import numpy as np
 
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.factorization.ids import check_known
+from gpukit.cli.factorization.lists import read_lists
 from gpukit.cli.stages import Stages
 from gpukit.errors import ParameterError
 
@@ -17,60 +20,94 @@ AT_ONCE = 1 << 14  # rows
 @click.argument("model")
 @click.option("--user", "users", multiple=True, metavar="ID", help="For this user; may be given several times.")
 @click.option("--all", "everyone", is_flag=True, help="For every user of the model.")
+@click.option("--ratings", metavar="FILE", help="For who rated so: item,rating of one, or user,item,rating of several.")
 @click.option("-n", "count", type=click.IntRange(min=1), default=10, show_default=True, help="Items a user.")
 @models.titles
 @models.evidence
 @click.option("--output", metavar="FILE", help="Write user,rank,item,score[,title] here as csv; - is stdout.")
 @options.force
+@options.table_file
+@options.duplicates
 @options.device
 @options.as_json
 @options.quiet
-def recommend(model, users, everyone, count, titles, evidence, output, force, device, as_json, quiet):
+def recommend(**values):
     """List the items that users have not rated and would rate best.
 
     The score is the predicted rating, not cut off at the highest rating there is, so that it ranks the best ones too.
+    With --ratings the users need not be in MODEL, which stays as it is.
 
     \b
     gpukit recommend my.gpukit --user 42 -n 10 --titles movies.dat
     gpukit recommend my.gpukit --all --output recommendations.csv
+    gpukit recommend my.gpukit --ratings mine.csv
     """
-    stages = Stages()
-    check(users, everyone, as_json, output)
-    outputs.check_output(output, "--output", [path for path in (model, titles) if path], force, text=True)
-    fitted, chosen = models.open_model(model, device, stages)
-    title_of = models.read_title_of(titles)
-    wanted = None if everyone else check_known(users, fitted.user_ids_, "user")
+    ask, stages = SimpleNamespace(**values), Stages()
+    check(ask)
+    outputs.check_output(ask.output, "--output", [path for path in read_by(ask) if path], ask.force, text=True)
+    fitted, chosen = models.open_model(ask.model, ask.device, stages)
+    title_of = models.read_title_of(ask.titles)
+    total, tiles = answers(ask, fitted)
     stages.done("reading")
-    terminal = output is None or outputs.takes_stdout(output)
-    with report.Progress(quiet or terminal) as progress:  # a bar would mix with rows on the terminal
-        rows = ranked(fitted, wanted, count, title_of, stages, progress)
-        rows = with_evidence(fitted, rows) if evidence else rows
-        if output is not None or (everyone and not as_json):
-            write_csv(rows, output, columns(bool(titles), evidence))
+    terminal = ask.output is None or outputs.takes_stdout(ask.output)
+    with report.Progress(ask.quiet or terminal) as progress:  # a bar would mix with rows on the terminal
+        rows = ranked(tiles, total, title_of, stages, progress)
+        rows = with_evidence(fitted, rows) if ask.evidence else rows
+        if ask.output is not None or (ask.everyone and not ask.as_json):
+            write_csv(rows, ask.output, columns(bool(ask.titles), ask.evidence))
         else:
             rows = list(rows)
     stages.done("writing")
-    if as_json:
+    if ask.as_json:
         report.print_json(
             {"command": "recommend", "recommendations": rows, "device": str(chosen), "seconds": stages.seconds}
         )
-    elif output is None and not everyone:
-        report.print_table(rows, {key: key for key in columns(bool(titles), evidence)})
-    models.closing_remark(chosen, stages, quiet or as_json)
+    elif ask.output is None and not ask.everyone:
+        report.print_table(rows, {key: key for key in columns(bool(ask.titles), ask.evidence)})
+    models.closing_remark(chosen, stages, ask.quiet or ask.as_json)
 
 
-def check(users, everyone, as_json, output):
+def check(ask):
     """Raise unless it is clear for whom to recommend and where to."""
-    if bool(users) == everyone:
-        raise ParameterError("Say for whom: --user ID (several times if need be), or --all, and not both.")
-    if as_json and output:
+    if bool(ask.users) + ask.everyone + (ask.ratings is not None) != 1:
+        raise ParameterError(
+            "Say for whom: --user ID (several times if need be), --ratings FILE, or --all, and one of these alone."
+        )
+    if ask.as_json and ask.output:
         raise ParameterError("--json prints on stdout and --output writes csv: leave one out.")
 
 
-def ranked(fitted, users, count, title_of, stages, progress):
-    """Yield a dict (user, rank, item, score and, with titles, title) for each recommendation, tile by tile."""
-    total, done = len(fitted.user_ids_ if users is None else users), 0
-    for tile, items, scores in fitted.recommend_batches(users, count):
+def read_by(ask):
+    """The files that the command reads; None for one that is not named."""
+    return ask.model, ask.titles, ask.ratings
+
+
+def answers(ask, fitted):
+    """(how many users, a generator of their answers as recommend_batches gives them)."""
+    if ask.ratings is not None:
+        lists = read_lists(ask.ratings, ask.file_format, ask.columns, ask.duplicates, ask.sep)
+        remark_unknown(fitted, lists, ask.quiet or ask.as_json)
+        return len(np.unique(lists.users)), fitted.recommend_for_batches(lists, ask.count)
+    wanted = None if ask.everyone else check_known(ask.users, fitted.user_ids_, "user")
+    return len(fitted.user_ids_ if wanted is None else wanted), fitted.recommend_batches(wanted, ask.count)
+
+
+def remark_unknown(fitted, lists, quiet):
+    """Say how many ratings are of items that the model does not know."""
+    from gpukit.io.ids import rows_of
+
+    lost = int((rows_of(lists.item_ids, fitted.item_ids_)[lists.items] < 0).sum())
+    if lost:
+        report.remark(f"Of {len(lists):,} ratings, {lost:,} are of items that the model does not know.", quiet)
+
+
+def ranked(tiles, total, title_of, stages, progress):
+    """Yield a dict (user, rank, item, score and, with titles, title) for each recommendation, tile by tile.
+
+    tiles: (user ids, item ids, scores) as recommend_batches yields them; total: users.
+    """
+    done = 0
+    for tile, items, scores in tiles:
         stages.done("recommending")
         for user, its, theirs in zip(tile.tolist(), items.tolist(), scores.tolist()):
             for rank, (item, score) in enumerate(zip(its, theirs), start=1):

@@ -13,7 +13,7 @@ from gpukit.bench.timing import milliseconds
 from gpukit.device.engine import engine
 from gpukit.neighbors import plan, search
 
-K = 32
+F = K = 32
 SHAPES, MORE = ("ml-10m",), ("netflix", "yahoo")
 REAL = "MovieLens 1M"
 
@@ -64,7 +64,7 @@ def model_of(parameters, device, **more):
 
     renamed = {"p": "lsh_p", "q": "lsh_q", "bits": "lsh_bits", "psi": "lsh_psi"}
     given = {renamed.get(name, name): value for name, value in parameters.items()}
-    return LSHMF(**{"n_neighbors": K, "device": device, **given, **more})
+    return LSHMF(**{"n_factors": F, "n_neighbors": K, "device": device, **given, **more})
 
 
 def search_bytes(settings, n_items, device):

@@ -32,7 +32,7 @@ def choose(estimator, ratings, settings, device, judged, progress):
     free, n = rule.left_open(estimator), len(ratings)
     sparse, stopping = bool(free) and rule.is_sparse(n, ratings.shape), settings.patience > 0 and not judged
     if not (sparse or stopping):
-        return Choice(settings, [], _usual(estimator, ratings, free))
+        return Choice(settings, [], _usual(estimator, ratings, settings, free))
     if n < rule.LEAST:
         return _of_too_few(estimator, settings, n)
     with _jit.threads(1 if estimator.deterministic or n <= ONE_THREAD else None):
@@ -56,10 +56,11 @@ def _contest(estimator, ratings, settings, device, stopping, progress):
     return Contest(trials, free, patience, progress)
 
 
-def _usual(estimator, ratings, free):
+def _usual(estimator, ratings, settings, free):
     """Why nothing is tried."""
     if not free:
-        return "named, or usual for its rates and solver"
+        own = estimator.rates == "adaptive" and settings.solver == "sgd"
+        return "named" if own else "named, or usual for its rates and solver"
     density = rule.density(len(ratings), ratings.shape)
     return f"usual for plenty of ratings ({density:.0f} a user or item)"
 

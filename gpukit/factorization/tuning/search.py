@@ -27,7 +27,8 @@ class Tuned(NamedTuple):
     """What `tune` has found.
 
     best, simplest: parameters for the estimators (n_factors, n_neighbors, regularization, learning_rate, n_epochs) with
-    the least mean RMSE, and of the simplest model within one standard error of it. table: a dict a setting, the best
+    the least mean RMSE, and of the simplest model within one standard error of it; all None where none of the settings
+    is better than what an estimator chooses for itself. table: a dict a setting, the best
     first: these, rmse (mean over the folds at that epoch), spread (standard deviation, None of one fold), folds,
     seconds, curve (mean RMSE by epoch). means: {'rmse', 'spread'} of user and item means on the same folds. folds: how
     many there were for the best; untried: settings that the budget did not reach; stopped: whether it ended the
@@ -94,6 +95,8 @@ class Search:
         self.seed = self.template.check(len(self.ratings)).seed
         given = grids.default_grid(self.ratings) if grid is None else grids.checked(grid)
         settings = grids.settings_of(given, self.template, self.ratings)
+        if grid is None:
+            settings[1:1] = grids.open_settings(self.template, self.ratings)
         self.entries, self.means, self.stopped = [Entry(setting, []) for setting in settings], [], False
         self.finer = grids.FINER if grid is None else ()
 
@@ -101,7 +104,7 @@ class Search:
         """All rounds, or as many as the budget allows."""
         self.begun, going = time.monotonic(), self.entries
         for number, (train, test) in enumerate(self.folds()):
-            fold = Fold(train, test, self.template, max(entry.setting.n_neighbors for entry in going))
+            fold = Fold(train, test, self.template, max(entry.setting.n_neighbors or 0 for entry in going))
             whole = self.round(number, fold, going)
             if number == 0:
                 whole = whole and all(self.round(number, fold, self.beside(step)) for step in self.finer)
@@ -137,7 +140,7 @@ class Search:
 
     def beside(self, step):
         """New Entries around the best one so far."""
-        best = ranked(self.entries)[0].setting
+        best = next(entry.setting for entry in ranked(self.entries) if entry.setting != grids.OPEN)
         usual = defaults(self.template.rates, len(self.ratings))["learning_rate"]
         there = {entry.setting for entry in self.entries}
         added = [Entry(one, []) for one in grids.around(best, step, usual, self.ratings.shape) if one not in there]

@@ -6,6 +6,7 @@ import numpy as np
 
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError
+from gpukit.factorization.update.fold import Given
 from gpukit.io.ids import rows_of
 from gpukit.ratings.pairs import ratings_of
 from gpukit.ratings.repeats import without_repeats
@@ -56,6 +57,32 @@ def grown(rows, ids, known, what):
     if not len(fresh):
         return own[rows], known
     return own[rows], np.concatenate((known, same_kind(ids[fresh], known, what)))
+
+
+def lists_of(X, y, duplicates):
+    """Ratings of what recommend_for takes, each pair once; DataError without any."""
+    if isinstance(X, dict):
+        try:
+            values = np.array(list(X.values()), np.float32)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"The ratings of {{item: rating}} are no numbers ({error}).") from None
+        X = np.zeros(len(X), np.int64), np.array(list(X)), values
+    ratings = without_repeats(ratings_of(X, y, repeats=False), duplicates)
+    if not len(ratings):
+        raise DataError("There are no ratings to go by: 0 rows. Give at least one.")
+    return ratings
+
+
+def given_to(ratings, item_ids, scale):
+    """Yield (user row, fold.Given) for each user of Ratings who has any; of items that are not known nothing."""
+    rows = rows_of(ratings.item_ids, item_ids, "item")[ratings.items]
+    z = (ratings.values.astype(np.float64) - scale.mean) / scale.deviation
+    order = np.argsort(ratings.users, kind="stable")
+    ends = np.cumsum(np.bincount(ratings.users, minlength=ratings.shape[0]))
+    for user in np.unique(ratings.users).tolist():
+        own = order[ends[user - 1] if user else 0 : ends[user]]
+        own = own[rows[own] >= 0]
+        yield user, Given(rows[own], z[own])
 
 
 def same_kind(ids, known, what):
