@@ -42,6 +42,13 @@ def test_folds_are_equal_parts_at_random(n, folds):
     assert n < 100 or not np.array_equal(numbers, fold_numbers(n, folds, 5))
 
 
+def test_only_so_many_folds_judge(monkeypatch):
+    monkeypatch.setattr("gpukit.factorization.tuning.search.FOLDS", ((1e9, 10, 3),))
+    search = Search(planted(), GRID, Rules(None), TEMPLATE)
+    parts = [len(test) for _, test in search.folds()]
+    assert len(parts) == 3 and sum(parts) == pytest.approx(0.3 * len(planted()), abs=3)
+
+
 def test_every_rating_judges_once_in_a_repetition():
     ratings, search = planted(), Search(planted(), GRID, Rules(3, 2), TEMPLATE)
     folds = list(search.folds())
@@ -165,7 +172,10 @@ def test_more_folds_than_ratings():
 
 
 def test_fewer_folds_of_more_ratings():
-    assert [checked_rules(Rules(), range(n)).cv for n in (1000, 2_000_001, 20_000_001)] == [5, 3, 2]
+    sizes = (200_000, 200_001, 2_000_001, 20_000_001)
+    found = [checked_rules(Rules(), range(n)) for n in sizes]
+    assert [(one.cv, one.judges) for one in found] == [(5, 5), (10, 5), (10, 3), (10, 2)]
+    assert checked_rules(Rules(4), range(10**7)).judges == 4
     assert [checked_rules(Rules(), range(n)).exhaustive for n in (ALL_ON_ALL, ALL_ON_ALL + 1)] == [True, False]
 
 

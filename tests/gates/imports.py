@@ -17,6 +17,7 @@ HEAVY = {  # packages that take long to import; numba.cuda takes as long again a
     "pyarrow",
     "scipy",
     "sklearn",
+    "surprise",
     "torch",
 }
 

@@ -50,11 +50,11 @@ def printed(name, shape):
     return [f"the paper: {value:g}{unit}, {data}" for value, unit in zip(PRINTED[name][place], ("", " s", " MB"))]
 
 
-def inputs(conditions):
-    """(train, test, name, 'real' or 'generated') of the ratings to measure on."""
+def inputs(conditions, shapes=SHAPES, more=MORE):
+    """(train, test, name, 'real' or 'generated') of the ratings to measure on; shapes: the usual ones, and more."""
     if conditions.data is not None and not conditions.shapes:
         yield *movielens(conditions.data), REAL, "real"
-    for like in conditions.among(SHAPES, MORE):
+    for like in conditions.among(shapes, more):
         yield *generated(like, conditions.scale), shape_name(like, conditions.scale), "generated"
 
 

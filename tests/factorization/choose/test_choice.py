@@ -97,7 +97,7 @@ def test_nothing_is_tried_where_all_is_named_or_ratings_are_plenty(monkeypatch):
     plenty = make(LSHMF).fit(ratings)
     assert named.trials_ == paper.trials_ == plenty.trials_ == []
     chosen = plenty.chosen_
-    assert (chosen["n_factors"], chosen["n_neighbors"], chosen["n_epochs"], chosen["biases"]) == (32, 32, 12, "learned")
+    assert (chosen["n_factors"], chosen["n_neighbors"], chosen["n_epochs"], chosen["biases"]) == (32, 32, 13, "learned")
 
 
 def test_density_counts_users_and_items():
