@@ -56,6 +56,13 @@ def test_a_part_does_not_see_the_one_before_it(dtype):
     np.testing.assert_array_equal(argsort(keys, offsets, 128), naive.argsort(keys, offsets))
 
 
+def test_the_stack_of_pieces_stays_low(monkeypatch):
+    """The shorter part is sorted first: 2,000 keys, halved three times, fit a block; so many pieces wait at most."""
+    monkeypatch.setattr(kernels, "DEPTH", 3)  # as the simulator reads it
+    keys, offsets = inputs.keys("normal", 2000, np.float32, 2), np.array([0, 2000], np.int64)
+    np.testing.assert_array_equal(argsort(keys, offsets, 32), naive.argsort(keys, offsets))
+
+
 @pytest.mark.parametrize("rank", [6, 7, 8, 15])
 def test_two_keys_that_only_their_last_bits_tell_apart(rank):
     """Within a lane's eight keys of a rank, and between two lanes'."""
