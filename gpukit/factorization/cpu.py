@@ -7,6 +7,7 @@ from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.prepare import cpu as preparing
 from gpukit.factorization.prepare import ready
+from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.chunks import cpu as chunking
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 from gpukit.factorization.twins.codes import neighbor_codes
@@ -69,7 +70,7 @@ class Session:
 
     def epoch(self, rates, turn):
         """One pass over all ratings; returns when it is done."""
-        for table in self.tables:
+        for table in schedule.in_turn(self.tables, turn):
             sgd_epoch(table, self.batch, self.parameters, rates, turn, self.workers)
 
     def ask(self, users, items):

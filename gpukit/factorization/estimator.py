@@ -79,6 +79,10 @@ class Factorization(Serving):
     def _check_items(self, n_items):
         """Raise for a parameter that does not fit so many items."""
 
+    def _walked(self, device):
+        """The side whose rows are walked: of strata a GPU walks the items' rows, which are long, if any may be."""
+        return "items" if self.deterministic and device.is_cuda else self.walk
+
     def _prepare(self, ratings, held_out, device, plan, progress, resume_from):
         from gpukit.factorization import run as runs
         from gpukit.factorization.model import saving
@@ -88,14 +92,15 @@ class Factorization(Serving):
         from gpukit.ratings.orders.order import order_ratings
 
         clock, steps = runs.Clock(), engine(device, "gpukit.factorization")
+        walk = self._walked(device)
         half = is_half(self.precision, device.is_cuda, len(ratings))
         layout = steps.layout(self.n_factors, self._slots(), half)
-        runs.check_memory(device, len(ratings), major_first(self.walk, *ratings.shape), layout)
+        runs.check_memory(device, len(ratings), major_first(walk, *ratings.shape), layout)
         progress("preparing", 0, 1, {})
         with clock("prepare"):
             orders = order_ratings(ratings, device)
             scale = ready.scale_of(orders, ratings.values)
-            way = ready.Way(self.walk, plan.seed, self.deterministic, self._slots() > 0)
+            way = ready.Way(walk, plan.seed, self.deterministic, self._slots() > 0)
             made = ready.make_ready(orders, scale, way, steps.preparing)
         with clock("neighbours"):
             neighbors = self._search(orders, steps, progress) if resume_from is None else None
@@ -105,13 +110,13 @@ class Factorization(Serving):
         if resume_from is not None:
             data = saving.fingerprint(ratings)
             state, start, history, best = saving.load_checkpoint(resume_from, self, data, ratings.shape)
-            session = steps.Session(state, layout, self.walk, made.history)
+            session = steps.Session(state, layout, walk, made.history)
         else:
             with clock("neighbours"):
                 neighbors = neighbors()
             with clock("prepare"):
                 facts = ratings.shape, self.n_factors, neighbors, made.baseline, plan.biases, plan.seed
-                session = steps.begin(Beginning(*facts), layout, self.walk, made.history)
+                session = steps.begin(Beginning(*facts), layout, walk, made.history)
             start, history, best = 0, [], None
         orders = None
         with clock("prepare"):
