@@ -8,12 +8,16 @@ from gpukit.errors import ModelError
 
 RATINGS, RANKING = ("LSHMF", "MatrixFactorization"), ("RankSVM",)  # what a model may be of
 USES = {
-    **dict.fromkeys(RATINGS, "gpukit predict, recommend and similar"),
+    **dict.fromkeys(RATINGS, "gpukit predict, recommend, similar, explain and export"),
     **dict.fromkeys(RANKING, "gpukit rank"),
     **dict.fromkeys(("GraphImputer", "SimLSH"), "gpukit.load_model in Python"),
 }
 
 titles = click.option("--titles", metavar="FILE", help="Titles to show: a file of item and title.")
+evidence = click.option(
+    "--evidence", is_flag=True, help="Two columns more: how many ratings of the user and of the item were learned from."
+)
+EVIDENCE = ("user_ratings", "item_ratings")  # these columns
 
 
 def open_model(path, device, stages, kinds=RATINGS):

@@ -3,6 +3,7 @@
 import click
 
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
+FROM_DATA = "default: by the ratings"
 METRICS = ("pa", "pa_ties", "tau", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map")
 
 device = click.option(
@@ -54,6 +55,13 @@ duplicates = click.option(
 )
 
 
+split = click.option(
+    "--split",
+    type=click.Choice(["random", "time", "user-time"]),
+    default="random",
+    show_default=True,
+    help="Which ratings are held out: some at random, the last of all by time, or the last of each user.",
+)
 ndcg = click.option(
     "--ndcg",
     type=click.Choice(["letor", "standard", "skip-blank"]),

@@ -65,13 +65,17 @@ def remark(text, quiet=False):
 
 
 @contextlib.contextmanager
-def warnings_told(quiet=False):
-    """A list in which the texts of UserWarnings raised within end, each once; unless quiet they are remarks as well."""
+def warnings_told(quiet=False, spoken=str):
+    """A list in which the texts of UserWarnings raised within end, each once; unless quiet they are remarks as well.
+
+    spoken: a function that words a text for the command line.
+    """
     told = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield told
-    told += dict.fromkeys(str(warning.message) for warning in caught if issubclass(warning.category, UserWarning))
+    texts = (str(warning.message) for warning in caught if issubclass(warning.category, UserWarning))
+    told += dict.fromkeys(map(spoken, texts))
     for text in told:
         remark(f"Warning: {text}", quiet)
 

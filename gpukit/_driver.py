@@ -50,11 +50,19 @@ class Pool:
         except api.CudaAPIError:  # what others have freed, and what numba has not yet
             self.context.deallocations.clear()
             self.trim()
-            address = api.driver.cuMemAllocFromPoolAsync(size, self._pool, DEFAULT)
+            address = self._asked(size)
         self._taken.add(int(address))
         memory = api.MemoryPointer(self.context, address, size, finalizer=functools.partial(self._give, address))
         memory._finalizer.atexit = False  # the driver may be gone by then, and takes everything anyway
         return memory
+
+    def _asked(self, size):
+        """The address of so many bytes; an error for want of them says how many (device.memory.reported tells)."""
+        try:
+            return api.driver.cuMemAllocFromPoolAsync(size, self._pool, DEFAULT)
+        except api.CudaAPIError as error:
+            error.bytes_asked = size
+            raise
 
     def _give(self, address):
         self._taken.discard(int(address))

@@ -14,11 +14,14 @@ class Keyed:
     DOCUMENTS_SYNTH = range(20, 25)  # documents.planted
     ROW_SHUFFLE = range(103, 104)  # factorization.prepare: the ratings of a row
     CHUNK_ORDER = range(106, 108)  # factorization.solvers.sgd.chunks: among all chunks, in a worker's hand
+    SAMPLES = range(108, 109)  # factorization.solvers.hogwild: the order of all ratings
     FIRST_FACTORS = range(104, 106)  # factorization.model.state: users, items
     EPOCHS = range(1000, 65534)  # factorization.solvers.sgd.schedule: where chunks start, an epoch each, then again
     PIVOTS = range(65534, 65535)  # sorting
     SUPPLEMENT = range(65535, 65536)  # neighbors.supplement: random neighbours
     SIMLSH_WORDS = range(1 << 16, (1 << 16) + (1 << 15))  # neighbors.hashes.simlsh: a 32-bit word of the codes each
+    PROJECTION = range(1 << 17, (1 << 17) + 1)  # neighbors.hashes.projection: bits of the codes
+    MINHASH = range((1 << 17) + 1, (1 << 17) + 2)  # neighbors.hashes.minhash: hashings
 
 
 class Numpy:
@@ -26,6 +29,7 @@ class Numpy:
 
     HELD_OUT_ENTRIES = range(1, 2)  # imputation.holdout
     ROW_BLOCKS = range(102, 103)  # factorization.solvers.sgd.schedule
+    JUDGES = range(103, 104)  # factorization.choose.folds
 
 
 class NumpySynth:

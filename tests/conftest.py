@@ -81,9 +81,15 @@ def pytest_collection_modifyitems(config, items):
     for path in {item.path for item in items if item.get_closest_marker("kernel")}:
         if not MARKED.search(path.read_text(encoding="utf-8")):
             raise pytest.UsageError(f"{path}: write pytest.mark.kernel in full, else `make sim` does not see the file")
+    if not SIMULATED:
+        leave_out(config, items, [i for i in items if i.get_closest_marker("simulator")])
     if REQUIRE_GPU or SIMULATED or config.option.markexpr:
         return
-    left_out = [i for i in items if i.get_closest_marker("kernel") or i.get_closest_marker("gpu")]
+    leave_out(config, items, [i for i in items if i.get_closest_marker("kernel") or i.get_closest_marker("gpu")])
+
+
+def leave_out(config, items, left_out):
+    """Take tests out of items."""
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [i for i in items if i not in left_out]

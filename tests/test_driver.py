@@ -91,8 +91,9 @@ def test_the_last_array_gives_the_memory_back(driver):
 def test_too_little_memory_is_asked_for_once_more(driver):
     pool, waiting = pool_of()
     held = pool.take(80)
-    with pytest.raises(OutOfMemory):
+    with pytest.raises(OutOfMemory) as refused:
         pool.take(30)
+    assert refused.value.bytes_asked == 30
     assert told(driver) == ["take", "take", "trim", "take"] and not waiting
     assert pool.take(20).size == 20 and held.size == 80
 

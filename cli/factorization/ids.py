@@ -8,7 +8,7 @@ from gpukit.errors import DataError
 def check_known(typed, known, what):
     """The ids of known that the typed texts mean, or DataError naming the first unknown one and the id nearest to it.
 
-    typed: texts; known: (n,) sorted ids of the model, int64 or str; what: "user" or "item", for the message.
+    typed: texts; known: (n,) ids of the model, int64 or str; what: "user" or "item", for the message.
     """
     from gpukit.io.ids import rows_of
 
@@ -17,7 +17,7 @@ def check_known(typed, known, what):
         if row < 0:
             raise DataError(
                 f"{what} {text} is not in the model, which knows {len(known):,} {what}s; "
-                f"the nearest id is {_nearest(text, known)}."
+                f"the nearest id is {_nearest(text, np.sort(known))}."
             )
     return np.asarray(known)[rows]
 

@@ -19,3 +19,45 @@ def training_curve(history, name, references, path):
             axis.grid(alpha=0.3)
         axes[0].set_ylabel("RMSE")
         axes[1].legend()
+
+
+def tuning_picture(table, means, path):
+    """Draw what `gpukit tune` has tried: RMSE by regularization, a line for each model, and by epoch for the best five;
+    written to path.
+
+    table: rows of search.Tuned, the best first; means: RMSE of user and item means, or None.
+    """
+    named = [row for row in table if row["n_factors"] is not None and row["rmse"] < float("inf")]
+    left_open = next((row["rmse"] for row in table if row["n_factors"] is None), None)
+    with picture(path, 10, 4.2, ncols=2, sharey=True) as axes:
+        for name, rows in lines(named).items():
+            x, y = [row["regularization"] for row in rows], [row["rmse"] for row in rows]
+            axes[0].plot(x, y, marker="o", markersize=3, label=name)
+        for row in named[:5]:
+            label = f"{model_name(row)} lambda={row['regularization']:g}"
+            axes[1].plot(range(1, len(row["curve"]) + 1), row["curve"], marker="o", markersize=3, label=label)
+        x, y, spread = (named[0][name] for name in ("regularization", "rmse", "spread"))
+        axes[0].errorbar([x], [y], spread or 0.0, color="k", capsize=4, label="best, spread")
+        across = {"user and item means": means, "options left open": left_open}
+        axes[0].set(xlabel="regularization", ylabel="RMSE on held-out folds", xscale="log")
+        axes[1].set_xlabel("epochs")
+        for axis in axes:
+            for style, (label, value) in zip(("--", ":"), across.items(), strict=True):
+                if value is not None:
+                    axis.axhline(value, linestyle=style, linewidth=1, color="gray", label=label)
+            axis.grid(alpha=0.3)
+            axis.legend(fontsize="x-small")
+
+
+def lines(rows):
+    """{name of a model: its rows by regularization} of rows that name one."""
+    found = {}
+    for row in sorted(rows, key=lambda row: row["regularization"]):
+        found.setdefault(model_name(row), []).append(row)
+    return found
+
+
+def model_name(row):
+    """F, K and the learning rate where it is named, of a row of the table."""
+    rate = "" if row["learning_rate"] is None else f" rate={row['learning_rate']:g}"
+    return f"F={row['n_factors']} K={row['n_neighbors']}{rate}"

@@ -14,12 +14,14 @@ TILE = 1 << 20  # pairs predicted and written at a time
 @click.option("--output", metavar="FILE", help="Write user,item,prediction here instead of on stdout.")
 @options.force
 @options.table_file
+@models.evidence
 @options.device
 @options.quiet
-def predict(model, pairs, output, force, file_format, columns, sep, device, quiet):
+def predict(model, pairs, output, force, file_format, columns, sep, evidence, device, quiet):
     """Predict the rating of every (user, item) of the file PAIRS (- is stdin); further columns are ignored.
 
-    Writes csv: user,item,prediction. A user or item unknown to MODEL is predicted from what it does know.
+    Writes csv: user,item,prediction; --evidence adds user_ratings,item_ratings. A user or item unknown to MODEL is
+    predicted from what it does know.
 
     \b
     gpukit predict my.gpukit pairs.csv --output predictions.csv
@@ -31,13 +33,15 @@ def predict(model, pairs, output, force, file_format, columns, sep, device, quie
     fitted, chosen = models.open_model(model, device, stages)
     users, items = read_pairs(pairs, file_format, columns, sep)
     stages.done("reading")
-    with outputs.csv_rows(output, ["user", "item", "prediction"]) as writer:
+    names = ["user", "item", "prediction", *(models.EVIDENCE if evidence else ())]
+    with outputs.csv_rows(output, names) as writer:
         for start in range(0, len(users), TILE):
             tile = slice(start, start + TILE)
             values = fitted.predict((users[tile], items[tile]))
             stages.done("predicting")
             texts = (f"{value:.4f}" for value in values.tolist())
-            writer.writerows(zip(users[tile].tolist(), items[tile].tolist(), texts))
+            counts = fitted.evidence(users[tile], items[tile]) if evidence else ()
+            writer.writerows(zip(users[tile].tolist(), items[tile].tolist(), texts, *(one.tolist() for one in counts)))
             stages.done("writing")
     remark_unknown(fitted, users, items, quiet)
     models.closing_remark(chosen, stages, quiet)

@@ -1,71 +1,125 @@
 """`gpukit recommend`: the items that users have not rated and would rate best."""
 
+import itertools
 import math
+from types import SimpleNamespace
 
 import click
+import numpy as np
 
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.factorization.ids import check_known
+from gpukit.cli.factorization.lists import read_lists
 from gpukit.cli.stages import Stages
 from gpukit.errors import ParameterError
+
+AT_ONCE = 1 << 14  # rows
 
 
 @click.command()
 @click.argument("model")
 @click.option("--user", "users", multiple=True, metavar="ID", help="For this user; may be given several times.")
 @click.option("--all", "everyone", is_flag=True, help="For every user of the model.")
+@click.option("--ratings", metavar="FILE", help="For who rated so: item,rating of one, or user,item,rating of several.")
 @click.option("-n", "count", type=click.IntRange(min=1), default=10, show_default=True, help="Items a user.")
 @models.titles
+@models.evidence
 @click.option("--output", metavar="FILE", help="Write user,rank,item,score[,title] here as csv; - is stdout.")
 @options.force
+@options.table_file
+@options.duplicates
 @options.device
 @options.as_json
 @options.quiet
-def recommend(model, users, everyone, count, titles, output, force, device, as_json, quiet):
+def recommend(**values):
     """List the items that users have not rated and would rate best.
 
     The score is the predicted rating, not cut off at the highest rating there is, so that it ranks the best ones too.
+    With --ratings the users need not be in MODEL, which stays as it is.
 
     \b
     gpukit recommend my.gpukit --user 42 -n 10 --titles movies.dat
     gpukit recommend my.gpukit --all --output recommendations.csv
+    gpukit recommend my.gpukit --ratings mine.csv
     """
-    stages = Stages()
-    check(users, everyone, as_json, output)
-    outputs.check_output(output, "--output", [path for path in (model, titles) if path], force, text=True)
-    fitted, chosen = models.open_model(model, device, stages)
-    title_of = models.read_title_of(titles)
-    wanted = None if everyone else check_known(users, fitted.user_ids_, "user")
+    ask, stages = SimpleNamespace(**values), Stages()
+    check(ask)
+    outputs.check_output(ask.output, "--output", [path for path in read_by(ask) if path], ask.force, text=True)
+    fitted, chosen = models.open_model(ask.model, ask.device, stages)
+    title_of = models.read_title_of(ask.titles)
+    total, tiles, count = answers(ask, fitted)
     stages.done("reading")
-    terminal = output is None or outputs.takes_stdout(output)
-    with report.Progress(quiet or terminal) as progress:  # a bar would mix with rows on the terminal
-        rows = ranked(fitted, wanted, count, title_of, stages, progress)
-        if output is not None or (everyone and not as_json):
-            write_csv(rows, output, bool(titles))
+    terminal = ask.output is None or outputs.takes_stdout(ask.output)
+    with report.Progress(ask.quiet or terminal) as progress:  # a bar would mix with rows on the terminal
+        rows = ranked(tiles, total, title_of, stages, progress)
+        rows = with_evidence(rows, count) if ask.evidence else rows
+        if ask.output is not None or (ask.everyone and not ask.as_json):
+            write_csv(rows, ask.output, columns(bool(ask.titles), ask.evidence))
         else:
             rows = list(rows)
     stages.done("writing")
-    if as_json:
+    if ask.as_json:
         report.print_json(
             {"command": "recommend", "recommendations": rows, "device": str(chosen), "seconds": stages.seconds}
         )
-    elif output is None and not everyone:
-        report.print_table(rows, {key: key for key in columns(bool(titles))})
-    models.closing_remark(chosen, stages, quiet or as_json)
+    elif ask.output is None and not ask.everyone:
+        report.print_table(rows, {key: key for key in columns(bool(ask.titles), ask.evidence)})
+    models.closing_remark(chosen, stages, ask.quiet or ask.as_json)
 
 
-def check(users, everyone, as_json, output):
+def check(ask):
     """Raise unless it is clear for whom to recommend and where to."""
-    if bool(users) == everyone:
-        raise ParameterError("Say for whom: --user ID (several times if need be), or --all, and not both.")
-    if as_json and output:
+    if bool(ask.users) + ask.everyone + (ask.ratings is not None) != 1:
+        raise ParameterError(
+            "Say for whom: --user ID (several times if need be), --ratings FILE, or --all, and one of these alone."
+        )
+    if ask.as_json and ask.output:
         raise ParameterError("--json prints on stdout and --output writes csv: leave one out.")
 
 
-def ranked(fitted, users, count, title_of, stages, progress):
-    """Yield a dict (user, rank, item, score and, with titles, title) for each recommendation, tile by tile."""
-    total, done = len(fitted.user_ids_ if users is None else users), 0
-    for tile, items, scores in fitted.recommend_batches(users, count):
+def read_by(ask):
+    """The files that the command reads; None for one that is not named."""
+    return ask.model, ask.titles, ask.ratings
+
+
+def answers(ask, fitted):
+    """(how many users, a generator of their answers as recommend_batches gives them, a function that counts what they
+    rest on as `evidence` does)."""
+    if ask.ratings is not None:
+        lists = read_lists(ask.ratings, ask.file_format, ask.columns, ask.duplicates, ask.sep)
+        counts = remark_unknown(fitted, lists, ask.quiet or ask.as_json)
+        tiles = fitted.recommend_for_batches(lists, ask.count)
+        return len(np.unique(lists.users)), tiles, counted_in(lists, counts, fitted)
+    wanted = None if ask.everyone else check_known(ask.users, fitted.user_ids_, "user")
+    total = len(fitted.user_ids_ if wanted is None else wanted)
+    return total, fitted.recommend_batches(wanted, ask.count), fitted.evidence
+
+
+def remark_unknown(fitted, lists, quiet):
+    """Say how many ratings are of items that the model does not know; returns how many of each user are not."""
+    from gpukit.io.ids import rows_of
+
+    known = rows_of(lists.item_ids, fitted.item_ids_)[lists.items] >= 0
+    lost = int((~known).sum())
+    if lost:
+        report.remark(f"Of {len(lists):,} ratings, {lost:,} are of items that the model does not know.", quiet)
+    return np.bincount(lists.users[known], minlength=len(lists.user_ids))
+
+
+def counted_in(lists, counts, fitted):
+    """As the model's `evidence`, with users' ratings counted in a file of lists: counts, one for each of its users."""
+    from gpukit.io.ids import rows_of
+
+    return lambda users, items: (counts[rows_of(users, lists.user_ids)], fitted.evidence(users, items)[1])
+
+
+def ranked(tiles, total, title_of, stages, progress):
+    """Yield a dict (user, rank, item, score and, with titles, title) for each recommendation, tile by tile.
+
+    tiles: (user ids, item ids, scores) as recommend_batches yields them; total: users.
+    """
+    done = 0
+    for tile, items, scores in tiles:
         stages.done("recommending")
         for user, its, theirs in zip(tile.tolist(), items.tolist(), scores.tolist()):
             for rank, (item, score) in enumerate(zip(its, theirs), start=1):
@@ -78,13 +132,22 @@ def ranked(fitted, users, count, title_of, stages, progress):
         stages.done("writing")
 
 
-def columns(titled):
+def with_evidence(rows, count):
+    """Yield rows with the number of ratings of their user and of their item by `count`, some thousands at a time."""
+    rows = iter(rows)
+    while some := list(itertools.islice(rows, AT_ONCE)):
+        counts = count([row["user"] for row in some], [row["item"] for row in some])
+        for row, *numbers in zip(some, *(one.tolist() for one in counts)):
+            yield {**row, **dict(zip(models.EVIDENCE, numbers))}
+
+
+def columns(titled, evidence):
     """The columns of the table and of the csv."""
-    return ["user", "rank", "item", "score", *(["title"] if titled else [])]
+    more = models.EVIDENCE if evidence else ()
+    return ["user", "rank", "item", "score", *more, *(["title"] if titled else [])]
 
 
-def write_csv(rows, output, titled):
-    """Write rows to the file output, or to standard output when it is None or '-'."""
-    names = columns(titled)
+def write_csv(rows, output, names):
+    """Write the columns names of rows to the file output, or to standard output when it is None or '-'."""
     with outputs.csv_rows(output, names) as writer:
         writer.writerows([f"{row[name]:.4f}" if name == "score" else row[name] for name in names] for row in rows)

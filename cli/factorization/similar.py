@@ -1,54 +1,77 @@
-"""`gpukit similar`: the items most like one item."""
+"""`gpukit similar`: the items most like one item, the users most like one user."""
 
 import click
 
 from gpukit.cli import models, options, report
 from gpukit.cli.factorization.ids import check_known
 from gpukit.cli.stages import Stages
+from gpukit.errors import ParameterError
 
 
 @click.command()
 @click.argument("model")
-@click.option("--item", required=True, metavar="ID", help="The item.")
+@click.option("--item", metavar="ID", help="The item.")
+@click.option("--user", metavar="ID", help="The user.")
 @click.option("-n", "count", type=click.IntRange(min=1), default=10, show_default=True, help="How many.")
+@click.option(
+    "--by",
+    type=click.Choice(["evidence", "factors"]),
+    default="evidence",
+    show_default=True,
+    help="What counts: who rated both and how, and the factors; or these alone.",
+)
 @models.titles
 @options.device
 @options.as_json
 @options.quiet
-def similar(model, item, count, titles, device, as_json, quiet):
-    """List the items most like --item: those whose factors point the same way.
+def similar(model, item, user, count, by, titles, device, as_json, quiet):
+    """List the items most like --item, or the users most like --user.
+
+    Alike are items that the same users rate, above what is usual for both: a score says how much, 1 at most, and is
+    damped where few users rated both. It stands beside what it rests on: the users that rated both ("common"; of users,
+    the items rated by both) and all ratings of the item (of the user).
 
     \b
     gpukit similar my.gpukit --item 2571 --titles movies.dat
+    gpukit similar my.gpukit --user 42
     """
     stages = Stages()
+    if (item is None) == (user is None):
+        raise ParameterError("Say what to compare: --item ID or --user ID, and not both.")
+    if user is not None and titles is not None:
+        raise ParameterError("--titles are of items, and --user lists users: leave it out.")
+    what, typed = ("item", item) if user is None else ("user", user)
     fitted, chosen = models.open_model(model, device, stages)
     title_of = models.read_title_of(titles)
-    wanted = check_known([item], fitted.item_ids_, "item")[0]
+    wanted = check_known([typed], getattr(fitted, f"{what}_ids_"), what)[0]
     stages.done("reading")
-    ids, scores = fitted.similar_items(wanted, count)
-    rows = [
-        {"rank": rank, "item": other, "score": score}
-        for rank, (other, score) in enumerate(zip(ids.tolist(), scores.tolist()), start=1)
-    ]
-    for row in rows if title_of else ():
-        row["title"] = title_of.get(str(row["item"]), "")
+    find = fitted.similar_items if what == "item" else fitted.similar_users
+    rows = rows_of(what, find(wanted, count, by, with_evidence=True), title_of)
     stages.done("searching")
+    title = title_of.get(str(wanted))
     if as_json:
-        report.print_json(
-            {
-                "command": "similar",
-                "item": wanted,
-                "title": title_of.get(str(wanted)),
-                "similar": rows,
-                "device": str(chosen),
-                "seconds": stages.seconds,
-            }
-        )
+        facts = {"command": "similar", what: wanted, **({"title": title} if what == "item" else {}), "by": by}
+        report.print_json({**facts, "similar": rows, "device": str(chosen), "seconds": stages.seconds})
     else:
-        report.print_table(
-            rows,
-            {key: key for key in rows[0]} if rows else {},
-            f"Items most like {wanted}" + (f" ({title_of[str(wanted)]})" if str(wanted) in title_of else ""),
-        )
+        show(rows, what, wanted, title, quiet)
     models.closing_remark(chosen, stages, quiet or as_json)
+
+
+def rows_of(what, found, title_of):
+    """A dict (rank, item or user, score, common, ratings and, with titles, title) for each that was found."""
+    names = ("rank", what, "score", "common", "ratings")
+    columns = (column.tolist() for column in found)
+    rows = [dict(zip(names, values)) for values in zip(range(1, len(found[0]) + 1), *columns)]
+    for row in rows if title_of else ():
+        row["title"] = title_of.get(str(row[what]), "")
+    return rows
+
+
+def show(rows, what, wanted, title, quiet):
+    """Print the table, or say that there is nothing to be shown."""
+    if rows:
+        heading = f"{what.capitalize()}s most like {wanted}" + (f" ({title})" if title else "")
+        report.print_table(rows, {key: key for key in rows[0]}, heading)
+        return
+    met = "Nobody who rated it rated another item" if what == "item" else "Nobody else rated an item that they rated"
+    report.remark(f"Nothing is known to be like {what} {wanted}. {met}, or the model has no factors.", quiet)

@@ -4,14 +4,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+import numpy as np
 
 from gpukit.cli import report
 from gpukit.cli.factorization.plot import training_curve
 from gpukit.cli.factorization.table import count_unknown
+from gpukit.cli.factorization.words import options_named, spoken
 from gpukit.cli.main import survived
 from gpukit.errors import DataError
 
-VALIDATION = 0.05  # share of the training ratings by which --early-stop judges
 COLUMNS = {"predictor": "", "train_rmse": "train RMSE", "train_mae": "MAE", "test_rmse": "test RMSE", "test_mae": "MAE"}
 
 
@@ -30,25 +31,41 @@ def load(ask, stages):
     """(train, test): Ratings, test None where nothing is held out."""
     from gpukit.ratings import read_ratings
 
-    def read(path):
-        return read_ratings(path, ask.file_format, ask.columns, ask.duplicates, ask.sep)
+    def read(path, times=False):
+        return read_ratings(path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times)
 
-    train, test = read(ask.ratings), None if ask.test is None else read(ask.test)
+    train, test = read(ask.ratings, ask.split != "random"), None if ask.test is None else read(ask.test)
     low, high = train.scale
     users, items = train.shape
     remark = f"{ask.ratings}: {len(train):,} ratings from {low:g} to {high:g}, {users:,} users, {items:,} items"
     stages.done("reading")
     if ask.test_fraction:
-        train, test = train.split(ask.test_fraction, ask.seed)
+        train, test = train.split(ask.test_fraction, ask.seed, ask.split)
         if not len(test):
+            whose = "each user's" if ask.split == "user-time" else f"{len(train):,}"
             raise DataError(
-                f"--test-fraction {ask.test_fraction:g} of {len(train):,} ratings is none at all. "
+                f"--test-fraction {ask.test_fraction:g} of {whose} ratings is none at all. "
                 "Use a larger share, or 0 to train on all."
             )
-        remark += f"; {len(test):,} of the ratings are held out for testing"
+        remark += f"; {len(test):,} of the ratings{since(ask, test)} are held out for testing"
     report.remark(remark + ".", ask.quiet or ask.as_json)
     stages.done("splitting")
     return train, test
+
+
+def since(ask, test):
+    """What to say of ratings held out by time."""
+    if ask.split == "random":
+        return ""
+    return f", the last ones, from {when(test.times.min())} on," if ask.split == "time" else ", the last of each user,"
+
+
+def when(seconds):
+    """A time of Ratings as a date, or as it is where it is none."""
+    try:
+        return f"{np.datetime64(int(seconds), 's').astype('datetime64[D]')}"
+    except (OverflowError, ValueError):
+        return str(seconds)
 
 
 def build(ask):
@@ -67,21 +84,27 @@ def build(ask):
     if ask.epochs is not None:
         params["n_epochs"] = ask.epochs
     if ask.early_stop is not None:
-        params.update(early_stopping=ask.early_stop, validation_fraction=VALIDATION)
-    if not ask.neighbors:
-        return MatrixFactorization(**params)
+        params["early_stopping"] = ask.early_stop
+    if ask.neighbors == 0:
+        return MatrixFactorization(solver=ask.solver, **params)
     return LSHMF(
-        n_neighbors=ask.neighbors, lsh_p=ask.lsh_p, lsh_q=ask.lsh_q, lsh_bits=ask.lsh_bits, search=ask.search, **params
+        n_neighbors=ask.neighbors,
+        lsh_p=ask.lsh_p,
+        lsh_q=ask.lsh_q,
+        lsh_bits=ask.lsh_bits,
+        search=ask.search,
+        hash=ask.hash,
+        **params,
     )
 
 
 def fit(ctx, ask, train, test, stages):
     """(fitted estimator, warnings as texts). Ctrl-C leaves the checkpoint, and says so."""
     model = build(ask)
-    watched = None if ask.early_stop else test  # stopping early by the test set would flatter its RMSE
-    with report.warnings_told(ask.quiet or ask.as_json) as told, report.Progress(ask.quiet) as progress:
+    quiet, judges = ask.quiet or ask.as_json, None if ask.early_stop else test  # stopping by the test set flatters it
+    with report.warnings_told(quiet, spoken) as told, report.Progress(ask.quiet) as progress, options_named():
         try:
-            model.fit(train, validation=watched, progress=progress, checkpoint=ask.checkpoint, resume=ask.resume)
+            model.fit(train, validation=judges, progress=progress, checkpoint=ask.checkpoint, resume=ask.resume)
         except KeyboardInterrupt:
             survived(ctx, what_is_left(ask.checkpoint))
             raise
@@ -103,8 +126,15 @@ def draw(ask, run):
     """The picture that --plot asks for; the bias-only predictor is drawn beside a curve over the test set."""
     biased = run.table[1]
     beside = {} if ask.early_stop else {biased["predictor"]: biased["test_rmse"]}
-    over = "held-out part of the training set" if ask.early_stop else "test set"
-    training_curve(run.model.history_, f"{type(run.model).__name__}, {over}", beside, ask.plot)
+    over, curve = "test set", run.model.history_
+    if ask.early_stop:
+        over, curve = "held-out part of the training set", best_trial(run.model.trials_)["curve"]
+    training_curve(curve, f"{type(run.model).__name__}, {over}", beside, ask.plot)
+
+
+def best_trial(trials):
+    """The row of estimator.trials_ that predicted best."""
+    return min((row for row in trials if row["curve"]), key=lambda row: row["rmse"])
 
 
 def show(ask, run):
@@ -114,7 +144,8 @@ def show(ask, run):
         report.print_json(result(ask, run, unknown))
         return
     model = run.model
-    title = f"{type(model).__name__} on {model.device_}, {len(model.history_)} epochs, {len(run.train):,} ratings"
+    how = f"{len(model.history_)} epochs" if model.history_ else model.chosen_["predictor"]
+    title = f"{type(model).__name__} on {model.device_}, {how}, {len(run.train):,} ratings"
     report.print_table(run.table, {key: heading for key, heading in COLUMNS.items() if key in run.table[0]}, title)
     click.echo(run.stages.line())
     for text in remarks(ask, run, unknown):
@@ -122,7 +153,9 @@ def show(ask, run):
 
 
 def remarks(ask, run, unknown):
-    """Yield what else to say: unknown users and items of the test set, files written, what to do next."""
+    """Yield what else to say: the settings and why, unknown users and items of the test set, files written, what to do
+    next."""
+    yield chosen_line(run.model.chosen_)
     if unknown and any(unknown):
         yield (
             f"Of {len(run.test):,} test ratings, {unknown[0]:,} are of users and {unknown[1]:,} of items without a "
@@ -133,6 +166,18 @@ def remarks(ask, run, unknown):
     if ask.model is not None:
         user = run.train.user_ids[run.train.users[0]]
         yield f"Model saved in {ask.model}. Next: gpukit recommend {ask.model} --user {user}"
+
+
+def chosen_line(chosen):
+    """The settings of a training and why they were taken, as a line."""
+    users, items = chosen["damping"]
+    biases = f"biases damped by {users:g} ratings a user, {items:g} an item"
+    if chosen["n_epochs"]:
+        biases = (
+            f"F={chosen['n_factors']}, K={chosen['n_neighbors']}, {chosen['n_epochs']} epochs, lambda "
+            f"{chosen['regularization']:.3g}, {biases if chosen['biases'] == 'held' else 'biases learned'}"
+        )
+    return f"Settings: {biases} ({chosen['why']})."
 
 
 def result(ask, run, unknown):
@@ -148,6 +193,8 @@ def result(ask, run, unknown):
         "train_ratings": len(run.train),
         "test_ratings": None if run.test is None else len(run.test),
         "unknown_in_test": None if unknown is None else {"users": unknown[0], "items": unknown[1]},
+        "chosen": model.chosen_,
+        "trials": model.trials_,
         "results": run.table,
         "epochs": len(model.history_),
         "history": model.history_,

@@ -3,16 +3,18 @@
 import numpy as np
 
 from gpukit.evaluation.metrics import mae, rmse
+from gpukit.factorization.choose.rule import BIASES
 
 
 def closing_table(model, train, test):
     """A row a predictor: dicts of predictor, train_rmse, train_mae and, with a test set, test_rmse, test_mae.
 
-    model: estimator fitted on train, whose mean and baseline stand for the other two rows; train: Ratings; test:
+    model: estimator fitted on train, whose mean and damped biases stand for the other two rows; train: Ratings; test:
     Ratings, ids of its own allowed, or None.
     """
     user_bias, item_bias = (biases.astype(np.float64) for biases in (model.user_baseline_, model.item_baseline_))
-    rows = [{"predictor": label} for label in ("global mean", "user and item means", type(model).__name__)]
+    name, won = type(model).__name__, model.chosen_["predictor"]
+    rows = [{"predictor": label} for label in ("global mean", BIASES, name if won == name else f"{name}: {won}")]
     for part, ratings in (("train", train), ("test", test)):
         if ratings is None:
             continue

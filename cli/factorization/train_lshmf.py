@@ -8,11 +8,14 @@ import click
 from gpukit.cli import options, outputs, report
 from gpukit.cli.factorization import steps
 from gpukit.cli.factorization.table import closing_table
+from gpukit.cli.factorization.words import options_named
 from gpukit.cli.stages import Stages
 from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.model.layout import PRECISIONS, is_half
-from gpukit.neighbors.search import SEARCHES
+from gpukit.factorization.solvers import SOLVERS
+from gpukit.neighbors.hashes import HASHES
+from gpukit.neighbors.search import SEARCHES, card
 
 AT_LEAST_1 = click.IntRange(min=1)
 
@@ -20,10 +23,18 @@ AT_LEAST_1 = click.IntRange(min=1)
 @click.command("train-lshmf")
 @click.argument("ratings")
 @click.option("--model", metavar="FILE", help="Save the model here, for predict, recommend and similar.")
-@click.option("--factors", type=AT_LEAST_1, default=32, show_default=True, help="Length F of the factor vectors.")
-@click.option("--neighbors", type=click.IntRange(min=0), default=32, show_default=True, help="Neighbours K of an item.")
+@click.option("--factors", type=AT_LEAST_1, help=f"Length F of the factor vectors.  [{options.FROM_DATA}]")
+@click.option("--neighbors", type=click.IntRange(min=0), help=f"Neighbours K of an item.  [{options.FROM_DATA}]")
 @click.option("--no-neighbors", is_flag=True, help="Plain factorization (CUSGD++); the same as --neighbors 0.")
-@click.option("--epochs", type=AT_LEAST_1, help="Passes over the ratings, at most.  [default: by how many they are]")
+@click.option("--epochs", type=AT_LEAST_1, help=f"Passes over the ratings, at most.  [{options.FROM_DATA}]")
+@click.option(
+    "--solver",
+    type=click.Choice(SOLVERS),
+    default="sgd",
+    show_default=True,
+    help="How a factorization without neighbours is learned: by stochastic gradient descent (CUSGD++), by "
+    "batch-Hogwild (cuSGD's), by alternating least squares (cuALS's).",
+)
 @click.option("--lsh-p", type=AT_LEAST_1, default=3, show_default=True, help="Hashings that make up one bucket code.")
 @click.option("--lsh-q", type=AT_LEAST_1, default=100, show_default=True, help="Bucket codes of an item.")
 @click.option("--lsh-bits", type=AT_LEAST_1, default=8, show_default=True, help="Bits of one hashing.")
@@ -34,6 +45,13 @@ AT_LEAST_1 = click.IntRange(min=1)
     show_default=True,
     help="Neighbours by agreement over all bits, by the paper's buckets, by correlation (GSM), or at random.",
 )
+@click.option(
+    "--hash",
+    type=click.Choice(HASHES),
+    default="simlsh",
+    show_default=True,
+    help="What an item's bits tell: who rated it how (simlsh, projection), or who rated it (minhash).",
+)
 @click.option("--test", metavar="FILE", help="Test on these ratings and train on all of RATINGS.")
 @click.option(
     "--test-fraction",
@@ -41,16 +59,16 @@ AT_LEAST_1 = click.IntRange(min=1)
     metavar="SHARE",
     help="Hold out this share of RATINGS for testing; 0 trains on all.  [default: 0.1 without --test]",
 )
+@options.split
 @click.option(
     "--early-stop",
     type=AT_LEAST_1,
     metavar="N",
-    help="Stop when RMSE on a held-out part of the training ratings has not fallen for N epochs.",
+    help="Find the epochs on a held-out part of the training ratings, where N without a lower RMSE end the search; "
+    "then train on all.",
 )
 @click.option("--learning-rate", type=float, help="Size of the steps.  [default: by the number of ratings]")
-@click.option(
-    "--regularization", type=float, help="How hard parameters are held small.  [default: by the number of ratings]"
-)
+@click.option("--regularization", type=float, help=f"How hard parameters are held small.  [{options.FROM_DATA}]")
 @click.option("--deterministic", is_flag=True, help="The same result on every run, with any number of threads; slower.")
 @click.option(
     "--precision",
@@ -70,6 +88,9 @@ AT_LEAST_1 = click.IntRange(min=1)
 def train_lshmf(ctx, **values):
     """Learn from RATINGS (who rated what, and how) to predict ratings and to recommend.
 
+    Where users and items have few ratings, the options that are left out are chosen on a part of the ratings held out,
+    damped biases without factors among the candidates; the closing lines say what was chosen and why.
+
     \b
     gpukit train-lshmf ratings.csv --model my.gpukit
     gpukit train-lshmf ratings.dat --factors 64 --early-stop 3 --plot curve.png
@@ -77,7 +98,8 @@ def train_lshmf(ctx, **values):
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
     is_half(ask.precision, resolve(ask.device).is_cuda, 0)  # this and check() raise for what will not do
-    steps.build(ask).check()
+    with options_named():
+        steps.build(ask).check()
     report.mention_compiling(ask.quiet or ask.as_json)
     stages.done("start")
     train, test = steps.load(ask, stages)
@@ -97,10 +119,18 @@ def check(ask):
     """Raise for options that contradict each other and for files that cannot be written, before any work."""
     if ask.no_neighbors:
         ask.neighbors = 0
+    if ask.solver != "sgd":
+        if ask.neighbors:
+            raise ParameterError(f"--solver {ask.solver} learns no neighbourhoods: leave --neighbors or --solver out.")
+        ask.neighbors = 0
+    if ask.hash != "simlsh" and not card(ask.search).READS_CODES:
+        raise ParameterError(f"--search {ask.search} reads no hash: leave --hash {ask.hash} out, or search by hamming.")
     if ask.test is not None and ask.test_fraction:
         raise ParameterError("--test and --test-fraction exclude each other: test on a file, or on a share of RATINGS.")
     if ask.test_fraction is None:
         ask.test_fraction = 0.1 if ask.test is None else 0.0
+    if ask.split != "random" and not ask.test_fraction:
+        raise ParameterError(f"--split {ask.split} says what --test-fraction holds out, and that is nothing here.")
     if ask.resume and ask.checkpoint is None:
         raise ParameterError("--resume needs --checkpoint FILE, the file to go on from.")
     check_files(ask)

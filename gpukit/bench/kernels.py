@@ -5,9 +5,9 @@ import functools
 
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel
+from gpukit._cuda import cuda, kernel
 from gpukit.factorization.solvers.sgd import formulas
-from gpukit.primitives.rows import partial_dot
+from gpukit.primitives.rows import load_scalars, partial_dot
 from gpukit.primitives.warp import group_max, group_sum
 
 U32, I32, U64 = np.uint32, np.int32, np.uint64
@@ -64,10 +64,3 @@ def make_paper_epoch(lanes, factors):
                     P[row, U32(lane + U32(i * lanes))] = p[i]
 
     return paper_epoch
-
-
-@device
-def load_scalars(matrix, row, lane, lanes, count, out):
-    """out[i] = matrix[row, lane + i lanes], through the L1 cache."""
-    for i in range(count):
-        out[i] = matrix[row, U32(lane + U32(i * lanes))]

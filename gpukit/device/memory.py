@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import resource
 from pathlib import Path
 
@@ -133,15 +134,26 @@ def _chain(error):
 
 @contextlib.contextmanager
 def reported(device, what):
-    """Turn numba's or cupy's out-of-memory error into a DeviceMemoryError that names the work and the free memory."""
+    """Turn numba's or cupy's out-of-memory error into a DeviceMemoryError that names the work and the sizes; what the
+    failed call had on the device is let go."""
     try:
         yield
     except DeviceMemoryError:
         raise
     except Exception as error:
-        if device.is_cuda and "OUT OF MEMORY" in str(error).upper().replace("_", " "):
-            raise DeviceMemoryError(
-                f"{what} ran out of memory on {device} ({free_memory(device) / 2**30:.2f} GiB free). "
-                "Use --device cpu, a smaller model or less data, or a GPU with more memory."
-            ) from error
-        raise
+        if not (device.is_cuda and "OUT OF MEMORY" in str(error).upper().replace("_", " ")):
+            raise
+        sizes = f"{_asked_for(error)}{free_memory(device) / 2**30:.2f} GiB free"
+        for one in _chain(error):
+            one.__traceback__ = None  # whose frames hold what lies on the device
+        raise DeviceMemoryError(
+            f"{what} ran out of memory on {device} ({sizes}). "
+            "Use --device cpu, a smaller model or less data, or a GPU with more memory."
+        ) from error
+
+
+def _asked_for(error):
+    """What did not fit, where the error tells: gpukit's pool notes it, cupy says it."""
+    said = re.search(r"allocating ([\d,]+) bytes", str(error))
+    size = int(said[1].replace(",", "")) if said else getattr(error, "bytes_asked", None)
+    return f"{size / 2**30:.2f} GiB more asked for, " if size else ""

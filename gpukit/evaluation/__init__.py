@@ -4,5 +4,5 @@
 |------------|------------------------------------------------------------------------------------------|
 | metrics.py | RMSE, MAE, relative error, hit ratio                                                     |
 | ranking.py | NDCG in three dialects, MAP, pairwise accuracy, tau: of all queries at once, compiled    |
-| splits.py  | which rows are kept for training, and tables parted by it                                |
+| splits.py  | which rows are kept for training, in which fold they are, and tables parted by it        |
 """

@@ -1,4 +1,4 @@
-"""Who trains and who judges: parts of a table drawn at random, the same for a seed whatever the threads."""
+"""Who trains and who judges: parts of a table, drawn at random or cut by time; the same whatever the threads."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +28,34 @@ def drawn(n, fraction, seed):
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(draw, cuts, cuts[1:]))
     return out
+
+
+def fold_numbers(n, folds, seed):
+    """(n,) uint8: the fold of each row, at random, all as large within one row; at most 255 folds."""
+    numbers = np.resize(np.arange(folds, dtype=np.uint8), n)
+    np.random.default_rng(seed).shuffle(numbers)
+    return numbers
+
+
+def ranks_in_time(times, groups=None):
+    """(rank (n,) int64, size): how many rows are earlier than each, and how many there are; with groups (n,) of row
+    numbers from 0 on, both within its group, size (n,) int64. Equal times count in the order in which they stand."""
+    n, ranks = len(times), np.empty(len(times), np.int64)
+    if groups is None:
+        ranks[np.argsort(times, kind="stable")] = np.arange(n)
+        return ranks, n
+    counts = np.bincount(groups)
+    firsts = np.cumsum(counts) - counts
+    order = np.lexsort((times, groups))
+    ranks[order] = np.arange(n) - firsts[groups[order]]
+    return ranks, counts[groups]
+
+
+def before_last(ranks, sizes, fraction):
+    """(n,) bool: whether a row is before the last `fraction` of its group, rounded; the first of a group always is.
+    Arguments as ranks_in_time gives them."""
+    last = np.minimum(np.floor(fraction * np.asarray(sizes) + 0.5), np.maximum(sizes, 1) - 1)
+    return ranks < sizes - last
 
 
 def parted(columns, kept):

@@ -1,4 +1,4 @@
-"""Matrix factorization by stochastic gradient descent, with and without nonlinear neighbourhoods.
+"""Matrix factorization, with and without nonlinear neighbourhoods.
 
 Paper: Li et al., "Locality Sensitive Hash Aggregated Nonlinear Neighborhood Matrix Factorization for Online Sparse Big
 Data Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022: CUSGD++ (Algorithm 2) is `MatrixFactorization`, CULSH-MF
@@ -9,13 +9,15 @@ Data Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022: CUSGD++ (Algorithm 2) is `M
 
     estimator.py -> session (cpu.py | gpu.py) -> twins | kernels -> formulas
     settings.py  the parameters, checked                       prepare/   ratings in the form that an epoch reads
-    run.py       one training run: epochs, judge, checkpoints  solvers/   learning rates, who walks which ratings when
-    model/       a model's numbers, their layout, files        serve.py   predictions, recommendations, similar items
-    arrays.py    arrays that travel together                   steps.py   what cpu.py and gpu.py have
+    run.py       one training run: epochs, judge, checkpoints  solvers/   how it is learned: SGD, Hogwild, ALS
+    model/       a model's numbers, their layout, files        serve.py   predictions, recommendations
+    arrays.py    arrays that travel together                   answers/   what is alike, explanations, evidence, exports
+    steps.py     what cpu.py and gpu.py have                   choose/    what the user left open, on a hold-out
+    update/      ratings that come later                       tuning/    choosing parameters by cross-validation
 
 Cost of an epoch: O(nnz (F + K)) operations. Memory: nnz (8 + K) bytes for the ratings, 4 ((M + N) (F + 8) + 4 N K) for
-the model. Deterministic: the neighbours, the start and every split; training with one thread on the CPU or with
-deterministic=True.
+the model. Deterministic: the neighbours, the start and every split; training with one thread on the CPU, with
+deterministic=True, or by alternating least squares.
 """
 
 __all__ = ["MatrixFactorization", "LSHMF"]

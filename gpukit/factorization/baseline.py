@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 DAMPING = 5.0  # ratings' worth of "no deviation" that every row and column starts with
+USUAL = (DAMPING, DAMPING)  # of users and of items, unless chosen
 SWEEPS = 3
 PIECE = 1 << 16  # numbers that stay near the processor
 

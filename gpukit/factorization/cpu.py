@@ -73,6 +73,9 @@ class Session:
         for table in schedule.in_turn(self.tables, turn):
             sgd_epoch(table, self.batch, self.parameters, rates, turn, self.workers)
 
+    def finish(self):
+        """Return when what is queued is done."""
+
     def ask(self, users, items):
         """Pairs of rows, (n,) int32, made ready for `predict` and `errors`."""
         major, minor = layouts.major_first(self.walk, users, items)

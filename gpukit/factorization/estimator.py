@@ -6,14 +6,16 @@ from gpukit import device as devices
 from gpukit.device.engine import engine
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import settings
+from gpukit.factorization.answers.answering import Answering
 from gpukit.factorization.model.layout import is_half, major_first
-from gpukit.factorization.serve import Serving, in_rows_of
+from gpukit.factorization.serve import in_rows_of
+from gpukit.factorization.solvers import Task, training_of
+from gpukit.factorization.update.updating import Updating
 from gpukit.neighbors.estimator import warn_if_random
-from gpukit.neighbors.plan import check_items
 from gpukit.persist import check_writable
 
 
-class Factorization(Serving):
+class Factorization(Answering, Updating):
     """What both models share; not for use by itself."""
 
     walk = "users"
@@ -39,10 +41,13 @@ class Factorization(Serving):
         data = saving.fingerprint(ratings) if checkpoint is not None else None
         with devices.reported(run.device, "Training"), run.clock("training"):
             judge = runs.Judge(run.session, run.held_out, run.scale, run.settings.patience, run.history, run.best)
-            checkpoints = runs.Checkpoints(checkpoint, self, data)
-            state = runs.run(run.session, run.settings, judge, checkpoints, run.history, run.start, progress)
+            checkpoints = runs.Checkpoints(checkpoint, self, data, run.choice)
+            work = run.session, run.training, run.settings
+            state = runs.run(*work, judge, checkpoints, run.history, run.start, progress)
         self.timings_, self.device_ = run.clock.seconds, str(run.device)
+        self.chosen_, self.trials_ = run.choice.facts(type(self).__name__), run.choice.trials
         self.set_fitted(state, run.session.history, run.scale, ratings.user_ids, ratings.item_ids)
+        vars(self).pop("updates_", None)
         device = run.device
         del run, judge  # and what they keep on the device
         devices.release(device)
@@ -62,10 +67,10 @@ class Factorization(Serving):
         ratings = ratings_of(X, y, repeats=False)
         checked, device = self.check(len(ratings)), devices.resolve(self.device)
         check_shape(ratings)
-        self._check_items(ratings.shape[1])
+        checked = settings.clamped(self, checked, ratings.shape)
         if validation is not None:
             held_out = in_rows_of(ratings_of(validation), ratings.user_ids, ratings.item_ids)
-        elif self.validation_fraction:
+        elif self.validation_fraction and not checked.patience:  # stopping early holds out for itself
             ratings, held_out = ratings.split(self.validation_fraction, checked.seed)
             check_shape(ratings)
         else:
@@ -73,57 +78,67 @@ class Factorization(Serving):
         with devices.reported(device, "Training"):
             return self._prepare(ratings, held_out, device, checked, progress or (lambda *news: None), resume_from)
 
-    def _slots(self):
-        return 0
+    def find_neighbors(self, orders, steps, n_neighbors):
+        """(N, n_neighbors) int32 on the host: the neighbours of items in orders, best first."""
+        return np.zeros((orders.shape[1], 0), np.int32)
 
-    def _check_items(self, n_items):
-        """Raise for a parameter that does not fit so many items."""
-
-    def _walked(self, device):
-        """The side whose rows are walked: of strata a GPU walks the items' rows, which are long, if any may be."""
-        return "items" if self.deterministic and device.is_cuda else self.walk
-
-    def _prepare(self, ratings, held_out, device, plan, progress, resume_from):
+    def _prepare(self, ratings, held_out, device, checked, progress, resume_from):
         from gpukit.factorization import run as runs
+        from gpukit.factorization.choose.choice import choose
         from gpukit.factorization.model import saving
         from gpukit.factorization.model.state import Beginning
         from gpukit.factorization.prepare import ready
-        from gpukit.factorization.solvers.sgd import schedule
         from gpukit.ratings.orders.order import order_ratings
 
         clock, steps = runs.Clock(), engine(device, "gpukit.factorization")
-        walk = self._walked(device)
-        half = is_half(self.precision, device.is_cuda, len(ratings))
-        layout = steps.layout(self.n_factors, self._slots(), half)
-        runs.check_memory(device, len(ratings), major_first(walk, *ratings.shape), layout)
+        self._layout(checked, ratings, device, steps)  # too little memory is told before any work
+        resumed = None
+        if resume_from is not None:
+            resumed = saving.load_checkpoint(resume_from, self, saving.fingerprint(ratings), ratings.shape, checked)
+        with clock("choosing"):
+            judged = held_out is not None
+            choice = resumed.choice if resumed else choose(self, ratings, checked, device, judged, progress)
+        plan, solver = choice.settings, training_of(checked.solver)
+        layout, half = self._layout(plan, ratings, device, steps)
         progress("preparing", 0, 1, {})
         with clock("prepare"):
             orders = order_ratings(ratings, device)
             scale = ready.scale_of(orders, ratings.values)
-            way = ready.Way(walk, plan.seed, self.deterministic, self._slots() > 0)
+            in_turn = self.deterministic and plan.solver == "sgd"
+            walk = "items" if in_turn and device.is_cuda else self.walk  # many strata want long rows
+            way = ready.Way(walk, plan.seed, in_turn, plan.n_neighbors > 0, plan.damping)
             made = ready.make_ready(orders, scale, way, steps.preparing)
         with clock("neighbours"):
-            neighbors = self._search(orders, steps, progress) if resume_from is None else None
+            neighbors = None if resumed else self._search(orders, steps, plan.n_neighbors, progress)
         with clock("prepare"):  # while a GPU is still searching
-            workers = schedule.worker_count(len(ratings), steps.most_workers(layout))
-            tables, workers = runs.chunk_tables(made.side, workers, plan, steps)
-        if resume_from is not None:
-            data = saving.fingerprint(ratings)
-            state, start, history, best = saving.load_checkpoint(resume_from, self, data, ratings.shape)
-            session = steps.Session(state, layout, walk, made.history)
+            task = Task(orders, scale, made, plan, layout, steps, device, half, self.deterministic)
+            arranged, task = solver.arrange(task), task._replace(orders=None)
+        if resumed:
+            start, history, best = resumed.epochs_done, resumed.history, resumed.best
+            session = steps.Session(resumed.state, layout, walk, made.history)
         else:
             with clock("neighbours"):
                 neighbors = neighbors()
             with clock("prepare"):
-                facts = ratings.shape, self.n_factors, neighbors, made.baseline, plan.biases, plan.seed
+                facts = ratings.shape, plan.n_factors, neighbors, made.baseline, plan.biases, plan.seed
                 session = steps.begin(Beginning(*facts), layout, walk, made.history)
             start, history, best = 0, [], None
         orders = None
         with clock("prepare"):
-            session.train_on(made.side, made.query, tables, workers)
-        return runs.Run(session, plan, clock, scale, start, history, best, ratings, held_out, device)
+            training = solver.begin(session, task, arranged)
+        return runs.Run(session, training, plan, clock, scale, start, history, best, ratings, held_out, device, choice)
 
-    def _search(self, orders, steps, progress):
+    def _layout(self, plan, ratings, device, steps):
+        """(layout.Layout of a training by settings.Settings, whether factors may be halves); DeviceMemoryError where it
+        does not fit."""
+        from gpukit.factorization import run as runs
+
+        half = is_half(self.precision, device.is_cuda, len(ratings))
+        layout = steps.layout(plan.n_factors, plan.n_neighbors, half and plan.solver == "sgd")
+        runs.check_memory(device, len(ratings), major_first(self.walk, *ratings.shape), layout)
+        return layout, half
+
+    def _search(self, orders, steps, n_neighbors, progress):
         """The function that waits for the neighbors (N, K) int32, whose search has begun."""
         return lambda: np.zeros((orders.shape[1], 0), np.int32)
 
@@ -131,28 +146,42 @@ class Factorization(Serving):
 class MatrixFactorization(Factorization):
     """CUSGD++ (Algorithm 2): r ~ mean + b_i + b_j + u_i v_j, by stochastic gradient descent over the users' rows.
 
-    Parameters: n_factors F, 1 to 1024; n_epochs, None for 12 and more with the ratings (rates.default_epochs); biases:
-    whether b_i, b_j are learned; rates 'adaptive' (AdaGrad, one sum a row) or 'paper' (Eq. 7); learning_rate and
-    regularization, None for the rates' own (rates.defaults), in units of the ratings' deviation; validation_fraction
-    of the ratings held out to judge every epoch; early_stopping: stop after so many epochs without a better one and
-    keep the best (0: never); deterministic: the same result on every run, with any number of threads, by a schedule
-    without conflicts; precision of the items' factors while training: 'half' (float16, on a GPU alone), 'single' or
-    'auto' (half on a GPU from five million ratings on: faster, and as accurate); device 'auto', 'cpu', 'cuda',
-    'cuda:N'; random_state, an integer seed.
+    Parameters: n_factors F, 1 to 1024; n_epochs; biases: whether b_i, b_j are there; solver 'sgd' (CUSGD++), 'hogwild'
+    (cuMF_SGD's batch-Hogwild) or 'als' (alternating least squares, the same on every run), n_epochs, learning_rate and
+    regularization by default the solver's own; rates (of sgd) 'adaptive' (AdaGrad, one sum a row) or 'paper' (Eq. 7);
+    learning_rate, None for the rates' own (rates.defaults); regularization, in units of the ratings' deviation.
+
+    n_factors, n_epochs, regularization: what is None is chosen from the data. Where users and items have plenty of
+    ratings (64 each, on the mean of both) these are 32, 13 and more with the ratings (rates.default_epochs), and the
+    rates' own. Where they have fewer, some candidates, damped biases alone among them, are tried on parts of the
+    ratings held out, and the best is trained on all of them (gpukit.factorization.choose). What is named is obeyed;
+    with any of them named the model has factors. More factors than users or items are as many as these (UserWarning).
+
+    validation_fraction of the ratings held out to judge every epoch; early_stopping (0: never): hold
+    validation_fraction (0.05, if that is 0) out, stop there after so many epochs without a better one, then train on
+    all ratings for as many epochs as were best; where fit gets a validation, stop by that and keep the best;
+    deterministic: the same result on every run, with any number of threads, by a schedule
+    without conflicts (hogwild: by one worker alone); precision of the items' factors while training: 'half' (float16,
+    on a GPU alone), 'single' or 'auto' (half on a GPU from five million ratings on: faster, and as accurate); device
+    'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer seed.
 
     After fit: user_ids_ (M,), item_ids_ (N,); mean_; user_bias_ (M,), item_bias_ (N,); user_factors_ (M, F),
     item_factors_ (N, F): a prediction is mean_ + user_bias_[i] + item_bias_[j] + user_factors_[i] @ item_factors_[j],
     not below or above scale_ (the lowest and highest rating). These are float32, in units of the ratings (factors of
     the root of that), and made anew at each use. user_baseline_ (M,), item_baseline_ (N,): the biases of the bias-only
-    predictor, where training began. neighbors_ (N, 0); history_ (a dict an epoch: epoch, seconds, rmse or
-    None); timings_ (seconds: prepare, neighbours, training); device_; n_features_in_ = N.
+    predictor, where training began. chosen_: a dict of what the training went by (predictor: the class, or 'damped
+    biases', whose factors are zero; n_factors, n_neighbors, n_epochs, learning_rate, regularization; biases 'learned',
+    'held' at the baseline or 'none'; damping of users and items) and why; trials_: what was tried, a dict a candidate
+    with its RMSE on ratings held out and its curve by epoch. neighbors_ (N, 0); history_ (a dict an epoch: epoch,
+    seconds, rmse or None); timings_ (seconds: choosing, prepare, neighbours, training); device_; n_features_in_ = N.
     """
 
     def __init__(
         self,
-        n_factors=32,
+        n_factors=None,
         n_epochs=None,
         biases=True,
+        solver="sgd",
         rates="adaptive",
         learning_rate=None,
         regularization=None,
@@ -166,6 +195,7 @@ class MatrixFactorization(Factorization):
         self.n_factors = n_factors
         self.n_epochs = n_epochs
         self.biases = biases
+        self.solver = solver
         self.rates = rates
         self.learning_rate = learning_rate
         self.regularization = regularization
@@ -178,13 +208,14 @@ class MatrixFactorization(Factorization):
 
 
 class LSHMF(Factorization):
-    """CULSH-MF (Algorithm 3): matrix factorization with nonlinear neighbourhoods found by simLSH, Eq. (1).
+    """CULSH-MF (Algorithm 3): matrix factorization with nonlinear neighbourhoods, found by simLSH or else, Eq. (1).
 
-    Parameters: n_factors F, 1 to 1024; n_neighbors K, 1 to 1024 and less than the items; n_epochs; lsh_p coarse by
+    Parameters: n_factors F; n_neighbors K, 1 to 1024, None for 32 or, where ratings are few, what predicts best (none
+    at all may; more than the other items are as many as these, with a UserWarning); n_epochs; lsh_p coarse by
     lsh_q fine hashings of lsh_bits bits; lsh_psi, the exponent of Psi(r) = r**psi (1, 2 or 4); search 'hamming',
-    'buckets' (the paper's), 'exact' (its GSM) or 'random' (its control group); rates, learning_rate, regularization,
-    validation_fraction, early_stopping, deterministic, precision (of the users' factors), device, random_state as in
-    MatrixFactorization.
+    'buckets' (the paper's), 'exact' (its GSM) or 'random' (its control group); hash 'simlsh', 'minhash' or 'projection'
+    (RP_cos): see gpukit.neighbors.SimLSH; rates, learning_rate, regularization, validation_fraction, early_stopping,
+    deterministic, precision (of the users' factors), device, random_state as in MatrixFactorization.
 
     After fit: as MatrixFactorization, with neighbors_ (N, K) int32 item rows, random_share_ of the neighbour slots, and
     Eq. (1)'s influences, explicit_influences_ w and implicit_influences_ c (N, K) float32: a prediction has besides,
@@ -207,14 +238,15 @@ class LSHMF(Factorization):
 
     def __init__(
         self,
-        n_factors=32,
-        n_neighbors=32,
+        n_factors=None,
+        n_neighbors=None,
         n_epochs=None,
         lsh_p=3,
         lsh_q=100,
         lsh_bits=8,
         lsh_psi=2,
         search="hamming",
+        hash="simlsh",
         rates="adaptive",
         learning_rate=None,
         regularization=None,
@@ -233,6 +265,7 @@ class LSHMF(Factorization):
         self.lsh_bits = lsh_bits
         self.lsh_psi = lsh_psi
         self.search = search
+        self.hash = hash
         self.rates = rates
         self.learning_rate = learning_rate
         self.regularization = regularization
@@ -243,42 +276,40 @@ class LSHMF(Factorization):
         self.device = device
         self.random_state = random_state
 
-    def _slots(self):
-        return self.n_neighbors
-
-    def _check_items(self, n_items):
-        check_items(self._hashing().check(), n_items)
-
     def check(self, n_ratings=0):
         """The parameters as settings.Settings for so many ratings; raises ParameterError for one out of bounds."""
-        self._hashing().check()
-        return super().check(n_ratings)
+        n_neighbors = settings.known(self.n_neighbors, settings.USUAL_NEIGHBORS)
+        return super().check(n_ratings)._replace(n_neighbors=self._hashing(n_neighbors).n_neighbors)
 
-    def _hashing(self):
+    def _hashing(self, n_neighbors):
+        """The settings of the search for so many neighbours."""
         from gpukit.neighbors import SimLSH
 
-        return SimLSH(
-            self.n_neighbors,
-            self.lsh_p,
-            self.lsh_q,
-            self.lsh_bits,
-            self.lsh_psi,
-            self.search,
-            self.device,
-            self.random_state,
-        )
+        lsh = self.lsh_p, self.lsh_q, self.lsh_bits, self.lsh_psi
+        return SimLSH(n_neighbors, *lsh, self.search, self.hash, self.device, self.random_state).check()
 
-    def _search(self, orders, steps, progress):
+    def find_neighbors(self, orders, steps, n_neighbors):
+        """(N, n_neighbors) int32 on the host: the neighbours of items in orders, best first."""
+        found, _ = self._found(orders, steps, n_neighbors)()
+        return found if isinstance(found, np.ndarray) else found.copy_to_host()
+
+    def _found(self, orders, steps, n_neighbors):
+        """The function that waits for (neighbors (N, K) int32, random slots), whose search has begun."""
         from gpukit.neighbors.columns import columns_of
 
+        if not n_neighbors:
+            return lambda: (np.zeros((orders.shape[1], 0), np.int32), 0)
+        return steps.find_neighbors(columns_of(orders), self._hashing(n_neighbors))
+
+    def _search(self, orders, steps, n_neighbors, progress):
         progress("neighbours", 0, 1, {})
-        hashing = self._hashing().check()
-        wait = steps.find_neighbors(columns_of(orders), hashing)
+        wait = self._found(orders, steps, n_neighbors)
 
         def found():
             neighbors, random_slots = wait()
-            self.random_share_ = random_slots / neighbors.size
-            warn_if_random(self.random_share_, hashing)
+            self.random_share_ = random_slots / max(1, neighbors.size)
+            if n_neighbors:
+                warn_if_random(self.random_share_, self._hashing(n_neighbors))
             progress("neighbours", 1, 1, {})
             return neighbors
 

@@ -144,9 +144,9 @@ class Session:
 
     def restart(self, state):
         """Go on from a State of the same layout."""
-        fresh = Session(state, self.layout, self.walk, self.history)
-        self.parameters = fresh.parameters
-        self.take_minor(fresh.parameters.Q)
+        self.parameters = Session(state, self.layout, self.walk, self.history).parameters
+        if self.places is not None:
+            self.take_minor(self.parameters.Q)
 
     def start_epoch(self, rates, turn):
         """Queue one pass over all ratings."""
@@ -157,6 +157,10 @@ class Session:
     def epoch(self, rates, turn):
         """One pass over all ratings; returns when it is done."""
         self.start_epoch(rates, turn)
+        self.finish()
+
+    def finish(self):
+        """Return when what is queued is done."""
         cuda.synchronize()
 
     def ask(self, users, items):

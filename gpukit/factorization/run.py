@@ -10,18 +10,17 @@ from gpukit import device as devices
 from gpukit import interrupt
 from gpukit.errors import GpukitError
 from gpukit.factorization.model import saving
-from gpukit.factorization.solvers.sgd import schedule
-from gpukit.factorization.solvers.sgd.chunks.table import chunk_table
-from gpukit.factorization.solvers.sgd.rates import row_rates
+from gpukit.factorization.model import state as states
 
 CHECKPOINT_SECONDS = 60.0
 
 
 class Run(NamedTuple):
-    """A training that is about to begin: the session, settings.Settings, Clock and Scale, the first epoch, the history,
-    the best state; Ratings to train on and to judge by (or None), Device."""
+    """A training that is about to begin: the session, its solver's Training, settings.Settings, Clock and Scale, the
+    first epoch, the history, the best state; Ratings to train on and to judge by (or None), Device, choose.Choice."""
 
     session: object
+    training: object
     settings: object
     clock: object
     scale: object
@@ -31,6 +30,7 @@ class Run(NamedTuple):
     ratings: object
     held_out: object
     device: object
+    choice: object
 
 
 class Judge:
@@ -70,25 +70,17 @@ def unscale(z, scale):
     )
 
 
-def chunk_tables(side, workers, plan, steps):
-    """(tables, workers) of an epoch: one table, or the strata of a conflict-free schedule."""
-    if side.strata is not None:
-        return side.strata, len(side.strata)
-    rate = row_rates(plan.rates, plan.learning_rate, np.diff(side.indptr))
-    return [chunk_table(side.indptr, side.starts, workers, rate, plan.seed, steps.chunking)], workers
-
-
 class Checkpoints:
     """Writes the state of a run to a file every CHECKPOINT_SECONDS and when asked; does nothing without a path."""
 
-    def __init__(self, path, estimator, data):
-        self.path, self.estimator, self.data = path, estimator, data
+    def __init__(self, path, estimator, data, choice):
+        self.path, self.estimator, self.data, self.choice = path, estimator, data, choice
         self.written = time.monotonic()
 
     def write(self, session, best, done):
         """Write now: the session's State and the best one (or None) after `done` epochs."""
         if self.path is not None:
-            saving.save_checkpoint(self.path, self.estimator, session.state(), best, done, self.data)
+            saving.save_checkpoint(self.path, self.estimator, session.state(), best, done, self.data, self.choice)
         self.written = time.monotonic()
 
     def due(self):
@@ -96,8 +88,8 @@ class Checkpoints:
         return self.path is not None and time.monotonic() - self.written >= CHECKPOINT_SECONDS
 
 
-def run(session, plan, judge, checkpoints, history, start, progress):
-    """Epochs start..plan.epochs - 1; appends to history and returns the State to keep.
+def run(session, training, plan, judge, checkpoints, history, start, progress):
+    """Epochs start..plan.epochs - 1 of a solver's Training; appends to history and returns the State to keep.
 
     Ctrl-C takes effect after the epoch at work: the checkpoint is written, then the KeyboardInterrupt goes on.
     """
@@ -105,7 +97,7 @@ def run(session, plan, judge, checkpoints, history, start, progress):
     judging = 0.0
     with interrupt.deferred() as pressed:
         for epoch in range(start, plan.epochs):
-            session.epoch(plan.epoch_rates(epoch), schedule.turn_key(plan.seed, epoch))
+            training.epoch(epoch)
             seconds = time.perf_counter() - begun - judging
             rmse = judge.rmse()
             judging = time.perf_counter() - begun - seconds
@@ -120,6 +112,8 @@ def run(session, plan, judge, checkpoints, history, start, progress):
             if checkpoints.due():
                 checkpoints.write(session, judge.best_state, epoch + 1)
     state = judge.best_state or session.state()
+    if not plan.epochs:
+        state = states.without_factors(state)
     if not (np.isfinite(state.user_factors).all() and np.isfinite(state.item_factors).all()):
         raise GpukitError(
             f"Training diverged (learning_rate={plan.learning_rate}): the factors are no longer finite. "

@@ -1,4 +1,4 @@
-"""What a fitted model does: predictions, recommendations, similar items, files. Shared by both estimators."""
+"""What a fitted model does: predictions, recommendations, files. Shared by both estimators."""
 
 import os
 import threading
@@ -91,6 +91,11 @@ class Serving(Estimator):
                 kept = self._serving = device, self._made_session(device)
         return kept[1]
 
+    def _reported(self, what):
+        """device.reported on the device that answers."""
+        self._check_fitted()
+        return devices.reported(devices.resolve(self.device), what)
+
     def _made_session(self, device):
         steps = engine(device, "gpukit.factorization")
         layout = steps.layout(self._state.user_factors.shape[1], self._state.neighbors.shape[1])
@@ -106,11 +111,14 @@ class Serving(Estimator):
         """
         from gpukit.factorization import run
 
-        session = self._session()
-        users, items = self._pairs(X)
-        if not len(users):
-            return np.empty(0, np.float32)
-        return run.unscale(session.predict(session.ask(users, items)), self._scale)
+        with self._reported("Predicting"):
+            session = self._session()
+            users, items = self._pairs(X)
+            predicted = np.empty(len(users), np.float32)
+            for first in range(0, len(users), JUDGED_AT_ONCE):
+                part = slice(first, first + JUDGED_AT_ONCE)
+                predicted[part] = session.predict(session.ask(users[part], items[part]))
+        return run.unscale(predicted, self._scale)
 
     def _pairs(self, X):
         """(user rows, item rows) int32 of what predict takes; the row behind the last for unknown ids."""
@@ -127,15 +135,16 @@ class Serving(Estimator):
         """{'rmse', 'mae'} on ratings X, or on ratings y of pairs X, as fit takes them."""
         from gpukit.ratings.pairs import ratings_of
 
-        session, ratings = self._session(), ratings_of(X, y)
-        pairs, squares, sizes = in_rows_of(ratings, self.user_ids_, self.item_ids_), 0.0, 0.0
-        if not len(pairs):
-            raise DataError("There are no ratings to judge by: 0 rows.")
-        for first in range(0, len(pairs), JUDGED_AT_ONCE):
-            part = slice(first, first + JUDGED_AT_ONCE)
-            asked = session.ask(pairs.users[part], pairs.items[part])
-            found = session.errors(asked, session.truth(pairs.values[part]), self._scale)
-            squares, sizes = squares + found[0], sizes + found[1]
+        with self._reported("Judging"):
+            session, ratings = self._session(), ratings_of(X, y)
+            pairs, squares, sizes = in_rows_of(ratings, self.user_ids_, self.item_ids_), 0.0, 0.0
+            if not len(pairs):
+                raise DataError("There are no ratings to judge by: 0 rows.")
+            for first in range(0, len(pairs), JUDGED_AT_ONCE):
+                part = slice(first, first + JUDGED_AT_ONCE)
+                asked = session.ask(pairs.users[part], pairs.items[part])
+                found = session.errors(asked, session.truth(pairs.values[part]), self._scale)
+                squares, sizes = squares + found[0], sizes + found[1]
         return {"rmse": float(np.sqrt(squares / len(pairs))), "mae": sizes / len(pairs)}
 
     def score(self, X, y=None):
@@ -159,13 +168,15 @@ class Serving(Estimator):
         once."""
         from gpukit.io.ids import id_array
 
-        session = self._session()
+        with self._reported("Recommending"):
+            session = self._session()
         check_integer("n", n, 1, MOST_ANSWERS)
         ids = self.user_ids_ if users is None else id_array(users)
         rows = rows_or_unknown(ids, self.user_ids_) if users is not None else np.arange(len(ids), dtype=np.int32)
         step, fits = session.tile_users(), min(n, len(self.item_ids_))
         for first in range(0, len(ids), step):
-            items, z = session.best(rows[first : first + step], fits, exclude_seen)
+            with self._reported("Recommending"):
+                items, z = session.best(rows[first : first + step], fits, exclude_seen)
             yield (ids[first : first + step], *self._named(items, z, n))
 
     def _named(self, items, z, n):
@@ -178,27 +189,6 @@ class Serving(Estimator):
         ids[:, : items.shape[1]] = self.item_ids_[items]
         ids[np.isnan(scores)] = None
         return ids, scores
-
-    def similar_items(self, item, n=10):
-        """(item ids (m,), cosines (m,) float32), m = min(n, N - 1): the items whose factors point the same way, best
-        first.
-
-        Raises DataError for an item that the model does not know.
-        """
-        self._check_fitted()
-        check_integer("n", n, 1, MOST_ANSWERS)
-        row = int(rows_or_unknown([item], self.item_ids_, "item")[0])
-        if row == len(self.item_ids_):
-            raise DataError(
-                f"The model does not know item {item!r}; it has {len(self.item_ids_):,}, "
-                f"such as {self.item_ids_[0].item()!r}."
-            )
-        factors = self._state.item_factors
-        norms = np.maximum(np.linalg.norm(factors, axis=1), np.float32(1e-20))
-        cosines = factors @ factors[row] / (norms * norms[row])
-        cosines[row] = -np.inf
-        best = np.argsort(-cosines, kind="stable")[: min(n, len(cosines) - 1)]
-        return self.item_ids_[best], cosines[best]
 
     def _packed(self):
         from gpukit.factorization.model import saving

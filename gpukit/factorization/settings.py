@@ -1,54 +1,113 @@
 """The parameters of MatrixFactorization and LSHMF, checked."""
 
+import warnings
 from typing import NamedTuple
 
 from gpukit.base import check_choice, check_integer, check_real
+from gpukit.errors import ParameterError
+from gpukit.factorization.baseline import USUAL as USUAL_DAMPING
 from gpukit.factorization.model.layout import PRECISIONS
+from gpukit.factorization.solvers import SOLVERS, usual
 
 MOST_FACTORS = 1024
+USUAL_FACTORS = USUAL_NEIGHBORS = 32
 RATES = ("adaptive", "paper")
 
 
 class Settings(NamedTuple):
-    """What one training needs of the estimators' parameters; `defaults` of the number of ratings filled in."""
+    """What one training needs of the estimators' parameters, the usual ones filled in for what is open.
+
+    damping: of the users' and of the items' baseline biases; held: biases stay at the baseline, and with 0 epochs the
+    model is that.
+    """
 
     epochs: int
+    solver: str
     rates: str
-    learning_rate: float
+    learning_rate: float | None
     regularization: float
     annealing: float
     biases: bool
     patience: int
     seed: int
+    n_factors: int
+    n_neighbors: int = 0
+    damping: tuple = USUAL_DAMPING
+    held: bool = False
 
     def epoch_rates(self, epoch):
         """formulas.Rates of an epoch."""
         from gpukit.factorization.solvers.sgd.rates import epoch_rates
 
-        return epoch_rates(self.rates, self.learning_rate, self.regularization, self.biases, self.annealing, epoch)
+        learned = self.biases and not self.held
+        return epoch_rates(self.rates, self.learning_rate, self.regularization, learned, self.annealing, epoch)
 
 
 def check(estimator, n_ratings=0):
     """Settings of an estimator for so many ratings; raises ParameterError for a parameter out of bounds."""
-    from gpukit.factorization.solvers.sgd.rates import default_epochs, defaults
-
-    check_integer("n_factors", estimator.n_factors, 1, MOST_FACTORS)
+    factors = check_integer("n_factors", known(estimator.n_factors, USUAL_FACTORS), 1, MOST_FACTORS)
     kind = check_choice("rates", estimator.rates, RATES)
-    check_choice("precision", estimator.precision, PRECISIONS)
+    solver = check_choice("solver", getattr(estimator, "solver", "sgd"), SOLVERS)
+    check_precision(solver, check_choice("precision", estimator.precision, PRECISIONS))
     check_real("validation_fraction", estimator.validation_fraction, 0.0, 0.9)
-    usual, given = defaults(kind, n_ratings), estimator.n_epochs
+    standard, given = usual(solver, kind, n_ratings), estimator.n_epochs
     return Settings(
-        default_epochs(n_ratings) if given is None else check_integer("n_epochs", given, 1),
+        standard["epochs"] if given is None else check_integer("n_epochs", given, 1),
+        solver,
         kind,
-        check_real("learning_rate", known(estimator.learning_rate, usual["learning_rate"]), 0.0, strict=True),
-        check_real("regularization", known(estimator.regularization, usual["regularization"]), 0.0),
-        usual["annealing"],
+        check_rate(solver, estimator.learning_rate, standard["learning_rate"]),
+        check_real("regularization", known(estimator.regularization, standard["regularization"]), 0.0),
+        standard["annealing"],
         bool(getattr(estimator, "biases", True)),
         check_integer("early_stopping", estimator.early_stopping, 0),
         check_integer("random_state", known(estimator.random_state, 0), 0, 2**63 - 1),
+        factors,
     )
 
 
-def known(value, usual):
-    """value, or the usual one for None."""
-    return usual if value is None else value
+def of_model(model, n_ratings):
+    """The Settings by which a fitted model takes further ratings, n_ratings in all: those that were chosen for it. What
+    another solver began goes on by stochastic gradient descent."""
+    plan, chosen = check(model, n_ratings), model.chosen_
+    trained, learned = chosen["n_epochs"] > 0, plan.solver == "sgd"
+    if trained and learned:
+        plan = plan._replace(epochs=chosen["n_epochs"], regularization=chosen["regularization"])
+    if not learned:
+        plan = plan._replace(**usual("sgd", plan.rates, n_ratings), solver="sgd")
+    held = chosen["biases"] == "held" or not trained
+    return plan._replace(epochs=plan.epochs * trained, damping=tuple(chosen["damping"]), held=held)
+
+
+def check_rate(solver, given, standard):
+    """The learning rate, by default the standard one; None of a solver that takes no steps."""
+    if standard is None and given is not None:
+        raise ParameterError(f"learning_rate={given!r} means nothing to solver={solver!r}, which solves exactly.")
+    return None if standard is None else check_real("learning_rate", known(given, standard), 0.0, strict=True)
+
+
+def check_precision(solver, precision):
+    """ParameterError for half precision of a solver that has none."""
+    if solver == "als" and precision == "half":
+        raise ParameterError(
+            "precision='half' is for solvers that take steps; solver='als' solves in single precision."
+        )
+
+
+def known(value, standard):
+    """value, or the standard one for None."""
+    return standard if value is None else value
+
+
+def clamped(estimator, settings, shape):
+    """Settings with no more factors than there are users or items, and no more neighbours than other items; warns
+    (UserWarning) where the user named more."""
+    most = {"n_factors": min(shape), "n_neighbors": shape[1] - 1}
+    for name, limit in most.items():
+        given = getattr(estimator, name, None)
+        if given is not None and given > limit:
+            warnings.warn(
+                f"{name}={given} is more than {shape[0]:,} users and {shape[1]:,} items allow: {limit} are used.",
+                UserWarning,
+                stacklevel=4,
+            )
+    return settings._replace(**{name: min(getattr(settings, name), limit) for name, limit in most.items()})

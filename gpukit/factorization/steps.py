@@ -19,6 +19,9 @@ class Session(Protocol):
     def epoch(self, rates, turn):
         """One pass over all ratings; returns when it is done."""
 
+    def finish(self):
+        """Return when what is queued is done."""
+
     def ask(self, users, items):
         """Pairs of rows, (n,) int32 on the host, made ready for `predict` and `errors`."""
 

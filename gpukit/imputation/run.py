@@ -24,7 +24,7 @@ class Run(NamedTuple):
     def fitted(self, progress=None):
         """{attribute: value} of a fitted GraphImputer."""
         settings, place, data = self
-        with place.workspace:
+        with place.workspace, devices.reported(place.device, "The imputation"):
             setting, trials, hidden = decide(settings, place, data, progress)
             outcome = completed(place, setting, data, progress)
         if not trials and hidden is None:
@@ -52,7 +52,8 @@ def prepare(settings, device, graph, tensor, mask):
     """Run of what GraphImputer.fit takes, on a device as resolve takes it."""
     adjacency, data = inputs.on_graph(graph, tensor, mask)
     device, workspace = devices.resolve(device), Workspace()
-    basis = fourier_basis(adjacency, settings.basis_size, device, workspace=workspace)
+    with devices.reported(device, f"The Fourier basis of {adjacency.shape[0]:,} vertices"):
+        basis = fourier_basis(adjacency, settings.basis_size, device, workspace=workspace)
     return Run(settings, Place(basis, device, settings.dtype, workspace), data)
 
 

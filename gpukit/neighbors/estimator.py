@@ -1,4 +1,4 @@
-"""SimLSH: neighbour lists by locality-sensitive hashing, with scikit-learn's conventions."""
+"""SimLSH: the most alike items of every item, with scikit-learn's conventions."""
 
 import time
 import warnings
@@ -13,6 +13,7 @@ from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.neighbors import plan
+from gpukit.neighbors.hashes import HASHES
 from gpukit.neighbors.plan import Settings
 from gpukit.neighbors.search import SEARCHES
 
@@ -30,27 +31,35 @@ MOST_BITS = 1 << 20
 
 
 class SimLSH(Estimator):
-    """The n_neighbors most alike items of every item, by simLSH (gpukit.neighbors has the method and its source).
+    """The n_neighbors most alike items of every item, by simLSH or by what its paper compares it with.
 
-    Parameters: n_neighbors K, 1 to 1024; p coarse by q fine hashings of `bits` (G) bits; psi, the exponent of Psi(r) =
-    r**psi (1, 2 or 4); search 'hamming' (agreement over all bits), 'buckets' (the paper's collisions), 'exact' (the
-    paper's GSM: Pearson's correlation over common users, shrunk; no hash) or 'random' (its control group); device
-    'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer seed, the same answer on every device.
+    gpukit.neighbors has the methods and their sources.
+
+    Parameters: n_neighbors K, 1 to 1024; p coarse by q fine hashings of `bits` (G) bits; psi, the exponent of simLSH's
+    Psi(r) = r**psi (1, 2 or 4); search 'hamming' (agreement over all bits), 'buckets' (the paper's collisions), 'exact'
+    (the paper's GSM: Pearson's correlation over common users, shrunk; no hash) or 'random' (its control group); hash,
+    what the bits are made of: 'simlsh', 'minhash' (who rated, not how: Jaccard similarity) or 'projection' (RP_cos: the
+    angle between columns of ratings); device 'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer seed, the same
+    answer on every device.
 
     After fit: neighbors_ (N, K) int32 item rows, best first; scores_ (N, K) float32, the share of bits (hamming) or
     fine hashings (buckets) that agree, the shrunk correlation (exact), NaN in random slots; random_share_ of
-    the slots; codes are not kept; item_ids_ (N,); device_ (str); timings_ (seconds: prepare, hashing, search); n_features_in_ = N.
+    the slots; codes are not kept; item_ids_ (N,); device_ (str); timings_ (seconds: prepare, hashing, search);
+    n_features_in_ = N.
     """
 
     _fitted_by = "neighbors_"
 
-    def __init__(self, n_neighbors=32, p=3, q=100, bits=8, psi=2, search="hamming", device="auto", random_state=0):
+    def __init__(
+        self, n_neighbors=32, p=3, q=100, bits=8, psi=2, search="hamming", hash="simlsh", device="auto", random_state=0
+    ):
         self.n_neighbors = n_neighbors
         self.p = p
         self.q = q
         self.bits = bits
         self.psi = psi
         self.search = search
+        self.hash = hash
         self.device = device
         self.random_state = random_state
 
@@ -61,7 +70,7 @@ class SimLSH(Estimator):
         seed = 0 if self.random_state is None else check_integer("random_state", self.random_state, 0, 2**63 - 1)
         k = check_integer("n_neighbors", self.n_neighbors, 1, MOST_NEIGHBORS)
         psi, search = check_choice("psi", self.psi, PSI), check_choice("search", self.search, SEARCHES)
-        return Settings(k, p, q, bits, psi, search, seed)
+        return Settings(k, p, q, bits, psi, search, seed, check_choice("hash", self.hash, HASHES))
 
     def prepare(self, X, y=None):
         """Run: the ratings' columns on the device, ready to be hashed; arguments and errors as fit."""

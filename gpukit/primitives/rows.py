@@ -23,6 +23,13 @@ def load_row(matrix, row, first, lane, lanes, count, out):
 
 
 @device
+def load_scalars(matrix, row, lane, lanes, count, out):
+    """out[i] = matrix[row, lane + i lanes], a number a lane in turn, through the L1 cache."""
+    for i in range(count):
+        out[i] = np.float32(matrix[row, U32(lane + U32(i * lanes))])
+
+
+@device
 def add_row(matrix, row, first, lane, lanes, count, vector, change):
     """The lane's numbers of matrix[row, first:] += change, atomically; vector: by the quad instruction of capability
     9.0."""

@@ -9,6 +9,7 @@ from gpukit.errors import DataError, ParameterError
 # What is known of a table: nothing; that it is sound (see check.py); also that no pair stands in it twice.
 UNCHECKED, SOUND, DISTINCT = range(3)
 OPTIONAL = ("times", "weights", "counts")
+BY = ("random", "time", "user-time")  # ways of Ratings.split
 
 
 @dataclass(frozen=True)
@@ -73,14 +74,40 @@ class Ratings:
         once = isinstance(which, slice) or np.asarray(which).dtype == bool  # indices may name a rating twice
         return marked(taken, min(self._state, DISTINCT if once else SOUND))
 
-    def split(self, fraction=0.1, seed=0):
-        """(train, test): a rating is kept for training where numpy.random.default_rng(seed).random(n) >= fraction."""
+    def split(self, fraction=0.1, seed=0, by="random"):
+        """(train, test), each in the order in which it stood.
+
+        by 'random': a rating is kept for training where numpy.random.default_rng(seed).random(n) >= fraction; 'time':
+        the last `fraction` of all ratings are the test; 'user-time': the last `fraction` of each user's, rounded, and
+        never all of them. Equal times count in the order in which they stand. DataError where there are no times.
+        """
         if not 0 <= fraction < 1:
             raise ParameterError(f"fraction must be at least 0 and less than 1; got {fraction!r}.")
-        from gpukit.evaluation.splits import drawn, parted
+        from gpukit.evaluation.splits import before_last, drawn
 
-        parts = parted(self.columns(), drawn(len(self), fraction, seed))
-        return tuple(marked(self.with_columns(**part), self._state) for part in parts)
+        if by == "random":
+            return self.parted(drawn(len(self), fraction, seed))
+        return self.parted(before_last(*self.ranks_in_time(by), fraction))
+
+    def ranks_in_time(self, by="time"):
+        """(rank (n,) int64, size): how many ratings are earlier than each, and how many there are: of all by 'time', of
+        the same user's by 'user-time' (size is (n,) then). DataError where there are no times."""
+        from gpukit.evaluation.splits import ranks_in_time
+
+        if by not in BY[1:]:
+            raise ParameterError(f"by must be one of {', '.join(map(repr, BY))}; got {by!r}.")
+        if self.times is None:
+            raise DataError(
+                f"The ratings have no times, so they cannot be split by {by!r}. Read them with times=True from a file "
+                "that has a column of times, or split at random."
+            )
+        return ranks_in_time(self.times, self.users if by == "user-time" else None)
+
+    def parted(self, kept):
+        """(the ratings of a mask kept (n,) bool, all others), each in their order, with the same id maps."""
+        from gpukit.evaluation.splits import parted
+
+        return tuple(marked(self.with_columns(**part), self._state) for part in parted(self.columns(), kept))
 
     def csr(self):
         """(indptr (M+1,) int64, indices (n,) int32, values (n,) float32), each row's items ascending."""

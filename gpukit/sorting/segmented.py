@@ -7,6 +7,7 @@ from gpukit.base.arrays import device_view, is_on_gpu
 from gpukit.errors import DataError, ParameterError
 
 EXACT = 1 << 53  # integers up to here are exact in float64
+MOST = 1 << 31  # of what int32 numbers: positions in a segment, and segments
 
 
 def segmented_argsort(keys, offsets, *, device="auto", seed=0):
@@ -85,6 +86,10 @@ def checked_offsets(offsets, n):
     require_row(offsets, "offsets")
     if offsets.dtype.kind not in "iu":
         raise DataError(f"offsets must be integers; they are {offsets.dtype}.")
+    if len(offsets) > MOST:
+        raise DataError(
+            f"{len(offsets) - 1:,} segments are too many: their numbers are int32, so at most {MOST - 1:,}."
+        )
     offsets = offsets.astype(np.int64)
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != n:
         ends = f"{offsets[0]} to {offsets[-1]}" if len(offsets) else "nothing"
@@ -93,6 +98,6 @@ def checked_offsets(offsets, n):
     if (sizes < 0).any():
         at = int(np.argmax(sizes < 0))
         raise DataError(f"offsets must not fall; offsets[{at + 1}] = {offsets[at + 1]} is below {offsets[at]}.")
-    if len(sizes) and sizes.max() >= 1 << 31:
+    if len(sizes) and sizes.max() >= MOST:
         raise DataError(f"a segment of {sizes.max()} keys is too long: positions are int32, so at most 2**31 - 1.")
     return offsets

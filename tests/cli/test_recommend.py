@@ -64,13 +64,78 @@ def test_all_without_a_file_is_csv_on_stdout(verb, model_file):
     assert result.out.startswith("user,rank,item,score\n100,1,a") and result.out.count("\n") == 61 and result.err == ""
 
 
+def test_what_they_rest_on(verb, model_file, tmp_path):
+    model = load_model(model_file)
+    rows = json.loads(verb("recommend", model_file, "--user", 103, "-n", 5, "--evidence", "--json").out)
+    for row in rows["recommendations"]:
+        counts = model.evidence([row["user"]], [row["item"]])
+        assert [row["user_ratings"], row["item_ratings"]] == [int(one[0]) for one in counts]
+    out = tmp_path / "all.csv"
+    assert verb("recommend", model_file, "--all", "-n", 3, "--evidence", "--output", out).code == 0
+    rows = list(csv.DictReader(out.open()))
+    users, items = np.array([int(row["user"]) for row in rows]), np.array([row["item"] for row in rows])
+    counts = model.evidence(users, items)
+    assert [int(row["user_ratings"]) for row in rows] == counts[0].tolist() and len(rows) == 180
+    assert [int(row["item_ratings"]) for row in rows] == counts[1].tolist()
+    shown = verb("recommend", model_file, "--user", 103, "--evidence").out.splitlines()[0]
+    assert shown.split() == ["user", "rank", "item", "score", "user_ratings", "item_ratings"]
+
+
+def test_what_lists_rest_on(verb, model_file, tmp_path):
+    """On the ratings in the file of items that are known, also of a user whom the model has."""
+    listed = [("ann", "a01", 5), ("ann", "a02", 1), ("ann", "new", 3), (103, "a05", 4)]
+    file = write_rows(tmp_path / "lists.csv", listed)
+    found = json.loads(verb("recommend", model_file, "--ratings", file, "-n", 3, "--evidence", "--json").out)
+    rows, model = found["recommendations"], load_model(model_file)
+    assert {(row["user"], row["user_ratings"]) for row in rows} == {("ann", 2), ("103", 1)}
+    for row in rows:
+        assert row["item_ratings"] == model.evidence([103], [row["item"]])[1][0]
+
+
 def test_refusals(refused, model_file, tmp_path):
     line = refused("recommend", model_file, "--user", 999)
     assert "user 999 is not in the model, which knows 60 users; the nearest id is 159" in line
     assert "integers" in refused("recommend", model_file, "--user", "ann")
     assert "--all" in refused("recommend", model_file)
-    assert "not both" in refused("recommend", model_file, "--all", "--user", 100)
+    assert "one of these alone" in refused("recommend", model_file, "--all", "--user", 100)
     assert "does not exist" in refused("recommend", model_file, "--all", "--output", tmp_path / "no" / "out.csv")
     assert "-n" in refused("recommend", model_file, "--user", 100, "-n", 0)
     assert "does not exist" in refused("recommend", model_file, "--user", 100, "--titles", tmp_path / "none.csv")
     assert "--json" in refused("recommend", model_file, "--all", "--json", "--output", tmp_path / "out.csv")
+
+
+# --- for users who need not be known
+
+
+def test_for_a_list_of_ratings(verb, model_file, tmp_path):
+    plain = write_rows(tmp_path / "plain.csv", [("a00", 5), ("a01", 4.5), ("a02", 1)])
+    headed = write_rows(tmp_path / "headed.csv", [("item", "rating"), ("a00", 5), ("a01", 4.5), ("a02", 1)])
+    rows = json.loads(verb("recommend", model_file, "--ratings", plain, "-n", 4, "--json").out)["recommendations"]
+    model = load_model(model_file)
+    _, items, scores = model.recommend_for({"a00": 5, "a01": 4.5, "a02": 1}, n=4)
+    assert [row["item"] for row in rows] == items[0].tolist() and {row["user"] for row in rows} == {"new"}
+    assert [row["score"] for row in rows] == pytest.approx(scores[0].tolist())
+    assert (
+        verb("recommend", model_file, "--ratings", headed, "-n", 4, "--json").out.split('"device"')[0]
+        == (verb("recommend", model_file, "--ratings", plain, "-n", 4, "--json").out.split('"device"')[0])
+    )
+
+
+def test_for_several_lists(verb, model_file, tmp_path):
+    mine = write_rows(tmp_path / "m.csv", [("x", "a00", 5), ("y", "a01", 4), ("x", "a03", 1), ("y", "a77", 2)])
+    result = verb("recommend", model_file, "--ratings", mine, "-n", 2, "--output", tmp_path / "o.csv")
+    rows = list(csv.DictReader((tmp_path / "o.csv").open()))
+    assert [row["user"] for row in rows] == ["x", "x", "y", "y"]
+    assert "Of 4 ratings, 1 are of items that the model does not know" in result.err
+
+
+@pytest.mark.parametrize(
+    "rows, line",
+    [([("a00", "good"), ("a01", "bad")], "the rating 'bad' of an item is not a number"), ([], "is empty")],
+)
+def test_lists_that_will_not_do(refused, model_file, tmp_path, rows, line):
+    assert line in refused("recommend", model_file, "--ratings", write_rows(tmp_path / "bad.csv", rows))
+
+
+def test_for_whom_is_said_once(refused, model_file, ratings_file):
+    assert "one of these alone" in refused("recommend", model_file, "--ratings", ratings_file, "--all")

@@ -17,6 +17,8 @@ def test_the_tour(root, tmp_path, verb, monkeypatch):
         "my.gpukit",
         "recommendations.csv",
         "predictions.csv",
+        "factors.npz",
+        "vectors.csv",
         "rank.gpukit",
         "path.png",
         "test.scores",

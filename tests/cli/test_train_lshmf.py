@@ -20,7 +20,7 @@ def errors_of(result, predictor):
     return next(row for row in result["results"] if row["predictor"] == predictor)
 
 
-PARTS = ("start", "reading", "splitting", "preparing", "neighbours", "training", "writing", "evaluating")
+PARTS = ("start", "reading", "splitting", "preparing", "choosing", "neighbours", "training", "writing", "evaluating")
 
 
 # --- what it prints and writes
@@ -29,7 +29,7 @@ PARTS = ("start", "reading", "splitting", "preparing", "neighbours", "training",
 def test_the_closing_table_and_every_part_of_the_time(verb, ratings_file, tmp_path):
     result = verb("train-lshmf", ratings_file, "--model", tmp_path / "m", *SMALL)
     assert result.code == 0 and "Traceback" not in result.err
-    for words in ("train RMSE", "test RMSE", "MAE", "global mean", "user and item means", "LSHMF on cpu"):
+    for words in ("train RMSE", "test RMSE", "MAE", "global mean", "damped biases", "LSHMF on cpu"):
         assert words in result.out
     for part in PARTS:
         assert re.search(rf"\b{part} \d+\.\d\d", result.out), part
@@ -54,9 +54,10 @@ def test_json_holds_the_table(verb, ratings_file):
 
 def test_early_stopping_does_not_look_at_the_test_set(verb, ratings_file):
     stopped = as_json(verb, ratings_file, "--early-stop", 2, "--no-neighbors")
-    rmse = [row["rmse"] for row in stopped["history"]]
+    rmse = [row["rmse"] for row in stopped["trials"][0]["curve"]]
     tested = errors_of(stopped, "MatrixFactorization")["test_rmse"]
     assert min(abs(value - tested) for value in rmse) > 1e-4
+    assert len(stopped["history"]) == stopped["chosen"]["n_epochs"] == 1 + int(np.argmin(rmse))
 
 
 def test_quiet_prints_the_result_alone(verb, ratings_file):
@@ -97,6 +98,8 @@ def test_options_reach_the_estimator(verb, ratings_file):
         4,
         "--search",
         "buckets",
+        "--hash",
+        "minhash",
         "--seed",
         5,
         "--early-stop",
@@ -118,9 +121,10 @@ def test_options_reach_the_estimator(verb, ratings_file):
         "lsh_q": 8,
         "lsh_bits": 4,
         "search": "buckets",
+        "hash": "minhash",
         "random_state": 5,
         "early_stopping": 2,
-        "validation_fraction": 0.05,
+        "validation_fraction": 0.0,
         "deterministic": True,
         "learning_rate": 0.1,
         "regularization": 0.03,
@@ -184,9 +188,22 @@ def test_half_precision_without_a_gpu(refused, tmp_path):
     assert "precision='half' needs a GPU" in line
 
 
-def test_more_neighbours_than_items(refused, ratings_file):
-    line = refused("train-lshmf", ratings_file, "--device", "cpu", "--neighbors", 40, "--quiet")
-    assert "40" in line and "39" in line
+def test_a_solver_without_neighbours(verb, refused, ratings_file):
+    result = as_json(verb, ratings_file, "--no-neighbors", "--solver", "als")
+    assert result["parameters"]["solver"] == "als" and result["estimator"] == "MatrixFactorization"
+    line = refused("train-lshmf", ratings_file, "--device", "cpu", "--solver", "als", "--neighbors", 8)
+    assert "--solver als learns no neighbourhoods" in line and "--neighbors" in line
+    line = refused("train-lshmf", ratings_file, "--no-neighbors", "--solver", "als", "--learning-rate", 0.1)
+    assert "0.1" in line and "solves exactly" in line
+
+
+def test_more_neighbours_and_factors_than_there_are(verb, ratings_file):
+    options = ("--device", "cpu", "--epochs", 2, "--lsh-q", 8, "--regularization", 0.06)
+    result = verb("train-lshmf", ratings_file, "--neighbors", 40, "--factors", 41, *options)
+    assert result.code == 0
+    assert "--neighbors 40 is more than 60 users and 40 items allow: 39 are used" in result.err
+    assert "--factors 41 is more than 60 users and 40 items allow: 40 are used" in result.err
+    assert "Settings: F=40, K=39, 2 epochs, lambda 0.06, biases learned (named," in result.err
 
 
 @pytest.mark.parametrize(
@@ -194,9 +211,13 @@ def test_more_neighbours_than_items(refused, ratings_file):
     [
         (("--factors", 0), "--factors"),
         (("--epochs", 0), "--epochs"),
-        (("--factors", 5000), "n_factors"),
+        (("--factors", 5000), "--factors must be an integer, between 1 and 1024; got 5000"),
         (("--lsh-bits", 64, "--lsh-q", 100000), "p * q * bits"),
-        (("--learning-rate", "nan"), "learning_rate"),
+        (("--learning-rate", "nan"), "--learning-rate must be"),
+        (("--search", "nearest"), "'nearest' is not one of 'hamming', 'buckets', 'exact', 'random'"),
+        (("--hash", "cosine"), "'cosine' is not one of 'simlsh', 'minhash', 'projection'"),
+        (("--hash", "minhash", "--search", "exact"), "--search exact reads no hash"),
+        (("--hash", "projection", "--search", "random"), "leave --hash projection out"),
         (("--neighbors", -1), "--neighbors"),
         (("--test-fraction", 1), "--test-fraction"),
         (("--resume",), "--checkpoint"),
@@ -251,3 +272,44 @@ def test_the_first_run_says_that_it_compiles(verb, ratings_file, tmp_path, monke
     assert "compiles" not in verb("train-lshmf", ratings_file, *SMALL).err
     monkeypatch.setenv("GPUKIT_CACHE", str(tmp_path))
     assert "The first run compiles" in verb("train-lshmf", ratings_file, *SMALL).err
+
+
+# --- by time
+
+
+@pytest.fixture
+def dated(tmp_path):
+    """A csv of the planted ratings with dates, the last rows the earliest."""
+    rows = list(zip(*planted()))
+    days = np.datetime64("2001-01-01") + np.arange(len(rows))[::-1]
+    text = "user,item,rating,date\n" + "".join(f"{u},{i},{r},{d}\n" for (u, i, r), d in zip(rows, days))
+    return csv(tmp_path, text)
+
+
+def test_the_last_ratings_by_time_are_held_out(verb, dated):
+    result = verb("train-lshmf", dated, "--split", "time", *SMALL)
+    n = len(planted()[2])
+    since = np.datetime64("2001-01-01") + n - round(n / 10)
+    assert (
+        result.code == 0 and f"{round(n / 10)} of the ratings, the last ones, from {since} on, are held" in result.err
+    )
+    result = verb("train-lshmf", dated, "--split", "user-time", *SMALL)
+    assert result.code == 0 and "of the ratings, the last of each user, are held out" in result.err
+
+
+def test_tuning_by_time(verb, dated):
+    grid = ("--grid", "factors=2 neighbors=0", "--cv", 2, "--epochs", 2, "--device", "cpu")
+    result = verb("tune", dated, "--split", "time", "--test-fraction", 0.1, *grid)
+    assert result.code == 0 and "the last ones, from" in result.err and "1 settings, 2 fold(s)" in result.out
+
+
+def test_splits_by_time_that_cannot_be(refused, ratings_file, dated, tmp_path):
+    line = refused("train-lshmf", ratings_file, "--split", "time", "--device", "cpu")
+    assert "has no column of times (timestamp, time, date). Name it among the columns with --columns" in line
+    line = refused("train-lshmf", dated, "--split", "time", "--test-fraction", 0, "--device", "cpu")
+    assert "--split time says what --test-fraction holds out, and that is nothing here" in line
+    assert "--split" in refused("train-lshmf", dated, "--split", "date", "--device", "cpu")
+    assert "leave one out" in refused("tune", dated, "--split", "time", "--repeat", 2, "--device", "cpu")
+    alone = csv(tmp_path, "user,item,rating,date\n1,1,3,2001-01-01\n2,1,3,2001-01-01\n3,2,3,2001-01-01\n")
+    line = refused("train-lshmf", alone, "--split", "user-time", "--device", "cpu")
+    assert "0.1 of each user's ratings is none at all" in line

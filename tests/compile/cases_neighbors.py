@@ -1,7 +1,9 @@
-"""gpukit.neighbors: the hashing at the paper's code length and at its widest sums, both searches, the supplement."""
+"""gpukit.neighbors: simLSH at the paper's code length and at its widest sums, other hashes, searches, supplement."""
 
 from compile.usage import Case
 
+from gpukit.neighbors.hashes.minhash import kernels as minhash
+from gpukit.neighbors.hashes.projection import kernels as projection
 from gpukit.neighbors.hashes.simlsh import kernels as simlsh
 from gpukit.neighbors.search.buckets import kernels as buckets
 from gpukit.neighbors.search.exact import kernels as exact
@@ -26,6 +28,24 @@ CASES = [
         registers=64,
     ),
     Case(
+        "neighbors.minhash.hash_columns",
+        minhash.hash_columns,
+        "int64[::1], int32[::1], uint32[::1], int64, uint32[:, ::1]",
+        registers=64,
+    ),
+    Case(
+        "neighbors.projection.project_columns",
+        projection.project_columns,
+        "int32[::1], uint8[::1], int64[::1], uint32[::1], int64[:, ::1], uint32[:, ::1], int64[:, ::1]",
+        registers=64,
+    ),
+    Case(
+        "neighbors.projection.join_parts",
+        projection.join_parts,
+        "int64[:, ::1], int64[:, ::1], uint32[:, ::1]",
+        registers=40,
+    ),
+    Case(
         "neighbors.hamming.hamming_distances",
         hamming.hamming_distances,
         "uint32[:, ::1], uint8[::1], int64, uint32[:, ::1]",
@@ -36,7 +56,8 @@ CASES = [
         "neighbors.exact.pair_distances[512, 7]",
         exact.make_pair_distances(512, 7),
         "int64[::1], int32[::1], uint8[::1], int64[::1], int32[::1], uint8[::1], uint32[::1], int64, uint32[:, ::1]",
-        registers=64,
+        registers=32,
+        spills=304,  # where parts end, not where ratings are added
         float64_ok=True,
     ),
     Case("neighbors.buckets.fill", buckets.fill, "uint32[::1], int64", registers=40),

@@ -26,7 +26,7 @@ from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
 from cudasim.intrinsics import Cuda
 from cudasim.machine import Divergence, Thread, run_grid
 
-__all__ = ["Divergence", "install"]
+__all__ = ["Divergence", "install", "run_blocks"]
 
 
 class Kernel(stock.FakeCUDAKernel):
@@ -98,6 +98,24 @@ class Launch:
         except Exception as error:
             error.add_note(f"in kernel {self.function.__qualname__}")
             raise
+
+
+def run_blocks(kernel, grid, block, places, *arguments):
+    """Run only the blocks at places [(x, y, z)] of a launch, each of which takes itself for a part of the whole: what
+    lies far back in large arrays is seen without a thread for all that lies before it. Arrays are numpy's."""
+    grid, block = stock.normalize_kernel_dimensions(grid, block)
+    context = Cuda(grid, block, 0)
+
+    def body():
+        with np.errstate(all="ignore"):
+            kernel.fn(*arguments)
+
+    with stock._push_kernel_context(context), stock.swapped_cuda_module(kernel.fn, context):
+        kernel._lend()
+        try:
+            run_grid(body, grid, block, 0, [place[::-1] for place in places])
+        finally:
+            kernel._take_back()
 
 
 def jit(function=None, device=False, **options):

@@ -110,10 +110,11 @@ class Block:
         )
 
 
-def run_grid(body, grid, block, dynamic):
-    """Run every block; blocks that stop at a grid barrier go on together once all are there."""
+def run_grid(body, grid, block, dynamic, places=None):
+    """Run every block, or those at places [(z, y, x)]; blocks that stop at a grid barrier go on together once all are
+    there."""
     refuse_shapes(grid, block)
-    parked, places = [], list(np.ndindex(grid[2], grid[1], grid[0]))
+    parked, places = [], list(np.ndindex(grid[2], grid[1], grid[0])) if places is None else places
     for z, y, x in reversed(places) if backwards() else places:
         one = Block(body, (x, y, z), block, dynamic)
         if not one.run():
@@ -125,8 +126,8 @@ def run_grid(body, grid, block, dynamic):
 
 
 def refuse_shapes(grid, block):
-    """What a GPU would refuse: more than 65,535 blocks but along x, more than 1,024 threads a block."""
-    if max(grid[1:]) > 65535 or np.prod(block) > 1024:
+    """What a GPU would refuse: more than 65,535 blocks but along x, or 2**31 - 1 there, or 1,024 threads a block."""
+    if max(grid[1:]) > 65535 or grid[0] >= 1 << 31 or np.prod(block) > 1024:
         raise ValueError(f"no GPU takes a grid of {tuple(grid)} blocks of {tuple(block)} threads")
 
 

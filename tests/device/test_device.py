@@ -146,6 +146,16 @@ def test_out_of_memory_is_translated(monkeypatch, error):
     ):
         raise error
     assert found.value.__cause__ is error
+    assert error.__traceback__ is None  # the frames that hold what lies on the device are gone
+
+
+@pytest.mark.parametrize(
+    "error, asked", list(zip(OUT_OF_MEMORY, ["", "7.45 GiB more asked for, ", "0.00 GiB more asked for, ", ""]))
+)
+def test_what_was_asked_for_is_told_where_it_is_known(monkeypatch, error, asked):
+    monkeypatch.setattr(device.memory, "free_memory", lambda _: 1 << 30)
+    with pytest.raises(DeviceMemoryError, match=rf"\({asked}1\.00 GiB free\)"), device.reported(GPU, "uploading"):
+        raise error
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation import splits
 from gpukit.ratings import Ratings
 
@@ -34,3 +35,51 @@ def test_ratings_are_split_with_all_their_columns():
     kept = np.random.default_rng(3).random(n) >= 0.2
     assert np.array_equal(train.times, times[kept]) and np.array_equal(test.items, items[~kept])
     assert train.weights is None and len(train) + len(test) == n
+
+
+# --- by time
+
+
+def with_times(users, times):
+    """Ratings of these users at these times, an item a rating."""
+    n = len(times)
+    ids = np.arange(max(users) + 1), np.arange(n)
+    columns = np.array(users, np.int32), np.arange(n, dtype=np.int32), np.ones(n, np.float32)
+    return Ratings(*columns, *ids, times=np.array(times, np.int64))
+
+
+def test_the_last_of_all_judge_and_equal_times_keep_their_order():
+    ratings = with_times([0, 0, 1, 1, 2, 2, 2, 3, 3, 3], [50, 10, 30, 30, 30, 20, 90, 30, 5, 30])
+    train, test = ratings.split(0.4, by="time")
+    assert test.items.tolist() == [0, 6, 7, 9] and train.items.tolist() == [1, 2, 3, 4, 5, 8]
+    assert test.user_ids is ratings.user_ids and train.times.max() <= test.times.min()
+    assert len(ratings.split(0.0, by="time")[1]) == 0
+    assert [len(ratings.split(share, by="time")[1]) for share in (0.04, 0.05, 0.149, 0.15)] == [0, 1, 1, 2]
+
+
+def test_the_last_of_each_user_judge_but_never_all():
+    ratings = with_times([0, 1, 0, 1, 0, 2, 0, 1], [4, 9, 1, 9, 3, 7, 3, 9])
+    train, test = ratings.split(0.5, by="user-time")
+    assert test.items.tolist() == [0, 3, 6, 7] and set(train.users) == {0, 1, 2}
+    most, rest = ratings.split(0.99, by="user-time")
+    assert most.items.tolist() == [1, 2, 5] and len(rest) == 5
+
+
+@pytest.mark.parametrize("groups", [False, True])
+def test_ranks_in_time_against_a_plain_loop(groups):
+    random = np.random.default_rng(3)
+    times, group = random.integers(-4, 4, 60), random.integers(0, 5, 60) if groups else None
+    ranks, sizes = splits.ranks_in_time(times, group)
+    for t in range(60):
+        same = [s for s in range(60) if group is None or group[s] == group[t]]
+        assert ranks[t] == sum((times[s], s) < (times[t], t) for s in same)
+        assert np.broadcast_to(sizes, 60)[t] == len(same)
+    assert splits.ranks_in_time(times[:0], None if group is None else group[:0])[0].size == 0
+
+
+def test_splits_that_cannot_be():
+    ratings = with_times([0, 1], [1, 2])
+    with pytest.raises(ParameterError, match="by must be one of 'random', 'time', 'user-time'; got 'date'"):
+        ratings.split(0.1, by="date")
+    with pytest.raises(DataError, match="no times, so they cannot be split by 'time'"):
+        ratings.with_columns(users=ratings.users, items=ratings.items, values=ratings.values).split(0.1, by="time")

@@ -42,7 +42,8 @@ def test_what_fit_leaves(model):
     assert all(set(entry) == {"epoch", "seconds", "rmse"} for entry in fitted.history_)
     assert fitted.history_[-1]["rmse"] < fitted.history_[0]["rmse"]
     assert fitted.history_[-1]["rmse"] == pytest.approx(-fitted.score(ratings), rel=1e-6)
-    assert set(fitted.timings_) == {"prepare", "neighbours", "training"} and fitted.device_.startswith("cpu")
+    assert set(fitted.timings_) == {"choosing", "prepare", "neighbours", "training"}
+    assert fitted.device_.startswith("cpu")
     assert (
         fitted.mean_ == pytest.approx(ratings.values.mean()) and fitted.scale_ == (1, 5) and fitted.n_features_in_ == 30
     )
@@ -52,10 +53,10 @@ def test_what_fit_leaves(model):
 
 @pytest.mark.parametrize("n_factors, n_neighbors", [(1, 1), (31, 29), (33, 5), (130, 2)])
 def test_any_number_of_factors_and_neighbors(n_factors, n_neighbors):
-    ratings = planted()
+    ratings = planted(140, 131)
     for model, more in ((MatrixFactorization, {}), (LSHMF, {"n_neighbors": n_neighbors})):
         fitted = make(model, n_factors=n_factors, **more).fit(ratings)
-        assert fitted._state.user_factors.shape == (60, n_factors) and -fitted.score(ratings) < ratings.values.std()
+        assert fitted._state.user_factors.shape == (140, n_factors) and -fitted.score(ratings) < ratings.values.std()
 
 
 @BOTH
@@ -156,16 +157,25 @@ def test_parameters_out_of_bounds(model, wrong, message):
     "wrong, message",
     [
         ({"n_neighbors": 0}, "n_neighbors.*got 0"),
-        ({"n_neighbors": 30}, "n_neighbors=30.*30 item.*n_neighbors=29"),
         ({"search": "near"}, "search.*'random'.*'near'"),
+        ({"hash": "cosine"}, "hash.*'simlsh', 'minhash', 'projection'.*'cosine'"),
+        ({"hash": None}, "hash.*None"),
         ({"lsh_q": 0}, "q.*got 0"),
         ({"lsh_psi": 3}, "psi.*got 3"),
-        ({"search": "random", "n_neighbors": 30}, "n_neighbors=30.*30 item"),
     ],
 )
 def test_neighbour_parameters_out_of_bounds(wrong, message):
     with pytest.raises(ParameterError, match=message):
         make(LSHMF, **wrong).fit(planted())
+
+
+@pytest.mark.parametrize("search", ["hamming", "random"])
+def test_more_neighbours_and_factors_than_there_are(search):
+    with pytest.warns(UserWarning, match="=30 is more than 60 users and 30 items allow: 29 are used") as told:
+        fitted = make(LSHMF, n_neighbors=30, n_factors=31, search=search).fit(planted())
+    assert any("n_factors=31 is more" in str(warning.message) for warning in told)
+    assert fitted.neighbors_.shape == (30, 29) and fitted.user_factors_.shape == (60, 30)
+    assert (fitted.chosen_["n_factors"], fitted.chosen_["n_neighbors"]) == (30, 29)
 
 
 @pytest.mark.parametrize("shape", [(1, 5), (5, 1)])

@@ -11,20 +11,22 @@ from gpukit.errors import ModelError
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.model import saving
 
-PARAMETERS = {"early_stopping": 3, "validation_fraction": 0.2}  # the best state is kept then
+PARAMETERS = {"early_stopping": 3}  # the best state is kept where ratings of the user's own judge
+VALIDATION = planted().split(0.2, 0)
 
 
 @pytest.fixture(scope="module")
 def point(tmp_path_factory):
     path = tmp_path_factory.mktemp("point") / "point"
-    interrupted(make(MatrixFactorization, **PARAMETERS), planted(), path)
+    interrupted(make(MatrixFactorization, **PARAMETERS), VALIDATION[0], path, validation=VALIDATION[1])
     return path
 
 
 def refused(path, data):
     """The message with which a checkpoint is refused; None where training goes on to its end."""
     try:
-        saving.load_checkpoint(path, make(MatrixFactorization, **PARAMETERS), data, planted().shape)
+        model = make(MatrixFactorization, **PARAMETERS)
+        saving.load_checkpoint(path, model, data, VALIDATION[0].shape, model.check())
     except ModelError as error:
         assert "\n" not in str(error) and str(path) in str(error)
         return str(error)
@@ -34,7 +36,8 @@ def refused(path, data):
 def resumed(path):
     """As `refused`, on the way that users take."""
     try:
-        model = make(MatrixFactorization, **PARAMETERS).fit(planted(), checkpoint=path, resume=True)
+        model = make(MatrixFactorization, **PARAMETERS)
+        model.fit(VALIDATION[0], validation=VALIDATION[1], checkpoint=path, resume=True)
     except ModelError as error:
         assert "\n" not in str(error) and str(path) in str(error)
         return str(error)

@@ -8,7 +8,7 @@ import scipy.sparse
 from factorization import naive
 from factorization.inputs import make, planted, same_state
 from gpukit.errors import DataError, GpukitError
-from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization import LSHMF, MatrixFactorization, serve
 from gpukit.ratings import as_ratings
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
@@ -98,6 +98,21 @@ def test_unknown_users_and_items(fitted):
         item_bias += fitted._state.influence[3, 1].sum() / 2  # four neighbours, none of them rated
     assert no_user == pytest.approx(np.clip(fitted.mean_ + deviation * item_bias, 1, 5), abs=1e-5)
     assert fitted.predict((["nobody", "7"], [str(item)] * 2))[0] == no_user
+
+
+def test_pairs_are_done_a_tile_at_a_time(fitted, monkeypatch):
+    """More pairs than there is memory for: in tiles, whose answers are those of the whole."""
+    ratings, sizes = planted().take(slice(0, 50)), []
+    predicted, judged = fitted.predict(ratings), fitted.evaluate(ratings)
+    monkeypatch.setattr(serve, "JUDGED_AT_ONCE", 7)
+    ask = type(fitted._session()).ask
+    monkeypatch.setattr(
+        type(fitted._session()), "ask", lambda own, *rows: sizes.append(len(rows[0])) or ask(own, *rows)
+    )
+    np.testing.assert_array_equal(fitted.predict(ratings), predicted)
+    assert sizes == [7] * 7 + [1]
+    again = fitted.evaluate(ratings)
+    assert sizes[8:] == [7] * 7 + [1] and all(again[name] == pytest.approx(judged[name], rel=1e-6) for name in judged)
 
 
 def test_predicting_nothing(fitted):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from factorization.inputs import ordered
+from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.prepare import cpu as steps
 from gpukit.factorization.prepare import ready
 from gpukit.factorization.solvers.sgd import rates, schedule
@@ -102,7 +103,7 @@ def test_worker_count():
 
 def test_block_count():
     """Blocks of a grain of ratings or more, crossed; at most so many, and no more than rows; at least one."""
-    assert [schedule.block_count(n, (999, 999), 10, 16) for n in (0, 9, 39, 40, 2559, 2560, 10**9)] == [
+    assert [schedule.block_count(n, (20, 999), 10, 16) for n in (0, 9, 39, 40, 2559, 2560, 10**9)] == [
         *(1, 1, 1, 2, 15, 16, 16)
     ]
     assert schedule.block_count(10**9, (999, 7), 10, 16) == schedule.block_count(10**9, (7, 999), 10, 16) == 7
@@ -146,9 +147,7 @@ def test_strata(shape, n_ratings, walk, monkeypatch):
     orders = ordered(ratings)
     side = ready.side_of(orders, walk, ready.scale_of(orders, ratings.values), 5, steps, deterministic=True)
     n_blocks, next_rating = len(side.strata), 0
-    assert n_blocks == schedule.block_count(n_ratings, shape, 20, 16) and (n_blocks > 1) == (
-        n_ratings > 80 <= 80 * min(shape)
-    )
+    assert n_blocks == schedule.block_count(n_ratings, major_first(walk, *shape), 20, 16)
     assert sorted(side.where) == list(range(n_ratings))
     major = np.repeat(np.arange(len(side.indptr) - 1), np.diff(side.indptr))
     of_place = np.empty(n_ratings, int)

@@ -1,11 +1,11 @@
-"""Recommendations and similar items against scoring everything and sorting."""
+"""Recommendations against scoring everything and sorting."""
 
 import numpy as np
 import pytest
 
 from factorization import naive
 from factorization.inputs import planted
-from gpukit.errors import DataError, ParameterError
+from gpukit.errors import ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization, cpu
 
 
@@ -91,21 +91,3 @@ def test_nobody(fitted):
 def test_n_out_of_bounds(fitted, n):
     with pytest.raises(ParameterError, match="n must be an integer"):
         fitted.recommend(n=n)
-    with pytest.raises(ParameterError, match="n must be an integer"):
-        fitted.similar_items(fitted.item_ids_[0], n)
-
-
-def test_similar_items(fitted):
-    item = fitted.item_ids_[9]
-    ids, cosines = fitted.similar_items(item, 6)
-    factors = fitted._state.item_factors.astype(np.float64)
-    exact = {int(other): naive.cosine(factors[9], factors[row]) for row, other in enumerate(fitted.item_ids_)}
-    expected = naive.ranking(exact, {int(item)}, 6)
-    assert ids.tolist() == [other for other, _ in expected]
-    np.testing.assert_allclose(cosines, [cosine for _, cosine in expected], atol=1e-5)
-    assert len(fitted.similar_items(item, 100)[0]) == 29
-
-
-def test_similar_items_of_an_unknown_one(fitted):
-    with pytest.raises(DataError, match="does not know item 999.*30, such as 1"):
-        fitted.similar_items(999)

@@ -10,8 +10,9 @@ from gpukit.factorization.arrays import Side
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import ready
-from gpukit.factorization.run import chunk_tables, memory_kept
+from gpukit.factorization.run import memory_kept
 from gpukit.factorization.solvers.sgd import schedule
+from gpukit.factorization.solvers.sgd.training import chunk_tables
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 

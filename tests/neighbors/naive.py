@@ -13,6 +13,20 @@ def codes(users, items, values, signs, n_items, psi):
     return (sums >= 0).astype(int)
 
 
+def projections(users, items, values, directions, n_items):
+    """(n_items, n_bits) of 0 and 1: signs of the columns' products with directions (n_users, n_bits); 0 gives 1."""
+    sums = np.zeros((n_items, directions.shape[1]))
+    for user, item, value in zip(users, items, values, strict=True):
+        sums[item] += float(value) * directions[user]
+    return (sums >= 0).astype(int)
+
+
+def minima(users, items, hashes, n_items):
+    """(n_items, hashings): the least of hashes (n_users, hashings) over the raters of each item, None without any."""
+    raters = [{u for u, i in zip(users, items, strict=True) if i == j} for j in range(n_items)]
+    return [[min(column[sorted(own)].tolist(), default=None) for column in hashes.T] for own in raters]
+
+
 def scores(bits, rated, search, q):
     """{(a, b): share in (0, 1]} of all ordered pairs with any agreement, both rated; search: "hamming" or "buckets"."""
     found = {}

@@ -8,6 +8,7 @@ import scipy.sparse
 
 from gpukit.errors import ParameterError
 from gpukit.neighbors import SimLSH
+from gpukit.neighbors.hashes import HASHES
 from neighbors import naive
 
 
@@ -26,10 +27,12 @@ def test_fit():
     assert (again.neighbors_ != model.neighbors_).any()
 
 
-def test_identical_items_find_each_other():
+@pytest.mark.parametrize("search", ["hamming", "buckets"])
+@pytest.mark.parametrize("hash", HASHES)
+def test_identical_items_find_each_other(hash, search):
     X = matrix().toarray()
     X[:, 7] = X[:, 2]
-    model = SimLSH(n_neighbors=1, q=10, device="cpu").fit(scipy.sparse.csr_matrix(X))
+    model = SimLSH(n_neighbors=1, p=1, q=40, search=search, hash=hash, device="cpu").fit(scipy.sparse.csr_matrix(X))
     assert model.neighbors_[2, 0] == 7 and model.neighbors_[7, 0] == 2 and model.scores_[2, 0] == 1
 
 
@@ -40,6 +43,12 @@ def test_identical_items_find_each_other():
         ({"n_neighbors": 12}, "n_neighbors=12.*12 item.*n_neighbors=11"),
         ({"psi": 3}, "psi.*got 3"),
         ({"search": "lsh"}, "search.*'buckets'.*'lsh'"),
+        ({"search": 3}, "search.*got 3"),
+        ({"hash": "lsh"}, "hash.*'minhash'.*'lsh'"),
+        ({"hash": ["simlsh"]}, "hash"),
+        ({"hash": "minhash", "psi": 0}, "psi.*got 0"),
+        ({"search": "exact", "n_neighbors": 12}, "n_neighbors=12.*12 item"),
+        ({"search": "random", "n_neighbors": 12}, "n_neighbors=12.*12 item"),
         ({"q": 0}, "q must.*got 0"),
         ({"bits": 2.5}, "bits.*2.5"),
         ({"random_state": -1}, "random_state.*-1"),
@@ -82,6 +91,7 @@ def test_random_neighbors():
     assert (random_lists(40, 3, 1).neighbors_ != random_lists(40, 3, 2).neighbors_).any()
 
 
+@pytest.mark.filterwarnings("ignore:.* of the neighbour slots are random")
 def test_exact_neighbors_are_the_oracles():
     X = matrix(60, 14, seed=3)
     model = SimLSH(n_neighbors=13, search="exact", device="cpu").fit(X)
@@ -121,6 +131,9 @@ def movielens():
         ({}, (0, 0.01), (0.16, 0.19)),
         ({"search": "buckets"}, (0.98, 0.995), (0, 0.02)),
         ({"search": "buckets", "p": 1, "q": 300}, (0, 0.01), (0.07, 0.10)),
+        ({"search": "exact"}, (0.05, 0.06), (0.94, 0.96)),
+        ({"hash": "minhash"}, (0, 0.01), (0.11, 0.14)),
+        ({"hash": "projection"}, (0, 0.01), (0.16, 0.19)),
     ],
 )
 def test_overlap_with_exact_neighbors_on_movielens(movielens, parameters, random_share, overlap):

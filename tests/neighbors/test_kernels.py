@@ -8,6 +8,7 @@ from neighbors.inputs import columns, columns_on_device, ratings
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit.neighbors import cpu, gpu
+from gpukit.neighbors.hashes import HASHES
 from gpukit.neighbors.plan import Settings
 from gpukit.neighbors.search import SEARCHES
 from gpukit.neighbors.search.exact import gpu as exact
@@ -28,6 +29,14 @@ def test_find(search, n_items, p, bits, k):
     np.testing.assert_array_equal(found.neighbors.copy_to_host(), expected.neighbors)
     np.testing.assert_array_equal(found.scores.copy_to_host(), expected.scores)
     assert found.random_slots == expected.random_slots
+
+
+@pytest.mark.parametrize("hash", HASHES)
+def test_find_by_hash(hash):
+    table = columns(ratings(12, 9, 0.5, [1, 2, 5], seed=1, empty=[1]))
+    settings = Settings(4, 2, 6, 3, hash=hash, seed=5)
+    found, expected = gpu.find(columns_on_device(table), settings), cpu.find(table, settings)
+    np.testing.assert_array_equal(found.neighbors.copy_to_host(), expected.neighbors)
 
 
 def test_stripes_of_query_rows_do_not_show(monkeypatch):

@@ -20,7 +20,7 @@ def rounds():
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """A folder with small inputs of every kind: r.csv, d.txt, g.npz, and the models m.gpukit, rank.gpukit."""
+    """A folder with small inputs of every kind: r.csv, new.csv, d.txt, g.npz, and the models m.gpukit, rank.gpukit."""
     import gpukit
     from gpukit.cli.main import run
     from gpukit.documents import write_letor
@@ -28,6 +28,8 @@ def folder(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("inputs")
     write_rows(folder / "r.csv", zip(*planted()))
+    users, items, values = planted(seed=1)
+    write_rows(folder / "new.csv", zip(users + 30, items + 5, values))
     write_letor(gpukit.synth_letor("mq2008", 0.02), folder / "d.txt")
     write_graph(folder / "g.npz", gpukit.synth_graph(vertices=20, shape=(4, 5), rank=2))
     for name, model in (("train-lshmf --model", "m.gpukit"), ("ranksvm --model", "rank.gpukit")):

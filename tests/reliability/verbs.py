@@ -22,12 +22,17 @@ RANK = ("ranksvm", "{in}/d.txt", *CPU)
 IMPUTE = ("impute", "{in}/g.npz", "--iterations", "3", "--weights", "common", "--center", "none", *CPU)
 SYNTH = ("synth", "ratings", "--users", "50", "--items", "30", "--ratings", "400")
 GRAPH = ("synth", "graph", "--vertices", "20", "--slice", "4x5", "--rank", "2")
+TUNE = ("tune", "{in}/r.csv", "--grid", "factors=2 neighbors=0", "--cv", "2", "--epochs", "2", *CPU)
 CASES = {
     "train-lshmf --model": Case("m.gpukit", (*TRAIN, "--model", "{out}")),
     "train-lshmf --plot": Case("p.png", (*TRAIN, "--plot", "{out}")),
     "train-lshmf --checkpoint": Case("ck", (*TRAIN, "--checkpoint", "{out}")),
+    "tune --model": Case("m.gpukit", (*TUNE, "--model", "{out}")),
+    "tune --plot": Case("p.svg", (*TUNE, "--plot", "{out}")),
+    "update --model": Case("u.gpukit", ("update", "{in}/m.gpukit", "{in}/new.csv", *CPU, "--model", "{out}")),
     "predict --output": Case("p.csv", ("predict", "{in}/m.gpukit", "{in}/r.csv", *CPU, "--output", "{out}")),
     "recommend --output": Case("r.csv", ("recommend", "{in}/m.gpukit", "--all", *CPU, "--output", "{out}")),
+    "export OUT": Case("f.csv", ("export", "{in}/m.gpukit", "{out}")),
     "ranksvm --model": Case("m.gpukit", (*RANK, "--model", "{out}")),
     "ranksvm --scores": Case("s.txt", (*RANK, "--test", "{in}/d.txt", "--scores", "{out}")),
     "ranksvm --plot": Case("p.svg", (*RANK, "--plot", "{out}")),
@@ -43,9 +48,10 @@ CASES = {
 ELSE = {"bench --output": "rows are added to the file"}  # what commands write otherwise
 READ = {  # what commands read
     *("train-lshmf RATINGS", "train-lshmf --test", "predict MODEL", "predict PAIRS", "recommend MODEL"),
-    *("recommend --titles", "similar MODEL", "similar --titles", "ranksvm PATH", "ranksvm --validation"),
+    *("recommend --titles", "similar MODEL", "similar --titles", "explain MODEL", "explain --titles", "export MODEL"),
+    *("recommend --ratings", "update MODEL", "update NEW", "update --test", "ranksvm PATH", "ranksvm --validation"),
     *("ranksvm --test", "rank MODEL", "rank FILE", "impute [GRAPH]", "impute --edges", "impute --tensor"),
-    *("convert IN", "synth graph --edges"),
+    *("convert IN", "synth graph --edges", "tune RATINGS", "tune --test"),
 }
 
 

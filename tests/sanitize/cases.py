@@ -4,6 +4,8 @@ has several ways. The tier holds each test to it (conftest.py). `python -m sanit
 PREPARE = "factorization/test_prepare_kernels.py::test_"
 CHUNKS = "factorization/test_chunk_kernels.py::test_"
 FACTORS = "factorization/test_kernels.py::test_"
+RACES = "factorization/hogwild/test_kernels.py::test_"
+SQUARES = "factorization/als/test_kernels.py::test_"
 ORDERS = "ratings/test_orders_kernels.py::test_"
 GROUP = "primitives/test_group_kernels.py::test_"
 SIMLSH = "neighbors/hashes/simlsh/test_kernels.py::test_"
@@ -16,6 +18,7 @@ STRATA = f"{PREPARE}runs_of_strata[powers of four-(5, 96)-3-2]"
 NUMBERS = f"{PREPARE}numbers_and_what_follows_them[(3, 32)-31]"
 ROWS = f"{PREPARE}rows_in_places[shape1-7-3]"
 FIELDS = f"{ORDERS}codes_keys_fields_and_counts[3-33]"
+PROJECTED = "neighbors/hashes/projection/test_kernels.py::test_codes_are_signs_of_projections[one rating a chunk-64]"
 MISSED = f"{BUCKETS}keys_are_missed_hashings[2-3-3-5-6-37]"
 GRAM = f"{RANKING}gram[70-lengths1-1]"
 DENSE = f"{RANKING}products_with_a_dense_matrix[shape1-61-33-float32]"
@@ -53,6 +56,20 @@ CASES = {
     "factorization.prepare.kernels.pack_pairs": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.items_of": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.error_sums": f"{PREPARE}error_sums[(5, 96)-33]",
+    "factorization.solvers.als.kernels.cholesky.solve_by_cholesky": (
+        f"{SQUARES}rows_are_solved[3-4-20]",
+        f"{SQUARES}rows_are_solved[62-64-100]",
+    ),
+    "factorization.solvers.als.kernels.gradients.solve_by_gradients": (
+        f"{SQUARES}conjugate_gradients_solve_the_same[14-16-40]"
+    ),
+    "factorization.solvers.als.kernels.gram.gram_of_pieces": (
+        f"{SQUARES}rows_are_solved[8-32-100]",
+        f"{SQUARES}several_blocks_share_a_matrix",
+    ),
+    "factorization.solvers.hogwild.kernels.copy_factors": f"{RACES}halves",
+    "factorization.solvers.hogwild.kernels.hogwild_epoch": (f"{RACES}one_worker[33-1000]", f"{RACES}halves"),
+    "factorization.solvers.hogwild.kernels.scatter_ratings": f"{RACES}ratings_are_scattered[counts1]",
     "factorization.solvers.sgd.chunks.kernels.cut_rows": f"{CHUNKS}cut_rows[empty rows-shape1]",
     "factorization.solvers.sgd.chunks.kernels.take_chunks": f"{CHUNKS}take_chunks[6-shape1]",
     "factorization.solvers.sgd.chunks.kernels.fallen_lengths": f"{CHUNKS}fallen_lengths[33-shape0]",
@@ -66,6 +83,11 @@ CASES = {
     ),
     "imputation.spectral.kernels.extrapolate": "imputation/test_kernels.py::test_extrapolate[3-float32]",
     "imputation.spectral.kernels.renew": "imputation/test_kernels.py::test_renew[2-True-shape1-3-5]",
+    "neighbors.hashes.minhash.kernels.hash_columns": (
+        "neighbors/hashes/minhash/test_kernels.py::test_codes_are_the_twins[64-full words-None]"
+    ),
+    "neighbors.hashes.projection.kernels.project_columns": PROJECTED,
+    "neighbors.hashes.projection.kernels.join_parts": PROJECTED,
     "neighbors.hashes.simlsh.kernels.hash_columns": (
         f"{SIMLSH}hash_codes[cut columns]",
         f"{SIMLSH}hash_codes[all words full]",
@@ -133,8 +155,8 @@ CASES = {
     "svt.kernels.subspace.whiten": "svt/test_subspace.py::test_whiten_kernel_is_its_twin[9-float32]",
 }
 
-# Findings that are meant. (tool, kernel): why. The races of Hogwild (sgd_epoch, paper_epoch) are on rows in global
-# memory, of which racecheck says nothing.
+# Findings that are meant. (tool, kernel): why. The races of Hogwild (sgd_epoch, hogwild_epoch, paper_epoch) are on rows
+# in global memory, of which racecheck says nothing.
 EXCEPTED = {}
 
 

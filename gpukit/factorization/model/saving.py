@@ -8,22 +8,26 @@ import numpy as np
 from gpukit import persist
 from gpukit.errors import DataError, ModelError
 from gpukit.factorization.arrays import History, Scale
+from gpukit.factorization.choose.chosen import kept_choice
 from gpukit.factorization.model import check
 from gpukit.factorization.model.state import State
+from gpukit.factorization.update import told
 from gpukit.io import trust
 
 STATE, HISTORY, BEST = "state", "rated", "best"
-FACTS = {"history": list, "timings": dict, "device": str, "random_share": float}
+FACTS = {"history": list, "timings": dict, "device": str, "random_share": float, "chosen": dict, "trials": list}
+NOT_ALWAYS = {"random_share", "chosen", "trials"}  # LSHMF's alone; not in files of earlier versions
 
 
 class Checkpoint(NamedTuple):
-    """Where training stands: the State after epochs_done epochs, the history so far, and the best State (None: not
-    kept)."""
+    """Where training stands: the State after epochs_done epochs, the history so far, the best State (None: not kept)
+    and the choose.choice.Choice of settings."""
 
     state: State
     epochs_done: int
     history: list
     best: State | None
+    choice: object
 
 
 def fingerprint(ratings):
@@ -34,9 +38,9 @@ def fingerprint(ratings):
     return total
 
 
-def save_checkpoint(path, estimator, state, best, done, data):
+def save_checkpoint(path, estimator, state, best, done, data, choice):
     """Write what training needs to go on after `done` epochs: State, best State or None, parameters, the history so
-    far."""
+    far, the Choice."""
     header = {
         "class": "checkpoint",
         "of": type(estimator).__name__,
@@ -44,13 +48,14 @@ def save_checkpoint(path, estimator, state, best, done, data):
         "epochs_done": done,
         "history": estimator.history_,
         "data": data,
+        "choice": choice.kept(),
     }
     arrays = persist.spread(STATE, state) | ({} if best is None else persist.spread(BEST, best))
     persist.save_arrays(path, header, arrays)
 
 
-def load_checkpoint(path, estimator, data, shape):
-    """The Checkpoint of the same estimator, parameters and data, ratings of shape (M, N), or ModelError."""
+def load_checkpoint(path, estimator, data, shape, settings):
+    """The Checkpoint of the same estimator, its settings.Settings and data, ratings of shape (M, N), or ModelError."""
     header, arrays = persist.load_arrays(path)
     if header.get("class") != "checkpoint" or header.get("of") != type(estimator).__name__:
         raise ModelError(
@@ -62,7 +67,8 @@ def load_checkpoint(path, estimator, data, shape):
             raise ModelError(
                 f"{path} was made from other ratings (or another split of them). Leave --resume out to begin anew."
             )
-        return _checkpoint(header, persist.Arrays(path, arrays), shape, (estimator.n_factors, estimator._slots()))
+        choice = kept_choice(persist.entry_of(header, "choice", dict), settings, estimator.n_epochs)
+        return _checkpoint(header, persist.Arrays(path, arrays), shape, choice)
 
 
 def _check_parameters(path, its, mine):
@@ -76,8 +82,9 @@ def _check_parameters(path, its, mine):
         )
 
 
-def _checkpoint(header, arrays, shape, sizes):
-    """The Checkpoint in a file's header and arrays, checked; ratings of shape (M, N), sizes (F, K) of its states."""
+def _checkpoint(header, arrays, shape, choice):
+    """The Checkpoint in a file's header and arrays, checked; ratings of shape (M, N), the Choice of its settings."""
+    sizes = choice.settings.n_factors, choice.settings.n_neighbors
     done, history = persist.entry_of(header, "epochs_done", int), persist.entry_of(header, "history", list)
     check.check_epochs(history)
     if not 0 <= done == len(history):
@@ -91,7 +98,7 @@ def _checkpoint(header, arrays, shape, sizes):
     for name, state in states.items():
         if state is not None:
             check.check_state(state, shape, sizes, name)
-    return Checkpoint(states[STATE], done, history, states[BEST])
+    return Checkpoint(states[STATE], done, history, states[BEST], choice)
 
 
 def packed(model):
@@ -99,7 +106,8 @@ def packed(model):
     facts = {name: getattr(model, f"{name}_") for name in FACTS if hasattr(model, f"{name}_")}
     arrays = persist.spread(STATE, model._state) | persist.spread(HISTORY, model._rated)
     ids = {"user_ids": model.user_ids_, "item_ids": model.item_ids_}
-    return {"standard": list(model._scale), "kept": facts}, arrays | ids
+    later = {"updates": model.updates_} if getattr(model, "updates_", None) else {}
+    return {"standard": list(model._scale), "kept": facts, **later}, arrays | ids
 
 
 def unpack(model, facts, arrays):
@@ -117,16 +125,18 @@ def unpack(model, facts, arrays):
     check.check_history(rated, shape)
     for name, value in kept_facts(persist.entry_of(facts, "kept", dict)).items():
         setattr(model, f"{name}_", value)
+    if "updates" in facts:
+        model.updates_ = told.checked(facts["updates"])
     model.set_fitted(state, rated, scale, *ids.values())
 
 
 def kept_facts(kept):
-    """The facts of a training that a file keeps, checked; random_share is LSHMF's alone."""
+    """The facts of a training that a file keeps, checked."""
     for name in kept:
         if name not in FACTS:
             raise DataError(f"{name!r} in its header is nothing that is kept of a training.")
     for name in FACTS:
-        if name in kept or name != "random_share":
+        if name in kept or name not in NOT_ALWAYS:
             persist.entry_of(kept, name, FACTS[name])
     check.check_epochs(kept["history"])
     persist.check_seconds(kept["timings"])

@@ -64,6 +64,13 @@ def start_state(beginning):
     return State(*sides, np.zeros((beginning.shape[1], 2, neighbors.shape[1]), np.float32), neighbors)
 
 
+def without_factors(state):
+    """The State with factors of zero: its biases alone predict."""
+    return state._replace(
+        user_factors=np.zeros_like(state.user_factors), item_factors=np.zeros_like(state.item_factors)
+    )
+
+
 def rows_of_side(layout, walk, of_users):
     """The layout.Rows of the users' side, or of the items'."""
     users, items = major_first(walk, layout.major, layout.minor)

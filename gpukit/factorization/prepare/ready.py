@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.factorization.arrays import History, Query, Scale, Side
-from gpukit.factorization.baseline import DAMPING, SWEEPS
+from gpukit.factorization.baseline import SWEEPS
+from gpukit.factorization.baseline import USUAL as USUAL_DAMPING
 from gpukit.factorization.baseline import moments as moments_of_values
 from gpukit.factorization.model.layout import LEVELS, major_first
 from gpukit.factorization.prepare.strata import in_strata, seats_of
@@ -20,12 +21,13 @@ APART = 384  # bytes between the rows of one minor row and the next most popular
 
 class Way(NamedTuple):
     """How a training goes about its ratings: walk 'users' or 'items', the side whose rows are walked; seed; whether
-    without conflicts; whether it looks at neighbours."""
+    without conflicts; whether it looks at neighbours; damping of the users' and the items' baseline biases."""
 
     walk: str
     seed: int
     deterministic: bool
     near: bool
+    damping: tuple = USUAL_DAMPING
 
 
 class Ready(NamedTuple):
@@ -40,7 +42,7 @@ class Ready(NamedTuple):
 
 def make_ready(orders, scale, way, steps):
     """The Ready of ratings in orders for a Way. On a GPU it is queued, not waited for."""
-    history, baseline = history_of(orders, scale, steps), baseline_of(orders, scale, steps)
+    history, baseline = history_of(orders, scale, steps), baseline_of(orders, scale, steps, way.damping)
     side = side_of(orders, way.walk, scale, way.seed, steps, way.deterministic)
     query = training_query(history, orders, side, way.walk, steps) if way.near else None
     return Ready(history, side, query, baseline)
@@ -146,8 +148,9 @@ def query_of(users, items, n_users, steps):
     return Query(steps.row_starts(keys, 32, width, n_users + 1), by_user, places)
 
 
-def baseline_of(orders, scale, steps):
-    """(user biases (M,), item biases (N,)) float64, in z, on the device: damped means, alternating.
+def baseline_of(orders, scale, steps, damping=USUAL_DAMPING):
+    """(user biases (M,), item biases (N,)) float64, in z, on the device: damped means, alternating; damping: of users,
+    of items.
 
     b_j = sum(z - b_i) / (n_j + damping) and the same for b_i, a few times around (gpukit.factorization.baseline has
     the source).
@@ -156,12 +159,12 @@ def baseline_of(orders, scale, steps):
     users, items = orders.shape
     user_bias, item_bias = steps.zeros(users, np.float64), steps.empty(items, np.float64)
     for _ in range(SWEEPS):
-        for order, rows, other, own in (
-            (orders.by_item, items, user_bias, item_bias),
-            (orders.by_user, users, item_bias, user_bias),
+        for order, rows, other, own, damped in (
+            (orders.by_item, items, user_bias, item_bias, damping[1]),
+            (orders.by_user, users, item_bias, user_bias, damping[0]),
         ):
             starts = order.starts[: rows + 1]
-            steps.run("residual_means", starts, order.others, order.codes, z, other, DAMPING, own)
+            steps.run("residual_means", starts, order.others, order.codes, z, other, float(damped), own)
     return user_bias, item_bias
 
 

@@ -1,1 +1,41 @@
-"""Ways to learn a factorization, a folder each with the files of a room: sgd, the papers' CUSGD++ and CULSH-MF."""
+"""Ways to learn a factorization, a folder each with the files of a room.
+
+sgd      the papers' CUSGD++ and CULSH-MF        hogwild   batch-Hogwild, as cuMF_SGD has it
+als      alternating least squares, as cuALS has it
+
+Each has in `training.py` arrange(task), what can be made before the parameters are there, and begin(session, task,
+arranged), which gives an object with epoch(number), one pass over the ratings that returns when it is done; in
+`rates.py` usual(kind, n_ratings), the parameters where none are given.
+"""
+
+import importlib
+from typing import NamedTuple
+
+SOLVERS = ("sgd", "hogwild", "als")
+
+
+class Task(NamedTuple):
+    """What a solver is told: orders of the ratings (gpukit.ratings.orders), their arrays.Scale, prepare.ready.Ready,
+    settings.Settings, layout.Layout, the device's steps (cpu.py or gpu.py), Device; whether factors may be halves, and
+    whether every run must come to the same."""
+
+    orders: object
+    scale: object
+    made: object
+    settings: object
+    layout: object
+    steps: object
+    device: object
+    half: bool
+    deterministic: bool
+
+
+def training_of(solver):
+    """The module of a solver's training."""
+    return importlib.import_module(f"{__name__}.{solver}.training")
+
+
+def usual(solver, kind, n_ratings):
+    """{'epochs', 'learning_rate' or None, 'regularization', 'annealing'} of a solver for so many ratings; kind: the
+    rates that the estimator names."""
+    return importlib.import_module(f"{__name__}.{solver}.rates").usual(kind, n_ratings)

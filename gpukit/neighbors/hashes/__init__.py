@@ -5,11 +5,13 @@ A code is settings.n_bits bits (p * q * G: q fine hashings of p * G bits, one be
 lowest bit first, unused high bits zero; items that are alike agree in many of them. cpu.py and gpu.py have
 
     hash_codes(columns, settings) -> codes (N, n_words) uint32, all zero or anything else for an item without ratings
+
+work.py has what those share that add up columns: weights of ratings, and long columns cut into units.
 """
 
 import importlib
 
-HASHES = ("simlsh",)
+HASHES = ("simlsh", "minhash", "projection")
 
 
 def steps(name, device):

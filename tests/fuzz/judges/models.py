@@ -63,8 +63,10 @@ def factorization(answer, files):
     return (
         _lists(answer["best"], answer["scores"], items)
         or _lists(np.atleast_2d(answer["near"]), np.atleast_2d(answer["cosines"]), items)
+        or _lists(np.atleast_2d(answer["same"]), np.atleast_2d(answer["close"]), users)
         or _unrated(answer)
         or _predicted(answer)
+        or _explained(answer)
         or facts(answer)
     )
 
@@ -78,6 +80,23 @@ def _unrated(answer):
     return None
 
 
+def _explained(answer):
+    """Predictions and their explanations, which add up the same numbers in another order."""
+    found, told = answer["explained_by_predict"].astype(np.float64), answer["explained"]
+    largest = _largest(answer)
+    if largest < LARGE and not np.allclose(found, told, rtol=0, atol=CLOSE * largest):
+        return f"explained as {told}, predicted {found}"
+    return None
+
+
+def _largest(answer):
+    """The largest of the numbers that a model shows, 1 at least."""
+    names = ("user_factors_", "item_factors_", "user_bias_", "item_bias_", "rated_levels", "explicit_influences_")
+    more = ("implicit_influences_", "user_baseline_", "item_baseline_")
+    arrays = [np.abs(answer[name]).max(initial=0) for name in (*names, *more) if name in answer]
+    return max([1.0, abs(answer["mean"]), answer["deviation"], *arrays])
+
+
 def _predicted(answer):
     """The predictions by the formula, from the numbers that the model shows."""
     shown = [answer[name] for name in ("user_factors_", "item_factors_", "user_bias_", "item_bias_")]
@@ -86,14 +105,7 @@ def _predicted(answer):
         for name in ("explicit_influences_", "implicit_influences_", "user_baseline_", "item_baseline_")
         if name in answer
     ]
-    largest = max(
-        [
-            1.0,
-            abs(answer["mean"]),
-            answer["deviation"],
-            *(np.abs(array).max(initial=0) for array in (*shown, *near, answer["rated_levels"])),
-        ]
-    )
+    largest = _largest(answer)
     if not largest < LARGE:
         return None
     U, V, b, c = (array.astype(np.float64) for array in shown)

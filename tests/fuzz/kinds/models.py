@@ -91,12 +91,17 @@ def factorization(path, use):
     )
     best, scores = model.recommend(n=5)
     near, cosines = model.similar_items(items[0].item(), n=4)
+    same, close = model.similar_users(users[0].item(), n=4)
+    said = [model.explain(users[one % len(users)].item(), items[one].item()) for one in range(min(9, len(items)))]
     unknown = model.predict((np.array(["?", "?"]), np.array(["?", "!"])))
     arrays = ("user_factors_", "item_factors_", "user_bias_", "item_bias_", "neighbors_")
     more = ("explicit_influences_", "implicit_influences_", "user_baseline_", "item_baseline_")
     out |= {name: getattr(model, name) for name in (*arrays, *more) if hasattr(model, name)}
     out |= {"asked_users": asked[0], "asked_items": asked[1], "predicted": model.predict(asked), "unknown": unknown}
     out |= {"best": best, "scores": scores, "near": near, "cosines": cosines, "users": users, "items": items}
+    out |= {"same": same, "close": close, "explained": np.array([one.prediction for one in said])}
+    pairs = [np.array([getattr(one, name) for one in said]) for name in ("user", "item")]
+    out["explained_by_predict"] = model.predict(tuple(pairs))
     out |= {f"rated_{name}": array for name, array in model._rated._asdict().items()}
     return {**out, "mean": model.mean_, "deviation": model._scale.deviation, "scale": np.array(model.scale_)}
 

@@ -2,13 +2,14 @@
 
 import numpy as np
 
+from gpukit.neighbors.hashes import work
 from gpukit.neighbors.hashes.simlsh import plan, twins
 
 
-def hash_codes(columns, settings, chunk=plan.CHUNK):
+def hash_codes(columns, settings, chunk=work.CHUNK):
     """Eq. (3) for all p * q hashings: codes (N, n_words) uint32 of the items of gpukit.neighbors.columns.Columns."""
-    weights = plan.level_weights(columns.values, settings.psi)
-    units, joins, n_slots = plan.work_units(columns.indptr, chunk)
+    weights = work.level_weights(columns.values, settings.psi)
+    units, joins, n_slots = work.work_units(columns.indptr, chunk)
     slices, n_words = plan.sum_slices(columns.indptr, weights), settings.n_words
     codes = np.empty((len(columns.indptr) - 1, n_words), np.uint32)
     partials, totals = np.empty((n_slots, slices, n_words), np.uint32), np.empty(n_slots, np.int64)

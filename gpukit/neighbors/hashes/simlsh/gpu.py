@@ -4,6 +4,7 @@ import numpy as np
 
 from gpukit._driver import device_array, launch
 from gpukit.device.upload import to_device
+from gpukit.neighbors.hashes import work
 from gpukit.neighbors.hashes.simlsh import kernels, plan
 from gpukit.neighbors.plan import blocks
 
@@ -16,10 +17,10 @@ def block_of(n_words):
     return min(BLOCKS, key=lambda block: -(-n_words // block) * block)
 
 
-def hash_codes(columns, settings, chunk=plan.CHUNK):
+def hash_codes(columns, settings, chunk=work.CHUNK):
     """As cpu.hash_codes; indptr and values of the Columns on the host, users and levels on the device."""
-    weights = plan.level_weights(columns.values, settings.psi)
-    units, joins, n_slots = plan.work_units(columns.indptr, chunk)
+    weights = work.level_weights(columns.values, settings.psi)
+    units, joins, n_slots = work.work_units(columns.indptr, chunk)
     slices, n_words = blocks(plan.sum_slices(columns.indptr, weights), SLICES_STEP) * SLICES_STEP, settings.n_words
     codes = device_array((len(columns.indptr) - 1, n_words), np.uint32)
     partials = device_array((max(n_slots, 1), slices, n_words), np.uint32)

@@ -1,56 +1,14 @@
-"""What the host decides before the hashing: weights, keys, and which columns are cut. Integers only."""
+"""What the host decides before the hashing: keys, and how large the sums are. Integers only."""
 
 import numpy as np
 
-from gpukit.neighbors.columns import whole_multiples
 from gpukit.random import key
 from gpukit.streams import Keyed
-
-CHUNK = 4095  # most ratings a unit of work: what formulas.COUNT_SLICES counter slices hold
-WEIGHT_LIMIT = 1 << 31
-ROUNDED_WEIGHT = 1 << 20
-
-
-def level_weights(values, psi):
-    """Psi(r) = r**psi of each level as int64 weights; a common factor changes no sign in Eq. (3).
-
-    Exact for ratings that are multiples of 2**-8 while the weights stay below 2**31; else rounded to 2**20 steps.
-    """
-    whole = whole_multiples(values)
-    if whole is not None and np.abs(whole**psi).max() < WEIGHT_LIMIT:
-        return (whole**psi).astype(np.int64)
-    weights = np.asarray(values, np.float64) ** psi
-    return np.rint(weights / np.abs(weights).max() * ROUNDED_WEIGHT).astype(np.int64)
 
 
 def word_keys(seed, n_words):
     """(n_words,) uint32: the random key of each word of the users' codes H_i."""
     return np.array([key(seed, Keyed.SIMLSH_WORDS[word]) for word in range(n_words)], np.uint32)
-
-
-def work_units(indptr, chunk=CHUNK):
-    """Columns cut into pieces of at most `chunk` ratings, longest first.
-
-    Returns units (U, 4) int64 rows (item, begin, end, slot), an empty column being one empty unit; joins (J, 3) int64
-    rows (item, first slot, last slot + 1) of the columns that were cut; and the number of slots. Whole columns have
-    slot -1.
-    """
-    lengths = np.diff(indptr)
-    pieces = np.maximum(-(-lengths // chunk), 1)
-    first_unit = np.cumsum(pieces) - pieces
-    item = np.repeat(np.arange(len(lengths)), pieces)
-    length, count = lengths[item], pieces[item]
-    part, cut = np.arange(len(item)) - first_unit[item], count > 1
-    units = np.empty((len(item), 4), np.int64)
-    units[:, 0] = item
-    units[:, 1] = indptr[item] + part * length // count
-    units[:, 2] = indptr[item] + (part + 1) * length // count
-    units[:, 3] = np.where(cut, np.cumsum(cut) - 1, -1)
-    many = np.flatnonzero(pieces > 1)
-    first_slot = units[first_unit[many], 3]
-    joins = np.stack([many, first_slot, first_slot + pieces[many]], axis=1).astype(np.int64)
-    shorter = (units[:, 1] - units[:, 2]).astype(np.int16)  # which numpy sorts by counting
-    return units.take(np.argsort(shorter, kind="stable"), axis=0), joins, int(cut.sum())
 
 
 def sum_slices(indptr, weights):

@@ -8,7 +8,7 @@ from neighbors.inputs import case, columns, columns_on_device, oracle_codes, rat
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit.neighbors.hashes.simlsh import cpu, gpu
-from gpukit.neighbors.hashes.simlsh.plan import CHUNK
+from gpukit.neighbors.hashes.work import CHUNK
 from gpukit.neighbors.plan import Settings
 
 CASES = {  # ratings(users, items, density, levels), settings, chunk

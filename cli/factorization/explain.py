@@ -1,0 +1,107 @@
+"""`gpukit explain`: one prediction as the sum of its parts."""
+
+import click
+
+from gpukit.cli import models, options, report
+from gpukit.cli.stages import Stages
+
+
+@click.command()
+@click.argument("model")
+@click.option("--user", required=True, metavar="ID", help="The user.")
+@click.option("--item", required=True, metavar="ID", help="The item.")
+@click.option(
+    "-n", "count", type=click.IntRange(min=1), default=5, show_default=True, help="Ratings of the user to show."
+)
+@models.titles
+@options.as_json
+@options.quiet
+def explain(model, user, item, count, titles, as_json, quiet):
+    """Show what the rating predicted for --user and --item is the sum of.
+
+    The parts are those of the model's formula: the mean, what is usual for the user and for the item, their factors,
+    each rating that the user gave to a neighbour of the item (share = (rating - expected) x weight), and all neighbours
+    that the user has not rated. Where the sum lies beyond the scale, a line says what it was cut off to.
+
+    A model without neighbours lists the user's ratings of the most similar items besides, which are no part of the sum.
+    A user or an item that the model does not know has no part.
+
+    \b
+    gpukit explain my.gpukit --user 42 --item 2571 --titles movies.dat
+    """
+    stages = Stages()
+    fitted, chosen = models.open_model(model, "cpu", stages)
+    title_of = models.read_title_of(titles)
+    stages.done("reading")
+    found = fitted.explain(user, item)
+    alike = alike_of(fitted, found, count)
+    stages.done("explaining")
+    if as_json:
+        report.print_json({**facts_of(found, alike, title_of), "device": str(chosen), "seconds": stages.seconds})
+    else:
+        show(found, alike, count, title_of)
+        remark_unknown(found, quiet)
+    models.closing_remark(chosen, stages, quiet or as_json)
+
+
+def alike_of(fitted, found, count):
+    """[dict] of the user's ratings of items most like this one, where no neighbours tell."""
+    if fitted.neighbors_.shape[1] or not (found.known_user and found.known_item):
+        return []
+    columns = fitted.rated_alike(found.user, found.item, count)
+    return [
+        dict(zip(("item", "rating", "score", "common"), row)) for row in zip(*(column.tolist() for column in columns))
+    ]
+
+
+def facts_of(found, alike, title_of):
+    """What --json prints of an Explanation."""
+    rated = [one._asdict() for one in found.rated]
+    for row in [*rated, *alike] if title_of else ():
+        row["title"] = title_of.get(str(row["item"]), "")
+    title = {"title": title_of.get(str(found.item), "")} if title_of else {}
+    facts = {"command": "explain", **found._asdict(), **title, "clipped": found.clipped}
+    return {**facts, "rated": rated, "alike": alike}
+
+
+def show(found, alike, count, title_of):
+    """Print the parts as a table, the sum last, and whether it was cut off."""
+    rows = parts_of(found, count, title_of)
+    keys = ["part", *(["rating", "expected", "weight"] if found.rated else []), "share"]
+    title = title_of.get(str(found.item))
+    shown = f"{found.item} ({title})" if title else found.item
+    report.print_table(rows, {key: key for key in keys}, f"User {found.user}, item {shown}: {found.prediction:.4f}")
+    if found.clipped:
+        click.echo(f"The sum {found.total:.4f} lies beyond the scale: {found.prediction:g} is predicted.")
+    if alike:
+        rows = [{**row, **({"title": title_of.get(str(row["item"]), "")} if title_of else {})} for row in alike]
+        report.print_table(rows, {key: key for key in rows[0]}, "Most similar of what the user has rated:")
+
+
+def parts_of(found, count, title_of):
+    """[dict] (part, share and, of rated neighbours, rating, expected, weight) that add up to the total."""
+    user, item = (f"{found.user_ratings:,}", f"{found.item_ratings:,}")
+    rows = [
+        {"part": "mean of all ratings", "share": found.mean},
+        {"part": f"user's bias (ratings: {user})", "share": found.user_bias},
+        {"part": f"item's bias (ratings: {item})", "share": found.item_bias},
+        {"part": "factors", "share": found.factors},
+    ]
+    for one in found.rated[:count]:
+        row = one._asdict()
+        name = title_of.get(str(row.pop("item")))
+        rows.append({"part": f"rated {one.item}" + (f" ({name})" if name else ""), **row})
+    rest = found.rated[count:]
+    if rest:
+        rows.append({"part": f"rated others ({len(rest)})", "share": sum(one.share for one in rest)})
+    if found.n_unrated:
+        rows.append({"part": f"neighbours not rated ({found.n_unrated})", "share": found.unrated})
+    return [*rows, {"part": "sum", "share": found.total}]
+
+
+def remark_unknown(found, quiet):
+    """Say so where the model does not know the user or the item."""
+    known = {"user": (found.known_user, found.user), "item": (found.known_item, found.item)}
+    for what, (there, one) in known.items():
+        if not there:
+            report.remark(f"The model does not know {what} {one}: predicted from what is known.", quiet)

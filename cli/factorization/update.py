@@ -1,0 +1,118 @@
+"""`gpukit update`: a model and new ratings in, the model with them out."""
+
+from types import SimpleNamespace
+
+import click
+
+from gpukit.cli import models, options, outputs, report
+from gpukit.cli.stages import Stages
+from gpukit.errors import ParameterError
+from gpukit.factorization.update.settings import HASHES, ROWS
+
+
+@click.command()
+@click.argument("model")
+@click.argument("new")
+@click.option("--model", "target", metavar="FILE", help="Save the updated model here; MODEL itself with --force.")
+@click.option(
+    "--rows",
+    type=click.Choice(ROWS),
+    default="move",
+    show_default=True,
+    help="Rows of known users and items move a little, or stay as they are (the paper's Algorithm 4).",
+)
+@click.option(
+    "--hashes",
+    type=click.Choice(HASHES),
+    default="recount",
+    show_default=True,
+    help="Neighbours of changed items are looked for again, or kept.",
+)
+@click.option(
+    "--replay",
+    type=click.FloatRange(min=0),
+    metavar="N",
+    help="Earlier ratings walked again for each new one.  [default: 4; all, once they have grown by 4 %]",
+)
+@click.option("--test", metavar="FILE", help="Show RMSE and MAE on these ratings, before and after.")
+@options.force
+@options.table_file
+@options.duplicates
+@options.device
+@options.as_json
+@options.quiet
+def update(**values):
+    """Let the model in the file MODEL learn from the ratings in the file NEW, without training anew.
+
+    New users and items are added; a pair that the model knows is corrected. Where the updated model goes must be said:
+    MODEL stays as it is unless it is named again, with --force.
+
+    \b
+    gpukit update my.gpukit tonight.csv --model my.gpukit --force
+    gpukit update my.gpukit tonight.csv --model new.gpukit --rows frozen
+    """
+    ask, stages = SimpleNamespace(**values), Stages()
+    check_target(ask)
+    fitted, chosen = models.open_model(ask.model, ask.device, stages)
+    new, judged = read(ask, ask.new), None if ask.test is None else read(ask, ask.test)
+    stages.done("reading")
+    before = evaluated(fitted, judged, stages)
+    told = learn(ask, fitted, new)
+    stages.done("updating", told["seconds"])
+    after = evaluated(fitted, judged, stages)
+    fitted.save(ask.target)
+    stages.done("writing")
+    told = {**told, "total_users": len(fitted.user_ids_), "total_items": len(fitted.item_ids_)}
+    show(ask, told, (before, after), chosen, stages)
+
+
+def check_target(ask):
+    """Raise unless it is clear where the updated model goes, and it may go there."""
+    if ask.target is None:
+        raise ParameterError(
+            f"Say where the updated model goes: --model FILE, or --model {ask.model} --force to replace what is read."
+        )
+    outputs.check_output(ask.target, "--model", [path for path in (ask.new, ask.test) if path], ask.force)
+
+
+def read(ask, path):
+    """The Ratings in a file."""
+    from gpukit.ratings import read_ratings
+
+    return read_ratings(path, ask.file_format, ask.columns, ask.duplicates, ask.sep)
+
+
+def evaluated(fitted, judged, stages):
+    """{'rmse', 'mae'} on Ratings; None without them."""
+    if judged is None:
+        return None
+    errors = fitted.evaluate(judged)
+    stages.done("evaluating")
+    return errors
+
+
+def learn(ask, fitted, new):
+    """Update the model; the entry of its updates_."""
+    with report.Progress(ask.quiet or ask.as_json) as progress:
+        fitted.partial_fit(
+            new, rows=ask.rows, hashes=ask.hashes, duplicates=ask.duplicates, replay=ask.replay, progress=progress
+        )
+    return fitted.updates_[-1]
+
+
+def show(ask, told, errors, chosen, stages):
+    """Print what came of it: a JSON object, or a line or two and the seconds. errors: before and after, or None."""
+    if ask.as_json:
+        before, after = errors
+        result = {"before": before, "after": after, "model": ask.target, "device": str(chosen)}
+        report.print_json({"command": "update", **told, **result, "seconds": stages.seconds})
+        return
+    click.echo(
+        f"{told['ratings']:,} new ratings, {told['corrected']:,} corrected; {told['users']:,} new users, "
+        f"{told['items']:,} new items; {told['walked']:,} ratings walked."
+    )
+    if errors[0] is not None:
+        rows = [{"model": name, **error} for name, error in zip(("before", "updated"), errors)]
+        report.print_table(rows, {"model": "", "rmse": "test RMSE", "mae": "MAE"})
+    click.echo(stages.line())
+    report.remark(f"Model saved in {ask.target}, on {chosen}.", ask.quiet)

@@ -1,0 +1,35 @@
+"""What the library says of its parameters, in the words of the command line."""
+
+import contextlib
+import re
+
+from gpukit.errors import GpukitError
+
+OPTIONS = {
+    "n_factors": "--factors",
+    "n_neighbors": "--neighbors",
+    "n_epochs": "--epochs",
+    "learning_rate": "--learning-rate",
+    "regularization": "--regularization",
+    "early_stopping": "--early-stop",
+    "random_state": "--seed",
+    "lsh_p": "--lsh-p",
+    "lsh_q": "--lsh-q",
+    "lsh_bits": "--lsh-bits",
+    "deterministic=True": "--deterministic",
+}
+NAMED = re.compile(rf"\b({'|'.join(OPTIONS)})(?:\b|(?<=True))(=?)")
+
+
+def spoken(text):
+    """A message with options in place of parameters: `n_factors=40` is `--factors 40`."""
+    return NAMED.sub(lambda found: OPTIONS[found[1]] + (" " if found[2] else ""), text)
+
+
+@contextlib.contextmanager
+def options_named():
+    """Errors of the library raised within speak of options."""
+    try:
+        yield
+    except GpukitError as error:
+        raise type(error)(spoken(str(error))) from None

@@ -1,0 +1,1 @@
+"""What fitted models answer beyond ratings. similar.py: which measure finds what is liked together."""

@@ -1,0 +1,7 @@
+"""What a fitted model answers beyond ratings: what is alike, why, on how much evidence, its numbers in files.
+
+answering.py   the methods: Answering, between Serving and the estimators
+likeness.py    how alike two items or two users are, by the ratings that the model carries and by its factors
+explaining.py  a prediction as the sum of its parts, Eq. (1) term by term
+exporting.py   factors, biases and vectors for an index, as .npz, .csv or Parquet
+"""

@@ -1,0 +1,136 @@
+"""Similar items and users, explanations, evidence, exports: what both estimators answer beyond ratings."""
+
+import numpy as np
+
+from gpukit.base import check_choice, check_integer
+from gpukit.errors import DataError
+from gpukit.factorization.answers import explaining, exporting
+from gpukit.factorization.serve import MOST_ANSWERS, Serving, rows_or_unknown
+
+BY = ("evidence", "factors")
+PIECE = 1 << 22  # ratings counted at a time
+
+
+class Answering(Serving):
+    """A fitted State that says what is alike, and why it predicts what it predicts."""
+
+    _transient = (*Serving._transient, "_norms", "_counts")
+
+    def set_fitted(self, *fitted):
+        """See Serving; what was summed over an older history is dropped."""
+        super().set_fitted(*fitted)
+        for kept in ("_norms", "_counts"):
+            vars(self).pop(kept, None)
+
+    def similar_items(self, item, n=10, by="evidence", with_evidence=False):
+        """(item ids (m,), scores (m,) float32): the n items most alike, best first; fewer where there are no more.
+
+        by 'evidence': by who rated both and how, and by the factors, damped where few rated both
+        (answers/likeness.py); items without a common rater are left out. 'factors': by the cosine of the factors alone.
+        with_evidence: two arrays more, (m,) int64: common raters, and ratings of each item. Raises DataError for an
+        item that the model does not know.
+        """
+        return self._similar("item", self._row_of(item, "item"), n, by, with_evidence)
+
+    def similar_users(self, user, n=10, by="evidence", with_evidence=False):
+        """(user ids (m,), scores (m,) float32): the n users most alike, by what they rated in common; as similar_items.
+
+        with_evidence: two arrays more, (m,) int64: items rated in common, and ratings of each user.
+        """
+        return self._similar("user", self._row_of(user, "user"), n, by, with_evidence)
+
+    def rated_alike(self, user, item, n=5):
+        """(item ids (m,), the user's ratings (m,) float32, scores (m,) float32, common raters (m,) int64): of the items
+        that the user has rated the n most like an item, as similar_items has it.
+
+        Raises DataError for a user or an item that the model does not know.
+        """
+        row, user_row = self._row_of(item, "item"), self._row_of(user, "user")
+        check_integer("n", n, 1, MOST_ANSWERS)
+        scores, common = self._likeness("item", row, "evidence")
+        mine = slice(*self._rated.indptr[user_row : user_row + 2])
+        rated, codes = self._rated.items[mine], self._rated.codes[mine]
+        best = _best(scores[rated], n)
+        ratings = self._rated.levels[codes[best]] * np.float32(self._scale.deviation) + np.float32(self._scale.mean)
+        return self.item_ids_[rated[best]], ratings, scores[rated[best]], common[rated[best]]
+
+    def explain(self, user, item):
+        """explaining.Explanation: the prediction for one user and one item as the sum of its parts.
+
+        For unknown ones, too: known_user and known_item say so, and their parts are 0.
+        """
+        self._check_fitted()
+        user_row = int(rows_or_unknown([user], self.user_ids_)[0])
+        item_row = int(rows_or_unknown([item], self.item_ids_, "item")[0])
+        return explaining.explain(self, (user, item), user_row, item_row)
+
+    def evidence(self, users, items):
+        """(ratings of each user (n,), ratings of each item (n,)) int64: how much predictions of pairs rest on.
+
+        users, items: ids, (n,) each; 0 for those that the model does not know.
+        """
+        of_users, of_items = self.rating_counts()
+        rows = rows_or_unknown(users, self.user_ids_), rows_or_unknown(items, self.item_ids_, "item")
+        return np.append(of_users, 0)[rows[0]], np.append(of_items, 0)[rows[1]]
+
+    def rating_counts(self):
+        """(ratings of each user (M,), ratings of each item (N,)) int64 that the model has learned from."""
+        self._check_fitted()
+        if not hasattr(self, "_counts"):
+            history, of_items = self._rated, np.zeros(len(self.item_ids_), np.int64)
+            for start in range(0, len(history.items), PIECE):
+                of_items += np.bincount(history.items[start : start + PIECE], minlength=len(of_items))
+            self._counts = np.diff(history.indptr)[: len(self.user_ids_)], of_items
+        return self._counts
+
+    def export(self, path, side="both", vectors=False):
+        """Write factors, biases and numbers of ratings, with their ids, to path; its suffix says how.
+
+        .npz: an array of each fitted attribute (user_factors, item_bias, ...); .csv and .parquet: a row a user or item:
+        side, id, ratings, bias, factor_0, ... side: 'users', 'items' or 'both'. vectors: in place of factors and biases
+        vectors of F + 2 numbers, of users and of items, whose products are the predictions without neighbours
+        (answers/exporting.py). Raises ParameterError for another suffix, DataError for what cannot be written and for
+        .parquet without pyarrow.
+        """
+        self._check_fitted()
+        exporting.export(self, path, check_choice("side", side, exporting.SIDES), vectors)
+
+    def _row_of(self, one, what):
+        self._check_fitted()
+        known = getattr(self, f"{what}_ids_")
+        row = int(rows_or_unknown([one], known, what)[0])
+        if row == len(known):
+            raise DataError(
+                f"The model does not know {what} {one!r}; it has {len(known):,}, such as {known[0].item()!r}."
+            )
+        return row
+
+    def _similar(self, what, row, n, by, with_evidence):
+        check_integer("n", n, 1, MOST_ANSWERS)
+        check_choice("by", by, BY)
+        scores, common = self._likeness(what, row, by, with_evidence)
+        best = _best(scores, n)
+        found = getattr(self, f"{what}_ids_")[best], scores[best]
+        return (*found, common[best], self.rating_counts()[what == "item"][best]) if with_evidence else found
+
+    def _likeness(self, what, row, by, count=True):
+        """(scores (rows,) float32, NaN: not alike at all; common (rows,), None unless asked for)."""
+        from gpukit.factorization.answers import likeness
+
+        scores, common = None, None
+        if by == "evidence" or count:
+            compare = likeness.of_item if what == "item" else likeness.of_user
+            if not hasattr(self, "_norms"):
+                self._norms = likeness.norms_of(self._rated, self._state)
+            scores, common = compare(row, self._rated, self._state, self._norms)
+        if by == "factors":
+            scores = likeness.cosines(row, getattr(self._state, f"{what}_factors"))
+        scores = np.where(scores == 0 if by == "factors" else common == 0, np.float32(np.nan), scores)
+        scores[row] = np.nan
+        return scores, common
+
+
+def _best(scores, n):
+    """(m,) places of the n highest scores, NaN left out, best first; ties by the lower place."""
+    places = np.flatnonzero(~np.isnan(scores))
+    return places[np.argsort(-scores[places], kind="stable")[:n]]

@@ -1,0 +1,124 @@
+"""A prediction taken apart: the terms of Eq. (1), in units of the ratings, which add up to it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.factorization.model.layout import BASE, BIAS
+
+
+class Rated(NamedTuple):
+    """A neighbour of the item that the user has rated: its id, the user's rating, the rating that biases alone expect,
+    the weight w_jk / sqrt(|R|), and the share (rating - expected) * weight of the prediction."""
+
+    item: object
+    rating: float
+    expected: float
+    weight: float
+    share: float
+
+
+class Explanation(NamedTuple):
+    """A prediction and what it is the sum of.
+
+    prediction: what predict gives; total: the same before it is cut off at the ends of the scale, the sum of mean,
+    user_bias, item_bias, factors, the shares of rated (largest first) and unrated, the part c of the n_unrated
+    neighbours that the user has not rated. known_user, known_item: whether the model has them; user_ratings,
+    item_ratings: how many ratings of each it has learned from.
+    """
+
+    user: object
+    item: object
+    prediction: float
+    total: float
+    mean: float
+    user_bias: float
+    item_bias: float
+    factors: float
+    rated: tuple
+    unrated: float
+    n_unrated: int
+    known_user: bool
+    known_item: bool
+    user_ratings: int
+    item_ratings: int
+
+    @property
+    def clipped(self):
+        """Whether the sum lies beyond the scale, so that the prediction is its end."""
+        return self.prediction != float(np.float32(self.total))
+
+
+class Rows(NamedTuple):
+    """One pair's numbers in z; zeros and empty arrays for what the model does not know.
+
+    u, v (F,) float64; user, item (3,): extras; near (K,) int32, influence (2, K): w and c; codes (K,) uint8: how the
+    user rated the neighbours, 0 not at all.
+    """
+
+    u: np.ndarray
+    v: np.ndarray
+    user: np.ndarray
+    item: np.ndarray
+    near: np.ndarray
+    influence: np.ndarray
+    codes: np.ndarray
+
+
+def rows_of_pair(user, item, state, history):
+    """The Rows of user and item rows, the row behind the last for unknown ones."""
+    (m, f), (n, k) = state.user_factors.shape, state.neighbors.shape
+    nobody = np.zeros(f), np.zeros(state.user_extras.shape[1])
+    u, of_user = (state.user_factors[user], state.user_extras[user]) if user < m else nobody
+    v, of_item = (state.item_factors[item], state.item_extras[item]) if item < n else nobody
+    k = k if item < n else 0
+    near, influence = (state.neighbors[item], state.influence[item]) if k else (np.zeros(0, int), np.zeros((2, 0)))
+    mine = slice(*history.indptr[user : user + 2])
+    codes = np.zeros(len(state.neighbors), np.uint8)
+    codes[history.items[mine]] = history.codes[mine]
+    return Rows(*(np.asarray(array, np.float64) for array in (u, v, of_user, of_item)), near, influence, codes[near])
+
+
+def neighbours(rows, bases, history, scale, item_ids):
+    """((Rated, ...) largest share first, the unrated ones' share, how many they are)."""
+    is_rated = rows.codes > 0
+    n_rated, n_unrated = int(is_rated.sum()), int((~is_rated).sum())
+    z = history.levels[rows.codes].astype(np.float64)
+    expected = rows.user[BASE] + bases[rows.near]
+    weights = rows.influence[0] / np.sqrt(max(n_rated, 1))
+    found = []
+    for k in np.flatnonzero(is_rated):
+        rating, usual = (float(value) * scale.deviation + scale.mean for value in (z[k], expected[k]))
+        share = float((z[k] - expected[k]) * weights[k]) * scale.deviation
+        rating = float(f"{rating:.6g}")  # as it was read, but for float32's last digits
+        found.append(Rated(item_ids[rows.near[k]].item(), rating, usual, float(weights[k]), share))
+    found.sort(key=lambda one: -abs(one.share))
+    silent = float(rows.influence[1][~is_rated].astype(np.float64).sum()) / np.sqrt(max(n_unrated, 1))
+    return tuple(found), float(silent * scale.deviation), n_unrated
+
+
+def parts_of(rows, scale):
+    """{name: part} of Eq. (1) without neighbours, in units of the ratings."""
+    return {
+        "mean": float(scale.mean),
+        "user_bias": float(rows.user[BIAS] * scale.deviation),
+        "item_bias": float(rows.item[BIAS] * scale.deviation),
+        "factors": float(rows.u @ rows.v * scale.deviation),
+    }
+
+
+def explain(model, asked, user_row, item_row):
+    """The Explanation of a fitted model's prediction for (user, item) as they were asked for, and their rows; the row
+    behind the last for unknown ids."""
+    history, scale = model._rated, model._scale
+    rows = rows_of_pair(user_row, item_row, model._state, history)
+    bases = model._state.item_extras[:, BASE].astype(np.float64)
+    rated, unrated, n_unrated = neighbours(rows, bases, history, scale, model.item_ids_)
+    parts = parts_of(rows, scale)
+    total = sum(parts.values()) + sum(one.share for one in rated) + unrated
+    counts = (int(numbers[0]) for numbers in model.evidence(*([one] for one in asked)))
+    known = user_row < len(model.user_ids_), item_row < len(model.item_ids_)
+    names = (model.user_ids_, user_row), (model.item_ids_, item_row)
+    ids = (ids[row].item() if is_known else one for (ids, row), is_known, one in zip(names, known, asked))
+    prediction = float(np.clip(np.float32(total), np.float32(scale.low), np.float32(scale.high)))
+    return Explanation(*ids, prediction, total, *parts.values(), rated, unrated, n_unrated, *known, *counts)

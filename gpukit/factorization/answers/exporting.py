@@ -1,0 +1,116 @@
+"""A fitted model's numbers for other programs: .npz for arrays, .csv for reading, .parquet, and vectors for an index.
+
+Vectors are [u_i, mean + b_i, 1] of users and [v_j, 1, b_j] of items: their product is the prediction without
+neighbours, in units of the ratings and not cut off at the ends of the scale, so that an index of inner products finds a
+user's best items.
+"""
+
+import csv
+import io
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.io import container, parquet, sinks
+
+SUFFIXES = (".npz", ".csv", ".parquet")
+SIDES = ("both", "users", "items")
+ROWS = 1 << 14  # written at a time
+
+
+class Table(NamedTuple):
+    """What a row of each user or item has: names of the columns, ids (n,), sides (n,) str, ratings (n,) int64 and
+    numbers (n, columns) float32."""
+
+    names: list
+    ids: np.ndarray
+    sides: np.ndarray
+    ratings: np.ndarray
+    numbers: np.ndarray
+
+
+def check_export(path):
+    """The suffix that path is written with; ParameterError or DataError for one that cannot be written. A stream
+    without a suffix takes csv."""
+    if sinks.is_stream(path) and not str(path).endswith(SUFFIXES):
+        return ".csv"
+    return container.check_copy(path, SUFFIXES)
+
+
+def export(model, path, side, vectors):
+    """Write what Answering.export says."""
+    suffix = check_export(path)
+    sides = ("users", "items") if side == "both" else (side,)
+    with sinks.opened(path) as file:
+        if suffix == ".npz":
+            np.savez(file, **arrays_of(model, sides, vectors))
+        else:
+            (_write_csv if suffix == ".csv" else _write_parquet)(table_of(model, sides, vectors), file)
+
+
+def vectors_of(model, side):
+    """(rows, F + 2) float32: the vectors of one side, see the top of this file."""
+    of_users = side == "users"
+    factors, bias = (getattr(model, f"{side[:-1]}_{name}_") for name in ("factors", "bias"))
+    ones = np.ones_like(bias)
+    ends = (bias + np.float32(model.mean_), ones) if of_users else (ones, bias)
+    return np.column_stack([factors, *ends])
+
+
+def arrays_of(model, sides, vectors):
+    """{name: array} of an .npz: numbers of each side; all that predictions need but the ratings."""
+    arrays = {}
+    for side, counts in _counts(model, sides):
+        one = side[:-1]
+        arrays |= {f"{one}_ids": getattr(model, f"{one}_ids_"), f"{one}_ratings": counts}
+        if vectors:
+            arrays[f"{one}_vectors"] = vectors_of(model, side)
+        else:
+            arrays |= {f"{one}_{name}": getattr(model, f"{one}_{name}_") for name in ("factors", "bias", "baseline")}
+    if not vectors and "items" in sides and model.neighbors_.shape[1]:
+        for name in ("neighbors", "explicit_influences", "implicit_influences"):
+            arrays[name] = getattr(model, f"{name}_")
+    return arrays | {"mean": np.float64(model.mean_), "scale": np.array(model.scale_)}
+
+
+def table_of(model, sides, vectors):
+    """The Table of one side, or of users and then items."""
+    parts = []
+    for side, counts in _counts(model, sides):
+        numbers = vectors_of(model, side)
+        if not vectors:
+            bias = getattr(model, f"{side[:-1]}_bias_")
+            numbers = np.column_stack([bias, numbers[:, :-2]])
+        ids = getattr(model, f"{side[:-1]}_ids_")
+        parts.append((ids, np.full(len(ids), side[:-1]), counts, numbers))
+    columns = [list(column) for column in zip(*parts, strict=True)]
+    if len({ids.dtype.kind for ids in columns[0]}) > 1:  # numbers of one side, text of the other
+        columns[0] = [ids.astype(str) for ids in columns[0]]
+    size = columns[3][0].shape[1]
+    names = [f"vector_{f}" for f in range(size)] if vectors else ["bias", *(f"factor_{f}" for f in range(size - 1))]
+    return Table(names, *map(np.concatenate, columns))
+
+
+def _counts(model, sides):
+    """Yield (side, ratings of each of its rows)."""
+    for side in sides:
+        yield side, model.rating_counts()[side == "items"]
+
+
+def _write_csv(table, file):
+    """side,id,ratings and the numbers, each the shortest text that is it."""
+    file.write((",".join(["side", "id", "ratings", *table.names]) + "\n").encode())
+    for start in range(0, len(table.ids), ROWS):
+        part, lines = slice(start, start + ROWS), io.StringIO()
+        facts = zip(table.sides[part].tolist(), table.ids[part].tolist(), table.ratings[part].tolist(), strict=True)
+        rows = ((*fact, *map(str, numbers)) for fact, numbers in zip(facts, table.numbers[part], strict=True))
+        csv.writer(lines, lineterminator="\n").writerows(rows)
+        file.write(lines.getvalue().encode())
+
+
+def _write_parquet(table, file):
+    columns = {"side": lambda part: table.sides[part], "id": lambda part: table.ids[part]}
+    columns["ratings"] = lambda part: table.ratings[part]
+    for column, name in enumerate(table.names):
+        columns[name] = lambda part, column=column: np.ascontiguousarray(table.numbers[part, column])
+    parquet.write_rows(file, columns, len(table.ids))

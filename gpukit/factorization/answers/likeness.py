@@ -1,0 +1,147 @@
+"""How alike two items, or two users, are: by the ratings that the model carries, and by its factors.
+
+Item j is the vector a_j over the users, with level + z_ij - B_ij where user i rated it (z in deviations, B the
+bias-only predictor) and 0 elsewhere: who rated both counts, and for more if they rated both above what they usually
+give. With n common raters two items' likeness is
+
+    n / (n + damping)  (cosine(a_j, a_k) + factors cosine(v_j, v_k)) / (1 + factors)
+
+so that few common raters say little (Koren 2010, sec. 2.2, has the damping). Users in the same way, by what they rated
+in common. docs/factorization.md has what this was compared with.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.factorization.model.layout import BASE
+
+
+class Measure(NamedTuple):
+    """level: what a rating as expected counts; damping: common raters at which half of a likeness counts; factors:
+    their weight beside the ratings'."""
+
+    level: float
+    damping: float
+    factors: float
+
+
+MEASURE = Measure(1.0, 50.0, 0.25)
+
+
+class Norms(NamedTuple):
+    """Lengths of the vectors a, of users (M,) and of items (N,), float64: what all questions of likeness share."""
+
+    users: np.ndarray
+    items: np.ndarray
+
+
+@njit
+def _weight(history, level, user_base, item_base, user, t):
+    """level + z - B of rating t, which is user's."""
+    z = np.float64(history.levels[history.codes[t]])
+    return level + (z - np.float64(user_base[user]) - np.float64(item_base[history.items[t]]))
+
+
+@njit
+def sum_squares(history, level, user_base, item_base, of_users, of_items):
+    """Add each rating's squared weight to its user's and its item's sum.
+
+    history: arrays.History; level float64; user_base (M,), item_base (N,) float32; of_users (M,), of_items (N,)
+    float64, zero before. O(nnz); in the order of the ratings, so that it repeats to the bit.
+    """
+    for user in range(of_users.size):
+        for t in range(history.indptr[user], history.indptr[user + 1]):
+            weight = _weight(history, level, user_base, item_base, user, t)
+            of_users[user] += weight * weight
+            of_items[history.items[t]] += weight * weight
+
+
+@njit
+def meet_items(history, level, user_base, item_base, raters, weights, products, common):
+    """Products of one item's vector with all items', from its raters' histories.
+
+    raters (n,) int64 user rows, weights (n,) float64: the item's vector; products (N,) float64, common (N,) int64, both
+    zero before: the products, and how many raters each item shares with it.
+    """
+    for n in range(raters.size):
+        user = raters[n]
+        for t in range(history.indptr[user], history.indptr[user + 1]):
+            products[history.items[t]] += weights[n] * _weight(history, level, user_base, item_base, user, t)
+            common[history.items[t]] += 1
+
+
+@njit(parallel=True)
+def meet_users(history, level, user_base, item_base, weights, rated, products, common):
+    """Products of one user's vector with all users', from their histories.
+
+    weights (N,) float64, rated (N,) bool: the user's vector and where it has ratings; products (M,) float64, common
+    (M,) int64, overwritten.
+    """
+    for user in prange(products.size):
+        product, met = np.float64(0.0), 0
+        for t in range(history.indptr[user], history.indptr[user + 1]):
+            item = history.items[t]
+            if rated[item]:
+                product += weights[item] * _weight(history, level, user_base, item_base, user, t)
+                met += 1
+        products[user], common[user] = product, met
+
+
+def norms_of(history, state, measure=MEASURE):
+    """The Norms of an arrays.History on the host and a state.State."""
+    bases = bases_of(state)
+    squares = [np.zeros(len(base)) for base in bases]
+    sum_squares(history, measure.level, *bases, *squares)
+    return Norms(*map(np.sqrt, squares))
+
+
+def bases_of(state):
+    """Contiguous baseline biases ((M,), (N,)) float32 of a State, in z."""
+    sides = (state.user_extras, state.item_extras)
+    return tuple(np.ascontiguousarray(extras[:, BASE]) for extras in sides)
+
+
+def of_item(row, history, state, norms, measure=MEASURE):
+    """(likeness (N,) float32, common raters (N,) int64) of the item `row` to all items."""
+    places = np.flatnonzero(history.items == row)
+    raters = np.searchsorted(history.indptr, places, "right") - 1
+    bases, z = bases_of(state), history.levels[history.codes[places]].astype(np.float64)
+    weights = measure.level + (z - bases[0][raters] - bases[1][row])
+    products, common = np.zeros(len(bases[1])), np.zeros(len(bases[1]), np.int64)
+    meet_items(history, measure.level, *bases, raters, weights, products, common)
+    return _blended(row, products / norms_with(norms.items, row), common, state.item_factors, measure), common
+
+
+def of_user(row, history, state, norms, measure=MEASURE):
+    """(likeness (M,) float32, items rated in common (M,) int64) of the user `row` to all users."""
+    bases, mine = bases_of(state), slice(history.indptr[row], history.indptr[row + 1])
+    items, z = history.items[mine], history.levels[history.codes[mine]].astype(np.float64)
+    weights, rated = np.zeros(len(bases[1])), np.zeros(len(bases[1]), bool)
+    weights[items], rated[items] = measure.level + (z - bases[0][row] - bases[1][items]), True
+    products, common = np.zeros(len(bases[0])), np.zeros(len(bases[0]), np.int64)
+    meet_users(history, measure.level, *bases, weights, rated, products, common)
+    return _blended(row, products / norms_with(norms.users, row), common, state.user_factors, measure), common
+
+
+def norms_with(norms, row):
+    """Each length times that of a row; above 0."""
+    return np.maximum(norms * norms[row], 1e-20)
+
+
+def _blended(row, ratings, common, factors, measure):
+    """Damped cosines of ratings and of factors; 0 where nothing is in common."""
+    met, likeness = np.flatnonzero(common), np.zeros(len(common), np.float32)
+    damping = common[met] / (common[met] + measure.damping)
+    blend = ratings[met] + measure.factors * cosines(row, factors, met)
+    likeness[met] = damping * blend / (1 + measure.factors)
+    return likeness
+
+
+def cosines(row, factors, others=slice(None)):
+    """(n,) float32 cosines of a row of factors (rows, F) with others, all if not named; 0 of and with a row of
+    zeros."""
+    mine, theirs = factors[row], factors[others]
+    norms = np.maximum(np.linalg.norm(theirs, axis=1), np.float32(1e-20))
+    return theirs @ mine / norms / np.maximum(np.linalg.norm(mine), np.float32(1e-20))

@@ -1,0 +1,13 @@
+"""Options that the user left open, chosen on a hold-out inside the training ratings.
+
+Where a user or item has few ratings, what suits MovieLens does not: a dozen epochs learn the ratings by heart. So some
+ratings judge, damped biases and a handful of settings are tried on the others, and what predicts best is trained again
+on all of them. Where ratings are plenty nothing is tried and nothing is lost.
+
+    rule.py        whether to choose, and what is open     candidates.py  what is tried, in which order
+    folds.py       who judges                              damping.py     the damped biases that all else begins with
+    trial.py       settings trained on one preparation     choice.py      the best of them, and why
+    chosen.py      what was chosen: settings, trials, why
+
+Deterministic: as training is; the folds always.
+"""

@@ -1,0 +1,151 @@
+"""`choose`: what is open of an estimator's settings, decided on a hold-out."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit import _jit
+from gpukit.factorization.choose import candidates, rule
+from gpukit.factorization.choose.chosen import Choice
+from gpukit.factorization.choose.damping import best_damping
+from gpukit.factorization.choose.folds import folds
+from gpukit.factorization.choose.trial import Trial, curve
+from gpukit.factorization.prepare.ready import Way
+
+ONE_THREAD = 200_000  # ratings up to which waiting for other threads takes longer than they save
+STOPPING_SHARE = 0.05  # of the ratings, by which early stopping judges unless told otherwise
+
+
+class Contest(NamedTuple):
+    """What candidates are tried on: Trials; names of open parameters; epochs without a better one until a candidate is
+    given up, 0 for never; progress as fit's."""
+
+    trials: list
+    free: set
+    patience: int
+    progress: object
+
+
+def choose(estimator, ratings, settings, device, judged, progress):
+    """The Choice for an estimator's settings.Settings and Ratings: settings as they are where ratings are plenty or all
+    is named. judged: whether ratings of the user's own judge every epoch, which early stopping then goes by."""
+    free, n = rule.left_open(estimator), len(ratings)
+    sparse, stopping = bool(free) and rule.is_sparse(n, ratings.shape), settings.patience > 0 and not judged
+    if not (sparse or stopping):
+        return Choice(settings, [], _usual(estimator, ratings, settings, free))
+    if n < rule.LEAST:
+        return _of_too_few(estimator, settings, n)
+    with _jit.threads(1 if estimator.deterministic or n <= ONE_THREAD else None):
+        contest = _contest(estimator, ratings, settings, device, stopping, progress)
+        chosen = _contested(estimator, settings, contest) if sparse else _stopped(settings, contest)
+    return chosen if judged else chosen._replace(settings=chosen.settings._replace(patience=0))
+
+
+def _contest(estimator, ratings, settings, device, stopping, progress):
+    """The Contest of an estimator on parts of its Ratings."""
+    progress("choosing", 0, None, {})
+    way = Way(estimator.walk, settings.seed, estimator.deterministic, settings.n_neighbors > 0)
+    share = (estimator.validation_fraction or STOPPING_SHARE) if stopping else None
+
+    def find(orders, steps):
+        return estimator.find_neighbors(orders, steps, settings.n_neighbors)
+
+    trials = [Trial(*fold, way, device, find) for fold in folds(ratings, settings.seed, share)]
+    free = rule.left_open(estimator)
+    patience = settings.patience if stopping else candidates.PATIENCE if "n_epochs" in free else 0
+    return Contest(trials, free, patience, progress)
+
+
+def _usual(estimator, ratings, settings, free):
+    """Why nothing is tried."""
+    if not free:
+        own = estimator.rates == "adaptive" and settings.solver == "sgd"
+        return "named" if own else "named, or usual for its rates and solver"
+    density = rule.density(len(ratings), ratings.shape)
+    return f"usual for plenty of ratings ({density:.0f} a user or item)"
+
+
+def _of_too_few(estimator, settings, n):
+    """The Choice where nothing can be held out."""
+    why = f"{n} ratings are too few to try anything on"
+    return Choice(settings if rule.wants_factors(estimator) else as_biases(settings), [], why)
+
+
+def as_biases(settings):
+    """The settings of a model that is damped biases and no more."""
+    return settings._replace(n_factors=1, n_neighbors=0, epochs=0)
+
+
+def _stopped(settings, contest):
+    """The Choice that early stopping makes: the epochs that were best."""
+    found = _tried(settings, contest)
+    held_out = len(found.squares)
+    why = f"best of {len(found.curve)} epochs on {held_out:,} ratings held out, then trained on all"
+    return Choice(found.settings, [row(found)], why)
+
+
+def _contested(estimator, settings, contest):
+    """The Choice among candidates and damped biases."""
+    damping, plain = settings.damping, None
+    if settings.biases:
+        damping, plain = best_damping(contest.trials)
+    epochs = candidates.EPOCHS if contest.patience and "n_epochs" in contest.free else settings.epochs
+    first = settings._replace(damping=damping, held=True, epochs=epochs)
+    outcomes = [_tried(candidate, contest) for candidate in candidates.decays(first, contest.free)]
+    leader = min(outcomes, key=_rmse).settings._replace(epochs=epochs)
+    shape = contest.trials[0].shape
+    outcomes += [_tried(candidate, contest) for candidate in candidates.sizes(leader, contest.free, shape)]
+    best, rows = min(outcomes, key=_rmse), [row(outcome) for outcome in outcomes]
+    if plain is None or rule.wants_factors(estimator):
+        return Choice(best.settings, rows, _why(best, rows, len(best.squares)))
+    rows.insert(0, biases_row(damping, plain))
+    if is_better(best.squares, plain):
+        return Choice(best.settings, rows, _why(best, rows, len(plain)))
+    why = f"of {len(rows)} candidates none predicted {len(plain):,} ratings held out better"
+    return Choice(as_biases(first), rows, why)
+
+
+def _rmse(outcome):
+    return outcome.rmse
+
+
+def _why(best, rows, held_out):
+    """Why a candidate was chosen."""
+    return f"best of {len(rows)} candidates on {held_out:,} ratings held out, RMSE {best.rmse:.4f}"
+
+
+def is_better(squares, than):
+    """Whether squared errors (n,) are smaller than others of the same ratings by more than a standard error."""
+    gain = than - squares
+    return bool(gain.mean() > gain.std() / np.sqrt(len(gain)))
+
+
+def _tried(settings, contest):
+    """The Outcome of a candidate."""
+    facts = {"F": settings.n_factors, "K": settings.n_neighbors, "lambda": settings.regularization}
+    return curve(
+        contest.trials,
+        settings,
+        contest.patience,
+        lambda epoch, rmse: contest.progress("choosing", epoch, settings.epochs, {**facts, "rmse": rmse}),
+    )
+
+
+def row(outcome):
+    """A candidate as a dict for people."""
+    settings = outcome.settings
+    return {
+        "n_factors": settings.n_factors,
+        "n_neighbors": settings.n_neighbors,
+        "regularization": settings.regularization,
+        "n_epochs": settings.epochs,
+        "rmse": outcome.rmse,
+        "curve": outcome.curve,
+    }
+
+
+def biases_row(damping, squares):
+    """Damped biases as a dict like `row`."""
+    rmse = float(np.sqrt(squares.mean()))
+    nothing = {"n_factors": 0, "n_neighbors": 0, "regularization": None, "n_epochs": 0}
+    return {**nothing, "damping": list(damping), "rmse": rmse, "curve": []}

@@ -1,0 +1,70 @@
+"""`Choice`: the settings of one training, with what was tried for them and why they won."""
+
+from typing import NamedTuple
+
+from gpukit import persist
+from gpukit.base import check_integer, check_real
+from gpukit.errors import DataError, ParameterError
+from gpukit.factorization.choose.rule import BIASES
+from gpukit.factorization.settings import MOST_FACTORS
+from gpukit.neighbors.estimator import MOST_NEIGHBORS
+
+KEPT = {
+    "n_factors": int,
+    "n_neighbors": int,
+    "epochs": int,
+    "regularization": float,
+    "damping": list | tuple,
+    "held": bool,
+    "patience": int,
+}
+
+
+class Choice(NamedTuple):
+    """settings.Settings for all ratings, the candidates as dicts (none: nothing was tried), and why in a sentence."""
+
+    settings: object
+    trials: list
+    why: str
+
+    def facts(self, estimator):
+        """What was chosen, as a dict for people; estimator: its class's name."""
+        settings = self.settings
+        trained = settings.epochs > 0
+        return {
+            "predictor": estimator if trained else BIASES,
+            "n_factors": settings.n_factors if trained else 0,
+            "n_neighbors": settings.n_neighbors,
+            "n_epochs": settings.epochs,
+            "learning_rate": settings.learning_rate if trained else None,
+            "regularization": settings.regularization if trained else None,
+            "biases": "none" if not settings.biases else "held" if settings.held or not trained else "learned",
+            "damping": list(settings.damping),
+            "why": self.why,
+        }
+
+    def kept(self):
+        """What a checkpoint keeps, as a dict."""
+        return {**{name: getattr(self.settings, name) for name in KEPT}, "trials": self.trials, "why": self.why}
+
+
+def kept_choice(kept, settings, n_epochs):
+    """The Choice that `Choice.kept` gave, for the settings.Settings of the same estimator; n_epochs: where it is named.
+
+    Raises DataError for what no training has.
+    """
+    facts = {name: persist.entry_of(kept, name, kind) for name, kind in {**KEPT, "trials": list, "why": str}.items()}
+    trials, why = facts.pop("trials"), facts.pop("why")
+    damping = facts["damping"] = tuple(facts["damping"])
+    bounds = {"n_factors": (1, MOST_FACTORS), "n_neighbors": (0, MOST_NEIGHBORS), "epochs": (0, None)}
+    try:
+        for name, limits in bounds.items():
+            check_integer(name, facts[name], *limits)
+        for number in (facts["regularization"], *damping):
+            check_real("a number of its settings", number, 0.0)
+        check_integer("numbers in damping", len(damping), 2, 2)
+    except ParameterError as error:
+        raise DataError(str(error)) from None
+    if n_epochs is not None:
+        facts["epochs"] = settings.epochs
+    return Choice(settings._replace(**facts), trials, why)

@@ -1,0 +1,103 @@
+"""Settings tried on one preparation: orders, histories and neighbours are made once and serve every candidate."""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.device.engine import engine
+from gpukit.factorization.model.state import Beginning
+from gpukit.factorization.prepare import ready
+from gpukit.factorization.run import unscale
+from gpukit.factorization.solvers import Task, training_of
+from gpukit.ratings.orders.order import order_ratings
+
+
+class Outcome(NamedTuple):
+    """What came of a candidate: settings.Settings with the epochs that were best; a dict an epoch like an estimator's
+    history_ (epoch, seconds, rmse); the squared errors (n,) of the judging ratings after the best one."""
+
+    settings: object
+    curve: list
+    squares: np.ndarray
+
+    @property
+    def rmse(self):
+        """After the best epoch."""
+        return float(np.sqrt(self.squares.mean(dtype=np.float64)))
+
+
+class Trial:
+    """Ratings that train and ratings that judge, prepared on a device for any number of candidates.
+
+    train, held_out: Ratings with the same id maps; way: ready.Way, whose schedule without conflicts is for GPUs alone
+    (on a CPU one thread is sooner done); find(orders, steps): the neighbours (N, K) int32 on
+    the host, best first, as many as a candidate may ask for.
+    """
+
+    def __init__(self, train, held_out, way, device, find):
+        way = way._replace(deterministic=way.deterministic and device.is_cuda)
+        self.way, self.device, self.held_out, self.shape = way, device, held_out, train.shape
+        self.steps = engine(device, "gpukit.factorization")
+        self.orders = order_ratings(train, device)
+        self.scale = ready.scale_of(self.orders, train.values)
+        self.made = ready.make_ready(self.orders, self.scale, way, self.steps.preparing)
+        self.neighbors = find(self.orders, self.steps)
+
+    def begin(self, settings):
+        """The Attempt of a candidate, before its first epoch."""
+        steps, side = self.steps, self.made.side
+        layout, solver = steps.layout(settings.n_factors, settings.n_neighbors), training_of(settings.solver)
+        neighbors = np.ascontiguousarray(self.neighbors[:, : settings.n_neighbors])
+        baseline = self.damped(settings.damping)
+        beginning = Beginning(self.shape, settings.n_factors, neighbors, baseline, settings.biases, settings.seed)
+        session = steps.begin(beginning, layout, self.way.walk, self.made.history)
+        minor = steps.preparing.resident(steps.preparing.fetch(side.minor), np.int32)  # training may rename its rows
+        made = self.made._replace(side=side._replace(minor=minor))
+        task = Task(self.orders, self.scale, made, settings, layout, steps, self.device, False, self.way.deterministic)
+        return Attempt(session, solver.begin(session, task, solver.arrange(task)), self)
+
+    def damped(self, damping):
+        """(user biases, item biases) float64 in z, on the device; damping: the users' and the items'."""
+        return ready.baseline_of(self.orders, self.scale, self.steps.preparing, damping)
+
+    def squares(self, z):
+        """(n,) float64 squared errors of predictions in z of the judging ratings."""
+        return (unscale(z, self.scale) - self.held_out.values).astype(np.float64) ** 2
+
+    def biased(self, damping):
+        """(n,) float64 squared errors of damped biases alone."""
+        users, items = (np.append(self.steps.preparing.fetch(side), 0.0) for side in self.damped(damping))
+        return self.squares((users[self.held_out.users] + items[self.held_out.items]).astype(np.float32))
+
+
+class Attempt:
+    """One candidate in training on a Trial."""
+
+    def __init__(self, session, training, trial):
+        self.session, self.training, self.trial = session, training, trial
+        self.asked = session.ask(trial.held_out.users, trial.held_out.items)
+
+    def epoch(self, number):
+        """Train one epoch more and return the squared errors (n,) of the judging ratings."""
+        self.training.epoch(number)
+        return self.trial.squares(self.session.predict(self.asked))
+
+
+def curve(trials, settings, patience=0, progress=lambda epoch, rmse: None):
+    """The Outcome of settings, trained on all trials side by side, an epoch at a time, for settings.epochs at most.
+
+    patience: stop after so many epochs without a better one and take the best; 0: train them all and take the last.
+    """
+    begun, history, best = time.perf_counter(), [], None
+    attempts = [trial.begin(settings) for trial in trials]
+    for epoch in range(settings.epochs):
+        squares = np.concatenate([attempt.epoch(epoch) for attempt in attempts])
+        rmse = float(np.sqrt(squares.mean()))
+        history.append({"epoch": epoch + 1, "seconds": time.perf_counter() - begun, "rmse": rmse})
+        progress(epoch + 1, rmse)
+        if best is None or not patience or rmse < best[1]:
+            best = epoch, rmse, squares
+        if patience and epoch - best[0] >= patience:
+            break
+    return Outcome(settings._replace(epochs=best[0] + 1), history, best[2])

@@ -1,0 +1,64 @@
+"""CPU twins of kernels.py."""
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.factorization.model.layout import BIAS, EXTRA
+from gpukit.factorization.prepare.formulas import half_width
+from gpukit.factorization.solvers.sgd import formulas
+from gpukit.factorization.twins.rows import dot
+from gpukit.random import shuffled
+
+U32 = np.uint32
+
+
+@njit(parallel=True)
+def scatter_ratings(starts, minor, values, seed_key, samples):
+    """Twin of kernels.scatter_ratings."""
+    half, n = half_width(minor.size), U32(minor.size)
+    major, others, z = samples.major, samples.minor, samples.values
+    for row in prange(starts.size - 1):
+        for t in range(starts[row], starts[row + 1]):
+            there = shuffled(seed_key, U32(t), half, n)
+            major[there], others[there], z[there] = row, minor[t], values[t]
+
+
+@njit(parallel=True)
+def copy_factors(source, width, out):
+    """Twin of kernels.copy_factors."""
+    for row in prange(source.shape[0]):
+        for f in range(width):
+            out[row, f] = source[row, f]
+
+
+@njit
+def _learn(p, q, n, error, rate, decay):
+    """Eq. (5) for both factor rows, each from the other's old value."""
+    for f in range(n):
+        u, v = p[f], q[f]
+        p[f] = u + formulas.factor_change(u, v, error, rate, decay)
+        q[f] = v + formulas.factor_change(v, u, error, rate, decay)
+
+
+@njit
+def _walk(first, last, samples, tables, rates):
+    """One batch; rates: of factors, of biases, lambda."""
+    P, Q, own, other = tables
+    rate, bias_rate, decay = rates
+    n, at = P.shape[1] - EXTRA, own.shape[1] - EXTRA + BIAS
+    for t in range(first, last):
+        u, v = samples.major[t], samples.minor[t]
+        p, q, b, c = P[u], Q[v], own[u, at], other[v, at]
+        error = samples.values[t] - (dot(p, q, n) + b + c)
+        _learn(p, q, n, error, rate, decay)
+        own[u, at] = b + formulas.bias_change(b, error, bias_rate, decay)
+        other[v, at] = c + formulas.bias_change(c, error, bias_rate, decay)
+
+
+@njit(parallel=True)
+def hogwild_epoch(samples, tables, rate, bias_rate, decay, batch, workers):
+    """Twin of kernels.hogwild_epoch; P and Q are the parameter rows."""
+    n = samples.values.size
+    for worker in prange(workers):
+        for begin in range(worker * batch, n, workers * batch):
+            _walk(begin, min(n, begin + batch), samples, tables, (rate, bias_rate, decay))

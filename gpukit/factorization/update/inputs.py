@@ -1,0 +1,110 @@
+"""New ratings in a model's rows: ids that it does not know are appended, old rows keep their numbers."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.base.arrays import as_text
+from gpukit.errors import DataError
+from gpukit.factorization.update.fold import Given
+from gpukit.io.ids import rows_of
+from gpukit.ratings.pairs import ratings_of
+from gpukit.ratings.repeats import without_repeats
+
+
+class Part(NamedTuple):
+    """n new ratings: users, items (n,) int32 rows of the grown model, values (n,) float32, each pair once; user_ids,
+    item_ids: the model's, the new ones behind them."""
+
+    users: np.ndarray
+    items: np.ndarray
+    values: np.ndarray
+    user_ids: np.ndarray
+    item_ids: np.ndarray
+
+    def __len__(self):
+        return len(self.values)
+
+    @property
+    def shape(self):
+        """(M, N) of the grown model."""
+        return len(self.user_ids), len(self.item_ids)
+
+
+def part_of(new, y, user_ids, item_ids, duplicates):
+    """The Part of what fit takes (new, y), in the rows of a model with these ids.
+
+    duplicates: what a pair means that comes twice in it (gpukit.ratings.repeats). Raises DataError.
+    """
+    ratings = without_repeats(ratings_of(new, y, repeats=False), duplicates)
+    users, user_ids = grown(ratings.users, ratings.user_ids, user_ids, "user")
+    items, item_ids = grown(ratings.items, ratings.item_ids, item_ids, "item")
+    return Part(users, items, ratings.values, user_ids, item_ids)
+
+
+def grown(rows, ids, known, what):
+    """(rows (n,) int32 in the grown ids, the grown ids): those of ids that occur in rows and are not known, behind the
+    known ones.
+
+    Whole numbers are found among ids that are text, and text that spells whole numbers among ids that are numbers.
+    DataError for a new id of another kind than the known ones.
+    """
+    if ids is known:
+        return rows, known
+    own = rows_of(ids, known, what)
+    fresh = np.flatnonzero((own < 0) & (np.bincount(rows, minlength=len(ids)) > 0))
+    own[fresh] = np.arange(len(known), len(known) + len(fresh), dtype=np.int32)
+    if not len(fresh):
+        return own[rows], known
+    return own[rows], np.concatenate((known, same_kind(ids[fresh], known, what)))
+
+
+def lists_of(X, y, duplicates):
+    """Ratings of what recommend_for takes, each pair once; DataError without any."""
+    if isinstance(X, dict):
+        try:
+            values = np.array(list(X.values()), np.float32)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"The ratings of {{item: rating}} are no numbers ({error}).") from None
+        X = np.zeros(len(X), np.int64), np.array(list(X)), values
+    ratings = without_repeats(ratings_of(X, y, repeats=False), duplicates)
+    if not len(ratings):
+        raise DataError("There are no ratings to go by: 0 rows. Give at least one.")
+    return ratings
+
+
+def given_to(ratings, item_ids, scale):
+    """Yield (user row, fold.Given) for each user of Ratings who has any; of items that are not known nothing."""
+    rows = rows_of(ratings.item_ids, item_ids, "item")[ratings.items]
+    z = (ratings.values.astype(np.float64) - scale.mean) / scale.deviation
+    order = np.argsort(ratings.users, kind="stable")
+    ends = np.cumsum(np.bincount(ratings.users, minlength=ratings.shape[0]))
+    for user in np.unique(ratings.users).tolist():
+        own = order[ends[user - 1] if user else 0 : ends[user]]
+        own = own[rows[own] >= 0]
+        yield user, Given(rows[own], z[own])
+
+
+def same_kind(ids, known, what):
+    """New ids as the known ones are kept: text, or int64. DataError for text where the ids are numbers."""
+    if known.dtype.kind == "U":
+        return as_text(ids)
+    if ids.dtype.kind in "iu":
+        return ids.astype(np.int64)
+    numbers = [spelled for text in ids.tolist() if (spelled := whole_number(text)) is not None]
+    if len(numbers) < len(ids):
+        odd = next(text for text in ids.tolist() if whole_number(text) is None)
+        raise DataError(
+            f"The new {what} {odd!r} is text, and the model's {len(known):,} {what} ids are whole numbers. Name it by "
+            "a number that is free, or train again with ids that are text."
+        )
+    return np.array(numbers, np.int64)
+
+
+def whole_number(text):
+    """The int64 that an id spells as Python prints it, None for anything else."""
+    try:
+        value = int(text)
+    except ValueError:
+        return None
+    return value if str(value) == text and -(2**63) <= value < 2**63 else None

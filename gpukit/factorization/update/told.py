@@ -1,0 +1,30 @@
+"""What is told of updates, and kept in model files: `updates_`."""
+
+from gpukit import persist
+from gpukit.errors import DataError
+from gpukit.factorization.update.settings import ROWS
+
+COUNTS = ("ratings", "corrected", "users", "items", "walked", "settled")
+
+
+def settled_of(told, ratings):
+    """How many ratings there were when the whole history was last walked; ratings: so many there are now."""
+    if told:
+        return told[-1]["settled"]
+    return ratings
+
+
+def checked(told):
+    """The list of dicts in a model file; DataError for what is none."""
+    if not isinstance(told, list):
+        raise DataError(f"'updates' in its header is {told!r:.80}.")
+    for entry in told:
+        if not isinstance(entry, dict) or set(entry) != {*COUNTS, "rows", "seconds"}:
+            raise DataError(f"{entry!r:.80} in its header is no update.")
+        for name in COUNTS:
+            if persist.entry_of(entry, name, int) < 0:
+                raise DataError(f"{name!r} of an update in its header is {entry[name]}.")
+        if entry["rows"] not in ROWS:
+            raise DataError(f"'rows' of an update in its header is {entry['rows']!r:.80}.")
+        persist.check_seconds(persist.entry_of(entry, "seconds", dict))
+    return told

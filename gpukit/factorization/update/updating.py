@@ -1,0 +1,91 @@
+"""What a fitted model does with ratings that come later; a mixin of the estimators."""
+
+import numpy as np
+
+from gpukit import device as devices
+from gpukit.base import check_integer
+from gpukit.device.engine import engine
+from gpukit.factorization import settings
+from gpukit.factorization.serve import MOST_ANSWERS, Serving
+from gpukit.factorization.update import settings as updating
+from gpukit.factorization.update import told
+
+
+class Updating(Serving):
+    """A model that takes new ratings. A subclass has what Serving wants, `prepare`'s parts and `check`."""
+
+    def partial_fit(self, X, y=None, *, rows="move", hashes="recount", duplicates="last", replay=None, progress=None):
+        """Learn from new ratings, of known users and items, of new ones, in any mix; the first call fits.
+
+        X, y: as fit takes them. Ids that are not known are appended to user_ids_ and item_ids_: old rows keep their
+        numbers. A pair that the model has learned from is corrected by rule `duplicates`, as is one that comes twice:
+        'last' (the new rating), 'mean', 'error'. rows: 'move', all rows learn of the new ratings and of `replay`
+        earlier ones for each (None: 4, and the whole history once it has grown by a twenty-fifth); 'frozen', the rows
+        that had ratings stay bit by bit (the paper's Algorithm 4), and ratings of known users for known items only
+        enter the history. hashes: 'recount', the neighbours of items that have changed are looked for again, 'kept',
+        those of new items alone. The ratings' mean and deviation stay those of fit; scale_ widens to what comes.
+        progress: as fit.
+
+        Leaves in updates_ a dict for each call: ratings, corrected, users, items (how many are new), rows, walked
+        (ratings times epochs), settled (ratings when the whole history was last walked), seconds by stage.
+        Raises ParameterError, DataError, DeviceError, DeviceMemoryError; the model is then as it was.
+        """
+        asked = updating.check(rows, hashes, duplicates, replay)
+        if not hasattr(self, self._fitted_by):
+            return self._first_fit(X, y, asked, progress)
+        from gpukit.factorization.update import inputs, run
+
+        self.check()
+        part = inputs.part_of(X, y, self.user_ids_, self.item_ids_, asked.duplicates)
+        if not len(part):
+            return self
+        device = devices.resolve(self.device)
+        before = getattr(self, "updates_", [])
+        model = run.Model(self._state, self._rated, self._scale, told.settled_of(before, len(self._rated.items)))
+        with devices.reported(device, "Updating"):
+            trainer = run.trainer_of(self, device, lambda orders: self._neighbors_of(orders, device))
+            done = run.update(model, part, asked, trainer, progress or (lambda *news: None))
+        self.device_, self.updates_ = str(device), [*before, done.told]
+        self.set_fitted(done.state, done.history, done.scale, part.user_ids, part.item_ids)
+        return self
+
+    def recommend_for(self, X, y=None, n=10, exclude_seen=True, duplicates="last"):
+        """(user ids (B,), item ids (B, n), scores (B, n) float32), best first, for users whose ratings are given here;
+        the model stays as it is.
+
+        X, y: ratings as fit takes them, of users who need not be known: what the model knows of them does not count.
+        For one user also {item: rating}; the user's id is then 0. Bias and factors are solved for, with the items'
+        numbers as they are (update/fold.py); the neighbourhood's terms are of the ratings given. Items that the model
+        does not know are left out of account. duplicates: as partial_fit. Items given are left out unless exclude_seen
+        is False; scores and what is missing as recommend has them. Raises ParameterError, DataError.
+        """
+        from gpukit.factorization.update import inputs
+
+        tiles = list(self.recommend_for_batches(inputs.lists_of(X, y, duplicates), n, exclude_seen))
+        return tuple(np.concatenate(column) for column in zip(*tiles))
+
+    def recommend_for_batches(self, ratings, n=10, exclude_seen=True):
+        """Generator of recommend_for's answers, a user at a time, for Ratings."""
+        from gpukit.factorization.update import fold, inputs
+
+        self._check_fitted()
+        check_integer("n", n, 1, MOST_ANSWERS)
+        decay, state = settings.of_model(self, len(self._rated.items)).regularization, self._state
+        for user, given in inputs.given_to(ratings, self.item_ids_, self._scale):
+            scores = fold.scores_of(state, given, fold.taste_of(state, given, decay))
+            items, best = fold.best_of(scores, given, n, exclude_seen)
+            fits = min(n, len(scores))
+            rows, z = np.zeros((1, fits), np.int32), np.full((1, fits), np.nan, np.float32)
+            rows[0, : len(items)], z[0, : len(items)] = items, best
+            yield (ratings.user_ids[user : user + 1], *self._named(rows, z, n))
+
+    def _first_fit(self, X, y, asked, progress):
+        """fit, on what the rule for repeats leaves."""
+        from gpukit.ratings.pairs import ratings_of
+        from gpukit.ratings.repeats import without_repeats
+
+        return self.fit(without_repeats(ratings_of(X, y, repeats=False), asked.duplicates), progress=progress)
+
+    def _neighbors_of(self, orders, device):
+        """(N, K) int32 on the host: neighbours of ratings in orders, as many as the model has."""
+        return self.find_neighbors(orders, engine(device, "gpukit.factorization"), self.neighbors_.shape[1])

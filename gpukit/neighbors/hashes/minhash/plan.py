@@ -1,0 +1,12 @@
+"""What the host decides before the minwise hashing."""
+
+import numpy as np
+
+from gpukit.normals import bits
+from gpukit.random import key
+from gpukit.streams import Keyed
+
+
+def hashing_keys(seed, count):
+    """(count,) uint32: the random key of each hashing."""
+    return bits(np.uint32(key(seed, Keyed.MINHASH[0])), count)

@@ -1,0 +1,12 @@
+"""What the host decides before the projections."""
+
+import numpy as np
+
+from gpukit.normals import bits
+from gpukit.random import key
+from gpukit.streams import Keyed
+
+
+def direction_keys(seed, n_bits):
+    """(n_bits,) uint32: the random key of the direction of each bit."""
+    return bits(np.uint32(key(seed, Keyed.PROJECTION[0])), n_bits)

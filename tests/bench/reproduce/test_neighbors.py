@@ -1,0 +1,69 @@
+"""The paper's tables of neighbours on a handful of ratings: what they measure is what they say."""
+
+import functools
+import re
+
+import numpy as np
+import pytest
+
+from gpukit import bench
+from gpukit.bench.conditions import Conditions
+from gpukit.bench.reproduce import neighbors
+from gpukit.device import cpu
+from gpukit.neighbors import SimLSH
+from gpukit.neighbors.plan import Found, Settings
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* of the neighbour slots are random")
+TINY = Conditions(cpu(), ("ml-10m",), 0.0003)
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    """Three ways, a small model without choices to make."""
+    small = functools.partial(neighbors.model_of, n_epochs=3, n_factors=4, regularization=0.05)
+    monkeypatch.setattr(neighbors, "model_of", small)
+    monkeypatch.setattr(neighbors, "K", 5)
+    ways = {name: neighbors.WAYS[name] for name in ("random", "GSM", "simLSH buckets p=3 q=100")}
+    monkeypatch.setattr(neighbors, "WAYS", ways)
+
+
+def test_every_way_is_one_that_there_is():
+    for name, parameters in (*neighbors.WAYS.items(), ("defaults", {})):
+        model = neighbors.model_of(parameters, cpu())
+        assert model.check() and model._hashing(32) == SimLSH(**parameters).check(), name
+    assert {name for name in neighbors.PRINTED if name in neighbors.WAYS} == set(neighbors.WAYS)
+
+
+def test_table_7():
+    rows = {row.what: row for row in bench.find("table7")(TINY)}
+    assert len(rows) == 12 and {row.data for row in rows.values()} == {"generated"}
+    assert rows["Table 7 found of GSM's GSM"].samples == [100]
+    assert rows["Table 7 found of GSM's random"].samples == [0]
+    assert rows["Table 7 found of GSM's random"].note == "100.0% of the slots random"
+    assert rows["Table 7 RMSE GSM"].note == "the paper: 0.789, MovieLens 10M"
+    assert rows["Table 7 time simLSH buckets p=3 q=100"].note == "the paper: 2.777 s, MovieLens 10M"
+    assert all(0.5 < row.samples[0] < 1.5 for what, row in rows.items() if "RMSE" in what)
+    assert rows["Table 7 space random"].samples[0] < rows["Table 7 space GSM"].samples[0]
+
+
+def test_overlap():
+    nan = np.nan
+    exact = Found(np.array([[1, 2, 3], [0, 2, 4]]), np.float32([[0.9, 0.8, 0.7], [0.5, nan, nan]]), 2, {})
+    found = Found(np.array([[3, 1, 9], [2, 0, 4]]), np.float32([[0.9, 0.8, nan], [0.5, 0.4, nan]]), 2, {})
+    assert neighbors.overlap(found, exact) == 3 / 4 and neighbors.overlap(exact, exact) == 1
+
+
+def test_space_is_what_a_search_keeps():
+    n_items, steps = 50, 4 * 50 * 50
+    spaces = [neighbors.search_bytes(Settings(5, search=s), n_items, cpu()) for s in ("random", "exact", "buckets")]
+    lists, codes = 8 * 50 * 5, 4 * 50 * 75
+    assert spaces == [lists, lists + steps, lists + steps + codes + 8 * 100 * 50]
+
+
+def test_curves_end_where_training_does():
+    rows = list(bench.find("fig7")(TINY))
+    assert [row.what for row in rows] == [f"Fig. 7 {name}" for name in neighbors.WAYS]
+    for row in rows:
+        points = [tuple(map(float, point)) for point in re.findall(r"([\d.]+) s ([\d.]+)", row.note)]
+        assert len(points) == 3 and min(error for _, error in points) == round(row.samples[0], 4)
+        assert [second for second, _ in points] == sorted(second for second, _ in points)

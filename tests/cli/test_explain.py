@@ -1,0 +1,74 @@
+"""`gpukit explain`: a prediction as the sum of its parts."""
+
+import json
+
+import pytest
+from cli_support import SMALL, write_rows
+
+from gpukit.persist import load_model
+
+
+def shares(out):
+    """{part: share} of the table."""
+    lines = [line for line in out.splitlines()[2:] if line.startswith("  ")]
+    return {line.strip().split("  ")[0]: float(line.split()[-1]) for line in lines}
+
+
+def test_the_table_adds_up(verb, model_file, tmp_path):
+    titles = write_rows(tmp_path / "titles.csv", [("item", "title"), *((f"a{i:02d}", f"Film {i}") for i in range(40))])
+    result = verb("explain", model_file, "--user", 103, "--item", "a07", "-n", 1, "--titles", titles)
+    found = load_model(model_file).explain(103, "a07")
+    heading, columns, *_ = result.out.splitlines()
+    assert heading == f"User 103, item a07 (Film 7): {found.prediction:.4f}"
+    assert columns.split() == ["part", "rating", "expected", "weight", "share"]
+    parts = shares(result.out)
+    assert parts["sum"] == pytest.approx(found.total, abs=1e-4)
+    assert sum(parts.values()) - parts["sum"] == pytest.approx(found.total, abs=1e-3)
+    first = found.rated[0]
+    assert parts[f"rated {first.item} (Film {int(first.item[1:])})"] == pytest.approx(first.share, abs=1e-4)
+    assert f"rated others ({len(found.rated) - 1})" in parts and f"(ratings: {found.user_ratings})" in result.out
+
+
+def test_json_is_the_explanation(verb, model_file):
+    result = json.loads(verb("explain", model_file, "--user", 103, "--item", "a07", "--json").out)
+    found = load_model(model_file).explain(103, "a07")
+    assert [row["item"] for row in result["rated"]] == [one.item for one in found.rated] and result["alike"] == []
+    for name in ("user", "item", "prediction", "total", "mean", "user_bias", "item_bias", "factors", "unrated"):
+        assert result[name] == getattr(found, name)
+    assert result["clipped"] is found.clipped and result["known_user"] is True
+
+
+def test_a_cut_off_sum_is_said(verb, model_file, monkeypatch):
+    model = load_model(model_file)
+    model._scale = model._scale._replace(low=1.0, high=1.5)
+    monkeypatch.setattr("gpukit.persist.load_model", lambda path: model)
+    out = verb("explain", model_file, "--user", 103, "--item", "a07").out
+    assert "lies beyond the scale: 1.5 is predicted" in out and out.startswith("User 103, item a07: 1.5000")
+
+
+def test_without_neighbours_the_most_similar_rated_items(verb, ratings_file, tmp_path):
+    assert verb("train-lshmf", ratings_file, "--no-neighbors", "--model", tmp_path / "m", *SMALL).code == 0
+    result = verb("explain", tmp_path / "m", "--user", 103, "--item", "a07", "-n", 2)
+    ids, ratings, _, _ = load_model(tmp_path / "m").rated_alike(103, "a07", 2)
+    below = result.out.splitlines()[-4:]
+    assert below[0] == "Most similar of what the user has rated:"
+    assert below[1].split() == ["item", "rating", "score", "common"]
+    assert [line.split()[0] for line in below[2:]] == ids.tolist()
+    assert [line.split()[1] for line in below[2:]] == [f"{rating:.4f}" for rating in ratings]
+
+
+def test_what_is_unknown_is_said(verb, model_file):
+    result = verb("explain", model_file, "--user", "ann", "--item", "b99")
+    assert result.code == 0
+    assert "does not know user ann" in result.err and "does not know item b99" in result.err
+    found = json.loads(verb("explain", model_file, "--user", 10**30, "--item", "a07", "--json").out)
+    assert found["known_user"] is False and found["known_item"] is True and found["user_ratings"] == 0
+
+
+def test_refusals(refused, model_file, ranking_model, tmp_path):
+    assert "--user" in refused("explain", model_file, "--item", "a01")
+    assert "--item" in refused("explain", model_file, "--user", 100)
+    assert "holds a RankSVM, which is for gpukit rank" in refused(
+        "explain", ranking_model, "--user", 100, "--item", "a01"
+    )
+    assert "no model file" in refused("explain", tmp_path / "none", "--user", 100, "--item", "a01")

@@ -1,0 +1,84 @@
+"""`gpukit update`: a model and new ratings in, the model with them out."""
+
+import json
+
+import pytest
+from cli_support import CPU, write_rows
+
+from gpukit.persist import load_model
+
+
+@pytest.fixture
+def new(tmp_path):
+    """A known pair or two, new users, a new item."""
+    rows = [(100, f"a{i:02d}", 1 + i % 5) for i in range(6)] + [(900, f"a{i:02d}", 5) for i in range(12)]
+    return write_rows(tmp_path / "new.csv", [*rows, (901, "a03", 2), (101, "zz", 4), (102, "zz", 5)])
+
+
+def test_a_new_model(verb, model_file, new, tmp_path):
+    out = tmp_path / "out.gpukit"
+    result = verb("update", model_file, new, "--model", out, *CPU)
+    assert result.code == 0 and "2 new users, 1 new items" in result.out and f"Model saved in {out}" in result.err
+    old, model = load_model(model_file), load_model(out)
+    assert model.user_ids_.tolist() == [*old.user_ids_.tolist(), 900, 901]
+    assert model.item_ids_.tolist() == [*old.item_ids_.tolist(), "zz"]
+    listed = json.loads(verb("recommend", out, "--user", 900, "--json", *CPU).out)["recommendations"]
+    assert listed and not {row["item"] for row in listed} & {f"a{i:02d}" for i in range(12)}
+    assert verb("similar", out, "--item", "zz", *CPU).code == 0
+    assert verb("predict", out, new, *CPU).code == 0
+
+
+def test_as_json_with_a_test(verb, model_file, new, ratings_file, tmp_path):
+    out = tmp_path / "out.gpukit"
+    result = verb("update", model_file, new, "--model", out, "--rows", "frozen", "--test", ratings_file, "--json", *CPU)
+    told = json.loads(result.out)
+    assert told["command"] == "update" and told["rows"] == "frozen" and told["users"] == 2 and told["items"] == 1
+    assert told["ratings"] + told["corrected"] == 21 and told["model"] == str(out)
+    assert {"before", "after", "seconds", "device", "total_users", "total_items"} <= set(told)
+    assert told["after"]["rmse"] == load_model(out).evaluate(_read(ratings_file))["rmse"]
+
+
+def _read(path):
+    from gpukit.ratings import read_ratings
+
+    return read_ratings(path)
+
+
+def test_a_model_is_replaced_with_force_alone(verb, refused, model_file, new, tmp_path):
+    own = tmp_path / "own.gpukit"
+    own.write_bytes(model_file.read_bytes())
+    assert f"--model {own} --force to replace" in refused("update", own, new)
+    assert "is there already and is kept" in refused("update", own, new, "--model", own)
+    assert own.read_bytes() == model_file.read_bytes()
+    assert verb("update", own, new, "--model", own, "--force", *CPU).code == 0
+    assert len(load_model(own).user_ids_) == len(load_model(model_file).user_ids_) + 2
+
+
+def test_new_ratings_are_not_overwritten(refused, model_file, new, tmp_path):
+    line = refused("update", model_file, new, "--model", new, "--force")
+    assert "would overwrite a file that this command reads" in line
+
+
+@pytest.mark.parametrize(
+    "rows, line",
+    [
+        ([(100, "a00", "good")], "line 1"),
+        ([("bob", "a00", 3), ("bob", "a01", 4)], "new user 'bob' is text, and the model's 60 user ids are whole"),
+        ([], "is empty"),
+    ],
+)
+def test_new_ratings_that_will_not_do(refused, model_file, tmp_path, rows, line):
+    bad, out = write_rows(tmp_path / "bad.csv", rows), tmp_path / "out.gpukit"
+    assert line in refused("update", model_file, bad, "--model", out)
+    assert not out.exists()
+
+
+def test_a_known_pair_by_rule(refused, verb, model_file, new, tmp_path):
+    out = tmp_path / "out.gpukit"
+    assert "already" in refused("update", model_file, new, "--model", out, "--duplicates", "error", *CPU)
+    assert not out.exists()
+    assert verb("update", model_file, new, "--model", out, "--duplicates", "mean", *CPU).code == 0
+
+
+def test_a_model_of_another_kind(refused, ranking_model, new, tmp_path):
+    assert "holds a RankSVM" in refused("update", ranking_model, new, "--model", tmp_path / "o")

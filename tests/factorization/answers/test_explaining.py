@@ -1,0 +1,112 @@
+"""Explanations: their parts add up to the prediction, and each is what Eq. (1) says."""
+
+import numpy as np
+import pytest
+
+from factorization.inputs import make, planted
+from gpukit.factorization import LSHMF, MatrixFactorization
+
+PARTS = ("mean", "user_bias", "item_bias", "factors", "unrated")
+
+
+def pairs(fitted):
+    """Some known pairs, and pairs with an unknown user, item and both."""
+    rng = np.random.default_rng(0)
+    users, items = rng.choice(fitted.user_ids_, 60).tolist(), rng.choice(fitted.item_ids_, 60).tolist()
+    return [*zip(users, items), (-1, items[0]), (users[0], -1), (-1, -2)]
+
+
+def test_the_parts_add_up_to_the_prediction(fitted):
+    asked = pairs(fitted)
+    predicted = fitted.predict(tuple(np.array(column) for column in zip(*asked)))
+    for (user, item), value in zip(asked, predicted.tolist()):
+        found = fitted.explain(user, item)
+        total = sum(getattr(found, name) for name in PARTS) + sum(one.share for one in found.rated)
+        assert total == pytest.approx(found.total, abs=1e-9)
+        assert found.prediction == pytest.approx(value, abs=4e-6) and (found.user, found.item) == (user, item)
+        assert found.prediction == pytest.approx(np.clip(total, *fitted.scale_), abs=4e-6)
+        assert found.clipped == (not fitted.scale_[0] <= np.float32(total) <= fitted.scale_[1])
+
+
+def test_what_lies_beyond_the_scale_is_cut_off(fitted, monkeypatch):
+    total = fitted.explain(7, 1).total
+    for low, high, cut in ((1.0, total - 0.1, total - 0.1), (total + 0.1, 9.0, total + 0.1), (0.0, 9.0, total)):
+        monkeypatch.setattr(fitted, "_scale", fitted._scale._replace(low=low, high=high))
+        found = fitted.explain(7, 1)
+        assert found.total == total and found.prediction == pytest.approx(cut, abs=1e-6)
+        assert found.clipped is (cut != total)
+        assert found.prediction == pytest.approx(fitted.predict(([7], [1]))[0], abs=4e-6)
+
+
+def test_rated_neighbours_are_the_users_ratings(fitted):
+    ratings = planted()
+    given = {
+        (int(ratings.user_ids[user]), int(ratings.item_ids[item])): float(value)
+        for user, item, value in zip(ratings.users, ratings.items, ratings.values)
+    }
+    seen = 0
+    for user, item in pairs(fitted)[:60]:
+        found = fitted.explain(user, item)
+        row, column = np.searchsorted(fitted.user_ids_, user), np.searchsorted(fitted.item_ids_, item)
+        near = fitted.item_ids_[fitted.neighbors_[column]].tolist()
+        assert sorted(one.item for one in found.rated) == sorted(one for one in near if (user, one) in given)
+        assert found.n_unrated == len(near) - len(found.rated)
+        shares = [abs(one.share) for one in found.rated]
+        assert shares == sorted(shares, reverse=True)
+        for one in found.rated:
+            other, slot = np.searchsorted(fitted.item_ids_, one.item), near.index(one.item)
+            assert one.rating == given[user, one.item]
+            usual = fitted.mean_ + fitted.user_baseline_[row] + fitted.item_baseline_[other]
+            assert one.expected == pytest.approx(usual, abs=1e-5)
+            weight = fitted.explicit_influences_[column, slot] / len(found.rated) ** 0.5
+            assert one.weight == pytest.approx(weight, rel=1e-5)
+            assert one.share == pytest.approx((one.rating - one.expected) * weight, abs=1e-5)
+            seen += 1
+    assert (seen > 20) == bool(fitted.neighbors_.shape[1])
+
+
+def test_what_is_unknown_has_no_part(fitted):
+    nobody = fitted.explain(-1, fitted.item_ids_[3])
+    assert (nobody.known_user, nobody.known_item, nobody.user_ratings) == (False, True, 0)
+    assert nobody.user_bias == nobody.factors == 0 and nobody.rated == () and nobody.item_bias != 0
+    nothing = fitted.explain("?", "?")
+    assert nothing.total == nothing.mean and (nothing.user, nothing.item) == ("?", "?")
+
+
+def test_ids_are_the_models_own(fitted):
+    found = fitted.explain(str(fitted.user_ids_[3]), str(fitted.item_ids_[4]))
+    assert (found.user, found.item) == (fitted.user_ids_[3].item(), fitted.item_ids_[4].item())
+
+
+def test_biases_alone(bare):
+    found = bare.explain(bare.user_ids_[3], bare.item_ids_[4])
+    assert found.factors == 0 and found.rated == () and found.n_unrated == 0
+    assert found.prediction == pytest.approx(bare.predict(([found.user], [found.item]))[0], abs=1e-6)
+
+
+def test_evidence_counts_ratings(fitted):
+    ratings = planted()
+    users, items = np.array([7, 17, -1]), np.array([1, 99, 4])
+    of_users, of_items = fitted.evidence(users, items)
+    assert of_users.tolist() == [*(int((ratings.user_ids[ratings.users] == one).sum()) for one in (7, 17)), 0]
+    assert of_items.tolist() == [int((ratings.item_ids[ratings.items] == one).sum()) for one in items]
+    assert sum(fitted.rating_counts()[0]) == sum(fitted.rating_counts()[1]) == len(ratings)
+    found = fitted.explain(7, 1)
+    assert (found.user_ratings, found.item_ratings) == (of_users[0], of_items[0])
+
+
+@pytest.mark.parametrize("kind", [MatrixFactorization, LSHMF])
+def test_after_new_ratings_the_answers_are_of_all(kind):
+    """A new user, whose id lies between the known ones, and a new item."""
+    model = make(kind).fit(planted())
+    before = model.evidence([7], [1])
+    model.similar_items(1, 3, with_evidence=True)
+    model.partial_fit((np.full(8, 12), np.array([1, 4, 7, 10, 13, 16, 19, 2]), np.full(8, 4.0)))
+    assert model.evidence([7], [1])[1] == before[1] + 1 and model.evidence([12], [2]) == (8, 1)
+    for user, item in ((12, 25), (12, 2), (7, 2), (17, 1)):
+        found = model.explain(user, item)
+        total = sum(getattr(found, name) for name in PARTS) + sum(one.share for one in found.rated)
+        assert np.clip(total, *model.scale_) == pytest.approx(model.predict(([user], [item]))[0], abs=4e-6)
+    ids, _, common, _ = model.similar_items(2, 100, with_evidence=True)
+    assert set(ids.tolist()) == {1, 4, 7, 10, 13, 16, 19} and set(common.tolist()) == {1}
+    assert {one.rating for one in model.explain(12, 25).rated} <= {4.0}

@@ -1,0 +1,72 @@
+"""The solvers' trainings on the GPU against those on the CPU: what is arranged, epochs, the State they leave."""
+
+import numpy as np
+import pytest
+
+pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
+
+from factorization.test_session import (  # noqa: F401  (a fixture for all tests)
+    GPU,
+    beginning,
+    begun,
+    few_threads,
+    ordered_on,
+)
+from gpukit.device import cpu as on_cpu
+from gpukit.factorization import MatrixFactorization, cpu, gpu
+from gpukit.factorization.prepare import ready
+from gpukit.factorization.solvers import Task, training_of
+
+KIND = 5, 0, "users"
+
+
+def trained(solver, steps, half=False, epochs=2, **parameters):
+    """(Session after so many epochs, Training)."""
+    _, orders, scale, rated = ordered_on(steps)
+    device = GPU if steps is gpu else on_cpu()
+    settings = MatrixFactorization(KIND[0], solver=solver, **parameters).check(len(orders))
+    made = ready.make_ready(orders, scale, ready.Way("users", 4, False, False), steps.preparing)
+    layout, first = steps.layout(*KIND[:2]), beginning(KIND, orders, scale, steps, settings.biases)
+    session = steps.begin(first, layout, "users", rated)
+    task = Task(orders, scale, made, settings, session.layout, steps, device, half, 1, True)
+    solver = training_of(solver)
+    training = solver.begin(session, task, solver.arrange(task))
+    for epoch in range(epochs):
+        training.epoch(epoch)
+    return session, training
+
+
+def assert_alike(one, other, atol):
+    for expected, found in zip(one.state(), other.state(), strict=True):
+        assert expected.shape == found.shape and expected.dtype == found.dtype
+        np.testing.assert_allclose(found, expected, atol=atol)
+
+
+@pytest.mark.parametrize(
+    "solver, parameters", [("hogwild", {"regularization": 0.2}), ("als", {"biases": False}), ("als", {})]
+)
+def test_both_devices_learn_alike(solver, parameters):
+    sessions = [trained(solver, steps, **parameters)[0] for steps in (cpu, gpu)]
+    assert_alike(*sessions, atol=2e-5)
+    start = begun(KIND, cpu)[1].state()
+    assert np.abs(sessions[0].state().user_factors - start.user_factors).max() > 1e-3
+
+
+def test_halves_are_kept_beside():
+    single, (half, training) = trained("hogwild", gpu)[0], trained("hogwild", gpu, half=True)
+    assert_alike(single, half, atol=4e-3)
+    state = half.state()
+    for factors in (state.user_factors, state.item_factors):
+        assert factors.any() and (factors == factors.astype(np.float16)).all()
+    assert [stored.dtype for stored in training.halves] == [np.float16] * 2
+
+
+def test_batches_do_not_change_what_is_solved(monkeypatch):
+    from gpukit.factorization.solvers.als import gpu as equations
+
+    whole = trained("als", gpu, epochs=1)[0]
+    monkeypatch.setattr(equations, "SCRATCH", 3 * 4 * 64)
+    monkeypatch.setattr(equations, "LONGEST", 4)
+    parts, training = trained("als", gpu, epochs=1)
+    assert min(len(half.batches) for half in training.halves) > 2
+    assert_alike(whole, parts, atol=2e-6)

@@ -1,0 +1,40 @@
+"""A GPU that runs out of memory in a fit: one line with the sizes, wherever that happens."""
+
+import numpy as np
+import pytest
+
+from gpukit import GraphImputer
+from gpukit.device import Device, memory
+from gpukit.errors import DeviceMemoryError
+from gpukit.imputation import run
+from imputation.inputs import problem
+
+GPU = Device("cuda", 0, "a GPU", (9, 0))
+
+
+class CupysError(MemoryError):
+    """As cupy.cuda.memory.OutOfMemoryError is one."""
+
+
+def fail(*arguments, **options):
+    raise CupysError("Out of memory allocating 3,221,225,472 bytes (allocated so far: 512 bytes).")
+
+
+@pytest.mark.parametrize(
+    "step, what",
+    [
+        ("fourier_basis", "The Fourier basis of 30 vertices"),
+        ("decide", "The imputation"),
+        ("completed", "The imputation"),
+    ],
+)
+def test_a_line_with_sizes(step, what, monkeypatch):
+    monkeypatch.setattr(memory, "free_memory", lambda device: 1 << 30)
+    monkeypatch.setattr(run, "fourier_basis", lambda *arguments, **options: None)
+    monkeypatch.setattr(run, "decide", lambda *arguments: (None, [], None))
+    monkeypatch.setattr(run, step, fail)
+    case = problem((3, 2))
+    model = GraphImputer(device=GPU)
+    with pytest.raises(DeviceMemoryError, match=rf"{what} ran out of memory on cuda:0 .*3\.00 GiB .*1\.00 GiB free"):
+        model.fit(case.A, case.truth, case.mask)
+    assert not hasattr(model, "completed_") and np.isfinite(case.truth).all()

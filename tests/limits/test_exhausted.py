@@ -1,0 +1,170 @@
+"""A GPU that runs out of memory at any allocation: one line with sizes, nothing kept, and the next try succeeds."""
+
+import copy
+import functools
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from support import small_launches
+
+pytestmark = [pytest.mark.kernel, pytest.mark.simulator, pytest.mark.filterwarnings("ignore")]
+
+from cudasim import plain
+from gpukit._cuda import cuda
+from gpukit.device import Device, gpu_arrays
+from gpukit.errors import DeviceMemoryError
+from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization import gpu as factorization
+from gpukit.factorization.prepare import gpu as preparing
+from gpukit.neighbors import SimLSH
+from gpukit.primitives.group import kernels, twins
+from gpukit.ranking import RankSVM
+from gpukit.ranking import gpu as ranking
+from gpukit.ratings import Ratings
+from gpukit.sorting import segmented_argsort
+from gpukit.svt import singular_value_threshold
+
+GPU = Device("cuda", 0, "simulator", (9, 0))
+LINE = r"ran out of memory on cuda:0 \(simulator\) \([\d.]+ GiB more asked for, 8\.00 GiB free\)\. Use --device cpu"
+MOST = 8  # of the allocations of a piece of work are refused, evenly among all
+
+
+class OutOfMemory(Exception):
+    """As numba's of a driver's call, with what gpukit's pool notes."""
+
+    def __init__(self, size):
+        super().__init__("[2] Call to cuMemAllocFromPoolAsync results in CUDA_ERROR_OUT_OF_MEMORY")
+        self.bytes_asked = size
+
+
+class Allocator:
+    """Counts the device arrays that are made, refuses one of them, and knows which are still there."""
+
+    def __init__(self, monkeypatch):
+        self.made, self.refused = [], None
+        for name in ("device_array", "to_device"):
+            monkeypatch.setattr(cuda, name, self._watched(getattr(cuda, name)))
+
+    def _watched(self, make):
+        def made(first, *arguments, **options):
+            if len(self.made) == self.refused:
+                self.refused = None
+                raise OutOfMemory(1 << 30)
+            array = make(first, *arguments, **options)
+            self.made.append(weakref.ref(array))
+            return array
+
+        return made
+
+    def begin(self, refused=None):
+        """Count from 0; refuse that one."""
+        self.made, self.refused = [], refused
+
+    def alive(self):
+        """How many of the arrays since `begin` are there."""
+        gc.collect()
+        return sum(one() is not None for one in self.made)
+
+
+class Twin:
+    """A kernel's twin in its place: in the simulator the radix sort takes longer than all else together."""
+
+    def __init__(self, twin):
+        self.twin = twin
+
+    def __getitem__(self, shape):
+        return self
+
+    def __call__(self, *arguments):
+        self.twin(*map(plain, arguments))
+
+
+def sort_by_twins(monkeypatch):
+    def scatter(keys, payload, *others, paired):
+        twins.scatter_digits(keys, payload if paired else payload[:0], *others)
+
+    monkeypatch.setattr(kernels, "count_digits", Twin(twins.count_digits))
+    monkeypatch.setattr(kernels, "scan_digits", Twin(twins.scan_digits))
+    monkeypatch.setattr(kernels, "make_scatter_digits", lambda paired: Twin(functools.partial(scatter, paired=paired)))
+
+
+@pytest.fixture
+def allocator(monkeypatch):
+    sort_by_twins(monkeypatch)
+    small_launches(monkeypatch)
+    monkeypatch.setattr(gpu_arrays, "BLOCKS_A_PROCESSOR", 1)
+    monkeypatch.setattr(ranking, "walk_blocks", lambda: 2)
+    monkeypatch.setattr(factorization, "most_workers", lambda layout: 4)
+    monkeypatch.setattr(factorization, "CODE_BLOCKS", 1)
+    monkeypatch.setattr(preparing, "PARTS", 1)
+    return Allocator(monkeypatch)
+
+
+def rated():
+    """Eleven ratings of four users and three items."""
+    users, items = np.nonzero(np.array([[1, 1, 1], [1, 0, 1], [1, 1, 1], [1, 1, 1]]))
+    values = np.arange(11, dtype=np.float32) % 5 + 1
+    return Ratings(users.astype(np.int32), items.astype(np.int32), values, np.arange(4), np.arange(3))
+
+
+def trained(kind, **options):
+    """The work of fitting, and of what a fitted model is asked."""
+    model = kind(n_epochs=1, device=GPU, random_state=0, **options)
+    return lambda: model.fit(rated()).user_bias_
+
+
+def answered(ask):
+    model = MatrixFactorization(1, n_epochs=1, device=GPU, random_state=0).fit(rated())
+
+    def work():
+        vars(model).pop("_serving", None)
+        return ask(model)
+
+    return work
+
+
+def documents():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(6, 3)), np.array([2, 1, 0, 1, 0, 1]), np.array([0, 0, 0, 1, 1, 1])
+
+
+def ranked(**options):
+    model = RankSVM(device=GPU, max_iter=2, **options)
+    X, y, qid = documents()
+    return lambda: model.fit(X, y, qid=qid).coef_
+
+
+WORK = {
+    "MatrixFactorization": lambda: trained(MatrixFactorization, n_factors=1),
+    "LSHMF": lambda: trained(LSHMF, n_factors=1, n_neighbors=1, lsh_p=1, lsh_q=1, lsh_bits=2),
+    "ALS": lambda: trained(MatrixFactorization, n_factors=1, solver="als"),
+    "Hogwild": lambda: trained(MatrixFactorization, n_factors=1, solver="hogwild"),
+    "partial_fit": lambda: answered(lambda model: copy.deepcopy(model).partial_fit(([9], [0]), [5.0]).user_bias_),
+    "predict": lambda: answered(lambda model: model.predict((np.arange(4), np.arange(4)))),
+    "evaluate": lambda: answered(lambda model: np.array(list(model.evaluate(rated()).values()))),
+    "recommend": lambda: answered(lambda model: model.recommend(n=2, exclude_seen=False)[1]),
+    "SimLSH": lambda: lambda: SimLSH(1, p=1, q=1, bits=2, device=GPU, random_state=0).fit(rated()).scores_,
+    "RankSVM": lambda: ranked(),
+    "RankSVM, p-swx": lambda: ranked(solver="p-swx"),
+    "sorting": lambda: lambda: segmented_argsort([3.0, 1, 2], [0, 1, 3], device=GPU),
+    "thresholding": lambda: lambda: singular_value_threshold(np.eye(3)[None], 0.5, device=GPU),
+}
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_any_allocation_may_fail(name, allocator):
+    work = WORK[name]()
+    allocator.begin()
+    expected, count = np.array(work()), len(allocator.made)
+    kept = allocator.alive()
+    for refused in sorted({round(k) for k in np.linspace(0, count - 1, MOST)}):
+        allocator.begin(refused)
+        with pytest.raises(DeviceMemoryError, match=LINE):
+            work()
+        assert allocator.refused is None, "the refusal was not noticed"
+        assert allocator.alive() <= kept, f"refused number {refused} of {count}"
+    allocator.begin()
+    np.testing.assert_array_equal(work(), expected)
+    assert allocator.alive() == kept

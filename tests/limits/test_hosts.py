@@ -1,0 +1,105 @@
+"""What hosts plan and refuse where counts pass 2**16, 2**31 and 2**32, without the data: sizes alone, or one number
+that stands for all."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from gpukit.errors import DataError
+from gpukit.factorization import gpu as factorization
+from gpukit.factorization.solvers.sgd.schedule import LONGEST, SHORTEST, chunk_lengths
+from gpukit.neighbors.estimator import MOST_BITS
+from gpukit.neighbors.gpu import STRIPE_BYTES
+from gpukit.neighbors.hashes import work
+from gpukit.neighbors.hashes.simlsh import gpu as simlsh
+from gpukit.neighbors.hashes.simlsh import plan
+from gpukit.neighbors.plan import blocks, stripe_rows
+from gpukit.neighbors.search.hamming import kernels as hamming
+from gpukit.ranking import level_tree
+from gpukit.ratings.orders import compressed, order
+from gpukit.sorting import plan as sorting
+from gpukit.sorting import segmented
+
+GRID = 65_535  # blocks of a launch along y
+
+
+def many(count, number):
+    """So many of a number, in the memory of one."""
+    return np.broadcast_to(number, count)
+
+
+def test_more_ratings_than_places_can_number():
+    most = 2**32 - 1
+    order.check_size(SimpleNamespace(values=many(most, np.float32(1))))
+    with pytest.raises(DataError, match=r"4,294,967,296 ratings are more than the 4,294,967,295 that can be ordered"):
+        order.check_size(SimpleNamespace(values=many(most + 1, np.float32(1))))
+
+
+def test_more_pairs_than_a_payload_numbers(monkeypatch):
+    assert compressed.MOST == 2**32
+    monkeypatch.setattr(compressed, "MOST", 4)
+    with pytest.raises(DataError, match=r"4 ratings are more than the 3 that can be put in order"):
+        compressed.packed_pairs(np.zeros(4, np.int32), np.arange(4, dtype=np.int32), (1, 4))
+    assert len(compressed.packed_pairs(np.zeros(3, np.int32), np.arange(3, dtype=np.int32), (1, 4))[0]) == 3
+
+
+def test_keys_of_the_largest_tables():
+    assert order.key_of((2**31 - 1, 2**25), 254).end == 31 + 25 + 8
+    with pytest.raises(DataError, match=r"2,147,483,647 users x 33,554,433 items are too many"):
+        order.key_of((2**31 - 1, 2**25 + 1), 254)
+
+
+def test_more_documents_than_tables_can_count(monkeypatch):
+    """The limit lowered: what goes past the question must not fill the machine."""
+    assert level_tree.MOST == 2**31 - 1
+    monkeypatch.setattr(level_tree, "MOST", 3)
+    with pytest.raises(DataError, match=r"RankSVM takes up to 3 documents; there are 4"):
+        level_tree.build(np.zeros(4), [0, 4])
+    assert level_tree.build(np.zeros(3), [0, 3]).longest == 3
+
+
+def test_segments_and_their_number(monkeypatch):
+    assert segmented.MOST == 2**31
+    with pytest.raises(DataError, match="a segment of 2147483648 keys is too long"):
+        segmented.checked_offsets([0, 2**31], 2**31)
+    monkeypatch.setattr(segmented, "MOST", 4)
+    assert len(segmented.checked_offsets([0, 1, 2, 3], 3)) == 4
+    with pytest.raises(DataError, match="4 segments are too many: their numbers are int32, so at most 3"):
+        segmented.checked_offsets([0, 1, 2, 3, 3], 3)
+
+
+def test_the_queue_of_segments_far_back():
+    offsets = np.array([0, 2**31 - 1, 2**32 - 2, 2**32 + 3, 2**32 + 303])
+    segments, queue, room = sorting.work(offsets, 256)
+    assert segments.tolist() == [0, 1, 3, 2] and room == 2 * (2**31 - 1) and queue[1, 3] == 2**31 - 1
+
+
+def test_columns_are_cut_far_back():
+    """The longest column that there can be, 2**31 - 1 ratings, behind as many."""
+    most = 2**31 - 1
+    units, joins, slots = work.work_units(np.array([0, 3, 3 + most, 4 + most]), chunk=2**20)
+    own = units[units[:, 0] == 1]
+    own = own[np.argsort(own[:, 1])]
+    assert own[0, 1] == 3 and own[-1, 2] == 3 + most and (own[1:, 1] == own[:-1, 2]).all() and slots == 2**11
+    assert (own[:, 2] - own[:, 1]).max() <= 2**20 and joins.tolist() == [[1, 0, 2**11]]
+    assert plan.sum_slices(np.array([0, most]), np.array([work.WEIGHT_LIMIT - 1])) <= 62
+
+
+def test_chunks_of_the_longest_rows():
+    """So many chunks that 31 bits number them: four ratings each at least."""
+    lengths = chunk_lengths(np.array([1, 2**31 - 1, 2**31 - 1]), 10**5, 9.0)
+    assert lengths.min() == SHORTEST == 4 and lengths.dtype == np.int64
+    assert chunk_lengths(np.array([2**31 - 1] * 2), 1, 0.1).max() == LONGEST
+
+
+def test_grids_end_at_65_535_but_along_x():
+    tile = factorization.Session.tile_users
+    assert [tile(SimpleNamespace(item_rows=rows)) for rows in (0, 1, 10**6, 2**31 - 1)] == [GRID, GRID, 107, 1]
+    words = MOST_BITS // 32
+    assert blocks(words, simlsh.block_of(words)) <= GRID
+    for items in (2, 63, 64, 8191, 8192, 2**16, 2**26, 2**31 - 1):
+        rows = stripe_rows(items, STRIPE_BYTES, hamming.TILE)
+        assert 0 < blocks(rows, hamming.TILE) <= GRID and rows % hamming.TILE == 0
+        assert rows == hamming.TILE or 4 * rows * items <= STRIPE_BYTES
+        assert isinstance(rows, int)

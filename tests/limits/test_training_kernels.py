@@ -1,0 +1,123 @@
+"""Training, codes and scores where ratings lie beyond 2**31 and tables have more than 2**32 numbers."""
+
+import numpy as np
+import pytest
+from factorization.inputs import TURN, code_lines, history, lanes_layout, pack, problem, query, rates, walk
+
+from limits.sparse import run_last, sparse, with_tail
+
+pytestmark = [pytest.mark.kernel, pytest.mark.simulator, pytest.mark.filterwarnings("ignore:overflow encountered")]
+
+from cudasim import run_blocks
+from gpukit.bench.kernels import make_paper_epoch
+from gpukit.factorization.kernels.codes import clear_tables, neighbor_codes
+from gpukit.factorization.kernels.scores import fill_tables, make_score_rows
+from gpukit.factorization.solvers.sgd.chunks import kernels as chunks
+from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
+from gpukit.random import key
+
+FAR = 2**32 - 99  # where the first rating stands
+U32 = np.uint32
+
+
+def test_an_epoch_over_ratings_far_back():
+    case, layout = problem(5, 3, shape=(4, 12), n_ratings=30), lanes_layout(5, 3, 8)
+    trail, outcomes = walk(case), []
+    epoch = make_sgd_epoch(layout.lanes, layout.factors, layout.near, False, False)
+    batch = trail.batch(code_lines(case, layout, trail.pairs).view(U32))
+    there = batch._replace(**{name: with_tail(FAR, getattr(batch, name)) for name in ("minor", "values", "codes")})
+    moved = trail.chunks + [0, FAR, 0]
+    for table, one in ((trail.chunks, batch), (moved, there)):
+        parameters, _ = pack(case, layout)
+        run_blocks(epoch, 1, 32, [(0, 0, 0)], table, one, parameters, rates(), TURN, 1)
+        outcomes.append(parameters)
+    for near, far in zip(*outcomes):
+        np.testing.assert_array_equal(far, near)
+    assert not np.array_equal(outcomes[0].P, pack(case, layout)[0].P)
+
+
+def test_the_papers_epoch_over_ratings_far_back():
+    rng, made = np.random.default_rng(0), []
+    indptr, minor = np.array([0, 3, 5]), np.array([0, 1, 2, 3, 4], np.int32)
+    ratings, P, Q = (rng.normal(size=shape).astype(np.float32) for shape in (5, (2, 32), (5, 32)))
+    for offset in (0, FAR):
+        tables, lists = (P.copy(), Q.copy()), (with_tail(offset, minor), with_tail(offset, ratings))
+        rows, rate = np.arange(2, dtype=np.int32), np.float32(0.1)
+        run_blocks(make_paper_epoch(32, 1), 1, 32, [(0, 0, 0)], rows, indptr + offset, *lists, *tables, rate, rate)
+        made.append(tables)
+    assert all(np.array_equal(near, far) for near, far in zip(*made)) and not np.array_equal(made[0][0], P)
+
+
+def test_codes_of_ratings_and_queries_far_back():
+    case, layout = problem(2, 5, shape=(9, 33), n_ratings=110), lanes_layout(2, 5, 2)
+    pairs = sorted((i, j) for i in range(10) for j in (0, 17, 32, 33))
+    rated, lines, near = history(case), query(case, pairs), pack(case, layout)[1]
+    rated = rated._replace(
+        indptr=rated.indptr + FAR, items=with_tail(FAR, rated.items), codes=with_tail(FAR, rated.codes)
+    )
+    asked = lines._replace(
+        indptr=lines.indptr + FAR, items=with_tail(FAR, lines.items), places=with_tail(FAR, lines.places + U32(FAR))
+    )
+    out, tables = sparse((FAR + len(pairs), layout.slots), np.uint8), np.zeros((2, 34), np.uint8)
+    words = out.view(U32)
+    run_blocks(neighbor_codes, 2, 32, [(0, 0, 0), (1, 0, 0)], rated, asked, near, words, tables)
+    np.testing.assert_array_equal(out[FAR + lines.places.astype(np.int64)], code_lines(case, layout, pairs))
+    lines = sparse((2**27 + 1, 34), np.uint8)
+    users = with_tail(2**27 - 1, np.array([3, 0], np.int32))
+    run_last(fill_tables, len(users) * 32, 32, users, rated, lines, blocks=2)
+    assert lines[-2:].tolist() == [[1 + case.rated.get((i, j), -1) for j in range(33)] + [0] for i in (3, 0)]
+    run_last(clear_tables, len(users) * 32, 32, lines, blocks=2)
+    assert not lines[-2:].any()
+
+
+def test_scores_of_many_users_for_many_items():
+    """The last line of the largest tile, 65,535 users, of 70,000 items."""
+    case, layout = problem(3, 2, shape=(4, 12), n_ratings=20, walk="items"), lanes_layout(3, 2, 8)
+    (parameters, near), n = pack(case, layout), 70_000
+    wide = parameters._replace(P=with_tail(n - 13, parameters.P), influence=with_tail(n - 13, parameters.influence))
+    wide = wide._replace(offsets=with_tail(n - 13, parameters.offsets))
+    neighbors = with_tail(n - 13, np.where(near < 0, near, near + n - 13))
+    score, table = make_score_rows(layout.lanes, layout.factors, layout.near), np.full(256, 1.5, np.float32)
+    keys, small = sparse((65535, n), U32), np.zeros((1, 12), U32)
+    seen = np.arange(13, dtype=np.uint8)[None] % 3
+    run_blocks(score, (3, 1), 32, [(x, 0, 0) for x in range(3)], np.array([2]), seen, near, table, parameters, 1, small)
+    users, tables = with_tail(65534, np.array([2], np.int32)), sparse((65535, n + 1), np.uint8)
+    tables[-1, n - 13 : n] = seen
+    blocks = -(-n * 8 // 32)
+    places = [(x, 65534, 0) for x in range(blocks - 5, blocks)]
+    run_blocks(score, (blocks, 65535), 32, places, users, tables, neighbors, table, wide, 1, keys)
+    np.testing.assert_array_equal(keys[-1, n - 13 : n - 1], small[0])
+
+
+def test_rows_are_cut_behind_many_chunks():
+    starts, before = np.array([0, 17, 17, 80]) + FAR, np.array([0, 2, 2, 5]) + 2**31 - 3
+    classes, n = np.arange(257, dtype=np.uint64), 2**31 + 2
+    table, keys, places = sparse((n, 3), np.int64), sparse(n, np.uint64), sparse(n, U32)
+    rows = [(row, 0, 0) for row in range(3)]
+    run_blocks(chunks.cut_rows, 3, 32, rows, starts, before, classes, 16, U32(key(1, 2)), table, keys, places)
+    pieces = [(0, 0, 8), (0, 8, 9), (2, 17, 21), (2, 38, 21), (2, 59, 21)]
+    assert table[-5:].tolist() == [[row, FAR + first, length] for row, first, length in pieces]
+    assert (keys[-5:] >> np.uint64(16)).tolist() == [8, 9, 21, 21, 21] and places[-1] == n - 1
+    order, out = with_tail(n - 2, np.array([n - 1, n - 3], U32)), sparse((n + 1, 3), np.int64)
+    run_last(chunks.take_chunks, n + 1, 32, table, order, n, out)
+    assert out[-3:].tolist() == [table[n - 1].tolist(), table[n - 3].tolist(), [0, 0, 0]]
+
+
+def test_quads_beyond_two_to_the_thirty_one():
+    quads = 2**29 + 2
+    table = with_tail(4 * quads - 4, np.array([[9, 1, 5], [8, 2, 6], [7, 3, 3], [6, 4, 2]]))
+    keys, places = sparse(quads, np.uint64), sparse(quads, U32)
+    run_last(chunks.fallen_lengths, quads, 32, table, 256, keys, places)
+    assert keys[-2:].tolist() == [256, 250] and places[-1] == quads - 1
+    hands, out = sparse((2, quads // 2), U32), sparse(table.shape, np.int64)
+    hands[1, -1] = quads - 1
+    run_last(chunks.take_quads, 4 * quads, 32, table, hands, out)
+    np.testing.assert_array_equal(out[-4:], table[-4:])
+    fours = 2**31 + 9
+    order, dealt = with_tail(2 * fours - 1, np.array([5], U32)), sparse((2, fours), U32)
+    order[fours - 1] = 4
+    run_last(chunks.deal_hands, fours, 32, order, U32(1), dealt)
+    assert sorted(dealt[:, -1].tolist()) == [0, 4]
+    order[fours] = 6
+    run_last(chunks.deal_hands, fours, 32, order, U32(1), dealt)
+    assert sorted(dealt[:, -1].tolist()) == [4, 6]
