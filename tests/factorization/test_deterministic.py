@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from factorization.inputs import make, planted, same_state
-from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization import LSHMF, MatrixFactorization, cpu
 from gpukit.factorization.prepare import cpu as steps
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
@@ -15,9 +15,10 @@ ON_THREADS = """
 import hashlib, numba
 from factorization.inputs import make, planted
 from gpukit import factorization
+from gpukit.factorization import cpu
 from gpukit.factorization.prepare import cpu as steps
 
-steps.GRAIN = 50
+steps.GRAIN, cpu.RATINGS_A_THREAD = 50, 1
 for threads in (1, 2, 4, 16):
     numba.set_num_threads(threads)
     fitted = make(factorization.{model}, deterministic=True, n_epochs=6).fit(planted(300, 120, 0.3))
@@ -49,3 +50,15 @@ def test_a_function_of_the_seed():
     ratings = planted(300, 120, 0.3)
     one, same, other = (make(LSHMF, deterministic=True, random_state=seed).fit(ratings) for seed in (3, 3, 4))
     assert same_state(one, same) and not same_state(one, other)
+
+
+def test_little_work_takes_one_thread(monkeypatch):
+    """As many threads as an epoch has work for, whatever there are."""
+    import numba
+
+    taken, ratings = [], planted(300, 120, 0.3)
+    monkeypatch.setattr(cpu, "sgd_epoch", lambda *arguments: taken.append(numba.get_num_threads()))
+    for few in (10**9, 1):
+        monkeypatch.setattr(cpu, "RATINGS_A_THREAD", few)
+        make(MatrixFactorization, n_epochs=1).fit(ratings)
+    assert taken == [1, numba.get_num_threads()]
