@@ -53,12 +53,12 @@ class Scale(NamedTuple):
 
 class Side(NamedTuple):
     """Ratings grouped by the major side: row j's are indptr[j]:indptr[j + 1] of minor (n,) int32 and values (n,)
-    float32 (z), in random order.
+    float32 (z), in random order. With strata they are grouped by block first, and lie where the strata's chunks say.
 
     indptr lies on the host; starts, the same and perhaps more, minor and values on the device. where (n,) uint32, on
-    the device: where each rating of the order that this side was made from stands now; blocks: (major block, minor
-    block, number) of a conflict-free schedule or None. minor_starts: where the rows of the other side begin in an order
-    of theirs, on the device: how many ratings each has.
+    the device: where each rating of the order that this side was made from stands now; strata: chunk tables of a
+    schedule without conflicts (prepare/strata.py) or None. minor_starts: where the rows of the other side begin in an
+    order of theirs, on the device: how many ratings each has.
     """
 
     indptr: np.ndarray
@@ -66,7 +66,7 @@ class Side(NamedTuple):
     minor: np.ndarray
     values: np.ndarray
     where: np.ndarray
-    blocks: tuple | None
+    strata: list | None
     minor_starts: np.ndarray
 
 

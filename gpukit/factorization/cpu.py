@@ -2,11 +2,13 @@
 
 import numpy as np
 
+from gpukit._jit import threads
 from gpukit.factorization.arrays import Batch, Pairs, Parameters
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.prepare import cpu as preparing
 from gpukit.factorization.prepare import ready
+from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.chunks import cpu as chunking
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 from gpukit.factorization.twins.codes import neighbor_codes
@@ -18,6 +20,7 @@ from gpukit.selection import cpu as selection
 
 __all__ = ["Session", "begin", "chunking", "find_neighbors", "layout", "most_workers", "preparing"]
 
+RATINGS_A_THREAD = 50_000  # of an epoch, 1 to 5 ms: for fewer, waiting for another thread may cost more than it does
 TABLE_BYTES = 32 << 20  # keys and tables of a tile of users: stays near the cache
 layout = layouts.cpu_layout
 
@@ -69,8 +72,9 @@ class Session:
 
     def epoch(self, rates, turn):
         """One pass over all ratings; returns when it is done."""
-        for table in self.tables:
-            sgd_epoch(table, self.batch, self.parameters, rates, turn, self.workers)
+        with threads(max(1, len(self.batch.minor) // RATINGS_A_THREAD)):
+            for table in schedule.in_turn(self.tables, turn):
+                sgd_epoch(table, self.batch, self.parameters, rates, turn, self.workers)
 
     def finish(self):
         """Return when what is queued is done."""

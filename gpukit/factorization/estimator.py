@@ -105,7 +105,8 @@ class Factorization(Answering, Updating):
             orders = order_ratings(ratings, device)
             scale = ready.scale_of(orders, ratings.values)
             in_turn = self.deterministic and plan.solver == "sgd"
-            way = ready.Way(self.walk, plan.seed, in_turn, plan.n_neighbors > 0, plan.damping)
+            walk = "items" if in_turn and device.is_cuda else self.walk  # many strata want long rows
+            way = ready.Way(walk, plan.seed, in_turn, plan.n_neighbors > 0, plan.damping)
             made = ready.make_ready(orders, scale, way, steps.preparing)
         with clock("neighbours"):
             neighbors = None if resumed else self._search(orders, steps, plan.n_neighbors, progress)
@@ -114,13 +115,13 @@ class Factorization(Answering, Updating):
             arranged, task = solver.arrange(task), task._replace(orders=None)
         if resumed:
             start, history, best = resumed.epochs_done, resumed.history, resumed.best
-            session = steps.Session(resumed.state, layout, self.walk, made.history)
+            session = steps.Session(resumed.state, layout, walk, made.history)
         else:
             with clock("neighbours"):
                 neighbors = neighbors()
             with clock("prepare"):
                 facts = ratings.shape, plan.n_factors, neighbors, made.baseline, plan.biases, plan.seed
-                session = steps.begin(Beginning(*facts), layout, self.walk, made.history)
+                session = steps.begin(Beginning(*facts), layout, walk, made.history)
             start, history, best = 0, [], None
         orders = None
         with clock("prepare"):

@@ -14,6 +14,7 @@ from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.prepare import gpu as preparing
 from gpukit.factorization.prepare import ready
+from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.chunks import gpu as chunking
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
 from gpukit.neighbors import gpu as neighbors
@@ -150,7 +151,7 @@ class Session:
     def start_epoch(self, rates, turn):
         """Queue one pass over all ratings."""
         grid = -(-self.workers * self.layout.lanes // BLOCK)
-        for table in self.tables:
+        for table in schedule.in_turn(self.tables, turn):
             launch(self.sgd_epoch, grid, BLOCK, table, self.batch, self.parameters, rates, turn, self.workers)
 
     def epoch(self, rates, turn):

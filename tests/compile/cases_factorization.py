@@ -67,6 +67,16 @@ PREPARING = [
     ),
     Case("factorization.count_up", prepare.count_up, PLACES, registers=32),
     Case("factorization.follow", prepare.follow, ", ".join([PLACES] * 3), registers=32),
+    Case(
+        "factorization.key_runs",
+        prepare.key_runs,
+        f"{STARTS}, int32[::1], {PLACES}, int32[::1], int32[::1], int64, int64, uint64[::1]",
+        registers=64,
+    ),
+    Case("factorization.turn_around", prepare.turn_around, f"{PLACES}, {PLACES}", registers=32),
+    Case(
+        "factorization.cut_runs", prepare.cut_runs, f"{STARTS}, int32[::1], int64, int64, int64[:, ::1]", registers=64
+    ),
     Case("factorization.raise_codes", prepare.raise_codes, "uint8[::1], uint8[::1]", registers=32),
     Case(  # sums of as many ratings as there are, and of what they leave of one another
         "factorization.residual_means",

@@ -66,22 +66,6 @@ def test_one_thread_repeats_to_the_bit(model, one_thread):
     assert same_state(one, same) and not same_state(one, other)
 
 
-@BOTH
-def test_deterministic_with_any_number_of_threads(model):
-    import numba
-
-    ratings, states, before = planted(300, 120, 0.3), [], numba.get_num_threads()
-    try:
-        for threads in range(1, min(2, numba.config.NUMBA_NUM_THREADS) + 1):
-            numba.set_num_threads(threads)
-            states.append(make(model, deterministic=True, n_epochs=20).fit(ratings))
-    finally:
-        numba.set_num_threads(before)
-    assert same_state(states[0], states[-1])
-    racy = make(model, n_epochs=20).fit(ratings)
-    assert racy.score(ratings) == pytest.approx(states[0].score(ratings), rel=0.05)
-
-
 @pytest.mark.parametrize(
     "parameters", [{"rates": "paper"}, {"biases": False}, {"learning_rate": 0.02, "regularization": 0}]
 )

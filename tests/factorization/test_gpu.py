@@ -5,13 +5,25 @@ import pytest
 
 from factorization.inputs import bias_predictor, make, planted, same_state
 from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization.prepare import cpu as cpu_steps
 
 pytestmark = pytest.mark.gpu
+
+from gpukit.factorization.prepare import gpu as gpu_steps
+
+
+def one_schedule(monkeypatch):
+    """Deterministic training takes the same steps on both devices: as many blocks, the same walk."""
+    for steps in (cpu_steps, gpu_steps):
+        monkeypatch.setattr(steps, "GRAIN", 100)
+        monkeypatch.setattr(steps, "MOST_BLOCKS", 16)
+    monkeypatch.setattr(MatrixFactorization, "walk", "items")
 
 
 @pytest.mark.parametrize("precision, close", [("auto", 2e-3), ("half", 0.05)])
 @pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
-def test_the_estimators_on_a_gpu(model, precision, close, tmp_path):
+def test_the_estimators_on_a_gpu(model, precision, close, tmp_path, monkeypatch):
+    one_schedule(monkeypatch)
     train, test = planted(300, 1500, 0.1, seed=2).split(0.1, 0)
     mean, b, b_hat = bias_predictor(train)
     bias_rmse = np.sqrt(np.mean((mean + b[test.users] + b_hat[test.items] - test.values) ** 2))

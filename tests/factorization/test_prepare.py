@@ -96,8 +96,9 @@ def side_case(exact, seed=0):
 
 
 @pytest.mark.parametrize("walk, deterministic, exact", SIDES)
-def test_side(walk, deterministic, exact):
-    """Every rating once, in its row, at the place that `where` says; rows are shuffled, or sorted by block."""
+def test_side(walk, deterministic, exact, monkeypatch):
+    """Every rating once, in its row, at the place that `where` says; rows are shuffled, or in blocks."""
+    monkeypatch.setattr(steps, "GRAIN", 20)
     ratings = side_case(exact)
     orders, scale, _ = prepared(ratings)
     assert orders.levels.exact == exact
@@ -107,15 +108,12 @@ def test_side(walk, deterministic, exact):
     rows = len(ratings.user_ids) if walk == "users" else len(ratings.item_ids)
     assert side.indptr.tolist() == np.append(0, np.cumsum(np.bincount(major, minlength=rows))).tolist()
     assert sorted(side.where) == list(range(len(ratings)))
-    np.testing.assert_array_equal(np.searchsorted(side.indptr, side.where, "right") - 1, major)
     np.testing.assert_array_equal(side.minor[side.where], minor)
     expected = (ratings.values[place].astype(np.float64) - scale.mean) / scale.deviation
     np.testing.assert_allclose(side.values[side.where], expected, rtol=1e-5, atol=1e-6)
-    if deterministic:
-        falls = np.flatnonzero(np.diff(side.blocks[1][side.minor]) < 0) + 1
-        assert set(falls) <= set(side.indptr[1:-1])
-    else:
-        assert side.blocks is None and (np.diff(side.minor) < 0).sum() > len(ratings) // 3  # shuffled in their rows
+    if not deterministic:
+        np.testing.assert_array_equal(np.searchsorted(side.indptr, side.where, "right") - 1, major)
+        assert side.strata is None and (np.diff(side.minor) < 0).sum() > len(ratings) // 3  # shuffled in their rows
 
 
 def by_item(orders, ratings):
@@ -134,15 +132,16 @@ def test_sides_are_a_function_of_the_seed(walk):
 
 
 @pytest.mark.parametrize("walk", ["users", "items"])
-def test_blocks_keep_the_order_of_the_shuffle(walk):
-    """A conflict-free side is the shuffled one with every row sorted by block, stably."""
+def test_blocks_keep_the_order_of_the_shuffle(walk, monkeypatch):
+    """What a row has in a block stands there in the order in which the row was shuffled."""
+    monkeypatch.setattr(steps, "GRAIN", 20)
     orders, scale, _ = prepared(side_case(True))
-    plain, sorted_ = (ready.side_of(orders, walk, scale, 3, steps, deterministic) for deterministic in (False, True))
-    block, shape = sorted_.blocks[1], major_first(walk, *orders.shape)
-    assert sorted_.blocks[2] == 64 and [len(blocks) for blocks in sorted_.blocks[:2]] == list(shape)
-    for begin, end in zip(sorted_.indptr, sorted_.indptr[1:]):
-        expected = sorted(plain.minor[begin:end].tolist(), key=lambda other: block[other])
-        assert sorted_.minor[begin:end].tolist() == expected
+    plain, crossed = (ready.side_of(orders, walk, scale, 3, steps, deterministic) for deterministic in (False, True))
+    assert len(crossed.strata) == 8
+    for row, first, length in np.concatenate(crossed.strata).tolist():
+        mine = crossed.minor[first : first + length].tolist()
+        shuffled = plain.minor[plain.indptr[row] : plain.indptr[row + 1]].tolist()
+        assert mine == [other for other in shuffled if other in mine]
 
 
 @pytest.mark.parametrize("n_users", [5, 7, 8, 1000])

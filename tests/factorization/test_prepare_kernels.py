@@ -260,3 +260,30 @@ def test_read_rows(rows, n_factors, stride, half, shape):
         expected = np.empty_like(found[0]), np.empty_like(found[1])
         twins.read_rows(stored, extras, *expected)
         assert all(np.array_equal(one, other) for one, other in zip(found, expected))
+
+
+@pytest.mark.parametrize("blocks, turns", [(1, 4), (2, 3), (3, 2)])
+def test_runs_of_strata(blocks, turns, starts, shape):
+    """Numbers of runs against the definition, where each stands in the table, and a permutation turned around."""
+    rng, rows = np.random.default_rng(blocks), len(starts) - 1
+    turns = max(turns, -(-rows // blocks))
+    others, where = rng.integers(0, 9, starts[-1]).astype(np.int32), rng.permutation(starts[-1]).astype(np.uint32)
+    seats, other_blocks = rng.permutation(blocks * turns)[:rows].astype(np.int32), rng.integers(0, blocks, 9, np.int32)
+    given = starts, others, where, seats, other_blocks, blocks, turns
+    (keys,) = both("key_runs", shape, *given, [np.zeros(starts[-1], np.uint64)])
+    seat, other = np.repeat(seats, np.diff(starts)), other_blocks[others]
+    stratum = (other - seat // turns) % blocks
+    assert keys[where].tolist() == (stratum * blocks * turns + seat).tolist()
+    (back,) = both("turn_around", shape, where, [np.zeros_like(where)])
+    np.testing.assert_array_equal(back[where], np.arange(len(where)))
+    lengths, rows_at = rng.integers(0, 4, blocks * blocks * turns), rng.permutation(blocks * turns).astype(np.int32)
+    first = np.concatenate([[0], np.cumsum(lengths)])
+    (table,) = both("cut_runs", shape, first, rows_at, blocks, turns, [np.zeros((len(lengths), 3), np.int64)])
+    expected = [
+        (rows_at[block * turns + turn], first[run], lengths[run]) if lengths[run] else (0, 0, 0)
+        for stratum in range(blocks)
+        for turn in range(turns)
+        for block in range(blocks)
+        for run in [(stratum * blocks + block) * turns + turn]
+    ]
+    np.testing.assert_array_equal(table, expected)

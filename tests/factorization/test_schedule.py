@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from factorization.inputs import ordered
+from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.prepare import cpu as steps
 from gpukit.factorization.prepare import ready
 from gpukit.factorization.solvers.sgd import rates, schedule
@@ -100,35 +101,66 @@ def test_worker_count():
     assert schedule.worker_count(10**9, 3) == 3 and type(schedule.worker_count(np.int64(5000), 64)) is int
 
 
+def test_block_count():
+    """Blocks of a grain of ratings or more, crossed; at most so many, and no more than rows; at least one."""
+    assert [schedule.block_count(n, (20, 999), 10, 16) for n in (0, 9, 39, 40, 2559, 2560, 10**9)] == [
+        *(1, 1, 1, 2, 15, 16, 16)
+    ]
+    assert schedule.block_count(10**9, (999, 7), 10, 16) == schedule.block_count(10**9, (7, 999), 10, 16) == 7
+    assert schedule.block_count(5000, (1000, 20), 10, 16) == 5
+
+
+def test_blocks_are_even_and_a_function_of_the_seed():
+    """Each deal gives every block one row; rows of one turn are about as long, and turns are in a random order."""
+    counts = np.array([1000, 1000, 1000, 1000, *range(96)])
+    block, turn = schedule.dealt(counts, 4, seed=0)
+    assert sorted(block[:4]) == [0, 1, 2, 3] and (np.bincount(block) == 25).all()
+    assert sorted(zip(turn, block)) == [(t, b) for t in range(25) for b in range(4)]
+    loads = np.bincount(block, counts)
+    assert loads.max() < 1.05 * loads.min()
+    longest = np.array([counts[turn == t].max() for t in range(25)])
+    assert all(np.ptp(counts[turn == t]) <= 3 for t in range(25)) and (np.diff(longest) > 0).sum() in range(6, 19)
+    np.testing.assert_array_equal((block, turn), schedule.dealt(counts, 4, seed=0))
+    assert (block != schedule.dealt(counts, 4, seed=1)[0]).any()
+    block, turn = schedule.dealt(counts[:10], 4, seed=0)
+    assert len({*zip(turn, block)}) == 10 and turn.max() == 2
+
+
+def test_strata_take_turns():
+    """All of them each epoch, in an order that is the epoch's own and a function of its key."""
+    orders = [schedule.in_turn(list("abcdefgh"), schedule.turn_key(0, epoch)) for epoch in range(40)]
+    assert all(sorted(order) == list("abcdefgh") for order in orders)
+    assert orders[3] == schedule.in_turn(list("abcdefgh"), schedule.turn_key(0, 3))
+    assert len({"".join(order) for order in orders}) == 40 and len({order[0] for order in orders}) == 8
+    assert schedule.in_turn(["one"], schedule.turn_key(0, 0)) == ["one"]
+
+
 @pytest.mark.parametrize("shape, n_ratings", [((5, 4), 12), ((70, 90), 900), ((200, 66), 5000), ((2, 300), 400)])
 @pytest.mark.parametrize("walk", ["users", "items"])
-def test_conflict_free_tables(shape, n_ratings, walk):
+def test_strata(shape, n_ratings, walk, monkeypatch):
+    """Every rating once an epoch; in a stratum no two blocks share a row; a block's ratings lie together."""
+    monkeypatch.setattr(steps, "GRAIN", 20)
     rng = np.random.default_rng(1)
     pairs = rng.choice(shape[0] * shape[1], n_ratings, replace=False)
     rows = (pairs // shape[1]).astype(np.int32), (pairs % shape[1]).astype(np.int32)
     ratings = Ratings(*rows, rng.random(n_ratings, np.float32), *map(np.arange, shape))
     orders = ordered(ratings)
     side = ready.side_of(orders, walk, ready.scale_of(orders, ratings.values), 5, steps, deterministic=True)
-    major_block, minor_block, n_blocks = side.blocks
-    assert n_blocks == min(64, *shape)
-    tables = schedule.conflict_free_tables(side.indptr, side.minor, major_block, minor_block, n_blocks)
-    assert len(tables) == n_blocks
-    assert (sum(covered(table, side.indptr) for table in tables) == 1).all()
-    for table in tables:
+    n_blocks, next_rating = len(side.strata), 0
+    assert n_blocks == schedule.block_count(n_ratings, major_first(walk, *shape), 20, 16)
+    assert sorted(side.where) == list(range(n_ratings))
+    major = np.repeat(np.arange(len(side.indptr) - 1), np.diff(side.indptr))
+    of_place = np.empty(n_ratings, int)
+    of_place[side.where] = major
+    for table in side.strata:
         owner = {}
-        for c, (row, first, length) in enumerate(table.tolist()):
-            rows = {("major", row), *(("minor", other) for other in side.minor[first : first + length].tolist())}
-            assert all(owner.setdefault(key, c % n_blocks) == c % n_blocks for key in rows if length)
-
-
-def test_blocks_are_even_and_a_function_of_the_seed():
-    counts = np.array([1000, 1000, 1000, 1000, *range(96)])
-    block = schedule.blocks_of(counts, 4, seed=0)
-    assert sorted(block[:4]) == [0, 1, 2, 3] and (np.bincount(block) == 25).all()
-    loads = np.bincount(block, counts)
-    assert loads.max() < 1.05 * loads.min()
-    np.testing.assert_array_equal(block, schedule.blocks_of(counts, 4, seed=0))
-    assert (block != schedule.blocks_of(counts, 4, seed=1)).any()
+        for block in range(n_blocks):
+            for row, first, length in table[block::n_blocks].tolist():
+                assert first == (next_rating if length else 0) and (of_place[first : first + length] == row).all()
+                next_rating += length
+                keys = {("major", row), *(("minor", other) for other in side.minor[first : first + length].tolist())}
+                assert all(owner.setdefault(key, block) == block for key in keys if length)
+    assert next_rating == n_ratings
 
 
 def test_epochs_have_keys_of_their_own():

@@ -14,6 +14,7 @@ RANKING = "ranking/test_kernels.py::test_"
 SVT = "svt/test_kernels.py::test_"
 
 SLICES = (f"{SVT}threshold_slices[33 x 7-float32]", f"{SVT}slices_too_large_for_shared_memory")
+STRATA = f"{PREPARE}runs_of_strata[powers of four-(5, 96)-3-2]"
 NUMBERS = f"{PREPARE}numbers_and_what_follows_them[(3, 32)-31]"
 ROWS = f"{PREPARE}rows_in_places[shape1-7-3]"
 FIELDS = f"{ORDERS}codes_keys_fields_and_counts[3-33]"
@@ -39,6 +40,9 @@ CASES = {
     "factorization.prepare.kernels.lay_out_values": f"{PREPARE}lay_out_values[powers of four-(2, 64)]",
     "factorization.prepare.kernels.count_up": NUMBERS,
     "factorization.prepare.kernels.follow": NUMBERS,
+    "factorization.prepare.kernels.key_runs": STRATA,
+    "factorization.prepare.kernels.turn_around": STRATA,
+    "factorization.prepare.kernels.cut_runs": STRATA,
     "factorization.prepare.kernels.raise_codes": NUMBERS,
     "factorization.prepare.kernels.residual_means": f"{PREPARE}residual_means[empty rows-(3, 32)]",
     "factorization.prepare.kernels.start_rows": f"{PREPARE}start_rows[(3, 32)-6-5-16-True-True]",

@@ -4,9 +4,23 @@ from gpukit.device.cpu_arrays import empty, fetch, owned, resident, runner, zero
 from gpukit.factorization.prepare import twins
 from gpukit.primitives.group.cpu import row_starts, sort_by_bits
 
-__all__ = ["PARTS", "add_errors", "empty", "fetch", "owned", "resident", "row_starts", "run", "sort_by_bits", "zeros"]
+__all__ = [
+    "GRAIN",
+    "MOST_BLOCKS",
+    "PARTS",
+    "add_errors",
+    "empty",
+    "fetch",
+    "owned",
+    "resident",
+    "row_starts",
+    "run",
+    "sort_by_bits",
+    "zeros",
+]
 
 PARTS = 16  # in which errors are added up, whatever the threads
+GRAIN, MOST_BLOCKS = 6000, 16  # ratings of a block and blocks of a stratum: work for as many threads, whatever they are
 run = runner(twins)
 
 

@@ -34,3 +34,18 @@ def in_units(z, deviation, mean, low, high):
     """A prediction in the ratings' own units, within their range."""
     value = np.float32(np.float32(z * deviation) + mean)
     return min(max(value, low), high)
+
+
+@njit
+def run_of(seat, other, blocks, turns):
+    """The run of a rating: (stratum * blocks + block) * turns + turn, of the major row's seat, block * turns + turn,
+    and the minor row's block `other`; stratum s has the blocks (b, (b + s) mod blocks). All int64."""
+    stratum = (other - seat // turns + blocks) % blocks
+    return stratum * blocks * turns + seat
+
+
+@njit
+def line_of(run, blocks, turns):
+    """Where a run stands when the chunks of one turn are side by side: (stratum * turns + turn) * blocks + block."""
+    stratum, block, turn = run // (blocks * turns), run // turns % blocks, run % turns
+    return (stratum * turns + turn) * blocks + block

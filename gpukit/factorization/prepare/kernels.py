@@ -5,7 +5,7 @@ import numpy as np
 from gpukit._cuda import cuda, device, kernel
 from gpukit.factorization.model.formulas import first_factor
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
-from gpukit.factorization.prepare.formulas import half_width, in_units, shuffled_place
+from gpukit.factorization.prepare.formulas import half_width, in_units, line_of, run_of, shuffled_place
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
 FULL = U32(0xFFFFFFFF)
@@ -82,6 +82,55 @@ def follow(where, places, out):
     """
     for t in range(I64(cuda.grid(1)), I64(places.size), I64(cuda.gridsize(1))):
         out[U64(t)] = where[U64(places[U64(t)])]
+
+
+@kernel
+def key_runs(starts, others, where, seats, blocks, count, turns, keys):
+    """keys[where[t]] = the run of rating t: stratum, block and turn in it, of Gemulla's schedule.
+
+    starts (rows + 1,) int64; others (n,) int32: minor rows; where (n,) uint32, a permutation; seats (rows,) int32:
+    block * turns + turn of a major row; blocks int32 of each minor row; count, turns: of blocks, in a block; keys (n,)
+    uint64, overwritten: (stratum * count + block) * turns + turn.
+    Launch: any grid and block; a block walks whole rows.
+    Deterministic: yes, exact.
+    Source: Gemulla et al. 2011.
+    """
+    for row in range(I64(cuda.blockIdx.x), I64(starts.size - 1), I64(cuda.gridDim.x)):
+        for t in range(I64(starts[U64(row)]) + I64(cuda.threadIdx.x), I64(starts[U64(row + 1)]), I64(cuda.blockDim.x)):
+            run = run_of(I64(seats[U64(row)]), I64(blocks[U64(others[U64(t)])]), I64(count), I64(turns))
+            keys[U64(where[U64(t)])] = U64(run)
+
+
+@kernel
+def turn_around(places, out):
+    """out[places[t]] = t: a permutation the other way round.
+
+    places (n,) uint32, a permutation; out (n,) uint32, overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for t in range(I64(cuda.grid(1)), I64(places.size), I64(cuda.gridsize(1))):
+        out[U64(places[U64(t)])] = U32(t)
+
+
+@kernel
+def cut_runs(starts, rows, count, turns, table):
+    """Every run of key_runs as a chunk; those of one turn side by side, a chunk a block.
+
+    starts (runs + 1,) int64: where each run begins; rows (count * turns,) int32: the row of each seat, any for a free
+    one; count, turns: of blocks, in a block; table (runs, 3) int64, overwritten: row, first, length in line (stratum *
+    turns + turn) * count + block; zeros for a run without ratings.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for run in range(I64(cuda.grid(1)), I64(table.shape[0]), I64(cuda.gridsize(1))):
+        seat, line = run % (I64(count) * I64(turns)), line_of(run, I64(count), I64(turns))
+        length = I64(starts[U64(run + 1)]) - I64(starts[U64(run)])
+        table[U64(line), 0] = I64(rows[U64(seat)]) if length > 0 else I64(0)
+        table[U64(line), 1] = I64(starts[U64(run)]) if length > 0 else I64(0)
+        table[U64(line), 2] = length
 
 
 @kernel

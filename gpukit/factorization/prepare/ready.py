@@ -5,18 +5,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._jit import njit
 from gpukit.factorization.arrays import History, Query, Scale, Side
 from gpukit.factorization.baseline import SWEEPS
 from gpukit.factorization.baseline import USUAL as USUAL_DAMPING
 from gpukit.factorization.baseline import moments as moments_of_values
 from gpukit.factorization.model.layout import LEVELS, major_first
+from gpukit.factorization.prepare.strata import in_strata, seats_of
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.random import key
 from gpukit.ratings.orders.levels import moments as moments_of_levels
 from gpukit.streams import Keyed
 
-CONFLICT_FREE_BLOCKS = 64
 APART = 384  # bytes between the rows of one minor row and the next most popular: three lines of the L2 cache
 
 
@@ -77,16 +76,16 @@ def history_of(orders, scale, steps):
 
 
 def side_of(orders, walk, scale, seed, steps, deterministic=False):
-    """The Side that is walked, 'users' or 'items', rows in random order; without conflicts where deterministic."""
+    """The Side that is walked, 'users' or 'items', rows in random order; in strata without conflicts where
+    deterministic."""
     (order, others), shape = major_first(walk, orders.by_user, orders.by_item), major_first(walk, *orders.shape)
     where = steps.empty(len(orders), np.uint32)
     steps.run("shuffle_rows", order.starts, np.uint32(key(seed, Keyed.ROW_SHUFFLE[0])), where)
-    indptr, blocks = order.indptr[: shape[0] + 1], None
+    indptr, strata = order.indptr[: shape[0] + 1], None
     if deterministic:
-        blocks = conflict_free_blocks(orders, walk, seed)
-        sorted_where = steps.fetch(where).copy()
-        sort_by_block(indptr, steps.fetch(order.others), blocks[1], sorted_where)
-        where = steps.resident(sorted_where, np.uint32)
+        counts = np.diff(indptr), np.diff(others.indptr[: shape[1] + 1])
+        blocks = schedule.block_count(len(orders), shape, steps.GRAIN, steps.MOST_BLOCKS)
+        where, strata = in_strata(order.starts, order.others, where, seats_of(*counts, blocks, seed), steps)
     minor, values = steps.empty(len(orders), np.int32), steps.empty(len(orders), np.float32)
     z = steps.resident(z_of_levels(orders, scale), np.float32)
     steps.run("lay_out", where, order.others, order.codes, z, minor, values)
@@ -94,7 +93,7 @@ def side_of(orders, walk, scale, seed, steps, deterministic=False):
         places = orders.places if walk == "users" else counted(len(orders), steps)
         spread = np.float32(scale.mean), np.float32(scale.deviation)
         steps.run("lay_out_values", where, places, orders.values, *spread, values)
-    return Side(indptr, order.starts, minor, values, where, blocks, others.starts)
+    return Side(indptr, order.starts, minor, values, where, strata, others.starts)
 
 
 def minor_places(side, rows, row_bytes, steps):
@@ -125,30 +124,6 @@ def counted(n, steps):
     places = steps.empty(n, np.uint32)
     steps.run("count_up", places)
     return places
-
-
-def conflict_free_blocks(orders, walk, seed):
-    """(major_block, minor_block, number of blocks) of a schedule in which no two workers share a row."""
-    n_blocks = max(1, min(CONFLICT_FREE_BLOCKS, *orders.shape))
-    users, items = orders.by_user.indptr[: orders.shape[0] + 1], orders.by_item.indptr
-    counts = (np.diff(indptr) for indptr in major_first(walk, users, items))
-    return (*(schedule.blocks_of(count, n_blocks, seed) for count in counts), n_blocks)
-
-
-@njit
-def sort_by_block(indptr, minor, block, where):
-    """Put each row's ratings, as `where` has shuffled them, in order of the block of their minor row, stably."""
-    for row in range(indptr.size - 1):
-        begin, end = indptr[row], indptr[row + 1]
-        order = np.empty(end - begin, np.int64)
-        for t in range(begin, end):
-            order[where[t] - begin] = t
-        blocks = np.empty(end - begin, np.int64)
-        for place in range(end - begin):
-            blocks[place] = block[minor[order[place]]]
-        ranked = np.argsort(blocks, kind="mergesort")
-        for place in range(end - begin):
-            where[order[ranked[place]]] = begin + place
 
 
 def training_query(history, orders, side, walk, steps):

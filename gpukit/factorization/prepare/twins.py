@@ -5,7 +5,7 @@ import numpy as np
 from gpukit._jit import njit, prange
 from gpukit.factorization.model.formulas import first_factor
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
-from gpukit.factorization.prepare.formulas import half_width, in_units, row_key
+from gpukit.factorization.prepare.formulas import half_width, in_units, line_of, row_key, run_of
 from gpukit.random import permuted
 
 U32, U64 = np.uint32, np.uint64
@@ -65,6 +65,32 @@ def follow(where, places, out):
     """Twin of kernels.follow."""
     for t in prange(places.size):
         out[t] = where[places[t]]
+
+
+@njit(parallel=True)
+def key_runs(starts, others, where, seats, blocks, count, turns, keys):
+    """Twin of kernels.key_runs."""
+    for row in prange(starts.size - 1):
+        for t in range(starts[row], starts[row + 1]):
+            keys[where[t]] = U64(run_of(np.int64(seats[row]), np.int64(blocks[others[t]]), count, turns))
+
+
+@njit(parallel=True)
+def turn_around(places, out):
+    """Twin of kernels.turn_around."""
+    for t in prange(places.size):
+        out[places[t]] = U32(t)
+
+
+@njit(parallel=True)
+def cut_runs(starts, rows, count, turns, table):
+    """Twin of kernels.cut_runs."""
+    for r in prange(table.shape[0]):
+        run = np.int64(r)
+        line, length = line_of(run, count, turns), starts[run + 1] - starts[run]
+        table[line, 0] = rows[run % (count * turns)] if length > 0 else 0
+        table[line, 1] = starts[run] if length > 0 else 0
+        table[line, 2] = length
 
 
 @njit(parallel=True)

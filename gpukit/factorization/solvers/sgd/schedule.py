@@ -5,10 +5,11 @@ the same time do not see each other: the row moves by the sum of steps that were
 keeps that sum small, and chunks/ spreads the chunks of a row over the epoch.
 """
 
+import math
+
 import numpy as np
 
-from gpukit._jit import njit
-from gpukit.random import key
+from gpukit.random import bits, key
 from gpukit.streams import Keyed, Numpy
 
 SHORTEST, LONGEST = 4, 256
@@ -34,54 +35,27 @@ def chunk_lengths(counts, workers, rate):
     return np.clip(STALENESS / shared, SHORTEST, LONGEST).astype(np.int64)
 
 
-def blocks_of(counts, n_blocks, seed):
-    """(rows,) int32 block of each row: rows are dealt out by falling count, at random within a deal, so blocks are
-    even."""
-    noise = np.random.default_rng([seed, Numpy.ROW_BLOCKS[0]]).random((len(counts) // n_blocks + 1, n_blocks))
-    deals = np.argsort(noise, axis=1).reshape(-1)[: len(counts)]
-    block = np.empty(len(counts), np.int32)
-    block[np.argsort(-counts, kind="stable")] = deals
-    return block
+def block_count(n_ratings, rows, grain, most):
+    """Blocks that the rows of either side are dealt into, for training that gives one result: at most `most`, of
+    `grain` ratings or more where both sides' are crossed, and a rating or more of a major row in each. rows: how many
+    there are of the major side and of the other."""
+    return max(1, min(most, math.isqrt(n_ratings // grain), *rows, n_ratings // rows[0]))
 
 
-def conflict_free_tables(indptr, minor, major_block, minor_block, n_blocks):
-    """Tables of an epoch without conflicts: in table s, worker b walks the ratings of block (b, (b + s) mod n_blocks).
-
-    Each row's ratings must be sorted by minor_block[minor]. No two workers of a table share a major or a minor row, so
-    the result does not depend on timing (Gemulla et al. 2011). Slot t of worker b is line t n_blocks + b; free slots
-    have length 0.
-    """
-    runs = _runs(indptr, minor, minor_block)
-    worker = major_block[runs[:, 0]]
-    stratum = (runs[:, 3] - worker) % n_blocks
-    order = np.lexsort((worker, stratum))
-    tables = []
-    for s in range(n_blocks):
-        at = order[np.searchsorted(stratum[order], s) : np.searchsorted(stratum[order], s, "right")]
-        sizes = np.bincount(worker[at], minlength=n_blocks)
-        slot = np.arange(len(at)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        table = np.zeros((max(int(sizes.max()), 1) * n_blocks, 3), np.int64)
-        table[slot * n_blocks + worker[at]] = runs[at, :3]
-        tables.append(table)
-    return tables
+def dealt(counts, n_blocks, seed):
+    """(block, turn) int32 of each row: rows are dealt out by falling count, at random within a deal, so blocks are
+    even; then the deals are shuffled, so rows of the same turn are about as long and turns are in a random order."""
+    rng, deals = np.random.default_rng([seed, Numpy.ROW_BLOCKS[0]]), -(-len(counts) // n_blocks)
+    noise, order = rng.random((deals, n_blocks)), np.argsort(-counts, kind="stable")
+    block, turn = np.empty(len(counts), np.int32), np.empty(len(counts), np.int32)
+    block[order] = np.argsort(noise, axis=1).reshape(-1)[: len(counts)]
+    turn[order] = np.repeat(rng.permutation(deals), n_blocks)[: len(counts)]
+    return block, turn
 
 
-@njit
-def _runs(indptr, minor, minor_block):
-    """(n, 4) int64: row, first, number and minor block of every run of ratings of one row in one minor block."""
-    count = 0
-    for row in range(indptr.size - 1):
-        for t in range(indptr[row], indptr[row + 1]):
-            count += t == indptr[row] or minor_block[minor[t]] != minor_block[minor[t - 1]]
-    runs = np.empty((count, 4), np.int64)
-    count = -1
-    for row in range(indptr.size - 1):
-        for t in range(indptr[row], indptr[row + 1]):
-            if t == indptr[row] or minor_block[minor[t]] != minor_block[minor[t - 1]]:
-                count += 1
-                runs[count, 0], runs[count, 1], runs[count, 2], runs[count, 3] = row, t, 0, minor_block[minor[t]]
-            runs[count, 2] += 1
-    return runs
+def in_turn(tables, turn):
+    """The tables of an epoch in an order of its own, a function of its key `turn`."""
+    return [tables[s] for s in sorted(range(len(tables)), key=lambda s: bits(~turn, s))]
 
 
 def turn_key(seed, epoch):

@@ -15,11 +15,10 @@ def arrange(task):
 
 def chunk_tables(side, workers, plan, steps):
     """(tables, workers) of an epoch: one table, or the strata of a conflict-free schedule."""
-    if side.blocks is None:
-        rate = row_rates(plan.rates, plan.learning_rate, np.diff(side.indptr))
-        return [chunk_table(side.indptr, side.starts, workers, rate, plan.seed, steps.chunking)], workers
-    others = steps.preparing.fetch(side.minor)
-    return schedule.conflict_free_tables(side.indptr, others, *side.blocks), side.blocks[-1]
+    if side.strata is not None:
+        return side.strata, len(side.strata)
+    rate = row_rates(plan.rates, plan.learning_rate, np.diff(side.indptr))
+    return [chunk_table(side.indptr, side.starts, workers, rate, plan.seed, steps.chunking)], workers
 
 
 def begin(session, task, arranged):

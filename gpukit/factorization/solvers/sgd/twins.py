@@ -56,15 +56,14 @@ def _learn(p, p_extra, q, q_extra, n, error, rates):
     _learn_extra(q_extra, error, rates)
 
 
-@njit
-def _walk(chunk, shift, minor, values, codes, levels, P, Q, influence, offsets, rates):
-    """One chunk: consecutive ratings of one major row, visited from `shift` on, around."""
+@njit(inline="always")
+def _walk(chunk, shift, minor, values, codes, levels, P, Q, influence, offsets, rates, scratch):
+    """One chunk: consecutive ratings of one major row, visited from `shift` on, around; scratch (3, K)."""
     row, first, length = chunk[0], chunk[1], chunk[2]
     n, size = Q.shape[1] - EXTRA, codes.shape[1]
     p, p_extra = P[row], P[row, n:]
     item = row if size else 0
     offset, w, c = offsets[item], influence[item, :size], influence[item, size:]
-    scratch = np.empty((3, size), np.float32)
     residual, rated, unrated = scratch[0], scratch[1], scratch[2]
     for step in range(length):
         t = U64(first + (step + shift if step + shift < length else step + shift - length))
@@ -82,12 +81,21 @@ def _walk(chunk, shift, minor, values, codes, levels, P, Q, influence, offsets, 
         _learn(p, p_extra, q, q_extra, n, error, rates)
 
 
+@njit
+def _work(worker, workers, chunks, turn, minor, values, codes, levels, P, Q, influence, offsets, rates):
+    """What one worker walks."""
+    scratch = np.empty((3, codes.shape[1]), np.float32)
+    for c in range(worker, chunks.shape[0], workers):
+        length = chunks[c, 2]
+        if length > 0:
+            shift = below(turn, c, length)
+            _walk(chunks[c], shift, minor, values, codes, levels, P, Q, influence, offsets, rates, scratch)
+
+
 @njit(parallel=True)
 def sgd_epoch(chunks, batch, parameters, rates, turn, workers):
     """Twin of kernels.sgd_epoch."""
     minor, values, codes, levels = batch
     P, Q, influence, offsets = parameters
     for worker in prange(workers):
-        for c in range(worker, chunks.shape[0], workers):
-            shift = below(turn, c, chunks[c, 2])
-            _walk(chunks[c], shift, minor, values, codes, levels, P, Q, influence, offsets, rates)
+        _work(worker, workers, chunks, turn, minor, values, codes, levels, P, Q, influence, offsets, rates)
