@@ -44,6 +44,7 @@ FILES = {
     "imputation": ("impute-speed",),
     "decompositions": ("impute-ladder",),
     "recovery": ("impute-accuracy", "impute-metr-la"),
+    "reproduce.online": ("table9", "stream"),
     "reproduce.neighbors": ("table7", "fig7", "fig8", "fig9", "fig10"),
 }  # file -> what it measures: the keys of its BENCHES
 NAMES = tuple(name for names in FILES.values() for name in names)

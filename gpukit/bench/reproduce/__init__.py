@@ -1,6 +1,7 @@
 """The papers' tables and figures: a function for each, yielding record.Rows whose notes have the printed values.
 
 neighbors.py   CULSH-MF's sections 5.2 and 5.3: Table 7, Figs. 7 to 10 (neighbours)
+online.py      its online learning: Table 9, and MovieLens 1M as a stream
 
 Rivals and ours run in one process on the same ratings; generated ones are marked so, and their RMSE is not the paper's.
 """
