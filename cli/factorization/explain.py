@@ -49,7 +49,9 @@ def alike_of(fitted, found, count):
     if fitted.neighbors_.shape[1] or not (found.known_user and found.known_item):
         return []
     columns = fitted.rated_alike(found.user, found.item, count)
-    return [dict(zip(("item", "rating", "score", "common"), row)) for row in zip(*map(list, columns))]
+    return [
+        dict(zip(("item", "rating", "score", "common"), row)) for row in zip(*(column.tolist() for column in columns))
+    ]
 
 
 def facts_of(found, alike, title_of):

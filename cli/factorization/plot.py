@@ -27,30 +27,33 @@ def tuning_picture(table, means, path):
 
     table: rows of search.Tuned, the best first; means: RMSE of user and item means, or None.
     """
+    named = [row for row in table if row["n_factors"] is not None and row["rmse"] < float("inf")]
+    left_open = next((row["rmse"] for row in table if row["n_factors"] is None), None)
     with picture(path, 10, 4.2, ncols=2, sharey=True) as axes:
-        for name, rows in lines(table).items():
+        for name, rows in lines(named).items():
             x, y = [row["regularization"] for row in rows], [row["rmse"] for row in rows]
             axes[0].plot(x, y, marker="o", markersize=3, label=name)
-        for row in table[:5]:
+        for row in named[:5]:
             label = f"{model_name(row)} lambda={row['regularization']:g}"
             axes[1].plot(range(1, len(row["curve"]) + 1), row["curve"], marker="o", markersize=3, label=label)
-        best, spread = table[0], table[0]["spread"] or 0.0
-        axes[0].errorbar([best["regularization"]], [best["rmse"]], spread, color="k", capsize=4, label="best, spread")
+        x, y, spread = (named[0][name] for name in ("regularization", "rmse", "spread"))
+        axes[0].errorbar([x], [y], spread or 0.0, color="k", capsize=4, label="best, spread")
+        across = {"user and item means": means, "options left open": left_open}
         axes[0].set(xlabel="regularization", ylabel="RMSE on held-out folds", xscale="log")
         axes[1].set_xlabel("epochs")
         for axis in axes:
-            if means is not None:
-                axis.axhline(means, linestyle="--", linewidth=1, color="gray", label="user and item means")
+            for style, (label, value) in zip(("--", ":"), across.items(), strict=True):
+                if value is not None:
+                    axis.axhline(value, linestyle=style, linewidth=1, color="gray", label=label)
             axis.grid(alpha=0.3)
             axis.legend(fontsize="x-small")
 
 
-def lines(table):
-    """{name of a model: its rows by regularization} of those rows whose training has not diverged."""
+def lines(rows):
+    """{name of a model: its rows by regularization} of rows that name one."""
     found = {}
-    for row in sorted(table, key=lambda row: row["regularization"]):
-        if row["rmse"] < float("inf"):
-            found.setdefault(model_name(row), []).append(row)
+    for row in sorted(rows, key=lambda row: row["regularization"]):
+        found.setdefault(model_name(row), []).append(row)
     return found
 
 

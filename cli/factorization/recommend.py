@@ -47,12 +47,12 @@ def recommend(**values):
     outputs.check_output(ask.output, "--output", [path for path in read_by(ask) if path], ask.force, text=True)
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
     title_of = models.read_title_of(ask.titles)
-    total, tiles = answers(ask, fitted)
+    total, tiles, count = answers(ask, fitted)
     stages.done("reading")
     terminal = ask.output is None or outputs.takes_stdout(ask.output)
     with report.Progress(ask.quiet or terminal) as progress:  # a bar would mix with rows on the terminal
         rows = ranked(tiles, total, title_of, stages, progress)
-        rows = with_evidence(fitted, rows) if ask.evidence else rows
+        rows = with_evidence(rows, count) if ask.evidence else rows
         if ask.output is not None or (ask.everyone and not ask.as_json):
             write_csv(rows, ask.output, columns(bool(ask.titles), ask.evidence))
         else:
@@ -83,22 +83,34 @@ def read_by(ask):
 
 
 def answers(ask, fitted):
-    """(how many users, a generator of their answers as recommend_batches gives them)."""
+    """(how many users, a generator of their answers as recommend_batches gives them, a function that counts what they
+    rest on as `evidence` does)."""
     if ask.ratings is not None:
         lists = read_lists(ask.ratings, ask.file_format, ask.columns, ask.duplicates, ask.sep)
-        remark_unknown(fitted, lists, ask.quiet or ask.as_json)
-        return len(np.unique(lists.users)), fitted.recommend_for_batches(lists, ask.count)
+        counts = remark_unknown(fitted, lists, ask.quiet or ask.as_json)
+        tiles = fitted.recommend_for_batches(lists, ask.count)
+        return len(np.unique(lists.users)), tiles, counted_in(lists, counts, fitted)
     wanted = None if ask.everyone else check_known(ask.users, fitted.user_ids_, "user")
-    return len(fitted.user_ids_ if wanted is None else wanted), fitted.recommend_batches(wanted, ask.count)
+    total = len(fitted.user_ids_ if wanted is None else wanted)
+    return total, fitted.recommend_batches(wanted, ask.count), fitted.evidence
 
 
 def remark_unknown(fitted, lists, quiet):
-    """Say how many ratings are of items that the model does not know."""
+    """Say how many ratings are of items that the model does not know; returns how many of each user are not."""
     from gpukit.io.ids import rows_of
 
-    lost = int((rows_of(lists.item_ids, fitted.item_ids_)[lists.items] < 0).sum())
+    known = rows_of(lists.item_ids, fitted.item_ids_)[lists.items] >= 0
+    lost = int((~known).sum())
     if lost:
         report.remark(f"Of {len(lists):,} ratings, {lost:,} are of items that the model does not know.", quiet)
+    return np.bincount(lists.users[known], minlength=len(lists.user_ids))
+
+
+def counted_in(lists, counts, fitted):
+    """As the model's `evidence`, with users' ratings counted in a file of lists: counts, one for each of its users."""
+    from gpukit.io.ids import rows_of
+
+    return lambda users, items: (counts[rows_of(users, lists.user_ids)], fitted.evidence(users, items)[1])
 
 
 def ranked(tiles, total, title_of, stages, progress):
@@ -120,11 +132,11 @@ def ranked(tiles, total, title_of, stages, progress):
         stages.done("writing")
 
 
-def with_evidence(fitted, rows):
-    """Yield rows with the number of ratings of their user and of their item, some thousands at a time."""
+def with_evidence(rows, count):
+    """Yield rows with the number of ratings of their user and of their item by `count`, some thousands at a time."""
     rows = iter(rows)
     while some := list(itertools.islice(rows, AT_ONCE)):
-        counts = fitted.evidence([row["user"] for row in some], [row["item"] for row in some])
+        counts = count([row["user"] for row in some], [row["item"] for row in some])
         for row, *numbers in zip(some, *(one.tolist() for one in counts)):
             yield {**row, **dict(zip(models.EVIDENCE, numbers))}
 

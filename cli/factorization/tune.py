@@ -30,9 +30,7 @@ AT_LEAST_1 = click.IntRange(min=1)
     help="What to try, e.g. 'factors=16,64 neighbors=0,32 regularization=0.03,0.05 learning-rate=0.2'; what is not "
     "named stays at the defaults.  [default: by how dense RATINGS are]",
 )
-@click.option(
-    "--cv", type=click.IntRange(2, 255), metavar="N", help="Folds.  [default: 5; fewer for very many ratings]"
-)
+@click.option("--cv", type=click.IntRange(2, 255), metavar="N", help="Folds.  [default: 5; of many ratings some of 10]")
 @click.option("--repeat", type=AT_LEAST_1, default=1, show_default=True, help="Times the ratings are dealt into folds.")
 @click.option(
     "--budget",

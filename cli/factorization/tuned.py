@@ -138,12 +138,16 @@ def show(ask, done, stages):
 
 def marked(found):
     """The table's rows with the choice marked."""
-    marks = {}
-    for name, text in (("simplest", "simplest within one standard error"), ("best", "best")):
-        chosen = getattr(found, name)
-        marks[tuple(chosen.items())] = text
-    kept = list(found.best)
-    return [{**row, "mark": marks.get(tuple((key, row[key]) for key in kept), "")} for row in found.table]
+    rows = []
+    for row in found.table:
+        setting = {name: row[name] for name in found.best}
+        marks = ["left open"] if row["n_factors"] is None else []
+        if setting == found.best:
+            marks.append("best")
+        elif setting == found.simplest:
+            marks.append("simplest within one standard error")
+        rows.append({**row, "mark": ", ".join(marks)})
+    return rows
 
 
 def remarks(ask, done):

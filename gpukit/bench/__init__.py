@@ -14,6 +14,7 @@ imputation.py      whole imputations and their memory, on the paper's shapes (ge
                    where it is there)
 decompositions.py  the imputation paper's ladder: one SVD after another, batched, ours
 recovery.py        the imputation's accuracy: generated tensors, and METR-LA (real) beside the baselines
+rivals/      the factorizations' defaults beside other packages, on real ratings, whole and thinned
 reproduce/   the papers' tables and figures, a function each, printed values beside
 process.py   what runs in fresh processes: readers and commands
 kernels.py   the ladder: kernels as the papers describe them      twins.py   their CPU twins
@@ -45,6 +46,8 @@ FILES = {
     "decompositions": ("impute-ladder",),
     "recovery": ("impute-accuracy", "impute-metr-la"),
     "reproduce.online": ("table9", "stream"),
+    "reproduce.solvers": ("table4", "table6"),
+    "rivals.defaults": ("defaults",),
     "reproduce.neighbors": ("table7", "fig7", "fig8", "fig9", "fig10"),
 }  # file -> what it measures: the keys of its BENCHES
 NAMES = tuple(name for names in FILES.values() for name in names)

@@ -53,18 +53,16 @@ def estimators(factors):
 def converging(estimator, train, test, device):
     """(RMSE after each epoch, seconds up to it, preparation seconds) of a training on a warm device."""
     from gpukit.factorization import run as runs
-    from gpukit.factorization.solvers.sgd import schedule
 
     run = estimator.set_params(device=device).prepare(train)
-    session, plan, start = run.session, run.settings, run.session.state()
-    judge = runs.Judge(session, test, run.scale, 0)
-    session.epoch(plan.epoch_rates(0), schedule.turn_key(plan.seed, 0))  # compiles, warms up
+    start, judge = run.session.state(), runs.Judge(run.session, test, run.scale, 0)
+    run.training.epoch(0)  # compiles, warms up
     judge.rmse()
-    session.restart(start)
+    run.session.restart(start)
     errors, times = [], []
-    for epoch in range(plan.epochs):
+    for epoch in range(run.settings.epochs):
         begun = time.perf_counter()
-        session.epoch(plan.epoch_rates(epoch), schedule.turn_key(plan.seed, epoch))
+        run.training.epoch(epoch)
         times.append(time.perf_counter() - begun)
         errors.append(judge.rmse())
     return errors, np.cumsum(times), run.clock.seconds

@@ -98,8 +98,8 @@ class Factorization(Answering, Updating):
         with clock("choosing"):
             judged = held_out is not None
             choice = resumed.choice if resumed else choose(self, ratings, checked, device, judged, progress)
-        plan = choice.settings
-        layout = self._layout(plan, ratings, device, steps)
+        plan, solver = choice.settings, training_of(checked.solver)
+        layout, half = self._layout(plan, ratings, device, steps)
         progress("preparing", 0, 1, {})
         with clock("prepare"):
             orders = order_ratings(ratings, device)
@@ -110,7 +110,6 @@ class Factorization(Answering, Updating):
         with clock("neighbours"):
             neighbors = None if resumed else self._search(orders, steps, plan.n_neighbors, progress)
         with clock("prepare"):  # while a GPU is still searching
-            half, solver = is_half(self.precision, device.is_cuda, len(ratings)), training_of(plan.solver)
             task = Task(orders, scale, made, plan, layout, steps, device, half, self.deterministic)
             arranged, task = solver.arrange(task), task._replace(orders=None)
         if resumed:
@@ -129,13 +128,14 @@ class Factorization(Answering, Updating):
         return runs.Run(session, training, plan, clock, scale, start, history, best, ratings, held_out, device, choice)
 
     def _layout(self, plan, ratings, device, steps):
-        """The layout.Layout of a training by settings.Settings; DeviceMemoryError where it does not fit."""
+        """(layout.Layout of a training by settings.Settings, whether factors may be halves); DeviceMemoryError where it
+        does not fit."""
         from gpukit.factorization import run as runs
 
-        half = plan.solver == "sgd" and is_half(self.precision, device.is_cuda, len(ratings))
-        layout = steps.layout(plan.n_factors, plan.n_neighbors, half)
+        half = is_half(self.precision, device.is_cuda, len(ratings))
+        layout = steps.layout(plan.n_factors, plan.n_neighbors, half and plan.solver == "sgd")
         runs.check_memory(device, len(ratings), major_first(self.walk, *ratings.shape), layout)
-        return layout
+        return layout, half
 
     def _search(self, orders, steps, n_neighbors, progress):
         """The function that waits for the neighbors (N, K) int32, whose search has begun."""
@@ -145,23 +145,34 @@ class Factorization(Answering, Updating):
 class MatrixFactorization(Factorization):
     """CUSGD++ (Algorithm 2): r ~ mean + b_i + b_j + u_i v_j, by stochastic gradient descent over the users' rows.
 
-    Parameters: n_factors F, 1 to 1024; n_epochs, None for 12 and more with the ratings (rates.default_epochs); biases:
-    whether b_i, b_j are learned; solver 'sgd' (CUSGD++), 'hogwild' (cuMF_SGD's batch-Hogwild) or 'als' (alternating
-    least squares, the same on every run), n_epochs, learning_rate and regularization by default the solver's own;
-    rates (of sgd) 'adaptive' (AdaGrad, one sum a row) or 'paper' (Eq. 7); learning_rate and
-    regularization, None for the rates' own (rates.defaults), in units of the ratings' deviation; validation_fraction
-    of the ratings held out to judge every epoch; early_stopping: stop after so many epochs without a better one and
-    keep the best (0: never); deterministic: the same result on every run, with any number of threads, by a schedule
-    without conflicts (hogwild: by one worker alone); precision of the items' factors while training: 'half' (float16, on a GPU alone), 'single' or
-    'auto' (half on a GPU from five million ratings on: faster, and as accurate); device 'auto', 'cpu', 'cuda',
-    'cuda:N'; random_state, an integer seed.
+    Parameters: n_factors F, 1 to 1024; n_epochs; biases: whether b_i, b_j are there; solver 'sgd' (CUSGD++), 'hogwild'
+    (cuMF_SGD's batch-Hogwild) or 'als' (alternating least squares, the same on every run), n_epochs, learning_rate and
+    regularization by default the solver's own; rates (of sgd) 'adaptive' (AdaGrad, one sum a row) or 'paper' (Eq. 7);
+    learning_rate, None for the rates' own (rates.defaults); regularization, in units of the ratings' deviation.
+
+    n_factors, n_epochs, regularization: what is None is chosen from the data. Where users and items have plenty of
+    ratings (64 each, on the mean of both) these are 32, 13 and more with the ratings (rates.default_epochs), and the
+    rates' own. Where they have fewer, some candidates, damped biases alone among them, are tried on parts of the
+    ratings held out, and the best is trained on all of them (gpukit.factorization.choose). What is named is obeyed;
+    with any of them named the model has factors. More factors than users or items are as many as these (UserWarning).
+
+    validation_fraction of the ratings held out to judge every epoch; early_stopping (0: never): hold
+    validation_fraction (0.05, if that is 0) out, stop there after so many epochs without a better one, then train on
+    all ratings for as many epochs as were best; where fit gets a validation, stop by that and keep the best;
+    deterministic: the same result on every run, with any number of threads, by a schedule
+    without conflicts (hogwild: by one worker alone); precision of the items' factors while training: 'half' (float16,
+    on a GPU alone), 'single' or 'auto' (half on a GPU from five million ratings on: faster, and as accurate); device
+    'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer seed.
 
     After fit: user_ids_ (M,), item_ids_ (N,); mean_; user_bias_ (M,), item_bias_ (N,); user_factors_ (M, F),
     item_factors_ (N, F): a prediction is mean_ + user_bias_[i] + item_bias_[j] + user_factors_[i] @ item_factors_[j],
     not below or above scale_ (the lowest and highest rating). These are float32, in units of the ratings (factors of
     the root of that), and made anew at each use. user_baseline_ (M,), item_baseline_ (N,): the biases of the bias-only
-    predictor, where training began. neighbors_ (N, 0); history_ (a dict an epoch: epoch, seconds, rmse or
-    None); timings_ (seconds: prepare, neighbours, training); device_; n_features_in_ = N.
+    predictor, where training began. chosen_: a dict of what the training went by (predictor: the class, or 'damped
+    biases', whose factors are zero; n_factors, n_neighbors, n_epochs, learning_rate, regularization; biases 'learned',
+    'held' at the baseline or 'none'; damping of users and items) and why; trials_: what was tried, a dict a candidate
+    with its RMSE on ratings held out and its curve by epoch. neighbors_ (N, 0); history_ (a dict an epoch: epoch,
+    seconds, rmse or None); timings_ (seconds: choosing, prepare, neighbours, training); device_; n_features_in_ = N.
     """
 
     def __init__(
@@ -198,7 +209,8 @@ class MatrixFactorization(Factorization):
 class LSHMF(Factorization):
     """CULSH-MF (Algorithm 3): matrix factorization with nonlinear neighbourhoods, found by simLSH or else, Eq. (1).
 
-    Parameters: n_factors F, 1 to 1024; n_neighbors K, 1 to 1024 and less than the items; n_epochs; lsh_p coarse by
+    Parameters: n_factors F; n_neighbors K, 1 to 1024, None for 32 or, where ratings are few, what predicts best (none
+    at all may; more than the other items are as many as these, with a UserWarning); n_epochs; lsh_p coarse by
     lsh_q fine hashings of lsh_bits bits; lsh_psi, the exponent of Psi(r) = r**psi (1, 2 or 4); search 'hamming',
     'buckets' (the paper's), 'exact' (its GSM) or 'random' (its control group); hash 'simlsh', 'minhash' or 'projection'
     (RP_cos): see gpukit.neighbors.SimLSH; rates, learning_rate, regularization, validation_fraction, early_stopping,
@@ -295,7 +307,7 @@ class LSHMF(Factorization):
         def found():
             neighbors, random_slots = wait()
             self.random_share_ = random_slots / max(1, neighbors.size)
-            if n_neighbors and self.search != "random":
+            if n_neighbors:
                 warn_if_random(self.random_share_, self._hashing(n_neighbors))
             progress("neighbours", 1, 1, {})
             return neighbors

@@ -17,8 +17,7 @@ CHECKPOINT_SECONDS = 60.0
 
 class Run(NamedTuple):
     """A training that is about to begin: the session, its solver's Training, settings.Settings, Clock and Scale, the
-    first epoch, the history, the best state; Ratings to train on and to judge by (or None), Device,
-    choose.chosen.Choice."""
+    first epoch, the history, the best state; Ratings to train on and to judge by (or None), Device, choose.Choice."""
 
     session: object
     training: object

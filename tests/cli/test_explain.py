@@ -54,7 +54,7 @@ def test_without_neighbours_the_most_similar_rated_items(verb, ratings_file, tmp
     assert below[0] == "Most similar of what the user has rated:"
     assert below[1].split() == ["item", "rating", "score", "common"]
     assert [line.split()[0] for line in below[2:]] == ids.tolist()
-    assert [float(line.split()[1]) for line in below[2:]] == pytest.approx(ratings.tolist(), abs=1e-4)
+    assert [line.split()[1] for line in below[2:]] == [f"{rating:.4f}" for rating in ratings]
 
 
 def test_what_is_unknown_is_said(verb, model_file):

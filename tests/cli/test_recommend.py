@@ -81,6 +81,17 @@ def test_what_they_rest_on(verb, model_file, tmp_path):
     assert shown.split() == ["user", "rank", "item", "score", "user_ratings", "item_ratings"]
 
 
+def test_what_lists_rest_on(verb, model_file, tmp_path):
+    """On the ratings in the file of items that are known, also of a user whom the model has."""
+    listed = [("ann", "a01", 5), ("ann", "a02", 1), ("ann", "new", 3), (103, "a05", 4)]
+    file = write_rows(tmp_path / "lists.csv", listed)
+    found = json.loads(verb("recommend", model_file, "--ratings", file, "-n", 3, "--evidence", "--json").out)
+    rows, model = found["recommendations"], load_model(model_file)
+    assert {(row["user"], row["user_ratings"]) for row in rows} == {("ann", 2), ("103", 1)}
+    for row in rows:
+        assert row["item_ratings"] == model.evidence([103], [row["item"]])[1][0]
+
+
 def test_refusals(refused, model_file, tmp_path):
     line = refused("recommend", model_file, "--user", 999)
     assert "user 999 is not in the model, which knows 60 users; the nearest id is 159" in line

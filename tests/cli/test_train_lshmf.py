@@ -203,7 +203,7 @@ def test_more_neighbours_and_factors_than_there_are(verb, ratings_file):
     assert result.code == 0
     assert "--neighbors 40 is more than 60 users and 40 items allow: 39 are used" in result.err
     assert "--factors 41 is more than 60 users and 40 items allow: 40 are used" in result.err
-    assert "Settings: F=40, K=39, 2 epochs, lambda 0.06, biases learned (named)" in result.err
+    assert "Settings: F=40, K=39, 2 epochs, lambda 0.06, biases learned (named," in result.err
 
 
 @pytest.mark.parametrize(
@@ -213,11 +213,11 @@ def test_more_neighbours_and_factors_than_there_are(verb, ratings_file):
         (("--epochs", 0), "--epochs"),
         (("--factors", 5000), "--factors must be an integer, between 1 and 1024; got 5000"),
         (("--lsh-bits", 64, "--lsh-q", 100000), "p * q * bits"),
+        (("--learning-rate", "nan"), "--learning-rate must be"),
         (("--search", "nearest"), "'nearest' is not one of 'hamming', 'buckets', 'exact', 'random'"),
         (("--hash", "cosine"), "'cosine' is not one of 'simlsh', 'minhash', 'projection'"),
         (("--hash", "minhash", "--search", "exact"), "--search exact reads no hash"),
         (("--hash", "projection", "--search", "random"), "leave --hash projection out"),
-        (("--learning-rate", "nan"), "--learning-rate must be"),
         (("--neighbors", -1), "--neighbors"),
         (("--test-fraction", 1), "--test-fraction"),
         (("--resume",), "--checkpoint"),

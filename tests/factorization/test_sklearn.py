@@ -42,6 +42,7 @@ PAIRS = {
         "check_supervised_y_2d",
     )
 }
+PAIRS["check_estimators_partial_fit_n_features"] = "partial_fit takes users and items that are new"
 IGNORED = dict.fromkeys(("check_regressors_train", "check_supervised_y_no_nan"), MATRIX)
 MODELS = {**FIT, **PAIRS, **IGNORED, "check_fit2d_1sample": WORDS}
 CASES = [

@@ -5,7 +5,13 @@ import pytest
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
-from factorization.test_session import GPU, begun, few_threads, ordered_on  # noqa: F401  (a fixture for all tests)
+from factorization.test_session import (  # noqa: F401  (a fixture for all tests)
+    GPU,
+    beginning,
+    begun,
+    few_threads,
+    ordered_on,
+)
 from gpukit.device import cpu as on_cpu
 from gpukit.factorization import MatrixFactorization, cpu, gpu
 from gpukit.factorization.prepare import ready
@@ -16,12 +22,13 @@ KIND = 5, 0, "users"
 
 def trained(solver, steps, half=False, epochs=2, **parameters):
     """(Session after so many epochs, Training)."""
-    _, orders, scale, _ = ordered_on(steps)
+    _, orders, scale, rated = ordered_on(steps)
     device = GPU if steps is gpu else on_cpu()
     settings = MatrixFactorization(KIND[0], solver=solver, **parameters).check(len(orders))
     made = ready.make_ready(orders, scale, ready.Way("users", 4, False, False), steps.preparing)
-    _, session = begun(KIND, steps, biases=settings.biases)
-    task = Task(orders, scale, made, settings, session.layout, steps, device, half, True)
+    layout, first = steps.layout(*KIND[:2]), beginning(KIND, orders, scale, steps, settings.biases)
+    session = steps.begin(first, layout, "users", rated)
+    task = Task(orders, scale, made, settings, session.layout, steps, device, half, 1, True)
     solver = training_of(solver)
     training = solver.begin(session, task, solver.arrange(task))
     for epoch in range(epochs):

@@ -13,12 +13,12 @@ from gpukit.factorization.tuning import grid as grids
 from gpukit.factorization.tuning import tune
 from gpukit.factorization.tuning.entries import Entry
 from gpukit.factorization.tuning.fold import Curve, Fold, enough, estimator_of, hopeless
-from gpukit.factorization.tuning.grid import Setting
+from gpukit.factorization.tuning.grid import OPEN, Setting
 from gpukit.factorization.tuning.search import ALL_ON_ALL, Rules, Search, checked_rules
 from gpukit.ratings import Ratings
 
 TEMPLATE = LSHMF(lsh_q=8, device="cpu", random_state=3)
-SETTINGS = (Setting(4, 5, 0.05), Setting(3, 0, 0.1), Setting(33, 2, 0.02, 0.1), Setting(4, 5, 0.05))
+SETTINGS = (Setting(4, 5, 0.05), Setting(3, 0, 0.1), Setting(25, 2, 0.02, 0.1), Setting(4, 5, 0.05))
 GRID = {"n_factors": [4], "n_neighbors": [0, 3], "regularization": [0.05, 5.0]}
 
 
@@ -42,6 +42,13 @@ def test_folds_are_equal_parts_at_random(n, folds):
     assert n < 100 or not np.array_equal(numbers, fold_numbers(n, folds, 5))
 
 
+def test_only_so_many_folds_judge(monkeypatch):
+    monkeypatch.setattr("gpukit.factorization.tuning.search.FOLDS", ((1e9, 10, 3),))
+    search = Search(planted(), GRID, Rules(None), TEMPLATE)
+    parts = [len(test) for _, test in search.folds()]
+    assert len(parts) == 3 and sum(parts) == pytest.approx(0.3 * len(planted()), abs=3)
+
+
 def test_every_rating_judges_once_in_a_repetition():
     ratings, search = planted(), Search(planted(), GRID, Rules(3, 2), TEMPLATE)
     folds = list(search.folds())
@@ -61,7 +68,7 @@ def test_what_settings_share_changes_nothing(one_thread):
     for setting in SETTINGS:
         fitted = estimator_of(TEMPLATE, setting, 4).fit(train, validation=test)
         assert type(fitted).__name__ == ("LSHMF" if setting.n_neighbors else "MatrixFactorization")
-        assert fold.curve(setting, 4).errors == [row["rmse"] for row in fitted.history_]
+        np.testing.assert_allclose(fold.curve(setting, 4).errors, [row["rmse"] for row in fitted.history_], rtol=1e-6)
     mean, biases = fitted.mean_, (fitted.user_baseline_[test.users], fitted.item_baseline_[test.items])
     expected = np.sqrt(np.mean((np.clip(mean + sum(biases), 1, 5) - test.values) ** 2))
     assert fold.means_rmse() == pytest.approx(expected, rel=1e-5)
@@ -79,8 +86,8 @@ def test_what_settings_share_changes_nothing_on_a_gpu():
 
 def test_neighbours_of_fewer_are_the_first_of_more(one_thread):
     train, test = planted().split(0.2, 0)
-    more, fewer = (Fold(train, test, TEMPLATE, most).neighbors for most in (9, 4))
-    assert np.array_equal(more[:, :4], fewer)
+    more, fewer = (Fold(train, test, TEMPLATE, most).trial(TEMPLATE, 3).neighbors for most in (9, 4))
+    assert more.shape == (30, 9) and np.array_equal(more[:, :4], fewer)
 
 
 def test_a_training_ends_when_nothing_comes_of_it():
@@ -96,25 +103,27 @@ def test_a_training_ends_when_nothing_comes_of_it():
 def test_the_default_grid_fits_the_density():
     dense, sparse = (grids.default_grid(planted(400, 80, share, seed=1)) for share in (0.9, 0.02))
     assert max(dense["regularization"]) < max(sparse["regularization"])
-    assert dense["n_factors"] == [16, 64, 79] and dense["n_neighbors"] == [0, 32]
+    assert dense["n_factors"] == [16, 64, 80] and dense["n_neighbors"] == [0, 32]
     tiny = grids.default_grid(planted(4, 3, 1.0))
-    assert tiny["n_factors"] == [2] and tiny["n_neighbors"] == [0, 2]
+    assert tiny["n_factors"] == [3] and tiny["n_neighbors"] == [0, 2]
 
 
 def test_settings_begin_with_the_estimators_own_and_then_the_simple_ones():
     ratings = planted()
-    grid = grids.checked({"n_factors": [64, 8, 8], "n_neighbors": [0, 5], "regularization": [0.1, 0.05]})
+    grid = grids.checked({"n_factors": [24, 8, 8], "n_neighbors": [0, 5], "regularization": [0.1, 0.05]})
     found = grids.settings_of(grid, LSHMF(8, 5, regularization=0.05), ratings)
     assert found[0] == Setting(8, 5, 0.05) and len(found) == len(set(found)) == 8
-    assert found[1:3] == [Setting(8, 0, 0.1), Setting(8, 0, 0.05)] and found[-1] == Setting(64, 5, 0.05)
+    assert found[1:3] == [Setting(8, 0, 0.1), Setting(8, 0, 0.05)] and found[-1] == Setting(24, 5, 0.05)
     own = grids.settings_of({}, LSHMF(n_neighbors=400), ratings)
-    assert own == [Setting(32, 29, pytest.approx(0.06))]
+    assert own == [Setting(30, 29, pytest.approx(0.06))]
 
 
 def test_more_neighbours_than_items_are_as_many_as_there_are():
-    with pytest.warns(UserWarning, match="300 neighbours are more than 30 items have: 29 are tried"):
+    with pytest.warns(UserWarning, match="n_neighbors=300 is more than 60 users and 30 items allow: 29 is tried"):
         found = grids.settings_of({"n_neighbors": [300, 29, 40, 3]}, TEMPLATE, planted())
     assert sorted(one.n_neighbors for one in found) == [3, 29]
+    with pytest.warns(UserWarning, match="n_factors=64 is more than .*: 30 is tried"):
+        assert len(grids.settings_of({"n_factors": [64, 31]}, TEMPLATE, planted())) == 1
 
 
 @pytest.mark.parametrize(
@@ -163,7 +172,10 @@ def test_more_folds_than_ratings():
 
 
 def test_fewer_folds_of_more_ratings():
-    assert [checked_rules(Rules(), range(n)).cv for n in (1000, 2_000_001, 20_000_001)] == [5, 3, 2]
+    sizes = (200_000, 200_001, 2_000_001, 20_000_001)
+    found = [checked_rules(Rules(), range(n)) for n in sizes]
+    assert [(one.cv, one.judges) for one in found] == [(5, 5), (10, 5), (10, 3), (10, 2)]
+    assert checked_rules(Rules(4), range(10**7)).judges == 4
     assert [checked_rules(Rules(), range(n)).exhaustive for n in (ALL_ON_ALL, ALL_ON_ALL + 1)] == [True, False]
 
 
@@ -225,6 +237,27 @@ def test_the_default_grid_is_refined_around_the_best():
     added = [one.setting for one in search.entries[before:]]
     assert added and len(set(added)) == len(added)
     assert any(one.learning_rate for one in added) and len({one.regularization for one in added}) > 1
+
+
+def test_what_an_estimator_chooses_for_itself_is_tried_too():
+    assert grids.open_settings(TEMPLATE, planted()) == [OPEN]
+    assert grids.open_settings(LSHMF(n_factors=4), planted()) == []
+    assert grids.open_settings(TEMPLATE, planted(400, 200, 0.9)) == []  # nothing is chosen of plenty
+    search = Search(planted(), None, Rules(2, epochs=2), TEMPLATE)
+    assert [one.setting for one in search.entries].index(OPEN) == 1
+    train, test = planted().split(0.2, 0)
+    chosen = LSHMF(lsh_q=8, device="cpu", random_state=3).fit(train).evaluate(test)["rmse"]
+    assert Fold(train, test, TEMPLATE, 5).curve(OPEN, 9).errors == [pytest.approx(chosen, rel=0.02)]
+
+
+def test_where_what_is_left_open_is_best_nothing_is_named():
+    search = Search(planted(), None, Rules(2, epochs=2), TEMPLATE)
+    for number, one in enumerate(search.entries):
+        one.curves.extend([Curve([0.5 if one.setting == OPEN else 1.0 + number], 1.0)] * 2)
+    found = search.found()
+    assert set(found.best.values()) == {None} and found.table[0]["n_epochs"] is None and found.table[0]["rmse"] == 0.5
+    assert found.estimator().get_params() == TEMPLATE.get_params()
+    assert search.beside(1.25)[0].setting.n_factors  # what is refined is the best that has numbers
 
 
 def test_the_budget_ends_the_search():

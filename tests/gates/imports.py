@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 HEAVY = {  # packages that take long to import; numba.cuda takes as long again as numba
     "cupy",
+    "libmf",
     "matplotlib",
     "networkx",
     "numba",
@@ -17,6 +18,7 @@ HEAVY = {  # packages that take long to import; numba.cuda takes as long again a
     "pyarrow",
     "scipy",
     "sklearn",
+    "surprise",
     "torch",
 }
 

@@ -11,15 +11,15 @@ from gpukit.factorization import gpu as factorization
 from gpukit.factorization.solvers.sgd.schedule import LONGEST, SHORTEST, chunk_lengths
 from gpukit.neighbors.estimator import MOST_BITS
 from gpukit.neighbors.gpu import STRIPE_BYTES
+from gpukit.neighbors.hashes import work
 from gpukit.neighbors.hashes.simlsh import gpu as simlsh
 from gpukit.neighbors.hashes.simlsh import plan
 from gpukit.neighbors.plan import blocks, stripe_rows
 from gpukit.neighbors.search.hamming import kernels as hamming
 from gpukit.ranking import level_tree
-from gpukit.ratings.orders import order
-from gpukit.ratings.orders.compressed import packed_pairs
+from gpukit.ratings.orders import compressed, order
 from gpukit.sorting import plan as sorting
-from gpukit.sorting.segmented import checked_offsets
+from gpukit.sorting import segmented
 
 GRID = 65_535  # blocks of a launch along y
 
@@ -34,8 +34,14 @@ def test_more_ratings_than_places_can_number():
     order.check_size(SimpleNamespace(values=many(most, np.float32(1))))
     with pytest.raises(DataError, match=r"4,294,967,296 ratings are more than the 4,294,967,295 that can be ordered"):
         order.check_size(SimpleNamespace(values=many(most + 1, np.float32(1))))
-    with pytest.raises(DataError, match=r"4,294,967,296 ratings are more than the 4,294,967,295"):
-        packed_pairs(many(most + 1, np.int32(0)), many(most + 1, np.int32(0)), (1, 1))
+
+
+def test_more_pairs_than_a_payload_numbers(monkeypatch):
+    assert compressed.MOST == 2**32
+    monkeypatch.setattr(compressed, "MOST", 4)
+    with pytest.raises(DataError, match=r"4 ratings are more than the 3 that can be put in order"):
+        compressed.packed_pairs(np.zeros(4, np.int32), np.arange(4, dtype=np.int32), (1, 4))
+    assert len(compressed.packed_pairs(np.zeros(3, np.int32), np.arange(3, dtype=np.int32), (1, 4))[0]) == 3
 
 
 def test_keys_of_the_largest_tables():
@@ -44,16 +50,23 @@ def test_keys_of_the_largest_tables():
         order.key_of((2**31 - 1, 2**25 + 1), 254)
 
 
-def test_more_documents_than_tables_can_count():
-    with pytest.raises(DataError, match=r"RankSVM takes up to 2,147,483,647 documents; there are 2,147,483,648"):
-        level_tree.build(many(2**31, 0.0), [0, 2**31])
+def test_more_documents_than_tables_can_count(monkeypatch):
+    """The limit lowered: what goes past the question must not fill the machine."""
+    assert level_tree.MOST == 2**31 - 1
+    monkeypatch.setattr(level_tree, "MOST", 3)
+    with pytest.raises(DataError, match=r"RankSVM takes up to 3 documents; there are 4"):
+        level_tree.build(np.zeros(4), [0, 4])
+    assert level_tree.build(np.zeros(3), [0, 3]).longest == 3
 
 
-def test_segments_and_their_number():
+def test_segments_and_their_number(monkeypatch):
+    assert segmented.MOST == 2**31
     with pytest.raises(DataError, match="a segment of 2147483648 keys is too long"):
-        checked_offsets([0, 2**31], 2**31)
-    with pytest.raises(DataError, match=r"2,147,483,648 segments are too many"):
-        checked_offsets(many(2**31 + 1, np.int8(0)), 0)
+        segmented.checked_offsets([0, 2**31], 2**31)
+    monkeypatch.setattr(segmented, "MOST", 4)
+    assert len(segmented.checked_offsets([0, 1, 2, 3], 3)) == 4
+    with pytest.raises(DataError, match="4 segments are too many: their numbers are int32, so at most 3"):
+        segmented.checked_offsets([0, 1, 2, 3, 3], 3)
 
 
 def test_the_queue_of_segments_far_back():
@@ -65,12 +78,12 @@ def test_the_queue_of_segments_far_back():
 def test_columns_are_cut_far_back():
     """The longest column that there can be, 2**31 - 1 ratings, behind as many."""
     most = 2**31 - 1
-    units, joins, slots = plan.work_units(np.array([0, 3, 3 + most, 4 + most]), chunk=2**20)
+    units, joins, slots = work.work_units(np.array([0, 3, 3 + most, 4 + most]), chunk=2**20)
     own = units[units[:, 0] == 1]
     own = own[np.argsort(own[:, 1])]
     assert own[0, 1] == 3 and own[-1, 2] == 3 + most and (own[1:, 1] == own[:-1, 2]).all() and slots == 2**11
     assert (own[:, 2] - own[:, 1]).max() <= 2**20 and joins.tolist() == [[1, 0, 2**11]]
-    assert plan.sum_slices(np.array([0, most]), np.array([plan.WEIGHT_LIMIT - 1])) <= 62
+    assert plan.sum_slices(np.array([0, most]), np.array([work.WEIGHT_LIMIT - 1])) <= 62
 
 
 def test_chunks_of_the_longest_rows():

@@ -11,6 +11,7 @@ pytestmark = [pytest.mark.kernel, pytest.mark.simulator, pytest.mark.filterwarni
 
 from cudasim import run_blocks
 from gpukit.imputation.spectral import kernels as spectral
+from gpukit.neighbors.hashes import work
 from gpukit.neighbors.hashes.simlsh import kernels as simlsh
 from gpukit.neighbors.hashes.simlsh import plan
 from gpukit.neighbors.search.buckets import kernels as buckets
@@ -31,8 +32,8 @@ DOCUMENTS = 2**31 - 1  # the most that RankSVM takes
 def test_codes_of_ratings_far_back_and_of_many_items():
     """Whole columns and cut ones: the same codes as where they begin."""
     table, made, words, slots = columns(ratings(20, 4, 0.8, [1, 2, 4], seed=3)), [], 33, 2**22
-    units, joins, n_slots = plan.work_units(table.indptr, 7)
-    weights, keys = plan.level_weights(table.values, 2), plan.word_keys(1, words)
+    units, joins, n_slots = work.work_units(table.indptr, 7)
+    weights, keys = work.level_weights(table.values, 2), plan.word_keys(1, words)
     for offset, items, room in ((0, 0, 0), (2**32 - 9, 2**27, slots)):
         own = units + [items, offset, offset, 0]
         own[:, 3] = np.where(units[:, 3] < 0, -1, units[:, 3] + room)

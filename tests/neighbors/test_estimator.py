@@ -91,6 +91,7 @@ def test_random_neighbors():
     assert (random_lists(40, 3, 1).neighbors_ != random_lists(40, 3, 2).neighbors_).any()
 
 
+@pytest.mark.filterwarnings("ignore:.* of the neighbour slots are random")
 def test_exact_neighbors_are_the_oracles():
     X = matrix(60, 14, seed=3)
     model = SimLSH(n_neighbors=13, search="exact", device="cpu").fit(X)

@@ -45,6 +45,8 @@ def test_the_work_covers_every_segment_once():
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     segments, blocks, room = plan.work(offsets, 64)
     assert sorted(segments) == [s for s, n in enumerate(lengths) if n]
+    whole = [lengths[segments[first]] for first, _, lanes, _ in blocks if not lanes]
+    assert whole == sorted(whole, reverse=True), "the longest segment begins first"
     done, taken = [], 0
     for first, count, lanes, start in blocks:
         mine = segments[first : first + count]

@@ -129,8 +129,9 @@ def judged(ratings, conditions):
     samples = {}
     for seed in SEEDS:
         train, test = split(ratings, seed)
-        for label, kind in (("CUSGD++", MatrixFactorization), ("CULSH-MF", LSHMF)):
-            model = kind(device=conditions.device, random_state=seed).fit(train)
+        chosen = {"device": conditions.device, "random_state": seed}
+        for label, model in (("CUSGD++", MatrixFactorization(**chosen)), ("CULSH-MF", LSHMF(n_neighbors=32, **chosen))):
+            model.fit(train)
             for what in ("item", "user"):
                 judge = judge_of(model, train, test, what, seed)
                 for name, score in measures(model, what).items():

@@ -1,5 +1,6 @@
 """The papers' tables and figures: a function for each, yielding record.Rows whose notes have the printed values.
 
+solvers.py     CULSH-MF's sections 5.2 and 5.3: Tables 4 and 6 (time to train)
 neighbors.py   CULSH-MF's sections 5.2 and 5.3: Table 7, Figs. 7 to 10 (neighbours)
 online.py      its online learning: Table 9, and MovieLens 1M as a stream
 

@@ -13,7 +13,7 @@ from gpukit.bench.timing import milliseconds
 from gpukit.device.engine import engine
 from gpukit.neighbors import plan, search
 
-K = 32
+F = K = 32
 SHAPES, MORE = ("ml-10m",), ("netflix", "yahoo")
 REAL = "MovieLens 1M"
 
@@ -50,11 +50,11 @@ def printed(name, shape):
     return [f"the paper: {value:g}{unit}, {data}" for value, unit in zip(PRINTED[name][place], ("", " s", " MB"))]
 
 
-def inputs(conditions):
-    """(train, test, name, 'real' or 'generated') of the ratings to measure on."""
+def inputs(conditions, shapes=SHAPES, more=MORE):
+    """(train, test, name, 'real' or 'generated') of the ratings to measure on; shapes: the usual ones, and more."""
     if conditions.data is not None and not conditions.shapes:
         yield *movielens(conditions.data), REAL, "real"
-    for like in conditions.among(SHAPES, MORE):
+    for like in conditions.among(shapes, more):
         yield *generated(like, conditions.scale), shape_name(like, conditions.scale), "generated"
 
 
@@ -64,7 +64,7 @@ def model_of(parameters, device, **more):
 
     renamed = {"p": "lsh_p", "q": "lsh_q", "bits": "lsh_bits", "psi": "lsh_psi"}
     given = {renamed.get(name, name): value for name, value in parameters.items()}
-    return LSHMF(**{"n_neighbors": K, "device": device, **given, **more})
+    return LSHMF(**{"n_factors": F, "n_neighbors": K, "device": device, **given, **more})
 
 
 def search_bytes(settings, n_items, device):

@@ -9,6 +9,8 @@ import numpy as np
 from gpukit.bench.conditions import shape_name
 from gpukit.bench.ratings import generated, movielens
 from gpukit.bench.record import Row
+from gpukit.factorization import LSHMF
+from gpukit.ratings import Ratings
 
 SHAPES, MORE = ("ml-10m",), ("netflix", "yahoo")
 REAL = "MovieLens 1M"
@@ -25,8 +27,6 @@ NAMED = {"n_factors": 32, "n_neighbors": 32, "n_epochs": 12, "regularization": 0
 
 def occurring(ratings):
     """Ratings with those ids alone that occur in them."""
-    from gpukit.ratings import Ratings
-
     sides = [np.unique(rows, return_inverse=True) for rows in (ratings.users, ratings.items)]
     users, items = (places.astype(np.int32) for _, places in sides)
     ids = (own[kept] for own, (kept, _) in zip((ratings.user_ids, ratings.item_ids), sides))
@@ -67,8 +67,6 @@ def timed(work):
 
 def trial(train, test, device, seed):
     """{way: (test RMSE, seconds)} of the paper's trial: trained anew, and updated with frozen and with moving rows."""
-    from gpukit.factorization import LSHMF
-
     late = last_rows(train)
     old, new = occurring(train.take(~late)), occurring(train.take(late))
     model = LSHMF(n_factors=32, n_neighbors=32, device=device, random_state=seed)
@@ -107,8 +105,6 @@ def table9(conditions):
 
 def stream(conditions):
     """MovieLens 1M in 20 parts: RMSE after each, beside training anew on what has come."""
-    from gpukit.factorization import LSHMF
-
     train, test = movielens(conditions.data)
     part = stream_parts(train)
     models = {rows: LSHMF(**NAMED, device=conditions.device) for rows in ("move", "frozen")}

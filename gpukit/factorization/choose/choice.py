@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit import _jit
 from gpukit.factorization.choose import candidates, rule
 from gpukit.factorization.choose.chosen import Choice
 from gpukit.factorization.choose.damping import best_damping
@@ -11,6 +12,7 @@ from gpukit.factorization.choose.folds import folds
 from gpukit.factorization.choose.trial import Trial, curve
 from gpukit.factorization.prepare.ready import Way
 
+ONE_THREAD = 200_000  # ratings up to which waiting for other threads takes longer than they save
 STOPPING_SHARE = 0.05  # of the ratings, by which early stopping judges unless told otherwise
 
 
@@ -30,11 +32,12 @@ def choose(estimator, ratings, settings, device, judged, progress):
     free, n = rule.left_open(estimator), len(ratings)
     sparse, stopping = bool(free) and rule.is_sparse(n, ratings.shape), settings.patience > 0 and not judged
     if not (sparse or stopping):
-        return Choice(settings, [], _usual(estimator, ratings, free))
+        return Choice(settings, [], _usual(estimator, ratings, settings, free))
     if n < rule.LEAST:
         return _of_too_few(estimator, settings, n)
-    contest = _contest(estimator, ratings, settings, device, stopping, progress)
-    chosen = _contested(estimator, settings, contest) if sparse else _stopped(settings, contest)
+    with _jit.threads(1 if estimator.deterministic or n <= ONE_THREAD else None):
+        contest = _contest(estimator, ratings, settings, device, stopping, progress)
+        chosen = _contested(estimator, settings, contest) if sparse else _stopped(settings, contest)
     return chosen if judged else chosen._replace(settings=chosen.settings._replace(patience=0))
 
 
@@ -53,10 +56,11 @@ def _contest(estimator, ratings, settings, device, stopping, progress):
     return Contest(trials, free, patience, progress)
 
 
-def _usual(estimator, ratings, free):
+def _usual(estimator, ratings, settings, free):
     """Why nothing is tried."""
     if not free:
-        return "named" if estimator.rates == "adaptive" else "named, or the paper's"
+        own = estimator.rates == "adaptive" and settings.solver == "sgd"
+        return "named" if own else "named, or usual for its rates and solver"
     density = rule.density(len(ratings), ratings.shape)
     return f"usual for plenty of ratings ({density:.0f} a user or item)"
 

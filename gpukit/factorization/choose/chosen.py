@@ -6,14 +6,13 @@ from gpukit import persist
 from gpukit.base import check_integer, check_real
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.choose.rule import BIASES
-from gpukit.factorization.settings import MOST_FACTORS, known
+from gpukit.factorization.settings import MOST_FACTORS
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
 
 KEPT = {
     "n_factors": int,
     "n_neighbors": int,
     "epochs": int,
-    "learning_rate": float | None,
     "regularization": float,
     "damping": list | tuple,
     "held": bool,
@@ -61,8 +60,8 @@ def kept_choice(kept, settings, n_epochs):
     try:
         for name, limits in bounds.items():
             check_integer(name, facts[name], *limits)
-        for number in (facts["learning_rate"], facts["regularization"], *damping):
-            check_real("a number of its settings", known(number, 0.0), 0.0)
+        for number in (facts["regularization"], *damping):
+            check_real("a number of its settings", number, 0.0)
         check_integer("numbers in damping", len(damping), 2, 2)
     except ParameterError as error:
         raise DataError(str(error)) from None

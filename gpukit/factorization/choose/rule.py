@@ -17,8 +17,7 @@ def is_sparse(n_ratings, shape):
 
 
 def left_open(estimator):
-    """The names in OPEN that the user left at None; none under rates='paper' and of solvers other than 'sgd', whose
-    settings are their own."""
+    """The names in OPEN that the user left at None; none of solvers and rates that come with settings of their own."""
     if estimator.rates != "adaptive" or getattr(estimator, "solver", "sgd") != "sgd":
         return set()
     return {name for name in OPEN if getattr(estimator, name, 0) is None}

@@ -30,44 +30,35 @@ class Outcome(NamedTuple):
 class Trial:
     """Ratings that train and ratings that judge, prepared on a device for any number of candidates.
 
-    train, held_out: Ratings with the same id maps; way: ready.Way (on a CPU one worker stands in for its schedule
-    without conflicts, which takes longer); find(orders, steps): the neighbours (N, K) int32 on the host, best first, as
-    many as a candidate may ask for.
+    train, held_out: Ratings with the same id maps; way: ready.Way, whose schedule without conflicts is for GPUs alone
+    (on a CPU one thread is sooner done); find(orders, steps): the neighbours (N, K) int32 on
+    the host, best first, as many as a candidate may ask for.
     """
 
     def __init__(self, train, held_out, way, device, find):
-        self.deterministic = way.deterministic
         way = way._replace(deterministic=way.deterministic and device.is_cuda)
-        self.way, self.held_out, self.shape, self.device = way, held_out, train.shape, device
+        self.way, self.device, self.held_out, self.shape = way, device, held_out, train.shape
         self.steps = engine(device, "gpukit.factorization")
         self.orders = order_ratings(train, device)
         self.scale = ready.scale_of(self.orders, train.values)
         self.made = ready.make_ready(self.orders, self.scale, way, self.steps.preparing)
         self.neighbors = find(self.orders, self.steps)
-        self._arranged = {}
 
     def begin(self, settings):
         """The Attempt of a candidate, before its first epoch."""
-        steps, side, k = self.steps, self.made.side, settings.n_neighbors
-        layout = steps.layout(settings.n_factors, k)
-        neighbors, baseline = np.ascontiguousarray(self.neighbors[:, :k]), self.baseline(settings.damping)
+        steps, side = self.steps, self.made.side
+        layout, solver = steps.layout(settings.n_factors, settings.n_neighbors), training_of(settings.solver)
+        neighbors = np.ascontiguousarray(self.neighbors[:, : settings.n_neighbors])
+        baseline = self.damped(settings.damping)
         beginning = Beginning(self.shape, settings.n_factors, neighbors, baseline, settings.biases, settings.seed)
         session = steps.begin(beginning, layout, self.way.walk, self.made.history)
         minor = steps.preparing.resident(steps.preparing.fetch(side.minor), np.int32)  # training may rename its rows
         made = self.made._replace(side=side._replace(minor=minor))
-        task = Task(self.orders, self.scale, made, settings, layout, steps, self.device, False, self.deterministic)
-        solver = training_of(settings.solver)
-        return Attempt(session, solver.begin(session, task, self.arranged(solver, task)), self)
+        task = Task(self.orders, self.scale, made, settings, layout, steps, self.device, False, self.way.deterministic)
+        return Attempt(session, solver.begin(session, task, solver.arrange(task)), self)
 
-    def arranged(self, solver, task):
-        """What a solver makes of a Task before it begins; the same for the same rate and factors."""
-        asked = task.settings.learning_rate, task.settings.n_factors
-        if asked not in self._arranged:
-            self._arranged[asked] = solver.arrange(task)
-        return self._arranged[asked]
-
-    def baseline(self, damping):
-        """(user biases, item biases) float64 in z, on the device, damped by `damping` (users', items')."""
+    def damped(self, damping):
+        """(user biases, item biases) float64 in z, on the device; damping: the users' and the items'."""
         return ready.baseline_of(self.orders, self.scale, self.steps.preparing, damping)
 
     def squares(self, z):
@@ -76,7 +67,7 @@ class Trial:
 
     def biased(self, damping):
         """(n,) float64 squared errors of damped biases alone."""
-        users, items = (np.append(self.steps.preparing.fetch(side), 0.0) for side in self.baseline(damping))
+        users, items = (np.append(self.steps.preparing.fetch(side), 0.0) for side in self.damped(damping))
         return self.squares((users[self.held_out.users] + items[self.held_out.items]).astype(np.float32))
 
 

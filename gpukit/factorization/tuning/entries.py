@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.factorization.tuning.grid import OPEN
+
 
 class Entry(NamedTuple):
     """A grid.Setting and its fold.Curve on each fold that it has been tried on."""
@@ -19,8 +21,8 @@ class Entry(NamedTuple):
 
     @property
     def epochs(self):
-        """The number of epochs with the least mean RMSE."""
-        return int(np.argmin(self.errors.mean(axis=0))) + 1
+        """The number of epochs with the least mean RMSE; None of what the estimator chooses."""
+        return None if self.setting == OPEN else int(np.argmin(self.errors.mean(axis=0))) + 1
 
     @property
     def rmse(self):
@@ -30,7 +32,7 @@ class Entry(NamedTuple):
     @property
     def spread(self):
         """Standard deviation over the folds at that epoch; None of one fold, or where one diverged."""
-        column = self.errors[:, self.epochs - 1]
+        column = self.errors[:, (self.epochs or 1) - 1]
         return float(column.std(ddof=1)) if len(column) > 1 and np.isfinite(column).all() else None
 
     def row(self):

@@ -8,16 +8,12 @@ import numpy as np
 
 from gpukit import _jit
 from gpukit import device as devices
-from gpukit.device.engine import engine
 from gpukit.errors import DataError
-from gpukit.evaluation.metrics import rmse
-from gpukit.factorization import run as runs
+from gpukit.factorization.baseline import USUAL
+from gpukit.factorization.choose.trial import Trial
 from gpukit.factorization.estimator import LSHMF, MatrixFactorization, check_shape
-from gpukit.factorization.model.layout import is_half, major_first
-from gpukit.factorization.model.state import Beginning
-from gpukit.factorization.prepare import ready
-from gpukit.factorization.solvers import Task, training_of
-from gpukit.ratings.orders.order import order_ratings
+from gpukit.factorization.prepare.ready import Way
+from gpukit.factorization.tuning.grid import OPEN
 
 PATIENCE = 5  # epochs without a lower RMSE that end a training
 ONE_THREAD = 200_000  # ratings up to which waiting for other threads takes longer than they save
@@ -33,14 +29,14 @@ class Curve(NamedTuple):
 
 def estimator_of(template, setting, epochs=None):
     """The estimator of a grid.Setting, not fitted; in all else as the template, an LSHMF."""
-    kind = LSHMF if setting.n_neighbors else MatrixFactorization
+    kind = MatrixFactorization if setting.n_neighbors == 0 else LSHMF
     names = kind().get_params()
     chosen = {**template.get_params(), **setting._asdict(), "n_epochs": epochs}
     return kind(**{name: value for name, value in chosen.items() if name in names})
 
 
 class Fold:
-    """Ratings to train on and to judge by, on a device: in their orders, with the neighbours of the largest K.
+    """Ratings to train on and to judge by, on a device: walked either way, with the neighbours of the largest K.
 
     train, test: Ratings of the same rows; template: an LSHMF; most: the largest K of the settings.
     """
@@ -49,61 +45,46 @@ class Fold:
         check_shape(train)
         if not len(test):
             raise DataError("a fold has no ratings to judge by: use fewer folds (cv).")
-        self.train, self.test, self.template = train, test, template
-        self.device = devices.resolve(template.device)
-        self.steps = engine(self.device, "gpukit.factorization")
-        self.orders = order_ratings(train, self.device)
-        self.scale = ready.scale_of(self.orders, train.values)
-        self.made, self.neighbors = {}, np.zeros((train.shape[1], 0), np.int32)
-        if most:
-            searching = type(template)(**{**template.get_params(), "n_neighbors": most})
-            found = searching._search(self.orders, self.steps, lambda *news: None)()
-            self.neighbors = self.steps.preparing.fetch(found) if not isinstance(found, np.ndarray) else found
+        self.train, self.test, self.template, self.most = train, test, template, most
+        self.device, self.threads = devices.resolve(template.device), 1 if len(train) <= ONE_THREAD else None
+        self.trials = {}
 
-    def ready(self, model, seed):
-        """The ready.Ready of an estimator: walked by user, or with neighbours by item."""
-        way = ready.Way(model.walk, seed, model.deterministic, model.walk == "items")
-        if way not in self.made:
-            self.made[way] = ready.make_ready(self.orders, self.scale, way, self.steps.preparing)
-        return self.made[way]
-
-    def begin(self, model, setting, plan):
-        """(Session, Training) that a training of a setting begins with."""
-        half = is_half(model.precision, self.device.is_cuda, len(self.train))
-        layout = self.steps.layout(setting.n_factors, setting.n_neighbors, half)
-        runs.check_memory(self.device, len(self.train), major_first(model.walk, *self.train.shape), layout)
-        made, preparing, solver = self.ready(model, plan.seed), self.steps.preparing, training_of(plan.solver)
-        near = np.ascontiguousarray(self.neighbors[:, : setting.n_neighbors])
-        facts = self.train.shape, setting.n_factors, near, made.baseline, plan.biases, plan.seed
-        session = self.steps.begin(Beginning(*facts), layout, model.walk, made.history)
-        own = preparing.resident(preparing.fetch(made.side.minor), np.int32)  # a GPU's session renumbers its rows
-        made = made._replace(side=made.side._replace(minor=own))
-        task = Task(self.orders, self.scale, made, plan, layout, self.steps, self.device, half, model.deterministic)
-        return session, solver.begin(session, task, solver.arrange(task))
+    def trial(self, model, seed):
+        """The choose.trial.Trial of all settings that walk the ratings as an estimator does."""
+        if model.walk not in self.trials:
+            way = Way(model.walk, seed, model.deterministic, model.walk == LSHMF.walk)
+            find = lambda orders, steps: model.find_neighbors(orders, steps, self.most)  # noqa: E731
+            self.trials[model.walk] = Trial(self.train, self.test, way, self.device, find)
+        return self.trials[model.walk]
 
     def curve(self, setting, epochs, goal=None):
         """The Curve of a training of a Setting: `epochs` at most, fewer where PATIENCE of them bring nothing, or where
         goal, the lowest RMSE of another setting, is out of reach (None: not asked)."""
-        begun, errors = time.perf_counter(), []
-        model = estimator_of(self.template, setting, epochs)
-        plan = model.check(len(self.train))
-        with devices.reported(self.device, "Training"), _jit.threads(1 if len(self.train) <= ONE_THREAD else None):
-            session, training = self.begin(model, setting, plan)
-            judge = runs.Judge(session, self.test, self.scale, 0)
-            for epoch in range(epochs):
-                training.epoch(epoch)
-                error = judge.rmse()
-                errors.append(error if math.isfinite(error) else math.inf)
-                if enough(errors) or (goal is not None and hopeless(errors, epochs, goal)):
-                    break
+        begun = time.perf_counter()
+        with devices.reported(self.device, "Training"), _jit.threads(self.threads):
+            errors = self.left_open() if setting == OPEN else self.errors(setting, epochs, goal)
         return Curve(errors, time.perf_counter() - begun)
+
+    def errors(self, setting, epochs, goal):
+        """[RMSE after each epoch]; arguments as curve."""
+        model, errors = estimator_of(self.template, setting, epochs), []
+        plan = model.check(len(self.train))
+        attempt = self.trial(model, plan.seed).begin(plan)
+        for epoch in range(epochs):
+            error = float(np.sqrt(attempt.epoch(epoch).mean()))
+            errors.append(error if math.isfinite(error) else math.inf)
+            if enough(errors) or (goal is not None and hopeless(errors, epochs, goal)):
+                break
+        return errors
+
+    def left_open(self):
+        """[RMSE] of the estimator that chooses for itself what no setting names."""
+        return [estimator_of(self.template, OPEN).fit(self.train).evaluate(self.test)["rmse"]]
 
     def means_rmse(self):
         """RMSE of the bias-only predictor (baseline.py) on what judges."""
-        made = next(iter(self.made.values()), None) or self.ready(self.template, 0)
-        users, items = (np.append(self.steps.preparing.fetch(bias), 0.0) for bias in made.baseline)
-        biased = self.scale.mean + self.scale.deviation * (users[self.test.users] + items[self.test.items])
-        return rmse(self.test.values, np.clip(biased, self.scale.low, self.scale.high))
+        trial = next(iter(self.trials.values()), None) or self.trial(self.template, 0)
+        return float(np.sqrt(trial.biased(USUAL).mean()))
 
 
 def enough(errors):

@@ -8,7 +8,8 @@ import numpy as np
 
 from gpukit.base import check_integer, check_real
 from gpukit.errors import ParameterError
-from gpukit.factorization.settings import MOST_FACTORS, known
+from gpukit.factorization.choose.rule import is_sparse
+from gpukit.factorization.settings import MOST_FACTORS, USUAL_FACTORS, USUAL_NEIGHBORS, known
 from gpukit.factorization.solvers.sgd.rates import defaults
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
 
@@ -29,6 +30,7 @@ class Setting(NamedTuple):
     learning_rate: float | None = None
 
 
+OPEN = Setting(None, None, None)  # nothing is named: the estimator chooses for itself (factorization.choose)
 CHECKS = {
     "n_factors": lambda name, value: check_integer(name, value, 1, MOST_FACTORS),
     "n_neighbors": lambda name, value: check_integer(name, value, 0, MOST_NEIGHBORS),
@@ -57,31 +59,41 @@ def checked(grid, spelled=None):
 def settings_of(grid, estimator, ratings):
     """[Setting] of a checked grid, the first one nearest to an estimator's own parameters, then the simple ones first.
 
-    What the grid does not name is the estimator's; more neighbours than there are other items become as many as there
-    are, with a UserWarning. ratings: Ratings. ParameterError for too many settings.
+    What the grid does not name is the estimator's. More factors than users or items, or more neighbours than other
+    items, become as many as there are, with a UserWarning. ratings: Ratings. ParameterError for too many settings.
     """
-    own, most = own_setting(estimator, ratings), ratings.shape[1] - 1
-    axes = [grid.get(name, [getattr(own, name)]) for name in Setting._fields]
-    if np.prod([float(len(values)) for values in axes]) > MOST_SETTINGS:
+    own = own_setting(estimator, ratings)
+    axes = {name: grid.get(name, [getattr(own, name)]) for name in Setting._fields}
+    if np.prod([float(len(values)) for values in axes.values()]) > MOST_SETTINGS:
         raise ParameterError(f"the grid has more than {MOST_SETTINGS:,} settings; name fewer values.")
-    if max(axes[1]) > most:
-        text = f"{max(axes[1])} neighbours are more than {ratings.shape[1]:,} items have: {most} are tried."
-        warnings.warn(text, UserWarning, stacklevel=4)
-    fit = {Setting(*values)._replace(n_neighbors=min(values[1], most)) for values in itertools.product(*axes)}
-    settings = sorted(fit, key=lambda one: size(one, ratings))
+    axes.update({name: clamped(name, axes[name], ratings.shape) for name in ("n_factors", "n_neighbors")})
+    settings = [Setting(*values) for values in itertools.product(*axes.values())]
+    settings.sort(key=lambda one: size(one, ratings))
     first = min(settings, key=lambda one: distance(one, own))
     return [first, *(one for one in settings if one is not first)]
+
+
+def clamped(name, values, shape):
+    """Values of n_factors or n_neighbors, none beyond what (M, N) allow, each once."""
+    most = min(shape) if name == "n_factors" else shape[1] - 1
+    if max(values) > most:
+        what = f"{name}={max(values)} is more than {shape[0]:,} users and {shape[1]:,} items allow"
+        warnings.warn(f"{what}: {most} is tried instead.", UserWarning, stacklevel=5)
+    return list(dict.fromkeys(min(value, most) for value in values))
 
 
 def own_setting(estimator, ratings):
     """The Setting of an LSHMF, its defaults filled in and K fit to the items."""
     usual = defaults(estimator.rates, len(ratings))["regularization"]
-    neighbors = min(estimator.n_neighbors, ratings.shape[1] - 1)
-    return Setting(estimator.n_factors, neighbors, known(estimator.regularization, usual), estimator.learning_rate)
+    factors, neighbors = known(estimator.n_factors, USUAL_FACTORS), known(estimator.n_neighbors, USUAL_NEIGHBORS)
+    factors, neighbors = min(factors, *ratings.shape), min(neighbors, ratings.shape[1] - 1)
+    return Setting(factors, neighbors, known(estimator.regularization, usual), estimator.learning_rate)
 
 
 def size(setting, ratings):
-    """Numbers that a model has, then how free they are: what is simpler comes first."""
+    """Numbers that a model has, then how free they are: what is simpler comes first, OPEN before all."""
+    if setting == OPEN:
+        return 0, 0.0, 0.0
     users, items = ratings.shape
     numbers = (users + items) * setting.n_factors + 2 * items * setting.n_neighbors
     return numbers, -setting.regularization, known(setting.learning_rate, 0.0)
@@ -93,13 +105,20 @@ def distance(one, other):
     return sum(abs(np.log((max(a, 1e-9) + (k == 1)) / (max(b, 1e-9) + (k == 1)))) for k, (a, b) in enumerate(pairs))
 
 
+def open_settings(estimator, ratings):
+    """[OPEN] where it is a choice of its own: the ratings are sparse and the estimator names nothing; else []."""
+    named = (estimator.n_factors, estimator.n_neighbors, estimator.regularization, estimator.learning_rate)
+    choosing = estimator.rates == "adaptive" and all(value is None for value in named)
+    return [OPEN] if choosing and is_sparse(len(ratings), ratings.shape) else []
+
+
 def default_grid(ratings):
     """The grid that fits Ratings: few factors for sparse ones and many for dense, no neighbours and some, and
     regularization around density_regularization."""
     users, items = ratings.shape
     middle = density_regularization(ratings)
     return {
-        "n_factors": sorted({min(n, max(1, min(users, items) - 1)) for n in FACTORS}),
+        "n_factors": sorted({min(n, users, items) for n in FACTORS}),
         "n_neighbors": sorted({min(n, items - 1) for n in NEIGHBORS}),
         "regularization": [rounded(middle * step) for step in STEPS],
     }

@@ -15,7 +15,8 @@ from gpukit.factorization.tuning.entries import Entry, near_the_best, ranked, si
 from gpukit.factorization.tuning.fold import Fold, estimator_of
 from gpukit.ratings.pairs import ratings_of
 
-FOLDS = ((2_000_000, 5), (20_000_000, 3))  # up to so many ratings; 2 beyond
+# Up to so many ratings: folds, and how many of them judge. What a tenth judges is nearly what all ratings come to.
+FOLDS = ((200_000, 5, 5), (2_000_000, 10, 5), (20_000_000, 10, 3), (float("inf"), 10, 2))
 ALL_ON_ALL = 200_000  # ratings up to which a training takes so little that every setting sees every fold
 MOST_FOLDS = 255
 MARGIN, MOST = 0.01, 5  # share of the least RMSE within which others are judged on all folds, and how many of them
@@ -27,7 +28,8 @@ class Tuned(NamedTuple):
     """What `tune` has found.
 
     best, simplest: parameters for the estimators (n_factors, n_neighbors, regularization, learning_rate, n_epochs) with
-    the least mean RMSE, and of the simplest model within one standard error of it. table: a dict a setting, the best
+    the least mean RMSE, and of the simplest model within one standard error of it; all None where none of the settings
+    is better than what an estimator chooses for itself. table: a dict a setting, the best
     first: these, rmse (mean over the folds at that epoch), spread (standard deviation, None of one fold), folds,
     seconds, curve (mean RMSE by epoch). means: {'rmse', 'spread'} of user and item means on the same folds. folds: how
     many there were for the best; untried: settings that the budget did not reach; stopped: whether it ended the
@@ -55,12 +57,12 @@ def tune(ratings, grid=None, *, cv=None, repeats=1, epochs=None, budget=BUDGET, 
     """Choose factors, neighbours, regularization and epochs by cross-validation: a Tuned.
 
     ratings: what fit takes. grid: {name: values} with n_factors, n_neighbors (0: none), regularization, learning_rate;
-    what it does not name is the estimator's; None: grid.default_grid. cv: folds, None for 5 up to two million ratings,
-    3 up to twenty and 2 beyond; repeats: of the whole, with other folds. epochs: the most; how many of them is chosen
-    by the averaged curve. budget: seconds after which no training begins (None: no end). exhaustive: every setting on
-    every fold; None: up to ALL_ON_ALL ratings, else those within MARGIN of the best on the first fold alone go on.
-    by: 'random' folds, or by 'time' or 'user-time', where each is later than what is trained on (fold_by_time).
-    estimator: an LSHMF with the other parameters, its random_state draws the folds. progress: called as
+    what it does not name is the estimator's; None: grid.default_grid. cv: folds, None for 5, or of more than 200,000
+    ratings 10 of which 5, 3 or 2 judge (FOLDS); repeats: of the whole, with other folds. epochs: the most; how many of
+    them is chosen by the averaged curve. budget: seconds after which no training begins (None: no end). exhaustive:
+    every setting on every fold; None: up to ALL_ON_ALL ratings, else those within MARGIN of the best on the first fold
+    alone go on. by: 'random' folds, or by 'time' or 'user-time', where each is later than what is trained on
+    (fold_by_time). estimator: an LSHMF with the other parameters, its random_state draws the folds. progress: called as
     progress(stage, done, total, info). Raises ParameterError, DataError, DeviceError, DeviceMemoryError, GpukitError
     (every setting diverged).
     """
@@ -78,6 +80,7 @@ class Rules(NamedTuple):
     budget: float | None = BUDGET
     exhaustive: bool | None = None
     by: str = "random"
+    judges: int | None = None  # folds that judge in each repetition
 
 
 class Search:
@@ -94,6 +97,8 @@ class Search:
         self.seed = self.template.check(len(self.ratings)).seed
         given = grids.default_grid(self.ratings) if grid is None else grids.checked(grid)
         settings = grids.settings_of(given, self.template, self.ratings)
+        if grid is None:
+            settings[1:1] = grids.open_settings(self.template, self.ratings)
         self.entries, self.means, self.stopped = [Entry(setting, []) for setting in settings], [], False
         self.finer = grids.FINER if grid is None else ()
 
@@ -101,7 +106,7 @@ class Search:
         """All rounds, or as many as the budget allows."""
         self.begun, going = time.monotonic(), self.entries
         for number, (train, test) in enumerate(self.folds()):
-            fold = Fold(train, test, self.template, max(entry.setting.n_neighbors for entry in going))
+            fold = Fold(train, test, self.template, max(entry.setting.n_neighbors or 0 for entry in going))
             whole = self.round(number, fold, going)
             if number == 0:
                 whole = whole and all(self.round(number, fold, self.beside(step)) for step in self.finer)
@@ -116,17 +121,17 @@ class Search:
 
     def folds(self):
         """Yield (train, test) of every fold of every repetition."""
-        cv, by = self.rules.cv, self.rules.by
+        cv, by = self.rules.cv, self.rules.by  # of which the first few judge
         for repeat in range(self.rules.repeats):
             fold = fold_numbers(len(self.ratings), cv, self.seed + repeat) if by == "random" else self.blocks
-            for number in range(cv):
+            for number in range(self.rules.judges):
                 yield (
                     self.ratings.parted(fold != number) if by == "random" else fold_by_time(self.ratings, fold, number)
                 )
 
     def round(self, number, fold, going):
         """A training on a Fold for each of the Entries that are going on; whether the time sufficed."""
-        stage = f"fold {number + 1} of {self.rules.cv * self.rules.repeats}"
+        stage = f"fold {number + 1} of {self.rules.judges * self.rules.repeats}"
         for done, entry in enumerate(going):
             self.progress(stage, done, len(going), {"rmse": entry.rmse if entry.curves else None})
             if self.over(number):
@@ -137,7 +142,7 @@ class Search:
 
     def beside(self, step):
         """New Entries around the best one so far."""
-        best = ranked(self.entries)[0].setting
+        best = next(entry.setting for entry in ranked(self.entries) if entry.setting != grids.OPEN)
         usual = defaults(self.template.rates, len(self.ratings))["learning_rate"]
         there = {entry.setting for entry in self.entries}
         added = [Entry(one, []) for one in grids.around(best, step, usual, self.ratings.shape) if one not in there]
@@ -197,7 +202,7 @@ def fold_by_time(ratings, blocks, number):
 def checked_rules(rules, ratings):
     """Rules with what fits the ratings in place of None; ParameterError for one out of bounds."""
     n = len(ratings)
-    cv = next((folds for most, folds in FOLDS if n <= most), 2) if rules.cv is None else rules.cv
+    cv, judges = next(numbers for most, *numbers in FOLDS if n <= most) if rules.cv is None else (rules.cv, rules.cv)
     check_integer("cv", cv, 2, MOST_FOLDS)
     if cv > n:
         raise ParameterError(f"{n:,} ratings cannot be dealt into {cv} folds (cv): use {n} or fewer.")
@@ -209,4 +214,5 @@ def checked_rules(rules, ratings):
         None if rules.budget is None else check_real("budget", rules.budget, 0.0, strict=True),
         n <= ALL_ON_ALL if rules.exhaustive is None else bool(rules.exhaustive),
         rules.by,
+        judges,
     )

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from factorization.inputs import planted
+from factorization.inputs import make, planted
+from gpukit.factorization import LSHMF, MatrixFactorization
 
 PARTS = ("mean", "user_bias", "item_bias", "factors", "unrated")
 
@@ -92,3 +93,20 @@ def test_evidence_counts_ratings(fitted):
     assert sum(fitted.rating_counts()[0]) == sum(fitted.rating_counts()[1]) == len(ratings)
     found = fitted.explain(7, 1)
     assert (found.user_ratings, found.item_ratings) == (of_users[0], of_items[0])
+
+
+@pytest.mark.parametrize("kind", [MatrixFactorization, LSHMF])
+def test_after_new_ratings_the_answers_are_of_all(kind):
+    """A new user, whose id lies between the known ones, and a new item."""
+    model = make(kind).fit(planted())
+    before = model.evidence([7], [1])
+    model.similar_items(1, 3, with_evidence=True)
+    model.partial_fit((np.full(8, 12), np.array([1, 4, 7, 10, 13, 16, 19, 2]), np.full(8, 4.0)))
+    assert model.evidence([7], [1])[1] == before[1] + 1 and model.evidence([12], [2]) == (8, 1)
+    for user, item in ((12, 25), (12, 2), (7, 2), (17, 1)):
+        found = model.explain(user, item)
+        total = sum(getattr(found, name) for name in PARTS) + sum(one.share for one in found.rated)
+        assert np.clip(total, *model.scale_) == pytest.approx(model.predict(([user], [item]))[0], abs=4e-6)
+    ids, _, common, _ = model.similar_items(2, 100, with_evidence=True)
+    assert set(ids.tolist()) == {1, 4, 7, 10, 13, 16, 19} and set(common.tolist()) == {1}
+    assert {one.rating for one in model.explain(12, 25).rated} <= {4.0}

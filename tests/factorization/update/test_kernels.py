@@ -55,4 +55,4 @@ def test_an_update_is_the_same_on_both_devices(model, rows):
     counts = [{name: value for name, value in one.told.items() if name != "seconds"} for one in found]
     assert counts[0] == counts[1] and counts[0]["users"] > 0 and counts[0]["items"] > 0
     if rows == "frozen":
-        np.testing.assert_array_equal(other.state.item_factors[:4], fitted._state.item_factors)
+        np.testing.assert_array_equal(other.state.item_factors[:4], fitted._state.item_factors[:4])

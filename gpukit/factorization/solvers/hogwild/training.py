@@ -29,28 +29,25 @@ def begin(session, task, arranged):
 
 
 class Training:
-    """Epochs of batch-Hogwild over a session's parameters, or over halves of them that it keeps beside."""
+    """Epochs of batch-Hogwild over a session's parameters, or over halves of them."""
 
     def __init__(self, session, task, samples, workers, steps):
         self.session, self.settings, self.steps = session, task.settings, steps
         self.samples, self.workers, self.n_factors = samples, workers, task.layout.n_factors
-        self.halves = self._narrowed() if task.half else None
+        self.halves = ()
+        if task.half:
+            shapes = [(table.shape[0], steps.stored_width(self.n_factors)) for table in session.parameters[:2]]
+            self.halves = tuple(steps.empty(shape, np.float16) for shape in shapes)
 
     def epoch(self, number):
         """One pass over all ratings; returns when it is done."""
         settings, sides = self.settings, self.session.parameters[:2]
         rate = np.float32(falling_rate(settings.learning_rate, BETA, number))
         rates = rate, rate if settings.biases else np.float32(0.0), np.float32(settings.regularization)
+        for stored, table in zip(self.halves, sides):
+            self.steps.run("copy_factors", table, stored.shape[1], stored)
         tables = Tables(*(self.halves or sides), *sides)
         self.steps.walk(self.n_factors, self.samples, tables, *rates, BATCH, self.workers)
-        for stored, table in zip(self.halves or (), sides):
+        for stored, table in zip(self.halves, sides):
             self.steps.run("copy_factors", stored, self.n_factors, table)
         self.session.finish()
-
-    def _narrowed(self):
-        """The factors of both sides as float16."""
-        width, stored = self.steps.stored_width(self.n_factors), []
-        for table in self.session.parameters[:2]:
-            stored.append(self.steps.empty((table.shape[0], width), np.float16))
-            self.steps.run("copy_factors", table, width, stored[-1])
-        return stored

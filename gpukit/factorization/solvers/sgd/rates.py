@@ -50,8 +50,8 @@ def row_rates(kind, learning_rate, counts):
 
 
 def default_epochs(n_ratings):
-    """12 epochs up to a million ratings, two more for each power of ten."""
-    return int(round(12 + 2 * max(0.0, decades(n_ratings))))
+    """13 epochs up to a million ratings, 14 at ten million, two more for each power of ten beyond."""
+    return int(round(max(13.0, 12 + 2 * decades(n_ratings))))
 
 
 def usual(kind, n_ratings):

@@ -9,8 +9,7 @@ from gpukit.factorization.solvers.sgd.rates import row_rates
 
 def arrange(task):
     """(chunk tables, workers) of a solvers.Task."""
-    alone = task.deterministic and task.made.side.blocks is None  # one worker stands in for blocks without conflicts
-    workers = schedule.worker_count(len(task.orders), 1 if alone else task.steps.most_workers(task.layout))
+    workers = schedule.worker_count(len(task.orders), task.steps.most_workers(task.layout))
     return chunk_tables(task.made.side, workers, task.settings, task.steps)
 
 

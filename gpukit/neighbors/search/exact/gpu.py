@@ -23,7 +23,7 @@ def stripes(items, settings):
     numbers = to_device(plan.whole_numbers(table.values, int(np.diff(table.indptr).max())))
 
     def stripe(first, keys):
-        grid = keys.shape[0], blocks(keys.shape[1], BLOCK * PER_THREAD)
+        grid = blocks(keys.shape[1], BLOCK * PER_THREAD), keys.shape[0]
         launch(pair_distances, grid, BLOCK, *by_item, *by_user, numbers, first, keys)
 
     return stripe

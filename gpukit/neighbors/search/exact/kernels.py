@@ -43,7 +43,7 @@ def add_users(users, levels, rows, items, codes, numbers, part, first_item, shif
     """Add the users part[0]:part[1] of the query's column, by a warp: a lane finds a user's row, all lanes walk it."""
     lane = U32(cuda.threadIdx.x % WARP)
     for group in range(part[0], part[1], WARP):
-        t, begin, end, x = I64(group + lane), I64(0), I64(0), I32(0)
+        t, begin, end, x = I64(group) + I64(lane), I64(0), I64(0), I32(0)
         if t < part[1]:
             begin, end = span_of(rows, items, users[U64(t)], first_item, sums.shape[1])
             x = I32(numbers[levels[U64(t)]])
@@ -100,14 +100,14 @@ def make_pair_distances(block_size, per_thread):
         starts (N + 1,) int64, users (n,) int32 and levels (n,) uint8: ratings by item; rows (M + 1 or more,) int64,
         items (n,) int32 and codes (n,) uint8: the same by user, items ascending; levels_whole (L,) uint32: a level as a
         whole number, rising from 0; first int, item of the first query row; keys (B, N) uint32, written.
-        Launch: grid (B, ceil(N / tile)), block block_size.   Deterministic: yes, exact (integer atomics).
+        Launch: grid (ceil(N / tile), B), block block_size.   Deterministic: yes, exact (integer atomics).
         Source: the paper's S = n / (n + lambda_rho) rho; a block sums up a tile of items for one query in shared
         memory.
         """
         sums = cuda.shared.array((WORDS, tile), np.uint32)
         numbers = cuda.shared.array(LEVELS, np.uint32)
         totals = cuda.local.array((WORDS, per_thread), np.int64)
-        row, first_item = I64(cuda.blockIdx.x), I64(cuda.blockIdx.y) * I64(tile)
+        row, first_item = I64(cuda.blockIdx.y), I64(cuda.blockIdx.x) * I64(tile)
         query, warp = I64(first) + row, I64(cuda.threadIdx.x // WARP)
         users_a_part, shift = packing(I64(levels_whole[levels_whole.size - 1]))
         left = min(I64(tile), keys.shape[1] - first_item) - I64(cuda.threadIdx.x)

@@ -1,0 +1,50 @@
+"""The paper's tables of time to train, on a handful of ratings: what they measure is what they say."""
+
+import pytest
+
+from gpukit import bench
+from gpukit.bench.conditions import Conditions
+from gpukit.bench.reproduce import solvers
+from gpukit.bench.reproduce.solvers import Course
+from gpukit.device import cpu
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* of the neighbour slots are random")
+TINY = Conditions(cpu(), ("ml-10m",), 0.0003)
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    """A small model."""
+    monkeypatch.setattr(solvers, "F", 8)
+    monkeypatch.setattr(solvers, "K", 5)
+
+
+def test_the_target_is_what_the_worst_comes_to():
+    courses = {
+        "GSM, serial": Course([1.0, 0.9, 0.8], [10, 20, 30], 5, 1),
+        "LSH-MF, serial": Course([1.0, 0.8505, 0.85], [2, 4, 6], 1, 1),
+        "CULSH-MF": Course([0.84, 0.83, 0.82], [1, 2, 3], 0.5, 0.25),
+    }
+    found = list(solvers.rows("Table 6", courses, ("MovieLens 1M", "real"), solvers.printed_6))
+    assert [row.what for row in found[::2]] == [f"Table 6 time to RMSE 0.8510 {name}" for name in courses]
+    assert [row.samples for row in found[::2]] == [[30_000], [4_000], [1_000]]
+    assert [row.samples for row in found[1::2]] == [[36_000], [6_000], [1_750]]
+    assert "3 of 3 epochs" in found[0].note and "the paper: 782.64 s" in found[0].note
+    assert "7.5 times GSM, serial's speed" in found[2].note and "2 of 3 epochs" in found[2].note
+    assert "30 times" in found[4].note and "lowest RMSE 0.8200" in found[4].note
+
+
+@pytest.mark.parametrize("table, names", [("table4", [*solvers.TABLE_4, "CULSH-MF"]), ("table6", solvers.TABLE_6)])
+def test_tables(table, names):
+    found = list(bench.find(table)(TINY))
+    assert [row.what.split(" RMSE ")[1].split(" ", 1)[1] for row in found[::2]] == list(names)
+    assert len({row.what.split()[5] for row in found[::2]}) == 1, "one target for all"
+    for alone, whole in zip(found[::2], found[1::2]):
+        assert 0 < alone.samples[0] < whole.samples[0] and alone.data == "generated"
+        assert "the paper" in alone.note and "neighbours" in whole.note
+
+
+def test_printed_values_are_those_of_the_shape():
+    assert solvers.printed_4("ALS", "netflix x 0.1") == "the paper: 15 s, Netflix"
+    assert solvers.printed_4("CUSGD++", "MovieLens 1M") == "the paper: 0.15 s, MovieLens 10M"
+    assert solvers.printed_4("CULSH-MF", "netflix") == "not in the paper's table"
