@@ -203,7 +203,7 @@ def test_more_neighbours_and_factors_than_there_are(verb, ratings_file):
     assert result.code == 0
     assert "--neighbors 40 is more than 60 users and 40 items allow: 39 are used" in result.err
     assert "--factors 41 is more than 60 users and 40 items allow: 40 are used" in result.err
-    assert "Settings: F=40, K=39, 2 epochs, lambda 0.06, biases learned (named," in result.err
+    assert "Settings: F=40, K=39, 2 epochs, lambda 0.06, biases learned (named)" in result.err
 
 
 @pytest.mark.parametrize(

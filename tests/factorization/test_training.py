@@ -28,7 +28,7 @@ def trained(solver, steps, half=False, epochs=2, **parameters):
     made = ready.make_ready(orders, scale, ready.Way("users", 4, False, False), steps.preparing)
     layout, first = steps.layout(*KIND[:2]), beginning(KIND, orders, scale, steps, settings.biases)
     session = steps.begin(first, layout, "users", rated)
-    task = Task(orders, scale, made, settings, session.layout, steps, device, half, 1, True)
+    task = Task(orders, scale, made, settings, session.layout, steps, device, half, True)
     solver = training_of(solver)
     training = solver.begin(session, task, solver.arrange(task))
     for epoch in range(epochs):

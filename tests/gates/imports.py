@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 HEAVY = {  # packages that take long to import; numba.cuda takes as long again as numba
     "cupy",
-    "libmf",
     "matplotlib",
     "networkx",
     "numba",

@@ -1,5 +1,6 @@
 """A GPU that runs out of memory at any allocation: one line with sizes, nothing kept, and the next try succeeds."""
 
+import copy
 import functools
 import gc
 import weakref
@@ -139,6 +140,8 @@ WORK = {
     "MatrixFactorization": lambda: trained(MatrixFactorization, n_factors=1),
     "LSHMF": lambda: trained(LSHMF, n_factors=1, n_neighbors=1, lsh_p=1, lsh_q=1, lsh_bits=2),
     "ALS": lambda: trained(MatrixFactorization, n_factors=1, solver="als"),
+    "Hogwild": lambda: trained(MatrixFactorization, n_factors=1, solver="hogwild"),
+    "partial_fit": lambda: answered(lambda model: copy.deepcopy(model).partial_fit(([9], [0]), [5.0]).user_bias_),
     "predict": lambda: answered(lambda model: model.predict((np.arange(4), np.arange(4)))),
     "evaluate": lambda: answered(lambda model: np.array(list(model.evaluate(rated()).values()))),
     "recommend": lambda: answered(lambda model: model.recommend(n=2, exclude_seen=False)[1]),

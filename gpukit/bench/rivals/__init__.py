@@ -1,5 +1,5 @@
 """Our defaults beside other packages, on ratings of others.
 
-sets.py      real ratings, whole and thinned        packages.py  predictors: means, LIBMF, Surprise, ours
+sets.py      real ratings, whole and thinned        packages.py  predictors: means, Surprise, ours
 defaults.py  the table: `gpukit bench defaults`
 """

@@ -5,8 +5,9 @@ import importlib.util
 
 import numpy as np
 
+from gpukit import factorization
+
 DAMPING, SWEEPS = 3.0, 3
-LIBMF = ((0.05, 12), (0.05, 30), (0.1, 12), (0.1, 30))  # lambda, iterations
 SURPRISE = {  # the package's own settings, and two that suit sparser ratings
     "SVD": ({}, {"n_epochs": 30, "reg_all": 0.1}, {"n_factors": 32, "n_epochs": 40, "reg_all": 0.08}),
     "SVDpp": ({}, {"n_epochs": 25, "lr_all": 0.005, "reg_all": 0.1}),
@@ -32,24 +33,6 @@ def _damped(rows, residuals, count):
     return np.bincount(rows, residuals, count) / (np.bincount(rows, minlength=count) + DAMPING)
 
 
-def libmf(n_factors):
-    """LIBMF (Chin et al. 2015) with so many factors."""
-
-    def predictions(train, test):
-        from libmf import mf
-
-        triples = np.stack([train.users, train.items, train.values], axis=1)
-        known = (test.users <= train.users.max()) & (test.items <= train.items.max())  # its tables end there
-        for decay, iterations in LIBMF:
-            model = mf.MF(k=n_factors, nr_iters=iterations, lambda_p2=decay, lambda_q2=decay, nr_threads=2, quiet=True)
-            model.fit(triples)
-            predicted = np.full(len(test), train.values.mean(dtype=np.float64))
-            predicted[known] = model.predict(np.stack([test.users, test.items], axis=1)[known])
-            yield predicted
-
-    return predictions
-
-
 def surprise(name):
     """An algorithm of Surprise."""
 
@@ -71,8 +54,6 @@ def ours(name, device):
     """The estimator of that name, all defaults."""
 
     def predictions(train, test):
-        from gpukit import factorization
-
         yield getattr(factorization, name)(device=device).fit(train).predict(test)
 
     return predictions
@@ -81,8 +62,6 @@ def ours(name, device):
 def predictors(device):
     """{name: predictor} of all that can be had here; packages that are not installed are left out."""
     found = {"global mean": global_mean, "damped biases (3)": damped_biases}
-    if importlib.util.find_spec("libmf"):
-        found |= {f"LIBMF k={k}": libmf(k) for k in (32, 128)}
     if importlib.util.find_spec("surprise"):
         found |= {"Surprise SVD": surprise("SVD"), "Surprise SVD++": surprise("SVDpp")}
     return found | {f"{name}, defaults": ours(name, device) for name in ("MatrixFactorization", "LSHMF")}

@@ -20,7 +20,6 @@ def test_predictors_of_a_set():
     found = {name: best(one, train, test) for name, one in packages.predictors(cpu()).items()}
     assert found["damped biases (3)"] < found["global mean"] == pytest.approx(np.std(test.values), rel=0.1)
     assert found["LSHMF, defaults"] < 1.01 * found["damped biases (3)"]
-    assert ("LIBMF k=32" in found) == bool(importlib.util.find_spec("libmf"))
     assert ("Surprise SVD" in found) == bool(importlib.util.find_spec("surprise"))
 
 

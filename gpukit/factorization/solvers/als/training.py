@@ -35,7 +35,7 @@ def arrange(task):
     n_factors = task.layout.n_factors
     most = max(1, steps.SCRATCH // (4 * steps.Equations.numbers(n_factors)))
     cuts = [plan.cut(side.indptr, steps.LONGEST, most) for side in sides]
-    halves = [Half(side, batches_of(cut, steps)) for side, cut in zip(sides, cuts)]
+    halves = [Half(side._replace(where=None), batches_of(cut, steps)) for side, cut in zip(sides, cuts)]
     return steps.Equations(n_factors, max(cut.largest for cut in cuts)), halves
 
 
