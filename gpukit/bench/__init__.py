@@ -45,6 +45,7 @@ FILES = {
     "imputation": ("impute-speed",),
     "decompositions": ("impute-ladder",),
     "recovery": ("impute-accuracy", "impute-metr-la"),
+    "reproduce.online": ("table9", "stream"),
     "reproduce.solvers": ("table4", "table6"),
     "rivals.defaults": ("defaults",),
     "reproduce.neighbors": ("table7", "fig7", "fig8", "fig9", "fig10"),

@@ -2,11 +2,14 @@
 
 import numpy as np
 
+from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, BIAS, SQUARES
-from gpukit.factorization.model.state import KEPT, State, start_factors
+from gpukit.factorization.model.state import State, start_factors
+from gpukit.factorization.update.plan import FASTER, KEPT, NEAR_KEPT
 from gpukit.random import key
 from gpukit.streams import Keyed
 
+STILL = 1e30  # a sum of squared errors with which nothing moves
 ITEMS_AT_ONCE = 4096  # whose old and new neighbours are compared
 
 
@@ -30,7 +33,7 @@ def grown_side(factors, extras, fresh, begin, seed_key):
     own = np.empty((rows, factors.shape[1]), np.float32)
     start_factors(seed_key, own)
     own[base == 0] = 0  # as in model.state: what does not differ from the mean stays there
-    numbers = np.zeros((rows, KEPT), np.float32)
+    numbers = np.zeros((rows, states.KEPT), np.float32)
     numbers[:, BIAS] = base if biased else 0
     stay = np.flatnonzero(~fresh)
     own[stay], numbers[stay] = factors[stay], extras[stay]
@@ -60,31 +63,43 @@ def carried(state, neighbors):
     return influence
 
 
-def forgotten(state, kept, facts):
-    """The State before the whole history is walked again: factors of rows that had ratings before are times `kept`, and
-    the more a row has grown, the faster it may learn: its sum of squared errors is times the square of its known share.
+def forgotten(state, facts):
+    """The State before the whole history is walked again: factors of rows that had ratings before, and influences, are
+    times plan.KEPT and NEAR_KEPT; the more a row has grown, the faster it may learn: its sum of squared errors is times
+    a power of its known share.
 
     facts: run.Facts.
     """
     sides = []
     for factors, extras, new, known in zip(factors_of(state), extras_of(state), facts.fresh, facts.known):
-        extras = with_squares(extras, extras[:, SQUARES] * np.where(new, 1, known**2), slice(None))
-        sides += [factors * np.where(new, 1, kept).astype(np.float32)[:, None], extras]
-    return State(*sides, state.influence, state.neighbors)
+        less = np.where(new, 1, known**FASTER)
+        extras = with_squares(extras, extras[:, SQUARES] * less, slice(None))
+        sides += [factors * np.where(new, 1, KEPT).astype(np.float32)[:, None], extras]
+    kept = np.where(facts.fresh[1], 1, NEAR_KEPT).astype(np.float32)
+    return State(*sides, state.influence * kept[:, None, None], state.neighbors)
 
 
 def held_still(state, fresh):
-    """The State in which rows that had ratings before do not move: their sums of squared errors are infinite, so that
-    their rates (solvers.sgd.formulas.row_rate) are 0."""
-    users, items = (with_squares(extras, np.inf, ~new) for extras, new in zip(extras_of(state), fresh))
+    """The State in which rows that had ratings before do not move: their sums of squared errors are so large that their
+    rates (solvers.sgd.formulas.row_rate) are as good as 0. Not infinite: the differences that kernels take would be no
+    numbers."""
+    users, items = (with_squares(extras, STILL, ~new) for extras, new in zip(extras_of(state), fresh))
     return state._replace(user_extras=users, item_extras=items)
 
 
 def released(state, before, fresh):
-    """A State that was held still, its sums of squared errors as they were `before` (a State)."""
-    pairs = zip(extras_of(state), extras_of(before), fresh)
-    users, items = (with_squares(extras, own[~new, SQUARES], ~new) for extras, own, new in pairs)
-    return state._replace(user_extras=users, item_extras=items)
+    """A State that was held still; rows that had ratings before are bit by bit as in the State `before`."""
+    users, items = fresh
+    sides = zip(state._fields, state, before, (users, users, items, items, items))
+    rows = {name: stayed(array, own, new) for name, array, own, new in sides}
+    return state._replace(**rows)
+
+
+def stayed(array, before, fresh):
+    """Rows of an array where fresh, else those of `before`."""
+    array = array.copy()
+    array[~fresh] = before[~fresh]
+    return array
 
 
 def factors_of(state):

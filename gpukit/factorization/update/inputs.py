@@ -11,6 +11,8 @@ from gpukit.io.ids import rows_of
 from gpukit.ratings.pairs import ratings_of
 from gpukit.ratings.repeats import without_repeats
 
+FAR = 1000.0  # standard deviations: what lies beyond is no rating of the same scale
+
 
 class Part(NamedTuple):
     """n new ratings: users, items (n,) int32 rows of the grown model, values (n,) float32, each pair once; user_ids,
@@ -59,6 +61,16 @@ def grown(rows, ids, known, what):
     return own[rows], np.concatenate((known, same_kind(ids[fresh], known, what)))
 
 
+def check_near(values, scale):
+    """DataError for a rating FAR from the mean of the ratings that a model has learned from."""
+    away = np.abs(values.astype(np.float64) - scale.mean) / scale.deviation
+    if len(away) and away.max() > FAR:
+        raise DataError(
+            f"A rating of {values[away.argmax()]:g} is {away.max():.3g} standard deviations from the mean of those "
+            f"that the model has learned from ({scale.low:g} to {scale.high:g}). Correct it, or train again with it."
+        )
+
+
 def lists_of(X, y, duplicates):
     """Ratings of what recommend_for takes, each pair once; DataError without any."""
     if isinstance(X, dict):
@@ -75,6 +87,7 @@ def lists_of(X, y, duplicates):
 
 def given_to(ratings, item_ids, scale):
     """Yield (user row, fold.Given) for each user of Ratings who has any; of items that are not known nothing."""
+    check_near(ratings.values, scale)
     rows = rows_of(ratings.item_ids, item_ids, "item")[ratings.items]
     z = (ratings.values.astype(np.float64) - scale.mean) / scale.deviation
     order = np.argsort(ratings.users, kind="stable")

@@ -5,19 +5,19 @@ Found by trial on MovieLens 1M, in 20 parts and by the paper's split; docs/facto
 
 from typing import NamedTuple
 
-KEPT = 0.6  # of what factors were, when the whole history is walked again
-WHOLE = (1 / 12, 1 / 3, 7 / 12, 5 / 6)  # where in a training those epochs stand whose rates are taken then
+KEPT, NEAR_KEPT = 0.5, 0.7  # of what factors and influences were, when the whole history is walked again
+FASTER = 3  # power of a row's known share that its sum of squared errors is times then: what has grown learns faster
+WHOLE = (0.0, 0.2, 0.4, 0.6, 0.8)  # where in a training those epochs stand whose rates are taken then
 FEW = 4.0  # earlier ratings walked again for each new one, while the history has hardly grown
 LATE = 2  # epochs then, at the rates of a training's last ones
 SETTLED = 25  # the whole history is walked again once it has grown by a SETTLED-th since that was done last
 
 
 class Walk(NamedTuple):
-    """share of the earlier ratings that are walked again; kept: what factors keep of themselves before; epochs: the
-    numbers, as of a training from the beginning, whose rates are taken."""
+    """share of the earlier ratings that are walked again; epochs: the numbers, as of a training from the beginning,
+    whose rates are taken."""
 
     share: float
-    kept: float
     epochs: tuple
 
     @property
@@ -36,5 +36,5 @@ def walk_of(replay, before, now, settled, epochs):
     if replay is None:
         replay = before / new if (now - settled) * SETTLED >= now else FEW
     if replay * new >= before:
-        return Walk(1.0, KEPT, tuple(place * epochs for place in WHOLE))
-    return Walk(replay * new / before, 1.0, tuple(range(max(0, epochs - LATE), epochs)))
+        return Walk(1.0, tuple(place * epochs for place in WHOLE))
+    return Walk(replay * new / before, tuple(range(max(0, epochs - LATE), epochs)))

@@ -200,7 +200,7 @@ class Learner:
         """All rows learn of the new ratings, and again of a share of those before."""
         merged = self.facts.merged
         again = np.random.default_rng([self.plan.seed, len(merged.new)]).random(len(merged.new)) < walk.share
-        state = grow.forgotten(self.state, walk.kept, self.facts) if walk.is_whole else self.state
+        state = grow.forgotten(self.state, self.facts) if walk.is_whole else self.state
         self.state = self.walk(state, merged.new | again, walk.epochs)
 
     def walk(self, state, which, epochs):

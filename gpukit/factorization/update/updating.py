@@ -37,6 +37,7 @@ class Updating(Serving):
 
         self.check()
         part = inputs.part_of(X, y, self.user_ids_, self.item_ids_, asked.duplicates)
+        inputs.check_near(part.values, self._scale)
         if not len(part):
             return self
         device = devices.resolve(self.device)

@@ -183,6 +183,14 @@ def test_ratings_beyond_the_scale_widen_it(early):
     assert model.scale_ == (-2, 9) and early.scale_ == (1, 5) and model.mean_ == early.mean_
 
 
+@pytest.mark.parametrize("value", [3e38, -1e5])
+def test_ratings_of_another_scale_are_refused(early, value):
+    far = np.array([7]), np.array([1]), np.array([value], np.float32)
+    for work in (copy.copy(early).partial_fit, early.recommend_for):
+        with pytest.raises(DataError, match="standard deviations from the mean .*1 to 5.*Correct it, or train again"):
+            work(far)
+
+
 def test_more_values_than_levels(early):
     values = np.linspace(1, 5, 300).astype(np.float32)
     users, items = np.arange(300) + 10_000, np.full(300, 4)

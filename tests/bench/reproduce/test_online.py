@@ -1,0 +1,49 @@
+"""The trials of online learning: who is new, what comes when, and that they run."""
+
+import numpy as np
+from factorization.inputs import planted
+
+from gpukit.bench.conditions import Conditions
+from gpukit.bench.reproduce import online
+from gpukit.device import cpu
+from gpukit.ratings import synth_ratings
+
+
+def test_the_last_users_and_items_are_new():
+    ratings = planted(300, 200, 0.2)
+    late = online.last_rows(ratings)
+    np.testing.assert_array_equal(late, (ratings.users >= 297) | (ratings.items >= 198))
+    old = online.occurring(ratings.take(~late))
+    assert old.user_ids.max() <= ratings.user_ids[296] and old.item_ids.max() <= ratings.item_ids[197]
+    assert (old.user_ids[old.users] == ratings.user_ids[ratings.users[~late]]).all()
+    assert set(old.users.tolist()) == set(range(old.shape[0]))
+
+
+def test_a_stream_has_every_rating_once_and_half_of_a_user_at_first():
+    ratings = planted(200, 100, 0.5)
+    part = online.stream_parts(ratings, 10)
+    assert part.min() == 0 and part.max() == 9
+    first = np.full(200, 10)
+    np.minimum.at(first, ratings.users, part)
+    assert np.bincount(first, minlength=10).max() <= 21
+    early = first[ratings.users] < 9
+    assert abs((part == first[ratings.users])[early].mean() - 0.55) < 0.1
+    np.testing.assert_array_equal(part, online.stream_parts(ratings, 10))
+
+
+def test_the_papers_trial_runs():
+    rows = list(online.table9(Conditions(cpu(), ("ml-10m",), 0.001)))
+    assert [row.unit for row in rows] == ["RMSE"] * 3 and all(row.data == "generated" for row in rows)
+    assert "the paper: 69,180 users" in rows[0].note and "0.00040" in rows[1].note
+    assert all(abs(row.samples[0]) < 0.1 for row in rows[1:])
+
+
+def test_a_stream_runs(monkeypatch):
+    ratings = synth_ratings("ml-10m", 0.0005)
+    monkeypatch.setattr(online, "movielens", lambda folder: ratings.split(0.1, 0))
+    monkeypatch.setattr(online, "PARTS", 3)
+    monkeypatch.setattr(online, "NAMED", {**online.NAMED, "n_factors": 4, "n_neighbors": 4})
+    monkeypatch.setattr(online, "stream_parts", lambda train: np.arange(len(train)) % 3)
+    rows = list(online.stream(Conditions(cpu())))
+    assert [row.what[-6:] for row in rows] == ["1 of 3", "2 of 3", "3 of 3"]
+    assert all("anew" in row.note and 0 < row.samples[0] < 2 for row in rows)
