@@ -2,7 +2,8 @@
 
     ready.py          scale, history, side, biases, queries, the session: written once
     cpu.py | gpu.py   its steps -> twins.py | kernels.py
+    strata.py         blocks without conflicts, for deterministic training
     formulas.py       scalar maths
 
-Nothing is sorted here: rows are shuffled by a permutation that each rating computes for itself.
+Nothing but those blocks is sorted here: rows are shuffled by a permutation that each rating computes for itself.
 """
