@@ -78,6 +78,11 @@ class Factorization(Answering, Updating):
         with devices.reported(device, "Training"):
             return self._prepare(ratings, held_out, device, checked, progress or (lambda *news: None), resume_from)
 
+    def walked_on(self, device):
+        """The side that is walked by gradient descent: without conflicts on a GPU always the items', since its many
+        strata want long rows."""
+        return "items" if self.deterministic and device.is_cuda else self.walk
+
     def find_neighbors(self, orders, steps, n_neighbors):
         """(N, n_neighbors) int32 on the host: the neighbours of items in orders, best first."""
         return np.zeros((orders.shape[1], 0), np.int32)
@@ -105,7 +110,7 @@ class Factorization(Answering, Updating):
             orders = order_ratings(ratings, device)
             scale = ready.scale_of(orders, ratings.values)
             in_turn = self.deterministic and plan.solver == "sgd"
-            walk = "items" if in_turn and device.is_cuda else self.walk  # many strata want long rows
+            walk = self.walked_on(device) if plan.solver == "sgd" else self.walk
             way = ready.Way(walk, plan.seed, in_turn, plan.n_neighbors > 0, plan.damping)
             made = ready.make_ready(orders, scale, way, steps.preparing)
         with clock("neighbours"):

@@ -3,6 +3,7 @@ neighbours help."""
 
 DECAYS = (0.04, 0.06, 0.09)
 EPOCHS, PATIENCE = 20, 2
+LONGEST = 50  # epochs of a candidate where more are named
 FACTORS = (32, 128)
 
 

@@ -44,7 +44,7 @@ def choose(estimator, ratings, settings, device, judged, progress):
 def _contest(estimator, ratings, settings, device, stopping, progress):
     """The Contest of an estimator on parts of its Ratings."""
     progress("choosing", 0, None, {})
-    way = Way(estimator.walk, settings.seed, estimator.deterministic, settings.n_neighbors > 0)
+    way = Way(estimator.walked_on(device), settings.seed, estimator.deterministic, settings.n_neighbors > 0)
     share = (estimator.validation_fraction or STOPPING_SHARE) if stopping else None
 
     def find(orders, steps):
@@ -89,13 +89,16 @@ def _contested(estimator, settings, contest):
     damping, plain = settings.damping, None
     if settings.biases:
         damping, plain = best_damping(contest.trials)
-    epochs = candidates.EPOCHS if contest.patience and "n_epochs" in contest.free else settings.epochs
+    most = settings.epochs if contest.patience else min(settings.epochs, candidates.LONGEST)
+    epochs = candidates.EPOCHS if "n_epochs" in contest.free else most
     first = settings._replace(damping=damping, held=True, epochs=epochs)
     outcomes = [_tried(candidate, contest) for candidate in candidates.decays(first, contest.free)]
     leader = min(outcomes, key=_rmse).settings._replace(epochs=epochs)
     shape = contest.trials[0].shape
     outcomes += [_tried(candidate, contest) for candidate in candidates.sizes(leader, contest.free, shape)]
     best, rows = min(outcomes, key=_rmse), [row(outcome) for outcome in outcomes]
+    if not contest.patience:
+        best = best._replace(settings=best.settings._replace(epochs=settings.epochs))
     if plain is None or rule.wants_factors(estimator):
         return Choice(best.settings, rows, _why(best, rows, len(best.squares)))
     rows.insert(0, biases_row(damping, plain))

@@ -224,3 +224,10 @@ def test_candidates_share_what_is_prepared(monkeypatch):
     monkeypatch.setattr("gpukit.factorization.choose.folds.MOST_PARTS", 2)
     fitted = make(LSHMF, n_epochs=1).fit(sparse()[0])
     assert len(calls) == 2 and len(fitted.trials_) == len(candidates.DECAYS) + 3
+
+
+def test_many_epochs_that_are_named_are_trained_and_not_tried():
+    """A candidate has 50 epochs at most where nothing stops it earlier."""
+    fitted = MatrixFactorization(n_factors=3, n_epochs=60, device="cpu").fit(planted(60, 40, 0.5))
+    assert fitted.chosen_["n_epochs"] == 60 == len(fitted.history_)
+    assert {len(trial["curve"]) for trial in fitted.trials_ if trial["n_factors"]} == {50}

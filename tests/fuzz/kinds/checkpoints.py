@@ -15,15 +15,18 @@ def samples(name):
     """A function that makes checkpoints of a class, with and without a best state."""
 
     def make():
+        from gpukit.factorization.choose.chosen import Choice
         from gpukit.factorization.model import saving
 
         model = copy.deepcopy(models.fitted(name))
+        sizes = {"n_factors": model.user_factors_.shape[1], "n_neighbors": model.neighbors_.shape[1]}
+        choice = Choice(model.check(len(ratings.made()))._replace(**sizes), [], "named")
         data, made = saving.fingerprint(ratings.made()), []
         for best, rmse in ((None, None), (model._state, 0.75)):
             model.history_ = [{"epoch": 1, "seconds": 0.5, "rmse": rmse}]
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "ck"
-                saving.save_checkpoint(path, model, model._state, best, 1, data)
+                saving.save_checkpoint(path, model, model._state, best, 1, data, choice)
                 made.append(single("half.ck", path.read_bytes()))
         return made
 
