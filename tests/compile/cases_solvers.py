@@ -21,7 +21,7 @@ def cases_of(n_factors):
     yield Case(f"factorization.gram_of_pieces[{n_factors}]", make_gram_of_pieces(*shape), arguments, registers=128)
     if plan.is_direct(n_factors):
         kernel, arguments = make_solve_by_cholesky(*shape[:4]), f"{LINES}, {GRAMS}, float32, float32, {TABLE}"
-        yield Case(f"factorization.solve_by_cholesky[{n_factors}]", kernel, arguments, registers=128, spills=16)
+        yield Case(f"factorization.solve_by_cholesky[{n_factors}]", kernel, arguments, registers=128, spills=24)
     else:
         kernel = make_solve_by_gradients(*shape[:3])
         arguments = f"{LINES}, {GRAMS}, float32, float32, int64, float32, {TABLE}"
