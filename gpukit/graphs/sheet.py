@@ -1,5 +1,6 @@
 """Rows of fields in a text or in Parquet, as pandas frames in which ends of edges and labels keep their spelling."""
 
+import csv
 import io
 import itertools
 import re
@@ -70,6 +71,7 @@ class Table:
         """
         import pandas
 
+        self._refuse_text_behind_quotes()
         self.begin = self.end if header else 0
         try:
             frame = pandas.read_csv(
@@ -99,6 +101,23 @@ class Table:
                 f"{self.path} names {len(self.first):,} columns in its header and has {frame.shape[1]:,} below it."
             )
         return frame
+
+    def _refuse_text_behind_quotes(self):
+        """DataError where a field goes on behind the quote that closes it: pandas would join the two."""
+        if b'"' not in self.raw:
+            return
+        mark = " " if self.separator == BLANKS else self.separator
+        text = re.sub(rf'"[ \t]+(?=[{re.escape(mark)}\r\n]|$)', '"', decoded(self.raw))
+        reader = csv.reader(io.StringIO(text, newline=None), delimiter=mark, skipinitialspace=True, strict=True)
+        try:
+            for _ in reader:
+                pass
+        except csv.Error as error:
+            if "expected after" in str(error):
+                raise DataError(
+                    f"{self.path}: line {reader.line_num:,} has text behind a closing quote. Quote the whole field, "
+                    "and double the quotes inside it."
+                ) from None
 
     def _told(self, error):
         """What pandas finds wrong, with the number of the line in the file."""
