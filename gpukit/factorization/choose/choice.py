@@ -9,10 +9,9 @@ from gpukit.factorization.choose import candidates, rule
 from gpukit.factorization.choose.chosen import Choice
 from gpukit.factorization.choose.damping import best_damping
 from gpukit.factorization.choose.folds import folds
-from gpukit.factorization.choose.trial import Trial, curve
+from gpukit.factorization.choose.trial import ONE_THREAD, Trial, curve
 from gpukit.factorization.prepare.ready import Way
 
-ONE_THREAD = 200_000  # ratings up to which waiting for other threads takes longer than they save
 STOPPING_SHARE = 0.05  # of the ratings, by which early stopping judges unless told otherwise
 
 

@@ -12,6 +12,8 @@ from gpukit.factorization.run import unscale
 from gpukit.factorization.solvers import Task, training_of
 from gpukit.ratings.orders.order import order_ratings
 
+ONE_THREAD = 200_000  # ratings up to which waiting for other threads takes longer than they save
+
 
 class Outcome(NamedTuple):
     """What came of a candidate: settings.Settings with the epochs that were best; a dict an epoch like an estimator's

@@ -10,13 +10,12 @@ from gpukit import _jit
 from gpukit import device as devices
 from gpukit.errors import DataError
 from gpukit.factorization.baseline import USUAL
-from gpukit.factorization.choose.trial import Trial
+from gpukit.factorization.choose.trial import ONE_THREAD, Trial
 from gpukit.factorization.estimator import LSHMF, MatrixFactorization, check_shape
 from gpukit.factorization.prepare.ready import Way
 from gpukit.factorization.tuning.grid import OPEN
 
 PATIENCE = 5  # epochs without a lower RMSE that end a training
-ONE_THREAD = 200_000  # ratings up to which waiting for other threads takes longer than they save
 HOPELESS = 1.5  # times the last epoch's gain, for every epoch left: more than a curve still falls
 
 
