@@ -18,7 +18,7 @@ class Settings(NamedTuple):
     """What one training needs of the estimators' parameters, the usual ones filled in for what is open.
 
     damping: of the users' and of the items' baseline biases; held: biases stay at the baseline, and with 0 epochs the
-    model is that.
+    model is that; share: how much of what factors and influences add to them is kept.
     """
 
     epochs: int
@@ -34,6 +34,7 @@ class Settings(NamedTuple):
     n_neighbors: int = 0
     damping: tuple = USUAL_DAMPING
     held: bool = False
+    share: float = 1.0
 
     def epoch_rates(self, epoch):
         """formulas.Rates of an epoch."""
