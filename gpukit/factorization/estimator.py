@@ -134,10 +134,10 @@ class MatrixFactorization(Factorization):
     the root of that), and made anew at each use. user_baseline_ (M,), item_baseline_ (N,): the biases of the bias-only
     predictor, where training began. chosen_: a dict of what the training went by (predictor: the class, or 'damped
     biases', whose factors are zero; n_factors, n_neighbors, n_epochs, learning_rate, regularization; biases 'learned',
-    'held' at the baseline or 'none'; damping of users and items) and why; trials_: what was tried, a dict a candidate
-    with its RMSE on ratings held out and its curve by epoch. neighbors_ (N, 0); history_ (a dict an epoch: epoch,
-    seconds, rmse or None); timings_ (seconds: choosing, prepare, neighbours, training); device_; feedback_ ('explicit'
-    or 'implicit'); n_features_in_ = N.
+    'held' at the baseline or 'none'; damping of users and items; share of the factors' part that is kept) and why;
+    trials_: what was tried, a dict a candidate with its RMSE on ratings held out and its curve by epoch. neighbors_
+    (N, 0); history_ (a dict an epoch: epoch, seconds, rmse or None); timings_ (seconds: choosing, prepare, neighbours,
+    training); device_; feedback_ ('explicit' or 'implicit'); n_features_in_ = N.
     """
 
     def __init__(

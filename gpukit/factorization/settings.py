@@ -20,8 +20,9 @@ class Settings(NamedTuple):
     """What one training needs of the estimators' parameters, the usual ones filled in for what is open.
 
     damping: of the users' and of the items' baseline biases; held: biases stay at the baseline, and with 0 epochs the
-    model is that. feedback 'explicit' or 'implicit', and for the latter: loss; n_negatives sampled for a click;
-    unobserved_weight alpha0 of every pair; exponent nu of what regularization is scaled by.
+    model is that; share: how much of what factors and influences add to them is kept. feedback 'explicit' or
+    'implicit', and for the latter: loss; n_negatives sampled for a click; unobserved_weight alpha0 of every pair;
+    exponent nu of what regularization is scaled by.
     """
 
     epochs: int
@@ -42,6 +43,7 @@ class Settings(NamedTuple):
     n_negatives: int = 0
     unobserved_weight: float = 0.0
     exponent: float = 0.0
+    share: float = 1.0
 
     def epoch_rates(self, epoch):
         """formulas.Rates of an epoch."""
