@@ -1,0 +1,35 @@
+"""Verbs that ranks share: started here (--ranks, --gpus), or by mpiexec and srun."""
+
+import os
+
+from gpukit.errors import ParameterError
+from gpukit.io import sinks
+
+
+def run_as_team(ctx, ask, sources):
+    """The parallel.Team of this process. Where --ranks or --gpus asks for several, this process starts them, waits, and
+    leaves by their exit code. sources: the files that are read, which every rank opens for itself."""
+    from gpukit.parallel.joined import VARIABLE, joined
+
+    if ask.ranks and ask.gpus:
+        raise ParameterError("--ranks and --gpus exclude each other: processes on the CPU, or on GPUs.")
+    wanted = ask.ranks or ask.gpus or 1
+    if wanted > 1 and VARIABLE not in os.environ:
+        check_sources(sources)
+        ctx.exit(started(ctx, wanted, bool(ask.gpus)))
+    return joined()
+
+
+def started(ctx, size, gpus):
+    """The exit code of ranks that run the same command line."""
+    from gpukit.parallel.devices import settings_of_ranks
+    from gpukit.parallel.launch import launch
+
+    return launch(ctx.find_root().meta["gpukit.arguments"], size, settings_of_ranks(size, gpus))
+
+
+def check_sources(sources):
+    """ParameterError for a file that can be read only once."""
+    for source in sources:
+        if sinks.is_stream(source):
+            raise ParameterError(f"Several ranks each read {source}, which can be read once. Give them a file.")
