@@ -4,27 +4,36 @@ import os
 
 from gpukit.errors import ParameterError
 from gpukit.io import sinks
+from gpukit.parallel.devices import settings_of_ranks
+from gpukit.parallel.joined import VARIABLE, joined
+from gpukit.parallel.launch import launch
 
 
 def run_as_team(ctx, ask, sources):
     """The parallel.Team of this process. Where --ranks or --gpus asks for several, this process starts them, waits, and
     leaves by their exit code. sources: the files that are read, which every rank opens for itself."""
-    from gpukit.parallel.joined import VARIABLE, joined
-
     if ask.ranks and ask.gpus:
         raise ParameterError("--ranks and --gpus exclude each other: processes on the CPU, or on GPUs.")
     wanted = ask.ranks or ask.gpus or 1
     if wanted > 1 and VARIABLE not in os.environ:
         check_sources(sources)
         ctx.exit(started(ctx, wanted, bool(ask.gpus)))
-    return joined()
+    team = joined()
+    if team.rank:
+        hush()
+    return team
+
+
+def hush():
+    """Say nothing from now on: the first rank tells for all."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    os.close(nowhere)
 
 
 def started(ctx, size, gpus):
     """The exit code of ranks that run the same command line."""
-    from gpukit.parallel.devices import settings_of_ranks
-    from gpukit.parallel.launch import launch
-
     return launch(ctx.find_root().meta["gpukit.arguments"], size, settings_of_ranks(size, gpus))
 
 

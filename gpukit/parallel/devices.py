@@ -5,6 +5,7 @@ import socket
 
 import numpy as np
 
+from gpukit.device import gpu_count
 from gpukit.errors import DeviceError
 
 
@@ -36,8 +37,6 @@ def settings_of_ranks(size, gpus):
         own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         threads = str(max(1, int(os.environ.get("NUMBA_NUM_THREADS") or own) // size))
         return lambda rank: {"NUMBA_NUM_THREADS": threads}
-    from gpukit.device import gpu_count
-
     found = gpu_count()
     if size > found:
         have = "no CUDA GPU was found" if not found else f"only {found} GPU(s) were found"

@@ -6,6 +6,7 @@ import os
 import signal
 
 from gpukit.errors import ParameterError
+from gpukit.parallel import mpi, sockets
 from gpukit.parallel.team import ALONE, Team
 
 VARIABLE = "GPUKIT_TEAM"  # rank, then other rank:descriptor ..., set by launch.py
@@ -23,8 +24,6 @@ def joined():
     sizes = [os.environ[name] for name in STARTED_BY if name in os.environ]
     if not any(size.isdigit() and int(size) > 1 for size in sizes):
         return ALONE
-    from gpukit.parallel import mpi
-
     try:
         return Team(mpi.Messages())
     except ImportError as error:
@@ -36,8 +35,6 @@ def joined():
 
 def of_launch(text):
     """The Team that launch.py has made, of what its variable says."""
-    from gpukit.parallel import sockets
-
     rank, *ends = text.split(",")
     with contextlib.suppress(OSError):  # where there is no prctl, ranks see the closed sockets of the others
         ctypes.CDLL(None).prctl(PARENT_ENDS, signal.SIGTERM)

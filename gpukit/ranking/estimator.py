@@ -7,6 +7,7 @@ import numpy as np
 
 from gpukit.base import Estimator, check_choice, check_integer, check_real
 from gpukit.errors import DataError
+from gpukit.parallel import ALONE
 from gpukit.ranking.solvers import choose
 
 SCALES = ("none", "minmax", "query")
@@ -99,7 +100,6 @@ class RankSVM(Estimator):
 
     def prepare(self, X, y=None, qid=None, *, group=None, query_weight=None, feature_names=None, team=None):
         """run.Run: all that does not depend on C, ready to train; arguments and errors as fit."""
-        from gpukit.parallel import ALONE
         from gpukit.ranking import inputs, run
 
         settings, team = self.check(), team or ALONE
