@@ -17,7 +17,8 @@ CHECKPOINT_SECONDS = 60.0
 
 class Run(NamedTuple):
     """A training that is about to begin: the session, its solver's Training, settings.Settings, Clock and Scale, the
-    first epoch, the history, the best state; Ratings to train on and to judge by (or None), Device, choose.Choice."""
+    first epoch, the history, the best state; Ratings to train on and to judge by (or None), Device, choose.Choice; what
+    becomes of the State that was trained."""
 
     session: object
     training: object
@@ -31,6 +32,7 @@ class Run(NamedTuple):
     held_out: object
     device: object
     choice: object
+    complete: object = lambda state: state
 
 
 class Judge:
