@@ -1,5 +1,5 @@
-"""Oracle of learning from clicks: the examples that an epoch visits and Eq. (5) for each, plain loops. The model is that
-of factorization/naive.py with r = 1 for a click and baselines of 0, so that its Eq. (1) is the score."""
+"""Oracle of learning from clicks: the examples that an epoch visits and Eq. (5) for each, plain loops. The model is
+that of factorization/naive.py with r = 1 for a click and baselines of 0, so that its Eq. (1) is the score."""
 
 import copy
 

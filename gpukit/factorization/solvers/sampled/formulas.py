@@ -5,8 +5,8 @@ know, so baselines are 0, the residual r - b of a clicked neighbour is 1, and Eq
 
     x_ij = b_i + b_j + u_i v_j + |R|^-1/2 sum_{k in R} w_jk + |N|^-1/2 sum_{k in N} c_jk,
 
-R: the neighbours of j that i clicked, N: the others. Two losses of it, each click (i, j) beside drawn items l that i did
-not click:
+R: the neighbours of j that i clicked, N: the others. Two losses of it, each click (i, j) beside drawn items l that i
+did not click:
 
     cross-entropy   -log s(x_ij) - sum_l log(1 - s(x_il))          s(x) = 1 / (1 + e^-x)
     BPR             -sum_l log s(x_ij - x_il)

@@ -1,5 +1,5 @@
-"""The CPU twin of kernels.py, over threads instead of groups of lanes. With one worker a run repeats to the bit; several
-share the items' rows without locks (Hogwild).
+"""The CPU twin of kernels.py, over threads instead of groups of lanes. With one worker a run repeats to the bit;
+several share the items' rows without locks (Hogwild).
 
 As in sgd/twins.py, tuples of arrays are taken apart before the loop over examples, and indices are unsigned.
 """
