@@ -22,6 +22,7 @@ class Keyed:
     SIMLSH_WORDS = range(1 << 16, (1 << 16) + (1 << 15))  # neighbors.hashes.simlsh: a 32-bit word of the codes each
     PROJECTION = range(1 << 17, (1 << 17) + 1)  # neighbors.hashes.projection: bits of the codes
     MINHASH = range((1 << 17) + 1, (1 << 17) + 2)  # neighbors.hashes.minhash: hashings
+    NEGATIVES = range(1 << 18, (1 << 18) + (1 << 16))  # factorization.solvers.sampled: an epoch each, then again
 
 
 class Numpy:
