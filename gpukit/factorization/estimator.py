@@ -78,11 +78,6 @@ class Factorization(Answering, Updating):
         with devices.reported(device, "Training"):
             return self._prepare(ratings, held_out, device, checked, progress or (lambda *news: None), resume_from)
 
-    def walked_on(self, device):
-        """The side that is walked by gradient descent: without conflicts on a GPU always the items', since its many
-        strata want long rows."""
-        return "items" if self.deterministic and device.is_cuda else self.walk
-
     def find_neighbors(self, orders, steps, n_neighbors):
         """(N, n_neighbors) int32 on the host: the neighbours of items in orders, best first."""
         return np.zeros((orders.shape[1], 0), np.int32)
@@ -109,9 +104,8 @@ class Factorization(Answering, Updating):
         with clock("prepare"):
             orders = order_ratings(ratings, device)
             scale = ready.scale_of(orders, ratings.values)
-            in_turn = self.deterministic and plan.solver == "sgd"
-            walk = self.walked_on(device) if plan.solver == "sgd" else self.walk
-            way = ready.Way(walk, plan.seed, in_turn, plan.n_neighbors > 0, plan.damping)
+            in_strata = self.deterministic and plan.solver == "sgd" and not device.is_cuda
+            way = ready.Way(self.walk, plan.seed, in_strata, plan.n_neighbors > 0, plan.damping)
             made = ready.make_ready(orders, scale, way, steps.preparing)
         with clock("neighbours"):
             neighbors = None if resumed else self._search(orders, steps, plan.n_neighbors, progress)
@@ -120,13 +114,13 @@ class Factorization(Answering, Updating):
             arranged, task = solver.arrange(task), task._replace(orders=None)
         if resumed:
             start, history, best = resumed.epochs_done, resumed.history, resumed.best
-            session = steps.Session(resumed.state, layout, walk, made.history)
+            session = steps.Session(resumed.state, layout, self.walk, made.history)
         else:
             with clock("neighbours"):
                 neighbors = neighbors()
             with clock("prepare"):
                 facts = ratings.shape, plan.n_factors, neighbors, made.baseline, plan.biases, plan.seed
-                session = steps.begin(Beginning(*facts), layout, walk, made.history)
+                session = steps.begin(Beginning(*facts), layout, self.walk, made.history)
             start, history, best = 0, [], None
         orders = None
         with clock("prepare"):
@@ -139,7 +133,8 @@ class Factorization(Answering, Updating):
         from gpukit.factorization import run as runs
 
         half = is_half(self.precision, device.is_cuda, len(ratings))
-        layout = steps.layout(plan.n_factors, plan.n_neighbors, half and plan.solver == "sgd")
+        stored_half = half and plan.solver == "sgd" and not self.deterministic
+        layout = steps.layout(plan.n_factors, plan.n_neighbors, stored_half)
         runs.check_memory(device, len(ratings), major_first(self.walk, *ratings.shape), layout)
         return layout, half
 
@@ -166,9 +161,9 @@ class MatrixFactorization(Factorization):
     validation_fraction (0.05, if that is 0) out, stop there after so many epochs without a better one, then train on
     all ratings for as many epochs as were best; where fit gets a validation, stop by that and keep the best;
     deterministic: the same result on every run, with any number of threads, by a schedule
-    without conflicts (hogwild: by one worker alone); precision of the items' factors while training: 'half' (float16,
-    on a GPU alone), 'single' or 'auto' (half on a GPU from five million ratings on: faster, and as accurate); device
-    'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer seed.
+    without conflicts, on a GPU in batches and single precision (hogwild: by one worker alone); precision of the items'
+    factors while training: 'half' (float16, on a GPU alone), 'single' or 'auto' (half on a GPU from five million
+    ratings on: faster, and as accurate); device 'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer seed.
 
     After fit: user_ids_ (M,), item_ids_ (N,); mean_; user_bias_ (M,), item_bias_ (N,); user_factors_ (M, F),
     item_factors_ (N, F): a prediction is mean_ + user_bias_[i] + item_bias_[j] + user_factors_[i] @ item_factors_[j],
