@@ -9,8 +9,8 @@ from gpukit.factorization.model import saving
 
 
 def prepare(estimator, clicks, held_out, device, checked, progress, resume_from):
-    """run.Run of an estimator that learns clicks, Ratings whose values are 1; held_out: others to judge by, or None;
-    checked: settings.Settings.
+    """run.Run of an estimator that learns clicks, Ratings whose values are 1; held_out is not read: there is no
+    RMSE of clicks; checked: settings.Settings.
 
     Raises DataError, DeviceMemoryError, ModelError (a checkpoint that does not fit).
     """
@@ -34,4 +34,4 @@ def prepare(estimator, clicks, held_out, device, checked, progress, resume_from)
         with clock("neighbours"):
             return start.ranked_for_strangers(blended(state, clicks, plan), ground.counts[1])
 
-    return runs.Run(session, training, plan, clock, start.SCALE, *first, clicks, held_out, device, choice, complete)
+    return runs.Run(session, training, plan, clock, start.SCALE, *first, clicks, None, device, choice, complete)
