@@ -103,6 +103,9 @@ def of_model(model, n_ratings):
     """The Settings by which a fitted model takes further ratings, n_ratings in all: those that were chosen for it. What
     another solver began goes on by stochastic gradient descent."""
     plan, chosen = check(model, n_ratings, model.feedback_), model.chosen_
+    if model.feedback_ == "implicit":
+        known = {name: chosen[name] for name in plan._fields if name in chosen and name not in ("damping", "biases")}
+        return plan._replace(**known, epochs=chosen["n_epochs"], biases=chosen["biases"] == "learned")
     trained, learned = chosen["n_epochs"] > 0, plan.solver == "sgd"
     if trained and learned:
         plan = plan._replace(epochs=chosen["n_epochs"], regularization=chosen["regularization"])
