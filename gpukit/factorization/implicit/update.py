@@ -8,7 +8,7 @@ import numpy as np
 
 from gpukit.device.engine import engine
 from gpukit.factorization import run as runs
-from gpukit.factorization.implicit import start
+from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.blend import MOST_NEIGHBORS, alike, joined
 from gpukit.factorization.implicit.ground import Course, Ground
 from gpukit.factorization.prepare import ready
@@ -47,7 +47,7 @@ def update(model, part, asked, device, progress):
         history = type(history)(*map(steps.fetch, history))
     plan = of_model(model, len(merged.ratings))
     with clock("training"):
-        learn = solved if plan.solver == "ials" else walked
+        learn = both if plan.mixed else solved if plan.solver == "ials" else walked
         ground = Ground(model, merged.ratings, device, orders)
         state, count = learn(model._state, ground, plan, (fresh, moving), asked)
     told = {
@@ -61,6 +61,15 @@ def update(model, part, asked, device, progress):
         "seconds": clock.seconds,
     }
     return Updated(state, history, start.SCALE, told)
+
+
+def both(state, ground, plan, which, asked):
+    """(the State of two models in one, clicks that were read or walked); arguments as `solved`."""
+    one, other = mix.parted(state, plan)
+    own = mix.partner(ground.estimator, plan, len(ground.clicks), ground.clicks.shape)
+    one, read = solved(one, ground, plan._replace(mixed=0.0), which, asked)
+    other, count = walked(other, ground, own._replace(n_factors=other.user_factors.shape[1]), which, asked)
+    return mix.joined(one, other, plan.mixed), read + count
 
 
 def solved(state, ground, plan, which, asked):
