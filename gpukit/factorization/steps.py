@@ -37,8 +37,11 @@ class Session(Protocol):
     def tile_users(self):
         """Users scored at once."""
 
-    def best(self, users, n, hide):
-        """(item rows (B, n) int32, scores (B, n) float32, NaN where too few items are left) on the host."""
+    def best(self, users, n, worth, hide):
+        """(item rows (B, n) int32, scores (B, n) float32, NaN where too few items are left) on the host.
+
+        worth (N,) float32: added to each item's scores, NaN: the item is left out; hide: leave rated items out.
+        """
 
     def state(self):
         """The State as it stands, on the host."""

@@ -52,10 +52,14 @@ def scale(m, places):
 
 
 def learn(m, i, j, rates):
-    """Eq. (5) for one rating; every right-hand side is the old value. Rates fall with a row's own squared errors."""
+    """Eq. (5) for one rating."""
+    step(m, i, j, m.r[i, j] - predict(m, i, j), rates)
+
+
+def step(m, i, j, e, rates):
+    """Eq. (5) for an error e; every right-hand side is the old value. Rates fall with a row's own squared errors."""
     f = {name: m.dtype(value) for name, value in rates._asdict().items()}
     R, N = explicit_and_implicit(m, i, j)
-    e = m.r[i, j] - predict(m, i, j)
 
     def gamma(rate, gain, s):
         return f[rate] / np.sqrt(m.dtype(1) + f[gain] * s)

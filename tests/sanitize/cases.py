@@ -34,7 +34,7 @@ CASES = {
         f"{FACTORS}predict_pairs[64-33-32-3-32-True]",
     ),
     "factorization.kernels.scores.fill_tables": f"{FACTORS}fill_tables[96]",
-    "factorization.kernels.scores.score_rows": f"{FACTORS}score_rows[33-5-16-3-96-True]",
+    "factorization.kernels.scores.score_rows": f"{FACTORS}score_rows[33-5-3-96-True]",
     "factorization.prepare.kernels.shuffle_rows": f"{PREPARE}shuffle_rows[powers of four-(5, 96)]",
     "factorization.prepare.kernels.lay_out": f"{PREPARE}lay_out[powers of four-(2, 64)]",
     "factorization.prepare.kernels.lay_out_values": f"{PREPARE}lay_out_values[powers of four-(2, 64)]",

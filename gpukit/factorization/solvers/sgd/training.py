@@ -9,7 +9,8 @@ from gpukit.factorization.solvers.sgd.rates import row_rates
 
 def arrange(task):
     """(chunk tables, workers) of a solvers.Task."""
-    workers = schedule.worker_count(len(task.orders), task.steps.most_workers(task.layout))
+    most = task.steps.most_workers(task.layout)
+    workers = schedule.worker_count(len(task.orders), most, task.layout.slots > 0)
     return chunk_tables(task.made.side, workers, task.settings, task.steps)
 
 
