@@ -91,6 +91,9 @@ CASES = {
         f"{FACTORS}sgd_epoch_in_the_layout_that_is_used[5-0-True]",
         f"{FACTORS}workers_without_conflicts[3-3-96]",
     ),
+    "imputation.local.kernels.answer": "imputation/local/test_kernels.py::test_answer[33]",
+    "imputation.local.kernels.describe": "imputation/local/test_kernels.py::test_describe[3-2]",
+    "imputation.local.kernels.regress": "imputation/local/test_kernels.py::test_regress[counts0-3-2]",
     "imputation.spectral.kernels.extrapolate": "imputation/test_kernels.py::test_extrapolate[3-float32]",
     "imputation.spectral.kernels.renew": "imputation/test_kernels.py::test_renew[2-True-shape1-3-5]",
     "neighbors.hashes.minhash.kernels.hash_columns": (
