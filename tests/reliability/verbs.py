@@ -51,7 +51,7 @@ READ = {  # what commands read
     *("recommend --titles", "similar MODEL", "similar --titles", "explain MODEL", "explain --titles", "export MODEL"),
     *("recommend --ratings", "update MODEL", "update NEW", "update --test", "ranksvm PATH", "ranksvm --validation"),
     *("ranksvm --test", "rank MODEL", "rank FILE", "impute [GRAPH]", "impute --edges", "impute --tensor"),
-    *("convert IN", "synth graph --edges", "tune RATINGS", "tune --test"),
+    *("convert IN", "synth graph --edges", "tune RATINGS", "tune --test", "evaluate MODEL", "evaluate TEST"),
 }
 
 

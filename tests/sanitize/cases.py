@@ -4,6 +4,7 @@ has several ways. The tier holds each test to it (conftest.py). `python -m sanit
 PREPARE = "factorization/test_prepare_kernels.py::test_"
 CHUNKS = "factorization/test_chunk_kernels.py::test_"
 FACTORS = "factorization/test_kernels.py::test_"
+BATCHES = "factorization/batches/test_kernels.py::test_"
 RACES = "factorization/hogwild/test_kernels.py::test_"
 CLICKS = "factorization/ials/test_kernels.py::test_"
 SQUARES = "factorization/squares/test_kernels.py::test_"
@@ -35,7 +36,7 @@ CASES = {
         f"{FACTORS}predict_pairs[64-33-32-3-32-True]",
     ),
     "factorization.kernels.scores.fill_tables": f"{FACTORS}fill_tables[96]",
-    "factorization.kernels.scores.score_rows": f"{FACTORS}score_rows[33-5-16-3-96-True]",
+    "factorization.kernels.scores.score_rows": f"{FACTORS}score_rows[33-5-3-96-True]",
     "factorization.prepare.kernels.shuffle_rows": f"{PREPARE}shuffle_rows[powers of four-(5, 96)]",
     "factorization.prepare.kernels.lay_out": f"{PREPARE}lay_out[powers of four-(2, 64)]",
     "factorization.prepare.kernels.lay_out_values": f"{PREPARE}lay_out_values[powers of four-(2, 64)]",
@@ -63,7 +64,6 @@ CASES = {
         f"{CLICKS}products_of_pieces[True-8-4]",
         f"{CLICKS}products_of_pieces[False-16-12]",
     ),
-    "factorization.solvers.ials.kernels.start.start_side": f"{CLICKS}start_side",
     "factorization.solvers.squares.kernels.gram.as_matrix": f"{SQUARES}sums_over_a_table[14-16]",
     "factorization.solvers.squares.kernels.gram.sum_of_grams": f"{SQUARES}sums_over_a_table[14-16]",
     "factorization.solvers.squares.kernels.cholesky.solve_by_cholesky": (
@@ -85,6 +85,15 @@ CASES = {
     "factorization.solvers.sgd.chunks.kernels.fallen_lengths": f"{CHUNKS}fallen_lengths[33-shape0]",
     "factorization.solvers.sgd.chunks.kernels.deal_hands": f"{CHUNKS}hands[8-33-shape0]",
     "factorization.solvers.sgd.chunks.kernels.take_quads": f"{CHUNKS}hands[8-33-shape0]",
+    "factorization.solvers.sgd.batches.kernels.key_batch": f"{BATCHES}key_batch[3-64]",
+    "factorization.solvers.sgd.batches.kernels.walk_major": (
+        f"{BATCHES}a_batch[33-5-16-4-2-128]",
+        f"{BATCHES}a_batch[3-31-32-1-2-32]",
+    ),
+    "factorization.solvers.sgd.batches.kernels.walk_minor": (
+        f"{BATCHES}a_batch[33-5-16-4-2-128]",
+        f"{BATCHES}a_batch[3-31-32-1-2-32]",
+    ),
     "factorization.solvers.sgd.kernels.sgd_epoch": (
         f"{FACTORS}sgd_epoch[33-5-16-False]",
         f"{FACTORS}sgd_epoch_with_halves[130-5-32-items-False]",
