@@ -7,7 +7,6 @@ import click
 
 from gpukit.cli import options, outputs, report
 from gpukit.cli.factorization import steps
-from gpukit.cli.factorization.table import closing_table
 from gpukit.cli.factorization.words import options_named
 from gpukit.cli.stages import Stages
 from gpukit.device import resolve
@@ -93,9 +92,14 @@ def train_lshmf(ctx, **values):
     Where users and items have few ratings, the options that are left out are chosen on a part of the ratings held out,
     damped biases without factors among the candidates; the closing lines say what was chosen and why.
 
+    Files without ratings (who chose what), or with always the same, are clicks: then lists are learned, in the way
+    that finds a held-out click of each user best, and the closing table has popularity and item kNN beside them.
+
     \b
     gpukit train-lshmf ratings.csv --model my.gpukit
     gpukit train-lshmf ratings.dat --factors 64 --early-stop 3 --plot curve.png
+    gpukit train-lshmf clicks.csv --model lists.gpukit
+    gpukit train-lshmf ratings.csv --positive-from 4 --model lists.gpukit
     """
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
@@ -109,7 +113,7 @@ def train_lshmf(ctx, **values):
     if ask.model is not None:
         model.save(ask.model)
         stages.done("writing")
-    run = steps.Done(model, train, test, closing_table(model, train, test), told, stages)
+    run = steps.Done(model, train, test, steps.table_of(ask, model, train, test), told, stages)
     stages.done("evaluating")
     if ask.plot is not None:
         steps.draw(ask, run)

@@ -33,19 +33,26 @@ class Updating(Serving):
         asked = updating.check(rows, hashes, duplicates, replay)
         if not hasattr(self, self._fitted_by):
             return self._first_fit(X, y, asked, progress)
+        from gpukit.factorization.implicit import update as clicks
         from gpukit.factorization.update import inputs, run
 
         self.check()
-        part = inputs.part_of(X, y, self.user_ids_, self.item_ids_, asked.duplicates)
+        of_clicks = self.feedback_ == "implicit"
+        part = inputs.part_of(X, y, self.user_ids_, self.item_ids_, asked.duplicates, self._taken())
         inputs.check_near(part.values, self._scale)
         if not len(part):
             return self
         device = devices.resolve(self.device)
         before = getattr(self, "updates_", [])
         model = run.Model(self._state, self._rated, self._scale, told.settled_of(before, len(self._rated.items)))
+        news = progress or (lambda *news: None)
         with devices.reported(device, "Updating"):
             trainer = run.trainer_of(self, device, lambda orders: self._neighbors_of(orders, device))
-            done = run.update(model, part, asked, trainer, progress or (lambda *news: None))
+            done = (
+                clicks.update(self, part, asked, device, news)
+                if of_clicks
+                else run.update(model, part, asked, trainer, news)
+            )
         self.device_, self.updates_ = str(device), [*before, done.told]
         self.set_fitted(done.state, done.history, done.scale, part.user_ids, part.item_ids)
         return self
@@ -71,14 +78,33 @@ class Updating(Serving):
 
         self._check_fitted()
         check_integer("n", n, 1, MOST_ANSWERS)
-        decay, state = settings.of_model(self, len(self._rated.items)).regularization, self._state
-        for user, given in inputs.given_to(ratings, self.item_ids_, self._scale):
-            scores = fold.scores_of(state, given, fold.taste_of(state, given, decay))
+        scores_of, taken = self._scorer(), self._taken()
+        for user, given in inputs.given_to(taken(ratings) if taken else ratings, self.item_ids_, self._scale):
+            scores = scores_of(given)
             items, best = fold.best_of(scores, given, n, exclude_seen)
             fits = min(n, len(scores))
             rows, z = np.zeros((1, fits), np.int32), np.full((1, fits), np.nan, np.float32)
             rows[0, : len(items)], z[0, : len(items)] = items, best
             yield (ratings.user_ids[user : user + 1], *self._named(rows, z, n))
+
+    def _taken(self):
+        """The function that gives the Ratings to learn of those that were read; None: as they are."""
+        if self.feedback_ == "explicit":
+            return None
+        from gpukit.factorization.implicit.update import weights_of
+
+        return lambda ratings: weights_of(self, ratings)
+
+    def _scorer(self):
+        """The function that gives scores (N,) of all items for what a user gave, a fold.Given."""
+        if self.feedback_ == "implicit":
+            from gpukit.factorization.implicit.fold import scorer
+
+            return scorer(self)
+        from gpukit.factorization.update import fold
+
+        decay, state = settings.of_model(self, len(self._rated.items)).regularization, self._state
+        return lambda given: fold.scores_of(state, given, fold.taste_of(state, given, decay))
 
     def _first_fit(self, X, y, asked, progress):
         """fit, on what the rule for repeats leaves."""
