@@ -5,6 +5,7 @@ PREPARE = "factorization/test_prepare_kernels.py::test_"
 CHUNKS = "factorization/test_chunk_kernels.py::test_"
 FACTORS = "factorization/test_kernels.py::test_"
 RACES = "factorization/hogwild/test_kernels.py::test_"
+CLICKS = "factorization/sampled/test_kernels.py::test_"
 SQUARES = "factorization/als/test_kernels.py::test_"
 ORDERS = "ratings/test_orders_kernels.py::test_"
 GROUP = "primitives/test_group_kernels.py::test_"
@@ -70,6 +71,10 @@ CASES = {
     "factorization.solvers.hogwild.kernels.copy_factors": f"{RACES}halves",
     "factorization.solvers.hogwild.kernels.hogwild_epoch": (f"{RACES}one_worker[33-1000]", f"{RACES}halves"),
     "factorization.solvers.hogwild.kernels.scatter_ratings": f"{RACES}ratings_are_scattered[counts1]",
+    "factorization.solvers.sampled.kernels.sampled_epoch": (
+        f"{CLICKS}negatives_and_chunks[0-3]",
+        f"{CLICKS}one_worker[3-5-8-True]",
+    ),
     "factorization.solvers.sgd.chunks.kernels.cut_rows": f"{CHUNKS}cut_rows[empty rows-shape1]",
     "factorization.solvers.sgd.chunks.kernels.take_chunks": f"{CHUNKS}take_chunks[6-shape1]",
     "factorization.solvers.sgd.chunks.kernels.fallen_lengths": f"{CHUNKS}fallen_lengths[33-shape0]",
