@@ -29,6 +29,7 @@ class Numpy:
     """Numbers of numpy's generators in fits. A bare seed, default_rng(seed), draws as its number 0 does."""
 
     HELD_OUT_ENTRIES = range(1, 2)  # imputation.holdout
+    HELD_OUT_RUNS = range(2, 3)  # imputation.auto.hiding
     ROW_BLOCKS = range(102, 103)  # factorization.solvers.sgd.schedule
     JUDGES = range(103, 104)  # factorization.choose.folds
 

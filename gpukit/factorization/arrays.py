@@ -89,3 +89,11 @@ class Query(NamedTuple):
     indptr: np.ndarray
     items: np.ndarray
     places: np.ndarray
+
+
+class Tables(NamedTuple):
+    """What each of some users rated, 32 users at a time: rated (groups, N + 1) uint32, bit l: user l of the group rated
+    the item; codes (groups, N + 1, 32) uint8: how (History has the codes), to be read only where that bit is set."""
+
+    rated: np.ndarray
+    codes: np.ndarray

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._jit import threads
-from gpukit.factorization.arrays import Batch, Pairs, Parameters
+from gpukit.factorization.arrays import Batch, Pairs, Parameters, Tables
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.prepare import cpu as preparing
@@ -13,7 +13,7 @@ from gpukit.factorization.solvers.sgd.chunks import cpu as chunking
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 from gpukit.factorization.twins.codes import neighbor_codes
 from gpukit.factorization.twins.predict import predict_pairs
-from gpukit.factorization.twins.scores import fill_tables, score_rows
+from gpukit.factorization.twins.scores import USERS, fill_tables, score_rows
 from gpukit.neighbors.columns import part_count
 from gpukit.neighbors.cpu import find
 from gpukit.selection import cpu as selection
@@ -64,7 +64,11 @@ class Session:
         """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
         the workers for each."""
         self.tables, self.workers = tables, workers
-        self.batch = Batch(side.minor, side.values, self.codes(query, len(side.minor)), self.history.levels)
+        self.batch = self.batch_of(side, query)
+
+    def batch_of(self, side, query):
+        """The Batch of an arrays.Side; query as in `train_on`."""
+        return Batch(side.minor, side.values, self.codes(query, len(side.minor)), self.history.levels)
 
     def restart(self, state):
         """Go on from a State of the same layout."""
@@ -108,14 +112,19 @@ class Session:
         """N."""
         return len(self.parameters.P if self.walk == "items" else self.parameters.Q) - 1
 
-    def best(self, users, n, hide):
-        """(item rows (B, n) int32, scores (B, n) float32 in z, NaN where too few items are left) for user rows (B,)."""
+    def best(self, users, n, worth, hide):
+        """(item rows (B, n) int32, scores (B, n) float32 in z, NaN where too few items are left) for user rows (B,).
+
+        worth (N,) float32: added to each item's scores, NaN: the item is left out; hide: leave rated items out.
+        """
         others, items = layouts.major_first(self.walk, self.parameters.P, self.parameters.Q)
         by_item = self.parameters._replace(P=items, Q=others)
-        tables = np.empty((len(users), self.item_rows + 1), np.uint8)
+        shape = -(-len(users) // USERS), self.item_rows + 1
+        tables = Tables(np.empty(shape, np.uint32), np.empty((*shape, USERS), np.uint8))
         fill_tables(users, self.history, tables)
         keys = np.empty((len(users), self.item_rows), np.uint32)
-        score_rows(users, tables, self.near, self.history.levels, by_item, hide, keys)
+        of_items = self.near, self.history.levels, by_item, self.layout.n_factors
+        score_rows(users, tables, *of_items, worth, hide, keys)
         rows, best = selection.smallest(keys, n)
         return rows, selection.scores(best)
 

@@ -6,10 +6,10 @@ import numpy as np
 from gpukit._cuda import cuda
 from gpukit._driver import device_array, launch, zeros
 from gpukit.device.upload import to_device
-from gpukit.factorization.arrays import Batch, History, Pairs, Parameters
+from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Tables
 from gpukit.factorization.kernels.codes import clear_tables, neighbor_codes
 from gpukit.factorization.kernels.predict import make_predict_pairs
-from gpukit.factorization.kernels.scores import fill_tables, make_score_rows
+from gpukit.factorization.kernels.scores import ITEMS, USERS, WARPS, fill_tables, score_rows
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.prepare import gpu as preparing
@@ -29,6 +29,7 @@ BLOCK = 128
 WORKERS_AN_SM = 96, 64  # without and with neighbourhoods, which take more registers; measured
 TABLE_BYTES = 512 << 20  # keys and tables of a tile of users
 CODE_BLOCKS = 1056
+SCORE_BLOCKS = 16  # for 32 users
 layout = layouts.gpu_layout
 
 
@@ -106,7 +107,7 @@ class Session:
         capability = tuple(cuda.get_current_device().compute_capability)
         shape, half = (layout.lanes, layout.factors, layout.near), layout.minor.half
         self.sgd_epoch = make_sgd_epoch(*shape, half, capability >= (9, 0))
-        self.predict_pairs, self.score_rows = make_predict_pairs(*shape, half), make_score_rows(*shape)
+        self.predict_pairs = make_predict_pairs(*shape, half)
 
     def codes(self, query, count):
         """(count, slots) uint8 device lines of neighbor_codes for an arrays.Query on the device."""
@@ -121,12 +122,15 @@ class Session:
     def train_on(self, side, query, tables, workers):
         """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
         the workers for each."""
-        codes = as_words(self.codes(query, len(side.minor)))
+        self.batch = self.batch_of(side, query)
         self.places = ready.minor_places(side, self.parameters.Q.shape[0] - 1, 4 * self.layout.minor.stride, preparing)
         preparing.run("rename_rows", self.places, side.minor)
         self.take_minor(self.parameters.Q)
-        self.batch = Batch(side.minor, side.values, codes, self.levels)
         self.tables, self.workers = [on_device(table) for table in tables], workers
+
+    def batch_of(self, side, query):
+        """The Batch of an arrays.Side; query as in `train_on`."""
+        return Batch(side.minor, side.values, as_words(self.codes(query, len(side.minor))), self.levels)
 
     def take_minor(self, table):
         """Store rows of the minor side, as they are numbered, in their places."""
@@ -200,23 +204,28 @@ class Session:
 
     def tile_users(self):
         """Users scored at once."""
-        return int(max(1, min(TABLE_BYTES // (5 * max(1, self.item_rows)), 65535)))
+        return int(max(1, min(TABLE_BYTES // (5 * max(1, self.item_rows)), 65535 - 65535 % USERS)))
 
-    def best(self, users, n, hide):
+    def best(self, users, n, worth, hide):
         """(item rows (B, n) int32, scores (B, n) float32 in z, NaN where too few items are left) for user rows (B,).
 
-        The layout must be of single precision, as serving's is.
+        worth (N,) float32: added to each item's scores, NaN: the item is left out; hide: leave rated items out. The
+        layout must be of single precision, as serving's is.
         """
         if self.layout.minor.half:
             raise ValueError("scores are computed of a layout in single precision")
         others, items = layouts.major_first(self.walk, self.parameters.P, self.minor())
         by_item = self.parameters._replace(P=items, Q=others)
-        on_device = to_device(users)
-        tables = device_array((len(users), self.item_rows + 1), np.uint8)
-        launch(fill_tables, len(users), BLOCK, on_device, self.rated(), tables)
+        users, worth, groups = to_device(users), to_device(worth), -(-len(users) // USERS)
+        tables = Tables(
+            device_array((groups, self.item_rows + 1), np.uint32),
+            device_array((groups, self.item_rows + 1, USERS), np.uint8),
+        )
+        launch(fill_tables, groups, BLOCK, users, self.rated(), tables)
         keys = device_array((len(users), self.item_rows), np.uint32)
-        grid = max(1, min(-(-self.item_rows * self.layout.lanes // BLOCK), 256)), len(users)
-        launch(self.score_rows, grid, BLOCK, on_device, tables, self.near, self.levels, by_item, hide, keys)
+        grid = max(1, min(-(-self.item_rows // (ITEMS * WARPS)), SCORE_BLOCKS)), groups
+        of_items = self.near, self.levels, by_item, self.layout.n_factors
+        launch(score_rows, grid, 32 * WARPS, users, tables, *of_items, worth, hide, keys)
         rows, best = (array.copy_to_host() for array in selection.smallest(keys, n))
         return rows, scores_of_keys(best)
 

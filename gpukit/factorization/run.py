@@ -114,8 +114,7 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
             if checkpoints.due():
                 checkpoints.write(session, judge.best_state, epoch + 1)
     state = judge.best_state or session.state()
-    if not plan.epochs:
-        state = states.without_factors(state)
+    state = states.shrunk(state, plan.share) if plan.epochs else states.without_factors(state)
     if not (np.isfinite(state.user_factors).all() and np.isfinite(state.item_factors).all()):
         raise GpukitError(
             f"Training diverged (learning_rate={plan.learning_rate}): the factors are no longer finite. "

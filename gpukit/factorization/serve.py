@@ -182,9 +182,10 @@ class Serving(Estimator):
         ids = self.user_ids_ if users is None else id_array(users)
         rows = rows_or_unknown(ids, self.user_ids_) if users is not None else np.arange(len(ids), dtype=np.int32)
         step, fits = session.tile_users(), min(n, len(self.item_ids_))
+        worth = np.zeros(len(self.item_ids_), np.float32)
         for first in range(0, len(ids), step):
             with self._reported("Recommending"):
-                items, z = session.best(rows[first : first + step], fits, exclude_seen)
+                items, z = session.best(rows[first : first + step], fits, worth, exclude_seen)
             yield (ids[first : first + step], *self._named(items, z, n))
 
     def _named(self, items, z, n):

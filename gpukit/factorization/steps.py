@@ -13,6 +13,9 @@ class Session(Protocol):
         """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
         the workers for each."""
 
+    def batch_of(self, side, query):
+        """The arrays.Batch of an arrays.Side; query as in `train_on`."""
+
     def restart(self, state):
         """Go on from a state.State of the same layout."""
 
@@ -37,8 +40,11 @@ class Session(Protocol):
     def tile_users(self):
         """Users scored at once."""
 
-    def best(self, users, n, hide):
-        """(item rows (B, n) int32, scores (B, n) float32, NaN where too few items are left) on the host."""
+    def best(self, users, n, worth, hide):
+        """(item rows (B, n) int32, scores (B, n) float32, NaN where too few items are left) on the host.
+
+        worth (N,) float32: added to each item's scores, NaN: the item is left out; hide: leave rated items out.
+        """
 
     def state(self):
         """The State as it stands, on the host."""

@@ -8,7 +8,7 @@ from compile.usage import Case, named
 from numba.core import types
 from numba.core.typing.typeof import typeof
 
-from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query
+from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query, Tables
 from gpukit.factorization.kernels import codes, predict, scores
 from gpukit.factorization.prepare import kernels as prepare
 from gpukit.factorization.solvers.sgd import kernels as sgd
@@ -23,26 +23,29 @@ HISTORY = named(History, indptr=(I64, 1), items=(I32, 1), codes=(U8, 1), levels=
 QUERY = named(Query, indptr=(I64, 1), items=(I32, 1), places=(U32, 1))
 EPOCH = "int64[:, ::1]", BATCH, PARAMETERS, typeof(Rates(*[np.float32(1)] * 8)), "uint32, int64"
 PAIRS = ASKED, PARAMETERS, "float32[::1]"
+RATED_BY = named(Tables, rated=(U32, 2), codes=(U8, 3))
 SCORES = (
-    "int32[::1], uint8[:, ::1], int32[:, ::1], float32[::1]",
+    "int32[::1]",
+    RATED_BY,
+    "int32[:, ::1], float32[::1]",
     PARAMETERS,
-    "boolean, uint32[:, ::1]",
+    "int64, float32[::1], boolean, uint32[:, ::1]",
 )
-TABLES = "int32[::1]", HISTORY, "uint8[:, ::1]"
+TABLES = "int32[::1]", HISTORY, RATED_BY
 CODES = HISTORY, QUERY, "int32[:, ::1], uint32[:, ::1], uint8[:, ::1]"
-LAYOUTS = {  # most registers of sgd_epoch with plain and with quad additions, predict_pairs, score_rows
-    (8, 4, 0): (72, 72, 40, 32),
-    (8, 4, 4): (104, 96, 48, 48),
-    (8, 16, 4): (168, 168, 48, 64),
-    (16, 4, 4): (104, 104, 48, 48),
-    (16, 8, 0): (80, 80, 40, 40),
-    (16, 16, 16): (255, 240, 80, 96),
-    (32, 16, 16): (255, 240, 80, 96),
+LAYOUTS = {  # most registers of sgd_epoch with plain and with quad additions, predict_pairs
+    (8, 4, 0): (72, 72, 40),
+    (8, 4, 4): (104, 96, 48),
+    (8, 16, 4): (168, 168, 48),
+    (16, 4, 4): (104, 104, 48),
+    (16, 8, 0): (80, 80, 40),
+    (16, 16, 16): (255, 240, 80),
+    (32, 16, 16): (255, 240, 80),
 }
 ADDITIONS = {False: ("plain", ("sm_75", "sm_80", "sm_86", "sm_89")), True: ("quad", ("sm_90", "sm_120"))}
 
 
-def cases_of(layout, plain, quad, pairs, rows):
+def cases_of(layout, plain, quad, pairs):
     """The kernels made for a layout, with the minor side's factors in float32 and in float16."""
     size = ", ".join(map(str, layout))
     for half, name in (False, size), (True, f"{size}, half"):
@@ -51,7 +54,6 @@ def cases_of(layout, plain, quad, pairs, rows):
             kernel = sgd.make_sgd_epoch(*layout, half, vector)
             yield Case(f"factorization.sgd_epoch[{name}, {kind}]", kernel, EPOCH, most, targets=targets)
         yield Case(f"factorization.predict_pairs[{name}]", predict.make_predict_pairs(*layout, half), PAIRS, pairs)
-    yield Case(f"factorization.score_rows[{size}]", scores.make_score_rows(*layout), SCORES, rows)
 
 
 STARTS, RATED, PLACES = "int64[::1]", "int32[::1], uint8[::1], float32[::1]", "uint32[::1]"  # RATED: others, codes, z
@@ -156,6 +158,7 @@ LARGEST = Case(
 )
 CASES = [case for layout, limits in LAYOUTS.items() for case in cases_of(layout, *limits)] + [
     LARGEST,
+    Case("factorization.score_rows", scores.score_rows, SCORES, registers=80),
     Case("factorization.fill_tables", scores.fill_tables, TABLES, registers=40),
     Case("factorization.neighbor_codes", codes.neighbor_codes, CODES, registers=56),
     Case("factorization.clear_tables", codes.clear_tables, "uint8[:, ::1]", registers=32),

@@ -8,7 +8,7 @@ from support import assert_within_budget
 from factorization import naive
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF
-from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query
+from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query, Tables
 from gpukit.factorization.baseline import DAMPING, SWEEPS
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, EXTRA, LEVELS, NO_NEIGHBOR, Layout, Rows
@@ -16,6 +16,7 @@ from gpukit.factorization.solvers.sgd.formulas import Rates
 from gpukit.random import below
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.order import order_ratings
+from gpukit.selection.formulas import LAST, score_of_key
 
 Z = np.array([-1.7, -0.8, 0.1, 0.6, 1.4], np.float32)  # ratings, in the units of training
 TURN = np.uint32(0x1234567)
@@ -157,6 +158,52 @@ def walk(problem, longest=7, seed=0):
     return Walk(np.array(chunks, np.int64)[rng.permutation(len(chunks))], minor, ratings, pairs)
 
 
+def empty_tables(n_users, n_items):
+    """Tables for so many users, full of what must not be read."""
+    shape = -(-n_users // 32), n_items + 1
+    return Tables(np.full(shape, 0xDEADBEEF, np.uint32), np.full((*shape, 32), 77, np.uint8))
+
+
+def tables_of(case, users):
+    """The Tables of some users of a Problem, by looking every item up."""
+    tables = empty_tables(len(users), case.shape[1])
+    tables.rated[:] = 0
+    for place, user in enumerate(users):
+        for j in range(case.shape[1]):
+            if (user, j) in case.rated:
+                tables.rated[place // 32, j] |= np.uint32(1) << np.uint32(place % 32)
+                tables.codes[place // 32, j, place % 32] = 1 + case.rated[user, j]
+    return tables
+
+
+def assert_same_tables(tables, expected):
+    """What may be read of two Tables is the same."""
+    np.testing.assert_array_equal(tables.rated, expected.rated)
+    bits = (expected.rated[..., None] >> np.arange(32, dtype=np.uint32)) & 1 == 1
+    np.testing.assert_array_equal(tables.codes[bits], expected.codes[bits])
+
+
+def assert_right_keys(keys, case, users, worth, hide):
+    """Keys of scores against the oracle's, within budget; the last key for what is left out."""
+    n_items = case.shape[1]
+    out = np.array([[(hide and (i, j) in case.rated) or np.isnan(worth[j]) for j in range(n_items)] for i in users])
+    np.testing.assert_array_equal(keys == LAST, out)
+    scores = np.array([[score_of_key(key) for key in row] for row in keys], np.float32)
+    exact, plain = (
+        np.array([[naive.predict(oracle(case, dtype), i, j) for j in range(n_items)] for i in users])
+        + worth.astype(dtype)
+        for dtype in (np.float64, np.float32)
+    )
+    assert_within_budget(scores[~out], plain[~out], exact[~out])
+
+
+def worths(n_items):
+    """(N,) float32 worths of items, of which some are left out."""
+    worth = np.random.default_rng(n_items).normal(size=n_items).astype(np.float32)
+    worth[::7] = np.nan
+    return worth
+
+
 def history(case):
     """The History of what each user rated."""
     pairs = sorted(case.rated)
@@ -226,6 +273,11 @@ def assert_learned(problem, state, visits, rates, half=False):
     """
     minor = ("V" if problem.walk == "users" else "U") if half else ""
     exact, plain = (naive.epoch(oracle(problem, dtype), visits, rates, minor) for dtype in (np.float64, np.float32))
+    assert_near(state, plain, exact, HALF if half else 4)
+
+
+def assert_near(state, plain, exact, units=4):
+    """A State within the error budget of two naive.Models."""
     (b, s, base), (b_hat, s_hat, base_hat) = state.user_extras.T, state.item_extras.T
     found = {
         "U": state.user_factors,
@@ -241,7 +293,7 @@ def assert_learned(problem, state, visits, rates, half=False):
     }
     for name, values in found.items():
         try:
-            assert_within_budget(values, getattr(plain, name), getattr(exact, name), HALF if half else 4)
+            assert_within_budget(values, getattr(plain, name), getattr(exact, name), units)
         except AssertionError as error:
             raise AssertionError(f"{name}: {error}") from None
 

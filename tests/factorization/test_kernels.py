@@ -5,15 +5,18 @@ With one worker, or without conflicts between workers, an epoch has one result; 
 
 import numpy as np
 import pytest
-from support import assert_within_budget, launch
+from support import assert_within_budget, launch, launch_repeatably
 
 from factorization import naive
 from factorization.inputs import (
     TURN,
     asked,
     assert_learned,
+    assert_right_keys,
+    assert_same_tables,
     code_lines,
     dealt,
+    empty_tables,
     history,
     lanes_layout,
     levels,
@@ -23,9 +26,11 @@ from factorization.inputs import (
     query,
     rates,
     stored,
+    tables_of,
     unpack,
     walk,
     without_conflicts,
+    worths,
 )
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
@@ -34,10 +39,9 @@ from gpukit._cuda import SIMULATED, cuda, kernel
 from gpukit.device import gpu_count
 from gpukit.factorization.kernels.codes import clear_tables, neighbor_codes
 from gpukit.factorization.kernels.predict import make_predict_pairs, place_of
-from gpukit.factorization.kernels.scores import fill_tables, make_score_rows
+from gpukit.factorization.kernels.scores import fill_tables, score_rows
 from gpukit.factorization.model.layout import NO_NEIGHBOR, gpu_layout
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
-from gpukit.selection.formulas import LAST, score_of_key
 
 
 def words(codes):
@@ -185,40 +189,27 @@ def test_places_of_pairs_do_not_wrap(pairs):
 
 @pytest.mark.parametrize("hide", [False, True])
 @pytest.mark.parametrize(
-    "n_factors, n_neighbors, lanes, grid, block",
-    [(3, 0, 8, 1, 32), (33, 5, 16, 3, 96), (8, 3, 32, 2, 64), (3, 34, 8, 1, 64)],
+    "n_factors, n_neighbors, grid, block", [(3, 0, 1, 32), (33, 5, 3, 96), (8, 3, 2, 64), (4, 35, 1, 128)]
 )
-def test_score_rows(n_factors, n_neighbors, lanes, grid, block, hide):
-    """With 34 neighbours a lane of eight has two quads of them."""
-    n_items = 21 if n_neighbors < 21 else 36
-    case = problem(n_factors, n_neighbors, shape=(9, n_items), n_ratings=90, walk="items")
-    layout = lanes_layout(n_factors, n_neighbors, lanes)
-    (parameters, near), users = pack(case, layout), np.array([3, 8, 0], np.int32)
-    lines = np.zeros((3, n_items + 1), np.uint8)
-    for line, i in zip(lines, users):
-        line[[j for j in range(n_items) if (i, j) in case.rated]] = [
-            1 + level for (u, _), level in sorted(case.rated.items()) if u == i
-        ]
-    keys = np.zeros((3, n_items), np.uint32)
-    score = make_score_rows(layout.lanes, layout.factors, layout.near)
-    launch(score, (grid, 3), block, users, lines, near, levels(), parameters, hide, keys)
-    hidden = np.array([[hide and (i, j) in case.rated for j in range(n_items)] for i in users])
-    np.testing.assert_array_equal(keys == LAST, hidden)
-    scores = np.array([[score_of_key(key) for key in row] for row in keys], np.float32)
-    exact, plain = (
-        np.array([[naive.predict(oracle(case, dtype), i, j) for j in range(n_items)] for i in users])
-        for dtype in (np.float64, np.float32)
-    )
-    assert_within_budget(scores[~hidden], plain[~hidden], exact[~hidden])
+def test_score_rows(n_factors, n_neighbors, grid, block, hide):
+    """With 35 neighbours a lane has two slots of them."""
+    n_items = 36 if n_neighbors else 65
+    case = problem(n_factors, n_neighbors, shape=(34, n_items), n_ratings=400, walk="items")
+    (parameters, near), worth = pack(case, gpu_layout(n_factors, n_neighbors)), worths(n_items)
+    users = np.random.default_rng(0).permutation(34)[:33].astype(np.int32)
+    keys, tables = np.zeros((33, n_items), np.uint32), tables_of(case, users)
+    args = users, tables, near, levels(), parameters, n_factors, worth, hide, keys
+    launch_repeatably(score_rows, (grid, 2), block, *args)
+    assert_right_keys(keys, case, users, worth, hide)
 
 
 @pytest.mark.parametrize("block", [32, 64, 96])
 def test_fill_tables(block):
-    case = problem(2, 5, shape=(9, 70), n_ratings=200)
-    users = np.array([2, 9, 8, 0], np.int32)  # 9 is unknown, 8 has no ratings
-    lines = np.full((4, 71), 9, np.uint8)
-    launch(fill_tables, 4, block, users, history(case), lines)
-    assert lines.tolist() == [[1 + case.rated.get((i, j), -1) for j in range(71)] for i in users]
+    case = problem(2, 5, shape=(35, 70), n_ratings=700)
+    users = np.array([2, 35, 34, *range(31), 0], np.int32)  # 35 is unknown, 34 has no ratings
+    tables = empty_tables(len(users), 70)
+    launch(fill_tables, 2, block, users, history(case), tables)
+    assert_same_tables(tables, tables_of(case, users))
 
 
 @pytest.mark.parametrize("block, blocks", [(32, 1), (64, 3), (96, 20)])

@@ -157,7 +157,9 @@ def test_epochs_predictions_and_recommendations(kind, of_state):
     expected, found = (session.predict(session.ask(*ASKED)) for session in (mine, other))
     np.testing.assert_allclose(found, expected, atol=2e-5)
     for hide in (True, False):
-        best = [session.best(np.array([7, 0, 8], np.int32), 7, hide) for session in (mine, other)]
+        worth = np.linspace(-1, 1, mine.item_rows, dtype=np.float32)
+        worth[3] = np.nan
+        best = [session.best(np.array([7, 0, 8], np.int32), 7, worth, hide) for session in (mine, other)]
         (rows, scores), (found_rows, found_scores) = best
         np.testing.assert_allclose(found_scores, scores, atol=2e-5)
         np.testing.assert_array_equal(found_rows, rows)
@@ -189,7 +191,7 @@ def test_half_precision(kind):
     expected, found = (session.predict(session.ask(*ASKED)) for session in (single, half))
     np.testing.assert_allclose(found, expected, atol=8e-3)
     with pytest.raises(ValueError, match="single precision"):
-        half.best(np.array([7, 0, 8], np.int32), 7, True)
+        half.best(np.array([7, 0, 8], np.int32), 7, np.zeros(8, np.float32), True)
 
 
 @pytest.mark.parametrize("half", [False, True])

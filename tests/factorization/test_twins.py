@@ -9,8 +9,11 @@ from factorization.inputs import (
     TURN,
     asked,
     assert_learned,
+    assert_right_keys,
+    assert_same_tables,
     code_lines,
     dealt,
+    empty_tables,
     history,
     levels,
     oracle,
@@ -18,16 +21,18 @@ from factorization.inputs import (
     problem,
     query,
     rates,
+    tables_of,
     unpack,
     walk,
     without_conflicts,
+    worths,
 )
 from gpukit.factorization.model.layout import cpu_layout
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 from gpukit.factorization.twins.codes import neighbor_codes
 from gpukit.factorization.twins.predict import predict_pairs
 from gpukit.factorization.twins.scores import fill_tables, score_rows
-from gpukit.selection.formulas import LAST, descending_key, score_of_key
+from gpukit.selection.formulas import score_of_key
 
 FACTORS, NEIGHBORS = (1, 3, 31, 32, 33, 64, 130), (0, 1, 5, 31, 32, 33)
 
@@ -120,25 +125,28 @@ def test_predictions_for_the_unknown():
 
 
 @pytest.mark.parametrize("hide", [False, True])
-@pytest.mark.parametrize("n_factors, n_neighbors", [(3, 0), (33, 5)])
+@pytest.mark.parametrize("n_factors, n_neighbors", [(3, 0), (33, 5), (4, 39)])
 def test_score_rows(n_factors, n_neighbors, hide):
-    case = problem(n_factors, n_neighbors, walk="items")
+    """70 users: two groups and a part of one; 39 neighbours: all the others."""
+    case = problem(n_factors, n_neighbors, shape=(71, 40), n_ratings=1100, walk="items")
     parameters, near = pack(case, cpu_layout(n_factors, n_neighbors))
-    users, lines = np.array([3, 8, 0, 9], np.int32), np.full((4, 41), 77, np.uint8)
-    fill_tables(users, history(case), lines)
-    keys = np.zeros((4, 40), np.uint32)
+    users, worth = np.random.default_rng(1).permutation(71)[:70].astype(np.int32), worths(40)
+    keys = np.zeros((70, 40), np.uint32)
     near = near if n_neighbors else np.zeros((41, 0), np.int32)
-    score_rows(users, lines, near, levels(), parameters, hide, keys)
-    known = users[:3]
-    hidden = np.array([[hide and (i, j) in case.rated for j in range(40)] for i in known])
-    assert ((keys[:3] == LAST) == hidden).all() and not (keys[3] == LAST).any()
-    scores = np.array([[score_of_key(key) for key in row] for row in keys[:3]], np.float32)
-    exact, plain = (
-        np.array([[naive.predict(oracle(case, dtype), i, j) for j in range(40)] for i in known])
-        for dtype in (np.float64, np.float32)
-    )
-    assert_within_budget(scores[~hidden], plain[~hidden], exact[~hidden])
-    assert (keys[:3] == [[LAST if h else descending_key(s) for h, s in zip(*row)] for row in zip(hidden, scores)]).all()
+    tables = tables_of(case, users)
+    score_rows(users, tables, near, levels(), parameters, n_factors, worth, hide, keys)
+    assert_right_keys(keys, case, users, worth, hide)
+
+
+def test_scores_for_the_unknown_user():
+    case = problem(3, 5, walk="items")
+    parameters, near = pack(case, cpu_layout(3, 5))
+    users, keys = np.array([9], np.int32), np.zeros((1, 40), np.uint32)
+    args = tables_of(case, users), near, levels(), parameters, 3, np.zeros(40, np.float32), True, keys
+    score_rows(users, *args)
+    scores = [score_of_key(key) for key in keys[0]]
+    expected = case.state.item_extras[:, 0] + case.state.influence[:, 1].sum(axis=1) / np.sqrt(np.float32(5))
+    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 20])
@@ -151,9 +159,10 @@ def test_fill_tables_and_neighbor_codes(workers):
     neighbor_codes(history(case), lines, pack(case, layout)[1], out, tables)
     np.testing.assert_array_equal(out[lines.places], code_lines(case, layout, pairs))
     assert not tables.any()
-    lines = np.full((3, 41), 9, np.uint8)
-    fill_tables(np.array([2, 9, 0], np.int32), history(case), lines)
-    assert (
-        lines[[0, 2]].tolist() == [[1 + case.rated.get((i, j), -1) for j in range(41)] for i in (2, 0)]
-        and not lines[1].any()
-    )
+
+
+def test_fill_tables():
+    case, users = problem(2, 5, shape=(40, 40), n_ratings=500), np.array([39, 2, 40, *range(36), 0], np.int32)
+    tables = empty_tables(len(users), 40)  # user 40 is unknown, 39 has no ratings
+    fill_tables(users, history(case), tables)
+    assert_same_tables(tables, tables_of(case, users))

@@ -2,7 +2,19 @@
 
 import numpy as np
 import pytest
-from factorization.inputs import TURN, code_lines, history, lanes_layout, pack, problem, query, rates, walk
+from factorization.inputs import (
+    TURN,
+    assert_same_tables,
+    code_lines,
+    history,
+    lanes_layout,
+    pack,
+    problem,
+    query,
+    rates,
+    tables_of,
+    walk,
+)
 
 from limits.sparse import run_last, sparse, with_tail
 
@@ -10,8 +22,9 @@ pytestmark = [pytest.mark.kernel, pytest.mark.simulator, pytest.mark.filterwarni
 
 from cudasim import run_blocks
 from gpukit.bench.kernels import make_paper_epoch
+from gpukit.factorization.arrays import Tables
 from gpukit.factorization.kernels.codes import clear_tables, neighbor_codes
-from gpukit.factorization.kernels.scores import fill_tables, make_score_rows
+from gpukit.factorization.kernels.scores import fill_tables, score_rows
 from gpukit.factorization.solvers.sgd.chunks import kernels as chunks
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
 from gpukit.random import key
@@ -62,11 +75,13 @@ def test_codes_of_ratings_and_queries_far_back():
     words = out.view(U32)
     run_blocks(neighbor_codes, 2, 32, [(0, 0, 0), (1, 0, 0)], rated, asked, near, words, tables)
     np.testing.assert_array_equal(out[FAR + lines.places.astype(np.int64)], code_lines(case, layout, pairs))
+    users, shape = with_tail(2**27, np.array([3, 0], np.int32)), (2**22 + 1, 34)
+    tables = Tables(sparse(shape, U32), sparse((*shape, 32), np.uint8))
+    run_last(fill_tables, 32 * shape[0], 32, users, rated, tables)
+    assert_same_tables(Tables(tables.rated[-1:], tables.codes[-1:]), tables_of(case, [3, 0]))
     lines = sparse((2**27 + 1, 34), np.uint8)
-    users = with_tail(2**27 - 1, np.array([3, 0], np.int32))
-    run_last(fill_tables, len(users) * 32, 32, users, rated, lines, blocks=2)
-    assert lines[-2:].tolist() == [[1 + case.rated.get((i, j), -1) for j in range(33)] + [0] for i in (3, 0)]
-    run_last(clear_tables, len(users) * 32, 32, lines, blocks=2)
+    lines[-2:] = 7
+    run_last(clear_tables, len(lines) * 32, 32, lines, blocks=2)
     assert not lines[-2:].any()
 
 
@@ -74,19 +89,22 @@ def test_scores_of_many_users_for_many_items():
     """The last line of the largest tile, 65,535 users, of 70,000 items."""
     case, layout = problem(3, 2, shape=(4, 12), n_ratings=20, walk="items"), lanes_layout(3, 2, 8)
     (parameters, near), n = pack(case, layout), 70_000
-    wide = parameters._replace(P=with_tail(n - 13, parameters.P), influence=with_tail(n - 13, parameters.influence))
-    wide = wide._replace(offsets=with_tail(n - 13, parameters.offsets))
-    neighbors = with_tail(n - 13, np.where(near < 0, near, near + n - 13))
-    score, table = make_score_rows(layout.lanes, layout.factors, layout.near), np.full(256, 1.5, np.float32)
-    keys, small = sparse((65535, n), U32), np.zeros((1, 12), U32)
-    seen = np.arange(13, dtype=np.uint8)[None] % 3
-    run_blocks(score, (3, 1), 32, [(x, 0, 0) for x in range(3)], np.array([2]), seen, near, table, parameters, 1, small)
-    users, tables = with_tail(65534, np.array([2], np.int32)), sparse((65535, n + 1), np.uint8)
-    tables[-1, n - 13 : n] = seen
-    blocks = -(-n * 8 // 32)
-    places = [(x, 65534, 0) for x in range(blocks - 5, blocks)]
-    run_blocks(score, (blocks, 65535), 32, places, users, tables, neighbors, table, wide, 1, keys)
-    np.testing.assert_array_equal(keys[-1, n - 13 : n - 1], small[0])
+    of_items = {name: with_tail(n - 12, getattr(parameters, name)) for name in ("P", "influence", "offsets")}
+    wide, neighbors = parameters._replace(**of_items), with_tail(n - 12, np.where(near < 0, near, near + n - 12))
+    table, keys, small = np.full(256, 1.5, np.float32), sparse((65535, n), U32), np.zeros((1, 12), U32)
+    seen = tables_of(case, [2])
+    run_blocks(
+        score_rows, (1, 1), 32, [(0, 0, 0)], np.array([2]), seen, near, table, parameters, 3, np.ones(12), 1, small
+    )
+    users, shape = with_tail(65534, np.array([2], np.int32)), (2048, n + 1)
+    tables = Tables(sparse(shape, U32), sparse((*shape, 32), np.uint8))
+    tables.rated[-1, n - 12 :] = seen.rated[0, :] << 30
+    tables.codes[-1, n - 12 :, 30] = seen.codes[0, :, 0]
+    blocks = -(-n // 32)
+    places = [(x, 2047, 0) for x in (blocks - 2, blocks - 1)]
+    args = users, tables, neighbors, table, wide, 3, np.ones(n), 1, keys
+    run_blocks(score_rows, (blocks, 2048), 32, places, *args)
+    np.testing.assert_array_equal(keys[-1, n - 12 :], small[0])
 
 
 def test_rows_are_cut_behind_many_chunks():

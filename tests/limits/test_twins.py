@@ -1,7 +1,20 @@
 """Compiled twins on ratings and keys that lie beyond 2**31 and 2**32, but for loops that would walk all of them."""
 
 import numpy as np
-from factorization.inputs import TURN, code_lines, history, lanes_layout, pack, problem, query, rates, walk
+from factorization.inputs import (
+    TURN,
+    assert_same_tables,
+    code_lines,
+    empty_tables,
+    history,
+    lanes_layout,
+    pack,
+    problem,
+    query,
+    rates,
+    tables_of,
+    walk,
+)
 from neighbors.inputs import columns, ratings
 
 from gpukit.factorization.prepare import twins as prepare
@@ -64,9 +77,9 @@ def test_codes_and_tables_of_ratings():
     out, tables = sparse((FAR + len(pairs), layout.slots), np.uint8), np.zeros((2, 34), np.uint8)
     codes.neighbor_codes(rated, asked, near, out, tables)
     np.testing.assert_array_equal(out[FAR + lines.places.astype(np.int64)], code_lines(case, layout, pairs))
-    lines = np.zeros((2, 34), np.uint8)
-    scores.fill_tables(np.array([3, 0], np.int32), rated, lines)
-    assert lines.tolist() == [[1 + case.rated.get((i, j), -1) for j in range(33)] + [0] for i in (3, 0)]
+    tables = empty_tables(2, 33)
+    scores.fill_tables(np.array([3, 0], np.int32), rated, tables)
+    assert_same_tables(tables, tables_of(case, [3, 0]))
 
 
 def test_codes_of_items():

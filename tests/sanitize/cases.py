@@ -4,6 +4,7 @@ has several ways. The tier holds each test to it (conftest.py). `python -m sanit
 PREPARE = "factorization/test_prepare_kernels.py::test_"
 CHUNKS = "factorization/test_chunk_kernels.py::test_"
 FACTORS = "factorization/test_kernels.py::test_"
+BATCHES = "factorization/batches/test_kernels.py::test_"
 RACES = "factorization/hogwild/test_kernels.py::test_"
 CLICKS = "factorization/sampled/test_kernels.py::test_"
 SQUARES = "factorization/als/test_kernels.py::test_"
@@ -35,7 +36,7 @@ CASES = {
         f"{FACTORS}predict_pairs[64-33-32-3-32-True]",
     ),
     "factorization.kernels.scores.fill_tables": f"{FACTORS}fill_tables[96]",
-    "factorization.kernels.scores.score_rows": f"{FACTORS}score_rows[33-5-16-3-96-True]",
+    "factorization.kernels.scores.score_rows": f"{FACTORS}score_rows[33-5-3-96-True]",
     "factorization.prepare.kernels.shuffle_rows": f"{PREPARE}shuffle_rows[powers of four-(5, 96)]",
     "factorization.prepare.kernels.lay_out": f"{PREPARE}lay_out[powers of four-(2, 64)]",
     "factorization.prepare.kernels.lay_out_values": f"{PREPARE}lay_out_values[powers of four-(2, 64)]",
@@ -80,6 +81,15 @@ CASES = {
     "factorization.solvers.sgd.chunks.kernels.fallen_lengths": f"{CHUNKS}fallen_lengths[33-shape0]",
     "factorization.solvers.sgd.chunks.kernels.deal_hands": f"{CHUNKS}hands[8-33-shape0]",
     "factorization.solvers.sgd.chunks.kernels.take_quads": f"{CHUNKS}hands[8-33-shape0]",
+    "factorization.solvers.sgd.batches.kernels.key_batch": f"{BATCHES}key_batch[3-64]",
+    "factorization.solvers.sgd.batches.kernels.walk_major": (
+        f"{BATCHES}a_batch[33-5-16-4-2-128]",
+        f"{BATCHES}a_batch[3-31-32-1-2-32]",
+    ),
+    "factorization.solvers.sgd.batches.kernels.walk_minor": (
+        f"{BATCHES}a_batch[33-5-16-4-2-128]",
+        f"{BATCHES}a_batch[3-31-32-1-2-32]",
+    ),
     "factorization.solvers.sgd.kernels.sgd_epoch": (
         f"{FACTORS}sgd_epoch[33-5-16-False]",
         f"{FACTORS}sgd_epoch_with_halves[130-5-32-items-False]",

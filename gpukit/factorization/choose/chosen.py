@@ -18,6 +18,7 @@ KEPT = {
     "regularization": float,
     "damping": list | tuple,
     "held": bool,
+    "share": float,
     "patience": int,
 }
 
@@ -44,6 +45,7 @@ class Choice(NamedTuple):
             "biases": "none" if not settings.biases else "held" if settings.held or not trained else "learned",
             "damping": list(settings.damping),
             **clicks,
+            "share": settings.share if trained else 0.0,
             "why": self.why,
         }
 
@@ -73,7 +75,7 @@ def kept_choice(kept, settings, n_epochs):
     try:
         for name, limits in bounds.items():
             check_integer(name, facts[name], *limits)
-        for number in (facts["regularization"], *damping):
+        for number in (facts["regularization"], facts["share"], *damping):
             check_real("a number of its settings", number, 0.0)
         check_integer("numbers in damping", len(damping), 2, 2)
         check_clicks(facts)

@@ -1,94 +1,139 @@
-"""Eq. (1) of some users for all items, and the table of what each of them rated that it reads."""
+"""Eq. (1) of some users for all items, and the tables of what each of them rated that it reads.
 
-import functools
+A lane is a user. Of 32 users most have not rated most items: one word says who has, and a neighbour that none of them
+rated costs one look-up for all 32.
+"""
 
 import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
-from gpukit.factorization.kernels.influence import Near, terms_of_item
-from gpukit.factorization.kernels.rows import lane_of, load_extra
-from gpukit.factorization.model.layout import BIAS, NO_NEIGHBOR
-from gpukit.primitives.rows import load_row, partial_dot
-from gpukit.primitives.warp import group_sum
-from gpukit.selection.formulas import LAST, descending_key
+from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
+from gpukit.factorization.solvers.sgd.formulas import F32, ZERO, set_scale
+from gpukit.primitives.warp import FULL, group_sum
+from gpukit.primitives.wide import read4
+from gpukit.selection.formulas import descending_key
 
 U32, I32, U64 = np.uint32, np.int32, np.uint64
+USERS = 32  # of a group: the lanes of a warp
+ITEMS = 32  # that a warp scores at a time
+ROWS = 8  # of them that a lane multiplies at a time, in registers
+PADDED = ITEMS + 1  # against bank conflicts
+WARPS = 4  # of a block, at most
+NAN = np.float32(np.nan)
 
 
 @device
-def look_up_codes(neighbors, item, table, lane, lanes, count, code):
-    """Codes of the lane's neighbours of an item, from the line of one user."""
-    for k in range(count):
-        neighbor = neighbors[item, U32(U32(4) * U32(lane + U32(k // 4 * lanes)) + U32(k % 4))]
-        code[k] = U32(table[U32(neighbor)]) if neighbor >= 0 else U32(NO_NEIGHBOR)
+def multiply_rows(P, first, Q, row, size, sums, out):
+    """out[i] = the product of the first `size` numbers, padded to quads by zeros, of Q[row] and of P[first + i], for
+    ROWS rows; those behind P's last are read as the last. sums (ROWS,): registers."""
+    for i in range(ROWS):
+        sums[i] = ZERO
+    for at in range(U32(0), U32(size), U32(4)):
+        a, b, c, d = read4(Q, U32(row), U32(at))
+        for i in range(ROWS):
+            x, y, z, w = read4(P, min(U32(first + U32(i)), U32(P.shape[0] - 1)), U32(at))
+            sums[i] += a * x + b * y + c * z + d * w
+    for i in range(ROWS):
+        out[i] = sums[i]
 
 
-@functools.cache
-def make_score_rows(lanes, factors, near):
-    """score_rows for `lanes` threads an item, each with `factors` factors and `near` neighbours (multiples of 4; near
-    may be 0)."""
-    slots = max(near, 1)
+@device
+def load_slot(parameters, neighbors, item, k, slots):
+    """(neighbour, or -1; w, c, the neighbour's baseline bias) of an item's slot k; nobody's behind the last slot."""
+    if k >= slots:
+        return I32(-1), ZERO, ZERO, ZERO
+    influence = parameters.influence
+    other = I32(neighbors[item, k])
+    return other, influence[item, k], influence[item, U32(slots + k)], parameters.offsets[item, k]
 
-    @kernel
-    def score_rows(users, tables, neighbors, levels, parameters, hide, keys):
-        """Eq. (1) of some users for all items, as keys that sort the best first (selection.formulas.descending_key).
 
-        users (B,) int32: rows of Q; tables (B, N + 1) uint8: code of the user's rating of each item, 0 none; neighbors
-        (N + 1, K) int32, -1 for none; levels (256,) float32: z of a code; parameters: arrays.Parameters, P being the
-        items; hide: leave rated items out (key 2**32 - 1); keys (B, N) uint32, overwritten.
+@device
+def terms_for_group(tables, group, lane, item, base, neighbors, levels, parameters):
+    """Terms 2 and 3 of Eq. (1) of an item for the lane's user, whose baseline bias is `base`. A lane loads a slot; what
+    the users have rated is gone through slot by slot."""
+    slots = U32(parameters.influence.shape[1] // 2)
+    told, silent, seen, near = ZERO, ZERO, I32(0), I32(0)
+    for start in range(U32(0), slots, U32(32)):
+        other, w, c, offset = load_slot(parameters, neighbors, item, U32(start + lane), slots)
+        word = I32(tables.rated[group, U32(other)]) if other >= 0 else I32(0)
+        near += I32(cuda.popc(U32(cuda.ballot_sync(FULL, other >= 0))))
+        silent += group_sum(c, 32)
+        left = U32(cuda.ballot_sync(FULL, word != I32(0)))
+        while left != U32(0):
+            k = I32(cuda.ffs(left) - 1)
+            left = U32(left & U32(left - U32(1)))
+            its, rated = U32(cuda.shfl_sync(FULL, other, k)), U32(cuda.shfl_sync(FULL, word, k))
+            weight, quiet = cuda.shfl_sync(FULL, w, k), cuda.shfl_sync(FULL, c, k)
+            expected = F32(cuda.shfl_sync(FULL, offset, k) + base)
+            if U32(rated >> U32(lane)) & U32(1):
+                told += F32(levels[tables.codes[group, its, lane]] - expected) * weight
+                silent -= quiet
+                seen += I32(1)
+    return told, silent, seen, near
 
-        Launch: grid (any, B), blocks of a multiple of 32 threads.
-        Deterministic: yes; budget.
-        Source: Li et al. 2022, Eq. (1).
-        """
-        lane, line = lane_of(lanes), U32(cuda.blockIdx.y)
-        table = tables[line]
-        group, groups = I32(cuda.grid(2)[0]) // I32(lanes), I32(cuda.gridsize(2)[0]) // I32(lanes)
-        p = cuda.local.array(factors, np.float32)
-        q = cuda.local.array(factors, np.float32)
-        around = Near(
-            cuda.local.array(slots, np.float32),
-            cuda.local.array(slots, np.float32),
-            cuda.local.array(slots, np.float32),
-            cuda.local.array(slots, np.uint32),
-            cuda.local.array(slots, np.float32),
-            cuda.local.array(slots, np.uint32),
-        )
-        user = U32(users[line])
-        load_row(parameters.Q, user, U32(0), lane, lanes, factors, q)
-        q_extra = load_extra(parameters.Q, user, lane)
-        for done in range(I32(0), I32(keys.shape[1]), groups):
-            item = U32(min(done + group, I32(keys.shape[1]) - I32(1)))
-            load_row(parameters.P, item, U32(0), lane, lanes, factors, p)
-            partial = partial_dot(p, q, factors)
-            if lane == U32(BIAS):
-                partial += load_extra(parameters.P, item, lane) + q_extra
-            if near:
-                look_up_codes(neighbors, item, table, lane, lanes, near, around.code)
-                partial += terms_of_item(parameters, item, q_extra, levels, lane, lanes, near, around)
-            total = group_sum(partial, lanes)
-            if lane == U32(0) and done + group < keys.shape[1]:
-                hidden = hide and table[item] != 0
-                keys[line, item] = LAST if hidden else descending_key(total)
 
-    return score_rows
+@kernel
+def score_rows(users, tables, neighbors, levels, parameters, size, worth, hide, keys):
+    """Eq. (1) of some users for all items, as keys that sort the best first (selection.formulas.descending_key).
+
+    users (B,) int32: rows of Q; tables: arrays.Tables of them; neighbors (N + 1, K) int32, -1 for none; levels (256,)
+    float32: z of a code; parameters: arrays.Parameters, P being the items, their influence not as wide as 2 where there
+    are no neighbours; size: factors; worth (N,) float32: added to each item's scores, NaN: the item is left out; hide:
+    leave rated items out; keys (B, N) uint32, overwritten, 2**32 - 1 for what is left out.
+
+    Launch: grid (any, groups of 32 users), blocks of 1 to 4 warps.
+    Deterministic: yes; budget.
+    Source: Li et al. 2022, Eq. (1).
+    """
+    tile = cuda.shared.array((WARPS, ITEMS, PADDED), np.float32)
+    sums = cuda.local.array(ROWS, np.float32)
+    lane, warp, group = U32(cuda.threadIdx.x & 31), U32(cuda.threadIdx.x >> 5), U32(cuda.blockIdx.y)
+    n_items, extra = U32(keys.shape[1]), U32(parameters.Q.shape[1] - EXTRA)
+    user = U32(users[min(U32(U32(group * U32(USERS)) + lane), U32(users.size - 1))])
+    bias, base = parameters.Q[user, U32(extra + U32(BIAS))], parameters.Q[user, U32(extra + U32(BASE))]
+    extra = U32(parameters.P.shape[1] - EXTRA)
+    for first in range(U32(cuda.grid(2)[0] // 32 * ITEMS), n_items, U32(cuda.gridsize(2)[0] // 32 * ITEMS)):
+        count = min(U32(ITEMS), U32(n_items - first))
+        for i in range(U32(0), U32(ITEMS), U32(ROWS)):
+            out = tile[warp, i:, lane]
+            multiply_rows(parameters.P, U32(first + i), parameters.Q, user, size, sums, out)
+        for i in range(count):
+            item = U32(first + U32(i))
+            total = tile[warp, i, lane] + (parameters.P[item, U32(extra + U32(BIAS))] + bias)
+            if parameters.influence.shape[1] > 1:
+                told, silent, seen, near = terms_for_group(
+                    tables, group, lane, item, base, neighbors, levels, parameters
+                )
+                total += set_scale(seen) * told + set_scale(I32(near - seen)) * silent
+            hidden = hide and U32(U32(tables.rated[group, item]) >> lane) & U32(1)
+            tile[warp, i, lane] = NAN if hidden else F32(total + worth[item])
+        cuda.syncwarp()
+        for i in range(USERS):
+            line = U32(U32(group * U32(USERS)) + U32(i))
+            if lane < count and line < U32(users.size):
+                keys[line, U32(first + lane)] = descending_key(tile[warp, lane, i])
+        cuda.syncwarp()
 
 
 @kernel
 def fill_tables(users, history, tables):
-    """tables[b, item] = code of user b's rating of the item, 0 where there is none.
+    """What each of some users rated, and how.
 
-    users (B,) int32; history: prepare.History, what each user rated; tables (B, any) uint8, overwritten.
+    users (B,) int32; history: arrays.History; tables: arrays.Tables, rated overwritten, codes where it is rated.
 
-    Launch: one block a user, any block.
+    Launch: one block a group of 32 users, any whole warps.
     Deterministic: yes, exact.
     Source: the set R(i) of Li et al. 2022, Table 1.
     """
-    thread, step, line = U32(cuda.threadIdx.x), U32(cuda.blockDim.x), U32(cuda.blockIdx.x)
-    user = U32(users[line])
-    for item in range(thread, U32(tables.shape[1]), step):
-        tables[line, item] = 0
+    thread, step, group = U32(cuda.threadIdx.x), U32(cuda.blockDim.x), U32(cuda.blockIdx.x)
+    first_line = U32(group * U32(USERS))
+    for item in range(thread, U32(tables.rated.shape[1]), step):
+        tables.rated[group, item] = 0
     cuda.syncthreads()
-    first, last = U64(history.indptr[user]), U64(history.indptr[user + U32(1)])
-    for t in range(U64(first + U64(thread)), last, U64(step)):
-        tables[line, U32(history.items[t])] = history.codes[t]
+    for place in range(U32(thread >> U32(5)), min(U32(USERS), U32(U32(users.size) - first_line)), U32(step >> U32(5))):
+        user = U32(users[U32(first_line + U32(place))])
+        first, last = U64(history.indptr[user]), U64(history.indptr[user + U32(1)])
+        for t in range(U64(first + U64(thread & U32(31))), last, U64(32)):
+            item = U32(history.items[t])
+            tables.codes[group, item, U32(place)] = history.codes[t]
+            cuda.atomic.or_(tables.rated, (group, item), U32(U32(1) << U32(place)))

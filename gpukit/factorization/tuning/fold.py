@@ -10,7 +10,7 @@ from gpukit import _jit
 from gpukit import device as devices
 from gpukit.errors import DataError
 from gpukit.factorization.baseline import USUAL
-from gpukit.factorization.choose.trial import ONE_THREAD, Trial
+from gpukit.factorization.choose.trial import ONE_THREAD, Trial, rms
 from gpukit.factorization.estimator import LSHMF, MatrixFactorization, check_shape
 from gpukit.factorization.prepare.ready import Way
 from gpukit.factorization.tuning.grid import OPEN
@@ -51,7 +51,7 @@ class Fold:
     def trial(self, model, seed):
         """The choose.trial.Trial of all settings that walk the ratings as an estimator does."""
         if model.walk not in self.trials:
-            way = Way(model.walked_on(self.device), seed, model.deterministic, model.walk == LSHMF.walk)
+            way = Way(model.walk, seed, model.deterministic, model.walk == LSHMF.walk)
             find = lambda orders, steps: model.find_neighbors(orders, steps, self.most)  # noqa: E731
             self.trials[model.walk] = Trial(self.train, self.test, way, self.device, find)
         return self.trials[model.walk]
@@ -70,7 +70,7 @@ class Fold:
         plan = model.check(len(self.train))
         attempt = self.trial(model, plan.seed).begin(plan)
         for epoch in range(epochs):
-            error = float(np.sqrt(attempt.epoch(epoch).mean()))
+            error = rms(attempt.epoch(epoch))
             errors.append(error if math.isfinite(error) else math.inf)
             if enough(errors) or (goal is not None and hopeless(errors, epochs, goal)):
                 break
@@ -83,7 +83,7 @@ class Fold:
     def means_rmse(self):
         """RMSE of the bias-only predictor (baseline.py) on what judges."""
         trial = next(iter(self.trials.values()), None) or self.trial(self.template, 0)
-        return float(np.sqrt(trial.biased(USUAL).mean()))
+        return rms(trial.biased(USUAL))
 
 
 def enough(errors):

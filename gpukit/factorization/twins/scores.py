@@ -1,43 +1,98 @@
-"""Eq. (1) of some users for all items, and the table of what each of them rated that it reads."""
+"""Eq. (1) of some users for all items, and the tables of what each of them rated that it reads."""
 
 import numpy as np
 
 from gpukit._jit import njit, prange
-from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, NO_NEIGHBOR
-from gpukit.factorization.twins.influence import terms_of_item
-from gpukit.factorization.twins.rows import dot
-from gpukit.selection.formulas import LAST, descending_key
+from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
+from gpukit.factorization.solvers.sgd.formulas import ZERO, set_scale
+from gpukit.selection.formulas import descending_key
+
+USERS = 32  # of a group
+U32 = np.uint32
+NAN = np.float32(np.nan)
 
 
 @njit
-def _look_up_codes(neighbors, table, code):
-    """Codes of an item's neighbours, from the line of one user."""
-    for k in range(code.size):
-        code[k] = table[neighbors[k]] if neighbors[k] >= 0 else NO_NEIGHBOR
+def _columns(users, Q, size):
+    """(F, users) float32: the factors of some rows of Q, a column each."""
+    columns = np.empty((size, users.size), np.float32)
+    for place in range(users.size):
+        columns[:, place] = Q[users[place], :size]
+    return columns
+
+
+@njit
+def _multiply(row, columns, totals):
+    """totals += the product of a row with each column."""
+    for f in range(columns.shape[0]):
+        factor, line = row[f], columns[f]
+        for place in range(totals.size):
+            totals[place] += factor * line[place]
+
+
+@njit
+def _add_told(word, codes, levels, base, offset, w, c, found):
+    """Count a neighbour in for those users whose bit is set in word; found (3, users): told, silent, seen."""
+    for place in range(codes.size):
+        if (word >> U32(place)) & U32(1):
+            found[0, place] += (levels[codes[place]] - offset - base[place]) * w
+            found[1, place] -= c
+            found[2, place] += 1
+
+
+@njit
+def _add_terms(tables, group, item, base, neighbors, levels, parameters, found, totals):
+    """totals += terms 2 and 3 of Eq. (1) of an item for each user of a group; found (3, users): scratch."""
+    slots, near, silent = neighbors.shape[1], 0, ZERO
+    influence, offsets = parameters.influence[item], parameters.offsets[item]
+    found[:] = 0
+    for k in range(slots):
+        other = neighbors[item, k]
+        if other < 0:
+            continue
+        near, silent = near + 1, silent + influence[slots + k]
+        word = tables.rated[group, other]
+        if word:
+            codes = tables.codes[group, other, : totals.size]
+            _add_told(word, codes, levels, base, offsets[k], influence[k], influence[slots + k], found)
+    for place in range(totals.size):
+        seen = np.int64(found[2, place])
+        totals[place] += set_scale(seen) * found[0, place] + set_scale(near - seen) * (silent + found[1, place])
 
 
 @njit(parallel=True)
-def score_rows(users, tables, neighbors, levels, parameters, hide, keys):
+def score_rows(users, tables, neighbors, levels, parameters, size, worth, hide, keys):
     """Twin of kernels.scores.score_rows."""
-    P, n, size = parameters.P, parameters.Q.shape[1] - EXTRA, neighbors.shape[1]
-    for line in prange(users.size):
-        q = parameters.Q[users[line]]
-        code, scratch = np.empty(size, np.uint8), np.empty((3, size), np.float32)
+    P, Q = parameters.P, parameters.Q
+    extra, with_terms = Q.shape[1] - EXTRA, parameters.influence.shape[1] > 1
+    for group in prange(tables.rated.shape[0]):
+        first = USERS * group
+        mine = users[first : first + USERS]
+        columns, totals = _columns(mine, Q, size), np.empty(mine.size, np.float32)
+        bias, base, found = np.empty_like(totals), np.empty_like(totals), np.empty((3, mine.size), np.float32)
+        for place in range(mine.size):
+            bias[place], base[place] = Q[mine[place], extra + BIAS], Q[mine[place], extra + BASE]
         for item in range(keys.shape[1]):
-            if hide and tables[line, item] != 0:
-                keys[line, item] = LAST
-                continue
-            value = dot(P[item], q, n) + P[item, n + BIAS] + q[n + BIAS]
-            if size:
-                _look_up_codes(neighbors[item], tables[line], code)
-                value += terms_of_item(parameters, item, q[n + BASE], code, levels, scratch)
-            keys[line, item] = descending_key(value)
+            totals[:] = 0
+            _multiply(P[item], columns, totals)
+            for place in range(mine.size):
+                totals[place] += P[item, extra + BIAS] + bias[place]
+            if with_terms:
+                _add_terms(tables, group, item, base, neighbors, levels, parameters, found, totals)
+            word = tables.rated[group, item]
+            for place in range(mine.size):
+                hidden = hide and (word >> U32(place)) & U32(1)
+                keys[first + place, item] = descending_key(NAN if hidden else totals[place] + worth[item])
 
 
 @njit(parallel=True)
 def fill_tables(users, history, tables):
     """Twin of kernels.scores.fill_tables."""
-    for line in prange(users.size):
-        tables[line] = 0
-        for t in range(history.indptr[users[line]], history.indptr[users[line] + 1]):
-            tables[line, history.items[t]] = history.codes[t]
+    for group in prange(tables.rated.shape[0]):
+        rated, codes, first = tables.rated[group], tables.codes[group], USERS * group
+        rated[:] = 0
+        for place in range(min(USERS, users.size - first)):
+            user = users[first + place]
+            for t in range(history.indptr[user], history.indptr[user + 1]):
+                rated[history.items[t]] |= U32(1) << U32(place)
+                codes[history.items[t], place] = history.codes[t]
