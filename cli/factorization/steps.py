@@ -15,6 +15,7 @@ from gpukit.cli.main import survived
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.implicit.feedback import resolved
 
+BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # ways of --split
 COLUMNS = {"predictor": "", "train_rmse": "train RMSE", "train_mae": "MAE", "test_rmse": "test RMSE", "test_mae": "MAE"}
 
 
@@ -37,22 +38,31 @@ def load(ask, stages):
         return read_ratings(path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times)
 
     named = "auto" if ask.feedback == "implicit" or ask.positive_from is not None else False
-    train = read(ask.ratings, True if ask.split != "random" else named)
+    train = read(ask.ratings, True if ask.split in BY_TIME else named)
     test = None if ask.test is None else read(ask.test)
     remark = read_line(ask, train)
     stages.done("reading")
     if ask.test_fraction:
         train, test = train.split(ask.test_fraction, ask.seed, ask.split)
-        if not len(test):
-            whose = "each user's" if ask.split == "user-time" else f"{len(train):,}"
-            raise DataError(
-                f"--test-fraction {ask.test_fraction:g} of {whose} ratings is none at all. "
-                "Use a larger share, or 0 to train on all."
-            )
+        check_parts(ask, train, test)
         remark += f"; {len(test):,} of the ratings{since(ask, test)} are held out for testing"
     report.remark(remark + ".", ask.quiet or ask.as_json)
     stages.done("splitting")
     return train, test
+
+
+def check_parts(ask, train, test):
+    """DataError where all ratings are on one side of the split."""
+    if not len(test) and ask.split in ONE_EACH:
+        raise DataError(f"--split {ask.split} holds nothing out: no user has two ratings. Split in another way.")
+    whose = {"user-time": "each user's ratings", "users": "the users"}.get(ask.split, f"{len(train):,} ratings")
+    if not len(test):
+        raise DataError(
+            f"--test-fraction {ask.test_fraction:g} of {whose} is none at all. Use a larger share, or 0 to train on "
+            "all."
+        )
+    if not len(train):
+        raise DataError(f"--test-fraction {ask.test_fraction:g} of {whose} is all of them. Use a smaller share.")
 
 
 def read_line(ask, ratings):
@@ -68,10 +78,10 @@ def read_line(ask, ratings):
 
 
 def since(ask, test):
-    """What to say of ratings held out by time."""
-    if ask.split == "random":
-        return ""
-    return f", the last ones, from {when(test.times.min())} on," if ask.split == "time" else ", the last of each user,"
+    """What to say of which ratings are held out."""
+    said = {"user-time": ", the last of each user,", "user-last": ", the last one of each user,"}
+    said |= {"user-one": ", one of each user,", "users": f", those of {len(np.unique(test.users)):,} users,"}
+    return f", the last ones, from {when(test.times.min())} on," if ask.split == "time" else said.get(ask.split, "")
 
 
 def when(seconds):

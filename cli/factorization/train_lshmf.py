@@ -60,7 +60,7 @@ AT_LEAST_1 = click.IntRange(min=1)
     metavar="SHARE",
     help="Hold out this share of RATINGS for testing; 0 trains on all.  [default: 0.1 without --test]",
 )
-@options.split
+@options.every_split
 @click.option(
     "--early-stop",
     type=AT_LEAST_1,
@@ -133,6 +133,8 @@ def check(ask):
         raise ParameterError(f"--search {ask.search} reads no hash: leave --hash {ask.hash} out, or search by hamming.")
     if ask.test is not None and ask.test_fraction:
         raise ParameterError("--test and --test-fraction exclude each other: test on a file, or on a share of RATINGS.")
+    if ask.split in steps.ONE_EACH and ask.test_fraction is not None:
+        raise ParameterError(f"--split {ask.split} holds one rating of each user out: leave --test-fraction out.")
     if ask.test_fraction is None:
         ask.test_fraction = 0.1 if ask.test is None else 0.0
     if ask.split != "random" and not ask.test_fraction:
