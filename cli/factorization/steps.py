@@ -37,7 +37,7 @@ def load(ask, stages):
     def read(path, times=False):
         return read_ratings(path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times)
 
-    named = "auto" if ask.feedback == "implicit" or ask.positive_from is not None else False
+    named = "auto" if ask.feedback == "implicit" or ask.positive_from is not None else False  # the latest clicks judge
     train = read(ask.ratings, True if ask.split in BY_TIME else named)
     test = None if ask.test is None else read(ask.test)
     remark = read_line(ask, train)

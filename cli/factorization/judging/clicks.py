@@ -5,6 +5,8 @@ import numpy as np
 
 from gpukit.cli import report
 from gpukit.cli.factorization.judging import lists
+from gpukit.errors import DataError
+from gpukit.ratings.clicks import are_pairs, clicks_of
 
 CUT = 10  # length of the lists that are judged
 KEPT = {"predictor": "", "hr": "HR", "recall": "recall", "ndcg": "NDCG", "coverage": "coverage"}
@@ -21,9 +23,7 @@ def read_line(path, clicks):
 def closing_table(model, test, positive_from=None):
     """The judging.Report of a model's lists on the clicks of a test, popularity and item kNN beside it; None without a
     test, or where there is nothing in it to judge by."""
-    from gpukit.errors import DataError
     from gpukit.factorization.answers import judging
-    from gpukit.ratings.clicks import are_pairs, clicks_of
 
     if test is None:
         return None

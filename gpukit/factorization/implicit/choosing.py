@@ -22,7 +22,7 @@ from gpukit.factorization.solvers import usual
 
 FIRST_FACTORS, FIRST_EPOCHS = 32, 5
 FACTORS = (64, 128, 192, 256, 384, 512)
-WORK = {False: 1.0e11, True: 2.0e13}  # multiplications of an epoch, at most, of a candidate; on a GPU
+WORK = {False: 6.0e10, True: 2.0e13}  # multiplications of an epoch, at most, of a candidate; on a GPU
 AXES = {"unobserved_weight": 3.0, "regularization": 2.0}  # what a step along each multiplies by
 MOST_STEPS = 4
 RECENCY = 2.0

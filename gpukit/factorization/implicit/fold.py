@@ -7,6 +7,7 @@ from gpukit.factorization.implicit.mix import parted
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.settings import of_model
 from gpukit.factorization.solvers import usual
+from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
 from gpukit.factorization.update.fold import neighborhood
 
 STEPS = 12  # of Newton's method
@@ -38,9 +39,6 @@ def by_both(state, plan):
 
 def by_squares(state, plan):
     """The function (fold.Given, neighbourhood's scores) that gives u V', solved as by `ials`."""
-    from gpukit.factorization.solvers.ials import fold_in
-    from gpukit.factorization.solvers.ials.fold import gram_of
-
     gram = gram_of(state.item_factors)
 
     def products(given, near):
