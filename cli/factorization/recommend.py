@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 from gpukit.cli import models, options, outputs, report
+from gpukit.cli.factorization import filters
 from gpukit.cli.factorization.ids import check_known
 from gpukit.cli.factorization.lists import read_lists
 from gpukit.cli.stages import Stages
@@ -22,6 +23,7 @@ AT_ONCE = 1 << 14  # rows
 @click.option("--all", "everyone", is_flag=True, help="For every user of the model.")
 @click.option("--ratings", metavar="FILE", help="For who rated so: item,rating of one, or user,item,rating of several.")
 @click.option("-n", "count", type=click.IntRange(min=1), default=10, show_default=True, help="Items a user.")
+@filters.options
 @models.titles
 @models.evidence
 @click.option("--output", metavar="FILE", help="Write user,rank,item,score[,title] here as csv; - is stdout.")
@@ -41,6 +43,7 @@ def recommend(**values):
     gpukit recommend my.gpukit --user 42 -n 10 --titles movies.dat
     gpukit recommend my.gpukit --all --output recommendations.csv
     gpukit recommend my.gpukit --ratings mine.csv
+    gpukit recommend my.gpukit --user 42 --categories movies.dat --only-category Comedy --min-support 20
     """
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
@@ -73,26 +76,28 @@ def check(ask):
         raise ParameterError(
             "Say for whom: --user ID (several times if need be), --ratings FILE, or --all, and one of these alone."
         )
+    filters.check(ask)
     if ask.as_json and ask.output:
         raise ParameterError("--json prints on stdout and --output writes csv: leave one out.")
 
 
 def read_by(ask):
     """The files that the command reads; None for one that is not named."""
-    return ask.model, ask.titles, ask.ratings
+    return ask.model, ask.titles, ask.ratings, *filters.files_of(ask)
 
 
 def answers(ask, fitted):
     """(how many users, a generator of their answers as recommend_batches gives them, a function that counts what they
     rest on as `evidence` does)."""
+    shown = filters.filters_of(ask, fitted.item_ids_)
     if ask.ratings is not None:
         lists = read_lists(ask.ratings, ask.file_format, ask.columns, ask.duplicates, ask.sep)
         counts = remark_unknown(fitted, lists, ask.quiet or ask.as_json)
-        tiles = fitted.recommend_for_batches(lists, ask.count)
+        tiles = fitted.recommend_for_batches(lists, ask.count, filters=shown)
         return len(np.unique(lists.users)), tiles, counted_in(lists, counts, fitted)
     wanted = None if ask.everyone else check_known(ask.users, fitted.user_ids_, "user")
     total = len(fitted.user_ids_ if wanted is None else wanted)
-    return total, fitted.recommend_batches(wanted, ask.count), fitted.evidence
+    return total, fitted.recommend_batches(wanted, ask.count, filters=shown), fitted.evidence
 
 
 def remark_unknown(fitted, lists, quiet):

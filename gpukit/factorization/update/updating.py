@@ -3,10 +3,9 @@
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.base import check_integer
 from gpukit.device.engine import engine
 from gpukit.factorization import settings
-from gpukit.factorization.serve import MOST_ANSWERS, Serving
+from gpukit.factorization.serve import Serving
 from gpukit.factorization.update import settings as updating
 from gpukit.factorization.update import told
 
@@ -50,7 +49,7 @@ class Updating(Serving):
         self.set_fitted(done.state, done.history, done.scale, part.user_ids, part.item_ids)
         return self
 
-    def recommend_for(self, X, y=None, n=10, exclude_seen=True, duplicates="last"):
+    def recommend_for(self, X, y=None, n=10, exclude_seen=True, duplicates="last", *, filters=None):
         """(user ids (B,), item ids (B, n), scores (B, n) float32), best first, for users whose ratings are given here;
         the model stays as it is.
 
@@ -58,27 +57,24 @@ class Updating(Serving):
         For one user also {item: rating}; the user's id is then 0. Bias and factors are solved for, with the items'
         numbers as they are (update/fold.py); the neighbourhood's terms are of the ratings given. Items that the model
         does not know are left out of account. duplicates: as partial_fit. Items given are left out unless exclude_seen
-        is False; scores and what is missing as recommend has them. Raises ParameterError, DataError.
+        is False; filters, scores and what is missing as recommend has them. Raises ParameterError, DataError.
         """
         from gpukit.factorization.update import inputs
 
-        tiles = list(self.recommend_for_batches(inputs.lists_of(X, y, duplicates), n, exclude_seen))
+        tiles = list(self.recommend_for_batches(inputs.lists_of(X, y, duplicates), n, exclude_seen, filters=filters))
         return tuple(np.concatenate(column) for column in zip(*tiles))
 
-    def recommend_for_batches(self, ratings, n=10, exclude_seen=True):
+    def recommend_for_batches(self, ratings, n=10, exclude_seen=True, *, filters=None):
         """Generator of recommend_for's answers, a user at a time, for Ratings."""
         from gpukit.factorization.update import fold, inputs
 
         self._check_fitted()
-        check_integer("n", n, 1, MOST_ANSWERS)
+        request = self._request(n, exclude_seen, filters)
         decay, state = settings.of_model(self, len(self._rated.items)).regularization, self._state
         for user, given in inputs.given_to(ratings, self.item_ids_, self._scale):
             scores = fold.scores_of(state, given, fold.taste_of(state, given, decay))
-            items, best = fold.best_of(scores, given, n, exclude_seen)
-            fits = min(n, len(scores))
-            rows, z = np.zeros((1, fits), np.int32), np.full((1, fits), np.nan, np.float32)
-            rows[0, : len(items)], z[0, : len(items)] = items, best
-            yield (ratings.user_ids[user : user + 1], *self._named(rows, z, n))
+            pools = fold.best_of(scores + request.worth, given, request.pool, request.hide)
+            yield (ratings.user_ids[user : user + 1], *self._named(*self._listed(*pools, request), n))
 
     def _first_fit(self, X, y, asked, progress):
         """fit, on what the rule for repeats leaves."""

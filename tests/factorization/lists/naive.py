@@ -1,0 +1,24 @@
+"""Lists as their definitions have them, in float64."""
+
+import math
+
+
+def cosine(x, y):
+    """The cosine of two vectors, 0 if one has no length."""
+    lengths = math.sqrt(sum(a * a for a in x) * sum(b * b for b in y))
+    return sum(a * b for a, b in zip(x, y)) / lengths if lengths else 0.0
+
+
+def spread_out(pool, vectors, n, diversity):
+    """[item]: n of a pool [(item, score)], best first, by maximal marginal relevance."""
+    scores = [score for _, score in pool]
+    low, high = min(scores), max(scores)
+    relevance = {item: (score - low) / (high - low) if high > low else 1.0 for item, score in pool}
+    taken, left = [], [item for item, _ in pool]
+    while left and len(taken) < n:
+        values = []
+        for item in left:
+            alike = max((max(0.0, cosine(vectors[item], vectors[other])) for other in taken), default=0.0)
+            values.append((1 - diversity) * relevance[item] - diversity * alike)
+        taken.append(left.pop(values.index(max(values))))
+    return taken
