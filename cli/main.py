@@ -27,6 +27,7 @@ VERBS = {
     "tune": ("Find the options of train-lshmf that suit ratings.", "factorization.tune", "tune"),
     "update": ("Let a trained model learn from new ratings.", "factorization.update", "update"),
     "predict": ("Predict the ratings of (user, item) pairs.", "factorization.predict", "predict"),
+    "evaluate": ("Judge a model's predictions and lists by a test.", "factorization.judging.evaluate", "evaluate"),
     "recommend": ("List the items that users would rate best.", "factorization.recommend", "recommend"),
     "similar": ("List the items most like one item, or the users most like one.", "factorization.similar", "similar"),
     "explain": ("Show what a predicted rating is the sum of.", "factorization.explain", "explain"),

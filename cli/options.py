@@ -2,6 +2,8 @@
 
 import click
 
+from gpukit.factorization.goal import FEEDBACK, LOSSES
+
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
 FROM_DATA = "default: by the ratings"
 METRICS = ("pa", "pa_ties", "tau", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map")
@@ -92,3 +94,32 @@ def scoring(command):
 def table_file(command):
     """--format --columns --sep: parameters file_format, columns, sep."""
     return file_format(columns(sep(command)))
+
+
+OF_CLICKS = (
+    click.option(
+        "--feedback",
+        type=click.Choice(FEEDBACK),
+        default="auto",
+        show_default=True,
+        help="What the file tells: how good things are (explicit), or who chose what, perhaps how often (implicit: "
+        "clicks). auto: clicks where there is no rating, or always the same.",
+    ),
+    click.option("--positive-from", type=float, metavar="RATING", help="Ratings from here on are clicks, others not."),
+    click.option(
+        "--loss",
+        type=click.Choice(LOSSES),
+        default="auto",
+        show_default=True,
+        help="Of clicks: squared error over all pairs, or cross-entropy or bpr with sampled negatives.",
+    ),
+    click.option("--negatives", type=click.IntRange(min=1), metavar="N", help="Items drawn for each click (sampled)."),
+    click.option("--unobserved-weight", type=float, metavar="W", help="Of a pair without a click; a click has 1."),
+)
+
+
+def implicit(command):
+    """--feedback --positive-from --loss --negatives --unobserved-weight: parameters of these names."""
+    for option in reversed(OF_CLICKS):
+        command = option(command)
+    return command

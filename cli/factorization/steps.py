@@ -80,13 +80,19 @@ def build(ask):
         "regularization": ask.regularization,
         "deterministic": ask.deterministic,
         "precision": ask.precision,
+        "feedback": ask.feedback,
+        "positive_from": ask.positive_from,
+        "loss": ask.loss,
+        "solver": ask.solver,
+        "n_negatives": ask.negatives,
+        "unobserved_weight": ask.unobserved_weight,
     }
     if ask.epochs is not None:
         params["n_epochs"] = ask.epochs
     if ask.early_stop is not None:
         params["early_stopping"] = ask.early_stop
     if ask.neighbors == 0:
-        return MatrixFactorization(solver=ask.solver, **params)
+        return MatrixFactorization(**params)
     return LSHMF(
         n_neighbors=ask.neighbors,
         lsh_p=ask.lsh_p,

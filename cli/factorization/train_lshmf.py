@@ -12,8 +12,8 @@ from gpukit.cli.factorization.words import options_named
 from gpukit.cli.stages import Stages
 from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
+from gpukit.factorization.goal import ALL_SOLVERS
 from gpukit.factorization.model.layout import PRECISIONS, is_half
-from gpukit.factorization.solvers import SOLVERS
 from gpukit.neighbors.hashes import HASHES
 from gpukit.neighbors.search import SEARCHES, card
 
@@ -29,12 +29,14 @@ AT_LEAST_1 = click.IntRange(min=1)
 @click.option("--epochs", type=AT_LEAST_1, help=f"Passes over the ratings, at most.  [{options.FROM_DATA}]")
 @click.option(
     "--solver",
-    type=click.Choice(SOLVERS),
-    default="sgd",
+    type=click.Choice(ALL_SOLVERS),
+    default="auto",
     show_default=True,
-    help="How a factorization without neighbours is learned: by stochastic gradient descent (CUSGD++), by "
-    "batch-Hogwild (cuSGD's), by alternating least squares (cuALS's).",
+    help="How ratings are learned: by stochastic gradient descent (sgd: CULSH-MF, without neighbours CUSGD++); without "
+    "neighbours also by batch-Hogwild (cuSGD's) or alternating least squares (als, cuALS's). Clicks: by ials or "
+    "sampled; auto takes what gives the best lists.",
 )
+@options.implicit
 @click.option("--lsh-p", type=AT_LEAST_1, default=3, show_default=True, help="Hashings that make up one bucket code.")
 @click.option("--lsh-q", type=AT_LEAST_1, default=100, show_default=True, help="Bucket codes of an item.")
 @click.option("--lsh-bits", type=AT_LEAST_1, default=8, show_default=True, help="Bits of one hashing.")
@@ -119,7 +121,7 @@ def check(ask):
     """Raise for options that contradict each other and for files that cannot be written, before any work."""
     if ask.no_neighbors:
         ask.neighbors = 0
-    if ask.solver != "sgd":
+    if ask.solver in ("hogwild", "als"):
         if ask.neighbors:
             raise ParameterError(f"--solver {ask.solver} learns no neighbourhoods: leave --neighbors or --solver out.")
         ask.neighbors = 0

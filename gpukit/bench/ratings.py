@@ -27,7 +27,8 @@ SHAPES, MORE = ("ml-10m", "netflix"), ("yahoo",)
 @functools.lru_cache(maxsize=1)
 def generated(like, scale):
     """(train, test) ratings generated with a shape; the test share is the paper's."""
-    from gpukit.ratings import synth, synth_ratings
+    from gpukit.ratings import synth_ratings
+    from gpukit.ratings.generated import synth
 
     shape = synth.SHAPES[like]
     return synth_ratings(like, scale, 0).split(shape.test / shape.ratings, 1)

@@ -3,13 +3,11 @@
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.device.engine import engine
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import settings
 from gpukit.factorization.answers.answering import Answering
-from gpukit.factorization.model.layout import is_half, major_first
+from gpukit.factorization.implicit.feedback import resolved
 from gpukit.factorization.serve import in_rows_of
-from gpukit.factorization.solvers import Task, training_of
 from gpukit.factorization.update.updating import Updating
 from gpukit.neighbors.estimator import warn_if_random
 from gpukit.persist import check_writable
@@ -43,8 +41,8 @@ class Factorization(Answering, Updating):
             judge = runs.Judge(run.session, run.held_out, run.scale, run.settings.patience, run.history, run.best)
             checkpoints = runs.Checkpoints(checkpoint, self, data, run.choice)
             work = run.session, run.training, run.settings
-            state = runs.run(*work, judge, checkpoints, run.history, run.start, progress)
-        self.timings_, self.device_ = run.clock.seconds, str(run.device)
+            state = run.complete(runs.run(*work, judge, checkpoints, run.history, run.start, progress))
+        self.timings_, self.device_, self.feedback_ = run.clock.seconds, str(run.device), run.settings.feedback
         self.chosen_, self.trials_ = run.choice.facts(type(self).__name__), run.choice.trials
         self.set_fitted(state, run.session.history, run.scale, ratings.user_ids, ratings.item_ids)
         vars(self).pop("updates_", None)
@@ -53,9 +51,10 @@ class Factorization(Answering, Updating):
         devices.release(device)
         return self
 
-    def check(self, n_ratings=0):
-        """The parameters as settings.Settings for so many ratings; raises ParameterError for one out of bounds."""
-        return settings.check(self, n_ratings)
+    def check(self, n_ratings=0, feedback=None):
+        """The parameters as settings.Settings for so many ratings of a kind of feedback (None: what they speak of);
+        raises ParameterError for one out of bounds."""
+        return settings.check(self, n_ratings, feedback)
 
     def prepare(self, X, y=None, *, validation=None, progress=None, resume_from=None):
         """run.Run: everything that training needs, before the first epoch; arguments and errors as fit.
@@ -64,19 +63,26 @@ class Factorization(Answering, Updating):
         """
         from gpukit.ratings.pairs import ratings_of
 
-        ratings = ratings_of(X, y, repeats=False)
-        checked, device = self.check(len(ratings)), devices.resolve(self.device)
+        self.check()
+        feedback, ratings = resolved(self, ratings_of(X, y, repeats=False))
+        checked, device = self.check(len(ratings), feedback), devices.resolve(self.device)
         check_shape(ratings)
         checked = settings.clamped(self, checked, ratings.shape)
         if validation is not None:
-            held_out = in_rows_of(ratings_of(validation), ratings.user_ids, ratings.item_ids)
+            _, judges = resolved(self, ratings_of(validation), feedback)
+            held_out = in_rows_of(judges, ratings.user_ids, ratings.item_ids)
         elif self.validation_fraction and not checked.patience:  # stopping early holds out for itself
             ratings, held_out = ratings.split(self.validation_fraction, checked.seed)
             check_shape(ratings)
         else:
             held_out = None
+        if feedback == "implicit":
+            from gpukit.factorization.implicit import begin
+        else:
+            from gpukit.factorization import begin
+        progress = progress or (lambda *news: None)
         with devices.reported(device, "Training"):
-            return self._prepare(ratings, held_out, device, checked, progress or (lambda *news: None), resume_from)
+            return begin.prepare(self, ratings, held_out, device, checked, progress, resume_from)
 
     def walked_on(self, device):
         """The side that is walked by gradient descent: without conflicts on a GPU always the items', since its many
@@ -87,63 +93,7 @@ class Factorization(Answering, Updating):
         """(N, n_neighbors) int32 on the host: the neighbours of items in orders, best first."""
         return np.zeros((orders.shape[1], 0), np.int32)
 
-    def _prepare(self, ratings, held_out, device, checked, progress, resume_from):
-        from gpukit.factorization import run as runs
-        from gpukit.factorization.choose.choice import choose
-        from gpukit.factorization.model import saving
-        from gpukit.factorization.model.state import Beginning
-        from gpukit.factorization.prepare import ready
-        from gpukit.ratings.orders.order import order_ratings
-
-        clock, steps = runs.Clock(), engine(device, "gpukit.factorization")
-        self._layout(checked, ratings, device, steps)  # too little memory is told before any work
-        resumed = None
-        if resume_from is not None:
-            resumed = saving.load_checkpoint(resume_from, self, saving.fingerprint(ratings), ratings.shape, checked)
-        with clock("choosing"):
-            judged = held_out is not None
-            choice = resumed.choice if resumed else choose(self, ratings, checked, device, judged, progress)
-        plan, solver = choice.settings, training_of(checked.solver)
-        layout, half = self._layout(plan, ratings, device, steps)
-        progress("preparing", 0, 1, {})
-        with clock("prepare"):
-            orders = order_ratings(ratings, device)
-            scale = ready.scale_of(orders, ratings.values)
-            in_turn = self.deterministic and plan.solver == "sgd"
-            walk = self.walked_on(device) if plan.solver == "sgd" else self.walk
-            way = ready.Way(walk, plan.seed, in_turn, plan.n_neighbors > 0, plan.damping)
-            made = ready.make_ready(orders, scale, way, steps.preparing)
-        with clock("neighbours"):
-            neighbors = None if resumed else self._search(orders, steps, plan.n_neighbors, progress)
-        with clock("prepare"):  # while a GPU is still searching
-            task = Task(orders, scale, made, plan, layout, steps, device, half, self.deterministic)
-            arranged, task = solver.arrange(task), task._replace(orders=None)
-        if resumed:
-            start, history, best = resumed.epochs_done, resumed.history, resumed.best
-            session = steps.Session(resumed.state, layout, walk, made.history)
-        else:
-            with clock("neighbours"):
-                neighbors = neighbors()
-            with clock("prepare"):
-                facts = ratings.shape, plan.n_factors, neighbors, made.baseline, plan.biases, plan.seed
-                session = steps.begin(Beginning(*facts), layout, walk, made.history)
-            start, history, best = 0, [], None
-        orders = None
-        with clock("prepare"):
-            training = solver.begin(session, task, arranged)
-        return runs.Run(session, training, plan, clock, scale, start, history, best, ratings, held_out, device, choice)
-
-    def _layout(self, plan, ratings, device, steps):
-        """(layout.Layout of a training by settings.Settings, whether factors may be halves); DeviceMemoryError where it
-        does not fit."""
-        from gpukit.factorization import run as runs
-
-        half = is_half(self.precision, device.is_cuda, len(ratings))
-        layout = steps.layout(plan.n_factors, plan.n_neighbors, half and plan.solver == "sgd")
-        runs.check_memory(device, len(ratings), major_first(self.walk, *ratings.shape), layout)
-        return layout, half
-
-    def _search(self, orders, steps, n_neighbors, progress):
+    def searched(self, orders, steps, n_neighbors, progress):
         """The function that waits for the neighbors (N, K) int32, whose search has begun."""
         return lambda: np.zeros((orders.shape[1], 0), np.int32)
 
@@ -151,16 +101,24 @@ class Factorization(Answering, Updating):
 class MatrixFactorization(Factorization):
     """CUSGD++ (Algorithm 2): r ~ mean + b_i + b_j + u_i v_j, by stochastic gradient descent over the users' rows.
 
-    Parameters: n_factors F, 1 to 1024; n_epochs; biases: whether b_i, b_j are there; solver 'sgd' (CUSGD++), 'hogwild'
-    (cuMF_SGD's batch-Hogwild) or 'als' (alternating least squares, the same on every run), n_epochs, learning_rate and
-    regularization by default the solver's own; rates (of sgd) 'adaptive' (AdaGrad, one sum a row) or 'paper' (Eq. 7);
-    learning_rate, None for the rates' own (rates.defaults); regularization, in units of the ratings' deviation.
+    Parameters: n_factors F, 1 to 1024; n_epochs; biases: whether b_i, b_j are there; solver 'sgd' (CUSGD++, what 'auto'
+    takes for ratings), 'hogwild' (cuMF_SGD's batch-Hogwild) or 'als' (alternating least squares, the same on every
+    run), n_epochs, learning_rate and regularization by default the solver's own; rates (of sgd) 'adaptive' (AdaGrad,
+    one sum a row) or 'paper' (Eq. 7); learning_rate, None for the rates' own (rates.defaults); regularization, in units
+    of the ratings' deviation.
 
     n_factors, n_epochs, regularization: what is None is chosen from the data. Where users and items have plenty of
     ratings (64 each, on the mean of both) these are 32, 13 and more with the ratings (rates.default_epochs), and the
     rates' own. Where they have fewer, some candidates, damped biases alone among them, are tried on parts of the
     ratings held out, and the best is trained on all of them (gpukit.factorization.choose). What is named is obeyed;
     with any of them named the model has factors. More factors than users or items are as many as these (UserWarning).
+
+    Clicks: feedback 'explicit' (ratings), 'implicit' (clicks: who chose what), 'auto': clicks where all ratings are
+    alike, as those of pairs are; positive_from: ratings, or counts, from here on are clicks, the others nothing. Clicks
+    are learned by loss 'squared' (solver 'ials', over all pairs), or by 'cross-entropy' (the paper's) and 'bpr' (solver
+    'sampled', n_negatives items drawn for each click); unobserved_weight (of ials): of a pair without a click, where a
+    click weighs 1. What is None, and solver and loss where both are 'auto', is chosen on a click held out of each user
+    (gpukit.factorization.implicit). A prediction is then a score that ranks items for a user, with no bounds.
 
     validation_fraction of the ratings held out to judge every epoch; early_stopping (0: never): hold
     validation_fraction (0.05, if that is 0) out, stop there after so many epochs without a better one, then train on
@@ -176,9 +134,10 @@ class MatrixFactorization(Factorization):
     the root of that), and made anew at each use. user_baseline_ (M,), item_baseline_ (N,): the biases of the bias-only
     predictor, where training began. chosen_: a dict of what the training went by (predictor: the class, or 'damped
     biases', whose factors are zero; n_factors, n_neighbors, n_epochs, learning_rate, regularization; biases 'learned',
-    'held' at the baseline or 'none'; damping of users and items) and why; trials_: what was tried, a dict a candidate
-    with its RMSE on ratings held out and its curve by epoch. neighbors_ (N, 0); history_ (a dict an epoch: epoch,
-    seconds, rmse or None); timings_ (seconds: choosing, prepare, neighbours, training); device_; n_features_in_ = N.
+    'held' at the baseline or 'none'; damping of users and items; share of the factors' part that is kept) and why;
+    trials_: what was tried, a dict a candidate with its RMSE on ratings held out and its curve by epoch. neighbors_
+    (N, 0); history_ (a dict an epoch: epoch, seconds, rmse or None); timings_ (seconds: choosing, prepare, neighbours,
+    training); device_; feedback_ ('explicit' or 'implicit'); n_features_in_ = N.
     """
 
     def __init__(
@@ -186,7 +145,12 @@ class MatrixFactorization(Factorization):
         n_factors=None,
         n_epochs=None,
         biases=True,
-        solver="sgd",
+        feedback="auto",
+        positive_from=None,
+        loss="auto",
+        solver="auto",
+        n_negatives=None,
+        unobserved_weight=None,
         rates="adaptive",
         learning_rate=None,
         regularization=None,
@@ -200,7 +164,12 @@ class MatrixFactorization(Factorization):
         self.n_factors = n_factors
         self.n_epochs = n_epochs
         self.biases = biases
+        self.feedback = feedback
+        self.positive_from = positive_from
+        self.loss = loss
         self.solver = solver
+        self.n_negatives = n_negatives
+        self.unobserved_weight = unobserved_weight
         self.rates = rates
         self.learning_rate = learning_rate
         self.regularization = regularization
@@ -219,8 +188,9 @@ class LSHMF(Factorization):
     at all may; more than the other items are as many as these, with a UserWarning); n_epochs; lsh_p coarse by
     lsh_q fine hashings of lsh_bits bits; lsh_psi, the exponent of Psi(r) = r**psi (1, 2 or 4); search 'hamming',
     'buckets' (the paper's), 'exact' (its GSM) or 'random' (its control group); hash 'simlsh', 'minhash' or 'projection'
-    (RP_cos): see gpukit.neighbors.SimLSH; rates, learning_rate, regularization, validation_fraction, early_stopping,
-    deterministic, precision (of the users' factors), device, random_state as in MatrixFactorization.
+    (RP_cos): see gpukit.neighbors.SimLSH; feedback, positive_from, loss, n_negatives, unobserved_weight; solver 'auto',
+    'sgd', for clicks also 'ials' or 'sampled'; rates, learning_rate, regularization, validation_fraction,
+    early_stopping, deterministic, precision (of the users' factors), device, random_state as in MatrixFactorization.
 
     After fit: as MatrixFactorization, with neighbors_ (N, K) int32 item rows, random_share_ of the neighbour slots, and
     Eq. (1)'s influences, explicit_influences_ w and implicit_influences_ c (N, K) float32: a prediction has besides,
@@ -252,6 +222,12 @@ class LSHMF(Factorization):
         lsh_psi=2,
         search="hamming",
         hash="simlsh",
+        feedback="auto",
+        positive_from=None,
+        loss="auto",
+        solver="auto",
+        n_negatives=None,
+        unobserved_weight=None,
         rates="adaptive",
         learning_rate=None,
         regularization=None,
@@ -271,6 +247,12 @@ class LSHMF(Factorization):
         self.lsh_psi = lsh_psi
         self.search = search
         self.hash = hash
+        self.feedback = feedback
+        self.positive_from = positive_from
+        self.loss = loss
+        self.solver = solver
+        self.n_negatives = n_negatives
+        self.unobserved_weight = unobserved_weight
         self.rates = rates
         self.learning_rate = learning_rate
         self.regularization = regularization
@@ -281,10 +263,11 @@ class LSHMF(Factorization):
         self.device = device
         self.random_state = random_state
 
-    def check(self, n_ratings=0):
-        """The parameters as settings.Settings for so many ratings; raises ParameterError for one out of bounds."""
+    def check(self, n_ratings=0, feedback=None):
+        """The parameters as settings.Settings for so many ratings of a kind of feedback (None: what they speak of);
+        raises ParameterError for one out of bounds."""
         n_neighbors = settings.known(self.n_neighbors, settings.USUAL_NEIGHBORS)
-        return super().check(n_ratings)._replace(n_neighbors=self._hashing(n_neighbors).n_neighbors)
+        return super().check(n_ratings, feedback)._replace(n_neighbors=self._hashing(n_neighbors).n_neighbors)
 
     def _hashing(self, n_neighbors):
         """The settings of the search for so many neighbours."""
@@ -306,7 +289,7 @@ class LSHMF(Factorization):
             return lambda: (np.zeros((orders.shape[1], 0), np.int32), 0)
         return steps.find_neighbors(columns_of(orders), self._hashing(n_neighbors))
 
-    def _search(self, orders, steps, n_neighbors, progress):
+    def searched(self, orders, steps, n_neighbors, progress):
         progress("neighbours", 0, 1, {})
         wait = self._found(orders, steps, n_neighbors)
 

@@ -17,7 +17,8 @@ CHECKPOINT_SECONDS = 60.0
 
 class Run(NamedTuple):
     """A training that is about to begin: the session, its solver's Training, settings.Settings, Clock and Scale, the
-    first epoch, the history, the best state; Ratings to train on and to judge by (or None), Device, choose.Choice."""
+    first epoch, the history, the best state; Ratings to train on and to judge by (or None), Device, choose.Choice; what
+    becomes of the State that was trained."""
 
     session: object
     training: object
@@ -31,6 +32,7 @@ class Run(NamedTuple):
     held_out: object
     device: object
     choice: object
+    complete: object = lambda state: state
 
 
 class Judge:
@@ -112,8 +114,7 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
             if checkpoints.due():
                 checkpoints.write(session, judge.best_state, epoch + 1)
     state = judge.best_state or session.state()
-    if not plan.epochs:
-        state = states.without_factors(state)
+    state = states.shrunk(state, plan.share) if plan.epochs else states.without_factors(state)
     if not (np.isfinite(state.user_factors).all() and np.isfinite(state.item_factors).all()):
         raise GpukitError(
             f"Training diverged (learning_rate={plan.learning_rate}): the factors are no longer finite. "

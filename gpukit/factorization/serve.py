@@ -111,6 +111,14 @@ class Serving(Estimator):
         """
         from gpukit.factorization import run
 
+        return run.unscale(self._z_of(X), self._scale)
+
+    def pair_scores(self, X):
+        """(n,) float32: what `recommend` ranks by, of pairs as predict takes them: predictions, not clipped."""
+        return self._z_of(X) * np.float32(self._scale.deviation) + np.float32(self._scale.mean)
+
+    def _z_of(self, X):
+        """(n,) float32 predictions of pairs in the units of training."""
         with self._reported("Predicting"):
             session = self._session()
             users, items = self._pairs(X)
@@ -118,7 +126,7 @@ class Serving(Estimator):
             for first in range(0, len(users), JUDGED_AT_ONCE):
                 part = slice(first, first + JUDGED_AT_ONCE)
                 predicted[part] = session.predict(session.ask(users[part], items[part]))
-        return run.unscale(predicted, self._scale)
+        return predicted
 
     def _pairs(self, X):
         """(user rows, item rows) int32 of what predict takes; the row behind the last for unknown ids."""

@@ -6,11 +6,13 @@ from typing import NamedTuple
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
 from gpukit.factorization.baseline import USUAL as USUAL_DAMPING
+from gpukit.factorization.goal import goal_of
 from gpukit.factorization.model.layout import PRECISIONS
-from gpukit.factorization.solvers import SOLVERS, usual
+from gpukit.factorization.solvers import usual
 
 MOST_FACTORS = 1024
 USUAL_FACTORS = USUAL_NEIGHBORS = 32
+CLICK_FACTORS = 64
 RATES = ("adaptive", "paper")
 
 
@@ -18,7 +20,9 @@ class Settings(NamedTuple):
     """What one training needs of the estimators' parameters, the usual ones filled in for what is open.
 
     damping: of the users' and of the items' baseline biases; held: biases stay at the baseline, and with 0 epochs the
-    model is that.
+    model is that; share: how much of what factors and influences add to them is kept. feedback 'explicit' or
+    'implicit', and for the latter: loss; n_negatives sampled for a click; unobserved_weight alpha0 of every pair;
+    exponent nu of what regularization is scaled by.
     """
 
     epochs: int
@@ -34,6 +38,12 @@ class Settings(NamedTuple):
     n_neighbors: int = 0
     damping: tuple = USUAL_DAMPING
     held: bool = False
+    feedback: str = "explicit"
+    loss: str = "squared"
+    n_negatives: int = 0
+    unobserved_weight: float = 0.0
+    exponent: float = 0.0
+    share: float = 1.0
 
     def epoch_rates(self, epoch):
         """formulas.Rates of an epoch."""
@@ -43,11 +53,13 @@ class Settings(NamedTuple):
         return epoch_rates(self.rates, self.learning_rate, self.regularization, learned, self.annealing, epoch)
 
 
-def check(estimator, n_ratings=0):
-    """Settings of an estimator for so many ratings; raises ParameterError for a parameter out of bounds."""
-    factors = check_integer("n_factors", known(estimator.n_factors, USUAL_FACTORS), 1, MOST_FACTORS)
-    kind = check_choice("rates", estimator.rates, RATES)
-    solver = check_choice("solver", getattr(estimator, "solver", "sgd"), SOLVERS)
+def check(estimator, n_ratings=0, feedback=None):
+    """Settings of an estimator for so many ratings of a kind of feedback (None: what its parameters speak of); raises
+    ParameterError for a parameter out of bounds."""
+    goal = goal_of(estimator, feedback)
+    usual_factors = USUAL_FACTORS if goal.feedback == "explicit" else CLICK_FACTORS
+    factors = check_integer("n_factors", known(estimator.n_factors, usual_factors), 1, MOST_FACTORS)
+    kind, solver = check_choice("rates", estimator.rates, RATES), goal.solver
     check_precision(solver, check_choice("precision", estimator.precision, PRECISIONS))
     check_real("validation_fraction", estimator.validation_fraction, 0.0, 0.9)
     standard, given = usual(solver, kind, n_ratings), estimator.n_epochs
@@ -58,17 +70,30 @@ def check(estimator, n_ratings=0):
         check_rate(solver, estimator.learning_rate, standard["learning_rate"]),
         check_real("regularization", known(estimator.regularization, standard["regularization"]), 0.0),
         standard["annealing"],
-        bool(getattr(estimator, "biases", True)),
+        bool(getattr(estimator, "biases", True)) and solver != "ials",
         check_integer("early_stopping", estimator.early_stopping, 0),
         check_integer("random_state", known(estimator.random_state, 0), 0, 2**63 - 1),
         factors,
+        feedback=goal.feedback,
+        loss=goal.loss,
+        **weights_of(estimator, standard),
     )
+
+
+def weights_of(estimator, standard):
+    """Settings that clicks alone have, as a dict, where none are given the solver's usual ones: `standard`."""
+    bounds = {"n_negatives": (check_integer, 1), "unobserved_weight": (check_real, 0.0)}
+    found = {name: standard[name] for name in (*bounds, "exponent") if name in standard}
+    for name, (checking, least) in bounds.items():
+        if (given := getattr(estimator, name)) is not None:
+            found[name] = checking(name, given, least)
+    return found
 
 
 def of_model(model, n_ratings):
     """The Settings by which a fitted model takes further ratings, n_ratings in all: those that were chosen for it. What
     another solver began goes on by stochastic gradient descent."""
-    plan, chosen = check(model, n_ratings), model.chosen_
+    plan, chosen = check(model, n_ratings, model.feedback_), model.chosen_
     trained, learned = chosen["n_epochs"] > 0, plan.solver == "sgd"
     if trained and learned:
         plan = plan._replace(epochs=chosen["n_epochs"], regularization=chosen["regularization"])
@@ -87,9 +112,9 @@ def check_rate(solver, given, standard):
 
 def check_precision(solver, precision):
     """ParameterError for half precision of a solver that has none."""
-    if solver == "als" and precision == "half":
+    if solver in ("als", "ials") and precision == "half":
         raise ParameterError(
-            "precision='half' is for solvers that take steps; solver='als' solves in single precision."
+            f"precision='half' is for solvers that take steps; solver={solver!r} solves in single precision."
         )
 
 

@@ -10,10 +10,11 @@
 | formats.py, headers.py | which format a file is, told from its first bytes; which column is what     |
 | parse.py -> gather.py  | a block to arrays, on all cores; errors with their line; ids to codes       |
 | repeats.py             | ids to rows by hashing; repeated pairs                                      |
+| clicks.py              | who chose what, with no word of how good it is                              |
 | pairs.py               | pairs with their ratings apart (X and y), pairs to predict                  |
 | copies.py, parquet.py  | .gkr, .npz, .parquet and .csv copies                                        |
 | titles.py              | titles of items                                                             |
-| synth.py, planted.py   | generated ratings of the papers' shapes; what is planted in them            |
+| generated/             | generated ratings of the papers' shapes; what is planted in them            |
 
 Reading is exact: ratings equal float32(float(text)), ids are kept as written, threads do not change the result.
 Text ids are told apart by a 64-bit hash (for a million ids, a chance of 3e-8 that two of them fall together).
@@ -28,7 +29,7 @@ _HOMES = {
     "read_pairs": "read",
     "write_ratings": "copies",
     "read_titles": "titles",
-    "synth_ratings": "synth",
+    "synth_ratings": "generated.synth",
 }
 __all__ = sorted(_HOMES)
 

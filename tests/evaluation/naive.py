@@ -66,3 +66,66 @@ def pairs_by_grade(grades, scores):
         first, last = np.searchsorted(below, own, "left"), np.searchsorted(below, own, "right")
         right, tied, total = right + int(first.sum()), tied + int((last - first).sum()), total + len(below) * len(own)
     return right, tied, total
+
+
+def list_metrics(shown, relevant, k):
+    """{metric: value} of one user's list (items, best first) and the set of relevant items, at k."""
+    hits = [item in relevant for item in shown[:k]]
+    dcg = sum(1 / math.log2(rank + 1) for rank, hit in enumerate(hits, start=1) if hit)
+    ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(k, len(relevant)) + 1))
+    precisions = [sum(hits[:rank]) / rank for rank, hit in enumerate(hits, start=1) if hit]
+    return {
+        "hr": float(any(hits)),
+        "recall": sum(hits) / len(relevant),
+        "precision": sum(hits) / k,
+        "ndcg": dcg / ideal,
+        "map": sum(precisions) / min(k, len(relevant)),
+        "mrr": next((1 / rank for rank, hit in enumerate(hits, start=1) if hit), 0.0),
+    }
+
+
+def shown_to_all(lists, clicks, few):
+    """{fact: value} of everybody's lists of items and the clicks of each item."""
+    slots = [item for one in lists for item in one]
+    counts = [slots.count(item) for item in range(len(clicks))]
+    apart = sum(abs(a - b) for a in counts for b in counts)
+    return {
+        "coverage": sum(count > 0 for count in counts) / len(counts),
+        "gini": apart / (2 * len(counts) * sum(counts)),
+        "popularity": sum(clicks[item] for item in slots) / len(slots),
+        "few": sum(clicks[item] < few for item in slots) / len(slots),
+    }
+
+
+def sampled_metrics(click, others, k):
+    """(hr, ndcg) of a click's score among others', the mean over all orders of the ties."""
+    above, tied = sum(score > click for score in others), sum(score == click for score in others)
+    ranks = [above + 1 + place for place in range(tied + 1)]
+    found = [rank for rank in ranks if rank <= k]
+    return len(found) / len(ranks), sum(1 / math.log2(rank + 1) for rank in found) / len(ranks)
+
+
+def knn_scores(clicked, neighbors, shrinkage):
+    """(M, N) scores of all users for all items: sums of the cosines of each item's nearest neighbours."""
+    n_users, n_items = clicked.shape
+    like = np.zeros((n_items, n_items))
+    for i in range(n_items):
+        for j in range(n_items):
+            if i != j:
+                both = sum(clicked[u, i] and clicked[u, j] for u in range(n_users))
+                like[i, j] = both / (math.sqrt(clicked[:, i].sum() * clicked[:, j].sum()) + shrinkage) if both else 0.0
+    scores = np.zeros(clicked.shape)
+    for i in range(n_items):
+        nearest = sorted(range(n_items), key=lambda j, i=i: -like[i, j])[:neighbors]
+        for u in range(n_users):
+            scores[u, i] = sum(like[i, j] for j in nearest if clicked[u, j])
+    return scores
+
+
+def flipped(change):
+    """p of all 2^n choices of signs of paired differences, at least as far from 0 as theirs."""
+    observed, reached = abs(sum(change)), 0
+    for code in range(2 ** len(change)):
+        signs = [1 if code >> place & 1 else -1 for place in range(len(change))]
+        reached += abs(sum(sign * one for sign, one in zip(signs, change))) >= observed - 1e-12
+    return reached / 2 ** len(change)

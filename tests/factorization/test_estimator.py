@@ -207,7 +207,7 @@ def test_equal_ratings(model):
     equal = Ratings(
         ratings.users, ratings.items, np.full(len(ratings), 3, np.float32), ratings.user_ids, ratings.item_ids
     )
-    fitted = make(model).fit(equal)
+    fitted = make(model, feedback="explicit").fit(equal)
     np.testing.assert_array_equal(fitted.predict(equal), 3)
     assert fitted.predict(([-1], [-1]))[0] == 3
 

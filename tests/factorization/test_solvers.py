@@ -94,7 +94,7 @@ def test_models_and_checkpoints(solver, one_thread, tmp_path):
 @pytest.mark.parametrize(
     "parameters, says",
     [
-        ({"solver": "svd"}, "solver must be one of 'sgd', .*got 'svd'"),
+        ({"solver": "svd"}, "solver must be one of 'auto', 'sgd', .*got 'svd'"),
         ({"solver": "als", "learning_rate": 0.1}, "learning_rate=0.1.*solver='als'"),
         ({"solver": "als", "precision": "half"}, "precision='half'.*solver='als'"),
         ({"solver": "als", "regularization": -1}, "regularization must be"),

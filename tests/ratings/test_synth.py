@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from gpukit.errors import ParameterError
-from gpukit.ratings import planted, synth, synth_ratings
+from gpukit.ratings import synth_ratings
+from gpukit.ratings.generated import planted, synth
 
 
 @pytest.fixture(scope="module")

@@ -2,14 +2,13 @@
 
 from typing import NamedTuple
 
-import numpy as np
-
 from gpukit import _jit
 from gpukit.factorization.choose import candidates, rule
 from gpukit.factorization.choose.chosen import Choice
 from gpukit.factorization.choose.damping import best_damping
 from gpukit.factorization.choose.folds import folds
-from gpukit.factorization.choose.trial import ONE_THREAD, Trial, curve
+from gpukit.factorization.choose.share import blended, share_of
+from gpukit.factorization.choose.trial import ONE_THREAD, Trial, curve, rms
 from gpukit.factorization.prepare.ready import Way
 
 STOPPING_SHARE = 0.05  # of the ratings, by which early stopping judges unless told otherwise
@@ -78,7 +77,7 @@ def as_biases(settings):
 def _stopped(settings, contest):
     """The Choice that early stopping makes: the epochs that were best."""
     found = _tried(settings, contest)
-    held_out = len(found.squares)
+    held_out = len(found.errors)
     why = f"best of {len(found.curve)} epochs on {held_out:,} ratings held out, then trained on all"
     return Choice(found.settings, [row(found)], why)
 
@@ -99,11 +98,13 @@ def _contested(estimator, settings, contest):
     if not contest.patience:
         best = best._replace(settings=best.settings._replace(epochs=settings.epochs))
     if plain is None or rule.wants_factors(estimator):
-        return Choice(best.settings, rows, _why(best, rows, len(best.squares)))
+        return Choice(best.settings, rows, _why(rows, best.errors))
     rows.insert(0, biases_row(damping, plain))
-    if is_better(best.squares, plain):
-        return Choice(best.settings, rows, _why(best, rows, len(plain)))
-    why = f"of {len(rows)} candidates none predicted {len(plain):,} ratings held out better"
+    share = share_of(best.errors, plain, len(outcomes))
+    if share:
+        why = _why(rows, blended(best.errors, plain, share), share)
+        return Choice(best.settings._replace(share=share), rows, why)
+    why = f"of {len(rows)} candidates none predicted {len(plain):,} ratings held out surely better"
     return Choice(as_biases(first), rows, why)
 
 
@@ -111,15 +112,10 @@ def _rmse(outcome):
     return outcome.rmse
 
 
-def _why(best, rows, held_out):
-    """Why a candidate was chosen."""
-    return f"best of {len(rows)} candidates on {held_out:,} ratings held out, RMSE {best.rmse:.4f}"
-
-
-def is_better(squares, than):
-    """Whether squared errors (n,) are smaller than others of the same ratings by more than a standard error."""
-    gain = than - squares
-    return bool(gain.mean() > gain.std() / np.sqrt(len(gain)))
+def _why(rows, errors, share=1.0):
+    """Why a candidate was chosen, and a share of it."""
+    part = "" if share == 1.0 else f", {share:.0%} of what it adds to damped biases"
+    return f"best of {len(rows)} candidates on {len(errors):,} ratings held out{part}, RMSE {rms(errors):.4f}"
 
 
 def _tried(settings, contest):
@@ -146,8 +142,7 @@ def row(outcome):
     }
 
 
-def biases_row(damping, squares):
+def biases_row(damping, errors):
     """Damped biases as a dict like `row`."""
-    rmse = float(np.sqrt(squares.mean()))
     nothing = {"n_factors": 0, "n_neighbors": 0, "regularization": None, "n_epochs": 0}
-    return {**nothing, "damping": list(damping), "rmse": rmse, "curve": []}
+    return {**nothing, "damping": list(damping), "rmse": rms(errors), "curve": []}

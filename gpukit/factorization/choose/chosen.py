@@ -3,12 +3,14 @@
 from typing import NamedTuple
 
 from gpukit import persist
-from gpukit.base import check_integer, check_real
+from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.choose.rule import BIASES
 from gpukit.factorization.settings import MOST_FACTORS
+from gpukit.factorization.solvers import LOSSES_OF
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
 
+OF_CLICKS = {"solver": str, "loss": str, "n_negatives": int, "unobserved_weight": float, "exponent": float}
 KEPT = {
     "n_factors": int,
     "n_neighbors": int,
@@ -16,6 +18,7 @@ KEPT = {
     "regularization": float,
     "damping": list | tuple,
     "held": bool,
+    "share": float,
     "patience": int,
 }
 
@@ -31,6 +34,7 @@ class Choice(NamedTuple):
         """What was chosen, as a dict for people; estimator: its class's name."""
         settings = self.settings
         trained = settings.epochs > 0
+        clicks = {"feedback": "implicit", **of_clicks(settings)} if settings.feedback == "implicit" else {}
         return {
             "predictor": estimator if trained else BIASES,
             "n_factors": settings.n_factors if trained else 0,
@@ -40,12 +44,22 @@ class Choice(NamedTuple):
             "regularization": settings.regularization if trained else None,
             "biases": "none" if not settings.biases else "held" if settings.held or not trained else "learned",
             "damping": list(settings.damping),
+            **clicks,
+            "share": settings.share if trained else 0.0,
             "why": self.why,
         }
 
     def kept(self):
         """What a checkpoint keeps, as a dict."""
-        return {**{name: getattr(self.settings, name) for name in KEPT}, "trials": self.trials, "why": self.why}
+        kept = {**{name: getattr(self.settings, name) for name in KEPT}, **of_clicks(self.settings)}
+        return {**kept, "trials": self.trials, "why": self.why}
+
+
+def of_clicks(settings):
+    """What settings.Settings have for clicks alone, as a dict; empty for ratings."""
+    if settings.feedback == "explicit":
+        return {}
+    return {name: getattr(settings, name) for name in OF_CLICKS}
 
 
 def kept_choice(kept, settings, n_epochs):
@@ -53,18 +67,30 @@ def kept_choice(kept, settings, n_epochs):
 
     Raises DataError for what no training has.
     """
-    facts = {name: persist.entry_of(kept, name, kind) for name, kind in {**KEPT, "trials": list, "why": str}.items()}
+    kinds = {**KEPT, **(OF_CLICKS if settings.feedback == "implicit" else {}), "trials": list, "why": str}
+    facts = {name: persist.entry_of(kept, name, kind) for name, kind in kinds.items()}
     trials, why = facts.pop("trials"), facts.pop("why")
     damping = facts["damping"] = tuple(facts["damping"])
     bounds = {"n_factors": (1, MOST_FACTORS), "n_neighbors": (0, MOST_NEIGHBORS), "epochs": (0, None)}
     try:
         for name, limits in bounds.items():
             check_integer(name, facts[name], *limits)
-        for number in (facts["regularization"], *damping):
+        for number in (facts["regularization"], facts["share"], *damping):
             check_real("a number of its settings", number, 0.0)
         check_integer("numbers in damping", len(damping), 2, 2)
+        check_clicks(facts)
     except ParameterError as error:
         raise DataError(str(error)) from None
     if n_epochs is not None:
         facts["epochs"] = settings.epochs
     return Choice(settings._replace(**facts), trials, why)
+
+
+def check_clicks(facts):
+    """ParameterError for what no training on clicks has among its facts."""
+    if "solver" in facts:
+        check_choice("solver", facts["solver"], tuple(LOSSES_OF))
+        check_choice("loss", facts["loss"], LOSSES_OF[facts["solver"]])
+        check_integer("n_negatives", facts["n_negatives"], 0)
+        for name in ("unobserved_weight", "exponent"):
+            check_real(name, facts[name], 0.0)

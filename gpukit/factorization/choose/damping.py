@@ -12,16 +12,19 @@ ROUNDS = 2
 
 
 def best_damping(trials):
-    """((users', items') damping, (n,) squared errors of the judging ratings): the best of GRID, a side at a time."""
+    """((users', items') damping, (n,) errors of the judging ratings): the best of GRID, a side at a time."""
     known = {}
 
-    def squares(damping):
+    def errors(damping):
         if damping not in known:
             known[damping] = np.concatenate([trial.biased(damping) for trial in trials])
         return known[damping]
 
+    def squares(damping):
+        return errors(damping) @ errors(damping)
+
     best = FIRST
     for _ in range(ROUNDS):
-        best = min(((best[0], items) for items in GRID), key=lambda pair: squares(pair).mean())
-        best = min(((users, best[1]) for users in GRID), key=lambda pair: squares(pair).mean())
-    return best, squares(best)
+        best = min(((best[0], items) for items in GRID), key=squares)
+        best = min(((users, best[1]) for users in GRID), key=squares)
+    return best, errors(best)

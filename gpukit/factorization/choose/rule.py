@@ -18,7 +18,7 @@ def is_sparse(n_ratings, shape):
 
 def left_open(estimator):
     """The names in OPEN that the user left at None; none of solvers and rates that come with settings of their own."""
-    if estimator.rates != "adaptive" or getattr(estimator, "solver", "sgd") != "sgd":
+    if estimator.rates != "adaptive" or estimator.solver not in ("auto", "sgd"):
         return set()
     return {name for name in OPEN if getattr(estimator, name, 0) is None}
 

@@ -17,16 +17,17 @@ ONE_THREAD = 200_000  # ratings up to which waiting for other threads takes long
 
 class Outcome(NamedTuple):
     """What came of a candidate: settings.Settings with the epochs that were best; a dict an epoch like an estimator's
-    history_ (epoch, seconds, rmse); the squared errors (n,) of the judging ratings after the best one."""
+    history_ (epoch, seconds, rmse); the errors (n,) float64, truth less prediction, of the judging ratings after the
+    best one."""
 
     settings: object
     curve: list
-    squares: np.ndarray
+    errors: np.ndarray
 
     @property
     def rmse(self):
         """After the best epoch."""
-        return float(np.sqrt(self.squares.mean(dtype=np.float64)))
+        return rms(self.errors)
 
 
 class Trial:
@@ -63,14 +64,14 @@ class Trial:
         """(user biases, item biases) float64 in z, on the device; damping: the users' and the items'."""
         return ready.baseline_of(self.orders, self.scale, self.steps.preparing, damping)
 
-    def squares(self, z):
-        """(n,) float64 squared errors of predictions in z of the judging ratings."""
-        return (unscale(z, self.scale) - self.held_out.values).astype(np.float64) ** 2
+    def errors(self, z):
+        """(n,) float64: the judging ratings less their predictions, which are in z."""
+        return (self.held_out.values - unscale(z, self.scale)).astype(np.float64)
 
     def biased(self, damping):
-        """(n,) float64 squared errors of damped biases alone."""
+        """(n,) float64 errors of damped biases alone."""
         users, items = (np.append(self.steps.preparing.fetch(side), 0.0) for side in self.damped(damping))
-        return self.squares((users[self.held_out.users] + items[self.held_out.items]).astype(np.float32))
+        return self.errors((users[self.held_out.users] + items[self.held_out.items]).astype(np.float32))
 
 
 class Attempt:
@@ -81,9 +82,14 @@ class Attempt:
         self.asked = session.ask(trial.held_out.users, trial.held_out.items)
 
     def epoch(self, number):
-        """Train one epoch more and return the squared errors (n,) of the judging ratings."""
+        """Train one epoch more and return the errors (n,) of the judging ratings."""
         self.training.epoch(number)
-        return self.trial.squares(self.session.predict(self.asked))
+        return self.trial.errors(self.session.predict(self.asked))
+
+
+def rms(errors):
+    """Root mean square of errors (n,) float64."""
+    return float(np.sqrt(np.mean(errors**2)))
 
 
 def curve(trials, settings, patience=0, progress=lambda epoch, rmse: None):
@@ -94,12 +100,12 @@ def curve(trials, settings, patience=0, progress=lambda epoch, rmse: None):
     begun, history, best = time.perf_counter(), [], None
     attempts = [trial.begin(settings) for trial in trials]
     for epoch in range(settings.epochs):
-        squares = np.concatenate([attempt.epoch(epoch) for attempt in attempts])
-        rmse = float(np.sqrt(squares.mean()))
+        errors = np.concatenate([attempt.epoch(epoch) for attempt in attempts])
+        rmse = rms(errors)
         history.append({"epoch": epoch + 1, "seconds": time.perf_counter() - begun, "rmse": rmse})
         progress(epoch + 1, rmse)
         if best is None or not patience or rmse < best[1]:
-            best = epoch, rmse, squares
+            best = epoch, rmse, errors
         if patience and epoch - best[0] >= patience:
             break
     return Outcome(settings._replace(epochs=best[0] + 1), history, best[2])

@@ -52,9 +52,11 @@ def check_history(history, shape, what="rated"):
 
 
 def check_scale(scale):
-    """DataError unless a Scale has a mean, a deviation above 0 and bounds, all numbers that float32 holds."""
-    numbers = [float(number) for number in scale if isinstance(number, int | float)]
-    if len(numbers) < 4 or not np.isfinite(np.array(numbers).astype(np.float32)).all():
+    """DataError unless a Scale has a mean, a deviation above 0 and bounds (of clicks none: -inf and inf), all numbers
+    that float32 holds."""
+    unbounded = scale[2:] == (float("-inf"), float("inf"))
+    numbers = [float(number) for number in scale[: 2 if unbounded else 4] if isinstance(number, int | float)]
+    if len(numbers) < (2 if unbounded else 4) or not np.isfinite(np.array(numbers).astype(np.float32)).all():
         raise DataError(f"mean, deviation, lowest and highest rating are {list(scale)}, not four finite numbers.")
     if scale.deviation <= 0 or scale.low > scale.high:
         raise DataError(f"the ratings' deviation is {scale.deviation}, their range {scale.low} to {scale.high}.")

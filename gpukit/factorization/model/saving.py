@@ -9,14 +9,23 @@ from gpukit import persist
 from gpukit.errors import DataError, ModelError
 from gpukit.factorization.arrays import History, Scale
 from gpukit.factorization.choose.chosen import kept_choice
+from gpukit.factorization.goal import FEEDBACK
 from gpukit.factorization.model import check
 from gpukit.factorization.model.state import State
 from gpukit.factorization.update import told
 from gpukit.io import trust
 
 STATE, HISTORY, BEST = "state", "rated", "best"
-FACTS = {"history": list, "timings": dict, "device": str, "random_share": float, "chosen": dict, "trials": list}
-NOT_ALWAYS = {"random_share", "chosen", "trials"}  # LSHMF's alone; not in files of earlier versions
+FACTS = {
+    "history": list,
+    "timings": dict,
+    "device": str,
+    "random_share": float,
+    "chosen": dict,
+    "trials": list,
+    "feedback": str,
+}
+NOT_ALWAYS = {"random_share", "chosen", "trials", "feedback"}  # LSHMF's alone; not in files of earlier versions
 
 
 class Checkpoint(NamedTuple):
@@ -123,7 +132,8 @@ def unpack(model, facts, arrays):
     check.check_scale(scale)
     check.check_state(state, shape, check.sizes_of(state))
     check.check_history(rated, shape)
-    for name, value in kept_facts(persist.entry_of(facts, "kept", dict)).items():
+    kept = {"feedback": "explicit", **kept_facts(persist.entry_of(facts, "kept", dict))}
+    for name, value in kept.items():
         setattr(model, f"{name}_", value)
     if "updates" in facts:
         model.updates_ = told.checked(facts["updates"])
@@ -138,6 +148,8 @@ def kept_facts(kept):
     for name in FACTS:
         if name in kept or name not in NOT_ALWAYS:
             persist.entry_of(kept, name, FACTS[name])
+    if kept.get("feedback", "explicit") not in FEEDBACK[1:]:
+        raise DataError(f"'feedback' in its header is {kept['feedback']!r:.80}.")
     check.check_epochs(kept["history"])
     persist.check_seconds(kept["timings"])
     return kept

@@ -71,6 +71,16 @@ def without_factors(state):
     )
 
 
+def shrunk(state, share):
+    """The State whose factors and influences add a share of what they added; each side's factors take the root of it,
+    so that rows which learn later on either side begin alike."""
+    if share == 1.0:
+        return state
+    root, share = np.float32(share**0.5), np.float32(share)
+    users, items = state.user_factors * root, state.item_factors * root
+    return state._replace(user_factors=users, item_factors=items, influence=state.influence * share)
+
+
 def rows_of_side(layout, walk, of_users):
     """The layout.Rows of the users' side, or of the items'."""
     users, items = major_first(walk, layout.major, layout.minor)

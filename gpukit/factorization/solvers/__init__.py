@@ -3,6 +3,9 @@
 sgd      the papers' CUSGD++ and CULSH-MF        hogwild   batch-Hogwild, as cuMF_SGD has it
 als      alternating least squares, as cuALS has it
 
+For clicks: ials, alternating least squares over all pairs (loss squared); sampled, steps over clicks and sampled
+negatives (losses cross-entropy and bpr).
+
 Each has in `training.py` arrange(task), what can be made before the parameters are there, and begin(session, task,
 arranged), which gives an object with epoch(number), one pass over the ratings that returns when it is done; in
 `rates.py` usual(kind, n_ratings), the parameters where none are given.
@@ -12,6 +15,7 @@ import importlib
 from typing import NamedTuple
 
 SOLVERS = ("sgd", "hogwild", "als")
+LOSSES_OF = {"ials": ("squared",), "sampled": ("cross-entropy", "bpr")}  # solvers of clicks; the usual loss first
 
 
 class Task(NamedTuple):

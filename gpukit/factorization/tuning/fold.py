@@ -10,7 +10,7 @@ from gpukit import _jit
 from gpukit import device as devices
 from gpukit.errors import DataError
 from gpukit.factorization.baseline import USUAL
-from gpukit.factorization.choose.trial import ONE_THREAD, Trial
+from gpukit.factorization.choose.trial import ONE_THREAD, Trial, rms
 from gpukit.factorization.estimator import LSHMF, MatrixFactorization, check_shape
 from gpukit.factorization.prepare.ready import Way
 from gpukit.factorization.tuning.grid import OPEN
@@ -70,7 +70,7 @@ class Fold:
         plan = model.check(len(self.train))
         attempt = self.trial(model, plan.seed).begin(plan)
         for epoch in range(epochs):
-            error = float(np.sqrt(attempt.epoch(epoch).mean()))
+            error = rms(attempt.epoch(epoch))
             errors.append(error if math.isfinite(error) else math.inf)
             if enough(errors) or (goal is not None and hopeless(errors, epochs, goal)):
                 break
@@ -83,7 +83,7 @@ class Fold:
     def means_rmse(self):
         """RMSE of the bias-only predictor (baseline.py) on what judges."""
         trial = next(iter(self.trials.values()), None) or self.trial(self.template, 0)
-        return float(np.sqrt(trial.biased(USUAL).mean()))
+        return rms(trial.biased(USUAL))
 
 
 def enough(errors):

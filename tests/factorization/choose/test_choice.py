@@ -185,7 +185,7 @@ def test_two_ratings(model):
 
 @BOTH
 def test_equal_ratings_in_number(model):
-    fitted = make(model).fit(grid(np.full((20, 30), 3.0)))
+    fitted = make(model, feedback="explicit").fit(grid(np.full((20, 30), 3.0)))
     assert fitted.chosen_["predictor"] == "damped biases" and (fitted.predict(([0, 5], [1, 99])) == 3).all()
 
 

@@ -16,7 +16,7 @@ from gpukit import random
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
 from gpukit.normals import normals, shuffled_normals
-from gpukit.ratings import planted
+from gpukit.ratings.generated import planted
 from gpukit.ratings.table import DISTINCT, Ratings, marked
 
 RANK = 16

@@ -1,0 +1,71 @@
+"""`gpukit evaluate`: a model and a test in; how good its predictions and its lists are, beside what costs nothing."""
+
+from types import SimpleNamespace
+
+import click
+
+from gpukit.cli import models, options, report
+from gpukit.cli.factorization.judging import lists, ratings
+from gpukit.cli.stages import Stages
+from gpukit.errors import ParameterError
+
+
+@click.command()
+@click.argument("model")
+@click.argument("test")
+@click.option("--lists", "of_lists", is_flag=True, help="Judge lists; a model of clicks is judged so in any case.")
+@click.option(
+    "-k",
+    "cuts",
+    type=click.IntRange(min=1),
+    multiple=True,
+    default=(10,),
+    show_default=True,
+    help="Length of the lists; may be given several times.",
+)
+@click.option(
+    "--protocol",
+    type=(click.Choice(["ncf"]), str),
+    metavar="ncf NEGATIVES",
+    help="Besides, rank each click of TEST among the items of its line in this file, as NCF's authors do.",
+)
+@click.option("--against", metavar="MODEL", help="Another model: is the difference more than chance?")
+@click.option("--positive-from", type=float, metavar="RATING", help="In lists, only what is rated so or better counts.")
+@click.option("--no-baselines", is_flag=True, help="Leave popularity and item kNN out.")
+@options.table_file
+@options.duplicates
+@options.shared
+def evaluate(**values):
+    """Judge MODEL by TEST: ratings, or clicks, that it was not trained on.
+
+    Predicted ratings are judged by RMSE and MAE. Lists are judged by what their users clicked later, over all items,
+    without those that they are known to have clicked.
+
+    \b
+    gpukit evaluate my.gpukit later.csv
+    gpukit evaluate my.gpukit later.csv --lists -k 10 -k 50 --against other.gpukit
+    gpukit evaluate ncf.gpukit ml-1m.test.rating --protocol ncf ml-1m.test.negative
+    """
+    ask, stages = SimpleNamespace(**values), Stages()
+    fitted, chosen = models.open_model(ask.model, ask.device, stages)
+    other = models.open_model(ask.against, ask.device, stages)[0] if ask.against else None
+    of_clicks = getattr(fitted, "feedback_", "explicit") == "implicit"
+    ask.of_lists = bool(ask.of_lists or ask.protocol or of_clicks)
+    check(ask)
+    kind = lists if ask.of_lists else ratings
+    found = kind.judged(ask, fitted, other, stages)
+    if ask.as_json:
+        facts = {"command": "evaluate", "model": ask.model, "test": ask.test, "device": str(chosen)}
+        report.print_json({**facts, **kind.result(ask, found), "seconds": stages.seconds})
+        return
+    kind.show(ask, found)
+    models.closing_remark(chosen, stages, ask.quiet)
+
+
+def check(ask):
+    """Raise for options that ask for lists where ratings are judged."""
+    if ask.of_lists:
+        return
+    for given, option in ((ask.positive_from is not None, "--positive-from"), (ask.no_baselines, "--no-baselines")):
+        if given:
+            raise ParameterError(f"{option} is about lists, and predicted ratings are judged here: add --lists.")

@@ -1,0 +1,168 @@
+"""Lists, judged for `gpukit evaluate` and for the closing table of `gpukit train-lshmf`."""
+
+from typing import NamedTuple
+
+from gpukit.cli import report
+from gpukit.cli.factorization.judging import difference
+from gpukit.errors import DataError
+from gpukit.evaluation.lists.negatives import read_negatives
+
+COLUMNS = {
+    "predictor": "",
+    "hr": "HR",
+    "recall": "recall",
+    "precision": "precision",
+    "ndcg": "NDCG",
+    "map": "MAP",
+    "mrr": "MRR",
+    "coverage": "coverage",
+    "gini": "Gini",
+    "popularity": "clicks",
+    "few": "few",
+}
+SAMPLED = {"predictor": "", "hr": "HR", "ndcg": "NDCG"}
+WINNER = "ndcg"  # what names the best
+
+
+class Found(NamedTuple):
+    """judging.Reports: over the full ranking; among negatives, or None; rows of differences."""
+
+    full: object
+    sampled: object
+    differences: list
+
+
+def judged(ask, fitted, other, stages):
+    """The Found of a test file."""
+    from gpukit.factorization.answers import judging
+
+    pairs = read_clicks(ask)
+    tests = read_tests(ask, pairs) if ask.protocol else None
+    stages.done("reading")
+    named = {ask.model: fitted} | ({ask.against: other} if other is not None else {})
+    beside = () if ask.no_baselines else judging.baselines_of(fitted)
+    full = judging.judge_lists(named, pairs, ask.cuts, beside)
+    sampled = judging.judge_sampled(named, tests, ask.cuts, beside) if tests else None
+    compared = []
+    if other is not None:
+        compared = difference.of_lists(full, ask)
+        compared += difference.of_lists(sampled, ask, "sampled ") if sampled else []
+    stages.done("evaluating")
+    return Found(full, sampled, compared)
+
+
+def read_clicks(ask):
+    """(user ids, item ids) of the clicks of ask.test, in its order."""
+    from gpukit.ratings import read_pairs, read_ratings
+
+    if ask.positive_from is None:
+        users, items = read_pairs(ask.test, ask.file_format, ask.columns, ask.sep)
+    else:
+        test = read_ratings(ask.test, ask.file_format, ask.columns, ask.duplicates, ask.sep)
+        test = test.take(test.values >= ask.positive_from)
+        users, items = test.user_ids[test.users], test.item_ids[test.items]
+    if not len(users):
+        least = "" if ask.positive_from is None else f" rated {ask.positive_from:g} or better"
+        raise DataError(f"{ask.test} holds no clicks{least} to judge lists by.")
+    return users, items
+
+
+def read_tests(ask, pairs):
+    """The negatives.Negatives of --protocol, whose lines must name the clicks of the test, in its order."""
+    tests = read_negatives(ask.protocol[1])
+    if len(tests.users) != len(pairs[0]):
+        raise DataError(
+            f"{ask.protocol[1]} has negatives for {len(tests.users):,} clicks, and {ask.test} has {len(pairs[0]):,} "
+            "clicks: a line for each is needed, in the same order."
+        )
+    theirs = zip(tests.users.tolist(), tests.clicks.tolist())
+    ours = zip(map(str, pairs[0].tolist()), map(str, pairs[1].tolist()))
+    for number, (one, other) in enumerate(zip(theirs, ours), start=1):
+        if one != other:
+            raise DataError(
+                f"{ask.protocol[1]}, line {number}: the click is ({','.join(one)}), and {ask.test} has "
+                f"({','.join(other)}) there: the lines must stand in the same order."
+            )
+    return tests
+
+
+def show(ask, found):
+    """Print the tables and the remarks."""
+    show_report(found.full, f"Lists of {ask.model}")
+    if found.sampled:
+        for k in found.sampled.cuts:
+            report.print_table(
+                found.sampled.rows(k), SAMPLED, f"One click among the items of {ask.protocol[1]}, k = {k}"
+            )
+    difference.show(found.differences, ask)
+    for text in (*remarks(found.full), *(sampled_remarks(found.sampled) if found.sampled else ())):
+        report.remark(text, ask.quiet)
+
+
+def show_report(full, title):
+    """Print a table of lists for each k."""
+    for k in full.cuts:
+        rows = [{**row, "popularity": report.Figure(f"{row['popularity']:.0f}")} for row in full.rows(k)]
+        report.print_table(rows, COLUMNS, f"{title}, {len(full.users):,} users, all items ranked, k = {k}")
+
+
+def remarks(full):
+    """Yield what else to say of a full ranking: who is best, and what could not be judged."""
+    k = full.cuts[0]
+    if len(full.judged) > 1:
+        yield best_line(full, k)
+    left, kept = full.left_out, full.left_out.pairs
+    counts = {
+        "of users that the model does not know": left.unknown_users,
+        "of items that it does not know": left.unknown_items,
+        "that it was trained on": left.known,
+        "repeated": left.repeated,
+        "that the other model cannot judge": full.strange,
+    }
+    told = [f"{count:,} {what}" for what, count in counts.items() if count]
+    if told:
+        yield f"Of {kept:,} clicks some are left out: {', '.join(told)}."
+
+
+def best_line(full, k):
+    """Who ranks best by WINNER, and how sure that is beside the model."""
+    place = full.best(WINNER, k)
+    rival = place or max(range(1, len(full.judged)), key=lambda one: full.judged[one].values[k][WINNER].mean())
+    found, name = full.difference(WINNER, k, 0, rival), full.judged[place].predictor
+    return (
+        f"Best by NDCG@{k}: {name}. {full.judged[0].predictor} less {full.judged[rival].predictor}: {found.mean:+.4f} "
+        f"({found.low:+.4f} to {found.high:+.4f}, p {difference.spelled(found.p)})."
+    )
+
+
+def sampled_remarks(sampled):
+    """Yield what was dropped of the candidates, and why."""
+    dropped = sampled.dropped
+    if dropped.itself:
+        yield f"In {dropped.itself:,} lines the click itself is among the negatives; it is dropped there."
+    if dropped.repeated or dropped.known:
+        yield (
+            f"Of the negatives {dropped.repeated:,} are repeated in their line and {dropped.known:,} known clicks of "
+            "their user; they are dropped."
+        )
+
+
+def result(ask, found):
+    """What --json prints of it."""
+    return {
+        "judged": "lists",
+        "lists": as_json(found.full),
+        "sampled": as_json(found.sampled) if found.sampled else None,
+        "differences": found.differences,
+    }
+
+
+def as_json(one):
+    """A judging.Report for JSON."""
+    return {
+        "users": len(one.users),
+        "results": {k: one.rows(k) for k in one.cuts},
+        "best": {k: one.judged[one.best(WINNER, k)].predictor for k in one.cuts},
+        "left_out": {**one.left_out._asdict(), "other_model": one.strange},
+        "dropped": one.dropped._asdict() if one.dropped else None,
+    }

@@ -1,0 +1,52 @@
+"""Predicted ratings, judged for `gpukit evaluate`."""
+
+from gpukit.cli import report
+from gpukit.cli.factorization.judging import difference
+from gpukit.cli.factorization.table import closing_table
+from gpukit.errors import DataError
+from gpukit.factorization.serve import in_rows_of
+
+COLUMNS = {"predictor": "", "test_rmse": "test RMSE", "test_mae": "MAE"}
+
+
+def judged(ask, fitted, other, stages):
+    """{rows, ratings, unknown: how many are of unknown users and items, differences} of the test."""
+    from gpukit.ratings import read_ratings
+
+    test = read_ratings(ask.test, ask.file_format, ask.columns, ask.duplicates, ask.sep)
+    stages.done("reading")
+    if not len(test):
+        raise DataError(f"{ask.test} holds no ratings to judge by.")
+    rows = closing_table(fitted, None, test)
+    pairs = in_rows_of(test, fitted.user_ids_, fitted.item_ids_)
+    unknown = {side: int((of == len(ids)).sum()) for side, of, ids in known(fitted, pairs)}
+    found = {"rows": rows, "ratings": len(test), "unknown": unknown, "differences": []}
+    if other is not None:
+        errors = [(one.predict(test) - test.values) ** 2 for one in (fitted, other)]
+        rows.append({**closing_table(other, None, test)[-1], "predictor": ask.against})
+        found["differences"] = [difference.of_ratings(test.users, errors, ask)]
+    stages.done("evaluating")
+    return found
+
+
+def known(fitted, pairs):
+    """((what, rows of it, ids that the model knows)) for users and items."""
+    return (("users", pairs.users, fitted.user_ids_), ("items", pairs.items, fitted.item_ids_))
+
+
+def show(ask, found):
+    """Print the table and the remarks."""
+    report.print_table(found["rows"], COLUMNS, f"{ask.model} on {found['ratings']:,} ratings of {ask.test}")
+    difference.show(found["differences"], ask)
+    if any(found["unknown"].values()):
+        counts = found["unknown"]
+        report.remark(
+            f"Of {found['ratings']:,} ratings, {counts['users']:,} are of users and {counts['items']:,} of items that "
+            "the model does not know; those were predicted from what is known.",
+            ask.quiet,
+        )
+
+
+def result(ask, found):
+    """What --json prints of it."""
+    return {"judged": "ratings", **found}

@@ -1,0 +1,84 @@
+"""Which items each user clicked, and which test clicks a model can be judged by."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+
+
+class Clicks(NamedTuple):
+    """User u clicked items[indptr[u]:indptr[u + 1]], ascending, each once. indptr (M + 1,) int64, items (n,) int32."""
+
+    indptr: np.ndarray
+    items: np.ndarray
+
+    def counts(self):
+        """(M,) int64: clicks of each user."""
+        return np.diff(self.indptr)
+
+    def of_items(self, n_items):
+        """(n_items,) int64: clicks on each item."""
+        return np.bincount(self.items, minlength=n_items)
+
+
+class LeftOut(NamedTuple):
+    """Pairs of a test, and how many of them cannot be judged: of unknown users, of unknown items (and known users),
+    known from training, repeated."""
+
+    pairs: int
+    unknown_users: int
+    unknown_items: int
+    known: int
+    repeated: int
+
+
+def clicks_of(users, items, shape):
+    """Clicks of pairs of rows (n,), in any order; a repeated pair is one. shape: (M, N)."""
+    keys = np.unique(np.asarray(users, np.int64) * shape[1] + items)
+    return Clicks(_starts(keys // max(1, shape[1]), shape[0]), (keys % max(1, shape[1])).astype(np.int32))
+
+
+def clicks_in_rows(indptr, items):
+    """Clicks of rows that are together already; each is put in order where it is not."""
+    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    if ((items[1:] > items[:-1]) | (rows[1:] > rows[:-1])).all():
+        return Clicks(np.asarray(indptr, np.int64), np.asarray(items, np.int32))
+    return clicks_of(rows, items, (len(indptr) - 1, int(items.max()) + 1))
+
+
+def _starts(rows, n_rows):
+    return np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=n_rows)))).astype(np.int64)
+
+
+def contained(clicks, rows, items):
+    """(B, n) bool: which of items (B, n), -1 for none, are clicks of the users rows (B,)."""
+    out = np.empty(items.shape, np.bool_)
+    _find(clicks.indptr, clicks.items, np.asarray(rows, np.int64), np.asarray(items, np.int32), out)
+    return out
+
+
+@njit(parallel=True)
+def _find(indptr, clicked, rows, items, out):
+    for line in prange(len(rows)):
+        mine = clicked[indptr[rows[line]] : indptr[rows[line] + 1]]
+        for place in range(items.shape[1]):
+            at = np.searchsorted(mine, items[line, place])
+            out[line, place] = at < len(mine) and mine[at] == items[line, place]
+
+
+def judged_by(users, items, known, n_items, every_item=False):
+    """(mask (n,) of the pairs that can be judged, LeftOut) of test pairs of rows (n,), those of unknown ids below 0 or
+    behind the last. every_item: unknown items can be judged too, as ever so bad."""
+    n_users = len(known.indptr) - 1
+    no_user = (users < 0) | (users >= n_users)
+    no_item = ~no_user & ((items < 0) | (items >= n_items))
+    there = ~(no_user | no_item)
+    seen = np.zeros(len(users), np.bool_)
+    seen[there] = contained(known, users[there], items[there, None])[:, 0]
+    new = np.flatnonzero(there & ~seen)
+    first = np.zeros(len(users), np.bool_)
+    first[new[np.unique(users[new].astype(np.int64) * n_items + items[new], return_index=True)[1]]] = True
+    kept = first | no_item if every_item else first
+    counts = (int(np.count_nonzero(one)) for one in (no_user, no_item & ~kept, seen, there & ~seen & ~first))
+    return kept, LeftOut(len(users), *counts)

@@ -1,0 +1,56 @@
+"""A predictor's lists, judged over the full ranking."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.base import check_integer
+from gpukit.errors import DataError, ParameterError
+from gpukit.evaluation.lists import measures
+from gpukit.evaluation.lists.clicks import contained
+from gpukit.evaluation.lists.shown import shown
+
+
+class Judged(NamedTuple):
+    """What a predictor's lists are worth. values {k: {metric: (users,) float64}}; facts {k: {name: float}}, of what is
+    shown."""
+
+    predictor: str
+    values: dict
+    facts: dict
+
+    def row(self, k):
+        """{predictor, each metric's mean over users, what is shown} at k."""
+        means = {name: float(np.mean(values)) for name, values in self.values[k].items()}
+        return {"predictor": self.predictor, **means, **self.facts.get(k, {})}
+
+
+def check_cuts(k, n_items):
+    """Lengths of lists, one or several, as a tuple in rising order; ParameterError for none, or more than n_items."""
+    cuts = sorted({check_integer("k", one, 1) for one in np.atleast_1d(np.asarray(k, object))})
+    if not cuts or cuts[-1] > n_items:
+        most = f"; the model knows {n_items:,} items, so take k from 1 to {n_items:,}"
+        raise ParameterError(f"k={cuts[-1] if cuts else k!r} is no length of a list{most}.")
+    return tuple(cuts)
+
+
+def judge(predictor, tiles, relevant, clicks, cuts):
+    """The Judged of lists.
+
+    tiles: an iterable of (user rows (b,), item rows (b, n) best first, -1 where there is none), n at least the last
+    cut; relevant: Clicks of the test, rows as in tiles; clicks (N,): clicks on each item that were learned from; cuts:
+    as check_cuts gives them. Users come in the order of the tiles. Raises DataError without users.
+    """
+    values = {k: {name: [] for name in measures.NAMES} for k in cuts}
+    slots = np.zeros((len(cuts), len(clicks) + 1), np.int64)
+    sizes = relevant.counts()
+    for rows, items in tiles:
+        hits = contained(relevant, rows, items)
+        for place, k in enumerate(cuts):
+            slots[place] += np.bincount(items[:, :k].ravel() + 1, minlength=slots.shape[1])
+            for name, column in measures.measured(hits, sizes[rows], k).items():
+                values[k][name].append(column)
+    if not values[cuts[0]]["hr"]:
+        raise DataError("There are no users to judge lists by.")
+    joined = {k: {name: np.concatenate(parts) for name, parts in by.items()} for k, by in values.items()}
+    return Judged(predictor, joined, {k: shown(slots[place, 1:], clicks) for place, k in enumerate(cuts)})

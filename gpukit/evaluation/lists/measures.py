@@ -1,0 +1,36 @@
+"""Metrics of lists at a cut, a number a user, in float64.
+
+A user has R relevant items; of the first k of the list those at ranks r_1 < r_2 < ... are relevant, h of them.
+
+    hr         1 if h > 0
+    recall     h / R
+    precision  h / k
+    ndcg       sum over hits of 1 / log2(r + 1), by the sum over r = 1 ... min(k, R)   [Jarvelin, Kekalainen 2002]
+    map        sum over hits of (hits up to r) / r, by min(k, R)
+    mrr        1 / r_1, or 0
+"""
+
+import numpy as np
+
+NAMES = ("hr", "recall", "precision", "ndcg", "map", "mrr")
+
+
+def discounts(k):
+    """(k + 1,) float64: the sums of the first 0 ... k terms 1 / log2(rank + 1)."""
+    return np.concatenate(([0.0], np.cumsum(1 / np.log2(np.arange(2, k + 2)))))
+
+
+def measured(hits, relevant, k):
+    """{name: (B,) float64} of hits (B, n >= k) bool, in the order of the lists, and of relevant (B,), R of each user;
+    where R is 0 the values are 0."""
+    hits, ranks = hits[:, :k], np.arange(1, k + 1)
+    found, sizes = hits.sum(axis=1), np.maximum(1, relevant)
+    ideal, sums = np.minimum(sizes, k), discounts(k)
+    return {
+        "hr": (found > 0).astype(np.float64),
+        "recall": found / sizes,
+        "precision": found / k,
+        "ndcg": hits @ np.diff(sums) / sums[ideal],
+        "map": (hits * (np.cumsum(hits, axis=1) / ranks)).sum(axis=1) / ideal,
+        "mrr": np.where(found > 0, 1 / (1.0 + np.argmax(hits, axis=1)), 0.0),
+    }

@@ -1,0 +1,48 @@
+"""Is one model better than another, or is it the luck of the test's users? Paired, over users."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.errors import DataError
+
+FLIPS = 10_000
+DRAWS = 200_000_000  # that a test may take
+NORMAL_95 = 1.959963984540054
+
+
+class Difference(NamedTuple):
+    """mean of (ours - theirs) over users, the normal 95 % interval about it, p of the randomisation test, users."""
+
+    mean: float
+    low: float
+    high: float
+    p: float
+    users: int
+
+
+def compare(ours, theirs, seed=0):
+    """The Difference of two metrics (users,) of the same users in the same order.
+
+    p: were the two models alike, each user's difference could as well have the other sign; the share of FLIPS random
+    choices of signs (fewer where users have many different differences) whose mean is as far from 0, this one counted
+    [Fisher's randomisation test; Smucker, Allan, Carterette, CIKM 2007]. Raises DataError for other shapes or no users.
+    """
+    ours, theirs = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
+    if ours.shape != theirs.shape or ours.ndim != 1 or not len(ours):
+        raise DataError(f"two values of each user are needed; got shapes {ours.shape} and {theirs.shape}.")
+    change, n = ours - theirs, len(ours)
+    mean, spread = float(change.mean()), NORMAL_95 * float(change.std(ddof=min(1, n - 1))) / n**0.5
+    return Difference(mean, mean - spread, mean + spread, randomised(change, seed), n)
+
+
+def randomised(change, seed):
+    """p of differences (n,). Users whose differences are of one size are flipped together: how many of them stay
+    positive is one binomial number."""
+    sizes, counts = np.unique(np.abs(change[change != 0]), return_counts=True)
+    flips = int(min(FLIPS, max(999, DRAWS // max(1, len(sizes)))))
+    draw, sums = np.random.default_rng(seed), np.zeros(flips)
+    for size, count in zip(sizes, counts):
+        sums += size * (2 * draw.binomial(count, 0.5, flips) - count)
+    reached = np.abs(sums) >= abs(change.sum()) - 1e-9 * max(1.0, float(sizes @ counts))
+    return (1 + int(reached.sum())) / (1 + flips)

@@ -1,0 +1,184 @@
+"""A fitted model's lists, judged beside popularity, item kNN and other models, on the same users and clicks."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.errors import DataError
+from gpukit.evaluation.lists import sampled
+from gpukit.evaluation.lists.baselines import ItemKNN, Popularity
+from gpukit.evaluation.lists.clicks import LeftOut, clicks_in_rows, clicks_of, judged_by
+from gpukit.evaluation.lists.judge import check_cuts, judge
+from gpukit.evaluation.lists.significance import compare
+from gpukit.factorization.serve import rows_or_unknown
+from gpukit.io.ids import factorize
+
+SCORES_AT_ONCE = 1 << 22  # of the sampled protocol
+
+
+class Report(NamedTuple):
+    """What was found. judged: judge.Judged, the models first, baselines behind; cuts; users: ids of the users of the
+    values; left_out: clicks.LeftOut of the test; strange: pairs left out since other models cannot judge them; dropped:
+    sampled.Dropped, None for full rankings."""
+
+    judged: list
+    cuts: tuple
+    users: np.ndarray
+    left_out: LeftOut
+    strange: int
+    dropped: sampled.Dropped | None = None
+
+    def rows(self, k):
+        """A dict a predictor: its means at k."""
+        return [one.row(k) for one in self.judged]
+
+    def difference(self, metric, k, one=0, other=1, seed=0):
+        """significance.Difference of two predictors, by their places in judged."""
+        ours, theirs = (self.judged[place].values[k][metric] for place in (one, other))
+        return compare(ours, theirs, seed)
+
+    def best(self, metric, k):
+        """The place in judged of the predictor with the highest mean; the first of equals."""
+        return int(np.argmax([one.values[k][metric].mean() for one in self.judged]))
+
+
+class Common(NamedTuple):
+    """The pairs that all models can judge: kept (n,) bool; sides: (user rows, item rows) of these for each model;
+    left_out, strange: as in Report."""
+
+    kept: np.ndarray
+    sides: list
+    left_out: LeftOut
+    strange: int
+
+
+def known_clicks(fitted):
+    """The Clicks that a fitted model has learned from."""
+    fitted._check_fitted()
+    history, users = fitted._rated, len(fitted.user_ids_)
+    return clicks_in_rows(history.indptr[: users + 1], history.items)
+
+
+def baselines_of(model):
+    """(Popularity, ItemKNN) learned from the clicks of a fitted model."""
+    known, n_items = known_clicks(model), len(model.item_ids_)
+    return Popularity(known, n_items), ItemKNN(known, n_items)
+
+
+def judge_lists(models, X, k=10, baselines=()):
+    """The Report of models {name: fitted estimator} over the full ranking; X, k and errors as `evaluate_lists`.
+
+    They are judged on the same users and clicks, and know them by the same ids; baselines: as baselines_of gives them
+    for the first model.
+    """
+    cuts = check_cuts(k, min(len(model.item_ids_) for model in models.values()))
+    lead = next(iter(models.values()))
+    known, clicks = known_clicks(lead), lead.rating_counts()[1]
+    common = common_pairs(list(models.values()), X, known)
+    users = np.unique(common.sides[0][0])
+    ids = lead.user_ids_[users]
+    judged = []
+    for (name, model), side in zip(models.items(), common.sides):
+        relevant = clicks_of(*side, (len(model.user_ids_), len(model.item_ids_)))
+        judged.append(judge(name, model_lists(model, ids, cuts[-1]), relevant, model.rating_counts()[1], cuts))
+    relevant = clicks_of(*common.sides[0], (len(lead.user_ids_), len(clicks)))
+    for made in baselines:
+        judged.append(judge(made.name, made.lists(users, cuts[-1]), relevant, clicks, cuts))
+    return Report(judged, cuts, ids, common.left_out, common.strange)
+
+
+def model_lists(model, users, n):
+    """Yield what judge takes for user ids that the model knows: (rows (b,), item rows (b, n), -1: none is left)."""
+    for tile, items, scores in model.recommend_batches(users, n):
+        there = ~np.isnan(scores)
+        rows = np.full(items.shape, -1, np.int32)
+        rows[there] = rows_or_unknown(items[there].astype(model.item_ids_.dtype), model.item_ids_, "item")
+        yield rows_or_unknown(tile, model.user_ids_), rows
+
+
+def common_pairs(models, X, known, every_item=False):
+    """The Common of pairs X; known: Clicks of the first model; every_item: as judged_by. DataError where none is
+    left."""
+    sides = [model._pairs(X) for model in models]
+    kept, left_out = judged_by(*sides[0], known, len(models[0].item_ids_), every_item)
+    count = int(kept.sum())
+    for model, side in zip(models[1:], sides[1:]):
+        kept &= judged_by(*side, known_clicks(model), len(model.item_ids_), every_item)[0]
+    if not kept.any():
+        raise DataError(nothing_left(left_out, count))
+    return Common(kept, [tuple(rows[kept] for rows in side) for side in sides], left_out, count - int(kept.sum()))
+
+
+def nothing_left(left_out, strange):
+    """Why there is nothing to judge by, in a line."""
+    if not left_out.pairs:
+        return "There are no clicks to judge lists by: 0 pairs."
+    why = f"{left_out.unknown_users:,} of users and {left_out.unknown_items:,} of items that the model does not know, "
+    why += f"{left_out.known:,} that it was trained on" + f", {strange:,} that other models cannot judge" * (
+        strange > 0
+    )
+    return (
+        f"None of the {left_out.pairs:,} pairs can be judged: {why}. Test on later clicks of users known to the model."
+    )
+
+
+def judge_sampled(models, tests, k=10, baselines=()):
+    """The Report of models {name: fitted estimator} by the sampled protocol: hr and ndcg alone, a value a test.
+
+    tests: ids as negatives.Negatives: users (T,), clicks (T,), items (T, C), there (T, C) bool. What is dropped of the
+    candidates is by what the first model knows, as evaluation.lists.sampled says; a click on an unknown item counts,
+    as the protocol has it. Raises as judge_lists.
+    """
+    cuts = check_cuts(k, 1 + tests.items.shape[1])
+    lead = next(iter(models.values()))
+    known, n_items = known_clicks(lead), len(lead.item_ids_)
+    common = common_pairs(list(models.values()), (tests.users, tests.clicks), known, every_item=True)
+    asked = Asked(tests, common.kept)
+    rows = asked.rows(lead)
+    apart = np.where(rows < n_items, rows, n_items + asked.codes)
+    told = common.sides[0][0], apart[:, 0], apart[:, 1:], tests.there[common.kept]
+    found, dropped = sampled.candidates(*told, known, n_items)
+    scores = {
+        name: model_scores(model, model.user_ids_[side[0]], asked.rows(model))
+        for (name, model), side in zip(models.items(), common.sides)
+    }
+    scores |= {made.name: baseline_scores(made, found) for made in baselines}
+    judged = [sampled.judge_sampled(name, values, found.there, cuts) for name, values in scores.items()]
+    return Report(judged, cuts, lead.user_ids_[found.users], common.left_out, common.strange, dropped)
+
+
+class Asked:
+    """The items of some tests, each id once: ids (n,), codes (T, 1 + C) into them, the clicks' first."""
+
+    def __init__(self, tests, kept):
+        items = np.column_stack((tests.clicks[kept].astype(tests.items.dtype), tests.items[kept]))
+        codes, self.ids = factorize(items.ravel(), "item")
+        self.codes = codes.reshape(items.shape)
+
+    def rows(self, model):
+        """(T, 1 + C) int32 rows of a model, the one behind its last for items that it does not know."""
+        return rows_or_unknown(self.ids, model.item_ids_, "item")[self.codes]
+
+
+def model_scores(model, users, rows):
+    """(T, 1 + C) float32 scores of user ids (T,) for item rows, NaN for unknown ones."""
+    out, n_items = np.empty(rows.shape, np.float32), len(model.item_ids_)
+    step = max(1, SCORES_AT_ONCE // rows.shape[1])
+    for first in range(0, len(rows), step):
+        part = slice(first, first + step)
+        items = model.item_ids_[np.minimum(rows[part], n_items - 1).ravel()]
+        out[part] = model.pair_scores((np.repeat(users[part], rows.shape[1]), items)).reshape(-1, rows.shape[1])
+    out[rows >= n_items] = np.nan
+    return out
+
+
+def baseline_scores(baseline, found):
+    """(T, 1 + C) float32: a baseline's scores of sampled.Candidates, NaN for items that it does not know."""
+    out = np.empty(found.items.shape, np.float32)
+    step = max(1, SCORES_AT_ONCE // (1 + baseline.n_items))
+    for first in range(0, len(out), step):
+        part = slice(first, first + step)
+        scores = baseline.scores(found.users[part])
+        scores = np.column_stack((scores, np.full(len(scores), np.nan, np.float32)))
+        out[part] = np.take_along_axis(scores, found.items[part], axis=1)
+    return out

@@ -1,0 +1,64 @@
+"""Everything that training on ratings needs, before the first epoch."""
+
+from gpukit.device.engine import engine
+from gpukit.factorization import run as runs
+from gpukit.factorization.choose.choice import choose
+from gpukit.factorization.model import saving
+from gpukit.factorization.model.layout import is_half, major_first
+from gpukit.factorization.model.state import Beginning
+from gpukit.factorization.prepare import ready
+from gpukit.factorization.solvers import Task, training_of
+from gpukit.ratings.orders.order import order_ratings
+
+
+def prepare(estimator, ratings, held_out, device, checked, progress, resume_from):
+    """run.Run of an estimator that learns Ratings; held_out: others to judge by, or None; checked: settings.Settings.
+
+    Raises DataError, DeviceMemoryError, ModelError (a checkpoint that does not fit).
+    """
+    clock, steps = runs.Clock(), engine(device, "gpukit.factorization")
+    layout_of(estimator, checked, ratings, device, steps)  # too little memory is told before any work
+    resumed = None
+    if resume_from is not None:
+        resumed = saving.load_checkpoint(resume_from, estimator, saving.fingerprint(ratings), ratings.shape, checked)
+    with clock("choosing"):
+        judged = held_out is not None
+        choice = resumed.choice if resumed else choose(estimator, ratings, checked, device, judged, progress)
+    plan, solver = choice.settings, training_of(checked.solver)
+    layout, half = layout_of(estimator, plan, ratings, device, steps)
+    progress("preparing", 0, 1, {})
+    with clock("prepare"):
+        orders = order_ratings(ratings, device)
+        scale = ready.scale_of(orders, ratings.values)
+        in_turn = estimator.deterministic and plan.solver == "sgd"
+        walk = estimator.walked_on(device) if plan.solver == "sgd" else estimator.walk
+        way = ready.Way(walk, plan.seed, in_turn, plan.n_neighbors > 0, plan.damping)
+        made = ready.make_ready(orders, scale, way, steps.preparing)
+    with clock("neighbours"):
+        neighbors = None if resumed else estimator.searched(orders, steps, plan.n_neighbors, progress)
+    with clock("prepare"):  # while a GPU is still searching
+        task = Task(orders, scale, made, plan, layout, steps, device, half, estimator.deterministic)
+        arranged, task = solver.arrange(task), task._replace(orders=None)
+    if resumed:
+        start, history, best = resumed.epochs_done, resumed.history, resumed.best
+        session = steps.Session(resumed.state, layout, walk, made.history)
+    else:
+        with clock("neighbours"):
+            neighbors = neighbors()
+        with clock("prepare"):
+            facts = ratings.shape, plan.n_factors, neighbors, made.baseline, plan.biases, plan.seed
+            session = steps.begin(Beginning(*facts), layout, walk, made.history)
+        start, history, best = 0, [], None
+    orders = None
+    with clock("prepare"):
+        training = solver.begin(session, task, arranged)
+    return runs.Run(session, training, plan, clock, scale, start, history, best, ratings, held_out, device, choice)
+
+
+def layout_of(estimator, plan, ratings, device, steps):
+    """(layout.Layout of a training by settings.Settings, whether factors may be halves); DeviceMemoryError where it
+    does not fit."""
+    half = is_half(estimator.precision, device.is_cuda, len(ratings))
+    layout = steps.layout(plan.n_factors, plan.n_neighbors, half and plan.solver == "sgd")
+    runs.check_memory(device, len(ratings), major_first(estimator.walk, *ratings.shape), layout)
+    return layout, half

@@ -1,0 +1,84 @@
+"""What a training is for: the kind of feedback, the loss and the solver, from parameters that must fit together."""
+
+from typing import NamedTuple
+
+from gpukit.base import check_choice, check_real
+from gpukit.errors import ParameterError
+from gpukit.factorization.solvers import LOSSES_OF, SOLVERS
+
+FEEDBACK = ("auto", "explicit", "implicit")
+LOSSES = ("auto", "squared", "cross-entropy", "bpr")
+ALL_SOLVERS = ("auto", *SOLVERS, *LOSSES_OF)
+LARGEST = 1e38
+OF_CLICKS = ("positive_from", "n_negatives", "unobserved_weight")  # parameters that ratings have no use for
+
+
+class Goal(NamedTuple):
+    """feedback 'explicit' (ratings) or 'implicit' (clicks), loss and solver; open: neither is named, and clicks choose
+    them."""
+
+    feedback: str
+    loss: str
+    solver: str
+    open: bool
+
+
+def goal_of(estimator, feedback=None):
+    """The Goal of an estimator's parameters for a kind of feedback; None: the kind that they speak of.
+
+    Raises ParameterError for parameters that do not fit together, or not the feedback.
+    """
+    check_choice("feedback", estimator.feedback, FEEDBACK)
+    if estimator.positive_from is not None:
+        check_real("positive_from", estimator.positive_from, -LARGEST, LARGEST)
+    solver = check_choice("solver", estimator.solver, solvers_for(estimator))
+    loss = check_choice("loss", estimator.loss, LOSSES)
+    feedback = feedback or spoken_of(estimator)
+    if feedback == "explicit":
+        check_explicit(estimator)
+        return Goal(feedback, "squared", "sgd" if solver == "auto" else solver, False)
+    return Goal(feedback, *of_clicks(solver, loss), solver == "auto" and loss == "auto")
+
+
+def solvers_for(estimator):
+    """The names that its solver may have: of a model with neighbourhoods none that learns none."""
+    alone = ("hogwild", "als") if hasattr(estimator, "n_neighbors") else ()
+    return tuple(name for name in ALL_SOLVERS if name not in alone)
+
+
+def spoken_of(estimator):
+    """The kind of feedback that the parameters speak of: what is named, or what a solver, a loss or a number is for."""
+    if estimator.feedback != "auto":
+        return estimator.feedback
+    clicks = estimator.solver in LOSSES_OF or estimator.loss in sum(LOSSES_OF.values(), ())[1:]
+    return "implicit" if clicks or any(getattr(estimator, name) is not None for name in OF_CLICKS) else "explicit"
+
+
+def check_explicit(estimator):
+    """ParameterError where a parameter is named that is for clicks."""
+    named = [("loss", estimator.loss)] * (estimator.loss not in ("auto", "squared"))
+    named += [("solver", estimator.solver)] * (estimator.solver in LOSSES_OF)
+    named += [(name, getattr(estimator, name)) for name in OF_CLICKS if getattr(estimator, name) is not None]
+    if named:
+        name, value = named[0]
+        raise ParameterError(
+            f"{name}={value!r} is for clicks, and these are ratings. Leave it out, or name feedback='implicit' to take "
+            "every rating as a click (positive_from=4: those from 4 on)."
+        )
+
+
+def of_clicks(solver, loss):
+    """(loss, solver) for clicks, what is open filled in; ParameterError for two that do not go together."""
+    if solver in SOLVERS:
+        raise ParameterError(
+            f"solver={solver!r} learns ratings, and these are clicks: 'ials' and 'sampled' learn those ('auto' takes "
+            "the better). Name feedback='explicit' if they are ratings after all."
+        )
+    if solver == "auto":
+        solver = next((name for name, losses in LOSSES_OF.items() if loss in losses), "ials")
+    if loss == "auto":
+        loss = LOSSES_OF[solver][0]
+    if loss not in LOSSES_OF[solver]:
+        fits = " or ".join(map(repr, LOSSES_OF[solver]))
+        raise ParameterError(f"solver={solver!r} learns by loss {fits}, not by loss={loss!r}: name one of the two.")
+    return loss, solver

@@ -1,0 +1,12 @@
+"""Clicks (implicit feedback): what `fit` does with who chose what, where nobody has said how good it was.
+
+    feedback.py   ratings or clicks? told from the data or by name   start.py    the State that training begins with
+    begin.py      everything before the first epoch                  choosing.py the settings, on held-out clicks
+
+A model of clicks is a State as any other: mean 0, deviation 1, no bounds, baseline biases 0, each user's clicks as
+History. So all that serves, explains and keeps models works on it; a prediction is a score, which ranks items for a
+user.
+
+Papers: Hu, Koren, Volinsky, ICDM 2008 (alternating least squares over all pairs); Li et al. 2022, section 5.4
+(cross-entropy with sampled negatives); Rendle et al., UAI 2009 (BPR).
+"""

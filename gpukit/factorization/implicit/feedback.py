@@ -1,0 +1,27 @@
+"""Are these ratings or clicks?"""
+
+from gpukit.errors import DataError
+from gpukit.factorization.goal import goal_of, spoken_of
+from gpukit.ratings.clicks import are_clicks, clicks_of
+
+
+def resolved(estimator, ratings, kind=None):
+    """('explicit' or 'implicit', the Ratings to learn: of clicks these, with values of 1), by what an estimator says,
+    else by what Ratings are: all values alike are clicks. kind: where it is known.
+
+    Raises ParameterError for parameters that do not fit, DataError where no click is left, or where ratings are met by
+    parameters for clicks and it is not said that they shall be taken as such.
+    """
+    named, positive_from = estimator.feedback, estimator.positive_from
+    alike = kind is None and are_clicks(ratings)
+    named = kind or named
+    kind = named if named != "auto" else "implicit" if alike or positive_from is not None else "explicit"
+    if kind == "explicit" and named == "auto" and spoken_of(estimator) == "implicit":
+        low, high = ratings.scale
+        raise DataError(
+            f"solver={estimator.solver!r} and loss={estimator.loss!r} speak of clicks, and these are ratings from "
+            f"{low:g} to {high:g}. Name feedback='implicit' to count every one as often as it says, or positive_from=4 "
+            "(say) to take those from 4 on as clicks."
+        )
+    goal_of(estimator, kind)
+    return kind, clicks_of(ratings, positive_from) if kind == "implicit" else ratings

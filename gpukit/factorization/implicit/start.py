@@ -1,0 +1,39 @@
+"""What training on clicks begins with."""
+
+import numpy as np
+
+from gpukit.factorization.arrays import Scale
+from gpukit.factorization.model.formulas import SPREAD
+from gpukit.factorization.model.layout import BIAS
+from gpukit.factorization.model.state import KEPT, State, start_factors
+from gpukit.random import key
+from gpukit.streams import Keyed
+
+SCALE = Scale(0.0, 1.0, float("-inf"), float("inf"))  # clicks are worked on as they are, and scores have no bounds
+START = 0.1  # deviation of a first row's length: 0.1 / sqrt(F) a number (Rendle et al. 2021)
+TIE = 1e-4  # of an item's share of the users, as its bias: it ranks items for who is not known, and parts ties
+
+
+def start_state(counts, n_factors, neighbors, seed):
+    """The State that training begins with; counts: clicks of each user (M,) and of each item (N,); neighbors (N, K).
+
+    Rows without clicks have factors of 0, all baseline biases are 0.
+    """
+    sides = []
+    for clicks, stream in zip(counts, Keyed.FIRST_FACTORS):
+        factors = np.empty((len(clicks), n_factors), np.float32)
+        start_factors(key(seed, stream), factors)
+        factors *= np.float32(START / n_factors**0.5 / SPREAD)
+        factors[clicks == 0] = 0
+        sides += [factors, np.zeros((len(clicks), KEPT), np.float32)]
+    return State(*sides, np.zeros((len(neighbors), 2, neighbors.shape[1]), np.float32), neighbors)
+
+
+def ranked_for_strangers(state, clicks):
+    """The State with popularity as the items' bias, so little of it that it orders what is alike and no more.
+
+    clicks (N,): of each item.
+    """
+    extras = state.item_extras.copy()
+    extras[:, BIAS] += TIE * clicks / max(1, clicks.max())
+    return state._replace(item_extras=extras)

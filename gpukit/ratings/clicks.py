@@ -1,0 +1,65 @@
+"""Clicks: ratings that say that there is something between a user and an item, and perhaps how often, not how good.
+
+A table is one of clicks where all its values are the same. Files of pairs have values of 1 and how often each stands
+there as counts; what has counts beside ratings stays ratings.
+"""
+
+import numpy as np
+
+from gpukit.errors import DataError
+
+SAMPLE = 4096  # values in which two different ones are looked for first
+
+
+def are_clicks(ratings):
+    """Whether all values of Ratings are one and the same."""
+    values = ratings.values
+    if not len(values) or (values[:SAMPLE] != values[0]).any():
+        return False
+    return bool((values == values[0]).all())
+
+
+def clicks_of(ratings, positive_from=None):
+    """The Ratings whose values are 1, counts how often (None: once each), of those Ratings that are clicks.
+
+    A click is a rating, or a count where there is nothing but counts, of positive_from or more; without that, what is
+    above 0, and ratings of several values count as often as they say. Raises DataError where no click is left, and for
+    a positive_from where nothing but pairs is there.
+    """
+    score, counts = scores_and_counts(ratings, positive_from)
+    positive = score >= positive_from if positive_from is not None else score > 0
+    if not positive.any():
+        raise DataError(none_left(score, positive_from))
+    kept = ratings if positive.all() else ratings.take(positive)
+    columns = {name: column for name, column in kept.columns().items() if name in ("users", "items", "times")}
+    if counts is not None:
+        columns["counts"] = counts if kept is ratings else counts[positive]
+    return kept.with_columns(**columns, values=np.ones(len(kept), np.float32))
+
+
+def scores_and_counts(ratings, positive_from):
+    """(what a threshold is for (n,), counts (n,) or None) of Ratings."""
+    alike = are_clicks(ratings)
+    if not alike:
+        return ratings.values, ratings.counts if positive_from is not None else counted(ratings.values)
+    if positive_from is not None and (ratings.counts is None or np.ptp(ratings.counts) == 0):
+        raise DataError(
+            f"positive_from={positive_from:g} asks for ratings, and these {len(ratings):,} pairs have none: "
+            "each is a click as it is. Leave it out."
+        )
+    return (np.ones_like(ratings.values) if ratings.counts is None else ratings.counts), ratings.counts
+
+
+def counted(values):
+    """Values as counts, which are 0 or more."""
+    return np.maximum(values, np.float32(0))
+
+
+def none_left(score, positive_from):
+    """What to say where no click is left."""
+    if positive_from is None:
+        return f"No click is left: all {len(score):,} values are 0 or less. A click has a value above 0."
+    return (
+        f"No click is left: positive_from={positive_from:g} is more than the highest value, {score.max():g}. Take a "
+        "lower one."
+    )

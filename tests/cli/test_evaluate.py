@@ -1,0 +1,145 @@
+"""`gpukit evaluate`: ratings and lists judged, in tables and as JSON."""
+
+import json
+
+import numpy as np
+import pytest
+from cli_support import SMALL, planted, write_rows
+
+from gpukit import load_model
+from gpukit.evaluation.metrics import rmse
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Files: train.csv, test.csv, test.negative, two models of the training file."""
+    from gpukit.cli.main import run
+
+    folder = tmp_path_factory.mktemp("judged")
+    users, items, values = planted()
+    last = np.append(users[1:] != users[:-1], True)  # the last one of each user
+    rows = list(zip((users + 100).tolist(), items.tolist(), values.tolist()))
+    write_rows(folder / "train.csv", [row for row, held in zip(rows, last) if not held])
+    held = write_rows(folder / "test.csv", [row for row, held in zip(rows, last) if held])
+    tests = [tuple(map(int, line.split(",")[:2])) for line in held.read_text().splitlines()]
+    random = np.random.default_rng(0)
+    lines = [f"({user},{item})\t" + "\t".join(map(str, random.integers(0, 40, 9))) for user, item in tests]
+    (folder / "test.negative").write_text("\n".join(lines) + "\n")
+    for name, more in (("one", SMALL), ("two", (*SMALL[:-4], "--no-neighbors"))):
+        command = (
+            "train-lshmf",
+            folder / "train.csv",
+            "--test-fraction",
+            0,
+            "--model",
+            folder / name,
+            "--quiet",
+            *more,
+        )
+        assert run([str(one) for one in command]) == 0
+    return folder
+
+
+def test_predicted_ratings(verb, data):
+    result = verb("evaluate", data / "one", data / "test.csv", "--json")
+    found = json.loads(result.out)
+    users, items, truth = np.loadtxt(data / "test.csv", delimiter=",", unpack=True)
+    model = load_model(data / "one")
+    expected = rmse(truth, model.predict((users.astype(int), items.astype(int))))
+    assert found["judged"] == "ratings" and found["ratings"] == len(users)
+    assert found["rows"][-1]["test_rmse"] == pytest.approx(expected, abs=1e-5)
+    shown = verb("evaluate", data / "one", data / "test.csv")
+    assert "damped biases" in shown.out and f"{expected:.4f}" in shown.out and "On cpu" in shown.err
+
+
+def test_predicted_ratings_of_two_models(verb, data):
+    result = verb("evaluate", data / "one", data / "test.csv", "--against", data / "two")
+    assert "squared error a user, less" in result.out and "95 % interval" in result.out and "60" in result.out
+
+
+def test_lists(verb, data):
+    result = verb("evaluate", data / "one", data / "test.csv", "--lists", "-k", 5, "-k", 10, "--json")
+    found = json.loads(result.out)
+    report = load_model(data / "one").evaluate_lists(clicks(data), (5, 10))
+    assert found["judged"] == "lists" and found["lists"]["users"] == len(report.users)
+    for k in (5, 10):
+        for got, row in zip(found["lists"]["results"][str(k)], report.rows(k)):
+            assert {**got, "predictor": ""} == pytest.approx({**row, "predictor": ""})
+    assert [row["predictor"] for row in found["lists"]["results"]["5"]][1:] == ["popularity", "item kNN"]
+    shown = verb("evaluate", data / "one", data / "test.csv", "--lists")
+    assert "all items ranked, k = 10" in shown.out and "Best by NDCG@10: " in shown.err and "item kNN" in shown.out
+
+
+def clicks(data):
+    users, items, _ = np.loadtxt(data / "test.csv", delimiter=",", unpack=True)
+    return users.astype(int), items.astype(int)
+
+
+def test_a_model_of_clicks_is_judged_by_lists(verb, data, monkeypatch):
+    from gpukit.factorization.serve import Serving
+
+    monkeypatch.setattr(Serving, "feedback_", "implicit", raising=False)
+    result = verb("evaluate", data / "one", data / "test.csv", "--no-baselines")
+    assert "all items ranked" in result.out and "popularity" not in result.out and "Best" not in result.err
+
+
+def test_one_among_negatives_against_another_model(verb, data):
+    asked = ("evaluate", data / "one", data / "test.csv", "--protocol", "ncf", data / "test.negative")
+    result = verb(*asked, "--against", data / "two", "-k", 3)
+    assert "One click among the items of" in result.out and "sampled NDCG@3" in result.out and "p" in result.out
+    assert "repeated in their line" in result.err and "the click itself is among the negatives" in result.err
+    found = json.loads(verb(*asked, "--json").out)
+    assert set(found["sampled"]["results"]["10"][0]) == {"predictor", "hr", "ndcg"}
+    assert found["sampled"]["results"]["10"][0]["hr"] == 1 and found["sampled"]["dropped"]["itself"] > 0
+
+
+def test_only_good_ratings_are_relevant(verb, data):
+    found = json.loads(verb("evaluate", data / "one", data / "test.csv", "--lists", "--positive-from", 4, "--json").out)
+    good = np.loadtxt(data / "test.csv", delimiter=",")[:, 2] >= 4
+    assert found["lists"]["left_out"]["pairs"] == good.sum()
+
+
+def test_what_is_left_out_is_told(verb, data, tmp_path):
+    known = (data / "train.csv").read_text().splitlines()[0]
+    rows = [*(data / "test.csv").read_text().splitlines(), known, "7,3,4", "100,999,4"]
+    path = tmp_path / "more.csv"
+    path.write_text("\n".join(rows) + "\n")
+    strange = 1 + int((~np.isin(clicks(data)[1], load_model(data / "one").item_ids_)).sum())
+    told = verb("evaluate", data / "one", path, "--lists").err
+    expected = (
+        f"1 of users that the model does not know, {strange} of items that it does not know, 1 that it was trained"
+    )
+    assert expected in told
+    assert f"1 are of users and {strange} of items" in verb("evaluate", data / "one", path).err
+
+
+# --- refusals, in one line
+
+
+def test_bad_requests(refused, data, tmp_path):
+    one, test = data / "one", data / "test.csv"
+    assert "--positive-from is about lists" in refused("evaluate", one, test, "--positive-from", 4)
+    assert "--no-baselines is about lists" in refused("evaluate", one, test, "--no-baselines")
+    assert "k=41 is no length of a list; the model knows" in refused("evaluate", one, test, "--lists", "-k", 41)
+    assert "holds no clicks rated 9 or better" in refused("evaluate", one, test, "--lists", "--positive-from", 9)
+    assert "does not exist" in refused("evaluate", one, tmp_path / "none.csv")
+    assert "no model file" in refused("evaluate", one, test, "--against", tmp_path / "none.gpukit")
+    assert "Protocol" in refused("evaluate", one, test, "--protocol", "vae", "x").title()
+    assert "can be judged" in refused("evaluate", one, data / "train.csv", "--lists")
+
+
+def test_an_empty_test(refused, data, tmp_path):
+    (tmp_path / "empty.csv").write_text("")
+    assert "is empty" in refused("evaluate", data / "one", tmp_path / "empty.csv")
+    assert "is empty" in refused("evaluate", data / "one", tmp_path / "empty.csv", "--lists")
+
+
+def test_negatives_of_another_test(refused, data, tmp_path):
+    lines, path = (data / "test.negative").read_text().splitlines(), tmp_path / "bad.negative"
+    asked = ("evaluate", data / "one", data / "test.csv", "--protocol", "ncf", path)
+    path.write_text("\n".join(lines[:-1]))
+    assert f"has negatives for {len(lines) - 1} clicks" in refused(*asked)
+    path.write_text("\n".join([lines[1], lines[0], *lines[2:]]))
+    assert "line 1: the click is" in refused(*asked)
+    path.write_text("\n".join(["what", *lines[1:]]))
+    assert "line 1: 'what' is no (user,item)" in refused(*asked)

@@ -1,0 +1,92 @@
+"""How much of what a candidate adds to damped biases is kept: what is certain, never what is luck."""
+
+import math
+
+import numpy as np
+import pytest
+
+from factorization.inputs import planted
+from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization.choose.share import blended, share_of
+
+BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
+
+
+def naive(errors, than, tried):
+    """The module's formula in plain loops."""
+    added = [b - a for a, b in zip(errors, than)]
+    best = sum(f * e for f, e in zip(added, than)) / sum(f * f for f in added)
+    error = math.sqrt(sum((f * (e - best * f)) ** 2 for f, e in zip(added, than))) / sum(f * f for f in added)
+    certain = best / error
+    luck = max(1.0, 2 * math.log(tried))
+    return 0.0 if certain**2 <= luck or best < 0 else min(1.0, best * (1 - luck / certain**2))
+
+
+def errors_of(strength, seed, n=4000):
+    """(errors of a candidate, of damped biases): the candidate adds noise, and `strength` of what it adds is true."""
+    rng = np.random.default_rng(seed)
+    added = 0.1 * rng.normal(size=n)
+    than = strength * added + rng.normal(size=n)
+    return than - added, than
+
+
+@pytest.mark.parametrize("strength", [-0.5, 0.0, 0.4, 0.6, 1.0, 1.5])
+def test_share_is_its_formula(strength):
+    for seed in range(5):
+        for tried in (1, 2, 6):
+            pair = errors_of(strength, seed)
+            assert share_of(*pair, tried) == pytest.approx(naive(*pair, tried), rel=1e-9)
+
+
+def test_luck_is_not_believed_and_certainty_is():
+    shares = np.array([[share_of(*errors_of(strength, seed), 6) for seed in range(40)] for strength in (0, 0.5, 1)])
+    assert (shares[0] == 0).mean() > 0.9 and shares[0].max() < 0.3
+    assert 0.3 < shares[1].mean() < 0.5 and (np.abs(shares[2] - 0.9) < 0.2).mean() > 0.7
+    one, many = (share_of(*errors_of(0.6, 1), tried) for tried in (1, 50))
+    assert many < one
+
+
+def test_a_share_is_never_worse_on_the_ratings_that_judge():
+    for seed in range(20):
+        for strength in (-0.3, 0.2, 0.7, 1.2):
+            errors, than = errors_of(strength, seed, 500)
+            assert np.mean(blended(errors, than, share_of(errors, than, 6)) ** 2) <= np.mean(than**2)
+
+
+def test_a_candidate_that_adds_nothing_has_no_share():
+    errors = np.ones(9)
+    assert share_of(errors, errors, 6) == 0.0
+    assert share_of(np.full(9, np.nan), errors, 6) == 0.0  # it has diverged
+
+
+@BOTH
+def test_a_share_of_what_factors_and_neighbours_add(model, one_thread, monkeypatch):
+    train, test = planted(100, 40, 0.5, seed=1).split(0.2, 0)
+    added = []
+    for share in (1.0, 0.25):
+        monkeypatch.setattr("gpukit.factorization.choose.choice.share_of", lambda *_, share=share: share)
+        fitted = model(device="cpu").fit(train)
+        assert fitted.chosen_["share"] == share and ("25%" in fitted.chosen_["why"]) == (share < 1)
+        fitted.scale_, fitted._scale = (-99, 99), fitted._scale._replace(low=-99, high=99)
+        biased = fitted.mean_ + fitted.user_baseline_[test.users] + fitted.item_baseline_[test.items]
+        added.append(fitted.predict(test) - biased)
+    assert np.abs(added[0]).mean() > 0.1
+    np.testing.assert_allclose(added[1], 0.25 * added[0], atol=1e-5)
+
+
+@BOTH
+@pytest.mark.parametrize("seed", range(3))
+def test_where_there_is_nothing_to_learn_it_is_as_good_as_damped_biases(model, seed):
+    """Ratings of nothing but biases and noise: within 0.2 % of the best that is to be had of them."""
+    rng = np.random.default_rng(seed)
+    users, items = rng.integers(0, 300, 6000), rng.integers(0, 150, 6000)
+    values = 3 + 0.5 * rng.normal(size=300)[users] + 0.5 * rng.normal(size=150)[items] + rng.normal(size=6000)
+    first = np.sort(np.unique(users * 1000 + items, return_index=True)[1])
+    from gpukit.ratings import Ratings
+
+    rows = users[first].astype(np.int32), items[first].astype(np.int32), values[first].astype(np.float32)
+    train, test = Ratings(*rows, np.arange(300), np.arange(150)).split(0.3, seed)
+    fitted = model(device="cpu", **({"lsh_q": 20} if model is LSHMF else {})).fit(train)
+    biased = fitted.mean_ + fitted.user_baseline_[test.users] + fitted.item_baseline_[test.items]
+    plain = np.sqrt(np.mean((np.clip(biased, *fitted.scale_) - test.values) ** 2))
+    assert -fitted.score(test) <= 1.002 * plain

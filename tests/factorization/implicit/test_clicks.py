@@ -1,0 +1,128 @@
+"""Models of clicks from outside: what is recognised, learned, served, kept and refused."""
+
+import numpy as np
+import pytest
+
+from factorization.implicit.planted import clicks, hits
+from gpukit import load_model
+from gpukit.errors import DataError, ParameterError
+from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.ratings import Ratings
+
+pytestmark = pytest.mark.usefixtures("least_squares")
+
+
+def make(kind=MatrixFactorization, **parameters):
+    """An estimator of few factors on the CPU."""
+    return kind(**{"n_factors": 8, "n_epochs": 6, "device": "cpu", **parameters})
+
+
+def graded():
+    """(all ratings, those of 4 and more) of the planted clicks: these are rated 4 or 5, as many others 1 to 3."""
+    train, _ = clicks()
+    rng = np.random.default_rng(5)
+    taken = np.unique(train.users * np.int64(train.shape[1]) + train.items)
+    others = np.setdiff1d(rng.integers(0, train.shape[0] * train.shape[1], len(train)), taken)
+    users = np.concatenate((train.users, others // train.shape[1])).astype(np.int32)
+    items = np.concatenate((train.items, others % train.shape[1])).astype(np.int32)
+    values = np.concatenate((rng.integers(4, 6, len(train)), rng.integers(1, 4, len(others)))).astype(np.float32)
+    return Ratings(users, items, values, train.user_ids, train.item_ids), train
+
+
+@pytest.mark.parametrize("kind", [MatrixFactorization, LSHMF])
+def test_clicks_are_recognised_and_learned(kind):
+    train, held_out = clicks()
+    fitted = make(kind).fit(train)
+    assert fitted.feedback_ == "implicit" and fitted.scale_ == (-np.inf, np.inf) and fitted.mean_ == 0.0
+    popular = np.tile(
+        np.argsort(-np.bincount(train.items, minlength=train.shape[1]), kind="stable"), (train.shape[0], 1)
+    )
+    assert hits(fitted.recommend(n=5)[0], held_out) > 2 * hits(popular[:, :5], held_out)
+
+
+def test_what_is_rated_high_are_the_clicks():
+    ratings, train = graded()
+    assert make().fit(ratings).feedback_ == "explicit"
+    chosen = make(positive_from=4).fit(ratings)
+    assert chosen.feedback_ == "implicit"
+    assert np.array_equal(chosen.item_factors_, make().fit(train).item_factors_)
+    every = make(feedback="implicit").fit(ratings)
+    assert every.rating_counts()[0].sum() == len(ratings)
+
+
+def test_ratings_that_are_alike_are_ratings_when_that_is_said():
+    train, _ = clicks()
+    assert make(feedback="explicit").fit(train).feedback_ == "explicit"
+
+
+def test_a_model_of_clicks_is_kept(tmp_path):
+    train, _ = clicks()
+    fitted = make(LSHMF).fit(train)
+    fitted.save(tmp_path / "clicks.gpukit")
+    same = load_model(tmp_path / "clicks.gpukit")
+    assert same.feedback_ == "implicit" and same.chosen_ == fitted.chosen_ and same.scale_ == fitted.scale_
+    assert np.array_equal(same.recommend(n=4)[0], fitted.recommend(n=4)[0])
+    assert np.array_equal(same.predict(train), fitted.predict(train))
+
+
+def test_a_checkpoint_goes_on(tmp_path):
+    train, _ = clicks()
+    path = tmp_path / "checkpoint"
+
+    def stop(stage, done, total, info):
+        if stage == "training" and done == 3:
+            raise KeyboardInterrupt
+
+    from gpukit.factorization import run
+
+    before, run.CHECKPOINT_SECONDS = run.CHECKPOINT_SECONDS, 0.0
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            make().fit(train, checkpoint=path, progress=stop)
+    finally:
+        run.CHECKPOINT_SECONDS = before
+    resumed = make().fit(train, checkpoint=path, resume=True)
+    assert np.array_equal(resumed.item_factors_, make().fit(train).item_factors_)
+
+
+def test_who_is_not_known_gets_what_is_popular():
+    train, _ = clicks()
+    fitted = make().fit(train)
+    popular = np.argsort(-np.bincount(train.items, minlength=train.shape[1]), kind="stable")[:3]
+    assert np.array_equal(fitted.recommend([10**6], n=3)[0][0], train.item_ids[popular])
+
+
+@pytest.mark.parametrize(
+    "parameters, what",
+    [
+        ({"feedback": "explicit", "loss": "bpr"}, "loss='bpr' is for clicks"),
+        ({"feedback": "explicit", "positive_from": 4}, "positive_from=4 is for clicks"),
+        ({"feedback": "explicit", "solver": "ials"}, "solver='ials' is for clicks"),
+        ({"feedback": "implicit", "solver": "als"}, "solver='als' learns ratings"),
+        ({"solver": "ials", "loss": "bpr"}, "loss='bpr': name one"),
+        ({"solver": "sampled", "loss": "squared"}, "'cross-entropy' or 'bpr'"),
+        ({"feedback": "clicks"}, "feedback must be one of"),
+        ({"loss": "hinge"}, "loss must be one of"),
+        ({"solver": "ials", "unobserved_weight": -1.0}, "unobserved_weight"),
+        ({"solver": "ials", "learning_rate": 0.1}, "learning_rate=0.1 means nothing"),
+        ({"solver": "ials", "precision": "half"}, "precision='half'"),
+        ({"positive_from": float("nan")}, "positive_from"),
+    ],
+)
+def test_parameters_that_do_not_fit(parameters, what):
+    with pytest.raises(ParameterError, match=what):
+        make(**parameters).check()
+
+
+def test_data_that_do_not_fit():
+    ratings, train = graded()
+    with pytest.raises(DataError, match="positive_from=6 is more than the highest value, 5"):
+        make(positive_from=6).fit(ratings)
+    with pytest.raises(DataError, match="have none"):
+        make(positive_from=4).fit(train)
+    with pytest.raises(DataError, match="speak of clicks, and these are ratings from 1 to 5"):
+        make(solver="ials").fit(ratings)
+    with pytest.raises(ParameterError, match="learns ratings, and these are clicks"):
+        make(solver="sgd").fit(train)
+    with pytest.raises(ParameterError, match="'auto', 'sgd', 'ials', 'sampled'"):
+        make(LSHMF, solver="als").fit(ratings)

@@ -1,0 +1,144 @@
+"""Lists of fitted models, judged on the clicks that all of them can be judged by."""
+
+import copy
+
+import numpy as np
+import pytest
+from evaluation import naive
+
+from gpukit import LSHMF, MatrixFactorization
+from gpukit.errors import DataError, ParameterError
+from gpukit.evaluation.lists.negatives import Negatives
+from gpukit.factorization.answers import judging
+from gpukit.ratings import synth_ratings
+
+K = (3, 10)
+
+
+@pytest.fixture(scope="module")
+def halves():
+    """(train, test) of a few generated ratings."""
+    ratings = synth_ratings("ml-10m", 0.0003, seed=4)
+    return ratings.split(0.3, 1)
+
+
+@pytest.fixture(scope="module")
+def model(halves):
+    settings = {"n_factors": 4, "n_neighbors": 4, "n_epochs": 3, "lsh_q": 8, "device": "cpu"}
+    return LSHMF(**settings).fit(halves[0])
+
+
+def later(model, test):
+    """{user id: ids of test items} of the pairs that the model can be judged by."""
+    seen = {}
+    known = judging.known_clicks(model)
+    for user, item in zip(test.user_ids[test.users].tolist(), test.item_ids[test.items].tolist()):
+        row, other = np.flatnonzero(model.user_ids_ == user), np.flatnonzero(model.item_ids_ == item)
+        if len(row) and len(other):
+            mine = known.items[known.indptr[row[0]] : known.indptr[row[0] + 1]]
+            if other[0] not in mine:
+                seen.setdefault(user, set()).add(item)
+    return seen
+
+
+def test_a_model_is_judged_by_what_recommend_gives(model, halves):
+    found, clicks = model.evaluate_lists(halves[1], K), later(model, halves[1])
+    assert [one.predictor for one in found.judged] == ["LSHMF", "popularity", "item kNN"]
+    assert found.users.tolist() == sorted(clicks)
+    for k in K:
+        for user, ids in zip(found.users.tolist(), model.recommend(found.users, k)[0].tolist()):
+            expected = naive.list_metrics(ids, clicks[user], k)
+            place = found.users.tolist().index(user)
+            got = {name: values[place] for name, values in found.judged[0].values[k].items()}
+            assert got == pytest.approx(expected, abs=1e-13)
+    row = found.rows(10)[0]
+    assert row["ndcg"] == pytest.approx(found.judged[0].values[10]["ndcg"].mean())
+
+
+def test_the_best_is_named(model, halves):
+    found = model.evaluate_lists(halves[1])
+    means = [row["ndcg"] for row in found.rows(10)]
+    assert found.best("ndcg", 10) == int(np.argmax(means))
+    change = found.difference("ndcg", 10, 0, 1)
+    assert change.mean == pytest.approx(means[0] - means[1]) and 0 < change.p <= 1
+
+
+def test_known_clicks_count_for_none(model, halves):
+    train, test = halves
+    both = np.concatenate([train.user_ids[train.users], test.user_ids[test.users], [10**9]])
+    items = np.concatenate([train.item_ids[train.items], test.item_ids[test.items], [test.item_ids[0]]])
+    found, alone = model.evaluate_lists((both, items), baselines=False), model.evaluate_lists(test, baselines=False)
+    assert found.left_out.known == len(train) and found.left_out.unknown_users == 1
+    assert found.rows(10) == alone.rows(10) and len(found.judged) == 1
+
+
+def test_two_models_are_judged_on_what_both_know(model, halves):
+    train, test = halves
+    few = train.take(np.arange(len(train)) % 3 > 0)
+    few = type(few)(few.users, few.items, few.values, few.user_ids, few.item_ids)
+    other = MatrixFactorization(n_factors=4, n_epochs=3, device="cpu").fit(
+        (few.user_ids[few.users], few.item_ids[few.items]), few.values
+    )
+    found = judging.judge_lists({"one": model, "other": other}, test, 5)
+    turned = judging.judge_lists({"other": other, "one": model}, test, 5)
+    assert found.users.tolist() == turned.users.tolist()
+    for name in ("hr", "ndcg", "recall"):
+        assert (found.judged[0].values[5][name] == turned.judged[1].values[5][name]).all()
+    assert found.strange > 0 and turned.strange == 0
+    assert found.left_out.unknown_items < turned.left_out.unknown_items
+    assert found.difference("ndcg", 5).mean == pytest.approx(-turned.difference("ndcg", 5).mean)
+
+
+def test_models_of_the_same_are_alike(model, halves):
+    found = judging.judge_lists({"one": model, "other": copy.copy(model)}, halves[1])
+    assert found.difference("ndcg", 10) == (0, 0, 0, 1, len(found.users))
+
+
+def test_nothing_to_judge_by(model, halves):
+    with pytest.raises(DataError, match="0 pairs"):
+        model.evaluate_lists((np.array([], int), np.array([], int)))
+    with pytest.raises(DataError, match=f"None of the {len(halves[0]):,} pairs can be judged: .* trained on"):
+        model.evaluate_lists(halves[0])
+    with pytest.raises(ParameterError, match="is no length of a list; the model knows"):
+        model.evaluate_lists(halves[1], k=10**6)
+
+
+@pytest.fixture(scope="module")
+def tests(model, halves):
+    """Negatives: the first later click of each user, with 20 items drawn, unknown ones and the click itself too."""
+    random, clicks = np.random.default_rng(0), later(model, halves[1])
+    users = np.array(sorted(clicks))
+    items = random.choice(np.append(model.item_ids_, [10**8, 10**8 + 1]), (len(users), 20))
+    first = np.array([min(clicks[user]) for user in users.tolist()])
+    items[0, 3] = first[0]
+    first[1] = 10**8 + 5  # an unknown click counts, and is missed
+    return Negatives(users, first, items, random.random(items.shape) < 0.9)
+
+
+def test_the_sampled_protocol(model, tests):
+    found = judging.judge_sampled({"one": model}, tests, K, judging.baselines_of(model))
+    known, n_items = judging.known_clicks(model), len(model.item_ids_)
+    counts = dict(zip(model.item_ids_.tolist(), known.of_items(n_items).tolist()))
+    for place, user in enumerate(tests.users.tolist()):
+        row = int(np.flatnonzero(model.user_ids_ == user)[0])
+        seen = set(model.item_ids_[known.items[known.indptr[row] : known.indptr[row + 1]]].tolist())
+        click, there = int(tests.clicks[place]), tests.there[place]
+        others = set(tests.items[place][there].tolist()) - {click} - seen
+        for one, score in ((0, lambda item, user=user: scored(model, user, item)), (1, lambda i: counts.get(i, -9))):
+            got = [found.judged[one].values[10][name][place] for name in ("hr", "ndcg")]
+            expected = naive.sampled_metrics(score(click), [score(item) for item in others], 10)
+            assert got == pytest.approx(expected, abs=1e-12), (user, one)
+    assert found.dropped.itself >= 1 and found.left_out.unknown_items == 0
+
+
+def scored(model, user, item):
+    """What a model ranks an item by; the least for one that it does not know."""
+    return float(model.pair_scores(([user], [item]))[0]) if item in model.item_ids_ else -np.inf
+
+
+def test_pair_scores_are_those_of_recommend(model):
+    users = model.user_ids_[:5]
+    items, scores = model.recommend(users, 7)
+    np.testing.assert_allclose(
+        model.pair_scores((np.repeat(users, 7), items.ravel())), scores.ravel(), rtol=1e-5, atol=1e-5
+    )
