@@ -8,9 +8,9 @@ import click
 import numpy as np
 
 from gpukit.cli import models, options, outputs, report
-from gpukit.cli.factorization import filters
 from gpukit.cli.factorization.ids import check_known
-from gpukit.cli.factorization.lists import read_lists
+from gpukit.cli.factorization.listing import filters
+from gpukit.cli.factorization.listing.given import read_lists
 from gpukit.cli.stages import Stages
 from gpukit.errors import ParameterError
 

@@ -7,6 +7,8 @@ import numpy as np
 
 from gpukit.cli import report
 from gpukit.errors import DataError, ParameterError
+from gpukit.factorization.lists import Filters
+from gpukit.factorization.lists.files import read_categories, read_items
 
 SHOWN = 5  # categories in a message
 OPTIONS = (
@@ -62,8 +64,6 @@ def is_file(one):
 def filters_of(ask, item_ids):
     """The gpukit.factorization.Filters of the options; says on stderr how many of the items named are not among
     item_ids. DataError for a category that the file does not have."""
-    from gpukit.factorization import Filters
-
     quiet = ask.quiet or ask.as_json
     only, without = named(ask.only, "--only", item_ids, quiet), named(ask.without, "--without", item_ids, quiet)
     if ask.categories is not None:
@@ -77,8 +77,6 @@ def filters_of(ask, item_ids):
 
 def named(asked, option, item_ids, quiet):
     """The ids among item_ids that an option names, in files or by themselves; None where it is not given."""
-    from gpukit.factorization.lists.files import read_items
-
     if not asked:
         return None
     parts = [read_items(one) if is_file(one) else [item.strip() for item in one.split(",")] for one in asked]
@@ -99,8 +97,6 @@ def known(texts, item_ids, source, quiet):
 
 def known_categories(ask, item_ids, quiet):
     """{category: ids among item_ids} for the categories that are asked for."""
-    from gpukit.factorization.lists.files import read_categories
-
     items_of = read_categories(ask.categories)
     for name in (*ask.only_category, *ask.without_category):
         if name not in items_of:
