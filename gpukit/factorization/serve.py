@@ -83,12 +83,17 @@ class Serving(Estimator):
 
     def _session(self):
         """The fitted State at work on the device, made when first needed."""
+        return self._kept_session("_serving", self._made_session)
+
+    def _kept_session(self, name, make):
+        """The session that is kept by a name, made by make(device) when first needed on a device."""
         self._check_fitted()
         device = devices.resolve(self.device)
         with _making:
-            kept = getattr(self, "_serving", None)
+            kept = getattr(self, name, None)
             if kept is None or kept[0] != device:
-                kept = self._serving = device, self._made_session(device)
+                kept = device, make(device)
+                setattr(self, name, kept)
         return kept[1]
 
     def _reported(self, what):
@@ -113,14 +118,10 @@ class Serving(Estimator):
 
         return run.unscale(self._z_of(X), self._scale)
 
-    def pair_scores(self, X):
-        """(n,) float32: what `recommend` ranks by, of pairs as predict takes them: predictions, not clipped."""
-        return self._z_of(X) * np.float32(self._scale.deviation) + np.float32(self._scale.mean)
-
-    def _z_of(self, X):
-        """(n,) float32 predictions of pairs in the units of training."""
+    def _z_of(self, X, session_of=None):
+        """(n,) float32 predictions of pairs in the units of training, by the session that session_of() gives."""
         with self._reported("Predicting"):
-            session = self._session()
+            session = (session_of or self._session)()
             users, items = self._pairs(X)
             predicted = np.empty(len(users), np.float32)
             for first in range(0, len(users), JUDGED_AT_ONCE):

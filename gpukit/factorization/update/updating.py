@@ -49,32 +49,44 @@ class Updating(Serving):
         self.set_fitted(done.state, done.history, done.scale, part.user_ids, part.item_ids)
         return self
 
-    def recommend_for(self, X, y=None, n=10, exclude_seen=True, duplicates="last", *, filters=None):
+    def recommend_for(self, X, y=None, n=10, exclude_seen=True, duplicates="last", *, by="lists", filters=None):
         """(user ids (B,), item ids (B, n), scores (B, n) float32), best first, for users whose ratings are given here;
         the model stays as it is.
 
         X, y: ratings as fit takes them, of users who need not be known: what the model knows of them does not count.
-        For one user also {item: rating}; the user's id is then 0. Bias and factors are solved for, with the items'
-        numbers as they are (update/fold.py); the neighbourhood's terms are of the ratings given. Items that the model
-        does not know are left out of account. duplicates: as partial_fit. Items given are left out unless exclude_seen
-        is False; filters, scores and what is missing as recommend has them. Raises ParameterError, DataError.
+        For one user also {item: rating}; the user's id is then 0. Factors (by 'rating': bias, too) are solved for, with
+        the items' numbers as they are (lists/head.py, update/fold.py); the neighbourhood's terms are of the ratings
+        given. Items that the model does not know are left out of account. duplicates: as partial_fit. Items given are
+        left out unless exclude_seen is False; by, filters, scores and what is missing as recommend has them. Raises
+        ParameterError, DataError.
         """
         from gpukit.factorization.update import inputs
 
-        tiles = list(self.recommend_for_batches(inputs.lists_of(X, y, duplicates), n, exclude_seen, filters=filters))
+        ratings = inputs.lists_of(X, y, duplicates)
+        tiles = list(self.recommend_for_batches(ratings, n, exclude_seen, by=by, filters=filters))
         return tuple(np.concatenate(column) for column in zip(*tiles))
 
-    def recommend_for_batches(self, ratings, n=10, exclude_seen=True, *, filters=None):
+    def recommend_for_batches(self, ratings, n=10, exclude_seen=True, *, by="lists", filters=None):
         """Generator of recommend_for's answers, a user at a time, for Ratings."""
         from gpukit.factorization.update import fold, inputs
 
         self._check_fitted()
-        request = self._request(n, exclude_seen, filters)
-        decay, state = settings.of_model(self, len(self._rated.items)).regularization, self._state
+        request = self._request(n, exclude_seen, by, filters)
+        score = self._folding(request.ranking)
         for user, given in inputs.given_to(ratings, self.item_ids_, self._scale):
-            scores = fold.scores_of(state, given, fold.taste_of(state, given, decay))
-            pools = fold.best_of(scores + request.worth, given, request.pool, request.hide)
-            yield (ratings.user_ids[user : user + 1], *self._named(*self._listed(*pools, request), n))
+            pools = fold.best_of(score(given) + request.worth, given, request.pool, request.hide)
+            yield (ratings.user_ids[user : user + 1], *self._named(*self._listed(*pools, request), request, n))
+
+    def _folding(self, ranking):
+        """The function of a fold.Given that scores all items by a Ranking."""
+        from gpukit.factorization.update import fold
+
+        if ranking.head is not None:
+            from gpukit.factorization.lists.head import folding
+
+            return folding(ranking.head, ranking.state)
+        decay, state = settings.of_model(self, len(self._rated.items)).regularization, self._state
+        return lambda given: fold.scores_of(state, given, fold.taste_of(state, given, decay))
 
     def _first_fit(self, X, y, asked, progress):
         """fit, on what the rule for repeats leaves."""

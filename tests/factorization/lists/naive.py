@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 
 def cosine(x, y):
     """The cosine of two vectors, 0 if one has no length."""
@@ -22,3 +24,19 @@ def spread_out(pool, vectors, n, diversity):
             values.append((1 - diversity) * relevance[item] - diversity * alike)
         taken.append(left.pop(values.index(max(values))))
     return taken
+
+
+def solved(V, clicks, regularization, unobserved, exponent):
+    """The row u that minimizes the weighted squares of iALS, the other side V held: clicks {row of V: weight}."""
+    n, d = V.shape
+    left, right = unobserved * V.T @ V, np.zeros(d)
+    for row, weight in clicks.items():
+        left += weight * np.outer(V[row], V[row])
+        right += weight * V[row]
+    decay = regularization * (len(clicks) + unobserved * n) ** exponent
+    return np.linalg.solve(left + decay * np.eye(d), right) if clicks else np.zeros(d)
+
+
+def weight(rating, mean, deviation, share=0.15, least=0.1):
+    """What a rating weighs."""
+    return max(least, 1 + share * (rating - mean) / deviation)

@@ -8,6 +8,7 @@ from factorization.inputs import planted
 from factorization.lists import naive as lists
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import LSHMF, Filters, MatrixFactorization
+from gpukit.factorization.lists.recommending import BY
 
 
 @pytest.fixture(scope="module", params=[MatrixFactorization, LSHMF])
@@ -16,10 +17,10 @@ def fitted(request):
     return request.param(n_factors=4, n_epochs=6, device="cpu", **parameters).fit(planted(density=0.6))
 
 
-def scores_of(fitted, user):
+def scores_of(fitted, user, by="lists"):
     """{item id: score not clipped} of a user, and the items that the user has rated."""
-    ids, scores = fitted.recommend([user], 30, exclude_seen=False)
-    left, _ = fitted.recommend([user], 30)
+    ids, scores = fitted.recommend([user], 30, exclude_seen=False, by=by)
+    left, _ = fitted.recommend([user], 30, by=by)
     return dict(zip(ids[0].tolist(), scores[0].tolist())), set(ids[0]) - set(left[0])
 
 
@@ -48,12 +49,14 @@ def test_only_and_without(fitted, only, without, kind):
     assert np.isnan(theirs[0, len(expected) :]).all()
 
 
-def test_support_and_popularity(fitted):
+@pytest.mark.parametrize("by", BY)
+def test_support_and_popularity(fitted, by):
     users, counts = fitted.user_ids_[[4, 0, 59]], counts_of(fitted)
     least = sorted(counts.values())[12]
-    ids, found = fitted.recommend(users, 6, exclude_seen=False, filters=Filters(min_support=least, popularity=0.5))
+    filters = Filters(min_support=least, popularity=0.5)
+    ids, found = fitted.recommend(users, 6, exclude_seen=False, by=by, filters=filters)
     for user, mine, theirs in zip(users, ids, found):
-        scores, _ = scores_of(fitted, user)
+        scores, _ = scores_of(fitted, user, by)
         worth = {i: s + 0.5 * np.log1p(counts[i]) for i, s in scores.items() if counts[i] >= least}
         expected = naive.ranking(worth, set(), 6)
         assert mine.tolist() == [item for item, _ in expected]
@@ -62,12 +65,14 @@ def test_support_and_popularity(fitted):
     assert max(counts[item] for item in rare[0]) <= sorted(counts.values())[9]
 
 
-def test_diversity(fitted):
+@pytest.mark.parametrize("by", BY)
+def test_diversity(fitted, by):
     user, n = fitted.user_ids_[7], 5
-    scores, _ = scores_of(fitted, user)
-    vectors = dict(zip(fitted.item_ids_.tolist(), fitted.item_factors_.astype(float)))
+    scores, _ = scores_of(fitted, user, by)
+    factors = fitted.item_factors_ if by == "rating" else fitted.fit_lists()._head.item_factors
+    vectors = dict(zip(fitted.item_ids_.tolist(), factors.astype(float)))
     pool = naive.ranking(scores, set(), 25)
-    ids, found = fitted.recommend([user], n, exclude_seen=False, filters=Filters(diversity=0.6))
+    ids, found = fitted.recommend([user], n, exclude_seen=False, by=by, filters=Filters(diversity=0.6))
     expected = lists.spread_out(pool, vectors, n, 0.6)
     assert ids[0].tolist() == expected != [item for item, _ in pool[:n]]
     np.testing.assert_allclose(found[0], [scores[item] for item in expected], rtol=1e-6)
