@@ -60,7 +60,7 @@ def check(estimator, n_ratings=0, feedback=None):
     usual_factors = USUAL_FACTORS if goal.feedback == "explicit" else CLICK_FACTORS
     factors = check_integer("n_factors", known(estimator.n_factors, usual_factors), 1, MOST_FACTORS)
     kind, solver = check_choice("rates", estimator.rates, RATES), goal.solver
-    check_precision(solver, check_choice("precision", estimator.precision, PRECISIONS))
+    check_precision(solver, check_choice("precision", estimator.precision, PRECISIONS), estimator.deterministic)
     check_real("validation_fraction", estimator.validation_fraction, 0.0, 0.9)
     standard, given = usual(solver, kind, n_ratings), estimator.n_epochs
     return Settings(
@@ -110,11 +110,15 @@ def check_rate(solver, given, standard):
     return None if standard is None else check_real("learning_rate", known(given, standard), 0.0, strict=True)
 
 
-def check_precision(solver, precision):
-    """ParameterError for half precision of a solver that has none."""
+def check_precision(solver, precision, deterministic):
+    """ParameterError for half precision of a training that has none."""
     if solver in ("als", "ials") and precision == "half":
         raise ParameterError(
             f"precision='half' is for solvers that take steps; solver={solver!r} solves in single precision."
+        )
+    if solver == "sgd" and precision == "half" and deterministic:
+        raise ParameterError(
+            "precision='half' is for training whose result varies; with deterministic=True use 'auto' or 'single'."
         )
 
 

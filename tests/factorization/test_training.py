@@ -43,7 +43,7 @@ def assert_alike(one, other, atol):
 
 
 @pytest.mark.parametrize(
-    "solver, parameters", [("hogwild", {"regularization": 0.2}), ("als", {"biases": False}), ("als", {})]
+    "solver, parameters", [("sgd", {}), ("hogwild", {"regularization": 0.2}), ("als", {"biases": False}), ("als", {})]
 )
 def test_both_devices_learn_alike(solver, parameters):
     sessions = [trained(solver, steps, **parameters)[0] for steps in (cpu, gpu)]

@@ -4,6 +4,7 @@ has several ways. The tier holds each test to it (conftest.py). `python -m sanit
 PREPARE = "factorization/test_prepare_kernels.py::test_"
 CHUNKS = "factorization/test_chunk_kernels.py::test_"
 FACTORS = "factorization/test_kernels.py::test_"
+BATCHES = "factorization/batches/test_kernels.py::test_"
 RACES = "factorization/hogwild/test_kernels.py::test_"
 SQUARES = "factorization/als/test_kernels.py::test_"
 ORDERS = "ratings/test_orders_kernels.py::test_"
@@ -75,6 +76,15 @@ CASES = {
     "factorization.solvers.sgd.chunks.kernels.fallen_lengths": f"{CHUNKS}fallen_lengths[33-shape0]",
     "factorization.solvers.sgd.chunks.kernels.deal_hands": f"{CHUNKS}hands[8-33-shape0]",
     "factorization.solvers.sgd.chunks.kernels.take_quads": f"{CHUNKS}hands[8-33-shape0]",
+    "factorization.solvers.sgd.batches.kernels.key_batch": f"{BATCHES}key_batch[3-64]",
+    "factorization.solvers.sgd.batches.kernels.walk_major": (
+        f"{BATCHES}a_batch[33-5-16-4-2-128]",
+        f"{BATCHES}a_batch[3-31-32-1-2-32]",
+    ),
+    "factorization.solvers.sgd.batches.kernels.walk_minor": (
+        f"{BATCHES}a_batch[33-5-16-4-2-128]",
+        f"{BATCHES}a_batch[3-31-32-1-2-32]",
+    ),
     "factorization.solvers.sgd.kernels.sgd_epoch": (
         f"{FACTORS}sgd_epoch[33-5-16-False]",
         f"{FACTORS}sgd_epoch_with_halves[130-5-32-items-False]",
