@@ -4,12 +4,12 @@ for one to 32 factors a lane, in both precisions."""
 from compile.usage import Case, named
 from numba.core import types
 
-from gpukit.factorization.solvers.als import plan
-from gpukit.factorization.solvers.als.kernels.cholesky import make_solve_by_cholesky
-from gpukit.factorization.solvers.als.kernels.gradients import make_solve_by_gradients
-from gpukit.factorization.solvers.als.kernels.gram import make_gram_of_pieces
 from gpukit.factorization.solvers.hogwild import kernels as hogwild
 from gpukit.factorization.solvers.hogwild.arrays import Samples, Tables
+from gpukit.factorization.solvers.squares import plan
+from gpukit.factorization.solvers.squares.kernels.cholesky import make_solve_by_cholesky
+from gpukit.factorization.solvers.squares.kernels.gradients import make_solve_by_gradients
+from gpukit.factorization.solvers.squares.kernels.gram import as_matrix, make_gram_of_pieces, sum_of_grams
 
 GRAMS, TABLE, LINES = "float32[:, :, ::1]", "float32[:, ::1]", "int64[:, ::1]"
 
@@ -17,14 +17,19 @@ GRAMS, TABLE, LINES = "float32[:, :, ::1]", "float32[:, ::1]", "int64[:, ::1]"
 def cases_of(n_factors):
     """Sums and solution for so many factors."""
     shape = plan.shape_of(n_factors)
-    arguments = f"{LINES}, int32[::1], float32[::1], {TABLE}, boolean, {GRAMS}"
-    yield Case(f"factorization.gram_of_pieces[{n_factors}]", make_gram_of_pieces(*shape), arguments, registers=128)
+    arguments = f"{LINES}, int32[::1], float32[::1], float32[::1], {TABLE}, boolean, {GRAMS}"
+    yield Case(
+        f"factorization.gram_of_pieces[{n_factors}]", make_gram_of_pieces(*shape), arguments, registers=128, spills=8
+    )
     if plan.is_direct(n_factors):
-        kernel, arguments = make_solve_by_cholesky(*shape[:4]), f"{LINES}, {GRAMS}, float32, float32, {TABLE}"
+        kernel, arguments = (
+            make_solve_by_cholesky(*shape[:4]),
+            f"{LINES}, {GRAMS}, {GRAMS}, float32[::1], float32, {TABLE}",
+        )
         yield Case(f"factorization.solve_by_cholesky[{n_factors}]", kernel, arguments, registers=128, spills=24)
     else:
         kernel = make_solve_by_gradients(*shape[:3])
-        arguments = f"{LINES}, {GRAMS}, float32, float32, int64, float32, {TABLE}"
+        arguments = f"{LINES}, {GRAMS}, {GRAMS}, float32[::1], float32, int64, float32, {TABLE}"
         yield Case(f"factorization.solve_by_gradients[{n_factors}]", kernel, arguments, registers=136)
 
 
@@ -48,4 +53,8 @@ def cases_of_hogwild():
 
 
 CASES = [case for n_factors in (4, 32, 128, 1024) for case in cases_of(n_factors)]
+CASES += [
+    Case("factorization.sum_of_grams", sum_of_grams, f"{GRAMS}, {GRAMS}", registers=40),
+    Case("factorization.as_matrix", as_matrix, f"{GRAMS}, {TABLE}", registers=40),
+]
 CASES += cases_of_hogwild()

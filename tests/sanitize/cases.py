@@ -6,7 +6,8 @@ CHUNKS = "factorization/test_chunk_kernels.py::test_"
 FACTORS = "factorization/test_kernels.py::test_"
 BATCHES = "factorization/batches/test_kernels.py::test_"
 RACES = "factorization/hogwild/test_kernels.py::test_"
-SQUARES = "factorization/als/test_kernels.py::test_"
+CLICKS = "factorization/ials/test_kernels.py::test_"
+SQUARES = "factorization/squares/test_kernels.py::test_"
 ORDERS = "ratings/test_orders_kernels.py::test_"
 GROUP = "primitives/test_group_kernels.py::test_"
 SIMLSH = "neighbors/hashes/simlsh/test_kernels.py::test_"
@@ -57,14 +58,23 @@ CASES = {
     "factorization.prepare.kernels.pack_pairs": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.items_of": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.error_sums": f"{PREPARE}error_sums[(5, 96)-33]",
-    "factorization.solvers.als.kernels.cholesky.solve_by_cholesky": (
+    "factorization.solvers.ials.kernels.descent.begin_descent": f"{CLICKS}a_step[32-19]",
+    "factorization.solvers.ials.kernels.descent.descend": (f"{CLICKS}a_step[32-19]", f"{CLICKS}a_step[384-2]"),
+    "factorization.solvers.ials.kernels.products.products_of_pieces": (
+        f"{CLICKS}products_of_pieces[True-8-4]",
+        f"{CLICKS}products_of_pieces[False-16-12]",
+    ),
+    "factorization.solvers.ials.kernels.start.start_side": f"{CLICKS}start_side",
+    "factorization.solvers.squares.kernels.gram.as_matrix": f"{SQUARES}sums_over_a_table[14-16]",
+    "factorization.solvers.squares.kernels.gram.sum_of_grams": f"{SQUARES}sums_over_a_table[14-16]",
+    "factorization.solvers.squares.kernels.cholesky.solve_by_cholesky": (
         f"{SQUARES}rows_are_solved[3-4-20]",
         f"{SQUARES}rows_are_solved[62-64-100]",
     ),
-    "factorization.solvers.als.kernels.gradients.solve_by_gradients": (
+    "factorization.solvers.squares.kernels.gradients.solve_by_gradients": (
         f"{SQUARES}conjugate_gradients_solve_the_same[14-16-40]"
     ),
-    "factorization.solvers.als.kernels.gram.gram_of_pieces": (
+    "factorization.solvers.squares.kernels.gram.gram_of_pieces": (
         f"{SQUARES}rows_are_solved[8-32-100]",
         f"{SQUARES}several_blocks_share_a_matrix",
     ),

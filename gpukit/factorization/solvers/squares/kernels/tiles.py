@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._cuda import device
-from gpukit.factorization.solvers.als.plan import TILE
+from gpukit.factorization.solvers.squares.plan import TILE
 
 U32, F32 = np.uint32, np.float32
 SQUARE = TILE * TILE

@@ -4,8 +4,8 @@ import numpy as np
 
 from gpukit._jit import njit, prange
 from gpukit.factorization.model.layout import BIAS
-from gpukit.factorization.solvers.als.formulas import ONE, ZERO, quotient
-from gpukit.factorization.solvers.als.twins.cholesky import summed
+from gpukit.factorization.solvers.squares.formulas import ONE, ZERO, quotient
+from gpukit.factorization.solvers.squares.twins.cholesky import summed
 
 
 @njit
@@ -60,13 +60,13 @@ def _descend(gram, steps, tolerance, x):
 
 
 @njit(parallel=True)
-def solve_by_gradients(owners, grams, decay, damping, steps, tolerance, table):
+def solve_by_gradients(owners, grams, shared, decays, damping, steps, tolerance, table):
     """Twin of kernels.gradients.solve_by_gradients."""
     width = grams.shape[1]
     for owner in prange(owners.shape[0]):
         gram, found = np.empty((width, width), np.float32), np.empty(width - 1, np.float32)
         row = owners[owner, 0]
-        summed(owners[owner], grams, decay, damping, gram)
+        summed(owners[owner], grams, shared, decays[owner], damping, gram)
         for f in range(width - 2):
             found[f] = table[row, f]
         found[width - 2] = table[row, width - 2 + BIAS]

@@ -6,29 +6,35 @@ import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
 from gpukit.factorization.model.layout import BIAS, EXTRA
-from gpukit.factorization.solvers.als.formulas import F32, ONE, ZERO, inverse_pivot, weight_at, weighted
-from gpukit.factorization.solvers.als.kernels.tiles import SQUARE, add_products, tile_row
-from gpukit.factorization.solvers.als.plan import TILE
+from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO, inverse_pivot, weight_at
+from gpukit.factorization.solvers.squares.kernels.tiles import SQUARE, add_products, tile_row
+from gpukit.factorization.solvers.squares.plan import TILE
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
 
 
 @device
-def load_tile(grams, first, pieces, number, tile):
-    """tile = the sum of a row's pieces."""
+def load_tile(grams, first, pieces, shared, number, tile):
+    """tile = the sum of a row's pieces and of what all rows share.
+
+    The latter is a loop too: as straight code its loads would wait in registers while the former's are added.
+    """
     for e in range(SQUARE):
         tile[e] = grams[first, U32(e), number]
     for piece in range(I64(1), I64(pieces)):
         for e in range(SQUARE):
             tile[e] += grams[U64(first + U64(piece)), U32(e), number]
+    for part in range(I64(0), I64(shared.shape[0])):
+        for e in range(SQUARE):
+            tile[e] += shared[U64(part), U32(e), number]
 
 
 @device
-def _weigh(tile, i, bias, factor_weight, damping, squares):
+def _weigh(tile, i, bias, decay, damping, squares):
     """Add the weights to a tile of the diagonal; squares: what then stands on it."""
     for a in range(TILE):
         at = U32(U32(TILE) * i + U32(a))
-        own = tile[(TILE + 1) * a] + weight_at(at, bias, factor_weight, damping)
+        own = tile[(TILE + 1) * a] + weight_at(at, bias, decay, damping)
         tile[(TILE + 1) * a] = own
         squares[at] = own
 
@@ -111,12 +117,12 @@ def make_solve_by_cholesky(quads, tile_rows, tiles, threads):
     target, room, corner_room = bias + 1, TILE * pitch, SQUARE * tile_rows
 
     @kernel(max_registers=128)
-    def solve_by_cholesky(owners, grams, decay, damping, table):
-        """table[row] = the row's factors and bias: (G + D) x = g, G and g of the sum of its Gram matrices.
+    def solve_by_cholesky(owners, grams, shared, decays, damping, table):
+        """table[row] = the row's factors and bias: (G + D) x = g, G and g of the sum of its Gram matrices and shared.
 
-        owners (n, 4) int64: row, first piece, pieces, ratings; grams: see gram_of_pieces; decay, damping
-        float32: lambda and d of formulas.py; table (rows + 1, stride) float32: parameter rows, their factors and
-        biases overwritten.
+        owners (n, 4) int64: row, first piece, pieces, ratings; grams: see gram_of_pieces; shared (any, 64, tiles)
+        float32: likewise, of all rows; decays (n,), damping float32: lambda and d of formulas.py; table (rows + 1,
+        stride) float32: parameter rows, their factors and biases overwritten.
         The right-hand side is a row of G: eliminating the columns before it solves for it forwards.
 
         Launch: any grid, blocks of `threads`.
@@ -135,9 +141,9 @@ def make_solve_by_cholesky(quads, tile_rows, tiles, threads):
         works = number < U32(tiles)
         for o in range(I64(cuda.blockIdx.x), I64(owners.shape[0]), I64(cuda.gridDim.x)):
             own = U64(owners[U64(o), 0])
-            load_tile(grams, U64(owners[U64(o), 1]), owners[U64(o), 2], mine, tile)
+            load_tile(grams, U64(owners[U64(o), 1]), owners[U64(o), 2], shared, mine, tile)
             if works and row == column:
-                _weigh(tile, row, U32(bias), weighted(decay, owners[U64(o), 3]), damping, squares)
+                _weigh(tile, row, U32(bias), decays[U64(o)], damping, squares)
             for step in range(tile_rows):
                 k = U32(step)
                 corner = U32(k * U32(square))

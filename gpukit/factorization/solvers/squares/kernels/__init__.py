@@ -1,4 +1,4 @@
-"""GPU kernels of alternating least squares; twins/ has them for the CPU.
+"""GPU kernels of least squares; twins/ has them for the CPU.
 
 gram.py       the normal equations: sums of products of rows     gradients.py  their solution by conjugate gradients
 cholesky.py   their solution by elimination in registers         tiles.py      a matrix in tiles, a tile a thread

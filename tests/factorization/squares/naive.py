@@ -1,4 +1,4 @@
-"""Oracle of alternating least squares: one side's rows, the other held, row by row (Zhou et al. 2008).
+"""Oracle of least squares of rows: one side's rows, the other held, row by row.
 
 In float64 it is the oracle; the same in float32 is the plain computation that the error budget is measured by.
 """
@@ -6,21 +6,24 @@ In float64 it is the oracle; the same in float32 is the plain computation that t
 import numpy as np
 
 
-def half_step(rows, ratings, V, b, decay, damping, dtype, biased=True):
-    """(U (rows, F), c (rows,)): the least of sum (z - b - u v - c)^2 + decay n |u|^2 + damping c^2 for each row.
+def half_step(ratings, V, b, S, decays, damping, dtype, biased=True):
+    """(U (rows, F), c (rows,)): the least of sum w (z - b - u v - c)^2 + u' S u + decay |u|^2 + damping c^2 for each
+    row.
 
-    ratings [(row, other, z)]; V (N, F), b (N,): factors and biases of the other side. Rows without ratings are NaN.
+    ratings [(row, other, z, w)]; V (N, F), b (N,): factors and biases of the other side; S (F, F); decays (rows,).
+    Rows without ratings are NaN.
     """
-    n_factors = V.shape[1]
+    n_factors, rows = V.shape[1], len(decays)
     found = np.full((rows, n_factors + 1), np.nan, dtype)
     for row in range(rows):
-        mine = [(other, z) for i, other, z in ratings if i == row]
+        mine = [(other, z, w) for i, other, z, w in ratings if i == row]
         A, g = np.zeros((n_factors + 1, n_factors + 1), dtype), np.zeros(n_factors + 1, dtype)
-        for other, z in mine:
+        A[:-1, :-1] = S
+        for other, z, w in mine:
             y = np.append(V[other], 1 if biased else 0).astype(dtype)
-            A += np.outer(y, y)
-            g += y * (dtype(z) - dtype(b[other]))
-        A += np.diag([dtype(decay) * len(mine)] * n_factors + [dtype(damping)])
+            A += dtype(w) * np.outer(y, y)
+            g += dtype(w) * y * (dtype(z) - dtype(b[other]))
+        A += np.diag([dtype(decays[row])] * n_factors + [dtype(damping)])
         if mine:
             found[row] = eliminated(A, g)
     return found[:, :n_factors], found[:, n_factors]

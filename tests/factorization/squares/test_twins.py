@@ -3,22 +3,30 @@
 import numpy as np
 import pytest
 
-from factorization.als.inputs import WEIGHTS, assert_solved, own_table, pieces_and_owners, problem, table_of
-from gpukit.factorization.arrays import Side
-from gpukit.factorization.solvers.als import cpu, plan
-from gpukit.factorization.solvers.als.formulas import inverse_pivot, quotient
-from gpukit.factorization.solvers.als.twins.gradients import solve_by_gradients
+from factorization.squares.inputs import (
+    DAMPING,
+    ENDS,
+    assert_solved,
+    batch_of,
+    own_table,
+    problem,
+    square_of,
+    table_of,
+)
+from gpukit.factorization.solvers.squares import cpu, plan
+from gpukit.factorization.solvers.squares.arrays import Terms
+from gpukit.factorization.solvers.squares.formulas import inverse_pivot, quotient
+from gpukit.factorization.solvers.squares.twins.gradients import solve_by_gradients
 
 COUNTS = (0, 1, 2, 33, 0, 300, 7, 16, 0)
 
 
-def solved(case, batches, n_factors, biased=True):
+def solved(case, batches, n_factors, biased=True, damping=DAMPING):
     """The table of the rows' side after all batches."""
     own, other = own_table(case, n_factors), table_of(case.V, case.b, n_factors)
-    side = Side(case.indptr, case.indptr, case.minor, case.values, None, None, None)
-    equations = cpu.Equations(n_factors, max(len(pieces) for pieces, _ in batches))
+    equations = cpu.Equations(n_factors, max(len(pieces) for pieces, *_ in batches))
     for batch in batches:
-        equations.solve(batch, side, other, biased, WEIGHTS, own)
+        equations.solve(batch, case.data, other, Terms(biased, square_of(case), damping, *ENDS), own)
     return own
 
 
@@ -27,57 +35,72 @@ def solved(case, batches, n_factors, biased=True):
 def test_rows_are_solved(n_factors, longest):
     """In one piece and in several; by elimination."""
     case = problem(n_factors, COUNTS)
-    batch = pieces_and_owners(case, longest)
-    assert_solved(case, solved(case, [batch], n_factors), n_factors)
+    assert_solved(case, solved(case, [batch_of(case, longest)], n_factors), n_factors)
 
 
 def test_without_biases():
     case = problem(5, COUNTS)
     case = case._replace(b=np.zeros_like(case.b))
-    batch = pieces_and_owners(case, 50)
-    assert_solved(case, solved(case, [batch], 5, False), 5, biased=False)
+    assert_solved(case, solved(case, [batch_of(case, 50)], 5, False), 5, biased=False)
+
+
+def test_one_number_holds_for_all():
+    """A weight, and a value."""
+    case = problem(6, COUNTS, weighted=False)
+    assert_solved(case, solved(case, [batch_of(case, 50)], 6), 6)
+    alike = case._replace(values=np.full_like(case.values, 0.5))
+    one = solved(alike._replace(values=alike.values[:1]), [batch_of(case, 50)], 6)
+    np.testing.assert_array_equal(one, solved(alike, [batch_of(case, 50)], 6))
 
 
 @pytest.mark.parametrize("n_factors", [3, 33, 140])
 def test_conjugate_gradients_solve_the_same(n_factors, monkeypatch):
     monkeypatch.setattr(cpu, "is_direct", lambda n: False)
     case = problem(n_factors, COUNTS)
-    batch = pieces_and_owners(case, 50)
-    assert_solved(case, solved(case, [batch], n_factors), n_factors, within=2e-6)
+    assert_solved(case, solved(case, [batch_of(case, 50)], n_factors), n_factors, within=2e-6)
 
 
 def test_conjugate_gradients_begin_where_the_row_stands():
     """Without a step nothing moves."""
     case = problem(3, (5, 4))
-    pieces, owners = pieces_and_owners(case, 50)
+    _, owners, decays = batch_of(case, 50)
     own = table_of(np.full((2, 3), 0.5), np.full(2, 0.25), 3)
     grams, before = np.zeros((2, 5, 5), np.float32), own.copy()
-    solve_by_gradients(owners, grams, np.float32(1), np.float32(1), 0, np.float32(0), own)
+    solve_by_gradients(owners, grams, grams[:1], decays, np.float32(1), 0, np.float32(0), own)
     np.testing.assert_array_equal(own, before)
 
 
 def test_what_nothing_tells_stays_zero():
     """Without regularization a row with fewer ratings than factors has no one solution; what is left over is 0."""
-    case = problem(4, (1, 2))
-    own, other = own_table(case, 4), table_of(case.V, case.b, 4)
-    side = Side(case.indptr, case.indptr, case.minor, case.values, None, None, None)
-    none = WEIGHTS._replace(decay=np.float32(0), damping=np.float32(0))
-    cpu.Equations(4, 10).solve(pieces_and_owners(case, 50), side, other, True, none, own)
+    case = problem(4, (1, 2), weighted=False, shared=False)
+    batch = *batch_of(case, 50)[:2], np.zeros(2, np.float32)
+    own = solved(case, [batch], 4, damping=np.float32(0))
     assert np.isfinite(own).all()
-    for row, other, z in case.ratings():
+    for row, other, z, _ in case.ratings():
         assert own[row, :4] @ case.V[other] + own[row, 4] + case.b[other] == pytest.approx(z, abs=2e-3)
 
 
 def test_batches_solve_the_same_rows():
     """As one batch does, to the bit, whatever the batches are."""
     case = problem(6, COUNTS)
-    whole = solved(case, [pieces_and_owners(case, 40)], 6)
+    whole = solved(case, [batch_of(case, 40)], 6)
     cut = plan.cut(case.indptr, 40, 3)
     assert len(cut.ends) > 3
-    parts = [
-        (cut.pieces[p:end], cut.owners[m:last]) for (p, m), (end, last) in zip(cut.ends.tolist(), cut.ends[1:].tolist())
-    ]
+    parts = plan.batches_of(cut, case.decays[cut.owners[:, 0]], cpu)
     np.testing.assert_array_equal(solved(case, parts, 6), whole)
+
+
+@pytest.mark.parametrize("n_factors, longest", [(3, 7), (9, 1000)])
+def test_sums_over_a_table(n_factors, longest):
+    """The Gram matrix of all rows, times a weight, in pieces; as a matrix of both halves, zero beyond the factors."""
+    case, rows = problem(n_factors, (1,)), np.arange(41, dtype=np.int32)
+    pieces = plan.cut(np.array([0, len(rows)]), longest, 1).pieces
+    equations, weight = cpu.Equations(n_factors, len(pieces)), np.array([0.3], np.float32)
+    data = case.data._replace(minor=rows, values=np.zeros(1, np.float32), weights=weight)
+    made = equations.matrix(equations.sums(pieces, data, table_of(case.V, case.b, n_factors)), n_factors + 2)
+    V = case.V.astype(float)
+    np.testing.assert_allclose(made[:n_factors, :n_factors], 0.3 * V.T @ V, atol=2e-6)
+    assert not made[n_factors:].any() and not made[:, n_factors:].any()
 
 
 @pytest.mark.parametrize("longest, most", [(1, 1), (7, 5), (40, 3), (1000, 1000)])

@@ -6,8 +6,8 @@ import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
 from gpukit.factorization.model.layout import BIAS, EXTRA
-from gpukit.factorization.solvers.als.formulas import F32, ONE, ZERO, quotient, weight_at, weighted
-from gpukit.factorization.solvers.als.plan import TILE
+from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO, quotient, weight_at
+from gpukit.factorization.solvers.squares.plan import TILE
 from gpukit.primitives.warp import group_sum
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
@@ -22,12 +22,16 @@ def _number_of(i, j):
 
 
 @device
-def _gather(grams, first, pieces, tiles):
-    """The first of a row's Gram matrices becomes the sum of all of them."""
-    for piece in range(I64(1), pieces):
-        for e in range(TILE * TILE):
-            for n in range(U32(cuda.threadIdx.x), U32(tiles), U32(THREADS)):
-                grams[first, U32(e), U32(n)] += grams[U64(first + U64(piece)), U32(e), U32(n)]
+def _gather(grams, first, pieces, shared, tiles):
+    """The first of a row's Gram matrices becomes the sum of all of them and of what all rows share."""
+    for e in range(TILE * TILE):
+        for n in range(U32(cuda.threadIdx.x), U32(tiles), U32(THREADS)):
+            total = grams[first, U32(e), U32(n)]
+            for piece in range(I64(1), pieces):
+                total += grams[U64(first + U64(piece)), U32(e), U32(n)]
+            for part in range(I64(0), I64(shared.shape[0])):
+                total += shared[U64(part), U32(e), U32(n)]
+            grams[first, U32(e), U32(n)] = total
 
 
 @device
@@ -73,14 +77,14 @@ def make_solve_by_gradients(quads, tile_rows, tiles):
     target = bias + 1
     row_of_target, own_of_target = target // TILE, TILE * (target % TILE)
 
-    @kernel
-    def solve_by_gradients(owners, grams, decay, damping, steps, tolerance, table):
+    @kernel(max_registers=128)
+    def solve_by_gradients(owners, grams, shared, decays, damping, steps, tolerance, table):
         """table[row] = the row's factors and bias: (G + D) x = g by conjugate gradients from what stands there.
 
-        owners (n, 4) int64: row, first piece, pieces, ratings; grams: see gram_of_pieces, overwritten; decay, damping
-        float32: lambda and d of formulas.py; steps int64: how many at most; tolerance float32: of what is left of g, in
-        the norm of the preconditioner, the diagonal; table (rows + 1, stride) float32: parameter rows, their factors
-        and biases overwritten.
+        owners (n, 4) int64: row, first piece, pieces, ratings; grams: see gram_of_pieces, overwritten; shared (any,
+        64, tiles) float32: likewise, of all rows; decays (n,), damping float32: lambda and d of formulas.py; steps
+        int64: how many at most; tolerance float32: of what is left of g, in the norm of the preconditioner, the
+        diagonal; table (rows + 1, stride) float32: parameter rows, their factors and biases overwritten.
 
         Launch: any grid, blocks of THREADS.
         Deterministic: yes; within the tolerance.
@@ -98,15 +102,15 @@ def make_solve_by_gradients(quads, tile_rows, tiles):
         for o in range(I64(cuda.blockIdx.x), I64(owners.shape[0]), I64(cuda.gridDim.x)):
             row, first = U64(owners[U64(o), 0]), U64(owners[U64(o), 1])
             cuda.syncthreads()
-            _gather(grams, first, owners[U64(o), 2], tiles)
+            _gather(grams, first, owners[U64(o), 2], shared, tiles)
             cuda.syncthreads()
-            factor_weight = weighted(decay, owners[U64(o), 3])
+            decay = decays[U64(o)]
             goal = ZERO
             for f in range(thread, U32(size), U32(THREADS)):
                 f = U32(f)
                 i, a = U32(f // U32(TILE)), U32(f % U32(TILE))
                 wanted = f <= U32(bias)
-                weights[f] = weight_at(f, U32(bias), factor_weight, damping)
+                weights[f] = weight_at(f, U32(bias), decay, damping)
                 own = grams[first, U32(U32(TILE + 1) * a), _number_of(i, i)] + weights[f]
                 scale[f] = quotient(ONE, own) if wanted else ZERO
                 x[f], left[f] = ZERO, ZERO

@@ -88,3 +88,13 @@ def cut(indptr, longest, most):
 def is_direct(n_factors):
     """Whether rows of F factors are solved for by elimination; by conjugate gradients beyond."""
     return n_factors <= DIRECT_FACTORS
+
+
+def batches_of(cut, decays, steps):
+    """[(pieces, owners, decays)] of a Cut, on the device; decays (m,) float32: lambda of each owner."""
+    batches = []
+    for (piece, owner), (last_piece, last_owner) in zip(cut.ends, cut.ends[1:]):
+        lines = cut.pieces[piece:last_piece], cut.owners[owner:last_owner]
+        mine = steps.resident(decays[owner:last_owner], np.float32)
+        batches.append((*(steps.resident(part, np.int64) for part in lines), mine))
+    return batches

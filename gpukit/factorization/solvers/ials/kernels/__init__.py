@@ -1,0 +1,5 @@
+"""GPU kernels of iALS; twins/ has them for the CPU.
+
+start.py      the first factors               products.py   what a row's clicks add to a gradient
+descent.py    a step of conjugate gradients
+"""
