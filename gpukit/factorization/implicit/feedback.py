@@ -3,7 +3,6 @@
 from gpukit.errors import DataError
 from gpukit.factorization.goal import goal_of, spoken_of
 from gpukit.ratings.clicks import are_clicks, clicks_of
-from gpukit.ratings.repeats import without_repeats
 
 
 def resolved(estimator, ratings, kind=None):
@@ -25,4 +24,8 @@ def resolved(estimator, ratings, kind=None):
             "(say) to take those from 4 on as clicks."
         )
     goal_of(estimator, kind)
-    return kind, clicks_of(without_repeats(ratings, "last"), positive_from) if kind == "implicit" else ratings
+    if kind == "explicit":
+        return kind, ratings
+    from gpukit.ratings.repeats import checked
+
+    return kind, clicks_of(checked(ratings), positive_from)
