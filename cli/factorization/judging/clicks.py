@@ -23,14 +23,11 @@ def read_line(path, clicks):
 def closing_table(model, test, positive_from=None):
     """The judging.Report of a model's lists on the clicks of a test, popularity and item kNN beside it; None without a
     test, or where there is nothing in it to judge by."""
-    from gpukit.factorization.answers import judging
-
     if test is None:
         return None
     try:
         clicks = clicks_of(test, None if are_pairs(test) else positive_from)
-        named, beside = {type(model).__name__: model}, judging.baselines_of(model)
-        return judging.judge_lists(named, clicks, min(CUT, len(model.item_ids_)), beside)
+        return model.evaluate_lists(clicks, min(CUT, len(model.item_ids_)))
     except DataError as error:
         report.remark(f"The lists were not judged: {error}", False)
         return None
