@@ -59,6 +59,11 @@ def test_who_is_not_known_and_what_is_new(verb, files, model):
     told = verb("recommend", model, "--ratings", files / "mine.csv", "--json", *CPU)
     listed = json.loads(told.out)["recommendations"]
     assert kin(listed) and not {row["item"] for row in listed} & {0, 4, 8}
+    (files / "items.txt").write_text("0\n4\n8\n")
+    alone = json.loads(verb("recommend", model, "--ratings", files / "items.txt", "--json", *CPU).out)[
+        "recommendations"
+    ]
+    assert [row["item"] for row in alone] == [row["item"] for row in listed]
     later = "--force", "--test", files / "later.csv"
     out = verb("update", model, files / "mine.csv", "--model", files / "new.gpukit", *later, *CPU)
     assert out.code == 0 and "1 new users" in out.out and "NDCG@10" in out.out
