@@ -84,11 +84,6 @@ class Factorization(Answering, Updating):
         with devices.reported(device, "Training"):
             return begin.prepare(self, ratings, held_out, device, checked, progress, resume_from)
 
-    def walked_on(self, device):
-        """The side that is walked by gradient descent: without conflicts on a GPU always the items', since its many
-        strata want long rows."""
-        return "items" if self.deterministic and device.is_cuda else self.walk
-
     def find_neighbors(self, orders, steps, n_neighbors):
         """(N, n_neighbors) int32 on the host: the neighbours of items in orders, best first."""
         return np.zeros((orders.shape[1], 0), np.int32)
@@ -124,9 +119,9 @@ class MatrixFactorization(Factorization):
     validation_fraction (0.05, if that is 0) out, stop there after so many epochs without a better one, then train on
     all ratings for as many epochs as were best; where fit gets a validation, stop by that and keep the best;
     deterministic: the same result on every run, with any number of threads, by a schedule
-    without conflicts (hogwild: by one worker alone); precision of the items' factors while training: 'half' (float16,
-    on a GPU alone), 'single' or 'auto' (half on a GPU from five million ratings on: faster, and as accurate); device
-    'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer seed.
+    without conflicts, on a GPU in batches and single precision (hogwild: by one worker alone); precision of the items'
+    factors while training: 'half' (float16, on a GPU alone), 'single' or 'auto' (half on a GPU from five million
+    ratings on: faster, and as accurate); device 'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer seed.
 
     After fit: user_ids_ (M,), item_ids_ (N,); mean_; user_bias_ (M,), item_bias_ (N,); user_factors_ (M, F),
     item_factors_ (N, F): a prediction is mean_ + user_bias_[i] + item_bias_[j] + user_factors_[i] @ item_factors_[j],

@@ -1,12 +1,13 @@
 """`Team`: what ranks do together, on top of messages from one to another."""
 
-import json
+import struct
 from typing import Protocol
 
 import numpy as np
 
 from gpukit.errors import GpukitError
 
+HEAD, FAILED = struct.Struct("<4sq"), b"fail"
 SUMS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
 
@@ -91,7 +92,7 @@ class Team:
         """Tell all others that this rank has failed, and why."""
         code = error.exit_code if isinstance(error, GpukitError) else 1
         text = str(error) if isinstance(error, GpukitError) else f"{type(error).__name__}: {error}"
-        told = _packed({"failed": text, "code": code})
+        told = HEAD.pack(FAILED, code) + text.encode()
         for rank in self.others:
             try:
                 self.messages.send(rank, told)
@@ -112,30 +113,33 @@ class Team:
         self.close()
 
     def _send(self, rank, array):
-        head = {"dtype": np.asarray(array).dtype.str, "shape": np.shape(array)}
-        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
         try:
-            self.messages.send(rank, _packed(head, data))
+            self.messages.send(rank, packed(array))
         except TeamError:  # it has ended; its last words may be there
             while True:
                 self._receive(rank)
 
     def _receive(self, rank):
-        data = self.messages.receive(rank)
-        length = int.from_bytes(data[:4], "little")
-        head = json.loads(bytes(data[4 : 4 + length]))
-        if "failed" in head:
-            error = TeamError(head["failed"])
-            error.exit_code = head["code"]
-            raise error
-        return np.frombuffer(data, np.dtype(head["dtype"]), offset=4 + length).reshape(head["shape"]).copy()
+        return unpacked(self.messages.receive(rank))
 
 
-def _packed(head, data=b""):
-    """A message: the length of a JSON header, the header, blanks up to a multiple of 16 bytes, data."""
-    text = json.dumps(head).encode()
-    text += b" " * (-(len(text) + 4) % 16)
-    return b"".join((len(text).to_bytes(4, "little"), text, data))
+def packed(array):
+    """A message: 4 letters of the dtype, the number of dimensions, the shape, the bytes."""
+    shape, array = np.shape(array), np.ascontiguousarray(array)
+    head = HEAD.pack(array.dtype.str.encode(), len(shape)) + struct.pack(f"<{len(shape)}q", *shape)
+    return b"".join((head, array.reshape(-1).view(np.uint8).data))
+
+
+def unpacked(data):
+    """The array of a message; raises what a rank that failed has told."""
+    kind, numbers = HEAD.unpack_from(data)
+    if kind == FAILED:
+        error = TeamError(bytes(data[HEAD.size :]).decode())
+        error.exit_code = numbers
+        raise error
+    shape = struct.unpack_from(f"<{numbers}q", data, HEAD.size)
+    start = HEAD.size + 8 * numbers
+    return np.frombuffer(data, kind.rstrip(b"\0").decode(), offset=start).reshape(shape).copy()
 
 
 ALONE = Team()

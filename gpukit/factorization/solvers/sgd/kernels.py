@@ -176,7 +176,7 @@ def _learn_factors(held, count, error, own_rate, other_rate, decay):
 
 
 @device
-def _extra_change(row, lane, error, rates):
+def extra_change(row, lane, error, rates):
     """What one rating adds to the lane's number of the last eight: bias in lane 0, e^2 in lane 1."""
     rate = formulas.row_rate(rates.bias, rates.bias_gain, row.squares)
     moved = formulas.bias_change(row.extra, error, rate, rates.bias_decay)
@@ -201,8 +201,8 @@ def learn(Q, row, error, own, other, rates, me, held, around):
         learn_influence(around, me.near, error, rate, rates.influence_decay)
     _learn_factors(held, me.factors, error.value, own_rate, other_rate, rates.factor_decay)
     add_stored(Q, row, me.lane, me.lanes, me.factors, me.half, me.vector, held.change)
-    _add_extra(Q, row, me.lane, _extra_change(other, me.lane, error.value, rates))
-    change = _extra_change(own, me.lane, error.value, rates)
+    _add_extra(Q, row, me.lane, extra_change(other, me.lane, error.value, rates))
+    change = extra_change(own, me.lane, error.value, rates)
     return Row(own.extra + change, own.squares + error.value * error.value)
 
 
