@@ -4,7 +4,6 @@ from compile.usage import Case
 
 from gpukit.factorization.solvers.ials.kernels.descent import make_descent
 from gpukit.factorization.solvers.ials.kernels.products import make_products_of_pieces
-from gpukit.factorization.solvers.ials.kernels.start import start_side
 
 LINES, LIST, TABLE = "int64[:, ::1]", "float32[::1]", "float32[:, ::1]"
 
@@ -20,5 +19,4 @@ def cases_of(lanes, count):
         yield Case(f"factorization.{name}[{width}]", kernel, arguments, registers=96)
 
 
-CASES = [Case("factorization.start_side", start_side, f"uint32, float32, int64, int64[::1], {TABLE}", registers=40)]
-CASES += [case for lanes, count in ((8, 4), (16, 16), (32, 32)) for case in cases_of(lanes, count)]
+CASES = [case for lanes, count in ((8, 4), (16, 16), (32, 32)) for case in cases_of(lanes, count)]

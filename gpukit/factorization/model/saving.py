@@ -93,7 +93,7 @@ def _check_parameters(path, its, mine):
 
 def _checkpoint(header, arrays, shape, choice):
     """The Checkpoint in a file's header and arrays, checked; ratings of shape (M, N), the Choice of its settings."""
-    sizes = choice.settings.n_factors, choice.settings.n_neighbors
+    sizes = choice.settings.n_factors, choice.settings.learned_neighbors
     done, history = persist.entry_of(header, "epochs_done", int), persist.entry_of(header, "history", list)
     check.check_epochs(history)
     if not 0 <= done == len(history):

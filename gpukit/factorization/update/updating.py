@@ -32,19 +32,26 @@ class Updating(Serving):
         asked = updating.check(rows, hashes, duplicates, replay)
         if not hasattr(self, self._fitted_by):
             return self._first_fit(X, y, asked, progress)
+        from gpukit.factorization.implicit import update as clicks
         from gpukit.factorization.update import inputs, run
 
         self.check()
-        part = inputs.part_of(X, y, self.user_ids_, self.item_ids_, asked.duplicates)
+        of_clicks = self.feedback_ == "implicit"
+        part = inputs.part_of(X, y, self.user_ids_, self.item_ids_, asked.duplicates, self._taken())
         inputs.check_near(part.values, self._scale)
         if not len(part):
             return self
         device = devices.resolve(self.device)
         before = getattr(self, "updates_", [])
         model = run.Model(self._state, self._rated, self._scale, told.settled_of(before, len(self._rated.items)))
+        news = progress or (lambda *news: None)
         with devices.reported(device, "Updating"):
             trainer = run.trainer_of(self, device, lambda orders: self._neighbors_of(orders, device))
-            done = run.update(model, part, asked, trainer, progress or (lambda *news: None))
+            done = (
+                clicks.update(self, part, asked, device, news)
+                if of_clicks
+                else run.update(model, part, asked, trainer, news)
+            )
         self.device_, self.updates_ = str(device), [*before, done.told]
         self.set_fitted(done.state, done.history, done.scale, part.user_ids, part.item_ids)
         return self
@@ -71,20 +78,32 @@ class Updating(Serving):
         from gpukit.factorization.update import fold, inputs
 
         self._check_fitted()
-        request = self._request(n, exclude_seen, by, filters)
-        score = self._folding(request.ranking)
-        for user, given in inputs.given_to(ratings, self.item_ids_, self._scale):
+        request, taken = self._request(n, exclude_seen, by, filters), self._taken()
+        score = self._scorer(request.ranking)
+        for user, given in inputs.given_to(taken(ratings) if taken else ratings, self.item_ids_, self._scale):
             pools = fold.best_of(score(given) + request.worth, given, request.pool, request.hide)
             yield (ratings.user_ids[user : user + 1], *self._named(*self._listed(*pools, request), request, n))
 
-    def _folding(self, ranking):
-        """The function of a fold.Given that scores all items by a Ranking."""
-        from gpukit.factorization.update import fold
+    def _taken(self):
+        """The function that gives the Ratings to learn of those that were read; None: as they are."""
+        if self.feedback_ == "explicit":
+            return None
+        from gpukit.factorization.implicit.update import weights_of
 
+        return lambda ratings: weights_of(self, ratings)
+
+    def _scorer(self, ranking):
+        """The function that gives scores (N,) of all items, by a Ranking, for what a user gave, a fold.Given."""
         if ranking.head is not None:
             from gpukit.factorization.lists.head import folding
 
             return folding(ranking.head, ranking.state)
+        if self.feedback_ == "implicit":
+            from gpukit.factorization.implicit.fold import scorer
+
+            return scorer(self)
+        from gpukit.factorization.update import fold
+
         decay, state = settings.of_model(self, len(self._rated.items)).regularization, self._state
         return lambda given: fold.scores_of(state, given, fold.taste_of(state, given, decay))
 

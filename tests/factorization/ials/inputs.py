@@ -6,16 +6,14 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.device.engine import engine
-from gpukit.factorization.arrays import Scale
-from gpukit.factorization.model.state import Beginning
-from gpukit.factorization.prepare import ready
+from gpukit.factorization.implicit.begin import ready_of
+from gpukit.factorization.implicit.start import SCALE, start_state
 from gpukit.factorization.solvers import Task
 from gpukit.factorization.solvers.ials import training
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.order import order_ratings
 
 TERMS = 0.05, 0.3, 0.8  # lambda, alpha0, nu
-SCALE = Scale(0.0, 1.0, -np.inf, np.inf)
 
 
 def clicks_of(n_users=23, n_items=14, density=0.3, weighted=False, seed=0):
@@ -42,10 +40,10 @@ def begun(clicks, shape, n_factors, device="cpu", seed=0):
     device = devices.resolve(device)
     steps = engine(device, "gpukit.factorization")
     orders = order_ratings(ratings_of(clicks, shape), device)
-    made = ready.make_ready(orders, SCALE, ready.Way("users", seed, False, False), steps.preparing)
+    made = ready_of(orders, "users", seed, False, steps.preparing)
     layout = steps.layout(n_factors, 0)
     arranged = training.arrange(task := Task(orders, SCALE, made, settings, layout, steps, device, False, False))
-    neighbors = np.zeros((shape[1], 0), np.int32)
-    beginning = Beginning(shape, n_factors, neighbors, made.baseline, False, seed)
-    session = steps.begin(beginning, layout, "users", made.history)
+    counts = [np.bincount([click[at] for click in clicks], minlength=shape[at]) for at in range(2)]
+    state = start_state(counts, n_factors, np.zeros((shape[1], 0), np.int32), seed)
+    session = steps.Session(state, layout, "users", made.history)
     return session, training.begin(session, task, arranged)

@@ -52,11 +52,8 @@ def test_a_trained_user_comes_back(monkeypatch):
     monkeypatch.setattr(plan, "way_of", lambda *facts: "cholesky")
     clicks = clicks_of(weighted=True)
     session, training = begun(clicks, SHAPE, 4)
-    training.start()
     items = session.state().item_factors
     training.epoch(0)
-    session_users = session.state().user_factors
-    np.testing.assert_allclose(session_users, 0, atol=10)  # finite
-    training.start()
-    assert np.array_equal(session.state().item_factors, items)
-    np.testing.assert_allclose(ials.fold_in(items, *csr(clicks, 23), SETTINGS), session_users, atol=2e-5)
+    users = session.state().user_factors
+    assert users.any()
+    np.testing.assert_allclose(ials.fold_in(items, *csr(clicks, 23), SETTINGS), users, atol=1e-5 * np.abs(users).max())

@@ -10,23 +10,11 @@ from factorization.ials.inputs import TERMS, begun, clicks_of
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit.factorization.solvers.ials import gpu, plan
-from gpukit.factorization.solvers.ials.formulas import first_scale
-from gpukit.factorization.solvers.ials.kernels import descent, products, start
+from gpukit.factorization.solvers.ials.kernels import descent, products
 from gpukit.factorization.solvers.ials.twins import descent as descent_twins
 from gpukit.factorization.solvers.ials.twins import products as product_twins
-from gpukit.factorization.solvers.ials.twins import start as start_twins
 
 SHAPE = (23, 14)
-
-
-def test_start_side():
-    starts = np.array([0, 2, 2, 7])
-    made = [np.full((4, 24), np.nan, np.float32) for _ in range(2)]
-    arguments = np.uint32(7), first_scale(5), 5, starts
-    launch_repeatably(start.start_side, 3, 32, *arguments, made[0])
-    start_twins.start_side(*arguments, made[1])
-    np.testing.assert_array_equal(*made)
-    assert made[0][[0, 2], :5].all() and not made[0][[1, 3]].any() and not made[0][:, 5:].any()
 
 
 LAYOUTS = [(8, 4), (16, 12), (32, 4)]
@@ -83,7 +71,6 @@ def test_epochs(way, monkeypatch):
     small_launches(monkeypatch)
     clicks = clicks_of(12, 7, weighted=True)
     session, training = begun(clicks, (12, 7), 6, "cuda")
-    training.start()
     state = session.state()
     U, V = state.user_factors.astype(float), state.item_factors.astype(float)
     training.epoch(0)

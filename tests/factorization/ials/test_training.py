@@ -30,7 +30,6 @@ def test_rows_are_solved_exactly(n_factors, weighted, monkeypatch):
     monkeypatch.setattr(plan, "way_of", lambda *facts: "cholesky")
     clicks = clicks_of(weighted=weighted)
     session, training = begun(clicks, SHAPE, n_factors)
-    training.start()
     V, losses = sides(session)[1], []
     for epoch in range(3):
         training.epoch(epoch)
@@ -50,7 +49,6 @@ def test_conjugate_gradients(n_factors, weighted, monkeypatch):
     monkeypatch.setattr(plan, "way_of", lambda *facts: "gradients")
     clicks = clicks_of(weighted=weighted)
     session, training = begun(clicks, SHAPE, n_factors)
-    training.start()
     U, V = sides(session)
     for epoch in range(3):
         training.epoch(epoch)
@@ -89,20 +87,6 @@ def test_any_number_of_threads(way, monkeypatch):
     for one, two in zip(*made):
         assert one.any()
         np.testing.assert_array_equal(one, two)
-
-
-def test_the_start():
-    """Small, of the seed alone; zero where there are no clicks; nothing but factors."""
-    clicks = clicks_of()
-    session, training = begun(clicks, SHAPE, 8, seed=4)
-    training.start()
-    P, Q = session.parameters[:2]
-    assert not P.any() and not Q[:, 8:].any() and not Q[5].any() and not Q[-1].any()
-    numbers = Q[[row for row in range(14) if row != 5], :8]
-    assert numbers.all() and abs(np.std(numbers) - 0.1 / 8**0.5) < 0.004
-    again = begun(clicks, SHAPE, 8, seed=5)
-    again[1].start()
-    assert (again[0].parameters.Q[0, :8] != Q[0, :8]).all()
 
 
 def test_weights_are_above_zero():

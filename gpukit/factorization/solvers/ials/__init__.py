@@ -1,6 +1,6 @@
 """iALS: factors of clicks, learned by alternating least squares over all pairs; no negatives are sampled.
 
-training.py    an epoch, written once for either device     kernels/, twins/   the start; conjugate gradients
+training.py    an epoch, written once for either device     kernels/, twins/   conjugate gradients
 cpu.py, gpu.py how a side's rows are solved for             formulas.py        the loss, its normal equations
 plan.py        which way to solve at which F                rates.py           parameters by default
 fold.py        fold_in: rows of new users and items, exactly, given the other side

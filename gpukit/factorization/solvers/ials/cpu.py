@@ -5,11 +5,10 @@ import numpy as np
 from gpukit.device.cpu_arrays import resident
 from gpukit.factorization.solvers.ials.twins.descent import begin_descent, descend
 from gpukit.factorization.solvers.ials.twins.products import products_of_pieces
-from gpukit.factorization.solvers.ials.twins.start import start_side
 from gpukit.factorization.solvers.squares import cpu as squares
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO
 
-__all__ = ["MOMENT_PIECES", "ON_GPU", "Descent", "resident", "squares", "start_side"]
+__all__ = ["MOMENT_PIECES", "ON_GPU", "Descent", "resident", "squares"]
 
 ON_GPU = False
 MOMENT_PIECES = 16  # of the sums over all rows of a side: work for as many threads, whatever they are

@@ -16,24 +16,7 @@ as google-research/ials has it. A row without clicks is 0.
 
 import numpy as np
 
-from gpukit._jit import njit
-from gpukit.factorization.model.formulas import SPREAD, first_factor
-
-F32 = np.float32
-START = 0.1  # deviation of the first factors, times the root of how many they are
-
 
 def decays_of(counts, others, regularization, unobserved, exponent):
     """(rows,) float32: lambda of each row, which has counts (rows,) clicks of `others` there are on the other side."""
     return np.float32(regularization * (np.asarray(counts, np.float64) + unobserved * others) ** exponent)
-
-
-def first_scale(n_factors):
-    """What start_factor's numbers are multiplied by."""
-    return F32(START / np.sqrt(n_factors) / SPREAD)
-
-
-@njit
-def start_factor(key, number, scale):
-    """Number `number` of the first factors: even, with deviation START over the root of F for its first_scale."""
-    return F32(scale * first_factor(key, number))

@@ -3,21 +3,16 @@
 import numpy as np
 
 from gpukit._driver import device_array, launch
-from gpukit.device.gpu_arrays import BLOCK, resident
-from gpukit.factorization.solvers.ials.kernels import descent, products, start
+from gpukit.device.gpu_arrays import resident
+from gpukit.factorization.solvers.ials.kernels import descent, products
 from gpukit.factorization.solvers.ials.plan import rows_of_block
 from gpukit.factorization.solvers.squares import gpu as squares
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO
 
-__all__ = ["MOMENT_PIECES", "ON_GPU", "Descent", "resident", "squares", "start_side"]
+__all__ = ["MOMENT_PIECES", "ON_GPU", "Descent", "resident", "squares"]
 
 ON_GPU = True
 MOMENT_PIECES = 256  # of the sums over all rows of a side: about two blocks a multiprocessor
-
-
-def start_side(seed_key, scale, n_factors, starts, table):
-    """Queue kernels.start.start_side."""
-    launch(start.start_side, table.shape[0], BLOCK, seed_key, scale, n_factors, starts, table)
 
 
 class Descent:

@@ -8,12 +8,10 @@ from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.prepare import ready
 from gpukit.factorization.solvers.ials import plan
-from gpukit.factorization.solvers.ials.formulas import decays_of, first_scale
+from gpukit.factorization.solvers.ials.formulas import decays_of
 from gpukit.factorization.solvers.squares.arrays import Data, Terms
 from gpukit.factorization.solvers.squares.formulas import ONE
 from gpukit.factorization.solvers.squares.plan import batches_of, cut
-from gpukit.random import key
-from gpukit.streams import Keyed
 
 ENDS = 100, np.float32(1e-6)  # steps and tolerance where a matrix is too large for elimination
 
@@ -21,11 +19,10 @@ ENDS = 100, np.float32(1e-6)  # steps and tolerance where a matrix is too large 
 class Half(NamedTuple):
     """What one side's rows are solved from.
 
-    starts, on the device: where the clicks of each begin; data: squares.arrays.Data; batches: squares.plan.batches_of
-    them; largest: pieces of the largest batch; every: (pieces, Data) of all rows of the other side.
+    data: squares.arrays.Data; batches: squares.plan.batches_of them; largest: pieces of the largest batch; every:
+    (pieces, Data) of all rows of the other side.
     """
 
-    starts: object
     data: Data
     batches: list
     largest: int
@@ -33,7 +30,7 @@ class Half(NamedTuple):
 
 
 def arrange(task):
-    """(the way's object, [users' Half, items' Half], steps) of a solvers.Task."""
+    """(the way's object, [users' Half, items' Half]) of a solvers.Task."""
     steps, settings = engine(task.device, __package__), task.settings
     check_weights(task.orders.levels, task.scale)
     sides = [task.made.side, ready.side_of(task.orders, "items", task.scale, settings.seed, task.steps.preparing)]
@@ -43,7 +40,7 @@ def arrange(task):
     shape = task.orders.shape
     halves = [half_of(side, others, task, steps, most) for side, others in zip(sides, shape[::-1])]
     largest = max(half.largest for half in halves)
-    return made_for(way, task.layout, max(shape), largest, settings, steps), halves, steps
+    return made_for(way, task.layout, max(shape), largest, steps), halves
 
 
 def check_weights(levels, scale):
@@ -63,7 +60,7 @@ def half_of(side, others, task, steps, most):
     weights = steps.resident((values - task.scale.mean) / task.scale.deviation, np.float32) if alike else side.values
     data = Data(side.minor, steps.resident(one, np.float32), weights)
     batches = batches_of(pieces, decays, steps)
-    return Half(side.starts, data, batches, pieces.largest, every_row(others, settings.unobserved_weight, steps))
+    return Half(data, batches, pieces.largest, every_row(others, settings.unobserved_weight, steps))
 
 
 def every_row(rows, weight, steps):
@@ -74,7 +71,7 @@ def every_row(rows, weight, steps):
     return pieces, Data(steps.resident(np.arange(rows), np.int32), *numbers)
 
 
-def made_for(way, layout, rows, pieces, settings, steps):
+def made_for(way, layout, rows, pieces, steps):
     """The object that solves for a side's rows."""
     most = steps.MOMENT_PIECES if way == "gradients" else max(pieces, steps.MOMENT_PIECES)
     equations = steps.squares.Equations(layout.n_factors, most)
@@ -110,26 +107,17 @@ class Gradients(NamedTuple):
 
 def begin(session, task, arranged):
     """The Training of a session."""
-    return Training(session, task, *arranged)
+    return Training(session, *arranged)
 
 
 class Training:
     """Epochs of iALS over a session's parameters."""
 
-    def __init__(self, session, task, way, halves, steps):
-        self.session, self.way, self.halves, self.steps = session, way, halves, steps
-        self.seed, self.n_factors = task.settings.seed, task.layout.n_factors
-
-    def start(self):
-        """The first parameters: of the items small random numbers, of the users, who are solved for first, none."""
-        tables, scales = self.session.parameters[:2], (np.float32(0), first_scale(self.n_factors))
-        for half, table, scale, stream in zip(self.halves, tables, scales, Keyed.FIRST_FACTORS):
-            self.steps.start_side(np.uint32(key(self.seed, stream)), scale, self.n_factors, half.starts, table)
+    def __init__(self, session, way, halves):
+        self.session, self.way, self.halves = session, way, halves
 
     def epoch(self, number):
-        """Solve for all users, then for all items; returns when it is done. The first epoch begins from the start."""
-        if number == 0:
-            self.start()
+        """Solve for all users, then for all items; returns when it is done."""
         users, items = self.session.parameters.P, self.session.parameters.Q
         for half, other, own in zip(self.halves, (items, users), (users, items)):
             self.way.solve(half, other, own)

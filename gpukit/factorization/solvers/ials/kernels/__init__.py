@@ -1,5 +1,4 @@
 """GPU kernels of iALS; twins/ has them for the CPU.
 
-start.py      the first factors               products.py   what a row's clicks add to a gradient
-descent.py    a step of conjugate gradients
+products.py   what a row's clicks add to a gradient      descent.py   a step of conjugate gradients
 """
