@@ -14,6 +14,7 @@ import numpy as np
 from gpukit.factorization.implicit import start
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.model.state import KEPT, State
+from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
 from gpukit.io import trust
 
 SHARE, LEAST = 0.15, 0.1  # of z in a weight; of a weight
@@ -55,8 +56,6 @@ def state_of(head, clicks):
 def folding(head, state):
     """The function of an update.fold.Given, a new user's ratings, that scores all items: factors are solved for as
     training has it (solvers/ials/fold.py). state: the State that ranks by the Head."""
-    from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
-
     gram = gram_of(head.item_factors)
     numbers = SolvedBy(*map(float, head.numbers))
     bias = state.item_extras[:, BIAS]

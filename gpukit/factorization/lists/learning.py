@@ -28,9 +28,7 @@ def learned(history, shape, device):
 
     The same on every run. Raises DeviceMemoryError.
     """
-    plan = Settings(
-        EPOCHS, "ials", "adaptive", None, REGULARIZATION, 1.0, False, 0, SEED, min(FACTORS, *shape)
-    )._replace(feedback="implicit", unobserved_weight=UNOBSERVED, exponent=EXPONENT)
+    plan = plan_of(shape)
     course = Course(Walked(True), clicks_of(history, shape), plan, device, engine(device, "gpukit.factorization"))
     session, training = course.begin(course.first(course.neighbors(None)))
     for epoch in range(plan.epochs):
@@ -38,6 +36,12 @@ def learned(history, shape, device):
     training.way.solve(training.halves[0], *session.parameters[1::-1])  # users by the last items, as new ones are
     state = session.state()
     return Head(state.user_factors, state.item_factors, np.array([REGULARIZATION, UNOBSERVED, EXPONENT]))
+
+
+def plan_of(shape):
+    """The settings.Settings that a head is learned by, of ratings of shape (M, N)."""
+    plan = Settings(EPOCHS, "ials", "adaptive", None, REGULARIZATION, 1.0, False, 0, SEED, min(FACTORS, *shape))
+    return plan._replace(feedback="implicit", unobserved_weight=UNOBSERVED, exponent=EXPONENT)
 
 
 def clicks_of(history, shape):
