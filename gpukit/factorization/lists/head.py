@@ -3,7 +3,7 @@
 A prediction says how an item would be rated if it were rated; most never would be, and which ones are tells more than
 how (Steck, "Training and testing of recommender systems on data missing not at random", KDD 2010). So lists are ranked
 by iALS (solvers/ials) over all pairs, rated or not, in which a rating weighs 1 + SHARE z, z in deviations from the
-mean: what was liked weighs more than what was not.
+mean: what was liked weighs more than what was not. learning.py learns it.
 docs/factorization.md has what this was compared with.
 """
 
@@ -11,19 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.device.engine import engine
 from gpukit.factorization.implicit import start
-from gpukit.factorization.implicit.begin import Course
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.model.state import KEPT, State
-from gpukit.factorization.settings import Settings
+from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
 from gpukit.io import trust
-from gpukit.ratings import Ratings
-from gpukit.ratings.table import DISTINCT, marked
 
 SHARE, LEAST = 0.15, 0.1  # of z in a weight; of a weight
-FACTORS, EPOCHS = 64, 4
-REGULARIZATION, UNOBSERVED, EXPONENT = 0.005, 0.3, 1.0
 LARGEST = 1e15
 
 
@@ -44,39 +38,6 @@ class SolvedBy(NamedTuple):
     exponent: float
 
 
-class Walked(NamedTuple):
-    """What Course asks of an estimator."""
-
-    deterministic: bool
-    walk: str = "users"
-
-
-def learned(history, shape, device, seed):
-    """The Head of an arrays.History on the host, of ratings of shape (M, N), learned on a device.
-
-    Deterministic for a device. Raises DeviceMemoryError.
-    """
-    plan = Settings(
-        EPOCHS, "ials", "adaptive", None, REGULARIZATION, 1.0, False, 0, seed, min(FACTORS, *shape)
-    )._replace(feedback="implicit", unobserved_weight=UNOBSERVED, exponent=EXPONENT)
-    course = Course(Walked(True), clicks_of(history, shape), plan, device, engine(device, "gpukit.factorization"))
-    session, training = course.begin(course.first(course.neighbors(None)))
-    for epoch in range(plan.epochs):
-        training.epoch(epoch)
-    training.way.solve(training.halves[0], *session.parameters[1::-1])  # users by the last items, as new ones are
-    state = session.state()
-    return Head(state.user_factors, state.item_factors, np.array([REGULARIZATION, UNOBSERVED, EXPONENT]))
-
-
-def clicks_of(history, shape):
-    """Ratings whose values are the weights of a History's."""
-    users = np.repeat(np.arange(shape[0], dtype=np.int32), np.diff(history.indptr)[: shape[0]])
-    weights = weights_of(history.levels)[history.codes]
-    clicks = Ratings(users, history.items, weights, *(np.arange(rows) for rows in shape))
-    marked(clicks, DISTINCT)
-    return clicks
-
-
 def weights_of(z):
     """float32 weights of ratings z, in deviations from the mean."""
     return np.maximum(1 + SHARE * z, LEAST).astype(np.float32)
@@ -95,8 +56,6 @@ def state_of(head, clicks):
 def folding(head, state):
     """The function of an update.fold.Given, a new user's ratings, that scores all items: factors are solved for as
     training has it (solvers/ials/fold.py). state: the State that ranks by the Head."""
-    from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
-
     gram = gram_of(head.item_factors)
     numbers = SolvedBy(*map(float, head.numbers))
     bias = state.item_extras[:, BIAS]

@@ -105,13 +105,13 @@ class Recommending(Serving):
 
     def _learned_head(self):
         """The lists.head.Head, learned when first needed."""
-        from gpukit.factorization.lists import head
+        from gpukit.factorization.lists import learning
 
         with _learning:
             if not hasattr(self, "_head"):
                 device, shape = devices.resolve(self.device), (len(self.user_ids_), len(self.item_ids_))
                 with devices.reported(device, "Learning lists"):
-                    self._head = head.learned(self._rated, shape, device, self.check().seed)
+                    self._head = learning.learned(self._rated, shape, device)
         return self._head
 
     def _ranking(self, by):

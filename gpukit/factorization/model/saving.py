@@ -10,6 +10,7 @@ from gpukit.errors import DataError, ModelError
 from gpukit.factorization.arrays import History, Scale
 from gpukit.factorization.choose.chosen import kept_choice
 from gpukit.factorization.goal import FEEDBACK
+from gpukit.factorization.lists import head
 from gpukit.factorization.model import check
 from gpukit.factorization.model.state import State
 from gpukit.factorization.update import told
@@ -146,8 +147,6 @@ def unpack(model, facts, arrays):
 
 def kept_head(arrays, shape):
     """The lists.head.Head among the arrays of a file, checked; of ratings of shape (M, N)."""
-    from gpukit.factorization.lists import head
-
     found = arrays.gathered(head.Head, HEAD)
     head.check_head(found, shape, HEAD)
     return found

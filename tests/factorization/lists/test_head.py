@@ -10,7 +10,7 @@ from factorization.inputs import planted
 from factorization.lists import naive
 from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.lists import head
+from gpukit.factorization.lists import head, learning
 from gpukit.persist import load_arrays, load_model, save_arrays
 
 RATINGS = planted(density=0.4)
@@ -109,8 +109,8 @@ def test_learned_when_first_asked_for_and_kept(model, tmp_path):
 def test_threads_share_one(monkeypatch):
     fresh = MatrixFactorization(n_factors=4, n_epochs=2, device="cpu").fit(RATINGS)
     expected, calls, found = copy.deepcopy(fresh).recommend(n=3), [], []
-    learned = head.learned
-    monkeypatch.setattr(head, "learned", lambda *asked: calls.append(1) or learned(*asked))
+    learned = learning.learned
+    monkeypatch.setattr(learning, "learned", lambda *asked: calls.append(1) or learned(*asked))
     threads = [threading.Thread(target=lambda: found.append(fresh.recommend(n=3))) for _ in range(6)]
     for thread in threads:
         thread.start()
