@@ -78,6 +78,7 @@ AT_LEAST_1 = click.IntRange(min=1)
     show_default=True,
     help="Of the factors that all workers share: half is for GPUs; auto means it for many ratings there.",
 )
+@click.option("--lists", is_flag=True, help="Learn what ranks lists now, not when recommend first asks for it.")
 @click.option("--checkpoint", metavar="FILE", help="Keep the state of training here while it lasts.")
 @click.option("--resume", is_flag=True, help="Go on from --checkpoint.")
 @click.option("--plot", metavar="FILE", help="Draw RMSE by epoch and by second: .png, .pdf or .svg.")
@@ -110,6 +111,9 @@ def train_lshmf(ctx, **values):
     stages.done("start")
     train, test = steps.load(ask, stages)
     model, told = steps.fit(ctx, ask, train, test, stages)
+    if ask.lists:
+        model.fit_lists()
+        stages.done("learning lists")
     if ask.model is not None:
         model.save(ask.model)
         stages.done("writing")
@@ -139,6 +143,8 @@ def check(ask):
         ask.test_fraction = 0.1 if ask.test is None else 0.0
     if ask.split != "random" and not ask.test_fraction:
         raise ParameterError(f"--split {ask.split} says what --test-fraction holds out, and that is nothing here.")
+    if ask.lists and ask.model is None:
+        raise ParameterError("--lists learns what ranks lists and keeps it in the model: it needs --model FILE.")
     if ask.resume and ask.checkpoint is None:
         raise ParameterError("--resume needs --checkpoint FILE, the file to go on from.")
     check_files(ask)

@@ -5,16 +5,17 @@ import numpy as np
 from gpukit.base import check_choice, check_integer
 from gpukit.errors import DataError
 from gpukit.factorization.answers import explaining, exporting
-from gpukit.factorization.serve import MOST_ANSWERS, Serving, rows_or_unknown
+from gpukit.factorization.lists.recommending import Recommending
+from gpukit.factorization.serve import MOST_ANSWERS, rows_or_unknown
 
 BY = ("evidence", "factors")
 PIECE = 1 << 22  # ratings counted at a time
 
 
-class Answering(Serving):
+class Answering(Recommending):
     """A fitted State that says what is alike, and why it predicts what it predicts."""
 
-    _transient = (*Serving._transient, "_norms", "_counts")
+    _transient = (*Recommending._transient, "_norms", "_counts")
 
     def set_fitted(self, *fitted):
         """See Serving; what was summed over an older history is dropped."""
