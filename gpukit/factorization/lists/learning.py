@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.device.engine import engine
-from gpukit.factorization.implicit.begin import Course
+from gpukit.factorization.implicit.ground import Course, Ground
 from gpukit.factorization.lists.head import Head, weights_of
 from gpukit.factorization.settings import Settings
 from gpukit.ratings import Ratings
+from gpukit.ratings.orders.order import order_ratings
 from gpukit.ratings.table import DISTINCT, marked
 
 FACTORS, EPOCHS = 64, 4
@@ -17,7 +17,7 @@ SEED = 0  # not the model's, which may have been set to another since it was fit
 
 
 class Walked(NamedTuple):
-    """What Course asks of an estimator."""
+    """What a Ground asks of an estimator."""
 
     deterministic: bool
     walk: str = "users"
@@ -28,9 +28,10 @@ def learned(history, shape, device):
 
     The same on every run. Raises DeviceMemoryError.
     """
-    plan = plan_of(shape)
-    course = Course(Walked(True), clicks_of(history, shape), plan, device, engine(device, "gpukit.factorization"))
-    session, training = course.begin(course.first(course.neighbors(None)))
+    plan, clicks = plan_of(shape), clicks_of(history, shape)
+    ground = Ground(Walked(True), clicks, device, order_ratings(clicks, device))
+    course = Course(ground, plan)
+    session, training = course.begin(course.first(ground.neighbors(plan)))
     for epoch in range(plan.epochs):
         training.epoch(epoch)
     training.way.solve(training.halves[0], *session.parameters[1::-1])  # users by the last items, as new ones are
