@@ -62,7 +62,7 @@ def test_halves_are_kept_beside():
 
 
 def test_batches_do_not_change_what_is_solved(monkeypatch):
-    from gpukit.factorization.solvers.als import gpu as equations
+    from gpukit.factorization.solvers.squares import gpu as equations
 
     whole = trained("als", gpu, epochs=1)[0]
     monkeypatch.setattr(equations, "SCRATCH", 3 * 4 * 64)

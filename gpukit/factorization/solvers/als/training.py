@@ -6,46 +6,37 @@ import numpy as np
 
 from gpukit.device.engine import engine
 from gpukit.factorization.prepare import ready
-from gpukit.factorization.solvers.als import plan
+from gpukit.factorization.solvers import squares
 from gpukit.factorization.solvers.als.rates import DAMPING
+from gpukit.factorization.solvers.squares import plan
+from gpukit.factorization.solvers.squares.arrays import Data, Terms
 
 STEPS, TOLERANCE = 100, 1e-6  # of conjugate gradients, where they are used
 
 
-class Weights(NamedTuple):
-    """lambda and the biases' damping (float32); conjugate gradients' steps at most, and what they may leave."""
-
-    decay: np.float32
-    damping: np.float32
-    steps: int
-    tolerance: np.float32
-
-
 class Half(NamedTuple):
-    """What one side's rows are solved from: arrays.Side, batches [(pieces, owners)] on the device."""
+    """What one side's rows are solved from: squares.arrays.Data, batches [(pieces, owners, decays)] on the device."""
 
-    side: object
+    data: object
     batches: list
 
 
 def arrange(task):
     """(Equations, [users' Half, items' Half]) of a solvers.Task."""
-    steps = engine(task.device, __package__)
+    steps = engine(task.device, squares.__name__)
     sides = [task.made.side, ready.side_of(task.orders, "items", task.scale, task.settings.seed, task.steps.preparing)]
     n_factors = task.layout.n_factors
     most = max(1, steps.SCRATCH // (4 * steps.Equations.numbers(n_factors)))
     cuts = [plan.cut(side.indptr, steps.LONGEST, most) for side in sides]
-    halves = [Half(side._replace(where=None), batches_of(cut, steps)) for side, cut in zip(sides, cuts)]
+    halves = [half_of(side, cut, task.settings.regularization, steps) for side, cut in zip(sides, cuts)]
     return steps.Equations(n_factors, max(cut.largest for cut in cuts)), halves
 
 
-def batches_of(cut, steps):
-    """[(pieces, owners)] of a plan.Cut, on the device."""
-    batches = []
-    for (piece, owner), (last_piece, last_owner) in zip(cut.ends, cut.ends[1:]):
-        parts = cut.pieces[piece:last_piece], cut.owners[owner:last_owner]
-        batches.append(tuple(steps.resident(part, np.int64) for part in parts))
-    return batches
+def half_of(side, cut, regularization, steps):
+    """The Half of an arrays.Side: lambda of a row with n ratings is n times the regularization (weighted lambda)."""
+    decays = np.float32(regularization) * cut.owners[:, 3].astype(np.float32)
+    weights = steps.resident(np.ones(1), np.float32)
+    return Half(Data(side.minor, side.values, weights), plan.batches_of(cut, decays, steps))
 
 
 def begin(session, task, arranged):
@@ -57,14 +48,14 @@ class Training:
     """Epochs of alternating least squares over a session's parameters."""
 
     def __init__(self, session, settings, equations, halves):
-        self.session, self.equations, self.halves, self.biased = session, equations, halves, settings.biases
-        decay, damping = np.float32(settings.regularization), np.float32(DAMPING)
-        self.weights = Weights(decay, damping, STEPS, np.float32(TOLERANCE))
+        self.session, self.equations, self.halves = session, equations, halves
+        ends = STEPS, np.float32(TOLERANCE)
+        self.terms = Terms(settings.biases, equations.nothing(), np.float32(DAMPING), *ends)
 
     def epoch(self, number):
         """Solve for all users, then for all items; returns when it is done."""
         users, items = self.session.parameters.P, self.session.parameters.Q
         for half, other, own in zip(self.halves, (items, users), (users, items)):
             for batch in half.batches:
-                self.equations.solve(batch, half.side, other, self.biased, self.weights, own)
+                self.equations.solve(batch, half.data, other, self.terms, own)
         self.session.finish()
