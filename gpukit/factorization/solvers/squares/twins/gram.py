@@ -35,7 +35,7 @@ def add_products(rows, begin, first, sign, gram):
     p, q, r, s = rows[begin][first:], rows[begin + 1][first:], rows[begin + 2][first:], rows[begin + 3][first:]
     t, u, v, w = rows[begin + 4][first:], rows[begin + 5][first:], rows[begin + 6][first:], rows[begin + 7][first:]
     for a in range(gram.shape[0] - first):
-        i, j, k, l = sign * p[a], sign * q[a], sign * r[a], sign * s[a]  # noqa: E741
+        i, j, k, l = sign * p[a], sign * q[a], sign * r[a], sign * s[a]
         m, n, o, x = sign * t[a], sign * u[a], sign * v[a], sign * w[a]
         line = gram[first + a][first:]
         for b in range(a + 1):
