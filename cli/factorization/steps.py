@@ -171,7 +171,7 @@ def what_is_left(checkpoint):
 def table_of(ask, model, train, test):
     """The closing table: rows of errors, or of clicks a report of lists."""
     if model.feedback_ == "implicit":
-        return judged.closing_table(model, test, ask.positive_from)
+        return judged.closing_table(model, test, ask.positive_from, ask.split, ask.seed)
     return closing_table(model, train, test)
 
 

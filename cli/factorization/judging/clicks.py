@@ -20,14 +20,14 @@ def read_line(path, clicks):
     return f"{path}: {len(clicks):,} clicks (implicit feedback){often}, {users:,} users, {items:,} items"
 
 
-def closing_table(model, test, positive_from=None):
+def closing_table(model, test, positive_from=None, split="random", seed=0):
     """The judging.Report of a model's lists on the clicks of a test, popularity and item kNN beside it; None without a
-    test, or where there is nothing in it to judge by."""
+    test, or where there is nothing in it to judge by. split: 'users' where the test's users are new to the model."""
     if test is None:
         return None
     try:
         clicks = clicks_of(test, None if are_pairs(test) else positive_from)
-        return model.evaluate_lists(clicks, min(CUT, len(model.item_ids_)))
+        return lists.closing(model, clicks, split, seed, min(CUT, len(model.item_ids_)))
     except DataError as error:
         report.remark(f"The lists were not judged: {error}", False)
         return None
