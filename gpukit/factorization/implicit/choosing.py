@@ -25,7 +25,7 @@ FACTORS = (64, 128, 192, 256, 384, 512)
 WORK = {False: 6.0e10, True: 2.0e13}  # multiplications of an epoch, at most, of a candidate; on a GPU
 MOST_SAMPLED = {False: 3_000_000, True: 1_000_000_000}  # clicks beyond which sampled negatives are not tried; on a GPU
 AXES = {"unobserved_weight": 3.0, "regularization": 2.0}  # what a step along each multiplies by
-MOST_STEPS = 4
+MOST_STEPS, HARDER = 4, 1.5
 RECENCY = 2.0
 SHARES, MIXED = (0.1, 0.3, 1.0), (0.02, 0.05, 0.1, 0.2)
 OPEN = ("n_factors", "n_epochs", "regularization", "unobserved_weight")
@@ -140,6 +140,7 @@ def second_round(contest, trial, best, on_gpu):
             if leader is not None and worth(outcome) <= worth(leader[0]):
                 break
             leader = outcome, state
+        leader = held_harder(contest, trial, leader, epochs)
         found.append(leader[0])
     many = len(trial.ground.clicks) > MOST_SAMPLED[on_gpu]
     if "sampled" in contest.solvers and not (many and found):
@@ -147,6 +148,20 @@ def second_round(contest, trial, best, on_gpu):
     if leader is not None and len(contest.solvers) > 1 and has_neighbors(contest.estimator):
         found += [contest.met(one, "ials and cosines") for one in trial.blends(leader[0].settings, leader[1], SHARES)]
     return clearest(found)
+
+
+def held_harder(contest, trial, leader, epochs):
+    """(Outcome, State) of a leader or, where that was best after less than half of the epochs, and so learned by heart
+    what it went on to, of what is held smaller, as long as it gets better."""
+    while {"regularization", "n_epochs"} <= contest.free and 2 * leader[0].settings.epochs < epochs:
+        plan = leader[0].settings
+        value = float(f"{plan.regularization * HARDER:.2g}")
+        outcome, state = trial.tried(plan._replace(regularization=value, epochs=epochs), contest.stops)
+        contest.met(outcome, "ials, squared")
+        if worth(outcome) <= worth(leader[0]):
+            break
+        leader = outcome, state
+    return leader
 
 
 def clearest(found):
