@@ -73,6 +73,15 @@ split = click.option(
     show_default=True,
     help="Which ratings are held out: some at random, the last of all by time, or the last of each user.",
 )
+every_split = click.option(
+    "--split",
+    type=click.Choice(["random", "time", "user-time", "user-last", "user-one", "users"]),
+    default="random",
+    show_default=True,
+    metavar="NAME",
+    help="Which ratings are held out: some at random (random), the last of all (time) or of each user (user-time); one "
+    "of each user, the last (user-last) or any (user-one); all ratings of some users (users).",
+)
 ndcg = click.option(
     "--ndcg",
     type=click.Choice(["letor", "standard", "skip-blank"]),

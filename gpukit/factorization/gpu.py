@@ -29,7 +29,7 @@ BLOCK = 128
 WORKERS_AN_SM = 96, 64  # without and with neighbourhoods, which take more registers; measured
 TABLE_BYTES = 512 << 20  # keys and tables of a tile of users
 CODE_BLOCKS = 1056
-SCORE_BLOCKS = 16  # for 32 users
+SCORE_BLOCKS = 48  # for 32 users; measured
 layout = layouts.gpu_layout
 
 

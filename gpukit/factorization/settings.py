@@ -22,7 +22,8 @@ class Settings(NamedTuple):
     damping: of the users' and of the items' baseline biases; held: biases stay at the baseline, and with 0 epochs the
     model is that; share: how much of what factors and influences add to them is kept. feedback 'explicit' or
     'implicit', and for the latter: loss; n_negatives sampled for a click; unobserved_weight alpha0 of every pair;
-    exponent nu of what regularization is scaled by.
+    exponent nu of what regularization is scaled by; counted: whether clicks weigh more that come often; recency: how
+    much more the latest weigh; blend: share of a neighbourhood's score.
     """
 
     epochs: int
@@ -43,7 +44,15 @@ class Settings(NamedTuple):
     n_negatives: int = 0
     unobserved_weight: float = 0.0
     exponent: float = 0.0
+    counted: bool = False
+    recency: float = 0.0
+    blend: float = 0.0
     share: float = 1.0
+
+    @property
+    def learned_neighbors(self):
+        """Neighbours that training looks at: those of least squares over clicks are joined to it afterwards."""
+        return 0 if self.solver == "ials" else self.n_neighbors
 
     def epoch_rates(self, epoch):
         """formulas.Rates of an epoch."""
@@ -94,6 +103,9 @@ def of_model(model, n_ratings):
     """The Settings by which a fitted model takes further ratings, n_ratings in all: those that were chosen for it. What
     another solver began goes on by stochastic gradient descent."""
     plan, chosen = check(model, n_ratings, model.feedback_), model.chosen_
+    if model.feedback_ == "implicit":
+        known = {name: chosen[name] for name in plan._fields if name in chosen and name not in ("damping", "biases")}
+        return plan._replace(**known, epochs=chosen["n_epochs"], biases=chosen["biases"] == "learned")
     trained, learned = chosen["n_epochs"] > 0, plan.solver == "sgd"
     if trained and learned:
         plan = plan._replace(epochs=chosen["n_epochs"], regularization=chosen["regularization"])

@@ -12,5 +12,5 @@ SIMPLE = (
     "feature-propagation",
     "soft-impute",
 )
-METHODS = (*SIMPLE, "spectral")
+METHODS = (*SIMPLE, "kriging", "local", "spectral")
 METRICS = ("absolute", "squared")

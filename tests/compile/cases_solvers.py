@@ -1,11 +1,18 @@
 """gpukit.factorization.solvers: the normal equations of als for each way that a block shares the tiles; hogwild's steps
-for one to 32 factors a lane, in both precisions."""
+for one to 32 factors a lane, in both precisions; steps over clicks for lanes, factors and neighbours of a lane, by
+plain and by quad additions."""
 
+import numpy as np
 from compile.usage import Case, named
 from numba.core import types
+from numba.core.typing.typeof import typeof
 
+from gpukit.factorization.arrays import Parameters
 from gpukit.factorization.solvers.hogwild import kernels as hogwild
 from gpukit.factorization.solvers.hogwild.arrays import Samples, Tables
+from gpukit.factorization.solvers.sampled.arrays import Clicks, Draw
+from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch
+from gpukit.factorization.solvers.sgd.formulas import Rates
 from gpukit.factorization.solvers.squares import plan
 from gpukit.factorization.solvers.squares.kernels.cholesky import make_solve_by_cholesky
 from gpukit.factorization.solvers.squares.kernels.gradients import make_solve_by_gradients
@@ -52,9 +59,29 @@ def cases_of_hogwild():
             yield Case(f"factorization.hogwild_epoch[{factors}, {precision}]", kernel, arguments, registers=most)
 
 
+CLICKS = named(Clicks, starts=(types.int64, 1), items=(types.int32, 1))
+PARAMETERS = named(
+    Parameters, P=(types.float32, 2), Q=(types.float32, 2), influence=(types.float32, 2), offsets=(types.float32, 2)
+)
+STEPS = typeof(Rates(*[np.float32(1)] * 8)), types.uint32, typeof(Draw(np.uint32(1), 4, True))
+SAMPLED = LINES, CLICKS, "int32[:, ::1]", PARAMETERS, *STEPS, "int64, uint32[:, ::1]"
+ADDITIONS = {"plain": ("sm_75", "sm_80", "sm_86", "sm_89"), "quad": ("sm_90", "sm_120")}
+MOST = {(8, 4, 0): (96, 0), (8, 4, 4): (144, 0), (16, 4, 4): (144, 0), (16, 8, 0): (104, 0), (32, 16, 16): (255, 96)}
+
+
+def cases_of_sampled():
+    """An epoch over clicks in a layout."""
+    for layout, (most, spills) in MOST.items():
+        for kind, targets in ADDITIONS.items():
+            name = f"factorization.sampled_epoch[{', '.join(map(str, layout))}, {kind}]"
+            kernel = make_sampled_epoch(*layout, kind == "quad")
+            yield Case(name, kernel, SAMPLED, registers=most, spills=spills, targets=targets)
+
+
 CASES = [case for n_factors in (4, 32, 128, 256, 1024) for case in cases_of(n_factors)]
 CASES += [
     Case("factorization.sum_of_grams", sum_of_grams, f"{GRAMS}, {GRAMS}", registers=40),
     Case("factorization.as_matrix", as_matrix, f"{GRAMS}, {TABLE}", registers=40),
 ]
 CASES += cases_of_hogwild()
+CASES += cases_of_sampled()

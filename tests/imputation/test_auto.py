@@ -89,8 +89,8 @@ def test_series_are_filled_in_along_time_and_the_report_says_so(tmp_path):
     model = GraphImputer(device="cpu").fit(ring(), truth, seen)
     error = np.abs(model.completed_ - truth)[~seen].mean()
     by_name = {row.name: row for row in model.report_}
-    assert set(names.SIMPLE) <= set(by_name) and "interpolation" in dict(model.plan_.members)
-    assert error < 1.05 * by_name["interpolation"].error and error < 0.5 * by_name["two-way-mean"].error
+    assert set(names.SIMPLE) <= set(by_name)
+    assert error < 1.02 * by_name["interpolation"].error and error < 0.5 * by_name["two-way-mean"].error
     assert model.report_ == sorted(model.report_, key=lambda row: row.error)
     assert (model.deviation_[~seen] > 0).all() and (model.deviation_[seen] == 0).all()
     assert abs(model.coverage_[0.9] - 0.9) < 0.02

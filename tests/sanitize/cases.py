@@ -6,8 +6,9 @@ CHUNKS = "factorization/test_chunk_kernels.py::test_"
 FACTORS = "factorization/test_kernels.py::test_"
 BATCHES = "factorization/batches/test_kernels.py::test_"
 RACES = "factorization/hogwild/test_kernels.py::test_"
-CLICKS = "factorization/ials/test_kernels.py::test_"
+IALS = "factorization/ials/test_kernels.py::test_"
 SQUARES = "factorization/squares/test_kernels.py::test_"
+SAMPLED = "factorization/sampled/test_kernels.py::test_"
 ORDERS = "ratings/test_orders_kernels.py::test_"
 GROUP = "primitives/test_group_kernels.py::test_"
 SIMLSH = "neighbors/hashes/simlsh/test_kernels.py::test_"
@@ -58,11 +59,11 @@ CASES = {
     "factorization.prepare.kernels.pack_pairs": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.items_of": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.error_sums": f"{PREPARE}error_sums[(5, 96)-33]",
-    "factorization.solvers.ials.kernels.descent.begin_descent": f"{CLICKS}a_step[32-19]",
-    "factorization.solvers.ials.kernels.descent.descend": (f"{CLICKS}a_step[32-19]", f"{CLICKS}a_step[384-2]"),
+    "factorization.solvers.ials.kernels.descent.begin_descent": f"{IALS}a_step[32-19]",
+    "factorization.solvers.ials.kernels.descent.descend": (f"{IALS}a_step[32-19]", f"{IALS}a_step[384-2]"),
     "factorization.solvers.ials.kernels.products.products_of_pieces": (
-        f"{CLICKS}products_of_pieces[True-8-4]",
-        f"{CLICKS}products_of_pieces[False-16-12]",
+        f"{IALS}products_of_pieces[True-8-4]",
+        f"{IALS}products_of_pieces[False-16-12]",
     ),
     "factorization.solvers.squares.kernels.gram.as_matrix": f"{SQUARES}sums_over_a_table[14-16]",
     "factorization.solvers.squares.kernels.gram.sum_of_grams": f"{SQUARES}sums_over_a_table[14-16]",
@@ -80,6 +81,10 @@ CASES = {
     "factorization.solvers.hogwild.kernels.copy_factors": f"{RACES}halves",
     "factorization.solvers.hogwild.kernels.hogwild_epoch": (f"{RACES}one_worker[33-1000]", f"{RACES}halves"),
     "factorization.solvers.hogwild.kernels.scatter_ratings": f"{RACES}ratings_are_scattered[counts1]",
+    "factorization.solvers.sampled.kernels.sampled_epoch": (
+        f"{SAMPLED}negatives_and_chunks[0-3]",
+        f"{SAMPLED}one_worker[3-5-8-True]",
+    ),
     "factorization.solvers.sgd.chunks.kernels.cut_rows": f"{CHUNKS}cut_rows[empty rows-shape1]",
     "factorization.solvers.sgd.chunks.kernels.take_chunks": f"{CHUNKS}take_chunks[6-shape1]",
     "factorization.solvers.sgd.chunks.kernels.fallen_lengths": f"{CHUNKS}fallen_lengths[33-shape0]",
@@ -100,6 +105,9 @@ CASES = {
         f"{FACTORS}sgd_epoch_in_the_layout_that_is_used[5-0-True]",
         f"{FACTORS}workers_without_conflicts[3-3-96]",
     ),
+    "imputation.local.kernels.answer": "imputation/local/test_kernels.py::test_answer[33]",
+    "imputation.local.kernels.describe": "imputation/local/test_kernels.py::test_describe[3-2]",
+    "imputation.local.kernels.regress": "imputation/local/test_kernels.py::test_regress[counts0-3-2]",
     "imputation.spectral.kernels.extrapolate": "imputation/test_kernels.py::test_extrapolate[3-float32]",
     "imputation.spectral.kernels.renew": "imputation/test_kernels.py::test_renew[2-True-shape1-3-5]",
     "neighbors.hashes.minhash.kernels.hash_columns": (

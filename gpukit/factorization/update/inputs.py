@@ -33,12 +33,14 @@ class Part(NamedTuple):
         return len(self.user_ids), len(self.item_ids)
 
 
-def part_of(new, y, user_ids, item_ids, duplicates):
+def part_of(new, y, user_ids, item_ids, duplicates, taken=None):
     """The Part of what fit takes (new, y), in the rows of a model with these ids.
 
-    duplicates: what a pair means that comes twice in it (gpukit.ratings.repeats). Raises DataError.
+    duplicates: what a pair means that comes twice in it (gpukit.ratings.repeats); taken: a function that gives the
+    Ratings that are learned of those that were read. Raises DataError.
     """
     ratings = without_repeats(ratings_of(new, y, repeats=False), duplicates)
+    ratings = ratings if taken is None else taken(ratings)
     users, user_ids = grown(ratings.users, ratings.user_ids, user_ids, "user")
     items, item_ids = grown(ratings.items, ratings.item_ids, item_ids, "item")
     return Part(users, items, ratings.values, user_ids, item_ids)

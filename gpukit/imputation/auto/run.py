@@ -20,11 +20,18 @@ USED = 0.005  # of the largest share of a member: with less it is left out
 
 
 class Trial(NamedTuple):
-    """A method at the best of its settings, and its residuals on the columns of a trial."""
+    """A method at the best of its settings, and its residuals on the columns of a trial, for vertices that are hidden
+    whole and for others. estimate: of all that its fold hides, where it was made."""
 
     method: object
     setting: dict
     residuals: np.ndarray
+    whole: np.ndarray
+    estimate: np.ndarray | None
+
+    def errors(self, metric):
+        """[error of the residuals of either group that has any]."""
+        return [error_of(self.residuals[some], metric) for some in (self.whole, ~self.whole) if some.any()]
 
 
 class Judged(NamedTuple):
@@ -84,13 +91,14 @@ def tried(problem, fold, metric, progress):
 def best_setting(method, problem, fold, some, metric):
     """The Trial of a method: the setting with the least error on the hidden values of some columns."""
     truth, hidden = problem.values[:, some], fold.hidden[:, some]
+    whole = np.broadcast_to(~fold.problem.seen.any(axis=1, keepdims=True), hidden.shape)[hidden]
     part = fold.problem.columns(some) if method.alone else fold.problem
     best = None
     for setting in method.settings(fold.problem):
         estimate = filled(method, part, setting)
         residuals = ((estimate if method.alone else estimate[:, some]) - truth)[hidden]
         if best is None or error_of(residuals, metric) < error_of(best.residuals, metric):
-            best = Trial(method, setting, residuals)
+            best = Trial(method, setting, residuals, whole, None if method.alone else estimate[fold.hidden])
     return best
 
 
@@ -98,9 +106,11 @@ def finalists(trials, asked, metric):
     """The names of the methods that are judged on all folds."""
     if asked != "auto":
         return {asked}
-    errors = {trial.method.name: error_of(trial.residuals, metric) for trial in trials}
-    order = sorted(errors, key=errors.get)
-    return {name for name in order[:MEMBERS] if errors[name] <= NEAR * errors[order[0]]}
+    found = set()
+    for errors in zip(*(trial.errors(metric) for trial in trials)):
+        order = np.argsort(errors, kind="stable")[:MEMBERS]
+        found |= {trials[at].method.name for at in order if errors[at] <= NEAR * errors[order[0]]}
+    return found
 
 
 def decided(problem, trial, known, progress):
@@ -108,13 +118,14 @@ def decided(problem, trial, known, progress):
     name, find = trial.method.name, trial.method.decide
     if find is None:
         return trial
-    return trial._replace(setting=known[name] if name in known else find(problem, progress))
+    return trial._replace(setting=known[name] if name in known else find(problem, progress), estimate=None)
 
 
 def judge(folds, trial):
     """Judged of a Trial on all folds."""
-    estimates = [filled(trial.method, fold.problem, trial.setting)[fold.hidden] for fold in folds]
-    return Judged(trial.method.name, trial.setting, estimates)
+    known = [] if trial.estimate is None else [trial.estimate]
+    estimates = [filled(trial.method, fold.problem, trial.setting)[fold.hidden] for fold in folds[len(known) :]]
+    return Judged(trial.method.name, trial.setting, known + estimates)
 
 
 def settled(problem, folds, judged, trials, metric):

@@ -2,10 +2,16 @@
 
 from gpukit._jit import threads
 from gpukit.factorization.solvers.sampled import twins
+from gpukit.neighbors.columns import part_count
 
-__all__ = ["walk", "workspace"]
+__all__ = ["most_workers", "walk", "workspace"]
 
 CLICKS_A_THREAD = 10_000  # of an epoch: for fewer, waiting for another thread may cost more than it does
+
+
+def most_workers(layout):
+    """Workers that can be at work at once: one a thread."""
+    return part_count()
 
 
 def workspace(workers, n_items):

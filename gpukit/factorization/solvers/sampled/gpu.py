@@ -4,11 +4,18 @@ import numpy as np
 
 from gpukit._cuda import cuda
 from gpukit._driver import launch, zeros
+from gpukit.device.place import processors
 from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch
 
-__all__ = ["walk", "workspace"]
+__all__ = ["most_workers", "walk", "workspace"]
 
 BLOCK = 128
+THREADS_A_PROCESSOR = 768, 384  # that fit its registers, without and with neighbourhoods
+
+
+def most_workers(layout):
+    """Workers, groups of lanes, that are at work at once."""
+    return THREADS_A_PROCESSOR[layout.slots > 0] // layout.lanes * processors()
 
 
 def workspace(workers, n_items):

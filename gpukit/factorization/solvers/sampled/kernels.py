@@ -34,7 +34,7 @@ from gpukit.factorization.solvers.sgd.kernels import (
 from gpukit.primitives.rows import load_row, partial_dot
 from gpukit.primitives.warp import group_max, group_pick, group_sum
 
-U32, I32, I64, U64 = np.uint32, np.int32, np.int64, np.uint64
+U32, I32, U64 = np.uint32, np.int32, np.uint64
 
 
 class Line(NamedTuple):
@@ -101,25 +101,26 @@ def _clear(clicks, chunk, line, me):
 def _negative(line, draw, number, last, n):
     """The item of a negative, neither clicked nor `last`; NOBODY if none was drawn."""
     for attempt in range(TRIES):
-        item = I64(drawn(draw.key, number, attempt, n))
+        item = I32(drawn(draw.key, number, attempt, n))
         if item != last and not _has(_word_of(line, item), item):
             return item
-    return I64(NOBODY)
+    return I32(NOBODY)
 
 
 @device
 def _example(clicks, chunk, line, draw, number, last, n):
     """Example `number` of a chunk; last: the item of the one before."""
-    each = I64(examples_of(draw.negatives, draw.pairwise))
-    place = I64(number % each)
-    turned = I32(I32(number // each) + chunk.shift)
+    each = U32(examples_of(draw.negatives, draw.pairwise))
+    step = U32(U32(number) // each)
+    place = I32(U32(U32(number) - U32(step * each)))
+    turned = I32(I32(step) + chunk.shift)
     turned = I32(turned if turned < chunk.length else turned - chunk.length)
-    real = number < I64(chunk.length) * each
+    real = I32(step) < chunk.length
     t = U64(chunk.first + U64(turned if real else I32(0)))
-    item = I64(clicks.items[t])
-    if I64(0) < place and place <= draw.negatives:
-        item = _negative(line, draw, U64(t * U64(draw.negatives) + U64(place - I64(1))), last, n)
-    return Example(item, place, real and item != I64(NOBODY))
+    item = I32(clicks.items[t])
+    if I32(0) < place and place <= draw.negatives:
+        item = _negative(line, draw, U64(t * U64(draw.negatives) + U64(place - I32(1))), last, n)
+    return Example(item, place, real and item != I32(NOBODY))
 
 
 @device
@@ -127,13 +128,13 @@ def _call(near, example, me, coming):
     """Ask for the neighbours of an example."""
     for k in range(me.near):
         slot = U32(U32(4) * U32(me.lane + U32(k // 4 * me.lanes)) + U32(k % 4))
-        coming.later[k] = near[U32(max(example.item, I64(0))), slot]
+        coming.later[k] = near[U32(max(example.item, I32(0))), slot]
 
 
 @device
 def _fetch(parameters, line, example, me, held, coming):
     """Ask for all else that an example needs; returns its item's extra number."""
-    row = U32(max(example.item, I64(0)))
+    row = U32(max(example.item, I32(0)))
     load_row(parameters.Q, row, U32(0), me.lane, me.lanes, me.factors, held.q_next)
     if me.near:
         load_row(parameters.influence, row, U32(0), me.lane, me.lanes, me.near, coming.w)
@@ -237,7 +238,7 @@ def make_sampled_epoch(lanes, factors, near, vector):
             cuda.local.array(slots, np.float32),
             cuda.local.array(slots, np.float32),
         )
-        worker, count, items = I32(cuda.grid(1)) // I32(lanes), I32(chunks.shape[0]), I64(parameters.Q.shape[0] - 1)
+        worker, count, items = I32(cuda.grid(1)) // I32(lanes), I32(chunks.shape[0]), U32(parameters.Q.shape[0] - 1)
         line = Line(workspace, U32(worker if worker < workers else 0))
         for done in range(I32(0), count, I32(workers)):
             chunk = chunk_at(chunks, done + worker, worker < workers and done + worker < count, turn)
@@ -245,21 +246,21 @@ def make_sampled_epoch(lanes, factors, near, vector):
             cuda.syncwarp()
             own = begin(parameters, chunk.row, alone, held, around)
             extra_before, click, owed = own.extra, ZERO, ZERO
-            ahead = _example(clicks, chunk, line, draw, I64(0), I64(NOBODY), items)
+            ahead = _example(clicks, chunk, line, draw, U32(0), I32(NOBODY), items)
             _call(neighbors, ahead, me, coming)
             ahead_extra = _fetch(parameters, line, ahead, me, held, coming)
-            later = _example(clicks, chunk, line, draw, I64(1), ahead.item, items)
+            later = _example(clicks, chunk, line, draw, U32(1), ahead.item, items)
             _call(neighbors, later, me, coming)
             for number in range(group_max(chunk.length, 32) * I32(examples_of(draw.negatives, draw.pairwise))):
                 _take(me, held, around, coming)
                 example, extra = ahead, ahead_extra
                 ahead, ahead_extra = later, _fetch(parameters, line, later, me, held, coming)
-                later = _example(clicks, chunk, line, draw, I64(number + 2), ahead.item, items)
+                later = _example(clicks, chunk, line, draw, U32(number + 2), ahead.item, items)
                 _call(neighbors, later, me, coming)
                 other = Row(extra, group_pick(extra, SQUARES, lanes))
                 score = _score(own, other, me, held, around)
                 value = error_of(example.place, score.value, draw.negatives, draw.pairwise, click, owed)
-                first = draw.pairwise and example.place == I64(0)
+                first = draw.pairwise and example.place == I32(0)
                 click = score.value if first else click
                 owed = ZERO if first else owed - value if example.real else owed
                 if example.real and not first:

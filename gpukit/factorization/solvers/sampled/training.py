@@ -13,7 +13,7 @@ def arrange(task):
     """(the device's steps, Clicks, chunks, workers, workspace) of a solvers.Task."""
     steps, settings, n_items = engine(task.device, __package__), task.settings, task.orders.shape[1]
     side = ready.side_of(task.orders, "users", task.scale, settings.seed, task.steps.preparing)
-    most = 1 if task.deterministic else task.steps.most_workers(task.layout)
+    most = 1 if task.deterministic else steps.most_workers(task.layout)
     workers = plan.worker_count(len(task.orders), n_items, settings, most)
     chunks = plan.chunks_of(side, workers, settings, task.steps.chunking)
     return steps, Clicks(side.starts, side.minor), chunks, workers, steps.workspace(workers, n_items)
