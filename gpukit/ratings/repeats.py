@@ -16,10 +16,10 @@ MERGED = {"values": MEAN, "weights": MEAN, "counts": SUM, "times": LAST}  # by r
 
 def checked(ratings, repeats=True):
     """ratings, or DataError for what cannot be a table of ratings; with repeats, also for a (user, item) pair that
-    stands there twice. Clicks that do are counted."""
-    if are_clicks(sound(ratings)):
-        return without_repeats(ratings, "last")
-    return without_repeats(ratings, "error") if repeats else ratings
+    stands there twice; clicks that do are counted."""
+    if not repeats:
+        return sound(ratings)
+    return without_repeats(ratings, "last" if are_clicks(sound(ratings)) else "error")
 
 
 def without_repeats(ratings, rule, in_place=False):

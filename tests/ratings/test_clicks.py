@@ -73,7 +73,7 @@ def test_what_is_in_memory():
     frame = pandas.DataFrame({"item": items, "user": users})
     matrix = scipy.sparse.coo_matrix((np.ones(4), (users, items)), shape=(3, 12))
     for data in ((users, items), frame, frame.rename(columns={"user": "customer"}), matrix):
-        assert counts(as_ratings(data, repeats=False)) == COUNTED
+        assert counts(as_ratings(data)) == COUNTED
     played = pandas.DataFrame({"user": users, "song": items, "plays": [1, 2, 3, 4]})
     assert counts(as_ratings(played)) == {(1, 10): 5, (2, 10): 2, (1, 11): 3}
 

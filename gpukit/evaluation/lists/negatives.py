@@ -6,6 +6,7 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.io import sources
+from gpukit.io.words import decoded, shown
 
 FORM = "a line (user,item)<tab>item<tab>item ... for each test click, tabs between"
 
@@ -22,7 +23,10 @@ class Negatives(NamedTuple):
 def read_negatives(path):
     """The Negatives of a file, packed or not; DataError naming the line for what has another form."""
     with sources.opened(path, f"a file of negatives, {FORM}") as source:
-        lines = source.stream().whole().decode("utf-8", "replace").splitlines()
+        source.refuse_empty(f"a file of negatives, {FORM}")
+        stream = source.stream()
+        stream.text_head()
+        lines = decoded(stream.whole().removeprefix(sources.BOM)).split("\n")
     rows = [_parsed(line, number, path) for number, line in enumerate(lines, start=1) if line.strip()]
     if not rows:
         raise DataError(f"{path} holds no negatives. Give {FORM}.")
@@ -35,11 +39,11 @@ def read_negatives(path):
 
 def _parsed(line, number, path):
     """[user, item, negatives ...] of a line."""
-    head, *items = (field.strip() for field in line.rstrip("\r\n\t").split("\t"))
+    head, *items = (field.strip() for field in line.rstrip("\r\t").split("\t"))
     user, comma, item = head[1:-1].partition(",")
     if not (head.startswith("(") and head.endswith(")") and comma and user.strip() and item.strip()):
-        raise DataError(f"{path}, line {number}: {head[:60]!r} is no (user,item). The file needs {FORM}.")
+        raise DataError(f"{path}, line {number}: {shown(head)} is no (user,item). The file needs {FORM}.")
     if not items or not all(items):
         lacking = "has no negatives" if not items else "has an empty one among its negatives"
-        raise DataError(f"{path}, line {number}: the test click {head} {lacking}. The file needs {FORM}.")
+        raise DataError(f"{path}, line {number}: the test click {shown(head)} {lacking}. The file needs {FORM}.")
     return [user.strip(), item.strip(), *items]

@@ -67,9 +67,9 @@ def test_a_file_of_negatives(tmp_path):
         ("(0,25)\t1\n0,25\t2\n", "line 2: '0,25' is no"),
         ("(025)\t1\n", "line 1: '.025.' is no"),
         ("(,5)\t1\n", "line 1: .* is no"),
-        ("(0,25)\n", "line 1: the test click .0,25. has no negatives"),
-        ("(0,25)\t1\t\t3\n", "line 1: the test click .0,25. has an empty one"),
-        ("(0,25)\t1\0", "byte of 0"),
+        ("(0,25)\n", "line 1: the test click '.0,25.' has no negatives"),
+        ("(0,25)\t1\t\t3\n", "line 1: the test click '.0,25.' has an empty one"),
+        ("(0,25)\t1\0", "is not a text file"),
     ],
 )
 def test_files_that_are_no_negatives(tmp_path, text, message):
