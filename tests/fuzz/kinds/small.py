@@ -45,7 +45,7 @@ def negative_samples():
     """Test clicks with their negatives, of numbers and of words."""
     text = {
         "two.negative": b"(0,25)\t1064\t174\t2791\n(1,133)\t1072\t3154\t3368\n(2,207)\t2216\t209\t207\n",
-        "words.negative": b"(ann,x y)\tz\tw w\n(bob, y)\tx y\tw w\tu\n",
+        "words.negative": b"(ann,x y)\tz\tw w\tv\n(bob, y)\tx y\tw w\tu\n",
     }
     return [single(name, data) for name, data in text.items()]
 
