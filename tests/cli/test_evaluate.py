@@ -167,3 +167,14 @@ def test_negatives_of_another_test(refused, data, tmp_path):
     assert "line 1: the click is" in refused(*asked)
     path.write_text("\n".join(["what", *lines[1:]]))
     assert "line 1: 'what' is no (user,item)" in refused(*asked)
+
+
+@pytest.mark.parametrize("split", ["users", "user-one"])
+def test_a_training_on_clicks_ends_with_lists_of_whom_it_held_out(verb, tmp_path, split):
+    users, items, _ = planted()
+    path = write_rows(tmp_path / "clicks.csv", zip((users + 100).tolist(), items.tolist()))
+    small = ("--solver", "ials", "--factors", 4, "--epochs", 2, "--regularization", 0.01, "--device", "cpu")
+    result = verb("train-lshmf", path, "--split", split, *small)
+    held = int((np.random.default_rng(0).random(60) < 0.1).sum()) if split == "users" else 60
+    assert result.code == 0 and f"lists of 10 out of all items, {held} users" in result.out, result
+    assert "popularity" in result.out and "item kNN" in result.out
