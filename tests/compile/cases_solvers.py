@@ -59,7 +59,6 @@ def cases_of_hogwild():
             yield Case(f"factorization.hogwild_epoch[{factors}, {precision}]", kernel, arguments, registers=most)
 
 
-<<<<<<< HEAD
 CLICKS = named(Clicks, starts=(types.int64, 1), items=(types.int32, 1))
 PARAMETERS = named(
     Parameters, P=(types.float32, 2), Q=(types.float32, 2), influence=(types.float32, 2), offsets=(types.float32, 2)
@@ -79,10 +78,7 @@ def cases_of_sampled():
             yield Case(name, kernel, SAMPLED, registers=most, spills=spills, targets=targets)
 
 
-CASES = [case for n_factors in (4, 32, 128, 1024) for case in cases_of(n_factors)]
-=======
 CASES = [case for n_factors in (4, 32, 128, 256, 1024) for case in cases_of(n_factors)]
->>>>>>> ials
 CASES += [
     Case("factorization.sum_of_grams", sum_of_grams, f"{GRAMS}, {GRAMS}", registers=40),
     Case("factorization.as_matrix", as_matrix, f"{GRAMS}, {TABLE}", registers=40),
