@@ -77,9 +77,10 @@ def test_without_biases_and_at_the_papers_rates():
     assert hits(slow.recommend(n=5)[0], held_out) > 0.2
 
 
-def test_workers_are_no_more_than_there_are_items_or_examples_for():
+def test_workers_are_no_more_than_there_are_items_examples_or_memory_for():
     assert plan.worker_count(10**9, 10**6, SETTINGS, 8448) == 8448
-    assert plan.worker_count(10**9, 50, SETTINGS, 8448) == 48
+    assert plan.worker_count(10**9, 50, SETTINGS, 8448) == 400
+    assert plan.worker_count(10**9, 10**8, SETTINGS, 8448) == (1 << 34) // 10**8 // 4 * 4
     assert plan.worker_count(100, 10**6, SETTINGS, 8448) == 1
     assert examples_of(4, True) == 6 and examples_of(4, False) == 5
 
