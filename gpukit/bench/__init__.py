@@ -5,7 +5,7 @@ timing.py    samples of a GPU or CPU step
 conditions.py   where and on how much
 ratings.py   CUSGD++, CULSH-MF, simLSH and the paper's own way, on the papers' shapes (generated) and MovieLens 1M
              (real)
-answers/     similar items and users, judged by held-out ratings
+answers/     similar items and users, judged by held-out ratings; what lists cost
 sorting.py   the segmented sort beside torch's, at a shape of queries and over lengths
 ranking.py   RankSVM: whole trainings, one product, the paper's way, a path over C, on the paper's shapes (generated)
 letor.py     MQ2008 (real), the CPU's solvers, reading documents, the whole command
@@ -38,6 +38,7 @@ FILES = {
         "command",
     ),
     "answers.similar": ("similar",),
+    "answers.lists": ("lists",),
     "sorting": ("sorting", "lengths"),
     "ranking": ("ranking", "product", "rungs", "path"),
     "letor": ("mq2008", "solvers", "letor"),
