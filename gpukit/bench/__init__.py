@@ -5,7 +5,7 @@ timing.py    samples of a GPU or CPU step
 conditions.py   where and on how much
 ratings.py   CUSGD++, CULSH-MF, simLSH and the paper's own way, on the papers' shapes (generated) and MovieLens 1M
              (real)
-answers/     similar items and users, judged by held-out ratings
+answers/     similar items and users, judged by held-out ratings; what lists cost
 clicks.py    iALS: epochs by both ways of solving, MovieLens 1M (real) and the shape of MovieLens 20M
 sorting.py   the segmented sort beside torch's, at a shape of queries and over lengths
 ranking.py   RankSVM: whole trainings, one product, the paper's way, a path over C, on the paper's shapes (generated)
@@ -42,6 +42,7 @@ FILES = {
     ),
     "clicks": ("ials",),
     "answers.similar": ("similar",),
+    "answers.lists": ("lists",),
     "sorting": ("sorting", "lengths"),
     "ranking": ("ranking", "product", "rungs", "path"),
     "letor": ("mq2008", "solvers", "letor"),
