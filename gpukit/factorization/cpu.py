@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._jit import threads
-from gpukit.factorization.arrays import Batch, Pairs, Parameters, Tables
+from gpukit.factorization.arrays import Pairs, Parameters, Tables, batch_of
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.prepare import cpu as preparing
@@ -64,7 +64,7 @@ class Session:
         """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
         the workers for each."""
         self.tables, self.workers = tables, workers
-        self.batch = Batch(side.minor, side.values, self.codes(query, len(side.minor)), self.history.levels)
+        self.batch = batch_of(side, self.codes(query, len(side.minor)), self.history.levels)
 
     def restart(self, state):
         """Go on from a State of the same layout."""

@@ -6,7 +6,7 @@ import numpy as np
 from gpukit._cuda import cuda
 from gpukit._driver import device_array, launch, zeros
 from gpukit.device.upload import to_device
-from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Tables
+from gpukit.factorization.arrays import History, Pairs, Parameters, Tables, batch_of
 from gpukit.factorization.kernels.codes import clear_tables, neighbor_codes
 from gpukit.factorization.kernels.predict import make_predict_pairs
 from gpukit.factorization.kernels.scores import ITEMS, USERS, WARPS, fill_tables, score_rows
@@ -126,7 +126,7 @@ class Session:
         self.places = ready.minor_places(side, self.parameters.Q.shape[0] - 1, 4 * self.layout.minor.stride, preparing)
         preparing.run("rename_rows", self.places, side.minor)
         self.take_minor(self.parameters.Q)
-        self.batch = Batch(side.minor, side.values, codes, self.levels)
+        self.batch = batch_of(side, codes, self.levels)
         self.tables, self.workers = [on_device(table) for table in tables], workers
 
     def take_minor(self, table):

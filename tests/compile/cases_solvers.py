@@ -12,13 +12,18 @@ from gpukit.factorization.solvers.hogwild import kernels as hogwild
 from gpukit.factorization.solvers.hogwild.arrays import Samples, Tables
 
 GRAMS, TABLE, LINES = "float32[:, :, ::1]", "float32[:, ::1]", "int64[:, ::1]"
+WEIGHED = 4  # factors of which ratings that count differently are tried too
 
 
 def cases_of(n_factors):
     """Sums and solution for so many factors."""
     shape = plan.shape_of(n_factors)
     arguments = f"{LINES}, int32[::1], float32[::1], {TABLE}, boolean, {GRAMS}"
-    yield Case(f"factorization.gram_of_pieces[{n_factors}]", make_gram_of_pieces(*shape), arguments, registers=128)
+    gram = make_gram_of_pieces(*shape)
+    yield Case(f"factorization.gram_of_pieces[{n_factors}]", gram, arguments, registers=128)
+    if n_factors == WEIGHED:
+        paired = arguments.replace("float32[::1]", TABLE)
+        yield Case(f"factorization.gram_of_pieces[{n_factors}, weights]", gram, paired, registers=128)
     if plan.is_direct(n_factors):
         kernel, arguments = make_solve_by_cholesky(*shape[:4]), f"{LINES}, {GRAMS}, float32, float32, {TABLE}"
         yield Case(f"factorization.solve_by_cholesky[{n_factors}]", kernel, arguments, registers=128, spills=24)

@@ -6,9 +6,11 @@ import numpy as np
 from support import assert_within_budget
 
 from factorization.als import naive
+from gpukit.factorization import cpu
+from gpukit.factorization.arrays import Side
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.solvers.als import plan
-from gpukit.factorization.solvers.als.training import Weights
+from gpukit.factorization.solvers.als.training import UNIT, Weights, weighted
 
 OTHERS = 41
 WEIGHTS = Weights(np.float32(0.05), np.float32(2.0), 200, np.float32(1e-7))
@@ -16,18 +18,21 @@ UNTOUCHED = np.float32(7.5)
 
 
 class Problem(NamedTuple):
-    """Rows with so many ratings each, in some order: indptr, minor, values; the other side's V (N, F) and b (N,)."""
+    """Rows with so many ratings each, in some order: indptr, minor, values; the other side's V (N, F) and b (N,);
+    weights (n,) of the ratings, or None."""
 
     indptr: np.ndarray
     minor: np.ndarray
     values: np.ndarray
     V: np.ndarray
     b: np.ndarray
+    weights: np.ndarray | None = None
 
     def ratings(self):
-        """[(row, other, z)]."""
+        """[(row, other, z, weight)]."""
         rows = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
-        return list(zip(rows.tolist(), self.minor.tolist(), self.values))
+        weights = np.ones(len(rows), np.float32) if self.weights is None else self.weights
+        return list(zip(rows.tolist(), self.minor.tolist(), self.values, weights))
 
 
 def problem(n_factors, counts, seed=0):
@@ -38,6 +43,17 @@ def problem(n_factors, counts, seed=0):
     V = rng.normal(size=(OTHERS, n_factors)) / n_factors**0.5
     numbers = rng.normal(size=indptr[-1]), V, 0.4 * rng.normal(size=OTHERS)
     return Problem(indptr, minor, *(np.ascontiguousarray(array, np.float32) for array in numbers))
+
+
+def weighed(case, longest):
+    """((pieces, owners), arrays.Side, Weights) of a Problem whose ratings count differently, made as training makes
+    them; the Problem."""
+    weights = np.random.default_rng(7).uniform(0.01, 3, len(case.minor)).astype(np.float32)
+    cut = plan.cut(case.indptr, longest, 10**6)
+    side = Side(case.indptr, case.indptr, case.minor, case.values, None, None, None, weights)
+    cut, side = weighted(cut, side, cpu.preparing)
+    unit = WEIGHTS._replace(decay=np.float32(WEIGHTS.decay / UNIT))
+    return (cut.pieces, cut.owners), side, unit, case._replace(weights=weights)
 
 
 def table_of(V, b, padded):

@@ -9,18 +9,20 @@ import numpy as np
 def half_step(rows, ratings, V, b, decay, damping, dtype, biased=True):
     """(U (rows, F), c (rows,)): the least of sum (z - b - u v - c)^2 + decay n |u|^2 + damping c^2 for each row.
 
-    ratings [(row, other, z)]; V (N, F), b (N,): factors and biases of the other side. Rows without ratings are NaN.
+    n: how many ratings a row has; where they count differently all sums are weighted, and n is that of the weights.
+    ratings [(row, other, z, weight)]; V (N, F), b (N,): factors and biases of the other side. Rows without ratings
+    are NaN.
     """
     n_factors = V.shape[1]
     found = np.full((rows, n_factors + 1), np.nan, dtype)
     for row in range(rows):
-        mine = [(other, z) for i, other, z in ratings if i == row]
+        mine = [rating for i, *rating in ratings if i == row]
         A, g = np.zeros((n_factors + 1, n_factors + 1), dtype), np.zeros(n_factors + 1, dtype)
-        for other, z in mine:
+        for other, z, weight in mine:
             y = np.append(V[other], 1 if biased else 0).astype(dtype)
-            A += np.outer(y, y)
-            g += y * (dtype(z) - dtype(b[other]))
-        A += np.diag([dtype(decay) * len(mine)] * n_factors + [dtype(damping)])
+            A += dtype(weight) * np.outer(y, y)
+            g += dtype(weight) * y * (dtype(z) - dtype(b[other]))
+        A += np.diag([dtype(decay) * sum(dtype(weight) for *_, weight in mine)] * n_factors + [dtype(damping)])
         if mine:
             found[row] = eliminated(A, g)
     return found[:, :n_factors], found[:, n_factors]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support import launch, launch_repeatably
 
-from factorization.als.inputs import WEIGHTS, assert_solved, own_table, pieces_and_owners, problem, table_of
+from factorization.als.inputs import WEIGHTS, assert_solved, own_table, pieces_and_owners, problem, table_of, weighed
 from gpukit.factorization.arrays import Side
 
 pytestmark = pytest.mark.kernel
@@ -18,13 +18,14 @@ from gpukit.factorization.solvers.als.kernels.gram import make_gram_of_pieces
 COUNTS = (0, 1, 2, 33, 0, 70)
 
 
-def grams_of(case, pieces, shape, padded, biased=True):
+def grams_of(case, pieces, shape, padded, biased=True, values=None):
     """(pieces, 64, tiles) by the kernel."""
+    values = case.values if values is None else values
     grams = np.full((len(pieces), 64, shape.tiles), np.nan, np.float32)
     table = table_of(case.V, case.b, padded)
     grid = max(1, len(pieces) - 1), shape.groups
     kernel = make_gram_of_pieces(*shape)
-    launch_repeatably(kernel, grid, shape.threads, pieces, case.minor, case.values, table, biased, grams)
+    launch_repeatably(kernel, grid, shape.threads, pieces, case.minor, values, table, biased, grams)
     return grams
 
 
@@ -41,6 +42,15 @@ def test_rows_are_solved(n_factors, padded, longest):
     grams, own = grams_of(case, pieces, shape, padded), own_table(case, padded)
     kernel = make_solve_by_cholesky(*shape[:4])
     launch_repeatably(kernel, max(1, len(owners) - 1), shape.threads, owners, grams, *WEIGHTS[:2], own)
+    assert_solved(case, own, padded)
+
+
+@pytest.mark.parametrize("n_factors, padded, longest", [(3, 4, 20), (33, 36, 40)])
+def test_ratings_that_count_differently(n_factors, padded, longest):
+    (pieces, owners), side, weights, case = weighed(problem(n_factors, (0, 1, 2, 20)), longest)
+    shape, own = plan.shape_of(n_factors), own_table(case, padded)
+    grams = grams_of(case, pieces, shape, padded, values=side.values)
+    launch(make_solve_by_cholesky(*shape[:4]), 1, shape.threads, owners, grams, *weights[:2], own)
     assert_solved(case, own, padded)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from factorization.als.inputs import WEIGHTS, assert_solved, own_table, pieces_and_owners, problem, table_of
+from factorization.als.inputs import WEIGHTS, assert_solved, own_table, pieces_and_owners, problem, table_of, weighed
 from gpukit.factorization.arrays import Side
 from gpukit.factorization.solvers.als import cpu, plan
 from gpukit.factorization.solvers.als.formulas import inverse_pivot, quotient
@@ -29,6 +29,15 @@ def test_rows_are_solved(n_factors, longest):
     case = problem(n_factors, COUNTS)
     batch = pieces_and_owners(case, longest)
     assert_solved(case, solved(case, [batch], n_factors), n_factors)
+
+
+@pytest.mark.parametrize("n_factors, direct", [(1, True), (33, True), (33, False)])
+def test_ratings_that_count_differently(n_factors, direct, monkeypatch):
+    monkeypatch.setattr(cpu, "is_direct", lambda n: direct)
+    batch, side, weights, case = weighed(problem(n_factors, COUNTS), 40)
+    own, other = own_table(case, n_factors), table_of(case.V, case.b, n_factors)
+    cpu.Equations(n_factors, len(batch[0])).solve(batch, side, other, True, weights, own)
+    assert_solved(case, own, n_factors, within=0 if direct else 2e-6)
 
 
 def test_without_biases():
@@ -64,7 +73,7 @@ def test_what_nothing_tells_stays_zero():
     none = WEIGHTS._replace(decay=np.float32(0), damping=np.float32(0))
     cpu.Equations(4, 10).solve(pieces_and_owners(case, 50), side, other, True, none, own)
     assert np.isfinite(own).all()
-    for row, other, z in case.ratings():
+    for row, other, z, _ in case.ratings():
         assert own[row, :4] @ case.V[other] + own[row, 4] + case.b[other] == pytest.approx(z, abs=2e-3)
 
 

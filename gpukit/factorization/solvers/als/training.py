@@ -6,10 +6,12 @@ import numpy as np
 
 from gpukit.device.engine import engine
 from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare.weights import laid_out
 from gpukit.factorization.solvers.als import plan
 from gpukit.factorization.solvers.als.rates import DAMPING
 
 STEPS, TOLERANCE = 100, 1e-6  # of conjugate gradients, where they are used
+UNIT = 1 << 20  # of a sum of weights, as whole numbers
 
 
 class Weights(NamedTuple):
@@ -31,12 +33,28 @@ class Half(NamedTuple):
 def arrange(task):
     """(Equations, [users' Half, items' Half]) of a solvers.Task."""
     steps = engine(task.device, __package__)
-    sides = [task.made.side, ready.side_of(task.orders, "items", task.scale, task.settings.seed, task.steps.preparing)]
+    items = ready.side_of(task.orders, "items", task.scale, task.settings.seed, task.steps.preparing)
+    weights, preparing = task.made.weights, task.steps.preparing
+    if weights is not None:
+        items = items._replace(weights=laid_out(weights, "items", items.where, preparing))
+    sides = [task.made.side, items]
     n_factors = task.layout.n_factors
     most = max(1, steps.SCRATCH // (4 * steps.Equations.numbers(n_factors)))
     cuts = [plan.cut(side.indptr, steps.LONGEST, most) for side in sides]
+    if weights is not None:
+        cuts, sides = zip(*(weighted(cut, side, preparing) for cut, side in zip(cuts, sides)))
     halves = [Half(side._replace(where=None), batches_of(cut, steps)) for side, cut in zip(sides, cuts)]
     return steps.Equations(n_factors, max(cut.largest for cut in cuts)), halves
+
+
+def weighted(cut, side, steps):
+    """(plan.Cut whose owners count weights, in UNITs, in place of ratings; Side whose values have the roots of weights
+    beside them)."""
+    weights = steps.fetch(side.weights)
+    sums = np.add.reduceat(weights, cut.owned(side.indptr), dtype=np.float64)
+    owners = np.column_stack((cut.owners[:, :3], np.rint(UNIT * sums).astype(np.int64)))
+    values = np.column_stack((steps.fetch(side.values), np.sqrt(weights)))
+    return cut._replace(owners=owners), side._replace(values=steps.resident(values, np.float32))
 
 
 def batches_of(cut, steps):
@@ -58,7 +76,8 @@ class Training:
 
     def __init__(self, session, settings, equations, halves):
         self.session, self.equations, self.halves, self.biased = session, equations, halves, settings.biases
-        decay, damping = np.float32(settings.regularization), np.float32(DAMPING)
+        unit = 1.0 if halves[0].side.weights is None else UNIT
+        decay, damping = np.float32(settings.regularization / unit), np.float32(DAMPING)
         self.weights = Weights(decay, damping, STEPS, np.float32(TOLERANCE))
 
     def epoch(self, number):

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
 from gpukit.factorization.model.layout import BIAS, EXTRA
-from gpukit.factorization.solvers.als.formulas import F32, ONE, ZERO
+from gpukit.factorization.solvers.als.formulas import F32, ONE, ZERO, root_at, value_at
 from gpukit.factorization.solvers.als.kernels.tiles import SQUARE, add_products, place_of, tile_row
 from gpukit.primitives.wide import read4
 
@@ -22,16 +22,17 @@ def _stage(first, count, batch, shape, stage):
     for at in range(U32(cuda.threadIdx.x), U32(count * quads), U32(cuda.blockDim.x)):
         t = U32(U32(at) // U32(quads))
         q = U32(U32(at) - U32(t * U32(quads)))
-        quad = read4(table, U32(minor[U64(first + t)]), U32(U32(4) * q))
+        quad, root = read4(table, U32(minor[U64(first + t)]), U32(U32(4) * q)), root_at(values, U64(first + t))
         row = U32(t * U32(pitch))
         for e in range(4):
-            stage[U32(row + place_of(U32(U32(4) * q + U32(e)), tile_rows))] = quad[e]
+            stage[U32(row + place_of(U32(U32(4) * q + U32(e)), tile_rows))] = F32(root * quad[e])
     bias = U32(4 * quads)
     for at in range(U32(cuda.threadIdx.x), U32(count), U32(cuda.blockDim.x)):
         t, row = U64(first + U64(at)), U32(U32(at) * U32(pitch))
         other = table[U32(minor[t]), U32(U32(table.shape[1] - EXTRA) + U32(BIAS))]
-        stage[U32(row + place_of(bias, tile_rows))] = ONE if biased else ZERO
-        stage[U32(row + place_of(U32(bias + U32(1)), tile_rows))] = values[t] - other
+        root = root_at(values, t)
+        stage[U32(row + place_of(bias, tile_rows))] = root if biased else ZERO
+        stage[U32(row + place_of(U32(bias + U32(1)), tile_rows))] = F32(root * F32(value_at(values, t) - other))
 
 
 @functools.cache
@@ -44,10 +45,10 @@ def make_gram_of_pieces(quads, tile_rows, tiles, threads, slices, groups, staged
     def gram_of_pieces(pieces, minor, values, table, biased, grams):
         """grams[p] = sum y y' over the ratings of piece p, y = (v, 1, z - b): v and b of the other side's row.
 
-        pieces (n, 3) int64: row, first rating, ratings; minor (nnz,) int32, values (nnz,) float32 z; table (rows + 1,
-        stride) float32: the other side's parameter rows, 4 quads of factors and more; biased: whether y has its 1, else
-        0; grams (n, 64, tiles) float32, overwritten: number 8 a + b of tile i (i + 1) / 2 + j is that of row 8 i + a,
-        column 8 j + b.
+        pieces (n, 3) int64: row, first rating, ratings; minor (nnz,) int32, values (nnz,) float32 z, or (nnz, 2) with
+        the roots of weights, which y is times then; table (rows + 1, stride) float32: the other side's parameter
+        rows, 4 quads of factors and more; biased: whether y has its 1, else 0; grams (n, 64, tiles) float32,
+        overwritten: number 8 a + b of tile i (i + 1) / 2 + j is that of row 8 i + a, column 8 j + b.
 
         Launch: a grid of any blocks and `groups` in its second dimension, blocks of `threads`.
         Deterministic: yes; budget.

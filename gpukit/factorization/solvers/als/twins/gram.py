@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit._jit import njit, prange
 from gpukit.factorization.model.layout import BIAS, EXTRA
-from gpukit.factorization.solvers.als.formulas import ONE, ZERO
+from gpukit.factorization.solvers.als.formulas import ZERO, root_at, value_at
 
 STAGED, TOGETHER = 16, 4  # ratings that are copied to the cache, and those that are added at once
 
@@ -14,11 +14,11 @@ def _stage(first, count, minor, values, table, biased, stage):
     """The extended rows (v, 1, z - b) of some ratings, zero behind them."""
     n = table.shape[1] - EXTRA
     for t in range(count):
-        other = minor[first + t]
+        other, root = minor[first + t], root_at(values, first + t)
         for f in range(n):
-            stage[t, f] = table[other, f]
-        stage[t, n] = ONE if biased else ZERO
-        stage[t, n + 1] = values[first + t] - table[other, n + BIAS]
+            stage[t, f] = root * table[other, f]
+        stage[t, n] = root if biased else ZERO
+        stage[t, n + 1] = root * (value_at(values, first + t) - table[other, n + BIAS])
     stage[count:] = ZERO
 
 
