@@ -102,6 +102,8 @@ def _convert_ratings(source, output, stages, **request):
 
 def written(data, output, stages):
     """(facts, line for people) of ratings that were written to a file."""
+    from gpukit.ratings.clicks import are_pairs
+
     low, high = data.scale
     facts = {
         "output": str(output),
@@ -113,7 +115,14 @@ def written(data, output, stages):
         "bytes": outputs.size_of(output),
         "seconds": dict(stages.seconds),
     }
-    return facts, f"{len(data):,} ratings, {data.shape[0]:,} users, {data.shape[1]:,} items, {low:g} to {high:g}"
+    what = f"{len(data):,} ratings, {data.shape[0]:,} users, {data.shape[1]:,} items, {low:g} to {high:g}"
+    if are_pairs(data):
+        facts |= {"clicks": int(data.counts.sum())}
+        what = (
+            f"{len(data):,} pairs without ratings (clicks), {data.shape[0]:,} users, {data.shape[1]:,} items, counted "
+            f"{data.counts.min():g} to {data.counts.max():g} times"
+        )
+    return facts, what
 
 
 def written_documents(documents, output, stages):

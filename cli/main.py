@@ -104,7 +104,9 @@ def run(arguments=None):
     """
     ctx = None
     try:
-        with gpukit.make_context("gpukit", list(sys.argv[1:] if arguments is None else arguments)) as ctx:
+        arguments = list(sys.argv[1:] if arguments is None else arguments)
+        with gpukit.make_context("gpukit", list(arguments)) as ctx:
+            ctx.meta["gpukit.arguments"] = arguments  # for other ranks of the same command
             check_limit()
             gpukit.invoke(ctx)
         sys.stdout.flush()

@@ -22,6 +22,15 @@ seed = click.option(
     show_default=True,
     help="Every random choice follows from it.",
 )
+ranks = click.option(
+    "--ranks", type=click.IntRange(min=1), metavar="N", help="Share the work out to N processes on this machine's CPU."
+)
+gpus = click.option(
+    "--gpus",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Share the work out to N GPUs of this machine, a process each.",
+)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 quiet = click.option("--quiet", "-q", is_flag=True, help="No progress bar and no remarks; results and errors only.")
 force = click.option("--force", is_flag=True, help="Replace files that are there already; without it they are kept.")
@@ -63,6 +72,15 @@ split = click.option(
     default="random",
     show_default=True,
     help="Which ratings are held out: some at random, the last of all by time, or the last of each user.",
+)
+every_split = click.option(
+    "--split",
+    type=click.Choice(["random", "time", "user-time", "user-last", "user-one", "users"]),
+    default="random",
+    show_default=True,
+    metavar="NAME",
+    help="Which ratings are held out: some at random (random), the last of all (time) or of each user (user-time); one "
+    "of each user, the last (user-last) or any (user-one); all ratings of some users (users).",
 )
 ndcg = click.option(
     "--ndcg",

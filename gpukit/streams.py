@@ -22,12 +22,14 @@ class Keyed:
     SIMLSH_WORDS = range(1 << 16, (1 << 16) + (1 << 15))  # neighbors.hashes.simlsh: a 32-bit word of the codes each
     PROJECTION = range(1 << 17, (1 << 17) + 1)  # neighbors.hashes.projection: bits of the codes
     MINHASH = range((1 << 17) + 1, (1 << 17) + 2)  # neighbors.hashes.minhash: hashings
+    NEGATIVES = range(1 << 18, (1 << 18) + (1 << 16))  # factorization.solvers.sampled: an epoch each, then again
 
 
 class Numpy:
     """Numbers of numpy's generators in fits. A bare seed, default_rng(seed), draws as its number 0 does."""
 
     HELD_OUT_ENTRIES = range(1, 2)  # imputation.holdout
+    HELD_OUT_RUNS = range(2, 3)  # imputation.auto.hiding
     ROW_BLOCKS = range(102, 103)  # factorization.solvers.sgd.schedule
     JUDGES = range(103, 104)  # factorization.choose.folds
 

@@ -1,4 +1,4 @@
-"""`gpukit recommend`: the items that users have not rated and would rate best."""
+"""`gpukit recommend`: the items that users have not rated and would take."""
 
 import itertools
 import math
@@ -9,9 +9,11 @@ import numpy as np
 
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.factorization.ids import check_known
-from gpukit.cli.factorization.lists import read_lists
+from gpukit.cli.factorization.listing import filters, kept
+from gpukit.cli.factorization.listing.given import read_lists
 from gpukit.cli.stages import Stages
 from gpukit.errors import ParameterError
+from gpukit.factorization.lists.recommending import BY
 
 AT_ONCE = 1 << 14  # rows
 
@@ -21,7 +23,15 @@ AT_ONCE = 1 << 14  # rows
 @click.option("--user", "users", multiple=True, metavar="ID", help="For this user; may be given several times.")
 @click.option("--all", "everyone", is_flag=True, help="For every user of the model.")
 @click.option("--ratings", metavar="FILE", help="For who rated so: item,rating of one, or user,item,rating of several.")
+@click.option(
+    "--by",
+    type=click.Choice(BY),
+    default=BY[0],
+    show_default=True,
+    help="What ranks: who rates what at all, and how (lists; learned once and kept in MODEL); or the predicted rating.",
+)
 @click.option("-n", "count", type=click.IntRange(min=1), default=10, show_default=True, help="Items a user.")
+@filters.options
 @models.titles
 @models.evidence
 @click.option("--output", metavar="FILE", help="Write user,rank,item,score[,title] here as csv; - is stdout.")
@@ -32,21 +42,26 @@ AT_ONCE = 1 << 14  # rows
 @options.as_json
 @options.quiet
 def recommend(**values):
-    """List the items that users have not rated and would rate best.
+    """List the items that users have not rated and would take.
 
-    The score is the predicted rating, not cut off at the highest rating there is, so that it ranks the best ones too.
-    With --ratings the users need not be in MODEL, which stays as it is.
+    The score is about 1 for what is surely taken and 0 for what is not; --by rating it is the predicted rating, not cut
+    off at the highest rating there is, so that it ranks the best ones too. With --ratings the users need not be in
+    MODEL.
 
     \b
     gpukit recommend my.gpukit --user 42 -n 10 --titles movies.dat
     gpukit recommend my.gpukit --all --output recommendations.csv
     gpukit recommend my.gpukit --ratings mine.csv
+    gpukit recommend my.gpukit --user 42 --categories movies.dat --only-category Comedy --min-support 20
     """
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
     outputs.check_output(ask.output, "--output", [path for path in read_by(ask) if path], ask.force, text=True)
+    found = kept.stamp(ask.model)
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
     title_of = models.read_title_of(ask.titles)
+    if ask.by == "lists":
+        kept.learn_lists(fitted, ask, found, stages)
     total, tiles, count = answers(ask, fitted)
     stages.done("reading")
     terminal = ask.output is None or outputs.takes_stdout(ask.output)
@@ -73,26 +88,28 @@ def check(ask):
         raise ParameterError(
             "Say for whom: --user ID (several times if need be), --ratings FILE, or --all, and one of these alone."
         )
+    filters.check(ask)
     if ask.as_json and ask.output:
         raise ParameterError("--json prints on stdout and --output writes csv: leave one out.")
 
 
 def read_by(ask):
     """The files that the command reads; None for one that is not named."""
-    return ask.model, ask.titles, ask.ratings
+    return ask.model, ask.titles, ask.ratings, *filters.files_of(ask)
 
 
 def answers(ask, fitted):
     """(how many users, a generator of their answers as recommend_batches gives them, a function that counts what they
     rest on as `evidence` does)."""
+    shown = filters.filters_of(ask, fitted.item_ids_)
     if ask.ratings is not None:
         lists = read_lists(ask.ratings, ask.file_format, ask.columns, ask.duplicates, ask.sep)
         counts = remark_unknown(fitted, lists, ask.quiet or ask.as_json)
-        tiles = fitted.recommend_for_batches(lists, ask.count)
+        tiles = fitted.recommend_for_batches(lists, ask.count, by=ask.by, filters=shown)
         return len(np.unique(lists.users)), tiles, counted_in(lists, counts, fitted)
     wanted = None if ask.everyone else check_known(ask.users, fitted.user_ids_, "user")
     total = len(fitted.user_ids_ if wanted is None else wanted)
-    return total, fitted.recommend_batches(wanted, ask.count), fitted.evidence
+    return total, fitted.recommend_batches(wanted, ask.count, by=ask.by, filters=shown), fitted.evidence
 
 
 def remark_unknown(fitted, lists, quiet):

@@ -7,12 +7,15 @@ import click
 import numpy as np
 
 from gpukit.cli import report
+from gpukit.cli.factorization.judging import clicks as judged
 from gpukit.cli.factorization.plot import training_curve
-from gpukit.cli.factorization.table import count_unknown
+from gpukit.cli.factorization.table import closing_table, count_unknown
 from gpukit.cli.factorization.words import options_named, spoken
 from gpukit.cli.main import survived
-from gpukit.errors import DataError
+from gpukit.errors import DataError, ParameterError
+from gpukit.factorization.implicit.feedback import resolved
 
+BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # ways of --split
 COLUMNS = {"predictor": "", "train_rmse": "train RMSE", "train_mae": "MAE", "test_rmse": "test RMSE", "test_mae": "MAE"}
 
 
@@ -34,30 +37,51 @@ def load(ask, stages):
     def read(path, times=False):
         return read_ratings(path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times)
 
-    train, test = read(ask.ratings, ask.split != "random"), None if ask.test is None else read(ask.test)
-    low, high = train.scale
-    users, items = train.shape
-    remark = f"{ask.ratings}: {len(train):,} ratings from {low:g} to {high:g}, {users:,} users, {items:,} items"
+    named = "auto" if ask.feedback == "implicit" or ask.positive_from is not None else False
+    train = read(ask.ratings, True if ask.split in BY_TIME else named)
+    test = None if ask.test is None else read(ask.test)
+    remark = read_line(ask, train)
     stages.done("reading")
     if ask.test_fraction:
         train, test = train.split(ask.test_fraction, ask.seed, ask.split)
-        if not len(test):
-            whose = "each user's" if ask.split == "user-time" else f"{len(train):,}"
-            raise DataError(
-                f"--test-fraction {ask.test_fraction:g} of {whose} ratings is none at all. "
-                "Use a larger share, or 0 to train on all."
-            )
+        check_parts(ask, train, test)
         remark += f"; {len(test):,} of the ratings{since(ask, test)} are held out for testing"
     report.remark(remark + ".", ask.quiet or ask.as_json)
     stages.done("splitting")
     return train, test
 
 
+def check_parts(ask, train, test):
+    """DataError where all ratings are on one side of the split."""
+    if not len(test) and ask.split in ONE_EACH:
+        raise DataError(f"--split {ask.split} holds nothing out: no user has two ratings. Split in another way.")
+    whose = {"user-time": "each user's ratings", "users": "the users"}.get(ask.split, f"{len(train):,} ratings")
+    if not len(test):
+        raise DataError(
+            f"--test-fraction {ask.test_fraction:g} of {whose} is none at all. Use a larger share, or 0 to train on "
+            "all."
+        )
+    if not len(train):
+        raise DataError(f"--test-fraction {ask.test_fraction:g} of {whose} is all of them. Use a smaller share.")
+
+
+def read_line(ask, ratings):
+    """What was read, and whether it is taken as ratings or as clicks."""
+    with options_named():
+        feedback, clicks = resolved(build(ask), ratings)
+    if feedback == "implicit":
+        if ask.plot is not None:
+            raise ParameterError("--plot draws RMSE on ratings held out, and these are clicks: leave it out.")
+        return judged.read_line(ask.ratings, clicks)
+    (low, high), (users, items) = ratings.scale, ratings.shape
+    return f"{ask.ratings}: {len(ratings):,} ratings from {low:g} to {high:g}, {users:,} users, {items:,} items"
+
+
 def since(ask, test):
-    """What to say of ratings held out by time."""
-    if ask.split == "random":
-        return ""
-    return f", the last ones, from {when(test.times.min())} on," if ask.split == "time" else ", the last of each user,"
+    """What to say of which ratings are held out."""
+    said = {"user-time": ", the last of each user,", "user-last": ", the last one of each user,"}
+    said |= {"user-one": ", one of each user,", "users": f", those of {len(np.unique(test.users)):,} users,"}
+    return f", the last ones, from {when(test.times.min())} on," if ask.split == "time" else said.get(ask.split, "")
 
 
 def when(seconds):
@@ -128,6 +152,13 @@ def what_is_left(checkpoint):
     return f"The checkpoint {checkpoint} is whole: the same command with --resume goes on from it."
 
 
+def table_of(ask, model, train, test):
+    """The closing table: rows of errors, or of clicks a report of lists."""
+    if model.feedback_ == "implicit":
+        return judged.closing_table(model, test, ask.positive_from)
+    return closing_table(model, train, test)
+
+
 def draw(ask, run):
     """The picture that --plot asks for; the bias-only predictor is drawn beside a curve over the test set."""
     biased = run.table[1]
@@ -145,6 +176,8 @@ def best_trial(trials):
 
 def show(ask, run):
     """Print the result: a JSON object, or the closing table and the seconds."""
+    if run.model.feedback_ == "implicit" and not ask.as_json:
+        return judged.show(run, ask.quiet, what_next(ask, run))
     unknown = None if run.test is None else count_unknown(run.train, run.test)
     if ask.as_json:
         report.print_json(result(ask, run, unknown))
@@ -169,6 +202,11 @@ def remarks(ask, run, unknown):
         )
     if ask.plot is not None:
         yield f"Curve drawn in {ask.plot}."
+    yield from what_next(ask, run)
+
+
+def what_next(ask, run):
+    """Yield what to do with the model, where it was saved."""
     if ask.model is not None:
         user = run.train.user_ids[run.train.users[0]]
         yield f"Model saved in {ask.model}. Next: gpukit recommend {ask.model} --user {user}"
@@ -201,7 +239,8 @@ def result(ask, run, unknown):
         "unknown_in_test": None if unknown is None else {"users": unknown[0], "items": unknown[1]},
         "chosen": model.chosen_,
         "trials": model.trials_,
-        "results": run.table,
+        "results": run.table if isinstance(run.table, list | None) else run.table.rows(run.table.cuts[0]),
+        "feedback": model.feedback_,
         "epochs": len(model.history_),
         "history": model.history_,
         "warnings": run.warnings,

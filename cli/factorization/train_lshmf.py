@@ -7,7 +7,6 @@ import click
 
 from gpukit.cli import options, outputs, report
 from gpukit.cli.factorization import steps
-from gpukit.cli.factorization.table import closing_table
 from gpukit.cli.factorization.words import options_named
 from gpukit.cli.stages import Stages
 from gpukit.device import resolve
@@ -61,7 +60,7 @@ AT_LEAST_1 = click.IntRange(min=1)
     metavar="SHARE",
     help="Hold out this share of RATINGS for testing; 0 trains on all.  [default: 0.1 without --test]",
 )
-@options.split
+@options.every_split
 @click.option(
     "--early-stop",
     type=AT_LEAST_1,
@@ -79,6 +78,7 @@ AT_LEAST_1 = click.IntRange(min=1)
     show_default=True,
     help="Of the factors that all workers share: half is for GPUs; auto means it for many ratings there.",
 )
+@click.option("--lists", is_flag=True, help="Learn what ranks lists now, not when recommend first asks for it.")
 @click.option("--checkpoint", metavar="FILE", help="Keep the state of training here while it lasts.")
 @click.option("--resume", is_flag=True, help="Go on from --checkpoint.")
 @click.option("--plot", metavar="FILE", help="Draw RMSE by epoch and by second: .png, .pdf or .svg.")
@@ -94,9 +94,14 @@ def train_lshmf(ctx, **values):
     damped biases without factors among the candidates; the closing lines say what was chosen and why. A column that
     --columns calls weight says how much each rating counts.
 
+    Files without ratings (who chose what), or with always the same, are clicks: then lists are learned, in the way
+    that finds a held-out click of each user best, and the closing table has popularity and item kNN beside them.
+
     \b
     gpukit train-lshmf ratings.csv --model my.gpukit
     gpukit train-lshmf ratings.dat --factors 64 --early-stop 3 --plot curve.png
+    gpukit train-lshmf clicks.csv --model lists.gpukit
+    gpukit train-lshmf ratings.csv --positive-from 4 --model lists.gpukit
     """
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
@@ -107,10 +112,13 @@ def train_lshmf(ctx, **values):
     stages.done("start")
     train, test = steps.load(ask, stages)
     model, told = steps.fit(ctx, ask, train, test, stages)
+    if ask.lists:
+        model.fit_lists()
+        stages.done("learning lists")
     if ask.model is not None:
         model.save(ask.model)
         stages.done("writing")
-    run = steps.Done(model, train, test, closing_table(model, train, test), told, stages)
+    run = steps.Done(model, train, test, steps.table_of(ask, model, train, test), told, stages)
     stages.done("evaluating")
     if ask.plot is not None:
         steps.draw(ask, run)
@@ -130,10 +138,14 @@ def check(ask):
         raise ParameterError(f"--search {ask.search} reads no hash: leave --hash {ask.hash} out, or search by hamming.")
     if ask.test is not None and ask.test_fraction:
         raise ParameterError("--test and --test-fraction exclude each other: test on a file, or on a share of RATINGS.")
+    if ask.split in steps.ONE_EACH and ask.test_fraction is not None:
+        raise ParameterError(f"--split {ask.split} holds one rating of each user out: leave --test-fraction out.")
     if ask.test_fraction is None:
         ask.test_fraction = 0.1 if ask.test is None else 0.0
     if ask.split != "random" and not ask.test_fraction:
         raise ParameterError(f"--split {ask.split} says what --test-fraction holds out, and that is nothing here.")
+    if ask.lists and ask.model is None:
+        raise ParameterError("--lists learns what ranks lists and keeps it in the model: it needs --model FILE.")
     if ask.resume and ask.checkpoint is None:
         raise ParameterError("--resume needs --checkpoint FILE, the file to go on from.")
     check_files(ask)

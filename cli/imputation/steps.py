@@ -181,6 +181,8 @@ def judge(ask, done):
     data, model, sample = done.data, done.model, done.sample
     if data.mask.all():
         return done
+    if model.plan_ is not None:
+        done, sample = done._replace(rows=model.report_, sample=None), None
     if sample is not None:
         from gpukit.imputation.compare import compare
 

@@ -18,7 +18,7 @@ def show(ask, done, stages):
     for line in title(done):
         click.echo(line)
     if done.rows:
-        report.print_table([row_of(row) for row in done.rows], ROWS, over_what(done.sample))
+        report.print_table([row_of(row) for row in done.rows], ROWS, over_what(done))
     for line in (*verdict(done), *judged(done)):
         click.echo(line)
     click.echo(stages.line())
@@ -33,6 +33,9 @@ def title(done):
     yield f"Fourier basis: {basis(model.basis_)}"
     if data.mask.all():
         yield "Nothing is missing: the tensor is as it was."
+        return
+    if model.plan_ is not None:
+        yield f"Method: {', '.join(name for name, _ in model.plan_.members)}, as hidden values decided"
         return
     yield f"Weights {law(model.weights_, model.exponent_)}, center {model.center_}; {steps(model)}"
     yield (
@@ -75,8 +78,11 @@ def holdout_result(model):
     return {"share": model.holdout, "error": float(np.nanmin(errors)), "iteration": int(np.nanargmin(errors)) + 1}
 
 
-def over_what(sample):
+def over_what(done):
     """The line above the comparison."""
+    sample = done.sample
+    if sample is None:
+        return "On observed values hidden as values are missing, each method at its best setting"
     hidden = sample.parts.hidden
     things = "vertices" if hidden.ndim == 1 else "entries"
     return (
@@ -106,6 +112,8 @@ def winner(done):
     """The compare.Row of a baseline that errs less than the imputation; None when none does."""
     from gpukit.imputation.compare import OURS
 
+    if done.model.plan_ is not None:
+        return None
     return done.rows[0] if done.rows and done.rows[0].name != OURS else None
 
 

@@ -11,6 +11,7 @@ from gpukit.cli import options, report
 from gpukit.cli.ranking import jobs as fold_jobs
 from gpukit.cli.ranking import steps, table
 from gpukit.cli.stages import Stages
+from gpukit.cli.teams import run_as_team
 from gpukit.device import resolve
 from gpukit.errors import ParameterError
 
@@ -61,6 +62,8 @@ from gpukit.errors import ParameterError
 @options.force
 @click.option("--plot", metavar="FILE", help="Draw the metric by C, or how training converged: .png, .pdf or .svg.")
 @options.device
+@options.ranks
+@options.gpus
 @options.as_json
 @options.quiet
 @click.pass_context
@@ -75,18 +78,22 @@ def ranksvm(ctx, **values):
     gpukit ranksvm MQ2008
     gpukit ranksvm MQ2008 --c-grid 2^-10:2^8 --metric ndcg@10 --model mq.gpukit
     gpukit ranksvm train.txt --test test.txt --scores test.scores
+    gpukit ranksvm MSLR-WEB30K --gpus 2
     """
     ask, stages = SimpleNamespace(**values), Stages()
     jobs = check(ask)
     if ask.device != "auto":  # which needs no GPU, and for small sets asks for none
         resolve(ask.device)
     steps.build(ask).check()  # raises for a parameter out of bounds, before anything is read
-    report.mention_compiling(ask.quiet or ask.as_json, "ranking")
-    stages.done("start")
-    done = []
-    for job in jobs:
-        done.append(steps.run(ask, job, stages))
-        steps.keep_in_mind(ctx, done, len(jobs))
+    with run_as_team(ctx, ask, [path for job in jobs for path in job.sources.values()]) as team:
+        report.mention_compiling(ask.quiet or ask.as_json, "ranking")
+        stages.done("start")
+        done = []
+        for job in jobs:
+            done.append(steps.run(ask, job, stages, team))
+            steps.keep_in_mind(ctx, done, len(jobs))
+    if team.rank:  # the first one tells and writes
+        return
     if ask.plot is not None:
         table.draw(ask, done)
         stages.done("writing")

@@ -41,30 +41,32 @@ def build(ask):
     return RankSVM(C=ask.c, solver=ask.solver, eps=ask.eps, scale=ask.scale, device=ask.device)
 
 
-def run(ask, job, stages):
-    """Trained: one job read, trained, evaluated and its files written."""
+def run(ask, job, stages, team):
+    """Trained: one job read, trained, evaluated and its files written; by the first rank of a parallel.Team, the others
+    help to train."""
     parts = load(ask, job)
     stages.done("reading")
-    model, told = fit(ask, job, parts, stages)
+    model, told = fit(ask, job, parts, stages, team)
+    parts = {} if team.rank else parts
     scores = {part: model.predict(documents) for part, documents in parts.items()}
     metrics = {part: evaluate(ask, documents, scores[part]) for part, documents in parts.items()}
     stages.done("evaluating")
-    if job.model is not None:
+    if job.model is not None and not team.rank:
         model.save(job.model)
-    if job.scores is not None:
+    if job.scores is not None and not team.rank:
         write_scores(scores["test"], job.scores)
     stages.done("writing")
     sizes = {part: (len(documents.y), len(documents.qids)) for part, documents in parts.items()}
     return Trained(job, model, sizes, metrics, told)
 
 
-def fit(ask, job, parts, stages):
+def fit(ask, job, parts, stages, team):
     """(fitted RankSVM, warnings as texts): with the C given, or chosen on the validation set."""
     model = build(ask)
     with report.warnings_told(ask.quiet or ask.as_json) as told, report.Progress(ask.quiet) as progress:
         tell = follow(progress, job.name, ask.metric)
         if ask.grid is None:
-            model.fit(parts["train"], progress=tell)
+            model.fit(parts["train"], progress=tell, team=team)
         else:
             model.fit_path(
                 parts["train"],
@@ -74,6 +76,7 @@ def fit(ask, job, parts, stages):
                 ndcg=ask.ndcg,
                 relevant=ask.relevant,
                 progress=tell,
+                team=team,
             )
     named = {"prepare": "preparing", "precondition": "preconditioning", "training": "training"}
     rest = "preparing" if ask.grid is None else "validating"

@@ -47,6 +47,7 @@ FILES = {
     "recovery": ("impute-accuracy", "impute-metr-la"),
     "reproduce.online": ("table9", "stream"),
     "reproduce.solvers": ("table4", "table6"),
+    "reproduce.noise": ("table8",),
     "rivals.defaults": ("defaults",),
     "reproduce.neighbors": ("table7", "fig7", "fig8", "fig9", "fig10"),
 }  # file -> what it measures: the keys of its BENCHES

@@ -15,7 +15,7 @@ from gpukit.bench.record import Row
 from gpukit.errors import DataError
 from gpukit.graphs import synth_graph
 from gpukit.graphs.adjacency import as_adjacency
-from gpukit.imputation.baselines import all_baselines
+from gpukit.imputation.baselines.smoothing import all_baselines
 from gpukit.imputation.centering import spread
 from gpukit.imputation.estimator import GraphImputer
 from gpukit.imputation.spectral.confidence import slice_scores

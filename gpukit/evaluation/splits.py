@@ -58,6 +58,11 @@ def before_last(ranks, sizes, fraction):
     return ranks < sizes - last
 
 
+def before_one(ranks, sizes):
+    """(n,) bool: whether a row is before the last one of its group; the first of a group always counts as that."""
+    return ranks < np.maximum(np.asarray(sizes) - 1, 1)
+
+
 def parted(columns, kept):
     """({name: rows kept}, {name: the others}) of {name: (n,) array}, in their order; kept (n,) bool."""
     counts = _counts(kept)

@@ -13,6 +13,7 @@ Data Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022: CUSGD++ (Algorithm 2) is `M
     model/       a model's numbers, their layout, files        serve.py   predictions, recommendations
     arrays.py    arrays that travel together                   answers/   what is alike, explanations, evidence, exports
     steps.py     what cpu.py and gpu.py have                   choose/    what the user left open, on a hold-out
+    lists/       what recommendations show, in what order
     update/      ratings that come later                       tuning/    choosing parameters by cross-validation
 
 Cost of an epoch: O(nnz (F + K)) operations. Memory: nnz (8 + K) bytes for the ratings, 4 ((M + N) (F + 8) + 4 N K) for
@@ -20,10 +21,14 @@ the model. Deterministic: the neighbours, the start and every split; training wi
 deterministic=True, or by alternating least squares.
 """
 
-__all__ = ["MatrixFactorization", "LSHMF"]
+__all__ = ["MatrixFactorization", "LSHMF", "Filters"]
 
 
 def __getattr__(name):
+    if name == "Filters":
+        from gpukit.factorization.lists import Filters
+
+        return Filters
     if name in __all__:
         from gpukit.factorization import estimator
 

@@ -31,9 +31,8 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
     with clock("prepare"):
         orders = order_ratings(ratings, device)
         scale = ready.scale_of(orders, ratings.values, ratings.weights)
-        in_turn = estimator.deterministic and plan.solver == "sgd"
-        walk = estimator.walked_on(device) if plan.solver == "sgd" else estimator.walk
-        way = ready.Way(walk, plan.seed, in_turn, plan.n_neighbors > 0, plan.damping)
+        in_strata = estimator.deterministic and plan.solver == "sgd" and not device.is_cuda
+        way = ready.Way(estimator.walk, plan.seed, in_strata, plan.n_neighbors > 0, plan.damping)
         made = ready.make_ready(orders, scale, way, steps.preparing, weighed(ratings, orders, steps.preparing))
     with clock("neighbours"):
         neighbors = None if resumed else estimator.searched(orders, steps, plan.n_neighbors, progress)
@@ -42,13 +41,13 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
         arranged, task = solver.arrange(task), task._replace(orders=None)
     if resumed:
         start, history, best = resumed.epochs_done, resumed.history, resumed.best
-        session = steps.Session(resumed.state, layout, walk, made.history)
+        session = steps.Session(resumed.state, layout, estimator.walk, made.history)
     else:
         with clock("neighbours"):
             neighbors = neighbors()
         with clock("prepare"):
             facts = ratings.shape, plan.n_factors, neighbors, made.baseline, plan.biases, plan.seed
-            session = steps.begin(Beginning(*facts), layout, walk, made.history)
+            session = steps.begin(Beginning(*facts), layout, estimator.walk, made.history)
         start, history, best = 0, [], None
     orders = None
     with clock("prepare"):
@@ -60,6 +59,7 @@ def layout_of(estimator, plan, ratings, device, steps):
     """(layout.Layout of a training by settings.Settings, whether factors may be halves); DeviceMemoryError where it
     does not fit."""
     half = is_half(estimator.precision, device.is_cuda, len(ratings))
-    layout = steps.layout(plan.n_factors, plan.n_neighbors, half and plan.solver == "sgd")
+    stored_half = half and plan.solver == "sgd" and not estimator.deterministic
+    layout = steps.layout(plan.n_factors, plan.n_neighbors, stored_half)
     runs.check_memory(device, len(ratings), major_first(estimator.walk, *ratings.shape), layout)
     return layout, half

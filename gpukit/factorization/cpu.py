@@ -64,7 +64,11 @@ class Session:
         """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
         the workers for each."""
         self.tables, self.workers = tables, workers
-        self.batch = batch_of(side, self.codes(query, len(side.minor)), self.history.levels)
+        self.batch = self.batch_of(side, query)
+
+    def batch_of(self, side, query):
+        """The Batch of an arrays.Side; query as in `train_on`."""
+        return batch_of(side, self.codes(query, len(side.minor)), self.history.levels)
 
     def restart(self, state):
         """Go on from a State of the same layout."""

@@ -70,7 +70,7 @@ class Factorization(Answering, Updating):
         ratings = weights.counted(weights.weighted(ratings_of(X, y, repeats=False), sample_weight, X, y))
         feedback, ratings = resolved(self, ratings)
         checked, device = self.check(len(ratings), feedback), devices.resolve(self.device)
-        weights.check_solver(checked.solver, ratings)
+        weights.check_solver(checked.solver, self.deterministic and device.is_cuda, ratings)
         check_shape(ratings)
         checked = settings.clamped(self, checked, ratings.shape)
         if validation is not None:
@@ -88,11 +88,6 @@ class Factorization(Answering, Updating):
         progress = progress or (lambda *news: None)
         with devices.reported(device, "Training"):
             return begin.prepare(self, ratings, held_out, device, checked, progress, resume_from)
-
-    def walked_on(self, device):
-        """The side that is walked by gradient descent: without conflicts on a GPU always the items', since its many
-        strata want long rows."""
-        return "items" if self.deterministic and device.is_cuda else self.walk
 
     def find_neighbors(self, orders, steps, n_neighbors):
         """(N, n_neighbors) int32 on the host: the neighbours of items in orders, best first."""
@@ -129,9 +124,9 @@ class MatrixFactorization(Factorization):
     validation_fraction (0.05, if that is 0) out, stop there after so many epochs without a better one, then train on
     all ratings for as many epochs as were best; where fit gets a validation, stop by that and keep the best;
     deterministic: the same result on every run, with any number of threads, by a schedule
-    without conflicts (hogwild: by one worker alone); precision of the items' factors while training: 'half' (float16,
-    on a GPU alone), 'single' or 'auto' (half on a GPU from five million ratings on: faster, and as accurate); device
-    'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer seed.
+    without conflicts, on a GPU in batches and single precision (hogwild: by one worker alone); precision of the items'
+    factors while training: 'half' (float16, on a GPU alone), 'single' or 'auto' (half on a GPU from five million
+    ratings on: faster, and as accurate); device 'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer seed.
 
     After fit: user_ids_ (M,), item_ids_ (N,); mean_; user_bias_ (M,), item_bias_ (N,); user_factors_ (M, F),
     item_factors_ (N, F): a prediction is mean_ + user_bias_[i] + item_bias_[j] + user_factors_[i] @ item_factors_[j],

@@ -29,7 +29,7 @@ BLOCK = 128
 WORKERS_AN_SM = 96, 64  # without and with neighbourhoods, which take more registers; measured
 TABLE_BYTES = 512 << 20  # keys and tables of a tile of users
 CODE_BLOCKS = 1056
-SCORE_BLOCKS = 16  # for 32 users
+SCORE_BLOCKS = 48  # for 32 users; measured
 layout = layouts.gpu_layout
 
 
@@ -122,12 +122,15 @@ class Session:
     def train_on(self, side, query, tables, workers):
         """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
         the workers for each."""
-        codes = as_words(self.codes(query, len(side.minor)))
+        self.batch = self.batch_of(side, query)
         self.places = ready.minor_places(side, self.parameters.Q.shape[0] - 1, 4 * self.layout.minor.stride, preparing)
         preparing.run("rename_rows", self.places, side.minor)
         self.take_minor(self.parameters.Q)
-        self.batch = batch_of(side, codes, self.levels)
         self.tables, self.workers = [on_device(table) for table in tables], workers
+
+    def batch_of(self, side, query):
+        """The Batch of an arrays.Side; query as in `train_on`."""
+        return batch_of(side, as_words(self.codes(query, len(side.minor))), self.levels)
 
     def take_minor(self, table):
         """Store rows of the minor side, as they are numbered, in their places."""

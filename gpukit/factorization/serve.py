@@ -6,7 +6,7 @@ import threading
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.base import Estimator, check_integer, scikit
+from gpukit.base import Estimator, scikit
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.model.layout import BASE, BIAS
@@ -83,12 +83,17 @@ class Serving(Estimator):
 
     def _session(self):
         """The fitted State at work on the device, made when first needed."""
+        return self._kept_session("_serving", self._made_session)
+
+    def _kept_session(self, name, make):
+        """The session that is kept by a name, made by make(device) when first needed on a device."""
         self._check_fitted()
         device = devices.resolve(self.device)
         with _making:
-            kept = getattr(self, "_serving", None)
+            kept = getattr(self, name, None)
             if kept is None or kept[0] != device:
-                kept = self._serving = device, self._made_session(device)
+                kept = device, make(device)
+                setattr(self, name, kept)
         return kept[1]
 
     def _reported(self, what):
@@ -113,14 +118,10 @@ class Serving(Estimator):
 
         return run.unscale(self._z_of(X), self._scale)
 
-    def pair_scores(self, X):
-        """(n,) float32: what `recommend` ranks by, of pairs as predict takes them: predictions, not clipped."""
-        return self._z_of(X) * np.float32(self._scale.deviation) + np.float32(self._scale.mean)
-
-    def _z_of(self, X):
-        """(n,) float32 predictions of pairs in the units of training."""
+    def _z_of(self, X, session_of=None):
+        """(n,) float32 predictions of pairs in the units of training, by the session that session_of() gives."""
         with self._reported("Predicting"):
-            session = self._session()
+            session = (session_of or self._session)()
             users, items = self._pairs(X)
             predicted = np.empty(len(users), np.float32)
             for first in range(0, len(users), JUDGED_AT_ONCE):
@@ -158,46 +159,6 @@ class Serving(Estimator):
     def score(self, X, y=None):
         """Minus the RMSE on ratings X, or on ratings y of pairs X: larger is better, as model selection wants it."""
         return -self.evaluate(X, y)["rmse"]
-
-    def recommend(self, users=None, n=10, exclude_seen=True):
-        """(item ids (B, n), scores (B, n) float32) for user ids (None: all): the items with the best predictions, best
-        first.
-
-        Items that the user has rated are left out unless exclude_seen is False. Scores are predicted ratings, not
-        clipped. Where fewer than n items are left the id is None and the score NaN.
-        """
-        tiles = list(self.recommend_batches(users, n, exclude_seen))
-        if not tiles:
-            return np.empty((0, n), self.item_ids_.dtype), np.empty((0, n), np.float32)
-        return np.concatenate([ids for _, ids, _ in tiles]), np.concatenate([scores for _, _, scores in tiles])
-
-    def recommend_batches(self, users=None, n=10, exclude_seen=True):
-        """Generator of (user ids (b,), item ids (b, n), scores (b, n)) tiles: a million users never need all scores at
-        once."""
-        from gpukit.io.ids import id_array
-
-        with self._reported("Recommending"):
-            session = self._session()
-        check_integer("n", n, 1, MOST_ANSWERS)
-        ids = self.user_ids_ if users is None else id_array(users)
-        rows = rows_or_unknown(ids, self.user_ids_) if users is not None else np.arange(len(ids), dtype=np.int32)
-        step, fits = session.tile_users(), min(n, len(self.item_ids_))
-        worth = np.zeros(len(self.item_ids_), np.float32)
-        for first in range(0, len(ids), step):
-            with self._reported("Recommending"):
-                items, z = session.best(rows[first : first + step], fits, worth, exclude_seen)
-            yield (ids[first : first + step], *self._named(items, z, n))
-
-    def _named(self, items, z, n):
-        """Item ids and scores of rows and z, padded to n columns."""
-        scores = np.full((len(items), n), np.nan, np.float32)
-        scores[:, : items.shape[1]] = z * np.float32(self._scale.deviation) + np.float32(self._scale.mean)
-        if not np.isnan(scores).any():
-            return self.item_ids_[items], scores
-        ids = np.full(scores.shape, None, object)
-        ids[:, : items.shape[1]] = self.item_ids_[items]
-        ids[np.isnan(scores)] = None
-        return ids, scores
 
     def _packed(self):
         from gpukit.factorization.model import saving

@@ -22,7 +22,8 @@ class Settings(NamedTuple):
     damping: of the users' and of the items' baseline biases; held: biases stay at the baseline, and with 0 epochs the
     model is that; share: how much of what factors and influences add to them is kept. feedback 'explicit' or
     'implicit', and for the latter: loss; n_negatives sampled for a click; unobserved_weight alpha0 of every pair;
-    exponent nu of what regularization is scaled by.
+    exponent nu of what regularization is scaled by; counted: whether clicks weigh more that come often; recency: how
+    much more the latest weigh; blend: share of a neighbourhood's score.
     """
 
     epochs: int
@@ -43,7 +44,15 @@ class Settings(NamedTuple):
     n_negatives: int = 0
     unobserved_weight: float = 0.0
     exponent: float = 0.0
+    counted: bool = False
+    recency: float = 0.0
+    blend: float = 0.0
     share: float = 1.0
+
+    @property
+    def learned_neighbors(self):
+        """Neighbours that training looks at: those of least squares over clicks are joined to it afterwards."""
+        return 0 if self.solver == "ials" else self.n_neighbors
 
     def epoch_rates(self, epoch):
         """formulas.Rates of an epoch."""
@@ -60,7 +69,7 @@ def check(estimator, n_ratings=0, feedback=None):
     usual_factors = USUAL_FACTORS if goal.feedback == "explicit" else CLICK_FACTORS
     factors = check_integer("n_factors", known(estimator.n_factors, usual_factors), 1, MOST_FACTORS)
     kind, solver = check_choice("rates", estimator.rates, RATES), goal.solver
-    check_precision(solver, check_choice("precision", estimator.precision, PRECISIONS))
+    check_precision(solver, check_choice("precision", estimator.precision, PRECISIONS), estimator.deterministic)
     check_real("validation_fraction", estimator.validation_fraction, 0.0, 0.9)
     standard, given = usual(solver, kind, n_ratings), estimator.n_epochs
     return Settings(
@@ -94,6 +103,9 @@ def of_model(model, n_ratings):
     """The Settings by which a fitted model takes further ratings, n_ratings in all: those that were chosen for it. What
     another solver began goes on by stochastic gradient descent."""
     plan, chosen = check(model, n_ratings, model.feedback_), model.chosen_
+    if model.feedback_ == "implicit":
+        known = {name: chosen[name] for name in plan._fields if name in chosen and name not in ("damping", "biases")}
+        return plan._replace(**known, epochs=chosen["n_epochs"], biases=chosen["biases"] == "learned")
     trained, learned = chosen["n_epochs"] > 0, plan.solver == "sgd"
     if trained and learned:
         plan = plan._replace(epochs=chosen["n_epochs"], regularization=chosen["regularization"])
@@ -110,11 +122,15 @@ def check_rate(solver, given, standard):
     return None if standard is None else check_real("learning_rate", known(given, standard), 0.0, strict=True)
 
 
-def check_precision(solver, precision):
-    """ParameterError for half precision of a solver that has none."""
+def check_precision(solver, precision, deterministic):
+    """ParameterError for half precision of a training that has none."""
     if solver in ("als", "ials") and precision == "half":
         raise ParameterError(
             f"precision='half' is for solvers that take steps; solver={solver!r} solves in single precision."
+        )
+    if solver == "sgd" and precision == "half" and deterministic:
+        raise ParameterError(
+            "precision='half' is for training whose result varies; with deterministic=True use 'auto' or 'single'."
         )
 
 

@@ -13,6 +13,9 @@ class Session(Protocol):
         """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
         the workers for each."""
 
+    def batch_of(self, side, query):
+        """The arrays.Batch of an arrays.Side; query as in `train_on`."""
+
     def restart(self, state):
         """Go on from a state.State of the same layout."""
 

@@ -65,7 +65,10 @@ def counted(ratings):
     return ratings.with_columns(**columns)
 
 
-def check_solver(solver, ratings):
-    """ParameterError where a solver cannot weigh Ratings that have weights."""
+def check_solver(solver, in_batches, ratings):
+    """ParameterError where a solver cannot weigh Ratings that have weights; in_batches: whether one result is wanted of
+    a GPU."""
+    if ratings.weights is not None and solver == "sgd" and in_batches:
+        raise ParameterError("deterministic=True takes no weights on a GPU. Train on device='cpu', or leave them out.")
     if ratings.weights is not None and solver not in TAKE:
         raise ParameterError(f"solver={solver!r} takes no weights. Use 'sgd' or 'als', or leave the weights out.")

@@ -229,6 +229,11 @@ def solved(trial, tensor, parts):
     return trial.error <= goal(trial.setting, tensor, parts)
 
 
+def is_solved(trials):
+    """Whether the trials of a Chosen ended with one that recovers the data: no splits but the first were looked at."""
+    return bool(trials) and trials[-1].setting.options.rank_phase and all(len(trial.curves) == 1 for trial in trials)
+
+
 def finals(ground, trials):
     """The trials that come near the best, on further folds too, the best first."""
     order = sorted(trials, key=lambda trial: trial.error)

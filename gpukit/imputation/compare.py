@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.imputation import holdout
-from gpukit.imputation.baselines import all_baselines
+from gpukit.imputation.baselines.smoothing import all_baselines
 from gpukit.imputation.centering import spread
 from gpukit.imputation.choose import reduced, splits
 from gpukit.imputation.spectral.run import impute

@@ -10,22 +10,44 @@ from gpukit.base import Estimator, check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
 from gpukit.imputation import serve
 from gpukit.imputation.centering import CENTERS
+from gpukit.imputation.names import METHODS, METRICS
 from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Place
 from gpukit.imputation.spectral.thresholds import WEIGHTS
 
+LARGEST = 1e30  # of bounds
 MOST_STEPS = 100_000  # hundreds do; more is a slip, or a file's that would keep transform busy for days
 
 
 class GraphImputer(Estimator):
-    """Convolutional imputation: the spectral slices of a tensor on a graph are taken to be of low rank.
+    """What is missing on the vertices of a graph, filled in by the method that fills in hidden values best.
 
-    What is missing is estimated by thresholding the singular values of each slice of the graph Fourier transform, with
-    thresholds that fall from step to step (Algorithm 1 of the graph-tensor imputation paper), accelerated; then, where
-    the slices show their ranks, by projection to these, which takes the thresholds' bias away.
+    method: 'auto', or a name of names.METHODS. 'auto' hides part of what is observed as values are missing (whole
+    vertices, runs of columns, single entries), has every method fill it in, the simple ones too, and takes the one that
+    errs least, or a mean of several where that errs less. Where weights or center is named, 'auto' means 'spectral'.
+    metric: what errors are judged by, 'absolute' (mean |error|) or 'squared' (root of the mean square).
+    minimum, maximum: bounds of what is filled in (None: none).
+    The entries of a slice, row after row, are taken for a series in time where neighbouring ones are alike, or times
+    are handed to fit; methods that know time serve then.
 
-    Parameters: weights, how the thresholds of slices relate: 'slice' (the paper's: each begins at the slice's largest
-    singular value), 'common' (one for all), 'frequency' (in proportion to (0.05 + mu / mu_max)^exponent, mu the
+    After fit, for every method: completed_, the tensor with what was missing filled in, in its shape and dtype;
+    deviation_, float64 of that shape: the standard deviation of the error of each filled value, 0 where observed, NaN
+    where nothing was hidden to tell it from (weights named and no values hidden); an interval of 1.645 of them on
+    either side has 90 % of the hidden values; coverage_ {0.5: share, 0.9: share} of hidden values within the intervals
+    of that probability, {} where none were hidden; method_: the name of the method that served, or 'mix'; report_:
+    [auto.judging.Row], every method's error on hidden values (name, setting, error, absolute, rms, spread over the
+    folds, folds, share of the mean that serves), the least first, with a row 'mix' where a mean serves; [] where
+    nothing was hidden; notes_: [text], what a user should know about the data; plan_ (auto.plan.Plan, what transform
+    does; None for 'spectral' by itself); confidence_ (N,) float64, 0 to 1, how far each vertex's share of the graph's
+    spectrum is determined by what is observed: no probability; basis_, place_, adjacency_, stages_, device_.
+
+    The method 'spectral' is convolutional imputation: the spectral slices of a tensor on a graph are taken to be of low
+    rank. What is missing is estimated by thresholding the singular values of each slice of the graph Fourier transform,
+    with thresholds that fall from step to step (Algorithm 1 of the graph-tensor imputation paper), accelerated; then,
+    where the slices show their ranks, by projection to these, which takes the thresholds' bias away.
+
+    Its parameters: weights, how the thresholds of slices relate: 'slice' (the paper's: each begins at the slice's
+    largest singular value), 'common' (one for all), 'frequency' (in proportion to (0.05 + mu / mu_max)^exponent, mu the
     Laplacian's eigenvalue) or 'auto'; center, a mean taken off and put back: 'none', 'global', 'entry' (one for each
     of the m n entries) or 'auto'. Either 'auto' is decided on hidden data.
     decay: the factor of the thresholds from step to step (None: they end at a thousandth); iterations: steps of this
@@ -37,12 +59,11 @@ class GraphImputer(Estimator):
     basis_size: how many of the smoothest eigenvectors serve as basis, an approximation (None: all). dtype: 'float32'
     or 'float64', of the computation. device: 'auto', 'cpu', 'cuda', 'cuda:N'. random_state: seed of what is hidden.
 
-    After fit: completed_, the tensor with what was missing filled in; confidence_ (N,) float64, 0 to 1, how far each
-    vertex is determined by what is observed; history_ (path.History: an array a quantity), holdout_history_ (the same
-    of the run on hidden data, or None); ranks_ (K,) int32 of the spectral slices; rank_phase_ (see path.Fit); weights_,
-    exponent_, center_, options_ (path.Options) as decided, trials_ what was tried for it (choose.Trial); basis_
-    (graphs.basis.Basis); place_ (spectral.run.Place: basis_, the device, fit's dtype), where transform works; stages_
-    ({stage: seconds}); device_.
+    It leaves behind, where it serves by itself: history_ (path.History: an array a quantity), holdout_history_ (the
+    same of the run on hidden data, or None); ranks_ (K,) int32 of the spectral slices; rank_phase_ (see path.Fit);
+    weights_, exponent_, center_, options_ (path.Options) as decided, trials_ what was tried for it (choose.Trial);
+    empty ones otherwise. basis_ is a graphs.basis.Basis; place_ (spectral.run.Place: basis_, the device, fit's dtype)
+    where transform works; stages_ {stage: seconds}.
     """
 
     _fitted_by = "completed_"
@@ -50,6 +71,10 @@ class GraphImputer(Estimator):
     def __init__(
         self,
         *,
+        method="auto",
+        metric="absolute",
+        minimum=None,
+        maximum=None,
         weights="auto",
         exponent=1.0,
         center="auto",
@@ -65,6 +90,10 @@ class GraphImputer(Estimator):
         device="auto",
         random_state=0,
     ):
+        self.method = method
+        self.metric = metric
+        self.minimum = minimum
+        self.maximum = maximum
         self.weights = weights
         self.exponent = exponent
         self.center = center
@@ -83,6 +112,9 @@ class GraphImputer(Estimator):
     def check(self):
         """The parameters as Settings; raises ParameterError for one out of bounds, before any data is read."""
         return Settings(
+            self.check_method(),
+            check_choice("metric", self.metric, METRICS),
+            *bounds(self.minimum, self.maximum),
             check_choice("weights", self.weights, ("auto", *WEIGHTS)),
             check_real("exponent", self.exponent, 0.0),
             check_choice("center", self.center, ("auto", *CENTERS)),
@@ -92,6 +124,12 @@ class GraphImputer(Estimator):
             np.dtype(check_choice("dtype", self.dtype, ("float32", "float64"))),
             check_integer("random_state", self.random_state, 0),
         )
+
+    def check_method(self):
+        """The method: 'spectral' for 'auto' where a parameter of that model alone is named."""
+        method = check_choice("method", self.method, ("auto", *METHODS))
+        named = (self.weights, self.center) != ("auto", "auto") or self.holdout is not None
+        return "spectral" if method == "auto" and named else method
 
     def check_options(self):
         """The parameters of the iterations as path.Options."""
@@ -104,7 +142,7 @@ class GraphImputer(Estimator):
             check_integer("rank_iterations", self.rank_iterations, 0, MOST_STEPS),
         )
 
-    def fit(self, graph, tensor=None, mask=None, progress=None):
+    def fit(self, graph, tensor=None, mask=None, progress=None, times=None):
         """Estimate what is missing.
 
         graph: anything gpukit.graphs.adjacency.as_adjacency takes (an array, a scipy sparse matrix, networkx, edges), a
@@ -112,24 +150,25 @@ class GraphImputer(Estimator):
         first, NaN (masked, pandas' NA) where missing; it is not changed. mask: (N,) or of the tensor's shape, bool,
         True = observed; with NaN too, what either of them misses is missing. Where the tensor is pandas' its rows are
         matched by label with those of a pandas mask, a DataFrame of the graph, and the vertices of a networkx graph.
-        Arrays on a GPU are copied to the host, where they are checked and centred. progress: called as progress(stage,
-        done, total, info), stages "choosing" (total None, info {"weights", "error"}), "path" and "rank" (info
-        {"change", "rank"}).
+        Arrays on a GPU are copied to the host, where they are checked and centred. times: seconds or dates of the
+        entries of a slice, row after row (a GraphTensor brings its own); columns are as far apart as they say.
+        progress: called as progress(stage, done, total, info), stages "judging" (total None, info {"method", "error"}),
+        "choosing" (total None, info {"weights", "error"}), "path" and "rank" (info {"change", "rank"}).
         Raises ParameterError, DataError (nothing observed, sizes or labels that do not agree, infinities, ...),
         DeviceError, DeviceMemoryError. Warns when nothing is missing: the tensor then stays as it is.
         """
-        run = self.prepare(graph, tensor, mask)
+        run = self.prepare(graph, tensor, mask, times)
         if run.data.complete:
             warnings.warn("nothing is missing: the tensor is returned as it is.", stacklevel=2)
         for name, value in run.fitted(progress).items():
             setattr(self, name, value)
         return self
 
-    def prepare(self, graph, tensor=None, mask=None):
+    def prepare(self, graph, tensor=None, mask=None, times=None):
         """run.Run: the tensor checked, the graph's basis computed or loaded; arguments and errors as fit."""
         from gpukit.imputation import run
 
-        return run.prepare(self.check(), self.device, graph, tensor, mask)
+        return run.prepare(self.check(), self.device, graph, tensor, mask, times)
 
     @property
     def place_(self):
@@ -137,20 +176,21 @@ class GraphImputer(Estimator):
         self._check_fitted()
         return Place(self.basis_, devices.resolve(self.device), self._dtype)
 
-    def transform(self, tensor, mask=None):
+    def transform(self, tensor, mask=None, times=None):
         """Another tensor on the same graph completed with what fit decided: an array of its shape and dtype.
 
-        tensor, mask as fit, or a GraphTensor; slices may have another size than fit's. Vertices go by position. Raises
-        as fit, and NotFittedError.
+        tensor, mask, times as fit, or a GraphTensor; slices may have another size than fit's. Vertices go by position.
+        Raises as fit, and NotFittedError.
         """
         from gpukit.imputation import inputs
 
         self._check_fitted()
-        return serve.transform(self, inputs.read(tensor, mask, len(self.basis_.vectors)))
+        data = inputs.read(tensor, mask, len(self.basis_.vectors))
+        return serve.transform(self, data, inputs.times_of(times, data))
 
-    def fit_transform(self, graph, tensor=None, mask=None, progress=None):
+    def fit_transform(self, graph, tensor=None, mask=None, progress=None, times=None):
         """completed_ after fit; arguments as fit."""
-        return self.fit(graph, tensor, mask, progress).completed_
+        return self.fit(graph, tensor, mask, progress, times).completed_
 
     def _packed(self):
         from gpukit.imputation import saving
@@ -166,6 +206,10 @@ class GraphImputer(Estimator):
 class Settings(NamedTuple):
     """The parameters of a GraphImputer, checked."""
 
+    method: str
+    metric: str
+    minimum: float | None
+    maximum: float | None
     weights: str
     exponent: float
     center: str
@@ -174,6 +218,17 @@ class Settings(NamedTuple):
     basis_size: int | None
     dtype: np.dtype
     seed: int
+
+
+def bounds(minimum, maximum):
+    """(minimum, maximum) as floats or None; ParameterError where they leave nothing between them."""
+    low, high = (
+        None if value is None else check_real(name, value, -LARGEST, LARGEST)
+        for name, value in (("minimum", minimum), ("maximum", maximum))
+    )
+    if None not in (low, high) and low >= high:
+        raise ParameterError(f"minimum must be less than maximum; got {minimum!r} and {maximum!r}.")
+    return low, high
 
 
 def below_one(name, value):

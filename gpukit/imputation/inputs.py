@@ -5,12 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.base.arrays import aligned, axes, labels, plain
+from gpukit.base.arrays import aligned, as_array, axes, labels, plain
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.check import sound
 from gpukit.graphs.convert import by_vertex, numbers, observed, sliced
 from gpukit.graphs.tensor import GraphTensor
+from gpukit.io.times import as_seconds
 from gpukit.svt.plan import MOST
 
 
@@ -113,3 +114,18 @@ def check_shape(array, vertices):
             f"slices of {m} x {n} are too large: {MOST} rows and columns are the most. Cut them into "
             f"tensors of fewer columns and impute one after the other; the basis is computed once."
         )
+
+
+def times_of(times, data):
+    """(m n,) int64 seconds of the entries of the slices of Data, rows after one another; None where times are None or
+    are those of the columns of several rows. DataError for a number of times that does not fit."""
+    if times is None:
+        return None
+    seconds = as_seconds(as_array(times, "times").ravel())
+    m, n = data.tensor.shape[1:]
+    if len(seconds) not in (m * n, n):
+        raise DataError(
+            f"times has {len(seconds):,} entries, the slices {m} x {n}: it needs one for each of the {m * n:,} entries "
+            "of a slice, row after row."
+        )
+    return seconds if len(seconds) == m * n else None

@@ -1,37 +1,88 @@
 """One tensor on its graph and device: settings decided, the tensor completed, everything that fit leaves behind."""
 
+import time
 import warnings
 from typing import NamedTuple
+
+import numpy as np
 
 from gpukit import device as devices
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import fourier_basis
 from gpukit.imputation import choose, inputs
-from gpukit.imputation.serve import completed, filled
+from gpukit.imputation.auto import plan as planned
+from gpukit.imputation.auto import run as auto
+from gpukit.imputation.auto.spectral import packed, unpacked
+from gpukit.imputation.problem import as_problem
+from gpukit.imputation.serve import bounded, completed, filled, nothing
 from gpukit.imputation.spectral.confidence import vertex_confidence
-from gpukit.imputation.spectral.run import Place, Setting, stop_by_holdout
+from gpukit.imputation.spectral.run import Outcome, Place, Setting, stop_by_holdout
 
+AUTO, SPECTRAL = "auto", "spectral"
+NORMAL = (np.pi / 2) ** 0.5  # times the mean |error| of a normal distribution: its standard deviation
 HIGH = 0.5  # of the smaller side of slices: a mean rank above it is none to rely on
 
 
 class Run(NamedTuple):
-    """An imputation that is about to begin: estimator.Settings, spectral.run.Place, inputs.Data."""
+    """An imputation that is about to begin: estimator.Settings, spectral.run.Place, inputs.Data; adjacency, checked;
+    times (m n,) int64 of the entries of a slice, or None."""
 
     settings: object
     place: Place
     data: inputs.Data
+    adjacency: object
+    times: object
 
     def fitted(self, progress=None):
         """{attribute: value} of a fitted GraphImputer."""
-        settings, place, data = self
+        settings, place, data = self[:3]
         with place.workspace, devices.reported(place.device, "The imputation"):
-            setting, trials, hidden = decide(settings, place, data, progress)
-            outcome = completed(place, setting, data, progress)
+            if data.complete or settings.method == SPECTRAL:
+                return self.by_spectrum(decide(settings, place, data, progress), progress)
+            problem = as_problem(self.adjacency, data, place, settings, self.times)
+            known = {}
+            if settings.method == AUTO and not problem.ordered:
+                decided = decide(settings, place, data, progress)
+                if choose.is_solved(decided[1]):
+                    return self.by_spectrum(decided, progress)
+                known = {SPECTRAL: packed(decided[0])}
+            plan = auto.decide(problem, settings.method, known, progress)
+            return self.by_plan(problem, plan, progress)
+
+    def by_spectrum(self, decided, progress):
+        """What the paper's algorithm alone leaves behind; decided: what decide() gives."""
+        setting, trials, hidden = decided
+        data = self.data
+        outcome = completed(self.place, setting, data, progress)
         if not trials and hidden is None:
             warn_of_ranks(outcome.fit, min(data.tensor.shape[1:]))
+        return self.kept(setting, outcome, trials, hidden) | {
+            "completed_": bounded(filled(data, outcome.estimate), data, self.settings),
+            **unplanned(data, trials),
+        }
+
+    def by_plan(self, problem, plan, progress):
+        """What a plan of method='auto', or of another method, leaves behind."""
+        begun = time.perf_counter()
+        found = planned.fill(problem, plan)
+        estimate, deviation = (part.reshape(self.data.tensor.shape)[~self.data.mask] for part in found)
+        setting = spectral_setting(plan, self.settings)
+        outcome = Outcome(estimate, nothing(), {"filling": time.perf_counter() - begun})
+        return self.kept(setting, outcome, [], None) | {
+            "completed_": bounded(filled(self.data, estimate), self.data, self.settings),
+            "deviation_": placed(self.data, deviation),
+            "method_": plan.method,
+            "plan_": plan,
+            "report_": plan.rows,
+            "coverage_": plan.deviations.coverage,
+            "notes_": plan.notes,
+        }
+
+    def kept(self, setting, outcome, trials, hidden):
+        """Attributes that every method leaves behind."""
+        place = self.place
         return {
-            "completed_": filled(data, outcome.estimate),
-            "confidence_": vertex_confidence(place.basis, data.mask),
+            "confidence_": vertex_confidence(place.basis, self.data.mask),
             "history_": outcome.fit.history,
             "holdout_history_": hidden,
             "trials_": trials,
@@ -42,19 +93,49 @@ class Run(NamedTuple):
             "center_": setting.center,
             "options_": setting.options,
             "basis_": place.basis,
+            "adjacency_": self.adjacency,
             "stages_": {"basis": place.basis.seconds, **outcome.seconds},
             "device_": str(place.device),
             "_dtype": place.dtype,
         }
 
 
-def prepare(settings, device, graph, tensor, mask):
+def prepare(settings, device, graph, tensor, mask, times=None):
     """Run of what GraphImputer.fit takes, on a device as resolve takes it."""
     adjacency, data = inputs.on_graph(graph, tensor, mask)
+    times = inputs.times_of(getattr(graph, "times", None) if times is None else times, data)
     device, workspace = devices.resolve(device), Workspace()
     with devices.reported(device, f"The Fourier basis of {adjacency.shape[0]:,} vertices"):
         basis = fourier_basis(adjacency, settings.basis_size, device, workspace=workspace)
-    return Run(settings, Place(basis, device, settings.dtype, workspace), data)
+    return Run(settings, Place(basis, device, settings.dtype, workspace), data, adjacency, times)
+
+
+def unplanned(data, trials):
+    """The attributes of a plan, of the paper's algorithm by itself: its deviation is that of what it tried."""
+    error = NORMAL * trials[0].error if trials else np.nan
+    return {
+        "deviation_": placed(data, error),
+        "method_": SPECTRAL,
+        "plan_": None,
+        "report_": [],
+        "coverage_": {},
+        "notes_": [],
+    }
+
+
+def placed(data, values):
+    """Values where something is missing and 0 elsewhere, in the shape of the tensor as it was handed in."""
+    out = np.zeros(data.tensor.shape)
+    out[~data.mask] = values
+    return out.reshape(data.shape)
+
+
+def spectral_setting(plan, settings):
+    """The Setting of the paper's algorithm in a plan; of a plan without it what the parameters say."""
+    found = dict(plan.members).get(SPECTRAL)
+    if found:
+        return unpacked(found)
+    return choose.plain(Setting(settings.weights, settings.exponent, settings.center, settings.options))
 
 
 def warn_of_ranks(found, side):

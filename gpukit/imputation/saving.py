@@ -6,6 +6,7 @@ from gpukit import persist
 from gpukit.base import check_choice, check_real
 from gpukit.errors import DataError
 from gpukit.graphs.basis import Basis
+from gpukit.imputation.auto import saving as plans
 from gpukit.imputation.centering import CENTERS
 from gpukit.imputation.choose import Trial
 from gpukit.imputation.spectral.path import History, Options
@@ -32,7 +33,8 @@ def packed(model):
     arrays = {name: getattr(model, f"{name}_") for name in ARRAYS} | persist.spread("history", model.history_)
     if model.holdout_history_ is not None:
         arrays |= persist.spread("holdout", model.holdout_history_)
-    return {**facts, **more}, {**arrays, "basis.values": basis.values, "basis.vectors": basis.vectors}
+    plan, parts = plans.packed(model)
+    return {**facts, **more, **plan}, {**arrays, **parts, "basis.values": basis.values, "basis.vectors": basis.vectors}
 
 
 def unpack(model, facts, arrays):
@@ -48,6 +50,7 @@ def unpack(model, facts, arrays):
     _check_fitted(model.basis_, *(arrays[name] for name in ARRAYS))
     for name in ARRAYS:
         setattr(model, f"{name}_", arrays[name])
+    plans.unpack(model, facts, arrays)
     model.history_, model.holdout_history_ = _history(arrays, "history"), None
     if any(name.startswith("holdout.") for name in arrays):
         model.holdout_history_ = _history(arrays, "holdout")

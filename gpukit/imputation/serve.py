@@ -3,6 +3,8 @@
 import numpy as np
 
 from gpukit.device.workspace import Workspace
+from gpukit.imputation.centering import spread
+from gpukit.imputation.problem import as_problem
 from gpukit.imputation.spectral.path import Fit, Walk
 from gpukit.imputation.spectral.run import Outcome, Setting, impute
 
@@ -12,19 +14,46 @@ def setting_of(model):
     return Setting(model.weights_, model.exponent_, model.center_, model.options_)
 
 
-def transform(model, data):
+def transform(model, data, times=None):
     """The completed tensor of inputs.Data, by a fitted model."""
+    settings = model.check()
     with Workspace() as workspace:
         place = model.place_._replace(workspace=workspace)
-        return filled(data, completed(place, setting_of(model), data, None).estimate)
+        if model.plan_ is None or data.complete:
+            estimate = completed(place, setting_of(model), data, None).estimate
+        else:
+            estimate = planned_estimate(model, data, place, settings, times)
+        return bounded(filled(data, estimate), data, settings)
+
+
+def planned_estimate(model, data, place, settings, times):
+    """What a fitted model's plan puts where something is missing."""
+    from gpukit.imputation.auto.plan import fill
+
+    found = fill(as_problem(model.adjacency_, data, place, settings, times), model.plan_).estimate
+    found = found.reshape(data.tensor.shape)
+    return found[~data.mask]
 
 
 def completed(place, setting, data, progress):
     """Outcome for inputs.Data; nothing is done where nothing is missing."""
     if data.complete:
-        nothing = Walk(None, True, None, None)
-        return Outcome(np.zeros(0), Fit(nothing.history(), nothing.ranks, "off"), {})
+        return Outcome(np.zeros(0), nothing(), {})
     return impute(place, setting, data.tensor, data.mask, progress=progress)
+
+
+def nothing():
+    """The path.Fit of no step."""
+    walk = Walk(None, True, None, None)
+    return Fit(walk.history(), walk.ranks, "off")
+
+
+def bounded(values, data, settings):
+    """values, in place, within the bounds asked for where something was missing."""
+    if settings.minimum is not None or settings.maximum is not None:
+        missing = np.broadcast_to(~spread(data.mask), data.tensor.shape).reshape(values.shape)
+        values[missing] = np.clip(values[missing], settings.minimum, settings.maximum)
+    return values
 
 
 def filled(data, estimate):

@@ -83,3 +83,12 @@ def partial_dot(a, b, count):
     for i in range(1, count):
         total += a[i] * b[i]
     return total
+
+
+@device
+def store_row(matrix, row, first, lane, lanes, count, numbers):
+    """The lane's numbers of matrix[row, first:] = numbers."""
+    for i in range(count // 4):
+        at = U32(first + U32(4) * U32(lane + U32(i * lanes)))
+        for j in range(4):
+            matrix[U32(row), U32(at + U32(j))] = numbers[4 * i + j]

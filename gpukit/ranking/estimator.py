@@ -7,6 +7,7 @@ import numpy as np
 
 from gpukit.base import Estimator, check_choice, check_integer, check_real
 from gpukit.errors import DataError
+from gpukit.parallel import ALONE
 from gpukit.ranking.solvers import choose
 
 SCALES = ("none", "minmax", "query")
@@ -73,7 +74,7 @@ class RankSVM(Estimator):
             bool(self.precondition),
         )
 
-    def fit(self, X, y=None, qid=None, *, group=None, query_weight=None, feature_names=None, progress=None):
+    def fit(self, X, y=None, qid=None, *, group=None, query_weight=None, feature_names=None, progress=None, team=None):
         """Learn to rank the documents of each query.
 
         X (l, n): array, DataFrame or sparse matrix; float32 stays so, all else becomes float64. Or Documents, which
@@ -84,24 +85,27 @@ class RankSVM(Estimator):
         query_weight a document are matched by their labels (index), arrays by position. An X on the GPU
         that is worked on is read where it lies if it is float32 or float64 in C order, the documents of a query stand
         side by side and scale is 'none'; else it is copied to the host, as y and qid are. progress: called as
-        progress("training", Newton step, None, {"f", "gradient"}).
+        progress("training", Newton step, None, {"f", "gradient"}). team: a parallel.Team; every rank hands in the same
+        data, works on its share of the queries, and has the same model at the end.
 
         Raises ParameterError, DataError (no pairs, not finite, labels that differ, ...), DeviceError; warns when
         max_iter ended it.
         """
-        run = self.prepare(X, y, qid, group=group, query_weight=query_weight, feature_names=feature_names)
+        given = {"group": group, "query_weight": query_weight, "feature_names": feature_names}
+        run = self.prepare(X, y, qid, **given, team=team)
         self.set_trained(run, run.settings.C, run.train(run.settings.C, progress=progress))
         for name in ("path_", "metric_"):
             vars(self).pop(name, None)
         return self
 
-    def prepare(self, X, y=None, qid=None, *, group=None, query_weight=None, feature_names=None):
+    def prepare(self, X, y=None, qid=None, *, group=None, query_weight=None, feature_names=None, team=None):
         """run.Run: all that does not depend on C, ready to train; arguments and errors as fit."""
         from gpukit.ranking import inputs, run
 
-        settings = self.check()
+        settings, team = self.check(), team or ALONE
         weights = inputs.weights_given(query_weight, X)
-        return run.Run(inputs.read(X, y, qid, group, feature_names, may_stay=True), settings, weights, group)
+        read = inputs.read(X, y, qid, group, feature_names, may_stay=team.size == 1)
+        return run.Run(read, settings, weights, group, team)
 
     def fit_path(
         self,
@@ -114,6 +118,7 @@ class RankSVM(Estimator):
         relevant=1,
         query_weight=None,
         progress=None,
+        team=None,
     ):
         """Train for every C of a grid, ascending, each from the last one's w; keep the best on a validation set.
 
@@ -127,14 +132,14 @@ class RankSVM(Estimator):
         from gpukit.ranking.solvers import path
 
         question = path.Question(metric, ndcg, relevant)
-        return path.regularization_path(self, train, validation, grid, question, query_weight, progress)
+        return path.regularization_path(self, train, validation, grid, question, query_weight, progress, team)
 
     def set_trained(self, run, C, result):
         """Keep the outcome of run.train(C); run: run.Run. Warns when it did not converge."""
         self.coef_, self.objective_, self.gradient_norm_ = result.w, float(result.objective), float(result.gradient)
         self.C_, self.history_, self.converged_ = float(C), result.history, run.converged(result)
         self.n_iter_, self.n_cg_ = run.steps(result).values()
-        self.n_pairs_, self.n_queries_ = run.problem.n_pairs, len(run.problem.weights)
+        self.n_pairs_, self.n_queries_ = run.n_pairs, run.n_queries
         self.solver_, self.device_, self.scaling_ = run.solver, str(run.device), run.scaling
         self.n_features_in_, self.timings_ = len(result.w), dict(run.timings)
         vars(self).pop("feature_names_in_", None)

@@ -8,10 +8,13 @@ import numpy as np
 from gpukit import _jit
 from gpukit import device as devices
 from gpukit.device.engine import engine
+from gpukit.parallel import ALONE
+from gpukit.parallel.devices import check_apart
 from gpukit.ranking import scaling
 from gpukit.ranking.inputs import placed, query_weights
 from gpukit.ranking.problem import make_problem
 from gpukit.ranking.session import make_session
+from gpukit.ranking.shared import SharedSession, own_part
 from gpukit.ranking.solvers import tron
 from gpukit.ranking.solvers.choose import choose_device, choose_solver, stored_values, threads_for
 from gpukit.ranking.solvers.objective import WIDEST, Objective, Preconditioner
@@ -23,30 +26,43 @@ class Run:
     """Problem, session and preconditioner of one training set; `train` for one C after the other.
 
     settings (estimator.Settings), solver, device, scaling (scaling.Scaling), names of the columns or None; timings:
-    {stage: seconds}.
+    {stage: seconds}; team: the parallel.Team whose ranks share the queries out, each having all of the inputs.
     """
 
-    def __init__(self, inputs, settings, weights=None, group=None):
+    def __init__(self, inputs, settings, weights=None, group=None, team=ALONE):
         count = inputs.X.shape[1]
         devices.require_host(VECTORS * 8 * count, f"Training on {inputs.X.shape[0]:,} documents x {count:,} features")
-        self.settings, self.timings, self.unit_norm = settings, {}, None
+        self.settings, self.timings, self.unit_norm, self.team = settings, {}, None, team
         self.names = inputs.names
         stored = stored_values(inputs.X)
         self.device, self.threads = choose_device(settings.solver, settings.device, stored), threads_for(stored)
         preconditioned = settings.precondition and inputs.X.shape[1] <= WIDEST
+        check_apart(team, self.device)
         with self.stage("prepare"):
             queries = inputs.queries
-            stays = settings.scale == "none" and queries.rows is None
+            stays = settings.scale == "none" and queries.rows is None and team.size == 1
             X = queries.ordered(placed(inputs.X, self.device, stays))
             self.scaling = scaling.fit(settings.scale, X)
-            X = self.scaling.apply(X, queries.offsets)
-            weights = query_weights(weights, queries, group)
-            self.problem = make_problem(X, queries.ordered(inputs.y), queries.offsets, weights)
-            self.solver = choose_solver(settings.solver, self.device, self.problem.tree.planes, preconditioned)
-            check_memory(self.device, self.problem)
-            self.session = make_session(self.problem, self.solver, engine(self.device, "gpukit.ranking"))
+            y, weights = queries.ordered(inputs.y), query_weights(weights, queries, group)
+            whole = make_problem(X, y, queries.offsets, weights)
+            self.n_pairs, self.n_queries = whole.n_pairs, len(whole.weights)
+            self.solver = choose_solver(settings.solver, self.device, whole.tree.planes, preconditioned)
+            self.problem = self._scaled(own_part(whole, y, team))
+            self.session = self._session(X.shape[1])
         with self.stage("precondition"):
-            self.preconditioner = Preconditioner(self.session.gram()) if preconditioned else None
+            self.preconditioner = Preconditioner(self.session.gram()) if preconditioned and not team.rank else None
+
+    def _scaled(self, problem):
+        """A Problem with its features scaled; None stays None."""
+        return problem and problem._replace(X=self.scaling.apply(problem.X, problem.tree.offsets))
+
+    def _session(self, n):
+        """The session of the problem on this device; a team's, of n features, of the rank's own part."""
+        session = None
+        if self.problem is not None:
+            check_memory(self.device, self.problem)
+            session = make_session(self.problem, self.solver, engine(self.device, "gpukit.ranking"))
+        return session if self.team.size == 1 else SharedSession(session, n, self.team)
 
     @contextlib.contextmanager
     def stage(self, name):
@@ -57,7 +73,13 @@ class Run:
         self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - begun
 
     def train(self, C, w=None, progress=None):
-        """tron.Result for one C, from w (None: 0); it stops at eps times the gradient at w = 0, wherever it starts."""
+        """tron.Result for one C, from w (None: 0); it stops at eps times the gradient at w = 0, wherever it starts. All
+        ranks of a team have rank 0's."""
+        if self.team.rank:
+            with self.stage("training"):
+                result = self.session.serve()
+            self.unit_norm = result.start_norm / C
+            return result
         objective = Objective(self.session, C, self.preconditioner)
         w = np.zeros(self.session.n) if w is None else w
         start_norm = None if self.unit_norm is None else C * self.unit_norm
@@ -66,7 +88,7 @@ class Run:
                 objective, w, self.settings.eps, self.settings.max_iter, start_norm, progress or (lambda *news: None)
             )
         self.unit_norm = result.start_norm / C
-        return result
+        return result if self.team.size == 1 else self.session.finish(result)
 
     def converged(self, result):
         """Whether a training ended because there was no more to do, not because of max_iter."""

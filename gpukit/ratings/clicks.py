@@ -11,12 +11,22 @@ from gpukit.errors import DataError
 SAMPLE = 4096  # values in which two different ones are looked for first
 
 
+def values_of_pairs(n, counts):
+    """(values (n,) float32, counts (n,)) of pairs without ratings; counts: those read, none at all for once each."""
+    return np.ones(n, np.float32), counts if len(counts) else np.ones(n, np.int32)
+
+
 def are_clicks(ratings):
     """Whether all values of Ratings are one and the same."""
     values = ratings.values
     if not len(values) or (values[:SAMPLE] != values[0]).any():
         return False
     return bool((values == values[0]).all())
+
+
+def are_pairs(ratings):
+    """Whether Ratings have nothing to tell but their counts: as they are read of pairs, and written as such."""
+    return ratings.counts is not None and len(ratings) > 0 and ratings.values[0] == 1 and are_clicks(ratings)
 
 
 def clicks_of(ratings, positive_from=None):

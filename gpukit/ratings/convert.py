@@ -1,5 +1,7 @@
 """as_ratings: what people have at hand -> Ratings, checked."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from gpukit.base.arrays import as_array, plain
@@ -10,12 +12,13 @@ from gpukit.io.ids import factorize
 from gpukit.io.times import as_seconds
 from gpukit.ratings import headers
 from gpukit.ratings.check import DTYPES, ONE
+from gpukit.ratings.clicks import values_of_pairs
 from gpukit.ratings.repeats import checked
 from gpukit.ratings.table import Ratings, as_counts
 
 FORMS = (
     "a scipy sparse matrix, a DataFrame with user, item and rating, a dense array (NaN or masked = not rated), a "
-    "tuple of arrays (users, items, values), or what read_ratings returns"
+    "tuple of arrays (users, items, values) or, of clicks, (users, items), or what read_ratings returns"
 )
 
 
@@ -41,7 +44,7 @@ def _made(data, columns, times):
     data = as_frame(data)
     if is_frame(data):
         return _from_frame(data, columns, times)
-    if isinstance(data, tuple) and len(data) == 3 and all(np.ndim(plain(part)) == 1 for part in data):
+    if isinstance(data, tuple) and len(data) in (2, 3) and all(np.ndim(plain(part)) == 1 for part in data):
         return _from_triples(*data)
     data = plain(data)
     if isinstance(data, (list, tuple)) or hasattr(data, "__array__"):
@@ -124,8 +127,11 @@ def numbered(users, items, values, shape):
     return Ratings(users.astype(np.int32), items.astype(np.int32), np.asarray(values, dtype=np.float32), *ids)
 
 
-def _from_triples(users, items, values):
+def _from_triples(users, items, values=None):
     users, items = plain(users), plain(items)
+    if values is None:  # pairs
+        ratings = _from_triples(users, items, np.ones(len(items), np.float32))
+        return replace(ratings, counts=np.ones(len(ratings), np.int32))
     if isinstance(values, np.ma.MaskedArray):  # masked: not rated
         seen = ~np.ma.getmaskarray(values)
         users, items, values = np.asarray(users)[seen], np.asarray(items)[seen], values.compressed()
@@ -142,11 +148,16 @@ def _from_triples(users, items, values):
 
 def _from_frame(frame, columns, times):
     """The Ratings of a pandas DataFrame; columns and times: see as_ratings."""
-    if frame.shape[1] < 3:
+    if frame.shape[1] < 2:
         raise DataError(f"The DataFrame has {frame.shape[1]} column(s); user, item and rating are needed.")
-    header = headers.by_name(list(frame.columns))
-    places = headers.by_request(columns) if columns is not None else header or headers.Triple(0, 1, 2)
-    extras = headers.extras_of(list(frame.columns), header is not None, columns, times, "The DataFrame")
+    names = list(frame.columns)
+    header = headers.by_name(names) or headers.pairs_by_name(names)
+    usual = headers.Triple(0, 1, 2 if frame.shape[1] > 2 else -1)
+    places = headers.by_request(columns) if columns is not None else header or usual
+    if places.rating < 0:
+        extras = headers.extras_of_pairs(names if header else (), columns, times, "The DataFrame")
+    else:
+        extras = headers.extras_of(names, header is not None, columns, times, "The DataFrame")
     headers.check_reach((*places, *extras), frame.shape[1], "The DataFrame")
     users, user_ids = factorize(whole_column(frame.iloc[:, places.user], "user id"), "user")
     items, item_ids = factorize(whole_column(frame.iloc[:, places.item], "item id"), "item")
@@ -157,7 +168,10 @@ def _from_frame(frame, columns, times):
         optional["weights"] = _numbers(frame, extras.weight, "weight").astype(np.float32)
     if extras.count >= 0:
         optional["counts"] = as_counts(_numbers(frame, extras.count, "count"))
-    values = _numbers(frame, places.rating, "rating").astype(np.float32)
+    if places.rating < 0:
+        values, optional["counts"] = values_of_pairs(len(users), optional.get("counts", ()))
+    else:
+        values = _numbers(frame, places.rating, "rating").astype(np.float32)
     return Ratings(users, items, values, user_ids, item_ids, **optional)
 
 

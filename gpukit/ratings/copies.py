@@ -11,8 +11,10 @@ import numpy as np
 from gpukit.errors import DataError
 from gpukit.io import archives, container, parquet, sinks, sources, trust
 from gpukit.ratings import check, repeats
+from gpukit.ratings.clicks import are_pairs
 from gpukit.ratings.convert import as_values, numbered
 from gpukit.ratings.formats import BINARY_MAGIC
+from gpukit.ratings.headers import AUTO
 from gpukit.ratings.parquet import read_parquet, write_parquet
 from gpukit.ratings.table import DISTINCT, OPTIONAL, Ratings, marked
 
@@ -27,7 +29,12 @@ WAYS = {  # of scipy.sparse.save_npz: {format: its arrays}
 }
 PARTS = {"format", "shape", *(name for names in WAYS.values() for name in names)}
 IDS = ("user_ids", "item_ids")
-HEADER = {"times": "timestamp", "weights": "weight", "counts": "count"}  # of csv and Parquet, after user,item,rating
+HEADER = {
+    "values": "rating",
+    "times": "timestamp",
+    "weights": "weight",
+    "counts": "count",
+}  # of csv and Parquet, after user,item,rating
 
 
 def write_ratings(ratings, path):
@@ -86,7 +93,7 @@ def read_gkr(path, mmap=False, times=True):
 
 def _with_times(ratings, name, request):
     """ratings, or DataError when times are asked for and not there."""
-    if request.times and ratings.times is None:
+    if request.times and request.times != AUTO and ratings.times is None:
         raise DataError(f"{name} has no times. Convert the ratings again with --times, or do not ask for them.")
     return ratings
 
@@ -155,8 +162,9 @@ def _write_npz(ratings, file):
 
 def _write_csv(ratings, file, rows=1 << 18):
     """Lines user,item,rating and what there is beside them, after a header; the shortest text for each float32."""
-    columns = {name: _spelled(column) for name, column in ratings.columns().items() if name not in ("users", "items")}
-    header = ["user", "item", "rating", *(HEADER[name] for name in columns if name in HEADER)]
+    left = ("users", "items", "values") if are_pairs(ratings) else ("users", "items")
+    columns = {name: _spelled(column) for name, column in ratings.columns().items() if name not in left}
+    header = ["user", "item", *(HEADER[name] for name in columns)]
     file.write((",".join(header) + "\n").encode())
     for start in range(0, len(ratings), rows):
         part = slice(start, start + rows)

@@ -74,8 +74,8 @@ def recognise(head, name, request):
 
 @dataclass(frozen=True)
 class Request:
-    """What the caller said: format or 'auto', columns or None, separator or None, and whether ratings and times are
-    needed."""
+    """What the caller said: format or 'auto', columns or None, separator or None, whether ratings are needed (pairs
+    without them are clicks then), and times ('auto': where they are there)."""
 
     format: str = "auto"
     columns: object = None
@@ -107,6 +107,13 @@ class _Lines:
         """Go to the next line."""
         self.start = self.next
         self._read()
+
+    def below(self):
+        """The text of the next line, None where there is none."""
+        if self.next >= len(self.head):
+            return None
+        end = self.head.find(b"\n", self.next)
+        return self.head[self.next : len(self.head) if end < 0 else end].decode("utf-8", "replace").rstrip("\r")
 
     def skip_blank(self, comment=None):
         """Go to the first line with something on it (and no comment sign); False at the end."""
@@ -156,12 +163,12 @@ def _matrix(lines, name, request):
     if not lines.skip_blank(comment="%"):
         raise DataError(f"{name} ends after its line of sizes: it holds no ratings.")
     fields = len(lines.text.split())
-    if fields < 2 + request.need_rating:
+    if fields < 2:
         raise DataError(
             f"{name}, line {lines.number} has {fields} columns where user, item and rating are expected: "
             f"{shown(lines.text)}."
         )
-    places, shape = (0, 1, 2 if request.need_rating else -1), tuple(map(int, sizes))
+    places, shape = (0, 1, 2 if request.need_rating and fields > 2 else -1), tuple(map(int, sizes))
     extras = named.extras_at(3, fields, request.times, name)
     return Layout("netflix-mm", " ", fields, *places, lines.start, lines.number, shape, extras)
 
@@ -170,19 +177,24 @@ def _delimited(lines, name, request, format):
     sep = request.sep or _separator(lines.text, format)
     words = split(lines.text, sep)
     need = request.need_rating
-    if len(words) < 2 + need:
+    if len(words) < 2:
         raise DataError(
             f"{name}, line {lines.number} has {len(words)} column(s) where "
             f"{'user, item and rating' if need else 'user and item'} are expected: {shown(lines.text)}. "
             "Name another separator with --sep, or the columns with --columns."
         )
-    by_header = named.by_name(words, need)
-    places = by_header or named.Triple(0, 1, 2 if need else -1)
+    by_header = named.by_name(words, need) or (named.pairs_by_name(words) if need else None)
+    places = by_header or named.Triple(0, 1, 2 if need and len(words) > 2 else -1)
     if request.columns is not None:
         places = named.by_request(request.columns, need)
-    extras = named.extras_of(words, by_header is not None, request.columns, request.times, name)
+    if need and places.rating < 0:
+        head = words if by_header else ()
+        extras = named.extras_of_pairs(head, request.columns, request.times, name)
+    else:
+        extras = named.extras_of(words, by_header is not None, request.columns, request.times, name)
     named.check_reach((*places, *extras), len(words), name)
-    if by_header or (request.columns is not None and need and not is_number(words[places.rating])):
+    told = places.rating if places.rating >= 0 else extras.count
+    if by_header or (request.columns is not None and need and told >= 0 and not is_number(words[told])):
         lines.advance()
     else:
         _check_first(words, places, name, lines)
@@ -194,7 +206,9 @@ def _delimited(lines, name, request, format):
 
 def _check_first(words, places, name, lines):
     """DataError when the first line is neither a rating nor a header with known names."""
-    if places.rating < 0 or is_number(words[places.rating]):
+    if places.rating < 0:
+        return _check_first_pair(words, places, name, lines)
+    if is_number(words[places.rating]):
         return
     if any(word.lstrip("-").isdecimal() for word in words[:2]):
         raise bad_rating(name, lines.number, words[places.rating])
@@ -203,6 +217,20 @@ def _check_first(words, places, name, lines):
         "not a number) nor a header with names that gpukit knows (user, item, rating and the like). Name "
         "the columns in order with --columns (such as user,item,-,rating)."
     )
+
+
+def _check_first_pair(words, places, name, lines):
+    """DataError when the first line names columns, in words that are not known, above pairs of numbers."""
+    below = lines.below()
+    if below is None or any(is_integer(words[place]) for place in places[:2]):
+        return
+    following = split(below, " " if len(words) == len(below.split()) else _separator(below, "csv"))
+    if len(following) == len(words) and all(is_integer(following[place]) for place in places[:2]):
+        raise DataError(
+            f"{name}, line {lines.number}: {shown(lines.text)} is no pair of ids like those below it, nor a header "
+            "with names that gpukit knows (user, item, rating and the like). Name the columns in order with --columns "
+            "(such as user,item)."
+        )
 
 
 def bad_rating(name, line, text, what="rating"):

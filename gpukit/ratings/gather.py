@@ -11,6 +11,7 @@ from gpukit.io.times import UNSETTLED, seconds_of
 from gpukit.io.words import SHOWN, decoded, is_integer, text_array
 from gpukit.ratings import formats, parse
 from gpukit.ratings.check import check_declared, sound
+from gpukit.ratings.clicks import values_of_pairs
 from gpukit.ratings.table import OPTIONAL, Ratings, as_counts
 
 RANGE = 1 << 16  # bytes; a block is cut into ranges of at least this size
@@ -231,7 +232,10 @@ class RatingsBuilder:
                     self.items.add_integers(rows.items)
                 else:
                     self.items.add(rows.items, block, rows.starts[:, parse.ITEM], layout)
-                self.add_columns(values=rows.values, times=rows.times, weights=rows.weights, counts=rows.counts)
+                values, counts = rows.values, rows.counts
+                if layout.rating < 0 and request.need_rating:
+                    values, counts = values_of_pairs(len(values), counts)
+                self.add_columns(values=values, times=rows.times, weights=rows.weights, counts=counts)
             place.line += count_lines(block, len(block))
 
     def add_columns(self, values, **optional):

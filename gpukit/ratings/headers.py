@@ -49,11 +49,34 @@ RATING = {"rating", "ratings", "score", "scores", "star", "stars", "overall", "b
 
 TIME = {"timestamp", "timestamps", "time", "date", "datetime", "unixreviewtime", "ratingtimestamp", "ratingdate", "ts"}
 WEIGHT = {"weight", "weights"}
-COUNT = {"count", "counts"}
+COUNT = {
+    "count",
+    "counts",
+    "plays",
+    "playcount",
+    "listens",
+    "listencount",
+    "clicks",
+    "views",
+    "visits",
+    "purchases",
+    "quantity",
+    "qty",
+    "frequency",
+    "playtime",
+    "watchtime",
+    "duration",
+    "hours",
+    "minutes",
+    "seconds",
+}
+
+
+AUTO = "auto"  # times that are read where they are there
 
 
 class Triple(NamedTuple):
-    """The places of user, item and rating among a table's columns; rating -1: not needed."""
+    """The places of user, item and rating among a table's columns; rating -1: not needed, or pairs without."""
 
     user: int
     item: int
@@ -76,6 +99,14 @@ def by_name(names, need_rating=True):
     return places
 
 
+def pairs_by_name(names):
+    """The Triple of a header without a rating, of pairs: a user, an item and at most times, weights and counts beside
+    them; None of any other."""
+    places = by_name(names, need_rating=False)
+    beside = USER | ITEM | TIME | WEIGHT | COUNT
+    return places if places is not None and all(plain(name) in beside for name in names) else None
+
+
 def time_by_name(names):
     """The place of the column of times among header names, -1 without one."""
     return _place(names, TIME)
@@ -90,14 +121,14 @@ def by_request(columns, need_rating=True):
     """The Triple of 'user,item,-,rating' or a sequence of such words; ParameterError if unclear."""
     words = _words(columns)
     simple = [plain(word) for word in words]
-    wanted = (USER, ITEM, RATING) if need_rating else (USER, ITEM)
-    if any(sum(word in known for word in simple) != 1 for known in wanted):
+    found = [sum(word in known for word in simple) for known in (USER, ITEM, RATING)]
+    if found[:2] != [1, 1] or (need_rating and found[2] > 1):
         raise ParameterError(
-            f"columns must name {'user, item and rating' if need_rating else 'user and item'} once "
-            "each, in the file's order, with - for a column to ignore (such as user,item,-,rating); "
+            f"columns must name user and item{' (and rating, if it is there)' if need_rating else ''} once each, in "
+            "the file's order, with - for a column to ignore (such as user,item,-,rating); "
             f"got {','.join(words)!r}."
         )
-    return by_name(words, need_rating)
+    return by_name(words, need_rating=False)
 
 
 def extras_by_request(columns):
@@ -115,6 +146,8 @@ def extras_of(names, header, columns, times, what):
         place = time_by_name(names) if header else 3
         return extras_at(place, len(names), times, what)
     extras = extras_by_request(columns)
+    if times == AUTO:
+        return extras
     if not times:
         return extras._replace(time=-1)
     return extras if extras.time >= 0 else _no_times(what)
@@ -124,7 +157,19 @@ def extras_at(place, count, times, what):
     """The Extras of a table of so many columns whose times, when asked for, stand at a place of its own."""
     if not times:
         return Extras()
-    return Extras(place) if 0 <= place < count else _no_times(what)
+    if 0 <= place < count:
+        return Extras(place)
+    return Extras() if times == AUTO else _no_times(what)
+
+
+def extras_of_pairs(names, columns, times, what):
+    """The Extras of a table of pairs whose header says so, or whose columns the caller named: times where they are
+    there, and how often each pair counts, which a weight tells where there is no count."""
+    named = names if columns is None else _words(columns)
+    found = Extras(*(_place(named, known) for known in (TIME, WEIGHT, COUNT)))
+    if times not in (AUTO, False) and found.time < 0:
+        return _no_times(what)
+    return found._replace(weight=-1, count=found.count if found.count >= 0 else found.weight)
 
 
 def _no_times(what):

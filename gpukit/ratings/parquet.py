@@ -6,6 +6,7 @@ from gpukit.errors import DataError
 from gpukit.io import parquet
 from gpukit.io.times import as_seconds
 from gpukit.ratings import headers
+from gpukit.ratings.clicks import are_pairs, values_of_pairs
 from gpukit.ratings.gather import RatingsBuilder
 
 
@@ -22,14 +23,18 @@ def read_parquet(source, request):
         found = {place: columns[name] for place, name in wanted.items()}
         _add_ids(builder.users, source, found[places.user], start, "user")
         _add_ids(builder.items, source, found[places.item], start, "item")
-        builder.add_columns(**_numbers(source, found, places, extras, start))
+        numbers = _numbers(source, found, places, extras, start)
+        if places.rating < 0 and request.need_rating:
+            counts = numbers.get("counts", ())
+            numbers["values"], numbers["counts"] = values_of_pairs(len(numbers["values"]), counts)
+        builder.add_columns(**numbers)
     return builder.ratings(source.name)
 
 
 def _places(source, request):
     """(Triple, Extras) of the columns by their names, or as the caller names them."""
     need = request.need_rating
-    places = headers.by_name(source.names, need)
+    places = headers.by_name(source.names, need) or (headers.pairs_by_name(source.names) if need else None)
     if request.columns is not None:
         places = headers.by_request(request.columns, need)
     if places is None:
@@ -37,7 +42,10 @@ def _places(source, request):
             f"{source.name} has the columns {', '.join(source.names)}: which are user, item and rating is not clear. "
             "Name the columns in order with --columns (such as user,item,-,rating)."
         )
-    extras = headers.extras_of(source.names, True, request.columns, request.times, source.name)
+    if need and places.rating < 0:
+        extras = headers.extras_of_pairs(source.names, request.columns, request.times, source.name)
+    else:
+        extras = headers.extras_of(source.names, True, request.columns, request.times, source.name)
     headers.check_reach((*places, *extras), len(source.names), source.name)
     return places if need else places._replace(rating=-1), extras
 
@@ -81,8 +89,9 @@ def write_parquet(ratings, file):
     columns = {
         "user": lambda part: ratings.user_ids[ratings.users[part]],
         "item": lambda part: ratings.item_ids[ratings.items[part]],
-        "rating": lambda part: ratings.values[part],
     }
+    if not are_pairs(ratings):
+        columns["rating"] = lambda part: ratings.values[part]
     for name, title in (("times", "timestamp"), ("weights", "weight"), ("counts", "count")):
         if (column := getattr(ratings, name)) is not None:
             columns[title] = lambda part, column=column: column[part]

@@ -29,9 +29,11 @@ def read_ratings(path, format="auto", columns=None, duplicates="last", sep=None,
     the content (see `formats`). columns: what the file's columns are, in order, such as 'user,item,-,rating' or
     'user,item,rating,timestamp,weight,count' ('-' or any other word: ignored); weights and counts are read where they
     are named here, and from copies that have them. sep: the separator.
-    duplicates: 'last', 'mean' or 'error' for repeated pairs. times: read the times too, from the column that is named
-    so, or the one after the rating where there is no header; seconds since 1970 are kept as they are (milliseconds
-    too), dates become seconds.
+    Pairs without a rating (two columns, or a header or `columns` without one) are clicks: their values are 1, counts
+    how often each stands there, or what a column of counts (plays, quantity, duration...) adds up to.
+    duplicates: 'last', 'mean' or 'error' for repeated pairs (of clicks the counts are summed all the same). times: read
+    the times too ('auto': where they are there), from the column that is named so, or the one after the rating where
+    there is no header; seconds since 1970 are kept as they are (milliseconds too), dates become seconds.
     Users and items are rows in the order of their sorted ids: int64 where all are integers, else str. Raises DataError
     naming the line for what is missing, empty or malformed, ParameterError for unclear arguments.
     """

@@ -5,6 +5,7 @@ import numpy as np
 from gpukit._jit import njit
 from gpukit.errors import DataError, ParameterError
 from gpukit.ratings.check import sound
+from gpukit.ratings.clicks import are_clicks
 from gpukit.ratings.orders.compressed import packed_pairs, sorted_pairs
 from gpukit.ratings.table import DISTINCT, marked
 
@@ -15,14 +16,17 @@ MERGED = {"values": MEAN, "weights": MEAN, "counts": SUM, "times": LAST}  # by r
 
 def checked(ratings, repeats=True):
     """ratings, or DataError for what cannot be a table of ratings; with repeats, also for a (user, item) pair that
-    stands there twice."""
-    return without_repeats(ratings, "error") if repeats else sound(ratings)
+    stands there twice; clicks that do are counted."""
+    if not repeats:
+        return sound(ratings)
+    return without_repeats(ratings, "last" if are_clicks(sound(ratings)) else "error")
 
 
 def without_repeats(ratings, rule, in_place=False):
     """ratings with each (user, item) pair once, at the place of its first appearance.
 
-    rule 'last': the pair's last rating in input order, with all that belongs to it; 'mean': their mean (float64
+    Of clicks (all values alike) the counts are summed, made where there are none, whatever the rule but 'error'. rule
+    'last': the pair's last rating in input order, with all that belongs to it; 'mean': their mean (float64
     inside), the mean of their weights, the sum of their counts, the last one's time; 'error': DataError naming the
     first repeated pair. Returns ratings itself when no pair is repeated. in_place: the arrays may be overwritten.
     """
@@ -45,11 +49,14 @@ def without_repeats(ratings, rule, in_place=False):
             "Take the last rating with duplicates='last' (--duplicates last), or 'mean'."
         )
     columns = {name: column if in_place else column.copy() for name, column in ratings.columns().items()}
+    ways = dict.fromkeys(columns, LAST) if rule == "last" else dict(MERGED)
+    if are_clicks(ratings):
+        columns.setdefault("counts", np.ones(len(ratings), np.int32))
+        ways["counts"] = SUM
     keep = np.ones(len(ratings), dtype=np.bool_)
     for name in MERGED:
         if name in columns:
-            how = MERGED[name] if rule == "mean" else LAST
-            _merge(keys, places, how, columns[name], keep)
+            _merge(keys, places, ways[name], columns[name], keep)
     count = np.count_nonzero(keep)
     for column in columns.values():
         _close_up(keep, column)

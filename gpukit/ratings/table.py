@@ -9,7 +9,8 @@ from gpukit.errors import DataError, ParameterError
 # What is known of a table: nothing; that it is sound (see check.py); also that no pair stands in it twice.
 UNCHECKED, SOUND, DISTINCT = range(3)
 OPTIONAL = ("times", "weights", "counts")
-BY = ("random", "time", "user-time")  # ways of Ratings.split
+BY = ("random", "time", "user-time")  # who judges: ways of folds and splits
+SPLITS = (*BY, "user-last", "user-one", "users")  # ways of Ratings.split
 
 
 @dataclass(frozen=True)
@@ -79,15 +80,31 @@ class Ratings:
 
         by 'random': a rating is kept for training where numpy.random.default_rng(seed).random(n) >= fraction; 'time':
         the last `fraction` of all ratings are the test; 'user-time': the last `fraction` of each user's, rounded, and
-        never all of them. Equal times count in the order in which they stand. DataError where there are no times.
+        never all of them; 'user-last', 'user-one': one of each user who has several, the last, or one drawn (fraction
+        does not count); 'users': all ratings of users that are drawn as ratings are for 'random'. Equal times count in
+        the order in which they stand. DataError where times are needed and there are none.
         """
         if not 0 <= fraction < 1:
             raise ParameterError(f"fraction must be at least 0 and less than 1; got {fraction!r}.")
-        from gpukit.evaluation.splits import before_last, drawn
+        if by not in SPLITS:
+            raise ParameterError(f"by must be one of {', '.join(map(repr, SPLITS))}; got {by!r}.")
+        from gpukit.evaluation.splits import before_last, before_one, drawn
 
         if by == "random":
             return self.parted(drawn(len(self), fraction, seed))
+        if by == "users":
+            return self.parted(drawn(self.shape[0], fraction, seed)[self.users])
+        if by == "user-one":
+            return self.parted(before_one(*self.ranks_by_chance(seed)))
+        if by == "user-last":
+            return self.parted(before_one(*self.ranks_in_time("user-time")))
         return self.parted(before_last(*self.ranks_in_time(by), fraction))
+
+    def ranks_by_chance(self, seed=0):
+        """(rank (n,) int64, size (n,)) of each rating among its user's, shuffled."""
+        from gpukit.evaluation.splits import ranks_in_time
+
+        return ranks_in_time(np.random.default_rng(seed).random(len(self)), self.users)
 
     def ranks_in_time(self, by="time"):
         """(rank (n,) int64, size): how many ratings are earlier than each, and how many there are: of all by 'time', of

@@ -25,7 +25,8 @@ def test_a_table_for_one_user(verb, model_file):
 
 
 def test_they_are_the_best_of_what_is_not_rated(verb, model_file):
-    rows = json.loads(verb("recommend", model_file, "--user", "103", "-n", 5, "--json").out)["recommendations"]
+    options = ("--user", "103", "-n", 5, "--by", "rating", "--json")
+    rows = json.loads(verb("recommend", model_file, *options).out)["recommendations"]
     model, rated = load_model(model_file), rated_by(103)
     left = np.array([item for item in model.item_ids_ if item not in rated])
     predicted = model.predict((np.full(len(left), 103), left))

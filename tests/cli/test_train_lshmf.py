@@ -297,6 +297,20 @@ def test_the_last_ratings_by_time_are_held_out(verb, dated):
     assert result.code == 0 and "of the ratings, the last of each user, are held out" in result.err
 
 
+@pytest.mark.parametrize(
+    ("split", "said"), [("user-last", "the last one of each user"), ("user-one", "one of each user")]
+)
+def test_one_rating_of_each_user_is_held_out(verb, dated, split, said):
+    result = verb("train-lshmf", dated, "--split", split, *SMALL)
+    assert result.code == 0 and f"60 of the ratings, {said}, are held out" in result.err
+
+
+def test_users_are_held_out(verb, dated):
+    result = verb("train-lshmf", dated, "--split", "users", "--test-fraction", 0.2, *SMALL)
+    held = int((np.random.default_rng(0).random(60) < 0.2).sum())
+    assert result.code == 0 and f"of the ratings, those of {held} users, are held out" in result.err
+
+
 def test_tuning_by_time(verb, dated):
     grid = ("--grid", "factors=2 neighbors=0", "--cv", 2, "--epochs", 2, "--device", "cpu")
     result = verb("tune", dated, "--split", "time", "--test-fraction", 0.1, *grid)
@@ -310,6 +324,12 @@ def test_splits_by_time_that_cannot_be(refused, ratings_file, dated, tmp_path):
     assert "--split time says what --test-fraction holds out, and that is nothing here" in line
     assert "--split" in refused("train-lshmf", dated, "--split", "date", "--device", "cpu")
     assert "leave one out" in refused("tune", dated, "--split", "time", "--repeat", 2, "--device", "cpu")
+    line = refused("train-lshmf", dated, "--split", "user-last", "--test-fraction", 0.2, "--device", "cpu")
+    assert "--split user-last holds one rating of each user out: leave --test-fraction out" in line
     alone = csv(tmp_path, "user,item,rating,date\n1,1,3,2001-01-01\n2,1,3,2001-01-01\n3,2,3,2001-01-01\n")
     line = refused("train-lshmf", alone, "--split", "user-time", "--device", "cpu")
     assert "0.1 of each user's ratings is none at all" in line
+    line = refused("train-lshmf", alone, "--split", "user-one", "--device", "cpu")
+    assert "--split user-one holds nothing out: no user has two ratings" in line
+    line = refused("train-lshmf", alone, "--split", "users", "--test-fraction", 0.99, "--device", "cpu")
+    assert "0.99 of the users is all of them" in line

@@ -1,7 +1,8 @@
-"""gpukit.imputation: both kernels, for the estimate's two types of number."""
+"""gpukit.imputation: the spectral kernels for the estimate's two types of number, and the local regression's."""
 
 from compile.usage import Case
 
+from gpukit.imputation.local import kernels as local
 from gpukit.imputation.spectral import kernels
 
 
@@ -26,4 +27,27 @@ def cases(real):
     ]
 
 
-CASES = [*cases("float32"), *cases("float64")]
+FLAT, TABLE, PLACES = "float32[::1]", "float32[:, ::1]", "int32[:, ::1]"
+LOCAL = [
+    Case(
+        "imputation.local.describe",
+        local.describe,
+        f"{TABLE}, {PLACES}, {PLACES}, {FLAT}, {TABLE}, {PLACES}, int32[::1], int32[::1], {TABLE}, {FLAT}",
+        128,
+    ),
+    Case(
+        "imputation.local.regress",
+        local.regress,
+        f"{TABLE}, {FLAT}, int64[::1], float64[:, ::1], int32[::1], float64, int64, float64[:, ::1], float64[::1]",
+        176,
+        float64_ok=True,
+    ),
+    Case(
+        "imputation.local.answer",
+        local.answer,
+        f"{TABLE}, {FLAT}, int32[::1], float64[:, ::1], float64[::1]",
+        64,
+        float64_ok=True,
+    ),
+]
+CASES = [*cases("float32"), *cases("float64"), *LOCAL]

@@ -1,35 +1,42 @@
 """gpukit.factorization.solvers: the normal equations of als for each way that a block shares the tiles; hogwild's steps
-for one to 32 factors a lane, in both precisions."""
+for one to 32 factors a lane, in both precisions; steps over clicks for lanes, factors and neighbours of a lane, by
+plain and by quad additions."""
 
+import numpy as np
 from compile.usage import Case, named
 from numba.core import types
+from numba.core.typing.typeof import typeof
 
-from gpukit.factorization.solvers.als import plan
-from gpukit.factorization.solvers.als.kernels.cholesky import make_solve_by_cholesky
-from gpukit.factorization.solvers.als.kernels.gradients import make_solve_by_gradients
-from gpukit.factorization.solvers.als.kernels.gram import make_gram_of_pieces
+from gpukit.factorization.arrays import Parameters
 from gpukit.factorization.solvers.hogwild import kernels as hogwild
 from gpukit.factorization.solvers.hogwild.arrays import Samples, Tables
+from gpukit.factorization.solvers.sampled.arrays import Clicks, Draw
+from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch
+from gpukit.factorization.solvers.sgd.formulas import Rates
+from gpukit.factorization.solvers.squares import plan
+from gpukit.factorization.solvers.squares.kernels.cholesky import make_solve_by_cholesky
+from gpukit.factorization.solvers.squares.kernels.gradients import make_solve_by_gradients
+from gpukit.factorization.solvers.squares.kernels.gram import as_matrix, make_gram_of_pieces, sum_of_grams
 
 GRAMS, TABLE, LINES = "float32[:, :, ::1]", "float32[:, ::1]", "int64[:, ::1]"
-WEIGHED = 4  # factors of which ratings that count differently are tried too
 
 
 def cases_of(n_factors):
     """Sums and solution for so many factors."""
     shape = plan.shape_of(n_factors)
-    arguments = f"{LINES}, int32[::1], float32[::1], {TABLE}, boolean, {GRAMS}"
-    gram = make_gram_of_pieces(*shape)
-    yield Case(f"factorization.gram_of_pieces[{n_factors}]", gram, arguments, registers=128)
-    if n_factors == WEIGHED:
-        paired = arguments.replace("float32[::1]", TABLE)
-        yield Case(f"factorization.gram_of_pieces[{n_factors}, weights]", gram, paired, registers=128)
+    arguments = f"{LINES}, int32[::1], float32[::1], float32[::1], {TABLE}, boolean, {GRAMS}"
+    yield Case(
+        f"factorization.gram_of_pieces[{n_factors}]", make_gram_of_pieces(*shape), arguments, registers=128, spills=8
+    )
     if plan.is_direct(n_factors):
-        kernel, arguments = make_solve_by_cholesky(*shape[:4]), f"{LINES}, {GRAMS}, float32, float32, {TABLE}"
+        kernel, arguments = (
+            make_solve_by_cholesky(*shape[:4]),
+            f"{LINES}, {GRAMS}, {GRAMS}, float32[::1], float32, {TABLE}",
+        )
         yield Case(f"factorization.solve_by_cholesky[{n_factors}]", kernel, arguments, registers=128, spills=24)
     else:
         kernel = make_solve_by_gradients(*shape[:3])
-        arguments = f"{LINES}, {GRAMS}, float32, float32, int64, float32, {TABLE}"
+        arguments = f"{LINES}, {GRAMS}, {GRAMS}, float32[::1], float32, int64, float32, {TABLE}"
         yield Case(f"factorization.solve_by_gradients[{n_factors}]", kernel, arguments, registers=136)
 
 
@@ -52,5 +59,29 @@ def cases_of_hogwild():
             yield Case(f"factorization.hogwild_epoch[{factors}, {precision}]", kernel, arguments, registers=most)
 
 
+CLICKS = named(Clicks, starts=(types.int64, 1), items=(types.int32, 1))
+PARAMETERS = named(
+    Parameters, P=(types.float32, 2), Q=(types.float32, 2), influence=(types.float32, 2), offsets=(types.float32, 2)
+)
+STEPS = typeof(Rates(*[np.float32(1)] * 8)), types.uint32, typeof(Draw(np.uint32(1), 4, True))
+SAMPLED = LINES, CLICKS, "int32[:, ::1]", PARAMETERS, *STEPS, "int64, uint32[:, ::1]"
+ADDITIONS = {"plain": ("sm_75", "sm_80", "sm_86", "sm_89"), "quad": ("sm_90", "sm_120")}
+MOST = {(8, 4, 0): (96, 0), (8, 4, 4): (144, 0), (16, 4, 4): (144, 0), (16, 8, 0): (104, 0), (32, 16, 16): (255, 96)}
+
+
+def cases_of_sampled():
+    """An epoch over clicks in a layout."""
+    for layout, (most, spills) in MOST.items():
+        for kind, targets in ADDITIONS.items():
+            name = f"factorization.sampled_epoch[{', '.join(map(str, layout))}, {kind}]"
+            kernel = make_sampled_epoch(*layout, kind == "quad")
+            yield Case(name, kernel, SAMPLED, registers=most, spills=spills, targets=targets)
+
+
 CASES = [case for n_factors in (4, 32, 128, 1024) for case in cases_of(n_factors)]
+CASES += [
+    Case("factorization.sum_of_grams", sum_of_grams, f"{GRAMS}, {GRAMS}", registers=40),
+    Case("factorization.as_matrix", as_matrix, f"{GRAMS}, {TABLE}", registers=40),
+]
 CASES += cases_of_hogwild()
+CASES += cases_of_sampled()

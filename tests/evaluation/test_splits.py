@@ -65,6 +65,30 @@ def test_the_last_of_each_user_judge_but_never_all():
     assert most.items.tolist() == [1, 2, 5] and len(rest) == 5
 
 
+def test_one_of_each_user_judges():
+    ratings = with_times([0, 1, 0, 1, 0, 2, 0, 1], [4, 9, 1, 9, 3, 7, 4, 9])
+    train, test = ratings.split(by="user-last")
+    assert test.items.tolist() == [6, 7] and set(train.users) == {0, 1, 2}
+    found = set()
+    for seed in range(40):
+        train, test = ratings.split(by="user-one", seed=seed)
+        assert sorted(test.users) == [0, 1] and len(train) == 6
+        found |= set(test.items.tolist())
+    assert found == {0, 1, 2, 3, 4, 6, 7}
+    untimed = ratings.with_columns(users=ratings.users, items=ratings.items, values=ratings.values)
+    assert len(untimed.split(by="user-one")[1]) == 2
+    with pytest.raises(DataError, match="no times"):
+        untimed.split(by="user-last")
+
+
+def test_users_judge_with_all_that_is_theirs():
+    users = np.repeat(np.arange(50), 3)
+    train, test = with_times(users, users).split(0.3, 4, "users")
+    assert set(train.users) | set(test.users) == set(users) and not set(train.users) & set(test.users)
+    kept = np.random.default_rng(4).random(50) >= 0.3
+    assert set(train.users) == set(np.flatnonzero(kept))
+
+
 @pytest.mark.parametrize("groups", [False, True])
 def test_ranks_in_time_against_a_plain_loop(groups):
     random = np.random.default_rng(3)
@@ -79,7 +103,7 @@ def test_ranks_in_time_against_a_plain_loop(groups):
 
 def test_splits_that_cannot_be():
     ratings = with_times([0, 1], [1, 2])
-    with pytest.raises(ParameterError, match="by must be one of 'random', 'time', 'user-time'; got 'date'"):
+    with pytest.raises(ParameterError, match="by must be one of 'random', 'time', 'user-time', .*'users'; got 'date'"):
         ratings.split(0.1, by="date")
     with pytest.raises(DataError, match="no times, so they cannot be split by 'time'"):
         ratings.with_columns(users=ratings.users, items=ratings.items, values=ratings.values).split(0.1, by="time")

@@ -286,6 +286,11 @@ def assert_learned(problem, state, visits, rates, half=False):
     """
     minor = ("V" if problem.walk == "users" else "U") if half else ""
     exact, plain = (naive.epoch(oracle(problem, dtype), visits, rates, minor) for dtype in (np.float64, np.float32))
+    assert_near(state, plain, exact, HALF if half else 4)
+
+
+def assert_near(state, plain, exact, units=4):
+    """A State within the error budget of two naive.Models."""
     (b, s, base), (b_hat, s_hat, base_hat) = state.user_extras.T, state.item_extras.T
     found = {
         "U": state.user_factors,
@@ -301,7 +306,7 @@ def assert_learned(problem, state, visits, rates, half=False):
     }
     for name, values in found.items():
         try:
-            assert_within_budget(values, getattr(plain, name), getattr(exact, name), HALF if half else 4)
+            assert_within_budget(values, getattr(plain, name), getattr(exact, name), units)
         except AssertionError as error:
             raise AssertionError(f"{name}: {error}") from None
 

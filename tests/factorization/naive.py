@@ -18,7 +18,7 @@ class Model:
     ARRAYS = ("U", "V", "b", "b_hat", "s", "s_hat", "base", "base_hat", "W", "C")
 
     def __init__(self, dtype, S, r, weight=None, **arrays):
-        self.dtype, self.S = dtype, S
+        self.dtype, self.S, self.half = dtype, S, ""
         self.weight = {pair: dtype((weight or {}).get(pair, 1)) for pair in r}
         self.r = {pair: dtype(value) for pair, value in r.items()}
         for name in self.ARRAYS:
@@ -54,13 +54,17 @@ def scale(m, places):
 
 
 def learn(m, i, j, rates):
-    """Eq. (5) for one rating; every right-hand side is the old value. Rates fall with a row's own squared errors. What
+    """Eq. (5) for one rating."""
+    step(m, i, j, m.r[i, j] - predict(m, i, j), rates)
+
+
+def step(m, i, j, e, rates):
+    """Eq. (5) for an error e; every right-hand side is the old value. Rates fall with a row's own squared errors. What
     counts w times has its steps, and its squared error, times w."""
     f = {name: m.dtype(value) for name, value in rates._asdict().items()}
     R, N = explicit_and_implicit(m, i, j)
-    e = m.r[i, j] - predict(m, i, j)
 
-    w = m.weight[i, j]
+    w = m.weight.get((i, j), m.dtype(1))
 
     def gamma(rate, gain, s):
         return w * f[rate] / np.sqrt(m.dtype(1) + f[gain] * s)
@@ -93,6 +97,33 @@ def epoch(m, visits, rates, half=""):
         setattr(m, half, getattr(m, half).astype(np.float16).astype(m.dtype))
     for i, j in visits:
         learn(m, i, j, rates)
+    return m
+
+
+def batch(m, major_steps, minor_steps, sides, rates):
+    """The Model after a batch: steps are lists of pairs (i, j) of one row, of which it learns at once, each as if the
+    others were not there. First the major rows learn, with the minor ones as they were; then the minor rows, of each
+    rating from the major row as it was before that rating's step. sides: names of the arrays of the two sides."""
+    found, frozen = {}, copy.deepcopy(m)
+    m = copy.deepcopy(m)
+    for names, steps in zip(sides, (major_steps, minor_steps)):
+        for step in steps:
+            beside = {pair: frozen if names is sides[0] else found[pair] for pair in step}
+            before = {pair: mixed(m, beside[pair], names) for pair in step}
+            for pair in step:
+                after = copy.deepcopy(before[pair])
+                learn(after, *pair, rates)
+                for name in names:
+                    getattr(m, name)[...] += getattr(after, name) - getattr(before[pair], name)
+                found.setdefault(pair, before[pair])
+    return m
+
+
+def mixed(m, other, names):
+    """A Model with the arrays of m that are named, and the others of another."""
+    m = copy.deepcopy(m)
+    for name in set(Model.ARRAYS) - set(names):
+        setattr(m, name, getattr(other, name).copy())
     return m
 
 

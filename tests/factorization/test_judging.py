@@ -10,6 +10,7 @@ from gpukit import LSHMF, MatrixFactorization
 from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.lists.negatives import Negatives
 from gpukit.factorization.answers import judging
+from gpukit.factorization.answers.listers import Lister, given_and_later
 from gpukit.ratings import synth_ratings
 
 K = (3, 10)
@@ -31,7 +32,7 @@ def model(halves):
 def later(model, test):
     """{user id: ids of test items} of the pairs that the model can be judged by."""
     seen = {}
-    known = judging.known_clicks(model)
+    known = Lister(model).learned
     for user, item in zip(test.user_ids[test.users].tolist(), test.item_ids[test.items].tolist()):
         row, other = np.flatnonzero(model.user_ids_ == user), np.flatnonzero(model.item_ids_ == item)
         if len(row) and len(other):
@@ -79,7 +80,7 @@ def test_two_models_are_judged_on_what_both_know(model, halves):
     other = MatrixFactorization(n_factors=4, n_epochs=3, device="cpu").fit(
         (few.user_ids[few.users], few.item_ids[few.items]), few.values
     )
-    found = judging.judge_lists({"one": model, "other": other}, test, 5)
+    found = judging.judge_lists({"one": model, "other": other}, test, 5, baselines=False)
     turned = judging.judge_lists({"other": other, "one": model}, test, 5)
     assert found.users.tolist() == turned.users.tolist()
     for name in ("hr", "ndcg", "recall"):
@@ -116,8 +117,8 @@ def tests(model, halves):
 
 
 def test_the_sampled_protocol(model, tests):
-    found = judging.judge_sampled({"one": model}, tests, K, judging.baselines_of(model))
-    known, n_items = judging.known_clicks(model), len(model.item_ids_)
+    found = judging.judge_sampled({"one": model}, tests, K)
+    known, n_items = Lister(model).learned, len(model.item_ids_)
     counts = dict(zip(model.item_ids_.tolist(), known.of_items(n_items).tolist()))
     for place, user in enumerate(tests.users.tolist()):
         row = int(np.flatnonzero(model.user_ids_ == user)[0])
@@ -142,3 +143,34 @@ def test_pair_scores_are_those_of_recommend(model):
     np.testing.assert_allclose(
         model.pair_scores((np.repeat(users, 7), items.ravel())), scores.ravel(), rtol=1e-5, atol=1e-5
     )
+
+
+def test_new_users_are_judged_by_what_is_given(model, halves):
+    """Every second user is new: lists are those of recommend_for, known clicks those given."""
+    train, test = halves
+    old = train.take(train.users % 2 == 0)
+    other = copy.copy(model).fit((old.user_ids[old.users], old.item_ids[old.items]), old.values)
+    given, later = given_and_later(train.take(train.users % 2 == 1), 0.3)
+    found = other.evaluate_lists(later, 5, given=given)
+    users, lists, _ = other.recommend_for(given, n=5)
+    sets = {
+        user: set(later.item_ids[later.items[later.user_ids[later.users] == user]]) for user in found.users.tolist()
+    }
+    for place, user in enumerate(found.users.tolist()):
+        there = [item for item in sets[user] if item in other.item_ids_]
+        expected = naive.list_metrics(lists[users == user][0].tolist(), set(there), 5)
+        assert {name: values[place] for name, values in found.judged[0].values[5].items()} == pytest.approx(expected)
+    assert found.left_out.unknown_users == found.left_out.known == 0
+    assert [one.predictor for one in found.judged[1:]] == ["popularity", "item kNN"]
+
+
+def test_what_is_given_of_new_users(halves):
+    train = halves[0]
+    given, later = given_and_later(train, 0.2, seed=3)
+    counts, held = (np.bincount(part.users, minlength=train.shape[0]) for part in (train, later))
+    assert len(given) + len(later) == len(train)
+    assert (held == np.minimum(np.floor(0.2 * counts + 0.5), np.maximum(counts - 1, 0))).all()
+    timed = train.with_columns(**train.columns(), times=np.arange(len(train))[::-1].copy())
+    given, later = given_and_later(timed, 0.2)
+    for user in np.unique(later.users):
+        assert given.times[given.users == user].max() < later.times[later.users == user].min()

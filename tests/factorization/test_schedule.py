@@ -101,6 +101,14 @@ def test_worker_count():
     assert schedule.worker_count(10**9, 3) == 3 and type(schedule.worker_count(np.int64(5000), 64)) is int
 
 
+def test_fewer_workers_with_neighbourhoods():
+    """Half as many up to a million ratings, as many from ten million on, between the two in between."""
+    plain, near = ([schedule.worker_count(n, 10**5, near) for n in (10**6, 10**7, 10**8)] for near in (False, True))
+    assert plain[0] == 2 * near[0] and plain[1:] == near[1:]
+    middle = schedule.worker_count(3_000_000, 10**5, True)
+    assert near[0] < middle < schedule.worker_count(3_000_000, 10**5) < near[1]
+
+
 def test_block_count():
     """Blocks of a grain of ratings or more, crossed; at most so many, and no more than rows; at least one."""
     assert [schedule.block_count(n, (20, 999), 10, 16) for n in (0, 9, 39, 40, 2559, 2560, 10**9)] == [

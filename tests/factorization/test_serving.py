@@ -32,7 +32,7 @@ def scores_of(fitted, user, exclude_seen=True):
 @pytest.mark.parametrize("exclude_seen", [True, False])
 def test_recommend_is_scoring_all_and_sorting(fitted, exclude_seen):
     users = fitted.user_ids_[[4, 0, 59, 4]]
-    ids, scores = fitted.recommend(users, 5, exclude_seen)
+    ids, scores = fitted.recommend(users, 5, exclude_seen, by="rating")
     assert ids.shape == scores.shape == (4, 5) and scores.dtype == np.float32
     for user, mine, its in zip(users, ids, scores):
         seen = seen_items(user) if exclude_seen else set()
@@ -76,7 +76,7 @@ def test_tiles_are_the_whole(fitted, tile, monkeypatch):
 
 
 def test_unknown_users_get_what_is_liked_in_general(fitted):
-    ids, scores = fitted.recommend([-5, 10**9], 4)
+    ids, scores = fitted.recommend([-5, 10**9], 4, by="rating")
     expected = naive.ranking(scores_of(fitted, -5), set(), 4)
     assert ids.tolist() == [[item for item, _ in expected]] * 2
     np.testing.assert_allclose(scores[0], [score for _, score in expected], rtol=1e-5)

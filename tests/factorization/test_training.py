@@ -43,7 +43,7 @@ def assert_alike(one, other, atol):
 
 
 @pytest.mark.parametrize(
-    "solver, parameters", [("hogwild", {"regularization": 0.2}), ("als", {"biases": False}), ("als", {})]
+    "solver, parameters", [("sgd", {}), ("hogwild", {"regularization": 0.2}), ("als", {"biases": False}), ("als", {})]
 )
 def test_both_devices_learn_alike(solver, parameters):
     sessions = [trained(solver, steps, **parameters)[0] for steps in (cpu, gpu)]
@@ -62,7 +62,7 @@ def test_halves_are_kept_beside():
 
 
 def test_batches_do_not_change_what_is_solved(monkeypatch):
-    from gpukit.factorization.solvers.als import gpu as equations
+    from gpukit.factorization.solvers.squares import gpu as equations
 
     whole = trained("als", gpu, epochs=1)[0]
     monkeypatch.setattr(equations, "SCRATCH", 3 * 4 * 64)

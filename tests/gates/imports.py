@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-HEAVY = {  # packages that take long to import; numba.cuda takes as long again as numba
+HEAVY = {  # packages that take long to import; numba.cuda takes as long again as numba, mpi4py starts MPI
+    "mpi4py",
     "cupy",
     "matplotlib",
     "networkx",

@@ -9,7 +9,7 @@ from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import fourier_basis
 from gpukit.graphs.synth import synth_graph
 from gpukit.imputation import choose
-from gpukit.imputation.baselines import all_baselines
+from gpukit.imputation.baselines.smoothing import all_baselines
 from gpukit.imputation.choose import Enough, Trial, Watch
 from gpukit.imputation.holdout import Split
 from gpukit.imputation.inputs import Data

@@ -34,7 +34,7 @@ def test_a_line_with_sizes(step, what, monkeypatch):
     monkeypatch.setattr(run, "decide", lambda *arguments: (None, [], None))
     monkeypatch.setattr(run, step, fail)
     case = problem((3, 2))
-    model = GraphImputer(device=GPU)
+    model = GraphImputer(method="spectral", device=GPU)
     with pytest.raises(DeviceMemoryError, match=rf"{what} ran out of memory on cuda:0 .*3\.00 GiB .*1\.00 GiB free"):
         model.fit(case.A, case.truth, case.mask)
     assert not hasattr(model, "completed_") and np.isfinite(case.truth).all()

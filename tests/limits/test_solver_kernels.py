@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
-from factorization.als.inputs import pieces_and_owners, problem, table_of
+from factorization.squares.inputs import batch_of, problem, table_of
 
 from limits.sparse import sparse, with_tail
 
 pytestmark = [pytest.mark.kernel, pytest.mark.simulator, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from cudasim import run_blocks
-from gpukit.factorization.solvers.als import plan as als
-from gpukit.factorization.solvers.als.kernels.gram import make_gram_of_pieces
 from gpukit.factorization.solvers.hogwild.arrays import Samples
 from gpukit.factorization.solvers.hogwild.kernels import make_hogwild_epoch, scatter_ratings
+from gpukit.factorization.solvers.squares import plan
+from gpukit.factorization.solvers.squares.kernels.gram import make_gram_of_pieces
 
 FAR = 2**32 - 99  # where the first rating stands
 U32 = np.uint32
@@ -24,12 +24,19 @@ def blocks_of(x, y=1):
 
 
 def test_normal_equations():
-    case, shape, made = problem(3, (5, 40)), als.shape_of(3), []
-    pieces, _ = pieces_and_owners(case, 30)
+    case, shape, made = problem(3, (5, 40)), plan.shape_of(3), []
+    pieces, *_ = batch_of(case, 30)
     table = table_of(case.V, case.b, 4)
     for offset in (0, FAR):
         grams = np.zeros((len(pieces), 64, shape.tiles), np.float32)
-        lists = with_tail(offset, case.minor), with_tail(offset, case.values), table, True, grams
+        lists = (
+            with_tail(offset, case.minor),
+            with_tail(offset, case.values),
+            np.ones(1, np.float32),
+            table,
+            True,
+            grams,
+        )
         there, grid = pieces + [0, offset, 0], (len(pieces), shape.groups)
         run_blocks(make_gram_of_pieces(*shape), grid, shape.threads, blocks_of(*grid), there, *lists)
         made.append(grams)

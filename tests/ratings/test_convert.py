@@ -203,7 +203,7 @@ def test_checked_once(tmp_path, monkeypatch):
     assert made.take(np.array([True, False, True]))._state == made.take(slice(1))._state == DISTINCT
     assert made.take(np.array([1, 1]))._state == SOUND and by_hand().take(slice(1))._state == UNCHECKED
     with pytest.raises(DataError, match="already"):
-        as_ratings(made.take(np.array([1, 1])))
+        as_ratings(made.take(np.array([1, 1, 0])))
 
 
 def test_repeats_left_to_a_later_look():

@@ -73,7 +73,7 @@ def test_columns_by_request(write):
         == ROWS
     )
     with pytest.raises(ParameterError, match="user,item,-,rating"):
-        read_ratings(path, columns="user,item")
+        read_ratings(path, columns="user,rating")
     with pytest.raises(DataError, match="4 column"):
         read_ratings(path, columns="-,-,-,-,user,item,rating")
 

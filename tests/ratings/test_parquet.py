@@ -122,7 +122,7 @@ def test_columns_that_are_not_clear(tmp_path):
     with pytest.raises(DataError, match="3 column"):
         read_ratings(path, columns="user,-,-,item,rating")
     with pytest.raises(ParameterError, match="columns must name"):
-        read_ratings(path, columns="user,item")
+        read_ratings(path, columns="user,rating")
     with pytest.raises(DataError, match="no column of times"):
         read_ratings(path, columns="user,item,rating", times=True)
 

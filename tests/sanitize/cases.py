@@ -4,8 +4,11 @@ has several ways. The tier holds each test to it (conftest.py). `python -m sanit
 PREPARE = "factorization/test_prepare_kernels.py::test_"
 CHUNKS = "factorization/test_chunk_kernels.py::test_"
 FACTORS = "factorization/test_kernels.py::test_"
+BATCHES = "factorization/batches/test_kernels.py::test_"
 RACES = "factorization/hogwild/test_kernels.py::test_"
-SQUARES = "factorization/als/test_kernels.py::test_"
+IALS = "factorization/ials/test_kernels.py::test_"
+SQUARES = "factorization/squares/test_kernels.py::test_"
+SAMPLED = "factorization/sampled/test_kernels.py::test_"
 ORDERS = "ratings/test_orders_kernels.py::test_"
 GROUP = "primitives/test_group_kernels.py::test_"
 SIMLSH = "neighbors/hashes/simlsh/test_kernels.py::test_"
@@ -57,31 +60,55 @@ CASES = {
     "factorization.prepare.kernels.pack_pairs": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.items_of": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.error_sums": f"{PREPARE}error_sums[(5, 96)-33]",
-    "factorization.solvers.als.kernels.cholesky.solve_by_cholesky": (
+    "factorization.solvers.ials.kernels.descent.begin_descent": f"{IALS}a_step[32-19]",
+    "factorization.solvers.ials.kernels.descent.descend": (f"{IALS}a_step[32-19]", f"{IALS}a_step[384-2]"),
+    "factorization.solvers.ials.kernels.products.products_of_pieces": (
+        f"{IALS}products_of_pieces[True-8-4]",
+        f"{IALS}products_of_pieces[False-16-12]",
+    ),
+    "factorization.solvers.squares.kernels.gram.as_matrix": f"{SQUARES}sums_over_a_table[14-16]",
+    "factorization.solvers.squares.kernels.gram.sum_of_grams": f"{SQUARES}sums_over_a_table[14-16]",
+    "factorization.solvers.squares.kernels.cholesky.solve_by_cholesky": (
         f"{SQUARES}rows_are_solved[3-4-20]",
         f"{SQUARES}rows_are_solved[62-64-100]",
     ),
-    "factorization.solvers.als.kernels.gradients.solve_by_gradients": (
+    "factorization.solvers.squares.kernels.gradients.solve_by_gradients": (
         f"{SQUARES}conjugate_gradients_solve_the_same[14-16-40]"
     ),
-    "factorization.solvers.als.kernels.gram.gram_of_pieces": (
+    "factorization.solvers.squares.kernels.gram.gram_of_pieces": (
         f"{SQUARES}rows_are_solved[8-32-100]",
         f"{SQUARES}several_blocks_share_a_matrix",
     ),
     "factorization.solvers.hogwild.kernels.copy_factors": f"{RACES}halves",
     "factorization.solvers.hogwild.kernels.hogwild_epoch": (f"{RACES}one_worker[33-1000]", f"{RACES}halves"),
     "factorization.solvers.hogwild.kernels.scatter_ratings": f"{RACES}ratings_are_scattered[counts1]",
+    "factorization.solvers.sampled.kernels.sampled_epoch": (
+        f"{SAMPLED}negatives_and_chunks[0-3]",
+        f"{SAMPLED}one_worker[3-5-8-True]",
+    ),
     "factorization.solvers.sgd.chunks.kernels.cut_rows": f"{CHUNKS}cut_rows[empty rows-shape1]",
     "factorization.solvers.sgd.chunks.kernels.take_chunks": f"{CHUNKS}take_chunks[6-shape1]",
     "factorization.solvers.sgd.chunks.kernels.fallen_lengths": f"{CHUNKS}fallen_lengths[33-shape0]",
     "factorization.solvers.sgd.chunks.kernels.deal_hands": f"{CHUNKS}hands[8-33-shape0]",
     "factorization.solvers.sgd.chunks.kernels.take_quads": f"{CHUNKS}hands[8-33-shape0]",
+    "factorization.solvers.sgd.batches.kernels.key_batch": f"{BATCHES}key_batch[3-64]",
+    "factorization.solvers.sgd.batches.kernels.walk_major": (
+        f"{BATCHES}a_batch[33-5-16-4-2-128]",
+        f"{BATCHES}a_batch[3-31-32-1-2-32]",
+    ),
+    "factorization.solvers.sgd.batches.kernels.walk_minor": (
+        f"{BATCHES}a_batch[33-5-16-4-2-128]",
+        f"{BATCHES}a_batch[3-31-32-1-2-32]",
+    ),
     "factorization.solvers.sgd.kernels.sgd_epoch": (
         f"{FACTORS}sgd_epoch[33-5-16-False]",
         f"{FACTORS}sgd_epoch_with_halves[130-5-32-items-False]",
         f"{FACTORS}sgd_epoch_in_the_layout_that_is_used[5-0-True]",
         f"{FACTORS}workers_without_conflicts[3-3-96]",
     ),
+    "imputation.local.kernels.answer": "imputation/local/test_kernels.py::test_answer[33]",
+    "imputation.local.kernels.describe": "imputation/local/test_kernels.py::test_describe[3-2]",
+    "imputation.local.kernels.regress": "imputation/local/test_kernels.py::test_regress[counts0-3-2]",
     "imputation.spectral.kernels.extrapolate": "imputation/test_kernels.py::test_extrapolate[3-float32]",
     "imputation.spectral.kernels.renew": "imputation/test_kernels.py::test_renew[2-True-shape1-3-5]",
     "neighbors.hashes.minhash.kernels.hash_columns": (

@@ -30,6 +30,7 @@ from gpukit.errors import ParameterError
     help="Besides, rank each click of TEST among the items of its line in this file, as NCF's authors do.",
 )
 @click.option("--against", metavar="MODEL", help="Another model: is the difference more than chance?")
+@click.option("--given", metavar="FILE", help="Judge these users, whom MODEL need not know, by lists made from FILE.")
 @click.option("--positive-from", type=float, metavar="RATING", help="In lists, only what is rated so or better counts.")
 @click.option("--no-baselines", is_flag=True, help="Leave popularity and item kNN out.")
 @options.table_file
@@ -63,9 +64,12 @@ def evaluate(**values):
 
 
 def check(ask):
-    """Raise for options that ask for lists where ratings are judged."""
+    """Raise for options that ask for lists where ratings are judged, and for a protocol that new users have not."""
     if ask.of_lists:
+        if ask.given and ask.protocol:
+            raise ParameterError("--protocol ncf is for users of MODEL, not for those of --given: leave one out.")
         return
-    for given, option in ((ask.positive_from is not None, "--positive-from"), (ask.no_baselines, "--no-baselines")):
-        if given:
+    options = {"--given": ask.given, "--positive-from": ask.positive_from, "--no-baselines": ask.no_baselines or None}
+    for option, value in options.items():
+        if value is not None:
             raise ParameterError(f"{option} is about lists, and predicted ratings are judged here: add --lists.")

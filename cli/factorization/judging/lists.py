@@ -24,6 +24,17 @@ SAMPLED = {"predictor": "", "hr": "HR", "ndcg": "NDCG"}
 WINNER = "ndcg"  # what names the best
 
 
+def closing(model, test, split="random", seed=0, k=10):
+    """The judging.Report of a model just trained, for its closing table: test, Ratings that it was not trained on; of
+    users that it does not know (split 'users') the first four fifths are given."""
+    from gpukit.factorization.answers.listers import given_and_later
+
+    if split != "users":
+        return model.evaluate_lists(test, k)
+    given, later = given_and_later(test, seed=seed)
+    return model.evaluate_lists(later, k, given=given)
+
+
 class Found(NamedTuple):
     """judging.Reports: over the full ranking; among negatives, or None; rows of differences."""
 
@@ -40,8 +51,9 @@ def judged(ask, fitted, other, stages):
     tests = read_tests(ask, pairs) if ask.protocol else None
     stages.done("reading")
     named = {ask.model: fitted} | ({ask.against: other} if other is not None else {})
-    beside = () if ask.no_baselines else judging.baselines_of(fitted)
-    full = judging.judge_lists(named, pairs, ask.cuts, beside)
+    given = read_given(ask)
+    beside = () if ask.no_baselines else judging.listers_of({"": fitted}, given)[0].baselines()
+    full = judging.judge_lists(named, pairs, ask.cuts, beside, given)
     sampled = judging.judge_sampled(named, tests, ask.cuts, beside) if tests else None
     compared = []
     if other is not None:
@@ -65,6 +77,15 @@ def read_clicks(ask):
         least = "" if ask.positive_from is None else f" rated {ask.positive_from:g} or better"
         raise DataError(f"{ask.test} holds no clicks{least} to judge lists by.")
     return users, items
+
+
+def read_given(ask):
+    """The Ratings of --given, None without it."""
+    from gpukit.ratings import read_ratings
+
+    if ask.given is None:
+        return None
+    return read_ratings(ask.given, ask.file_format, ask.columns, ask.duplicates, ask.sep)
 
 
 def read_tests(ask, pairs):

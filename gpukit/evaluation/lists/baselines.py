@@ -19,9 +19,10 @@ class Popularity:
 
     name = "popularity"
 
-    def __init__(self, known, n_items):
-        self.known, self.n_items = known, n_items
-        self.counts = known.of_items(n_items).astype(np.float32)
+    def __init__(self, learned, n_items, known=None):
+        """learned: the Clicks to learn from; known: those of the users who get lists, if they are others."""
+        self.known, self.n_items = learned if known is None else known, n_items
+        self.counts = learned.of_items(n_items).astype(np.float32)
 
     def scores(self, rows):
         """(B, N) float32, known clicks too."""
@@ -58,23 +59,25 @@ class ItemKNN(Popularity):
 
     name = "item kNN"
 
-    def __init__(self, known, n_items, seed=0):
-        super().__init__(known, n_items)
-        counts = known.counts().astype(np.float64)
+    def __init__(self, learned, n_items, known=None, seed=0):
+        super().__init__(learned, n_items, known)
+        counts = learned.counts().astype(np.float64)
         self.share = min(1.0, PRODUCTS / max(1.0, float(counts @ counts)))
         users = np.random.default_rng(seed).random(len(counts)) < self.share
-        self.weights = similarities(self.table(np.flatnonzero(users)))
-
-    def table(self, rows):
-        """The clicks of some users as a scipy matrix (B, N) of float32 ones."""
-        from scipy import sparse
-
-        data, items, indptr = np.ones(len(self.known.items), np.float32), self.known.items, self.known.indptr
-        return sparse.csr_matrix((data, items, indptr), (len(indptr) - 1, self.n_items), copy=False)[rows]
+        self.weights = similarities(table(learned, n_items)[np.flatnonzero(users)])
+        self.clicks = table(self.known, n_items)
 
     def scores(self, rows):
         """(B, N) float32, known clicks too."""
-        return (self.table(rows) @ self.weights).toarray()
+        return (self.clicks[rows] @ self.weights).toarray()
+
+
+def table(clicks, n_items):
+    """Clicks as a scipy matrix (M, N) of float32 ones."""
+    from scipy import sparse
+
+    ones = np.ones(len(clicks.items), np.float32)
+    return sparse.csr_matrix((ones, clicks.items, clicks.indptr), (len(clicks.indptr) - 1, n_items), copy=False)
 
 
 def similarities(clicks):

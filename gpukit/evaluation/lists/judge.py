@@ -25,12 +25,13 @@ class Judged(NamedTuple):
         return {"predictor": self.predictor, **means, **self.facts.get(k, {})}
 
 
-def check_cuts(k, n_items):
-    """Lengths of lists, one or several, as a tuple in rising order; ParameterError for none, or more than n_items."""
+def check_cuts(k, most, told="the model knows {:,} items"):
+    """Lengths of lists, one or several, as a tuple in rising order; ParameterError for none, or more than most, told
+    so."""
     cuts = sorted({check_integer("k", one, 1) for one in np.atleast_1d(np.asarray(k, object))})
-    if not cuts or cuts[-1] > n_items:
-        most = f"; the model knows {n_items:,} items, so take k from 1 to {n_items:,}"
-        raise ParameterError(f"k={cuts[-1] if cuts else k!r} is no length of a list{most}.")
+    if not cuts or cuts[-1] > most:
+        why = f"{told.format(most)}, so take k from 1 to {most:,}"
+        raise ParameterError(f"k={cuts[-1] if cuts else k!r} is no length of a list; {why}.")
     return tuple(cuts)
 
 

@@ -5,16 +5,17 @@ import numpy as np
 from gpukit.base import check_choice, check_integer
 from gpukit.errors import DataError
 from gpukit.factorization.answers import explaining, exporting
-from gpukit.factorization.serve import MOST_ANSWERS, Serving, rows_or_unknown
+from gpukit.factorization.lists.recommending import Recommending
+from gpukit.factorization.serve import MOST_ANSWERS, rows_or_unknown
 
 BY = ("evidence", "factors")
 PIECE = 1 << 22  # ratings counted at a time
 
 
-class Answering(Serving):
+class Answering(Recommending):
     """A fitted State that says what is alike, and why it predicts what it predicts."""
 
-    _transient = (*Serving._transient, "_norms", "_counts")
+    _transient = (*Recommending._transient, "_norms", "_counts")
 
     def set_fitted(self, *fitted):
         """See Serving; what was summed over an older history is dropped."""
@@ -95,18 +96,18 @@ class Answering(Serving):
         self._check_fitted()
         exporting.export(self, path, check_choice("side", side, exporting.SIDES), vectors)
 
-    def evaluate_lists(self, X, k=10, baselines=True):
+    def evaluate_lists(self, X, k=10, baselines=True, given=None):
         """judging.Report: how good lists of k items (an int, or several) are for what users clicked later.
 
         X: pairs as predict takes them; ratings count as clicks, whatever they are. What users are shown is judged over
         all items, known clicks left out; popularity and item kNN stand beside unless baselines is False. Pairs that
-        cannot be judged (unknown users or items, known clicks) are left out and counted. Raises ParameterError for a k
-        above the number of items, DataError where no pair is left. gpukit.evaluation.lists defines the metrics.
+        cannot be judged (unknown users or items, known clicks) are left out and counted. given: Ratings of users who
+        need not be known; they are judged then, by lists made from these (recommend_for). Raises ParameterError for a
+        k above the number of items, DataError where no pair is left. gpukit.evaluation.lists defines the metrics.
         """
         from gpukit.factorization.answers import judging
 
-        beside = judging.baselines_of(self) if baselines else ()
-        return judging.judge_lists({type(self).__name__: self}, X, k, beside)
+        return judging.judge_lists({type(self).__name__: self}, X, k, baselines, given)
 
     def _row_of(self, one, what):
         self._check_fitted()

@@ -6,10 +6,10 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.evaluation.lists import sampled
-from gpukit.evaluation.lists.baselines import ItemKNN, Popularity
-from gpukit.evaluation.lists.clicks import LeftOut, clicks_in_rows, clicks_of, judged_by
+from gpukit.evaluation.lists.clicks import LeftOut, clicks_of, judged_by
 from gpukit.evaluation.lists.judge import check_cuts, judge
 from gpukit.evaluation.lists.significance import compare
+from gpukit.factorization.answers.listers import Lister, Newcomers
 from gpukit.factorization.serve import rows_or_unknown
 from gpukit.io.ids import factorize
 
@@ -52,61 +52,48 @@ class Common(NamedTuple):
     strange: int
 
 
-def known_clicks(fitted):
-    """The Clicks that a fitted model has learned from."""
-    fitted._check_fitted()
-    history, users = fitted._rated, len(fitted.user_ids_)
-    return clicks_in_rows(history.indptr[: users + 1], history.items)
+def listers_of(models, given=None):
+    """[Lister] of models {name: fitted estimator}, for the users whose Ratings are given, if any are."""
+    for model in models.values():
+        model._check_fitted()
+    return [Lister(model) if given is None else Newcomers(model, given) for model in models.values()]
 
 
-def baselines_of(model):
-    """(Popularity, ItemKNN) learned from the clicks of a fitted model."""
-    known, n_items = known_clicks(model), len(model.item_ids_)
-    return Popularity(known, n_items), ItemKNN(known, n_items)
+def judge_lists(models, X, k=10, baselines=True, given=None):
+    """The Report of models {name: fitted estimator} over the full ranking; the other arguments and errors as
+    `evaluate_lists`.
 
-
-def judge_lists(models, X, k=10, baselines=()):
-    """The Report of models {name: fitted estimator} over the full ranking; X, k and errors as `evaluate_lists`.
-
-    They are judged on the same users and clicks, and know them by the same ids; baselines: as baselines_of gives them
-    for the first model.
+    They are judged on the same users and clicks, and know them by the same ids. baselines: whether they stand beside,
+    learned from the first one's clicks, or these, made already.
     """
-    cuts = check_cuts(k, min(len(model.item_ids_) for model in models.values()))
-    lead = next(iter(models.values()))
-    known, clicks = known_clicks(lead), lead.rating_counts()[1]
-    common = common_pairs(list(models.values()), X, known)
+    listers = listers_of(models, given)
+    lead = listers[0]
+    cuts = check_cuts(k, min(len(one.item_ids) for one in listers))
+    common = common_pairs(listers, X)
     users = np.unique(common.sides[0][0])
-    ids = lead.user_ids_[users]
-    judged = []
-    for (name, model), side in zip(models.items(), common.sides):
-        relevant = clicks_of(*side, (len(model.user_ids_), len(model.item_ids_)))
-        judged.append(judge(name, model_lists(model, ids, cuts[-1]), relevant, model.rating_counts()[1], cuts))
-    relevant = clicks_of(*common.sides[0], (len(lead.user_ids_), len(clicks)))
-    for made in baselines:
-        judged.append(judge(made.name, made.lists(users, cuts[-1]), relevant, clicks, cuts))
+    ids, judged = lead.user_ids[users], []
+    for name, one, side in zip(models, listers, common.sides):
+        judged.append(judge(name, one.lists(ids, cuts[-1]), clicks_of(*side, one.shape), one.counts, cuts))
+    relevant = clicks_of(*common.sides[0], lead.shape)
+    for made in made_of(baselines, lead):
+        judged.append(judge(made.name, made.lists(users, cuts[-1]), relevant, lead.counts, cuts))
     return Report(judged, cuts, ids, common.left_out, common.strange)
 
 
-def model_lists(model, users, n):
-    """Yield what judge takes for user ids that the model knows: (rows (b,), item rows (b, n), -1: none is left)."""
-    for tile, items, scores in model.recommend_batches(users, n):
-        there = ~np.isnan(scores)
-        rows = np.full(items.shape, -1, np.int32)
-        rows[there] = rows_or_unknown(items[there].astype(model.item_ids_.dtype), model.item_ids_, "item")
-        yield rows_or_unknown(tile, model.user_ids_), rows
+def made_of(baselines, lister):
+    """The baselines of a Lister, where True asks for them, or those that are there."""
+    return lister.baselines() if baselines is True else baselines or ()
 
 
-def common_pairs(models, X, known, every_item=False):
-    """The Common of pairs X; known: Clicks of the first model; every_item: as judged_by. DataError where none is
-    left."""
-    sides = [model._pairs(X) for model in models]
-    kept, left_out = judged_by(*sides[0], known, len(models[0].item_ids_), every_item)
-    count = int(kept.sum())
-    for model, side in zip(models[1:], sides[1:]):
-        kept &= judged_by(*side, known_clicks(model), len(model.item_ids_), every_item)[0]
+def common_pairs(listers, X, every_item=False):
+    """The Common of pairs X; every_item: as judged_by. DataError where none is left."""
+    sides = [one.rows(X) for one in listers]
+    asked = [judged_by(*side, one.known, len(one.item_ids), every_item) for one, side in zip(listers, sides)]
+    kept, (own, left_out) = np.logical_and.reduce([mask for mask, _ in asked]), asked[0]
+    strange = int(own.sum()) - int(kept.sum())
     if not kept.any():
-        raise DataError(nothing_left(left_out, count))
-    return Common(kept, [tuple(rows[kept] for rows in side) for side in sides], left_out, count - int(kept.sum()))
+        raise DataError(nothing_left(left_out, strange))
+    return Common(kept, [tuple(rows[kept] for rows in side) for side in sides], left_out, strange)
 
 
 def nothing_left(left_out, strange):
@@ -114,37 +101,33 @@ def nothing_left(left_out, strange):
     if not left_out.pairs:
         return "There are no clicks to judge lists by: 0 pairs."
     why = f"{left_out.unknown_users:,} of users and {left_out.unknown_items:,} of items that the model does not know, "
-    why += f"{left_out.known:,} that it was trained on" + f", {strange:,} that other models cannot judge" * (
-        strange > 0
-    )
-    return (
-        f"None of the {left_out.pairs:,} pairs can be judged: {why}. Test on later clicks of users known to the model."
-    )
+    why += f"{left_out.known:,} that it was trained on"
+    why += f", {strange:,} that other models cannot judge" if strange else ""
+    return f"None of the {left_out.pairs:,} pairs can be judged: {why}. Test on later clicks of users whom it knows."
 
 
-def judge_sampled(models, tests, k=10, baselines=()):
+def judge_sampled(models, tests, k=10, baselines=True):
     """The Report of models {name: fitted estimator} by the sampled protocol: hr and ndcg alone, a value a test.
 
     tests: ids as negatives.Negatives: users (T,), clicks (T,), items (T, C), there (T, C) bool. What is dropped of the
     candidates is by what the first model knows, as evaluation.lists.sampled says; a click on an unknown item counts,
     as the protocol has it. Raises as judge_lists.
     """
-    cuts = check_cuts(k, 1 + tests.items.shape[1])
-    lead = next(iter(models.values()))
-    known, n_items = known_clicks(lead), len(lead.item_ids_)
-    common = common_pairs(list(models.values()), (tests.users, tests.clicks), known, every_item=True)
-    asked = Asked(tests, common.kept)
+    listers = listers_of(models)
+    cuts, lead = check_cuts(k, 1 + tests.items.shape[1], "a line has {:,} candidates"), listers[0]
+    common = common_pairs(listers, (tests.users, tests.clicks), every_item=True)
+    asked, n_items = Asked(tests, common.kept), len(lead.item_ids)
     rows = asked.rows(lead)
     apart = np.where(rows < n_items, rows, n_items + asked.codes)
     told = common.sides[0][0], apart[:, 0], apart[:, 1:], tests.there[common.kept]
-    found, dropped = sampled.candidates(*told, known, n_items)
+    found, dropped = sampled.candidates(*told, lead.known, n_items)
     scores = {
-        name: model_scores(model, model.user_ids_[side[0]], asked.rows(model))
-        for (name, model), side in zip(models.items(), common.sides)
+        name: model_scores(one.model, one.user_ids[side[0]], asked.rows(one))
+        for name, one, side in zip(models, listers, common.sides)
     }
-    scores |= {made.name: baseline_scores(made, found) for made in baselines}
+    scores |= {made.name: baseline_scores(made, found) for made in made_of(baselines, lead)}
     judged = [sampled.judge_sampled(name, values, found.there, cuts) for name, values in scores.items()]
-    return Report(judged, cuts, lead.user_ids_[found.users], common.left_out, common.strange, dropped)
+    return Report(judged, cuts, lead.user_ids[found.users], common.left_out, common.strange, dropped)
 
 
 class Asked:
@@ -155,9 +138,9 @@ class Asked:
         codes, self.ids = factorize(items.ravel(), "item")
         self.codes = codes.reshape(items.shape)
 
-    def rows(self, model):
-        """(T, 1 + C) int32 rows of a model, the one behind its last for items that it does not know."""
-        return rows_or_unknown(self.ids, model.item_ids_, "item")[self.codes]
+    def rows(self, lister):
+        """(T, 1 + C) int32 rows of a Lister, the one behind its last for items that it does not know."""
+        return rows_or_unknown(self.ids, lister.item_ids, "item")[self.codes]
 
 
 def model_scores(model, users, rows):

@@ -43,7 +43,7 @@ def choose(estimator, ratings, settings, device, judged, progress):
 def _contest(estimator, ratings, settings, device, stopping, progress):
     """The Contest of an estimator on parts of its Ratings."""
     progress("choosing", 0, None, {})
-    way = Way(estimator.walked_on(device), settings.seed, estimator.deterministic, settings.n_neighbors > 0)
+    way = Way(estimator.walk, settings.seed, estimator.deterministic, settings.n_neighbors > 0)
     share = (estimator.validation_fraction or STOPPING_SHARE) if stopping else None
 
     def find(orders, steps):

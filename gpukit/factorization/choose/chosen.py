@@ -10,7 +10,16 @@ from gpukit.factorization.settings import MOST_FACTORS
 from gpukit.factorization.solvers import LOSSES_OF
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
 
-OF_CLICKS = {"solver": str, "loss": str, "n_negatives": int, "unobserved_weight": float, "exponent": float}
+OF_CLICKS = {
+    "solver": str,
+    "loss": str,
+    "n_negatives": int,
+    "unobserved_weight": float,
+    "exponent": float,
+    "counted": bool,
+    "recency": float,
+    "blend": float,
+}
 KEPT = {
     "n_factors": int,
     "n_neighbors": int,
@@ -92,5 +101,6 @@ def check_clicks(facts):
         check_choice("solver", facts["solver"], tuple(LOSSES_OF))
         check_choice("loss", facts["loss"], LOSSES_OF[facts["solver"]])
         check_integer("n_negatives", facts["n_negatives"], 0)
-        for name in ("unobserved_weight", "exponent"):
+        for name in ("unobserved_weight", "exponent", "recency"):
             check_real(name, facts[name], 0.0)
+        check_real("blend", facts["blend"], 0.0, 1.0)

@@ -36,13 +36,13 @@ class Outcome(NamedTuple):
 class Trial:
     """Ratings that train and ratings that judge, prepared on a device for any number of candidates.
 
-    train, held_out: Ratings with the same id maps; way: ready.Way, whose schedule without conflicts is for GPUs alone
-    (on a CPU one thread is sooner done); find(orders, steps): the neighbours (N, K) int32 on
-    the host, best first, as many as a candidate may ask for.
+    train, held_out: Ratings with the same id maps; way: ready.Way; what is to be the same on every run is trained in
+    batches on a GPU, on a CPU by the one thread that choosing is held to; find(orders, steps): the neighbours (N, K)
+    int32 on the host, best first, as many as a candidate may ask for.
     """
 
     def __init__(self, train, held_out, way, device, find):
-        way = way._replace(deterministic=way.deterministic and device.is_cuda)
+        self.in_batches, way = way.deterministic and device.is_cuda, way._replace(deterministic=False)
         self.way, self.device, self.held_out, self.shape = way, device, held_out, train.shape
         self.steps = engine(device, "gpukit.factorization")
         self.orders = order_ratings(train, device)
@@ -62,7 +62,7 @@ class Trial:
         session = steps.begin(beginning, layout, self.way.walk, self.made.history)
         minor = steps.preparing.resident(steps.preparing.fetch(side.minor), np.int32)  # training may rename its rows
         made = self.made._replace(side=side._replace(minor=minor))
-        task = Task(self.orders, self.scale, made, settings, layout, steps, self.device, False, self.way.deterministic)
+        task = Task(self.orders, self.scale, made, settings, layout, steps, self.device, False, self.in_batches)
         return Attempt(session, solver.begin(session, task, solver.arrange(task)), self)
 
     def damped(self, damping):

@@ -1,8 +1,197 @@
-"""What the user left open of the settings for clicks."""
+"""What the user left open of the settings for clicks: the best on a held-out click of each of many users.
 
+First, on the clicks of some users where there are many: least squares over all pairs with few factors, whose weight of
+what was not clicked and whose regularization are sought along each in turn; how clicks weigh; the losses with sampled
+negatives; a neighbourhood's score beside that of the factors. Then, on all but the held-out clicks, more factors while
+they help. What is named is obeyed.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.evaluation.lists.baselines import ItemKNN, Popularity
+from gpukit.evaluation.lists.clicks import clicks_of
 from gpukit.factorization.choose.chosen import Choice
+from gpukit.factorization.goal import goal_of
+from gpukit.factorization.implicit import hold_out
+from gpukit.factorization.implicit.blend import MOST_NEIGHBORS
+from gpukit.factorization.implicit.trial import DEPTH, PATIENCE, Outcome, Trial, places_in
+from gpukit.factorization.solvers import usual
+
+FIRST_FACTORS, FIRST_EPOCHS = 32, 5
+FACTORS = (64, 128, 192, 256, 384, 512)
+WORK = {False: 1.0e11, True: 2.0e13}  # multiplications of an epoch, at most, of a candidate; on a GPU
+AXES = {"unobserved_weight": 3.0, "regularization": 2.0}  # what a step along each multiplies by
+MOST_STEPS = 4
+RECENCY = 2.0
+SHARES = (0.03, 0.1, 0.3, 1.0)
+OPEN = ("n_factors", "n_epochs", "regularization", "unobserved_weight")
+
+
+class Contest(NamedTuple):
+    """Where candidates meet: the estimator, names of what is open, the solvers that may be taken, the trials' rows so
+    far, progress as fit's."""
+
+    estimator: object
+    free: set
+    solvers: tuple
+    rows: list
+    progress: object
+
+    def met(self, outcome, predictor):
+        """The Outcome, told."""
+        self.rows.append(outcome.row(predictor))
+        self.progress("choosing", len(self.rows), None, {"ndcg": self.rows[-1]["ndcg"]})
+        return outcome
 
 
 def choose(estimator, clicks, settings, device, progress):
-    """The choose.chosen.Choice for an estimator's settings.Settings and clicks."""
-    return Choice(settings, [], "named, or usual for its solver")
+    """The choose.chosen.Choice for an estimator's settings.Settings and clicks, Ratings whose values are 1."""
+    goal = goal_of(estimator, "implicit")
+    solvers = ("ials", "sampled") if goal.open else (goal.solver,)
+    free = {name for name in OPEN if getattr(estimator, name) is None}
+    if not free and not goal.open:
+        return Choice(settings, [], "named")
+    train, judges = hold_out.held_out(clicks, settings.seed)
+    if len(judges.users) < hold_out.FEW:
+        return Choice(settings, [], f"{len(clicks):,} clicks are too few to hold any out")
+    contest = Contest(estimator, free, solvers, [], progress)
+    some = hold_out.sampled(train, judges, settings.seed)
+    trial = Trial(estimator, *some, device)
+    best = first_round(contest, trial, settings)
+    if some[0] is not train:
+        trial = Trial(estimator, train, judges, device)
+    best = second_round(contest, trial, best, device.is_cuda)
+    rows = baselines(trial)
+    return Choice(fitting(best.settings), contest.rows + rows, why(best, judges, rows))
+
+
+def fitting(plan):
+    """settings.Settings with no more neighbours than the model will have."""
+    if plan.solver != "ials":
+        return plan
+    return plan._replace(n_neighbors=min(MOST_NEIGHBORS, plan.n_neighbors) if plan.blend else 0)
+
+
+def first_round(contest, trial, settings):
+    """The best Outcome of few factors on one Trial."""
+    found = []
+    if "ials" in contest.solvers:
+        found.append(least_squares(contest, trial, settings._replace(solver="ials", loss="squared", biases=False)))
+    if "sampled" in contest.solvers:
+        found.append(with_negatives(contest, trial, settings))
+    return max(found, key=worth)
+
+
+def worth(outcome):
+    """An Outcome's mean gain."""
+    return float(outcome.gains.mean())
+
+
+def least_squares(contest, trial, settings):
+    """The best Outcome of a search along AXES, and of how clicks may weigh."""
+    epochs = FIRST_EPOCHS if "n_epochs" in contest.free else settings.epochs
+    factors = min(FIRST_FACTORS, settings.n_factors) if "n_factors" in contest.free else settings.n_factors
+    plan = settings._replace(epochs=epochs, n_factors=factors)
+    best = contest.met(*tried(trial, plan))
+    for axis, step in AXES.items():
+        if axis in contest.free:
+            best = along(contest, trial, best, axis, step)
+    for change in weighings(trial.ground.clicks):
+        better = contest.met(*tried(trial, best.settings._replace(**change)))
+        best = max(best, better, key=worth)
+    if "sampled" in contest.solvers:  # which has all its factors and epochs, too
+        best = contest.met(*tried(trial, best.settings._replace(n_factors=settings.n_factors, epochs=settings.epochs)))
+    return best
+
+
+def tried(trial, plan, patience=0):
+    """(Outcome, how it is called) of a candidate."""
+    return trial.tried(plan, patience)[0], f"{plan.solver}, {plan.loss}"
+
+
+def along(contest, trial, best, axis, step):
+    """The best Outcome along an axis, up or down from one as long as it gets better."""
+    for factor in (1.0 / step, step):
+        before = best
+        for _ in range(MOST_STEPS):
+            value = float(f"{getattr(best.settings, axis) * factor:.2g}")
+            found = contest.met(*tried(trial, best.settings._replace(**{axis: value})))
+            if worth(found) <= worth(best):
+                break
+            best = found
+        if best is not before:
+            break
+    return best
+
+
+def weighings(clicks):
+    """Yield changes of settings: how clicks may weigh, by what is known of them."""
+    if clicks.counts is not None and np.ptp(clicks.counts) > 0:
+        yield {"counted": True}
+    if hold_out.tell_order(clicks):
+        yield {"recency": RECENCY}
+
+
+def with_negatives(contest, trial, settings):
+    """The Outcome of the loss with sampled negatives, neighbourhoods and all."""
+    standard = usual("sampled", settings.rates, len(trial.ground.clicks))
+    named = {"epochs": "n_epochs", "regularization": "regularization", "learning_rate": "learning_rate"}
+    given = {own: value for own, name in named.items() if (value := getattr(contest.estimator, name)) is not None}
+    biases = bool(getattr(contest.estimator, "biases", True))
+    loss = settings.loss if settings.solver == "sampled" else "cross-entropy"
+    plan = settings._replace(solver="sampled", loss=loss, biases=biases, **{**standard, **given})
+    return contest.met(*tried(trial, plan, PATIENCE if "n_epochs" in contest.free else 0))
+
+
+def second_round(contest, trial, best, on_gpu):
+    """The best Outcome on all but the held-out clicks."""
+    plan = best.settings
+    if plan.solver != "ials":
+        return best
+    epochs = usual("ials", plan.rates, 0)["epochs"] if "n_epochs" in contest.free else plan.epochs
+    patience, leader = PATIENCE if "n_epochs" in contest.free else 0, None
+    for size in sizes(contest, trial, plan, on_gpu):
+        outcome, state = trial.tried(plan._replace(n_factors=size, epochs=epochs), patience)
+        contest.met(outcome, "ials, squared")
+        if leader is not None and worth(outcome) <= worth(leader[0]):
+            break
+        leader = outcome, state
+    if plan.n_neighbors and hasattr(contest.estimator, "n_neighbors"):
+        mixed = [contest.met(one, "ials and cosines") for one in trial.blends(leader[0].settings, leader[1], SHARES)]
+        return max([leader[0], *mixed], key=worth)
+    return leader[0]
+
+
+def sizes(contest, trial, plan, on_gpu):
+    """The numbers of factors to try, in order."""
+    shape = trial.ground.clicks.shape
+    if "n_factors" not in contest.free:
+        return [plan.n_factors]
+    fit = [size for size in FACTORS if size <= min(shape) and work(trial, size) <= WORK[on_gpu]]
+    return fit or [min(plan.n_factors, *shape)]
+
+
+def work(trial, size):
+    """Multiplications of an epoch with so many factors."""
+    return len(trial.ground.clicks) * size**2 + sum(trial.ground.clicks.shape) * size**3 / 6
+
+
+def baselines(trial):
+    """Rows of popularity and item kNN on the same held-out clicks."""
+    clicks, judges = trial.ground.clicks, trial.judges
+    known, rows = clicks_of(clicks.users, clicks.items, clicks.shape), []
+    for kind in (Popularity, ItemKNN):
+        plain = kind(known, clicks.shape[1])
+        lists = np.concatenate([items for _, items in plain.lists(judges.users, min(DEPTH, clicks.shape[1]))])
+        rows.append(Outcome(None, places_in(lists, judges.items), []).row(plain.name))
+    return rows
+
+
+def why(best, judges, rows):
+    """Why settings were taken, in a sentence, and what did better all the same."""
+    which = "latest" if judges.latest else "held-out"
+    better = [row for row in rows if row["ndcg"] > worth(best)]
+    than = "".join(f"; {row['predictor']} had {row['ndcg']:.4f}" for row in better)
+    return f"best of what was tried on the {which} click of {len(best.places):,} users, NDCG {worth(best):.4f}{than}"

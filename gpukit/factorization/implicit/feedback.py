@@ -24,4 +24,8 @@ def resolved(estimator, ratings, kind=None):
             "(say) to take those from 4 on as clicks."
         )
     goal_of(estimator, kind)
-    return kind, clicks_of(ratings, positive_from) if kind == "implicit" else ratings
+    if kind == "explicit":
+        return kind, ratings
+    from gpukit.ratings.repeats import checked
+
+    return kind, clicks_of(checked(ratings), positive_from)

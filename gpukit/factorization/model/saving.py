@@ -10,12 +10,13 @@ from gpukit.errors import DataError, ModelError
 from gpukit.factorization.arrays import History, Scale
 from gpukit.factorization.choose.chosen import kept_choice
 from gpukit.factorization.goal import FEEDBACK
+from gpukit.factorization.lists import head
 from gpukit.factorization.model import check
 from gpukit.factorization.model.state import State
 from gpukit.factorization.update import told
 from gpukit.io import trust
 
-STATE, HISTORY, BEST = "state", "rated", "best"
+STATE, HISTORY, BEST, HEAD = "state", "rated", "best", "head"
 FACTS = {
     "history": list,
     "timings": dict,
@@ -93,7 +94,7 @@ def _check_parameters(path, its, mine):
 
 def _checkpoint(header, arrays, shape, choice):
     """The Checkpoint in a file's header and arrays, checked; ratings of shape (M, N), the Choice of its settings."""
-    sizes = choice.settings.n_factors, choice.settings.n_neighbors
+    sizes = choice.settings.n_factors, choice.settings.learned_neighbors
     done, history = persist.entry_of(header, "epochs_done", int), persist.entry_of(header, "history", list)
     check.check_epochs(history)
     if not 0 <= done == len(history):
@@ -115,6 +116,8 @@ def packed(model):
     facts = {name: getattr(model, f"{name}_") for name in FACTS if hasattr(model, f"{name}_")}
     arrays = persist.spread(STATE, model._state) | persist.spread(HISTORY, model._rated)
     ids = {"user_ids": model.user_ids_, "item_ids": model.item_ids_}
+    if hasattr(model, "_head"):
+        arrays |= persist.spread(HEAD, model._head)
     later = {"updates": model.updates_} if getattr(model, "updates_", None) else {}
     return {"standard": list(model._scale), "kept": facts, **later}, arrays | ids
 
@@ -138,6 +141,16 @@ def unpack(model, facts, arrays):
     if "updates" in facts:
         model.updates_ = told.checked(facts["updates"])
     model.set_fitted(state, rated, scale, *ids.values())
+    if any(name.startswith(f"{HEAD}.") for name in arrays):
+        model._head = kept_head(arrays, shape)
+
+
+def kept_head(arrays, shape):
+    """The lists.head.Head among the arrays of a file, checked; of ratings of shape (M, N)."""
+
+    found = arrays.gathered(head.Head, HEAD)
+    head.check_head(found, shape, HEAD)
+    return found
 
 
 def kept_facts(kept):

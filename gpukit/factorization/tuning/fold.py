@@ -51,7 +51,7 @@ class Fold:
     def trial(self, model, seed):
         """The choose.trial.Trial of all settings that walk the ratings as an estimator does."""
         if model.walk not in self.trials:
-            way = Way(model.walked_on(self.device), seed, model.deterministic, model.walk == LSHMF.walk)
+            way = Way(model.walk, seed, model.deterministic, model.walk == LSHMF.walk)
             find = lambda orders, steps: model.find_neighbors(orders, steps, self.most)  # noqa: E731
             self.trials[model.walk] = Trial(self.train, self.test, way, self.device, find)
         return self.trials[model.walk]

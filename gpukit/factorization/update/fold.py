@@ -78,9 +78,10 @@ def scale_of(count):
 
 
 def best_of(scores, given, n, exclude_seen):
-    """(item rows (m,), their scores (m,)), best first, equal ones by the lower row; m = n or as many as are left."""
+    """(item rows (1, n) int32, their scores (1, n) float32), best first, equal ones by the lower row; NaN where a score
+    is, and where fewer are left."""
+    scores = scores.astype(np.float32)
     if exclude_seen:
-        scores = scores.copy()
-        scores[given.items] = -np.inf
-    order = np.argsort(-scores, kind="stable")[:n]
-    return order[np.isfinite(scores[order])], scores[order[np.isfinite(scores[order])]]
+        scores[given.items] = np.nan
+    rows = np.argsort(-scores, kind="stable")[None, :n].astype(np.int32)
+    return rows, scores[rows]

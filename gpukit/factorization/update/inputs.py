@@ -34,16 +34,18 @@ class Part(NamedTuple):
         return len(self.user_ids), len(self.item_ids)
 
 
-def part_of(new, y, user_ids, item_ids, duplicates):
+def part_of(new, y, user_ids, item_ids, duplicates, taken=None):
     """The Part of what fit takes (new, y), in the rows of a model with these ids.
 
-    duplicates: what a pair means that comes twice in it (gpukit.ratings.repeats). Raises DataError, ParameterError.
+    duplicates: what a pair means that comes twice in it (gpukit.ratings.repeats); taken: a function that gives the
+    Ratings that are learned of those that were read. Raises DataError, ParameterError.
     """
     ratings = counted(without_repeats(ratings_of(new, y, repeats=False), duplicates))
     if ratings.weights is not None:
         raise ParameterError(
             "An update takes no weights: what was learned before is not weighed. Leave the column out."
         )
+    ratings = ratings if taken is None else taken(ratings)
     users, user_ids = grown(ratings.users, ratings.user_ids, user_ids, "user")
     items, item_ids = grown(ratings.items, ratings.item_ids, item_ids, "item")
     return Part(users, items, ratings.values, user_ids, item_ids)

@@ -11,8 +11,9 @@ from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, major_first
 from gpukit.factorization.prepare import ready
 from gpukit.factorization.settings import of_model
+from gpukit.factorization.solvers import Task
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.factorization.solvers.sgd.training import chunk_tables
+from gpukit.factorization.solvers.sgd import training as descent
 from gpukit.factorization.update import grow, merge
 from gpukit.factorization.update.plan import walk_of
 from gpukit.ratings.orders.order import order_ratings
@@ -208,26 +209,25 @@ class Learner:
         some = self.facts.merged.ratings.take(which)
         if not len(some):
             return state
-        session = self.session_on(state, some)
+        training = self.training_on(state, some)
         for turn, epoch in enumerate(epochs):
             if self.pressed.requested is not None:
                 raise interrupt.Interrupted(self.pressed.requested)
-            session.epoch(self.plan.epoch_rates(epoch), schedule.turn_key(self.plan.seed, turn))
+            training.step(self.plan.epoch_rates(epoch), schedule.turn_key(self.plan.seed, turn))
             self.progress("training", turn + 1, len(epochs), {"rmse": None})
         self.walked += len(some) * len(epochs)
-        return session.state()
+        return training.session.state()
 
-    def session_on(self, state, some):
-        """The Session of a State that walks some Ratings."""
+    def training_on(self, state, some):
+        """The Training of a State that walks some Ratings."""
         trainer, steps = self.trainer, self.trainer.steps
-        orders = order_ratings(some, trainer.device)
-        way = ready.Way(trainer.walk, self.plan.seed, trainer.deterministic, self.layout.slots > 0)
-        made = ready.make_ready(orders, self.facts.scale, way, steps.preparing)
-        workers = schedule.worker_count(len(some), steps.most_workers(self.layout))
-        tables, workers = chunk_tables(made.side, workers, self.plan, steps)
+        orders, scale = order_ratings(some, trainer.device), self.facts.scale
+        in_strata = trainer.deterministic and not trainer.device.is_cuda
+        way = ready.Way(trainer.walk, self.plan.seed, in_strata, self.layout.slots > 0)
+        made = ready.make_ready(orders, scale, way, steps.preparing)
+        task = Task(orders, scale, made, self.plan, self.layout, steps, trainer.device, False, trainer.deterministic)
         session = steps.Session(state, self.layout, trainer.walk, self.facts.history)
-        session.train_on(made.side, made.query, tables, workers)
-        return session
+        return descent.begin(session, task, descent.arrange(task))
 
 
 def trainer_of(estimator, device, search):

@@ -3,10 +3,9 @@
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.base import check_integer
 from gpukit.device.engine import engine
 from gpukit.factorization import settings
-from gpukit.factorization.serve import MOST_ANSWERS, Serving
+from gpukit.factorization.serve import Serving
 from gpukit.factorization.update import settings as updating
 from gpukit.factorization.update import told
 
@@ -33,52 +32,80 @@ class Updating(Serving):
         asked = updating.check(rows, hashes, duplicates, replay)
         if not hasattr(self, self._fitted_by):
             return self._first_fit(X, y, asked, progress)
+        from gpukit.factorization.implicit import update as clicks
         from gpukit.factorization.update import inputs, run
 
         self.check()
-        part = inputs.part_of(X, y, self.user_ids_, self.item_ids_, asked.duplicates)
+        of_clicks = self.feedback_ == "implicit"
+        part = inputs.part_of(X, y, self.user_ids_, self.item_ids_, asked.duplicates, self._taken())
         inputs.check_near(part.values, self._scale)
         if not len(part):
             return self
         device = devices.resolve(self.device)
         before = getattr(self, "updates_", [])
         model = run.Model(self._state, self._rated, self._scale, told.settled_of(before, len(self._rated.items)))
+        news = progress or (lambda *news: None)
         with devices.reported(device, "Updating"):
             trainer = run.trainer_of(self, device, lambda orders: self._neighbors_of(orders, device))
-            done = run.update(model, part, asked, trainer, progress or (lambda *news: None))
+            done = (
+                clicks.update(self, part, asked, device, news)
+                if of_clicks
+                else run.update(model, part, asked, trainer, news)
+            )
         self.device_, self.updates_ = str(device), [*before, done.told]
         self.set_fitted(done.state, done.history, done.scale, part.user_ids, part.item_ids)
         return self
 
-    def recommend_for(self, X, y=None, n=10, exclude_seen=True, duplicates="last"):
+    def recommend_for(self, X, y=None, n=10, exclude_seen=True, duplicates="last", *, by="lists", filters=None):
         """(user ids (B,), item ids (B, n), scores (B, n) float32), best first, for users whose ratings are given here;
         the model stays as it is.
 
         X, y: ratings as fit takes them, of users who need not be known: what the model knows of them does not count.
-        For one user also {item: rating}; the user's id is then 0. Bias and factors are solved for, with the items'
-        numbers as they are (update/fold.py); the neighbourhood's terms are of the ratings given. Items that the model
-        does not know are left out of account. duplicates: as partial_fit. Items given are left out unless exclude_seen
-        is False; scores and what is missing as recommend has them. Raises ParameterError, DataError.
+        For one user also {item: rating}; the user's id is then 0. Factors (by 'rating': bias, too) are solved for, with
+        the items' numbers as they are (lists/head.py, update/fold.py); the neighbourhood's terms are of the ratings
+        given. Items that the model does not know are left out of account. duplicates: as partial_fit. Items given are
+        left out unless exclude_seen is False; by, filters, scores and what is missing as recommend has them. Raises
+        ParameterError, DataError.
         """
         from gpukit.factorization.update import inputs
 
-        tiles = list(self.recommend_for_batches(inputs.lists_of(X, y, duplicates), n, exclude_seen))
+        ratings = inputs.lists_of(X, y, duplicates)
+        tiles = list(self.recommend_for_batches(ratings, n, exclude_seen, by=by, filters=filters))
         return tuple(np.concatenate(column) for column in zip(*tiles))
 
-    def recommend_for_batches(self, ratings, n=10, exclude_seen=True):
+    def recommend_for_batches(self, ratings, n=10, exclude_seen=True, *, by="lists", filters=None):
         """Generator of recommend_for's answers, a user at a time, for Ratings."""
         from gpukit.factorization.update import fold, inputs
 
         self._check_fitted()
-        check_integer("n", n, 1, MOST_ANSWERS)
+        request, taken = self._request(n, exclude_seen, by, filters), self._taken()
+        score = self._scorer(request.ranking)
+        for user, given in inputs.given_to(taken(ratings) if taken else ratings, self.item_ids_, self._scale):
+            pools = fold.best_of(score(given) + request.worth, given, request.pool, request.hide)
+            yield (ratings.user_ids[user : user + 1], *self._named(*self._listed(*pools, request), request, n))
+
+    def _taken(self):
+        """The function that gives the Ratings to learn of those that were read; None: as they are."""
+        if self.feedback_ == "explicit":
+            return None
+        from gpukit.factorization.implicit.update import weights_of
+
+        return lambda ratings: weights_of(self, ratings)
+
+    def _scorer(self, ranking):
+        """The function that gives scores (N,) of all items, by a Ranking, for what a user gave, a fold.Given."""
+        if ranking.head is not None:
+            from gpukit.factorization.lists.head import folding
+
+            return folding(ranking.head, ranking.state)
+        if self.feedback_ == "implicit":
+            from gpukit.factorization.implicit.fold import scorer
+
+            return scorer(self)
+        from gpukit.factorization.update import fold
+
         decay, state = settings.of_model(self, len(self._rated.items)).regularization, self._state
-        for user, given in inputs.given_to(ratings, self.item_ids_, self._scale):
-            scores = fold.scores_of(state, given, fold.taste_of(state, given, decay))
-            items, best = fold.best_of(scores, given, n, exclude_seen)
-            fits = min(n, len(scores))
-            rows, z = np.zeros((1, fits), np.int32), np.full((1, fits), np.nan, np.float32)
-            rows[0, : len(items)], z[0, : len(items)] = items, best
-            yield (ratings.user_ids[user : user + 1], *self._named(rows, z, n))
+        return lambda given: fold.scores_of(state, given, fold.taste_of(state, given, decay))
 
     def _first_fit(self, X, y, asked, progress):
         """fit, on what the rule for repeats leaves."""

@@ -61,3 +61,14 @@ def test_with_many_clicks_a_part_of_the_users_is_counted(clicked, known, monkeyp
     part = np.where(taken[:, None], clicked, False)
     like = naive.knn_scores(part, baselines.NEIGHBORS, baselines.SHRINKAGE)
     np.testing.assert_allclose(made.scores(np.flatnonzero(taken)), like[taken], rtol=1e-5, atol=1e-6)
+
+
+def test_lists_for_others_than_were_learned_from(clicked, known):
+    given = clicked[::-1][:, ::-1]
+    others = clicks_of(*np.nonzero(given), given.shape)
+    for kind in (baselines.Popularity, baselines.ItemKNN):
+        made = kind(known, ITEMS, others)
+        scores = made.scores(np.arange(USERS))
+        assert listed(made, 5) == expected_lists(scores, given, 5)
+    like = kind(known, ITEMS).weights.toarray()
+    np.testing.assert_allclose(scores, given @ like, rtol=1e-5, atol=1e-6)

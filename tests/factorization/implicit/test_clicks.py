@@ -9,8 +9,6 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.ratings import Ratings
 
-pytestmark = pytest.mark.usefixtures("least_squares")
-
 
 def make(kind=MatrixFactorization, **parameters):
     """An estimator of few factors on the CPU."""
@@ -126,3 +124,69 @@ def test_data_that_do_not_fit():
         make(solver="sgd").fit(train)
     with pytest.raises(ParameterError, match="'auto', 'sgd', 'ials', 'sampled'"):
         make(LSHMF, solver="als").fit(ratings)
+
+
+@pytest.fixture(scope="module", params=["ials", "sampled"])
+def half(request):
+    """(a model of the first half of the planted clicks' users and items, all clicks, held out)."""
+    train, held_out = clicks()
+    some = (train.users < 90) & (train.items < 56)
+    more = {"n_epochs": 12} if request.param == "sampled" else {}
+    return make(solver=request.param, **more).fit(part(train, some)), train, held_out
+
+
+def part(ratings, which):
+    """Ratings at a mask as pairs of ids."""
+    return ratings.user_ids[ratings.users[which]], ratings.item_ids[ratings.items[which]]
+
+
+def test_new_clicks_are_learned(half, tmp_path):
+    fitted, train, held_out = half
+    fitted.save(tmp_path / "half.gpukit")
+    grown, before = load_model(tmp_path / "half.gpukit"), fitted.recommend(n=5)[0]
+    late = (train.users >= 90) | (train.items >= 56)
+    grown.partial_fit(part(train, late))
+    told = grown.updates_[-1]
+    assert told["ratings"] == late.sum() and told["users"] == 30 and told["items"] == 4 and told["corrected"] == 0
+    assert grown.rating_counts()[0].sum() == len(train)
+    new = np.arange(90, 120)
+    lists = grown.recommend(train.user_ids[new], n=5)[0]
+    assert np.mean([held_out.items[user] in row for user, row in zip(new, lists)]) > 0.4
+    assert np.array_equal(before, fitted.recommend(n=5)[0])
+    grown.save(tmp_path / "grown.gpukit")
+    assert np.array_equal(load_model(tmp_path / "grown.gpukit").recommend(n=5)[0], grown.recommend(n=5)[0])
+
+
+def test_rows_that_are_frozen_stay(half, tmp_path):
+    fitted, train, _ = half
+    fitted.save(tmp_path / "half.gpukit")
+    grown = load_model(tmp_path / "half.gpukit")
+    grown.partial_fit(part(train, train.users >= 90), rows="frozen")
+    assert np.array_equal(grown.user_factors_[:90], fitted.user_factors_) and grown.user_factors_[90:].any()
+    known = len(fitted.item_ids_)
+    assert np.array_equal(grown.item_factors_[:known], fitted.item_factors_)
+
+
+def test_lists_for_who_is_not_known(half):
+    fitted, train, _ = half
+    users = fitted.user_ids_[:20]
+    known = np.isin(train.user_ids[train.users], users) & (train.items < 56) & (train.users < 90)
+    of_known, _ = fitted.recommend(users, n=5)
+    ids, of_lists, scores = fitted.recommend_for(part(train, known), n=5)
+    assert ids.tolist() == users.tolist() and np.isfinite(scores).all()
+    same = np.mean([len(set(one) & set(other)) / 5 for one, other in zip(of_known.tolist(), of_lists.tolist())])
+    assert same > (0.95 if fitted.chosen_["solver"] == "ials" else 0.6)
+
+
+def test_the_neighbourhood_of_an_unknown_user_counts():
+    train, _ = clicks()
+    fitted = make(LSHMF, solver="ials").fit(train)
+    fitted.chosen_["blend"] = 0.3
+    from gpukit.factorization.implicit.blend import alike, joined
+
+    fitted._state = joined(fitted._state, *alike(train, 5), 0.3)
+    users = train.user_ids[:10]
+    known, _ = fitted.recommend(users, n=5)
+    mine = part(train, train.users < 10)
+    _, lists, _ = fitted.recommend_for(mine, n=5)
+    assert np.mean([len(set(one) & set(other)) for one, other in zip(known.tolist(), lists.tolist())]) > 4.5

@@ -136,6 +136,16 @@ def titles(answer, files):
     return None
 
 
+def categories(answer, files):
+    """answer: categories, items: lists of words of the file; no categories where items alone were read."""
+    words = [*answer["categories"], *answer["items"]]
+    if not answer["items"] or not all(isinstance(word, str) and word for word in words):
+        return f"{len(answer['items'])} items, or an empty word"
+    shown = (text := b"\n".join(files.values())).decode("utf-8", "replace") + text.decode("latin-1")
+    strange = [word for word in words if word not in shown and '"' not in shown]
+    return f"{strange[0]!r} is not in the file" if strange else None
+
+
 def documents(answer, files):
     """answer: X or data, indices, indptr; shape; y, offsets, qids, comments, weights."""
     (l, n), y, offsets, qids = answer["shape"], answer["y"], answer["offsets"], answer["qids"]

@@ -17,7 +17,7 @@ def samples():
 
 def answer(path, use):
     """The recommendations for the users of a file, by a model that takes it as new ratings before, or not."""
-    from gpukit.cli.factorization.lists import read_lists
+    from gpukit.cli.factorization.listing.given import read_lists
 
     lists, model = read_lists(path, "auto", None, "last", None), models.fitted(use["model"])
     if use["learn"] and lists.user_ids.dtype.kind == "i":  # as the model's are

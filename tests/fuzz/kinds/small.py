@@ -49,6 +49,25 @@ def titles(path, use):
     return {"ids": list(found), "titles": list(found.values())}
 
 
+def categories(path, use):
+    """read_categories, or read_items."""
+    from gpukit.factorization.lists.files import read_categories, read_items
+
+    if use["items"]:
+        return {"categories": [], "items": read_items(path)}
+    found = read_categories(path)
+    return {"categories": list(found), "items": sum(found.values(), [])}
+
+
+def category_samples():
+    """Categories, one a line and several, with a heading and without."""
+    text = {"one.csv": b"item,category\n1,Drama\n2,Comedy\n2,Drama\n", "bare.tsv": b"a\tx\nb\ty\nc\tx\n"}
+    return [
+        single(name, data)
+        for name, data in {**text, **{name: TITLES[name] for name in ("movies.dat", "movies.csv")}}.items()
+    ]
+
+
 def ids(path, use):
     """Ids of a file, as JSON where it is that, else its lines, asked of a model: recommend, similar_items, predict."""
     raw = path.read_bytes().decode("utf-8", "replace")
@@ -82,5 +101,14 @@ def id_samples():
 KINDS = [
     Kind("pairs", pair_samples, TEXT, pairs, tables.pairs, pipes=True, share=2),
     Kind("titles", lambda: [single(*one) for one in TITLES.items()], TEXT, titles, tables.titles, pipes=True, share=2),
+    Kind(
+        "categories",
+        category_samples,
+        TEXT,
+        categories,
+        tables.categories,
+        lambda rng: {"items": bool(rng.integers(2))},
+        pipes=True,
+    ),
     Kind("ids", id_samples, TEXT, ids, judges.asked, id_uses),
 ]

@@ -1,9 +1,8 @@
 """Alternating least squares (cuALS's way): all users given the items, then all items given the users, each a small
 linear system solved exactly.
 
-training.py    an epoch, written once                        kernels/, twins/  Gram matrices and their solution
-cpu.py, gpu.py a batch of rows' equations                    formulas.py       weights, pivots
-plan.py        tiles, pieces, batches                        rates.py          regularization and epochs by default
+training.py    an epoch, written once; its equations are those of squares/
+rates.py       regularization and epochs by default
 
 Papers: Zhou, Wilkinson, Schreiber and Pan, "Large-Scale Parallel Collaborative Filtering for the Netflix Prize", AAIM
 2008 (weighted lambda); Tan, Cao and Fong, HPDC 2016 (on a GPU). Cost of an epoch: nnz F^2 / 2 multiplications a side

@@ -2,5 +2,5 @@
 
 formulas.py   Eq. (5)          kernels.py, twins.py  one epoch
 schedule.py   who walks what   rates.py              learning rates by epoch
-chunks/       the table of an epoch without locks
+chunks/       the table of an epoch without locks    batches/  epochs that give one result, on a GPU
 """

@@ -94,7 +94,7 @@ class Registers(NamedTuple):
 
 
 @device
-def _chunk(chunks, number, busy, turn):
+def chunk_at(chunks, number, busy, turn):
     """The Chunk of that number; without ratings for a group that has nothing to do."""
     chunk = U32(number if busy else 0)
     length = I32(chunks[chunk, 2]) if busy else I32(0)
@@ -111,7 +111,7 @@ def _rating(batch, chunk, step):
 
 
 @device
-def _begin(parameters, row, me, held, around):
+def begin(parameters, row, me, held, around):
     """Load the major row and its neighbourhood; returns its Row."""
     load_row(parameters.P, row, U32(0), me.lane, me.lanes, me.factors, held.p)
     for i in range(me.factors):
@@ -157,7 +157,7 @@ def _error(rating, own, other, levels, me, held, around):
 
 
 @device
-def _learn_influence(around, count, error, rate, decay):
+def learn_influence(around, count, error, rate, decay):
     """Eq. (5) for the lane's w (rated neighbours) and c (the others)."""
     told, silent = F32(error.explicit * error.value), F32(error.implicit * error.value)
     w, c, residual = around.w, around.c, around.residual
@@ -178,11 +178,11 @@ def _learn_factors(held, count, error, own_rate, other_rate, decay):
 
 
 @device
-def _extra_change(row, lane, error, rates):
+def extra_change(row, lane, error, weight, rates):
     """What one rating adds to the lane's number of the last eight: bias in lane 0, e^2 in lane 1."""
-    rate = F32(error.weight * formulas.row_rate(rates.bias, rates.bias_gain, row.squares))
-    moved = formulas.bias_change(row.extra, error.value, rate, rates.bias_decay)
-    squares = F32(error.weight * F32(error.value * error.value))
+    rate = F32(weight * formulas.row_rate(rates.bias, rates.bias_gain, row.squares))
+    moved = formulas.bias_change(row.extra, error, rate, rates.bias_decay)
+    squares = F32(weight * F32(error * error))
     return moved if lane == U32(BIAS) else squares if lane == U32(SQUARES) else ZERO
 
 
@@ -194,7 +194,7 @@ def _add_extra(matrix, row, lane, change):
 
 
 @device
-def _learn(Q, row, error, own, other, rates, me, held, around):
+def learn(Q, row, error, own, other, rates, me, held, around):
     """Eq. (5) for one rating: in registers for the major row, by additions for the minor row `row` of Q; returns the
     major Row as it is now."""
     weight = error.weight
@@ -202,16 +202,16 @@ def _learn(Q, row, error, own, other, rates, me, held, around):
     other_rate = F32(weight * formulas.row_rate(rates.factor, rates.factor_gain, other.squares))
     if me.near:
         rate = F32(weight * formulas.row_rate(rates.influence, rates.factor_gain, own.squares))
-        _learn_influence(around, me.near, error, rate, rates.influence_decay)
+        learn_influence(around, me.near, error, rate, rates.influence_decay)
     _learn_factors(held, me.factors, error.value, own_rate, other_rate, rates.factor_decay)
     add_stored(Q, row, me.lane, me.lanes, me.factors, me.half, me.vector, held.change)
-    _add_extra(Q, row, me.lane, _extra_change(other, me.lane, error, rates))
-    change = _extra_change(own, me.lane, error, rates)
+    _add_extra(Q, row, me.lane, extra_change(other, me.lane, error.value, weight, rates))
+    change = extra_change(own, me.lane, error.value, weight, rates)
     return Row(own.extra + change, own.squares + F32(weight * F32(error.value * error.value)))
 
 
 @device
-def _add_difference(matrix, row, first, me, count, now, before):
+def add_difference(matrix, row, first, me, count, now, before):
     """matrix row += now - before; `before` is overwritten."""
     for i in range(count):
         before[i] = now[i] - before[i]
@@ -219,14 +219,14 @@ def _add_difference(matrix, row, first, me, count, now, before):
 
 
 @device
-def _end(parameters, row, change, me, held, around):
+def end(parameters, row, change, me, held, around):
     """Add what the chunk changed to the major row and its neighbourhood; change: of the lane's extra number."""
-    _add_difference(parameters.P, row, U32(0), me, me.factors, held.p, held.p_before)
+    add_difference(parameters.P, row, U32(0), me, me.factors, held.p, held.p_before)
     _add_extra(parameters.P, row, me.lane, change)
     if me.near:
         size = U32(me.lanes * me.near)
-        _add_difference(parameters.influence, row, U32(0), me, me.near, around.w, held.w_before)
-        _add_difference(parameters.influence, row, size, me, me.near, around.c, held.c_before)
+        add_difference(parameters.influence, row, U32(0), me, me.near, around.w, held.w_before)
+        add_difference(parameters.influence, row, size, me, me.near, around.c, held.c_before)
 
 
 @functools.cache
@@ -272,8 +272,8 @@ def make_sgd_epoch(lanes, factors, near, half, vector):
         )
         worker, count = I32(cuda.grid(1)) // I32(lanes), I32(chunks.shape[0])
         for done in range(I32(0), count, I32(workers)):
-            chunk = _chunk(chunks, done + worker, worker < workers and done + worker < count, turn)
-            own = _begin(parameters, chunk.row, me, held, around)
+            chunk = chunk_at(chunks, done + worker, worker < workers and done + worker < count, turn)
+            own = begin(parameters, chunk.row, me, held, around)
             extra_before = own.extra
             ahead = _rating(batch, chunk, I32(0))
             ahead_extra = _fetch(batch, parameters.Q, ahead, me, held, around)
@@ -286,8 +286,8 @@ def make_sgd_epoch(lanes, factors, near, half, vector):
                 other = Row(extra, group_pick(extra, SQUARES, lanes))
                 error = _error(rating, own, other, batch.levels, me, held, around)
                 if step < chunk.length:
-                    own = _learn(parameters.Q, rating.other, error, own, other, rates, me, held, around)
+                    own = learn(parameters.Q, rating.other, error, own, other, rates, me, held, around)
             if chunk.length > 0:
-                _end(parameters, chunk.row, own.extra - extra_before, me, held, around)
+                end(parameters, chunk.row, own.extra - extra_before, me, held, around)
 
     return sgd_epoch

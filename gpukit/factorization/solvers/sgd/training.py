@@ -3,13 +3,17 @@
 import numpy as np
 
 from gpukit.factorization.solvers.sgd import schedule
+from gpukit.factorization.solvers.sgd.batches import training as batches
 from gpukit.factorization.solvers.sgd.chunks.table import chunk_table
 from gpukit.factorization.solvers.sgd.rates import row_rates
 
 
 def arrange(task):
-    """(chunk tables, workers) of a solvers.Task."""
-    workers = schedule.worker_count(len(task.orders), task.steps.most_workers(task.layout))
+    """(chunk tables, workers) of a solvers.Task, or the Batches of one that is to give one result and has no strata."""
+    if task.deterministic and task.made.side.strata is None:
+        return batches.arrange(task)
+    most = task.steps.most_workers(task.layout)
+    workers = schedule.worker_count(len(task.orders), most, task.layout.slots > 0)
     return chunk_tables(task.made.side, workers, task.settings, task.steps)
 
 
@@ -23,6 +27,8 @@ def chunk_tables(side, workers, plan, steps):
 
 def begin(session, task, arranged):
     """The Training of a session."""
+    if isinstance(arranged, batches.Batches):
+        return batches.Training(session, task, arranged)
     session.train_on(task.made.side, task.made.query, *arranged)
     return Training(session, task.settings)
 
@@ -35,4 +41,8 @@ class Training:
 
     def epoch(self, number):
         """One pass over all ratings; returns when it is done."""
-        self.session.epoch(self.settings.epoch_rates(number), schedule.turn_key(self.settings.seed, number))
+        self.step(self.settings.epoch_rates(number), schedule.turn_key(self.settings.seed, number))
+
+    def step(self, rates, turn):
+        """`epoch` at given formulas.Rates; turn: its key."""
+        self.session.epoch(rates, turn)

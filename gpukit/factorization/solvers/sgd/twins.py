@@ -38,7 +38,7 @@ def _weight_at(weights, t):
 
 
 @njit
-def _learn_influence(own, signal, there, error, rate, decay):
+def learn_influence(own, signal, there, error, rate, decay):
     """Eq. (5) for w or c of one item; there[k]: 1 for the neighbours that it is about, else 0; error: |S|^-1/2 e."""
     for k in range(own.size):
         before = own[k]
@@ -63,7 +63,7 @@ def _learn_extra(extra, error, weight, rates):
 
 
 @njit(inline="always")
-def _learn(p, p_extra, q, q_extra, n, error, weight, rates):
+def learn(p, p_extra, q, q_extra, n, error, weight, rates):
     """Eq. (5) for the rows of one rating."""
     own_rate = weight * formulas.row_rate(rates.factor, rates.factor_gain, p_extra[SQUARES])
     other_rate = weight * formulas.row_rate(rates.factor, rates.factor_gain, q_extra[SQUARES])
@@ -93,9 +93,9 @@ def _walk(chunk, shift, minor, values, codes, levels, weights, P, Q, influence, 
         error = values[t] - (dot(p, q, n) + p_extra[BIAS] + q_extra[BIAS] + near)
         if size:
             rate = weight * formulas.row_rate(rates.influence, rates.factor_gain, p_extra[SQUARES])
-            _learn_influence(w, residual, rated, explicit * error, rate, rates.influence_decay)
-            _learn_influence(c, unrated, unrated, implicit * error, rate, rates.influence_decay)
-        _learn(p, p_extra, q, q_extra, n, error, weight, rates)
+            learn_influence(w, residual, rated, explicit * error, rate, rates.influence_decay)
+            learn_influence(c, unrated, unrated, implicit * error, rate, rates.influence_decay)
+        learn(p, p_extra, q, q_extra, n, error, weight, rates)
 
 
 @njit

@@ -1,0 +1,66 @@
+"""A training on clicks, told: what was read, the closing table, the settings."""
+
+import click
+import numpy as np
+
+from gpukit.cli import report
+from gpukit.cli.factorization.judging import lists
+
+CUT = 10  # length of the lists that are judged
+KEPT = {"predictor": "", "hr": "HR", "recall": "recall", "ndcg": "NDCG", "coverage": "coverage"}
+
+
+def read_line(path, clicks):
+    """What was read, and that it is taken as clicks."""
+    users, items = clicks.shape
+    counts = clicks.counts if clicks.counts is not None else np.ones(1, np.int32)
+    often = f", counted up to {counts.max():g} times" if counts.max() > 1 else ""
+    return f"{path}: {len(clicks):,} clicks (implicit feedback){often}, {users:,} users, {items:,} items"
+
+
+def closing_table(model, test, positive_from=None):
+    """The judging.Report of a model's lists on the clicks of a test, popularity and item kNN beside it; None without a
+    test, or where there is nothing in it to judge by."""
+    from gpukit.errors import DataError
+    from gpukit.factorization.answers import judging
+    from gpukit.ratings.clicks import are_pairs, clicks_of
+
+    if test is None:
+        return None
+    try:
+        clicks = clicks_of(test, None if are_pairs(test) else positive_from)
+        named, beside = {type(model).__name__: model}, judging.baselines_of(model)
+        return judging.judge_lists(named, clicks, min(CUT, len(model.item_ids_)), beside)
+    except DataError as error:
+        report.remark(f"The lists were not judged: {error}", False)
+        return None
+
+
+def show(run, quiet, ends):
+    """Print the closing table of steps.Done, the seconds, the remarks; ends: remarks to end with."""
+    model = run.model
+    title = f"{type(model).__name__} on {model.device_}, {len(model.history_)} epochs, {len(run.train):,} clicks"
+    if run.table is None:
+        click.echo(f"{title}.")
+    else:
+        k = run.table.cuts[0]
+        rows = [{name: row[name] for name in KEPT} for row in run.table.rows(k)]
+        report.print_table(rows, KEPT, f"{title}; lists of {k} out of all items, {len(run.table.users):,} users")
+    click.echo(run.stages.line())
+    told = () if run.table is None else lists.remarks(run.table)
+    for text in (chosen_line(model.chosen_), *told, *ends):
+        report.remark(text, quiet)
+
+
+def chosen_line(chosen):
+    """The settings of a training on clicks and why they were taken, as a line."""
+    facts = [f"{chosen['solver']} ({chosen['loss']})", f"F={chosen['n_factors']}", f"{chosen['n_epochs']} epochs"]
+    facts.append(f"lambda {chosen['regularization']:.3g}")
+    if chosen["solver"] == "ials":
+        facts.append(f"unobserved weight {chosen['unobserved_weight']:.3g}")
+    else:
+        facts.append(f"{chosen['n_negatives']} negatives, K={chosen['n_neighbors']}")
+    facts += ["weighed by counts"] * chosen["counted"] + ["the latest weighing more"] * (chosen["recency"] > 0)
+    if chosen["blend"]:
+        facts.append(f"{chosen['blend']:.0%} of item kNN with K={chosen['n_neighbors']}")
+    return f"Settings: {', '.join(facts)} ({chosen['why']})."

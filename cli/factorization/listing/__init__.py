@@ -1,0 +1,1 @@
+"""What `gpukit recommend` reads: ratings of users that a model need not know, what lists may show."""

@@ -1,0 +1,41 @@
+"""What ranks lists, learned when it is first asked for and kept in the model's file."""
+
+import os
+
+from gpukit.cli import report
+from gpukit.errors import GpukitError
+
+
+def stamp(path):
+    """What tells a file from another that takes its place; None where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def learn_lists(fitted, ask, found, stages):
+    """Learn what ranks a fitted model's lists, unless it has it, and keep it in ask.model, if that may be written and
+    is still the file that the model was read from: found is its stamp."""
+    stages.done("reading")
+    if fitted.has_lists:
+        return
+    report.mention_compiling(ask.quiet or ask.as_json)
+    fitted.fit_lists()
+    stages.done("learning lists")
+    report.remark(f"Learned what ranks lists{written(fitted, ask.model, found)}.", ask.quiet or ask.as_json)
+    stages.done("writing")
+
+
+def written(fitted, path, found):
+    """Write the model, or say why not."""
+    if stamp(path) != found:
+        return f"; {path} is another by now, and stays as it is"
+    if not os.access(path, os.W_OK):
+        return f"; {path} may not be written, so it is learned anew each time"
+    try:
+        fitted.save(path)
+    except (GpukitError, OSError) as error:
+        return f", but could not keep it: {error}"
+    return f" and kept it in {path}"

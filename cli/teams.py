@@ -1,0 +1,44 @@
+"""Verbs that ranks share: started here (--ranks, --gpus), or by mpiexec and srun."""
+
+import os
+
+from gpukit.errors import ParameterError
+from gpukit.io import sinks
+from gpukit.parallel.devices import settings_of_ranks
+from gpukit.parallel.joined import VARIABLE, joined
+from gpukit.parallel.launch import launch
+
+
+def run_as_team(ctx, ask, sources):
+    """The parallel.Team of this process. Where --ranks or --gpus asks for several, this process starts them, waits, and
+    leaves by their exit code. sources: the files that are read, which every rank opens for itself."""
+    if ask.ranks and ask.gpus:
+        raise ParameterError("--ranks and --gpus exclude each other: processes on the CPU, or on GPUs.")
+    wanted = ask.ranks or ask.gpus or 1
+    if wanted > 1 and VARIABLE not in os.environ:
+        check_sources(sources)
+        ctx.exit(started(ctx, wanted, bool(ask.gpus)))
+    team = joined()
+    if team.rank:
+        hush()
+    return team
+
+
+def hush():
+    """Say nothing from now on: the first rank tells for all."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    os.close(nowhere)
+
+
+def started(ctx, size, gpus):
+    """The exit code of ranks that run the same command line."""
+    return launch(ctx.find_root().meta["gpukit.arguments"], size, settings_of_ranks(size, gpus))
+
+
+def check_sources(sources):
+    """ParameterError for a file that can be read only once."""
+    for source in sources:
+        if sinks.is_stream(source):
+            raise ParameterError(f"Several ranks each read {source}, which can be read once. Give them a file.")

@@ -1,0 +1,98 @@
+"""Who gives the lists that are judged: a fitted model for users whom it knows, or for new ones by their clicks."""
+
+from functools import cached_property
+
+import numpy as np
+
+from gpukit.evaluation.lists.baselines import ItemKNN, Popularity
+from gpukit.evaluation.lists.clicks import clicks_in_rows, clicks_of
+from gpukit.evaluation.splits import before_last
+from gpukit.factorization.serve import in_rows_of, rows_or_unknown
+from gpukit.ratings import Ratings
+from gpukit.ratings.pairs import pairs_of
+
+
+class Lister:
+    """A fitted model and the users whom it knows."""
+
+    def __init__(self, model):
+        self.model, self.user_ids, self.item_ids = model, model.user_ids_, model.item_ids_
+
+    @cached_property
+    def learned(self):
+        """The Clicks that the model has learned from."""
+        history, users = self.model._rated, len(self.model.user_ids_)
+        return clicks_in_rows(history.indptr[: users + 1], history.items)
+
+    @cached_property
+    def known(self):
+        """The Clicks of the users, which are not shown to them."""
+        return self.learned
+
+    @cached_property
+    def counts(self):
+        """(N,) clicks on each item that the model has learned from."""
+        return self.learned.of_items(len(self.item_ids))
+
+    @property
+    def shape(self):
+        """(users, items)."""
+        return len(self.user_ids), len(self.item_ids)
+
+    def rows(self, X):
+        """(user rows, item rows) (n,) int32 of pairs, as predict takes them; the row behind the last for unknown
+        ids."""
+        return self.model._pairs(X)
+
+    def lists(self, users, n):
+        """Yield (user rows (b,), item rows (b, n), -1: none is left) for user ids."""
+        for tile, items, scores in self.tiles(users, n):
+            there = ~np.isnan(scores)
+            rows = np.full(items.shape, -1, np.int32)
+            rows[there] = rows_or_unknown(items[there].astype(self.item_ids.dtype), self.item_ids, "item")
+            yield rows_or_unknown(tile, self.user_ids), rows
+
+    def tiles(self, users, n):
+        """Yield (user ids, item ids, scores) as recommend_batches does."""
+        return self.model.recommend_batches(users, n)
+
+    def baselines(self):
+        """(Popularity, ItemKNN) that have learned what the model has."""
+        n_items = len(self.item_ids)
+        return Popularity(self.learned, n_items, self.known), ItemKNN(self.learned, n_items, self.known)
+
+
+class Newcomers(Lister):
+    """A fitted model and users whose lists are made from Ratings given, whether it knows them or not."""
+
+    def __init__(self, model, given):
+        super().__init__(model)
+        self.given, self.user_ids = given, given.user_ids
+
+    @cached_property
+    def known(self):
+        """The Clicks given, of items that the model knows."""
+        items = rows_or_unknown(self.given.item_ids, self.item_ids, "item")[self.given.items]
+        there = items < len(self.item_ids)
+        return clicks_of(self.given.users[there], items[there], self.shape)
+
+    def rows(self, X):
+        """As Lister's."""
+        if isinstance(X, Ratings):
+            pairs = in_rows_of(X, self.user_ids, self.item_ids)
+            return pairs.users, pairs.items
+        users, items = pairs_of(X)
+        return rows_or_unknown(users, self.user_ids), rows_or_unknown(items, self.item_ids, "item")
+
+    def tiles(self, users, n):
+        """As Lister's."""
+        wanted = np.zeros(len(self.user_ids), np.bool_)
+        wanted[rows_or_unknown(users, self.user_ids)] = True
+        return self.model.recommend_for_batches(self.given.take(wanted[self.given.users]), n)
+
+
+def given_and_later(ratings, fraction=0.2, seed=0):
+    """(given, later) of new users' Ratings: the last `fraction` of each user's are to be judged by, by time, or drawn
+    where there are no times; users with one rating alone have it given."""
+    ranks = ratings.ranks_by_chance(seed) if ratings.times is None else ratings.ranks_in_time("user-time")
+    return ratings.parted(before_last(*ranks, fraction))

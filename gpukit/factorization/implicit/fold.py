@@ -1,0 +1,72 @@
+"""A user who is not known, from a list of clicks: the same problem as in training, with the items' numbers as they are.
+On the host, in float64; the model stays as it is."""
+
+import numpy as np
+
+from gpukit.factorization.model.layout import BIAS
+from gpukit.factorization.settings import of_model
+from gpukit.factorization.update.fold import neighborhood
+
+STEPS = 12  # of Newton's method
+MOST_ITEMS = 20_000  # not clicked, of which the loss with sampled negatives is summed
+
+
+def scorer(model):
+    """The function that gives (N,) float64 scores of all items for a fold.Given: of a fitted model of clicks."""
+    state, plan = model._state, of_model(model, len(model._rated.items))
+    bias = state.item_extras[:, BIAS].astype(np.float64)
+    taste = by_squares(state, plan) if plan.solver == "ials" else by_chances(state, plan, bias)
+
+    def scores(given):
+        near = neighborhood(state, given, 0.0, slice(None)) + np.zeros(len(bias))
+        return taste(given, near) + bias + near
+
+    return scores
+
+
+def by_squares(state, plan):
+    """The function (fold.Given, neighbourhood's scores) that gives u V', solved as by `ials`."""
+    from gpukit.factorization.solvers.ials import fold_in
+    from gpukit.factorization.solvers.ials.fold import gram_of
+
+    gram = gram_of(state.item_factors)
+
+    def products(given, near):
+        indptr = np.array([0, len(given.items)])
+        user = fold_in(state.item_factors, indptr, given.items, given.z, plan, gram)[0]
+        return (1.0 - plan.blend) * (state.item_factors @ user).astype(np.float64)
+
+    return products
+
+
+def by_chances(state, plan, bias):
+    """The function (fold.Given, neighbourhood's scores) that gives b_i + u V' of the least cross-entropy of the user's
+    clicks, and of what was not clicked, weighed as often as it is drawn, by Newton's method."""
+
+    def products(given, near):
+        if not len(given.items):
+            return np.zeros(len(bias))
+        others = np.setdiff1d(np.arange(len(bias)), given.items)
+        others = np.random.default_rng(plan.seed).permutation(others)[:MOST_ITEMS]
+        rows = np.concatenate((given.items, others))
+        truth = np.repeat((1.0, 0.0), (len(given.items), len(others)))
+        weights = np.where(truth, 1.0, plan.n_negatives * len(given.items) / max(1, len(others)))
+        design = np.column_stack((np.ones(len(rows)), state.item_factors[rows].astype(np.float64)))
+        decay = max(plan.regularization, 1e-6) * (1 + plan.n_negatives) * len(given.items)
+        found = newton(design, truth, weights, (bias + near)[rows], decay)
+        return found[0] + state.item_factors.astype(np.float64) @ found[1:]
+
+    return products
+
+
+def newton(design, truth, weights, offset, decay):
+    """The x (F,) of the least sum of weighted cross-entropies of sigma(design x + offset) with truth, and decay / 2
+    |x|^2."""
+    found = np.zeros(design.shape[1])
+    for _ in range(STEPS):
+        chance = 1.0 / (1.0 + np.exp(-np.clip(design @ found + offset, -30.0, 30.0)))
+        slope = design.T @ (weights * (chance - truth)) + decay * found
+        curve = (design.T * (weights * chance * (1.0 - chance))) @ design + decay * np.eye(len(found))
+        step = np.linalg.solve(curve, slope)
+        found -= step / max(1.0, np.abs(step).max())
+    return found

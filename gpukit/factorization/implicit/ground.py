@@ -1,0 +1,87 @@
+"""Clicks on a device, in the form that trainings read; made once for any number of them."""
+
+import numpy as np
+
+from gpukit.device.engine import engine
+from gpukit.factorization import run as runs
+from gpukit.factorization.implicit import start
+from gpukit.factorization.implicit.weights import weighted
+from gpukit.factorization.model.layout import major_first
+from gpukit.factorization.prepare import ready
+from gpukit.factorization.solvers import Task, training_of
+from gpukit.ratings.orders.order import order_ratings
+
+
+class Ground:
+    """Clicks, Ratings whose values are 1, for trainings of an estimator on a Device.
+
+    orders: the clicks in two orders where these are made already, what they weigh as their values.
+    """
+
+    def __init__(self, estimator, clicks, device, orders=None):
+        self.estimator, self.clicks, self.device = estimator, clicks, device
+        self.steps, self.made = engine(device, "gpukit.factorization"), {}
+        self.given = orders
+
+    @property
+    def counts(self):
+        """(clicks of each user (M,), of each item (N,))."""
+        sides = self.clicks.users, self.clicks.items
+        return tuple(np.bincount(rows, minlength=size) for rows, size in zip(sides, self.clicks.shape))
+
+    def orders(self, plan):
+        """The clicks in two orders, by what they weigh for settings.Settings."""
+        if self.given is not None:
+            return self.given
+        way = "orders", plan.counted, plan.recency
+        if way not in self.made:
+            self.made[way] = order_ratings(weighted(self.clicks, plan), self.device)
+        return self.made[way]
+
+    def ready(self, plan, walk, near):
+        """prepare.ready.Ready of the clicks; walk, near: see ready.Way."""
+        way = "ready", plan.counted, plan.recency, walk, near
+        if way not in self.made:
+            self.made[way] = ready_of(self.orders(plan), walk, plan.seed, near, self.steps.preparing)
+        return self.made[way]
+
+    def neighbors(self, plan, progress=None):
+        """(N, K) int32 on the host, as many as a training looks at; progress: see fit, None to be quiet."""
+        if not plan.learned_neighbors:
+            return np.zeros((self.clicks.shape[1], 0), np.int32)
+        where = self.orders(plan), self.steps, plan.learned_neighbors
+        found = self.estimator.searched(*where, progress)() if progress else self.estimator.find_neighbors(*where)
+        return found if isinstance(found, np.ndarray) else found.copy_to_host()
+
+
+def ready_of(orders, walk, seed, near, steps):
+    """prepare.ready.Ready of clicks in orders: no biases; walk, near: see ready.Way."""
+    history = ready.history_of(orders, start.SCALE, steps)
+    side = ready.side_of(orders, walk, start.SCALE, seed, steps)
+    query = ready.training_query(history, orders, side, walk, steps) if near else None
+    return ready.Ready(history, side, query, tuple(steps.zeros(rows, np.float64) for rows in orders.shape))
+
+
+class Course:
+    """The way of one training over a Ground, for settings.Settings."""
+
+    def __init__(self, ground, plan):
+        self.ground, self.plan = ground, plan
+        self.walk = "users" if plan.solver == "ials" else ground.estimator.walk
+        self.layout = ground.steps.layout(plan.n_factors, plan.learned_neighbors)
+        sides = major_first(self.walk, *ground.clicks.shape)
+        runs.check_memory(ground.device, len(ground.clicks), sides, self.layout)
+        self.made = ground.ready(plan, self.walk, plan.learned_neighbors > 0)
+
+    def first(self, neighbors):
+        """The State that training begins with."""
+        return start.start_state(self.ground.counts, self.plan.n_factors, neighbors, self.plan.seed)
+
+    def begin(self, state):
+        """(session, its solver's Training) that go on from a State."""
+        ground, solver = self.ground, training_of(self.plan.solver)
+        where, exact = (self.layout, ground.steps, ground.device), ground.estimator.deterministic
+        task = Task(ground.orders(self.plan), start.SCALE, self.made, self.plan, *where, False, exact)
+        arranged = solver.arrange(task)
+        session = ground.steps.Session(state, self.layout, self.walk, self.made.history)
+        return session, solver.begin(session, task, arranged)

@@ -1,0 +1,134 @@
+"""New clicks learned by a fitted model, without training anew.
+
+Least squares: rows with new clicks, and rows that are new, are solved for exactly given the other side, the items, the
+users, and both again. Losses with sampled negatives: a few late epochs over all clicks.
+"""
+
+import numpy as np
+
+from gpukit.device.engine import engine
+from gpukit.factorization import run as runs
+from gpukit.factorization.implicit import start
+from gpukit.factorization.implicit.blend import MOST_NEIGHBORS, alike, joined
+from gpukit.factorization.implicit.ground import Course, Ground
+from gpukit.factorization.prepare import ready
+from gpukit.factorization.settings import of_model
+from gpukit.factorization.update import grow, merge
+from gpukit.factorization.update.run import Updated, counts_before, touched_rows
+from gpukit.ratings.clicks import are_pairs, clicks_of
+from gpukit.ratings.orders.order import order_ratings
+
+ROUNDS, LATE = 2, 4  # of solving for both sides; epochs with sampled negatives
+
+
+def weights_of(model, ratings):
+    """Ratings as a model of clicks learns them: values are what clicks weigh, what is none is left out."""
+    from gpukit.factorization.implicit.weights import weighted
+
+    plan = of_model(model, 0)._replace(recency=0.0)
+    return weighted(clicks_of(ratings, None if are_pairs(ratings) else model.positive_from), plan)
+
+
+def update(model, part, asked, device, progress):
+    """The update.run.Updated of a fitted estimator that takes an update.inputs.Part of clicks, as update.settings say.
+
+    Raises DataError, DeviceMemoryError.
+    """
+    clock = runs.Clock()
+    progress("merging", 0, 1, {})
+    with clock("merge"):
+        merged = merge.merged(model._rated, model._scale, part, asked.duplicates)
+        before, now = counts_before(model._rated, merged.ratings.shape), merge.counts_of(merged.ratings)
+    fresh = tuple((was == 0) & (is_now > 0) for was, is_now in zip(before, now))
+    moving = fresh if asked.rows == "frozen" else touched_rows(merged)
+    with clock("orders"):
+        steps, orders = engine(device, "gpukit.factorization").preparing, order_ratings(merged.ratings, device)
+        history = ready.history_of(orders, start.SCALE, steps)
+        history = type(history)(*map(steps.fetch, history))
+    plan = of_model(model, len(merged.ratings))
+    with clock("training"):
+        learn = solved if plan.solver == "ials" else walked
+        ground = Ground(model, merged.ratings, device, orders)
+        state, count = learn(model._state, ground, plan, (fresh, moving), asked)
+    told = {
+        "ratings": len(part) - merged.corrected,
+        "corrected": merged.corrected,
+        "users": int(fresh[0].sum()),
+        "items": int(fresh[1].sum()),
+        "rows": asked.rows,
+        "walked": count,
+        "settled": len(merged.ratings),
+        "seconds": clock.seconds,
+    }
+    return Updated(state, history, start.SCALE, told)
+
+
+def solved(state, ground, plan, which, asked):
+    """(the State with rows solved for, clicks that were read); which: ((M,), (N,)) bool of rows that are new, of rows
+    that may move."""
+    (fresh, moving), clicks = which, ground.clicks
+    share = 1.0 - plan.blend
+    users, items = (with_rows(old, len(new)) for old, new in zip(grow.factors_of(state), fresh))
+    if share:
+        users /= np.float32(share)
+    tables, count = (clicks.csr(), clicks.csc()), 0
+    count += solve(items, users, tables[1], fresh[1], plan)
+    for _ in range(ROUNDS):
+        count += solve(users, items, tables[0], moving[0], plan)
+        count += solve(items, users, tables[1], moving[1], plan)
+    users *= np.float32(share)
+    extras = (np.zeros((len(rows), start.KEPT), np.float32) for rows in (users, items))
+    side = users, next(extras), items, next(extras)
+    near = np.zeros((len(items), 0), np.int32)
+    grown = start.State(*side, np.zeros((len(items), 2, 0), np.float32), near)
+    if plan.blend:
+        grown = joined(grown._replace(), *alike(clicks, min(MOST_NEIGHBORS, plan.n_neighbors)), plan.blend)
+        grown = grown._replace(user_factors=users)
+    return kept_still(start.ranked_for_strangers(grown, ground.counts[1]), state, fresh, asked), count
+
+
+def solve(own, other, table, rows, plan):
+    """Rows (a mask) of `own` solved for, `other` held; table: (indptr, indices, weights) of the clicks by row. Returns
+    how many clicks were read."""
+    from gpukit.factorization.solvers.ials import fold_in
+
+    which = np.flatnonzero(rows)
+    indptr, indices, weights = table
+    counts = np.diff(indptr)[which]
+    begins = np.concatenate(([0], np.cumsum(counts)))
+    places = np.repeat(indptr[which] - begins[:-1], counts) + np.arange(begins[-1])
+    own[which] = fold_in(other, begins, indices[places], weights[places], plan)
+    return int(begins[-1])
+
+
+def with_rows(factors, rows):
+    """A copy of factors with rows of 0 behind them."""
+    grown = np.zeros((rows, factors.shape[1]), np.float32)
+    grown[: len(factors)] = factors
+    return grown
+
+
+def kept_still(state, before, fresh, asked):
+    """The State, where rows are frozen with those that had clicks before bit by bit as they were."""
+    if asked.rows != "frozen":
+        return state
+    users, items = fresh
+    parts = zip(state._fields[:4], state, before, (users, users, items, items))
+    return state._replace(**{name: grow.stayed(own, with_rows(old, len(own)), new) for name, own, old, new in parts})
+
+
+def walked(state, ground, plan, which, asked):
+    """(the State after some late epochs over all clicks, clicks walked); arguments as `solved`."""
+    fresh, _ = which
+    neighbors = ground.neighbors(plan)
+    if asked.hashes == "kept":
+        neighbors[: len(state.neighbors)] = state.neighbors
+    begin = start.start_state(ground.counts, plan.n_factors, neighbors, plan.seed)
+    rows = {}
+    for name, own, old, new in zip(state._fields[:4], begin, state, (fresh[0], fresh[0], fresh[1], fresh[1])):
+        rows[name] = grow.stayed(own, with_rows(old, len(own)), new)
+    session, training = Course(ground, plan).begin(begin._replace(**rows, influence=grow.carried(state, neighbors)))
+    epochs = range(max(0, plan.epochs - LATE), max(plan.epochs, 1))
+    for epoch in epochs:
+        training.epoch(epoch)
+    return kept_still(session.state(), state, fresh, asked), len(epochs) * len(ground.clicks)

@@ -1,0 +1,33 @@
+"""How much each click weighs in training: 1, more for what comes often, more for a user's latest ones."""
+
+import numpy as np
+
+LATELY = 10.0  # clicks of a user after which the weight of recency has fallen to 1 / e
+
+
+def weighted(clicks, settings):
+    """Clicks as Ratings whose values are their weights, by settings.Settings: counted, 1 + log(count); recency a, times
+    1 + a exp(-k / LATELY) for the k-th last click of a user."""
+    weights = np.ones(len(clicks), np.float32)
+    if settings.counted and clicks.counts is not None:
+        weights += np.log(np.maximum(clicks.counts, 1)).astype(np.float32)
+    if settings.recency and clicks.times is not None:
+        weights *= (1.0 + settings.recency * np.exp(-places_from_last(clicks) / LATELY)).astype(np.float32)
+    columns = {name: getattr(clicks, name) for name in ("users", "items")}
+    return clicks.with_columns(**columns, values=weights)
+
+
+def places_from_last(clicks):
+    """(n,) int64: how many clicks of the same user are later; equal times count in the order in which they stand."""
+    rank, size = clicks.ranks_in_time("user-time")
+    return size - 1 - rank
+
+
+def tell_order(clicks):
+    """Whether the times of Ratings tell which click of a user was the last."""
+    if clicks.times is None:
+        return False
+    order = np.lexsort((clicks.times, clicks.users))
+    users, times = clicks.users[order], clicks.times[order]
+    pairs = users[1:] == users[:-1]
+    return bool(pairs.any() and (times[1:] > times[:-1])[pairs].mean() > 0.5)

@@ -1,0 +1,74 @@
+"""Items and their categories, from files."""
+
+from gpukit.errors import DataError
+from gpukit.io import sources
+from gpukit.io.arrays import plain
+from gpukit.io.words import words_of
+from gpukit.ratings.headers import ITEM
+
+NEEDED_ITEMS = "a file with an item's id in each line"
+NEEDED_CATEGORIES = "a file with a line item,category for each item"
+HEADINGS = {"category", "categories", "genre", "genres", "tag", "tags", "label"}
+SEPARATORS = ("::", "\t", ",", ";")
+BETWEEN = "|"  # categories of one item
+
+
+def read_items(path):
+    """[item id as text] of a file: the first field of each line; a first line that names it is left out.
+
+    Raises DataError for a missing or empty file, or one that names no item.
+    """
+    lines = fields_of(path, NEEDED_ITEMS)
+    items = [words[0] for _, words in lines if words[0]]
+    if not items:
+        raise DataError(f"{path} names no item. Give {NEEDED_ITEMS}.")
+    return items
+
+
+def read_categories(path):
+    """{category: [item id as text]} of a file of items and categories.
+
+    Read as: `item,category`, an item in as many lines as it has categories; or several in the last field, apart by |,
+    as in MovieLens's movies.dat and movies.csv. Raises DataError for a missing or empty file, and names the line that
+    has no item or no category.
+    """
+    found = {}
+    for number, words in fields_of(path, NEEDED_CATEGORIES):
+        names = [name.strip() for name in words[-1].split(BETWEEN)]
+        if len(words) < 2 or not words[0] or not all(names):
+            raise DataError(f"{path}, line {number:,} has no item beside a category: {' '.join(words)[:80]!r}.")
+        for name in names:
+            found.setdefault(name, []).append(words[0])
+    if not found:
+        raise DataError(f"{path} holds a header and nothing else: no categories. Give {NEEDED_CATEGORIES}.")
+    return found
+
+
+def fields_of(path, needed):
+    """[(number, fields)] of a file's lines that are not blank, without a heading."""
+    with sources.opened(path, needed) as source:
+        stream = source.stream()
+        stream.text_head()
+        path, raw = stream.name, stream.whole()
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = raw.decode("latin-1")
+    lines = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if not lines:
+        raise DataError(f"{path} is empty. Give {needed}.")
+    sep = next((sep for sep in SEPARATORS if sep in lines[0][1]), ",")
+    lines = [(number, split(line, sep, path, number)) for number, line in lines]
+    first = lines[0][1]
+    headed = plain(first[0]) in ITEM | {"id"} or (len(first) > 1 and plain(first[-1]) in HEADINGS)
+    return lines[1:] if headed else lines
+
+
+def split(line, sep, path, number):
+    """The fields of a line; DataError where a quote stays open."""
+    if len(sep) > 1 or '"' not in line:
+        return [word.strip() for word in line.split(sep)]
+    words = words_of(line, sep)
+    if words is None:
+        raise DataError(f"{path}, line {number:,} opens a quote that it does not close: {line[:80]!r}.")
+    return words

@@ -1,0 +1,165 @@
+"""Recommendations for users that a model knows; a mixin of the estimators."""
+
+import os
+import threading
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit import device as devices
+from gpukit.base import check_choice, check_integer
+from gpukit.device.engine import engine
+from gpukit.factorization.arrays import Scale
+from gpukit.factorization.lists import filters as filtering
+from gpukit.factorization.serve import MOST_ANSWERS, Serving, rows_or_unknown
+
+BY = ("lists", "rating")  # what recommendations are ranked by
+AS_THEY_ARE = Scale(0.0, 1.0, float("-inf"), float("inf"))  # scores of lists
+_learning = threading.Lock()  # of heads: threads that ask a model first share one
+os.register_at_fork(after_in_child=lambda: globals().update(_learning=threading.Lock()))
+
+
+class Ranking(NamedTuple):
+    """What lists are ranked by: `session`, a function that gives the session at work; the state.State in it; the Scale
+    of its scores; lists.head.Head, None: by predicted ratings, or what a model of clicks predicts."""
+
+    session: object
+    state: object
+    scale: Scale
+    head: object
+
+
+class Request(NamedTuple):
+    """What lists are asked for: by which Ranking; n items; those in the pool that they are taken from; worth (N,)
+    float32 of the items, NaN for those left out; diversity, 0 to 1; whether to leave out what the user has rated."""
+
+    ranking: Ranking
+    n: int
+    pool: int
+    worth: np.ndarray
+    diversity: float
+    hide: bool
+
+
+class Recommending(Serving):
+    """A fitted State that lists what users would like. A subclass has `rating_counts`."""
+
+    _transient = (*Serving._transient, "_listing")
+
+    def set_fitted(self, *fitted):
+        """See Serving; what was learned for lists of an older history is dropped."""
+        super().set_fitted(*fitted)
+        for kept in ("_listing", "_head"):
+            vars(self).pop(kept, None)
+
+    def recommend(self, users=None, n=10, exclude_seen=True, *, by="lists", filters=None):
+        """(item ids (B, n), scores (B, n) float32) for user ids (None: all): the items that rank best, best first.
+
+        by 'lists': by what users rate at all, and how (lists/head.py): factors that a model of ratings learns when they
+        are first asked for, or by fit_lists, and keeps; scores are about 1 for what is surely taken, 0 for what is not.
+        'rating': by predicted ratings, not clipped. A model of clicks has one ranking, its own. Items that the user has
+        rated are left out unless exclude_seen is False. filters: a gpukit.factorization.Filters, what lists may show;
+        scores have what they add. Where fewer than n items are left the id is None and the score NaN. Raises
+        ParameterError, DataError.
+        """
+        tiles = list(self.recommend_batches(users, n, exclude_seen, by=by, filters=filters))
+        if not tiles:
+            return np.empty((0, n), self.item_ids_.dtype), np.empty((0, n), np.float32)
+        return np.concatenate([ids for _, ids, _ in tiles]), np.concatenate([scores for _, _, scores in tiles])
+
+    def recommend_batches(self, users=None, n=10, exclude_seen=True, *, by="lists", filters=None):
+        """Generator of (user ids (b,), item ids (b, n), scores (b, n)) tiles: a million users never need all scores at
+        once."""
+        from gpukit.io.ids import id_array
+
+        request = self._request(n, exclude_seen, by, filters)
+        with self._reported("Recommending"):
+            session = request.ranking.session()
+        ids = self.user_ids_ if users is None else id_array(users)
+        rows = rows_or_unknown(ids, self.user_ids_) if users is not None else np.arange(len(ids), dtype=np.int32)
+        step = session.tile_users()
+        for first in range(0, len(ids), step):
+            with self._reported("Recommending"):
+                pools = session.best(rows[first : first + step], request.pool, request.worth, request.hide)
+            yield (ids[first : first + step], *self._named(*self._listed(*pools, request), request, n))
+
+    def pair_scores(self, X, by="lists"):
+        """(n,) float32: what `recommend` ranks by, of pairs as predict takes them."""
+        ranking = self._ranking(by)
+        return self._z_of(X, ranking.session) * np.float32(ranking.scale.deviation) + np.float32(ranking.scale.mean)
+
+    def fit_lists(self):
+        """Learn what lists are ranked by now, not when they are first asked for; a model of clicks has it.
+
+        Raises DeviceError, DeviceMemoryError.
+        """
+        self._check_fitted()
+        if self.feedback_ == "explicit":
+            self._learned_head()
+        return self
+
+    @property
+    def has_lists(self):
+        """Whether the model has what its lists are ranked by."""
+        return self.feedback_ != "explicit" or hasattr(self, "_head")
+
+    def _learned_head(self):
+        """The lists.head.Head, learned when first needed."""
+        from gpukit.factorization.lists import learning
+
+        with _learning:
+            if not hasattr(self, "_head"):
+                device, shape = devices.resolve(self.device), (len(self.user_ids_), len(self.item_ids_))
+                with devices.reported(device, "Learning lists"):
+                    self._head = learning.learned(self._rated, shape, device, self.check().seed)
+        return self._head
+
+    def _ranking(self, by):
+        """The Ranking of a name."""
+        self._check_fitted()
+        if check_choice("by", by, BY) == "rating" or self.feedback_ != "explicit":
+            return Ranking(self._session, self._state, self._scale, None)
+        from gpukit.factorization.lists.head import state_of
+
+        found = self._learned_head()
+        state = state_of(found, self.rating_counts()[1])
+        return Ranking(lambda: self._kept_session("_listing", self._session_of(state)), state, AS_THEY_ARE, found)
+
+    def _session_of(self, state):
+        """The function of a device that makes the session of a State without neighbours."""
+
+        def make(device):
+            steps = engine(device, "gpukit.factorization")
+            return steps.Session(state, steps.layout(state.user_factors.shape[1], 0), "users", self._rated)
+
+        return make
+
+    def _request(self, n, hide, by, filters):
+        """The Request of checked arguments."""
+        from gpukit.factorization.lists.diversity import pool_size
+
+        check_integer("n", n, 1, MOST_ANSWERS)
+        filters, n_items, ranking = filtering.checked(filters), len(self.item_ids_), self._ranking(by)
+        worth = filtering.worth_of(filters, self.item_ids_, lambda: self.rating_counts()[1], ranking.scale.deviation)
+        pool = pool_size(n, filters.diversity, n_items)
+        return Request(ranking, min(n, n_items), pool, worth, filters.diversity, hide)
+
+    def _listed(self, items, z, request):
+        """The lists (rows and scores) that pools of a Request make."""
+        if not request.diversity:
+            return items, z
+        from gpukit.factorization.lists.diversity import directions, diversified
+
+        return diversified(items, z, request.n, directions(request.ranking.state.item_factors), request.diversity)
+
+    def _named(self, items, z, request, n):
+        """Item ids and scores of rows and z, padded to n columns."""
+        scale = request.ranking.scale
+        scores = np.full((len(items), n), np.nan, np.float32)
+        scores[:, : items.shape[1]] = z * np.float32(scale.deviation) + np.float32(scale.mean)
+        if not np.isnan(scores).any():
+            return self.item_ids_[items], scores
+        ids = np.full(scores.shape, None, object)
+        ids[:, : items.shape[1]] = self.item_ids_[items]
+        ids[np.isnan(scores)] = None
+        return ids, scores

@@ -1,0 +1,45 @@
+"""Rows of users or items that training has not seen, solved for exactly: plain numpy, for few rows at a time."""
+
+import numpy as np
+
+from gpukit.factorization.solvers.ials.formulas import decays_of
+
+TOGETHER = 1 << 22  # numbers of the matrices that are solved at once
+
+
+def gram_of(factors):
+    """V'V (F, F) float64 of factors (n, F)."""
+    factors = np.asarray(factors, np.float64)
+    return factors.T @ factors
+
+
+def fold_in(other_factors, indptr, indices, weights, settings, gram=None):
+    """(rows, F) float32: rows that solve their normal equations (formulas.py), the other side held.
+
+    other_factors (n, F) float32: V, of all rows of the other side; indptr (rows + 1,) and indices (nnz,) integers: the
+    clicks of row i are those on indices[indptr[i]:indptr[i + 1]] of the other side; weights (nnz,), above 0, or None: 1
+    each; settings has regularization, unobserved_weight and exponent (lambda, alpha0, nu); gram: gram_of(other_factors)
+    where it is at hand, since it costs n F^2. A row without clicks is 0. Solved in float64 by LAPACK's elimination; the
+    clicks' order changes the last bits alone. What is asked is not checked again: indices are in range, numbers finite.
+    """
+    V, indptr = np.asarray(other_factors), np.asarray(indptr)
+    counts, n_factors = np.diff(indptr), V.shape[1]
+    shared = settings.unobserved_weight * (gram_of(V) if gram is None else np.asarray(gram, np.float64))
+    scale = settings.regularization, settings.unobserved_weight, settings.exponent
+    decays = decays_of(counts, len(V), *scale).astype(np.float64)
+    out = np.zeros((len(counts), n_factors), np.float32)
+    clicked = np.flatnonzero(counts)
+    step = max(1, TOGETHER // n_factors**2)
+    for begin in range(0, len(clicked), step):
+        rows = clicked[begin : begin + step]
+        matrices = np.repeat(shared[None], len(rows), axis=0)
+        matrices[:, np.arange(n_factors), np.arange(n_factors)] += decays[rows, None]
+        targets = np.empty((len(rows), n_factors))
+        for row, matrix, target in zip(rows, matrices, targets):
+            mine = slice(indptr[row], indptr[row + 1])
+            own = V[indices[mine]].astype(np.float64)
+            weighed = own if weights is None else np.asarray(weights[mine], np.float64)[:, None] * own
+            matrix += weighed.T @ own
+            target[:] = weighed.sum(axis=0)
+        out[rows] = np.linalg.solve(matrices, targets[:, :, None])[:, :, 0]
+    return out

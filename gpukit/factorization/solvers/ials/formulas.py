@@ -1,0 +1,22 @@
+"""The loss of iALS and its normal equations.
+
+With clicks (i, j) of weight w, M users u_i and N items v_j, the least of (Rendle et al. 2022, sec. 3: observed clicks,
+all pairs, frequency-scaled regularization)
+
+    sum over clicks w (1 - u_i v_j)^2  +  alpha0 sum over all pairs (u_i v_j)^2
+        +  lambda (sum_i (n_i + alpha0 N)^nu |u_i|^2  +  sum_j (n_j + alpha0 M)^nu |v_j|^2),
+
+n the clicks of a row. The second sum has the clicks too: a click's square is weighed w + alpha0 in all, its target w. A
+user's row, the items held, solves
+
+    (alpha0 V'V + sum w v v' + lambda (n + alpha0 N)^nu I) u = sum w v,    the sums over the user's clicks,
+
+as google-research/ials has it. A row without clicks is 0.
+"""
+
+import numpy as np
+
+
+def decays_of(counts, others, regularization, unobserved, exponent):
+    """(rows,) float32: lambda of each row, which has counts (rows,) clicks of `others` there are on the other side."""
+    return np.float32(regularization * (np.asarray(counts, np.float64) + unobserved * others) ** exponent)

@@ -1,0 +1,4 @@
+"""GPU kernels of iALS; twins/ has them for the CPU.
+
+products.py   what a row's clicks add to a gradient      descent.py   a step of conjugate gradients
+"""

@@ -1,0 +1,165 @@
+"""Steps of conjugate gradients, some rows a block, which read the matrix that rows share once for all of them."""
+
+import functools
+
+import numpy as np
+
+from gpukit._cuda import cuda, device, kernel
+from gpukit.factorization.solvers.ials.plan import rows_of_block
+from gpukit.factorization.solvers.squares.formulas import F32, ZERO, quotient
+from gpukit.primitives.warp import group_sum
+
+U32, U64, I64 = np.uint32, np.uint64, np.int64
+WARPS = 8
+THREADS = 32 * WARPS
+
+
+class Tile:
+    """How a block works on rows of `width` factors: `rows` of them; `across` threads along the factors, in `groups`,
+    each of which has `each` of the rows."""
+
+    def __init__(self, width):
+        self.width, self.rows = width, rows_of_block(width)
+        self.across = min(width, THREADS)
+        self.groups = min(self.rows, THREADS // self.across)
+        self.each = -(-self.rows // self.groups)
+        self.room = self.groups * self.each * width
+
+
+@device
+def _load(owners, first, rows, width, source, own):
+    """own = the rows of `source` that owners from `first` on have, zeros behind the last."""
+    for at in range(U32(cuda.threadIdx.x), U32(rows * width), U32(THREADS)):
+        r = U32(U32(at) // U32(width))
+        f = U32(U32(at) - U32(r * U32(width)))
+        o = I64(first + I64(r))
+        own[U32(at)] = source[U64(owners[U64(o), 0]), f] if o < I64(owners.shape[0]) else ZERO
+
+
+@device
+def _multiply(tile, shared, own, part, out):
+    """out = S times each of the block's rows `own`; part: `each` numbers of the thread's own."""
+    width, across, groups, each = tile
+    thread = U32(cuda.threadIdx.x)
+    group = U32(thread // U32(across))
+    for f in range(U32(thread % U32(across)), U32(width), U32(across)):
+        if group < U32(groups):
+            for r in range(each):
+                part[r] = ZERO
+            for g in range(U32(width)):
+                value = shared[U32(g), U32(f)]
+                for r in range(each):
+                    part[r] += value * own[U32(U32(U32(group * U32(each)) + U32(r)) * U32(width) + U32(g))]
+            for r in range(each):
+                out[U32(U32(U32(group * U32(each)) + U32(r)) * U32(width) + U32(f))] = part[r]
+
+
+@device
+def _add_rest(owners, first, decays, sums, rows, width, own, out):
+    """out += lambda times each row and what its pieces sum to."""
+    for at in range(U32(cuda.threadIdx.x), U32(rows * width), U32(THREADS)):
+        r = U32(U32(at) // U32(width))
+        f = U32(U32(at) - U32(r * U32(width)))
+        o = I64(first + I64(r))
+        if o < I64(owners.shape[0]):
+            piece, pieces = owners[U64(o), 1], owners[U64(o), 2]
+            total = F32(out[U32(at)] + decays[U64(o)] * own[U32(at)])
+            for p in range(I64(piece), I64(piece + pieces)):
+                total += sums[U64(p), f]
+            out[U32(at)] = total
+
+
+@device
+def _step(row, at, width, own, out, ways, left, table):
+    """A warp's step of one row, of which own and out hold its way and the matrix times that from `at` on."""
+    lane = U32(cuda.laneid)
+    square, curve = ZERO, ZERO
+    for f in range(lane, U32(width), U32(32)):
+        f = U32(f)
+        square += left[row, f] * left[row, f]
+        curve += own[U32(at + f)] * out[U32(at + f)]
+    square = group_sum(square, 32)
+    step, rest = quotient(square, group_sum(curve, 32)), ZERO
+    for f in range(lane, U32(width), U32(32)):
+        f = U32(f)
+        value = F32(left[row, f] - step * out[U32(at + f)])
+        table[row, f] += step * own[U32(at + f)]
+        left[row, f] = value
+        rest += value * value
+    turn = quotient(group_sum(rest, 32), square)
+    for f in range(lane, U32(width), U32(32)):
+        f = U32(f)
+        ways[row, f] = left[row, f] + turn * own[U32(at + f)]
+
+
+@functools.cache
+def make_descent(width):
+    """(begin_descent, descend) for rows of `width` factors, zeros that fill them up included."""
+    tile = Tile(width)
+    rows, each, room = tile.rows, tile.each, tile.room
+    shape = width, tile.across, tile.groups, each
+
+    @kernel
+    def begin_descent(owners, decays, sums, shared, ways, left, table):
+        """left[row] = ways[row] = -(sums + (S + lambda I) table[row]): what a row leaves, the first way.
+
+        owners (n, 4) int64: row, first piece, pieces, clicks; decays (n,) float32: lambda; sums (pieces, width)
+        float32: see products_of_pieces, with the goal 1 and table[row] for u; shared (width, width) float32: S; ways,
+        left (rows or more, width) float32, overwritten; table (rows + 1, stride) float32: parameter rows.
+
+        Launch: any grid, blocks of THREADS.
+        Deterministic: yes; budget.
+        Source: Golub and Van Loan, Matrix Computations, 4th ed., 11.3.
+        """
+        own = cuda.shared.array(room, F32)
+        out = cuda.shared.array(room, F32)
+        part = cuda.local.array(each, F32)
+        stride = I64(cuda.gridDim.x) * I64(rows)
+        for first in range(I64(cuda.blockIdx.x) * I64(rows), I64(owners.shape[0]), stride):
+            cuda.syncthreads()
+            _load(owners, first, rows, width, table, own)
+            cuda.syncthreads()
+            _multiply(shape, shared, own, part, out)
+            cuda.syncthreads()
+            _add_rest(owners, first, decays, sums, rows, width, own, out)
+            cuda.syncthreads()
+            for at in range(U32(cuda.threadIdx.x), U32(rows * width), U32(THREADS)):
+                r = U32(U32(at) // U32(width))
+                f = U32(U32(at) - U32(r * U32(width)))
+                o = I64(first + I64(r))
+                if o < I64(owners.shape[0]):
+                    row = U64(owners[U64(o), 0])
+                    left[row, f] = -out[U32(at)]
+                    ways[row, f] = -out[U32(at)]
+
+    @kernel
+    def descend(owners, decays, sums, shared, ways, left, table):
+        """A step of each row along its way, to the least there, and the next way.
+
+        owners (n, 4) int64, decays (n,) float32, shared (width, width) float32: see begin_descent; sums (pieces, width)
+        float32: with the goal 0 and ways[row] for u; ways, left (rows or more, width) and the factors of table (rows +
+        1, stride) float32: brought forward.
+
+        Launch: any grid, blocks of THREADS.
+        Deterministic: yes; budget.
+        Source: Golub and Van Loan, Matrix Computations, 4th ed., 11.3.
+        """
+        own = cuda.shared.array(room, F32)
+        out = cuda.shared.array(room, F32)
+        part = cuda.local.array(each, F32)
+        stride = I64(cuda.gridDim.x) * I64(rows)
+        for first in range(I64(cuda.blockIdx.x) * I64(rows), I64(owners.shape[0]), stride):
+            cuda.syncthreads()
+            _load(owners, first, rows, width, ways, own)
+            cuda.syncthreads()
+            _multiply(shape, shared, own, part, out)
+            cuda.syncthreads()
+            _add_rest(owners, first, decays, sums, rows, width, own, out)
+            cuda.syncthreads()
+            for r in range(U32(cuda.threadIdx.x // 32), U32(rows), U32(WARPS)):
+                o = I64(first + I64(r))
+                if o < I64(owners.shape[0]):
+                    row = U64(owners[U64(o), 0])
+                    _step(row, U32(U32(r) * U32(width)), width, own, out, ways, left, table)
+
+    return begin_descent, descend

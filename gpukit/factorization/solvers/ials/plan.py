@@ -1,0 +1,17 @@
+"""Which way a side's rows are solved for, in integers, before any work."""
+
+WAYS = ("cholesky", "gradients")
+STEPS = 3  # of conjugate gradients a half epoch, from where the row stands (Takacs et al. 2011)
+STAGE = 4096  # numbers of a block's rows in shared memory
+MOST_ROWS = 16  # of a block
+DIRECT = {True: 128, False: 96}  # factors up to which elimination is the faster way, on a GPU or not
+
+
+def way_of(n_factors, on_gpu):
+    """The way that is faster for F factors."""
+    return "cholesky" if n_factors <= DIRECT[on_gpu] else "gradients"
+
+
+def rows_of_block(width):
+    """Rows of `width` factors that a block of kernels.gradients works on together."""
+    return max(1, min(MOST_ROWS, STAGE // width))

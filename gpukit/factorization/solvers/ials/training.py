@@ -1,0 +1,124 @@
+"""Training by iALS, written once for either device."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.device.engine import engine
+from gpukit.errors import DataError
+from gpukit.factorization.prepare import ready
+from gpukit.factorization.solvers.ials import plan
+from gpukit.factorization.solvers.ials.formulas import decays_of
+from gpukit.factorization.solvers.squares.arrays import Data, Terms
+from gpukit.factorization.solvers.squares.formulas import ONE
+from gpukit.factorization.solvers.squares.plan import batches_of, cut
+
+ENDS = 100, np.float32(1e-6)  # steps and tolerance where a matrix is too large for elimination
+
+
+class Half(NamedTuple):
+    """What one side's rows are solved from.
+
+    data: squares.arrays.Data; batches: squares.plan.batches_of them; largest: pieces of the largest batch; every:
+    (pieces, Data) of all rows of the other side.
+    """
+
+    data: Data
+    batches: list
+    largest: int
+    every: tuple
+
+
+def arrange(task):
+    """(the way's object, [users' Half, items' Half]) of a solvers.Task."""
+    steps, settings = engine(task.device, __package__), task.settings
+    check_weights(task.orders.levels, task.scale)
+    sides = [task.made.side, ready.side_of(task.orders, "items", task.scale, settings.seed, task.steps.preparing)]
+    way = plan.way_of(task.layout.n_factors, steps.ON_GPU)
+    numbers = steps.squares.Equations.numbers(task.layout.n_factors)
+    most = max(1, steps.squares.SCRATCH // (4 * numbers)) if way == "cholesky" else len(task.orders)
+    shape = task.orders.shape
+    halves = [half_of(side, others, task, steps, most) for side, others in zip(sides, shape[::-1])]
+    largest = max(half.largest for half in halves)
+    return made_for(way, task.layout, max(shape), largest, steps), halves
+
+
+def check_weights(levels, scale):
+    """DataError unless all clicks weigh more than 0."""
+    lowest = float(levels.values.min()) if len(levels.values) else 1.0
+    if (lowest - scale.mean) / scale.deviation <= 0:
+        raise DataError(f"A click's value is its weight, which must be above 0: the lowest is {lowest:g}.")
+
+
+def half_of(side, others, task, steps, most):
+    """The Half of an arrays.Side, of which there are `others` on the other side."""
+    settings, pieces = task.settings, cut(side.indptr, steps.squares.LONGEST, most)
+    scale = settings.regularization, settings.unobserved_weight, settings.exponent
+    decays = decays_of(pieces.owners[:, 3], others, *scale)
+    one, values = np.ones(1), task.orders.levels.values
+    alike = len(values) == 1
+    weights = steps.resident((values - task.scale.mean) / task.scale.deviation, np.float32) if alike else side.values
+    data = Data(side.minor, steps.resident(one, np.float32), weights)
+    batches = batches_of(pieces, decays, steps)
+    return Half(data, batches, pieces.largest, every_row(others, settings.unobserved_weight, steps))
+
+
+def every_row(rows, weight, steps):
+    """(pieces, Data) whose Gram matrix is alpha0 V'V of so many rows."""
+    longest = -(-rows // steps.MOMENT_PIECES)
+    pieces = steps.resident(cut(np.array([0, rows]), longest, 1).pieces, np.int64)
+    numbers = (steps.resident(np.array([number]), np.float32) for number in (0, weight))
+    return pieces, Data(steps.resident(np.arange(rows), np.int32), *numbers)
+
+
+def made_for(way, layout, rows, pieces, steps):
+    """The object that solves for a side's rows."""
+    most = steps.MOMENT_PIECES if way == "gradients" else max(pieces, steps.MOMENT_PIECES)
+    equations = steps.squares.Equations(layout.n_factors, most)
+    if way == "cholesky":
+        return Cholesky(equations)
+    return Gradients(equations, steps.Descent(layout, rows, pieces))
+
+
+class Cholesky(NamedTuple):
+    """Rows solved for exactly, by their Gram matrices."""
+
+    equations: object
+
+    def solve(self, half, other, own):
+        """Queue a side's half of an epoch."""
+        terms = Terms(False, self.equations.sums(*half.every, other), ONE, *ENDS)
+        for batch in half.batches:
+            self.equations.solve(batch, half.data, other, terms, own)
+
+
+class Gradients(NamedTuple):
+    """Rows brought forward by a few steps of conjugate gradients, from where they stand."""
+
+    equations: object
+    descent: object
+
+    def solve(self, half, other, own):
+        """Queue a side's half of an epoch."""
+        shared = self.equations.matrix(self.equations.sums(*half.every, other), self.descent.width)
+        for batch in half.batches:
+            self.descent.solve(batch, half.data, other, shared, plan.STEPS, own)
+
+
+def begin(session, task, arranged):
+    """The Training of a session."""
+    return Training(session, *arranged)
+
+
+class Training:
+    """Epochs of iALS over a session's parameters."""
+
+    def __init__(self, session, way, halves):
+        self.session, self.way, self.halves = session, way, halves
+
+    def epoch(self, number):
+        """Solve for all users, then for all items; returns when it is done."""
+        users, items = self.session.parameters.P, self.session.parameters.Q
+        for half, other, own in zip(self.halves, (items, users), (users, items)):
+            self.way.solve(half, other, own)
+        self.session.finish()

@@ -1,0 +1,1 @@
+"""CPU twins of kernels/, file by file."""

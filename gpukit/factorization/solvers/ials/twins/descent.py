@@ -1,0 +1,58 @@
+"""CPU twin of kernels/descent.py."""
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.factorization.solvers.squares.formulas import ZERO, quotient
+
+
+@njit
+def _applied(owner, decay, sums, shared, way, out):
+    """out = what a row's pieces sum to, and (S + lambda I) times its way."""
+    for f in range(out.size):
+        out[f] = decay * way[f]
+    for piece in range(owner[1], owner[1] + owner[2]):
+        out += sums[piece]
+    for g in range(out.size):
+        line, own = shared[g], way[g]
+        for f in range(out.size):
+            out[f] += own * line[f]
+
+
+@njit
+def _dot(x, y):
+    """x y."""
+    total = ZERO
+    for f in range(x.size):
+        total += x[f] * y[f]
+    return total
+
+
+@njit(parallel=True)
+def begin_descent(owners, decays, sums, shared, ways, left, table):
+    """Twin of kernels.descent.begin_descent."""
+    width = ways.shape[1]
+    for owner in prange(owners.shape[0]):
+        row, out = owners[owner, 0], np.empty(width, np.float32)
+        _applied(owners[owner], decays[owner], sums, shared, table[row, :width], out)
+        for f in range(width):
+            left[row, f] = -out[f]
+            ways[row, f] = -out[f]
+
+
+@njit(parallel=True)
+def descend(owners, decays, sums, shared, ways, left, table):
+    """Twin of kernels.descent.descend."""
+    width = ways.shape[1]
+    for owner in prange(owners.shape[0]):
+        row, out = owners[owner, 0], np.empty(width, np.float32)
+        way, rest, own = ways[row], left[row], table[row]
+        _applied(owners[owner], decays[owner], sums, shared, way, out)
+        square = _dot(rest, rest)
+        step = quotient(square, _dot(way, out))
+        for f in range(width):
+            own[f] += step * way[f]
+            rest[f] -= step * out[f]
+        turn = quotient(_dot(rest, rest), square)
+        for f in range(width):
+            way[f] = rest[f] + turn * way[f]

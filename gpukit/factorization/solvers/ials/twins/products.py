@@ -1,0 +1,44 @@
+"""CPU twin of kernels/products.py."""
+
+from gpukit._jit import njit, prange
+from gpukit.factorization.solvers.squares.formulas import ZERO
+
+TOGETHER = 4  # clicks that are worked on at once
+
+
+@njit
+def _coefficient(dot, goal, weights, t, end):
+    """w (u v - goal) of click t; 0 behind the end of a piece."""
+    return weights[min(t, weights.size - 1)] * (dot - goal) if t < end else ZERO
+
+
+@njit
+def _add_four(a, b, c, d, way, factors, total):
+    """The dot products of four rows with a way, then `total` plus the rows times what `factors` makes of them."""
+    i, j, k, m = ZERO, ZERO, ZERO, ZERO
+    for f in range(way.size):
+        i += a[f] * way[f]
+        j += b[f] * way[f]
+        k += c[f] * way[f]
+        m += d[f] * way[f]
+    goal, weights, t, end = factors
+    i, j = _coefficient(i, goal, weights, t, end), _coefficient(j, goal, weights, t + 1, end)
+    k, m = _coefficient(k, goal, weights, t + 2, end), _coefficient(m, goal, weights, t + 3, end)
+    for f in range(way.size):
+        total[f] += i * a[f] + j * b[f] + k * c[f] + m * d[f]
+
+
+@njit(parallel=True)
+def products_of_pieces(pieces, minor, weights, goal, ways, table, sums):
+    """Twin of kernels.products.products_of_pieces."""
+    width = sums.shape[1]
+    for piece in prange(pieces.shape[0]):
+        row, first = pieces[piece, 0], pieces[piece, 1]
+        end, total = first + pieces[piece, 2], sums[piece]
+        way = ways[row, :width].copy()
+        total[:] = ZERO
+        for t in range(first, end, TOGETHER):
+            last = end - 1
+            a, b = table[minor[t], :width], table[minor[min(t + 1, last)], :width]
+            c, d = table[minor[min(t + 2, last)], :width], table[minor[min(t + 3, last)], :width]
+            _add_four(a, b, c, d, way, (goal, weights, t, end), total)

@@ -1,0 +1,24 @@
+"""Steps of learning from clicks on the CPU; gpu.py has the same names."""
+
+from gpukit._jit import threads
+from gpukit.factorization.solvers.sampled import twins
+from gpukit.neighbors.columns import part_count
+
+__all__ = ["most_workers", "walk", "workspace"]
+
+CLICKS_A_THREAD = 10_000  # of an epoch: for fewer, waiting for another thread may cost more than it does
+
+
+def most_workers(layout):
+    """Workers that can be at work at once: one a thread."""
+    return part_count()
+
+
+def workspace(workers, n_items):
+    """Nothing: each thread has its own."""
+
+
+def walk(layout, workspace, *arguments):
+    """sampled_epoch."""
+    with threads(max(1, arguments[1].items.size // CLICKS_A_THREAD)):
+        twins.sampled_epoch(*arguments)

@@ -1,0 +1,31 @@
+"""How many workers learn at once, which clicks they walk, the keys of an epoch: integers, before any work."""
+
+import numpy as np
+
+from gpukit.factorization.solvers.sampled.formulas import examples_of
+from gpukit.factorization.solvers.sampled.rates import user_rates
+from gpukit.factorization.solvers.sgd import schedule
+from gpukit.factorization.solvers.sgd.chunks.table import chunk_table
+from gpukit.random import key
+from gpukit.streams import Keyed
+
+PAIRWISE = "bpr"
+MOST_BITS = 1 << 34  # of what all workers' users clicked, a bit an item
+
+
+def worker_count(n_clicks, n_items, settings, most):
+    """Workers of an epoch, at most `most`, for settings.Settings: as many as its examples keep busy, and no more than
+    there are items, so that they seldom meet on one, or than memory is given to."""
+    examples = n_clicks * examples_of(settings.n_negatives, settings.loss == PAIRWISE)
+    return schedule.worker_count(examples, max(1, min(most, n_items, MOST_BITS // n_items)))
+
+
+def chunks_of(side, workers, settings, steps):
+    """The table of chunks of an arrays.Side by user."""
+    rate = user_rates(settings.learning_rate, np.diff(side.indptr))
+    return chunk_table(side.indptr, side.starts, workers, rate, settings.seed, steps)
+
+
+def draw_key(seed, epoch):
+    """The key that an epoch's negatives are drawn by."""
+    return np.uint32(key(seed, Keyed.NEGATIVES[epoch % len(Keyed.NEGATIVES)]))

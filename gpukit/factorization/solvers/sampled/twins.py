@@ -1,0 +1,112 @@
+"""The CPU twin of kernels.py, over threads instead of groups of lanes. With one worker a run repeats to the bit;
+several share the items' rows without locks (Hogwild).
+
+As in sgd/twins.py, tuples of arrays are taken apart before the loop over examples, and indices are unsigned.
+"""
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.factorization.model.layout import BIAS, EXTRA, SQUARES
+from gpukit.factorization.solvers.sampled.formulas import NOBODY, TRIES, drawn, error_of, examples_of
+from gpukit.factorization.solvers.sgd import formulas
+from gpukit.factorization.solvers.sgd.formulas import ONE, ZERO
+from gpukit.factorization.solvers.sgd.twins import learn, learn_influence
+from gpukit.factorization.twins.influence import terms
+from gpukit.factorization.twins.rows import dot, total
+from gpukit.random import below
+
+U8, U32, U64 = np.uint8, np.uint32, np.uint64
+NONE = U8(2)  # in a table of clicks: the place that a slot without a neighbour looks up
+
+
+@njit
+def _mark(items, table, mark):
+    """table[item] = mark for the items that a user clicked."""
+    for t in range(items.size):
+        table[items[t]] = mark
+
+
+@njit
+def _negative(table, key, number, last):
+    """An item that is neither clicked nor `last`; NOBODY if none was drawn."""
+    for attempt in range(TRIES):
+        item = drawn(key, number, attempt, table.size - 1)
+        if table[item] == 0 and item != last:
+            return item
+    return NOBODY
+
+
+@njit
+def _look_up(near, table, clicked, others):
+    """clicked[k] = 1 for the neighbours that the user clicked, others[k] = 1 for those not; returns |R|^-1/2, |N|^-1/2.
+    Without a neighbour near[k] is -1, which as the largest uint32 is cut to the table's last place."""
+    nobody = U32(table.size - 1)
+    for k in range(near.size):
+        mark = table[min(U32(near[k]), nobody)]
+        clicked[k] = ONE if mark == 1 else ZERO
+        others[k] = ONE if mark == 0 else ZERO
+    return formulas.set_scale(total(clicked)), formulas.set_scale(total(others))
+
+
+@njit(inline="always")
+def _walk(chunk, shift, items, near, P, Q, influence, rates, draw, table, scratch):
+    """One chunk: consecutive clicks of one user, visited from `shift` on, around; scratch (2, K)."""
+    row, first, length = chunk[0], chunk[1], chunk[2]
+    n, size = Q.shape[1] - EXTRA, scratch.shape[1]
+    key, negatives, pairwise = draw
+    p, p_extra, clicked, others = P[row], P[row, n:], scratch[0], scratch[1]
+    last, click, owed = NOBODY, ZERO, ZERO
+    for number in range(length * examples_of(negatives, pairwise)):
+        step, place = divmod(number, examples_of(negatives, pairwise))
+        t = first + (step + shift if step + shift < length else step + shift - length)
+        if 0 < place <= negatives:
+            item = _negative(table, key, t * negatives + place - 1, last)
+        else:
+            item = np.int64(items[U64(t)])
+        last = item
+        if item == NOBODY:
+            continue
+        j = U64(item)
+        q, q_extra = Q[j], Q[j, n:]
+        explicit, implicit, around = ZERO, ZERO, ZERO
+        own = j if size else U64(0)
+        w, c = influence[own, :size], influence[own, size:]
+        if size:
+            explicit, implicit = _look_up(near[j], table, clicked, others)
+            around = terms(clicked, others, w, c, explicit, implicit)
+        score = dot(p, q, n) + p_extra[BIAS] + q_extra[BIAS] + around
+        error = error_of(place, score, negatives, pairwise, click, owed)
+        if pairwise and place == 0:
+            click, owed = score, ZERO
+            continue
+        if pairwise:
+            owed -= error
+        if size:
+            rate = formulas.row_rate(rates.influence, rates.factor_gain, q_extra[SQUARES])
+            learn_influence(w, clicked, clicked, explicit * error, rate, rates.influence_decay)
+            learn_influence(c, others, others, implicit * error, rate, rates.influence_decay)
+        learn(p, p_extra, q, q_extra, n, error, ONE, rates)
+
+
+@njit
+def _work(worker, chunks, starts, items, near, P, Q, influence, rates, turn, draw, workers):
+    """What one worker walks."""
+    table = np.zeros(Q.shape[0], np.uint8)
+    table[-1] = NONE
+    scratch = np.empty((2, influence.shape[1] // 2), np.float32)
+    for c in range(worker, chunks.shape[0], workers):
+        row, length = chunks[c, 0], chunks[c, 2]
+        if length > 0:
+            mine = items[starts[row] : starts[row + 1]]
+            _mark(mine, table, U8(1))
+            _walk(chunks[c], below(turn, c, length), items, near, P, Q, influence, rates, draw, table, scratch)
+            _mark(mine, table, U8(0))
+
+
+@njit(parallel=True)
+def sampled_epoch(chunks, clicks, neighbors, parameters, rates, turn, draw, workers):
+    """Twin of kernels.sampled_epoch."""
+    (starts, items), (P, Q, influence, _) = clicks, parameters
+    for worker in prange(workers):
+        _work(worker, chunks, starts, items, neighbors, P, Q, influence, rates, turn, draw, workers)

@@ -1,0 +1,25 @@
+"""Steps of an epoch in batches on the CPU; gpu.py has the same names."""
+
+from gpukit.device.cpu_arrays import empty, resident, runner
+from gpukit.factorization.model.layout import EXTRA
+from gpukit.factorization.solvers.sgd.batches import twins
+from gpukit.primitives.group.cpu import row_starts, sort_by_bits
+
+__all__ = ["empty", "resident", "row_starts", "run", "seen_width", "sort_by_bits", "walk_major", "walk_minor"]
+
+run = runner(twins)
+
+
+def seen_width(layout):
+    """Numbers that a rating notes, for a layout.Layout."""
+    return layout.n_factors + EXTRA
+
+
+def walk_major(layout, long, chunks, *arguments):
+    """Run walk_major."""
+    twins.walk_major(chunks, *arguments)
+
+
+def walk_minor(layout, long, *arguments):
+    """Run walk_minor."""
+    twins.walk_minor(*arguments)

@@ -1,0 +1,50 @@
+"""Steps of an epoch in batches on the GPU; cpu.py has the same names. What is walked is queued, not waited for."""
+
+from gpukit._driver import launch
+from gpukit.device import processors
+from gpukit.device.gpu_arrays import empty, resident, runner
+from gpukit.factorization.model.layout import EXTRA
+from gpukit.factorization.solvers.sgd.batches import kernels
+from gpukit.factorization.solvers.sgd.batches.kernels import make_walk_major, make_walk_minor
+from gpukit.primitives.group.gpu import row_starts, sort_by_bits
+
+__all__ = ["empty", "resident", "row_starts", "run", "seen_width", "sort_by_bits", "walk_major", "walk_minor"]
+
+BLOCK = 128
+BLOCKS_A_PROCESSOR = 32
+SHARED_BYTES = 32 << 10  # of a team's sums
+run = runner(kernels)
+
+
+def seen_width(layout):
+    """Numbers that a rating notes, for a layout.Layout."""
+    return layout.lanes * layout.factors + EXTRA
+
+
+def team_warps(layout):
+    """Warps that work for a long row: as many as their sums leave room for. A function of the layout alone, since it
+    sets the order of additions."""
+    bytes_a_warp = 4 * layout.lanes * (layout.factors + 1 + 2 * layout.near)
+    return max(1, min(BLOCK // 32, SHARED_BYTES // bytes_a_warp))
+
+
+def walk(make, shape, warps, teams, *arguments):
+    """Queue a kernel for so many teams of warps; the result is the same for any number of blocks."""
+    block = 32 * warps if warps > 1 else BLOCK
+    grid = max(1, min(-(-teams * 32 * warps // block), BLOCKS_A_PROCESSOR * processors()))
+    if teams:
+        launch(make(*shape, warps), grid, block, *arguments)
+
+
+def walk_major(layout, long, chunks, *arguments):
+    """Queue walk_major; a team of warps works for each of the first `long` chunks, a warp for each of the others."""
+    for warps, some in (team_warps(layout), chunks[:long]), (1, chunks[long:]):
+        walk(make_walk_major, (layout.lanes, layout.factors, layout.near), warps, some.shape[0], some, *arguments)
+
+
+def walk_minor(layout, long, starts, slots, rows, at_once, *arguments):
+    """Queue walk_minor; a team of warps works for each of the first `long` rows, a warp for each of the others."""
+    parts = (team_warps(layout), 0, long), (1, long, rows.shape[0])
+    for warps, first, last in parts:
+        some = starts[first : last + 1], slots, rows[first:last], at_once[first:last]
+        walk(make_walk_minor, (layout.lanes, layout.factors), warps, last - first, *some, *arguments)

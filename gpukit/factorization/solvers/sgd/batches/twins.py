@@ -1,0 +1,115 @@
+"""CPU twins of kernels.py; a row of seen has the factors as they are numbered."""
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
+from gpukit.factorization.solvers.sgd import formulas
+from gpukit.factorization.solvers.sgd.formulas import F32, ZERO
+from gpukit.factorization.twins.influence import residuals, terms
+from gpukit.factorization.twins.rows import dot
+
+U32, U64 = np.uint32, np.uint64
+
+
+@njit(parallel=True)
+def key_batch(chunks, minor, ranks, keys, slots):
+    """Twin of kernels.key_batch."""
+    for c in prange(chunks.shape[0]):
+        first, length, slot = chunks[c, 1], chunks[c, 2], chunks[c, 3]
+        for t in range(length):
+            keys[slot + t] = U64(ranks[minor[first + t]])
+            slots[slot + t] = U32(slot + t)
+
+
+@njit
+def _add_factors(change, p, q, n, error, rate, decay):
+    """change += Eq. (5) for the factors of one rating."""
+    for f in range(n):
+        change[f] += formulas.factor_change(p[f], q[f], error, rate, decay)
+
+
+@njit
+def _add_influence(change, own, signal, there, error, rate, decay):
+    """change += Eq. (5) for w or c of one rating; as sgd.twins has it."""
+    for k in range(own.size):
+        change[k] += there[k] * formulas.influence_change(own[k], error * signal[k], rate, decay)
+
+
+@njit
+def _add(row, change):
+    """row += change, which becomes 0."""
+    for f in range(change.size):
+        row[f] += change[f]
+        change[f] = ZERO
+
+
+@njit(inline="always")
+def _learn(change, p, q, n, error, rates):
+    """change += Eq. (5) for the factors, the bias and the sum of squared errors of one rating of the row p."""
+    squares = p[n + SQUARES]
+    rate = formulas.row_rate(rates.factor, rates.factor_gain, squares)
+    _add_factors(change, p, q, n, error, rate, rates.factor_decay)
+    rate = formulas.row_rate(rates.bias, rates.bias_gain, squares)
+    change[n + BIAS] += formulas.bias_change(p[n + BIAS], error, rate, rates.bias_decay)
+    change[n + SQUARES] += error * error
+
+
+@njit(inline="always")
+def _walk(chunk, minor, values, codes, levels, P, Q, influence, offsets, rates, seen):
+    """One chunk."""
+    row, first, length, slot, at_once = chunk[0], chunk[1], chunk[2], chunk[3], chunk[4]
+    n, size = Q.shape[1] - EXTRA, codes.shape[1]
+    p, change, scratch = P[row], np.zeros(n + SQUARES + 1, F32), np.zeros((5, size), F32)
+    item = row if size else 0
+    offset, w, c = offsets[item], influence[item, :size], influence[item, size:]
+    residual, rated, unrated, w_change, c_change = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
+    for t in range(length):
+        q, explicit, implicit, near = Q[minor[first + t]], ZERO, ZERO, ZERO
+        if size:
+            explicit, implicit = residuals(codes[first + t], levels, offset, q[n + BASE], residual, rated, unrated)
+            near = terms(residual, unrated, w, c, explicit, implicit)
+        target = values[first + t] - (p[n + BIAS] + near)
+        error = target - (dot(p, q, n) + q[n + BIAS])
+        seen[slot + t, :n] = p[:n]
+        seen[slot + t, n] = target
+        _learn(change, p, q, n, error, rates)
+        if size:
+            rate = formulas.row_rate(rates.influence, rates.factor_gain, p[n + SQUARES])
+            _add_influence(w_change, w, residual, rated, explicit * error, rate, rates.influence_decay)
+            _add_influence(c_change, c, unrated, unrated, implicit * error, rate, rates.influence_decay)
+        if (t + 1) % at_once == 0 or t + 1 == length:
+            _add(p, change)
+            if size:
+                _add(w, w_change)
+                _add(c, c_change)
+
+
+@njit(parallel=True)
+def walk_major(chunks, batch, parameters, rates, seen):
+    """Twin of kernels.walk_major."""
+    minor, values, codes, levels = batch
+    P, Q, influence, offsets = parameters
+    for c in prange(chunks.shape[0]):
+        _walk(chunks[c], minor, values, codes, levels, P, Q, influence, offsets, rates, seen)
+
+
+@njit
+def _walk_seen(slots, at_once, seen, q, rates):
+    """One minor row."""
+    n = q.size - EXTRA
+    change = np.zeros(n + SQUARES + 1, F32)
+    for t in range(slots.size):
+        p = seen[slots[t]]
+        error = p[n] - (dot(p, q, n) + q[n + BIAS])
+        _learn(change, q, p, n, error, rates)
+        if (t + 1) % at_once == 0 or t + 1 == slots.size:
+            _add(q, change)
+
+
+@njit(parallel=True)
+def walk_minor(starts, slots, rows, at_once, seen, Q, rates):
+    """Twin of kernels.walk_minor."""
+    for k in prange(rows.size):
+        if starts[k + 1] > starts[k]:
+            _walk_seen(slots[starts[k] : starts[k + 1]], at_once[k], seen, Q[rows[k]], rates)

@@ -1,0 +1,54 @@
+"""A batch of rows' normal equations on the CPU; gpu.py has the same names."""
+
+import numpy as np
+
+from gpukit.device.cpu_arrays import resident
+from gpukit.factorization.solvers.squares.plan import is_direct
+from gpukit.factorization.solvers.squares.twins.cholesky import solve_by_cholesky
+from gpukit.factorization.solvers.squares.twins.gradients import solve_by_gradients
+from gpukit.factorization.solvers.squares.twins.gram import as_matrix, gram_of_pieces, sum_of_grams
+
+__all__ = ["LONGEST", "SCRATCH", "Equations", "resident"]
+
+LONGEST = 8192  # ratings of a piece
+SCRATCH = 32 << 20  # bytes of Gram matrices at once
+
+
+class Equations:
+    """The normal equations of rows of F factors, `most` pieces at once."""
+
+    def __init__(self, n_factors, most):
+        self.n_factors = n_factors
+        self.grams = np.empty((most, n_factors + 2, n_factors + 2), np.float32)
+
+    @staticmethod
+    def numbers(n_factors):
+        """Numbers of a Gram matrix."""
+        return (n_factors + 2) ** 2
+
+    def nothing(self):
+        """A Gram matrix of no rows."""
+        return np.zeros((1, *self.grams.shape[1:]), np.float32)
+
+    def sums(self, pieces, data, table):
+        """The Gram matrix of rows of a table in plan.Cut's pieces; see gpu.py."""
+        grams, out = self.grams[: len(pieces)], self.nothing()
+        gram_of_pieces(pieces, *data, table, False, grams)
+        sum_of_grams(grams, out)
+        return out
+
+    def matrix(self, gram, size):
+        """(size, size) float32: the factors' part of a Gram matrix, both halves."""
+        out = np.empty((size, size), np.float32)
+        as_matrix(gram, out)
+        return out
+
+    def solve(self, batch, data, other, terms, own):
+        """Rows of the table `own` solved for; see gpu.py."""
+        pieces, owners, decays = batch
+        gram_of_pieces(pieces, *data, other, terms.biased, self.grams)
+        solver = owners, self.grams, terms.shared, decays, terms.damping
+        if is_direct(self.n_factors):
+            solve_by_cholesky(*solver, own)
+        else:
+            solve_by_gradients(*solver, terms.steps, terms.tolerance, own)

@@ -1,0 +1,70 @@
+"""A batch of rows' normal equations on the GPU; cpu.py has the same names."""
+
+import numpy as np
+
+from gpukit._driver import device_array, launch, zeros
+from gpukit.device.gpu_arrays import resident
+from gpukit.factorization.solvers.squares.kernels.cholesky import make_solve_by_cholesky
+from gpukit.factorization.solvers.squares.kernels.gradients import THREADS, make_solve_by_gradients
+from gpukit.factorization.solvers.squares.kernels.gram import as_matrix, make_gram_of_pieces, sum_of_grams
+from gpukit.factorization.solvers.squares.plan import is_direct, shape_of
+
+__all__ = ["LONGEST", "SCRATCH", "Equations", "resident"]
+
+LONGEST = 1024  # ratings of a piece: a block's work
+SCRATCH = 256 << 20  # bytes of Gram matrices at once
+BLOCK = 128  # threads of what takes any grid: a number each
+
+
+class Equations:
+    """The normal equations of rows of F factors, `most` pieces at once."""
+
+    def __init__(self, n_factors, most):
+        self.shape, self.direct = shape_of(n_factors), is_direct(n_factors)
+        self.grams = device_array((most, self.numbers(n_factors) // self.shape.tiles, self.shape.tiles), np.float32)
+        self.gram_of_pieces = make_gram_of_pieces(*self.shape)
+        if self.direct:
+            self.solution = make_solve_by_cholesky(*self.shape[:4])
+        else:
+            self.solution = make_solve_by_gradients(*self.shape[:3])
+
+    @staticmethod
+    def numbers(n_factors):
+        """Numbers of a Gram matrix."""
+        return 64 * shape_of(n_factors).tiles
+
+    def nothing(self):
+        """A Gram matrix of no rows."""
+        return zeros((1, *self.grams.shape[1:]), np.float32)
+
+    def _add_up(self, pieces, data, other, biased):
+        """Queue the Gram matrices of pieces."""
+        grid = pieces.shape[0], self.shape.groups
+        launch(self.gram_of_pieces, grid, self.shape.threads, pieces, *data, other, biased, self.grams)
+
+    def sums(self, pieces, data, table):
+        """The Gram matrix of rows of a table, without biases: of arrays.Data in plan.Cut's pieces, `most` at most."""
+        self._add_up(pieces, data, table, False)
+        out = device_array((1, *self.grams.shape[1:]), np.float32)
+        launch(sum_of_grams, -(-out.size // BLOCK), BLOCK, self.grams[: pieces.shape[0]], out)
+        return out
+
+    def matrix(self, gram, size):
+        """(size, size) float32: the factors' part of a Gram matrix, both halves."""
+        out = device_array((size, size), np.float32)
+        launch(as_matrix, -(-out.size // BLOCK), BLOCK, gram, out)
+        return out
+
+    def solve(self, batch, data, other, terms, own):
+        """Rows of the table `own` solved for, the table `other` held.
+
+        batch: (pieces, owners) of plan.Cut and decays (rows,) float32, lambda of each owner, on the device; data,
+        terms: see arrays.py. Queued, not waited for.
+        """
+        pieces, owners, decays = batch
+        self._add_up(pieces, data, other, terms.biased)
+        solver = owners, self.grams, terms.shared, decays, terms.damping
+        if self.direct:
+            launch(self.solution, owners.shape[0], self.shape.threads, *solver, own)
+        else:
+            launch(self.solution, owners.shape[0], THREADS, *solver, terms.steps, terms.tolerance, own)

@@ -1,0 +1,104 @@
+"""Sizes of normal equations, and which rows and ratings are worked on together: integers, before any work.
+
+A Gram matrix is that of the extended rows y = (v, 1, z - b): 4 quads of factors, padded with zeros, the bias's one, the
+right-hand side. On a GPU its lower half is cut in tiles of TILE x TILE numbers, a tile a thread.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+TILE = 8
+WARP, MOST_THREADS = 32, 256
+DIRECT_TILES = 17  # tiles a side, at most, of a matrix that one block holds in registers and eliminates: F <= 132
+STAGE_BYTES = 16 << 10  # of shared memory for the rows that a block multiplies
+DIRECT_FACTORS = 4 * ((TILE * DIRECT_TILES - 2) // 4)
+
+
+class Shape(NamedTuple):
+    """How a GPU works on the Gram matrix of rows of so many quads of factors.
+
+    tile_rows, tiles: tiles a side and in all; threads of a block, which has `slices` threads a tile, each with ratings
+    of its own, or `groups` blocks share the tiles; staged: ratings in shared memory at once.
+    """
+
+    quads: int
+    tile_rows: int
+    tiles: int
+    threads: int
+    slices: int
+    groups: int
+    staged: int
+
+    @property
+    def pitch(self):
+        """Numbers of a staged row: odd, so that rows begin in different banks."""
+        return TILE * self.tile_rows + 1
+
+
+def shape_of(n_factors):
+    """The Shape for F factors."""
+    quads = -(-n_factors // 4)
+    tile_rows = -(-(4 * quads + 2) // TILE)
+    tiles = tile_rows * (tile_rows + 1) // 2
+    groups = -(-tiles // MOST_THREADS)
+    threads = -(-tiles // (WARP * groups)) * WARP
+    slices = 1 << (WARP // tiles).bit_length() - 1 if tiles <= WARP else 1
+    staged = max(4, min(WARP, STAGE_BYTES // (4 * (TILE * tile_rows + 1))))
+    return Shape(quads, tile_rows, tiles, threads, slices, groups, staged)
+
+
+class Cut(NamedTuple):
+    """One side's rows as they are worked on: pieces (p, 3) int64 (row, first rating, ratings), owners (m, 4) int64
+    (row, first of its pieces within its batch, pieces, ratings), and where batches begin and end among both: ends
+    (batches + 1, 2)."""
+
+    pieces: np.ndarray
+    owners: np.ndarray
+    ends: np.ndarray
+
+    def owned(self, indptr):
+        """(m,) int64: the first rating of each of the owners, of rows with ratings indptr."""
+        return indptr[self.owners[:, 0]]
+
+    @property
+    def largest(self):
+        """Pieces of the largest batch."""
+        return int(np.diff(self.ends[:, 0]).max())
+
+
+def cut(indptr, longest, most):
+    """The Cut of rows with ratings indptr (rows + 1,): pieces of up to `longest` ratings and about equal length, up to
+    `most` a batch, or a row alone that has more."""
+    counts = np.diff(indptr)
+    rows = np.flatnonzero(counts)
+    counts = counts[rows]
+    parts = -(-counts // longest)
+    before = np.concatenate(([0], np.cumsum(parts)))
+    owner = np.repeat(np.arange(len(rows)), parts)
+    part = np.arange(before[-1]) - before[owner]
+    low, high = (step * counts[owner] // parts[owner] for step in (part, part + 1))
+    pieces = np.stack((rows[owner], indptr[rows[owner]] + low, high - low), axis=1).astype(np.int64)
+    last = [0]
+    while last[-1] < len(rows):
+        fits = int(np.searchsorted(before, before[last[-1]] + most, "right")) - 1
+        last.append(max(last[-1] + 1, fits))
+    last = np.array(last)
+    first = before[:-1] - np.repeat(before[last[:-1]], np.diff(last))
+    owners = np.stack((rows, first, parts, counts), axis=1).astype(np.int64)
+    return Cut(pieces, owners, np.stack((before[last], last), axis=1))
+
+
+def is_direct(n_factors):
+    """Whether rows of F factors are solved for by elimination; by conjugate gradients beyond."""
+    return n_factors <= DIRECT_FACTORS
+
+
+def batches_of(cut, decays, steps):
+    """[(pieces, owners, decays)] of a Cut, on the device; decays (m,) float32: lambda of each owner."""
+    batches = []
+    for (piece, owner), (last_piece, last_owner) in zip(cut.ends, cut.ends[1:]):
+        lines = cut.pieces[piece:last_piece], cut.owners[owner:last_owner]
+        mine = steps.resident(decays[owner:last_owner], np.float32)
+        batches.append((*(steps.resident(part, np.int64) for part in lines), mine))
+    return batches

@@ -1,0 +1,71 @@
+"""CPU twin of kernels/gram.py."""
+
+import math
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.factorization.model.layout import BIAS, EXTRA
+from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO
+
+STAGED, TOGETHER = 16, 8  # ratings that are copied to the cache, and rows that are added at once
+
+
+@njit
+def _stage(first, count, data, table, biased, stage):
+    """The extended rows (v, 1, z - b) of some ratings, times the roots of their weights; zero behind them."""
+    minor, values, weights = data
+    n = table.shape[1] - EXTRA
+    for t in range(count):
+        other = minor[first + t]
+        root = F32(math.sqrt(weights[min(first + t, weights.size - 1)]))
+        for f in range(n):
+            stage[t, f] = root * table[other, f]
+        stage[t, n] = root if biased else ZERO
+        stage[t, n + 1] = root * (values[min(first + t, values.size - 1)] - table[other, n + BIAS])
+    stage[count:] = ZERO
+
+
+@njit
+def add_products(rows, sign, gram):
+    """gram += sign times the products of TOGETHER rows, in its lower half."""
+    p, q, r, s, t, u, v, w = rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7]
+    for a in range(gram.shape[0]):
+        i, j, k, l = sign * p[a], sign * q[a], sign * r[a], sign * s[a]
+        m, n, o, x = sign * t[a], sign * u[a], sign * v[a], sign * w[a]
+        line = gram[a]
+        for b in range(a + 1):
+            line[b] += i * p[b] + j * q[b] + k * r[b] + l * s[b] + m * t[b] + n * u[b] + o * v[b] + x * w[b]
+
+
+@njit(parallel=True)
+def gram_of_pieces(pieces, minor, values, weights, table, biased, grams):
+    """Twin of kernels.gram.gram_of_pieces."""
+    for piece in prange(pieces.shape[0]):
+        first, length = pieces[piece, 1], pieces[piece, 2]
+        stage = np.empty((STAGED, grams.shape[1]), np.float32)
+        gram = grams[piece]
+        gram[:] = ZERO
+        for done in range(0, length, STAGED):
+            _stage(first + done, min(STAGED, length - done), (minor, values, weights), table, biased, stage)
+            for row in range(0, STAGED, TOGETHER):
+                add_products(stage[row : row + TOGETHER], ONE, gram)
+
+
+@njit(parallel=True)
+def sum_of_grams(grams, out):
+    """Twin of kernels.gram.sum_of_grams."""
+    for a in prange(out.shape[1]):
+        total = out[0, a]
+        total[:] = grams[0, a]
+        for piece in range(1, grams.shape[0]):
+            total += grams[piece, a]
+
+
+@njit
+def as_matrix(gram, matrix):
+    """Twin of kernels.gram.as_matrix."""
+    for a in range(matrix.shape[0]):
+        for b in range(matrix.shape[0]):
+            inside = max(a, b) < gram.shape[1] - 2
+            matrix[a, b] = gram[0, max(a, b), min(a, b)] if inside else ZERO

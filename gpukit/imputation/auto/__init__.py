@@ -1,0 +1,17 @@
+"""method='auto': every method judged on values that are hidden as values are missing; the best, or their mean, serves.
+
+| file            | what it has                                                                                 |
+|-----------------|---------------------------------------------------------------------------------------------|
+| methods.py      | all methods by name, the cheap ones first                                                   |
+| hiding.py       | what is hidden to judge by                                                                  |
+| judging.py      | the errors of a method on it                                                                |
+| places.py       | kinds of missing values: how far what is observed is                                        |
+| mixing.py       | shares of the methods, a row for each kind                                                  |
+| deviations.py   | how far off a filled value is likely to be, by what was hidden                              |
+| plan.py         | what was decided; a problem filled in by it                                                 |
+| run.py          | from a problem to a plan                                                                    |
+| spectral.py     | the paper's algorithm among the methods                                                     |
+
+A trial on one fold, of large data on some columns, shows which methods come near the best; those are judged on all
+folds. Mixed are at most MEMBERS of them, and only where the mean errs less than the best of them by itself.
+"""

@@ -1,0 +1,83 @@
+"""What is hidden to judge methods by: values are hidden as values are missing.
+
+The pattern of what is missing is laid over the data once more, with the vertices exchanged and the columns moved on
+alike for all: runs stay runs, vertices that miss everything become others that do, columns that nobody sees become
+other columns. Of a pattern that would hide too much some runs are left out; one that hides too little is laid over
+several times.
+"""
+
+import numpy as np
+
+from gpukit.streams import Numpy
+
+FOLDS, FEWER = 5, 2  # FEWER where runs are many
+MANY = 2000  # runs hidden in a fold
+LEAST = 0.05  # share of what is observed that is hidden
+TRIES = 200
+FEWEST = 5  # vertices or values observed; with fewer nothing is hidden
+
+
+def folds_of(problem, seed):
+    """[hidden (N, T) bool], of which no two overlap; [] where too little is observed to hide any."""
+    seen = problem.seen
+    if seen.sum() < FEWEST or (whole_only(seen) and seen.any(axis=1).sum() < FEWEST):
+        return []
+    rng = np.random.default_rng([seed, Numpy.HELD_OUT_RUNS[0]])
+    order, free, found = rng.permutation(np.flatnonzero(seen.any(axis=1))), seen.copy(), []
+    for fold in range(FOLDS):
+        hidden = dead_vertices(seen, order, fold) & free
+        hidden |= runs_laid_over(seen, free & ~hidden, rng)
+        if hidden.any() and not hidden[seen].all():
+            found.append(hidden)
+            free &= ~hidden
+        if len(found) == FEWER and count_runs(found[0]) > MANY:
+            break
+    return found
+
+
+def whole_only(seen):
+    """Whether every vertex is observed whole or not at all."""
+    return bool((seen.all(axis=1) | ~seen.any(axis=1)).all())
+
+
+def dead_vertices(seen, order, fold):
+    """(N, T) bool: the vertices of a fold, as large a share of those observed as others miss everything."""
+    dead = 1.0 - len(order) / len(seen)
+    count = min(int(np.ceil(min(dead, 0.25) * len(order))), len(order) // FOLDS) if dead else 0
+    hidden = np.zeros(seen.shape, bool)
+    hidden[order[fold * count : (fold + 1) * count]] = True
+    return hidden
+
+
+def runs_laid_over(seen, free, rng):
+    """(N, T) bool among `free`: runs, as vertices that are observed in part miss them."""
+    alive = np.flatnonzero(seen.any(axis=1))
+    pattern = ~seen[alive]
+    if not pattern.any():
+        return np.zeros(seen.shape, bool)
+    share = float(pattern.mean())
+    goal = max(LEAST, min(share, (1.0 - share) / 4)) * seen.sum()
+    hidden, here = np.zeros(seen.shape, bool), np.zeros(pattern.shape, bool)
+    for _ in range(TRIES):
+        if here.sum() >= 0.8 * goal:
+            break
+        moved = np.roll(pattern[rng.permutation(len(alive))], int(rng.integers(pattern.shape[1])), axis=1)
+        here |= moved & free[alive]
+    hidden[alive] = thinned(here, goal, rng)
+    return hidden
+
+
+def thinned(hidden, goal, rng):
+    """The hidden values without some of their runs, where they are more than the goal."""
+    total = hidden.sum()
+    if total <= 1.2 * goal:
+        return hidden
+    begins = hidden & ~np.pad(hidden, ((0, 0), (1, 0)))[:, :-1]
+    number = np.cumsum(begins.ravel()).reshape(hidden.shape) - 1
+    kept = rng.random(int(begins.sum())) < goal / total
+    return hidden & kept[np.maximum(number, 0)]
+
+
+def count_runs(hidden):
+    """How many runs of hidden values there are."""
+    return int((hidden[:, 0]).sum() + (hidden[:, 1:] & ~hidden[:, :-1]).sum())

@@ -1,0 +1,64 @@
+"""The errors of methods on hidden values."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.imputation.baselines.means import level
+from gpukit.imputation.baselines.series import interpolation
+
+
+class Fold(NamedTuple):
+    """hidden (N, T) bool, and the problem without it."""
+
+    hidden: np.ndarray
+    problem: object
+
+
+class Row(NamedTuple):
+    """What a method's report says. name; setting: a dict; error: on hidden values, by the metric asked for; absolute:
+    the mean |error|; rms: the root of the mean squared error; spread: the standard deviation of `error` over the folds
+    (NaN for one); folds: on how many it was judged; share: of the mean of methods that serves, 0 to 1."""
+
+    name: str
+    setting: dict
+    error: float
+    absolute: float
+    rms: float
+    spread: float
+    folds: int
+    share: float
+
+
+def filled(method, problem, setting):
+    """(N, T) of a method, finite: where it knows nothing, simple() does."""
+    out = np.array(method.fill(problem, setting))
+    lost = ~np.isfinite(out)
+    if lost.any():
+        out[lost] = simple(problem)[lost]
+    return out
+
+
+def simple(problem):
+    """(N, T): interpolation in time where there is an order and a vertex has any value, else means."""
+    out = level(problem, "both")
+    if not problem.ordered:
+        return out
+    line = interpolation(problem, {})
+    return np.where(np.isnan(line), out, line)
+
+
+def error_of(residuals, metric):
+    """The error of residuals: their mean absolute value, or the root of their mean square."""
+    if metric == "absolute":
+        return float(np.abs(residuals).mean())
+    return float(np.sqrt(np.square(residuals).mean()))
+
+
+def row_of(name, setting, parts, metric, share=0.0):
+    """A Row of the residuals of each fold."""
+    by_fold = [error_of(part, metric) for part in parts]
+    whole = np.concatenate(parts)
+    spread = float(np.std(by_fold, ddof=1)) if len(parts) > 1 else float("nan")
+    errors = float(np.mean(by_fold)), error_of(whole, "absolute"), error_of(whole, "squared")
+    return Row(name, setting, *errors, spread, len(parts), share)

@@ -1,0 +1,11 @@
+"""All methods by name."""
+
+from gpukit.imputation.auto import spectral
+from gpukit.imputation.baselines import means, nearest, series, smoothed, soft_impute
+from gpukit.imputation.kriging import method as kriging
+from gpukit.imputation.local import method as local
+
+SIMPLE = (*means.METHODS, *series.METHODS, *nearest.METHODS, *smoothed.METHODS, *soft_impute.METHODS)
+METHODS = (*SIMPLE, kriging.METHOD, local.METHOD, spectral.METHOD)
+BY_NAME = {method.name: method for method in METHODS}
+NAMES = tuple(BY_NAME)

@@ -1,0 +1,100 @@
+"""What a file keeps of a plan, and of the errors that it is known by."""
+
+import numpy as np
+
+from gpukit import persist
+from gpukit.base import check_choice, check_real
+from gpukit.errors import DataError
+from gpukit.graphs.adjacency import as_adjacency
+from gpukit.imputation.auto.deviations import Deviations
+from gpukit.imputation.auto.judging import Row
+from gpukit.imputation.auto.methods import BY_NAME
+from gpukit.imputation.auto.places import KINDS
+from gpukit.imputation.auto.plan import Plan
+from gpukit.io import trust
+
+PARTS = ("data", "indices", "indptr")  # of the adjacency
+
+
+def packed(model):
+    """(facts, arrays) of the plan of a fitted GraphImputer."""
+    plan, arrays = model.plan_, {"deviation": model.deviation_}
+    if plan is None:
+        return {"plan": None}, arrays
+    told = {
+        "members": [[name, setting] for name, setting in plan.members],
+        "rows": [[None if one != one else one for one in row] for row in plan.rows],  # JSON has no NaN
+        "coverage": [[share, found] for share, found in plan.deviations.coverage.items()],
+        "notes": plan.notes,
+    }
+    arrays |= {"plan.shares": plan.shares, "plan.deviations": plan.deviations.by_kind}
+    return {"plan": told}, arrays | {f"adjacency.{part}": getattr(model.adjacency_, part) for part in PARTS}
+
+
+def unpack(model, facts, arrays):
+    """Give a GraphImputer, whose basis and completed tensor are there, what `packed` took from one; DataError or
+    ParameterError for what is none."""
+    told = facts.get("plan")
+    trust.check_array("deviation", arrays["deviation"], np.float64, model.completed_.shape)
+    model.deviation_, model.plan_, model.adjacency_ = arrays["deviation"], None, None
+    model.method_, model.report_, model.coverage_, model.notes_ = "spectral", [], {}, []
+    if told is None:
+        return
+    told = persist.entry_of(facts, "plan", dict)
+    model.adjacency_ = adjacency(arrays, len(model.basis_.vectors))
+    model.plan_ = plan = read(told, arrays)
+    model.method_, model.report_, model.coverage_, model.notes_ = (
+        plan.method,
+        plan.rows,
+        plan.deviations.coverage,
+        plan.notes,
+    )
+
+
+def adjacency(arrays, count):
+    """The checked adjacency in a file."""
+    from scipy import sparse
+
+    parts = [arrays[f"adjacency.{part}"] for part in PARTS]
+    for part, kind in zip(parts, (np.float64, np.int32, np.int32), strict=True):
+        trust.check_array("adjacency", part, kind, (None,))
+    return as_adjacency(sparse.csr_matrix(tuple(parts), (count, count)))
+
+
+def read(told, arrays):
+    """The Plan in a file."""
+    members = [member_of(one) for one in persist.entry_of(told, "members", list)]
+    shares, by_kind = arrays["plan.shares"], arrays["plan.deviations"]
+    trust.check_array("plan.shares", shares, np.float64, (KINDS, len(members)))
+    trust.check_array("plan.deviations", by_kind, np.float64, (KINDS,))
+    trust.check_finite("plan.shares", shares, 2.0)
+    trust.check_finite("plan.deviations", by_kind)
+    coverage = dict(pairs("coverage", persist.entry_of(told, "coverage", list)))
+    rows = [row_of(one) for one in persist.entry_of(told, "rows", list)]
+    notes = [str(note) for note in persist.entry_of(told, "notes", list)]
+    return Plan(members, shares, Deviations(by_kind, coverage), rows, notes)
+
+
+def pairs(name, found):
+    """found, or DataError unless it is a list of pairs."""
+    if not all(isinstance(one, list) and len(one) == 2 for one in found):
+        raise DataError(f"{name} of the plan in its header is {found!r:.80}; it is a list of pairs.")
+    return found
+
+
+def member_of(found):
+    """(name, setting) of a method."""
+    ((name, setting),) = pairs("members", [found])
+    check_choice("a method in its header", name, tuple(BY_NAME))
+    if not isinstance(setting, dict):
+        raise DataError(f"the setting of {name} in its header is {setting!r:.80}.")
+    return name, setting
+
+
+def row_of(found):
+    """judging.Row of a list."""
+    if not isinstance(found, list) or len(found) != len(Row._fields) or not isinstance(found[1], dict):
+        raise DataError(f"{found!r:.80} in its header is no row of a report.")
+    name, setting, *numbers = found
+    numbers = [float("nan") if number is None else check_real("a row", number, 0.0) for number in numbers]
+    return Row(str(name), setting, *numbers)

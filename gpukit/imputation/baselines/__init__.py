@@ -1,0 +1,11 @@
+"""Simple ways to fill in, that everything else has to beat: a problem.Method each.
+
+| file            | what it has                                                                                   |
+|-----------------|-----------------------------------------------------------------------------------------------|
+| means.py        | the mean of a column, of a vertex, of both; what is taken off before others and put back      |
+| series.py       | in time: linear interpolation, the last value                                                 |
+| nearest.py      | the mean of a vertex's nearest neighbours on the graph                                        |
+| smoothing.py    | Tikhonov's smoothing and feature propagation, column by column                                |
+| smoothed.py     | these two as methods: what is taken off before, and by how much they smooth                   |
+| soft_impute.py  | a matrix of low rank                                                                          |
+"""

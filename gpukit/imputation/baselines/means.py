@@ -1,0 +1,69 @@
+"""Means: of a column over the vertices, of a vertex over its columns, of both."""
+
+import numpy as np
+
+from gpukit.imputation.problem import Method, always, one_setting
+
+ROUNDS = 5  # of means of rows and columns in turn
+
+
+def two_way(values, seen):
+    """(overall, of vertices (N, 1), of columns (1, T)): values ~ their sum, by least squares on what is seen.
+
+    values (N, T), 0 where not seen. A vertex or a column of which nothing is seen has 0.
+    """
+    overall = float(values.sum() / max(1, seen.sum()))
+    rest, rows, columns = np.where(seen, values - overall, 0.0), 0.0, 0.0
+    in_row, in_column = (np.maximum(seen.sum(axis=axis, keepdims=True), 1) for axis in (1, 0))
+    for _ in range(ROUNDS):
+        step = rest.sum(axis=1, keepdims=True) / in_row
+        rows, rest = rows + step, np.where(seen, rest - step, 0.0)
+        step = rest.sum(axis=0, keepdims=True) / in_column
+        columns, rest = columns + step, np.where(seen, rest - step, 0.0)
+    return overall, rows, columns
+
+
+def level(problem, center):
+    """(N, T) of what is taken off: center 'columns' (their means) or 'both' (of vertices too)."""
+    overall, rows, columns = two_way(problem.values, problem.seen)
+    if center == "both":
+        return overall + rows + columns
+    return np.broadcast_to(column_means(problem, overall), problem.values.shape)
+
+
+def column_means(problem, overall):
+    """(1, T) means of what is seen; where nothing is those of the columns beside it, or overall."""
+    count = problem.seen.sum(axis=0, keepdims=True)
+    means = np.divide(
+        problem.values.sum(axis=0, keepdims=True), count, out=np.full(count.shape, overall), where=count > 0
+    )
+    some = count[0] > 0
+    if problem.ordered and not some.all():
+        means[0] = np.interp(problem.at, problem.at[some], means[0, some])
+    return means
+
+
+def of_columns(problem, setting):
+    """The mean over the vertices."""
+    return level(problem, "columns")
+
+
+def of_vertices(problem, setting):
+    """The mean of a vertex over its columns."""
+    count = problem.seen.sum(axis=1, keepdims=True)
+    means = np.divide(
+        problem.values.sum(axis=1, keepdims=True), count, out=np.full(count.shape, np.nan), where=count > 0
+    )
+    return np.broadcast_to(means, problem.values.shape)
+
+
+def of_both(problem, setting):
+    """The sum of a mean of vertices and one of columns."""
+    return level(problem, "both")
+
+
+METHODS = (
+    Method("vertex-mean", always, one_setting, of_columns, alone=True),
+    Method("time-mean", always, one_setting, of_vertices),
+    Method("two-way-mean", always, one_setting, of_both),
+)

@@ -1,0 +1,29 @@
+"""Along time, each vertex by itself: linear interpolation, and the last value."""
+
+import numpy as np
+
+from gpukit.imputation.problem import Method, in_order, one_setting
+
+
+def interpolation(problem, setting):
+    """Linear in time between what is observed; beyond the first and the last of them their values."""
+    out = np.full(problem.values.shape, np.nan)
+    for vertex in np.flatnonzero(problem.seen.any(axis=1)):
+        seen = problem.seen[vertex]
+        out[vertex] = np.interp(problem.at, problem.at[seen], problem.values[vertex, seen])
+    return out
+
+
+def last_value(problem, setting):
+    """What was observed last; before the first of it the first."""
+    places = np.arange(problem.seen.shape[1])
+    last = np.maximum.accumulate(np.where(problem.seen, places, -1), axis=1)
+    first = problem.seen.argmax(axis=1)[:, None]
+    out = np.take_along_axis(problem.values, np.where(last < 0, first, last), axis=1)
+    return np.where(problem.seen.any(axis=1, keepdims=True), out, np.nan)
+
+
+METHODS = (
+    Method("interpolation", in_order, one_setting, interpolation),
+    Method("last-value", in_order, one_setting, last_value),
+)

@@ -1,0 +1,51 @@
+"""Tikhonov's smoothing and feature propagation as methods."""
+
+import numpy as np
+
+from gpukit.graphs.adjacency import laplacian, normalized_laplacian
+from gpukit.imputation.baselines.means import level
+from gpukit.imputation.baselines.smoothing import ROUGH, feature_propagation, smoothed
+from gpukit.imputation.problem import Method, always
+
+TAUS = (0.3, 3.0, 0.03)
+ITERATIONS = (5, 40)
+
+
+def taus(problem):
+    """How smooth, and what is taken off before."""
+    return [{"tau": tau, "center": center} for center in ("columns", "both") for tau in TAUS]
+
+
+def rounds(problem):
+    """How many steps, and what is taken off before."""
+    return [{"iterations": count, "center": center} for center in ("columns", "both") for count in ITERATIONS]
+
+
+def by(form):
+    """Tikhonov's smoothing by that Laplacian."""
+    return lambda problem, setting: centred_fill(
+        problem, setting, lambda rest, seen: smoothed(form(problem.adjacency), rest, seen, setting["tau"], None, ROUGH)
+    )
+
+
+def propagated(problem, setting):
+    """Feature propagation."""
+    return centred_fill(
+        problem,
+        setting,
+        lambda rest, seen: feature_propagation(problem.adjacency, rest, seen, setting["iterations"]),
+    )
+
+
+def centred_fill(problem, setting, smooth):
+    """What `smooth` makes of the values (N, 1, T) with a mean taken off and put back."""
+    base = level(problem, setting["center"])
+    rest = np.where(problem.seen, problem.values - base, 0.0)
+    return base + smooth(rest[:, None], problem.seen[:, None])[:, 0]
+
+
+METHODS = (
+    Method("tikhonov", always, taus, by(laplacian), alone=True),
+    Method("tikhonov-normalized", always, taus, by(normalized_laplacian), alone=True),
+    Method("feature-propagation", always, rounds, propagated, alone=True),
+)

@@ -1,0 +1,66 @@
+"""Covariances on a graph, their leave-one-out errors, and what they tell of vertices that are not observed."""
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.imputation.auto.judging import error_of
+
+RHOS, NUS, TAUS = (0.3, 1.0, 3.0, 10.0, 30.0), (1.0, 2.0, 4.0), (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+GRID = tuple(itertools.product(RHOS, NUS, TAUS))
+COARSE = tuple(itertools.product((1.0, 3.0, 10.0), (2.0,), (0.01, 0.1)))
+MANY = 600  # vertices from which on COARSE is what is tried
+
+
+class Solved(NamedTuple):
+    """A = (K_oo + tau I)^-1 (n, n); a = A 1 (n,); Q = A - a a' / 1' a."""
+
+    A: np.ndarray
+    a: np.ndarray
+    Q: np.ndarray
+
+
+def covariance(basis, rho, nu):
+    """K (N, N) of a graphs.basis.Basis, its mean variance 1."""
+    weights = (1.0 + rho * np.maximum(basis.values, 0.0)) ** -nu
+    K = (basis.vectors * weights) @ basis.vectors.T
+    return K / np.mean(np.diag(K))
+
+
+def solved(K, seen, tau):
+    """Solved of the observed vertices (n,)."""
+    A = np.linalg.inv(K[np.ix_(seen, seen)] + tau * np.eye(len(seen)))
+    a = A.sum(axis=1)
+    return Solved(A, a, A - np.outer(a, a) / a.sum())
+
+
+def left_out(found, values):
+    """(n, columns): the error of each of values (n, columns) as the others tell it."""
+    return (found.Q @ values) / np.diag(found.Q)[:, None]
+
+
+def told(K, found, seen, values):
+    """(N, columns): the field of all vertices, of values (n, columns) at the observed ones."""
+    mean = found.a @ values / found.a.sum()
+    return mean + K[:, seen] @ (found.A @ (values - mean))
+
+
+def variance(K, found, seen, tau):
+    """(N,) float64: the variance of a new value at each vertex, in units of the field's mean variance."""
+    part = K[:, seen]
+    lacking = 1.0 - part @ found.a
+    own = np.diag(K) + tau - np.einsum("ij,ij->i", part @ found.A, part) + lacking**2 / found.a.sum()
+    return np.maximum(own, 1e-12)
+
+
+def best(basis, seen, bands, metric):
+    """[(rho, nu, tau)], of each band the one with the least leave-one-out error; bands: [values (n, columns)]."""
+    grid = GRID if len(basis.vectors) <= MANY else COARSE
+    errors, last = np.empty((len(grid), len(bands))), None
+    for row, (rho, nu, tau) in enumerate(grid):
+        if last is None or last[0] != (rho, nu):
+            last = (rho, nu), covariance(basis, rho, nu)
+        found = solved(last[1], seen, tau)
+        errors[row] = [error_of(left_out(found, values), metric) for values in bands]
+    return [grid[row] for row in errors.argmin(axis=0)]

@@ -1,0 +1,97 @@
+"""Kriging among the methods."""
+
+import numpy as np
+
+from gpukit.imputation.auto.judging import simple
+from gpukit.imputation.baselines.means import level
+from gpukit.imputation.kriging import covariance as cov
+from gpukit.imputation.problem import Method
+
+MOST = 3000  # vertices
+WORK = 1 << 36  # additions, of columns with matrices of their own
+SAMPLE = 64  # columns of a band that leave-one-out errors are taken of
+FEWEST = 3  # observed vertices
+
+
+def suits(problem):
+    """Graphs that are not too large, of which some vertices are observed."""
+    alive = problem.seen.any(axis=1)
+    if not FEWEST <= alive.sum() or len(alive) > MOST or len(problem.place.basis.values) < len(alive):
+        return False
+    return bool((problem.ordered and not alive.all()) or patterns(problem) * alive.sum() ** 3 < WORK)
+
+
+def patterns(problem):
+    """How many columns are seen in different places."""
+    return len(np.unique(np.packbits(problem.seen, axis=0), axis=1).T)
+
+
+def settings(problem):
+    """Those with the least leave-one-out errors: [{"bands": [[first, rho, nu, tau]]}]."""
+    alive = np.flatnonzero(problem.seen.any(axis=1))
+    whole, edges = whole_of(problem), bands(problem)
+    rng = np.random.default_rng(problem.options.seed)
+    parts = [slice(*pair) for pair in zip(edges, edges[1:])]
+    some = [whole[alive, part] for part in parts]
+    some = [part[:, np.sort(rng.permutation(part.shape[1])[:SAMPLE])] for part in some]
+    metric = "squared" if problem.ordered else problem.options.metric
+    found = cov.best(problem.place.basis, alive, some, metric)
+    return [{"bands": [[int(edge), *parameters] for edge, parameters in zip(edges, found)]}]
+
+
+def whole_of(problem):
+    """(N, T): the values with what is missing filled in simply; of series in time their cosine transform."""
+    filled = np.where(problem.seen, problem.values, simple(problem))
+    if not problem.ordered:
+        return filled
+    from scipy import fft
+
+    return fft.dct(filled, axis=1, norm="ortho")
+
+
+def bands(problem):
+    """The first column of each band, and the end: of columns without an order one band."""
+    count = problem.values.shape[1]
+    if not problem.ordered:
+        return [0, count]
+    inner = 2.0 ** np.arange(3, np.log2(count), 1.5)
+    return [0, 1, *(int(edge) for edge in inner if edge < 0.7 * count), count] if count > 1 else [0, 1]
+
+
+def fill(problem, setting):
+    """(N, T): series in time: what the others tell of vertices that are not observed; else of every column what is
+    observed in it tells of the rest."""
+    return in_time(problem, setting) if problem.ordered else by_column(problem, setting)
+
+
+def in_time(problem, setting):
+    """The field of each band of frequencies."""
+    from scipy import fft
+
+    alive, whole = np.flatnonzero(problem.seen.any(axis=1)), whole_of(problem)
+    out, count = np.zeros(whole.shape), whole.shape[1]
+    edges = [part[0] for part in setting["bands"]] + [count]
+    for (_, rho, nu, tau), first, end in zip(setting["bands"], edges, edges[1:]):
+        K = cov.covariance(problem.place.basis, rho, nu)
+        out[:, first:end] = cov.told(K, cov.solved(K, alive, tau), alive, whole[alive, first:end])
+    out = fft.idct(out, axis=1, norm="ortho")
+    out[alive] = np.nan
+    return out
+
+
+def by_column(problem, setting):
+    """Columns that are seen in the same places together."""
+    _, rho, nu, tau = setting["bands"][0]
+    K, out = cov.covariance(problem.place.basis, rho, nu), np.full(problem.values.shape, np.nan)
+    _, group = np.unique(np.packbits(problem.seen, axis=0), axis=1, return_inverse=True)
+    base = level(problem, "both")
+    for number in range(group.max() + 1):
+        columns = np.flatnonzero(group == number)
+        seen = np.flatnonzero(problem.seen[:, columns[0]])
+        if len(seen) >= FEWEST:
+            rest = (problem.values - base)[np.ix_(seen, columns)]
+            out[:, columns] = base[:, columns] + cov.told(K, cov.solved(K, seen, tau), seen, rest)
+    return out
+
+
+METHOD = Method("kriging", suits, settings, fill)

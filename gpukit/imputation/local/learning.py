@@ -1,0 +1,166 @@
+"""The local regression from a problem to what is filled in."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.device.engine import engine
+from gpukit.imputation.auto import hiding, places
+from gpukit.imputation.auto.judging import simple
+from gpukit.imputation.local.alike import alike
+from gpukit.imputation.local.plan import OF_VERTEX, PASSES, POOL, RIDGE, ROUNDS, TOGETHER
+from gpukit.imputation.local.steps import Ground
+
+FLOOR = 0.05  # of the usual scale of a vertex: none is less
+
+
+class Part(NamedTuple):
+    """A problem with some of it hidden, in units of its vertices: hidden (N, T) bool; problem; kinds (N, T) int8;
+    series (N, T) float32: whole ones, as they are known so far; before, after (N, T) int32 (steps.Ground)."""
+
+    hidden: np.ndarray
+    problem: object
+    kinds: np.ndarray
+    series: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+
+
+class Learned(NamedTuple):
+    """coefficients (KINDS N, size) float64, of a kind and a vertex each; near (N, k) int32."""
+
+    coefficients: np.ndarray
+    near: np.ndarray
+
+
+def fill(problem, setting):
+    """(N, T): what is filled in; NaN for vertices of which nothing is observed."""
+    mean, scale = units(problem)
+    inner = problem._replace(values=np.where(problem.seen, (problem.values - mean) / scale, 0.0))
+    parts = [part_of(inner, hidden) for hidden in hiding.folds_of(inner, problem.options.seed + 1)]
+    whole = part_of(inner, np.zeros(inner.seen.shape, bool))
+    session = engine(problem.place.device, "gpukit.imputation.local").Session()
+    for number in range(PASSES if parts else 0):
+        learned = learn(session, parts, whole, setting["neighbors"])
+        if number + 1 < PASSES:
+            parts = [filled(session, part, learned) for part in parts]
+        whole = filled(session, whole, learned)
+    out = whole.series * scale + mean
+    out[~problem.seen.any(axis=1)] = np.nan
+    return out
+
+
+def units(problem):
+    """(N, 1) means and scales of the vertices."""
+    count = np.maximum(problem.seen.sum(axis=1, keepdims=True), 1)
+    mean = problem.values.sum(axis=1, keepdims=True) / count
+    rest = np.where(problem.seen, problem.values - mean, 0.0)
+    usual = np.sqrt(np.square(rest).sum() / max(1, problem.seen.sum())) or 1.0
+    return mean, np.maximum(np.sqrt(np.square(rest).sum(axis=1, keepdims=True) / count), FLOOR * usual)
+
+
+def part_of(problem, hidden):
+    """A Part, its series filled in by interpolation."""
+    left = problem.without(hidden)
+    count = left.seen.shape[1]
+    number = np.arange(count, dtype=np.int32)
+    before, after = np.full(left.seen.shape, -1, np.int32), np.full(left.seen.shape, count, np.int32)
+    before[:, 1:] = np.maximum.accumulate(np.where(left.seen, number, np.int32(-1)), axis=1)[:, :-1]
+    after[:, :-1] = np.minimum.accumulate(np.where(left.seen, number, np.int32(count))[:, ::-1], axis=1)[:, ::-1][:, 1:]
+    series = np.where(left.seen, left.values, simple(left)).astype(np.float32)
+    return Part(hidden, left, places.kinds(left), series, before, after)
+
+
+def ground_of(part, near):
+    """The steps.Ground of a Part: its series, and where there is a period what they are a period before and after."""
+    series, problem = part.series, part.problem
+    if problem.period and 2 * problem.period <= series.shape[1]:
+        series = np.concatenate([series, period_away(series, problem.period)])
+        own = np.arange(len(near), 2 * len(near), dtype=np.int32)
+        near = np.column_stack([near, own])
+    at = problem.at.astype(np.float32)
+    return Ground(problem.values.astype(np.float32), part.before, part.after, at, series, np.ascontiguousarray(near))
+
+
+def period_away(series, period):
+    """(N, T): the mean of what a series is a period before and after, of one of them at the ends."""
+    before, after = series[:, :-period], series[:, period:]
+    out = np.empty_like(series)
+    out[:, :period], out[:, -period:] = after[:, :period], before[:, -period:]
+    out[:, period:-period] = 0.5 * (before[:, :-period] + after[:, period:])
+    return out
+
+
+def learn(session, parts, whole, neighbors):
+    """Learned from what the parts hide."""
+    alive = whole.problem.seen.any(axis=1)
+    count = len(alive)
+    near = alike(whole.series, alive, whole.problem.adjacency, min(neighbors, count - 1))
+    rng = np.random.default_rng(whole.problem.options.seed)
+    features, targets, groups = [], [], []
+    for part in parts:
+        vertex, column = some(part, rng, len(parts))
+        x, base = session.describe(ground_of(part, near), vertex, column)
+        features.append(x)
+        targets.append(whole.problem.values[vertex, column].astype(np.float32) - session.host(base))
+        groups.append(part.kinds[vertex, column].astype(np.int64) * count + vertex)
+    rounds = ROUNDS if whole.problem.options.metric == "absolute" else 0
+    table = Table(session, features, np.concatenate(targets), np.concatenate(groups), rounds, rng)
+    return Learned(table.coefficients(count), near)
+
+
+def some(part, rng, parts):
+    """(vertex, column) int32 of hidden values that are learned from: of each kind and vertex not too many."""
+    vertex, column = np.nonzero(part.hidden & (part.kinds != places.NEVER))
+    order = rng.permutation(len(vertex))
+    vertex, column = vertex[order], column[order]
+    group = part.kinds[vertex, column].astype(np.int64) * len(part.hidden) + vertex
+    order = np.argsort(group, kind="stable")
+    rank = ranks(group[order])
+    kept = order[rank < max(1, OF_VERTEX // parts)]
+    return vertex[kept].astype(np.int32), column[kept].astype(np.int32)
+
+
+def ranks(groups):
+    """The number of each of sorted groups' members within its group."""
+    first = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]]) if len(groups) else np.zeros(0, int)
+    return np.arange(len(groups)) - np.repeat(first, np.diff(np.r_[first, len(groups)]))
+
+
+class Table:
+    """Values with their features, and the coefficients learned from them level by level."""
+
+    def __init__(self, session, features, targets, groups, rounds, rng):
+        self.session, self.features, self.targets, self.groups = session, features, targets, groups
+        self.rounds, self.rng = rounds, rng
+
+    def coefficients(self, vertices):
+        """(KINDS N, size): of all values, then of kinds, then of kinds and vertices."""
+        zero = np.zeros((1, self.features[0].shape[1]))
+        every = self.level(np.zeros(len(self.groups), np.int64), 1, zero, np.zeros(1, np.int32), POOL)
+        kinds = self.level(self.groups // vertices, places.KINDS, every, np.zeros(places.KINDS, np.int32), POOL)
+        start = np.repeat(np.arange(places.KINDS, dtype=np.int32), vertices)
+        return self.level(self.groups, places.KINDS * vertices, kinds, start, OF_VERTEX)
+
+    def level(self, groups, count, start, origin, most):
+        """(count, size): the coefficients of groups, of at most so many values each; their start where there are
+        none."""
+        shuffled = self.rng.permutation(len(groups))
+        order = shuffled[np.argsort(groups[shuffled], kind="stable")]
+        order = order[ranks(groups[order]) < most]
+        first = np.searchsorted(groups[order], np.arange(count + 1))
+        x = self.session.joined(self.features, order)
+        return self.session.regress(x, self.targets[order], first, start, origin, RIDGE, self.rounds)
+
+
+def filled(session, part, learned):
+    """A Part with its series filled in anew."""
+    vertex, column = np.nonzero(~part.problem.seen & (part.kinds != places.NEVER))
+    vertex, column = vertex.astype(np.int32), column.astype(np.int32)
+    ground, series = ground_of(part, learned.near), part.series.copy()
+    group = part.kinds[vertex, column].astype(np.int32) * len(series) + vertex
+    for first in range(0, len(vertex), TOGETHER):
+        few = slice(first, first + TOGETHER)
+        x, base = session.describe(ground, vertex[few], column[few])
+        series[vertex[few], column[few]] = session.answer(x, base, group[few], learned.coefficients)
+    return part._replace(series=series)

@@ -1,0 +1,16 @@
+"""What parameters may say, where nothing else need be imported for it: auto/methods.py has the methods."""
+
+SIMPLE = (
+    "vertex-mean",
+    "time-mean",
+    "two-way-mean",
+    "interpolation",
+    "last-value",
+    "neighbors",
+    "tikhonov",
+    "tikhonov-normalized",
+    "feature-propagation",
+    "soft-impute",
+)
+METHODS = (*SIMPLE, "kriging", "local", "spectral")
+METRICS = ("absolute", "squared")

@@ -1,0 +1,17 @@
+"""Several processes that do one piece of work: ranks, each with a part of the data and a device of its own.
+
+| file       | what it does                                                                                    |
+|------------|-------------------------------------------------------------------------------------------------|
+| team.py    | `Team`: broadcast, reduce, allreduce, allgather, ring exchange, barrier; failing together       |
+| sockets.py | messages between ranks that one process has started: a pair of sockets for any two of them      |
+| mpi.py     | messages of ranks that mpiexec or srun has started: MPI on host arrays (extra `mpi`)            |
+| launch.py  | starts ranks of a command on this machine, ends all of them when one fails                      |
+| joined.py  | the Team that this process belongs to, told by its environment                                  |
+
+A sum over ranks is added in the order of the ranks, so it is the same on every run. A rank that fails tells the others
+why, and rank 0 says it once; one that is killed leaves a closed socket, which all others see. Every wait has a limit.
+"""
+
+from gpukit.parallel.team import ALONE, Team, TeamError
+
+__all__ = ["ALONE", "Team", "TeamError"]

@@ -1,0 +1,82 @@
+"""Starts the ranks of a command on this machine and waits for them: one exit code, nobody left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from gpukit.parallel.joined import VARIABLE
+from gpukit.parallel.sockets import pairs
+
+GRACE = 10.0  # seconds that ranks have to end by themselves once one has failed
+PAUSE = 0.01
+COMMAND = "from gpukit.cli.process import main; main()"
+
+
+def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
+    """Run `gpukit arguments` as `size` ranks; the exit code of all: rank 0's where it has one to tell, else that of the
+    first that failed. Rank 0 alone has standard input and output, and the terminal; settings(rank): environment.
+
+    A request to stop goes to all ranks once, and on to the caller.
+    """
+    ends, ranks = pairs(size), []
+    try:
+        for rank in range(size):
+            ranks.append(_start(rank, ends[rank], arguments, settings(rank), command))
+            for end in ends[rank].values():
+                end.close()
+        _watch(ranks)
+    except KeyboardInterrupt as stop:
+        _end(ranks, getattr(stop, "number", signal.SIGINT))
+        raise
+    finally:
+        _end(ranks, signal.SIGTERM)
+    return _exit_code([rank.returncode for rank in ranks])
+
+
+def _start(rank, ends, arguments, settings, command):
+    """The process of a rank. A group of its own: Ctrl-C comes by way of this process, once."""
+    kept = [end.fileno() for end in ends.values()]
+    told = ",".join([str(rank), *(f"{other}:{end.fileno()}" for other, end in ends.items())])
+    quiet = {} if rank == 0 else dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", command, *arguments],
+        env={**os.environ, **settings, VARIABLE: told},
+        pass_fds=kept,
+        start_new_session=True,
+        **quiet,
+    )
+
+
+def _watch(ranks):
+    """Return when all have ended, or one has failed and GRACE is over."""
+    failed = None
+    while None in (codes := [rank.poll() for rank in ranks]):
+        if failed is None and any(codes):
+            failed = time.monotonic()
+        if failed is not None and time.monotonic() - failed > GRACE:
+            return
+        time.sleep(PAUSE)
+
+
+def _end(ranks, number):
+    """Let all that are still there end: by a signal, then by force."""
+    left = [rank for rank in ranks if rank.poll() is None]
+    for rank in left:
+        rank.send_signal(number)
+    begun = time.monotonic()
+    for rank in left:
+        try:
+            rank.wait(max(0.1, GRACE - (time.monotonic() - begun)))
+        except subprocess.TimeoutExpired:
+            rank.kill()
+            rank.wait()
+
+
+def _exit_code(codes):
+    """One for all; a rank 0 that was killed could not say anything, so it is said here."""
+    if codes[0] < 0:
+        sys.stderr.write(f"Error: rank 0 was ended by signal {-codes[0]}, and the others with it.\n")
+        return 1
+    return codes[0] or next((abs(code) for code in codes if code), 0)

@@ -1,0 +1,86 @@
+"""Messages between ranks on one machine: for any two of them a pair of sockets, made before they start."""
+
+import os
+import socket
+import struct
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
+
+from gpukit.parallel.team import TeamError
+
+SECONDS = 600.0  # that a rank is waited for
+AT_ONCE = 1 << 15  # bytes that a socket takes whether or not they are read; more are sent by a thread
+
+
+def pairs(size):
+    """[{other rank: socket}] a rank, for ranks that are about to be started."""
+    ends = [{} for _ in range(size)]
+    for one in range(size):
+        for other in range(one):
+            ends[one][other], ends[other][one] = socket.socketpair()
+    return ends
+
+
+class Messages:
+    """The messages of a rank; ends: {other rank: file descriptor of its socket}."""
+
+    def __init__(self, rank, ends, seconds=SECONDS):
+        self.rank, self.size = rank, len(ends) + 1
+        self.seconds = seconds
+        self.lines = {other: Connection(descriptor) for other, descriptor in ends.items()}
+        self.sending = {other: ThreadPoolExecutor(1) for other in ends}
+        self.queued = {}
+        for line in self.lines.values():
+            limit_waits(line.fileno(), seconds)
+
+    def send(self, rank, data):
+        """See team.Messages."""
+        self._settle(rank)
+        if len(data) <= AT_ONCE:
+            self._send(rank, data)
+        else:
+            self.queued[rank] = self.sending[rank].submit(self._send, rank, data)
+
+    def receive(self, rank):
+        """See team.Messages."""
+        try:
+            return memoryview(self.lines[rank].recv_bytes())
+        except (EOFError, OSError) as error:
+            raise self._lost(rank, error) from None
+
+    def close(self):
+        """See team.Messages. What is still under way is sent."""
+        for rank in self.lines:
+            try:
+                self._settle(rank)
+            except TeamError:
+                continue
+        for pool in self.sending.values():
+            pool.shutdown(wait=False, cancel_futures=True)
+        for line in self.lines.values():
+            line.close()
+
+    def _settle(self, rank):
+        """Wait until the message before has gone."""
+        queued = self.queued.pop(rank, None)
+        if queued is not None:
+            queued.result()
+
+    def _send(self, rank, data):
+        try:
+            self.lines[rank].send_bytes(data)
+        except OSError as error:
+            raise self._lost(rank, error) from None
+
+    def _lost(self, rank, error):
+        if isinstance(error, BlockingIOError):
+            return TeamError(f"Rank {rank} has not answered for {self.seconds:g} s. Is it stopped, or out of memory?")
+        return TeamError(f"Rank {rank} has ended before the work was done: killed, or out of memory.")
+
+
+def limit_waits(descriptor, seconds):
+    """Let reads from and writes to a socket end with an error after so many seconds without a byte."""
+    limit = struct.pack("ll", int(seconds), int(1e6 * (seconds % 1)))
+    with socket.socket(fileno=os.dup(descriptor)) as line:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)

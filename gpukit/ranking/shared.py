@@ -1,0 +1,99 @@
+"""A training set over ranks: each has some of the queries; rank 0 trains and asks, the others answer."""
+
+import json
+
+import numpy as np
+
+from gpukit.ranking.problem import QUERY_COST, make_problem
+from gpukit.ranking.solvers.tron import Result
+
+END, MOVE, WALK, GRAM = range(4)
+
+
+def own_queries(offsets, rank, size):
+    """(first, last) query of a rank: as even as can be in documents and queries, each rank's side by side.
+
+    offsets (m + 1,) int64. With fewer queries than ranks some have none.
+    """
+    cost = np.asarray(offsets) + QUERY_COST * np.arange(len(offsets))
+    return tuple(np.searchsorted(cost, cost[-1] * np.array([rank, rank + 1]) / size))
+
+
+def own_part(problem, y, team):
+    """The Problem of a rank's queries, of a Problem with labels y (l,): None where no pairs are among them."""
+    if team.size == 1:
+        return problem
+    offsets = problem.tree.offsets.astype(np.int64)
+    first, last = own_queries(offsets, team.rank, team.size)
+    if not problem.tree.heights[first:last].any():
+        return None
+    rows = slice(offsets[first], offsets[last])
+    own = offsets[first : last + 1] - offsets[first]
+    return make_problem(problem.X[rows], y[rows], own, problem.weights[first:last])
+
+
+class SharedSession:
+    """The Session of a whole team: what session.Session answers, summed over ranks in their order.
+
+    local: the Session of this rank's queries, or None where it has none; n features. Rank 0 asks; all others are in
+    `serve` meanwhile.
+    """
+
+    def __init__(self, local, n, team):
+        self.local, self.n, self.team = local, n, team
+
+    def move(self, w):
+        """See session.Session."""
+        self._answer(MOVE, w)
+
+    def walk(self, v, margin, exact=True):
+        """See session.Session."""
+        return self._answer(WALK, v, margin, exact)
+
+    def gram(self):
+        """See session.Session."""
+        return self._answer(GRAM, np.zeros(0))
+
+    def _answer(self, what, vector, margin=0.0, exact=True):
+        question = self.team.broadcast(np.concatenate(([what, margin, exact], vector)))
+        return self._do(question)
+
+    def _do(self, question):
+        """This rank's part of an answer; on rank 0 the whole."""
+        what, margin, exact, vector = int(question[0]), question[1], bool(question[2]), question[3:]
+        if what == MOVE:
+            if self.local is not None:
+                self.local.move(vector)
+            return None
+        if self.local is None:
+            part = np.zeros(self.n + 1 if what == WALK else (self.n, self.n))
+        else:
+            part = self.local.walk(vector, float(margin), exact) if what == WALK else self.local.gram()
+        return self.team.reduce(part)
+
+    def serve(self):
+        """Answer until rank 0 has the Result, which all then have."""
+        while int((question := self.team.broadcast())[0]) != END:
+            self._do(question)
+        return unpacked(question[1:], self.team.broadcast())
+
+    def finish(self, result):
+        """Give the Result to all others."""
+        numbers, told = packed(result)
+        self.team.broadcast(np.concatenate(([END], numbers)))
+        self.team.broadcast(told)
+        return result
+
+
+def packed(result):
+    """(numbers, JSON as bytes) of a tron.Result."""
+    told = json.dumps([result.stopped, result.history])
+    numbers = np.concatenate(([result.objective, result.gradient, result.start_norm], result.w))
+    return numbers, np.frombuffer(told.encode(), np.uint8)
+
+
+def unpacked(numbers, told):
+    """The tron.Result of what `packed` gave."""
+    stopped, history = json.loads(bytes(told))
+    objective, gradient, start_norm = map(float, numbers[:3])
+    return Result(numbers[3:], objective, gradient, stopped, history, start_norm)

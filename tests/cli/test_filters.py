@@ -1,0 +1,90 @@
+"""`gpukit recommend` with what its lists may show."""
+
+import json
+
+import numpy as np
+import pytest
+from cli_support import write_rows
+
+from gpukit.factorization import Filters
+from gpukit.persist import load_model
+
+
+def lists(verb, model_file, *options, users=("--user", 103, "--user", 120)):
+    found = json.loads(verb("recommend", model_file, *users, "-n", 4, *options, "--json").out)
+    return [row["item"] for row in found["recommendations"]]
+
+
+def expected(model_file, **filters):
+    ids, _ = load_model(model_file).recommend([103, 120], 4, filters=Filters(**filters))
+    return [item for item in ids.ravel() if item is not None]
+
+
+def test_items_named_and_in_files(verb, model_file, tmp_path):
+    some = [f"a{i:02d}" for i in range(3, 20)]
+    file = write_rows(tmp_path / "some.csv", [("item",), *((one,) for one in some)])
+    assert lists(verb, model_file, "--only", file) == expected(model_file, only=some)
+    assert lists(verb, model_file, "--only", ",".join(some[:9]), "--only", ",".join(some[9:])) == expected(
+        model_file, only=some
+    )
+    assert lists(verb, model_file, "--without", file, "--without", "a00, a01") == expected(
+        model_file, without=[*some, "a00", "a01"]
+    )
+
+
+def test_categories(verb, model_file, tmp_path):
+    kinds = [(f"a{i:02d}", ("odd" if i % 2 else "even") + ("|small" if i < 12 else "")) for i in range(30)]
+    file = write_rows(tmp_path / "kinds.csv", [("item", "genres"), *kinds])
+    odd, small = ([item for item, kind in kinds if name in kind] for name in ("odd", "small"))
+    named = ("--categories", file, "--only-category", "odd")
+    assert lists(verb, model_file, *named) == expected(model_file, only=odd)
+    assert lists(verb, model_file, *named, "--only-category", "small") == expected(model_file, only={*odd, *small})
+    assert lists(verb, model_file, *named, "--without-category", "small") == expected(
+        model_file, only=odd, without=small
+    )
+    both = sorted({*odd} & {"a01", "a02", "a03", "a05"})
+    assert lists(verb, model_file, *named, "--only", "a01,a02,a03,a05") == expected(model_file, only=both)
+
+
+def test_numbers(verb, model_file):
+    counts = load_model(model_file).rating_counts()[1]
+    least = int(np.median(counts))
+    assert lists(verb, model_file, "--min-support", least) == expected(model_file, min_support=least)
+    assert lists(verb, model_file, "--popularity", -2) == expected(model_file, popularity=-2)
+    assert lists(verb, model_file, "--diversity", 0.7) == expected(model_file, diversity=0.7)
+
+
+def test_lists_of_ratings_are_filtered(verb, model_file, tmp_path):
+    file = write_rows(tmp_path / "mine.csv", [("a00", 5), ("a01", 1)])
+    found = lists(verb, model_file, "--only", "a00,a04,a09", users=("--ratings", file))
+    assert sorted(found) == ["a04", "a09"]
+
+
+def test_what_is_not_known_is_told(verb, model_file, tmp_path):
+    kinds = write_rows(tmp_path / "kinds.csv", [("a01", "x"), ("zz", "x"), ("yy", "y")])
+    found = verb("recommend", model_file, "--user", 103, "--only", "a01,a02,nope", "--device", "cpu")
+    assert found.code == 0 and "Of 3 items in --only, 1 are not in the model." in found.err
+    found = verb("recommend", model_file, "--user", 103, "--categories", kinds, "--without-category", "x")
+    assert f"Of 3 items in {kinds}, 2 are not in the model." in found.err
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (("--only-category", "x"), "need --categories FILE"),
+        (("--only", "nope", "--quiet"), "leave none of the model's 40 items"),
+        (("--min-support", 10**6), "leave none"),
+        (("--min-support", -1), "--min-support"),
+        (("--diversity", 2), "--diversity"),
+        (("--popularity", "nan"), "popularity must be a finite number"),
+        (("--categories", "none.csv", "--only-category", "x"), "does not exist"),
+    ],
+)
+def test_refused(refused, model_file, options, message):
+    assert message in refused("recommend", model_file, "--user", 103, *options)
+
+
+def test_a_category_that_is_not_there(refused, model_file, tmp_path):
+    kinds = write_rows(tmp_path / "kinds.csv", [("a01", "Drama"), ("a02", "Comedy")])
+    line = refused("recommend", model_file, "--user", 103, "--categories", kinds, "--only-category", "drama")
+    assert "has no category 'drama', but 2 others, such as Comedy, Drama" in line

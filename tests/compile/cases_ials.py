@@ -1,0 +1,22 @@
+"""gpukit.factorization.solvers.ials: a group of lanes for one quad of factors and for eight; rows in shared memory."""
+
+from compile.usage import Case
+
+from gpukit.factorization.solvers.ials.kernels.descent import make_descent
+from gpukit.factorization.solvers.ials.kernels.products import make_products_of_pieces
+
+LINES, LIST, TABLE = "int64[:, ::1]", "float32[::1]", "float32[:, ::1]"
+
+
+def cases_of(lanes, count):
+    """The steps of conjugate gradients for rows of so many factors."""
+    width = lanes * count
+    arguments = f"{LINES}, int32[::1], {LIST}, float32, {TABLE}, {TABLE}, {TABLE}"
+    kernel = make_products_of_pieces(lanes, count)
+    yield Case(f"factorization.products_of_pieces[{lanes} x {count}]", kernel, arguments, registers=64 + 5 * count)
+    arguments = f"{LINES}, {LIST}, {TABLE}, {TABLE}, {TABLE}, {TABLE}, {TABLE}"
+    for kernel, name in zip(make_descent(width), ("begin_descent", "descend")):
+        yield Case(f"factorization.{name}[{width}]", kernel, arguments, registers=96)
+
+
+CASES = [case for lanes, count in ((8, 4), (16, 16), (32, 32)) for case in cases_of(lanes, count)]

@@ -1,0 +1,98 @@
+"""Epochs of iALS on the CPU against the oracle."""
+
+import numpy as np
+import pytest
+
+from factorization.ials import naive
+from factorization.ials.inputs import TERMS, begun, clicks_of
+from gpukit._jit import threads
+from gpukit.errors import DataError
+from gpukit.factorization.solvers.ials import cpu, plan
+from gpukit.factorization.solvers.ials.rates import usual
+
+SHAPE = (23, 14)
+
+
+def sides(session):
+    """(U, V) float64."""
+    state = session.state()
+    return np.asarray(state.user_factors, float), np.asarray(state.item_factors, float)
+
+
+def close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("n_factors", [1, 5, 16])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_are_solved_exactly(n_factors, weighted, monkeypatch):
+    """Three epochs by elimination, each half from the other side as it then stands."""
+    monkeypatch.setattr(plan, "way_of", lambda *facts: "cholesky")
+    clicks = clicks_of(weighted=weighted)
+    session, training = begun(clicks, SHAPE, n_factors)
+    V, losses = sides(session)[1], []
+    for epoch in range(3):
+        training.epoch(epoch)
+        U = naive.solved(clicks, SHAPE[0], 0, V, *TERMS)
+        V = naive.solved(clicks, SHAPE[1], 1, U, *TERMS)
+        found = sides(session)
+        close(found[0], U)
+        close(found[1], V)
+        losses.append(naive.loss(clicks, *found, *TERMS))
+    assert losses[0] > losses[1] > losses[2]
+
+
+@pytest.mark.parametrize("n_factors", [1, 5, 16])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_conjugate_gradients(n_factors, weighted, monkeypatch):
+    """The same steps as the oracle's."""
+    monkeypatch.setattr(plan, "way_of", lambda *facts: "gradients")
+    clicks = clicks_of(weighted=weighted)
+    session, training = begun(clicks, SHAPE, n_factors)
+    U, V = sides(session)
+    for epoch in range(3):
+        training.epoch(epoch)
+        U = naive.descended(clicks, U, 0, V, *TERMS, plan.STEPS)
+        V = naive.descended(clicks, V, 1, U, *TERMS, plan.STEPS)
+        found = sides(session)
+        close(found[0], U)
+        close(found[1], V)
+
+
+def test_the_answer_has_the_least_loss(monkeypatch):
+    """No small move of a solved row makes the loss smaller."""
+    monkeypatch.setattr(plan, "way_of", lambda *facts: "cholesky")
+    clicks = clicks_of(weighted=True)
+    session, training = begun(clicks, SHAPE, 3)
+    training.epoch(0)
+    U, V = sides(session)
+    least, rng = naive.loss(clicks, U, V, *TERMS), np.random.default_rng(0)
+    for _ in range(20):
+        moved = V + 1e-2 * rng.normal(size=V.shape)
+        assert naive.loss(clicks, U, moved, *TERMS) > least
+
+
+@pytest.mark.parametrize("way", plan.WAYS)
+def test_any_number_of_threads(way, monkeypatch):
+    """The same bits; rows in several pieces."""
+    monkeypatch.setattr(plan, "way_of", lambda *facts: way)
+    monkeypatch.setattr(cpu.squares, "LONGEST", 4)
+    clicks, made = clicks_of(weighted=True), []
+    for count in (1, 2):
+        with threads(count):
+            session, training = begun(clicks, SHAPE, 9)
+            for epoch in range(2):
+                training.epoch(epoch)
+            made.append(sides(session))
+    for one, two in zip(*made):
+        assert one.any()
+        np.testing.assert_array_equal(one, two)
+
+
+def test_weights_are_above_zero():
+    with pytest.raises(DataError, match="above 0: the lowest is 0"):
+        begun([*clicks_of(), (0, 5, 0.0)], SHAPE, 4)
+
+
+def test_usual_parameters():
+    assert usual("adaptive", 10**6)["exponent"] == 1.0 and plan.way_of(8, True) == plan.way_of(8, False) == "cholesky"

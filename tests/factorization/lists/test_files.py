@@ -1,0 +1,67 @@
+"""Items and categories from files."""
+
+import pytest
+
+from gpukit.errors import DataError
+from gpukit.factorization.lists.files import read_categories, read_items
+
+
+def written(tmp_path, text):
+    path = tmp_path / "some.txt"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1\n2\n\n30\n",
+        "item\n1\n2\n30",
+        "1,Toy Story\n2,Jumanji\n30,x\n",
+        "1::A::B\n2::C::D\n30::E::F",
+        "\ufeff1\r\n2\r\n30\r\n",
+    ],
+)
+def test_items(tmp_path, text):
+    assert read_items(written(tmp_path, text)) == ["1", "2", "30"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1,Drama\n2,Comedy\n2,Drama\n",
+        "item,category\n1,Drama\n2,Comedy\n2,Drama\n",
+        "1::Heat (1995)::Drama\n2::Big, Fat::Comedy|Drama\n",
+        'movieId,title,genres\n1,"Heat, The",Drama\n2,Big,Comedy|Drama\n',
+        "a\tgenre\n1\tDrama\n2\tComedy | Drama\n",
+    ],
+)
+def test_categories(tmp_path, text):
+    assert read_categories(written(tmp_path, text)) == {"Drama": ["1", "2"], "Comedy": ["2"]}
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (b"", "is empty"),
+        (b"\n\n", "is empty"),
+        (b"1,Drama\n2\n", "line 2 has no item beside a category: '2'"),
+        (b"1,Drama\n2,\n", "line 2"),
+        (b"1,Drama\n,Drama\n", "line 2"),
+        (b"1,Drama\n2,A||B\n", "line 2"),
+        (b"item,category\n", "a header and nothing else"),
+        (b'1,Drama\n2,"Com\n', "line 2 opens a quote"),
+        (b"1,Dra\0ma\n", "not a text file"),
+    ],
+)
+def test_refused_categories(tmp_path, text, message):
+    with pytest.raises(DataError, match=message):
+        read_categories(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    "text, message", [(b"", "is empty"), (b"item\n", "names no item"), (b",a\n,b\n", "names no item")]
+)
+def test_refused_items(tmp_path, text, message):
+    with pytest.raises(DataError, match=message):
+        read_items(written(tmp_path, text))

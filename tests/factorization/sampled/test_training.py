@@ -1,0 +1,93 @@
+"""The solver of sampled negatives from outside: learning, repeating, what neighbourhoods add."""
+
+import numpy as np
+import pytest
+
+from factorization.implicit.planted import clicks, hits
+from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization.settings import Settings
+from gpukit.factorization.solvers.sampled import plan, rates
+from gpukit.factorization.solvers.sampled.formulas import examples_of
+from gpukit.ratings import Ratings
+
+LOSSES = pytest.mark.parametrize("loss", ["cross-entropy", "bpr"])
+SETTINGS = Settings(3, "sampled", "adaptive", 0.15, 0.01, 0.9, True, 0, 5, 8, loss="bpr", n_negatives=4)
+
+
+def make(kind=MatrixFactorization, **parameters):
+    """An estimator of few factors on the CPU."""
+    few = {"n_neighbors": 5, "lsh_q": 20} if kind is LSHMF else {}
+    return kind(**{"solver": "sampled", "n_factors": 8, "device": "cpu", **few, **parameters})
+
+
+def same_state(one, other):
+    """Whether two fitted models are equal to the bit."""
+    return all(np.array_equal(a, b) for a, b in zip(one._state, other._state))
+
+
+@LOSSES
+@pytest.mark.parametrize("kind", [MatrixFactorization, LSHMF])
+def test_learning_beats_popularity(kind, loss):
+    train, held_out = clicks()
+    fitted = make(kind, loss=loss).fit(train)
+    assert fitted.feedback_ == "implicit"
+    counts = np.bincount(train.items, minlength=train.shape[1])
+    popular = np.tile(train.item_ids[np.argsort(-counts, kind="stable")], (train.shape[0], 1))
+    assert hits(fitted.recommend(n=5)[0], held_out) > 2 * hits(popular[:, :5], held_out)
+    assert bool(fitted._state.influence.any()) == (kind is LSHMF)
+
+
+@LOSSES
+def test_one_worker_repeats_to_the_bit(loss):
+    train, _ = clicks()
+    fits = [make(LSHMF, loss=loss, deterministic=True, n_epochs=2, random_state=seed).fit(train) for seed in (3, 3, 4)]
+    assert same_state(*fits[:2]) and not same_state(*fits[1:])
+
+
+def test_known_clicks_score_above_what_was_never_clicked():
+    """Chances are what the cross-entropy learns: clicks are likely, others are not."""
+    train, _ = clicks()
+    fitted = make(n_epochs=30).fit(train)
+    rows = np.random.default_rng(0).integers(0, train.shape[1], (2000, 2)) % np.array(train.shape)
+    known = set(zip(train.users.tolist(), train.items.tolist()))
+    others = np.array([row for row in rows.tolist() if tuple(row) not in known])
+    never = fitted.predict((train.user_ids[others[:, 0]], train.item_ids[others[:, 1]]))
+    assert fitted.predict(train).mean() > never.mean() + 1
+
+
+@LOSSES
+@pytest.mark.parametrize("kind", [MatrixFactorization, LSHMF])
+def test_users_who_clicked_everything(kind, loss):
+    """There is nothing to draw for them, and training ends all the same."""
+    users, items = np.nonzero(np.ones((6, 7)))
+    table = users.astype(np.int32), items.astype(np.int32), np.ones(len(users), np.float32)
+    fitted = make(kind, loss=loss, n_factors=3).fit(Ratings(*table, np.arange(6), np.arange(7)))
+    assert np.isfinite(fitted.user_factors_).all() and np.isfinite(fitted.item_bias_).all()
+
+
+def test_without_biases_and_at_the_papers_rates():
+    train, held_out = clicks()
+    fitted = make(biases=False).fit(train)
+    assert not fitted._state.user_extras[:, 0].any() and np.abs(fitted.item_bias_).max() < 1e-3
+    slow = make(rates="paper", learning_rate=0.1, n_epochs=30).fit(train)
+    assert hits(slow.recommend(n=5)[0], held_out) > 0.2
+
+
+def test_workers_are_no_more_than_there_are_items_or_examples_for():
+    assert plan.worker_count(10**9, 10**6, SETTINGS, 8448) == 8448
+    assert plan.worker_count(10**9, 50, SETTINGS, 8448) == 48
+    assert plan.worker_count(100, 10**6, SETTINGS, 8448) == 1
+    assert examples_of(4, True) == 6 and examples_of(4, False) == 5
+
+
+def test_keys_of_epochs_differ():
+    keys = {int(plan.draw_key(seed, epoch)) for seed in (1, 2) for epoch in range(50)}
+    assert len(keys) == 100 and plan.draw_key(1, 0) == plan.draw_key(1, 1 << 16)
+
+
+def test_rates_of_an_epoch():
+    first, third = (rates.epoch_rates(SETTINGS, epoch) for epoch in (0, 2))
+    assert first.factor == np.float32(0.15) and third.factor == np.float32(0.15 * 0.81)
+    assert first.bias == third.bias > 0 and rates.epoch_rates(SETTINGS._replace(biases=False), 0).bias == 0
+    paper = [rates.epoch_rates(SETTINGS._replace(rates="paper"), epoch) for epoch in (0, 5)]
+    assert paper[0].factor == np.float32(0.15) > paper[1].factor and paper[0].factor_gain == 0

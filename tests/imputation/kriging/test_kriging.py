@@ -1,0 +1,80 @@
+"""Kriging against dense solves and leaving out by hand."""
+
+import numpy as np
+import pytest
+
+from gpukit import GraphImputer
+from gpukit.graphs.adjacency import as_adjacency
+from gpukit.graphs.basis import fourier_basis
+from gpukit.imputation.kriging import covariance as cov
+from imputation.test_auto import T, waves
+
+COUNT = 14
+
+
+@pytest.fixture(scope="module")
+def basis():
+    from graphs import naive
+
+    return fourier_basis(as_adjacency(naive.random_graph(COUNT, 0.4, 1) + 0.1 * naive.path_graph(COUNT)))
+
+
+def dense(K, seen, tau, values):
+    """The mean by generalized least squares, and the field, a column at a time."""
+    out = np.empty((len(K), values.shape[1]))
+    for column in range(values.shape[1]):
+        S, y, one = K[np.ix_(seen, seen)] + tau * np.eye(len(seen)), values[:, column], np.ones(len(seen))
+        mean = one @ np.linalg.solve(S, y) / (one @ np.linalg.solve(S, one))
+        out[:, column] = mean + K[:, seen] @ np.linalg.solve(S, y - mean)
+    return out
+
+
+def test_what_is_told_is_the_dense_solution(basis):
+    K, seen = cov.covariance(basis, 3.0, 2.0), np.arange(0, COUNT, 2)
+    np.testing.assert_allclose(np.mean(np.diag(K)), 1.0)
+    values = np.random.default_rng(0).normal(size=(len(seen), 3))
+    np.testing.assert_allclose(cov.told(K, cov.solved(K, seen, 0.1), seen, values), dense(K, seen, 0.1, values))
+
+
+def test_errors_are_those_of_leaving_each_out(basis):
+    K, seen = cov.covariance(basis, 3.0, 2.0), np.arange(COUNT - 3)
+    values = np.random.default_rng(0).normal(size=(len(seen), 2))
+    errors = cov.left_out(cov.solved(K, seen, 0.1), values)
+    for at in seen:
+        rest = np.delete(seen, at)
+        expected = values[at] - dense(K, rest, 0.1, values[rest])[at]
+        np.testing.assert_allclose(errors[at], expected, rtol=1e-8)
+
+
+def test_variances_are_those_of_drawn_fields(basis):
+    rng, tau, seen = np.random.default_rng(0), 0.2, np.arange(0, COUNT, 2)
+    K = cov.covariance(basis, 3.0, 2.0)
+    root = np.linalg.cholesky(K + 1e-9 * np.eye(COUNT))
+    fields = root @ rng.normal(size=(COUNT, 20_000)) + np.sqrt(tau) * rng.normal(size=(COUNT, 20_000)) + 5.0
+    found = cov.solved(K, seen, tau)
+    errors = fields - cov.told(K, found, seen, fields[seen])
+    hidden = np.setdiff1d(np.arange(COUNT), seen)
+    np.testing.assert_allclose(errors[hidden].var(axis=1), cov.variance(K, found, seen, tau)[hidden], rtol=0.05)
+
+
+def test_the_setting_with_which_fields_were_drawn_is_near_the_best(basis):
+    rng, K = np.random.default_rng(0), cov.covariance(basis, 10.0, 2.0)
+    fields = np.linalg.cholesky(K + 1e-9 * np.eye(COUNT)) @ rng.normal(size=(COUNT, 400))
+    smooth = cov.best(basis, np.arange(COUNT), [fields, rng.normal(size=(COUNT, 400))], "squared")
+    assert smooth[0][2] <= 0.03 and smooth[1][2] == max(cov.TAUS)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_vertices_without_values_are_told_from_the_others(ordered):
+    truth = waves()
+    A = np.exp(-np.abs(np.subtract.outer(np.arange(12), np.arange(12))))
+    truth -= truth.mean(axis=1, keepdims=True)
+    if not ordered:
+        truth = truth[:, np.random.default_rng(3).permutation(T)]
+    seen = np.ones(12, bool)
+    seen[[3, 7]] = False
+    errors = {}
+    for method in ("kriging", "vertex-mean"):
+        model = GraphImputer(method=method, device="cpu").fit(A, truth, seen)
+        errors[method] = np.abs(model.completed_ - truth)[~seen].mean()
+    assert errors["kriging"] < 0.7 * errors["vertex-mean"]

@@ -1,0 +1,32 @@
+"""Small series with gaps at their beginning, inside and at their end."""
+
+import numpy as np
+
+
+def ground(vertices=5, columns=17, near=3, seed=0):
+    """(values, seen, before, after, at, series, near) as steps.Ground has them; seen beside."""
+    rng = np.random.default_rng(seed)
+    seen = rng.random((vertices, columns)) > 0.5
+    seen[0] = False
+    seen[0, 3] = seen[1, 0] = seen[2:, 5] = True
+    values = np.where(seen, rng.normal(size=seen.shape), 0).astype(np.float32)
+    places = np.arange(columns)
+    before = np.array([[max(places[:t][row[:t]], default=-1) for t in places] for row in seen], np.int32)
+    after = np.array([[min(places[t + 1 :][row[t + 1 :]], default=columns) for t in places] for row in seen], np.int32)
+    at = np.cumsum(rng.integers(1, 4, columns)).astype(np.float32)
+    series = rng.normal(size=(vertices + 1, columns)).astype(np.float32)
+    return (values, before, after, at, series, rng.integers(0, vertices + 1, (vertices, near)).astype(np.int32)), seen
+
+
+def places(seen):
+    """(vertex, column) int32 of what is missing."""
+    return tuple(part.astype(np.int32) for part in np.nonzero(~seen))
+
+
+def groups(counts, size, seed=0):
+    """(features, targets, first, start, group): groups of so many values, two starts."""
+    rng = np.random.default_rng(seed)
+    first = np.r_[0, np.cumsum(counts)].astype(np.int64)
+    features = rng.normal(size=(first[-1], size)).astype(np.float32)
+    targets = (features @ rng.normal(size=size) + 0.3 * rng.normal(size=first[-1])).astype(np.float32)
+    return features, targets, first, rng.normal(size=(2, size)), (np.arange(len(counts)) % 2).astype(np.int32)

@@ -1,0 +1,126 @@
+"""method='auto': what is hidden, how methods are judged and mixed, and what fit leaves behind."""
+
+import numpy as np
+import pytest
+
+from gpukit import GraphImputer
+from gpukit.imputation import names
+from gpukit.imputation.auto import hiding, methods, mixing, places
+from gpukit.imputation.auto.judging import error_of
+from gpukit.imputation.problem import Problem, in_time, period_of
+from gpukit.persist import load_model
+from imputation.inputs import problem
+
+N, T = 12, 200
+
+
+def waves(seed=0):
+    """(N, T) series in time: two sines in shares that differ by vertex, a level of each, and noise."""
+    rng, t = np.random.default_rng(seed), np.arange(T)
+    phases = np.linspace(0, 1, N)[:, None]
+    series = 10 + np.sin(2 * np.pi * (t / 40)) * (1 + phases) + 0.5 * np.sin(2 * np.pi * (t / 25 + phases))
+    return series + 0.02 * rng.normal(size=(N, T)) + rng.normal(size=(N, 1))
+
+
+def asked(values, seen, at=True):
+    """A Problem of which only values, what is seen and the order are looked at."""
+    order = np.arange(values.shape[1], dtype=float) if at else None
+    return Problem(None, np.where(seen, values, 0.0), seen, order, 0, (1, values.shape[1]), None, None)
+
+
+def ring():
+    """The adjacency of a ring of N vertices."""
+    return np.roll(np.eye(N), 1, axis=1) + np.roll(np.eye(N), -1, axis=1)
+
+
+def test_the_names_are_those_of_the_methods():
+    assert methods.NAMES == names.METHODS
+
+
+def test_an_order_is_told_from_values_alone():
+    values, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.2
+    shuffled = values[:, np.random.default_rng(1).permutation(T)]
+    assert in_time(np.where(seen, values, 0), seen) and not in_time(np.where(seen, shuffled, 0), seen)
+    assert period_of(np.where(seen, np.tile(values[:, :50], 4), 0), seen, (1, T)) == 50
+
+
+def test_hidden_vertices_are_whole_and_each_is_hidden_once():
+    seen = np.ones((50, 9), bool)
+    seen[:10] = False
+    folds = hiding.folds_of(asked(np.ones((50, 9)), seen, False), 0)
+    rows = [np.flatnonzero(hidden.all(axis=1)) for hidden in folds]
+    assert sum(hidden.sum() for hidden in folds) == 9 * sum(map(len, rows))
+    assert sorted(np.concatenate(rows)) == list(range(10, 50))
+
+
+def test_hidden_runs_are_as_long_as_those_that_miss():
+    seen = np.ones((40, 300), bool)
+    for row in range(40):
+        seen[row, 7 * row : 7 * row + 12] = False
+    for hidden in hiding.folds_of(asked(np.ones((40, 300)), seen), 3):
+        assert 0.02 < hidden.mean() < 0.06 and not (hidden & ~seen).any()
+        assert hidden.sum() / hiding.count_runs(hidden) > 8
+    assert hiding.folds_of(asked(np.ones((3, 1)), np.ones((3, 1), bool)), 0) == []
+
+
+def test_places():
+    seen = np.array([[1, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1]], bool)
+    np.testing.assert_array_equal(places.distances(seen)[0], [0, 1, 2, 2, 1, 0])
+    found = places.kinds(asked(np.ones((3, 6)), seen))
+    assert (found[1] == places.NEVER).all() and found[0].tolist() == [2, 2, 3, 3, 2, 2]
+    assert set(places.kinds(asked(np.ones((3, 6)), seen, False))[0]) == {places.ALWAYS}
+
+
+@pytest.mark.parametrize("metric", names.METRICS)
+def test_a_mean_of_independent_errors_beats_its_parts(metric):
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=3000)
+    estimates = truth + rng.normal(size=(3, 3000)) * [[1.0], [1.0], [9.0]]
+    kinds = np.full(3000, places.ALWAYS, np.int8)
+    shares = mixing.shares_of(estimates, truth, kinds, metric)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    mixed = mixing.combined(estimates, shares, kinds)
+    assert error_of(mixed - truth, metric) < 0.8 * error_of(estimates[0] - truth, metric)
+    assert shares[places.ALWAYS, 2] <= 0.05
+
+
+def test_series_are_filled_in_along_time_and_the_report_says_so(tmp_path):
+    truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.2
+    model = GraphImputer(device="cpu").fit(ring(), truth, seen)
+    error = np.abs(model.completed_ - truth)[~seen].mean()
+    by_name = {row.name: row for row in model.report_}
+    assert set(names.SIMPLE) <= set(by_name)
+    assert error < 1.02 * by_name["interpolation"].error and error < 0.5 * by_name["two-way-mean"].error
+    assert model.report_ == sorted(model.report_, key=lambda row: row.error)
+    assert (model.deviation_[~seen] > 0).all() and (model.deviation_[seen] == 0).all()
+    assert abs(model.coverage_[0.9] - 0.9) < 0.02
+    np.testing.assert_array_equal(model.completed_[seen], truth[seen])
+    np.testing.assert_array_equal(model.transform(truth, seen), model.completed_)
+    model.save(tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    np.testing.assert_array_equal(again.transform(truth, seen), model.completed_)
+    assert [row[:2] for row in again.report_] == [row[:2] for row in model.report_] and again.method_ == model.method_
+    np.testing.assert_allclose([row[2:] for row in again.report_], [row[2:] for row in model.report_])
+
+
+@pytest.mark.parametrize("name", names.METHODS)
+def test_every_method_by_its_name(name):
+    truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.2
+    model = GraphImputer(method=name, device="cpu", minimum=9.5, maximum=11.0).fit(ring(), truth, seen)
+    filled = model.completed_[~seen]
+    assert model.method_ == name and filled.min() >= 9.5 and filled.max() <= 11.0
+
+
+def test_times_that_are_far_apart_count():
+    truth = np.tile(np.array([0.0, 1.0, 10.0, 11.0]), (N, 5)) + np.repeat(np.arange(5), 4) * 20
+    times, seen = truth[0].astype(int), np.ones(truth.shape, bool)
+    seen[0, 1::4] = seen[3, 2::4] = False
+    model = GraphImputer(method="interpolation", device="cpu").fit(ring(), truth, seen, times=times)
+    np.testing.assert_allclose(model.completed_, truth, atol=1e-9)
+
+
+def test_named_weights_mean_the_papers_algorithm():
+    case = problem()
+    model = GraphImputer(weights="slice", center="none", device="cpu").fit(case.A, case.truth, case.mask)
+    assert model.method_ == "spectral" and model.plan_ is None
+    assert np.isnan(model.deviation_[~case.mask]).all() and (model.deviation_[case.mask] == 0).all()

@@ -1,0 +1,124 @@
+"""`gpukit ranksvm` over ranks, by --ranks and by mpiexec: the answer of one, and one line when something fails."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpukit.ranking import RankSVM
+
+GPUKIT = [sys.executable, "-P", "-c", "from gpukit.cli.process import main; main()"]
+
+
+def mpiexec():
+    """The mpiexec beside this Python, or on PATH."""
+    beside = Path(sys.executable).with_name("mpiexec")
+    found = str(beside) if beside.exists() else shutil.which("mpiexec")
+    assert found, "mpiexec is missing: pip install 'gpukit[test]'"
+    return [found, "--allow-run-as-root", "--oversubscribe", "-n", "2"]
+
+
+def command(*arguments, before=()):
+    done = subprocess.run([*before, *GPUKIT, *map(str, arguments)], capture_output=True, text=True, timeout=200)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture(scope="module")
+def alone(root, tmp_path_factory):
+    """The model of one process."""
+    path = tmp_path_factory.mktemp("alone") / "one.gpukit"
+    assert command("ranksvm", root / "data/letor-sample", "--fold", 1, "--device", "cpu", "--model", path)[0] == 0
+    return RankSVM.load(path)
+
+
+@pytest.mark.parametrize("how", ["--ranks 2", "--ranks 4", "mpiexec"])
+def test_the_model_of_one_process(root, tmp_path, alone, how):
+    path, folder = tmp_path / "many.gpukit", root / "data/letor-sample"
+    ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
+    code, out, err = command(
+        "ranksvm", folder, "--fold", 1, "--device", "cpu", "--model", path, "--json", *ranks, before=before
+    )
+    assert code == 0, err
+    assert json.loads(out)["folds"][0]["pairs"] == alone.n_pairs_
+    np.testing.assert_allclose(RankSVM.load(path).coef_, alone.coef_, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("how", ["--ranks 3", "mpiexec"])
+def test_bad_data_are_told_once(tmp_path, how):
+    bad = tmp_path / "bad.txt"
+    bad.write_text("1 qid:1 1:0.5\n0 qid:1 1:nothing\n")
+    ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
+    code, out, err = command("ranksvm", bad, "--device", "cpu", *ranks, before=before)
+    assert code == 2 and out == ""
+    assert err.count("Error: ") == 1 and "'nothing'" in err and "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    "arguments, told",
+    [
+        (("--ranks", "2", "--gpus", "2"), "exclude each other"),
+        (("--gpus", "99"), "--gpus 99 was asked for"),
+        (("--ranks", "0"), "--ranks"),
+    ],
+)
+def test_bad_requests(root, arguments, told):
+    code, out, err = command("ranksvm", root / "data/letor-sample", *arguments)
+    assert code == 2 and out == "" and told in err and err.count("\n") == 1
+
+
+def test_a_pipe_is_no_input_of_several(root):
+    code, _, err = command("ranksvm", "/dev/stdin", "--ranks", "2")
+    assert code == 2 and "can be read once" in err and err.count("\n") == 1
+
+
+def children(number):
+    """The processes that a process has started."""
+    return [int(one) for one in Path(f"/proc/{number}/task/{number}/children").read_text().split()]
+
+
+def started(process, count, seconds=60):
+    """The ranks of a launched command, once there are so many."""
+    begun = time.monotonic()
+    while len(found := children(process.pid)) < count:
+        assert time.monotonic() - begun < seconds and process.poll() is None
+        time.sleep(0.01)
+    return found
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+@pytest.mark.parametrize("after", [0.0, 0.7, 1.5])
+def test_a_killed_rank_ends_the_command(root, tmp_path, victim, after):
+    """At any moment: one line, exit code 1, no file, nobody left, within 30 s."""
+    arguments = ["ranksvm", str(root / "data/letor-sample"), "--device", "cpu", "--ranks", "2", "--quiet"]
+    arguments += ["--c-grid", "2^-15:2^15:1.05", "--model", str(tmp_path / "m.gpukit")]
+    process = subprocess.Popen([*GPUKIT, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    ranks = started(process, 2)
+    time.sleep(after)
+    begun = time.monotonic()
+    os.kill(ranks[victim], signal.SIGKILL)
+    _, err = process.communicate(timeout=60)
+    assert time.monotonic() - begun < 30
+    assert process.returncode == 1 and err.count("\n") == 1, err
+    assert ("rank 0 was ended by signal 9" if victim == 0 else "Rank 1 has ended") in err
+    assert not any(Path(f"/proc/{rank}").exists() for rank in ranks)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_reaches_all(root):
+    arguments = ["ranksvm", str(root / "data/letor-sample"), "--device", "cpu", "--ranks", "2", "--quiet"]
+    process = subprocess.Popen(
+        [*GPUKIT, *arguments, "--c-grid", "2^-15:2^15:1.05"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    ranks = started(process, 2)
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Interrupted." in err and "Traceback" not in err, err
+    assert not any(Path(f"/proc/{rank}").exists() for rank in ranks)

@@ -1,0 +1,84 @@
+"""Ranks as processes: exit codes, signals, ranks that are killed, nobody left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+START = "import sys; from gpukit.parallel.launch import launch; sys.exit(launch([], {size}, command={command!r}))"
+JOIN = "import os, sys, time; import numpy as np; from gpukit.parallel.joined import joined; team = joined(); "
+
+
+def start(command, size=3):
+    """The process that launches ranks of some Python code."""
+    code = START.format(size=size, command=JOIN + command)
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def finish(process, seconds=60):
+    """(exit code, standard output, standard error)."""
+    out, err = process.communicate(timeout=seconds)
+    return process.returncode, out, err
+
+
+def alive(number):
+    try:
+        os.kill(number, 0)
+        return True
+    except ProcessLookupError:
+        return False
+
+
+def gone(numbers, seconds=20):
+    """Whether all processes have ended, or do so soon."""
+    begun = time.monotonic()
+    while time.monotonic() - begun < seconds and any(map(alive, numbers)):
+        time.sleep(0.05)
+    return not any(map(alive, numbers))
+
+
+TELL = "print(*np.concatenate(team.allgather(np.array([os.getpid()]))), flush=True); "
+
+
+def test_rank_0_alone_is_heard():
+    code, out, err = finish(start("print(team.allreduce(np.array([team.rank + 1]))[0]); sys.stderr.write('here')"))
+    assert (code, out, err) == (0, "6\n", "here")
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_the_exit_code_of_the_rank_that_fails(rank):
+    code, _, _ = finish(start(f"sys.exit(5 if team.rank == {rank} else 0)"))
+    assert code == 5
+
+
+@pytest.mark.parametrize("rank", [0, 2])
+def test_a_killed_rank_ends_all(rank):
+    process = start(TELL + "team.broadcast(root=1) if team.rank != 1 else time.sleep(60)")
+    numbers = list(map(int, process.stdout.readline().split()))
+    os.kill(numbers[rank], signal.SIGKILL)
+    code, _, err = finish(process)
+    assert code == 1 and gone(numbers)
+    assert err.count("rank 0 was ended by signal 9") == (rank == 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_request_to_stop_reaches_all(number):
+    process = start(TELL + "time.sleep(60)")
+    numbers = list(map(int, process.stdout.readline().split()))
+    assert len(numbers) == 3
+    process.send_signal(number)
+    finish(process)
+    assert process.returncode != 0 and gone(numbers)
+
+
+def test_nobody_is_left_when_the_launcher_is_killed():
+    process = start(TELL + "time.sleep(60)")
+    numbers = list(map(int, process.stdout.readline().split()))
+    process.kill()
+    assert gone(numbers)
+    process.communicate(timeout=20)

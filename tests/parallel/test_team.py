@@ -1,0 +1,152 @@
+"""Teams of threads, each with the sockets of a rank: what ranks do together, and what they say of one that fails."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from gpukit.errors import DataError
+from gpukit.parallel import ALONE, Team, TeamError
+from gpukit.parallel.sockets import Messages, pairs
+
+LARGE = 3 << 20  # bytes that no socket takes at once
+
+
+def together(size, work, seconds=20.0):
+    """[what work(team) returned, or raised] of each rank."""
+    done = [None] * size
+
+    def rank(number, ends):
+        try:
+            with Team(Messages(number, {other: end.detach() for other, end in ends.items()}, seconds)) as team:
+                done[number] = work(team)
+        except Exception as error:
+            done[number] = error
+
+    threads = [threading.Thread(target=rank, args=one) for one in enumerate(pairs(size))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    return done
+
+
+def of_rank(rank, shape=(3, 5), dtype=np.float64):
+    return np.random.default_rng(rank).integers(-50, 50, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+@pytest.mark.parametrize("how, naive", [("sum", np.sum), ("max", np.max), ("min", np.min)])
+def test_reductions(size, how, naive):
+    expected = naive([of_rank(rank) for rank in range(size)], axis=0)
+    done = together(size, lambda team: (team.reduce(of_rank(team.rank), how), team.allreduce(of_rank(team.rank), how)))
+    np.testing.assert_array_equal(done[0][0], expected)
+    for rank, (reduced, everywhere) in enumerate(done):
+        assert (reduced is None) == (rank > 0)
+        np.testing.assert_array_equal(everywhere, expected)
+
+
+def test_sums_are_added_in_the_order_of_ranks():
+    values = [1e16, 1.0, -1e16, 1.0]
+    done = together(4, lambda team: team.allreduce(np.array([values[team.rank]])))
+    assert {float(total[0]) for total in done} == {1.0}
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (7,), (2, 3), (0, 4)])
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8, np.bool_, np.float16])
+def test_arrays_arrive_as_they_are(shape, dtype):
+    sent = of_rank(9, shape, dtype)
+    for got in together(3, lambda team: team.broadcast(sent if team.rank == 1 else None, root=1)):
+        assert got.dtype == sent.dtype and got.shape == sent.shape
+        np.testing.assert_array_equal(got, sent)
+
+
+def test_gathered_in_the_order_of_ranks_whatever_the_shapes():
+    for gathered in together(3, lambda team: team.allgather(of_rank(team.rank, (team.rank, 2)))):
+        for rank, part in enumerate(gathered):
+            np.testing.assert_array_equal(part, of_rank(rank, (rank, 2)))
+
+
+def test_large_arrays_go_round_a_ring():
+    """All send before any receives: a socket holds less."""
+    done = together(3, lambda team: [team.pass_on(np.full(LARGE, team.rank, np.uint8)) for _ in range(3)])
+    for rank, passed in enumerate(done):
+        assert all((part == (rank - 1) % 3).all() and part.size == LARGE for part in passed)
+
+
+def test_large_sums():
+    for total in together(2, lambda team: team.allreduce(np.full(LARGE // 8, 1.0 + team.rank))):
+        assert (total == 3.0).all()
+
+
+def test_what_is_returned_may_be_written_to():
+    def work(team):
+        got = team.broadcast(np.zeros(3))
+        got += team.rank
+        return got
+
+    assert [float(got[0]) for got in together(3, work)] == [0.0, 1.0, 2.0]
+
+
+def test_a_barrier_waits_for_all():
+    late, seen = threading.Event(), []
+
+    def work(team):
+        if team.rank == 1:
+            late.wait(0.2)
+            seen.append("late")
+        team.barrier()
+        seen.append("past")
+
+    together(3, work)
+    assert seen == ["late", "past", "past", "past"]
+
+
+def test_alone():
+    array = of_rank(0)
+    for got in (ALONE.broadcast(array), ALONE.reduce(array), ALONE.allreduce(array), ALONE.pass_on(array)):
+        np.testing.assert_array_equal(got, array)
+    np.testing.assert_array_equal(ALONE.allgather(array), [array])
+    ALONE.barrier()
+    with ALONE as team:
+        assert (team.rank, team.size, team.others) == (0, 1, [])
+
+
+@pytest.mark.parametrize("failing", [0, 1, 2])
+def test_a_failure_is_told_to_all(failing):
+    def work(team):
+        if team.rank == failing:
+            raise DataError("row 7 has no rating.")
+        return team.allreduce(np.ones(2))
+
+    done = together(3, work)
+    assert isinstance(done[failing], DataError)
+    for rank in {0, 1, 2} - {failing}:
+        assert isinstance(done[rank], TeamError), done[rank]
+        assert str(done[rank]) == "row 7 has no rating." and done[rank].exit_code == 2
+
+
+def test_a_rank_that_has_ended_is_noticed():
+    def work(team):
+        if team.rank == 1:
+            return team.close()
+        return team.allreduce(np.ones(2))
+
+    done = together(2, work)
+    assert isinstance(done[0], TeamError) and "Rank 1 has ended" in str(done[0]) and done[0].exit_code == 1
+
+
+def test_waiting_has_a_limit():
+    over = threading.Event()
+
+    def work(team):
+        if team.rank == 1:
+            return over.wait(20)
+        try:
+            return team.broadcast(root=1)
+        finally:
+            over.set()
+
+    done = together(2, work, seconds=0.2)
+    assert isinstance(done[0], TeamError) and "Rank 1 has not answered for 0.2 s" in str(done[0])

@@ -1,0 +1,116 @@
+"""Pairs without ratings: in every reader they are clicks, and what is repeated is counted."""
+
+import numpy as np
+import pandas
+import pytest
+import scipy.sparse
+
+from gpukit.errors import DataError, ParameterError
+from gpukit.ratings import as_ratings, read_pairs, read_ratings, write_ratings
+from gpukit.ratings.clicks import are_clicks, are_pairs, clicks_of
+
+PAIRS = [(1, 10), (2, 10), (1, 11), (1, 10)]
+COUNTED = {(1, 10): 2, (2, 10): 1, (1, 11): 1}
+
+
+def counts(ratings):
+    """{(user, item): count}."""
+    ids = zip(ratings.user_ids[ratings.users].tolist(), ratings.item_ids[ratings.items].tolist())
+    return dict(zip(ids, ratings.counts.tolist()))
+
+
+def text(sep=",", header=None, extra=()):
+    """Lines of PAIRS."""
+    rows = [sep.join(map(str, (*pair, *(column[k] for column in extra)))) for k, pair in enumerate(PAIRS)]
+    return "\n".join(([header] if header else []) + rows) + "\n"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        text(),
+        text("\t"),
+        text(" "),
+        text("::"),
+        text(header="user_id,track_id"),
+        text(header="userId,itemId,timestamp", extra=[(5, 6, 7, 8)]),
+        "%%MatrixMarket matrix coordinate pattern general\n3 11 4\n" + text(" "),
+    ],
+)
+def test_text(tmp_path, lines):
+    (tmp_path / "pairs.txt").write_text(lines)
+    ratings = read_ratings(tmp_path / "pairs.txt")
+    assert counts(ratings) == COUNTED and are_pairs(ratings) and ratings.counts.dtype == np.int32
+
+
+def test_columns_and_times(tmp_path):
+    (tmp_path / "a.csv").write_text(text(extra=[(9, 9, 9, 9), (5, 6, 7, 8)]))
+    named = read_ratings(tmp_path / "a.csv", columns="user,item,-,timestamp", times=True)
+    assert counts(named) == COUNTED and named.times.tolist() == [8, 6, 7]
+    assert read_ratings(tmp_path / "a.csv", columns="user,item").times is None
+    auto = read_ratings(tmp_path / "a.csv", columns="user,item,-,-", times="auto")
+    assert auto.times is None
+    with pytest.raises(DataError, match="no column of times"):
+        read_ratings(tmp_path / "a.csv", columns="user,item,-,-", times=True)
+    with pytest.raises(ParameterError, match="columns must name"):
+        read_ratings(tmp_path / "a.csv", columns="user,-,-,-")
+
+
+@pytest.mark.parametrize("name", ["plays", "weight", "play_count", "quantity", "Play Time"])
+def test_how_often_by_the_header(tmp_path, name):
+    (tmp_path / "a.csv").write_text(text(header=f"user,item,{name}", extra=[(3, 4, 5.5, 6)]))
+    assert counts(read_ratings(tmp_path / "a.csv")) == {(1, 10): 9, (2, 10): 4, (1, 11): 5.5}
+
+
+def test_a_rating_is_no_count(tmp_path):
+    (tmp_path / "a.csv").write_text(text(header="user,item,rating,count", extra=[(3, 4, 5, 3), (1, 1, 1, 1)]))
+    ratings = read_ratings(tmp_path / "a.csv")
+    assert ratings.counts is None and not are_clicks(ratings)
+
+
+def test_what_is_in_memory():
+    users, items = map(np.array, zip(*PAIRS))
+    frame = pandas.DataFrame({"item": items, "user": users})
+    matrix = scipy.sparse.coo_matrix((np.ones(4), (users, items)), shape=(3, 12))
+    for data in ((users, items), frame, frame.rename(columns={"user": "customer"}), matrix):
+        assert counts(as_ratings(data)) == COUNTED
+    played = pandas.DataFrame({"user": users, "song": items, "plays": [1, 2, 3, 4]})
+    assert counts(as_ratings(played)) == {(1, 10): 5, (2, 10): 2, (1, 11): 3}
+
+
+@pytest.mark.parametrize("suffix", [".gkr", ".npz", ".parquet", ".csv"])
+def test_copies_keep_what_they_are(tmp_path, suffix):
+    (tmp_path / "a.csv").write_text(text(header="user,item,plays", extra=[(3, 4, 5, 6)]))
+    ratings = read_ratings(tmp_path / "a.csv")
+    write_ratings(ratings, tmp_path / f"copy{suffix}")
+    same = read_ratings(tmp_path / f"copy{suffix}")
+    assert are_pairs(same) and counts(same) == counts(ratings) == {(1, 10): 9, (2, 10): 4, (1, 11): 5}
+
+
+def test_pairs_are_still_read_as_pairs(tmp_path):
+    (tmp_path / "a.csv").write_text(text())
+    users, items = read_pairs(tmp_path / "a.csv")
+    assert list(zip(users.tolist(), items.tolist())) == PAIRS
+
+
+def test_repeats_may_be_refused(tmp_path):
+    (tmp_path / "a.csv").write_text(text())
+    with pytest.raises(DataError, match="already"):
+        read_ratings(tmp_path / "a.csv", duplicates="error")
+
+
+def test_clicks_from_a_threshold_on():
+    users, items = np.array([1, 1, 2, 2]), np.array([5, 6, 5, 7])
+    rated = as_ratings((users, items, np.array([5.0, 3.0, 4.0, 0.0])))
+    chosen = clicks_of(rated, 4)
+    assert chosen.items.tolist() == [0, 0] and (chosen.values == 1).all() and chosen.counts is None
+    counted = clicks_of(rated)
+    assert counted.counts.tolist() == [5, 3, 4] and (counted.values == 1).all()
+    played = as_ratings(pandas.DataFrame({"user": users, "item": items, "plays": [1, 7, 2, 9]}))
+    assert clicks_of(played, 2).counts.tolist() == [7, 2, 9]
+    with pytest.raises(DataError, match="positive_from=9 is more than the highest value, 5"):
+        clicks_of(rated, 9)
+    with pytest.raises(DataError, match="pairs have none"):
+        clicks_of(as_ratings((users, items)), 4)
+    with pytest.raises(DataError, match="0 or less"):
+        clicks_of(as_ratings((users, items, np.array([0.0, -1.0, 0.0, -2.0]))))
