@@ -110,7 +110,7 @@ def train_lshmf(ctx, **values):
         steps.build(ask).check()
     report.mention_compiling(ask.quiet or ask.as_json)
     stages.done("start")
-    train, test = steps.load(ask, stages)
+    train, test = steps.load(ask, stages, steps.of_either, steps.times_wanted(ask))
     model, told = steps.fit(ctx, ask, train, test, stages)
     if ask.lists:
         model.fit_lists()

@@ -14,6 +14,7 @@ imputation.py      whole imputations and their memory, on the paper's shapes (ge
                    where it is there)
 decompositions.py  the imputation paper's ladder: one SVD after another, batched, ours
 recovery.py        the imputation's accuracy: generated tensors, and METR-LA (real) beside the baselines
+clicks/      clicks: the paper's Table 10, beside networks in torch and implicit's ALS, on NCF's MovieLens 1M (real)
 rivals/      the factorizations' defaults beside other packages, on real ratings, whole and thinned
 reproduce/   the papers' tables and figures, a function each, printed values beside
 process.py   what runs in fresh processes: readers and commands
@@ -48,6 +49,7 @@ FILES = {
     "reproduce.online": ("table9", "stream"),
     "reproduce.solvers": ("table4", "table6"),
     "reproduce.noise": ("table8",),
+    "clicks.table10": ("clicks",),
     "rivals.defaults": ("defaults",),
     "reproduce.neighbors": ("table7", "fig7", "fig8", "fig9", "fig10"),
 }  # file -> what it measures: the keys of its BENCHES

@@ -23,7 +23,7 @@ class Settings(NamedTuple):
     model is that; share: how much of what factors and influences add to them is kept. feedback 'explicit' or
     'implicit', and for the latter: loss; n_negatives sampled for a click; unobserved_weight alpha0 of every pair;
     exponent nu of what regularization is scaled by; counted: whether clicks weigh more that come often; recency: how
-    much more the latest weigh; blend: share of a neighbourhood's score.
+    much more the latest weigh; blend: share of a neighbourhood's score; mixed: weight of a second model's.
     """
 
     epochs: int
@@ -47,6 +47,7 @@ class Settings(NamedTuple):
     counted: bool = False
     recency: float = 0.0
     blend: float = 0.0
+    mixed: float = 0.0
     share: float = 1.0
 
     @property

@@ -93,6 +93,26 @@ def test_one_among_negatives_against_another_model(verb, data):
     assert found["sampled"]["results"]["10"][0]["hr"] == 1 and found["sampled"]["dropped"]["itself"] > 0
 
 
+def test_lists_by_predicted_ratings(verb, data):
+    found = json.loads(verb("evaluate", data / "one", data / "test.csv", "--lists", "--by", "rating", "--json").out)
+    expected = load_model(data / "one").evaluate_lists(clicks(data), baselines=False, by="rating").rows(10)[0]
+    got = found["lists"]["results"]["10"][0]
+    assert {**got, "predictor": ""} == pytest.approx({**expected, "predictor": ""})
+
+
+def test_users_whose_clicks_are_given(verb, data, tmp_path):
+    """Users of other names, with the ratings of the old ones."""
+    for name in ("train", "test"):
+        lines = (data / f"{name}.csv").read_text().splitlines()
+        (tmp_path / f"{name}.csv").write_text("".join(f"9{line}\n" for line in lines))
+    asked = ("evaluate", data / "one", tmp_path / "test.csv", "--given", tmp_path / "train.csv", "--lists")
+    found, known = json.loads(verb(*asked, "--json").out), verb("evaluate", data / "one", data / "test.csv", "--lists")
+    assert found["lists"]["users"] > 50 and found["lists"]["left_out"]["unknown_users"] == 0
+    assert f"{found['lists']['users']} users" in known.out
+    rows = found["lists"]["results"]["10"]
+    assert rows[1]["predictor"] == "popularity" and f"{rows[1]['ndcg']:.4f}" in known.out
+
+
 def test_only_good_ratings_are_relevant(verb, data):
     found = json.loads(verb("evaluate", data / "one", data / "test.csv", "--lists", "--positive-from", 4, "--json").out)
     good = np.loadtxt(data / "test.csv", delimiter=",")[:, 2] >= 4
@@ -119,6 +139,9 @@ def test_what_is_left_out_is_told(verb, data, tmp_path):
 def test_bad_requests(refused, data, tmp_path):
     one, test = data / "one", data / "test.csv"
     assert "--positive-from is about lists" in refused("evaluate", one, test, "--positive-from", 4)
+    assert "--given is about lists" in refused("evaluate", one, test, "--given", test)
+    asked = ("--protocol", "ncf", data / "test.negative", "--given", test)
+    assert "--protocol ncf is for users of MODEL" in refused("evaluate", one, test, *asked)
     assert "--no-baselines is about lists" in refused("evaluate", one, test, "--no-baselines")
     assert "k=41 is no length of a list; the model knows" in refused("evaluate", one, test, "--lists", "-k", 41)
     assert "holds no clicks rated 9 or better" in refused("evaluate", one, test, "--lists", "--positive-from", 9)

@@ -91,12 +91,12 @@ CASES = {
     "factorization.solvers.sgd.chunks.kernels.fallen_lengths": f"{CHUNKS}fallen_lengths[33-shape0]",
     "factorization.solvers.sgd.chunks.kernels.deal_hands": f"{CHUNKS}hands[8-33-shape0]",
     "factorization.solvers.sgd.chunks.kernels.take_quads": f"{CHUNKS}hands[8-33-shape0]",
-    "factorization.solvers.sgd.batches.kernels.key_batch": f"{BATCHES}key_batch[3-64]",
-    "factorization.solvers.sgd.batches.kernels.walk_major": (
+    "factorization.solvers.sgd.batches.kernels.keys.key_batch": f"{BATCHES}key_batch[3-64]",
+    "factorization.solvers.sgd.batches.kernels.major.walk_major": (
         f"{BATCHES}a_batch[33-5-16-4-2-128]",
         f"{BATCHES}a_batch[3-31-32-1-2-32]",
     ),
-    "factorization.solvers.sgd.batches.kernels.walk_minor": (
+    "factorization.solvers.sgd.batches.kernels.minor.walk_minor": (
         f"{BATCHES}a_batch[33-5-16-4-2-128]",
         f"{BATCHES}a_batch[3-31-32-1-2-32]",
     ),

@@ -96,18 +96,19 @@ class Answering(Recommending):
         self._check_fitted()
         exporting.export(self, path, check_choice("side", side, exporting.SIDES), vectors)
 
-    def evaluate_lists(self, X, k=10, baselines=True, given=None):
+    def evaluate_lists(self, X, k=10, baselines=True, given=None, by="lists"):
         """judging.Report: how good lists of k items (an int, or several) are for what users clicked later.
 
         X: pairs as predict takes them; ratings count as clicks, whatever they are. What users are shown is judged over
         all items, known clicks left out; popularity and item kNN stand beside unless baselines is False. Pairs that
         cannot be judged (unknown users or items, known clicks) are left out and counted. given: Ratings of users who
-        need not be known; they are judged then, by lists made from these (recommend_for). Raises ParameterError for a
-        k above the number of items, DataError where no pair is left. gpukit.evaluation.lists defines the metrics.
+        need not be known; they are judged then, by lists made from these (recommend_for). by: what lists are ranked by,
+        as recommend has it. Raises ParameterError for a k above the number of items, DataError where no pair is left.
+        gpukit.evaluation.lists defines the metrics.
         """
         from gpukit.factorization.answers import judging
 
-        return judging.judge_lists({type(self).__name__: self}, X, k, baselines, given)
+        return judging.judge_lists({type(self).__name__: self}, X, k, baselines, given, by)
 
     def _row_of(self, one, what):
         self._check_fitted()

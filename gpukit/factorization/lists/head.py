@@ -3,7 +3,7 @@
 A prediction says how an item would be rated if it were rated; most never would be, and which ones are tells more than
 how (Steck, "Training and testing of recommender systems on data missing not at random", KDD 2010). So lists are ranked
 by iALS (solvers/ials) over all pairs, rated or not, in which a rating weighs 1 + SHARE z, z in deviations from the
-mean: what was liked weighs more than what was not.
+mean: what was liked weighs more than what was not. learning.py learns it.
 docs/factorization.md has what this was compared with.
 """
 

@@ -1,4 +1,4 @@
-"""How the head is learned; head.py says what it is."""
+"""How a lists.head.Head is learned, of the ratings that a model carries."""
 
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from gpukit.ratings.table import DISTINCT, marked
 
 FACTORS, EPOCHS = 64, 4
 REGULARIZATION, UNOBSERVED, EXPONENT = 0.005, 0.3, 1.0
+SEED = 0  # not the model's, which may have been set to another since it was fitted
 
 
 class Walked(NamedTuple):
@@ -22,15 +23,12 @@ class Walked(NamedTuple):
     walk: str = "users"
 
 
-def learned(history, shape, device, seed):
+def learned(history, shape, device):
     """The Head of an arrays.History on the host, of ratings of shape (M, N), learned on a device.
 
-    Deterministic for a device. Raises DeviceMemoryError.
+    The same on every run. Raises DeviceMemoryError.
     """
-    plan = Settings(
-        EPOCHS, "ials", "adaptive", None, REGULARIZATION, 1.0, False, 0, seed, min(FACTORS, *shape)
-    )._replace(feedback="implicit", unobserved_weight=UNOBSERVED, exponent=EXPONENT)
-    clicks = clicks_of(history, shape)
+    plan, clicks = plan_of(shape), clicks_of(history, shape)
     ground = Ground(Walked(True), clicks, device, order_ratings(clicks, device))
     course = Course(ground, plan)
     session, training = course.begin(course.first(ground.neighbors(plan)))
@@ -39,6 +37,12 @@ def learned(history, shape, device, seed):
     training.way.solve(training.halves[0], *session.parameters[1::-1])  # users by the last items, as new ones are
     state = session.state()
     return Head(state.user_factors, state.item_factors, np.array([REGULARIZATION, UNOBSERVED, EXPONENT]))
+
+
+def plan_of(shape):
+    """The settings.Settings that a head is learned by, of ratings of shape (M, N)."""
+    plan = Settings(EPOCHS, "ials", "adaptive", None, REGULARIZATION, 1.0, False, 0, SEED, min(FACTORS, *shape))
+    return plan._replace(feedback="implicit", unobserved_weight=UNOBSERVED, exponent=EXPONENT)
 
 
 def clicks_of(history, shape):

@@ -111,7 +111,7 @@ class Recommending(Serving):
             if not hasattr(self, "_head"):
                 device, shape = devices.resolve(self.device), (len(self.user_ids_), len(self.item_ids_))
                 with devices.reported(device, "Learning lists"):
-                    self._head = learning.learned(self._rated, shape, device, self.check().seed)
+                    self._head = learning.learned(self._rated, shape, device)
         return self._head
 
     def _ranking(self, by):

@@ -15,9 +15,10 @@ SETTINGS = Settings(3, "sampled", "adaptive", 0.15, 0.01, 0.9, True, 0, 5, 8, lo
 
 
 def make(kind=MatrixFactorization, **parameters):
-    """An estimator of few factors on the CPU."""
+    """An estimator of few factors on the CPU, with nothing left to choose."""
     few = {"n_neighbors": 5, "lsh_q": 20} if kind is LSHMF else {}
-    return kind(**{"solver": "sampled", "n_factors": 8, "device": "cpu", **few, **parameters})
+    named = {"n_factors": 8, "n_epochs": 15, "regularization": 0.01, "unobserved_weight": 0.0}
+    return kind(**{"solver": "sampled", "device": "cpu", **named, **few, **parameters})
 
 
 def same_state(one, other):

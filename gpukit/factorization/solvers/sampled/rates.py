@@ -7,7 +7,7 @@ from gpukit.factorization.solvers.sgd.formulas import Rates, falling_rate
 # Found on a click held out of each user of MovieLens 1M. Errors are those of chances, so no scale matters, and rates
 # fall with a row's own squared errors, so the number of clicks hardly does.
 RATE, ANNEALING = 0.15, 0.9  # of factors, and what it is multiplied by from epoch to epoch
-DECAY = 0.01
+DECAY = 0.0075
 EPOCHS, NEGATIVES = 15, 4
 FACTOR_GAIN, BIAS_GAIN = 1.0 / 32.0, 1.0
 BIAS_RATE, BIAS_DECAY = 0.05, 0.01

@@ -4,8 +4,9 @@ from gpukit._driver import launch
 from gpukit.device import processors
 from gpukit.device.gpu_arrays import empty, resident, runner
 from gpukit.factorization.model.layout import EXTRA
-from gpukit.factorization.solvers.sgd.batches import kernels
-from gpukit.factorization.solvers.sgd.batches.kernels import make_walk_major, make_walk_minor
+from gpukit.factorization.solvers.sgd.batches.kernels import keys
+from gpukit.factorization.solvers.sgd.batches.kernels.major import make_walk_major
+from gpukit.factorization.solvers.sgd.batches.kernels.minor import make_walk_minor
 from gpukit.primitives.group.gpu import row_starts, sort_by_bits
 
 __all__ = ["empty", "resident", "row_starts", "run", "seen_width", "sort_by_bits", "walk_major", "walk_minor"]
@@ -13,7 +14,7 @@ __all__ = ["empty", "resident", "row_starts", "run", "seen_width", "sort_by_bits
 BLOCK = 128
 BLOCKS_A_PROCESSOR = 32
 SHARED_BYTES = 32 << 10  # of a team's sums
-run = runner(kernels)
+run = runner(keys)
 
 
 def seen_width(layout):
