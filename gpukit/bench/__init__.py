@@ -6,7 +6,6 @@ conditions.py   where and on how much
 ratings.py   CUSGD++, CULSH-MF, simLSH and the paper's own way, on the papers' shapes (generated) and MovieLens 1M
              (real)
 answers/     similar items and users, judged by held-out ratings; what lists cost
-clicks.py    iALS: epochs by both ways of solving, MovieLens 1M (real) and the shape of MovieLens 20M
 sorting.py   the segmented sort beside torch's, at a shape of queries and over lengths
 ranking.py   RankSVM: whole trainings, one product, the paper's way, a path over C, on the paper's shapes (generated)
 letor.py     MQ2008 (real), the CPU's solvers, reading documents, the whole command
@@ -15,7 +14,7 @@ imputation.py      whole imputations and their memory, on the paper's shapes (ge
                    where it is there)
 decompositions.py  the imputation paper's ladder: one SVD after another, batched, ours
 recovery.py        the imputation's accuracy: generated tensors, and METR-LA (real) beside the baselines
-clicks/      clicks: epochs with sampled negatives (generated); the paper's Table 10, beside networks in torch and
+clicks/      clicks: epochs of iALS and with sampled negatives; the paper's Table 10, beside networks in torch and
              implicit's ALS, on NCF's MovieLens 1M (real)
 rivals/      the factorizations' defaults beside other packages, on real ratings, whole and thinned
 reproduce/   the papers' tables and figures, a function each, printed values beside
@@ -40,7 +39,6 @@ FILES = {
         "updates",
         "command",
     ),
-    "clicks": ("ials",),
     "answers.similar": ("similar",),
     "answers.lists": ("lists",),
     "sorting": ("sorting", "lengths"),
@@ -53,6 +51,7 @@ FILES = {
     "reproduce.online": ("table9", "stream"),
     "reproduce.solvers": ("table4", "table6"),
     "reproduce.noise": ("table8",),
+    "clicks.squares": ("ials",),
     "clicks.table10": ("clicks",),
     "clicks.negatives": ("negatives",),
     "rivals.defaults": ("defaults",),
