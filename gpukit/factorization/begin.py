@@ -7,6 +7,7 @@ from gpukit.factorization.model import saving
 from gpukit.factorization.model.layout import is_half, major_first
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import ready, strata
+from gpukit.factorization.prepare.weights import weighed
 from gpukit.factorization.solvers import Task, training_of
 from gpukit.factorization.solvers.sgd.batches import deal
 from gpukit.ratings.orders.order import order_ratings
@@ -30,10 +31,10 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
     progress("preparing", 0, 1, {})
     with clock("prepare"):
         orders = order_ratings(ratings, device)
-        scale = ready.scale_of(orders, ratings.values)
+        scale = ready.scale_of(orders, ratings.values, ratings.weights)
         in_strata = strata.in_strata_on(device, estimator.deterministic and plan.solver == "sgd")
         way = ready.Way(estimator.walk, plan.seed, in_strata, plan.n_neighbors > 0, plan.damping)
-        made = ready.make_ready(orders, scale, way, steps.preparing)
+        made = ready.make_ready(orders, scale, way, steps.preparing, weighed(ratings, orders, steps.preparing))
     with clock("neighbours"):
         neighbors = None if resumed else estimator.searched(orders, steps, plan.n_neighbors, progress)
     with clock("prepare"):  # while a GPU is still searching

@@ -47,6 +47,7 @@ CASES = {
     "factorization.prepare.kernels.turn_around": STRATA,
     "factorization.prepare.kernels.cut_runs": STRATA,
     "factorization.prepare.kernels.raise_codes": NUMBERS,
+    "factorization.prepare.kernels.weighted_means": f"{PREPARE}weighted_means[empty rows-(3, 32)]",
     "factorization.prepare.kernels.residual_means": f"{PREPARE}residual_means[empty rows-(3, 32)]",
     "factorization.prepare.kernels.start_rows": f"{PREPARE}start_rows[(3, 32)-6-5-16-True-True]",
     "factorization.prepare.kernels.pack_near": f"{PREPARE}pack_near[shape1-33-5-8]",

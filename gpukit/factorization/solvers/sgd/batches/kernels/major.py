@@ -31,7 +31,7 @@ from gpukit.factorization.solvers.sgd.batches.kernels.team import (
     team_of,
     total,
 )
-from gpukit.factorization.solvers.sgd.formulas import F32, ZERO
+from gpukit.factorization.solvers.sgd.formulas import F32, ONE, ZERO
 from gpukit.factorization.solvers.sgd.kernels import Error
 from gpukit.primitives.rows import load_row, partial_dot, store_row
 from gpukit.primitives.warp import group_pick, group_sum
@@ -130,7 +130,7 @@ def _study(batch, rating, slot, own, extra, rates, seen, me, held, around):
         _note(seen, slot, target, me, held)
         learn(own, error, rates, me, held)
         if me.near:
-            _learn_influence(own, Error(error, explicit, implicit), rates, me, held, around)
+            _learn_influence(own, Error(error, explicit, implicit, ONE), rates, me, held, around)
 
 
 @functools.cache

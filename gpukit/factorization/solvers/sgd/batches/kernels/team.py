@@ -13,7 +13,7 @@ from gpukit._cuda import cuda, device
 from gpukit.factorization.kernels.rows import lane_of, load_extra
 from gpukit.factorization.model.layout import EXTRA, SQUARES
 from gpukit.factorization.solvers.sgd import formulas
-from gpukit.factorization.solvers.sgd.formulas import ZERO
+from gpukit.factorization.solvers.sgd.formulas import ONE, ZERO
 from gpukit.factorization.solvers.sgd.kernels import Row, extra_change
 from gpukit.primitives.rows import load_row, store_row
 from gpukit.primitives.warp import group_pick, sum_of_groups
@@ -126,7 +126,7 @@ def learn(own, error, rates, me, held):
     rate = formulas.row_rate(rates.factor, rates.factor_gain, own.squares)
     for i in range(me.factors):
         held.change[i] += formulas.factor_change(held.p[i], held.q[i], error, rate, rates.factor_decay)
-    held.change[me.factors] += extra_change(own, me.lane, error, rates)
+    held.change[me.factors] += extra_change(own, me.lane, error, ONE, rates)
 
 
 @device
