@@ -140,3 +140,12 @@ def test_lists_that_will_not_do(refused, model_file, tmp_path, rows, line):
 
 def test_for_whom_is_said_once(refused, model_file, ratings_file):
     assert "one of these alone" in refused("recommend", model_file, "--ratings", ratings_file, "--all")
+
+
+def test_a_heading_above_items_that_are_numbers(tmp_path):
+    from gpukit.cli.factorization.listing.given import read_lists
+
+    for heading in ("item,rating", "film,stars", "itemId,rating"):
+        file = write_rows(tmp_path / "mine.csv", [heading.split(","), (1, 4), (2, 3.5)])
+        found = read_lists(file, "auto", None, "last", None)
+        assert found.item_ids.tolist() == [1, 2] and found.values.tolist() == [4.0, 3.5]

@@ -3,28 +3,42 @@
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.factorization.lists.files import lines_of
 from gpukit.io import sources
 from gpukit.io.arrays import plain
-from gpukit.io.words import is_integer
+from gpukit.io.words import as_ids, is_integer
 from gpukit.ratings.headers import ITEM
 
 NEEDED = "a file with a line item,rating, or user,item,rating, for each rating"
 ONE = "new"  # the user of a file without users
+SPELLED = {"tab": "\t", "\\t": "\t", "space": " "}  # separators as people name them
 SEPARATORS = ("::", "\t", ";", ",", " ")
 
 
 def read_lists(path, file_format, columns, duplicates, sep, of_clicks=False):
     """The Ratings in a file; the one user of a file of two columns has the id 'new'. of_clicks: pairs user,item, or the
     items of one user."""
-    from gpukit.ratings import read_pairs, read_ratings
+    from gpukit.ratings import read_ratings
 
     with sources.opened(path, NEEDED) as source:
         if of_clicks and file_format == "auto" and columns is None and fields_of(source.head, sep) == 1:
             return clicked_by_one(source)
         if of_clicks or file_format != "auto" or columns is not None or fields_of(source.head, sep) != 2:
             return read_ratings(source, file_format, columns, duplicates, sep)
-        items, texts = read_pairs(source, "csv", None, sep)
-        return of_one(items, texts, source.name, duplicates)
+        return of_one(*read_two(source, sep), source.name, duplicates)
+
+
+def read_two(source, sep):
+    """(items (n,), ratings (n,)) of a Source with two fields a line, as they are spelled; DataError naming a line that
+    has others."""
+    lines = lines_of(source, NEEDED, separator(source.head, sep))
+    for number, words in lines:
+        if len(words) != 2 or not all(words):
+            raise DataError(f"{source.name}, line {number:,} has no item beside a rating: {' '.join(words)[:80]!r}.")
+    if not lines:
+        raise DataError(f"{source.name} holds a header and nothing else: no ratings. Give {NEEDED}.")
+    items, texts = zip(*(words for _, words in lines))
+    return np.array(items), np.array(texts)
 
 
 def clicked_by_one(source):
@@ -43,12 +57,19 @@ def clicked_by_one(source):
 
 def fields_of(head, sep):
     """How many fields the first line of a file has that begins so."""
+    return len(first_line(head).split(separator(head, sep)))
+
+
+def first_line(head):
+    """The first line that is not blank of a file that begins so."""
     lines = head.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
-    line = next((line.strip() for line in lines if line.strip()), "")
-    sep = {"tab": "\t", "\\t": "\t", "space": " "}.get(sep, sep) or next(
-        (one for one in SEPARATORS if one in line), ","
-    )
-    return len(line.split(sep))
+    return next((line.strip() for line in lines if line.strip()), "")
+
+
+def separator(head, sep):
+    """What stands between fields: as it is named, else what the first line has."""
+    line = first_line(head)
+    return SPELLED.get(sep, sep) or next((one for one in SEPARATORS if one in line), ",")
 
 
 def of_one(items, texts, name, duplicates):
@@ -64,7 +85,7 @@ def of_one(items, texts, name, duplicates):
         raise DataError(
             f"{name}: the rating {str(texts[values.index(None)])!r} of an item is not a number. Correct the line."
         )
-    users = np.full(len(items), ONE)
+    users, items = np.full(len(items), ONE), as_ids(items.tolist())
     return without_repeats(as_ratings((users, items, np.array(values, np.float32)), repeats=False), duplicates)
 
 

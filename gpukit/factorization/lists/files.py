@@ -9,7 +9,7 @@ from gpukit.ratings.headers import ITEM
 NEEDED_ITEMS = "a file with an item's id in each line"
 NEEDED_CATEGORIES = "a file with a line item,category for each item"
 HEADINGS = {"category", "categories", "genre", "genres", "tag", "tags", "label"}
-SEPARATORS = ("::", "\t", ",", ";")
+SEPARATORS = ("::", "\t", ";", ",")
 BETWEEN = "|"  # categories of one item
 
 
@@ -18,7 +18,7 @@ def read_items(path):
 
     Raises DataError for a missing or empty file, or one that names no item.
     """
-    lines = fields_of(path, NEEDED_ITEMS)
+    lines = lines_of(path, NEEDED_ITEMS)
     items = [words[0] for _, words in lines if words[0]]
     if not items:
         raise DataError(f"{path} names no item. Give {NEEDED_ITEMS}.")
@@ -33,7 +33,7 @@ def read_categories(path):
     has no item or no category.
     """
     found = {}
-    for number, words in fields_of(path, NEEDED_CATEGORIES):
+    for number, words in lines_of(path, NEEDED_CATEGORIES):
         names = [name.strip() for name in words[-1].split(BETWEEN)]
         if len(words) < 2 or not words[0] or not all(names):
             raise DataError(f"{path}, line {number:,} has no item beside a category: {' '.join(words)[:80]!r}.")
@@ -44,8 +44,9 @@ def read_categories(path):
     return found
 
 
-def fields_of(path, needed):
-    """[(number, fields)] of a file's lines that are not blank, without a heading."""
+def lines_of(path, needed, sep=None):
+    """[(number, fields)] of the lines of a file, or of a Source, that are not blank, without a heading; sep: between
+    fields, None: what the first line has."""
     with sources.opened(path, needed) as source:
         stream = source.stream()
         stream.text_head()
@@ -57,7 +58,7 @@ def fields_of(path, needed):
     lines = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not lines:
         raise DataError(f"{path} is empty. Give {needed}.")
-    sep = next((sep for sep in SEPARATORS if sep in lines[0][1]), ",")
+    sep = sep or next((sep for sep in SEPARATORS if sep in lines[0][1]), ",")
     lines = [(number, split(line, sep, path, number)) for number, line in lines]
     first = lines[0][1]
     headed = plain(first[0]) in ITEM | {"id"} or (len(first) > 1 and plain(first[-1]) in HEADINGS)

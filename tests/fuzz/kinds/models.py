@@ -32,7 +32,7 @@ def fitted(name):
 
     model = {
         "MatrixFactorization": lambda: gpukit.MatrixFactorization(**SMALL).fit(ratings.made()),
-        "LSHMF": lambda: gpukit.LSHMF(**SMALL, n_neighbors=3, lsh_q=8).fit(ratings.made()),
+        "LSHMF": lambda: gpukit.LSHMF(**SMALL, n_neighbors=3, lsh_q=8).fit(ratings.made()).fit_lists(),
         "Clicks": lambda: gpukit.LSHMF(**CLICKS).fit(ratings.variants()[2]),
         "SimLSH": lambda: gpukit.SimLSH(n_neighbors=3, q=8, device="cpu").fit(ratings.made()),
         "RankSVM": lambda: gpukit.RankSVM(scale="minmax", device="cpu").fit(DOCUMENTS, np.arange(13) % 3, QUERIES),
@@ -46,6 +46,9 @@ def fitted(name):
     if hasattr(model, "_state"):
         model._state = type(model._state)(*(np.round(array, 3) for array in model._state))
         model._scale = type(model._scale)(*(round(float(number), 3) for number in model._scale))
+    if hasattr(model, "_head"):
+        factors = (np.round(array, 3) for array in model._head[:2])
+        model._head = type(model._head)(*factors, *model._head[2:])
     return model
 
 
