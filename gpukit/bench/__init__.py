@@ -6,7 +6,7 @@ conditions.py   where and on how much
 ratings.py   CUSGD++, CULSH-MF, simLSH and the paper's own way, on the papers' shapes (generated) and MovieLens 1M
              (real)
 answers/     similar items and users, judged by held-out ratings
-clicks.py    iALS: epochs by both ways of solving, MovieLens 1M (real) and the shape of MovieLens 20M
+clicks/      iALS: epochs by both ways of solving, MovieLens 1M (real) and the shape of MovieLens 20M
 sorting.py   the segmented sort beside torch's, at a shape of queries and over lengths
 ranking.py   RankSVM: whole trainings, one product, the paper's way, a path over C, on the paper's shapes (generated)
 letor.py     MQ2008 (real), the CPU's solvers, reading documents, the whole command
@@ -38,7 +38,7 @@ FILES = {
         "updates",
         "command",
     ),
-    "clicks": ("ials",),
+    "clicks.epochs": ("ials",),
     "answers.similar": ("similar",),
     "sorting": ("sorting", "lengths"),
     "ranking": ("ranking", "product", "rungs", "path"),

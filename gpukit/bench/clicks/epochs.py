@@ -11,6 +11,8 @@ from gpukit.bench.conditions import shape_name
 from gpukit.bench.record import Row
 from gpukit.bench.timing import milliseconds
 from gpukit.errors import DataError
+from gpukit.factorization.solvers.ials import plan
+from gpukit.ratings.table import Ratings
 
 REAL, LARGE = "ncf ml-1m", "ml-20m"
 USERS, ITEMS, CLICKS = 138_493, 26_744, 20_000_263  # of MovieLens 20M
@@ -22,7 +24,6 @@ def clicks_of(like, conditions):
     """(Ratings whose values are 1, 'real' or 'generated') of a name of FACTORS."""
     from gpukit.ratings import read_ratings
     from gpukit.ratings.generated import synth
-    from gpukit.ratings.table import Ratings
 
     if like == LARGE:
         share, shape = conditions.scale, synth.SHAPES["ml-10m"]
@@ -42,7 +43,6 @@ def clicks_of(like, conditions):
 def begun(clicks, factors, way, device):
     """The run.Run of iALS whose rows are solved for in a way of solvers.ials.plan."""
     from gpukit.factorization import MatrixFactorization
-    from gpukit.factorization.solvers.ials import plan
 
     rule = plan.way_of
     try:
@@ -55,8 +55,6 @@ def begun(clicks, factors, way, device):
 
 def epochs(conditions):
     """An epoch of iALS, both sides, by each way."""
-    from gpukit.factorization.solvers.ials import plan
-
     for like in conditions.among(FACTORS):
         clicks, data = clicks_of(like, conditions)
         shape = like if like == REAL else shape_name(like, conditions.scale)
