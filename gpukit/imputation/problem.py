@@ -9,7 +9,8 @@ from gpukit.imputation.centering import spread
 ALIKE = 0.9  # neighbouring columns are in order where they differ by less than this share of what any two differ by
 FEWEST_COLUMNS = 8
 FEWEST_WINDOW = 256
-PEAK = 0.2  # of an autocorrelation that is a period's
+PEAK = 0.1  # of the variance: what the autocorrelation at a period has more than at half of it
+NEARLY = 0.7  # of the highest peak
 PAIRS = 1 << 18  # of numbers, that the order is told from
 
 
@@ -109,8 +110,8 @@ def as_problem(adjacency, data, place, options, times=None):
 
 
 def period_of(values, seen, shape):
-    """Columns after which series (N, T) repeat, 0 for none: of slices with several rows a row; else the first peak of
-    the autocorrelation, over all vertices, that is nearly the highest."""
+    """Columns after which series (N, T) repeat, 0 for none: of slices with several rows a row; else the first lag of
+    which the autocorrelation over all vertices stands out from that of half the lag, nearly as far as any does."""
     m, n = shape
     if min(m, n) > 1:
         return n
@@ -118,13 +119,14 @@ def period_of(values, seen, shape):
     count = values.shape[1]
     size = 1 << (2 * count - 1).bit_length()
     power, there = (correlation(part, size)[: count // 2] for part in (rest, seen.astype(np.float64)))
-    curve = np.where(there > 0, power / np.maximum(there, 1), 0.0)
+    curve = np.where(there > 0.5, power / np.maximum(there, 1.0), 0.0)
     if len(curve) < 6 or curve[0] <= 0:
         return 0
-    inner = np.arange(3, len(curve) - 1)
+    inner = np.arange(4, len(curve) - 1)
     peaks = inner[(curve[inner] > curve[inner - 1]) & (curve[inner] >= curve[inner + 1])]
-    peaks = peaks[curve[peaks] > PEAK * curve[0]]
-    return int(peaks[curve[peaks] >= 0.9 * curve[peaks].max()][0]) if len(peaks) else 0
+    height = curve[peaks] - curve[peaks // 2]
+    peaks, height = peaks[height > PEAK * curve[0]], height[height > PEAK * curve[0]]
+    return int(peaks[height >= NEARLY * height.max()][0]) if len(peaks) else 0
 
 
 def correlation(series, size):

@@ -44,7 +44,7 @@ class Run(NamedTuple):
             if settings.method == AUTO and not problem.ordered:
                 decided = decide(settings, place, data, progress)
                 if choose.is_solved(decided[1]):
-                    return self.by_spectrum(decided, progress)
+                    return self.by_spectrum(decided, progress) | {"notes_": auto.notes_of(problem)}
                 known = {SPECTRAL: packed(decided[0])}
             plan = auto.decide(problem, settings.method, known, progress)
             return self.by_plan(problem, plan, progress)

@@ -5,7 +5,7 @@ import pytest
 
 from gpukit import GraphImputer
 from gpukit.imputation import names
-from gpukit.imputation.auto import hiding, methods, mixing, places
+from gpukit.imputation.auto import bending, deviations, hiding, methods, mixing, places
 from gpukit.imputation.auto.judging import error_of
 from gpukit.imputation.problem import Problem, in_time, period_of
 from gpukit.persist import load_model
@@ -124,3 +124,74 @@ def test_named_weights_mean_the_papers_algorithm():
     model = GraphImputer(weights="slice", center="none", device="cpu").fit(case.A, case.truth, case.mask)
     assert model.method_ == "spectral" and model.plan_ is None
     assert np.isnan(model.deviation_[~case.mask]).all() and (model.deviation_[case.mask] == 0).all()
+
+
+def skewed(seed=0):
+    """(estimate, truth): what averages, of values that are far below it now and then."""
+    rng = np.random.default_rng(seed)
+    level = rng.normal(size=4000)
+    return level, level + np.where(rng.random(4000) < 0.15, -0.85 / 0.15, 1.0)
+
+
+def test_estimates_are_bent_to_the_middle():
+    kinds = np.full(4000, places.ALWAYS, np.int8)
+    parts = [(*skewed(seed), kinds) for seed in (0, 1)]
+    bends = bending.learned(parts, "absolute")
+    assert not bends[0].any()
+    np.testing.assert_allclose(bends[1, 1], 1.0, atol=1e-9)
+    estimate, truth = skewed(2)
+    bent = bending.bent(bends, estimate, kinds)
+    assert np.abs(bent - truth).mean() < 0.8 * np.abs(estimate - truth).mean()
+    noise = [(e, e + np.random.default_rng(0).normal(size=e.shape), kinds) for e, _, _ in parts]
+    assert not bending.learned(noise, "absolute").any()
+
+
+def test_a_bend_that_costs_squares_is_none():
+    rng, kinds = np.random.default_rng(0), np.full(4000, places.ALWAYS, np.int8)
+    parts = []
+    for _ in range(2):
+        mean = rng.uniform(0.1, 0.3, 4000)
+        parts.append((mean, np.where(rng.random(4000) < mean / 10, 10.0, 0.0), kinds))
+    assert bending.learned(parts, "squared")[1, 1].max() < 0.05
+    assert not bending.learned([(4 * e, t, k) for e, t, k in parts[:1]], "absolute").any()
+
+
+def test_deviations_follow_the_signs_and_their_intervals_hold():
+    rng, kinds = np.random.default_rng(0), np.full(5000, places.ALWAYS, np.int8)
+    signs = rng.normal(size=(5000, deviations.SIGNS))
+    sizes = np.exp(0.8 * signs[:, 2])
+    found = deviations.learned(deviations.Errors(sizes * rng.normal(size=5000), kinds, signs))
+    assert abs(found.coverage[0.9] - 0.9) < 0.01 and abs(found.coverage[0.5] - 0.5) < 0.05
+    assert np.corrcoef(np.log(found.at(kinds, signs)), np.log(sizes))[0, 1] > 0.95
+    few = deviations.learned(deviations.Errors(np.ones(30), kinds[:30], signs[:30]))
+    np.testing.assert_allclose(few.at(kinds, signs), 1 / deviations.WIDE)
+
+
+def test_too_little_to_judge_by_is_said():
+    truth = np.array([[280.0, 281.0], [282.0, 283.0], [284.0, 285.0], [0.0, 0.0]])
+    with pytest.warns(UserWarning, match="6 values on 3 vertices are observed, too few"):
+        model = GraphImputer(device="cpu").fit(np.ones((4, 4)) - np.eye(4), truth, np.array([1, 1, 1, 0], bool))
+    assert model.method_ == "two-way-mean" and model.notes_ and model.report_ == []
+    np.testing.assert_allclose(model.completed_[3], [282.0, 283.0], atol=0.1)
+    assert (model.deviation_[3] > 1).all()
+
+
+def test_one_value_everywhere():
+    seen = np.random.default_rng(0).random((N, T)) > 0.2
+    model = GraphImputer(device="cpu").fit(ring(), np.full((N, T), 7.0), seen)
+    np.testing.assert_allclose(model.completed_, 7.0, rtol=1e-6)
+    assert model.notes_ == ["all that is observed is 7."] and (model.deviation_ < 1e-6).all()
+
+
+def test_a_time_that_nobody_sees():
+    truth, seen = waves(), np.ones((N, T), bool)
+    seen[:, 50:53] = False
+    model = GraphImputer(device="cpu").fit(ring(), truth, seen)
+    assert np.abs(model.completed_ - truth)[~seen].mean() < 0.3
+
+
+def test_most_are_zero():
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(0.2, (N, T)).astype(float)
+    model = GraphImputer(device="cpu", minimum=0).fit(ring(), counts, rng.random((N, T)) > 0.2)
+    assert "of what is observed is 0" in model.notes_[0] and model.completed_.min() >= 0

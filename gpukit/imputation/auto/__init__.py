@@ -7,9 +7,12 @@
 | judging.py      | the errors of a method on it                                                                |
 | places.py       | kinds of missing values: how far what is observed is                                        |
 | mixing.py       | shares of the methods, a row for each kind                                                  |
+| bending.py      | estimates bent to the middle of the hidden values beside them                               |
 | deviations.py   | how far off a filled value is likely to be, by what was hidden                              |
+| signs.py        | what errors grow with                                                                       |
 | plan.py         | what was decided; a problem filled in by it                                                 |
-| run.py          | from a problem to a plan                                                                    |
+| run.py          | from a problem to judged methods                                                            |
+| settling.py     | from judged methods to a plan and its report                                                |
 | spectral.py     | the paper's algorithm among the methods                                                     |
 
 A trial on one fold, of large data on some columns, shows which methods come near the best; those are judged on all

@@ -56,7 +56,7 @@ def runs_laid_over(seen, free, rng):
     if not pattern.any():
         return np.zeros(seen.shape, bool)
     share = float(pattern.mean())
-    goal = max(LEAST, min(share, (1.0 - share) / 4)) * seen.sum()
+    goal = max(LEAST, min(share, (1.0 - share) / 2) / 2) * seen.sum()
     hidden, here = np.zeros(seen.shape, bool), np.zeros(pattern.shape, bool)
     for _ in range(TRIES):
         if here.sum() >= 0.8 * goal:

@@ -9,10 +9,11 @@ from gpukit.imputation.baselines.series import interpolation
 
 
 class Fold(NamedTuple):
-    """hidden (N, T) bool, and the problem without it."""
+    """hidden (N, T) bool, the problem without it, and truth (N, T): its values."""
 
     hidden: np.ndarray
     problem: object
+    truth: np.ndarray
 
 
 class Row(NamedTuple):

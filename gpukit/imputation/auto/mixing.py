@@ -9,7 +9,7 @@ STEPS = (0.5, 0.3, 0.2, 0.1, 0.05)
 GAIN = 2e-3  # relative, of a step that is taken
 ROUNDS = 20
 MOST = 40_000  # values that shares are found on
-ENOUGH = 400  # values of a kind that has shares of its own
+ENOUGH = 200  # values of a kind that has shares of its own
 
 
 def shares_of(estimates, truth, kinds, metric):

@@ -5,6 +5,7 @@ import numpy as np
 STEPS = (1, 2, 4, 8, 16, 32)  # columns to the nearest observed value of a vertex
 NEVER, ALWAYS = 0, 1  # a vertex of which nothing is observed; columns that have no order
 KINDS = 2 + len(STEPS) + 1
+GROUPS = np.array([0, 2, 1, 1] + [2] * (KINDS - 4))  # of kinds: hidden whole, beside an observed value, and others
 
 
 def kinds(problem):

@@ -4,29 +4,33 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.imputation.auto.bending import bent
 from gpukit.imputation.auto.deviations import Deviations
 from gpukit.imputation.auto.judging import filled
 from gpukit.imputation.auto.methods import BY_NAME
 from gpukit.imputation.auto.mixing import combined
 from gpukit.imputation.auto.places import kinds
+from gpukit.imputation.auto.signs import signs_of
 
 MIX = "mix"
 
 
 class Plan(NamedTuple):
-    """members: [(name, setting)]; shares (KINDS, members); deviations; rows: [judging.Row], the best
-    first; notes: [text]."""
+    """members: [(name, setting)]; shares (KINDS, members); bends (2, 2, KNOTS); deviations; rows: [judging.Row], the
+    best first; notes: [text]."""
 
     members: list
     shares: np.ndarray
+    bends: np.ndarray
     deviations: Deviations
     rows: list
     notes: list
 
     @property
     def method(self):
-        """The name of what serves: a method's, or 'mix'."""
-        return self.members[0][0] if len(self.members) == 1 else MIX
+        """The name of what serves: a method's, or 'mix', of one method too where it is bent."""
+        alone = len(self.members) == 1 and not self.bends.any()
+        return self.members[0][0] if alone else MIX
 
 
 class Filled(NamedTuple):
@@ -37,7 +41,11 @@ class Filled(NamedTuple):
 
 
 def fill(problem, plan):
-    """Filled of a problem by a plan."""
+    """Filled of a problem by a plan; the deviation is 0 where something is observed."""
     estimates = [filled(BY_NAME[name], problem, setting) for name, setting in plan.members]
-    found = kinds(problem)
-    return Filled(combined(estimates, plan.shares, found), plan.deviations.by_kind[found])
+    found, missing = kinds(problem), ~problem.seen
+    estimate = bent(plan.bends, combined(estimates, plan.shares, found), found)
+    deviation = np.zeros(problem.seen.shape)
+    field = np.where(problem.seen, problem.values, estimate)
+    deviation[missing] = plan.deviations.at(found[missing], signs_of(problem, field, estimates, missing))
+    return Filled(estimate, deviation)

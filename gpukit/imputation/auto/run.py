@@ -1,45 +1,38 @@
 """From a problem to a plan: methods tried, the near ones judged, the best or a mean of them taken."""
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.imputation.auto import deviations, hiding
-from gpukit.imputation.auto.judging import Fold, error_of, filled, row_of
+from gpukit.imputation.auto import bending, deviations, hiding
+from gpukit.imputation.auto.judging import Fold, error_of, filled
 from gpukit.imputation.auto.methods import BY_NAME, METHODS
-from gpukit.imputation.auto.mixing import combined, shares_of
-from gpukit.imputation.auto.places import kinds
-from gpukit.imputation.auto.plan import MIX, Plan
+from gpukit.imputation.auto.places import GROUPS, KINDS, kinds
+from gpukit.imputation.auto.plan import Plan
+from gpukit.imputation.auto.settling import Judged, settled
 
 NUMBERS = 1 << 20  # of a problem that methods are judged on: a window of a longer one
 TRIAL = 1 << 16  # of the columns that a trial is made on, where a method takes each column by itself
 NEAR = 1.25  # times the least error of a trial: what is judged on all folds
-MEMBERS = 5
-WORTH = 0.997  # of the error of the best method: what a mean of several must be below
-USED = 0.005  # of the largest share of a member: with less it is left out
+MOST = 0.5  # of the values, equal ones that are told
+MEMBERS = 3  # of each group of values
 
 
 class Trial(NamedTuple):
-    """A method at the best of its settings, and its residuals on the columns of a trial, for vertices that are hidden
-    whole and for others. estimate: of all that its fold hides, where it was made."""
+    """A method at the best of its settings, and its residuals on the columns of a trial, with their groups
+    (places.GROUPS). estimate (N, T): of its fold, where
+    it was made."""
 
     method: object
     setting: dict
     residuals: np.ndarray
-    whole: np.ndarray
+    groups: np.ndarray
     estimate: np.ndarray | None
 
     def errors(self, metric):
-        """[error of the residuals of either group that has any]."""
-        return [error_of(self.residuals[some], metric) for some in (self.whole, ~self.whole) if some.any()]
-
-
-class Judged(NamedTuple):
-    """estimates: [(N, T) values of the hidden ones, an array (hidden,) a fold] of a method at a setting."""
-
-    name: str
-    setting: dict
-    estimates: list
+        """[error of the residuals of each group that has any]."""
+        return [error_of(self.residuals[self.groups == group], metric) for group in np.unique(self.groups)]
 
 
 def decide(problem, asked, known, progress=None):
@@ -50,24 +43,45 @@ def decide(problem, asked, known, progress=None):
     """
     options = problem.options
     whole = problem.window(NUMBERS)
-    folds = [Fold(hidden, whole.without(hidden)) for hidden in hiding.folds_of(whole, options.seed)]
+    folds = [Fold(hidden, whole.without(hidden), whole.values) for hidden in hiding.folds_of(whole, options.seed)]
     if not folds:
         return unjudged(problem, asked)
     trials = tried(whole, folds[0], options.metric, progress)
     names = finalists(trials, asked, options.metric)
     judged = [judge(folds, decided(whole, trial, known, progress)) for trial in trials if trial.method.name in names]
-    return settled(whole, folds, judged, trials, options.metric)
+    plan = settled(folds, judged, trials, options.metric, asked == "auto")
+    return plan._replace(notes=notes_of(problem))
 
 
 def unjudged(problem, asked):
-    """The Plan where too little is observed to hide any."""
-    spread = float(problem.values[problem.seen].std())
-    name = "two-way-mean" if asked == "auto" else asked
-    if asked == "auto" and problem.ordered:
-        name = "interpolation"
-    method = BY_NAME[name]
-    nothing = deviations.learned(np.zeros(0), np.zeros(0, np.int8), spread)
-    return Plan([(name, method.settings(problem)[0])], np.ones((len(nothing.by_kind), 1)), nothing, [], [])
+    """The Plan where too little is observed to hide any: interpolation in time, means where there is no order."""
+    usual = "interpolation" if problem.ordered else "two-way-mean"
+    name = usual if asked == "auto" else asked
+    note = (
+        f"{problem.seen.sum():,} values on {problem.seen.any(axis=1).sum():,} vertices are observed, too few to hide "
+        f"any and judge methods by: {name} fills in, and deviations are those of what is observed."
+    )
+    warnings.warn(note, stacklevel=6)
+    method, spread = BY_NAME[name], float(problem.values[problem.seen].std())
+    members = [(name, method.settings(problem)[0])]
+    return Plan(members, np.ones((KINDS, 1)), bending.straight(), deviations.constant(spread), [], [note])
+
+
+def notes_of(problem):
+    """[text] of what is odd about a problem."""
+    values, notes = problem.values[problem.seen], []
+    common = values == np.median(values)
+    if common.all():
+        notes.append(f"all that is observed is {values[0]:g}.")
+    elif common.mean() > MOST:
+        notes.append(
+            f"{common.mean():.0%} of what is observed is {np.median(values):g}: the least absolute error may be that "
+            "of this value everywhere; metric='squared' (--metric squared) judges by squares."
+        )
+    empty = int((~problem.seen.any(axis=0)).sum())
+    if empty and not problem.ordered:
+        notes.append(f"{empty:,} columns are observed on no vertex: they have the vertices' means.")
+    return notes
 
 
 def tried(problem, fold, metric, progress):
@@ -91,14 +105,14 @@ def tried(problem, fold, metric, progress):
 def best_setting(method, problem, fold, some, metric):
     """The Trial of a method: the setting with the least error on the hidden values of some columns."""
     truth, hidden = problem.values[:, some], fold.hidden[:, some]
-    whole = np.broadcast_to(~fold.problem.seen.any(axis=1, keepdims=True), hidden.shape)[hidden]
+    groups = GROUPS[kinds(fold.problem)[:, some][hidden]]
     part = fold.problem.columns(some) if method.alone else fold.problem
     best = None
     for setting in method.settings(fold.problem):
         estimate = filled(method, part, setting)
         residuals = ((estimate if method.alone else estimate[:, some]) - truth)[hidden]
         if best is None or error_of(residuals, metric) < error_of(best.residuals, metric):
-            best = Trial(method, setting, residuals, whole, None if method.alone else estimate[fold.hidden])
+            best = Trial(method, setting, residuals, groups, None if method.alone else estimate.astype(np.float32))
     return best
 
 
@@ -124,48 +138,5 @@ def decided(problem, trial, known, progress):
 def judge(folds, trial):
     """Judged of a Trial on all folds."""
     known = [] if trial.estimate is None else [trial.estimate]
-    estimates = [filled(trial.method, fold.problem, trial.setting)[fold.hidden] for fold in folds[len(known) :]]
-    return Judged(trial.method.name, trial.setting, known + estimates)
-
-
-def settled(problem, folds, judged, trials, metric):
-    """The Plan of what was judged on a problem's folds."""
-    truths = [problem.values[fold.hidden] for fold in folds]
-    found = [kinds(fold.problem)[fold.hidden] for fold in folds]
-    truth, of_kind = np.concatenate(truths), np.concatenate(found)
-    estimates = np.array([np.concatenate(one.estimates) for one in judged])
-    shares = shares_of(estimates, truth, of_kind, metric)
-    best = min(range(len(judged)), key=lambda at: error_of(estimates[at] - truth, metric))
-    if error_of(combined(estimates, shares, of_kind) - truth, metric) > WORTH * error_of(
-        estimates[best] - truth, metric
-    ):
-        shares = np.zeros(shares.shape)
-        shares[:, best] = 1.0
-    kept = np.flatnonzero(shares.max(axis=0) > USED)
-    shares = shares[:, kept] / shares[:, kept].sum(axis=1, keepdims=True)
-    residuals = combined(estimates[kept], shares, of_kind) - truth
-    members = [(judged[at].name, judged[at].setting) for at in kept]
-    plan = Plan(members, shares, deviations.learned(residuals, of_kind, 0.0), [], [])
-    parts = np.split(residuals, np.cumsum([len(part) for part in truths])[:-1])
-    mean = (np.bincount(of_kind, minlength=len(shares)) @ shares / len(truth)).tolist()
-    return plan._replace(
-        rows=report(plan, dict(zip([name for name, _ in members], mean)), judged, trials, truths, parts, metric)
-    )
-
-
-def report(plan, served, judged, trials, truths, parts, metric):
-    """[judging.Row], the least error first; of what was only tried a row of its trial."""
-    rows = [
-        row_of(one.name, one.setting, [e - t for e, t in zip(one.estimates, truths)], metric, served.get(one.name, 0.0))
-        for one in judged
-    ]
-    names = {row.name for row in rows}
-    rows += [
-        row_of(trial.method.name, trial.setting, [trial.residuals], metric)
-        for trial in trials
-        if trial.method.name not in names
-    ]
-    rows = [row._replace(setting={key: one for key, one in row.setting.items() if key != "options"}) for row in rows]
-    if plan.method == MIX:
-        rows.append(row_of(MIX, served, parts, metric, 1.0))
-    return sorted(rows, key=lambda row: row.error)
+    rest = [filled(trial.method, fold.problem, trial.setting).astype(np.float32) for fold in folds[len(known) :]]
+    return Judged(trial.method.name, trial.setting, known + rest)

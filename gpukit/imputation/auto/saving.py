@@ -6,11 +6,13 @@ from gpukit import persist
 from gpukit.base import check_choice, check_real
 from gpukit.errors import DataError
 from gpukit.graphs.adjacency import as_adjacency
+from gpukit.imputation.auto.bending import KNOTS
 from gpukit.imputation.auto.deviations import Deviations
 from gpukit.imputation.auto.judging import Row
 from gpukit.imputation.auto.methods import BY_NAME
 from gpukit.imputation.auto.places import KINDS
 from gpukit.imputation.auto.plan import Plan
+from gpukit.imputation.auto.signs import SIGNS
 from gpukit.io import trust
 
 PARTS = ("data", "indices", "indptr")  # of the adjacency
@@ -27,7 +29,12 @@ def packed(model):
         "coverage": [[share, found] for share, found in plan.deviations.coverage.items()],
         "notes": plan.notes,
     }
-    arrays |= {"plan.shares": plan.shares, "plan.deviations": plan.deviations.by_kind}
+    arrays |= {
+        "plan.shares": plan.shares,
+        "plan.bends": plan.bends,
+        "plan.deviations": plan.deviations.by_kind,
+        "plan.law": plan.deviations.law,
+    }
     return {"plan": told}, arrays | {f"adjacency.{part}": getattr(model.adjacency_, part) for part in PARTS}
 
 
@@ -64,7 +71,12 @@ def adjacency(arrays, count):
 def read(told, arrays):
     """The Plan in a file."""
     members = [member_of(one) for one in persist.entry_of(told, "members", list)]
-    shares, by_kind = arrays["plan.shares"], arrays["plan.deviations"]
+    shares, by_kind, law = arrays["plan.shares"], arrays["plan.deviations"], arrays["plan.law"]
+    bends = arrays["plan.bends"]
+    trust.check_array("plan.bends", bends, np.float64, (2, 2, KNOTS))
+    trust.check_finite("plan.bends", bends)
+    trust.check_array("plan.law", law, np.float64, (2, 3, SIGNS))
+    trust.check_finite("plan.law", law)
     trust.check_array("plan.shares", shares, np.float64, (KINDS, len(members)))
     trust.check_array("plan.deviations", by_kind, np.float64, (KINDS,))
     trust.check_finite("plan.shares", shares, 2.0)
@@ -72,7 +84,7 @@ def read(told, arrays):
     coverage = dict(pairs("coverage", persist.entry_of(told, "coverage", list)))
     rows = [row_of(one) for one in persist.entry_of(told, "rows", list)]
     notes = [str(note) for note in persist.entry_of(told, "notes", list)]
-    return Plan(members, shares, Deviations(by_kind, coverage), rows, notes)
+    return Plan(members, shares, bends, Deviations(by_kind, law, coverage), rows, notes)
 
 
 def pairs(name, found):

@@ -3,11 +3,12 @@
 A missing value is the line between the vertex's nearest observed values, before and after it, plus
 
     beta' x        x: how far its second and third values before and after lie from that line's point; and of each of
-                   the series most like its own, how far it lies there from its own line over the same gap, and from
-                   the point, at the column, before and after it
+                   the series most like its own (of the vertex itself too: by a matrix of low rank, and a period away)
+                   how far it lies there from its own line over the same gap, and from the point, at the column, before
+                   and after it
 
 so that beta = 0 is interpolation. beta is learned on values hidden as values are missing: from all of them, then from
-those of a kind (gaps.kinds), then from those of a kind and a vertex, each drawn towards the one before by a ridge as
+those of a kind (auto.places), then from those of a kind and a vertex, each drawn towards the one before by a ridge as
 heavy as RIDGE values. Absolute errors are minimized by reweighting. The series of the others are filled in by
 interpolation, then by the first answer, and all is done again.
 

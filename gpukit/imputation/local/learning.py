@@ -7,6 +7,7 @@ import numpy as np
 from gpukit.device.engine import engine
 from gpukit.imputation.auto import hiding, places
 from gpukit.imputation.auto.judging import simple
+from gpukit.imputation.baselines import soft_impute
 from gpukit.imputation.local.alike import alike
 from gpukit.imputation.local.plan import OF_VERTEX, PASSES, POOL, RIDGE, ROUNDS, TOGETHER
 from gpukit.imputation.local.steps import Ground
@@ -15,13 +16,17 @@ FLOOR = 0.05  # of the usual scale of a vertex: none is less
 
 
 class Part(NamedTuple):
-    """A problem with some of it hidden, in units of its vertices: hidden (N, T) bool; problem; kinds (N, T) int8;
-    series (N, T) float32: whole ones, as they are known so far; before, after (N, T) int32 (steps.Ground)."""
+    """A problem with some of it hidden, in units of its vertices.
+
+    hidden (N, T) bool; problem; kinds (N, T) int8; series (N, T) float32: whole ones, as they are known so far; smooth
+    (N, T) float32: of low rank, or None; before, after (N, T) int32 (steps.Ground).
+    """
 
     hidden: np.ndarray
     problem: object
     kinds: np.ndarray
     series: np.ndarray
+    smooth: np.ndarray | None
     before: np.ndarray
     after: np.ndarray
 
@@ -37,8 +42,10 @@ def fill(problem, setting):
     """(N, T): what is filled in; NaN for vertices of which nothing is observed."""
     mean, scale = units(problem)
     inner = problem._replace(values=np.where(problem.seen, (problem.values - mean) / scale, 0.0))
-    parts = [part_of(inner, hidden) for hidden in hiding.folds_of(inner, problem.options.seed + 1)]
-    whole = part_of(inner, np.zeros(inner.seen.shape, bool))
+    hidden = hiding.folds_of(inner, problem.options.seed + 1)
+    share = best_share(inner, hidden)
+    parts = [part_of(inner, some, share) for some in hidden]
+    whole = part_of(inner, np.zeros(inner.seen.shape, bool), share)
     session = engine(problem.place.device, "gpukit.imputation.local").Session()
     for number in range(PASSES if parts else 0):
         learned = learn(session, parts, whole, setting["neighbors"])
@@ -59,25 +66,41 @@ def units(problem):
     return mean, np.maximum(np.sqrt(np.square(rest).sum(axis=1, keepdims=True) / count), FLOOR * usual)
 
 
-def part_of(problem, hidden):
-    """A Part, its series filled in by interpolation."""
+def best_share(problem, folds):
+    """The setting of soft-impute with the least error on a fold; None where it cannot be had."""
+    if not folds or not soft_impute.suits(problem):
+        return None
+    left, errors = problem.without(folds[0]), []
+    for setting in soft_impute.settings(problem):
+        residuals = (soft_impute.fill(left, setting) - problem.values)[folds[0]]
+        errors.append((float(np.abs(residuals).mean()), setting))
+    return min(errors, key=lambda one: one[0])[1]
+
+
+def part_of(problem, hidden, share):
+    """A Part, its series filled in by interpolation; share: a setting of soft-impute, or None."""
     left = problem.without(hidden)
+    smooth = None if share is None else soft_impute.fill(left, share).astype(np.float32)
     count = left.seen.shape[1]
     number = np.arange(count, dtype=np.int32)
     before, after = np.full(left.seen.shape, -1, np.int32), np.full(left.seen.shape, count, np.int32)
     before[:, 1:] = np.maximum.accumulate(np.where(left.seen, number, np.int32(-1)), axis=1)[:, :-1]
     after[:, :-1] = np.minimum.accumulate(np.where(left.seen, number, np.int32(count))[:, ::-1], axis=1)[:, ::-1][:, 1:]
     series = np.where(left.seen, left.values, simple(left)).astype(np.float32)
-    return Part(hidden, left, places.kinds(left), series, before, after)
+    return Part(hidden, left, places.kinds(left), series, smooth, before, after)
 
 
 def ground_of(part, near):
-    """The steps.Ground of a Part: its series, and where there is a period what they are a period before and after."""
-    series, problem = part.series, part.problem
-    if problem.period and 2 * problem.period <= series.shape[1]:
-        series = np.concatenate([series, period_away(series, problem.period)])
-        own = np.arange(len(near), 2 * len(near), dtype=np.int32)
-        near = np.column_stack([near, own])
+    """The steps.Ground of a Part: its series, those of low rank, and where there is a period what they are a period
+    before and after."""
+    problem, series = part.problem, [part.series]
+    if part.smooth is not None:
+        series.append(part.smooth)
+    if problem.period and 2 * problem.period <= part.series.shape[1]:
+        series.append(period_away(part.series, problem.period))
+    own = np.arange(len(near), dtype=np.int32)
+    near = np.column_stack([near, *(own + number * len(near) for number in range(1, len(series)))])
+    series = np.concatenate(series)
     at = problem.at.astype(np.float32)
     return Ground(problem.values.astype(np.float32), part.before, part.after, at, series, np.ascontiguousarray(near))
 

@@ -2,8 +2,8 @@
 
 OWN = 6  # features of a vertex's own: two and three values before and after the gap, its ends, and a constant
 EACH = 4  # features of another series
-MOST = 8  # series that are looked at, of other vertices; one more is the vertex's own a period away
-SIDE = OWN + EACH * (MOST + 1)  # features at most
+MOST = 8  # series that are looked at, of other vertices; two more are the vertex's own: of low rank, a period away
+SIDE = OWN + EACH * (MOST + 2)  # features at most
 THREADS = 128
 RIDGE = 100.0  # values that a coefficient's start is worth
 ROUNDS = 5  # of reweighting

@@ -69,6 +69,10 @@ class Cut(NamedTuple):
     owners: np.ndarray
     ends: np.ndarray
 
+    def owned(self, indptr):
+        """(m,) int64: the first rating of each of the owners, of rows with ratings indptr."""
+        return indptr[self.owners[:, 0]]
+
     @property
     def largest(self):
         """Pieces of the largest batch."""

@@ -1,0 +1,88 @@
+"""From judged methods to a plan: shares, bends, deviations, and the report."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.imputation.auto import bending, deviations
+from gpukit.imputation.auto.judging import error_of, row_of
+from gpukit.imputation.auto.mixing import combined, shares_of
+from gpukit.imputation.auto.places import kinds
+from gpukit.imputation.auto.plan import MIX, Plan
+from gpukit.imputation.auto.signs import signs_of
+
+WORTH = 0.997  # of the error of the best method: what a mean of several must be below
+USED = 0.005  # of the largest share of a member: with less it is left out
+
+
+class Judged(NamedTuple):
+    """estimates: [(N, T) float32 of a fold] of a method at a setting."""
+
+    name: str
+    setting: dict
+    estimates: list
+
+
+def settled(folds, judged, trials, metric, free):
+    """The Plan of what was judged on folds, and tried on the first; free: whether estimates may be bent."""
+    found = [kinds(fold.problem) for fold in folds]
+    members, shares = chosen(folds, found, judged, metric)
+    fields = [combined([one.estimates[at] for one in members], shares, k) for at, k in enumerate(found)]
+    bends = bends_of(folds, found, fields, metric) if free else bending.straight()
+    errors = [errors_of(folds, found, members, bends, fields, at) for at in range(len(folds))]
+    known = deviations.learned(deviations.Errors(*map(np.concatenate, zip(*errors))))
+    mean = np.bincount(np.concatenate([part.kinds for part in errors]), minlength=len(shares)) @ shares
+    served = dict(zip((one.name for one in members), (mean / mean.sum()).tolist()))
+    rows = report(folds, judged, trials, served, metric)
+    if len(members) > 1 or bends.any():
+        rows.append(row_of(MIX, served, [part.residuals for part in errors], metric, 1.0))
+    rows = sorted(rows, key=lambda row: row.error)
+    return Plan([(one.name, one.setting) for one in members], shares, bends, known, rows, [])
+
+
+def chosen(folds, found, judged, metric):
+    """(members, shares): the methods of which a mean serves; the best alone where the mean is not better."""
+    truth = np.concatenate([fold.truth[fold.hidden] for fold in folds])
+    of_kind = np.concatenate([k[fold.hidden] for k, fold in zip(found, folds)])
+    estimates = np.array(
+        [np.concatenate([part[fold.hidden] for part, fold in zip(one.estimates, folds)]) for one in judged]
+    )
+    shares = shares_of(estimates, truth, of_kind, metric)
+    errors = [error_of(estimate - truth, metric) for estimate in estimates]
+    if error_of(combined(estimates, shares, of_kind) - truth, metric) > WORTH * min(errors):
+        shares = np.eye(len(judged))[[int(np.argmin(errors))] * len(shares)]
+    kept = np.flatnonzero(shares.max(axis=0) > USED)
+    return [judged[at] for at in kept], shares[:, kept] / shares[:, kept].sum(axis=1, keepdims=True)
+
+
+def bends_of(folds, found, fields, metric):
+    """The bends (bending.straight) of fields (N, T), a fold each."""
+    parts = [
+        (field[fold.hidden], fold.truth[fold.hidden], k[fold.hidden]) for field, fold, k in zip(fields, folds, found)
+    ]
+    return bending.learned(parts, metric)
+
+
+def errors_of(folds, found, members, bends, fields, at):
+    """deviations.Errors of what serves, on the fold of number `at`."""
+    fold, k = folds[at], found[at]
+    field = np.where(fold.problem.seen, fold.problem.values, bending.bent(bends, fields[at], k))
+    residuals = (field - fold.truth)[fold.hidden]
+    signs = signs_of(fold.problem, field, [one.estimates[at] for one in members], fold.hidden)
+    return deviations.Errors(residuals, k[fold.hidden], signs)
+
+
+def report(folds, judged, trials, served, metric):
+    """[judging.Row] of what was judged, and of what was only tried; served: {name: share}."""
+    rows = []
+    for one in judged:
+        residuals = [(estimate - fold.truth)[fold.hidden] for estimate, fold in zip(one.estimates, folds)]
+        rows.append(row_of(one.name, told(one.setting), residuals, metric, served.get(one.name, 0.0)))
+    names = {row.name for row in rows}
+    left = [trial for trial in trials if trial.method.name not in names]
+    return rows + [row_of(trial.method.name, told(trial.setting), [trial.residuals], metric) for trial in left]
+
+
+def told(setting):
+    """A setting without the options of its steps."""
+    return {key: one for key, one in setting.items() if key != "options"}
