@@ -49,8 +49,8 @@ ELSE = {"bench --output": "rows are added to the file"}  # what commands write o
 READ = {  # what commands read
     *("train-lshmf RATINGS", "train-lshmf --test", "predict MODEL", "predict PAIRS", "recommend MODEL"),
     *("recommend --titles", "similar MODEL", "similar --titles", "explain MODEL", "explain --titles", "export MODEL"),
-    *("recommend --only", "recommend --without", "recommend --categories"),
-    *("recommend --ratings", "update MODEL", "update NEW", "update --test", "ranksvm PATH", "ranksvm --validation"),
+    *("recommend --ratings", "recommend --categories"),
+    *("update MODEL", "update NEW", "update --test", "ranksvm PATH", "ranksvm --validation"),
     *("ranksvm --test", "rank MODEL", "rank FILE", "impute [GRAPH]", "impute --edges", "impute --tensor"),
     *("convert IN", "synth graph --edges", "tune RATINGS", "tune --test"),
     *("evaluate MODEL", "evaluate TEST", "evaluate --given"),

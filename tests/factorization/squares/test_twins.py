@@ -121,6 +121,14 @@ def test_every_rating_is_in_one_piece(longest, most):
     assert cut.largest == np.diff(cut.ends[:, 0]).max()
 
 
+def test_registers_of_a_block():
+    """Warps are dealt to the four parts of a multiprocessor, which have 16,384 registers each."""
+    for threads in range(32, 1025, 32):
+        registers, warps = plan.registers_of(threads), -(-threads // 32)
+        assert -(-warps // 4) * 32 * registers <= 16384 and registers % 8 == 0
+    assert plan.registers_of(576) == 96 and plan.registers_of(352) == 128
+
+
 def test_shapes():
     """Every thread's tiles, slices of a warp, memory that any block may have."""
     for n_factors in range(1, 1025):
@@ -129,7 +137,7 @@ def test_shapes():
         assert shape.tiles * shape.slices <= shape.threads * shape.groups and shape.threads % 32 == 0
         assert shape.threads <= 256 and (shape.slices == 1 or shape.threads == 32)
         assert shape.staged * shape.pitch * 4 <= 40 << 10
-        assert not plan.is_direct(n_factors) or shape.tiles <= shape.whole <= plan.REGISTERS // 112
+        assert not plan.is_direct(n_factors) or shape.tiles <= shape.whole <= 640
     assert plan.is_direct(256) and not plan.is_direct(264)
 
 

@@ -12,6 +12,7 @@ TILE = 8
 WARP, MOST_THREADS = 32, 256
 DIRECT_TILES = 33  # tiles a side, at most, of a matrix that one block holds in registers and eliminates: F <= 260
 REGISTERS, MOST_REGISTERS = 1 << 16, 128  # of a multiprocessor, and of a thread that holds a tile
+FOUR_WARPS = 128  # threads: a multiprocessor has four parts, and room for as many warps in each
 STAGE_BYTES = 16 << 10  # of shared memory for the rows that a block multiplies
 DIRECT_FACTORS = 4 * ((TILE * DIRECT_TILES - 2) // 4)
 
@@ -52,6 +53,11 @@ def shape_of(n_factors):
     slices = 1 << (WARP // tiles).bit_length() - 1 if tiles <= WARP else 1
     staged = max(4, min(WARP, STAGE_BYTES // (4 * (TILE * tile_rows + 1))))
     return Shape(quads, tile_rows, tiles, threads, slices, groups, staged)
+
+
+def registers_of(threads):
+    """Registers that each thread of a block may have, so that it can be launched."""
+    return min(MOST_REGISTERS, REGISTERS // (-(-threads // FOUR_WARPS) * FOUR_WARPS) // 8 * 8)
 
 
 class Cut(NamedTuple):

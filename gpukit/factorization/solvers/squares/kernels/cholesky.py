@@ -8,7 +8,7 @@ from gpukit._cuda import cuda, device, kernel
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO, inverse_pivot, weight_at
 from gpukit.factorization.solvers.squares.kernels.tiles import SQUARE, add_products, tile_row
-from gpukit.factorization.solvers.squares.plan import MOST_REGISTERS, REGISTERS, TILE
+from gpukit.factorization.solvers.squares.plan import TILE, registers_of
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
 
@@ -116,7 +116,7 @@ def make_solve_by_cholesky(quads, tile_rows, tiles, threads):
     bias = 4 * quads
     target, room, corner_room = bias + 1, TILE * pitch, SQUARE * tile_rows
 
-    @kernel(max_registers=min(MOST_REGISTERS, REGISTERS // threads // 8 * 8))
+    @kernel(max_registers=registers_of(threads))
     def solve_by_cholesky(owners, grams, shared, decays, damping, table):
         """table[row] = the row's factors and bias: (G + D) x = g, G and g of the sum of its Gram matrices and shared.
 
