@@ -14,7 +14,7 @@ imputation.py      whole imputations and their memory, on the paper's shapes (ge
                    where it is there)
 decompositions.py  the imputation paper's ladder: one SVD after another, batched, ours
 recovery.py        the imputation's accuracy: generated tensors, and METR-LA (real) beside the baselines
-clicks/      clicks: epochs with sampled negatives (generated); the paper's Table 10, beside networks in torch and
+clicks/      clicks: epochs of iALS and with sampled negatives; the paper's Table 10, beside networks in torch and
              implicit's ALS, on NCF's MovieLens 1M (real)
 rivals/      the factorizations' defaults beside other packages, on real ratings, whole and thinned
 reproduce/   the papers' tables and figures, a function each, printed values beside
@@ -39,7 +39,6 @@ FILES = {
         "updates",
         "command",
     ),
-    "clicks.epochs": ("ials",),
     "answers.similar": ("similar",),
     "answers.lists": ("lists",),
     "sorting": ("sorting", "lengths"),
@@ -52,6 +51,7 @@ FILES = {
     "reproduce.online": ("table9", "stream"),
     "reproduce.solvers": ("table4", "table6"),
     "reproduce.noise": ("table8",),
+    "clicks.squares": ("ials",),
     "clicks.table10": ("clicks",),
     "clicks.negatives": ("negatives",),
     "rivals.defaults": ("defaults",),
