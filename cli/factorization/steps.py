@@ -14,6 +14,7 @@ from gpukit.cli.factorization.words import options_named, spoken
 from gpukit.cli.main import survived
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.implicit.feedback import resolved
+from gpukit.ratings.clicks import are_pairs
 
 BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # ways of --split
 COLUMNS = {"predictor": "", "train_rmse": "train RMSE", "train_mae": "MAE", "test_rmse": "test RMSE", "test_mae": "MAE"}
@@ -30,17 +31,17 @@ class Done(NamedTuple):
     stages: object
 
 
-def load(ask, stages):
-    """(train, test): Ratings, test None where nothing is held out."""
+def load(ask, stages, described, times=False):
+    """(train, test): Ratings, test None where nothing is held out; described(ask, Ratings): what was read, in words;
+    times: whether times are read though the split does not need them."""
     from gpukit.ratings import read_ratings
 
     def read(path, times=False):
         return read_ratings(path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times)
 
-    named = "auto" if ask.feedback == "implicit" or ask.positive_from is not None else False
-    train = read(ask.ratings, True if ask.split in BY_TIME else named)
+    train = read(ask.ratings, True if ask.split in BY_TIME else times)
     test = None if ask.test is None else read(ask.test)
-    remark = read_line(ask, train)
+    remark = described(ask, train)
     stages.done("reading")
     if ask.test_fraction:
         train, test = train.split(ask.test_fraction, ask.seed, ask.split)
@@ -65,7 +66,23 @@ def check_parts(ask, train, test):
         raise DataError(f"--test-fraction {ask.test_fraction:g} of {whose} is all of them. Use a smaller share.")
 
 
-def read_line(ask, ratings):
+def times_wanted(ask):
+    """Whether times are read where they are there: of clicks the latest judge."""
+    return "auto" if ask.feedback == "implicit" or ask.positive_from is not None else False
+
+
+def of_ratings(ask, ratings):
+    """What was read, for what takes ratings alone; DataError for clicks."""
+    if are_pairs(ratings):
+        raise DataError(
+            f"{ask.ratings} holds {len(ratings):,} pairs without ratings, and settings are judged by RMSE here. gpukit "
+            "train-lshmf chooses the settings for clicks by itself."
+        )
+    (low, high), (users, items) = ratings.scale, ratings.shape
+    return f"{ask.ratings}: {len(ratings):,} ratings from {low:g} to {high:g}, {users:,} users, {items:,} items"
+
+
+def of_either(ask, ratings):
     """What was read, and whether it is taken as ratings or as clicks."""
     with options_named():
         feedback, clicks = resolved(build(ask), ratings)
@@ -73,8 +90,7 @@ def read_line(ask, ratings):
         if ask.plot is not None:
             raise ParameterError("--plot draws RMSE on ratings held out, and these are clicks: leave it out.")
         return judged.read_line(ask.ratings, clicks)
-    (low, high), (users, items) = ratings.scale, ratings.shape
-    return f"{ask.ratings}: {len(ratings):,} ratings from {low:g} to {high:g}, {users:,} users, {items:,} items"
+    return of_ratings(ask, ratings)
 
 
 def since(ask, test):
@@ -155,7 +171,7 @@ def what_is_left(checkpoint):
 def table_of(ask, model, train, test):
     """The closing table: rows of errors, or of clicks a report of lists."""
     if model.feedback_ == "implicit":
-        return judged.closing_table(model, test, ask.positive_from)
+        return judged.closing_table(model, test, ask.positive_from, ask.split, ask.seed)
     return closing_table(model, train, test)
 
 

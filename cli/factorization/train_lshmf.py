@@ -91,7 +91,8 @@ def train_lshmf(ctx, **values):
     """Learn from RATINGS (who rated what, and how) to predict ratings and to recommend.
 
     Where users and items have few ratings, the options that are left out are chosen on a part of the ratings held out,
-    damped biases without factors among the candidates; the closing lines say what was chosen and why.
+    damped biases without factors among the candidates; the closing lines say what was chosen and why. A column that
+    --columns calls weight says how much each rating counts.
 
     Files without ratings (who chose what), or with always the same, are clicks: then lists are learned, in the way
     that finds a held-out click of each user best, and the closing table has popularity and item kNN beside them.
@@ -109,7 +110,7 @@ def train_lshmf(ctx, **values):
         steps.build(ask).check()
     report.mention_compiling(ask.quiet or ask.as_json)
     stages.done("start")
-    train, test = steps.load(ask, stages)
+    train, test = steps.load(ask, stages, steps.of_either, steps.times_wanted(ask))
     model, told = steps.fit(ctx, ask, train, test, stages)
     if ask.lists:
         model.fit_lists()

@@ -79,7 +79,7 @@ def tune(ctx, **values):
     resolve(ask.device)
     report.mention_compiling(ask.quiet or ask.as_json)
     stages.done("start")
-    train, test = steps.load(ask, stages)
+    train, test = steps.load(ask, stages, steps.of_ratings)
     tuned.show(ask, tuned.run(ctx, ask, train, test, stages), stages)
 
 

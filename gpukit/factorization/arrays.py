@@ -33,6 +33,24 @@ class Batch(NamedTuple):
     levels: np.ndarray
 
 
+class WeightedBatch(NamedTuple):
+    """A Batch of ratings that count differently: weights (n,) float32, 1 on average. What reads it is compiled apart,
+    so that a plain Batch costs nothing for it."""
+
+    minor: np.ndarray
+    values: np.ndarray
+    codes: np.ndarray
+    levels: np.ndarray
+    weights: np.ndarray
+
+
+def batch_of(side, codes, levels):
+    """The Batch of a Side, or the WeightedBatch where it has weights."""
+    if side.weights is None:
+        return Batch(side.minor, side.values, codes, levels)
+    return WeightedBatch(side.minor, side.values, codes, levels, side.weights)
+
+
 class Pairs(NamedTuple):
     """Pairs of rows whose ratings are asked for: major, minor (n,) int32; codes and levels as in Batch."""
 
@@ -58,7 +76,8 @@ class Side(NamedTuple):
     indptr lies on the host; starts, the same and perhaps more, minor and values on the device. where (n,) uint32, on
     the device: where each rating of the order that this side was made from stands now; strata: chunk tables of a
     schedule without conflicts (prepare/strata.py) or None. minor_starts: where the rows of the other side begin in an
-    order of theirs, on the device: how many ratings each has.
+    order of theirs, on the device: how many ratings each has. weights (n,) float32, on the device, or None: how
+    much each counts, 1 on average.
     """
 
     indptr: np.ndarray
@@ -68,6 +87,7 @@ class Side(NamedTuple):
     where: np.ndarray
     strata: list | None
     minor_starts: np.ndarray
+    weights: np.ndarray | None = None
 
 
 class History(NamedTuple):

@@ -23,3 +23,9 @@ def moments(values):
         away = values[first : first + PIECE] - np.float64(mean)
         squares += away @ away
     return mean, math.sqrt(squares / max(values.size, 1))
+
+
+def weighted_moments(values, weights):
+    """(mean, standard deviation) float64 of values (n,) float32 that count by weights (n,)."""
+    mean = float(np.average(values, weights=weights))
+    return mean, math.sqrt(np.average((values - np.float64(mean)) ** 2, weights=weights))

@@ -6,8 +6,10 @@ from gpukit.factorization.choose.choice import choose
 from gpukit.factorization.model import saving
 from gpukit.factorization.model.layout import is_half, major_first
 from gpukit.factorization.model.state import Beginning
-from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import ready, strata
+from gpukit.factorization.prepare.weights import weighed
 from gpukit.factorization.solvers import Task, training_of
+from gpukit.factorization.solvers.sgd.batches import deal
 from gpukit.ratings.orders.order import order_ratings
 
 
@@ -29,10 +31,10 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
     progress("preparing", 0, 1, {})
     with clock("prepare"):
         orders = order_ratings(ratings, device)
-        scale = ready.scale_of(orders, ratings.values)
-        in_strata = estimator.deterministic and plan.solver == "sgd" and not device.is_cuda
+        scale = ready.scale_of(orders, ratings.values, ratings.weights)
+        in_strata = strata.in_strata_on(device, estimator.deterministic and plan.solver == "sgd")
         way = ready.Way(estimator.walk, plan.seed, in_strata, plan.n_neighbors > 0, plan.damping)
-        made = ready.make_ready(orders, scale, way, steps.preparing)
+        made = ready.make_ready(orders, scale, way, steps.preparing, weighed(ratings, orders, steps.preparing))
     with clock("neighbours"):
         neighbors = None if resumed else estimator.searched(orders, steps, plan.n_neighbors, progress)
     with clock("prepare"):  # while a GPU is still searching
@@ -58,7 +60,8 @@ def layout_of(estimator, plan, ratings, device, steps):
     """(layout.Layout of a training by settings.Settings, whether factors may be halves); DeviceMemoryError where it
     does not fit."""
     half = is_half(estimator.precision, device.is_cuda, len(ratings))
-    stored_half = half and plan.solver == "sgd" and not estimator.deterministic
-    layout = steps.layout(plan.n_factors, plan.n_neighbors, stored_half)
-    runs.check_memory(device, len(ratings), major_first(estimator.walk, *ratings.shape), layout)
+    in_batches = plan.solver == "sgd" and estimator.deterministic and device.is_cuda
+    layout = steps.layout(plan.n_factors, plan.n_neighbors, half and plan.solver == "sgd" and not in_batches)
+    beside = deal.memory(len(ratings), layout) if in_batches else 0
+    runs.check_memory(device, len(ratings), major_first(estimator.walk, *ratings.shape), layout, beside)
     return layout, half

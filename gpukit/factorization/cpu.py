@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._jit import threads
-from gpukit.factorization.arrays import Batch, Pairs, Parameters, Tables
+from gpukit.factorization.arrays import Pairs, Parameters, Tables, batch_of
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.prepare import cpu as preparing
@@ -68,7 +68,7 @@ class Session:
 
     def batch_of(self, side, query):
         """The Batch of an arrays.Side; query as in `train_on`."""
-        return Batch(side.minor, side.values, self.codes(query, len(side.minor)), self.history.levels)
+        return batch_of(side, self.codes(query, len(side.minor)), self.history.levels)
 
     def restart(self, state):
         """Go on from a State of the same layout."""

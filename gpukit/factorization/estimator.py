@@ -18,23 +18,25 @@ class Factorization(Answering, Updating):
 
     walk = "users"
 
-    def fit(self, X, y=None, *, validation=None, progress=None, checkpoint=None, resume=False):
+    def fit(self, X, y=None, *, sample_weight=None, validation=None, progress=None, checkpoint=None, resume=False):
         """Learn from ratings.
 
         X: Ratings, users x items (sparse, or dense with NaN), a DataFrame of triples; or, with y (n,) their ratings, X
         of user and item ids: an (n, 2) array, a DataFrame, a tuple (users, items). With a matrix y is ignored. Pandas'
-        X and y are matched by their labels; arrays on a GPU are copied to the host. validation: ratings to judge every
-        epoch by (instead of validation_fraction), as X without y. progress: called as progress(stage, done, total,
-        info). checkpoint: a file that the state of training is written to every minute and on Ctrl-C; resume: go on
-        from it. Raises ParameterError, DataError, DeviceError, DeviceMemoryError, ModelError (a checkpoint that does
-        not fit).
+        X and y are matched by their labels; arrays on a GPU are copied to the host. sample_weight (n,): how much each
+        rating counts (of a matrix, each user's), in place of the weights that Ratings may have; 0: as if it were not
+        there (weights.py). validation: ratings to judge every epoch by (instead of validation_fraction), as X without
+        y. progress: called as progress(stage, done, total, info). checkpoint: a file that the state of training is
+        written to every minute and on Ctrl-C; resume: go on from it. Raises ParameterError, DataError, DeviceError,
+        DeviceMemoryError, ModelError (a checkpoint that does not fit).
         """
         from gpukit.factorization import run as runs
         from gpukit.factorization.model import saving
 
         check_checkpoint(checkpoint, resume)
         progress = progress or (lambda *news: None)
-        run = self.prepare(X, y, validation=validation, progress=progress, resume_from=checkpoint if resume else None)
+        given = {"sample_weight": sample_weight, "validation": validation, "progress": progress}
+        run = self.prepare(X, y, **given, resume_from=checkpoint if resume else None)
         self.history_, ratings = run.history, run.ratings
         data = saving.fingerprint(ratings) if checkpoint is not None else None
         with devices.reported(run.device, "Training"), run.clock("training"):
@@ -56,16 +58,19 @@ class Factorization(Answering, Updating):
         raises ParameterError for one out of bounds."""
         return settings.check(self, n_ratings, feedback)
 
-    def prepare(self, X, y=None, *, validation=None, progress=None, resume_from=None):
+    def prepare(self, X, y=None, *, sample_weight=None, validation=None, progress=None, resume_from=None):
         """run.Run: everything that training needs, before the first epoch; arguments and errors as fit.
 
         resume_from: a checkpoint to start from instead of the beginning.
         """
+        from gpukit.factorization import weights
         from gpukit.ratings.pairs import ratings_of
 
         self.check()
-        feedback, ratings = resolved(self, ratings_of(X, y, repeats=False))
+        ratings = weights.counted(weights.weighted(ratings_of(X, y, repeats=False), sample_weight, X, y))
+        feedback, ratings = resolved(self, ratings)
         checked, device = self.check(len(ratings), feedback), devices.resolve(self.device)
+        weights.check_solver(checked.solver, self.deterministic and device.is_cuda, ratings)
         check_shape(ratings)
         checked = settings.clamped(self, checked, ratings.shape)
         if validation is not None:

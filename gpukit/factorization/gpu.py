@@ -6,7 +6,7 @@ import numpy as np
 from gpukit._cuda import cuda
 from gpukit._driver import device_array, launch, zeros
 from gpukit.device.upload import to_device
-from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Tables
+from gpukit.factorization.arrays import History, Pairs, Parameters, Tables, batch_of
 from gpukit.factorization.kernels.codes import clear_tables, neighbor_codes
 from gpukit.factorization.kernels.predict import make_predict_pairs
 from gpukit.factorization.kernels.scores import ITEMS, USERS, WARPS, fill_tables, score_rows
@@ -130,7 +130,7 @@ class Session:
 
     def batch_of(self, side, query):
         """The Batch of an arrays.Side; query as in `train_on`."""
-        return Batch(side.minor, side.values, as_words(self.codes(query, len(side.minor))), self.levels)
+        return batch_of(side, as_words(self.codes(query, len(side.minor))), self.levels)
 
     def take_minor(self, table):
         """Store rows of the minor side, as they are numbered, in their places."""

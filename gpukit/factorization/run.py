@@ -154,10 +154,11 @@ def memory_needed(n_ratings, sides, layout):
     return max(34 * n_ratings, memory_kept(n_ratings, sides, layout) + 8 * n_ratings)
 
 
-def check_memory(device, n_ratings, sides, layout):
-    """DeviceMemoryError with both sizes when a GPU, or the main memory, cannot hold the work."""
+def check_memory(device, n_ratings, sides, layout, beside=0):
+    """DeviceMemoryError with both sizes when a GPU, or the main memory, cannot hold the work; beside: bytes that a way
+    of training needs of its own on the device."""
     what = f"Training on {n_ratings:,} ratings"
-    devices.require_memory(device, memory_needed(n_ratings, sides, layout), what)
+    devices.require_memory(device, memory_needed(n_ratings, sides, layout) + beside, what)
     devices.require_host(memory_on_host(sides, layout), what)
 
 

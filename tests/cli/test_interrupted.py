@@ -71,7 +71,7 @@ def test_before_training_there_is_no_checkpoint_to_speak_of(verb, ratings_file, 
 
 def test_recommendations_are_written_whole_or_not_at_all(verb, model_file, tmp_path, ctrl_c_at):
     ctrl_c_at("recommending", 60)
-    result = verb("recommend", model_file, "--all", "--output", tmp_path / "all.csv")
+    result = verb("recommend", model_file, "--all", "--by", "rating", "--output", tmp_path / "all.csv")
     assert result.code == 130 and result.err == "Interrupted. No file was left half written.\n"
     assert os.listdir(tmp_path) == []
 

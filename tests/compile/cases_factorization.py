@@ -8,7 +8,7 @@ from compile.usage import Case, named
 from numba.core import types
 from numba.core.typing.typeof import typeof
 
-from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query, Tables
+from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query, Tables, WeightedBatch
 from gpukit.factorization.kernels import codes, predict, scores
 from gpukit.factorization.prepare import kernels as prepare
 from gpukit.factorization.solvers.sgd import kernels as sgd
@@ -21,7 +21,9 @@ ASKED = named(Pairs, major=(I32, 1), minor=(I32, 1), codes=(U32, 2), levels=(F32
 PARAMETERS = named(Parameters, P=(F32, 2), Q=(F32, 2), influence=(F32, 2), offsets=(F32, 2))
 HISTORY = named(History, indptr=(I64, 1), items=(I32, 1), codes=(U8, 1), levels=(F32, 1))
 QUERY = named(Query, indptr=(I64, 1), items=(I32, 1), places=(U32, 1))
+WEIGHTS = named(WeightedBatch, minor=(I32, 1), values=(F32, 1), codes=(U32, 2), levels=(F32, 1), weights=(F32, 1))
 EPOCH = "int64[:, ::1]", BATCH, PARAMETERS, typeof(Rates(*[np.float32(1)] * 8)), "uint32, int64"
+WEIGHTED = EPOCH[0], WEIGHTS, *EPOCH[2:]
 PAIRS = ASKED, PARAMETERS, "float32[::1]"
 RATED_BY = named(Tables, rated=(U32, 2), codes=(U8, 3))
 SCORES = (
@@ -42,6 +44,7 @@ LAYOUTS = {  # most registers of sgd_epoch with plain and with quad additions, p
     (16, 16, 16): (255, 240, 80),
     (32, 16, 16): (255, 240, 80),
 }
+WEIGHED = {(8, 4, 0): 80, (8, 4, 4): 112}  # most registers of sgd_epoch over ratings that count differently
 ADDITIONS = {False: ("plain", ("sm_75", "sm_80", "sm_86", "sm_89")), True: ("quad", ("sm_90", "sm_120"))}
 
 
@@ -53,6 +56,9 @@ def cases_of(layout, plain, quad, pairs):
             kind, targets = ADDITIONS[vector]
             kernel = sgd.make_sgd_epoch(*layout, half, vector)
             yield Case(f"factorization.sgd_epoch[{name}, {kind}]", kernel, EPOCH, most, targets=targets)
+            if layout in WEIGHED:
+                weighted = f"factorization.sgd_epoch[{name}, {kind}, weights]"
+                yield Case(weighted, kernel, WEIGHTED, WEIGHED[layout], targets=targets)
         yield Case(f"factorization.predict_pairs[{name}]", predict.make_predict_pairs(*layout, half), PAIRS, pairs)
 
 
@@ -84,6 +90,14 @@ PREPARING = [
         "factorization.residual_means",
         prepare.residual_means,
         f"{STARTS}, {RATED}, float64[::1], float64, float64[::1]",
+        registers=48,
+        float64_ok=True,
+        shared=64,
+    ),
+    Case(
+        "factorization.weighted_means",
+        prepare.weighted_means,
+        f"{STARTS}, {RATED}, float32[::1], float64[::1], float64, float64[::1]",
         registers=48,
         float64_ok=True,
         shared=64,

@@ -30,7 +30,7 @@ def cases_of(n_factors):
     )
     if plan.is_direct(n_factors):
         kernel, arguments = (
-            make_solve_by_cholesky(*shape[:4]),
+            make_solve_by_cholesky(*shape[:3], shape.whole),
             f"{LINES}, {GRAMS}, {GRAMS}, float32[::1], float32, {TABLE}",
         )
         yield Case(f"factorization.solve_by_cholesky[{n_factors}]", kernel, arguments, registers=128, spills=24)
@@ -78,7 +78,7 @@ def cases_of_sampled():
             yield Case(name, kernel, SAMPLED, registers=most, spills=spills, targets=targets)
 
 
-CASES = [case for n_factors in (4, 32, 128, 1024) for case in cases_of(n_factors)]
+CASES = [case for n_factors in (4, 32, 128, 256, 1024) for case in cases_of(n_factors)]
 CASES += [
     Case("factorization.sum_of_grams", sum_of_grams, f"{GRAMS}, {GRAMS}", registers=40),
     Case("factorization.as_matrix", as_matrix, f"{GRAMS}, {TABLE}", registers=40),

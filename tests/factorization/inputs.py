@@ -8,7 +8,7 @@ from support import assert_within_budget
 from factorization import naive
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF
-from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query, Tables
+from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query, Tables, WeightedBatch
 from gpukit.factorization.baseline import DAMPING, SWEEPS
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, EXTRA, LEVELS, NO_NEIGHBOR, Layout, Rows
@@ -23,12 +23,14 @@ TURN = np.uint32(0x1234567)
 
 
 class Problem(NamedTuple):
-    """Ratings of a tiny model in the middle of its training. rated {(i, j): level in Z}; walk: 'users' or 'items'."""
+    """Ratings of a tiny model in the middle of its training. rated {(i, j): level in Z}; walk: 'users' or 'items';
+    weight {(i, j): how often it counts} or None."""
 
     shape: tuple
     walk: str
     rated: dict
     state: states.State
+    weight: dict | None = None
 
 
 def problem(n_factors, n_neighbors, shape=(9, 40), n_ratings=150, seed=0, walk=None):
@@ -48,6 +50,12 @@ def problem(n_factors, n_neighbors, shape=(9, 40), n_ratings=150, seed=0, walk=N
     influence = 0.2 * rng.normal(size=(n_items, 2, n_neighbors))
     floats = [np.ascontiguousarray(array, np.float32) for array in (*sides, influence)]
     return Problem(shape, walk or ("items" if n_neighbors else "users"), rated, states.State(*floats, neighbors))
+
+
+def with_weights(problem):
+    """The Problem whose ratings count differently, from hardly at all to three times."""
+    drawn = np.random.default_rng(len(problem.rated)).uniform(0.01, 3.0, len(problem.rated)).astype(np.float32)
+    return problem._replace(weight=dict(zip(problem.rated, drawn)))
 
 
 def stored(problem):
@@ -72,6 +80,7 @@ def oracle(problem, dtype):
         dtype,
         state.neighbors,
         r,
+        problem.weight,
         U=state.user_factors,
         V=state.item_factors,
         b=b,
@@ -122,16 +131,19 @@ def pack(problem, layout):
 
 
 class Walk(NamedTuple):
-    """Ratings by major row: chunks (n, 3) int64, minor (nnz,) int32, values (nnz,) float32, pairs [(i, j)]."""
+    """Ratings by major row: chunks (n, 3) int64, minor (nnz,) int32, values (nnz,) float32, pairs [(i, j)]; weights
+    (nnz,) float32 or None."""
 
     chunks: np.ndarray
     minor: np.ndarray
     values: np.ndarray
     pairs: list
+    weights: np.ndarray | None
 
     def batch(self, codes):
-        """The Batch that an epoch reads, with lines of codes."""
-        return Batch(self.minor, self.values, codes, levels())
+        """The Batch that an epoch reads, with lines of codes; a WeightedBatch of a Problem with weights."""
+        read = self.minor, self.values, codes, levels()
+        return Batch(*read) if self.weights is None else WeightedBatch(*read, self.weights)
 
     def visits(self):
         """[(i, j)] in the order in which one worker learns them."""
@@ -155,7 +167,8 @@ def walk(problem, longest=7, seed=0):
         first += length
     minor = np.array([pair[1 - side] for pair in pairs], np.int32)
     ratings = np.array([Z[problem.rated[pair]] for pair in pairs], np.float32)
-    return Walk(np.array(chunks, np.int64)[rng.permutation(len(chunks))], minor, ratings, pairs)
+    weights = np.array([problem.weight[pair] for pair in pairs], np.float32) if problem.weight else None
+    return Walk(np.array(chunks, np.int64)[rng.permutation(len(chunks))], minor, ratings, pairs, weights)
 
 
 def empty_tables(n_users, n_items):

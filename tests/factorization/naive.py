@@ -11,13 +11,15 @@ import numpy as np
 
 class Model:
     """U (M, F), V (N, F); b (M,), b_hat (N,); s, s_hat: sums of squared errors; base, base_hat: the fixed biases of the
-    residuals; W, C (N, K); S (N, K): the neighbours S^K(j), -1 for none; r {(i, j): rating}. Numbers have one dtype.
+    residuals; W, C (N, K); S (N, K): the neighbours S^K(j), -1 for none; r {(i, j): rating}; weight {(i, j): how
+    often a rating counts}, 1 where it says nothing. Numbers have one dtype.
     """
 
     ARRAYS = ("U", "V", "b", "b_hat", "s", "s_hat", "base", "base_hat", "W", "C")
 
-    def __init__(self, dtype, S, r, **arrays):
+    def __init__(self, dtype, S, r, weight=None, **arrays):
         self.dtype, self.S, self.half = dtype, S, ""
+        self.weight = {pair: dtype((weight or {}).get(pair, 1)) for pair in r}
         self.r = {pair: dtype(value) for pair, value in r.items()}
         for name in self.ARRAYS:
             setattr(self, name, np.array(arrays[name], dtype))
@@ -57,12 +59,15 @@ def learn(m, i, j, rates):
 
 
 def step(m, i, j, e, rates):
-    """Eq. (5) for an error e; every right-hand side is the old value. Rates fall with a row's own squared errors."""
+    """Eq. (5) for an error e; every right-hand side is the old value. Rates fall with a row's own squared errors. What
+    counts w times has its steps, and its squared error, times w."""
     f = {name: m.dtype(value) for name, value in rates._asdict().items()}
     R, N = explicit_and_implicit(m, i, j)
 
+    w = m.weight.get((i, j), m.dtype(1))
+
     def gamma(rate, gain, s):
-        return f[rate] / np.sqrt(m.dtype(1) + f[gain] * s)
+        return w * f[rate] / np.sqrt(m.dtype(1) + f[gain] * s)
 
     s, s_hat = m.s[i], m.s_hat[j]
     for k in R:
@@ -75,8 +80,8 @@ def step(m, i, j, e, rates):
     m.V[j] = moved(m, "V", v, gamma("factor", "factor_gain", s_hat) * (e * u - f["factor_decay"] * v))
     m.b[i] += gamma("bias", "bias_gain", s) * (e - f["bias_decay"] * m.b[i])
     m.b_hat[j] += gamma("bias", "bias_gain", s_hat) * (e - f["bias_decay"] * m.b_hat[j])
-    m.s[i] += e * e
-    m.s_hat[j] += e * e
+    m.s[i] += w * (e * e)
+    m.s_hat[j] += w * (e * e)
 
 
 def moved(m, name, row, change):

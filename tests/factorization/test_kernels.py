@@ -29,6 +29,7 @@ from factorization.inputs import (
     tables_of,
     unpack,
     walk,
+    with_weights,
     without_conflicts,
     worths,
 )
@@ -102,6 +103,13 @@ def test_sgd_epoch_with_halves(n_factors, n_neighbors, lanes, side, vector):
     layout, trail = lanes_layout(n_factors, n_neighbors, lanes, half=True), walk(case)
     state = learned(case, layout, trail, rates(), vector)
     assert_learned(case, state, trail.visits(), rates(), half=True)
+
+
+@pytest.mark.parametrize("n_factors, n_neighbors, lanes", [(1, 0, 8), (6, 3, 8), (33, 33, 16)])
+def test_sgd_epoch_of_ratings_that_count_differently(n_factors, n_neighbors, lanes):
+    case = with_weights(problem(n_factors, n_neighbors, shape=(4, 36), n_ratings=40))
+    layout, trail = lanes_layout(n_factors, n_neighbors, lanes), walk(case)
+    assert_learned(case, learned(case, layout, trail, rates()), trail.visits(), rates())
 
 
 @pytest.mark.parametrize("half", [False, True])

@@ -141,6 +141,20 @@ def test_residual_means(starts, shape):
         np.testing.assert_allclose(bias, exact, rtol=0, atol=1e-13)  # of float64 sums of 150 numbers about 1
 
 
+def test_weighted_means(starts, shape):
+    (others, codes, z), rng = ratings(starts, 2), np.random.default_rng(3)
+    other_bias, rows, weights = rng.normal(size=9), len(starts) - 1, rng.uniform(0.1, 4, len(others)).astype(np.float32)
+    found, expected, exact = (np.full(rows, np.nan) for _ in range(3))
+    launch(kernels.weighted_means, *shape, starts, others, codes, z, weights, other_bias, 5.0, found)
+    twins.weighted_means(starts, others, codes, z, weights, other_bias, 5.0, expected)
+    for row, (begin, end) in enumerate(zip(starts, starts[1:])):
+        own = [float(weights[t]) for t in range(begin, end)]
+        sums = sum(w * (float(z[codes[t]]) - other_bias[others[t]]) for w, t in zip(own, range(begin, end)))
+        exact[row] = sums / (sum(own) + 5.0)
+    for bias in (found, expected):
+        np.testing.assert_allclose(bias, exact, rtol=0, atol=1e-13)
+
+
 @pytest.mark.parametrize("n", [1, 15, 33, 400])
 def test_error_sums(n, shape):
     rng, (blocks, _) = np.random.default_rng(n), shape

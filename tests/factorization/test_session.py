@@ -100,9 +100,8 @@ def test_the_same_is_prepared(values, walk, deterministic):
     found = []
     for steps in (cpu, gpu):
         _, orders, scale, rated = ordered_on(steps, ratings)
-        _, side, query, baseline = ready.make_ready(
-            orders, scale, ready.Way(walk, 5, deterministic, True), steps.preparing
-        )
+        way = ready.Way(walk, 5, deterministic, True)
+        _, side, query, baseline, _ = ready.make_ready(orders, scale, way, steps.preparing)
         biases = [on_host(array) for array in baseline]
         strata = side.strata or []
         assert len(strata) == (deterministic and (3 if values == "few" else 12))

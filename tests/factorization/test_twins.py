@@ -24,6 +24,7 @@ from factorization.inputs import (
     tables_of,
     unpack,
     walk,
+    with_weights,
     without_conflicts,
     worths,
 )
@@ -49,6 +50,13 @@ def learned(case, layout, trail, rates, workers=1):
 @pytest.mark.parametrize("n_factors", FACTORS)
 def test_sgd_epoch(n_factors, n_neighbors):
     case = problem(n_factors, n_neighbors)
+    trail = walk(case)
+    assert_learned(case, learned(case, cpu_layout(n_factors, n_neighbors), trail, rates()), trail.visits(), rates())
+
+
+@pytest.mark.parametrize("n_factors, n_neighbors", [(1, 0), (33, 0), (6, 5), (31, 33)])
+def test_sgd_epoch_of_ratings_that_count_differently(n_factors, n_neighbors):
+    case = with_weights(problem(n_factors, n_neighbors))
     trail = walk(case)
     assert_learned(case, learned(case, cpu_layout(n_factors, n_neighbors), trail, rates()), trail.visits(), rates())
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 HEAVY = {  # packages that take long to import; numba.cuda takes as long again as numba, mpi4py starts MPI
     "mpi4py",
     "cupy",
+    "implicit",
     "matplotlib",
     "networkx",
     "numba",
@@ -19,6 +20,7 @@ HEAVY = {  # packages that take long to import; numba.cuda takes as long again a
     "scipy",
     "sklearn",
     "surprise",
+    "threadpoolctl",
     "torch",
 }
 

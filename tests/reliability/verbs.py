@@ -52,7 +52,8 @@ READ = {  # what commands read
     *("recommend --only", "recommend --without", "recommend --categories"),
     *("recommend --ratings", "update MODEL", "update NEW", "update --test", "ranksvm PATH", "ranksvm --validation"),
     *("ranksvm --test", "rank MODEL", "rank FILE", "impute [GRAPH]", "impute --edges", "impute --tensor"),
-    *("convert IN", "synth graph --edges", "tune RATINGS", "tune --test", "evaluate MODEL", "evaluate TEST"),
+    *("convert IN", "synth graph --edges", "tune RATINGS", "tune --test"),
+    *("evaluate MODEL", "evaluate TEST", "evaluate --given"),
 }
 
 

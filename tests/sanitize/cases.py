@@ -47,6 +47,7 @@ CASES = {
     "factorization.prepare.kernels.turn_around": STRATA,
     "factorization.prepare.kernels.cut_runs": STRATA,
     "factorization.prepare.kernels.raise_codes": NUMBERS,
+    "factorization.prepare.kernels.weighted_means": f"{PREPARE}weighted_means[empty rows-(3, 32)]",
     "factorization.prepare.kernels.residual_means": f"{PREPARE}residual_means[empty rows-(3, 32)]",
     "factorization.prepare.kernels.start_rows": f"{PREPARE}start_rows[(3, 32)-6-5-16-True-True]",
     "factorization.prepare.kernels.pack_near": f"{PREPARE}pack_near[shape1-33-5-8]",
@@ -90,12 +91,12 @@ CASES = {
     "factorization.solvers.sgd.chunks.kernels.fallen_lengths": f"{CHUNKS}fallen_lengths[33-shape0]",
     "factorization.solvers.sgd.chunks.kernels.deal_hands": f"{CHUNKS}hands[8-33-shape0]",
     "factorization.solvers.sgd.chunks.kernels.take_quads": f"{CHUNKS}hands[8-33-shape0]",
-    "factorization.solvers.sgd.batches.kernels.key_batch": f"{BATCHES}key_batch[3-64]",
-    "factorization.solvers.sgd.batches.kernels.walk_major": (
+    "factorization.solvers.sgd.batches.kernels.keys.key_batch": f"{BATCHES}key_batch[3-64]",
+    "factorization.solvers.sgd.batches.kernels.major.walk_major": (
         f"{BATCHES}a_batch[33-5-16-4-2-128]",
         f"{BATCHES}a_batch[3-31-32-1-2-32]",
     ),
-    "factorization.solvers.sgd.batches.kernels.walk_minor": (
+    "factorization.solvers.sgd.batches.kernels.minor.walk_minor": (
         f"{BATCHES}a_batch[33-5-16-4-2-128]",
         f"{BATCHES}a_batch[3-31-32-1-2-32]",
     ),

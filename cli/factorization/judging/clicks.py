@@ -5,6 +5,8 @@ import numpy as np
 
 from gpukit.cli import report
 from gpukit.cli.factorization.judging import lists
+from gpukit.errors import DataError
+from gpukit.ratings.clicks import are_pairs, clicks_of
 
 CUT = 10  # length of the lists that are judged
 KEPT = {"predictor": "", "hr": "HR", "recall": "recall", "ndcg": "NDCG", "coverage": "coverage"}
@@ -18,19 +20,14 @@ def read_line(path, clicks):
     return f"{path}: {len(clicks):,} clicks (implicit feedback){often}, {users:,} users, {items:,} items"
 
 
-def closing_table(model, test, positive_from=None):
+def closing_table(model, test, positive_from=None, split="random", seed=0):
     """The judging.Report of a model's lists on the clicks of a test, popularity and item kNN beside it; None without a
-    test, or where there is nothing in it to judge by."""
-    from gpukit.errors import DataError
-    from gpukit.factorization.answers import judging
-    from gpukit.ratings.clicks import are_pairs, clicks_of
-
+    test, or where there is nothing in it to judge by. split: 'users' where the test's users are new to the model."""
     if test is None:
         return None
     try:
         clicks = clicks_of(test, None if are_pairs(test) else positive_from)
-        named, beside = {type(model).__name__: model}, judging.baselines_of(model)
-        return judging.judge_lists(named, clicks, min(CUT, len(model.item_ids_)), beside)
+        return lists.closing(model, clicks, split, seed, min(CUT, len(model.item_ids_)))
     except DataError as error:
         report.remark(f"The lists were not judged: {error}", False)
         return None
@@ -39,7 +36,8 @@ def closing_table(model, test, positive_from=None):
 def show(run, quiet, ends):
     """Print the closing table of steps.Done, the seconds, the remarks; ends: remarks to end with."""
     model = run.model
-    title = f"{type(model).__name__} on {model.device_}, {len(model.history_)} epochs, {len(run.train):,} clicks"
+    learned = f"{len(model.history_)} epochs, {model.rating_counts()[0].sum():,} clicks"
+    title = f"{type(model).__name__} on {model.device_}, {learned}"
     if run.table is None:
         click.echo(f"{title}.")
     else:
@@ -61,6 +59,8 @@ def chosen_line(chosen):
     else:
         facts.append(f"{chosen['n_negatives']} negatives, K={chosen['n_neighbors']}")
     facts += ["weighed by counts"] * chosen["counted"] + ["the latest weighing more"] * (chosen["recency"] > 0)
+    if chosen["mixed"]:
+        facts.append(f"{chosen['mixed']:g} of cross-entropy with K={chosen['n_neighbors']} beside")
     if chosen["blend"]:
         facts.append(f"{chosen['blend']:.0%} of item kNN with K={chosen['n_neighbors']}")
     return f"Settings: {', '.join(facts)} ({chosen['why']})."

@@ -8,6 +8,7 @@ from gpukit.cli import models, options, report
 from gpukit.cli.factorization.judging import lists, ratings
 from gpukit.cli.stages import Stages
 from gpukit.errors import ParameterError
+from gpukit.factorization.lists.recommending import BY
 
 
 @click.command()
@@ -32,6 +33,7 @@ from gpukit.errors import ParameterError
 @click.option("--against", metavar="MODEL", help="Another model: is the difference more than chance?")
 @click.option("--given", metavar="FILE", help="Judge these users, whom MODEL need not know, by lists made from FILE.")
 @click.option("--positive-from", type=float, metavar="RATING", help="In lists, only what is rated so or better counts.")
+@click.option("--by", type=click.Choice(BY), default=BY[0], show_default=True, help="What ranks, as in recommend.")
 @click.option("--no-baselines", is_flag=True, help="Leave popularity and item kNN out.")
 @options.table_file
 @options.duplicates

@@ -53,8 +53,8 @@ def judged(ask, fitted, other, stages):
     named = {ask.model: fitted} | ({ask.against: other} if other is not None else {})
     given = read_given(ask)
     beside = () if ask.no_baselines else judging.listers_of({"": fitted}, given)[0].baselines()
-    full = judging.judge_lists(named, pairs, ask.cuts, beside, given)
-    sampled = judging.judge_sampled(named, tests, ask.cuts, beside) if tests else None
+    full = judging.judge_lists(named, pairs, ask.cuts, beside, given, ask.by)
+    sampled = judging.judge_sampled(named, tests, ask.cuts, beside, ask.by) if tests else None
     compared = []
     if other is not None:
         compared = difference.of_lists(full, ask)

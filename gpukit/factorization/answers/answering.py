@@ -9,6 +9,7 @@ from gpukit.factorization.lists.recommending import Recommending
 from gpukit.factorization.serve import MOST_ANSWERS, rows_or_unknown
 
 BY = ("evidence", "factors")
+LISTED = 10  # items of the lists by which a model of clicks is judged
 PIECE = 1 << 22  # ratings counted at a time
 
 
@@ -96,18 +97,36 @@ class Answering(Recommending):
         self._check_fitted()
         exporting.export(self, path, check_choice("side", side, exporting.SIDES), vectors)
 
-    def evaluate_lists(self, X, k=10, baselines=True, given=None):
+    def evaluate(self, X, y=None):
+        """{'rmse', 'mae'} on ratings X, or on ratings y of pairs X, as fit takes them; of a model of clicks {'hr@10',
+        'recall@10', 'ndcg@10'} of its lists by clicks X."""
+        self._check_fitted()
+        if self.feedback_ == "explicit":
+            return super().evaluate(X, y)
+        from gpukit.ratings.pairs import ratings_of
+
+        k = min(LISTED, len(self.item_ids_))
+        found = self.evaluate_lists(ratings_of(X, y), k, baselines=False).rows(k)[0]
+        return {f"{name}@{LISTED}": found[name] for name in ("hr", "recall", "ndcg")}
+
+    def score(self, X, y=None):
+        """Larger is better, as model selection wants it: minus the RMSE on ratings; of a model of clicks NDCG@10."""
+        found = self.evaluate(X, y)
+        return -found["rmse"] if "rmse" in found else found[f"ndcg@{LISTED}"]
+
+    def evaluate_lists(self, X, k=10, baselines=True, given=None, by="lists"):
         """judging.Report: how good lists of k items (an int, or several) are for what users clicked later.
 
         X: pairs as predict takes them; ratings count as clicks, whatever they are. What users are shown is judged over
         all items, known clicks left out; popularity and item kNN stand beside unless baselines is False. Pairs that
         cannot be judged (unknown users or items, known clicks) are left out and counted. given: Ratings of users who
-        need not be known; they are judged then, by lists made from these (recommend_for). Raises ParameterError for a
-        k above the number of items, DataError where no pair is left. gpukit.evaluation.lists defines the metrics.
+        need not be known; they are judged then, by lists made from these (recommend_for). by: what lists are ranked by,
+        as recommend has it. Raises ParameterError for a k above the number of items, DataError where no pair is left.
+        gpukit.evaluation.lists defines the metrics.
         """
         from gpukit.factorization.answers import judging
 
-        return judging.judge_lists({type(self).__name__: self}, X, k, baselines, given)
+        return judging.judge_lists({type(self).__name__: self}, X, k, baselines, given, by)
 
     def _row_of(self, one, what):
         self._check_fitted()

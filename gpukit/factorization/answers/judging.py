@@ -52,21 +52,22 @@ class Common(NamedTuple):
     strange: int
 
 
-def listers_of(models, given=None):
-    """[Lister] of models {name: fitted estimator}, for the users whose Ratings are given, if any are."""
+def listers_of(models, given=None, by="lists"):
+    """[Lister] of models {name: fitted estimator}, for the users whose Ratings are given, if any are; by: what
+    `recommend` ranks by."""
     for model in models.values():
         model._check_fitted()
-    return [Lister(model) if given is None else Newcomers(model, given) for model in models.values()]
+    return [Lister(model, by) if given is None else Newcomers(model, given, by) for model in models.values()]
 
 
-def judge_lists(models, X, k=10, baselines=True, given=None):
+def judge_lists(models, X, k=10, baselines=True, given=None, by="lists"):
     """The Report of models {name: fitted estimator} over the full ranking; the other arguments and errors as
     `evaluate_lists`.
 
     They are judged on the same users and clicks, and know them by the same ids. baselines: whether they stand beside,
     learned from the first one's clicks, or these, made already.
     """
-    listers = listers_of(models, given)
+    listers = listers_of(models, given, by)
     lead = listers[0]
     cuts = check_cuts(k, min(len(one.item_ids) for one in listers))
     common = common_pairs(listers, X)
@@ -106,14 +107,14 @@ def nothing_left(left_out, strange):
     return f"None of the {left_out.pairs:,} pairs can be judged: {why}. Test on later clicks of users whom it knows."
 
 
-def judge_sampled(models, tests, k=10, baselines=True):
+def judge_sampled(models, tests, k=10, baselines=True, by="lists"):
     """The Report of models {name: fitted estimator} by the sampled protocol: hr and ndcg alone, a value a test.
 
     tests: ids as negatives.Negatives: users (T,), clicks (T,), items (T, C), there (T, C) bool. What is dropped of the
     candidates is by what the first model knows, as evaluation.lists.sampled says; a click on an unknown item counts,
     as the protocol has it. Raises as judge_lists.
     """
-    listers = listers_of(models)
+    listers = listers_of(models, by=by)
     cuts, lead = check_cuts(k, 1 + tests.items.shape[1], "a line has {:,} candidates"), listers[0]
     common = common_pairs(listers, (tests.users, tests.clicks), every_item=True)
     asked, n_items = Asked(tests, common.kept), len(lead.item_ids)
@@ -122,7 +123,7 @@ def judge_sampled(models, tests, k=10, baselines=True):
     told = common.sides[0][0], apart[:, 0], apart[:, 1:], tests.there[common.kept]
     found, dropped = sampled.candidates(*told, lead.known, n_items)
     scores = {
-        name: model_scores(one.model, one.user_ids[side[0]], asked.rows(one))
+        name: model_scores(one, one.user_ids[side[0]], asked.rows(one))
         for name, one, side in zip(models, listers, common.sides)
     }
     scores |= {made.name: baseline_scores(made, found) for made in made_of(baselines, lead)}
@@ -143,14 +144,14 @@ class Asked:
         return rows_or_unknown(self.ids, lister.item_ids, "item")[self.codes]
 
 
-def model_scores(model, users, rows):
-    """(T, 1 + C) float32 scores of user ids (T,) for item rows, NaN for unknown ones."""
-    out, n_items = np.empty(rows.shape, np.float32), len(model.item_ids_)
+def model_scores(lister, users, rows):
+    """(T, 1 + C) float32 scores that a Lister's model gives user ids (T,) for item rows, NaN for unknown ones."""
+    out, n_items = np.empty(rows.shape, np.float32), len(lister.item_ids)
     step = max(1, SCORES_AT_ONCE // rows.shape[1])
     for first in range(0, len(rows), step):
         part = slice(first, first + step)
-        items = model.item_ids_[np.minimum(rows[part], n_items - 1).ravel()]
-        out[part] = model.pair_scores((np.repeat(users[part], rows.shape[1]), items)).reshape(-1, rows.shape[1])
+        pairs = np.repeat(users[part], rows.shape[1]), lister.item_ids[np.minimum(rows[part], n_items - 1).ravel()]
+        out[part] = lister.model.pair_scores(pairs, by=lister.by).reshape(-1, rows.shape[1])
     out[rows >= n_items] = np.nan
     return out
 

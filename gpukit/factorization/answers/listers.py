@@ -13,10 +13,10 @@ from gpukit.ratings.pairs import pairs_of
 
 
 class Lister:
-    """A fitted model and the users whom it knows."""
+    """A fitted model and the users whom it knows; by: what `recommend` ranks by."""
 
-    def __init__(self, model):
-        self.model, self.user_ids, self.item_ids = model, model.user_ids_, model.item_ids_
+    def __init__(self, model, by="lists"):
+        self.model, self.by, self.user_ids, self.item_ids = model, by, model.user_ids_, model.item_ids_
 
     @cached_property
     def learned(self):
@@ -54,7 +54,7 @@ class Lister:
 
     def tiles(self, users, n):
         """Yield (user ids, item ids, scores) as recommend_batches does."""
-        return self.model.recommend_batches(users, n)
+        return self.model.recommend_batches(users, n, by=self.by)
 
     def baselines(self):
         """(Popularity, ItemKNN) that have learned what the model has."""
@@ -65,8 +65,8 @@ class Lister:
 class Newcomers(Lister):
     """A fitted model and users whose lists are made from Ratings given, whether it knows them or not."""
 
-    def __init__(self, model, given):
-        super().__init__(model)
+    def __init__(self, model, given, by="lists"):
+        super().__init__(model, by)
         self.given, self.user_ids = given, given.user_ids
 
     @cached_property
@@ -88,7 +88,7 @@ class Newcomers(Lister):
         """As Lister's."""
         wanted = np.zeros(len(self.user_ids), np.bool_)
         wanted[rows_or_unknown(users, self.user_ids)] = True
-        return self.model.recommend_for_batches(self.given.take(wanted[self.given.users]), n)
+        return self.model.recommend_for_batches(self.given.take(wanted[self.given.users]), n, by=self.by)
 
 
 def given_and_later(ratings, fraction=0.2, seed=0):

@@ -1,10 +1,12 @@
 """What is tried: first how hard factors are held small, then, with the best of that, how many of them and whether
 neighbours help."""
 
-DECAYS = (0.04, 0.06, 0.09)
+DECAYS = (0.06, 0.04, 0.09)
 EPOCHS, PATIENCE = 20, 2
 LONGEST = 50  # epochs of a candidate where more are named
 FACTORS = (32, 128)
+MANY = 1_000_000  # ratings from which candidates are given up that lag behind, so that all cost about a few trainings
+WORTH = 0.001  # share of the best one's RMSE that a candidate must promise to be better by, to go on then
 
 
 def decays(settings, free):

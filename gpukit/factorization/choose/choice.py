@@ -16,11 +16,12 @@ STOPPING_SHARE = 0.05  # of the ratings, by which early stopping judges unless t
 
 class Contest(NamedTuple):
     """What candidates are tried on: Trials; names of open parameters; epochs without a better one until a candidate is
-    given up, 0 for never; progress as fit's."""
+    given up, 0 for never; whether ratings are candidates.MANY, where trials are cut short; progress as fit's."""
 
     trials: list
     free: set
     patience: int
+    many: bool
     progress: object
 
 
@@ -51,7 +52,7 @@ def _contest(estimator, ratings, settings, device, stopping, progress):
     trials = [Trial(*fold, way, device, find) for fold in folds(ratings, settings.seed, share)]
     free = rule.left_open(estimator)
     patience = settings.patience if stopping else candidates.PATIENCE if "n_epochs" in free else 0
-    return Contest(trials, free, patience, progress)
+    return Contest(trials, free, patience, len(ratings) >= candidates.MANY, progress)
 
 
 def _usual(estimator, ratings, settings, free):
@@ -90,10 +91,9 @@ def _contested(estimator, settings, contest):
     most = settings.epochs if contest.patience else min(settings.epochs, candidates.LONGEST)
     epochs = candidates.EPOCHS if "n_epochs" in contest.free else most
     first = settings._replace(damping=damping, held=True, epochs=epochs)
-    outcomes = [_tried(candidate, contest) for candidate in candidates.decays(first, contest.free)]
+    outcomes = _in_turn(candidates.decays(first, contest.free), contest, [])
     leader = min(outcomes, key=_rmse).settings._replace(epochs=epochs)
-    shape = contest.trials[0].shape
-    outcomes += [_tried(candidate, contest) for candidate in candidates.sizes(leader, contest.free, shape)]
+    outcomes = _in_turn(candidates.sizes(leader, contest.free, contest.trials[0].shape), contest, outcomes)
     best, rows = min(outcomes, key=_rmse), [row(outcome) for outcome in outcomes]
     if not contest.patience:
         best = best._replace(settings=best.settings._replace(epochs=settings.epochs))
@@ -108,6 +108,14 @@ def _contested(estimator, settings, contest):
     return Choice(as_biases(first), rows, why)
 
 
+def _in_turn(settings, contest, before):
+    """The Outcomes before and those of further settings; of many ratings each is up against the best before it."""
+    outcomes = list(before)
+    for candidate in settings:
+        outcomes.append(_tried(candidate, contest, min(outcomes, key=_rmse) if contest.many and outcomes else None))
+    return outcomes
+
+
 def _rmse(outcome):
     return outcome.rmse
 
@@ -118,14 +126,15 @@ def _why(rows, errors, share=1.0):
     return f"best of {len(rows)} candidates on {len(errors):,} ratings held out{part}, RMSE {rms(errors):.4f}"
 
 
-def _tried(settings, contest):
-    """The Outcome of a candidate."""
+def _tried(settings, contest, leader=None):
+    """The Outcome of a candidate, which may be given up for that of a leader."""
     facts = {"F": settings.n_factors, "K": settings.n_neighbors, "lambda": settings.regularization}
     return curve(
         contest.trials,
         settings,
         contest.patience,
         lambda epoch, rmse: contest.progress("choosing", epoch, settings.epochs, {**facts, "rmse": rmse}),
+        leader,
     )
 
 

@@ -19,6 +19,7 @@ OF_CLICKS = {
     "counted": bool,
     "recency": float,
     "blend": float,
+    "mixed": float,
 }
 KEPT = {
     "n_factors": int,
@@ -101,6 +102,6 @@ def check_clicks(facts):
         check_choice("solver", facts["solver"], tuple(LOSSES_OF))
         check_choice("loss", facts["loss"], LOSSES_OF[facts["solver"]])
         check_integer("n_negatives", facts["n_negatives"], 0)
-        for name in ("unobserved_weight", "exponent", "recency"):
+        for name in ("unobserved_weight", "exponent", "recency", "mixed"):
             check_real(name, facts[name], 0.0)
         check_real("blend", facts["blend"], 0.0, 1.0)

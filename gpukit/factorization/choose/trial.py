@@ -6,12 +6,15 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device.engine import engine
+from gpukit.factorization.choose.candidates import WORTH
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare.weights import weighed
 from gpukit.factorization.run import unscale
 from gpukit.factorization.solvers import Task, training_of
 from gpukit.ratings.orders.order import order_ratings
 
+SLOWEST = 0.95  # ratio of a fall to the one before from which on a curve falls as good as for ever
 ONE_THREAD = 200_000  # ratings up to which waiting for other threads takes longer than they save
 
 
@@ -43,8 +46,10 @@ class Trial:
         self.way, self.device, self.held_out, self.shape = way, device, held_out, train.shape
         self.steps = engine(device, "gpukit.factorization")
         self.orders = order_ratings(train, device)
-        self.scale = ready.scale_of(self.orders, train.values)
-        self.made = ready.make_ready(self.orders, self.scale, way, self.steps.preparing)
+        self.scale = ready.scale_of(self.orders, train.values, train.weights)
+        self.weights = weighed(train, self.orders, self.steps.preparing)
+        self.made = ready.make_ready(self.orders, self.scale, way, self.steps.preparing, self.weights)
+        self.roots = 1.0 if held_out.weights is None else np.sqrt(held_out.weights / held_out.weights.mean())
         self.neighbors = find(self.orders, self.steps)
 
     def begin(self, settings):
@@ -62,11 +67,12 @@ class Trial:
 
     def damped(self, damping):
         """(user biases, item biases) float64 in z, on the device; damping: the users' and the items'."""
-        return ready.baseline_of(self.orders, self.scale, self.steps.preparing, damping)
+        return ready.baseline_of(self.orders, self.scale, self.steps.preparing, damping, self.weights)
 
     def errors(self, z):
-        """(n,) float64: the judging ratings less their predictions, which are in z."""
-        return (self.held_out.values - unscale(z, self.scale)).astype(np.float64)
+        """(n,) float64: the judging ratings less their predictions, which are in z; times the roots of their weights,
+        so that squares are weighted."""
+        return (self.held_out.values - unscale(z, self.scale)).astype(np.float64) * self.roots
 
     def biased(self, damping):
         """(n,) float64 errors of damped biases alone."""
@@ -92,10 +98,30 @@ def rms(errors):
     return float(np.sqrt(np.mean(errors**2)))
 
 
-def curve(trials, settings, patience=0, progress=lambda epoch, rmse: None):
+def reach(errors):
+    """What a falling curve of RMSE will come to, if its falls go on shrinking as they did last; it may well fall less.
+    -inf of fewer than three epochs."""
+    if len(errors) < 3:
+        return -np.inf
+    before, last = errors[-3] - errors[-2], errors[-2] - errors[-1]
+    if min(before, last) <= 0:
+        return errors[-1]
+    ratio = min(last / before, SLOWEST)
+    return errors[-1] - last * ratio / (1.0 - ratio)
+
+
+def lags(errors, leader):
+    """Whether a curve of RMSE is behind a leader's, an Outcome, at the same epoch, and will not come to be better by
+    WORTH."""
+    ahead = leader.curve[min(len(errors), len(leader.curve)) - 1]["rmse"]
+    return errors[-1] > ahead and reach(errors) > leader.rmse * (1.0 - WORTH)
+
+
+def curve(trials, settings, patience=0, progress=lambda epoch, rmse: None, leader=None):
     """The Outcome of settings, trained on all trials side by side, an epoch at a time, for settings.epochs at most.
 
     patience: stop after so many epochs without a better one and take the best; 0: train them all and take the last.
+    leader: with patience, stop where this Outcome is out of reach.
     """
     begun, history, best = time.perf_counter(), [], None
     attempts = [trial.begin(settings) for trial in trials]
@@ -106,6 +132,6 @@ def curve(trials, settings, patience=0, progress=lambda epoch, rmse: None):
         progress(epoch + 1, rmse)
         if best is None or not patience or rmse < best[1]:
             best = epoch, rmse, errors
-        if patience and epoch - best[0] >= patience:
+        if patience and (epoch - best[0] >= patience or (leader and lags([e["rmse"] for e in history], leader))):
             break
     return Outcome(settings._replace(epochs=best[0] + 1), history, best[2])

@@ -1,11 +1,26 @@
 """Everything that training on clicks needs, before the first epoch."""
 
+from gpukit import interrupt
 from gpukit.factorization import run as runs
-from gpukit.factorization.implicit import start
+from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.blend import blended
 from gpukit.factorization.implicit.choosing import choose
 from gpukit.factorization.implicit.ground import Course, Ground
 from gpukit.factorization.model import saving
+
+
+def beside(ground, estimator, plan, progress):
+    """The State of the model that is mixed in, trained."""
+    other = mix.partner(estimator, plan, len(ground.clicks), ground.clicks.shape)
+    course = Course(ground, other)
+    session, training = course.begin(course.first(ground.neighbors(other, progress)))
+    with interrupt.deferred() as pressed:
+        for epoch in range(other.epochs):
+            training.epoch(epoch)
+            progress("training", epoch + 1, other.epochs, {"rmse": None})
+            if pressed.requested is not None:
+                raise interrupt.Interrupted(pressed.requested)
+    return session.state()
 
 
 def prepare(estimator, clicks, held_out, device, checked, progress, resume_from):
@@ -32,6 +47,10 @@ def prepare(estimator, clicks, held_out, device, checked, progress, resume_from)
     def complete(state):
         """What is kept of the State that was trained."""
         with clock("neighbours"):
-            return start.ranked_for_strangers(blended(state, clicks, plan), ground.counts[1])
+            state = blended(state, clicks, plan)
+        if plan.mixed:
+            with clock("training"):
+                state = mix.joined(state, beside(ground, estimator, plan, progress), plan.mixed)
+        return start.ranked_for_strangers(state, ground.counts[1])
 
     return runs.Run(session, training, plan, clock, start.SCALE, *first, clicks, None, device, choice, complete)

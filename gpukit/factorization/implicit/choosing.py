@@ -1,9 +1,9 @@
 """What the user left open of the settings for clicks: the best on a held-out click of each of many users.
 
 First, on the clicks of some users where there are many: least squares over all pairs with few factors, whose weight of
-what was not clicked and whose regularization are sought along each in turn; how clicks weigh; the losses with sampled
-negatives; a neighbourhood's score beside that of the factors. Then, on all but the held-out clicks, more factors while
-they help. What is named is obeyed.
+what was not clicked and whose regularization are sought along each in turn; how clicks weigh. Then, on all but the
+held-out clicks: more factors while they help; the loss with sampled negatives, by itself and mixed with these; a
+neighbourhood's score beside that of the factors. What is named is obeyed.
 """
 
 from typing import NamedTuple
@@ -16,26 +16,29 @@ from gpukit.factorization.choose.chosen import Choice
 from gpukit.factorization.goal import goal_of
 from gpukit.factorization.implicit import hold_out
 from gpukit.factorization.implicit.blend import MOST_NEIGHBORS
+from gpukit.factorization.implicit.mix import partner
 from gpukit.factorization.implicit.trial import DEPTH, PATIENCE, Outcome, Trial, places_in
 from gpukit.factorization.solvers import usual
 
 FIRST_FACTORS, FIRST_EPOCHS = 32, 5
 FACTORS = (64, 128, 192, 256, 384, 512)
-WORK = {False: 1.0e11, True: 2.0e13}  # multiplications of an epoch, at most, of a candidate; on a GPU
+WORK = {False: 6.0e10, True: 2.0e13}  # multiplications of an epoch, at most, of a candidate; on a GPU
+MOST_SAMPLED = {False: 3_000_000, True: 1_000_000_000}  # clicks beyond which sampled negatives are not tried; on a GPU
 AXES = {"unobserved_weight": 3.0, "regularization": 2.0}  # what a step along each multiplies by
 MOST_STEPS = 4
 RECENCY = 2.0
-SHARES = (0.03, 0.1, 0.3, 1.0)
+SHARES, MIXED = (0.1, 0.3, 1.0), (0.02, 0.05, 0.1, 0.2)
 OPEN = ("n_factors", "n_epochs", "regularization", "unobserved_weight")
 
 
 class Contest(NamedTuple):
-    """Where candidates meet: the estimator, names of what is open, the solvers that may be taken, the trials' rows so
-    far, progress as fit's."""
+    """Where candidates meet: the estimator, names of what is open, the solvers that may be taken, epochs without a
+    better one that end a candidate (0: none do), the trials' rows so far, progress as fit's."""
 
     estimator: object
     free: set
     solvers: tuple
+    stops: int
     rows: list
     progress: object
 
@@ -51,15 +54,18 @@ def choose(estimator, clicks, settings, device, progress):
     goal = goal_of(estimator, "implicit")
     solvers = ("ials", "sampled") if goal.open else (goal.solver,)
     free = {name for name in OPEN if getattr(estimator, name) is None}
-    if not free and not goal.open:
+    if not free and not goal.open and not settings.patience:
         return Choice(settings, [], "named")
     train, judges = hold_out.held_out(clicks, settings.seed)
     if len(judges.users) < hold_out.FEW:
         return Choice(settings, [], f"{len(clicks):,} clicks are too few to hold any out")
-    contest = Contest(estimator, free, solvers, [], progress)
+    stops = settings.patience or (PATIENCE if "n_epochs" in free else 0)
+    contest = Contest(estimator, free, solvers, stops, [], progress)
     some = hold_out.sampled(train, judges, settings.seed)
     trial = Trial(estimator, *some, device)
-    best = first_round(contest, trial, settings)
+    best = settings
+    if "ials" in solvers:
+        best = least_squares(contest, trial, settings._replace(solver="ials", loss="squared", biases=False)).settings
     if some[0] is not train:
         trial = Trial(estimator, train, judges, device)
     best = second_round(contest, trial, best, device.is_cuda)
@@ -68,20 +74,11 @@ def choose(estimator, clicks, settings, device, progress):
 
 
 def fitting(plan):
-    """settings.Settings with no more neighbours than the model will have."""
-    if plan.solver != "ials":
+    """settings.Settings with no more neighbours than the model will have; nothing is stopped early any more."""
+    plan = plan._replace(patience=0)
+    if plan.solver != "ials" or plan.mixed:
         return plan
     return plan._replace(n_neighbors=min(MOST_NEIGHBORS, plan.n_neighbors) if plan.blend else 0)
-
-
-def first_round(contest, trial, settings):
-    """The best Outcome of few factors on one Trial."""
-    found = []
-    if "ials" in contest.solvers:
-        found.append(least_squares(contest, trial, settings._replace(solver="ials", loss="squared", biases=False)))
-    if "sampled" in contest.solvers:
-        found.append(with_negatives(contest, trial, settings))
-    return max(found, key=worth)
 
 
 def worth(outcome):
@@ -101,14 +98,12 @@ def least_squares(contest, trial, settings):
     for change in weighings(trial.ground.clicks):
         better = contest.met(*tried(trial, best.settings._replace(**change)))
         best = max(best, better, key=worth)
-    if "sampled" in contest.solvers:  # which has all its factors and epochs, too
-        best = contest.met(*tried(trial, best.settings._replace(n_factors=settings.n_factors, epochs=settings.epochs)))
     return best
 
 
-def tried(trial, plan, patience=0):
+def tried(trial, plan):
     """(Outcome, how it is called) of a candidate."""
-    return trial.tried(plan, patience)[0], f"{plan.solver}, {plan.loss}"
+    return trial.tried(plan)[0], f"{plan.solver}, {plan.loss}"
 
 
 def along(contest, trial, best, axis, step):
@@ -134,34 +129,50 @@ def weighings(clicks):
         yield {"recency": RECENCY}
 
 
-def with_negatives(contest, trial, settings):
-    """The Outcome of the loss with sampled negatives, neighbourhoods and all."""
-    standard = usual("sampled", settings.rates, len(trial.ground.clicks))
-    named = {"epochs": "n_epochs", "regularization": "regularization", "learning_rate": "learning_rate"}
-    given = {own: value for own, name in named.items() if (value := getattr(contest.estimator, name)) is not None}
-    biases = bool(getattr(contest.estimator, "biases", True))
-    loss = settings.loss if settings.solver == "sampled" else "cross-entropy"
-    plan = settings._replace(solver="sampled", loss=loss, biases=biases, **{**standard, **given})
-    return contest.met(*tried(trial, plan, PATIENCE if "n_epochs" in contest.free else 0))
-
-
 def second_round(contest, trial, best, on_gpu):
-    """The best Outcome on all but the held-out clicks."""
-    plan = best.settings
-    if plan.solver != "ials":
-        return best
-    epochs = usual("ials", plan.rates, 0)["epochs"] if "n_epochs" in contest.free else plan.epochs
-    patience, leader = PATIENCE if "n_epochs" in contest.free else 0, None
-    for size in sizes(contest, trial, plan, on_gpu):
-        outcome, state = trial.tried(plan._replace(n_factors=size, epochs=epochs), patience)
-        contest.met(outcome, "ials, squared")
-        if leader is not None and worth(outcome) <= worth(leader[0]):
-            break
-        leader = outcome, state
-    if plan.n_neighbors and hasattr(contest.estimator, "n_neighbors"):
-        mixed = [contest.met(one, "ials and cosines") for one in trial.blends(leader[0].settings, leader[1], SHARES)]
-        return max([leader[0], *mixed], key=worth)
-    return leader[0]
+    """The best Outcome on all but the held-out clicks; best: settings.Settings of few factors."""
+    stops, leader, found = contest.stops, None, []
+    if "ials" in contest.solvers:
+        epochs = usual("ials", best.rates, 0)["epochs"] if "n_epochs" in contest.free else best.epochs
+        for size in sizes(contest, trial, best, on_gpu):
+            outcome, state = trial.tried(best._replace(n_factors=size, epochs=epochs), stops)
+            contest.met(outcome, "ials, squared")
+            if leader is not None and worth(outcome) <= worth(leader[0]):
+                break
+            leader = outcome, state
+        found.append(leader[0])
+    many = len(trial.ground.clicks) > MOST_SAMPLED[on_gpu]
+    if "sampled" in contest.solvers and not (many and found):
+        found += with_negatives(contest, trial, best, leader)
+    if leader is not None and len(contest.solvers) > 1 and has_neighbors(contest.estimator):
+        found += [contest.met(one, "ials and cosines") for one in trial.blends(leader[0].settings, leader[1], SHARES)]
+    return clearest(found)
+
+
+def clearest(found):
+    """The best Outcome; the first of them where it is not better by a standard error of the difference."""
+    best = max(found, key=worth)
+    gain = best.gains - found[0].gains
+    return best if gain.mean() > gain.std() / np.sqrt(len(gain)) else found[0]
+
+
+def has_neighbors(estimator):
+    """Whether an estimator may have neighbourhoods."""
+    return getattr(estimator, "n_neighbors", 0) != 0
+
+
+def with_negatives(contest, trial, plan, leader):
+    """[Outcome] of the loss with sampled negatives, neighbourhoods and all, by itself and, where the number of factors
+    is open, beside the leader of the others: (its Outcome, its State) or None."""
+    clicks = trial.ground.clicks
+    alone = partner(contest.estimator, plan, len(clicks), clicks.shape)
+    alone = alone._replace(n_factors=alone.n_factors if "n_factors" in contest.free else plan.n_factors)
+    outcome, state = trial.tried(alone, 0 if leader else contest.stops)
+    found = [contest.met(outcome, f"sampled, {alone.loss}")]
+    if leader is not None and "n_factors" in contest.free:
+        settings, factors = leader[0].settings, leader[1]
+        found += [contest.met(one, "ials and sampled") for one in trial.mixes(settings, factors, state, MIXED)]
+    return found
 
 
 def sizes(contest, trial, plan, on_gpu):

@@ -3,8 +3,11 @@ On the host, in float64; the model stays as it is."""
 
 import numpy as np
 
+from gpukit.factorization.implicit.mix import parted
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.settings import of_model
+from gpukit.factorization.solvers import usual
+from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
 from gpukit.factorization.update.fold import neighborhood
 
 STEPS = 12  # of Newton's method
@@ -15,7 +18,8 @@ def scorer(model):
     """The function that gives (N,) float64 scores of all items for a fold.Given: of a fitted model of clicks."""
     state, plan = model._state, of_model(model, len(model._rated.items))
     bias = state.item_extras[:, BIAS].astype(np.float64)
-    taste = by_squares(state, plan) if plan.solver == "ials" else by_chances(state, plan, bias)
+    taste = by_both(state, plan) if plan.mixed else by_squares(state, plan) if plan.solver == "ials" else None
+    taste = taste or by_chances(state, plan, bias)
 
     def scores(given):
         near = neighborhood(state, given, 0.0, slice(None)) + np.zeros(len(bias))
@@ -24,11 +28,17 @@ def scorer(model):
     return scores
 
 
+def by_both(state, plan):
+    """The function (fold.Given, neighbourhood's scores) of two models in one."""
+    one, other = parted(state, plan)
+    own = plan._replace(**{**usual("sampled", plan.rates, 0), "solver": "sampled"})
+    squares = by_squares(one, plan)
+    chances = by_chances(other, own, other.item_extras[:, BIAS].astype(np.float64))
+    return lambda given, near: squares(given, near) + plan.mixed * chances(given, near / plan.mixed)
+
+
 def by_squares(state, plan):
     """The function (fold.Given, neighbourhood's scores) that gives u V', solved as by `ials`."""
-    from gpukit.factorization.solvers.ials import fold_in
-    from gpukit.factorization.solvers.ials.fold import gram_of
-
     gram = gram_of(state.item_factors)
 
     def products(given, near):

@@ -23,7 +23,7 @@ class Judges(NamedTuple):
 def held_out(clicks, seed):
     """(the other clicks, Judges) of Ratings: of users with LEAST clicks or more the last one, or where times do not
     tell one at random; JUDGES of these users, drawn at random."""
-    rng, latest = np.random.default_rng([seed, Numpy.JUDGES[0]]), tell_order(clicks)
+    rng, latest = np.random.default_rng([seed, Numpy.CLICK_JUDGES[0]]), tell_order(clicks)
     if latest:
         first = places_from_last(clicks) == 0
         places = np.flatnonzero(first)
@@ -43,6 +43,6 @@ def sampled(clicks, judges, seed, most=SAMPLE):
     """(clicks, Judges) of as many whole users as have about `most` clicks, drawn at random; all where these do."""
     if len(clicks) <= most:
         return clicks, judges
-    users = np.random.default_rng([seed, Numpy.JUDGES[0], 1]).random(clicks.shape[0]) < most / len(clicks)
+    users = np.random.default_rng([seed, Numpy.CLICK_JUDGES[1]]).random(clicks.shape[0]) < most / len(clicks)
     chosen = users[judges.users]
     return clicks.take(users[clicks.users]), Judges(judges.users[chosen], judges.items[chosen], judges.latest)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.factorization.implicit import blend
+from gpukit.factorization.implicit import blend, mix
 from gpukit.factorization.implicit.ground import Course, Ground
 
 DEPTH, SHOWN = 100, 10  # a held-out click further down is worth nothing; the length of lists that is told
@@ -29,7 +29,7 @@ class Outcome(NamedTuple):
         """The candidate as a dict for people."""
         told = ("solver", "loss", "n_factors", "n_neighbors", "regularization", "unobserved_weight", "n_epochs")
         plan = {**self.settings._asdict(), "n_epochs": self.settings.epochs} if self.settings else {}
-        extra = {name: plan[name] for name in ("counted", "recency", "blend") if plan.get(name)}
+        extra = {name: plan[name] for name in ("counted", "recency", "blend", "mixed") if plan.get(name)}
         shown = self.places < SHOWN
         return {
             "predictor": predictor,
@@ -78,7 +78,7 @@ class Trial:
         curve, best = [], (-1.0, 0, None)
         for epoch in range(plan.epochs):
             training.epoch(epoch)
-            if not patience and epoch + 1 < plan.epochs:
+            if epoch + 1 < plan.epochs and (not patience or epoch % 2 == 0):  # judging takes about as long
                 continue
             places = self.judged(session)
             worth = float(gains(places).mean())
@@ -94,6 +94,15 @@ class Trial:
         if plan.learned_neighbors not in self.near:
             self.near[plan.learned_neighbors] = self.ground.neighbors(plan)
         return self.near[plan.learned_neighbors]
+
+    def mixes(self, plan, state, other, weights):
+        """Yield the Outcome of a State that was trained, with each weight of another's score beside it."""
+        steps = self.ground.steps
+        history, size = self.ground.ready(plan, "users", False).history, other.user_factors.shape[1]
+        for weight in weights:
+            mixed = mix.joined(state, other, weight)
+            layout = steps.layout(plan.n_factors + size, other.neighbors.shape[1])
+            yield Outcome(plan._replace(mixed=weight), self.judged(steps.Session(mixed, layout, "items", history)), [])
 
     def blends(self, plan, state, shares):
         """Yield the Outcome of a State that was trained, with each share of a neighbourhood's score."""

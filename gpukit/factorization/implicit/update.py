@@ -8,11 +8,13 @@ import numpy as np
 
 from gpukit.device.engine import engine
 from gpukit.factorization import run as runs
-from gpukit.factorization.implicit import start
+from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.blend import MOST_NEIGHBORS, alike, joined
 from gpukit.factorization.implicit.ground import Course, Ground
+from gpukit.factorization.implicit.weights import weighted
 from gpukit.factorization.prepare import ready
 from gpukit.factorization.settings import of_model
+from gpukit.factorization.solvers.ials.fold import fold_in
 from gpukit.factorization.update import grow, merge
 from gpukit.factorization.update.run import Updated, counts_before, touched_rows
 from gpukit.ratings.clicks import are_pairs, clicks_of
@@ -23,8 +25,6 @@ ROUNDS, LATE = 2, 4  # of solving for both sides; epochs with sampled negatives
 
 def weights_of(model, ratings):
     """Ratings as a model of clicks learns them: values are what clicks weigh, what is none is left out."""
-    from gpukit.factorization.implicit.weights import weighted
-
     plan = of_model(model, 0)._replace(recency=0.0)
     return weighted(clicks_of(ratings, None if are_pairs(ratings) else model.positive_from), plan)
 
@@ -47,7 +47,7 @@ def update(model, part, asked, device, progress):
         history = type(history)(*map(steps.fetch, history))
     plan = of_model(model, len(merged.ratings))
     with clock("training"):
-        learn = solved if plan.solver == "ials" else walked
+        learn = both if plan.mixed else solved if plan.solver == "ials" else walked
         ground = Ground(model, merged.ratings, device, orders)
         state, count = learn(model._state, ground, plan, (fresh, moving), asked)
     told = {
@@ -61,6 +61,15 @@ def update(model, part, asked, device, progress):
         "seconds": clock.seconds,
     }
     return Updated(state, history, start.SCALE, told)
+
+
+def both(state, ground, plan, which, asked):
+    """(the State of two models in one, clicks that were read or walked); arguments as `solved`."""
+    one, other = mix.parted(state, plan)
+    own = mix.partner(ground.estimator, plan, len(ground.clicks), ground.clicks.shape)
+    one, read = solved(one, ground, plan._replace(mixed=0.0), which, asked)
+    other, count = walked(other, ground, own._replace(n_factors=other.user_factors.shape[1]), which, asked)
+    return mix.joined(one, other, plan.mixed), read + count
 
 
 def solved(state, ground, plan, which, asked):
@@ -90,8 +99,6 @@ def solved(state, ground, plan, which, asked):
 def solve(own, other, table, rows, plan):
     """Rows (a mask) of `own` solved for, `other` held; table: (indptr, indices, weights) of the clicks by row. Returns
     how many clicks were read."""
-    from gpukit.factorization.solvers.ials import fold_in
-
     which = np.flatnonzero(rows)
     indptr, indices, weights = table
     counts = np.diff(indptr)[which]

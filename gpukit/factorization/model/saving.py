@@ -147,7 +147,6 @@ def unpack(model, facts, arrays):
 
 def kept_head(arrays, shape):
     """The lists.head.Head among the arrays of a file, checked; of ratings of shape (M, N)."""
-
     found = arrays.gathered(head.Head, HEAD)
     head.check_head(found, shape, HEAD)
     return found

@@ -188,6 +188,27 @@ def residual_means(starts, others, codes, z, other_bias, damping, bias):
 
 
 @kernel
+def weighted_means(starts, others, codes, z, weights, other_bias, damping, bias):
+    """bias[row] = sum(w (z - other_bias)) / (sum(w) + damping): residual_means of ratings that count differently.
+
+    weights (n,) float32; starts, others, codes, z, other_bias, damping and bias as residual_means has them.
+    Launch: any grid, blocks of a multiple of 32 threads, at most 256; a block adds up whole rows.
+    Deterministic: yes; budget.
+    Source: Koren 2010, sec. 2.1.
+    """
+    parts = cuda.shared.array(WARPS, np.float64)
+    for row in range(I64(cuda.blockIdx.x), I64(starts.size - 1), I64(cuda.gridDim.x)):
+        total, count = np.float64(0.0), np.float64(0.0)
+        for t in range(I64(starts[U64(row)]) + I64(cuda.threadIdx.x), I64(starts[U64(row + 1)]), I64(cuda.blockDim.x)):
+            weight = np.float64(weights[U64(t)])
+            total += weight * (np.float64(z[U32(codes[U64(t)])]) - other_bias[U32(others[U64(t)])])
+            count += weight
+        total, count = block_sum(total, parts), block_sum(count, parts)
+        if cuda.threadIdx.x == 0:
+            bias[U64(row)] = total / (count + damping)
+
+
+@kernel
 def start_rows(seed_key, base, biased, n_factors, factors, extras):
     """Parameter rows as training begins: small random factors, the bias at the baseline, or at 0.
 

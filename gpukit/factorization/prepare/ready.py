@@ -6,11 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.factorization.arrays import History, Query, Scale, Side
-from gpukit.factorization.baseline import SWEEPS
+from gpukit.factorization.baseline import SWEEPS, weighted_moments
 from gpukit.factorization.baseline import USUAL as USUAL_DAMPING
 from gpukit.factorization.baseline import moments as moments_of_values
 from gpukit.factorization.model.layout import LEVELS, major_first
 from gpukit.factorization.prepare.strata import in_strata, seats_of
+from gpukit.factorization.prepare.weights import laid_out
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.random import key
 from gpukit.ratings.orders.levels import moments as moments_of_levels
@@ -32,30 +33,35 @@ class Way(NamedTuple):
 
 class Ready(NamedTuple):
     """What training reads, on the device: arrays.History, arrays.Side, the arrays.Query of every training rating (None
-    where no neighbours are looked at), baseline biases in z (users', items') float64."""
+    where no neighbours are looked at), baseline biases in z (users', items') float64; weights.Weighed or None."""
 
     history: object
     side: object
     query: object
     baseline: tuple
+    weights: object = None
 
 
-def make_ready(orders, scale, way, steps):
-    """The Ready of ratings in orders for a Way. On a GPU it is queued, not waited for."""
-    history, baseline = history_of(orders, scale, steps), baseline_of(orders, scale, steps, way.damping)
+def make_ready(orders, scale, way, steps, weights=None):
+    """The Ready of ratings in orders for a Way; weights: their weights.Weighed. On a GPU it is queued, not waited
+    for."""
+    history, baseline = history_of(orders, scale, steps), baseline_of(orders, scale, steps, way.damping, weights)
     side = side_of(orders, way.walk, scale, way.seed, steps, way.deterministic)
+    if weights is not None:
+        side = side._replace(weights=laid_out(weights, way.walk, side.where, steps))
     query = training_query(history, orders, side, way.walk, steps) if way.near else None
-    return Ready(history, side, query, baseline)
+    return Ready(history, side, query, baseline, weights)
 
 
-def scale_of(orders, values):
-    """The Scale of ratings in orders; values (n,) float32, on the host: all of them."""
-    if orders.levels.exact:
+def scale_of(orders, values, weights=None):
+    """The Scale of ratings in orders; values (n,) float32, on the host: all of them; weights (n,) of them, or None."""
+    low, high = orders.levels.values[[0, -1]] if orders.levels.exact else (values.min(), values.max())
+    if weights is not None:
+        mean, deviation = weighted_moments(values, weights)
+    elif orders.levels.exact:
         mean, deviation = moments_of_levels(orders.levels)
-        low, high = orders.levels.values[[0, -1]]
     else:
         mean, deviation = moments_of_values(values)
-        low, high = values.min(), values.max()
     return Scale(mean, deviation if deviation > 1e-6 * max(1.0, abs(mean)) else 1.0, float(low), float(high))
 
 
@@ -148,9 +154,9 @@ def query_of(users, items, n_users, steps):
     return Query(steps.row_starts(keys, 32, width, n_users + 1), by_user, places)
 
 
-def baseline_of(orders, scale, steps, damping=USUAL_DAMPING):
+def baseline_of(orders, scale, steps, damping=USUAL_DAMPING, weights=None):
     """(user biases (M,), item biases (N,)) float64, in z, on the device: damped means, alternating; damping: of users,
-    of items.
+    of items; weights: weights.Weighed, by which the means are weighted.
 
     b_j = sum(z - b_i) / (n_j + damping) and the same for b_i, a few times around (gpukit.factorization.baseline has
     the source).
@@ -159,12 +165,15 @@ def baseline_of(orders, scale, steps, damping=USUAL_DAMPING):
     users, items = orders.shape
     user_bias, item_bias = steps.zeros(users, np.float64), steps.empty(items, np.float64)
     for _ in range(SWEEPS):
-        for order, rows, other, own, damped in (
-            (orders.by_item, items, user_bias, item_bias, damping[1]),
-            (orders.by_user, users, item_bias, user_bias, damping[0]),
+        for order, rows, other, own, damped, counts in (
+            (orders.by_item, items, user_bias, item_bias, damping[1], weights and weights.by_item),
+            (orders.by_user, users, item_bias, user_bias, damping[0], weights and weights.by_user),
         ):
-            starts = order.starts[: rows + 1]
-            steps.run("residual_means", starts, order.others, order.codes, z, other, float(damped), own)
+            read = order.starts[: rows + 1], order.others, order.codes, z
+            if weights is None:
+                steps.run("residual_means", *read, other, float(damped), own)
+            else:
+                steps.run("weighted_means", *read, counts, other, float(damped), own)
     return user_bias, item_bias
 
 

@@ -12,6 +12,12 @@ import numpy as np
 from gpukit.factorization.solvers.sgd import schedule
 
 
+def in_strata_on(device, deterministic):
+    """Whether a training on a device goes by strata: one that is to give one result, on a CPU. A GPU has more workers
+    than strata have work for, and trains in batches (solvers/sgd/batches)."""
+    return deterministic and not device.is_cuda
+
+
 class Seats(NamedTuple):
     """Where the rows of the two sides sit: blocks, turns in a block; seat (rows,) int32 of a major row: block * turns +
     turn; block (rows,) int32 of a minor row. The arrays lie on the host."""

@@ -111,6 +111,18 @@ def residual_means(starts, others, codes, z, other_bias, damping, bias):
 
 
 @njit(parallel=True)
+def weighted_means(starts, others, codes, z, weights, other_bias, damping, bias):
+    """Twin of kernels.weighted_means."""
+    for row in prange(starts.size - 1):
+        total, count = np.float64(0.0), np.float64(0.0)
+        for t in range(starts[row], starts[row + 1]):
+            weight = np.float64(weights[t])
+            total += weight * (np.float64(z[codes[t]]) - other_bias[others[t]])
+            count += weight
+        bias[row] = total / (count + damping)
+
+
+@njit(parallel=True)
 def start_rows(seed_key, base, biased, n_factors, factors, extras):
     """Twin of kernels.start_rows; factors in float32."""
     at = extras.shape[1] - EXTRA

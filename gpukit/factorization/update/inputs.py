@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.base.arrays import as_text
-from gpukit.errors import DataError
+from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.update.fold import Given
+from gpukit.factorization.weights import counted
 from gpukit.io.ids import rows_of
 from gpukit.ratings.pairs import ratings_of
 from gpukit.ratings.repeats import without_repeats
@@ -37,9 +38,13 @@ def part_of(new, y, user_ids, item_ids, duplicates, taken=None):
     """The Part of what fit takes (new, y), in the rows of a model with these ids.
 
     duplicates: what a pair means that comes twice in it (gpukit.ratings.repeats); taken: a function that gives the
-    Ratings that are learned of those that were read. Raises DataError.
+    Ratings that are learned of those that were read. Raises DataError, ParameterError.
     """
-    ratings = without_repeats(ratings_of(new, y, repeats=False), duplicates)
+    ratings = counted(without_repeats(ratings_of(new, y, repeats=False), duplicates))
+    if ratings.weights is not None:
+        raise ParameterError(
+            "An update takes no weights: what was learned before is not weighed. Leave the column out."
+        )
     ratings = ratings if taken is None else taken(ratings)
     users, user_ids = grown(ratings.users, ratings.user_ids, user_ids, "user")
     items, item_ids = grown(ratings.items, ratings.item_ids, item_ids, "item")
@@ -81,6 +86,8 @@ def lists_of(X, y, duplicates):
         except (TypeError, ValueError) as error:
             raise DataError(f"The ratings of {{item: rating}} are no numbers ({error}).") from None
         X = np.zeros(len(X), np.int64), np.array(list(X)), values
+    elif isinstance(X, list | set) and y is None and all(np.ndim(one) == 0 for one in X):  # items that one user clicked
+        X = np.zeros(len(X), np.int64), np.array(list(X))
     ratings = without_repeats(ratings_of(X, y, repeats=False), duplicates)
     if not len(ratings):
         raise DataError("There are no ratings to go by: 0 rows. Give at least one.")

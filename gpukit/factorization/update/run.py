@@ -9,7 +9,7 @@ from gpukit.device.engine import engine
 from gpukit.factorization import run as runs
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, major_first
-from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import ready, strata
 from gpukit.factorization.settings import of_model
 from gpukit.factorization.solvers import Task
 from gpukit.factorization.solvers.sgd import schedule
@@ -192,7 +192,8 @@ class Learner:
     def learn_fresh(self):
         """Algorithm 4, lines 10 to 15: rows that had no ratings learn all of theirs, the others stay as they are."""
         merged, (users, items) = self.facts.merged, self.facts.fresh
-        own = merged.new & (users[merged.ratings.users] | items[merged.ratings.items])
+        own = np.flatnonzero(merged.new)
+        own = own[users[merged.ratings.users[own]] | items[merged.ratings.items[own]]]
         still = grow.held_still(self.state, self.facts.fresh)
         moved = self.walk(still, own, range(self.plan.epochs))
         self.state = grow.released(moved, self.state, self.facts.fresh)
@@ -222,7 +223,7 @@ class Learner:
         """The Training of a State that walks some Ratings."""
         trainer, steps = self.trainer, self.trainer.steps
         orders, scale = order_ratings(some, trainer.device), self.facts.scale
-        in_strata = trainer.deterministic and not trainer.device.is_cuda
+        in_strata = strata.in_strata_on(trainer.device, trainer.deterministic)
         way = ready.Way(trainer.walk, self.plan.seed, in_strata, self.layout.slots > 0)
         made = ready.make_ready(orders, scale, way, steps.preparing)
         task = Task(orders, scale, made, self.plan, self.layout, steps, trainer.device, False, trainer.deterministic)

@@ -4,15 +4,20 @@ import numpy as np
 import pytest
 
 from factorization.batches.inputs import assert_learned, case_of, dealt, learned
-from factorization.inputs import rates
+from factorization.inputs import make, planted, rates, same_state
+from gpukit.errors import ParameterError
+from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.model.layout import cpu_layout
+from gpukit.factorization.prepare import strata
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.factorization.solvers.sgd.batches import cpu, deal, twins
+from gpukit.factorization.solvers.sgd.batches import cpu, deal
+from gpukit.factorization.solvers.sgd.batches.twins import major, minor
+from gpukit.factorization.solvers.sgd.batches.twins.keys import key_batch
 
 
 def by_twins(case, batch, steps):
     layout = cpu_layout(case.state.user_factors.shape[1], case.state.neighbors.shape[1])
-    return learned(case, layout, batch, steps, cpu.seen_width(layout), twins.walk_major, twins.walk_minor)
+    return learned(case, layout, batch, steps, cpu.seen_width(layout), major.walk_major, minor.walk_minor)
 
 
 @pytest.mark.parametrize("n_neighbors", [0, 5, 33])
@@ -37,7 +42,7 @@ def test_key_batch():
     batch = dealt(case)
     ranks, n = np.argsort(batch.rows).astype(np.int32), len(batch.pairs)
     keys, slots = np.zeros(n, np.uint64), np.zeros(n, np.uint32)
-    twins.key_batch(batch.chunks, batch.minor, ranks, keys, slots)
+    key_batch(batch.chunks, batch.minor, ranks, keys, slots)
     assert keys.tolist() == [ranks[j] for _, j in batch.by_slot()]
     np.testing.assert_array_equal(slots, np.arange(n))
 
@@ -76,6 +81,28 @@ def test_ratings_at_once():
     assert (order.tolist(), at_once.tolist(), long) == ([1, 3, 0, 2], [16, 8, 1, 1], 2)
 
 
+def test_half_precision_is_refused():
+    with pytest.raises(ParameterError, match="deterministic=True use 'auto' or 'single'"):
+        MatrixFactorization(deterministic=True, precision="half").check()
+
+
+def test_as_good_as_plain(monkeypatch):
+    """On a CPU too, where strata are sooner done; a function of the seed."""
+    ratings = planted(300, 120, 0.3)
+    for model in (MatrixFactorization, LSHMF):
+        racy = make(model, n_epochs=20).fit(ratings)
+        monkeypatch.setattr(strata, "in_strata_on", lambda device, deterministic: False)
+        one, same, other = (
+            make(model, n_epochs=20, deterministic=True, random_state=s).fit(ratings) for s in (0, 0, 1)
+        )
+        assert one.score(ratings) == pytest.approx(racy.score(ratings), rel=0.03)
+        assert same_state(one, same) and not same_state(one, other)
+
+
 def test_batch_count():
+    """And the memory of them: a place a rating, the rows of the ratings of a batch."""
+    layout = cpu_layout(32, 0)
+    assert deal.memory(3200, layout) == 4 * 3200 + 100 * 160
+    assert deal.memory(10**9, layout) == 4 * 10**9 + deal.SEEN_BYTES
     assert deal.batch_count(10, 160) == deal.BATCHES
     assert deal.batch_count(10**9, 160) == -(-160 * 10**9 // deal.SEEN_BYTES)

@@ -48,9 +48,9 @@ def test_rows_are_solved(n_factors, padded, longest):
     case, shape = problem(n_factors, counts), plan.shape_of(n_factors)
     pieces, owners, decays = batch_of(case, longest)
     grams, own = grams_of(case, pieces, shape, padded), own_table(case, padded)
-    kernel = make_solve_by_cholesky(*shape[:4])
+    kernel = make_solve_by_cholesky(*shape[:3], shape.whole)
     solver = owners, grams, tiles_of(case, shape), decays, DAMPING, own
-    launch_repeatably(kernel, max(1, len(owners) - 1), shape.threads, *solver)
+    launch_repeatably(kernel, max(1, len(owners) - 1), shape.whole, *solver)
     assert_solved(case, own, padded)
 
 
@@ -60,7 +60,7 @@ def test_without_biases():
     pieces, owners, decays = batch_of(case, 100)
     grams, own = grams_of(case, pieces, shape, 8, False), own_table(case, 8)
     solver = owners, grams, tiles_of(case, shape), decays, DAMPING, own
-    launch(make_solve_by_cholesky(*shape[:4]), 1, shape.threads, *solver)
+    launch(make_solve_by_cholesky(*shape[:3], shape.whole), 1, shape.whole, *solver)
     assert_solved(case, own, 8, biased=False)
 
 

@@ -35,6 +35,18 @@ def early(request):
     return make(request.param, n_epochs=15, n_factors=6).fit(parts()[0])
 
 
+def test_weights_are_refused_and_equal_ones_are_none(early):
+    _, late, _ = parts()
+    weights = np.random.default_rng(0).random(len(late)).astype(np.float32)
+    with pytest.raises(ParameterError, match="takes no weights"):
+        copy.deepcopy(early).partial_fit(late.with_columns(**late.columns(), weights=weights))
+    plain, same = (
+        copy.deepcopy(early).partial_fit(late.with_columns(**late.columns(), **more))
+        for more in ({}, {"weights": np.full(len(late), 2, np.float32)})
+    )
+    assert plain.updates_[-1]["ratings"] == same.updates_[-1]["ratings"] == len(late)
+
+
 @pytest.mark.parametrize("rows", ["move", "frozen"])
 def test_new_users_and_items_are_learned(early, rows):
     _, late, whole = parts()

@@ -6,6 +6,7 @@ import numpy as np
 
 from gpukit.device.engine import engine
 from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare.weights import laid_out
 from gpukit.factorization.solvers import squares
 from gpukit.factorization.solvers.als.rates import DAMPING
 from gpukit.factorization.solvers.squares import plan
@@ -24,18 +25,27 @@ class Half(NamedTuple):
 def arrange(task):
     """(Equations, [users' Half, items' Half]) of a solvers.Task."""
     steps = engine(task.device, squares.__name__)
-    sides = [task.made.side, ready.side_of(task.orders, "items", task.scale, task.settings.seed, task.steps.preparing)]
+    weights, preparing = task.made.weights, task.steps.preparing
+    items = ready.side_of(task.orders, "items", task.scale, task.settings.seed, preparing)
+    if weights is not None:
+        items = items._replace(weights=laid_out(weights, "items", items.where, preparing))
+    sides = [task.made.side, items]
     n_factors = task.layout.n_factors
     most = max(1, steps.SCRATCH // (4 * steps.Equations.numbers(n_factors)))
     cuts = [plan.cut(side.indptr, steps.LONGEST, most) for side in sides]
-    halves = [half_of(side, cut, task.settings.regularization, steps) for side, cut in zip(sides, cuts)]
+    halves = [half_of(side, cut, task, steps) for side, cut in zip(sides, cuts)]
     return steps.Equations(n_factors, max(cut.largest for cut in cuts)), halves
 
 
-def half_of(side, cut, regularization, steps):
-    """The Half of an arrays.Side: lambda of a row with n ratings is n times the regularization (weighted lambda)."""
-    decays = np.float32(regularization) * cut.owners[:, 3].astype(np.float32)
-    weights = steps.resident(np.ones(1), np.float32)
+def half_of(side, cut, task, steps):
+    """The Half of an arrays.Side: lambda of a row with n ratings is n times the regularization (weighted lambda); n is
+    the sum of their weights where they have some."""
+    counts, weights = cut.owners[:, 3], side.weights
+    if weights is None:
+        weights = steps.resident(np.ones(1), np.float32)
+    else:
+        counts = np.add.reduceat(task.steps.preparing.fetch(weights), side.indptr[cut.owners[:, 0]], dtype=np.float64)
+    decays = np.float32(task.settings.regularization) * counts.astype(np.float32)
     return Half(Data(side.minor, side.values, weights), plan.batches_of(cut, decays, steps))
 
 

@@ -179,7 +179,7 @@ def _score(own, other, me, held, around):
     if me.near:
         explicit, implicit = set_scales(_counts(around, me.near), me.lanes)
         partial += terms(around, me.near, explicit, implicit)
-    return Error(F32(group_sum(partial, me.lanes)), explicit, implicit)
+    return Error(F32(group_sum(partial, me.lanes)), explicit, implicit, ONE)
 
 
 @device
@@ -264,7 +264,7 @@ def make_sampled_epoch(lanes, factors, near, vector):
                 click = score.value if first else click
                 owed = ZERO if first else owed - value if example.real else owed
                 if example.real and not first:
-                    row, error = U32(example.item), Error(value, score.explicit, score.implicit)
+                    row, error = U32(example.item), Error(value, score.explicit, score.implicit, ONE)
                     if near:
                         _learn_around(parameters, row, error, other.squares, rates, me, held, around)
                     own = learn(parameters.Q, row, error, own, other, rates, alone, held, around)

@@ -86,7 +86,7 @@ def _walk(chunk, shift, items, near, P, Q, influence, rates, draw, table, scratc
             rate = formulas.row_rate(rates.influence, rates.factor_gain, q_extra[SQUARES])
             learn_influence(w, clicked, clicked, explicit * error, rate, rates.influence_decay)
             learn_influence(c, others, others, implicit * error, rate, rates.influence_decay)
-        learn(p, p_extra, q, q_extra, n, error, rates)
+        learn(p, p_extra, q, q_extra, n, error, ONE, rates)
 
 
 @njit

@@ -14,6 +14,7 @@ from gpukit._jit import njit
 F32 = np.float32
 ONE = F32(1.0)
 ZERO = F32(0.0)
+PLAIN = 4  # fields of arrays.Batch
 
 
 class Rates(NamedTuple):
@@ -31,6 +32,15 @@ class Rates(NamedTuple):
     bias_decay: np.float32
     influence: np.float32
     influence_decay: np.float32
+
+
+@njit
+def weight_of(batch, t):
+    """How much rating t of an arrays.Batch counts: 1, or its weight in a WeightedBatch; which of the two it is, is
+    known when this is compiled. A rate is times it, and e^2 in a row's sum, as if the rating came so many times."""
+    if len(batch) > PLAIN:
+        return batch.weights[t]
+    return ONE
 
 
 @njit

@@ -53,11 +53,12 @@ class Chunk(NamedTuple):
 
 
 class Rating(NamedTuple):
-    """One rating: its place, its minor row, its value."""
+    """One rating: its place, its minor row, its value, how much it counts."""
 
     place: int
     other: int
     value: float
+    weight: float
 
 
 class Row(NamedTuple):
@@ -68,11 +69,12 @@ class Row(NamedTuple):
 
 
 class Error(NamedTuple):
-    """e of Eq. (5), and |R|^-1/2, |N|^-1/2 of the rating."""
+    """e of Eq. (5), and |R|^-1/2, |N|^-1/2 of the rating; how much the rating counts."""
 
     value: float
     explicit: float
     implicit: float
+    weight: float
 
 
 class Registers(NamedTuple):
@@ -105,7 +107,7 @@ def _rating(batch, chunk, step):
     turned = I32(step + chunk.shift)
     turned = I32(turned if turned < chunk.length else turned - chunk.length)
     t = U64(chunk.first + U64(turned if step < chunk.length else I32(0)))
-    return Rating(t, U32(batch.minor[t]), batch.values[t])
+    return Rating(t, U32(batch.minor[t]), batch.values[t], formulas.weight_of(batch, t))
 
 
 @device
@@ -151,7 +153,7 @@ def _error(rating, own, other, levels, me, held, around):
         base = group_pick(other.extra, BASE, me.lanes)
         explicit, implicit = set_scales(residuals(around, me.near, levels, base), me.lanes)
         partial += terms(around, me.near, explicit, implicit)
-    return Error(F32(rating.value - group_sum(partial, me.lanes)), explicit, implicit)
+    return Error(F32(rating.value - group_sum(partial, me.lanes)), explicit, implicit, rating.weight)
 
 
 @device
@@ -176,11 +178,12 @@ def _learn_factors(held, count, error, own_rate, other_rate, decay):
 
 
 @device
-def extra_change(row, lane, error, rates):
+def extra_change(row, lane, error, weight, rates):
     """What one rating adds to the lane's number of the last eight: bias in lane 0, e^2 in lane 1."""
-    rate = formulas.row_rate(rates.bias, rates.bias_gain, row.squares)
+    rate = F32(weight * formulas.row_rate(rates.bias, rates.bias_gain, row.squares))
     moved = formulas.bias_change(row.extra, error, rate, rates.bias_decay)
-    return moved if lane == U32(BIAS) else F32(error * error) if lane == U32(SQUARES) else ZERO
+    squares = F32(weight * F32(error * error))
+    return moved if lane == U32(BIAS) else squares if lane == U32(SQUARES) else ZERO
 
 
 @device
@@ -194,16 +197,17 @@ def _add_extra(matrix, row, lane, change):
 def learn(Q, row, error, own, other, rates, me, held, around):
     """Eq. (5) for one rating: in registers for the major row, by additions for the minor row `row` of Q; returns the
     major Row as it is now."""
-    own_rate = formulas.row_rate(rates.factor, rates.factor_gain, own.squares)
-    other_rate = formulas.row_rate(rates.factor, rates.factor_gain, other.squares)
+    weight = error.weight
+    own_rate = F32(weight * formulas.row_rate(rates.factor, rates.factor_gain, own.squares))
+    other_rate = F32(weight * formulas.row_rate(rates.factor, rates.factor_gain, other.squares))
     if me.near:
-        rate = formulas.row_rate(rates.influence, rates.factor_gain, own.squares)
+        rate = F32(weight * formulas.row_rate(rates.influence, rates.factor_gain, own.squares))
         learn_influence(around, me.near, error, rate, rates.influence_decay)
     _learn_factors(held, me.factors, error.value, own_rate, other_rate, rates.factor_decay)
     add_stored(Q, row, me.lane, me.lanes, me.factors, me.half, me.vector, held.change)
-    _add_extra(Q, row, me.lane, extra_change(other, me.lane, error.value, rates))
-    change = extra_change(own, me.lane, error.value, rates)
-    return Row(own.extra + change, own.squares + error.value * error.value)
+    _add_extra(Q, row, me.lane, extra_change(other, me.lane, error.value, weight, rates))
+    change = extra_change(own, me.lane, error.value, weight, rates)
+    return Row(own.extra + change, own.squares + F32(weight * F32(error.value * error.value)))
 
 
 @device
@@ -239,10 +243,10 @@ def make_sgd_epoch(lanes, factors, near, half, vector):
     def sgd_epoch(chunks, batch, parameters, rates, turn, workers):
         """Algorithms 2 and 3: one pass over all chunks by Eq. (5); worker w walks the chunks w, w + workers, ...
 
-        chunks (n, 3) int64: major row, first rating, number of ratings (0: nothing to do); batch: arrays.Batch, codes
-        (nnz, K / 4) uint32; parameters: arrays.Parameters, K = lanes * near; rates: formulas.Rates; turn uint32: key of
-        the epoch, where each chunk starts; workers: groups of lanes that take part. A major row's minor rows must be
-        distinct: they are read a step ahead, which hides their latency.
+        chunks (n, 3) int64: major row, first rating, number of ratings (0: nothing to do); batch: arrays.Batch or
+        WeightedBatch, codes (nnz, K / 4) uint32; parameters: arrays.Parameters, K = lanes * near; rates:
+        formulas.Rates; turn uint32: key of the epoch, where each chunk starts; workers: groups of lanes that take part.
+        A major row's minor rows must be distinct: they are read a step ahead, which hides their latency.
 
         Launch: any grid of at least lanes * workers threads, blocks of a multiple of 32.
         Deterministic: with one worker, or when no two workers share a row; else up to the order of atomic additions.

@@ -13,12 +13,28 @@ import numpy as np
 from gpukit._jit import njit, prange
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.factorization.solvers.sgd import formulas
-from gpukit.factorization.solvers.sgd.formulas import ZERO
+from gpukit.factorization.solvers.sgd.formulas import ONE, PLAIN, ZERO
 from gpukit.factorization.twins.influence import residuals, terms
 from gpukit.factorization.twins.rows import dot
 from gpukit.random import below
 
 U64 = np.uint64
+
+
+@njit
+def _weights_of(batch):
+    """The weights of an arrays.WeightedBatch, None of a Batch."""
+    if len(batch) > PLAIN:
+        return batch.weights
+    return None
+
+
+@njit
+def _weight_at(weights, t):
+    """formulas.weight_of by what `_weights_of` gave."""
+    if weights is None:
+        return ONE
+    return weights[t]
 
 
 @njit
@@ -39,25 +55,25 @@ def _learn_factors(p, q, n, error, own_rate, other_rate, decay):
 
 
 @njit
-def _learn_extra(extra, error, rates):
+def _learn_extra(extra, error, weight, rates):
     """Eq. (5) for the bias, and the row's sum of squared errors."""
-    rate = formulas.row_rate(rates.bias, rates.bias_gain, extra[SQUARES])
+    rate = weight * formulas.row_rate(rates.bias, rates.bias_gain, extra[SQUARES])
     extra[BIAS] += formulas.bias_change(extra[BIAS], error, rate, rates.bias_decay)
-    extra[SQUARES] += error * error
+    extra[SQUARES] += weight * (error * error)
 
 
 @njit(inline="always")
-def learn(p, p_extra, q, q_extra, n, error, rates):
+def learn(p, p_extra, q, q_extra, n, error, weight, rates):
     """Eq. (5) for the rows of one rating."""
-    own_rate = formulas.row_rate(rates.factor, rates.factor_gain, p_extra[SQUARES])
-    other_rate = formulas.row_rate(rates.factor, rates.factor_gain, q_extra[SQUARES])
+    own_rate = weight * formulas.row_rate(rates.factor, rates.factor_gain, p_extra[SQUARES])
+    other_rate = weight * formulas.row_rate(rates.factor, rates.factor_gain, q_extra[SQUARES])
     _learn_factors(p, q, n, error, own_rate, other_rate, rates.factor_decay)
-    _learn_extra(p_extra, error, rates)
-    _learn_extra(q_extra, error, rates)
+    _learn_extra(p_extra, error, weight, rates)
+    _learn_extra(q_extra, error, weight, rates)
 
 
 @njit(inline="always")
-def _walk(chunk, shift, minor, values, codes, levels, P, Q, influence, offsets, rates, scratch):
+def _walk(chunk, shift, minor, values, codes, levels, weights, P, Q, influence, offsets, rates, scratch):
     """One chunk: consecutive ratings of one major row, visited from `shift` on, around; scratch (3, K)."""
     row, first, length = chunk[0], chunk[1], chunk[2]
     n, size = Q.shape[1] - EXTRA, codes.shape[1]
@@ -73,29 +89,30 @@ def _walk(chunk, shift, minor, values, codes, levels, P, Q, influence, offsets, 
         if size:
             explicit, implicit = residuals(codes[t], levels, offset, q_extra[BASE], residual, rated, unrated)
             near = terms(residual, unrated, w, c, explicit, implicit)
+        weight = _weight_at(weights, t)
         error = values[t] - (dot(p, q, n) + p_extra[BIAS] + q_extra[BIAS] + near)
         if size:
-            rate = formulas.row_rate(rates.influence, rates.factor_gain, p_extra[SQUARES])
+            rate = weight * formulas.row_rate(rates.influence, rates.factor_gain, p_extra[SQUARES])
             learn_influence(w, residual, rated, explicit * error, rate, rates.influence_decay)
             learn_influence(c, unrated, unrated, implicit * error, rate, rates.influence_decay)
-        learn(p, p_extra, q, q_extra, n, error, rates)
+        learn(p, p_extra, q, q_extra, n, error, weight, rates)
 
 
 @njit
-def _work(worker, workers, chunks, turn, minor, values, codes, levels, P, Q, influence, offsets, rates):
+def _work(worker, workers, chunks, turn, batch, P, Q, influence, offsets, rates):
     """What one worker walks."""
+    minor, values, codes, levels, weights = batch.minor, batch.values, batch.codes, batch.levels, _weights_of(batch)
     scratch = np.empty((3, codes.shape[1]), np.float32)
     for c in range(worker, chunks.shape[0], workers):
         length = chunks[c, 2]
         if length > 0:
             shift = below(turn, c, length)
-            _walk(chunks[c], shift, minor, values, codes, levels, P, Q, influence, offsets, rates, scratch)
+            _walk(chunks[c], shift, minor, values, codes, levels, weights, P, Q, influence, offsets, rates, scratch)
 
 
 @njit(parallel=True)
 def sgd_epoch(chunks, batch, parameters, rates, turn, workers):
     """Twin of kernels.sgd_epoch."""
-    minor, values, codes, levels = batch
     P, Q, influence, offsets = parameters
     for worker in prange(workers):
-        _work(worker, workers, chunks, turn, minor, values, codes, levels, P, Q, influence, offsets, rates)
+        _work(worker, workers, chunks, turn, batch, P, Q, influence, offsets, rates)

@@ -24,7 +24,7 @@ class Equations:
         self.grams = device_array((most, self.numbers(n_factors) // self.shape.tiles, self.shape.tiles), np.float32)
         self.gram_of_pieces = make_gram_of_pieces(*self.shape)
         if self.direct:
-            self.solution = make_solve_by_cholesky(*self.shape[:4])
+            self.solution = make_solve_by_cholesky(*self.shape[:3], self.shape.whole)
         else:
             self.solution = make_solve_by_gradients(*self.shape[:3])
 
@@ -65,6 +65,6 @@ class Equations:
         self._add_up(pieces, data, other, terms.biased)
         solver = owners, self.grams, terms.shared, decays, terms.damping
         if self.direct:
-            launch(self.solution, owners.shape[0], self.shape.threads, *solver, own)
+            launch(self.solution, owners.shape[0], self.shape.whole, *solver, own)
         else:
             launch(self.solution, owners.shape[0], THREADS, *solver, terms.steps, terms.tolerance, own)

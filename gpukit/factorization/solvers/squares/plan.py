@@ -10,7 +10,8 @@ import numpy as np
 
 TILE = 8
 WARP, MOST_THREADS = 32, 256
-DIRECT_TILES = 17  # tiles a side, at most, of a matrix that one block holds in registers and eliminates: F <= 132
+DIRECT_TILES = 33  # tiles a side, at most, of a matrix that one block holds in registers and eliminates: F <= 260
+REGISTERS, MOST_REGISTERS = 1 << 16, 128  # of a multiprocessor, and of a thread that holds a tile
 STAGE_BYTES = 16 << 10  # of shared memory for the rows that a block multiplies
 DIRECT_FACTORS = 4 * ((TILE * DIRECT_TILES - 2) // 4)
 
@@ -29,6 +30,11 @@ class Shape(NamedTuple):
     slices: int
     groups: int
     staged: int
+
+    @property
+    def whole(self):
+        """Threads of a block that has a thread a tile."""
+        return -(-self.tiles // WARP) * WARP
 
     @property
     def pitch(self):
@@ -56,6 +62,10 @@ class Cut(NamedTuple):
     pieces: np.ndarray
     owners: np.ndarray
     ends: np.ndarray
+
+    def owned(self, indptr):
+        """(m,) int64: the first rating of each of the owners, of rows with ratings indptr."""
+        return indptr[self.owners[:, 0]]
 
     @property
     def largest(self):

@@ -7,7 +7,7 @@ higher; with it training is as good as plain. Nothing is added by two workers, s
 
     deal.py              which ratings make a batch, which rows learn of many at once
     training.py          an epoch, written once
-    cpu.py | gpu.py      its steps -> twins.py | kernels.py
+    cpu.py | gpu.py      its steps -> twins/ | kernels/: keys, team (what a row learns of a rating), major, minor
 
 Cost: both sides' rows are read once a rating and the row that was found is written and read. Memory: 4 bytes a rating,
 and the rows that the ratings of one batch found (deal.SEEN_BYTES at most, about). Deterministic: yes, for one device.

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from gpukit.factorization.model.layout import EXTRA
 from gpukit.factorization.solvers.sgd import schedule
 
 BATCHES = 32  # at least; 16 to 256 do as well on MovieLens 1M, whose epochs see the other side that often
-PIECE = 1024  # ratings of a major row in one batch; a longer one goes on in the next batch
+PIECE = 512  # ratings of a major row in one batch; a longer one goes on in the next batch
 SEEN_BYTES = 512 << 20  # of the rows that the ratings of a batch found
 AT_ONCE = 32  # ratings that a row learns from at once, at most
 LONG = 64  # ratings of a row in a batch for which a whole block works
@@ -14,6 +15,12 @@ LONG = 64  # ratings of a row in a batch for which a whole block works
 def batch_count(n_ratings, row_bytes):
     """Batches of so many ratings, each of which notes a row of so many bytes."""
     return max(BATCHES, -(-n_ratings * row_bytes // SEEN_BYTES))
+
+
+def memory(n_ratings, layout):
+    """Bytes that the batches of so many ratings take on a device, for a layout.Layout."""
+    row_bytes = 4 * (layout.lanes * layout.factors + EXTRA)
+    return 4 * n_ratings + min(SEEN_BYTES, -(-n_ratings // BATCHES) * row_bytes)
 
 
 def at_once(rates):

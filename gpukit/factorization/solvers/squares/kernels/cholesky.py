@@ -8,7 +8,7 @@ from gpukit._cuda import cuda, device, kernel
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO, inverse_pivot, weight_at
 from gpukit.factorization.solvers.squares.kernels.tiles import SQUARE, add_products, tile_row
-from gpukit.factorization.solvers.squares.plan import TILE
+from gpukit.factorization.solvers.squares.plan import MOST_REGISTERS, REGISTERS, TILE
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
 
@@ -111,12 +111,12 @@ def show_tile(tile, i, panel, pitch, tile_rows):
 
 @functools.cache
 def make_solve_by_cholesky(quads, tile_rows, tiles, threads):
-    """solve_by_cholesky for a plan.Shape of at most plan.DIRECT_TILES tiles a side."""
+    """solve_by_cholesky for a plan.Shape of at most plan.DIRECT_TILES tiles a side; threads: its `whole`."""
     pitch, size, square = TILE * tile_rows + 1, TILE * tile_rows, SQUARE
     bias = 4 * quads
     target, room, corner_room = bias + 1, TILE * pitch, SQUARE * tile_rows
 
-    @kernel(max_registers=128)
+    @kernel(max_registers=min(MOST_REGISTERS, REGISTERS // threads // 8 * 8))
     def solve_by_cholesky(owners, grams, shared, decays, damping, table):
         """table[row] = the row's factors and bias: (G + D) x = g, G and g of the sum of its Gram matrices and shared.
 

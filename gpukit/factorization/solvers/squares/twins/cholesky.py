@@ -26,33 +26,33 @@ def _factor(gram, squares, inverses):
     """Cholesky's factor in the place of gram's lower half, TOGETHER columns at once; the last row becomes the solution
     of its forward half."""
     width = gram.shape[0]
-    panel = np.empty((TOGETHER, width), np.float32)
+    columns = np.zeros((TOGETHER, width), np.float32)
     for first in range(0, width - 1, TOGETHER):
-        count, rows = min(TOGETHER, width - 1 - first), width - first
-        columns = panel[:, :rows]
-        columns[count:] = ZERO
-        for i in range(rows):
-            for c in range(count):
-                columns[c, i] = gram[first + i, first + c]
-        _factor_panel(columns, count, squares[first:], inverses[first:])
-        for i in range(rows):
-            for c in range(min(count, i + 1)):
-                gram[first + i, first + c] = columns[c, i]
-        if rows > count:
-            add_products(columns[:, count:], -ONE, gram[first + count :, first + count :])
+        end = min(first + TOGETHER, width - 1)
+        for c in range(end - first, TOGETHER):
+            columns[c] = ZERO
+        for i in range(first, width):
+            for c in range(first, end):
+                columns[c - first, i] = gram[i, c]
+        _factor_columns(columns, first, end, squares, inverses)
+        for i in range(first, width):
+            for c in range(first, min(end, i + 1)):
+                gram[i, c] = columns[c - first, i]
+        if end < width:
+            add_products(columns, 0, end, -ONE, gram)
 
 
 @njit
-def _factor_panel(columns, count, squares, inverses):
-    """The first `count` lines of columns, columns of a matrix, become those of its factor; squares: what stood on the
+def _factor_columns(columns, first, end, squares, inverses):
+    """Columns `first` to `end` of a matrix, a line each, become those of its factor; squares: what stood on the
     diagonal before any elimination."""
-    for c in range(count):
-        own = columns[c, c:]
+    for c in range(first, end):
+        own = columns[c - first][c:]
         inverses[c] = inverse_pivot(own[0], squares[c])
         for i in range(own.size):
             own[i] *= inverses[c]
-        for d in range(c + 1, count):
-            factor, tail, other = columns[c, d], columns[c, d:], columns[d, d:]
+        for d in range(c + 1, end):
+            factor, tail, other = own[d - c], own[d - c :], columns[d - first][d:]
             for i in range(tail.size):
                 other[i] -= factor * tail[i]
 
@@ -65,8 +65,9 @@ def _solve_back(gram, inverses, out):
     for done in range(size):
         j = size - 1 - done
         out[j] *= inverses[j]
+        line, found = gram[j], out[j]
         for i in range(j):
-            out[i] -= gram[j, i] * out[j]
+            out[i] -= line[i] * found
 
 
 @njit(parallel=True)

@@ -17,23 +17,27 @@ def _stage(first, count, data, table, biased, stage):
     minor, values, weights = data
     n = table.shape[1] - EXTRA
     for t in range(count):
-        other = minor[first + t]
+        other, own = table[minor[first + t]], stage[t]
         root = F32(math.sqrt(weights[min(first + t, weights.size - 1)]))
         for f in range(n):
-            stage[t, f] = root * table[other, f]
-        stage[t, n] = root if biased else ZERO
-        stage[t, n + 1] = root * (values[min(first + t, values.size - 1)] - table[other, n + BIAS])
+            own[f] = root * other[f]
+        own[n] = root if biased else ZERO
+        own[n + 1] = root * (values[min(first + t, values.size - 1)] - other[n + BIAS])
     stage[count:] = ZERO
 
 
 @njit
-def add_products(rows, sign, gram):
-    """gram += sign times the products of TOGETHER rows, in its lower half."""
-    p, q, r, s, t, u, v, w = rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7]
-    for a in range(gram.shape[0]):
+def add_products(rows, begin, first, sign, gram):
+    """gram += sign times the products of TOGETHER rows from `begin` on, in its lower half from column `first` on.
+
+    Lines are cut so that they begin at 0: then the compiler knows that no index is negative, and makes vectors.
+    """
+    p, q, r, s = rows[begin][first:], rows[begin + 1][first:], rows[begin + 2][first:], rows[begin + 3][first:]
+    t, u, v, w = rows[begin + 4][first:], rows[begin + 5][first:], rows[begin + 6][first:], rows[begin + 7][first:]
+    for a in range(gram.shape[0] - first):
         i, j, k, l = sign * p[a], sign * q[a], sign * r[a], sign * s[a]
         m, n, o, x = sign * t[a], sign * u[a], sign * v[a], sign * w[a]
-        line = gram[a]
+        line = gram[first + a][first:]
         for b in range(a + 1):
             line[b] += i * p[b] + j * q[b] + k * r[b] + l * s[b] + m * t[b] + n * u[b] + o * v[b] + x * w[b]
 
@@ -49,7 +53,7 @@ def gram_of_pieces(pieces, minor, values, weights, table, biased, grams):
         for done in range(0, length, STAGED):
             _stage(first + done, min(STAGED, length - done), (minor, values, weights), table, biased, stage)
             for row in range(0, STAGED, TOGETHER):
-                add_products(stage[row : row + TOGETHER], ONE, gram)
+                add_products(stage, row, 0, ONE, gram)
 
 
 @njit(parallel=True)

@@ -1,32 +1,14 @@
-"""CPU twins of kernels.py; a row of seen has the factors as they are numbered."""
+"""Twin of kernels/major.py."""
 
 import numpy as np
 
 from gpukit._jit import njit, prange
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.factorization.solvers.sgd import formulas
+from gpukit.factorization.solvers.sgd.batches.twins.team import add, learn
 from gpukit.factorization.solvers.sgd.formulas import F32, ZERO
 from gpukit.factorization.twins.influence import residuals, terms
 from gpukit.factorization.twins.rows import dot
-
-U32, U64 = np.uint32, np.uint64
-
-
-@njit(parallel=True)
-def key_batch(chunks, minor, ranks, keys, slots):
-    """Twin of kernels.key_batch."""
-    for c in prange(chunks.shape[0]):
-        first, length, slot = chunks[c, 1], chunks[c, 2], chunks[c, 3]
-        for t in range(length):
-            keys[slot + t] = U64(ranks[minor[first + t]])
-            slots[slot + t] = U32(slot + t)
-
-
-@njit
-def _add_factors(change, p, q, n, error, rate, decay):
-    """change += Eq. (5) for the factors of one rating."""
-    for f in range(n):
-        change[f] += formulas.factor_change(p[f], q[f], error, rate, decay)
 
 
 @njit
@@ -34,25 +16,6 @@ def _add_influence(change, own, signal, there, error, rate, decay):
     """change += Eq. (5) for w or c of one rating; as sgd.twins has it."""
     for k in range(own.size):
         change[k] += there[k] * formulas.influence_change(own[k], error * signal[k], rate, decay)
-
-
-@njit
-def _add(row, change):
-    """row += change, which becomes 0."""
-    for f in range(change.size):
-        row[f] += change[f]
-        change[f] = ZERO
-
-
-@njit(inline="always")
-def _learn(change, p, q, n, error, rates):
-    """change += Eq. (5) for the factors, the bias and the sum of squared errors of one rating of the row p."""
-    squares = p[n + SQUARES]
-    rate = formulas.row_rate(rates.factor, rates.factor_gain, squares)
-    _add_factors(change, p, q, n, error, rate, rates.factor_decay)
-    rate = formulas.row_rate(rates.bias, rates.bias_gain, squares)
-    change[n + BIAS] += formulas.bias_change(p[n + BIAS], error, rate, rates.bias_decay)
-    change[n + SQUARES] += error * error
 
 
 @njit(inline="always")
@@ -73,16 +36,16 @@ def _walk(chunk, minor, values, codes, levels, P, Q, influence, offsets, rates, 
         error = target - (dot(p, q, n) + q[n + BIAS])
         seen[slot + t, :n] = p[:n]
         seen[slot + t, n] = target
-        _learn(change, p, q, n, error, rates)
+        learn(change, p, q, n, error, rates)
         if size:
             rate = formulas.row_rate(rates.influence, rates.factor_gain, p[n + SQUARES])
             _add_influence(w_change, w, residual, rated, explicit * error, rate, rates.influence_decay)
             _add_influence(c_change, c, unrated, unrated, implicit * error, rate, rates.influence_decay)
         if (t + 1) % at_once == 0 or t + 1 == length:
-            _add(p, change)
+            add(p, change)
             if size:
-                _add(w, w_change)
-                _add(c, c_change)
+                add(w, w_change)
+                add(c, c_change)
 
 
 @njit(parallel=True)
@@ -92,24 +55,3 @@ def walk_major(chunks, batch, parameters, rates, seen):
     P, Q, influence, offsets = parameters
     for c in prange(chunks.shape[0]):
         _walk(chunks[c], minor, values, codes, levels, P, Q, influence, offsets, rates, seen)
-
-
-@njit
-def _walk_seen(slots, at_once, seen, q, rates):
-    """One minor row."""
-    n = q.size - EXTRA
-    change = np.zeros(n + SQUARES + 1, F32)
-    for t in range(slots.size):
-        p = seen[slots[t]]
-        error = p[n] - (dot(p, q, n) + q[n + BIAS])
-        _learn(change, q, p, n, error, rates)
-        if (t + 1) % at_once == 0 or t + 1 == slots.size:
-            _add(q, change)
-
-
-@njit(parallel=True)
-def walk_minor(starts, slots, rows, at_once, seen, Q, rates):
-    """Twin of kernels.walk_minor."""
-    for k in prange(rows.size):
-        if starts[k + 1] > starts[k]:
-            _walk_seen(slots[starts[k] : starts[k + 1]], at_once[k], seen, Q[rows[k]], rates)

@@ -1,0 +1,64 @@
+"""Two models as one: least squares over all pairs, and beside it the loss with sampled negatives, neighbourhoods and
+all. They err differently, so the sum of their scores ranks better than either.
+
+Factors stand side by side, the second model's score is times `mixed`: a State as any other.
+"""
+
+import numpy as np
+
+from gpukit.factorization.model.layout import BIAS
+from gpukit.factorization.model.state import State
+from gpukit.factorization.solvers import usual
+
+LOSS = "cross-entropy"
+FACTORS = 64
+
+
+def partner(estimator, plan, n_clicks, shape):
+    """settings.Settings of the second model; plan: those of the first."""
+    standard = usual("sampled", plan.rates, n_clicks)
+    named = {"epochs": "n_epochs", "regularization": "regularization", "learning_rate": "learning_rate"}
+    given = {own: value for own, name in named.items() if (value := getattr(estimator, name)) is not None}
+    loss = plan.loss if plan.solver == "sampled" else LOSS
+    biases, factors = bool(getattr(estimator, "biases", True)), min(FACTORS, *shape)
+    own = {"solver": "sampled", "loss": loss, "biases": biases, "n_factors": factors, "mixed": 0.0, "blend": 0.0}
+    return plan._replace(**{**standard, **given, **own, "counted": False, "recency": 0.0})
+
+
+def joined(state, other, weight):
+    """The State whose score is that of a State without neighbours and `weight` times that of another."""
+    weight = np.float32(weight)
+    users, items = state.user_extras.copy(), state.item_extras.copy()
+    for extras, own in ((users, other.user_extras), (items, other.item_extras)):
+        extras[:, BIAS] += weight * own[:, BIAS]
+    return State(
+        np.hstack((state.user_factors, weight * other.user_factors)),
+        users,
+        np.hstack((state.item_factors, other.item_factors)),
+        items,
+        weight * other.influence,
+        other.neighbors,
+    )
+
+
+def parted(state, plan):
+    """(the first State, the second) of one that `joined` made for settings.Settings; all biases are the second's."""
+    first, weight = plan.n_factors, np.float32(plan.mixed)
+    none = np.zeros((len(state.item_factors), 0), np.int32)
+    one = State(
+        state.user_factors[:, :first].copy(),
+        np.zeros_like(state.user_extras),
+        state.item_factors[:, :first].copy(),
+        np.zeros_like(state.item_extras),
+        np.zeros((len(none), 2, 0), np.float32),
+        none,
+    )
+    other = State(
+        state.user_factors[:, first:] / weight,
+        state.user_extras / weight,
+        state.item_factors[:, first:].copy(),
+        state.item_extras / weight,
+        state.influence / weight,
+        state.neighbors,
+    )
+    return one, other

@@ -1,0 +1,56 @@
+"""Of very many ratings candidates that lag behind the best one are given up, those that promise more are not."""
+
+import numpy as np
+import pytest
+
+from factorization.inputs import planted
+from gpukit.factorization import MatrixFactorization
+from gpukit.factorization.choose import candidates
+from gpukit.factorization.choose.trial import Outcome, lags, reach
+
+
+def outcome(*curve):
+    """An Outcome with this curve of RMSE."""
+    errors = np.full(4, min(curve))
+    return Outcome(None, [{"epoch": n + 1, "rmse": rmse} for n, rmse in enumerate(curve)], errors)
+
+
+def test_reach_goes_on_as_a_curve_falls():
+    assert reach([1.0, 0.9]) == -np.inf  # nobody can tell yet
+    assert reach([1.0, 0.9, 0.85]) == pytest.approx(0.8)  # 0.05, 0.025, 0.0125, ... lower
+    assert reach([1.0, 0.9, 0.95]) == 0.95 and reach([0.9, 1.0, 0.95]) == 0.95
+    assert reach([1.0, 0.9, 0.8]) < 0.0  # as good as for ever
+
+
+@pytest.mark.parametrize(
+    "errors, given_up",
+    [
+        ([1.1, 1.05, 1.04], True),  # behind, and on its way to 1.0375
+        ([1.1, 1.05], False),  # too early to tell
+        ([1.1, 1.0, 0.95], False),  # behind, and on its way to 0.9: worth it
+        ([0.99, 0.93, 0.919], False),  # ahead of the leader at the same epoch, though on its way to 0.9165 alone
+        ([1.2, 1.1, 1.005, 0.92, 0.88], False),  # better than the leader has ever been
+        ([1.1, 1.0, 0.96, 0.945, 0.94, 0.938], True),  # beyond the leader's last epoch
+    ],
+)
+def test_who_lags(errors, given_up):
+    assert lags(errors, outcome(1.0, 0.95, 0.92, 0.91)) == given_up
+
+
+def test_candidates_are_given_up_where_ratings_are_many(monkeypatch):
+    """The model is as good; only the trials are shorter."""
+    train, test = planted(100, 40, 0.5, seed=1).split(0.2, 0)
+    spent, scores = [], []
+    for many in (10**9, 10):
+        monkeypatch.setattr(candidates, "MANY", many)
+        fitted = MatrixFactorization(device="cpu").fit(train)
+        spent.append(sum(len(row["curve"]) for row in fitted.trials_))
+        scores.append(-fitted.score(test))
+        assert len(fitted.trials_[1]["curve"]) > 3  # the first is up against none
+    assert spent[1] < spent[0] and scores[1] < 1.01 * scores[0]
+
+
+def test_epochs_that_are_named_are_tried_whole(monkeypatch):
+    monkeypatch.setattr(candidates, "MANY", 10)
+    fitted = MatrixFactorization(n_epochs=4, device="cpu").fit(planted(100, 40, 0.5, seed=1))
+    assert {len(row["curve"]) for row in fitted.trials_ if row["n_factors"]} == {4}

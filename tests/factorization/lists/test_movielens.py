@@ -1,0 +1,43 @@
+"""Lists of a model of MovieLens 1M's ratings: what a user rated last, held out, among 99 films."""
+
+import numpy as np
+import pytest
+from support import data
+
+from gpukit import read_ratings
+from gpukit.evaluation.lists.negatives import read_negatives
+from gpukit.factorization import MatrixFactorization
+
+pytestmark = pytest.mark.data
+FEW = 10  # ratings
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """What ranks lists hangs on the ratings alone, so the model beside it may be a small one."""
+    train = read_ratings(data("ncf/ml-1m.train.rating"))
+    assert len(np.unique(train.values)) == 5
+    return MatrixFactorization(n_factors=4, n_epochs=2, device="cpu").fit(train)
+
+
+def hits_and_gains(fitted, by):
+    """HR@10 and NDCG@10."""
+    tests = read_negatives(data("ncf/ml-1m.test.negative"))
+    items = np.column_stack((tests.clicks, tests.items))
+    users = np.repeat(tests.users, items.shape[1])
+    scores = fitted.pair_scores((users, items.ravel()), by=by).reshape(items.shape)
+    rank = (scores[:, 1:] > scores[:, :1]).sum(axis=1)
+    return (rank < 10).mean(), ((rank < 10) / np.log2(rank + 2)).mean()
+
+
+def test_lists_hit_what_users_rated_next(fitted):
+    hits, gains = hits_and_gains(fitted, "lists")
+    assert hits >= 0.70 and gains >= 0.43
+    assert hits_and_gains(fitted, "rating")[0] < 0.40
+
+
+def test_lists_hold_what_is_known(fitted):
+    """And are many users' own: they name more films than popularity would."""
+    rows = np.searchsorted(fitted.item_ids_, fitted.recommend(n=10)[0])
+    assert (fitted.rating_counts()[1][rows] < FEW).mean() < 0.02
+    assert len(np.unique(rows)) > 800
