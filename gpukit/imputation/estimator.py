@@ -9,13 +9,13 @@ from gpukit import device as devices
 from gpukit.base import Estimator, check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
 from gpukit.imputation import serve
+from gpukit.imputation.asked import bounds
 from gpukit.imputation.centering import CENTERS
 from gpukit.imputation.names import METHODS, METRICS
 from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Place
 from gpukit.imputation.spectral.thresholds import WEIGHTS
 
-LARGEST = 1e30  # of bounds
 MOST_STEPS = 100_000  # hundreds do; more is a slip, or a file's that would keep transform busy for days
 
 
@@ -218,17 +218,6 @@ class Settings(NamedTuple):
     basis_size: int | None
     dtype: np.dtype
     seed: int
-
-
-def bounds(minimum, maximum):
-    """(minimum, maximum) as floats or None; ParameterError where they leave nothing between them."""
-    low, high = (
-        None if value is None else check_real(name, value, -LARGEST, LARGEST)
-        for name, value in (("minimum", minimum), ("maximum", maximum))
-    )
-    if None not in (low, high) and low >= high:
-        raise ParameterError(f"minimum must be less than maximum; got {minimum!r} and {maximum!r}.")
-    return low, high
 
 
 def below_one(name, value):

@@ -10,6 +10,7 @@ from gpukit import device as devices
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import fourier_basis
 from gpukit.imputation import choose, inputs
+from gpukit.imputation.asked import asked_of
 from gpukit.imputation.auto import plan as planned
 from gpukit.imputation.auto import run as auto
 from gpukit.imputation.auto.spectral import packed, unpacked
@@ -47,30 +48,40 @@ class Run(NamedTuple):
                     return self.by_spectrum(decided, progress) | {"notes_": auto.notes_of(problem)}
                 known = {SPECTRAL: packed(decided[0])}
             plan = auto.decide(problem, settings.method, known, progress)
+            if known and [name for name, _ in plan.members] == [SPECTRAL]:
+                return self.by_spectrum(decided, progress, problem, plan)
             return self.by_plan(problem, plan, progress)
 
-    def by_spectrum(self, decided, progress):
-        """What the paper's algorithm alone leaves behind; decided: what decide() gives."""
+    def by_spectrum(self, decided, progress, problem=None, plan=None):
+        """What the paper's algorithm alone leaves behind; decided: what decide() gives; plan: that which found it the
+        best, of a problem."""
         setting, trials, hidden = decided
         data = self.data
         outcome = completed(self.place, setting, data, progress)
         if not trials and hidden is None:
             warn_of_ranks(outcome.fit, min(data.tensor.shape[1:]))
-        return self.kept(setting, outcome, trials, hidden) | {
-            "completed_": bounded(filled(data, outcome.estimate), data, self.settings),
-            **unplanned(data, trials),
-        }
+        kept = self.kept(setting, outcome, trials, hidden)
+        if plan is not None:
+            whole = placed(data._replace(shape=problem.values.shape), outcome.estimate)
+            return kept | self.by_estimates(problem, plan, [whole])
+        kept["completed_"] = bounded(filled(data, outcome.estimate), data, self.settings)
+        return kept | unplanned(data, trials)
 
     def by_plan(self, problem, plan, progress):
         """What a plan of method='auto', or of another method, leaves behind."""
         begun = time.perf_counter()
-        found = planned.fill(problem, plan)
-        estimate, deviation = (part.reshape(self.data.tensor.shape)[~self.data.mask] for part in found)
-        setting = spectral_setting(plan, self.settings)
-        outcome = Outcome(estimate, nothing(), {"filling": time.perf_counter() - begun})
-        return self.kept(setting, outcome, [], None) | {
-            "completed_": bounded(filled(self.data, estimate), self.data, self.settings),
-            "deviation_": placed(self.data, deviation),
+        estimates = planned.estimates_of(problem, plan)
+        outcome = Outcome(None, nothing(), {"filling": time.perf_counter() - begun})
+        kept = self.kept(spectral_setting(plan, self.settings), outcome, [], None)
+        return kept | self.by_estimates(problem, plan, estimates)
+
+    def by_estimates(self, problem, plan, estimates):
+        """The attributes of a plan, of its members' estimates (N, T)."""
+        found, data = planned.joined(problem, plan, estimates), self.data
+        estimate = found.estimate.reshape(data.tensor.shape)[~data.mask]
+        return {
+            "completed_": bounded(filled(data, estimate), data, self.settings),
+            "deviation_": found.deviation.reshape(data.shape),
             "method_": plan.method,
             "plan_": plan,
             "report_": plan.rows,
@@ -97,6 +108,7 @@ class Run(NamedTuple):
             "stages_": {"basis": place.basis.seconds, **outcome.seconds},
             "device_": str(place.device),
             "_dtype": place.dtype,
+            "_asked": asked_of(self.settings),
         }
 
 

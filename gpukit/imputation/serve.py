@@ -16,7 +16,7 @@ def setting_of(model):
 
 def transform(model, data, times=None):
     """The completed tensor of inputs.Data, by a fitted model."""
-    settings = model.check()
+    settings = model._asked
     with Workspace() as workspace:
         place = model.place_._replace(workspace=workspace)
         if model.plan_ is None or data.complete:
@@ -28,9 +28,10 @@ def transform(model, data, times=None):
 
 def planned_estimate(model, data, place, settings, times):
     """What a fitted model's plan puts where something is missing."""
-    from gpukit.imputation.auto.plan import fill
+    from gpukit.imputation.auto.plan import estimates_of, joined
 
-    found = fill(as_problem(model.adjacency_, data, place, settings, times), model.plan_).estimate
+    problem = as_problem(model.adjacency_, data, place, settings, times)
+    found = joined(problem, model.plan_, estimates_of(problem, model.plan_)).estimate
     found = found.reshape(data.tensor.shape)
     return found[~data.mask]
 

@@ -16,6 +16,7 @@ LEGAL = {
     "item_ids": {"negative", "beyond"},
     "scores": {"nan"},
     "completed": {"another width"},
+    "deviation": {"nan"},
     **dict.fromkeys(("history", "holdout"), {"negative", "beyond", "nan", "infinite", "another letter"}),
 }
 WIDTHS = {"f4": "f8", "f8": "f4", "i4": "i8", "i8": "i4", "u1": "i8"}

@@ -40,12 +40,15 @@ class Filled(NamedTuple):
     deviation: np.ndarray
 
 
-def fill(problem, plan):
-    """Filled of a problem by a plan; the deviation is 0 where something is observed."""
-    estimates = [filled(BY_NAME[name], problem, setting) for name, setting in plan.members]
-    found, missing = kinds(problem), ~problem.seen
+def estimates_of(problem, plan):
+    """[(N, T)]: what each member fills in."""
+    return [filled(BY_NAME[name], problem, setting) for name, setting in plan.members]
+
+
+def joined(problem, plan, estimates):
+    """Filled of a problem, of its members' estimates; the deviation is 0 where something is observed."""
+    found, missing, deviation = kinds(problem), ~problem.seen, np.zeros(problem.seen.shape)
     estimate = bent(plan.bends, combined(estimates, plan.shares, found), found)
-    deviation = np.zeros(problem.seen.shape)
     field = np.where(problem.seen, problem.values, estimate)
     deviation[missing] = plan.deviations.at(found[missing], signs_of(problem, field, estimates, missing))
     return Filled(estimate, deviation)

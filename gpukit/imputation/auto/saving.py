@@ -6,6 +6,7 @@ from gpukit import persist
 from gpukit.base import check_choice, check_real
 from gpukit.errors import DataError
 from gpukit.graphs.adjacency import as_adjacency
+from gpukit.imputation import asked
 from gpukit.imputation.auto.bending import KNOTS
 from gpukit.imputation.auto.deviations import Deviations
 from gpukit.imputation.auto.judging import Row
@@ -21,8 +22,9 @@ PARTS = ("data", "indices", "indptr")  # of the adjacency
 def packed(model):
     """(facts, arrays) of the plan of a fitted GraphImputer."""
     plan, arrays = model.plan_, {"deviation": model.deviation_}
+    wanted = model._asked._asdict()
     if plan is None:
-        return {"plan": None}, arrays
+        return {"plan": None, "asked": wanted}, arrays
     told = {
         "members": [[name, setting] for name, setting in plan.members],
         "rows": [[None if one != one else one for one in row] for row in plan.rows],  # JSON has no NaN
@@ -35,14 +37,19 @@ def packed(model):
         "plan.deviations": plan.deviations.by_kind,
         "plan.law": plan.deviations.law,
     }
-    return {"plan": told}, arrays | {f"adjacency.{part}": getattr(model.adjacency_, part) for part in PARTS}
+    return {"plan": told, "asked": wanted}, arrays | {
+        f"adjacency.{part}": getattr(model.adjacency_, part) for part in PARTS
+    }
 
 
 def unpack(model, facts, arrays):
     """Give a GraphImputer, whose basis and completed tensor are there, what `packed` took from one; DataError or
     ParameterError for what is none."""
-    told = facts.get("plan")
+    told, model._asked = facts.get("plan"), asked.read(persist.entry_of(facts, "asked", dict))
     trust.check_array("deviation", arrays["deviation"], np.float64, model.completed_.shape)
+    place = trust.first(lambda block: (block < 0) | np.isinf(block), arrays["deviation"])
+    if place is not None:
+        raise DataError(f"deviation{list(place)} is {arrays['deviation'][place]}; it is a number from 0 on, or NaN.")
     model.deviation_, model.plan_, model.adjacency_ = arrays["deviation"], None, None
     model.method_, model.report_, model.coverage_, model.notes_ = "spectral", [], {}, []
     if told is None:

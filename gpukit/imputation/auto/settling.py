@@ -30,7 +30,8 @@ def settled(folds, judged, trials, metric, free):
     fields = [combined([one.estimates[at] for one in members], shares, k) for at, k in enumerate(found)]
     bends = bends_of(folds, found, fields, metric) if free else bending.straight()
     errors = [errors_of(folds, found, members, bends, fields, at) for at in range(len(folds))]
-    known = deviations.learned(deviations.Errors(*map(np.concatenate, zip(*errors))))
+    whole = sum(int((fold.hidden.any(axis=1) & ~fold.problem.seen.any(axis=1)).sum()) for fold in folds)
+    known = deviations.learned(deviations.Errors(*map(np.concatenate, zip(*errors))), whole)
     mean = np.bincount(np.concatenate([part.kinds for part in errors]), minlength=len(shares)) @ shares
     served = dict(zip((one.name for one in members), (mean / mean.sum()).tolist()))
     rows = report(folds, judged, trials, served, metric)
@@ -73,14 +74,19 @@ def errors_of(folds, found, members, bends, fields, at):
 
 
 def report(folds, judged, trials, served, metric):
-    """[judging.Row] of what was judged, and of what was only tried; served: {name: share}."""
+    """[judging.Row] of what was judged, and of what was only tried; served: {name: share}.
+
+    Errors of what was only tried, on one fold, are scaled by how much larger the others' were on all folds.
+    """
     rows = []
     for one in judged:
         residuals = [(estimate - fold.truth)[fold.hidden] for estimate, fold in zip(one.estimates, folds)]
         rows.append(row_of(one.name, told(one.setting), residuals, metric, served.get(one.name, 0.0)))
     names = {row.name for row in rows}
     left = [trial for trial in trials if trial.method.name not in names]
-    return rows + [row_of(trial.method.name, told(trial.setting), [trial.residuals], metric) for trial in left]
+    first = [error_of(trial.residuals, metric) for trial in trials if trial.method.name in names]
+    harder = sum(row.error for row in rows) / sum(first) if sum(first) > 0 else 1.0
+    return rows + [row_of(trial.method.name, told(trial.setting), [harder * trial.residuals], metric) for trial in left]
 
 
 def told(setting):
