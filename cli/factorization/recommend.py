@@ -22,7 +22,11 @@ AT_ONCE = 1 << 14  # rows
 @click.argument("model")
 @click.option("--user", "users", multiple=True, metavar="ID", help="For this user; may be given several times.")
 @click.option("--all", "everyone", is_flag=True, help="For every user of the model.")
-@click.option("--ratings", metavar="FILE", help="For who rated so: item,rating of one, or user,item,rating of several.")
+@click.option(
+    "--ratings",
+    metavar="FILE",
+    help="For who rated so: item,rating of one, or user,item,rating of several; clicks: items of one, or user,item.",
+)
 @click.option(
     "--by",
     type=click.Choice(BY),
@@ -103,7 +107,8 @@ def answers(ask, fitted):
     rest on as `evidence` does)."""
     shown = filters.filters_of(ask, fitted.item_ids_)
     if ask.ratings is not None:
-        lists = read_lists(ask.ratings, ask.file_format, ask.columns, ask.duplicates, ask.sep)
+        how = ask.file_format, ask.columns, ask.duplicates, ask.sep
+        lists = read_lists(ask.ratings, *how, fitted.feedback_ == "implicit")
         counts = remark_unknown(fitted, lists, ask.quiet or ask.as_json)
         tiles = fitted.recommend_for_batches(lists, ask.count, by=ask.by, filters=shown)
         return len(np.unique(lists.users)), tiles, counted_in(lists, counts, fitted)

@@ -83,7 +83,7 @@ def read(ask, path):
 
 
 def evaluated(fitted, judged, stages):
-    """{'rmse', 'mae'} on Ratings; None without them."""
+    """What the model is worth on Ratings, by the name of the measure; None without them."""
     if judged is None:
         return None
     errors = fitted.evaluate(judged)
@@ -113,6 +113,7 @@ def show(ask, told, errors, chosen, stages):
     )
     if errors[0] is not None:
         rows = [{"model": name, **error} for name, error in zip(("before", "updated"), errors)]
-        report.print_table(rows, {"model": "", "rmse": "test RMSE", "mae": "MAE"})
+        named = {"rmse": "test RMSE", "mae": "MAE", "hr@10": "HR@10", "recall@10": "recall@10", "ndcg@10": "NDCG@10"}
+        report.print_table(rows, {"model": "", **{key: named[key] for key in errors[0]}})
     click.echo(stages.line())
     report.remark(f"Model saved in {ask.target}, on {chosen}.", ask.quiet)

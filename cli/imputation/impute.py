@@ -10,6 +10,7 @@ from gpukit.cli.imputation.slices import slices
 from gpukit.cli.stages import Stages
 from gpukit.device import resolve
 from gpukit.imputation.centering import CENTERS
+from gpukit.imputation.names import METHODS, METRICS
 from gpukit.imputation.spectral.thresholds import WEIGHTS
 
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
@@ -30,8 +31,36 @@ AT_LEAST_1 = click.IntRange(min=1)
     type=click.Choice(["rows", "columns"]),
     help="Whether a row or a column of --tensor is a vertex.  [default: found out]",
 )
-@click.option("--output", "-o", metavar="FILE", help="Write the completed tensor here: .npz.")
+@click.option(
+    "--missing-value",
+    type=float,
+    metavar="V",
+    help="A number that stands for missing, such as -999 or 0, besides empty fields and nan.",
+)
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    help="Write the completed tensor here: .npz; or --tensor's table again, filled in: .csv, .tsv, .txt, .parquet.",
+)
 @options.force
+@click.option(
+    "--method",
+    type=click.Choice(["auto", *METHODS]),
+    default="auto",
+    show_default=True,
+    metavar="NAME",
+    help=f"How to fill in: {', '.join(METHODS)}; auto takes what fills in hidden values best, or a mean of several.",
+)
+@click.option(
+    "--metric",
+    type=click.Choice(METRICS),
+    default="absolute",
+    show_default=True,
+    help="What errors on hidden values are judged by.",
+)
+@click.option("--min", "minimum", type=float, metavar="V", help="Nothing is filled in below this.")
+@click.option("--max", "maximum", type=float, metavar="V", help="Nothing is filled in above this.")
 @click.option(
     "--weights",
     type=click.Choice(["auto", *WEIGHTS]),
@@ -99,7 +128,8 @@ def impute(ctx, **values):
 
     \b
     gpukit impute graph.npz --output full.npz
-    gpukit impute --edges adjacency.csv --tensor speed.csv --slice 7x288 --baselines --plot speed.png
+    gpukit impute --edges adjacency.csv --tensor speed.csv --output filled.csv
+    gpukit impute --edges adjacency.csv --tensor speed.csv --slice 7x288 --plot speed.png
     gpukit impute graph.npz --weights slice --center none --no-acceleration --no-rank-phase    the paper's algorithm
     """
     ask, stages = SimpleNamespace(**values), Stages()
@@ -117,11 +147,9 @@ def impute(ctx, **values):
 
 def check(ask):
     """Raise for options that contradict each other and for files that cannot be written, before any work."""
-    from gpukit.graphs.read import check_copy
-
     reads = steps.sources(ask)
     for option in ("output", "plot"):
         outputs.check_output(getattr(ask, option), f"--{option}", reads, ask.force)
     if ask.output is not None:
-        check_copy(ask.output)
+        steps.check_form(ask)
     outputs.check_plot(ask.plot)

@@ -8,9 +8,10 @@ import numpy as np
 from gpukit._version import __version__
 from gpukit.cli import report
 from gpukit.cli.main import survived
-from gpukit.errors import ParameterError
+from gpukit.errors import DataError, ParameterError
 from gpukit.imputation.serve import setting_of
 from gpukit.imputation.spectral.confidence import vertex_confidence
+from gpukit.io import sinks
 from gpukit.persist import atomic_write
 
 DECIDED = ("weights", "exponent", "center")
@@ -57,11 +58,29 @@ def sources(ask):
     return two if ask.path is None else [ask.path]
 
 
+def check_form(ask):
+    """ParameterError for an --output that cannot be written as its suffix says."""
+    from gpukit.graphs.completed import is_table
+    from gpukit.graphs.read import check_copy
+
+    if not is_table(ask.output):
+        check_copy(ask.output)
+    elif ask.tensor is None or ask.tensor.lower().endswith((".npz", ".npy")) or sinks.is_stream(ask.tensor):
+        raise ParameterError(
+            f"--output {ask.output} must end in .npz: a table is written where --tensor is a file with one, as text or "
+            "Parquet."
+        )
+
+
 def build(ask):
     """The estimator that the options describe, not fitted."""
     from gpukit.imputation import GraphImputer
 
     return GraphImputer(
+        method=ask.method,
+        metric=ask.metric,
+        minimum=ask.minimum,
+        maximum=ask.maximum,
         weights=ask.weights,
         center=ask.center,
         decay=ask.lambda_decay,
@@ -84,7 +103,7 @@ def run(ctx, ask, stages):
     stages.done("reading")
     model, told = fit(ask, data, stages)
     if ask.output is not None:
-        write(ask.output, data, model)
+        write(ask, data, model)
         survived(ctx, f"{ask.output} is whole.")
         stages.done("writing")
     done = judge(ask, Done(data, model, sample, [], None, None, told))
@@ -97,8 +116,23 @@ def load(ask):
     from gpukit.graphs import read_graph
 
     data = read_graph(ask.path, edges=ask.edges, tensor=ask.tensor, slice_shape=ask.slice_shape, layout=ask.layout)
+    if ask.missing_value is not None:
+        data = without(data, ask.missing_value)
     report.remark(f"{ask.path or ask.tensor}: {sizes(data)}.", ask.quiet or ask.as_json)
     return data
+
+
+def without(data, value):
+    """A GraphTensor in which entries of a value are missing; DataError where no others are left."""
+    from gpukit.graphs.check import sound
+
+    mask = data.mask if data.mask.ndim == 3 else np.broadcast_to(data.mask[:, None, None], data.tensor.shape)
+    mask = mask & (data.tensor != value)
+    if not mask.any():
+        raise DataError(f"Nothing is observed: all values are missing, or {value:g} (--missing-value).")
+    whole = mask.all(axis=(1, 2))
+    kept = whole if (mask.any(axis=(1, 2)) == whole).all() else mask
+    return sound(data._replace(tensor=np.where(mask, data.tensor, 0), mask=kept))
 
 
 def sizes(data):
@@ -122,7 +156,7 @@ def fit(ask, data, stages):
     """(fitted GraphImputer, warnings as texts)."""
     model = build(ask)
     with report.warnings_told(ask.quiet or ask.as_json) as told, report.Progress(ask.quiet) as progress:
-        model.fit(data.adjacency, data.tensor, data.mask, progress)
+        model.fit(data, progress=progress)
     hidden = model.trials_ or model.holdout_history_ is not None
     stages.done("choosing" if hidden else "preparing", stretches(model.stages_))
     return model, told
@@ -135,13 +169,27 @@ def stretches(seconds):
     return {"basis": seconds["basis"], **inside, **rest}
 
 
-def write(path, data, model):
+def write(ask, data, model):
+    """The completed tensor: a table as it was read, or an .npz."""
+    from gpukit.graphs.completed import is_table, write_completed
+
+    if not is_table(ask.output):
+        return write_arrays(ask.output, data, model)
+    N, m, n = data.tensor.shape
+    mask = data.mask if data.mask.ndim == 3 else np.broadcast_to(data.mask[:, None, None], (N, m, n))
+    completed = model.completed_.astype(model.dtype).reshape(N, -1)
+    length = None if ask.slice_shape is None else m * n
+    write_completed(ask.output, ask.tensor, completed, mask.reshape(N, -1), data.vertices, ask.layout, length)
+
+
+def write_arrays(path, data, model):
     """The .npz of a fitted model: plain arrays of numbers and text; whole or not at all."""
     shape = data.tensor.shape if data.given is None else data.given
     mask = data.mask if data.mask.ndim == 1 else data.mask.reshape(shape)
     arrays = {
         "tensor": model.completed_.reshape(shape),
         "observed": mask,
+        "deviation": model.deviation_.reshape(shape),
         "confidence": model.confidence_,
         "ranks": model.ranks_,
         "frequencies": model.basis_.values,

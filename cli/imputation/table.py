@@ -7,6 +7,8 @@ from gpukit.cli import report
 from gpukit.cli.imputation import steps as impute_steps
 
 ROWS = {"name": "", "setting": "setting", "error": "mean |error|"}
+METRICS = {"absolute": "mean |error|", "squared": "root mean square"}
+SPELLED = 4  # numbers of a setting
 NAMED = 5  # of the vertices with the least confidence
 
 
@@ -18,8 +20,8 @@ def show(ask, done, stages):
     for line in title(done):
         click.echo(line)
     if done.rows:
-        report.print_table([row_of(row) for row in done.rows], ROWS, over_what(done))
-    for line in (*verdict(done), *judged(done)):
+        report.print_table([row_of(row) for row in done.rows], headings(done), over_what(done))
+    for line in (*verdict(done), *intervals(done), *judged(done)):
         click.echo(line)
     click.echo(stages.line())
     for text in remarks(ask, done):
@@ -78,6 +80,22 @@ def holdout_result(model):
     return {"share": model.holdout, "error": float(np.nanmin(errors)), "iteration": int(np.nanargmin(errors)) + 1}
 
 
+def headings(done):
+    """The columns of the comparison."""
+    if done.model.plan_ is None:
+        return ROWS
+    return {**ROWS, "error": METRICS[done.model.metric], "share": "share of what serves"}
+
+
+def intervals(done):
+    """Yield a line about the standard deviations of what was filled in."""
+    found, filled = done.model.coverage_, ~done.data.mask
+    if found:
+        told = " and ".join(f"the {level:.0%} intervals hold {share:.0%}" for level, share in found.items())
+        deviation = np.median(done.model.deviation_.reshape(done.data.tensor.shape)[filled])
+        yield f"Standard deviation of a filled value {deviation:.3g} in the median; of hidden values {told}"
+
+
 def over_what(done):
     """The line above the comparison."""
     sample = done.sample
@@ -96,16 +114,20 @@ def row_of(row):
     setting = dict(row.setting)
     if "exponent" in setting:
         setting["weights"] = law(setting["weights"], setting.pop("exponent"))
+    share = getattr(row, "share", 0.0)
     return {
         "name": row.name,
         "setting": ", ".join(f"{key} {spelled(value)}" for key, value in setting.items()),
         "error": report.Figure(f"{row.error:.4g}"),
+        "share": f"{share:.0%}" if share else "",
     }
 
 
 def spelled(value):
     """A setting's value in few characters."""
-    return value if isinstance(value, str) else f"{value:.3g}"
+    if isinstance(value, (list, tuple)):
+        return " ".join(map(spelled, value[:SPELLED])) + (" ..." if len(value) > SPELLED else "")
+    return str(value) if value is None or isinstance(value, str) else f"{value:.3g}"
 
 
 def winner(done):

@@ -5,7 +5,7 @@ timing.py    samples of a GPU or CPU step
 conditions.py   where and on how much
 ratings.py   CUSGD++, CULSH-MF, simLSH and the paper's own way, on the papers' shapes (generated) and MovieLens 1M
              (real)
-answers/     similar items and users, judged by held-out ratings
+answers/     similar items and users, judged by held-out ratings; what lists cost
 sorting.py   the segmented sort beside torch's, at a shape of queries and over lengths
 ranking.py   RankSVM: whole trainings, one product, the paper's way, a path over C, on the paper's shapes (generated)
 letor.py     MQ2008 (real), the CPU's solvers, reading documents, the whole command
@@ -14,7 +14,8 @@ imputation.py      whole imputations and their memory, on the paper's shapes (ge
                    where it is there)
 decompositions.py  the imputation paper's ladder: one SVD after another, batched, ours
 recovery.py        the imputation's accuracy: generated tensors, and METR-LA (real) beside the baselines
-clicks/      clicks: the paper's Table 10, beside networks in torch and implicit's ALS, on NCF's MovieLens 1M (real)
+clicks/      clicks: epochs of iALS and with sampled negatives; the paper's Table 10, beside networks in torch and
+             implicit's ALS, on NCF's MovieLens 1M (real)
 rivals/      the factorizations' defaults beside other packages, on real ratings, whole and thinned
 reproduce/   the papers' tables and figures, a function each, printed values beside
 process.py   what runs in fresh processes: readers and commands
@@ -39,6 +40,7 @@ FILES = {
         "command",
     ),
     "answers.similar": ("similar",),
+    "answers.lists": ("lists",),
     "sorting": ("sorting", "lengths"),
     "ranking": ("ranking", "product", "rungs", "path"),
     "letor": ("mq2008", "solvers", "letor"),
@@ -49,7 +51,9 @@ FILES = {
     "reproduce.online": ("table9", "stream"),
     "reproduce.solvers": ("table4", "table6"),
     "reproduce.noise": ("table8",),
+    "clicks.squares": ("ials",),
     "clicks.table10": ("clicks",),
+    "clicks.negatives": ("negatives",),
     "rivals.defaults": ("defaults",),
     "reproduce.neighbors": ("table7", "fig7", "fig8", "fig9", "fig10"),
 }  # file -> what it measures: the keys of its BENCHES

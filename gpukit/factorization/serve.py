@@ -104,8 +104,11 @@ class Serving(Estimator):
     def _made_session(self, device):
         steps = engine(device, "gpukit.factorization")
         layout = steps.layout(self._state.user_factors.shape[1], self._state.neighbors.shape[1])
-        history = self._history if str(device) == self.device_ else self._rated  # it may lie there already
-        return steps.Session(self._state, layout, self.walk, history)
+        return steps.Session(self._state, layout, self.walk, self._history_on(device))
+
+    def _history_on(self, device):
+        """The arrays.History where it lies: on a device that it has been made on, or on the host."""
+        return self._history if str(device) == self.device_ else self._rated
 
     def predict(self, X):
         """(n,) float32 predicted ratings, within the range of the training ratings.

@@ -11,6 +11,7 @@ from gpukit.factorization.model.layout import PRECISIONS
 from gpukit.factorization.solvers import usual
 
 MOST_FACTORS = 1024
+MOST_NEGATIVES = 1000
 USUAL_FACTORS = USUAL_NEIGHBORS = 32
 CLICK_FACTORS = 64
 RATES = ("adaptive", "paper")
@@ -92,11 +93,11 @@ def check(estimator, n_ratings=0, feedback=None):
 
 def weights_of(estimator, standard):
     """Settings that clicks alone have, as a dict, where none are given the solver's usual ones: `standard`."""
-    bounds = {"n_negatives": (check_integer, 1), "unobserved_weight": (check_real, 0.0)}
+    bounds = {"n_negatives": (check_integer, 1, MOST_NEGATIVES), "unobserved_weight": (check_real, 0.0, None)}
     found = {name: standard[name] for name in (*bounds, "exponent") if name in standard}
-    for name, (checking, least) in bounds.items():
+    for name, (checking, least, most) in bounds.items():
         if (given := getattr(estimator, name)) is not None:
-            found[name] = checking(name, given, least)
+            found[name] = checking(name, given, least, most)
     return found
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit.base import check_choice
 from gpukit.errors import DataError
-from gpukit.graphs.sheet import open_table
+from gpukit.graphs.sheet import MISSING, open_table
 from gpukit.graphs.text import is_number
 from gpukit.io.times import seconds_of
 from gpukit.io.words import as_ids
@@ -24,6 +24,16 @@ class Values(NamedTuple):
     times: np.ndarray | None = None
 
 
+class Lie(NamedTuple):
+    """How a table lies in a file: whether its first line is a header; the words of its first column where these are no
+    values, and of its header above the values, or None; layout 'rows' (one a vertex) or 'columns'."""
+
+    header: bool
+    labels: list | None
+    head: list | None
+    layout: str
+
+
 def read_table(path, count, ids=None, layout=None, length=None):
     """Values (N, T) float64, NaN where a field is empty or nan, of a file of numbers; times (T,) where its labels are
     dates.
@@ -34,22 +44,26 @@ def read_table(path, count, ids=None, layout=None, length=None):
     more than N or T. The first column is no values if it has words, no name, the graph's ids, or is one more than N or
     T. Raises DataError when no side, or both, could be the vertices.
     """
+    found, frame = lie_of(table := open_table(path), count, ids, layout, length)
+    names = {"rows": found.labels, "columns": found.head}
+    values = table.numbers(frame if found.labels is None else frame.drop(columns=0))
+    values = values if found.layout == "rows" else np.ascontiguousarray(values.T)
+    own, other = names[found.layout], names["columns" if found.layout == "rows" else "rows"]
+    return Values(values, None, None if own is None else as_ids(own), _dates(other))
+
+
+def lie_of(table, count, ids=None, layout=None, length=None, spelled=1):
+    """(Lie, all of a sheet.Table as a frame) by the rules of read_table; spelled: columns that stay text."""
     check_choice("layout", layout, (None, *SIDES))
-    table = open_table(path)
     known = None if ids is None else set(map(str, ids))
     header = _has_header(table, known)
-    frame = table.frame(header, spelled=1)
+    frame = table.frame(header, spelled=spelled)
     if not header and _are_names(table.first) and _one_more(frame.shape, count, length):
-        header, frame = True, table.frame(True, spelled=1)
+        header, frame = True, table.frame(True, spelled=spelled)
     labels = _labels(table, frame, header, known, (count, length))
     names = {"rows": labels, "columns": table.first[labels is not None :] if header else None}
-    if labels is not None:
-        frame = frame.drop(columns=0)
-    layout = layout or _layout(table, frame.shape, count, names, known)
-    values = table.numbers(frame)
-    values = values if layout == "rows" else np.ascontiguousarray(values.T)
-    other = names["columns" if layout == "rows" else "rows"]
-    return Values(values, None, None if names[layout] is None else as_ids(names[layout]), _dates(other))
+    shape = frame.shape[0], frame.shape[1] - (labels is not None)
+    return Lie(header, labels, names["columns"], layout or _layout(table, shape, count, names, known)), frame
 
 
 def _dates(words):
@@ -66,7 +80,9 @@ def _has_header(table, known):
         return True
     if known is not None and known <= set(first):
         return True
-    if not all(map(is_number, first[1:])) or (not is_number(first[0]) and is_number(second[0])):
+    if not all(is_number(word) or word.lower() in MISSING for word in first[1:]) or (
+        not is_number(first[0]) and is_number(second[0])
+    ):
         return True
     return _are_names(first) and any("." in word for word in second)
 
@@ -90,7 +106,7 @@ def _labels(table, frame, header, known, sides):
     """The first column as a list of str where it holds no values, else None."""
     count, length = sides
     words = ["" if word is None or word != word else str(word).strip() for word in frame[0]]
-    text = not all(map(is_number, words))
+    text = not all(is_number(word) or word.lower() in MISSING for word in words)
     unnamed = header and not table.first[0]
     more = frame.shape[1] == count + 1 and len(frame) != count
     more |= len(frame) == count and length is not None and frame.shape[1] == length + 1

@@ -7,11 +7,14 @@ Z = U' G by the Laplacian's eigenvectors U, slices of low rank:
 
     G_impute = P_Omega(G) + P_missing(G_est),  Z = U' G_impute,  Z_est(k) = S_lambda_k(Z(k)),  G_est = U Z_est
 
+    problem.py     series on a graph, and what a method is     names.py       what parameters may say
+    auto/          methods judged on what is hidden, mixed; deviations of what is filled in
+    baselines/     simple methods                              kriging/, local/   a Gaussian process; regression
     estimator.py   GraphImputer                                inputs.py      what people hand in, checked
     run.py         settings decided, a tensor completed        choose.py      'auto': weights, center, stopping point
     serve.py       another tensor on the same graph            saving.py      model files
     centering.py   means taken off and put back                holdout.py     what is hidden to judge by
-    baselines.py   simple methods                              compare.py     them beside the imputation
+    compare.py     simple methods beside the spectral one
     spectral/      the paper's algorithm; gpukit.graphs has the graph, its Fourier basis and the tensors
       run.py         one tensor on one device                  path.py        the path, then the phase of fixed ranks
       thresholds.py  where each slice's lambda starts          ranks.py       the rank that each slice shows

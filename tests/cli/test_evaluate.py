@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cli_support import SMALL, planted, write_rows
 
-from gpukit import load_model
+from gpukit import MatrixFactorization, load_model
 from gpukit.evaluation.metrics import rmse
 
 
@@ -75,11 +75,12 @@ def clicks(data):
     return users.astype(int), items.astype(int)
 
 
-def test_a_model_of_clicks_is_judged_by_lists(verb, data, monkeypatch):
-    from gpukit.factorization.serve import Serving
-
-    monkeypatch.setattr(Serving, "feedback_", "implicit", raising=False)
-    result = verb("evaluate", data / "one", data / "test.csv", "--no-baselines")
+def test_a_model_of_clicks_is_judged_by_lists(verb, data, tmp_path):
+    users, items, _ = np.loadtxt(data / "train.csv", delimiter=",", unpack=True, dtype=int)
+    named = {"n_factors": 4, "n_epochs": 2, "regularization": 0.01, "unobserved_weight": 0.3, "device": "cpu"}
+    model = MatrixFactorization(feedback="implicit", solver="ials", **named)
+    model.fit((users, items), np.ones(len(users))).save(tmp_path / "clicks.gpukit")
+    result = verb("evaluate", tmp_path / "clicks.gpukit", data / "test.csv", "--no-baselines")
     assert "all items ranked" in result.out and "popularity" not in result.out and "Best" not in result.err
 
 
@@ -107,7 +108,7 @@ def test_users_whose_clicks_are_given(verb, data, tmp_path):
         (tmp_path / f"{name}.csv").write_text("".join(f"9{line}\n" for line in lines))
     asked = ("evaluate", data / "one", tmp_path / "test.csv", "--given", tmp_path / "train.csv", "--lists")
     found, known = json.loads(verb(*asked, "--json").out), verb("evaluate", data / "one", data / "test.csv", "--lists")
-    assert found["lists"]["users"] > 50 and found["lists"]["left_out"]["unknown_users"] == 0
+    assert found["lists"]["users"] > 20 and found["lists"]["left_out"]["unknown_users"] == 0
     assert f"{found['lists']['users']} users" in known.out
     rows = found["lists"]["results"]["10"]
     assert rows[1]["predictor"] == "popularity" and f"{rows[1]['ndcg']:.4f}" in known.out
@@ -166,3 +167,14 @@ def test_negatives_of_another_test(refused, data, tmp_path):
     assert "line 1: the click is" in refused(*asked)
     path.write_text("\n".join(["what", *lines[1:]]))
     assert "line 1: 'what' is no (user,item)" in refused(*asked)
+
+
+@pytest.mark.parametrize("split", ["users", "user-one"])
+def test_a_training_on_clicks_ends_with_lists_of_whom_it_held_out(verb, tmp_path, split):
+    users, items, _ = planted()
+    path = write_rows(tmp_path / "clicks.csv", zip((users + 100).tolist(), items.tolist()))
+    small = ("--solver", "ials", "--factors", 4, "--epochs", 2, "--regularization", 0.01, "--device", "cpu")
+    result = verb("train-lshmf", path, "--split", split, *small)
+    held = int((np.random.default_rng(0).random(60) < 0.1).sum()) if split == "users" else 60
+    assert result.code == 0 and f"lists of 10 out of all items, {held} users" in result.out, result
+    assert "popularity" in result.out and "item kNN" in result.out

@@ -19,6 +19,7 @@ def test_the_tour(root, tmp_path, verb, monkeypatch):
         "predictions.csv",
         "factors.npz",
         "vectors.csv",
+        "clicks.gpukit",
         "rank.gpukit",
         "path.png",
         "test.scores",

@@ -36,7 +36,8 @@ def closing_table(model, test, positive_from=None, split="random", seed=0):
 def show(run, quiet, ends):
     """Print the closing table of steps.Done, the seconds, the remarks; ends: remarks to end with."""
     model = run.model
-    title = f"{type(model).__name__} on {model.device_}, {len(model.history_)} epochs, {len(run.train):,} clicks"
+    learned = f"{len(model.history_)} epochs, {model.rating_counts()[0].sum():,} clicks"
+    title = f"{type(model).__name__} on {model.device_}, {learned}"
     if run.table is None:
         click.echo(f"{title}.")
     else:

@@ -4,31 +4,51 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.io import sources
+from gpukit.io.arrays import plain
+from gpukit.io.words import is_integer
+from gpukit.ratings.headers import ITEM
 
 NEEDED = "a file with a line item,rating, or user,item,rating, for each rating"
 ONE = "new"  # the user of a file without users
 SEPARATORS = ("::", "\t", ";", ",", " ")
 
 
-def read_lists(path, file_format, columns, duplicates, sep):
-    """The Ratings in a file; the one user of a file of two columns has the id 'new'."""
+def read_lists(path, file_format, columns, duplicates, sep, of_clicks=False):
+    """The Ratings in a file; the one user of a file of two columns has the id 'new'. of_clicks: pairs user,item, or the
+    items of one user."""
     from gpukit.ratings import read_pairs, read_ratings
 
     with sources.opened(path, NEEDED) as source:
-        if file_format != "auto" or columns is not None or not has_two(source.head, sep):
+        if of_clicks and file_format == "auto" and columns is None and fields_of(source.head, sep) == 1:
+            return clicked_by_one(source)
+        if of_clicks or file_format != "auto" or columns is not None or fields_of(source.head, sep) != 2:
             return read_ratings(source, file_format, columns, duplicates, sep)
         items, texts = read_pairs(source, "csv", None, sep)
         return of_one(items, texts, source.name, duplicates)
 
 
-def has_two(head, sep):
-    """Whether the first line of a file that begins so has two fields."""
+def clicked_by_one(source):
+    """The Ratings of the one user of a file of items, a line each, under a heading or none."""
+    from gpukit.ratings import as_ratings
+
+    blocks = [block.tobytes() for stream in source.streams(lambda names: names[:1]) for block in stream.blocks(0)]
+    lines = b"".join(blocks).decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
+    items = [line.strip() for line in lines if line.strip()]
+    items = items[1:] if items[:1] and plain(items[0]) in ITEM else items
+    if not items:
+        raise DataError(f"{source.name} holds no items. Give {NEEDED}, or an item a line.")
+    numbers = all(is_integer(item) for item in items)
+    return as_ratings((np.full(len(items), ONE), np.array(list(map(int, items)) if numbers else items)))
+
+
+def fields_of(head, sep):
+    """How many fields the first line of a file has that begins so."""
     lines = head.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
     line = next((line.strip() for line in lines if line.strip()), "")
     sep = {"tab": "\t", "\\t": "\t", "space": " "}.get(sep, sep) or next(
         (one for one in SEPARATORS if one in line), ","
     )
-    return len(line.split(sep)) == 2
+    return len(line.split(sep))
 
 
 def of_one(items, texts, name, duplicates):

@@ -6,12 +6,15 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.io import sources
+from gpukit.io.words import decoded, shown
 
+LONGEST = 200  # letters of an id; the longest sets the memory of all
 FORM = "a line (user,item)<tab>item<tab>item ... for each test click, tabs between"
 
 
 class Negatives(NamedTuple):
-    """Ids as text: users (T,), clicks (T,), items (T, C), empty text where there (T, C) bool says that none stands."""
+    """Ids, as text where they were read: users (T,), clicks (T,), items (T, C), of which those count where there (T, C)
+    bool is True."""
 
     users: np.ndarray
     clicks: np.ndarray
@@ -20,26 +23,37 @@ class Negatives(NamedTuple):
 
 
 def read_negatives(path):
-    """The Negatives of a file, packed or not; DataError naming the line for what has another form."""
+    """The Negatives of a file, packed or not, as many in each line; DataError naming the line for what has another
+    form."""
     with sources.opened(path, f"a file of negatives, {FORM}") as source:
-        lines = source.stream().whole().decode("utf-8", "replace").splitlines()
-    rows = [_parsed(line, number, path) for number, line in enumerate(lines, start=1) if line.strip()]
+        source.refuse_empty(f"a file of negatives, {FORM}")
+        stream = source.stream()
+        stream.text_head()
+        lines = decoded(stream.whole().removeprefix(sources.BOM)).split("\n")
+    numbers = [number for number, line in enumerate(lines, start=1) if line.strip()]
+    rows = [_parsed(lines[number - 1], number, path) for number in numbers]
     if not rows:
         raise DataError(f"{path} holds no negatives. Give {FORM}.")
-    counts = np.array([len(row) - 2 for row in rows])
-    there = np.arange(counts.max()) < counts[:, None]
-    items = np.full(there.shape, "", f"U{max(len(one) for row in rows for one in row)}")
-    items[there] = [one for row in rows for one in row[2:]]
-    return Negatives(np.array([row[0] for row in rows]), np.array([row[1] for row in rows]), items, there)
+    for number, row in zip(numbers, rows):
+        if len(row) != len(rows[0]):
+            raise DataError(
+                f"{path}, line {number}: there are {len(row) - 2:,} negatives, and {len(rows[0]) - 2:,} in the first "
+                "line: each needs as many."
+            )
+    table = np.array(rows)
+    return Negatives(table[:, 0], table[:, 1], table[:, 2:], np.ones((len(rows), len(rows[0]) - 2), np.bool_))
 
 
 def _parsed(line, number, path):
     """[user, item, negatives ...] of a line."""
-    head, *items = (field.strip() for field in line.rstrip("\r\n\t").split("\t"))
+    head, *items = (field.strip() for field in line.rstrip("\r\t").split("\t"))
     user, comma, item = head[1:-1].partition(",")
     if not (head.startswith("(") and head.endswith(")") and comma and user.strip() and item.strip()):
-        raise DataError(f"{path}, line {number}: {head[:60]!r} is no (user,item). The file needs {FORM}.")
+        raise DataError(f"{path}, line {number}: {shown(head)} is no (user,item). The file needs {FORM}.")
     if not items or not all(items):
         lacking = "has no negatives" if not items else "has an empty one among its negatives"
-        raise DataError(f"{path}, line {number}: the test click {head} {lacking}. The file needs {FORM}.")
-    return [user.strip(), item.strip(), *items]
+        raise DataError(f"{path}, line {number}: the test click {shown(head)} {lacking}. The file needs {FORM}.")
+    found = [user.strip(), item.strip(), *items]
+    if max(map(len, found)) > LONGEST:
+        raise DataError(f"{path}, line {number}: {shown(max(found, key=len))} is longer than {LONGEST} letters: no id.")
+    return found

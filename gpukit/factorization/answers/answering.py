@@ -9,6 +9,7 @@ from gpukit.factorization.lists.recommending import Recommending
 from gpukit.factorization.serve import MOST_ANSWERS, rows_or_unknown
 
 BY = ("evidence", "factors")
+LISTED = 10  # items of the lists by which a model of clicks is judged
 PIECE = 1 << 22  # ratings counted at a time
 
 
@@ -95,6 +96,23 @@ class Answering(Recommending):
         """
         self._check_fitted()
         exporting.export(self, path, check_choice("side", side, exporting.SIDES), vectors)
+
+    def evaluate(self, X, y=None):
+        """{'rmse', 'mae'} on ratings X, or on ratings y of pairs X, as fit takes them; of a model of clicks {'hr@10',
+        'recall@10', 'ndcg@10'} of its lists by clicks X."""
+        self._check_fitted()
+        if self.feedback_ == "explicit":
+            return super().evaluate(X, y)
+        from gpukit.ratings.pairs import ratings_of
+
+        k = min(LISTED, len(self.item_ids_))
+        found = self.evaluate_lists(ratings_of(X, y), k, baselines=False).rows(k)[0]
+        return {f"{name}@{LISTED}": found[name] for name in ("hr", "recall", "ndcg")}
+
+    def score(self, X, y=None):
+        """Larger is better, as model selection wants it: minus the RMSE on ratings; of a model of clicks NDCG@10."""
+        found = self.evaluate(X, y)
+        return -found["rmse"] if "rmse" in found else found[f"ndcg@{LISTED}"]
 
     def evaluate_lists(self, X, k=10, baselines=True, given=None, by="lists"):
         """judging.Report: how good lists of k items (an int, or several) are for what users clicked later.

@@ -23,6 +23,7 @@ from gpukit.factorization.solvers import usual
 FIRST_FACTORS, FIRST_EPOCHS = 32, 5
 FACTORS = (64, 128, 192, 256, 384, 512)
 WORK = {False: 6.0e10, True: 2.0e13}  # multiplications of an epoch, at most, of a candidate; on a GPU
+MOST_SAMPLED = {False: 3_000_000, True: 1_000_000_000}  # clicks beyond which sampled negatives are not tried; on a GPU
 AXES = {"unobserved_weight": 3.0, "regularization": 2.0}  # what a step along each multiplies by
 MOST_STEPS = 4
 RECENCY = 2.0
@@ -140,7 +141,8 @@ def second_round(contest, trial, best, on_gpu):
                 break
             leader = outcome, state
         found.append(leader[0])
-    if "sampled" in contest.solvers:
+    many = len(trial.ground.clicks) > MOST_SAMPLED[on_gpu]
+    if "sampled" in contest.solvers and not (many and found):
         found += with_negatives(contest, trial, best, leader)
     if leader is not None and len(contest.solvers) > 1 and has_neighbors(contest.estimator):
         found += [contest.met(one, "ials and cosines") for one in trial.blends(leader[0].settings, leader[1], SHARES)]

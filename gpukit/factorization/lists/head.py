@@ -18,15 +18,17 @@ from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
 from gpukit.io import trust
 
 SHARE, LEAST = 0.15, 0.1  # of z in a weight; of a weight
-LARGEST = 1e15
+LARGEST, MOST = 1e15, 1 << 53  # of numbers, of ratings
 
 
 class Head(NamedTuple):
-    """user_factors (M, d), item_factors (N, d) float32: scores are their products; numbers (3,) float64: lambda, alpha0
-    and nu, by which new users are solved for."""
+    """user_factors (M, d), item_factors (N, d) float32: scores are their products; clicks (N,) int64: ratings of each
+    item, by which it ranks for who is not known; numbers (3,) float64: lambda, alpha0 and nu, by which new users are
+    solved for."""
 
     user_factors: np.ndarray
     item_factors: np.ndarray
+    clicks: np.ndarray
     numbers: np.ndarray
 
 
@@ -43,14 +45,14 @@ def weights_of(z):
     return np.maximum(1 + SHARE * z, LEAST).astype(np.float32)
 
 
-def state_of(head, clicks):
-    """The State that ranks by a Head; clicks (N,): ratings of each item, by which it ranks for who is not known."""
+def state_of(head):
+    """The State that ranks by a Head."""
     sides = []
     for factors in head[:2]:
         sides += [factors, np.zeros((len(factors), KEPT), np.float32)]
     items = len(head.item_factors)
     state = State(*sides, np.zeros((items, 2, 0), np.float32), np.zeros((items, 0), np.int32))
-    return start.ranked_for_strangers(state, clicks)
+    return start.ranked_for_strangers(state, head.clicks)
 
 
 def folding(head, state):
@@ -74,6 +76,8 @@ def check_head(head, shape, what="head"):
     for name, array, wanted in zip(Head._fields, head, sides):
         trust.check_array(f"{what}.{name}", array, np.float32, wanted)
         trust.check_finite(f"{what}.{name}", array, LARGEST)
+    trust.check_array(f"{what}.clicks", head.clicks, np.int64, (shape[1],))
+    trust.check_range(f"{what}.clicks", head.clicks, 0, MOST)
     trust.check_array(f"{what}.numbers", head.numbers, np.float64, (3,))
     trust.check_finite(f"{what}.numbers", head.numbers, LARGEST)
     trust.check_range(f"{what}.numbers", head.numbers, 0, LARGEST)

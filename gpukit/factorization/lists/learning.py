@@ -1,15 +1,17 @@
-"""How a lists.head.Head is learned, of the ratings that a model carries."""
+"""How a lists.head.Head is learned, of the ratings that a model carries, where these lie."""
 
 from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.device.engine import engine
+from gpukit.factorization.implicit import start
 from gpukit.factorization.implicit.ground import Course, Ground
 from gpukit.factorization.lists.head import Head, weights_of
+from gpukit.factorization.model.layout import LEVELS
 from gpukit.factorization.settings import Settings
-from gpukit.ratings import Ratings
-from gpukit.ratings.orders.order import order_ratings
-from gpukit.ratings.table import DISTINCT, marked
+from gpukit.ratings.orders.levels import Levels
+from gpukit.ratings.orders.order import Order, Orders, key_of, taken
 
 FACTORS, EPOCHS = 64, 4
 REGULARIZATION, UNOBSERVED, EXPONENT = 0.005, 0.3, 1.0
@@ -23,20 +25,31 @@ class Walked(NamedTuple):
     walk: str = "users"
 
 
+class Pairs:
+    """What a Ground asks of clicks that are in order already: how many there are, of shape (M, N)."""
+
+    def __init__(self, size, shape):
+        self.size, self.shape = size, shape
+
+    def __len__(self):
+        return self.size
+
+
 def learned(history, shape, device):
-    """The Head of an arrays.History on the host, of ratings of shape (M, N), learned on a device.
+    """The Head of an arrays.History, on the host or on the device, of ratings of shape (M, N).
 
     The same on every run. Raises DeviceMemoryError.
     """
-    plan, clicks = plan_of(shape), clicks_of(history, shape)
-    ground = Ground(Walked(True), clicks, device, order_ratings(clicks, device))
-    course = Course(ground, plan)
-    session, training = course.begin(course.first(ground.neighbors(plan)))
+    plan, orders = plan_of(shape), orders_of(history, shape, device)
+    course = Course(Ground(Walked(True), Pairs(len(orders), shape), device, orders), plan)
+    clicks = tuple(np.diff(order.indptr[: rows + 1]) for order, rows in zip((orders.by_user, orders.by_item), shape))
+    first = start.start_state(clicks, plan.n_factors, np.zeros((shape[1], 0), np.int32), SEED)
+    session, training = course.begin(first)
     for epoch in range(plan.epochs):
         training.epoch(epoch)
     training.way.solve(training.halves[0], *session.parameters[1::-1])  # users by the last items, as new ones are
-    state = session.state()
-    return Head(state.user_factors, state.item_factors, np.array([REGULARIZATION, UNOBSERVED, EXPONENT]))
+    state, numbers = session.state(), np.array([REGULARIZATION, UNOBSERVED, EXPONENT])
+    return Head(state.user_factors, state.item_factors, clicks[1], numbers)
 
 
 def plan_of(shape):
@@ -45,10 +58,21 @@ def plan_of(shape):
     return plan._replace(feedback="implicit", unobserved_weight=UNOBSERVED, exponent=EXPONENT)
 
 
-def clicks_of(history, shape):
-    """Ratings whose values are the weights of a History's."""
-    users = np.repeat(np.arange(shape[0], dtype=np.int32), np.diff(history.indptr)[: shape[0]])
-    weights = weights_of(history.levels)[history.codes]
-    clicks = Ratings(users, history.items, weights, *(np.arange(rows) for rows in shape))
-    marked(clicks, DISTINCT)
-    return clicks
+def orders_of(history, shape, device):
+    """The ratings.orders.Orders of a History, whose values are what the ratings weigh: it is by user already, and codes
+    stay as they are."""
+    steps = engine(device, "gpukit.ratings.orders")
+    indptr, levels = (array if isinstance(array, np.ndarray) else steps.fetch(array) for array in history[::3])
+    users = np.repeat(np.arange(shape[0], dtype=np.int32), np.diff(indptr)[: shape[0]])
+    starts, items, codes = (
+        steps.resident(array, array.dtype) if isinstance(array, np.ndarray) else array for array in history[:3]
+    )
+    key, keys = key_of(shape, LEVELS), steps.empty(len(users), np.uint64)
+    wrong = steps.resident(np.array([len(users)]), np.int64)
+    triples = steps.resident(users, np.int32), items, codes
+    steps.run("pack_keys", *triples, *shape, key.item.shift, key.user.shift, keys, wrong)
+    keys, _, _ = steps.sort_by_bits(keys, 0, key.user.shift, None)
+    by_item = taken(keys, key, (key.item, 0), key.user, steps.empty(0, np.uint32), steps)
+    by_user = Order(indptr, starts, items, codes)
+    known = Levels(weights_of(levels), True, np.zeros(len(levels), np.int64))
+    return Orders(shape, known, by_item, by_user, steps.empty(0, np.uint32), None)

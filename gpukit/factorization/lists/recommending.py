@@ -111,7 +111,7 @@ class Recommending(Serving):
             if not hasattr(self, "_head"):
                 device, shape = devices.resolve(self.device), (len(self.user_ids_), len(self.item_ids_))
                 with devices.reported(device, "Learning lists"):
-                    self._head = learning.learned(self._rated, shape, device)
+                    self._head = learning.learned(self._history_on(device), shape, device)
         return self._head
 
     def _ranking(self, by):
@@ -122,7 +122,7 @@ class Recommending(Serving):
         from gpukit.factorization.lists.head import state_of
 
         found = self._learned_head()
-        state = state_of(found, self.rating_counts()[1])
+        state = state_of(found)
         return Ranking(lambda: self._kept_session("_listing", self._session_of(state)), state, AS_THEY_ARE, found)
 
     def _session_of(self, state):
@@ -130,7 +130,7 @@ class Recommending(Serving):
 
         def make(device):
             steps = engine(device, "gpukit.factorization")
-            return steps.Session(state, steps.layout(state.user_factors.shape[1], 0), "users", self._rated)
+            return steps.Session(state, steps.layout(state.user_factors.shape[1], 0), "users", self._history_on(device))
 
         return make
 

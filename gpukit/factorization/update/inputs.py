@@ -86,6 +86,8 @@ def lists_of(X, y, duplicates):
         except (TypeError, ValueError) as error:
             raise DataError(f"The ratings of {{item: rating}} are no numbers ({error}).") from None
         X = np.zeros(len(X), np.int64), np.array(list(X)), values
+    elif isinstance(X, list | set) and y is None and all(np.ndim(one) == 0 for one in X):  # items that one user clicked
+        X = np.zeros(len(X), np.int64), np.array(list(X))
     ratings = without_repeats(ratings_of(X, y, repeats=False), duplicates)
     if not len(ratings):
         raise DataError("There are no ratings to go by: 0 rows. Give at least one.")

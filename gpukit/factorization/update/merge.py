@@ -4,11 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit._jit import njit, prange
 from gpukit.errors import DataError
 from gpukit.ratings.table import DISTINCT, Ratings, marked
 
 PLACES = 4  # decimals of the ratings that are restored exactly, beside multiples of 1 / BINARY
 BINARY = 256
+ITEM = 0x7FFFFFFF  # the lower half of a pair's key
 
 
 class Merged(NamedTuple):
@@ -38,24 +40,64 @@ def merged(history, scale, part, duplicates):
     A pair that is there already is corrected by rule `duplicates`: 'last' takes the new rating, 'mean' the mean of
     both, 'error' raises DataError.
     """
-    keys, values = pairs_of(history), values_of(history.levels, scale)[history.codes]
     fresh = pair_keys(part.users, part.items)
     order = np.argsort(fresh, kind="stable")
     fresh, coming = fresh[order], part.values[order]
-    at = np.searchsorted(keys, fresh)
-    known = at < len(keys)
-    known[known] = keys[at[known]] == fresh[known]
-    if known.any():
-        correct(values, at[known], coming[known], part, fresh[known], duplicates)
-    place = at[~known] + np.arange(np.count_nonzero(~known))
-    is_new = np.zeros(len(keys) + len(place), bool)
-    is_new[place] = True
-    keys, values = (joined(old, own[~known], is_new) for old, own in ((keys, fresh), (values, coming)))
-    corrected = np.searchsorted(keys, fresh[known])
-    is_new[corrected] = True
-    users, items = (keys >> 32).astype(np.int32), (keys & 0x7FFFFFFF).astype(np.int32)
+    at, known = np.empty(len(fresh), np.int64), np.empty(len(fresh), bool)
+    find_pairs(history.indptr, history.items, fresh, at, known)
+    users, items, values, is_new = columns = empty_columns(len(history.items) + np.count_nonzero(~known))
+    table, own = values_of(history.levels, scale), fresh[~known]
+    starts = np.searchsorted(own >> 32, np.arange(part.shape[0] + 1))
+    merge_rows(history.indptr, history.items, history.codes, table, starts, own, coming[~known], *columns)
+    corrected = (at + np.cumsum(~known))[known]
+    if len(corrected):
+        correct(values, corrected, coming[known], part, fresh[known], duplicates)
+        is_new[corrected] = True
     ratings = marked(Ratings(users, items, values, part.user_ids, part.item_ids), DISTINCT)
     return Merged(ratings, is_new, len(corrected))
+
+
+def empty_columns(n):
+    """(users, items (n,) int32, values (n,) float32, new (n,) bool), not yet filled."""
+    return tuple(np.empty(n, dtype) for dtype in (np.int32, np.int32, np.float32, bool))
+
+
+@njit(parallel=True)
+def find_pairs(indptr, items, keys, at, known):
+    """at[k] = the place in a History's items of the pair keys[k] (n,) int64, or where it would stand; known[k]: whether
+    it is there. Users beyond the History's stand behind it."""
+    for k in prange(keys.size):
+        user, item = keys[k] >> 32, keys[k] & ITEM
+        low, high = (indptr[user], indptr[user + 1]) if user < indptr.size - 2 else (items.size, items.size)
+        end = high
+        while low < high:
+            middle = (low + high) // 2
+            if items[middle] < item:
+                low = middle + 1
+            else:
+                high = middle
+        at[k], known[k] = low, low < end and items[low] == item
+
+
+@njit(parallel=True)
+def merge_rows(indptr, items, codes, table, starts, keys, coming, users, merged_items, values, is_new):
+    """The ratings of a History, whose values are table[codes], and others of pairs that are not there, in order of
+    (user, item): users, merged_items, values, is_new (all,) are overwritten.
+
+    keys (n,) int64, rising, coming (n,) float32; starts (M + 1,): where the keys of each user begin.
+    """
+    for user in prange(starts.size - 1):
+        row = min(np.int64(user), indptr.size - 2)  # an empty one for users beyond the History's
+        old, end, new = indptr[row], indptr[row + 1], starts[user]
+        for t in range(old + new, end + starts[user + 1]):
+            is_own = new < starts[user + 1] and (old == end or (keys[new] & ITEM) < items[old])
+            users[t], is_new[t] = user, is_own
+            if is_own:
+                merged_items[t], values[t] = keys[new] & ITEM, coming[new]
+                new += 1
+            else:
+                merged_items[t], values[t] = items[old], table[codes[old]]
+                old += 1
 
 
 def pair_keys(users, items):
@@ -63,23 +105,10 @@ def pair_keys(users, items):
     return (users.astype(np.int64) << 32) | items
 
 
-def pairs_of(history):
-    """`pair_keys` of a History, rising."""
-    users = np.repeat(np.arange(len(history.indptr) - 1, dtype=np.int32), np.diff(history.indptr))
-    return pair_keys(users, history.items)
-
-
-def joined(old, own, is_own):
-    """The numbers of old and own in one array, own where is_own."""
-    out = np.empty(len(is_own), old.dtype)
-    out[is_own], out[~is_own] = own, old
-    return out
-
-
 def correct(values, at, coming, part, keys, duplicates):
     """values[at] = what the coming ratings make of them, by rule."""
     if duplicates == "error":
-        user, item = part.user_ids[keys[0] >> 32], part.item_ids[keys[0] & 0x7FFFFFFF]
+        user, item = part.user_ids[keys[0] >> 32], part.item_ids[keys[0] & ITEM]
         raise DataError(
             f"User {user} has rated item {item} already, in what the model has learned from. Take the new rating with "
             "duplicates='last' (--duplicates last), or 'mean'."

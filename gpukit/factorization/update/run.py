@@ -192,7 +192,8 @@ class Learner:
     def learn_fresh(self):
         """Algorithm 4, lines 10 to 15: rows that had no ratings learn all of theirs, the others stay as they are."""
         merged, (users, items) = self.facts.merged, self.facts.fresh
-        own = merged.new & (users[merged.ratings.users] | items[merged.ratings.items])
+        own = np.flatnonzero(merged.new)
+        own = own[users[merged.ratings.users[own]] | items[merged.ratings.items[own]]]
         still = grow.held_still(self.state, self.facts.fresh)
         moved = self.walk(still, own, range(self.plan.epochs))
         self.state = grow.released(moved, self.state, self.facts.fresh)

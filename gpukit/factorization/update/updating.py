@@ -61,11 +61,11 @@ class Updating(Serving):
         the model stays as it is.
 
         X, y: ratings as fit takes them, of users who need not be known: what the model knows of them does not count.
-        For one user also {item: rating}; the user's id is then 0. Factors (by 'rating': bias, too) are solved for, with
-        the items' numbers as they are (lists/head.py, update/fold.py); the neighbourhood's terms are of the ratings
-        given. Items that the model does not know are left out of account. duplicates: as partial_fit. Items given are
-        left out unless exclude_seen is False; by, filters, scores and what is missing as recommend has them. Raises
-        ParameterError, DataError.
+        For one user also {item: rating}, of clicks [item, ...]; the user's id is then 0. Factors (by 'rating': bias,
+        too) are solved for, with the items' numbers as they are (lists/head.py, implicit/fold.py, update/fold.py); the
+        neighbourhood's terms are of the ratings given. Items that the model does not know are left out of account.
+        duplicates: as partial_fit. Items given are left out unless exclude_seen is False; by, filters, scores and what
+        is missing as recommend has them. Raises ParameterError, DataError.
         """
         from gpukit.factorization.update import inputs
 

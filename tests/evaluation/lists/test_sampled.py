@@ -52,11 +52,10 @@ def test_what_is_dropped_of_the_candidates():
 
 def test_a_file_of_negatives(tmp_path):
     path = tmp_path / "some.negative"
-    path.write_bytes(b"(0,25)\t1064\t174\r\n\n(u 1 , a,b)\tx\ty\tz\t\n")
+    path.write_bytes(b"\xef\xbb\xbf(0,25)\t1064\t174\r\n\n(u 1 , a,b)\tx y\t\xe9\t\n")
     found = read_negatives(path)
     assert found.users.tolist() == ["0", "u 1"] and found.clicks.tolist() == ["25", "a,b"]
-    assert found.items.tolist() == [["1064", "174", ""], ["x", "y", "z"]]
-    assert found.there.tolist() == [[True, True, False], [True, True, True]]
+    assert found.items.tolist() == [["1064", "174"], ["x y", "é"]] and found.there.all()
 
 
 @pytest.mark.parametrize(
@@ -67,9 +66,11 @@ def test_a_file_of_negatives(tmp_path):
         ("(0,25)\t1\n0,25\t2\n", "line 2: '0,25' is no"),
         ("(025)\t1\n", "line 1: '.025.' is no"),
         ("(,5)\t1\n", "line 1: .* is no"),
-        ("(0,25)\n", "line 1: the test click .0,25. has no negatives"),
-        ("(0,25)\t1\t\t3\n", "line 1: the test click .0,25. has an empty one"),
-        ("(0,25)\t1\0", "byte of 0"),
+        ("(0,25)\n", "line 1: the test click '.0,25.' has no negatives"),
+        ("(0,25)\t1\t\t3\n", "line 1: the test click '.0,25.' has an empty one"),
+        ("(0,25)\t1\t2\n\n(1,3)\t4\n", "line 3: there are 1 negatives, and 2 in the first line"),
+        (f"(0,25)\t1\t{'x' * 201}", "line 1: 'xx.* is longer than 200 letters"),
+        ("(0,25)\t1\0", "is not a text file"),
     ],
 )
 def test_files_that_are_no_negatives(tmp_path, text, message):

@@ -8,6 +8,7 @@ import pytest
 
 from factorization.inputs import planted
 from factorization.lists import naive
+from gpukit.device import cpu
 from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.lists import head, learning
@@ -38,6 +39,20 @@ def solved(fitted, ratings):
 def test_users_minimize_the_weighted_squares(fitted, user):
     expected = solved(fitted, rated_by(user))
     np.testing.assert_allclose(fitted._head.user_factors[user], expected, rtol=1e-3, atol=1e-5)
+
+
+def test_ratings_are_put_in_order_where_they_lie(fitted):
+    orders = learning.orders_of(fitted._rated, RATINGS.shape, cpu())
+    weights = orders.levels.values
+    for order, rows, others in ((orders.by_user, "users", "items"), (orders.by_item, "items", "users")):
+        for row in range(RATINGS.shape[rows == "items"]):
+            part, mine = slice(*order.indptr[row : row + 2]), getattr(RATINGS, rows) == row
+            found = dict(zip(order.others[part].tolist(), weights[order.codes[part]].tolist()))
+            mean, deviation = fitted._scale.mean, fitted._scale.deviation
+            rated = zip(getattr(RATINGS, others)[mine].tolist(), RATINGS.values[mine].tolist())
+            expected = {other: naive.weight(rating, mean, deviation) for other, rating in rated}
+            assert found.keys() == expected.keys() and part.stop - part.start == len(found)
+            assert found == pytest.approx(expected, rel=1e-5)
 
 
 def test_what_was_liked_weighs_more():
@@ -139,6 +154,8 @@ def test_another_ranking_is_refused(fitted, by):
         ("item_factors", np.zeros((30, 29), np.float32), "head.user_factors"),
         ("item_factors", np.full((30, 30), np.nan, np.float32), "head.item_factors"),
         ("item_factors", np.zeros((30, 30)), "head.item_factors"),
+        ("clicks", np.full(30, -1), "head.clicks"),
+        ("clicks", np.zeros(29, np.int64), "head.clicks"),
         ("numbers", np.array([1.0, np.inf, 1]), "head.numbers"),
         ("numbers", np.array([1.0, -1, 1]), "head.numbers"),
         ("numbers", np.zeros(2), "head.numbers"),

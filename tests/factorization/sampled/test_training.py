@@ -1,9 +1,12 @@
 """The solver of sampled negatives from outside: learning, repeating, what neighbourhoods add."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
 from factorization.implicit.planted import clicks, hits
+from gpukit.errors import GpukitError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.settings import Settings
 from gpukit.factorization.solvers.sampled import plan, rates
@@ -74,9 +77,10 @@ def test_without_biases_and_at_the_papers_rates():
     assert hits(slow.recommend(n=5)[0], held_out) > 0.2
 
 
-def test_workers_are_no_more_than_there_are_items_or_examples_for():
+def test_workers_are_no_more_than_there_are_items_examples_or_memory_for():
     assert plan.worker_count(10**9, 10**6, SETTINGS, 8448) == 8448
-    assert plan.worker_count(10**9, 50, SETTINGS, 8448) == 48
+    assert plan.worker_count(10**9, 50, SETTINGS, 8448) == 400
+    assert plan.worker_count(10**9, 10**8, SETTINGS, 8448) == (1 << 34) // 10**8 // 4 * 4
     assert plan.worker_count(100, 10**6, SETTINGS, 8448) == 1
     assert examples_of(4, True) == 6 and examples_of(4, False) == 5
 
@@ -86,9 +90,52 @@ def test_keys_of_epochs_differ():
     assert len(keys) == 100 and plan.draw_key(1, 0) == plan.draw_key(1, 1 << 16)
 
 
+def test_fewer_clicks_take_more_epochs():
+    assert [rates.usual("adaptive", n)["epochs"] for n in (0, 35_000, 10**6, 10**8)] == [30, 30, 15, 15]
+    assert rates.usual("paper", 10**5)["epochs"] == 24
+
+
 def test_rates_of_an_epoch():
     first, third = (rates.epoch_rates(SETTINGS, epoch) for epoch in (0, 2))
     assert first.factor == np.float32(0.15) and third.factor == np.float32(0.15 * 0.81)
     assert first.bias == third.bias > 0 and rates.epoch_rates(SETTINGS._replace(biases=False), 0).bias == 0
     paper = [rates.epoch_rates(SETTINGS._replace(rates="paper"), epoch) for epoch in (0, 5)]
     assert paper[0].factor == np.float32(0.15) > paper[1].factor and paper[0].factor_gain == 0
+
+
+def table_of(pairs, shape):
+    """The Ratings of clicks [(i, j)]."""
+    users, items = np.array(pairs, np.int32).T.copy()
+    return Ratings(users, items, np.ones(len(users), np.float32), np.arange(shape[0]), np.arange(shape[1]))
+
+
+@LOSSES
+@pytest.mark.parametrize("kind", [MatrixFactorization, LSHMF])
+@pytest.mark.parametrize(
+    "pairs, shape",
+    [
+        ([(0, 0), (1, 1)], (2, 2)),
+        ([(i, 0) for i in range(9)] + [(8, 1)], (9, 2)),
+        ([(0, j) for j in range(600)] + [(1, 3)], (3, 601)),
+    ],
+    ids=["a click each", "one item that all clicked", "a user of several chunks, one of none, an item of none"],
+)
+def test_awkward_tables(pairs, shape, kind, loss):
+    near = {"n_neighbors": 1} if kind is LSHMF else {}
+    with pytest.warns(UserWarning, match="n_factors=8") if min(shape) < 8 else contextlib.nullcontext():
+        fitted = make(kind, loss=loss, n_negatives=20, **near).fit(table_of(pairs, shape))
+    assert all(np.isfinite(numbers).all() for numbers in fitted._state)
+    clicked, other = fitted.predict(pairs[:1])[0], fitted.predict([(pairs[0][0], shape[1] - 1)])[0]
+    assert clicked > other
+
+
+def test_steps_that_are_far_too_long_are_told():
+    train, _ = clicks()
+    with pytest.raises(GpukitError, match="Training diverged"):
+        make(learning_rate=1e20, regularization=0.5).fit(train)
+
+
+def test_more_negatives_than_an_epoch_can_count():
+    train, _ = clicks()
+    with pytest.raises(ParameterError, match="n_negatives"):
+        make(n_negatives=10**7).fit(train)

@@ -43,6 +43,20 @@ def test_old_and_new_and_corrected(fitted):
     assert (np.diff(keys) > 0).all()
 
 
+@pytest.mark.parametrize("n_new", [0, 1, 40, 900])
+@pytest.mark.parametrize("seed", range(3))
+def test_many_at_once(fitted, n_new, seed):
+    """Pairs at the ends of rows, of users without ratings, of users and items beyond; against sorted dictionaries."""
+    rng, old = np.random.default_rng(seed), triples(planted())
+    chosen = rng.choice(70 * 35, n_new, replace=False)
+    users, items = 10 * (chosen // 35) + 7, 3 * (chosen % 35) + 1
+    new = dict(zip(zip(users.tolist(), items.tolist()), rng.integers(1, 6, n_new).astype(float).tolist()))
+    found = merged(fitted, (users, items, np.array(list(new.values()), np.float32)))
+    assert triples(found.ratings) == {**old, **new} and found.corrected == len(old.keys() & new.keys())
+    assert triples(found.ratings.take(found.new)) == new
+    assert (np.diff(merge.pair_keys(found.ratings.users, found.ratings.items)) > 0).all()
+
+
 def test_the_mean_of_both(fitted):
     (user, item), value = next(iter(triples(planted()).items()))
     found = merged(fitted, (np.array([user]), np.array([item]), np.array([value + 1], np.float32)), "mean")

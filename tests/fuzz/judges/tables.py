@@ -77,7 +77,8 @@ def distinct(answer, files):
 
 
 def spelled(answer, files):
-    """Ids and ratings of a table that was read from text stand in the text, ids sorted: nothing is invented."""
+    """Ids and ratings of a table that was read from text stand in the text, ids sorted: nothing is invented. Pairs
+    without ratings have ones, and counts."""
     text = b"\n".join(files.values())
     shown = text.decode("utf-8", "replace") + text.decode("latin-1")
     for name in ("user_ids", "item_ids"):
@@ -86,6 +87,8 @@ def spelled(answer, files):
         for one in answer[name].tolist():
             if str(one) not in shown and str(one).replace('"', '""') not in shown:
                 return f"{name} has {one!r}, which is not in the file"
+    if answer["counts"] is not None and (answer["values"] == 1).all():
+        return None if (answer["counts"] >= 0).all() else "a count is below 0"
     return None if numbers_stand_in(answer["values"], text) else "a rating is not in the file"
 
 

@@ -70,6 +70,18 @@ def texts():
     }
 
 
+def pair_texts():
+    """{name: bytes} of pairs without ratings, some of them twice, and with counts."""
+    users, items, stars, times = triples()
+    rows = list(zip(users, items, (2 * stars).astype(int), times))
+    rows += rows[:5]
+    return {
+        "pairs.csv": "".join(f"{u},{i}\n" for u, i, _, _ in rows).encode(),
+        "plays.csv": ("user,item,plays\n" + "".join(f"u{u},{i},{n}\n" for u, i, n, _ in rows)).encode(),
+        "seen.tsv": ("user\titem\ttimestamp\n" + "".join(f"{u}\t{i}\t{t}\n" for u, i, _, t in rows)).encode(),
+    }
+
+
 def text_samples():
     """Samples of text."""
     return [single(name, text) for name, text in texts().items()]
@@ -132,7 +144,8 @@ def variants():
     """Ratings with and without the optional columns."""
     whole = made()
     columns = {name: whole.columns()[name] for name in ("users", "items", "values")}
-    return [whole, whole.with_columns(**columns)]
+    pairs = {**columns, "values": np.ones_like(columns["values"]), "counts": whole.counts}
+    return [whole, whole.with_columns(**columns), whole.with_columns(**pairs)]
 
 
 def copies(suffix):
@@ -195,6 +208,15 @@ KINDS = [
         answer,
         text_judge,
         lambda rng: {"times": True},
+    ),
+    Kind(
+        "ratings-pairs",
+        lambda: [single(name, text) for name, text in pair_texts().items()],
+        TEXT,
+        answer,
+        text_judge,
+        plain,
+        pipes=True,
     ),
     Kind("ratings-mtx", lambda: [single("netflix_mm", matrix_market())], TEXT, answer, judge, plain, pipes=True),
     Kind("ratings-packed", packed_samples, archive.packed(TEXT), answer, judge, plain, pipes=True, share=2),

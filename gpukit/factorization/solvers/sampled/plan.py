@@ -10,14 +10,15 @@ from gpukit.random import key
 from gpukit.streams import Keyed
 
 PAIRWISE = "bpr"
+WORKERS_AN_ITEM = 8
 MOST_BITS = 1 << 34  # of what all workers' users clicked, a bit an item
 
 
 def worker_count(n_clicks, n_items, settings, most):
     """Workers of an epoch, at most `most`, for settings.Settings: as many as its examples keep busy, and no more than
-    there are items, so that they seldom meet on one, or than memory is given to."""
+    WORKERS_AN_ITEM, so that few meet on one, or than memory is given to."""
     examples = n_clicks * examples_of(settings.n_negatives, settings.loss == PAIRWISE)
-    return schedule.worker_count(examples, max(1, min(most, n_items, MOST_BITS // n_items)))
+    return schedule.worker_count(examples, max(1, min(most, WORKERS_AN_ITEM * n_items, MOST_BITS // n_items)))
 
 
 def chunks_of(side, workers, settings, steps):

@@ -3,12 +3,14 @@
 import numpy as np
 
 from gpukit.factorization.solvers.sgd.formulas import Rates, falling_rate
+from gpukit.factorization.solvers.sgd.rates import decades
 
 # Found on a click held out of each user of MovieLens 1M. Errors are those of chances, so no scale matters, and rates
 # fall with a row's own squared errors, so the number of clicks hardly does.
 RATE, ANNEALING = 0.15, 0.9  # of factors, and what it is multiplied by from epoch to epoch
 DECAY = 0.0075
-EPOCHS, NEGATIVES = 15, 4
+EPOCHS, NEGATIVES = (15, 30), 4  # at a million clicks or more, and for few: FilmTrust's 34 thousand
+EPOCHS_A_DECADE = 1.6  # times as many for each power of ten below a million
 FACTOR_GAIN, BIAS_GAIN = 1.0 / 32.0, 1.0
 BIAS_RATE, BIAS_DECAY = 0.05, 0.01
 INFLUENCE_RATE, INFLUENCE_DECAY = 0.05, 0.002
@@ -20,7 +22,8 @@ SQUARES, CURVATURE = 0.3, 0.3  # of a click and its negatives: e^2 in all, and o
 def usual(kind, n_ratings):
     """{'epochs', 'learning_rate', 'regularization', 'annealing', 'n_negatives'} for so many clicks."""
     steps = {"learning_rate": RATE, "regularization": DECAY, "annealing": ANNEALING}
-    return {"epochs": EPOCHS, "n_negatives": NEGATIVES, **(PAPER if kind == "paper" else steps)}
+    epochs = int(round(np.clip(EPOCHS[0] * EPOCHS_A_DECADE ** -decades(n_ratings), *EPOCHS)))
+    return {"epochs": epochs, "n_negatives": NEGATIVES, **(PAPER if kind == "paper" else steps)}
 
 
 def user_rates(learning_rate, counts):

@@ -5,7 +5,7 @@ from gpukit.factorization.model.layout import EXTRA
 from gpukit.factorization.solvers.sgd.batches.twins import keys, major, minor
 from gpukit.primitives.group.cpu import row_starts, sort_by_bits
 
-__all__ = ["empty", "resident", "row_starts", "run", "seen_width", "sort_by_bits", "walk_major", "walk_minor"]
+__all__ = ["cut", "empty", "resident", "row_starts", "run", "seen_width", "sort_by_bits", "walk_major", "walk_minor"]
 
 run = runner(keys)
 
@@ -15,11 +15,16 @@ def seen_width(layout):
     return layout.n_factors + EXTRA
 
 
-def walk_major(layout, long, chunks, *arguments):
+def cut(array, at, beyond=0):
+    """The array whole: on a CPU one thread works for any row."""
+    return (array,)
+
+
+def walk_major(layout, chunks, *arguments):
     """Run walk_major."""
-    major.walk_major(chunks, *arguments)
+    major.walk_major(*chunks, *arguments)
 
 
-def walk_minor(layout, long, *arguments):
+def walk_minor(layout, starts, slots, rows, at_once, *arguments):
     """Run walk_minor."""
-    minor.walk_minor(*arguments)
+    minor.walk_minor(*starts, slots, *rows, *at_once, *arguments)

@@ -9,7 +9,7 @@ from gpukit.factorization.solvers.sgd.batches.kernels.major import make_walk_maj
 from gpukit.factorization.solvers.sgd.batches.kernels.minor import make_walk_minor
 from gpukit.primitives.group.gpu import row_starts, sort_by_bits
 
-__all__ = ["empty", "resident", "row_starts", "run", "seen_width", "sort_by_bits", "walk_major", "walk_minor"]
+__all__ = ["cut", "empty", "resident", "row_starts", "run", "seen_width", "sort_by_bits", "walk_major", "walk_minor"]
 
 BLOCK = 128
 BLOCKS_A_PROCESSOR = 32
@@ -29,6 +29,12 @@ def team_warps(layout):
     return max(1, min(BLOCK // 32, SHARED_BYTES // bytes_a_warp))
 
 
+def cut(array, at, beyond=0):
+    """(what the first `at` rows want of an array, what the others do), for teams of warps and for single ones; beyond:
+    numbers that the first part wants of the second. Cut once: a slice of a device array takes longer than a launch."""
+    return array[: at + beyond], array[at:]
+
+
 def walk(make, shape, warps, teams, *arguments):
     """Queue a kernel for so many teams of warps; the result is the same for any number of blocks."""
     block = 32 * warps if warps > 1 else BLOCK
@@ -37,15 +43,14 @@ def walk(make, shape, warps, teams, *arguments):
         launch(make(*shape, warps), grid, block, *arguments)
 
 
-def walk_major(layout, long, chunks, *arguments):
-    """Queue walk_major; a team of warps works for each of the first `long` chunks, a warp for each of the others."""
-    for warps, some in (team_warps(layout), chunks[:long]), (1, chunks[long:]):
+def walk_major(layout, chunks, *arguments):
+    """Queue walk_major for both parts of the chunks of a batch."""
+    for warps, some in zip((team_warps(layout), 1), chunks):
         walk(make_walk_major, (layout.lanes, layout.factors, layout.near), warps, some.shape[0], some, *arguments)
 
 
-def walk_minor(layout, long, starts, slots, rows, at_once, *arguments):
-    """Queue walk_minor; a team of warps works for each of the first `long` rows, a warp for each of the others."""
-    parts = (team_warps(layout), 0, long), (1, long, rows.shape[0])
-    for warps, first, last in parts:
-        some = starts[first : last + 1], slots, rows[first:last], at_once[first:last]
-        walk(make_walk_minor, (layout.lanes, layout.factors), warps, last - first, *some, *arguments)
+def walk_minor(layout, starts, slots, rows, at_once, *arguments):
+    """Queue walk_minor for both parts of the minor rows."""
+    for warps, first, own, most in zip((team_warps(layout), 1), starts, rows, at_once):
+        shape = layout.lanes, layout.factors
+        walk(make_walk_minor, shape, warps, own.shape[0], first, slots, own, most, *arguments)

@@ -11,23 +11,21 @@ from gpukit.factorization.solvers.sgd.rates import row_rates
 
 
 class Batch(NamedTuple):
-    """One batch, on the device: its chunks, the first `long` of which a team works for; starts and slots of the minor
-    rows' ratings, as walk_minor takes them."""
+    """One batch, on the device: its chunks and the starts of the minor rows' slots, each as the device's `cut` has
+    them; slots, as walk_minor takes them."""
 
-    chunks: np.ndarray
-    long: int
-    starts: np.ndarray
+    chunks: tuple
+    starts: tuple
     slots: np.ndarray
 
 
 class Batches(NamedTuple):
-    """A list of Batch; of the minor rows, by falling count: rows, at_once (rows,) int32 on the device, and how many of
-    them a team works for; seen, room for what the ratings of a batch note; the device's steps."""
+    """A list of Batch; of the minor rows, by falling count, rows and at_once (rows,) int32, as the device's `cut` has
+    them; seen, room for what the ratings of a batch note; the device's steps."""
 
     parts: list
-    rows: np.ndarray
-    at_once: np.ndarray
-    long: int
+    rows: tuple
+    at_once: tuple
     seen: np.ndarray
     steps: object
 
@@ -41,15 +39,16 @@ def arrange(task):
     batches = deal.batch_count(n, 4 * width)
     chunks, firsts, longs = deal.chunks_of(counts[0], rates[0], batches, settings.seed)
     order, at_once, long = deal.minor_rows(counts[1], rates[1], batches)
-    sizes = np.add.reduceat(np.append(chunks[:, 2], 0), firsts[:-1]) * (np.diff(firsts) > 0)
+    sizes = [int(chunks[first:last, 2].sum()) for first, last in zip(firsts, firsts[1:])]
     chunks, ranks = steps.resident(chunks, np.int64), steps.resident(np.argsort(order), np.int32)
-    parts = [
-        Batch(own, int(of_long), *minor_segments(own, int(size), side.minor, ranks, steps))
-        for own, of_long, size in zip(map(chunks.__getitem__, map(slice, firsts, firsts[1:])), longs, sizes)
-        if size
-    ]
-    seen = steps.empty((int(sizes.max()), width), np.float32)
-    return Batches(parts, steps.resident(order, np.int32), steps.resident(at_once, np.int32), long, seen, steps)
+    parts = []
+    for first, last, of_long, size in zip(firsts, firsts[1:], longs, sizes):
+        if size:
+            own = chunks[first:last]
+            starts, slots = minor_segments(own, size, side.minor, ranks, steps)
+            parts.append(Batch(steps.cut(own, int(of_long)), steps.cut(starts, long, 1), slots))
+    rows, at_once = (steps.cut(steps.resident(each, np.int32), long) for each in (order, at_once))
+    return Batches(parts, rows, at_once, steps.empty((max(sizes), width), np.float32), steps)
 
 
 def minor_segments(chunks, size, minor, ranks, steps):
@@ -75,12 +74,8 @@ class Training:
 
     def step(self, rates, turn):
         """`epoch` at given Rates; turn: key of the order of the batches."""
-        layout, parameters, (parts, rows, at_once, long, seen, steps) = (
-            self.session.layout,
-            self.session.parameters,
-            self.batches,
-        )
+        layout, parameters, (parts, *minor, seen, steps) = self.session.layout, self.session.parameters, self.batches
         for part in schedule.in_turn(parts, turn):
-            steps.walk_major(layout, part.long, part.chunks, self.batch, parameters, rates, seen)
-            steps.walk_minor(layout, long, part.starts, part.slots, rows, at_once, seen, parameters.Q, rates)
+            steps.walk_major(layout, part.chunks, self.batch, parameters, rates, seen)
+            steps.walk_minor(layout, part.starts, part.slots, *minor, seen, parameters.Q, rates)
         self.session.finish()

@@ -1,6 +1,7 @@
 """Normal equations solved by conjugate gradients, a block a row, for matrices that do not fit in its registers."""
 
 import functools
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,31 @@ from gpukit.primitives.warp import group_sum
 U32, U64, I64 = np.uint32, np.uint64, np.int64
 WARPS = 8
 THREADS = 32 * WARPS
+
+
+class Sizes(NamedTuple):
+    """The number of the bias, behind the factors; of the right-hand side's tile row and its place there; rows of tiles;
+    numbers of a vector."""
+
+    bias: int
+    target_row: int
+    target_own: int
+    tile_rows: int
+    size: int
+
+
+class Vectors(NamedTuple):
+    """In shared memory, a number a factor: x, what is left of g, the way that is gone, (G + D) of it, one over the
+    diagonal, the diagonal of D; parts: sums of warps; part: numbers of a thread's own."""
+
+    x: np.ndarray
+    left: np.ndarray
+    way: np.ndarray
+    product: np.ndarray
+    scale: np.ndarray
+    weights: np.ndarray
+    parts: np.ndarray
+    part: np.ndarray
 
 
 @device
@@ -70,12 +96,86 @@ def _sum(value, parts):
     return total
 
 
+@device
+def _begin(grams, first, sizes, table, row, at_bias, decay, damping, v):
+    """x = what stands in the table, left = g, and both diagonals; returns the square of g in the norm of the
+    preconditioner."""
+    goal = ZERO
+    for f in range(U32(cuda.threadIdx.x), U32(sizes.size), U32(THREADS)):
+        f = U32(f)
+        i, a = U32(f // U32(TILE)), U32(f % U32(TILE))
+        wanted = f <= U32(sizes.bias)
+        v.weights[f] = weight_at(f, U32(sizes.bias), decay, damping)
+        own = grams[first, U32(U32(TILE + 1) * a), _number_of(i, i)] + v.weights[f]
+        v.scale[f] = quotient(ONE, own) if wanted else ZERO
+        v.x[f], v.left[f] = ZERO, ZERO
+        if wanted:
+            v.x[f] = table[row, f if f < U32(sizes.bias) else at_bias]
+            v.left[f] = grams[first, U32(U32(sizes.target_own) + a), _number_of(U32(sizes.target_row), i)]
+        goal += v.left[f] * v.left[f] * v.scale[f]
+    return _sum(goal, v.parts)
+
+
+@device
+def _first_way(grams, first, sizes, v):
+    """left = g - (G + D) x, and the way down from there; returns the square of left."""
+    _times(grams, first, sizes.tile_rows, v.x, v.part, v.product)
+    cuda.syncthreads()
+    share = ZERO
+    for f in range(U32(cuda.threadIdx.x), U32(sizes.size), U32(THREADS)):
+        f = U32(f)
+        if f <= U32(sizes.bias):
+            v.left[f] -= v.product[f] + v.weights[f] * v.x[f]
+        v.way[f] = v.scale[f] * v.left[f]
+        share += v.way[f] * v.left[f]
+    return _sum(share, v.parts)
+
+
+@device
+def _length_of(sizes, rest, v):
+    """How far to go on the way: the square of left over that of the way in the norm of G + D."""
+    share = ZERO
+    for f in range(U32(cuda.threadIdx.x), U32(sizes.size), U32(THREADS)):
+        f = U32(f)
+        v.product[f] += v.weights[f] * v.way[f]
+        share += v.way[f] * v.product[f]
+    return quotient(rest, _sum(share, v.parts))
+
+
+@device
+def _go(sizes, step, v):
+    """Go so far; returns the square of left."""
+    share = ZERO
+    for f in range(U32(cuda.threadIdx.x), U32(sizes.size), U32(THREADS)):
+        f = U32(f)
+        v.x[f] += step * v.way[f]
+        v.left[f] = v.left[f] - step * v.product[f] if f <= U32(sizes.bias) else ZERO
+        share += v.left[f] * v.left[f] * v.scale[f]
+    return _sum(share, v.parts)
+
+
+@device
+def _turn(sizes, turn, v):
+    """The next way, conjugate to those before."""
+    for f in range(U32(cuda.threadIdx.x), U32(sizes.size), U32(THREADS)):
+        f = U32(f)
+        v.way[f] = v.scale[f] * v.left[f] + turn * v.way[f]
+
+
+@device
+def _store(sizes, table, row, at_bias, x):
+    """The row's factors and bias = x."""
+    for f in range(U32(cuda.threadIdx.x), U32(sizes.bias), U32(THREADS)):
+        table[row, U32(f)] = x[U32(f)]
+    if U32(cuda.threadIdx.x) == U32(0):
+        table[row, at_bias] = x[sizes.bias]
+
+
 @functools.cache
 def make_solve_by_gradients(quads, tile_rows, tiles):
     """solve_by_gradients for a plan.Shape."""
     bias, size, each = 4 * quads, TILE * tile_rows, TILE
     target = bias + 1
-    row_of_target, own_of_target = target // TILE, TILE * (target % TILE)
 
     @kernel(max_registers=128)
     def solve_by_gradients(owners, grams, shared, decays, damping, steps, tolerance, table):
@@ -90,71 +190,34 @@ def make_solve_by_gradients(quads, tile_rows, tiles):
         Deterministic: yes; within the tolerance.
         Source: Golub and Van Loan, Matrix Computations, 4th ed., 11.5.2.
         """
-        x = cuda.shared.array(size, F32)
-        left = cuda.shared.array(size, F32)
-        way = cuda.shared.array(size, F32)
-        product = cuda.shared.array(size, F32)
-        scale = cuda.shared.array(size, F32)
-        weights = cuda.shared.array(size, F32)
-        parts = cuda.shared.array(WARPS, F32)
-        part = cuda.local.array(each, F32)
-        thread, at_bias = U32(cuda.threadIdx.x), U32(U32(table.shape[1] - EXTRA) + U32(BIAS))
+        v = Vectors(
+            cuda.shared.array(size, F32),
+            cuda.shared.array(size, F32),
+            cuda.shared.array(size, F32),
+            cuda.shared.array(size, F32),
+            cuda.shared.array(size, F32),
+            cuda.shared.array(size, F32),
+            cuda.shared.array(WARPS, F32),
+            cuda.local.array(each, F32),
+        )
+        sizes = Sizes(bias, target // TILE, TILE * (target % TILE), tile_rows, size)
+        at_bias = U32(U32(table.shape[1] - EXTRA) + U32(BIAS))
         for o in range(I64(cuda.blockIdx.x), I64(owners.shape[0]), I64(cuda.gridDim.x)):
             row, first = U64(owners[U64(o), 0]), U64(owners[U64(o), 1])
             cuda.syncthreads()
             _gather(grams, first, owners[U64(o), 2], shared, tiles)
             cuda.syncthreads()
-            decay = decays[U64(o)]
-            goal = ZERO
-            for f in range(thread, U32(size), U32(THREADS)):
-                f = U32(f)
-                i, a = U32(f // U32(TILE)), U32(f % U32(TILE))
-                wanted = f <= U32(bias)
-                weights[f] = weight_at(f, U32(bias), decay, damping)
-                own = grams[first, U32(U32(TILE + 1) * a), _number_of(i, i)] + weights[f]
-                scale[f] = quotient(ONE, own) if wanted else ZERO
-                x[f], left[f] = ZERO, ZERO
-                if wanted:
-                    x[f] = table[row, f if f < U32(bias) else at_bias]
-                    left[f] = grams[first, U32(U32(own_of_target) + a), _number_of(U32(row_of_target), i)]
-                goal += left[f] * left[f] * scale[f]
-            least = F32(F32(tolerance * tolerance) * _sum(goal, parts))
-            _times(grams, first, tile_rows, x, part, product)
-            cuda.syncthreads()
-            share = ZERO
-            for f in range(thread, U32(size), U32(THREADS)):
-                f = U32(f)
-                if f <= U32(bias):
-                    left[f] -= product[f] + weights[f] * x[f]
-                way[f] = scale[f] * left[f]
-                share += way[f] * left[f]
-            rest = _sum(share, parts)
+            goal = _begin(grams, first, sizes, table, row, at_bias, decays[U64(o)], damping, v)
+            least, rest = F32(F32(tolerance * tolerance) * goal), _first_way(grams, first, sizes, v)
             for _ in range(steps):
                 if rest <= least:
                     break
-                _times(grams, first, tile_rows, way, part, product)
+                _times(grams, first, tile_rows, v.way, v.part, v.product)
                 cuda.syncthreads()
-                share = ZERO
-                for f in range(thread, U32(size), U32(THREADS)):
-                    f = U32(f)
-                    product[f] += weights[f] * way[f]
-                    share += way[f] * product[f]
-                step = quotient(rest, _sum(share, parts))
-                share = ZERO
-                for f in range(thread, U32(size), U32(THREADS)):
-                    f = U32(f)
-                    x[f] += step * way[f]
-                    left[f] = left[f] - step * product[f] if f <= U32(bias) else ZERO
-                    share += left[f] * left[f] * scale[f]
-                before, rest = rest, _sum(share, parts)
-                turn = quotient(rest, before)
-                for f in range(thread, U32(size), U32(THREADS)):
-                    f = U32(f)
-                    way[f] = scale[f] * left[f] + turn * way[f]
+                step = _length_of(sizes, rest, v)
+                before, rest = rest, _go(sizes, step, v)
+                _turn(sizes, quotient(rest, before), v)
                 cuda.syncthreads()
-            for f in range(thread, U32(bias), U32(THREADS)):
-                table[row, U32(f)] = x[U32(f)]
-            if thread == U32(0):
-                table[row, at_bias] = x[bias]
+            _store(sizes, table, row, at_bias, v.x)
 
     return solve_by_gradients

@@ -1,0 +1,115 @@
+"""Clicks through the commands: learned, listed, explained, updated, judged, refused."""
+
+import json
+
+import pytest
+from cli_support import CPU
+from factorization.implicit.planted import clicks
+
+QUICK = ("--solver", "ials", "--factors", 8, "--epochs", 5, "--regularization", 0.01, "--unobserved-weight", 0.3, *CPU)
+
+
+def text(ratings, header="user,item"):
+    """Lines of Ratings as pairs, users named u..."""
+    pairs = zip(ratings.user_ids[ratings.users].tolist(), ratings.item_ids[ratings.items].tolist())
+    return "\n".join([header, *(f"u{user},{item}" for user, item in pairs)]) + "\n"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """The folder of clicks.csv and later.csv."""
+    folder = tmp_path_factory.mktemp("clicks")
+    for name, part in zip(("clicks", "later"), clicks()):
+        (folder / f"{name}.csv").write_text(text(part))
+    return folder
+
+
+@pytest.fixture
+def model(verb, files):
+    """A model of the clicks."""
+    path = files / "my.gpukit"
+    told = verb("train-lshmf", files / "clicks.csv", "--test", files / "later.csv", "--model", path, "--force", *QUICK)
+    assert told.code == 0, told
+    assert "1,320 clicks (implicit feedback), 120 users, 60 items" in told.err
+    rows = {line.split()[0]: line.split()[1:] for line in told.out.splitlines() if line.startswith("  ")}
+    assert {"LSHMF", "popularity", "item"} <= set(rows) and float(rows["LSHMF"][0]) > 2 * float(rows["popularity"][0])
+    assert "unobserved weight 0.3" in told.err and "Best by NDCG@10" in told.err
+    return path
+
+
+def kin(listed):
+    """Whether most of the first items of a list are of the group of item 0."""
+    return sum(row["item"] % 4 == 0 for row in listed[:5]) >= 3
+
+
+def test_every_verb(verb, files, model):
+    assert verb("predict", model, files / "later.csv", *CPU).code == 0
+    assert verb("similar", model, "--item", 4, *CPU).code == 0
+    assert verb("similar", model, "--user", "u7", *CPU).code == 0
+    assert verb("explain", model, "--user", "u7", "--item", 4).code == 0
+    assert verb("export", model, files / "out.npz", "--force").code == 0
+    judged = verb("evaluate", model, files / "later.csv", "--json", *CPU)
+    assert judged.code == 0 and json.loads(judged.out)["judged"] == "lists"
+    listed = json.loads(verb("recommend", model, "--user", "u7", "--json", *CPU).out)["recommendations"]
+    assert kin(listed)
+
+
+def test_who_is_not_known_and_what_is_new(verb, files, model):
+    (files / "mine.csv").write_text("user,item\nme,0\nme,4\nme,8\nme,4\n")
+    told = verb("recommend", model, "--ratings", files / "mine.csv", "--json", *CPU)
+    listed = json.loads(told.out)["recommendations"]
+    assert kin(listed) and not {row["item"] for row in listed} & {0, 4, 8}
+    (files / "items.txt").write_text("0\n4\n8\n")
+    alone = json.loads(verb("recommend", model, "--ratings", files / "items.txt", "--json", *CPU).out)[
+        "recommendations"
+    ]
+    assert [row["item"] for row in alone] == [row["item"] for row in listed]
+    later = "--force", "--test", files / "later.csv"
+    out = verb("update", model, files / "mine.csv", "--model", files / "new.gpukit", *later, *CPU)
+    assert out.code == 0 and "1 new users" in out.out and "NDCG@10" in out.out
+    again = json.loads(verb("recommend", files / "new.gpukit", "--user", "me", "--json", *CPU).out)["recommendations"]
+    assert kin(again)
+
+
+def test_json(verb, files):
+    told = json.loads(verb("train-lshmf", files / "clicks.csv", "--json", *QUICK).out)
+    assert told["feedback"] == "implicit" and told["chosen"]["unobserved_weight"] == 0.3
+    assert {"popularity", "item kNN", "LSHMF"} == {row["predictor"] for row in told["results"]}
+
+
+def test_ratings_from_a_threshold_on(verb, files):
+    rows = [f"{u},{i},{5 - (u + i) % 5}" for u in range(12) for i in range(20) if (u * i) % 3]
+    (files / "rated.csv").write_text("user,item,rating\n" + "\n".join(rows) + "\n")
+    told = verb("train-lshmf", files / "rated.csv", "--positive-from", 4, *QUICK)
+    assert told.code == 0 and "clicks (implicit feedback)" in told.err
+    refused = verb("train-lshmf", files / "rated.csv", "--positive-from", 6, *QUICK)
+    assert refused.code == 2 and "--positive-from 6 is more than the highest value, 5" in refused.err
+
+
+@pytest.mark.parametrize(
+    "options, what",
+    [
+        (("--positive-from", 4), "--positive-from 4 asks for ratings"),
+        (("--feedback", "explicit", "--loss", "bpr"), "is for clicks"),
+        (("--solver", "sgd"), "learns ratings, and these are clicks"),
+        (("--solver", "ials", "--loss", "bpr"), "not by --loss"),
+        (("--solver", "ials", "--learning-rate", 0.1), "--learning-rate 0.1 means nothing"),
+        (("--plot", "curve.png"), "--plot draws RMSE"),
+        (
+            (
+                "--split",
+                "time",
+            ),
+            "no column of times",
+        ),
+    ],
+)
+def test_refusals(verb, files, tmp_path, monkeypatch, options, what):
+    monkeypatch.chdir(tmp_path)
+    told = verb("train-lshmf", files / "clicks.csv", *options, *CPU)
+    assert told.code == 2 and what in told.err and told.err.count("Error") == 1 and not list(tmp_path.iterdir())
+
+
+def test_tune_is_for_ratings(verb, files):
+    told = verb("tune", files / "clicks.csv", *CPU)
+    assert told.code == 2 and "pairs without ratings" in told.err

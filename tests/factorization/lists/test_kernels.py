@@ -1,0 +1,30 @@
+"""What ranks lists, learned on a GPU: as on the CPU, from ratings that lie on the device or on the host."""
+
+import numpy as np
+import pytest
+from support import small_launches
+
+from factorization.inputs import history, problem
+
+pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
+
+from gpukit._cuda import cuda
+from gpukit.device import Device, cpu
+from gpukit.factorization.lists import learning
+
+
+@pytest.mark.parametrize("resident", [False, True])
+def test_as_on_the_cpu(resident, monkeypatch):
+    small_launches(monkeypatch)
+    monkeypatch.setattr(learning, "FACTORS", 3)
+    monkeypatch.setattr(learning, "EPOCHS", 2)
+    case = problem(1, 0, shape=(7, 9), n_ratings=25)
+    rated = history(case)
+    rated = rated._replace(levels=np.nan_to_num(rated.levels))
+    expected = learning.learned(rated, case.shape, cpu())
+    there = type(rated)(*map(cuda.to_device, rated)) if resident else rated
+    found = learning.learned(there, case.shape, Device("cuda", 0, ""))
+    for one, other in zip(found, expected):
+        assert one.dtype == other.dtype
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5)
+    assert found.clicks.sum() == 25 and np.abs(found.item_factors).max() > 0.01
