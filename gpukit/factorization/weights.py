@@ -54,7 +54,7 @@ def counted(ratings):
     if weights is None:
         return ratings
     if not weights.any():
-        raise DataError("All weights are 0: there is nothing to learn from. Give some rating a weight above 0.")
+        raise DataError("All weights are zero: there is nothing to learn from. Give some rating a weight above 0.")
     if not weights.all():
         ratings = ratings.take(weights > 0)
         weights = ratings.weights

@@ -40,11 +40,16 @@ PAIRS = {
         "check_regressor_data_not_an_array",
         "check_regressors_int",
         "check_supervised_y_2d",
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
     )
 }
 PAIRS["check_estimators_partial_fit_n_features"] = "partial_fit takes users and items that are new"
 IGNORED = dict.fromkeys(("check_regressors_train", "check_supervised_y_no_nan"), MATRIX)
-MODELS = {**FIT, **PAIRS, **IGNORED, "check_fit2d_1sample": WORDS}
+TWICE = dict.fromkeys(
+    ("check_sample_weights_shape", "check_sample_weights_not_overwritten"), "their two columns name pairs twice"
+)
+MODELS = {**FIT, **PAIRS, **IGNORED, **TWICE, "check_fit2d_1sample": WORDS}
 CASES = [
     (MatrixFactorization(n_factors=4, n_epochs=3, device="cpu"), MODELS),
     (LSHMF(n_factors=4, n_neighbors=1, n_epochs=3, lsh_q=5, device="cpu"), MODELS),

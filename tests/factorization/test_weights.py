@@ -140,7 +140,7 @@ def test_a_matrix_has_a_weight_a_user(one_thread):
         (lambda w: w[:-1], "a number a rating"),
         (lambda w: w[:, None], "a number a rating"),
         (lambda w: ["a"] * len(w), "must be numbers"),
-        (lambda w: w * 0, "All weights are 0"),
+        (lambda w: w * 0, "All weights are zero"),
     ],
     ids=["negative", "nan", "infinite", "short", "two dimensions", "text", "nothing"],
 )
