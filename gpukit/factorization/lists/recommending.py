@@ -138,6 +138,7 @@ class Recommending(Serving):
         """The Request of checked arguments."""
         from gpukit.factorization.lists.diversity import pool_size
 
+        self._check_fitted()
         check_integer("n", n, 1, MOST_ANSWERS)
         filters, n_items, ranking = filtering.checked(filters), len(self.item_ids_), self._ranking(by)
         worth = filtering.worth_of(filters, self.item_ids_, lambda: self.rating_counts()[1], ranking.scale.deviation)

@@ -12,6 +12,7 @@ from gpukit.imputation.local.alike import alike
 from gpukit.imputation.local.plan import OF_VERTEX, PASSES, POOL, RIDGE, ROUNDS, TOGETHER
 from gpukit.imputation.local.steps import Ground
 
+MARGIN = 0.25  # of a vertex's range, beyond which no answer of a regression is believed
 FLOOR = 0.05  # of the usual scale of a vertex: none is less
 
 
@@ -182,8 +183,24 @@ def filled(session, part, learned):
     vertex, column = vertex.astype(np.int32), column.astype(np.int32)
     ground, series = ground_of(part, learned.near), part.series.copy()
     group = part.kinds[vertex, column].astype(np.int32) * len(series) + vertex
+    limits = limits_of(part.problem)
     for first in range(0, len(vertex), TOGETHER):
         few = slice(first, first + TOGETHER)
         x, base = session.describe(ground, vertex[few], column[few])
-        series[vertex[few], column[few]] = session.answer(x, base, group[few], learned.coefficients)
+        answers = session.answer(x, base, group[few], learned.coefficients)
+        series[vertex[few], column[few]] = within(answers, session.host(base), limits[vertex[few]])
     return part._replace(series=series)
+
+
+def limits_of(problem):
+    """(N, 2): the least and the greatest that is observed of a vertex, and on either side MARGIN of their distance."""
+    seen, values = problem.seen, problem.values
+    low = np.where(seen, values, np.inf).min(axis=1)
+    high = np.where(seen, values, -np.inf).max(axis=1)
+    return np.column_stack((low - MARGIN * (high - low), high + MARGIN * (high - low)))
+
+
+def within(answers, base, limits):
+    """Answers, and in place of those beyond their limits (n, 2) what interpolation says: coefficients that few values
+    told, met by features that none of these had."""
+    return np.where((answers >= limits[:, 0]) & (answers <= limits[:, 1]), answers, base)

@@ -1,11 +1,13 @@
 """The local regression: twins against plain numpy, and what it is for."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from gpukit import GraphImputer
 from gpukit.imputation.local import alike, twins
-from gpukit.imputation.local.learning import period_away, ranks
+from gpukit.imputation.local.learning import limits_of, period_away, ranks, within
 from imputation.local import inputs, naive
 from imputation.test_auto import N, T, ring, waves
 
@@ -80,3 +82,11 @@ def test_gaps_are_filled_in_from_others_meanwhile(metric):
         model = GraphImputer(method=method, metric=metric, device="cpu").fit(ring(), truth, seen)
         errors[method] = np.abs(model.completed_ - truth)[~seen].mean()
     assert errors["local"] < 0.4 * errors["interpolation"]
+
+
+def test_answers_far_beyond_a_series_are_not_believed():
+    values = np.array([[1.0, 3, 99, 2], [-4, 0, 0, 99]])
+    limits = limits_of(SimpleNamespace(seen=values < 50, values=values))
+    np.testing.assert_allclose(limits, [[0.5, 3.5], [-5, 1]])
+    answers, base = np.array([3.5, 3.6, -5.1, np.nan, np.inf]), np.arange(5.0)
+    np.testing.assert_array_equal(within(answers, base, limits[[0, 0, 1, 0, 1]]), [3.5, 1, 2, 3, 4])
