@@ -21,7 +21,8 @@ def write_completed(path, source, completed, observed, ids=None, layout=None, le
     """Write the table in the file `source` to `path`, with what is missing filled in.
 
     completed (N, T): values by vertex; observed (N, T) bool: cells of these keep their spelling, to the letter; ids,
-    layout, length: what the table was read with (table.read_table). .parquet is written as Parquet, of text with
+    layout, length: what the table was read with (table.read_table). Numbers are as short as gives them back in their
+    own precision, and have no exponent. .parquet is written as Parquet, of text with
     numbers as float64; other suffixes as text, separated as `source` is (by commas, if that is Parquet, or by a blank).
     The file appears whole or not at all. Raises DataError, ParameterError for Parquet without pyarrow.
     """
@@ -35,17 +36,9 @@ def write_completed(path, source, completed, observed, ids=None, layout=None, le
     if str(path).lower().endswith(".parquet"):
         return _write_parquet(path, table, found, frame, np.asarray(filled))
     cells = frame.to_numpy(object)
-    cells[:, first:] = np.where(seen, cells[:, first:], _spelled(filled))
+    values = cells[:, first:]
+    values[~seen] = [np.format_float_positional(number, trim="-") for number in filled[~seen]]
     _write_text(path, table, found, cells)
-
-
-def _spelled(numbers):
-    """Numbers as text, as short as gives them back in their own precision, never with an exponent."""
-    words = np.empty(numbers.shape, object)
-    flat = words.reshape(-1)
-    for at, number in enumerate(np.asarray(numbers).reshape(-1)):
-        flat[at] = np.format_float_positional(number, trim="-")
-    return flat.reshape(numbers.shape)
 
 
 def _write_text(path, table, found, cells):

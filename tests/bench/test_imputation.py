@@ -135,6 +135,8 @@ def test_sensors_beside_the_baselines(folder):
     rows = rows_of("impute-metr-la", data=folder)
     names = [
         "defaults",
+        "interpolation, best setting",
+        "last-value, best setting",
         "vertex mean, best setting",
         "Tikhonov, best setting",
         "Tikhonov, normalized, best setting",
@@ -143,7 +145,7 @@ def test_sensors_beside_the_baselines(folder):
     assert [row.what for row in rows] == [
         f"20 % of {what} missing: {name}" for what in ("sensors", "readings") for name in names
     ]
-    assert "of 2 seeds" in rows[0].note and "tau" in rows[2].note and {row.data for row in rows} == {"real"}
+    assert "of 2 seeds" in rows[0].note and "tau" in rows[4].note and {row.data for row in rows} == {"real"}
     assert recovery.hide((20,), 0).sum() == 16 and recovery.hide((20, 5, 50), 0).mean() == pytest.approx(0.8, abs=0.02)
 
 

@@ -84,6 +84,16 @@ def test_a_mean_of_independent_errors_beats_its_parts(metric):
     assert shares[places.ALWAYS, 2] <= 0.05
 
 
+def test_each_kind_has_shares_of_its_own():
+    rng = np.random.default_rng(1)
+    truth, kinds = rng.normal(size=2000), np.repeat([places.NEVER, places.ALWAYS], 1000).astype(np.int8)
+    good, bad = truth + 0.1 * rng.normal(size=2000), truth + 5 * rng.normal(size=2000)
+    estimates = np.where(kinds == places.NEVER, [good, bad], [bad, good])
+    shares = mixing.shares_of(estimates, truth, kinds, "absolute")
+    assert shares[places.NEVER, 0] > 0.9 and shares[places.ALWAYS, 1] > 0.9
+    assert np.abs(mixing.combined(estimates, shares, kinds) - truth).mean() < 0.5
+
+
 def test_series_are_filled_in_along_time_and_the_report_says_so(tmp_path):
     truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.2
     model = GraphImputer(device="cpu").fit(ring(), truth, seen)

@@ -10,7 +10,7 @@ from gpukit.factorization.implicit import blend, hold_out, mix
 from gpukit.factorization.implicit.trial import DEPTH, gains, places_in
 from gpukit.factorization.implicit.weights import weighted
 from gpukit.factorization.settings import check
-from gpukit.ratings import Ratings
+from gpukit.ratings import Ratings, as_ratings
 
 
 def timed(seed=3):
@@ -65,6 +65,16 @@ def test_a_held_out_click_of_each():
     assert not drawn.latest and len(np.unique(drawn.users)) == len(drawn.users)
     some, fewer = hold_out.sampled(train, judges, 0, len(train) // 2)
     assert 0.3 < len(some) / len(train) < 0.7 and set(fewer.users) == set(judges.users) & set(some.users)
+
+
+def test_users_with_too_few_clicks_judge_nothing():
+    users = np.repeat(np.arange(6), [1, 2, 3, 3, 4, 5])
+    items = np.concatenate([np.arange(count) for count in (1, 2, 3, 3, 4, 5)])
+    few = as_ratings((users, items, np.ones(len(users), np.float32)))
+    for seed in range(20):
+        _, judges = hold_out.held_out(few, seed)
+        assert judges.users.min() >= 2  # and no click of item 4, which is another's alone
+        assert (judges.items < 4).all()
 
 
 def test_times_that_do_not_tell():
