@@ -109,6 +109,10 @@ CASES = {
     "imputation.local.kernels.answer": "imputation/local/test_kernels.py::test_answer[33]",
     "imputation.local.kernels.describe": "imputation/local/test_kernels.py::test_describe[3-2]",
     "imputation.local.kernels.regress": "imputation/local/test_kernels.py::test_regress[counts0-3-2]",
+    "imputation.smoothness.kernels.advance": "imputation/smoothness/test_kernels.py::test_advance[33-2]",
+    "imputation.smoothness.kernels.differ": "imputation/smoothness/test_kernels.py::test_differ[5-17-lags0-2]",
+    "imputation.smoothness.kernels.spread": "imputation/smoothness/test_kernels.py::test_spread[5-67-2]",
+    "imputation.smoothness.kernels.redirect": "imputation/smoothness/test_kernels.py::test_redirect[0.7]",
     "imputation.spectral.kernels.extrapolate": "imputation/test_kernels.py::test_extrapolate[3-float32]",
     "imputation.spectral.kernels.renew": "imputation/test_kernels.py::test_renew[2-True-shape1-3-5]",
     "neighbors.hashes.minhash.kernels.hash_columns": (
