@@ -8,6 +8,7 @@ from gpukit.imputation.smoothness.plan import (
     FACTORS,
     MOST_TRIALS,
     NUMBERS,
+    POWERS,
     REPEATS,
     ROUGH,
     STARTS,
@@ -50,7 +51,7 @@ class Search:
     def __init__(self, problem, folds, begun, lags):
         self.metric, self.known, self.lags = problem.options.metric, {}, lags
         self.parts = [
-            [(hidden, problem.values, begun(problem.without(hidden), alike)) for hidden in folds] for alike in (0, 1)
+            [(hidden, problem.values, begun(problem.without(hidden), alike)) for hidden in folds] for alike in POWERS
         ]
 
     def error(self, weights):

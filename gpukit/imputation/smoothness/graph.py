@@ -4,14 +4,14 @@ import numpy as np
 
 from gpukit.graphs.adjacency import normalized_laplacian
 
-COLUMNS = 4096  # that likeness is told from
-TOGETHER = 1 << 22  # numbers of edges by columns at a time
+NUMBERS, COLUMNS = 1 << 24, 256  # changes that likeness is told from, of all edges; columns at least
+TOGETHER = 1 << 22  # changes at a time
 FEW = 10.0  # pairs of changes that the usual likeness counts as
 
 
 def laplacian_of(adjacency, values, seen, alike):
-    """csr (N, N) float64: the normalized Laplacian of a graph; alike: whether each edge's weight is multiplied by its
-    ends' likeness. values (N, T), seen (N, T) bool."""
+    """csr (N, N) float64: the normalized Laplacian of a graph whose edges' weights are multiplied by their ends'
+    likeness to a power, alike; 0: the graph as it is. values (N, T), seen (N, T) bool."""
     from scipy import sparse
 
     if not alike:
@@ -19,7 +19,8 @@ def laplacian_of(adjacency, values, seen, alike):
     edges = sparse.coo_array(adjacency)
     half = edges.row < edges.col
     row, column = edges.row[half], edges.col[half]
-    weights = edges.data[half] * likeness(values[:, :COLUMNS], seen[:, :COLUMNS], row, column)
+    some = slice(0, max(COLUMNS, NUMBERS // max(1, len(row))))
+    weights = edges.data[half] * likeness(values[:, some], seen[:, some], row, column) ** alike
     both = np.r_[weights, weights], (np.r_[row, column], np.r_[column, row])
     return normalized_laplacian(sparse.csr_array(both, shape=edges.shape))
 

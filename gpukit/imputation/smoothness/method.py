@@ -5,9 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.imputation.auto.judging import simple
-from gpukit.imputation.baselines.means import two_way
-from gpukit.imputation.problem import Method
+from gpukit.imputation.baselines.series import interpolation
+from gpukit.imputation.problem import Method, row_means
 from gpukit.imputation.smoothness.choose import best
 from gpukit.imputation.smoothness.plan import Weights
 from gpukit.imputation.smoothness.solve import ground_of, lags_of, solve
@@ -34,14 +33,24 @@ def suits(problem):
 
 def begun(problem, alike):
     """The Work of a problem, whose first answer is interpolation; alike: see graph.laplacian_of."""
-    overall, _, columns = two_way(problem.values, problem.seen)
-    level = overall + columns
-    rest = problem.values - level
-    unit = float(np.sqrt(np.square(rest[problem.seen]).mean())) or 1.0
-    ground = ground_of(problem, rest / unit, alike)
-    start = np.where(problem.seen, rest, simple(problem) - level) / unit
-    session = engine(problem.place.device, "gpukit.imputation.smoothness").Session(ground, start.astype(np.float32))
+    level = level_of(problem)
+    rest = np.where(problem.seen, problem.values - level, 0.0)
+    unit = float(np.sqrt(np.square(rest).sum() / max(1, problem.seen.sum()))) or 1.0
+    ground = ground_of(problem, (rest / unit).astype(np.float32), alike)
+    start = np.nan_to_num(((interpolation(problem, {}) - level) / unit).astype(np.float32), copy=False)
+    session = engine(problem.place.device, "gpukit.imputation.smoothness").Session(ground, start)
     return Work(session, ground, level, unit)
+
+
+def level_of(problem):
+    """(1, T): the mean of all that is observed and of what a column's vertices differ there from their own means;
+    columns of which nothing is observed lie between those beside them."""
+    values, seen = problem.values, problem.seen
+    count = seen.sum(axis=0)
+    apart = np.where(seen, values - row_means(values, seen), 0.0).sum(axis=0) / np.maximum(count, 1)
+    some = count > 0
+    apart = np.interp(problem.at, problem.at[some], apart[some])
+    return (values.sum() / max(1, seen.sum()) + apart)[None]
 
 
 def settings(problem):

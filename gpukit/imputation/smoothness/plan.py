@@ -13,8 +13,8 @@ WEEK = 7  # periods; of a period that is a day it is a week
 
 
 class Weights(NamedTuple):
-    """alike: whether edges count by their ends' likeness (graph.py), 0 or 1; near (a), alike on the graph; steady (b),
-    alike from column to column; together (c), moving alike; repeats: s of each further lag, (lags,)."""
+    """alike: the power to which edges count by their ends' likeness (graph.py), 0 or 1; near (a), alike on the graph;
+    steady (b), alike from column to column; together (c), moving alike; repeats: s of each further lag, (lags,)."""
 
     alike: int
     near: float
@@ -23,8 +23,9 @@ class Weights(NamedTuple):
     repeats: tuple
 
 
+POWERS = (0, 1)
 # alike, a, b, c where the search begins: values between observed ones, and vertices of which nothing is observed
-STARTS = ((0, 0.001, 0.03, 0.2), (1, 0.001, 0.03, 0.2), (0, 0.1, 0.003, 0.1), (1, 0.1, 0.003, 0.1))
+STARTS = tuple((alike, *law) for law in ((0.001, 0.03, 0.2), (0.1, 0.003, 0.1)) for alike in POWERS)
 REPEATS = (0.1, 0.01)  # s, what is tried before finer steps
 FACTORS = (4.0, 2.0)  # of weights, a round of the search each
 MOST_TRIALS = 40

@@ -8,13 +8,12 @@ from gpukit.imputation.smoothness.steps import Ground
 
 
 def ground_of(problem, rest, alike):
-    """The steps.Ground of a problem; rest (N, T): what is left of its values without their level; alike: see
+    """The steps.Ground of a problem; rest (N, T) float32: its values, 0 where missing; alike: see
     graph.laplacian_of."""
     L = laplacian_of(problem.adjacency, rest, problem.seen, alike)
     lags = np.array([1, *lags_of(problem)], np.int32)
     edges = L.indptr.astype(np.int32), L.indices.astype(np.int32), L.data.astype(np.float32)
-    values = np.where(problem.seen, rest, 0.0).astype(np.float32)
-    return Ground(values, problem.seen, gaps_of(problem.at), lags, *edges, L.diagonal().astype(np.float32))
+    return Ground(rest, problem.seen, gaps_of(problem.at), lags, *edges, L.diagonal().astype(np.float32))
 
 
 def lags_of(problem):
