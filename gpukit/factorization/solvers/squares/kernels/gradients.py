@@ -106,7 +106,9 @@ def _begin(grams, first, sizes, table, row, at_bias, decay, damping, v):
         v.x[f], v.left[f] = ZERO, ZERO
         if wanted:
             v.x[f] = table[row, f if f < U32(sizes.bias) else at_bias]
-            v.left[f] = grams[first, U32(U32(sizes.target_own) + a), tile_number(U32(sizes.target_row), i, sizes.tile_rows)]
+            v.left[f] = grams[
+                first, U32(U32(sizes.target_own) + a), tile_number(U32(sizes.target_row), i, sizes.tile_rows)
+            ]
         goal += v.left[f] * v.left[f] * v.scale[f]
     return _sum(goal, v.parts)
 

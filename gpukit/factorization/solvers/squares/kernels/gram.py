@@ -56,8 +56,8 @@ def make_gram_of_pieces(quads, tile_rows, tiles, threads, slices, groups, staged
 
         pieces (n, 3) int64: row, first rating, ratings; minor (nnz,) int32; values z, weights w (nnz,) float32, or
         (1,), one for all; table (rows + 1, stride) float32: the other side's parameter rows, 4 quads of factors and
-        more; biased: whether y has its 1, else 0; grams (n, 64, tiles) float32, overwritten: number 8 a + b of tile (i, j),
-        as tiles.py numbers them, is that of row 8 i + a, column 8 j + b.
+        more; biased: whether y has its 1, else 0; grams (n, 64, tiles) float32, overwritten: number 8 a + b of a tile
+        (i, j), as tiles.py numbers them, is that of row 8 i + a, column 8 j + b.
 
         Launch: a grid of any blocks and `groups` in its second dimension, blocks of `threads`.
         Deterministic: yes; budget.
