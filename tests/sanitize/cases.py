@@ -164,6 +164,7 @@ CASES = {
     "ratings.orders.kernels.enter_values": f"{ORDERS}enter_and_find[3-64-700]",
     "ratings.orders.kernels.find_codes": f"{ORDERS}enter_and_find[3-64-700]",
     "ratings.orders.kernels.grid_codes": FIELDS,
+    "ratings.orders.kernels.name_rows": f"{ORDERS}rows_are_named[counts0]",
     "ratings.orders.kernels.pack_keys": FIELDS,
     "ratings.orders.kernels.take_fields": FIELDS,
     "ratings.orders.kernels.count_codes": FIELDS,
