@@ -123,6 +123,10 @@ CASES = {
     "imputation.local.kernels.place": "imputation/local/test_kernels.py::test_place",
     "imputation.local.kernels.remainders": "imputation/local/test_kernels.py::test_pieces_of_a_regression[counts0-3-50]",
     "imputation.local.kernels.solve": "imputation/local/test_kernels.py::test_pieces_of_a_regression[counts0-3-50]",
+    "imputation.smoothness.kernels.advance": "imputation/smoothness/test_kernels.py::test_advance[33-2]",
+    "imputation.smoothness.kernels.differ": "imputation/smoothness/test_kernels.py::test_differ[5-17-lags0-2]",
+    "imputation.smoothness.kernels.spread": "imputation/smoothness/test_kernels.py::test_spread[5-67-2]",
+    "imputation.smoothness.kernels.redirect": "imputation/smoothness/test_kernels.py::test_redirect[0.7]",
     "imputation.spectral.kernels.extrapolate": "imputation/test_kernels.py::test_extrapolate[3-float32]",
     "imputation.spectral.kernels.renew": "imputation/test_kernels.py::test_renew[2-True-shape1-3-5]",
     "neighbors.hashes.minhash.kernels.hash_columns": (
