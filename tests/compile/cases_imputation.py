@@ -27,7 +27,7 @@ def cases(real):
     ]
 
 
-FLAT, TABLE, PLACES = "float32[::1]", "float32[:, ::1]", "int32[:, ::1]"
+FLAT, TABLE, PLACES, WIDE = "float32[::1]", "float32[:, ::1]", "int32[:, ::1]", "float64[:, ::1]"
 LOCAL = [
     Case(
         "imputation.local.describe",
@@ -38,7 +38,7 @@ LOCAL = [
     Case(
         "imputation.local.regress",
         local.regress,
-        f"{TABLE}, {FLAT}, int64[::1], float64[:, ::1], int32[::1], float64, int64, float64[:, ::1], float64[::1]",
+        f"{TABLE}, {FLAT}, int64[::1], {WIDE}, {WIDE}, int32[::1], int64, {WIDE}, float64[::1]",
         176,
         float64_ok=True,
     ),

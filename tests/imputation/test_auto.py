@@ -63,6 +63,18 @@ def test_hidden_runs_are_as_long_as_those_that_miss():
     assert hiding.folds_of(asked(np.ones((3, 1)), np.ones((3, 1), bool)), 0) == []
 
 
+def test_runs_stay_whole_however_many_folds_there_are():
+    seen = np.ones((40, 300), bool)
+    for row in range(40):
+        seen[row, 7 * row : 7 * row + 12] = False
+    folds = hiding.folds_of(asked(np.ones((40, 300)), seen), 3, 8)
+    assert len(folds) == 8 and np.sum(folds, axis=0).max() == 1
+    for hidden in folds:
+        assert hidden.sum() / hiding.count_runs(hidden) > 9
+    hidden, taken = np.array([[1, 1, 0, 1], [1, 0, 1, 1]], bool), np.array([[0, 1, 0, 0], [0, 0, 1, 1]], bool)
+    np.testing.assert_array_equal(hiding.untouched(hidden, taken), [[0, 0, 0, 1], [1, 0, 0, 0]])
+
+
 def test_places():
     seen = np.array([[1, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1]], bool)
     np.testing.assert_array_equal(places.distances(seen)[0], [0, 1, 2, 2, 1, 0])

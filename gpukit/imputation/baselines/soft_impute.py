@@ -30,26 +30,29 @@ def fill(problem, setting):
     """The estimate, with a mean of vertices and columns taken off and put back."""
     base = level(problem, "both")
     rest = np.where(problem.seen, problem.values - base, 0.0)
+    size = float(np.abs(rest).max()) or 1.0
+    rest = (rest / size).astype(np.float32)
     wide = rest if rest.shape[0] <= rest.shape[1] else rest.T
     seen = problem.seen if wide is rest else problem.seen.T
-    estimate, threshold = np.zeros(wide.shape), None
+    estimate, threshold = np.zeros_like(wide), None
     for _ in range(STEPS):
         new, threshold = thresholded(np.where(seen, wide, estimate), setting["share"], threshold)
         change = np.linalg.norm(new - estimate)
         estimate = new
         if change <= CHANGE * np.linalg.norm(new):
             break
-    return base + (estimate if wide is rest else estimate.T)
+    return base + size * (estimate if wide is rest else estimate.T)
 
 
 def thresholded(matrix, share, threshold):
     """(the matrix with its singular values lowered, the threshold: a share of the largest where None is given)."""
-    squares, left = np.linalg.eigh(matrix @ matrix.T)
+    squares, left = np.linalg.eigh((matrix @ matrix.T).astype(np.float64))
     values = np.sqrt(np.maximum(squares, 0.0))
     threshold = share * values[-1] if threshold is None else threshold
     kept = values > max(threshold, 1e-7 * values[-1])
-    left = left[:, kept]
-    return left @ ((1.0 - threshold / values[kept])[:, None] * (left.T @ matrix)), threshold
+    left = left[:, kept].astype(matrix.dtype)
+    shrunk = (1.0 - threshold / values[kept]).astype(matrix.dtype)
+    return left @ (shrunk[:, None] * (left.T @ matrix)), threshold
 
 
 METHODS = (Method("soft-impute", suits, settings, fill),)

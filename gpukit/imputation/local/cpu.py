@@ -24,10 +24,10 @@ class Session:
         """See steps.Session."""
         return np.concatenate(parts)[order]
 
-    def regress(self, features, targets, first, start, group, ridge, rounds):
+    def regress(self, features, targets, first, start, pull, group, rounds):
         """See steps.Session."""
         out, weights = np.empty((len(group), features.shape[1])), np.empty(len(targets))
-        twins.regress(features, targets, first, start, group, ridge, rounds, out, weights)
+        twins.regress(features, targets, first, start, pull, group, rounds, out, weights)
         return out
 
     def answer(self, features, base, group, coefficients):

@@ -34,12 +34,12 @@ class Session:
         """See steps.Session."""
         return cuda.to_device(np.concatenate([part.copy_to_host() for part in parts])[order])
 
-    def regress(self, features, targets, first, start, group, ridge, rounds):
+    def regress(self, features, targets, first, start, pull, group, rounds):
         """See steps.Session."""
         out = cuda.device_array((len(group), features.shape[1]), np.float64)
         weights = cuda.device_array(max(1, len(targets)), np.float64)
-        given = [cuda.to_device(np.ascontiguousarray(array)) for array in (targets, first, start, group)]
-        kernels.regress[len(group), THREADS](features, *given, ridge, rounds, out, weights)
+        given = [cuda.to_device(np.ascontiguousarray(array)) for array in (targets, first, start, pull, group)]
+        kernels.regress[len(group), THREADS](features, *given, rounds, out, weights)
         return out.copy_to_host()
 
     def answer(self, features, base, group, coefficients):

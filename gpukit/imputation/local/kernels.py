@@ -49,12 +49,13 @@ def describe(values, before, after, at, series, near, vertex, column, out, base)
 
 
 @kernel
-def regress(features, targets, first, start, group, ridge, rounds, coefficients, weights):
+def regress(features, targets, first, start, pull, group, rounds, coefficients, weights):
     """Coefficients of groups of values: the least sum of |y - beta' x|, or squares, drawn to a start by a ridge.
 
     features (n, size) float32, targets (n,) float32, group after group; first (G + 1,) int64: where each begins; start
-    (S, size) float64; group (G,) int32: the start of each; ridge: how many values the start is worth; rounds: of
-    reweighting, 0 for squares; coefficients (G, size) float64, overwritten; weights (n,) float64, scratch.
+    (S, size) float64, and pull (S, size) float64: the ridge of each of its coefficients, in squares of a feature added
+    up; group (G,) int32: the start of each; rounds: of reweighting, 0 for squares; coefficients (G, size) float64,
+    overwritten; weights (n,) float64, scratch.
     Launch: a block a group, block 128.   Deterministic: yes.
     Source: iteratively reweighted least squares, e.g. Green, J. R. Statist. Soc. B 46 (1984).
     """
@@ -71,9 +72,8 @@ def regress(features, targets, first, start, group, ridge, rounds, coefficients,
         _reweigh(features, targets, begin, end, beta, weights, rounds > 0, parts)
         _gather(features, targets, begin, end, weights, G, b)
         if thread < size:
-            drawn = G[thread, thread] * ridge / (end - begin)
-            b[thread] += drawn * start[origin, thread]
-            G[thread, thread] += drawn + 1e-12
+            b[thread] += pull[origin, thread] * start[origin, thread]
+            G[thread, thread] += pull[origin, thread] + 1e-12
         cuda.syncthreads()
         _decompose(G, size)
         if thread == 0:

@@ -9,8 +9,9 @@ from gpukit.imputation.auto import hiding, places
 from gpukit.imputation.auto.judging import simple
 from gpukit.imputation.baselines import soft_impute
 from gpukit.imputation.local.alike import alike
-from gpukit.imputation.local.plan import OF_VERTEX, PASSES, POOL, RIDGE, ROUNDS, TOGETHER
+from gpukit.imputation.local.plan import FEWEST, FOLDS, OF_VERTEX, PASSES, TOGETHER, WHOLE
 from gpukit.imputation.local.steps import Ground
+from gpukit.imputation.local.table import Table, Told, ranks
 
 MARGIN = 0.25  # of a vertex's range, beyond which no answer of a regression is believed
 FLOOR = 0.05  # of the usual scale of a vertex: none is less
@@ -43,19 +44,25 @@ def fill(problem, setting):
     """(N, T): what is filled in; NaN for vertices of which nothing is observed."""
     mean, scale = units(problem)
     inner = problem._replace(values=np.where(problem.seen, (problem.values - mean) / scale, 0.0))
-    hidden = hiding.folds_of(inner, problem.options.seed + 1)
+    hidden = hiding.folds_of(inner, problem.options.seed + 1, folds_for(inner.seen))
     share = best_share(inner, hidden)
     parts = [part_of(inner, some, share) for some in hidden]
     whole = part_of(inner, np.zeros(inner.seen.shape, bool), share)
     session = engine(problem.place.device, "gpukit.imputation.local").Session()
+    ridges = None
     for number in range(PASSES if parts else 0):
-        learned = learn(session, parts, whole, setting["neighbors"])
+        learned, ridges = learn(session, parts, whole, setting["neighbors"], ridges)
         if number + 1 < PASSES:
             parts = [filled(session, part, learned) for part in parts]
         whole = filled(session, whole, learned)
     out = whole.series * scale + mean
     out[~problem.seen.any(axis=1)] = np.nan
     return out
+
+
+def folds_for(seen):
+    """How many folds: as many as tell each vertex enough, and memory allows."""
+    return max(FEWEST, min(FOLDS, WHOLE // seen.size, -(-OF_VERTEX * 15 // seen.shape[1])))
 
 
 def units(problem):
@@ -115,22 +122,25 @@ def period_away(series, period):
     return out
 
 
-def learn(session, parts, whole, neighbors):
-    """Learned from what the parts hide."""
+def learn(session, parts, whole, neighbors, ridges):
+    """(Learned from what the parts hide, the ridge of each kind); ridges: those, or None where they are to be found."""
     alive = whole.problem.seen.any(axis=1)
     count = len(alive)
     near = alike(whole.series, alive, whole.problem.adjacency, min(neighbors, count - 1))
     rng = np.random.default_rng(whole.problem.options.seed)
-    features, targets, groups = [], [], []
-    for part in parts:
-        vertex, column = some(part, rng, len(parts))
-        x, base = session.describe(ground_of(part, near), vertex, column)
-        features.append(x)
-        targets.append(whole.problem.values[vertex, column].astype(np.float32) - session.host(base))
-        groups.append(part.kinds[vertex, column].astype(np.int64) * count + vertex)
-    rounds = ROUNDS if whole.problem.options.metric == "absolute" else 0
-    table = Table(session, features, np.concatenate(targets), np.concatenate(groups), rounds, rng)
-    return Learned(table.coefficients(count), near)
+    folds = [told(session, part, whole.problem.values, near, some(part, rng, len(parts))) for part in parts]
+    table = Table(session, count, whole.problem.options.metric, rng)
+    if ridges is None:
+        ridges = table.ridges(folds[:-1], folds[-1])
+    return Learned(table.coefficients(folds, ridges), near), ridges
+
+
+def told(session, part, values, near, places):
+    """table.Told of hidden values (vertex, column) of a Part."""
+    vertex, column = places
+    x, base = session.describe(ground_of(part, near), vertex, column)
+    group = part.kinds[vertex, column].astype(np.int64) * len(values) + vertex
+    return Told(x, base, values[vertex, column].astype(np.float32) - session.host(base), group)
 
 
 def some(part, rng, parts):
@@ -143,38 +153,6 @@ def some(part, rng, parts):
     rank = ranks(group[order])
     kept = order[rank < max(1, OF_VERTEX // parts)]
     return vertex[kept].astype(np.int32), column[kept].astype(np.int32)
-
-
-def ranks(groups):
-    """The number of each of sorted groups' members within its group."""
-    first = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]]) if len(groups) else np.zeros(0, int)
-    return np.arange(len(groups)) - np.repeat(first, np.diff(np.r_[first, len(groups)]))
-
-
-class Table:
-    """Values with their features, and the coefficients learned from them level by level."""
-
-    def __init__(self, session, features, targets, groups, rounds, rng):
-        self.session, self.features, self.targets, self.groups = session, features, targets, groups
-        self.rounds, self.rng = rounds, rng
-
-    def coefficients(self, vertices):
-        """(KINDS N, size): of all values, then of kinds, then of kinds and vertices."""
-        zero = np.zeros((1, self.features[0].shape[1]))
-        every = self.level(np.zeros(len(self.groups), np.int64), 1, zero, np.zeros(1, np.int32), POOL)
-        kinds = self.level(self.groups // vertices, places.KINDS, every, np.zeros(places.KINDS, np.int32), POOL)
-        start = np.repeat(np.arange(places.KINDS, dtype=np.int32), vertices)
-        return self.level(self.groups, places.KINDS * vertices, kinds, start, OF_VERTEX)
-
-    def level(self, groups, count, start, origin, most):
-        """(count, size): the coefficients of groups, of at most so many values each; their start where there are
-        none."""
-        shuffled = self.rng.permutation(len(groups))
-        order = shuffled[np.argsort(groups[shuffled], kind="stable")]
-        order = order[ranks(groups[order]) < most]
-        first = np.searchsorted(groups[order], np.arange(count + 1))
-        x = self.session.joined(self.features, order)
-        return self.session.regress(x, self.targets[order], first, start, origin, RIDGE, self.rounds)
 
 
 def filled(session, part, learned):

@@ -26,7 +26,7 @@ class Session(Protocol):
     def host(self, array):
         """An array of the device as numpy's."""
 
-    def regress(self, features, targets, first, start, group, ridge, rounds):
+    def regress(self, features, targets, first, start, pull, group, rounds):
         """(G, size) float64 coefficients on the host; features as describe gives them, or parts joined; the others on
         the host, as kernels.regress has them."""
 

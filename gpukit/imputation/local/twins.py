@@ -35,7 +35,7 @@ def describe(values, before, after, at, series, near, vertex, column, out, base)
 
 
 @njit(parallel=True)
-def regress(features, targets, first, start, group, ridge, rounds, coefficients, weights):
+def regress(features, targets, first, start, pull, group, rounds, coefficients, weights):
     """Coefficients of groups of values: see kernels.regress."""
     size = features.shape[1]
     for g in prange(len(first) - 1):
@@ -44,7 +44,7 @@ def regress(features, targets, first, start, group, ridge, rounds, coefficients,
         if end > begin:
             for _ in range(max(rounds, 1)):
                 reweigh(features, targets, begin, end, beta, weights, rounds > 0)
-                beta = solved(features, targets, begin, end, start[group[g]], weights, ridge)
+                beta = solved(features, targets, begin, end, start[group[g]], pull[group[g]], weights)
         for j in range(size):
             coefficients[g, j] = beta[j]
 
@@ -68,8 +68,8 @@ def reweigh(features, targets, begin, end, beta, weights, absolute):
 
 
 @njit
-def solved(features, targets, begin, end, start, weights, ridge):
-    """The least weighted squares of values begin to end, drawn to `start`."""
+def solved(features, targets, begin, end, start, pull, weights):
+    """The least weighted squares of values begin to end, drawn to `start` as hard as `pull` says."""
     size = features.shape[1]
     G, b = np.zeros((size, size)), np.zeros(size)
     row = np.empty(size)
@@ -82,9 +82,8 @@ def solved(features, targets, begin, end, start, weights, ridge):
             for k in range(j + 1):
                 G[j, k] += row[j] * features[i, k]
     for j in range(size):
-        drawn = G[j, j] * ridge / (end - begin)
-        b[j] += drawn * start[j]
-        G[j, j] += drawn + 1e-12
+        b[j] += pull[j] * start[j]
+        G[j, j] += pull[j] + 1e-12
     decompose(G)
     return substitute(G, b)
 

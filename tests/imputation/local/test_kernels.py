@@ -25,9 +25,9 @@ def test_describe(near, blocks):
 @pytest.mark.parametrize("rounds", [0, 2])
 @pytest.mark.parametrize("counts, size", [([5, 0, 140], 3), ([9], 1), ([60], plan.SIDE)])
 def test_regress(counts, size, rounds):
-    features, targets, first, start, group = inputs.groups(counts, size)
+    features, targets, first, start, pull, group = inputs.groups(counts, size)
     out, weights = [np.full((len(counts), size), np.nan) for _ in range(2)], np.zeros(len(targets))
-    given = features, targets, first, start, group, 7.0, rounds
+    given = features, targets, first, start, pull, group, rounds
     twins.regress(*given, out[0], weights)
     launch_repeatably(kernels.regress, len(counts), plan.THREADS, *given, out[1], weights)
     np.testing.assert_allclose(out[1], out[0], rtol=1e-6, atol=1e-7)
@@ -35,7 +35,7 @@ def test_regress(counts, size, rounds):
 
 @pytest.mark.parametrize("count", [1, 33])
 def test_answer(count):
-    features, targets, _, start, _ = inputs.groups([count], 5)
+    features, targets, _, start, *_ = inputs.groups([count], 5)
     group, out = (np.arange(count) % 2).astype(np.int32), np.full((2, count), np.nan)
     twins.answer(features, targets, group, start, out[0])
     launch_repeatably(kernels.answer, 2, 32, features, targets, group, start, out[1])
