@@ -7,7 +7,7 @@ from gpukit import GraphImputer
 from gpukit.imputation import names
 from gpukit.imputation.auto import bending, deviations, hiding, methods, mixing, places
 from gpukit.imputation.auto.judging import error_of
-from gpukit.imputation.problem import Problem, in_time, period_of
+from gpukit.imputation.problem import Problem
 from gpukit.persist import load_model
 from imputation.inputs import problem
 
@@ -35,13 +35,6 @@ def ring():
 
 def test_the_names_are_those_of_the_methods():
     assert methods.NAMES == names.METHODS
-
-
-def test_an_order_is_told_from_values_alone():
-    values, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.2
-    shuffled = values[:, np.random.default_rng(1).permutation(T)]
-    assert in_time(np.where(seen, values, 0), seen) and not in_time(np.where(seen, shuffled, 0), seen)
-    assert period_of(np.where(seen, np.tile(values[:, :50], 4), 0), seen, (1, T)) == 50
 
 
 def test_hidden_vertices_are_whole_and_each_is_hidden_once():
