@@ -9,7 +9,7 @@ from gpukit.imputation.auto import hiding, places
 from gpukit.imputation.auto.judging import simple
 from gpukit.imputation.baselines import soft_impute
 from gpukit.imputation.local.alike import alike
-from gpukit.imputation.local.plan import FEWEST, FOLDS, OF_VERTEX, PASSES, TOGETHER, WHOLE
+from gpukit.imputation.local.plan import FEWEST, FOLDS, MOST, OF_VERTEX, PASSES, TOGETHER, WINDOW
 from gpukit.imputation.local.steps import Ground
 from gpukit.imputation.local.table import Table, Told, ranks
 
@@ -44,9 +44,12 @@ def fill(problem, setting):
     """(N, T): what is filled in; NaN for vertices of which nothing is observed."""
     mean, scale = units(problem)
     inner = problem._replace(values=np.where(problem.seen, (problem.values - mean) / scale, 0.0))
-    hidden = hiding.folds_of(inner, problem.options.seed + 1, folds_for(inner.seen))
-    share = best_share(inner, hidden)
-    parts = [part_of(inner, some, share) for some in hidden]
+    few = inner.window(WINDOW)
+    if 2 * inner.period > few.seen.shape[1]:
+        inner, few = inner._replace(period=0), few._replace(period=0)
+    share = setting["share"] if soft_impute.suits(inner) else None
+    folds = hiding.folds_of(few, problem.options.seed + 1, folds_for(few.seen))
+    parts = [part_of(few, hidden, share) for hidden in folds]
     whole = part_of(inner, np.zeros(inner.seen.shape, bool), share)
     session = engine(problem.place.device, "gpukit.imputation.local").Session()
     ridges = None
@@ -62,7 +65,7 @@ def fill(problem, setting):
 
 def folds_for(seen):
     """How many folds: as many as tell each vertex enough, and memory allows."""
-    return max(FEWEST, min(FOLDS, WHOLE // seen.size, -(-OF_VERTEX * 15 // seen.shape[1])))
+    return max(FEWEST, min(FOLDS, FOLDS * WINDOW // seen.size, -(-OF_VERTEX * 15 // seen.shape[1])))
 
 
 def units(problem):
@@ -74,13 +77,22 @@ def units(problem):
     return mean, np.maximum(np.sqrt(np.square(rest).sum(axis=1, keepdims=True) / count), FLOOR * usual)
 
 
-def best_share(problem, folds):
-    """The setting of soft-impute with the least error on a fold; None where it cannot be had."""
-    if not folds or not soft_impute.suits(problem):
+def settings(problem):
+    """[{"neighbors", "share"}]: how many other series are looked at, and soft-impute's share with the least error on a
+    fold; None where it cannot be had."""
+    mean, scale = units(problem)
+    inner = problem._replace(values=np.where(problem.seen, (problem.values - mean) / scale, 0.0)).window(WINDOW)
+    folds = hiding.folds_of(inner, problem.options.seed + 1, 1)
+    return [{"neighbors": MOST, "share": best_share(inner, folds[0]) if folds else None}]
+
+
+def best_share(problem, hidden):
+    """The setting of soft-impute with the least error on a fold."""
+    if not soft_impute.suits(problem):
         return None
-    left, errors = problem.without(folds[0]), []
+    left, errors = problem.without(hidden), []
     for setting in soft_impute.settings(problem):
-        residuals = (soft_impute.fill(left, setting) - problem.values)[folds[0]]
+        residuals = (soft_impute.fill(left, setting) - problem.values)[hidden]
         errors.append((float(np.abs(residuals).mean()), setting))
     return min(errors, key=lambda one: one[0])[1]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.imputation.local import alike, twins
+from gpukit.imputation.local import alike, learning, twins
 from gpukit.imputation.local.cpu import Session
 from gpukit.imputation.local.learning import folds_for, limits_of, period_away, within
 from gpukit.imputation.local.table import KINDS, Table, Told, mean_squares, ranks
@@ -134,6 +134,18 @@ def test_mean_squares():
     np.testing.assert_allclose(found, [[5, 10], [7, 8], [25, 36]])
 
 
-@pytest.mark.parametrize("shape, count", [((207, 2016), 8), ((37, 744), 8), ((207, 34_272), 2), ((6_500, 2_016), 2)])
+@pytest.mark.parametrize("shape, count", [((207, 2016), 8), ((37, 744), 8), ((207, 2532), 6), ((6_500, 256), 2)])
 def test_as_many_folds_as_tell_enough(shape, count):
     assert folds_for(np.broadcast_to(True, shape)) == count
+
+
+def test_of_long_series_a_window_is_learned_from(monkeypatch):
+    """Shorter than two periods: then what a series is a period away serves neither there nor in the whole."""
+    t = np.arange(3 * T)
+    truth = np.sin(2 * np.pi * t / 250) + np.sin(2 * np.pi * t / 37 + np.linspace(0, 1, N)[:, None])
+    seen = np.random.default_rng(0).random(truth.shape) > 0.2
+    windows = []
+    monkeypatch.setattr(learning, "WINDOW", N * 300)
+    monkeypatch.setattr(learning, "folds_for", lambda part: windows.append(part.shape) or 3)
+    model = GraphImputer(method="local", device="cpu").fit(ring(), truth, seen)
+    assert set(windows) == {(N, 300)} and np.abs(model.completed_ - truth)[~seen].mean() < 0.05
