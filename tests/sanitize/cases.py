@@ -108,7 +108,12 @@ CASES = {
     ),
     "imputation.local.kernels.answer": "imputation/local/test_kernels.py::test_answer[33]",
     "imputation.local.kernels.describe": "imputation/local/test_kernels.py::test_describe[3-2]",
-    "imputation.local.kernels.regress": "imputation/local/test_kernels.py::test_regress[counts0-3-2]",
+    "imputation.local.kernels.gather": "imputation/local/test_kernels.py::test_pieces_of_a_regression[counts0-3-50]",
+    "imputation.local.kernels.place": "imputation/local/test_kernels.py::test_place",
+    "imputation.local.kernels.remainders": (
+        "imputation/local/test_kernels.py::test_pieces_of_a_regression[counts0-3-50]"
+    ),
+    "imputation.local.kernels.solve": "imputation/local/test_kernels.py::test_pieces_of_a_regression[counts0-3-50]",
     "imputation.spectral.kernels.extrapolate": "imputation/test_kernels.py::test_extrapolate[3-float32]",
     "imputation.spectral.kernels.renew": "imputation/test_kernels.py::test_renew[2-True-shape1-3-5]",
     "neighbors.hashes.minhash.kernels.hash_columns": (

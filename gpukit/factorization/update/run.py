@@ -125,7 +125,8 @@ def learned_facts(model, merged, counts, how, clock):
         scale = widened(model.scale, merged.ratings.values[merged.new])
         history = ready.history_of(orders, scale, steps)
         history = type(history)(*map(steps.fetch, history))
-        base = ready.baseline_of(orders, scale, steps, trainer.settings(len(merged.ratings)).damping)
+        plan = trainer.settings(len(merged.ratings))
+        base = ready.baseline_of(orders, scale, steps, plan.damping, trend=plan.trend)
         base = baseline(model.state, base, fresh, settings.rows, steps)
     with clock("neighbours"):
         changed = changed_items(before[1], now[1], touched[1], walk, settings)

@@ -16,6 +16,7 @@ done again.
     plan.py      sizes                              learning.py   what is hidden, coefficients, what is filled in
     alike.py     the series most like a vertex's    method.py     the method 'local'
     formulas.py  scalar maths                       table.py      coefficients level by level
+                                                    regression.py many regressions, piece by piece
     cpu.py | gpu.py -> twins.py | kernels.py        features, regressions, answers
 
 Cost: a value's 4 series + 6 features, squared, for each round of a regression. Deterministic on one machine.

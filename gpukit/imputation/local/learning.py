@@ -87,20 +87,20 @@ def settings(problem):
 
 
 def best_share(problem, hidden):
-    """The setting of soft-impute with the least error on a fold."""
+    """The share of soft-impute with the least error on a fold."""
     if not soft_impute.suits(problem):
         return None
     left, errors = problem.without(hidden), []
     for setting in soft_impute.settings(problem):
         residuals = (soft_impute.fill(left, setting) - problem.values)[hidden]
-        errors.append((float(np.abs(residuals).mean()), setting))
-    return min(errors, key=lambda one: one[0])[1]
+        errors.append((float(np.abs(residuals).mean()), setting["share"]))
+    return min(errors)[1]
 
 
 def part_of(problem, hidden, share):
-    """A Part, its series filled in by interpolation; share: a setting of soft-impute, or None."""
+    """A Part, its series filled in by interpolation; share: soft-impute's, or None."""
     left = problem.without(hidden)
-    smooth = None if share is None else soft_impute.fill(left, share).astype(np.float32)
+    smooth = None if share is None else soft_impute.fill(left, {"share": share}).astype(np.float32)
     count = left.seen.shape[1]
     number = np.arange(count, dtype=np.int32)
     before, after = np.full(left.seen.shape, -1, np.int32), np.full(left.seen.shape, count, np.int32)

@@ -7,6 +7,7 @@ import numpy as np
 from gpukit.imputation.auto.judging import error_of
 from gpukit.imputation.auto.places import KINDS
 from gpukit.imputation.local.plan import ENOUGH, EQUAL, FEW, OF_VERTEX, POOL, RIDGE, RIDGES, ROUNDS
+from gpukit.imputation.local.regression import regress
 
 
 class Told(NamedTuple):
@@ -78,7 +79,7 @@ class Table:
         own = mean_squares(self.session.host(x), first, sizes, origin) if len(origin) <= KINDS else None
         pull = ridges[:, None] * (own if sizes is None else sizes)
         targets = np.concatenate([fold.targets for fold in folds])[order]
-        return self.session.regress(x, targets, first, coefficients, pull, origin, self.rounds), own
+        return regress(self.session, x, targets, first, coefficients, pull, origin, self.rounds), own
 
 
 def mean_squares(x, first, sizes, origin):

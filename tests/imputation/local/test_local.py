@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.imputation.local import alike, learning, twins
-from gpukit.imputation.local.cpu import Session
+from gpukit.imputation.local import alike, cpu, learning, regression, twins
 from gpukit.imputation.local.learning import folds_for, limits_of, period_away, within
 from gpukit.imputation.local.table import KINDS, Table, Told, mean_squares, ranks
 from imputation.local import inputs, naive
@@ -27,15 +26,23 @@ def test_describe():
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 4])
-def test_regress(rounds):
-    features, targets, first, start, pull, group = inputs.groups([40, 0, 3, 90], 7)
-    out, weights = np.full((4, 7), np.nan), np.empty(len(targets))
-    twins.regress(features, targets, first, start, pull, group, rounds, out, weights)
-    for g in range(4):
+@pytest.mark.parametrize("piece, pieces", [(1024, 4096), (30, 2), (7, 1)])
+def test_regress(rounds, piece, pieces, monkeypatch):
+    monkeypatch.setattr(regression, "PIECE", piece)
+    monkeypatch.setattr(regression, "PIECES", pieces)
+    features, targets, first, start, pull, group = inputs.groups([40, 0, 3, 90, 0], 7)
+    out = regression.regress(cpu.Session(), features, targets, first, start, pull, group, rounds)
+    for g in range(len(group)):
         some = slice(first[g], first[g + 1])
         X, y = features[some].astype(float), targets[some].astype(float)
         expected = naive.regression(X, y, start[group[g]], pull[group[g]], rounds) if len(y) else start[group[g]]
         np.testing.assert_allclose(out[g], expected, rtol=1e-6, atol=1e-8)
+
+
+def test_rows_of_several_parts_in_an_order():
+    parts = [np.arange(8, dtype=np.float32).reshape(4, 2), np.arange(8, 14, dtype=np.float32).reshape(3, 2)]
+    order = np.array([6, 0, 3, 4, 1])
+    np.testing.assert_array_equal(cpu.Session().joined(parts, order), np.concatenate(parts)[order])
 
 
 def test_answer():
@@ -107,7 +114,7 @@ def folds(slopes, count, noise, size=1, seed=0):
 
 @pytest.mark.parametrize("metric", ["absolute", "squared"])
 def test_vertices_are_drawn_together_as_far_as_they_are_alike(metric):
-    table = Table(Session(), 200, metric, np.random.default_rng(0))
+    table = Table(cpu.Session(), 200, metric, np.random.default_rng(0))
     alike, apart = np.full(200, 2.0), np.linspace(-20, 20, 200)
     ridges = [table.ridges(some[:2], some[2])[2] for some in (folds(alike, 20, 3.0, 15), folds(apart, 20, 0.1))]
     assert ridges[0] >= 300 and ridges[1] == 30
@@ -123,7 +130,7 @@ def test_a_feature_that_a_vertex_has_not_shown_keeps_the_coefficient_of_all():
         of_first = fold.group == 2 * 20
         fold.features[of_first] *= 1e-3
         fold.targets[of_first] = np.random.default_rng(1).normal(size=of_first.sum())
-    table = Table(Session(), 20, "squared", np.random.default_rng(0))
+    table = Table(cpu.Session(), 20, "squared", np.random.default_rng(0))
     found = table.coefficients(some, np.full(KINDS, 100.0)).reshape(KINDS, 20)
     np.testing.assert_allclose(found[2], 2.0, atol=0.1)
 
