@@ -102,12 +102,16 @@ def autocorrelation(values, seen):
     """(lags,): the mean product of what is seen of series (N, T), their means taken off, by lag."""
     count = values.shape[1]
     size = 1 << (2 * count - 1).bit_length()
-    mean = values.sum(axis=1, keepdims=True) / np.maximum(seen.sum(axis=1, keepdims=True), 1)
-    rest = np.where(seen, values - mean, 0.0)
+    rest = np.where(seen, values - row_means(values, seen), 0.0)
     scale = np.sqrt(np.square(rest).sum(axis=1, keepdims=True) / np.maximum(seen.sum(axis=1, keepdims=True), 1))
     rest = np.divide(rest, scale, out=np.zeros_like(rest), where=scale > 0)  # no vertex has all the say
     power, there = (correlation(part, size)[: int(REACH * count)] for part in (rest, seen.astype(np.float64)))
     return np.where(there > 0.5, power / np.maximum(there, 1.0), 0.0)
+
+
+def row_means(values, seen):
+    """(N, 1) means of what is seen of each vertex; values (N, T), 0 where it is not."""
+    return values.sum(axis=1, keepdims=True) / np.maximum(seen.sum(axis=1, keepdims=True), 1)
 
 
 def correlation(series, size):
