@@ -18,7 +18,7 @@ GOOD = {
     "soft-impute": {"share": 0.1},
     "smoothness": {"alike": 1, "near": 0.001, "steady": 0.03, "together": 0.0, "repeats": [0.1, 0.0]},
     "kriging": {"bands": BANDS},
-    "local": {"neighbors": 8},
+    "local": {"neighbors": 8, "share": 0.03},
     "interpolation": {},
 }
 BAD = [
@@ -33,6 +33,7 @@ BAD = [
     ("smoothness", {"repeats": 0.1}, "repeats of smoothness in its header is 0.1"),
     ("smoothness", {"repeats": [None]}, "repeats of smoothness must be a finite number"),
     ("local", {"neighbors": 9}, "neighbors of local must be an integer, between 1 and 8"),
+    ("local", {"share": 0}, "share of local must be a finite number, more than 0"),
     ("kriging", {"bands": []}, "bands of kriging in its header is []"),
     ("kriging", {"bands": [[0, 1.0, 2.0]]}, "it is a list of four numbers each"),
     ("kriging", {"bands": [[1, 1.0, 2.0, 0.1]]}, "do not rise from 0"),
@@ -62,4 +63,5 @@ def test_settings_that_no_method_has(name, change, told):
 
 
 def test_numbers_are_numbers():
+    assert setting_of("local", {"neighbors": 8, "share": None}, GraphImputer)["share"] is None
     assert setting_of("tikhonov", {"tau": "0.3", "center": "both"}, GraphImputer)["tau"] == 0.3
