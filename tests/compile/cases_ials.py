@@ -14,7 +14,7 @@ def cases_of(lanes, count):
     arguments = f"{LINES}, int32[::1], {LIST}, float32, {TABLE}, {TABLE}, {TABLE}"
     kernel = make_products_of_pieces(lanes, count)
     yield Case(f"factorization.products_of_pieces[{lanes} x {count}]", kernel, arguments, registers=64 + 5 * count)
-    arguments = f"{LINES}, {LIST}, {TABLE}, {TABLE}, {TABLE}, {TABLE}, {TABLE}"
+    arguments = f"{LINES}, {LIST}, {TABLE}, {TABLE}, {TABLE}, {TABLE}, {TABLE}, {LIST}, {TABLE}"
     for kernel, name in zip(make_descent(width), ("begin_descent", "descend")):
         yield Case(f"factorization.{name}[{width}]", kernel, arguments, registers=96)
 

@@ -48,17 +48,20 @@ def test_a_step(width, rows, monkeypatch):
     rng = np.random.default_rng(width)
     owners = np.array([[row + 1, 2 * row, 1 + row % 2, 9] for row in range(rows)])
     half = rng.normal(size=(width, width)) / width**0.5
-    numbers = rng.uniform(1, 2, rows), rng.normal(size=(2 * rows, width)), half @ half.T
-    state = [rng.normal(size=(rows + 2, columns)) for columns in (width, width, width + 8)]
+    shared = half @ half.T
+    inverse = np.linalg.inv(shared + 1.5 * np.eye(width))
+    numbers = rng.uniform(1, 2, rows), rng.normal(size=(2 * rows, width)), shared, inverse
+    state = [rng.normal(size=(rows + 2, columns)) for columns in (width, width)]
+    state += [rng.uniform(0.5, 1, rows + 2), rng.normal(size=(rows + 2, width + 8))]
     lists = [array.astype(np.float32) for array in (*numbers, *state)]
     for number, name in enumerate(("begin_descent", "descend")):
         made = [[array.copy() for array in lists] for _ in range(2)]
         launch_repeatably(descent.make_descent(width)[number], 2, descent.THREADS, owners, *made[0])
         getattr(descent_twins, name)(owners, *made[1])
-        for found, twin, before in zip(made[0][3:], made[1][3:], lists[3:]):
+        for found, twin, before in zip(made[0][4:], made[1][4:], lists[4:]):
             np.testing.assert_allclose(found, twin, rtol=0, atol=1e-5 * np.abs(twin).max())
             np.testing.assert_array_equal(found[[0, -1]], before[[0, -1]])
-        assert (made[0][4] != lists[4])[1:-1].any()
+        assert (made[0][5] != lists[5])[1:-1].any()
 
 
 @pytest.mark.parametrize("way", plan.WAYS)

@@ -8,7 +8,7 @@ from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.prepare import ready
 from gpukit.factorization.solvers.ials import plan
-from gpukit.factorization.solvers.ials.formulas import decays_of
+from gpukit.factorization.solvers.ials.formulas import decays_of, inverse_of
 from gpukit.factorization.solvers.squares.arrays import Data, Terms
 from gpukit.factorization.solvers.squares.formulas import ONE
 from gpukit.factorization.solvers.squares.plan import batches_of, cut
@@ -20,13 +20,14 @@ class Half(NamedTuple):
     """What one side's rows are solved from.
 
     data: squares.arrays.Data; batches: squares.plan.batches_of them; largest: pieces of the largest batch; every:
-    (pieces, Data) of all rows of the other side.
+    (pieces, Data) of all rows of the other side; decay: the mean lambda of the rows with clicks.
     """
 
     data: Data
     batches: list
     largest: int
     every: tuple
+    decay: float
 
 
 def arrange(task):
@@ -60,7 +61,8 @@ def half_of(side, others, task, steps, most):
     weights = steps.resident((values - task.scale.mean) / task.scale.deviation, np.float32) if alike else side.values
     data = Data(side.minor, steps.resident(one, np.float32), weights)
     batches = batches_of(pieces, decays, steps)
-    return Half(data, batches, pieces.largest, every_row(others, settings.unobserved_weight, steps))
+    every = every_row(others, settings.unobserved_weight, steps)
+    return Half(data, batches, pieces.largest, every, float(decays.mean(dtype=np.float64)))
 
 
 def every_row(rows, weight, steps):
@@ -77,7 +79,7 @@ def made_for(way, layout, rows, pieces, steps):
     equations = steps.squares.Equations(layout.n_factors, most)
     if way == "cholesky":
         return Cholesky(equations)
-    return Gradients(equations, steps.Descent(layout, rows, pieces))
+    return Gradients(equations, steps.Descent(layout, rows, pieces), steps)
 
 
 class Cholesky(NamedTuple):
@@ -97,12 +99,14 @@ class Gradients(NamedTuple):
 
     equations: object
     descent: object
+    steps: object
 
     def solve(self, half, other, own):
         """Queue a side's half of an epoch."""
         shared = self.equations.matrix(self.equations.sums(*half.every, other), self.descent.width)
+        inverse = self.steps.resident(inverse_of(self.steps.fetch(shared), half.decay), np.float32)
         for batch in half.batches:
-            self.descent.solve(batch, half.data, other, shared, plan.STEPS, own)
+            self.descent.solve(batch, half.data, other, (shared, inverse), plan.STEPS, own)
 
 
 def begin(session, task, arranged):
