@@ -40,7 +40,7 @@ def _load(owners, first, rows, width, source, own):
 
 
 @device
-def _multiply(tile, shared, own, part, out):
+def multiply(tile, shared, own, part, out):
     """out = S times each of the block's rows `own`; part: `each` numbers of the thread's own."""
     width, across, groups, each = tile
     thread = U32(cuda.threadIdx.x)
@@ -137,7 +137,7 @@ def make_descent(width):
             cuda.syncthreads()
             _load(owners, first, rows, width, table, own)
             cuda.syncthreads()
-            _multiply(shape, shared, own, part, out)
+            multiply(shape, shared, own, part, out)
             cuda.syncthreads()
             _add_rest(owners, first, decays, sums, rows, width, own, out)
             cuda.syncthreads()
@@ -149,7 +149,7 @@ def make_descent(width):
                 if o < I64(owners.shape[0]):
                     left[U64(owners[U64(o), 0]), f] = -out[U32(at)]
             cuda.syncthreads()
-            _multiply(shape, inverse, own, part, out)
+            multiply(shape, inverse, own, part, out)
             cuda.syncthreads()
             for r in range(U32(cuda.threadIdx.x // 32), U32(rows), U32(WARPS)):
                 o = I64(first + I64(r))
@@ -176,7 +176,7 @@ def make_descent(width):
             cuda.syncthreads()
             _load(owners, first, rows, width, ways, own)
             cuda.syncthreads()
-            _multiply(shape, shared, own, part, out)
+            multiply(shape, shared, own, part, out)
             cuda.syncthreads()
             _add_rest(owners, first, decays, sums, rows, width, own, out)
             cuda.syncthreads()
@@ -186,7 +186,7 @@ def make_descent(width):
                     row = U64(owners[U64(o), 0])
                     _step(row, U32(U32(r) * U32(width)), width, rests[row], own, out, left, table)
             cuda.syncthreads()
-            _multiply(shape, inverse, own, part, out)
+            multiply(shape, inverse, own, part, out)
             cuda.syncthreads()
             for r in range(U32(cuda.threadIdx.x // 32), U32(rows), U32(WARPS)):
                 o = I64(first + I64(r))
