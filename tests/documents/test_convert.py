@@ -59,6 +59,14 @@ def test_frames():
     assert_documents(as_documents(FRAME.astype({"q": "string"}), "rel", "q"), qids=("7", "3", "9"))
 
 
+def test_csr_may_have_more_than_it_uses():
+    matrix = scipy.sparse.csr_array(X)
+    used = len(matrix.data)
+    matrix.data, matrix.indices = np.append(matrix.data, np.nan), np.append(matrix.indices, np.int32(0))
+    made = Documents(matrix, np.array(Y, float), np.array([0, 6]), np.array([1]))
+    assert as_documents(made).X.indptr[-1] == used < len(matrix.data)
+
+
 def test_a_frame_of_two_precisions_is_double():
     frame = pandas.DataFrame({"a": np.array([1, 2], np.float32), "b": [1 / 3, 2 / 3]})
     found = as_documents(frame, [0, 1], group=[2]).X
