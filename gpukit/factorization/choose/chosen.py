@@ -6,7 +6,7 @@ from gpukit import persist
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.choose.rule import BIASES
-from gpukit.factorization.settings import MOST_FACTORS
+from gpukit.factorization.settings import MOST_FACTORS, MOST_NEGATIVES
 from gpukit.factorization.solvers import LOSSES_OF
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
 
@@ -104,7 +104,7 @@ def check_clicks(facts):
     if "solver" in facts:
         check_choice("solver", facts["solver"], tuple(LOSSES_OF))
         check_choice("loss", facts["loss"], LOSSES_OF[facts["solver"]])
-        check_integer("n_negatives", facts["n_negatives"], 0)
+        check_integer("n_negatives", facts["n_negatives"], 0, MOST_NEGATIVES)
         for name in ("unobserved_weight", "exponent", "recency", "mixed"):
             check_real(name, facts[name], 0.0)
         check_real("blend", facts["blend"], 0.0, 1.0)
