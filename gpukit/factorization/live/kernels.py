@@ -156,11 +156,12 @@ def read_base(table, base):
 
 
 @kernel
-def hold_rows(table, flags, still, work):
-    """work's rows that are not flagged = the table's, with `still` for their sum of squared errors.
+def hold_rows(table, flags, starts, still, work):
+    """work's rows that are not flagged = the table's, with `still` for their sum of squared errors; those that are
+    have the number of their ratings for it.
 
-    table, work (rows + 1, stride) float32, work in place; flags (rows,) uint8; still float32: with so large a sum a
-    row's rate is as good as 0.
+    table, work (rows + 1, stride) float32, work in place; flags (rows,) uint8; starts (rows + 1 or more,) int64: where
+    each row's ratings begin; still float32: with so large a sum a row's rate is as good as 0.
     Launch: any grid and block; a block copies whole rows.
     Deterministic: yes, exact.
     Source: ours.
@@ -170,6 +171,8 @@ def hold_rows(table, flags, still, work):
         if flags[U64(r)] == U8(0):
             for f in range(I64(cuda.threadIdx.x), I64(table.shape[1]), I64(cuda.blockDim.x)):
                 work[U64(r), U64(f)] = still if f == squares else table[U64(r), U64(f)]
+        elif cuda.threadIdx.x == 0:
+            work[U64(r), U64(squares)] = np.float32(starts[U64(r + 1)] - starts[U64(r)])
 
 
 @kernel
