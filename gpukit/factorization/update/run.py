@@ -127,11 +127,11 @@ def learned_facts(model, merged, counts, how, clock):
         scale = widened(model.scale, merged.ratings.values[merged.new])
         history = ready.history_of(orders, scale, steps)
         history = type(history)(*map(steps.fetch, history))
-        own, damping = orders_of_fresh(merged, fresh, trainer), trainer.settings(len(merged.ratings)).damping
+        own, plan = orders_of_fresh(merged, fresh, trainer), trainer.settings(len(merged.ratings))
         if settings.rows == "move":
-            base = ready.baseline_of(orders, scale, steps, damping)
+            base = ready.baseline_of(orders, scale, steps, plan.damping, trend=plan.trend)
         else:
-            base = kept_baseline(model.state, fresh, own, (scale, damping), trainer)
+            base = kept_baseline(model.state, fresh, own, (scale, plan.damping), trainer)
         base = tuple(np.asarray(steps.fetch(side), np.float32) for side in base)
     with clock("neighbours"):
         changed = changed_items(before[1], now[1], touched[1], walk, settings)
