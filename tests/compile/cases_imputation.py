@@ -38,12 +38,29 @@ LOCAL = [
         128,
     ),
     Case(
-        "imputation.local.regress",
-        local.regress,
-        f"{TABLE}, {FLAT}, int64[::1], float64[:, ::1], int32[::1], float64, int64, float64[:, ::1], float64[::1]",
-        176,
+        "imputation.local.remainders",
+        local.remainders,
+        f"{TABLE}, {FLAT}, int32[::1], int64[::1], int64[::1], float64[:, ::1], float64[::1], float64[::1]",
+        64,
         float64_ok=True,
     ),
+    Case(
+        "imputation.local.gather",
+        local.gather,
+        f"{TABLE}, {FLAT}, int32[::1], int64[::1], int64[::1], int64[::1], float64[::1], float64[::1], boolean, "
+        "float64[:, :, ::1], float64[::1]",
+        128,
+        float64_ok=True,
+    ),
+    Case(
+        "imputation.local.solve",
+        local.solve,
+        "float64[:, :, ::1], float64[::1], int64[::1], int64[::1], int64[::1], float64[:, ::1], float64[:, ::1], "
+        "int32[::1], float64[:, ::1]",
+        128,
+        float64_ok=True,
+    ),
+    Case("imputation.local.place", local.place, f"{TABLE}, int64[::1], int64[::1], {TABLE}", 48),
     Case(
         "imputation.local.answer",
         local.answer,

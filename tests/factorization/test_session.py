@@ -78,7 +78,7 @@ def trained(kind, steps, half=False, of_state=True):
         session = steps.begin(beginning(kind, orders, scale, steps), layout, walk, rated)
     made = ready.make_ready(orders, scale, ready.Way(walk, 1, True, n_neighbors > 0), steps.preparing)
     assert (made.query is None) == (n_neighbors == 0)
-    session.train_on(made.side, made.query, *chunk_tables(made.side, 1, None, steps))
+    session.train_on(made.side, made.query, *chunk_tables(made.side, None, 0, steps))
     return ratings, session
 
 
@@ -100,7 +100,7 @@ def test_the_same_is_prepared(values, walk, deterministic):
     found = []
     for steps in (cpu, gpu):
         _, orders, scale, rated = ordered_on(steps, ratings)
-        way = ready.Way(walk, 5, deterministic, True)
+        way = ready.Way(walk, 5, deterministic, True, trend=(0.3, 0.6) if walk == "items" else ())
         _, side, query, baseline, _ = ready.make_ready(orders, scale, way, steps.preparing)
         biases = [on_host(array) for array in baseline]
         strata = side.strata or []

@@ -13,7 +13,7 @@ WARP, MOST_THREADS = 32, 256
 DIRECT_TILES = 33  # tiles a side, at most, of a matrix that one block holds in registers and eliminates: F <= 260
 REGISTERS, MOST_REGISTERS = 1 << 16, 128  # of a multiprocessor, and of a thread that holds a tile
 FOUR_WARPS = 128  # threads: a multiprocessor has four parts, and room for as many warps in each
-STAGE_BYTES = 16 << 10  # of shared memory for the rows that a block multiplies
+STAGE_BYTES = 32 << 10  # of shared memory for the rows that a block multiplies
 DIRECT_FACTORS = 4 * ((TILE * DIRECT_TILES - 2) // 4)
 
 
@@ -39,8 +39,8 @@ class Shape(NamedTuple):
 
     @property
     def pitch(self):
-        """Numbers of a staged row: odd, so that rows begin in different banks."""
-        return TILE * self.tile_rows + 1
+        """Numbers of a staged row: quads, and rows begin in different banks."""
+        return TILE * self.tile_rows + 4
 
 
 def shape_of(n_factors):
@@ -51,7 +51,7 @@ def shape_of(n_factors):
     groups = -(-tiles // MOST_THREADS)
     threads = -(-tiles // (WARP * groups)) * WARP
     slices = 1 << (WARP // tiles).bit_length() - 1 if tiles <= WARP else 1
-    staged = max(4, min(WARP, STAGE_BYTES // (4 * (TILE * tile_rows + 1))))
+    staged = max(4, min(WARP, STAGE_BYTES // (4 * (TILE * tile_rows + 4))))
     return Shape(quads, tile_rows, tiles, threads, slices, groups, staged)
 
 
@@ -76,14 +76,14 @@ class Cut(NamedTuple):
     @property
     def largest(self):
         """Pieces of the largest batch."""
-        return int(np.diff(self.ends[:, 0]).max())
+        return int(np.diff(self.ends[:, 0]).max(initial=0))
 
 
-def cut(indptr, longest, most):
-    """The Cut of rows with ratings indptr (rows + 1,): pieces of up to `longest` ratings and about equal length, up to
-    `most` a batch, or a row alone that has more."""
+def cut(indptr, longest, most, few=0):
+    """The Cut of rows with more than `few` ratings of indptr (rows + 1,): pieces of up to `longest` ratings and about
+    equal length, up to `most` a batch, or a row alone that has more."""
     counts = np.diff(indptr)
-    rows = np.flatnonzero(counts)
+    rows = np.flatnonzero(counts > few)
     counts = counts[rows]
     parts = -(-counts // longest)
     before = np.concatenate(([0], np.cumsum(parts)))
