@@ -18,18 +18,39 @@ AT_LEAST_1 = click.IntRange(min=1)
 
 
 @click.command()
-@click.argument("path", metavar="[GRAPH]", required=False)
+@click.argument("path", metavar="[FILE]", required=False)
 @click.option(
     "--edges",
     metavar="FILE",
-    help="The graph, in place of GRAPH: a list of edges or an adjacency, as text, .npz or .npy.",
+    help="The graph of a table's sensors: a list of edges or an adjacency, as text, Parquet, .npz or .npy.",
 )
-@click.option("--tensor", metavar="FILE", help="The values beside --edges: .npy, .npz, or a table as text.")
+@click.option("--tensor", metavar="FILE", help="The values, in place of FILE.")
+@click.option(
+    "--coordinates",
+    metavar="FILE",
+    help="In place of --edges where the sensors are: a table of label, latitude and longitude, or x and y.",
+)
+@click.option(
+    "--distances",
+    metavar="FILE",
+    help="In place of --edges how far apart sensors are: a list of two labels and a distance, or a square table.",
+)
+@click.option(
+    "--nearest",
+    type=AT_LEAST_1,
+    metavar="K",
+    help="How many neighbours a sensor gets where no --edges say.  [default: 8; of --distances all with weight 0.1]",
+)
 @slices("Rows and columns of a vertex's matrix, where the file has its numbers in a row.")
 @click.option(
     "--layout",
-    type=click.Choice(["rows", "columns"]),
-    help="Whether a row or a column of --tensor is a vertex.  [default: found out]",
+    type=click.Choice(["rows", "columns", "long"]),
+    help="Whether a row or a column of the table is a sensor, or each line a reading.  [default: found out]",
+)
+@click.option(
+    "--columns",
+    metavar="NAMES",
+    help="What the columns of a table of readings are, in order, e.g. time,sensor,-,value (-: kept as it is).",
 )
 @click.option(
     "--missing-value",
@@ -41,7 +62,7 @@ AT_LEAST_1 = click.IntRange(min=1)
     "--output",
     "-o",
     metavar="FILE",
-    help="Write the completed tensor here: .npz; or --tensor's table again, filled in: .csv, .tsv, .txt, .parquet.",
+    help="Write the completed tensor here: .npz; or the table again, filled in: .csv, .tsv, .txt, .parquet.",
 )
 @options.force
 @click.option(
@@ -119,17 +140,22 @@ AT_LEAST_1 = click.IntRange(min=1)
 @options.shared
 @click.pass_context
 def impute(ctx, **values):
-    """Fill in what is missing of the matrices on the vertices of a graph, whole ones and single entries.
+    """Fill in what is missing of the series of sensors, or of matrices on the vertices of a graph.
 
-    GRAPH is an .npz with `tensor` (N, m, n) or (N, n), NaN for missing, and `adjacency` (N, N), or its CSR parts, or
-    `edges` (E, 2) [`weights`]; optional `mask` (True = observed), `vertices` (ids), `truth`. Or the graph and the
-    values are two files, --edges and --tensor. Written are the tensor, what is observed as it was, to the bit, and for
-    each vertex how far the observed ones determine it (`confidence`, 0 to 1).
+    FILE is a table as text or Parquet, times by sensors, sensors by times, or a line a reading (time, sensor, value).
+    The graph is in --edges, or made: of --coordinates, of --distances, or of how alike the series are. With --output
+    the same table comes back, what was observed as it was.
+
+    Or FILE is an .npz with `tensor` (N, m, n) or (N, n), NaN for missing, and `adjacency` (N, N), or its CSR parts, or
+    `edges` (E, 2) [`weights`]; optional `mask` (True = observed), `vertices` (ids), `truth`. Written are the tensor,
+    what is observed as it was, to the bit, and for each vertex how far the observed ones determine it (`confidence`,
+    0 to 1).
 
     \b
+    gpukit impute speed.csv --output filled.csv
+    gpukit impute speed.csv --edges adjacency.csv --output filled.csv --plot speed.png
+    gpukit impute readings.parquet --coordinates stations.csv --output filled.parquet
     gpukit impute graph.npz --output full.npz
-    gpukit impute --edges adjacency.csv --tensor speed.csv --output filled.csv
-    gpukit impute --edges adjacency.csv --tensor speed.csv --slice 7x288 --plot speed.png
     gpukit impute graph.npz --weights slice --center none --no-acceleration --no-rank-phase    the paper's algorithm
     """
     ask, stages = SimpleNamespace(**values), Stages()

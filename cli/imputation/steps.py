@@ -52,10 +52,17 @@ class Done(NamedTuple):
 
 def sources(ask):
     """[file that is read]; ParameterError when it is not clear which."""
-    two = [ask.edges, ask.tensor]
-    if (ask.path is None) == (None in two) or (ask.path is not None and two != [None, None]):
-        raise ParameterError("give one file GRAPH, an .npz, or --edges FILE and --tensor FILE.")
-    return two if ask.path is None else [ask.path]
+    if (ask.path is None) == (ask.tensor is None):
+        raise ParameterError("give one file FILE, a table or an .npz, or --tensor FILE.")
+    graphs = [one for one in (ask.edges, ask.coordinates, ask.distances) if one is not None]
+    if len(graphs) > 1:
+        raise ParameterError("the graph is in --edges, --coordinates or --distances: give one of the three.")
+    return [*graphs, values_file(ask)]
+
+
+def values_file(ask):
+    """The file of the values."""
+    return ask.path if ask.tensor is None else ask.tensor
 
 
 def check_form(ask):
@@ -63,12 +70,13 @@ def check_form(ask):
     from gpukit.graphs.completed import is_table
     from gpukit.graphs.read import check_copy
 
+    source = values_file(ask)
     if not is_table(ask.output):
         check_copy(ask.output)
-    elif ask.tensor is None or ask.tensor.lower().endswith((".npz", ".npy")) or sinks.is_stream(ask.tensor):
+    elif source.lower().endswith((".npz", ".npy")) or sinks.is_stream(source):
         raise ParameterError(
-            f"--output {ask.output} must end in .npz: a table is written where --tensor is a file with one, as text or "
-            "Parquet."
+            f"--output {ask.output} must end in .npz: a table is written where the values are a file with one, as text "
+            "or Parquet."
         )
 
 
@@ -115,11 +123,29 @@ def load(ask):
     """The GraphTensor of the options."""
     from gpukit.graphs import read_graph
 
-    data = read_graph(ask.path, edges=ask.edges, tensor=ask.tensor, slice_shape=ask.slice_shape, layout=ask.layout)
+    asked = ("edges", "tensor", "slice_shape", "layout", "columns", "coordinates", "distances")
+    data = read_graph(ask.path, neighbors=ask.nearest, **{name: getattr(ask, name) for name in asked})
     if ask.missing_value is not None:
         data = without(data, ask.missing_value)
-    report.remark(f"{ask.path or ask.tensor}: {sizes(data)}.", ask.quiet or ask.as_json)
+    report.remark(f"{values_file(ask)}: {sizes(data)}.", ask.quiet or ask.as_json)
+    if made_of_series(ask):
+        report.remark(
+            "No graph was given: vertices are joined to those with the most similar series. --edges, --coordinates or "
+            "--distances say more.",
+            ask.quiet or ask.as_json,
+        )
     return data
+
+
+def made_of_series(ask):
+    """Whether the graph is made of the values."""
+    named = (ask.edges, ask.coordinates, ask.distances) != (None, None, None)
+    return not named and not (ask.path is not None and has_arrays(ask.path))
+
+
+def has_arrays(path):
+    """Whether a file is an .npz, by its name."""
+    return str(path).lower().endswith(".npz")
 
 
 def without(data, value):
@@ -171,7 +197,7 @@ def stretches(seconds):
 
 def write(ask, data, model):
     """The completed tensor: a table as it was read, or an .npz."""
-    from gpukit.graphs.completed import is_table, write_completed
+    from gpukit.graphs.completed import Lay, is_table, write_completed
 
     if not is_table(ask.output):
         return write_arrays(ask.output, data, model)
@@ -179,7 +205,8 @@ def write(ask, data, model):
     mask = data.mask if data.mask.ndim == 3 else np.broadcast_to(data.mask[:, None, None], (N, m, n))
     completed = model.completed_.astype(model.dtype).reshape(N, -1)
     length = None if ask.slice_shape is None else m * n
-    write_completed(ask.output, ask.tensor, completed, mask.reshape(N, -1), data.vertices, ask.layout, length)
+    lay = Lay(data.vertices, ask.layout, length, ask.columns, None if ask.edges is None else N)
+    write_completed(ask.output, values_file(ask), completed, mask.reshape(N, -1), lay)
 
 
 def write_arrays(path, data, model):

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.graphs.tensor import Graph
 from gpukit.io.arrays import as_frame, is_frame
 from gpukit.io.times import as_seconds
 
@@ -12,11 +13,13 @@ NAMED = 3  # labels that an error names
 
 
 def of_graph(graph):
-    """(N,) ids, int64 or str, of the vertices of a networkx graph or of a square DataFrame; None where there are none.
+    """(N,) ids, int64 or str, of the vertices of a networkx graph, a square DataFrame or a Graph; None for none.
 
     Vertices that are neither whole numbers nor text (tuples, ...) have no ids, and neither have the rows of a frame
     that are only counted.
     """
+    if isinstance(graph, Graph):
+        return graph.vertices
     networkx = sys.modules.get("networkx")
     if networkx is not None and isinstance(graph, networkx.Graph):
         return _ids(list(graph.nodes))

@@ -51,7 +51,16 @@ READ = {  # what commands read
     *("recommend --titles", "similar MODEL", "similar --titles", "explain MODEL", "explain --titles", "export MODEL"),
     *("recommend --ratings", "recommend --categories"),
     *("update MODEL", "update NEW", "update --test", "ranksvm PATH", "ranksvm --validation"),
-    *("ranksvm --test", "rank MODEL", "rank FILE", "impute [GRAPH]", "impute --edges", "impute --tensor"),
+    *(
+        "ranksvm --test",
+        "rank MODEL",
+        "rank FILE",
+        "impute [FILE]",
+        "impute --edges",
+        "impute --tensor",
+        "impute --coordinates",
+        "impute --distances",
+    ),
     *("convert IN", "synth graph --edges", "tune RATINGS", "tune --test"),
     *("evaluate MODEL", "evaluate TEST", "evaluate --given"),
 }
