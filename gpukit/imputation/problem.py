@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.imputation.centering import spread
+from gpukit.imputation.tables.clock import day_of
 
 ALIKE = 0.9  # neighbouring columns are in order where they differ by less than this share of what any two differ by
 FEWEST_COLUMNS = 8
@@ -99,19 +100,21 @@ def one_setting(problem):
 
 
 def as_problem(adjacency, data, place, options, times=None):
-    """The Problem of inputs.Data; times (m n,), or None: whether the columns are in order is then told from values."""
+    """The Problem of inputs.Data; times (m n,) float64, rising, or None: whether the columns are in order is then told
+    from values."""
     values = data.tensor.reshape(len(data.tensor), -1).astype(np.float64)
     seen = np.broadcast_to(spread(data.mask), data.tensor.shape).reshape(values.shape)
-    at = None if times is None else rising(times)
+    at = None if times is None else times - times[0]
     if times is None and in_time(values, seen):
         at = np.arange(values.shape[1], dtype=np.float64)
-    period = 0 if at is None else period_of(values, seen, data.tensor.shape[1:])
+    period = 0 if at is None else period_of(values, seen, data.tensor.shape[1:], day_of(times))
     return Problem(adjacency, values, seen, at, period, data.tensor.shape[1:], place, options)
 
 
-def period_of(values, seen, shape):
+def period_of(values, seen, shape, day=0):
     """Columns after which series (N, T) repeat, 0 for none: of slices with several rows a row; else the first lag of
-    which the autocorrelation over all vertices stands out from that of half the lag, nearly as far as any does."""
+    which the autocorrelation over all vertices stands out from that of half the lag, nearly as far as any does; the
+    columns of a day, by the times, if they are one such lag."""
     m, n = shape
     if min(m, n) > 1:
         return n
@@ -126,7 +129,11 @@ def period_of(values, seen, shape):
     peaks = inner[(curve[inner] > curve[inner - 1]) & (curve[inner] >= curve[inner + 1])]
     height = curve[peaks] - curve[peaks // 2]
     peaks, height = peaks[height > PEAK * curve[0]], height[height > PEAK * curve[0]]
-    return int(peaks[height >= NEARLY * height.max()][0]) if len(peaks) else 0
+    if not len(peaks):
+        return 0
+    if 0 < day < len(curve) and curve[day] - curve[day // 2] >= NEARLY * height.max():
+        return day
+    return int(peaks[height >= NEARLY * height.max()][0])
 
 
 def correlation(series, size):
@@ -137,13 +144,6 @@ def correlation(series, size):
 def row_means(values, seen):
     """(N, 1) means of what is seen of each vertex."""
     return values.sum(axis=1, keepdims=True) / np.maximum(seen.sum(axis=1, keepdims=True), 1)
-
-
-def rising(times):
-    """(T,) float64 of times if they rise from column to column, else None."""
-    times = np.asarray(times).ravel()
-    times = (times - times[0]).astype(np.float64)
-    return times if len(times) > 1 and (np.diff(times) > 0).all() else None
 
 
 def in_time(values, seen):

@@ -19,7 +19,8 @@ def joined(rows, columns, weights, count):
     """csr (count, count) float64, symmetric: a pair that is named in both directions has the larger weight."""
     from scipy import sparse
 
-    one = sparse.csr_array((weights, (rows, columns)), shape=(count, count))
+    places = np.asarray(rows, np.int32), np.asarray(columns, np.int32)
+    one = sparse.csr_array((weights, places), shape=(count, count))
     return one.maximum(one.T).tocsr()
 
 
