@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.io.times import DAY
-
+DAY = 86400  # seconds
 HOUR = 3600  # what clocks are set back by
 APART = 0.5  # of the usual step: over how much of it repeated times are spread
 REGULAR = 0.9  # of the steps: that share is the usual one
