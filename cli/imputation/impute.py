@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import click
 
 from gpukit.cli import options, outputs, report
-from gpukit.cli.imputation import plot, steps, table
+from gpukit.cli.imputation import again, plot, steps, table
 from gpukit.cli.imputation.slices import slices
 from gpukit.cli.stages import Stages
 from gpukit.device import resolve
@@ -65,6 +65,23 @@ AT_LEAST_1 = click.IntRange(min=1)
     help="Write the completed tensor here: .npz; or the table again, filled in: .csv, .tsv, .txt, .parquet.",
 )
 @options.force
+@click.option(
+    "--save-model",
+    metavar="FILE",
+    help="Keep the fitted imputer here, for --model and gpukit.load_model.",
+)
+@click.option(
+    "--model",
+    metavar="FILE",
+    help="Fill in by an imputer that was kept, on its graph, without a new fit: readings that go on from those that it "
+    "knows are filled in beside them. With --save-model it is kept again, with the new readings.",
+)
+@click.option(
+    "--window",
+    type=AT_LEAST_1,
+    metavar="T",
+    help="How many times the imputer of --model and --save-model keeps; the oldest go.  [default: all]",
+)
 @click.option(
     "--method",
     type=click.Choice(["auto", *METHODS]),
@@ -135,7 +152,9 @@ AT_LEAST_1 = click.IntRange(min=1)
     help="Of the computation; the output has the tensor's.",
 )
 @click.option(
-    "--plot", metavar="FILE", help="Draw convergence, spectrum and slices of some vertices: .png, .pdf or .svg."
+    "--plot",
+    metavar="FILE",
+    help="Draw errors by method and lines of the sensors with the largest gaps, or slices: .png, .pdf or .svg.",
 )
 @options.shared
 @click.pass_context
@@ -155,18 +174,23 @@ def impute(ctx, **values):
     gpukit impute speed.csv --output filled.csv
     gpukit impute speed.csv --edges adjacency.csv --output filled.csv --plot speed.png
     gpukit impute readings.parquet --coordinates stations.csv --output filled.parquet
+    gpukit impute speed.csv --edges adjacency.csv --save-model speed.gpukit
+    gpukit impute hour.csv --model speed.gpukit --output filled.csv
     gpukit impute graph.npz --output full.npz
     gpukit impute graph.npz --weights slice --center none --no-acceleration --no-rank-phase    the paper's algorithm
     """
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
+    again.check(ctx, ask)
+    if ask.model is not None:
+        return again.run(ctx, ask, stages)
     resolve(ask.device)
     steps.build(ask).check()  # raises for a parameter out of bounds, before anything is read
     report.mention_compiling(ask.quiet or ask.as_json, "svt")
     stages.done("start")
     done = steps.run(ctx, ask, stages)
     if ask.plot is not None:
-        plot.draw(ask.plot, done)
+        plot.draw(ask.plot, done, steps.places(ask, done.data))
         stages.done("writing")
     table.show(ask, done, stages)
 
@@ -178,4 +202,5 @@ def check(ask):
         outputs.check_output(getattr(ask, option), f"--{option}", reads, ask.force)
     if ask.output is not None:
         steps.check_form(ask)
+    again.check_files(ask, reads)
     outputs.check_plot(ask.plot)

@@ -57,7 +57,7 @@ def sources(ask):
     graphs = [one for one in (ask.edges, ask.coordinates, ask.distances) if one is not None]
     if len(graphs) > 1:
         raise ParameterError("the graph is in --edges, --coordinates or --distances: give one of the three.")
-    return [*graphs, values_file(ask)]
+    return [*graphs, values_file(ask), *([] if ask.model is None else [ask.model])]
 
 
 def values_file(ask):
@@ -110,6 +110,8 @@ def run(ctx, ask, stages):
     sample = take_sample(ask, data)  # before the work: it raises where too little is observed to hide any
     stages.done("reading")
     model, told = fit(ask, data, stages)
+    if ask.save_model is not None:
+        model.save(ask.save_model)
     if ask.output is not None:
         write(ask, data, model)
         survived(ctx, f"{ask.output} is whole.")
@@ -119,16 +121,17 @@ def run(ctx, ask, stages):
     return done
 
 
-def load(ask):
-    """The GraphTensor of the options."""
+def load(ask, edges=None):
+    """The GraphTensor of the options; edges: a Graph in place of the file."""
     from gpukit.graphs import read_graph
 
-    asked = ("edges", "tensor", "slice_shape", "layout", "columns", "coordinates", "distances")
-    data = read_graph(ask.path, neighbors=ask.nearest, **{name: getattr(ask, name) for name in asked})
+    asked = ("tensor", "slice_shape", "layout", "columns", "coordinates", "distances")
+    edges = ask.edges if edges is None else edges
+    data = read_graph(ask.path, edges=edges, neighbors=ask.nearest, **{name: getattr(ask, name) for name in asked})
     if ask.missing_value is not None:
         data = without(data, ask.missing_value)
     report.remark(f"{values_file(ask)}: {sizes(data)}.", ask.quiet or ask.as_json)
-    if made_of_series(ask):
+    if ask.model is None and made_of_series(ask):
         report.remark(
             "No graph was given: vertices are joined to those with the most similar series. --edges, --coordinates or "
             "--distances say more.",
@@ -195,17 +198,45 @@ def stretches(seconds):
     return {"basis": seconds["basis"], **inside, **rest}
 
 
+def longest_runs(mask):
+    """((N,) lengths, (N,) first places) of the longest run of True of each row of (N, T); length 0 where there is
+    none."""
+    count, columns = mask.shape
+    length, lengths, ends = np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, np.int64)
+    for at in range(columns):
+        length = np.where(mask[:, at], length + 1, 0)
+        ends = np.where(length > lengths, at + 1, ends)
+        lengths = np.maximum(lengths, length)
+    return lengths, ends - lengths
+
+
+def places(ask, data):
+    """The near.coordinates.Coordinates of the vertices in --coordinates, or None."""
+    if ask.coordinates is None:
+        return None
+    from gpukit.graphs.near.files import read_coordinates
+
+    return read_coordinates(ask.coordinates, np.arange(len(data.tensor)) if data.vertices is None else data.vertices)
+
+
 def write(ask, data, model):
     """The completed tensor: a table as it was read, or an .npz."""
-    from gpukit.graphs.completed import Lay, is_table, write_completed
+    from gpukit.graphs.completed import is_table
 
-    if not is_table(ask.output):
-        return write_arrays(ask.output, data, model)
+    if is_table(ask.output):
+        return write_table(ask, data, model.completed_.astype(model.dtype))
+    return write_arrays(ask.output, data, model)
+
+
+def write_table(ask, data, completed):
+    """The table as it was read, with what was missing filled in."""
+    from gpukit.graphs.completed import Lay, write_completed
+
     N, m, n = data.tensor.shape
     mask = data.mask if data.mask.ndim == 3 else np.broadcast_to(data.mask[:, None, None], (N, m, n))
-    completed = model.completed_.astype(model.dtype).reshape(N, -1)
+    completed = completed.reshape(N, -1)
     length = None if ask.slice_shape is None else m * n
-    lay = Lay(data.vertices, ask.layout, length, ask.columns, None if ask.edges is None else N)
+    lay = Lay(data.vertices, ask.layout, length, ask.columns, None if ask.edges is None and ask.model is None else N)
     write_completed(ask.output, values_file(ask), completed, mask.reshape(N, -1), lay)
 
 

@@ -13,6 +13,7 @@ from gpukit.graphs.layouts.long import long_of, roles_in
 from gpukit.graphs.near.files import Near
 from gpukit.graphs.sheet import open_table
 from gpukit.graphs.table import Values, read_table
+from gpukit.graphs.tensor import Graph
 from gpukit.graphs.text import read_graph_text
 from gpukit.io import archives, container, sources, trust
 from gpukit.persist import atomic_write
@@ -94,10 +95,13 @@ def _made(found, near, lies):
 
 
 def read_edges(path):
-    """(graph, ids (N,) or None) of a file or a pipe: text (see read_graph_text), .npz (NEEDED has the keys) or .npy.
+    """(graph, ids (N,) or None) of a file or a pipe: text (see read_graph_text), .npz (NEEDED has the keys) or .npy; of
+    a Graph what it holds.
 
     graph: in a form that as_adjacency takes; a list of edges from .npz or .npy does not say how many vertices it has.
     """
+    if isinstance(path, Graph):
+        return path.adjacency, path.vertices
     with sources.opened(path, EDGES) as source:
         if source.holds_arrays():
             found = _arrays(source)

@@ -93,7 +93,7 @@ def taken(graph, tensor=None, mask=None, times=None):
 
 def taken_again(model, tensor, mask=None, times=None):
     """Taken of what a fitted GraphImputer's transform takes."""
-    count, known = len(model.basis_.vectors), model.vertices_
+    count, known, adjacency = len(model.basis_.vectors), model.vertices_, getattr(model, "adjacency_", None)
     if isinstance(tensor, GraphTensor):
         data = sound(tensor)
         times = data.times if times is None else times
@@ -101,12 +101,12 @@ def taken_again(model, tensor, mask=None, times=None):
         tensor, mask = as_given(data, mask)
         if order is not None:
             tensor, mask = tensor[order], mask[order]
-        found = in_time(model.adjacency_, read(tensor, mask, count), times, known)
+        found = in_time(adjacency, read(tensor, mask, count), times, known)
         return found if order is None else found._replace(give=by_places(order))
     form = form_of(tensor, mask, count if known is None else known) if is_frame(as_frame(tensor)) else None
     if form is not None:
         tensor, mask, times = form.tensor, form.mask, form.times if times is None else times
-    return in_time(model.adjacency_, read(tensor, mask, count), times, known, form)
+    return in_time(adjacency, read(tensor, mask, count), times, known, form)
 
 
 def places_of(found, known):

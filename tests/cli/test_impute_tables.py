@@ -80,3 +80,29 @@ def test_bad_tables_are_one_line(refused, tmp_path):
     assert "no coordinates of 's9'" in line
     assert "does not say" in refused("impute", tmp_path / "w.csv", "--layout", "long", *QUICK)
     assert "each once" in refused("impute", tmp_path / "w.csv", "--columns", "time,value", *QUICK)
+
+
+def test_a_kept_imputer_fills_in_what_comes_next(verb, refused, tmp_path):
+    whole, hidden = frame()
+    hidden.iloc[:18].to_csv(tmp_path / "old.csv")
+    new = hidden.iloc[18:, [2, 0, 3, 1]]
+    new.to_csv(tmp_path / "new.csv")
+    model, out = tmp_path / "m.gpukit", tmp_path / "out.csv"
+    first = verb("impute", tmp_path / "old.csv", "--coordinates", places(tmp_path), *QUICK, "--save-model", model)
+    assert first.code == 0 and model.is_file(), first.err
+    result = verb("impute", tmp_path / "new.csv", "--model", model, "--output", out, *CPU)
+    assert result.code == 0 and "as it was fitted" in result.out, result.err
+    got = pandas.read_csv(out, index_col=0)
+    assert got.columns.tolist() == new.columns.tolist()
+    np.testing.assert_allclose(got.to_numpy(), whole.iloc[18:, [2, 0, 3, 1]].to_numpy(), rtol=1e-6)
+    more = ("--save-model", tmp_path / "m2.gpukit", "--window", 10, *CPU)
+    assert verb("impute", tmp_path / "new.csv", "--model", model, *more).code == 0
+    from gpukit import load_model
+
+    assert load_model(tmp_path / "m2.gpukit").completed_.shape == (4, 10)
+    assert "leave out --method" in refused("impute", tmp_path / "new.csv", "--model", model, *QUICK)
+    assert "--save-model" in refused("impute", tmp_path / "new.csv", "--model", model, "--window", 9, *CPU)
+    assert "--model" in refused("impute", tmp_path / "new.csv", "--window", 9, *CPU)
+    new.rename(columns={"s1": "s7"}).to_csv(tmp_path / "other.csv")
+    result = verb("impute", tmp_path / "other.csv", "--model", model, *CPU)
+    assert result.code == 2 and "s1" in result.err and result.err.strip().count("\n") <= 1, result.err

@@ -39,6 +39,7 @@ CASES = {
     "rank --output": Case("s.txt", ("rank", "{in}/rank.gpukit", "{in}/d.txt", "--output", "{out}")),
     "impute --output": Case("o.npz", (*IMPUTE, "--output", "{out}")),
     "impute --plot": Case("p.png", (*IMPUTE, "--plot", "{out}")),
+    "impute --save-model": Case("m.gpukit", (*IMPUTE, "--save-model", "{out}")),
     "convert OUT": Case("o.gkr", ("convert", "{in}/r.csv", "{out}")),
     "synth ratings OUT": Case("o.csv", (*SYNTH, "{out}")),
     "synth ratings --titles": Case("t.csv", (*SYNTH, "{out}.npz", "--titles", "{out}")),
