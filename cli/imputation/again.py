@@ -6,6 +6,8 @@ import numpy as np
 from gpukit.cli import models, outputs, report
 from gpukit.cli.imputation import steps
 from gpukit.errors import ModelError, ParameterError
+from gpukit.graphs.tensor import Graph
+from gpukit.persist import atomic_write
 
 TAKEN = {  # options that say what is read and written, and where
     *("path", "tensor", "layout", "columns", "missing_value", "slice_shape", "output", "force", "model"),
@@ -53,8 +55,6 @@ def run(ctx, ask, stages):
 
 def graph_of(model, path):
     """The Graph of a fitted imputer."""
-    from gpukit.graphs.tensor import Graph
-
     adjacency = getattr(model, "adjacency_", None)
     if adjacency is None:
         raise ModelError(
@@ -67,7 +67,6 @@ def graph_of(model, path):
 def write(ask, data, completed):
     """The table again, or an .npz with tensor and observed."""
     from gpukit.graphs.completed import is_table
-    from gpukit.persist import atomic_write
 
     if is_table(ask.output):
         return steps.write_table(ask, data, completed)
