@@ -230,14 +230,15 @@ def write(ask, data, model):
 
 def write_table(ask, data, completed):
     """The table as it was read, with what was missing filled in."""
-    from gpukit.graphs.completed import Lay, write_completed
+    from gpukit.graphs.completed import write_completed
 
     N, m, n = data.tensor.shape
     mask = data.mask if data.mask.ndim == 3 else np.broadcast_to(data.mask[:, None, None], (N, m, n))
     completed = completed.reshape(N, -1)
     length = None if ask.slice_shape is None else m * n
-    lay = Lay(data.vertices, ask.layout, length, ask.columns, None if ask.edges is None and ask.model is None else N)
-    write_completed(ask.output, values_file(ask), completed, mask.reshape(N, -1), lay)
+    alone = ask.edges is None and ask.model is None
+    told = {"ids": data.vertices, "layout": ask.layout, "length": length, "columns": ask.columns, "alone": alone}
+    write_completed(ask.output, values_file(ask), completed, mask.reshape(N, -1), **told)
 
 
 def write_arrays(path, data, model):

@@ -74,6 +74,7 @@ class Method(NamedTuple):
     fill      fill(problem, setting): (N, T) float64, a value wherever something is missing, NaN where it knows none
     alone     whether every column is filled in by itself, so that some of the columns will do for a trial
     decide    decide(problem, progress): the setting that serves, where it costs more than a trial may; or None
+    ordered   whether it cannot do without columns that follow each other in time
     """
 
     name: str
@@ -82,6 +83,7 @@ class Method(NamedTuple):
     fill: object
     alone: bool = False
     decide: object = None
+    ordered: bool = False
 
 
 def always(problem):
@@ -104,7 +106,7 @@ def as_problem(adjacency, data, place, options, times=None):
     from values."""
     values = data.tensor.reshape(len(data.tensor), -1).astype(np.float64)
     seen = np.broadcast_to(spread(data.mask), data.tensor.shape).reshape(values.shape)
-    at = None if times is None else times - times[0]
+    at = None if times is None or len(times) < 2 else times - times[0]
     if times is None and in_time(values, seen):
         at = np.arange(values.shape[1], dtype=np.float64)
     period = 0 if at is None else period_of(values, seen, data.tensor.shape[1:], day_of(times))

@@ -4,7 +4,19 @@ import importlib
 from dataclasses import dataclass
 from typing import NamedTuple
 
-ROOMS = ("ratings", "small", "lists", "documents", "graphs", "sensors", "models", "checkpoints")
+ROOMS = (
+    "ratings",
+    "small",
+    "lists",
+    "documents",
+    "graphs",
+    "completed",
+    "sensors",
+    "models",
+    "clicks",
+    "imputers",
+    "checkpoints",
+)
 PLANTED = "planted"  # kinds with faults of their own, for tests of the fuzzer
 
 

@@ -7,7 +7,7 @@ import pandas
 import pytest
 
 from gpukit.errors import DataError
-from gpukit.graphs.completed import Lay, is_table, write_completed
+from gpukit.graphs.completed import is_table, write_completed
 from gpukit.graphs.table import read_table
 
 TIMES = ["2014-01-01 00:00:00", "2014-01-01 01:00:00", "2014-01-01 02:00:00", "2014-01-01 03:00:00"]
@@ -30,7 +30,7 @@ def completed(path, out, **how):
     found = read_table(path, 3, **how)
     observed = ~np.isnan(found.values)
     filled = np.where(observed, found.values, np.arange(observed.size).reshape(observed.shape) + 0.1)
-    write_completed(out, path, filled.astype(np.float32), observed, Lay(found.ids, count=3, **how))
+    write_completed(out, path, filled.astype(np.float32), observed, found.ids, **how)
     return out.read_text(), observed
 
 
@@ -64,7 +64,7 @@ def test_numbers_are_short_and_have_no_exponent(tmp_path):
     source, out = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text("a,b,c\n1,,3\n,5,6\n")
     filled = np.array([[1, 1e-7], [np.float32(63.35), 5], [3, 6]], np.float32)
-    write_completed(out, source, filled, np.array([[True, False], [False, True], [True, True]]), Lay(count=3))
+    write_completed(out, source, filled, np.array([[True, False], [False, True], [True, True]]))
     assert out.read_text() == "a,b,c\n1,63.35,3\n0.0000001,5,6\n"
 
 
@@ -74,15 +74,40 @@ def test_parquet(tmp_path, of_text):
     source, out = tmp_path / ("in.csv" if of_text else "in.parquet"), tmp_path / "out.parquet"
     source.write_text(text()) if of_text else frame.to_parquet(source)
     found = read_table(source, 3)
-    write_completed(out, source, np.nan_to_num(found.values, nan=5.5), ~np.isnan(found.values), Lay(found.ids, count=3))
+    write_completed(out, source, np.nan_to_num(found.values, nan=5.5), ~np.isnan(found.values), found.ids)
     got = pandas.read_parquet(out)
     assert got.columns.tolist() == ["time", *IDS] and got["time"].tolist() == TIMES
     np.testing.assert_array_equal(got[IDS].to_numpy(), frame.fillna(5.5).to_numpy())
 
 
+def test_parquet_keeps_what_was_observed_in_its_own_precision(tmp_path):
+    frame = pandas.DataFrame({name: [279.1, None, 0.1] for name in IDS})
+    frame.to_parquet(tmp_path / "in.parquet")
+    filled = np.full((3, 3), 5.5, np.float32)
+    observed = np.array([[True, False, True]] * 3)
+    for name in ("out.parquet", "out.csv"):
+        write_completed(tmp_path / name, tmp_path / "in.parquet", filled, observed, layout="columns")
+    np.testing.assert_array_equal(pandas.read_parquet(tmp_path / "out.parquet"), frame.fillna(5.5))
+    assert (tmp_path / "out.csv").read_text() == "s01,s02,s03\n279.1,279.1,279.1\n5.5,5.5,5.5\n0.1,0.1,0.1\n"
+
+
+def test_labels_that_the_form_cannot_hold(tmp_path):
+    whole = np.ones((3, 2)), np.ones((3, 2), bool)
+    for label in ("#1", "% a", "a #b"):
+        pandas.DataFrame({"time": [label, "b"], **{name: [1.0, 2.0] for name in IDS}}).to_parquet(
+            tmp_path / "in.parquet"
+        )
+        with pytest.raises(DataError, match="would be a comment in a text"):
+            write_completed(tmp_path / "out.csv", tmp_path / "in.parquet", *whole)
+    (tmp_path / "in.csv").write_text("time,s1,s2,s1\nx,1,2,3\ny,1,2,3\n")
+    with pytest.raises(DataError, match="'s1' comes twice"):
+        write_completed(tmp_path / "out.parquet", tmp_path / "in.csv", *whole)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv", "in.parquet"]
+
+
 def test_a_source_that_is_gone(tmp_path):
     with pytest.raises(DataError, match="does not exist"):
-        write_completed(tmp_path / "out.csv", tmp_path / "in.csv", np.zeros((3, 4)), np.ones((3, 4), bool), Lay())
+        write_completed(tmp_path / "out.csv", tmp_path / "in.csv", np.zeros((3, 4)), np.ones((3, 4), bool))
     assert not (tmp_path / "out.csv").exists()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import read_graph
-from gpukit.graphs.completed import Lay, write_completed
+from gpukit.graphs.completed import write_completed
 
 TIMES = ["2014-03-01 00:00", "2014-03-01 01:00", "2014-03-01 02:00", "2014-03-01 03:00"]
 IDS = ["s02", "s00", "s01"]  # in the order in which they appear
@@ -91,8 +91,8 @@ def filled(tmp_path, text, out="out.csv", edges=None, **how):
     N, T = len(data.tensor), data.tensor.shape[2]
     seen = np.broadcast_to(data.mask if data.mask.ndim == 3 else data.mask[:, None, None], (N, 1, T)).reshape(N, T)
     values = np.where(seen, data.tensor.reshape(N, T), 7.25).astype(np.float32)
-    lay = Lay(data.vertices, how.get("layout"), None, how.get("columns"), N if edges else None)
-    write_completed(tmp_path / out, source, values, seen, lay)
+    told = {"columns": how.get("columns"), "alone": not edges}
+    write_completed(tmp_path / out, source, values, seen, data.vertices, how.get("layout"), **told)
     return tmp_path / out
 
 
@@ -147,8 +147,8 @@ def test_parquet(tmp_path, of_text):
     data = read_graph(tmp_path / "l.csv", columns="time,sensor,value,-")
     check(data)
     seen = np.broadcast_to(data.mask, data.tensor.shape)[:, 0]
-    lay = Lay(data.vertices, None, None, "time,sensor,value,-")
-    write_completed(tmp_path / "o.parquet", tmp_path / "l.csv", np.where(seen, data.tensor[:, 0], 7.25), seen, lay)
+    told = {"ids": data.vertices, "columns": "time,sensor,value,-", "alone": True}
+    write_completed(tmp_path / "o.parquet", tmp_path / "l.csv", np.where(seen, data.tensor[:, 0], 7.25), seen, **told)
     got = pandas.read_parquet(tmp_path / "o.parquet")
     assert got.columns.tolist() == ["time", "station", "temp", "count"] and len(got) == 12
     assert got["temp"].dtype == np.float64 and got["temp"][[4, 8]].tolist() == [7.25, 7.25]

@@ -52,7 +52,7 @@ def clock_of(times):
     set back: what follows counts as an hour later. Other times are sorted; those that repeat count as half a step
     apart at most, in the order in which they stand.
     """
-    if times is None or len(times) < 2 or (np.asarray(times) == times[0]).all():
+    if times is None or (len(times) > 1 and (np.asarray(times) == times[0]).all()):
         return Clock(None, None, [])
     at = np.asarray(times, np.float64)
     if (np.diff(at) > 0).all():

@@ -74,7 +74,7 @@ def told(data):
 
 def table(path, use):
     """read_graph of a table alone, and of the table that is written with what was missing filled in."""
-    from gpukit.graphs.completed import Lay, write_completed
+    from gpukit.graphs.completed import write_completed
     from gpukit.graphs.read import read_graph
 
     data = read_graph(path, layout=use.get("layout"), columns=use.get("columns"), neighbors=use.get("neighbors"))
@@ -83,7 +83,8 @@ def table(path, use):
         return told(data)
     seen = np.broadcast_to(data.mask if data.mask.ndim == 3 else data.mask[:, None, None], (N, 1, T)).reshape(N, T)
     full, out = np.where(seen, data.tensor.reshape(N, T), 0.5), path.parent / "filled.csv"
-    write_completed(out, path, full, seen, Lay(data.vertices, use.get("layout"), None, use.get("columns")))
+    how = {"layout": use.get("layout"), "columns": use.get("columns"), "alone": True}
+    write_completed(out, path, full, seen, data.vertices, **how)
     again = read_graph(out, layout=use.get("layout"), columns=use.get("columns"))
     return told(data) | {"full": full, "again": again.tensor, "whole": bool(again.mask.all()), "ids": again.vertices}
 
