@@ -5,7 +5,6 @@ from gpukit.errors import DataError
 from gpukit.imputation.auto.spectral import packed
 from gpukit.imputation.centering import CENTERS
 from gpukit.imputation.local.plan import MOST as MOST_SERIES
-from gpukit.imputation.smoothness.plan import POWERS
 from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Setting
 from gpukit.imputation.spectral.thresholds import WEIGHTS
@@ -13,7 +12,7 @@ from gpukit.imputation.spectral.thresholds import WEIGHTS
 LARGEST = 1e6  # of numbers
 MOST_ROUNDS = 1000  # of feature propagation: tens do
 LARGEST_EXPONENT = 100.0
-MOST_LAGS = 16  # two are in use
+MOST_LAGS = 2  # of smoothness: a period, and seven
 
 
 def setting_of(name, found, estimator):
@@ -71,21 +70,16 @@ def bands(name, found):
     return out
 
 
-def alike(name, value):
-    """The power to which edges count by likeness."""
-    return check_integer(name, value, min(POWERS), max(POWERS))
-
-
-def not_negative(name, value):
-    """A number that is 0 at least."""
-    return check_real(name, value, 0.0, LARGEST)
+def unless_none(rule):
+    """A rule: what another says, or None."""
+    return lambda name, value: None if value is None else rule(name, value)
 
 
 def repeats(name, found):
-    """Smoothness's weights of further lags."""
+    """Weights of smoothness, of each further lag."""
     if not isinstance(found, list) or len(found) > MOST_LAGS:
-        raise DataError(f"{name} in its header is {found!r:.80}; it is a list of {MOST_LAGS} numbers at most.")
-    return [not_negative(name, one) for one in found]
+        raise DataError(f"{name} in its header is {found!r:.80}; it is a list of {MOST_LAGS} numbers or fewer.")
+    return [check_real(name, one, 0.0, LARGEST) for one in found]
 
 
 SMOOTH = {"tau": positive(LARGEST), "center": level}
@@ -94,14 +88,12 @@ RULES = {
     "tikhonov": SMOOTH,
     "tikhonov-normalized": SMOOTH,
     "feature-propagation": {"iterations": whole(MOST_ROUNDS), "center": level},
-    "smoothness": {
-        "alike": alike,
-        "near": not_negative,
-        "steady": not_negative,
-        "together": not_negative,
-        "repeats": repeats,
-    },
     "soft-impute": {"share": positive(1.0)},
     "kriging": {"bands": bands},
-    "local": {"neighbors": whole(MOST_SERIES)},
+    "smoothness": {
+        "alike": lambda name, value: check_integer(name, value, 0, 1),
+        **dict.fromkeys(("near", "steady", "together"), positive(LARGEST)),
+        "repeats": repeats,
+    },
+    "local": {"neighbors": whole(MOST_SERIES), "share": unless_none(positive(1.0))},
 }

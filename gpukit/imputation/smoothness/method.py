@@ -6,7 +6,8 @@ import numpy as np
 
 from gpukit.device.engine import engine
 from gpukit.imputation.baselines.series import interpolation
-from gpukit.imputation.problem import Method, row_means
+from gpukit.imputation.periods import row_means
+from gpukit.imputation.problem import Method
 from gpukit.imputation.smoothness.choose import best
 from gpukit.imputation.smoothness.plan import FEW, Weights
 from gpukit.imputation.smoothness.solve import ground_of, lags_of, solve
