@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from gpukit.device.cpu_arrays import fetch  # noqa: F401  (of steps.Steps)
+from gpukit.device.cpu_arrays import fetch, resident  # noqa: F401  (of steps.Steps)
 from gpukit.neighbors import hashes, plan
 from gpukit.neighbors import search as searches
 from gpukit.neighbors.supplement import cpu as supplement
@@ -14,17 +14,21 @@ from gpukit.selection import cpu as selection
 STRIPE_BYTES = 16 << 20  # keys of a stripe: stays near the cache
 
 
-def search(items, settings):
-    """The plan.Lists of a plan.Items: distances of a stripe of query rows at a time, the best of each, the rest."""
+def search(items, settings, rows=None):
+    """The plan.Lists of a plan.Items: distances of a stripe of query rows at a time, the best of each, the rest.
+
+    rows: (first, last) query rows to fill, None for all.
+    """
     n_items, worst = len(items.rated), searches.card(settings.search).worst(settings)
+    start, end = rows or (0, n_items)
     if not worst:
         return supplement.random_lists(n_items, settings.n_neighbors, settings.seed)
     steps = searches.steps(settings.search, "cpu")
     stripe, lists = steps.stripes(items, settings), supplement.empty_lists(n_items, settings.n_neighbors)
-    rows = plan.stripe_rows(n_items, STRIPE_BYTES, steps.rows_together())
-    buffer = np.empty((rows, n_items), np.uint32)
-    for first in range(0, n_items, rows):
-        keys = buffer[: n_items - first]
+    at_once = plan.stripe_rows(n_items, STRIPE_BYTES, steps.rows_together())
+    buffer = np.empty((at_once, n_items), np.uint32)
+    for first in range(start, end, at_once):
+        keys = buffer[: end - first]
         stripe(first, keys)
         selected = selection.smallest(keys, settings.n_neighbors, worst)
         supplement.fill_slots(selected, first, worst, settings.seed, lists)

@@ -5,7 +5,7 @@ import numpy as np
 
 from gpukit._cuda import cuda
 from gpukit._driver import device_array
-from gpukit.device.gpu_arrays import fetch  # noqa: F401  (of steps.Steps)
+from gpukit.device.gpu_arrays import fetch, resident  # noqa: F401  (of steps.Steps)
 from gpukit.device.upload import to_device
 from gpukit.neighbors import hashes, plan
 from gpukit.neighbors import search as searches
@@ -15,17 +15,18 @@ from gpukit.selection import gpu as selection
 STRIPE_BYTES = 256 << 20  # keys of a stripe of query rows
 
 
-def search(items, settings):
+def search(items, settings, rows=None):
     """As cpu.search."""
     n_items, worst = items.rated.size, searches.card(settings.search).worst(settings)
+    start, end = rows or (0, n_items)
     if not worst:
         return supplement.random_lists(n_items, settings.n_neighbors, settings.seed)
     steps = searches.steps(settings.search, "gpu")
     stripe, lists = steps.stripes(items, settings), supplement.empty_lists(n_items, settings.n_neighbors)
-    rows = plan.stripe_rows(n_items, STRIPE_BYTES, steps.rows_together())
-    buffer = device_array((rows, n_items), np.uint32)
-    for first in range(0, n_items, rows):
-        keys = buffer[: n_items - first]
+    at_once = plan.stripe_rows(n_items, STRIPE_BYTES, steps.rows_together())
+    buffer = device_array((at_once, n_items), np.uint32)
+    for first in range(start, end, at_once):
+        keys = buffer[: end - first]
         stripe(first, keys)
         selected = selection.smallest(keys, settings.n_neighbors, worst)
         supplement.fill_slots(selected, first, worst, settings.seed, lists)
