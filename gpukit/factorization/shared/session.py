@@ -12,10 +12,10 @@ class SharedSession:
         self.local, self.training, self.parts, self.team = local, training, parts, team
 
     def ask(self, users, items):
-        """See steps.Session; every rank is asked for its users, rank 0 also for unknown ones. `truth` is of the same
-        pairs."""
+        """See steps.Session; every rank is asked for its users, which may be none, rank 0 also for unknown ones. `truth`
+        is of the same pairs."""
         self.own = np.append(self.parts.owner, 0)[users] == self.team.rank
-        return self.local.ask(users[self.own], items[self.own]) if self.own.any() else None
+        return (self.local.ask(users[self.own], items[self.own]) if self.own.any() else None,)
 
     def truth(self, values):
         """See steps.Session."""
@@ -24,7 +24,7 @@ class SharedSession:
     def errors(self, asked, truth, scale):
         """See steps.Session; summed over ranks."""
         self.training.gather()
-        own = (0.0, 0.0) if asked is None else self.local.errors(asked, truth, scale)
+        own = (0.0, 0.0) if truth is None else self.local.errors(*asked, truth, scale)
         return tuple(map(float, self.team.allreduce(np.array(own))))
 
     def state(self):
