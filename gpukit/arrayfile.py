@@ -26,7 +26,7 @@ from gpukit.errors import DataError
 VERSION = 2
 ALIGN = 64
 PIECE = 1 << 20  # bytes: what a core's own cache holds
-ROW = 4096  # bytes
+ROW, WORD = 4096, 8  # bytes
 AT_ONCE = 8 * PIECE  # bytes of a thread's task
 START = struct.Struct("<8sIII")
 LAST_LETTER, SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)
@@ -58,6 +58,21 @@ class Entry(NamedTuple):
     def nbytes(self):
         """Bytes, counted without overflow."""
         return prod(self.shape) * self.dtype.itemsize
+
+
+class Part(NamedTuple):
+    """A stretch of an array in a file: its Entry, its bytes (b,), where they stand in the file."""
+
+    entry: Entry
+    whole: np.ndarray
+    offset: int
+
+
+class Look(NamedTuple):
+    """What was found in a Part: the checksums of its pieces, as bytes; [(low, high)] of their numbers, or []."""
+
+    crcs: bytes
+    bounds: list
 
 
 class Header(NamedTuple):
@@ -165,28 +180,31 @@ def _shape(shape):
     return tuple(shape)
 
 
-def read(path, kind, mmap=False, leave=()):
+def read(path, kind, mmap=False, leave=(), bounds=None):
     """(facts, {name: array}) of a file; raises kind.error for one that is not as it was written.
 
     mmap: leave arrays on disk, read-only; they are looked at here once, and must not change afterwards. leave: names of
-    arrays that are not wanted.
+    arrays that are not wanted. bounds: a dict that gets, of each array of numbers that has any, {name: (low, high)}
+    that they lie within; NaN where one is none. They are found while the numbers are in the cache, for next to nothing.
     """
     with _told(path), open(path, "rb") as file:
-        return read_open(file, path, kind, mmap, leave)
+        return read_open(file, path, kind, mmap, leave, bounds)
 
 
-def read_open(file, path, kind, mmap=False, leave=()):
+def read_open(file, path, kind, mmap=False, leave=(), bounds=None):
     """`read` of a file that is open, at its beginning; path: its name in messages."""
     with _told(path):
         header = _header(path, kind, file)
         entries = [entry for entry in header.entries if entry.name not in leave]
         arrays = {entry.name: _room(file, entry, mmap) for entry in entries}
-        pieces = [part for entry in entries for part in _parts(entry, arrays[entry.name])]
-        crcs = shared_out(lambda part: _taken(file.fileno(), mmap, *part), pieces)
+        parts = [part for entry in entries for part in _parts(entry, arrays[entry.name])]
+        looks = shared_out(lambda part: _taken(file.fileno(), mmap, bounds is not None, part), parts)
     for entry in entries:
-        found = b"".join(crc for (name, *_), crc in zip(pieces, crcs, strict=True) if name == entry.name)
-        if zlib.crc32(found) != entry.crc:
+        found = [look for part, look in zip(parts, looks, strict=True) if part.entry is entry]
+        if zlib.crc32(b"".join(look.crcs for look in found)) != entry.crc:
             raise kind.refuse(path, f"array {entry.name!r} is not as it was written")
+        if found and found[0].bounds:
+            bounds[entry.name] = _around([pair for look in found for pair in look.bounds])
         if not is_legible(arrays[entry.name]):
             raise kind.refuse(
                 path, f"array {entry.name!r} holds no {'text' if entry.dtype.kind == 'U' else 'booleans'}"
@@ -202,20 +220,23 @@ def _room(file, entry, mmap):
 
 
 def _parts(entry, array):
-    """[(name, bytes (b,) of the array, where they stand in the file)]."""
+    """[Part] of the array of an entry."""
     whole = _bytes_of(array)
-    return [(entry.name, whole[at : at + AT_ONCE], entry.offset + at) for at in range(0, len(whole), AT_ONCE)]
+    return [Part(entry, whole[at : at + AT_ONCE], entry.offset + at) for at in range(0, len(whole), AT_ONCE)]
 
 
-def _taken(file, mmap, name, part, offset):
-    """The checksums (bytes) of the pieces of a part, which is read first unless it is mapped."""
-    crcs = []
-    for at in range(0, len(part), PIECE):
-        piece = part[at : at + PIECE]
+def _taken(file, mmap, bounded, part):
+    """The Look at a Part, piece by piece, each of which is read first unless the file is mapped."""
+    crcs, bounds = [], []
+    numbers = bounded and part.entry.dtype.kind in "iuf"
+    for at in range(0, len(part.whole), PIECE):
+        piece = part.whole[at : at + PIECE]
         if not mmap:
-            _fill(file, piece, offset + at)
+            _fill(file, piece, part.offset + at)
         crcs.append(_checksum(piece))
-    return np.array(crcs, "<u4").tobytes()
+        if numbers:
+            bounds.append(_bounds_of(piece.view(part.entry.dtype)))
+    return Look(np.array(crcs, "<u4").tobytes(), bounds)
 
 
 def _fill(file, piece, offset):
@@ -228,6 +249,26 @@ def _fill(file, piece, offset):
         done += got
 
 
+def _bounds_of(numbers):
+    """(low, high) that numbers (n,) lie within, NaN where one is none. As unsigned numbers what is negative, infinite
+    or none is larger than all that is not: where there is nothing of it, as usual, one look is enough."""
+    if numbers.dtype.kind == "u" or numbers.itemsize > WORD:
+        return numbers.min(), numbers.max()
+    bits = np.dtype(f"u{numbers.itemsize}")
+    top = numbers.view(bits).max(keepdims=True)
+    largest = np.inf if numbers.dtype.kind == "f" else np.iinfo(numbers.dtype).max
+    if top[0] < np.array([largest], numbers.dtype).view(bits)[0]:
+        return 0, top.view(numbers.dtype)[0]
+    return numbers.min(), numbers.max()
+
+
+def _around(pairs):
+    """The (low, high) of several."""
+    low, high = zip(*pairs)
+    whole = all(one == one for one in low + high)
+    return (min(low), max(high)) if whole else (np.nan, np.nan)
+
+
 def _crc_of(whole):
     """The checksum of bytes (n,), as the module says."""
     pieces = range(0, len(whole), PIECE)
@@ -238,7 +279,7 @@ def _crc_of(whole):
 def _checksum(piece):
     """The checksum of a piece, bytes (b,), as the module says."""
     end = len(piece) // ROW * ROW
-    words = piece[:end].view("<u8").reshape(-1, ROW // 8)
+    words = piece[:end].view("<u8").reshape(-1, ROW // WORD)
     crc = zlib.crc32(words.sum(axis=1), zlib.crc32(piece[end:]))
     return zlib.crc32(words.sum(axis=0), crc)
 

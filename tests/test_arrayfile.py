@@ -184,3 +184,38 @@ def test_other_versions_and_files(tmp_path):
         arrayfile.read(tmp_path / "none", KIND)
     with pytest.raises(DataError, match="cannot read .*directory"):
         arrayfile.read(tmp_path, KIND)
+
+
+NUMBERS = {
+    "int32": np.array([3, 0, 7], np.int32),
+    "below 0": np.array([3, -2, 7], np.int64),
+    "the largest": np.array([3, 2**31 - 1], np.int32),
+    "uint8": np.array([200, 3], np.uint8),
+    "float": np.array([0.5, 0.0, 2.25], np.float32),
+    "float below 0": np.array([0.5, -1.5], np.float64),
+    "zeros of both signs": np.array([-0.0, 1.0], np.float32),
+    "infinite": np.array([1.0, np.inf], np.float32),
+    "half": np.array([1.0, 3.0], np.float16),
+    "long": np.arange(1_000_000, dtype=np.int32)[::-1] + 5,
+    "long, one below 0": np.where(np.arange(600_000) == 500_000, -1.0, 4.0).astype(np.float32),
+}
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+def test_bounds_of_numbers(tmp_path, mmap, cores):
+    bounds, nan = {}, {"nan": np.array([1.0, np.nan]), "nan below 0": np.array([-0.0, np.nan, 1.0], np.float32)}
+    path = write(
+        tmp_path / "a", arrays={**NUMBERS, **nan, "words": np.array(["x"]), "none": np.empty(0), "b": np.eye(2) > 0}
+    )
+    arrayfile.read(path, KIND, mmap, bounds=bounds)
+    assert set(bounds) == {*NUMBERS, *nan}
+    for name, array in NUMBERS.items():
+        low, high = bounds[name]
+        assert low <= array.min() and high == array.max() and (low >= 0) == bool(array.min() >= 0), name
+    assert all(np.isnan(bounds[name]).all() for name in nan)
+
+
+def test_bounds_are_asked_for(tmp_path):
+    bounds = {}
+    arrayfile.read(write(tmp_path / "a", arrays=NUMBERS), KIND, leave=("int32",), bounds=bounds)
+    assert set(bounds) == set(NUMBERS) - {"int32"}

@@ -15,19 +15,28 @@ def closing_table(model, train, test):
     user_bias, item_bias = (biases.astype(np.float64) for biases in (model.user_baseline_, model.item_baseline_))
     name, won = type(model).__name__, model.chosen_["predictor"]
     rows = [{"predictor": label} for label in ("global mean", BIASES, name if won == name else f"{name}: {won}")]
+    mean = mean_of(model)
     for part, ratings in (("train", train), ("test", test)):
         if ratings is None:
             continue
         biased = model.mean_ + _values_of(ratings.users, ratings.user_ids, model.user_ids_, user_bias)
         biased += _values_of(ratings.items, ratings.item_ids, model.item_ids_, item_bias)
         scores = (
-            _errors(ratings.values, np.full(len(ratings), model.mean_)),
+            _errors(ratings.values, np.full(len(ratings), mean)),
             _errors(ratings.values, np.clip(biased, *model.scale_)),
             model.evaluate(ratings),
         )
         for row, score in zip(rows, scores):
             row[f"{part}_rmse"], row[f"{part}_mae"] = float(score["rmse"]), float(score["mae"])
     return rows
+
+
+def mean_of(model):
+    """The mean of the ratings that a model has learned from; mean_ is what it predicts where nothing is known."""
+    if not model.chosen_.get("trend"):
+        return model.mean_
+    rated = model._rated
+    return model.mean_ + model._scale.deviation * float(rated.levels[rated.codes].mean(dtype=np.float64))
 
 
 def count_unknown(train, test):

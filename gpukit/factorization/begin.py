@@ -31,10 +31,12 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
     progress("preparing", 0, 1, {})
     with clock("prepare"):
         orders = order_ratings(ratings, device)
-        scale = ready.scale_of(orders, ratings.values, ratings.weights)
+        weights = weighed(ratings, orders, steps.preparing)
         in_strata = strata.in_strata_on(device, estimator.deterministic and plan.solver == "sgd")
-        way = ready.Way(estimator.walk, plan.seed, in_strata, plan.n_neighbors > 0, plan.damping)
-        made = ready.make_ready(orders, scale, way, steps.preparing, weighed(ratings, orders, steps.preparing))
+        way = ready.Way(estimator.walk, plan.seed, in_strata, plan.n_neighbors > 0, plan.damping, plan.trend)
+        scale = ready.scale_of(orders, ratings.values, ratings.weights)
+        scale = ready.levelled(orders, scale, steps.preparing, way, weights)
+        made = ready.make_ready(orders, scale, way, steps.preparing, weights)
     with clock("neighbours"):
         neighbors = None if resumed else estimator.searched(orders, steps, plan.n_neighbors, progress)
     with clock("prepare"):  # while a GPU is still searching

@@ -44,14 +44,21 @@ def begin(beginning, layout, walk, history):
 class Session:
     """A State at work: epochs over ratings, predictions, scores.
 
-    layout: layout.Layout; walk 'users' or 'items', the major side; history: arrays.History.
+    layout: layout.Layout; walk 'users' or 'items', the major side; history: arrays.History. made: (P, Q, neighbors,
+    packed neighborhood or None) in place of a State.
     """
 
-    def __init__(self, state, layout, walk, history):
-        self.layout, self.walk, self.history, self.neighbors = layout, walk, history, state.neighbors
-        base = state.item_extras[:, layouts.BASE]
-        self.near, *neighborhood = states.pack_neighborhood(state.neighbors, state.influence, base, layout)
-        self.parameters = Parameters(*states.pack_sides(state, layout, walk), *neighborhood)
+    def __init__(self, state, layout, walk, history, made=None):
+        if made is None:
+            base = state.item_extras[:, layouts.BASE]
+            neighborhood = states.pack_neighborhood(state.neighbors, state.influence, base, layout)
+            made = *states.pack_sides(state, layout, walk), state.neighbors, neighborhood
+        *sides, self.neighbors, neighborhood = made
+        if neighborhood is None:
+            neighborhood = states.pack_neighborhood(self.neighbors, None, np.empty(0), layout)
+        self.layout, self.walk, self.history = layout, walk, history
+        self.near, *others = neighborhood
+        self.parameters = Parameters(*sides, *others)
 
     def codes(self, query, count):
         """(count, K) uint8 lines of neighbor_codes for an arrays.Query."""
@@ -127,6 +134,10 @@ class Session:
         score_rows(users, tables, *of_items, worth, hide, keys)
         rows, best = selection.smallest(keys, n)
         return rows, selection.scores(best)
+
+    def learned(self):
+        """(users', items' parameter rows as they are numbered, packed influences)."""
+        return *layouts.major_first(self.walk, self.parameters.P, self.parameters.Q), self.parameters.influence
 
     def state(self):
         """The State as it stands."""

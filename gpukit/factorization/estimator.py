@@ -137,16 +137,18 @@ class MatrixFactorization(Factorization):
     factors while training: 'half' (float16, on a GPU alone), 'single' or 'auto' (half on a GPU from five million
     ratings on: faster, and as accurate); device 'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer seed.
 
-    After fit: user_ids_ (M,), item_ids_ (N,); mean_; user_bias_ (M,), item_bias_ (N,); user_factors_ (M, F),
-    item_factors_ (N, F): a prediction is mean_ + user_bias_[i] + item_bias_[j] + user_factors_[i] @ item_factors_[j],
-    not below or above scale_ (the lowest and highest rating). These are float32, in units of the ratings (factors of
-    the root of that), and made anew at each use. user_baseline_ (M,), item_baseline_ (N,): the biases of the bias-only
-    predictor, where training began. chosen_: a dict of what the training went by (predictor: the class, or 'damped
-    biases', whose factors are zero; n_factors, n_neighbors, n_epochs, learning_rate, regularization; biases 'learned',
-    'held' at the baseline or 'none'; damping of users and items; share of the factors' part that is kept) and why;
-    trials_: what was tried, a dict a candidate with its RMSE on ratings held out and its curve by epoch. neighbors_
-    (N, 0); history_ (a dict an epoch: epoch, seconds, rmse or None); timings_ (seconds: choosing, prepare, neighbours,
-    training); device_; feedback_ ('explicit' or 'implicit'); n_features_in_ = N.
+    After fit: user_ids_ (M,), item_ids_ (N,); mean_, of all ratings or, with a trend, what is predicted where nothing
+    is known; user_bias_ (M,), item_bias_ (N,); user_factors_ (M, F), item_factors_ (N, F): a prediction is mean_ +
+    user_bias_[i] + item_bias_[j] + user_factors_[i] @ item_factors_[j], not below or above scale_ (the lowest and
+    highest rating). These are float32, in units of the ratings (factors of the root of that), and made anew at each
+    use. user_baseline_ (M,), item_baseline_ (N,): the biases of the bias-only predictor, where training began. chosen_:
+    a dict of what the training went by (predictor: the class, or 'damped biases', whose factors are zero; n_factors,
+    n_neighbors, n_epochs, learning_rate, regularization; biases 'learned', 'held' at the baseline or 'none'; damping of
+    users and items; trend, how much of a line in their numbers of ratings users and items are damped to, empty for the
+    mean; share of the factors' part that is kept) and why; trials_: what was tried, a dict a candidate with its RMSE on
+    ratings held out and its curve by epoch. neighbors_ (N, 0); history_ (a dict an epoch: epoch, seconds, rmse or
+    None); timings_ (seconds: choosing, prepare, neighbours, training); device_; feedback_ ('explicit' or 'implicit');
+    n_features_in_ = N.
     """
 
     def __init__(

@@ -234,6 +234,10 @@ class Session:
         self.history = History(*map(on_device, self.history))
         return self.history
 
+    def learned(self):
+        """(users', items' parameter rows as they are numbered, packed influences), on the device."""
+        return *layouts.major_first(self.walk, self.parameters.P, self.minor()), self.parameters.influence
+
     def state(self):
         """The State as it stands, on the host."""
         tables, kinds = (self.parameters.P, self.minor()), (self.layout.major, self.layout.minor)

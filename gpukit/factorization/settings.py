@@ -20,11 +20,12 @@ RATES = ("adaptive", "paper")
 class Settings(NamedTuple):
     """What one training needs of the estimators' parameters, the usual ones filled in for what is open.
 
-    damping: of the users' and of the items' baseline biases; held: biases stay at the baseline, and with 0 epochs the
-    model is that; share: how much of what factors and influences add to them is kept. feedback 'explicit' or
-    'implicit', and for the latter: loss; n_negatives sampled for a click; unobserved_weight alpha0 of every pair;
-    exponent nu of what regularization is scaled by; counted: whether clicks weigh more that come often; recency: how
-    much more the latest weigh; blend: share of a neighbourhood's score; mixed: weight of a second model's.
+    damping: of the users' and of the items' baseline biases; trend: as prepare.ready.Way has it; held: biases stay at
+    the baseline, and with 0 epochs the model is that; share: how much of what factors and influences add to them is
+    kept. feedback 'explicit' or 'implicit', and for the latter: loss; n_negatives sampled for a click;
+    unobserved_weight alpha0 of every pair; exponent nu of what regularization is scaled by; counted: whether clicks
+    weigh more that come often; recency: how much more the latest weigh; blend: share of a neighbourhood's score; mixed:
+    weight of a second model's.
     """
 
     epochs: int
@@ -39,6 +40,7 @@ class Settings(NamedTuple):
     n_factors: int
     n_neighbors: int = 0
     damping: tuple = USUAL_DAMPING
+    trend: tuple = ()
     held: bool = False
     feedback: str = "explicit"
     loss: str = "squared"
@@ -106,7 +108,8 @@ def of_model(model, n_ratings):
     another solver began goes on by stochastic gradient descent."""
     plan, chosen = check(model, n_ratings, model.feedback_), model.chosen_
     if model.feedback_ == "implicit":
-        known = {name: chosen[name] for name in plan._fields if name in chosen and name not in ("damping", "biases")}
+        others = ("damping", "trend", "biases")
+        known = {name: chosen[name] for name in plan._fields if name in chosen and name not in others}
         return plan._replace(**known, epochs=chosen["n_epochs"], biases=chosen["biases"] == "learned")
     trained, learned = chosen["n_epochs"] > 0, plan.solver == "sgd"
     if trained and learned:
@@ -114,7 +117,8 @@ def of_model(model, n_ratings):
     if not learned:
         plan = plan._replace(**usual("sgd", plan.rates, n_ratings), solver="sgd")
     held = chosen["biases"] == "held" or not trained
-    return plan._replace(epochs=plan.epochs * trained, damping=tuple(chosen["damping"]), held=held)
+    baseline = {"damping": tuple(chosen["damping"]), "trend": tuple(chosen.get("trend", ()))}
+    return plan._replace(epochs=plan.epochs * trained, held=held, **baseline)
 
 
 def check_rate(solver, given, standard):

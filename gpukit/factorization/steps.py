@@ -6,8 +6,9 @@ from typing import Protocol
 class Session(Protocol):
     """A State at work on a device: epochs over ratings, predictions, scores."""
 
-    def __init__(self, state, layout, walk, history):
-        """state: state.State; layout: what `Steps.layout` gave; walk: 'users' or 'items'; history: arrays.History."""
+    def __init__(self, state, layout, walk, history, made=None):
+        """state: state.State; layout: what `Steps.layout` gave; walk: 'users' or 'items'; history: arrays.History;
+        made: what it would be made into, on the device, in place of a State."""
 
     def train_on(self, side, query, tables, workers):
         """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
@@ -45,6 +46,9 @@ class Session(Protocol):
 
         worth (N,) float32: added to each item's scores, NaN: the item is left out; hide: leave rated items out.
         """
+
+    def learned(self):
+        """(users', items' parameter rows as they are numbered, packed influences), on the device."""
 
     def state(self):
         """The State as it stands, on the host."""

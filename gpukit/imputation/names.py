@@ -12,5 +12,5 @@ SIMPLE = (
     "feature-propagation",
     "soft-impute",
 )
-METHODS = (*SIMPLE, "kriging", "local", "spectral")
+METHODS = (*SIMPLE, "kriging", "smoothness", "local", "spectral")
 METRICS = ("absolute", "squared")

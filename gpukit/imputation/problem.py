@@ -73,6 +73,7 @@ class Method(NamedTuple):
     fill      fill(problem, setting): (N, T) float64, a value wherever something is missing, NaN where it knows none
     alone     whether every column is filled in by itself, so that some of the columns will do for a trial
     decide    decide(problem, progress): the setting that serves, where it costs more than a trial may; or None
+    ordered   whether it cannot do without columns that follow each other in time
     """
 
     name: str
@@ -81,6 +82,7 @@ class Method(NamedTuple):
     fill: object
     alone: bool = False
     decide: object = None
+    ordered: bool = False
 
 
 def always(problem):

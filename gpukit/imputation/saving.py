@@ -3,15 +3,14 @@
 import numpy as np
 
 from gpukit import persist
-from gpukit.base import check_choice, check_real
+from gpukit.base import check_choice
 from gpukit.errors import DataError
 from gpukit.graphs.basis import Basis
 from gpukit.imputation.auto import saving as plans
-from gpukit.imputation.centering import CENTERS
+from gpukit.imputation.auto.kept import spectral_of
 from gpukit.imputation.choose import Trial
-from gpukit.imputation.spectral.path import History, Options
+from gpukit.imputation.spectral.path import History
 from gpukit.imputation.spectral.run import Setting
-from gpukit.imputation.spectral.thresholds import WEIGHTS
 from gpukit.io import trust
 
 FACTS = {"rank_phase": str, "weights": str, "exponent": int | float, "center": str, "stages": dict, "device": str}
@@ -43,7 +42,7 @@ def unpack(model, facts, arrays):
         setattr(model, f"{name}_", persist.entry_of(facts, name, kind))
     persist.check_seconds(model.stages_)
     decided = Setting(model.weights_, model.exponent_, model.center_, persist.entry_of(facts, "options", dict))
-    model.options_ = _checked(decided, type(model)).options
+    model.options_ = spectral_of(decided._asdict(), type(model)).options
     model._dtype = np.dtype(check_choice("dtype in its header", facts.get("dtype"), ("float32", "float64")))
     model.trials_ = [read(trial, type(model)) for trial in persist.entry_of(facts, "trials", list)]
     model.basis_ = _basis(persist.entry_of(facts, "basis", dict), arrays)
@@ -54,17 +53,6 @@ def unpack(model, facts, arrays):
     model.history_, model.holdout_history_ = _history(arrays, "history"), None
     if any(name.startswith("holdout.") for name in arrays):
         model.holdout_history_ = _history(arrays, "holdout")
-
-
-def _checked(setting, estimator):
-    """A Setting whose options are a dict, checked: with Options. estimator: the class that knows their bounds."""
-    check_choice("weights", setting.weights, WEIGHTS)
-    check_choice("center", setting.center, CENTERS)
-    check_real("exponent", setting.exponent, 0.0)
-    unlike = set(Options._fields) ^ set(setting.options)
-    if unlike:
-        raise DataError(f"{min(unlike)!r} of the options in its header is missing, or is none.")
-    return setting._replace(options=estimator(**setting.options).check_options())
 
 
 def _basis(told, arrays):
@@ -113,10 +101,8 @@ def read(found, estimator):
     """The Trial that `written` wrote, of an estimator of that class; DataError or ParameterError for anything else."""
     trial = persist.entry_of({"trial": found}, "trial", dict)
     setting, curves = persist.entry_of(trial, "setting", dict), persist.entry_of(trial, "curves", list)
-    if set(setting) != set(Setting._fields) or not isinstance(setting["options"], dict):
-        raise DataError(f"{setting!r:.80} in its header is no setting.")
     try:
         curves = [np.array(curve, np.float64) for curve in curves]
     except (TypeError, ValueError):
         raise DataError(f"{curves!r:.80} in its header are no curves.") from None
-    return Trial(_checked(Setting(**setting), estimator), curves)
+    return Trial(spectral_of(setting, estimator), curves)

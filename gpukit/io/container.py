@@ -19,10 +19,10 @@ def write_arrays(file, kind, arrays, **facts):
     arrayfile.write(file, kind.magic, facts, arrays)
 
 
-def read_arrays(source, kind, mmap=False, leave=()):
+def read_arrays(source, kind, mmap=False, leave=(), bounds=None):
     """(facts, {name: array}) of a copy in an open Source; see arrayfile.read. Raises DataError for one that is not as
     it was written."""
-    return arrayfile.read_open(source.seekable(), source.name, kind, mmap, leave)
+    return arrayfile.read_open(source.seekable(), source.name, kind, mmap, leave, bounds)
 
 
 def check_copy(path, suffixes):

@@ -14,25 +14,27 @@ from gpukit.selection import cpu as selection
 STRIPE_BYTES = 16 << 20  # keys of a stripe: stays near the cache
 
 
-def search(items, settings, rows=None):
-    """The plan.Lists of a plan.Items: distances of a stripe of query rows at a time, the best of each, the rest.
-
-    rows: (first, last) query rows to fill, None for all.
-    """
-    n_items, worst = len(items.rated), searches.card(settings.search).worst(settings)
-    start, end = rows or (0, n_items)
-    if not worst:
+def search(items, settings):
+    """The plan.Lists of a plan.Items: distances of a stripe of query rows at a time, the best of each, the rest."""
+    n_items = len(items.rated)
+    if not searches.card(settings.search).worst(settings):
         return supplement.random_lists(n_items, settings.n_neighbors, settings.seed)
+    lists = supplement.empty_lists(n_items, settings.n_neighbors)
+    search_rows(items, settings, [(0, n_items)], lists)
+    return lists
+
+
+def search_rows(items, settings, runs, lists):
+    """Fill the plan.Lists of all items for the query rows first to last (not included) of each run; see search."""
+    n_items, worst = len(items.rated), searches.card(settings.search).worst(settings)
     steps = searches.steps(settings.search, "cpu")
-    stripe, lists = steps.stripes(items, settings), supplement.empty_lists(n_items, settings.n_neighbors)
-    at_once = plan.stripe_rows(n_items, STRIPE_BYTES, steps.rows_together())
-    buffer = np.empty((at_once, n_items), np.uint32)
-    for first in range(start, end, at_once):
-        keys = buffer[: end - first]
+    stripe, rows = steps.stripes(items, settings), plan.stripe_rows(n_items, STRIPE_BYTES, steps.rows_together())
+    buffer = np.empty((min(rows, max(last - first for first, last in runs)), n_items), np.uint32)
+    for first, last in plan.cut_runs(runs, rows):
+        keys = buffer[: last - first]
         stripe(first, keys)
         selected = selection.smallest(keys, settings.n_neighbors, worst)
         supplement.fill_slots(selected, first, worst, settings.seed, lists)
-    return lists
 
 
 def find(columns, settings):

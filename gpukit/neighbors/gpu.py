@@ -15,22 +15,27 @@ from gpukit.selection import gpu as selection
 STRIPE_BYTES = 256 << 20  # keys of a stripe of query rows
 
 
-def search(items, settings, rows=None):
+def search(items, settings):
     """As cpu.search."""
-    n_items, worst = items.rated.size, searches.card(settings.search).worst(settings)
-    start, end = rows or (0, n_items)
-    if not worst:
+    n_items = items.rated.size
+    if not searches.card(settings.search).worst(settings):
         return supplement.random_lists(n_items, settings.n_neighbors, settings.seed)
+    lists = supplement.empty_lists(n_items, settings.n_neighbors)
+    search_rows(items, settings, [(0, n_items)], lists)
+    return lists
+
+
+def search_rows(items, settings, runs, lists):
+    """As cpu.search_rows."""
+    n_items, worst = items.rated.size, searches.card(settings.search).worst(settings)
     steps = searches.steps(settings.search, "gpu")
-    stripe, lists = steps.stripes(items, settings), supplement.empty_lists(n_items, settings.n_neighbors)
-    at_once = plan.stripe_rows(n_items, STRIPE_BYTES, steps.rows_together())
-    buffer = device_array((at_once, n_items), np.uint32)
-    for first in range(start, end, at_once):
-        keys = buffer[: end - first]
+    stripe, rows = steps.stripes(items, settings), plan.stripe_rows(n_items, STRIPE_BYTES, steps.rows_together())
+    buffer = device_array((min(rows, max(last - first for first, last in runs)), n_items), np.uint32)
+    for first, last in plan.cut_runs(runs, rows):
+        keys = buffer[: last - first]
         stripe(first, keys)
         selected = selection.smallest(keys, settings.n_neighbors, worst)
         supplement.fill_slots(selected, first, worst, settings.seed, lists)
-    return lists
 
 
 def start(columns, settings):

@@ -69,6 +69,11 @@ def stripe_rows(n_items, budget, multiple=1):
     return int(min(rows, -(-n_items // multiple) * multiple))
 
 
+def cut_runs(runs, most):
+    """[(first, last)]: runs of rows cut into pieces of at most so many."""
+    return [(begin, min(begin + most, last)) for first, last in runs for begin in range(first, last, most)]
+
+
 def blocks(n, block):
     """Blocks of `block` threads that cover n threads, at least one, as a plain int."""
     return int(max(1, -(-n // block)))

@@ -4,6 +4,7 @@ read4 reads what no kernel in flight writes, through the L1 cache, float32 or fl
 policy of the L2 cache: keep_policy for what is soon read again, leave_policy for what is not. load4 (float32) reads
 from L2, where other blocks' additions land: a line kept in L1 would go stale. add4 is one `red.global.add.v4.f32`,
 which needs compute capability 9.0; `add_row` in rows.py uses four plain additions below that.
+pick4 reads, and put4 writes, four numbers of a one-dimensional float32 array in shared memory, made with alignment=16.
 Policies need capability 8.0: on older devices read4_hinted is read4.
 A float32 matrix may hold two float16 numbers in each of its own: load2 reads two such words from L2, widen makes
 float32 numbers of one, and add_halves adds to four; what is added is rounded to the nearest float16, and so is each
@@ -38,6 +39,17 @@ if SIMULATED:
         """matrix[row, column : column + 4] += (a, b, c, d), each number atomically."""
         for i, value in enumerate((a, b, c, d)):
             cuda.atomic.add(matrix, (int(row), int(column) + i), value)
+
+    def pick4(array, at):
+        """(array[at], ..., array[at + 3]); at: a multiple of 4."""
+        assert int(at) % 4 == 0
+        return tuple(array[int(at) + i] for i in range(4))
+
+    def put4(array, at, a, b, c, d):
+        """array[at : at + 4] = (a, b, c, d); at: a multiple of 4."""
+        assert int(at) % 4 == 0
+        for i, value in enumerate((a, b, c, d)):
+            array[int(at) + i] = value
 
     def _halves(matrix, row, column):
         """The four halves in two numbers of a matrix, (4,) float16."""
@@ -189,6 +201,38 @@ else:
             return context.get_dummy_value()
 
         return types.void(matrix, row, column, a, b, c, d), generate
+
+    def _quad_at(context, builder, array_type, array, at):
+        """A pointer to the four numbers from array[at] on."""
+        if not (isinstance(array_type, types.Array) and array_type.ndim == 1 and array_type.dtype == types.float32):
+            raise TypeError(f"pick4 and put4 want a 1-D array of float32, not {array_type}")
+        data = context.make_array(array_type)(context, builder, value=array).data
+        place = builder.gep(data, [builder.zext(at, POINTER)])
+        return builder.bitcast(place, ir.VectorType(FLOAT, 4).as_pointer())
+
+    @intrinsic
+    def pick4(context, array, at):
+        """(array[at], ..., array[at + 3]); at: a multiple of 4."""
+
+        def generate(context, builder, signature, arguments):
+            quad = builder.load(_quad_at(context, builder, signature.args[0], *arguments), align=16)
+            parts = [builder.extract_element(quad, ir.Constant(WORD, i)) for i in range(4)]
+            return context.make_tuple(builder, signature.return_type, parts)
+
+        return types.UniTuple(types.float32, 4)(array, types.uint32), generate
+
+    @intrinsic
+    def put4(context, array, at, a, b, c, d):
+        """array[at : at + 4] = (a, b, c, d); at: a multiple of 4."""
+
+        def generate(context, builder, signature, arguments):
+            quad = ir.Constant(ir.VectorType(FLOAT, 4), ir.Undefined)
+            for i, value in enumerate(arguments[2:]):
+                quad = builder.insert_element(quad, value, ir.Constant(WORD, i))
+            builder.store(quad, _quad_at(context, builder, signature.args[0], *arguments[:2]), align=16)
+            return context.get_dummy_value()
+
+        return types.void(array, types.uint32, *[types.float32] * 4), generate
 
     @intrinsic
     def load2(context, matrix, row, column):

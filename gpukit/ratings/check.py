@@ -32,9 +32,10 @@ def sound(ratings):
     return ratings
 
 
-def fault(ratings):
-    """One line that says what is wrong with a table, repeated pairs aside; None when nothing is."""
-    return _misshapen(ratings) or _bad_ids(ratings) or _bad_entry(ratings)
+def fault(ratings, bounds=None):
+    """One line that says what is wrong with a table, repeated pairs aside; None when nothing is. bounds: {name: (low,
+    high)} that columns are known to lie within, as arrayfile.read has them."""
+    return _misshapen(ratings) or _bad_ids(ratings) or _bad_entry(ratings, bounds or {})
 
 
 def _misshapen(ratings):
@@ -66,25 +67,30 @@ def _bad_ids(ratings):
     return None
 
 
-def _bad_entry(ratings):
+def _bad_entry(ratings, bounds):
     for name, size in zip(("users", "items"), ratings.shape):
-        place = trust.first_outside(getattr(ratings, name), 0, size)
+        low, high = bounds.get(name, (-1, -1))
+        place = None if 0 <= low and high < size else trust.first_outside(getattr(ratings, name), 0, size)
         if place is not None:
             row = getattr(ratings, name)[place]
             what = f"beyond the {size:,} {name}, 0 to {size - 1:,}"
             return f"Rating number {place[0] + 1:,} has {ONE[name]} row {row}, {what}."
-    if trust.first(trust.not_finite, ratings.values) is not None:
+    low, high = bounds.get("values", (np.nan, np.nan))
+    known = -np.inf < low and high < np.inf
+    if not known and trust.first(trust.not_finite, ratings.values) is not None:
         bad = np.flatnonzero(~np.isfinite(ratings.values))
         return (
             f"Rating number {bad[0] + 1} is {ratings.values[bad[0]]}, not a finite number ({len(bad)} such). "
             "Remove those ratings first."
         )
     for name in ("weights", "counts"):
-        column = getattr(ratings, name)
-        wrong = np.array([]) if column is None else np.flatnonzero(~((column >= 0) & np.isfinite(column)))
-        if len(wrong):
+        column, (low, high) = getattr(ratings, name), bounds.get(name, (-1, -1))
+        if column is None or (0 <= low and high < np.inf):
+            continue
+        place = trust.first(lambda block: ~((block >= 0) & np.isfinite(block)), column)
+        if place is not None:
             one = name[:-1]
-            return f"Rating number {wrong[0] + 1:,} has the {one} {column[wrong[0]]}; {name} are finite, 0 or more."
+            return f"Rating number {place[0] + 1:,} has the {one} {column[place]}; {name} are finite, 0 or more."
     return None
 
 

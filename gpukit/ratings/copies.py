@@ -77,15 +77,16 @@ def _read_gkr(source, request):
 def read_gkr(path, mmap=False, times=True):
     """Ratings of a binary copy; mmap=True leaves the arrays on disk, read-only, until they are touched; times=False
     leaves the times out."""
+    bounds, left = {}, () if times else ("times",)
     with sources.opened(path) as source:
-        name, (_, arrays) = source.name, container.read_arrays(source, KIND, mmap, () if times else ("times",))
+        name, (_, arrays) = source.name, container.read_arrays(source, KIND, mmap, left, bounds)
     lacking = {"users", "items", "values", "user_ids", "item_ids"} - set(arrays)
     beyond = set(arrays) - {one.name for one in fields(Ratings) if one.init}
     if lacking or beyond:
         what = f"it lacks {min(lacking)!r}" if lacking else f"{min(beyond)!r} is no column of ratings"
         raise KIND.refuse(name, what)
     ratings = Ratings(**arrays)
-    wrong = check.fault(ratings)
+    wrong = check.fault(ratings, bounds)
     if wrong:
         raise DataError(f"{name} is damaged: {wrong} {container.AGAIN}")
     return marked(ratings, DISTINCT)  # pairs were looked at when it was written

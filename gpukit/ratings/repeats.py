@@ -7,7 +7,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.ratings.check import sound
 from gpukit.ratings.clicks import are_clicks
 from gpukit.ratings.orders.compressed import packed_pairs, sorted_pairs
-from gpukit.ratings.table import DISTINCT, marked
+from gpukit.ratings.table import DISTINCT, as_counts, marked
 
 RULES = ("last", "mean", "error")
 LAST, MEAN, SUM = range(3)  # what becomes of a pair's entries in one column
@@ -53,6 +53,8 @@ def without_repeats(ratings, rule, in_place=False):
     if are_clicks(ratings):
         columns.setdefault("counts", np.ones(len(ratings), np.int32))
         ways["counts"] = SUM
+    if ways.get("counts") == SUM and "counts" in columns:
+        columns["counts"] = roomy(columns["counts"])
     keep = np.ones(len(ratings), dtype=np.bool_)
     for name in MERGED:
         if name in columns:
@@ -60,8 +62,25 @@ def without_repeats(ratings, rule, in_place=False):
     count = np.count_nonzero(keep)
     for column in columns.values():
         _close_up(keep, column)
-    merged = ratings.with_columns(**{name: column[:count] for name, column in columns.items()})
-    return marked(merged, DISTINCT)
+    columns = {name: column[:count] for name, column in columns.items()}
+    if "counts" in columns:
+        columns["counts"] = settled(columns["counts"])
+    return marked(ratings.with_columns(**columns), DISTINCT)
+
+
+def roomy(counts):
+    """Counts (n,) in a dtype that holds any sum of them: their own, mostly."""
+    limit = np.iinfo(np.int32).max if counts.dtype == np.int32 else np.finfo(np.float32).max
+    return counts if counts.sum(dtype=np.float64) <= limit else counts.astype(np.float64)
+
+
+def settled(counts):
+    """Sums of counts (n,) as a table has them; DataError for one that is beyond float32."""
+    if counts.dtype != np.float64:
+        return counts
+    if counts.max(initial=0) > np.finfo(np.float32).max:
+        raise DataError(f"A pair's counts add up to {counts.max():g}, more than a count may be. Give smaller ones.")
+    return as_counts(counts)
 
 
 @njit

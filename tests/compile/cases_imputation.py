@@ -1,8 +1,10 @@
-"""gpukit.imputation: the spectral kernels for the estimate's two types of number, and the local regression's."""
+"""gpukit.imputation: the spectral kernels for the estimate's two types of number, the local regression's, and those of
+smoothness."""
 
 from compile.usage import Case
 
 from gpukit.imputation.local import kernels as local
+from gpukit.imputation.smoothness import kernels as smoothness
 from gpukit.imputation.spectral import kernels
 
 
@@ -36,12 +38,29 @@ LOCAL = [
         128,
     ),
     Case(
-        "imputation.local.regress",
-        local.regress,
-        f"{TABLE}, {FLAT}, int64[::1], float64[:, ::1], int32[::1], float64, int64, float64[:, ::1], float64[::1]",
-        176,
+        "imputation.local.remainders",
+        local.remainders,
+        f"{TABLE}, {FLAT}, int32[::1], int64[::1], int64[::1], float64[:, ::1], float64[::1], float64[::1]",
+        64,
         float64_ok=True,
     ),
+    Case(
+        "imputation.local.gather",
+        local.gather,
+        f"{TABLE}, {FLAT}, int32[::1], int64[::1], int64[::1], int64[::1], float64[::1], float64[::1], boolean, "
+        "float64[:, :, ::1], float64[::1]",
+        128,
+        float64_ok=True,
+    ),
+    Case(
+        "imputation.local.solve",
+        local.solve,
+        "float64[:, :, ::1], float64[::1], int64[::1], int64[::1], int64[::1], float64[:, ::1], int32[::1], float64, "
+        "float64[:, ::1]",
+        128,
+        float64_ok=True,
+    ),
+    Case("imputation.local.place", local.place, f"{TABLE}, int64[::1], int64[::1], {TABLE}", 48),
     Case(
         "imputation.local.answer",
         local.answer,
@@ -50,4 +69,28 @@ LOCAL = [
         float64_ok=True,
     ),
 ]
-CASES = [*cases("float32"), *cases("float64"), *LOCAL]
+EDGES, MASK = "int32[::1], int32[::1], float32[::1]", "boolean[:, ::1]"
+SMOOTHNESS = [
+    Case(
+        "imputation.smoothness.differ",
+        smoothness.differ,
+        f"{TABLE}, {MASK}, {FLAT}, int32[::1], float32, {FLAT}, {FLAT}, {TABLE}, {TABLE}",
+        64,
+    ),
+    Case(
+        "imputation.smoothness.spread",
+        smoothness.spread,
+        f"{TABLE}, {TABLE}, {EDGES}, {TABLE}, {TABLE}, float64[::1]",
+        64,
+        float64_ok=True,
+    ),
+    Case(
+        "imputation.smoothness.advance",
+        smoothness.advance,
+        f"float32, {', '.join([FLAT] * 6)}, float64[::1]",
+        64,
+        float64_ok=True,
+    ),
+    Case("imputation.smoothness.redirect", smoothness.redirect, f"float32, {FLAT}, {FLAT}", 32),
+]
+CASES = [*cases("float32"), *cases("float64"), *LOCAL, *SMOOTHNESS]

@@ -28,6 +28,13 @@ CASES = [
         registers=64,
     ),
     Case(
+        "neighbors.simlsh.add_chunks[96, 24]",
+        simlsh.make_add_chunks(96, 24),
+        "int64[:, ::1], int64, uint32[:, :, ::1], int64[::1], int64[::1], uint32[:, :, ::1], uint32[:, ::1]",
+        registers=96,
+    ),
+    Case("neighbors.simlsh.add_totals", simlsh.add_totals, "int64[:, ::1], int64[::1], int64[::1]", registers=40),
+    Case(
         "neighbors.minhash.hash_columns",
         minhash.hash_columns,
         "int64[::1], int32[::1], uint32[::1], int64, uint32[:, ::1]",

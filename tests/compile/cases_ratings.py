@@ -22,6 +22,7 @@ CASES = [
         f"{ROWS}, {ROWS}, {CODES}, {PACKED}, {KEYS}, {ONE}",
         registers=48,
     ),
+    Case("ratings.name_rows", kernels.name_rows, f"{ONE}, {ROWS}", registers=32),
     Case(
         "ratings.take_fields",
         kernels.take_fields,

@@ -33,7 +33,7 @@ def cases_of(n_factors):
             make_solve_by_cholesky(*shape[:3], shape.whole),
             f"{LINES}, {GRAMS}, {GRAMS}, float32[::1], float32, {TABLE}",
         )
-        yield Case(f"factorization.solve_by_cholesky[{n_factors}]", kernel, arguments, registers=128, spills=64)
+        yield Case(f"factorization.solve_by_cholesky[{n_factors}]", kernel, arguments, registers=128, spills=192)
     else:
         kernel = make_solve_by_gradients(*shape[:3])
         arguments = f"{LINES}, {GRAMS}, {GRAMS}, float32[::1], float32, int64, float32, {TABLE}"

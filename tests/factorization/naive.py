@@ -150,6 +150,27 @@ def biases(users, items, values, n_users, n_items, damping, sweeps):
     return b, b_hat
 
 
+def biases_to_a_line(ratings, shape, damping, shares, sweeps):
+    """(level, b, b_hat): damped to c + s log(1 + n / 5), n the weight of a row's ratings, c and s by weighted least
+    squares; ratings [(user, item, rating, weight)]; a pair for users and items each of shape, damping, shares."""
+    found, levels = [np.zeros(rows) for rows in shape], [0.0, 0.0]
+    for _ in range(sweeps):
+        for own, other in ((1, 0), (0, 1)):
+            weights, sums = np.zeros(shape[own]), np.zeros(shape[own])
+            for pair in ratings:
+                weights[pair[own]] += pair[3]
+                sums[pair[own]] += pair[3] * (pair[2] - found[other][pair[other]] - levels[other])
+            rated, d = weights > 0, damping[own]
+            x = np.log(1 + weights / 5)
+            trust = np.sqrt(1 / (1 / d + 1 / weights[rated]))
+            table = np.stack([np.ones(rated.sum()), x[rated]], 1)
+            means = sums[rated] / weights[rated]
+            slope = shares[own] * np.linalg.lstsq(table * trust[:, None], means * trust, rcond=None)[0][1]
+            levels[own] = np.average(means - slope * x[rated], weights=trust**2)
+            found[own] = (sums + d * (levels[own] + slope * x)) / (weights + d) - levels[own]
+    return sum(levels), *found
+
+
 def ranking(scores, seen, n):
     """[(item, score)]: the n best of {item: score} without those seen, larger score first, then the lower item."""
     left = [(item, score) for item, score in scores.items() if item not in seen]

@@ -100,7 +100,7 @@ def test_the_same_is_prepared(values, walk, deterministic):
     found = []
     for steps in (cpu, gpu):
         _, orders, scale, rated = ordered_on(steps, ratings)
-        way = ready.Way(walk, 5, deterministic, True)
+        way = ready.Way(walk, 5, deterministic, True, trend=(0.3, 0.6) if walk == "items" else ())
         _, side, query, baseline, _ = ready.make_ready(orders, scale, way, steps.preparing)
         biases = [on_host(array) for array in baseline]
         strata = side.strata or []

@@ -4,7 +4,18 @@ import importlib
 from dataclasses import dataclass
 from typing import NamedTuple
 
-ROOMS = ("ratings", "small", "lists", "documents", "graphs", "models", "checkpoints")
+ROOMS = (
+    "ratings",
+    "small",
+    "lists",
+    "documents",
+    "graphs",
+    "completed",
+    "models",
+    "clicks",
+    "imputers",
+    "checkpoints",
+)
 PLANTED = "planted"  # kinds with faults of their own, for tests of the fuzzer
 
 

@@ -80,6 +80,31 @@ def test_parquet(tmp_path, of_text):
     np.testing.assert_array_equal(got[IDS].to_numpy(), frame.fillna(5.5).to_numpy())
 
 
+def test_parquet_keeps_what_was_observed_in_its_own_precision(tmp_path):
+    frame = pandas.DataFrame({name: [279.1, None, 0.1] for name in IDS})
+    frame.to_parquet(tmp_path / "in.parquet")
+    filled = np.full((3, 3), 5.5, np.float32)
+    observed = np.array([[True, False, True]] * 3)
+    for name in ("out.parquet", "out.csv"):
+        write_completed(tmp_path / name, tmp_path / "in.parquet", filled, observed, layout="columns")
+    np.testing.assert_array_equal(pandas.read_parquet(tmp_path / "out.parquet"), frame.fillna(5.5))
+    assert (tmp_path / "out.csv").read_text() == "s01,s02,s03\n279.1,279.1,279.1\n5.5,5.5,5.5\n0.1,0.1,0.1\n"
+
+
+def test_labels_that_the_form_cannot_hold(tmp_path):
+    whole = np.ones((3, 2)), np.ones((3, 2), bool)
+    for label in ("#1", "% a", "a #b"):
+        pandas.DataFrame({"time": [label, "b"], **{name: [1.0, 2.0] for name in IDS}}).to_parquet(
+            tmp_path / "in.parquet"
+        )
+        with pytest.raises(DataError, match="would be a comment in a text"):
+            write_completed(tmp_path / "out.csv", tmp_path / "in.parquet", *whole)
+    (tmp_path / "in.csv").write_text("time,s1,s2,s1\nx,1,2,3\ny,1,2,3\n")
+    with pytest.raises(DataError, match="'s1' comes twice"):
+        write_completed(tmp_path / "out.parquet", tmp_path / "in.csv", *whole)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv", "in.parquet"]
+
+
 def test_a_source_that_is_gone(tmp_path):
     with pytest.raises(DataError, match="does not exist"):
         write_completed(tmp_path / "out.csv", tmp_path / "in.csv", np.zeros((3, 4)), np.ones((3, 4), bool))

@@ -121,6 +121,16 @@ def test_every_method_by_its_name(name):
     assert model.method_ == name and filled.min() >= 9.5 and filled.max() <= 11.0
 
 
+@pytest.mark.parametrize("name", ["local", "interpolation", "last-value", "auto"])
+def test_what_needs_an_order_gives_way_to_means_without_one(name):
+    values, few = waves(), np.random.default_rng(3).normal(size=(N, 5)).round(2)
+    values[2, 40:60], few[2], few[5, 1] = np.nan, np.nan, np.nan
+    filled = GraphImputer(method=name, device="cpu").fit(ring(), values).transform(few)
+    seen = np.isfinite(few)
+    np.testing.assert_array_equal(filled[seen], few[seen])
+    assert few[seen].min() < filled[~seen].min() and filled[~seen].max() < few[seen].max()
+
+
 def test_times_that_are_far_apart_count():
     truth = np.tile(np.array([0.0, 1.0, 10.0, 11.0]), (N, 5)) + np.repeat(np.arange(5), 4) * 20
     times, seen = truth[0].astype(int), np.ones(truth.shape, bool)

@@ -114,3 +114,14 @@ def test_clicks_from_a_threshold_on():
         clicks_of(as_ratings((users, items)), 4)
     with pytest.raises(DataError, match="0 or less"):
         clicks_of(as_ratings((users, items, np.array([0.0, -1.0, 0.0, -2.0]))))
+
+
+def test_counts_that_add_up_to_more_than_32_bits(tmp_path):
+    (tmp_path / "a.csv").write_text("user,item,plays\nu,i,7\nv,i,3\nu,i,2147483647\n")
+    got = read_ratings(tmp_path / "a.csv").counts
+    assert got.dtype == np.float32 and got.tolist() == [2**31, 3]
+    (tmp_path / "b.csv").write_text("user,item,plays\nu,i,2147483600\nv,i,3\nu,i,47\n")
+    assert read_ratings(tmp_path / "b.csv").counts.tolist() == [2**31 - 1, 3]
+    (tmp_path / "c.csv").write_text("user,item,plays\nu,i,3e38\nv,i,3\nu,i,3e38\n")
+    with pytest.raises(DataError, match="counts add up to 6e"):
+        read_ratings(tmp_path / "c.csv")

@@ -68,6 +68,14 @@ def test_codes_keys_fields_and_counts(grid, block):
     assert np.array_equal(*counts) and np.array_equal(counts[0], np.bincount(codes[0], minlength=254))
 
 
+@pytest.mark.parametrize("counts", [[3, 0, 70, 1, 0], [0], [1]])
+def test_rows_are_named(counts):
+    starts, named = np.concatenate(([0], np.cumsum(counts))), [np.full(sum(counts), -1, np.int32) for _ in range(2)]
+    launch(kernels.name_rows, 2, 32, starts, named[0])
+    twins.name_rows(starts, named[1])
+    assert named[0].tolist() == named[1].tolist() == np.repeat(np.arange(len(counts)), counts).tolist()
+
+
 @pytest.mark.parametrize("rows, expected", [([3, 5, 5, 9, 9], 2), ([1, 2, 3], 3), ([4], 1)])
 def test_first_repeat(rows, expected):
     keys = np.array(rows, np.uint64) << np.uint64(3) | np.arange(len(rows), dtype=np.uint64)

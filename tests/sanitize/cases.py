@@ -1,6 +1,7 @@
 """The smallest awkward launch of each kernel: one test of the simulator's tier, below tests/, or several where a kernel
 has several ways. The tier holds each test to it (conftest.py). `python -m sanitize --choose TESTS` proposes lines."""
 
+LIVE = "factorization/live/test_kernels.py::test_"
 PREPARE = "factorization/test_prepare_kernels.py::test_"
 OF_RANKS = "factorization/shared/test_kernels.py::test_"
 CHUNKS = "factorization/test_chunk_kernels.py::test_"
@@ -39,6 +40,16 @@ CASES = {
     ),
     "factorization.kernels.scores.fill_tables": f"{FACTORS}fill_tables[96]",
     "factorization.kernels.scores.score_rows": f"{FACTORS}score_rows[33-5-3-96-True]",
+    "factorization.live.kernels.find_levels": f"{LIVE}find_levels[33-(3, 32)]",
+    "factorization.live.kernels.find_pairs": f"{LIVE}find_pairs[(25, 30)-(3, 32)]",
+    "factorization.live.kernels.correct_codes": f"{LIVE}correct_codes[(25, 30)-(3, 32)]",
+    "factorization.live.kernels.insert_records": f"{LIVE}tiles_of_old_ratings",
+    "factorization.live.kernels.add_starts": f"{LIVE}starts_and_rows[(25, 30)-(3, 32)]",
+    "factorization.live.kernels.tell_rows": f"{LIVE}starts_and_rows[(25, 30)-(3, 32)]",
+    "factorization.live.kernels.mark_still": f"{LIVE}mark_still[(25, 30)-(3, 32)]",
+    "factorization.live.kernels.read_base": f"{LIVE}rows_of_tables[(3, 32)]",
+    "factorization.live.kernels.hold_rows": f"{LIVE}rows_of_tables[(3, 32)]",
+    "factorization.live.kernels.take_flagged": f"{LIVE}rows_of_tables[(3, 32)]",
     "factorization.prepare.kernels.shuffle_rows": f"{PREPARE}shuffle_rows[powers of four-(5, 96)]",
     "factorization.prepare.kernels.lay_out": f"{PREPARE}lay_out[powers of four-(2, 64)]",
     "factorization.prepare.kernels.lay_out_values": f"{PREPARE}lay_out_values[powers of four-(2, 64)]",
@@ -110,7 +121,14 @@ CASES = {
     ),
     "imputation.local.kernels.answer": "imputation/local/test_kernels.py::test_answer[33]",
     "imputation.local.kernels.describe": "imputation/local/test_kernels.py::test_describe[3-2]",
-    "imputation.local.kernels.regress": "imputation/local/test_kernels.py::test_regress[counts0-3-2]",
+    "imputation.local.kernels.gather": "imputation/local/test_kernels.py::test_pieces_of_a_regression[counts0-3-50]",
+    "imputation.local.kernels.place": "imputation/local/test_kernels.py::test_place",
+    "imputation.local.kernels.remainders": "imputation/local/test_kernels.py::test_pieces_of_a_regression[counts0-3-50]",
+    "imputation.local.kernels.solve": "imputation/local/test_kernels.py::test_pieces_of_a_regression[counts0-3-50]",
+    "imputation.smoothness.kernels.advance": "imputation/smoothness/test_kernels.py::test_advance[33-2]",
+    "imputation.smoothness.kernels.differ": "imputation/smoothness/test_kernels.py::test_differ[5-17-lags0-2]",
+    "imputation.smoothness.kernels.spread": "imputation/smoothness/test_kernels.py::test_spread[5-67-2]",
+    "imputation.smoothness.kernels.redirect": "imputation/smoothness/test_kernels.py::test_redirect[0.7]",
     "imputation.spectral.kernels.extrapolate": "imputation/test_kernels.py::test_extrapolate[3-float32]",
     "imputation.spectral.kernels.renew": "imputation/test_kernels.py::test_renew[2-True-shape1-3-5]",
     "neighbors.hashes.minhash.kernels.hash_columns": (
@@ -123,6 +141,8 @@ CASES = {
         f"{SIMLSH}hash_codes[all words full]",
     ),
     "neighbors.hashes.simlsh.kernels.join_chunks": f"{SIMLSH}hash_codes[cut columns]",
+    "neighbors.hashes.simlsh.kernels.add_chunks": f"{SIMLSH}sums_that_are_added_to[cut columns]",
+    "neighbors.hashes.simlsh.kernels.add_totals": f"{SIMLSH}sums_that_are_added_to[cut columns]",
     "neighbors.search.buckets.kernels.fill": MISSED,
     "neighbors.search.buckets.kernels.table_hashes": MISSED,
     "neighbors.search.buckets.kernels.bucket_matches": MISSED,
@@ -163,6 +183,7 @@ CASES = {
     "ratings.orders.kernels.enter_values": f"{ORDERS}enter_and_find[3-64-700]",
     "ratings.orders.kernels.find_codes": f"{ORDERS}enter_and_find[3-64-700]",
     "ratings.orders.kernels.grid_codes": FIELDS,
+    "ratings.orders.kernels.name_rows": f"{ORDERS}rows_are_named[counts0]",
     "ratings.orders.kernels.pack_keys": FIELDS,
     "ratings.orders.kernels.take_fields": FIELDS,
     "ratings.orders.kernels.count_codes": FIELDS,

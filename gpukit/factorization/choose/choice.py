@@ -5,7 +5,7 @@ from typing import NamedTuple
 from gpukit import _jit
 from gpukit.factorization.choose import candidates, rule
 from gpukit.factorization.choose.chosen import Choice
-from gpukit.factorization.choose.damping import best_damping
+from gpukit.factorization.choose.damping import best_biases
 from gpukit.factorization.choose.folds import folds
 from gpukit.factorization.choose.share import blended, share_of
 from gpukit.factorization.choose.trial import ONE_THREAD, Trial, curve, rms
@@ -85,12 +85,12 @@ def _stopped(settings, contest):
 
 def _contested(estimator, settings, contest):
     """The Choice among candidates and damped biases."""
-    damping, plain = settings.damping, None
+    damping, trend, plain = settings.damping, settings.trend, None
     if settings.biases:
-        damping, plain = best_damping(contest.trials)
+        damping, trend, plain = best_biases(contest.trials)
     most = settings.epochs if contest.patience else min(settings.epochs, candidates.LONGEST)
     epochs = candidates.EPOCHS if "n_epochs" in contest.free else most
-    first = settings._replace(damping=damping, held=True, epochs=epochs)
+    first = settings._replace(damping=damping, trend=trend, held=True, epochs=epochs)
     outcomes = _in_turn(candidates.decays(first, contest.free), contest, [])
     leader = min(outcomes, key=_rmse).settings._replace(epochs=epochs)
     outcomes = _in_turn(candidates.sizes(leader, contest.free, contest.trials[0].shape), contest, outcomes)
@@ -99,7 +99,7 @@ def _contested(estimator, settings, contest):
         best = best._replace(settings=best.settings._replace(epochs=settings.epochs))
     if plain is None or rule.wants_factors(estimator):
         return Choice(best.settings, rows, _why(rows, best.errors))
-    rows.insert(0, biases_row(damping, plain))
+    rows.insert(0, biases_row(damping, trend, plain))
     share = share_of(best.errors, plain, len(outcomes))
     if share:
         why = _why(rows, blended(best.errors, plain, share), share)
@@ -151,7 +151,7 @@ def row(outcome):
     }
 
 
-def biases_row(damping, errors):
+def biases_row(damping, trend, errors):
     """Damped biases as a dict like `row`."""
     nothing = {"n_factors": 0, "n_neighbors": 0, "regularization": None, "n_epochs": 0}
-    return {**nothing, "damping": list(damping), "rmse": rms(errors), "curve": []}
+    return {**nothing, "damping": list(damping), "trend": list(trend), "rmse": rms(errors), "curve": []}

@@ -6,7 +6,7 @@ from gpukit import persist
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.choose.rule import BIASES
-from gpukit.factorization.settings import MOST_FACTORS
+from gpukit.factorization.settings import MOST_FACTORS, MOST_NEGATIVES
 from gpukit.factorization.solvers import LOSSES_OF
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
 
@@ -27,6 +27,7 @@ KEPT = {
     "epochs": int,
     "regularization": float,
     "damping": list | tuple,
+    "trend": list | tuple,
     "held": bool,
     "share": float,
     "patience": int,
@@ -54,6 +55,7 @@ class Choice(NamedTuple):
             "regularization": settings.regularization if trained else None,
             "biases": "none" if not settings.biases else "held" if settings.held or not trained else "learned",
             "damping": list(settings.damping),
+            "trend": list(settings.trend),
             **clicks,
             "share": settings.share if trained else 0.0,
             "why": self.why,
@@ -80,14 +82,15 @@ def kept_choice(kept, settings, n_epochs):
     kinds = {**KEPT, **(OF_CLICKS if settings.feedback == "implicit" else {}), "trials": list, "why": str}
     facts = {name: persist.entry_of(kept, name, kind) for name, kind in kinds.items()}
     trials, why = facts.pop("trials"), facts.pop("why")
-    damping = facts["damping"] = tuple(facts["damping"])
+    damping, trend = facts["damping"], facts["trend"] = tuple(facts["damping"]), tuple(facts["trend"])
     bounds = {"n_factors": (1, MOST_FACTORS), "n_neighbors": (0, MOST_NEIGHBORS), "epochs": (0, None)}
     try:
         for name, limits in bounds.items():
             check_integer(name, facts[name], *limits)
-        for number in (facts["regularization"], facts["share"], *damping):
+        for number in (facts["regularization"], facts["share"], *damping, *trend):
             check_real("a number of its settings", number, 0.0)
         check_integer("numbers in damping", len(damping), 2, 2)
+        check_choice("numbers in trend", len(trend), (0, 2))
         check_clicks(facts)
     except ParameterError as error:
         raise DataError(str(error)) from None
@@ -101,7 +104,7 @@ def check_clicks(facts):
     if "solver" in facts:
         check_choice("solver", facts["solver"], tuple(LOSSES_OF))
         check_choice("loss", facts["loss"], LOSSES_OF[facts["solver"]])
-        check_integer("n_negatives", facts["n_negatives"], 0)
+        check_integer("n_negatives", facts["n_negatives"], 0, MOST_NEGATIVES)
         for name in ("unobserved_weight", "exponent", "recency", "mixed"):
             check_real(name, facts[name], 0.0)
         check_real("blend", facts["blend"], 0.0, 1.0)

@@ -1,30 +1,55 @@
-"""Damped biases: how many ratings' worth of "no deviation" users and items begin with.
+"""Damped biases: how many ratings' worth of what they are shrunk to users and items begin with, and what that is.
 
 Users and items want dampings of their own (Koren 2010, sec. 2.1, has 10 and 25 for Netflix). The largest of the grid is
-the global mean.
+the level alone. A side may be shrunk to a line in its numbers of ratings (prepare/trend.py), of which counts what is
+certain of what it adds (share.py): first the items', then the users'.
 """
 
 import numpy as np
 
+from gpukit.factorization.choose.share import share_of
+
 GRID = (1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0, 100.0, 1e3, 1e6)
 FIRST = (3.0, 3.0)
 ROUNDS = 2
+LEVEL, ITEMS, BOTH = (0.0, 0.0), (0.0, 1.0), (1.0, 1.0)  # shares of the users' and of the items' slope
+SIDES = 2  # that are tried
 
 
-def best_damping(trials):
-    """((users', items') damping, (n,) errors of the judging ratings): the best of GRID, a side at a time."""
+def best_biases(trials):
+    """(damping, trend, (n,) errors of the judging ratings): dampings of users and items, the best of GRID, and shares
+    of their slopes."""
+    level, errors = best_damping(trials, LEVEL, FIRST, ROUNDS)
+    sloped, found = best_damping(trials, ITEMS, level, 1)
+    items = share_of(found, errors, SIDES)
+    damping, trend = (sloped, (0.0, items)) if items else (level, LEVEL)
+    errors = judged(trials, damping, trend)
+    users = share_of(judged(trials, damping, (1.0, items)), errors, SIDES)
+    if users:
+        trend = users, items
+        errors = judged(trials, damping, trend)
+    return damping, trend, errors
+
+
+def best_damping(trials, trend, first, rounds):
+    """(dampings, (n,) errors): the best of GRID, a side at a time, so many times around, beginning with the first."""
     known = {}
 
     def errors(damping):
         if damping not in known:
-            known[damping] = np.concatenate([trial.biased(damping) for trial in trials])
+            known[damping] = judged(trials, damping, trend)
         return known[damping]
 
     def squares(damping):
         return errors(damping) @ errors(damping)
 
-    best = FIRST
-    for _ in range(ROUNDS):
+    best = first
+    for _ in range(rounds):
         best = min(((best[0], items) for items in GRID), key=squares)
         best = min(((users, best[1]) for users in GRID), key=squares)
     return best, errors(best)
+
+
+def judged(trials, damping, trend):
+    """(n,) errors of damped biases on the judging ratings of all trials."""
+    return np.concatenate([trial.biased(damping, trend) for trial in trials])

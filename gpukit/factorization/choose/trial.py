@@ -9,6 +9,7 @@ from gpukit.device.engine import engine
 from gpukit.factorization.choose.candidates import WORTH
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import trend as trends
 from gpukit.factorization.prepare.weights import weighed
 from gpukit.factorization.run import unscale
 from gpukit.factorization.solvers import Task, training_of
@@ -43,41 +44,54 @@ class Trial:
 
     def __init__(self, train, held_out, way, device, find):
         self.in_batches, way = way.deterministic and device.is_cuda, way._replace(deterministic=False)
-        self.way, self.device, self.held_out, self.shape = way, device, held_out, train.shape
+        self.way, self.device, self.held_out, self.shape, self.made = way, device, held_out, train.shape, None
         self.steps = engine(device, "gpukit.factorization")
         self.orders = order_ratings(train, device)
-        self.scale = ready.scale_of(self.orders, train.values, train.weights)
+        self.own = ready.scale_of(self.orders, train.values, train.weights)
         self.weights = weighed(train, self.orders, self.steps.preparing)
-        self.made = ready.make_ready(self.orders, self.scale, way, self.steps.preparing, self.weights)
         self.roots = 1.0 if held_out.weights is None else np.sqrt(held_out.weights / held_out.weights.mean())
         self.neighbors = find(self.orders, self.steps)
 
     def begin(self, settings):
         """The Attempt of a candidate, before its first epoch."""
+        self.settle(settings.damping, settings.trend)
         steps, side = self.steps, self.made.side
         layout, solver = steps.layout(settings.n_factors, settings.n_neighbors), training_of(settings.solver)
         neighbors = np.ascontiguousarray(self.neighbors[:, : settings.n_neighbors])
-        baseline = self.damped(settings.damping)
-        beginning = Beginning(self.shape, settings.n_factors, neighbors, baseline, settings.biases, settings.seed)
+        facts = self.shape, settings.n_factors, neighbors, self.made.baseline, settings.biases, settings.seed
+        beginning = Beginning(*facts)
         session = steps.begin(beginning, layout, self.way.walk, self.made.history)
         minor = steps.preparing.resident(steps.preparing.fetch(side.minor), np.int32)  # training may rename its rows
         made = self.made._replace(side=side._replace(minor=minor))
         task = Task(self.orders, self.scale, made, settings, layout, steps, self.device, False, self.in_batches)
         return Attempt(session, solver.begin(session, task, solver.arrange(task)), self)
 
-    def damped(self, damping):
-        """(user biases, item biases) float64 in z, on the device; damping: the users' and the items'."""
-        return ready.baseline_of(self.orders, self.scale, self.steps.preparing, damping, self.weights)
+    def settle(self, damping, trend=()):
+        """Prepare for candidates that begin with these biases, which may move the mean; arguments as in ready.Way."""
+        way = self.way._replace(damping=damping, trend=trend)
+        if self.made is None or way != self.way:
+            data = self.steps.preparing, way, self.weights
+            self.way, self.scale = way, ready.levelled(self.orders, self.own, *data)
+            self.made = ready.make_ready(self.orders, self.scale, way, self.steps.preparing, self.weights)
 
-    def errors(self, z):
-        """(n,) float64: the judging ratings less their predictions, which are in z; times the roots of their weights,
-        so that squares are weighted."""
-        return (self.held_out.values - unscale(z, self.scale)).astype(np.float64) * self.roots
+    def errors(self, z, scale=None):
+        """(n,) float64: the judging ratings less their predictions, which are in z of a Scale (None: as settled); times
+        the roots of their weights, so that squares are weighted."""
+        return (self.held_out.values - unscale(z, scale or self.scale)).astype(np.float64) * self.roots
 
-    def biased(self, damping):
+    def biased(self, damping, trend=()):
         """(n,) float64 errors of damped biases alone."""
-        users, items = (np.append(self.steps.preparing.fetch(side), 0.0) for side in self.damped(damping))
-        return self.errors((users[self.held_out.users] + items[self.held_out.items]).astype(np.float32))
+        level, users, items = self.biases(damping, trend)
+        z = level + np.append(users, 0.0)[self.held_out.users] + np.append(items, 0.0)[self.held_out.items]
+        return self.errors(z.astype(np.float32), self.own)
+
+    def biases(self, damping, trend):
+        """(level, user biases, item biases) float64 in z of the training ratings' own Scale, on the host."""
+        steps, data = self.steps.preparing, (self.orders, self.own)
+        if not trend:
+            return 0.0, *map(steps.fetch, ready.baseline_of(*data, steps, damping, self.weights))
+        z = steps.resident(ready.z_of_levels(*data), np.float32)
+        return trends.biases(self.orders, z, steps, damping, trend, self.weights)
 
 
 class Attempt:

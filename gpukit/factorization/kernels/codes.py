@@ -71,6 +71,8 @@ def neighbor_codes(history, query, neighbors, out, tables):
     thread, step = U64(cuda.threadIdx.x), U64(cuda.blockDim.x)
     table = tables[U32(cuda.blockIdx.x)]
     for row in range(I32(cuda.blockIdx.x), I32(history.indptr.size - 1), I32(cuda.gridDim.x)):
+        if query.indptr[U32(row)] == query.indptr[U32(row + 1)]:  # the same for the whole block
+            continue
         enter(history, row, thread, step, table)
         cuda.syncthreads()
         answer(query, row, neighbors, thread, step, table, out)

@@ -63,14 +63,14 @@ def orders_of(history, shape, device):
     stay as they are."""
     steps = engine(device, "gpukit.ratings.orders")
     indptr, levels = (array if isinstance(array, np.ndarray) else steps.fetch(array) for array in history[::3])
-    users = np.repeat(np.arange(shape[0], dtype=np.int32), np.diff(indptr)[: shape[0]])
     starts, items, codes = (
         steps.resident(array, array.dtype) if isinstance(array, np.ndarray) else array for array in history[:3]
     )
-    key, keys = key_of(shape, LEVELS), steps.empty(len(users), np.uint64)
-    wrong = steps.resident(np.array([len(users)]), np.int64)
-    triples = steps.resident(users, np.int32), items, codes
-    steps.run("pack_keys", *triples, *shape, key.item.shift, key.user.shift, keys, wrong)
+    size = items.size
+    key, keys, users = key_of(shape, LEVELS), steps.empty(size, np.uint64), steps.empty(size, np.int32)
+    wrong = steps.resident(np.array([size]), np.int64)
+    steps.run("name_rows", starts, users)
+    steps.run("pack_keys", users, items, codes, *shape, key.item.shift, key.user.shift, keys, wrong)
     keys, _, _ = steps.sort_by_bits(keys, 0, key.user.shift, None)
     by_item = taken(keys, key, (key.item, 0), key.user, steps.empty(0, np.uint32), steps)
     by_user = Order(indptr, starts, items, codes)

@@ -10,6 +10,7 @@ from gpukit.factorization.baseline import SWEEPS, weighted_moments
 from gpukit.factorization.baseline import USUAL as USUAL_DAMPING
 from gpukit.factorization.baseline import moments as moments_of_values
 from gpukit.factorization.model.layout import LEVELS, major_first
+from gpukit.factorization.prepare import trend as trends
 from gpukit.factorization.prepare.strata import in_strata, seats_of
 from gpukit.factorization.prepare.weights import laid_out
 from gpukit.factorization.solvers.sgd import schedule
@@ -22,13 +23,15 @@ APART = 384  # bytes between the rows of one minor row and the next most popular
 
 class Way(NamedTuple):
     """How a training goes about its ratings: walk 'users' or 'items', the side whose rows are walked; seed; whether
-    without conflicts; whether it looks at neighbours; damping of the users' and the items' baseline biases."""
+    without conflicts; whether it looks at neighbours; damping of the users' and the items' baseline biases; trend: how
+    much of a line in numbers of ratings they are shrunk to (trend.py), or () for the mean of all ratings."""
 
     walk: str
     seed: int
     deterministic: bool
     near: bool
     damping: tuple = USUAL_DAMPING
+    trend: tuple = ()
 
 
 class Ready(NamedTuple):
@@ -45,7 +48,8 @@ class Ready(NamedTuple):
 def make_ready(orders, scale, way, steps, weights=None):
     """The Ready of ratings in orders for a Way; weights: their weights.Weighed. On a GPU it is queued, not waited
     for."""
-    history, baseline = history_of(orders, scale, steps), baseline_of(orders, scale, steps, way.damping, weights)
+    history = history_of(orders, scale, steps)
+    baseline = baseline_of(orders, scale, steps, way.damping, weights, way.trend)
     side = side_of(orders, way.walk, scale, way.seed, steps, way.deterministic)
     if weights is not None:
         side = side._replace(weights=laid_out(weights, way.walk, side.where, steps))
@@ -166,14 +170,28 @@ def query_of(users, items, n_users, steps):
     return Query(steps.row_starts(keys, 32, width, n_users + 1), by_user, places)
 
 
-def baseline_of(orders, scale, steps, damping=USUAL_DAMPING, weights=None):
+def levelled(orders, scale, steps, way, weights=None):
+    """A Scale whose mean is what a Way's baseline predicts where nothing is known; as it is where that has no trend."""
+    if not way.trend:
+        return scale
+    z = steps.resident(z_of_levels(orders, scale), np.float32)
+    level, _, _ = trends.biases(orders, z, steps, way.damping, way.trend, weights)
+    return scale._replace(mean=float(scale.mean + scale.deviation * level))
+
+
+def baseline_of(orders, scale, steps, damping=USUAL_DAMPING, weights=None, trend=()):
     """(user biases (M,), item biases (N,)) float64, in z, on the device: damped means, alternating; damping: of users,
-    of items; weights: weights.Weighed, by which the means are weighted.
+    of items; weights: weights.Weighed, by which the means are weighted; trend: shares of the slopes of trend.py, which
+    counts them then, around the level that `levelled` finds; what that is off by goes to the items.
 
     b_j = sum(z - b_i) / (n_j + damping) and the same for b_i, a few times around (gpukit.factorization.baseline has
     the source).
     """
     z = steps.resident(z_of_levels(orders, scale), np.float32)
+    if trend:
+        level, user_bias, item_bias = trends.biases(orders, z, steps, damping, trend, weights)
+        item_bias[item_bias != 0] += level  # rows without ratings stay at 0
+        return tuple(steps.resident(bias, np.float64) for bias in (user_bias, item_bias))
     users, items = orders.shape
     user_bias, item_bias = steps.zeros(users, np.float64), steps.empty(items, np.float64)
     for _ in range(SWEEPS):

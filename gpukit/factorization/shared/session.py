@@ -12,8 +12,8 @@ class SharedSession:
         self.local, self.training, self.parts, self.team = local, training, parts, team
 
     def ask(self, users, items):
-        """See steps.Session; every rank is asked for its users, which may be none, rank 0 also for unknown ones. `truth`
-        is of the same pairs."""
+        """See steps.Session; every rank is asked for its users, perhaps none, rank 0 also for unknown ones; `truth` is
+        of the same pairs."""
         self.own = np.append(self.parts.owner, 0)[users] == self.team.rank
         return (self.local.ask(users[self.own], items[self.own]) if self.own.any() else None,)
 

@@ -24,6 +24,8 @@ def neighbor_codes(history, query, neighbors, out, tables):
         table = tables[worker]
         table[-1] = NO_NEIGHBOR
         for row in range(worker, history.indptr.size - 1, workers):
+            if query.indptr[row] == query.indptr[row + 1]:
+                continue
             for t in range(history.indptr[row], history.indptr[row + 1]):
                 table[history.items[t]] = history.codes[t]
             for t in range(query.indptr[row], query.indptr[row + 1]):

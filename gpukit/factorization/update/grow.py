@@ -9,7 +9,6 @@ from gpukit.factorization.update.plan import FASTER, KEPT, NEAR_KEPT
 from gpukit.random import key
 from gpukit.streams import Keyed
 
-STILL = 1e30  # a sum of squared errors with which nothing moves
 ITEMS_AT_ONCE = 4096  # whose old and new neighbours are compared
 
 
@@ -77,22 +76,6 @@ def forgotten(state, facts):
         sides += [factors * np.where(new, 1, KEPT).astype(np.float32)[:, None], extras]
     kept = np.where(facts.fresh[1], 1, NEAR_KEPT).astype(np.float32)
     return State(*sides, state.influence * kept[:, None, None], state.neighbors)
-
-
-def held_still(state, fresh):
-    """The State in which rows that had ratings before do not move: their sums of squared errors are so large that their
-    rates (solvers.sgd.formulas.row_rate) are as good as 0. Not infinite: the differences that kernels take would be no
-    numbers."""
-    users, items = (with_squares(extras, STILL, ~new) for extras, new in zip(extras_of(state), fresh))
-    return state._replace(user_extras=users, item_extras=items)
-
-
-def released(state, before, fresh):
-    """A State that was held still; rows that had ratings before are bit by bit as in the State `before`."""
-    users, items = fresh
-    sides = zip(state._fields, state, before, (users, users, items, items, items))
-    rows = {name: stayed(array, own, new) for name, array, own, new in sides}
-    return state._replace(**rows)
 
 
 def stayed(array, before, fresh):

@@ -40,15 +40,25 @@ def part_of(new, y, user_ids, item_ids, duplicates, taken=None):
     duplicates: what a pair means that comes twice in it (gpukit.ratings.repeats); taken: a function that gives the
     Ratings that are learned of those that were read. Raises DataError, ParameterError.
     """
-    ratings = counted(without_repeats(ratings_of(new, y, repeats=False), duplicates))
+    ratings = unweighted(without_repeats(ratings_of(new, y, repeats=False), duplicates))
+    return in_rows(ratings if taken is None else taken(ratings), user_ids, item_ids)
+
+
+def in_rows(ratings, user_ids, item_ids):
+    """The Part of Ratings in the rows of a model with these ids, pairs as often as they come. DataError."""
+    users, user_ids = grown(ratings.users, ratings.user_ids, user_ids, "user")
+    items, item_ids = grown(ratings.items, ratings.item_ids, item_ids, "item")
+    return Part(users, items, ratings.values, user_ids, item_ids)
+
+
+def unweighted(ratings):
+    """Ratings without those that count nothing; ParameterError where the others do not count alike."""
+    ratings = counted(ratings)
     if ratings.weights is not None:
         raise ParameterError(
             "An update takes no weights: what was learned before is not weighed. Leave the column out."
         )
-    ratings = ratings if taken is None else taken(ratings)
-    users, user_ids = grown(ratings.users, ratings.user_ids, user_ids, "user")
-    items, item_ids = grown(ratings.items, ratings.item_ids, item_ids, "item")
-    return Part(users, items, ratings.values, user_ids, item_ids)
+    return ratings
 
 
 def grown(rows, ids, known, what):
@@ -60,12 +70,27 @@ def grown(rows, ids, known, what):
     """
     if ids is known:
         return rows, known
+    if begins_with(ids, known) and came(rows, len(known), len(ids)):
+        return rows, ids
     own = rows_of(ids, known, what)
     fresh = np.flatnonzero((own < 0) & (np.bincount(rows, minlength=len(ids)) > 0))
     own[fresh] = np.arange(len(known), len(known) + len(fresh), dtype=np.int32)
     if not len(fresh):
         return own[rows], known
     return own[rows], np.concatenate((known, same_kind(ids[fresh], known, what)))
+
+
+def begins_with(ids, known):
+    """Whether ids are the known ones, in their order, and perhaps others behind them."""
+    same_type = ids.dtype == known.dtype or ids.dtype.kind == known.dtype.kind == "U"
+    return len(ids) >= len(known) and same_type and np.array_equal(ids[: len(known)], known)
+
+
+def came(rows, first, size):
+    """Whether each of the rows first:size occurs in rows (n,)."""
+    seen = np.zeros(size - first, bool)
+    seen[rows[rows >= first] - first] = True
+    return bool(seen.all())
 
 
 def check_near(values, scale):

@@ -108,12 +108,16 @@ def pair_keys(users, items):
 def correct(values, at, coming, part, keys, duplicates):
     """values[at] = what the coming ratings make of them, by rule."""
     if duplicates == "error":
-        user, item = part.user_ids[keys[0] >> 32], part.item_ids[keys[0] & ITEM]
-        raise DataError(
-            f"User {user} has rated item {item} already, in what the model has learned from. Take the new rating with "
-            "duplicates='last' (--duplicates last), or 'mean'."
-        )
+        raise DataError(already_rated(part.user_ids[keys[0] >> 32], part.item_ids[keys[0] & ITEM]))
     values[at] = coming if duplicates == "last" else (values[at] + coming) / np.float32(2)
+
+
+def already_rated(user, item):
+    """The line on a pair of ids that is in the history already."""
+    return (
+        f"User {user} has rated item {item} already, in what the model has learned from. Take the new rating with "
+        "duplicates='last' (--duplicates last), or 'mean'."
+    )
 
 
 def counts_of(ratings):

@@ -7,6 +7,7 @@ import numpy as np
 from gpukit import interrupt
 from gpukit.device.engine import engine
 from gpukit.factorization import run as runs
+from gpukit.factorization.live import learning, opening
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, major_first
 from gpukit.factorization.prepare import ready, strata
@@ -55,11 +56,12 @@ class Updated(NamedTuple):
 
 class Facts(NamedTuple):
     """What is known once the ratings are in order: Merged, ((M,), (N,)) bool of the rows without ratings before, the
-    share of each row's ratings that were there before (1 for rows without any), bool of rows in which something is new,
-    baseline biases, neighbours, History, Scale."""
+    Orders of the ratings of these rows (None without any), the share of each row's ratings that were there before (1
+    for rows without any), bool of rows in which something is new, baseline biases, neighbours, History, Scale."""
 
     merged: object
     fresh: tuple
+    own: object
     known: tuple
     touched: tuple
     base: tuple
@@ -125,12 +127,16 @@ def learned_facts(model, merged, counts, how, clock):
         scale = widened(model.scale, merged.ratings.values[merged.new])
         history = ready.history_of(orders, scale, steps)
         history = type(history)(*map(steps.fetch, history))
-        base = ready.baseline_of(orders, scale, steps, trainer.settings(len(merged.ratings)).damping)
-        base = baseline(model.state, base, fresh, settings.rows, steps)
+        own, plan = orders_of_fresh(merged, fresh, trainer), trainer.settings(len(merged.ratings))
+        if settings.rows == "move":
+            base = ready.baseline_of(orders, scale, steps, plan.damping, trend=plan.trend)
+        else:
+            base = kept_baseline(model.state, fresh, own, (scale, plan.damping), trainer)
+        base = tuple(np.asarray(steps.fetch(side), np.float32) for side in base)
     with clock("neighbours"):
         changed = changed_items(before[1], now[1], touched[1], walk, settings)
         neighbors = found_neighbors(model.state.neighbors, orders, changed, trainer)
-    return Facts(merged, fresh, known, touched, base, neighbors, history, scale)
+    return Facts(merged, fresh, own, known, touched, base, neighbors, history, scale)
 
 
 def touched_rows(merged):
@@ -146,24 +152,33 @@ def widened(scale, values):
     return scale._replace(low=min(scale.low, float(values.min())), high=max(scale.high, float(values.max())))
 
 
-def baseline(state, found, fresh, rows, steps):
-    """Baseline biases ((M,), (N,)) float32 in z: as found over the whole history; of frozen rows as they were."""
-    sides = []
-    for base, extras, new in zip(found, grow.extras_of(state), fresh):
-        own = np.asarray(steps.fetch(base), np.float32).copy()
-        if rows == "frozen":
-            stay = np.flatnonzero(~new)
-            own[stay] = extras[stay, BASE]
-        sides.append(own)
-    return tuple(sides)
+def orders_of_fresh(merged, fresh, trainer):
+    """The Orders of the ratings that rows without any before have now, None where there are no such rows."""
+    ratings, (users, items) = merged.ratings, fresh
+    own = np.flatnonzero(merged.new)
+    own = own[users[ratings.users[own]] | items[ratings.items[own]]]
+    return order_ratings(ratings.take(own), trainer.device) if len(own) else None
+
+
+def kept_baseline(state, fresh, own, how, trainer):
+    """Baseline biases ((M,), (N,)) float64 in z on the device: of fresh rows by Orders of their ratings, of the others
+    as they were; how: (Scale, damping)."""
+    work, base = opening.work_of(trainer, state), []
+    for extras, new in zip(grow.extras_of(state), fresh):
+        base.append(np.zeros(len(new)))
+        base[-1][: len(extras)] = extras[:, BASE]
+    base = tuple(work.own.resident(side, np.float64) for side in base)
+    flags = tuple(work.own.resident(new, np.uint8) for new in fresh)
+    return base if own is None else learning.fresh_baseline(own, flags, base, *how, work)
 
 
 def changed_items(before, now, touched, walk, settings):
     """(N,) bool: items whose neighbours are looked for: new ones; where rows may move, those that have GROWN, and all
     that have new ratings when the whole history is walked."""
+    new = (before == 0) & (now > 0)
     if settings.rows == "frozen" or settings.hashes == "kept":
-        return before == 0
-    return (now >= GROWN * before) & touched | (touched & walk.is_whole) | (before == 0)
+        return new
+    return (now >= GROWN * before) & touched | (touched & walk.is_whole) | new
 
 
 def found_neighbors(known, orders, changed, trainer):
@@ -191,12 +206,22 @@ class Learner:
 
     def learn_fresh(self):
         """Algorithm 4, lines 10 to 15: rows that had no ratings learn all of theirs, the others stay as they are."""
-        merged, (users, items) = self.facts.merged, self.facts.fresh
-        own = np.flatnonzero(merged.new)
-        own = own[users[merged.ratings.users[own]] | items[merged.ratings.items[own]]]
-        still = grow.held_still(self.state, self.facts.fresh)
-        moved = self.walk(still, own, range(self.plan.epochs))
-        self.state = grow.released(moved, self.state, self.facts.fresh)
+        facts = self.facts
+        if facts.own is None:
+            return
+        held = opening.held_of(self.state, facts.history, facts.scale, opening.work_of(self.trainer, self.state))
+        flags = (held.work.own.resident(new, np.uint8) for new in facts.fresh)
+        self.walked += learning.learn(
+            learning.Fresh(facts.own, tuple(flags), learning.base_of(held)), held, self.plan, self.heed
+        )
+        self.state = states.State(*map(np.asarray, held.session().state()))
+
+    def heed(self, turn, turns):
+        """Before an epoch, and after the last: tell of it, and end where that is asked for."""
+        if self.pressed.requested is not None:
+            raise interrupt.Interrupted(self.pressed.requested)
+        if turn:
+            self.progress("training", turn, turns, {"rmse": None})
 
     def learn_all(self, walk):
         """All rows learn of the new ratings, and again of a share of those before."""
@@ -212,10 +237,9 @@ class Learner:
             return state
         training = self.training_on(state, some)
         for turn, epoch in enumerate(epochs):
-            if self.pressed.requested is not None:
-                raise interrupt.Interrupted(self.pressed.requested)
+            self.heed(turn, len(epochs))
             training.step(self.plan.epoch_rates(epoch), schedule.turn_key(self.plan.seed, turn))
-            self.progress("training", turn + 1, len(epochs), {"rmse": None})
+        self.heed(len(epochs), len(epochs))
         self.walked += len(some) * len(epochs)
         return training.session.state()
 

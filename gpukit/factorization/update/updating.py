@@ -56,6 +56,18 @@ class Updating(Serving):
         self.set_fitted(done.state, done.history, done.scale, part.user_ids, part.item_ids)
         return self
 
+    def live(self, device=None):
+        """A gpukit.factorization.live.session.Live: the model kept on a device (None: its own), to which parts are
+        added in milliseconds, as by partial_fit(rows='frozen'). The model itself stays as it is.
+
+        Raises ParameterError for a model of clicks and for neighbours whose search adds nothing up; DeviceError,
+        DeviceMemoryError.
+        """
+        from gpukit.factorization.live.session import Live
+
+        self._check_fitted()
+        return Live(self, self.device if device is None else device)
+
     def recommend_for(self, X, y=None, n=10, exclude_seen=True, duplicates="last", *, by="lists", filters=None):
         """(user ids (B,), item ids (B, n), scores (B, n) float32), best first, for users whose ratings are given here;
         the model stays as it is.

@@ -32,7 +32,10 @@ class Row(NamedTuple):
 
 
 def filled(method, problem, setting):
-    """(N, T) of a method, finite: where it knows nothing, simple() does."""
+    """(N, T) of a method, finite: where it knows nothing, as of columns without the order that it needs, simple()
+    does."""
+    if method.ordered and not problem.ordered:
+        return simple(problem)
     out = np.array(method.fill(problem, setting))
     lost = ~np.isfinite(out)
     if lost.any():

@@ -10,6 +10,7 @@ from gpukit.imputation import asked
 from gpukit.imputation.auto.bending import KNOTS
 from gpukit.imputation.auto.deviations import Deviations
 from gpukit.imputation.auto.judging import Row
+from gpukit.imputation.auto.kept import setting_of
 from gpukit.imputation.auto.methods import BY_NAME
 from gpukit.imputation.auto.places import KINDS
 from gpukit.imputation.auto.plan import Plan
@@ -56,7 +57,7 @@ def unpack(model, facts, arrays):
         return
     told = persist.entry_of(facts, "plan", dict)
     model.adjacency_ = adjacency(arrays, len(model.basis_.vectors))
-    model.plan_ = plan = read(told, arrays)
+    model.plan_ = plan = read(told, arrays, type(model))
     model.method_, model.report_, model.coverage_, model.notes_ = (
         plan.method,
         plan.rows,
@@ -72,12 +73,14 @@ def adjacency(arrays, count):
     parts = [arrays[f"adjacency.{part}"] for part in PARTS]
     for part, kind in zip(parts, (np.float64, np.int32, np.int32), strict=True):
         trust.check_array("adjacency", part, kind, (None,))
+    data, indices, pointers = parts
+    trust.check_compressed("adjacency", pointers, indices, data, (count, count))
     return as_adjacency(sparse.csr_matrix(tuple(parts), (count, count)))
 
 
-def read(told, arrays):
-    """The Plan in a file."""
-    members = [member_of(one) for one in persist.entry_of(told, "members", list)]
+def read(told, arrays, estimator):
+    """The Plan in a file, of an estimator of that class."""
+    members = [member_of(one, estimator) for one in persist.entry_of(told, "members", list)]
     shares, by_kind, law = arrays["plan.shares"], arrays["plan.deviations"], arrays["plan.law"]
     bends = arrays["plan.bends"]
     trust.check_array("plan.bends", bends, np.float64, (2, 2, KNOTS))
@@ -101,13 +104,13 @@ def pairs(name, found):
     return found
 
 
-def member_of(found):
+def member_of(found, estimator):
     """(name, setting) of a method."""
     ((name, setting),) = pairs("members", [found])
     check_choice("a method in its header", name, tuple(BY_NAME))
     if not isinstance(setting, dict):
         raise DataError(f"the setting of {name} in its header is {setting!r:.80}.")
-    return name, setting
+    return name, setting_of(name, setting, estimator)
 
 
 def row_of(found):

@@ -12,15 +12,15 @@ def two_way(values, seen):
 
     values (N, T), 0 where not seen. A vertex or a column of which nothing is seen has 0.
     """
-    overall = float(values.sum() / max(1, seen.sum()))
-    rest, rows, columns = np.where(seen, values - overall, 0.0), 0.0, 0.0
-    in_row, in_column = (np.maximum(seen.sum(axis=axis, keepdims=True), 1) for axis in (1, 0))
+    seen = seen.astype(np.float64)
+    in_row, in_column = seen.sum(axis=1), seen.sum(axis=0)
+    overall = float(values.sum() / max(1, in_row.sum()))
+    of_rows, of_columns = values.sum(axis=1) - overall * in_row, values.sum(axis=0) - overall * in_column
+    rows, columns = np.zeros(len(in_row)), np.zeros(len(in_column))
     for _ in range(ROUNDS):
-        step = rest.sum(axis=1, keepdims=True) / in_row
-        rows, rest = rows + step, np.where(seen, rest - step, 0.0)
-        step = rest.sum(axis=0, keepdims=True) / in_column
-        columns, rest = columns + step, np.where(seen, rest - step, 0.0)
-    return overall, rows, columns
+        rows = (of_rows - seen @ columns) / np.maximum(in_row, 1)
+        columns = (of_columns - rows @ seen) / np.maximum(in_column, 1)
+    return overall, rows[:, None], columns[None, :]
 
 
 def level(problem, center):

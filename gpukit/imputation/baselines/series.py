@@ -24,6 +24,6 @@ def last_value(problem, setting):
 
 
 METHODS = (
-    Method("interpolation", in_order, one_setting, interpolation),
-    Method("last-value", in_order, one_setting, last_value),
+    Method("interpolation", in_order, one_setting, interpolation, ordered=True),
+    Method("last-value", in_order, one_setting, last_value, ordered=True),
 )

@@ -14,7 +14,7 @@ interpolation, then by the first answer, and all is done again.
 
     plan.py      sizes                              learning.py   what is hidden, coefficients, what is filled in
     alike.py     the series most like a vertex's    method.py     the method 'local'
-    formulas.py  scalar maths
+    formulas.py  scalar maths                       regression.py many regressions, piece by piece
     cpu.py | gpu.py -> twins.py | kernels.py        features, regressions, answers
 
 Cost: a value's 4 series + 6 features, squared, for each round of a regression. Deterministic on one machine.

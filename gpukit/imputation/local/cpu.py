@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.imputation.local import twins
+from gpukit.imputation.local import regression, twins
 from gpukit.imputation.local.plan import features
 
 
@@ -22,13 +22,30 @@ class Session:
 
     def joined(self, parts, order):
         """See steps.Session."""
-        return np.concatenate(parts)[order]
-
-    def regress(self, features, targets, first, start, group, ridge, rounds):
-        """See steps.Session."""
-        out, weights = np.empty((len(group), features.shape[1])), np.empty(len(targets))
-        twins.regress(features, targets, first, start, group, ridge, rounds, out, weights)
+        out = np.empty((len(order), parts[0].shape[1]), np.float32)
+        for given in regression.parts_of(parts, order):
+            twins.place(*given, out)
         return out
+
+    def sent(self, array):
+        """See steps.Session."""
+        return np.ascontiguousarray(array)
+
+    def empty(self, shape):
+        """See steps.Session."""
+        return np.empty(shape)
+
+    def remainders(self, *arrays):
+        """See steps.Session."""
+        twins.remainders(*arrays)
+
+    def gather(self, *arrays):
+        """See steps.Session."""
+        twins.gather(*arrays)
+
+    def solve(self, *arrays):
+        """See steps.Session."""
+        twins.solve(*arrays)
 
     def answer(self, features, base, group, coefficients):
         """See steps.Session."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._cuda import cuda
-from gpukit.imputation.local import kernels
+from gpukit.imputation.local import kernels, regression
 from gpukit.imputation.local.plan import THREADS, features
 
 BLOCKS = 1056
@@ -32,15 +32,30 @@ class Session:
 
     def joined(self, parts, order):
         """See steps.Session."""
-        return cuda.to_device(np.concatenate([part.copy_to_host() for part in parts])[order])
+        out = cuda.device_array((len(order), parts[0].shape[1]), np.float32)
+        for part, rows, places in regression.parts_of(parts, order):
+            kernels.place[BLOCKS, THREADS](part, cuda.to_device(rows), cuda.to_device(places), out)
+        return out
 
-    def regress(self, features, targets, first, start, group, ridge, rounds):
+    def sent(self, array):
         """See steps.Session."""
-        out = cuda.device_array((len(group), features.shape[1]), np.float64)
-        weights = cuda.device_array(max(1, len(targets)), np.float64)
-        given = [cuda.to_device(np.ascontiguousarray(array)) for array in (targets, first, start, group)]
-        kernels.regress[len(group), THREADS](features, *given, ridge, rounds, out, weights)
-        return out.copy_to_host()
+        return cuda.to_device(np.ascontiguousarray(array))
+
+    def empty(self, shape):
+        """See steps.Session."""
+        return cuda.device_array(shape, np.float64)
+
+    def remainders(self, features, targets, owner, *arrays):
+        """See steps.Session."""
+        kernels.remainders[len(owner), THREADS](features, targets, owner, *arrays)
+
+    def gather(self, features, targets, owner, *arrays):
+        """See steps.Session."""
+        kernels.gather[len(owner), THREADS](features, targets, owner, *arrays)
+
+    def solve(self, *arrays):
+        """See steps.Session."""
+        kernels.solve[len(arrays[-1]), THREADS](*arrays)
 
     def answer(self, features, base, group, coefficients):
         """See steps.Session."""

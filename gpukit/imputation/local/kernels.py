@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
 from gpukit.imputation.local.formulas import between, share_between, weight_of
-from gpukit.imputation.local.plan import LEAST, OWN, SIDE, THREADS
+from gpukit.imputation.local.plan import CELL, LEAST, OWN, ROW, SIDE, THREADS, TILE
 
 ONE = np.float32(1.0)
 
@@ -49,38 +49,114 @@ def describe(values, before, after, at, series, near, vertex, column, out, base)
 
 
 @kernel
-def regress(features, targets, first, start, group, ridge, rounds, coefficients, weights):
-    """Coefficients of groups of values: the least sum of |y - beta' x|, or squares, drawn to a start by a ridge.
+def remainders(features, targets, owner, begin, end, coefficients, rest, sizes):
+    """rest = y - beta' x of values, and the sum of |rest| over each piece.
 
-    features (n, size) float32, targets (n,) float32, group after group; first (G + 1,) int64: where each begins; start
-    (S, size) float64; group (G,) int32: the start of each; ridge: how many values the start is worth; rounds: of
-    reweighting, 0 for squares; coefficients (G, size) float64, overwritten; weights (n,) float64, scratch.
-    Launch: a block a group, block 128.   Deterministic: yes.
+    features (n, size) float32, targets (n,) float32; owner (C,) int32, begin, end (C,) int64: of each piece of a group
+    of values, the group, its first value and the one after its last; coefficients (G, size) float64; rest (n,), sizes
+    (C,) float64, overwritten.
+    Launch: a block a piece, block THREADS.   Deterministic: yes.   Source: this project's.
+    """
+    parts, beta = cuda.shared.array(THREADS, np.float64), cuda.shared.array(SIDE, np.float64)
+    piece, thread, size, total = cuda.blockIdx.x, cuda.threadIdx.x, features.shape[1], 0.0
+    if thread < size:
+        beta[thread] = coefficients[owner[piece], thread]
+    cuda.syncthreads()
+    for i in range(begin[piece] + thread, end[piece], THREADS):
+        residual = np.float64(targets[i])
+        for j in range(size):
+            residual -= features[i, j] * beta[j]
+        rest[i] = residual
+        total += abs(residual)
+    total = _sum(total, parts)
+    if thread == 0:
+        sizes[piece] = total
+
+
+@kernel
+def gather(features, targets, owner, begin, end, first, rest, sizes, absolute, sums, weights):
+    """X' W X, lower half, X' W y below it, and the sum of W, of each piece.
+
+    features (n, size), targets (n,) float32, owner (C,) int32, begin, end (C,) int64, rest (n,), sizes (C,) float64: as
+    remainders has them; first (G + 1,) int64: the first piece of each group; absolute: W is 1 / |rest|, at most that
+    of LEAST of the group's mean, or 1; sums (C, size + 1, size + 1), weights (C,) float64, overwritten, of sums the
+    lower half.
+    Launch: a block a piece, block THREADS.   Deterministic: yes.
     Source: iteratively reweighted least squares, e.g. Green, J. R. Statist. Soc. B 46 (1984).
     """
-    G, beta = cuda.shared.array((SIDE, SIDE), np.float64), cuda.shared.array(SIDE, np.float64)
-    parts, b = cuda.shared.array(THREADS, np.float64), cuda.shared.array(SIDE, np.float64)
-    g, thread, size = cuda.blockIdx.x, cuda.threadIdx.x, features.shape[1]
-    begin, end = first[g], first[g + 1]
-    origin = group[g]
+    tile, W = cuda.shared.array((TILE, ROW), np.float32), cuda.shared.array(TILE, np.float64)
+    cell = cuda.local.array((CELL, CELL), np.float64)
+    piece, thread, wide = cuda.blockIdx.x, cuda.threadIdx.x, features.shape[1] + 1
+    stop = end[piece]
+    least = _least(owner[piece], begin, end, first, sizes) if absolute else 0.0
+    row = int((math.sqrt(8.0 * thread + 1.0) - 1.0) / 2.0)
+    down, across = CELL * row, CELL * (thread - row * (row + 1) // 2)
+    for j in range(CELL):
+        for k in range(CELL):
+            cell[j, k] = 0.0
+    whole = 0.0
+    for at in range(begin[piece], stop, TILE):
+        count = min(TILE, stop - at)
+        _fetch(features, targets, at, count, rest, absolute, least, tile, W)
+        cuda.syncthreads()
+        if down < wide:
+            _accumulate(tile, W, count, down, across, cell)
+        if thread == THREADS - 1:
+            for i in range(count):
+                whole += W[i]
+        cuda.syncthreads()
+    for j in range(down, min(down + CELL, wide)):
+        for k in range(across, min(across + CELL, j + 1)):
+            sums[piece, j, k] = cell[j - down, k - across]
+    if thread == THREADS - 1:
+        weights[piece] = whole
+
+
+@kernel
+def solve(sums, weights, begin, end, first, start, group, ridge, coefficients):
+    """Coefficients of groups: the least weighted squares, drawn to a start by a ridge.
+
+    sums (C, size + 1, size + 1), weights (C,) float64, begin, end (C,), first (G + 1,) int64: as gather has them; start
+    (S, size) float64; group (G,) int32: the start of each; ridge: how many values the start is worth; coefficients
+    (G, size) float64, overwritten: the start where a group has no values.
+    Launch: a block a group, block THREADS.   Deterministic: yes.   Source: this project's.
+    """
+    G, b = cuda.shared.array((SIDE, SIDE), np.float64), cuda.shared.array(SIDE, np.float64)
+    beta = cuda.shared.array(SIDE, np.float64)
+    g, thread, size = cuda.blockIdx.x, cuda.threadIdx.x, coefficients.shape[1]
+    origin, count, whole = group[g], 0, 0.0
+    for piece in range(first[g], first[g + 1]):
+        count += end[piece] - begin[piece]
+        whole += weights[piece]
     if thread < size:
         beta[thread] = start[origin, thread]
-    cuda.syncthreads()
-    again = max(rounds, 1) if end > begin else 0
-    for _ in range(again):
-        _reweigh(features, targets, begin, end, beta, weights, rounds > 0, parts)
-        _gather(features, targets, begin, end, weights, G, b)
+    if count > 0:
+        for at in range(thread, (size + 1) * size, THREADS):
+            _add_up(sums, first[g], first[g + 1], at // size, at % size, count / whole, G, b)
+        cuda.syncthreads()
         if thread < size:
-            drawn = G[thread, thread] * ridge / (end - begin)
-            b[thread] += drawn * start[origin, thread]
+            drawn = G[thread, thread] * ridge / count
+            b[thread] += drawn * beta[thread]
             G[thread, thread] += drawn + 1e-12
         cuda.syncthreads()
         _decompose(G, size)
         if thread == 0:
             _substitute(G, b, beta, size)
-        cuda.syncthreads()
+    cuda.syncthreads()
     if thread < size:
         coefficients[g, thread] = beta[thread]
+
+
+@kernel
+def place(source, rows, places, out):
+    """out[places] = source[rows]: rows of features where they belong.
+
+    source (n, size), out (m, size) float32; rows, places (k,) int64, places all different.
+    Launch: any grid of one dimension, a thread a number.   Deterministic: yes.   Source: this project's.
+    """
+    size = out.shape[1]
+    for i in range(cuda.grid(1), rows.size * size, cuda.gridsize(1)):
+        out[places[i // size], i % size] = source[rows[i // size], i % size]
 
 
 @kernel
@@ -98,23 +174,35 @@ def answer(features, base, group, coefficients, out):
 
 
 @device
-def _reweigh(features, targets, begin, end, beta, weights, absolute, parts):
-    """weights of values begin to end, their mean 1: of their residuals, or equal."""
-    thread, total = cuda.threadIdx.x, 0.0
-    for i in range(begin + thread, end, THREADS):
-        residual = np.float64(targets[i])
-        for j in range(features.shape[1]):
-            residual -= features[i, j] * beta[j]
-        weights[i] = residual
-        total += abs(residual)
-    least, total = LEAST * _sum(total, parts) / (end - begin) + 1e-30, 0.0
-    for i in range(begin + thread, end, THREADS):
-        weights[i] = weight_of(weights[i], least) if absolute else 1.0
-        total += weights[i]
-    scale = (end - begin) / _sum(total, parts)
-    for i in range(begin + thread, end, THREADS):
-        weights[i] *= scale
-    cuda.syncthreads()
+def _least(owner, begin, end, first, sizes):
+    """The size of a residual below which none weighs more, of a group."""
+    total, count = 0.0, 0
+    for piece in range(first[owner], first[owner + 1]):
+        total += sizes[piece]
+        count += end[piece] - begin[piece]
+    return LEAST * total / count + 1e-30
+
+
+@device
+def _fetch(features, targets, at, count, rest, absolute, least, tile, W):
+    """A tile of values, targets as their last column, and their weights."""
+    thread, wide = cuda.threadIdx.x, features.shape[1] + 1
+    for place in range(thread, count * wide, THREADS):
+        i, j = place // wide, place % wide
+        tile[i, j] = features[at + i, j] if j < wide - 1 else targets[at + i]
+    if thread < count:
+        W[thread] = weight_of(rest[at + thread], least) if absolute else 1.0
+
+
+@device
+def _accumulate(tile, W, count, down, across, cell):
+    """cell += the weighted products of CELL columns with CELL columns of a tile."""
+    for i in range(count):
+        weight = W[i]
+        for j in range(CELL):
+            one = weight * tile[i, down + j]
+            for k in range(CELL):
+                cell[j, k] += one * tile[i, across + k]
 
 
 @device
@@ -134,22 +222,17 @@ def _sum(value, parts):
 
 
 @device
-def _gather(features, targets, begin, end, weights, G, b):
-    """G = X' W X, lower half, and b = X' W y."""
-    size = features.shape[1]
-    for pair in range(cuda.threadIdx.x, size * (size + 1), THREADS):
-        j, k = pair // (size + 1), pair % (size + 1)
-        if k > j and k < size:
-            continue
-        total = 0.0
-        for i in range(begin, end):
-            other = features[i, k] if k < size else targets[i]
-            total += weights[i] * features[i, j] * other
-        if k < size:
-            G[j, k] = total
-        else:
-            b[j] = total
-    cuda.syncthreads()
+def _add_up(sums, first, end, j, k, scale, G, b):
+    """G[j, k], or b[k] where j is the last row, of the sums of pieces."""
+    if k > j:
+        return
+    total = 0.0
+    for piece in range(first, end):
+        total += sums[piece, j, k]
+    if j < sums.shape[1] - 1:
+        G[j, k] = total * scale
+    else:
+        b[k] = total * scale
 
 
 @device

@@ -10,6 +10,7 @@ from gpukit.imputation.auto.judging import simple
 from gpukit.imputation.baselines import soft_impute
 from gpukit.imputation.local.alike import alike
 from gpukit.imputation.local.plan import OF_VERTEX, PASSES, POOL, RIDGE, ROUNDS, TOGETHER
+from gpukit.imputation.local.regression import regress
 from gpukit.imputation.local.steps import Ground
 
 MARGIN = 0.25  # of a vertex's range, beyond which no answer of a regression is believed
@@ -174,7 +175,7 @@ class Table:
         order = order[ranks(groups[order]) < most]
         first = np.searchsorted(groups[order], np.arange(count + 1))
         x = self.session.joined(self.features, order)
-        return self.session.regress(x, self.targets[order], first, start, origin, RIDGE, self.rounds)
+        return regress(self.session, x, self.targets[order], first, start, origin, RIDGE, self.rounds)
 
 
 def filled(session, part, learned):

@@ -15,4 +15,4 @@ def settings(problem):
     return [{"neighbors": MOST}]
 
 
-METHOD = Method("local", suits, settings, learning.fill)
+METHOD = Method("local", suits, settings, learning.fill, ordered=True)

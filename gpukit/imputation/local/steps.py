@@ -26,12 +26,23 @@ class Session(Protocol):
     def host(self, array):
         """An array of the device as numpy's."""
 
-    def regress(self, features, targets, first, start, group, ridge, rounds):
-        """(G, size) float64 coefficients on the host; features as describe gives them, or parts joined; the others on
-        the host, as kernels.regress has them."""
-
     def joined(self, parts, order):
         """Features of several calls of describe, one after another, their rows in an order (n,)."""
+
+    def sent(self, array):
+        """An array of the host, on the device."""
+
+    def empty(self, shape):
+        """A float64 array on the device."""
+
+    def remainders(self, *arrays):
+        """kernels.remainders."""
+
+    def gather(self, *arrays):
+        """kernels.gather."""
+
+    def solve(self, *arrays):
+        """kernels.solve."""
 
     def answer(self, features, base, group, coefficients):
         """(n,) float64 on the host."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit._jit import njit, prange
 from gpukit.imputation.local.formulas import between, share_between, weight_of
-from gpukit.imputation.local.plan import LEAST, OWN
+from gpukit.imputation.local.plan import CELL, LEAST, OWN, TILE
 
 
 @njit(parallel=True)
@@ -35,64 +35,93 @@ def describe(values, before, after, at, series, near, vertex, column, out, base)
 
 
 @njit(parallel=True)
-def regress(features, targets, first, start, group, ridge, rounds, coefficients, weights):
-    """Coefficients of groups of values: see kernels.regress."""
+def remainders(features, targets, owner, begin, end, coefficients, rest, sizes):
+    """rest = y - beta' x, and the sum of |rest| over each piece: see kernels.remainders."""
+    for piece in prange(len(owner)):
+        total, beta = 0.0, coefficients[owner[piece]]
+        for i in range(begin[piece], end[piece]):
+            residual = np.float64(targets[i])
+            for j in range(len(beta)):
+                residual -= features[i, j] * beta[j]
+            rest[i] = residual
+            total += abs(residual)
+        sizes[piece] = total
+
+
+@njit(parallel=True)
+def gather(features, targets, owner, begin, end, first, rest, sizes, absolute, sums, weights):
+    """The sums of each piece: see kernels.gather."""
     size = features.shape[1]
-    for g in prange(len(first) - 1):
-        begin, end = first[g], first[g + 1]
-        beta = start[group[g]].copy()
-        if end > begin:
-            for _ in range(max(rounds, 1)):
-                reweigh(features, targets, begin, end, beta, weights, rounds > 0)
-                beta = solved(features, targets, begin, end, start[group[g]], weights, ridge)
-        for j in range(size):
-            coefficients[g, j] = beta[j]
+    for piece in prange(len(owner)):
+        low, high = begin[piece], end[piece]
+        least = least_of(owner[piece], begin, end, first, sizes) if absolute else 0.0
+        block, whole = np.zeros((TILE, size + 1)), 0.0
+        G, row = np.zeros((size + 1, size + 1)), np.empty((TILE, size + 1))
+        for at in range(low, high, TILE):
+            count = min(TILE, high - at)
+            for i in range(count):
+                weight = weight_of(rest[at + i], least) if absolute else 1.0
+                whole += weight
+                for j in range(size):
+                    block[i, j] = features[at + i, j]
+                block[i, size] = targets[at + i]
+                for j in range(size + 1):
+                    row[i, j] = weight * block[i, j]
+            accumulate(row, block, count, G)
+        sums[piece], weights[piece] = G, whole
 
 
 @njit
-def reweigh(features, targets, begin, end, beta, weights, absolute):
-    """weights of values begin to end, their mean 1: of their residuals, or equal."""
-    total = 0.0
-    for i in range(begin, end):
-        residual = np.float64(targets[i])
-        for j in range(len(beta)):
-            residual -= features[i, j] * beta[j]
-        weights[i] = residual
-        total += abs(residual)
-    least, total = LEAST * total / (end - begin) + 1e-30, 0.0
-    for i in range(begin, end):
-        weights[i] = weight_of(weights[i], least) if absolute else 1.0
-        total += weights[i]
-    for i in range(begin, end):
-        weights[i] *= (end - begin) / total
-
-
-@njit
-def solved(features, targets, begin, end, start, weights, ridge):
-    """The least weighted squares of values begin to end, drawn to `start`."""
-    size = features.shape[1]
-    G, b = np.zeros((size, size)), np.zeros(size)
-    row = np.empty(size)
-    for i in range(begin, end):
-        weight, target = weights[i], np.float64(targets[i])
-        for j in range(size):
-            row[j] = weight * features[i, j]
-        for j in range(size):
-            b[j] += row[j] * target
+def accumulate(row, block, count, G):
+    """G += row' block of so many values, lower half."""
+    for i in range(0, count - count % CELL, CELL):
+        for j in range(len(G)):
+            a, b, c, d = row[i, j], row[i + 1, j], row[i + 2, j], row[i + 3, j]
             for k in range(j + 1):
-                G[j, k] += row[j] * features[i, k]
-    for j in range(size):
-        drawn = G[j, j] * ridge / (end - begin)
-        b[j] += drawn * start[j]
-        G[j, j] += drawn + 1e-12
-    decompose(G)
-    return substitute(G, b)
+                G[j, k] += a * block[i, k] + b * block[i + 1, k] + c * block[i + 2, k] + d * block[i + 3, k]
+    for i in range(count - count % CELL, count):
+        for j in range(len(G)):
+            for k in range(j + 1):
+                G[j, k] += row[i, j] * block[i, k]
 
 
 @njit
-def decompose(G):
-    """G = L L', in its lower half."""
-    size = len(G)
+def least_of(owner, begin, end, first, sizes):
+    """The size of a residual below which none weighs more, of a group."""
+    total, count = 0.0, 0
+    for piece in range(first[owner], first[owner + 1]):
+        total += sizes[piece]
+        count += end[piece] - begin[piece]
+    return LEAST * total / count + 1e-30
+
+
+@njit(parallel=True)
+def solve(sums, weights, begin, end, first, start, group, ridge, coefficients):
+    """Coefficients of groups: see kernels.solve."""
+    size = coefficients.shape[1]
+    for g in prange(len(group)):
+        origin, count, whole = start[group[g]], 0, 0.0
+        G = np.zeros((size + 1, size + 1))
+        for piece in range(first[g], first[g + 1]):
+            count += end[piece] - begin[piece]
+            whole += weights[piece]
+            G += sums[piece]
+        if count == 0:
+            coefficients[g] = origin
+        else:
+            G *= count / whole
+            b = G[size, :size].copy()
+            for j in range(size):
+                drawn = G[j, j] * ridge / count
+                b[j] += drawn * origin[j]
+                G[j, j] += drawn + 1e-12
+            decompose(G, size)
+            coefficients[g] = substitute(G, b)
+
+
+@njit
+def decompose(G, size):
+    """G = L L', in its lower half, of the first rows."""
     for j in range(size):
         for k in range(j):
             for i in range(j, size):
@@ -116,6 +145,13 @@ def substitute(L, b):
             x[j] -= L[k, j] * x[k]
         x[j] /= L[j, j]
     return x
+
+
+@njit(parallel=True)
+def place(source, rows, places, out):
+    """out[places] = source[rows]: see kernels.place."""
+    for i in prange(len(rows)):
+        out[places[i]] = source[rows[i]]
 
 
 @njit(parallel=True)

@@ -28,19 +28,33 @@ def work_units(indptr, chunk=CHUNK):
     rows (item, first slot, last slot + 1) of the columns that were cut; and the number of slots. Whole columns have
     slot -1.
     """
-    lengths = np.diff(indptr)
-    pieces = np.maximum(-(-lengths // chunk), 1)
-    first_unit = np.cumsum(pieces) - pieces
-    item = np.repeat(np.arange(len(lengths)), pieces)
-    length, count = lengths[item], pieces[item]
-    part, cut = np.arange(len(item)) - first_unit[item], count > 1
-    units = np.empty((len(item), 4), np.int64)
-    units[:, 0] = item
-    units[:, 1] = indptr[item] + part * length // count
-    units[:, 2] = indptr[item] + (part + 1) * length // count
+    units, pieces, first_unit = cut_columns(indptr, np.maximum(-(-np.diff(indptr) // chunk), 1))
+    cut = pieces[units[:, 0]] > 1
     units[:, 3] = np.where(cut, np.cumsum(cut) - 1, -1)
     many = np.flatnonzero(pieces > 1)
     first_slot = units[first_unit[many], 3]
     joins = np.stack([many, first_slot, first_slot + pieces[many]], axis=1).astype(np.int64)
     shorter = (units[:, 1] - units[:, 2]).astype(np.int16)  # which numpy sorts by counting
     return units.take(np.argsort(shorter, kind="stable"), axis=0), joins, int(cut.sum())
+
+
+def sum_units(indptr, chunk=CHUNK):
+    """As work_units, of sums that are to be added to others: units (U, 4), one or more of every column that is not
+    empty, unit u with slot u; joins (J, 3) of these columns."""
+    units, pieces, first_unit = cut_columns(indptr, -(-np.diff(indptr) // chunk))
+    units[:, 3] = np.arange(len(units))
+    there = np.flatnonzero(pieces)
+    return units, np.stack([there, first_unit[there], first_unit[there] + pieces[there]], axis=1).astype(np.int64)
+
+
+def cut_columns(indptr, pieces):
+    """(units (U, 4) int64, column by column, with no slots yet, pieces (N,), the first unit of each column (N,)) of
+    columns cut into so many pieces of about equal length."""
+    first_unit = np.cumsum(pieces) - pieces
+    item = np.repeat(np.arange(len(pieces)), pieces)
+    length, count, part = np.diff(indptr)[item], pieces[item], np.arange(len(item)) - first_unit[item]
+    units = np.empty((len(item), 4), np.int64)
+    units[:, 0] = item
+    units[:, 1] = indptr[item] + part * length // count
+    units[:, 2] = indptr[item] + (part + 1) * length // count
+    return units, pieces, first_unit

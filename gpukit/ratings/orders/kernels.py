@@ -104,6 +104,21 @@ def pack_keys(users, items, codes, n_users, n_items, item_shift, user_shift, key
 
 
 @kernel
+def name_rows(starts, rows):
+    """rows[t] = the row that place t belongs to: r from starts[r] up to starts[r + 1].
+
+    starts (any,) int64, rising, from 0 to n; rows (n,) int32, overwritten.
+    Launch: any grid and block; a block walks whole rows.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for row in range(I64(cuda.blockIdx.x), I64(starts.size) - I64(1), I64(cuda.gridDim.x)):
+        first, end = starts[U64(row)], starts[U64(row + 1)]
+        for t in range(first + I64(cuda.threadIdx.x), end, I64(cuda.blockDim.x)):
+            rows[U64(t)] = np.int32(row)
+
+
+@kernel
 def take_fields(keys, shift, width, level_width, others, codes, places):
     """Take keys apart: others = `width` bits from `shift` on, codes = the lowest level_width bits, places = 0, 1, ...
 

@@ -95,17 +95,24 @@ def order_ratings(ratings, device, team=ALONE):
     levels, codes, bits = level_codes(ratings, steps, team)
     key = key_of(ratings.shape, len(levels.values))
     keys = packed_keys(ratings, codes, key, steps)
-    codes, size = None, len(ratings.values)
+    codes = None
     values = None if levels.exact else steps.owned(bits)
-    keys, values, _ = steps.sort_by_bits(keys, 0, key.user.shift, values)
-    places = steps.empty(size, np.uint32)
-    by_item = taken(keys, key, (key.item, 0), key.user, places, steps)
-    keys, places, _ = steps.sort_by_bits(keys, key.user.shift, key.end, places)
+    by_item, by_user, places, values, keys = in_both_orders(keys, key, values, steps)
     refuse_repeats(keys, key, ratings, steps)
-    by_user = taken(keys, key, (key.user, 1), key.item, steps.empty(0, np.uint32), steps)
     marked(ratings, DISTINCT)
     levels = levels._replace(counts=team.allreduce(level_counts(by_item, levels, steps)))
     return Orders(ratings.shape, levels, by_item, by_user, places, None if levels.exact else values.view(np.float32))
+
+
+def in_both_orders(keys, key, values, steps, of_users=True):
+    """(by_item, by_user, places, values by item, keys by user) of keys (n,) uint64 in their order in the input, which
+    are overwritten; values (n,) uint32, bits of ratings, or None; of_users: whether by_user's indptr is wanted."""
+    keys, values, _ = steps.sort_by_bits(keys, 0, key.user.shift, values)
+    places = steps.empty(keys.size, np.uint32)
+    by_item = taken(keys, key, (key.item, 0), key.user, places, steps)
+    keys, places, _ = steps.sort_by_bits(keys, key.user.shift, key.end, places)
+    by_user = taken(keys, key, (key.user, 1), key.item, steps.empty(0, np.uint32), steps, of_users)
+    return by_item, by_user, places, values, keys
 
 
 def check_size(ratings):
@@ -166,13 +173,14 @@ def packed_keys(ratings, codes, key, steps):
     return keys
 
 
-def taken(keys, key, row, other, places, steps):
-    """The Order of sorted keys by (the Field of) row, with so many empty rows behind; other: the other side's Field."""
+def taken(keys, key, row, other, places, steps, on_host=True):
+    """The Order of sorted keys by (the Field of) row, with so many empty rows behind; other: the other side's Field;
+    on_host: whether with its indptr."""
     size, (field, empty_rows) = keys.size, row
     others, codes = steps.empty(size, np.int32), steps.empty(size, np.uint8)
     steps.run("take_fields", keys, other.shift, other.width, key.level.width, others, codes, places)
     starts = steps.row_starts(keys, field.shift, field.width, field.rows + empty_rows)
-    return Order(steps.fetch(starts), starts, others, codes)
+    return Order(steps.fetch(starts) if on_host else None, starts, others, codes)
 
 
 def refuse_repeats(keys, key, ratings, steps):

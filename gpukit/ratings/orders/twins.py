@@ -76,6 +76,13 @@ def pack_keys(users, items, codes, n_users, n_items, item_shift, user_shift, key
 
 
 @njit(parallel=True)
+def name_rows(starts, rows):
+    """Twin of kernels.name_rows."""
+    for row in prange(starts.size - 1):
+        rows[starts[row] : starts[row + 1]] = row
+
+
+@njit(parallel=True)
 def take_fields(keys, shift, width, level_width, others, codes, places):
     """Twin of kernels.take_fields."""
     mask, level_mask = U64((U64(1) << U64(width)) - U64(1)), U64((U64(1) << U64(level_width)) - U64(1))

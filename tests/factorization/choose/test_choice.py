@@ -63,7 +63,9 @@ def test_factors_win_where_there_is_taste():
 def test_all_ratings_train_in_the_end():
     train, _ = planted(100, 40, 0.5, seed=1).split(0.2, 0)
     fitted = make(MatrixFactorization).fit(train)
-    assert fitted._rated.indptr[-1] == len(train) and fitted.mean_ == pytest.approx(train.values.mean())
+    assert fitted._rated.indptr[-1] == len(train)
+    z = fitted._rated.levels[fitted._rated.codes]
+    assert fitted.mean_ + fitted._scale.deviation * z.mean() == pytest.approx(train.values.mean(), abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +145,10 @@ def test_going_on_does_not_choose_again(tmp_path, monkeypatch):
     assert same_state(resumed, whole)
 
 
-@pytest.mark.parametrize("name, value", [("n_factors", 0), ("damping", [1.0]), ("epochs", -1), ("held", 3)])
+@pytest.mark.parametrize(
+    "name, value",
+    [("n_factors", 0), ("damping", [1.0]), ("trend", [1.0]), ("epochs", -1), ("held", 3)],
+)
 def test_a_forged_choice_is_refused(tmp_path, name, value):
     from gpukit.errors import ModelError
 

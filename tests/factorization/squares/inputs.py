@@ -78,7 +78,7 @@ def tiles_of(case, shape):
     """What rows share as a GPU's Gram matrix (1, 64, tiles) for a plan.Shape."""
     side = 8 * shape.tile_rows
     full = np.pad(case.S, (0, side - len(case.S)))
-    places = [(i, j) for i in range(shape.tile_rows) for j in range(i + 1)]
+    places = [(i, j) for j in range(shape.tile_rows) for i in range(j, shape.tile_rows)]
     tiles = [full[8 * i : 8 * i + 8, 8 * j : 8 * j + 8].reshape(64) for i, j in places]
     return np.ascontiguousarray(np.transpose(tiles), np.float32)[None]
 

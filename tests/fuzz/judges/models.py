@@ -19,6 +19,20 @@ def asked(answer, files):
     return _lists(items, scores, answer["known"])
 
 
+def filtered(answer, files):
+    """As asked; items that are shown alone stand in the file, those that are not may."""
+    known = set(answer["known"].tolist())
+    shown = b"\n".join(files.values()).decode("utf-8", "replace")
+    strange = [one for one in known if one not in shown] if answer["how"] in ("only", "only_category") else []
+    if strange or not answer["diverse"]:
+        return f"{strange[0]!r} is not in the file" if strange else asked(answer, files)
+    for row in answer["items"].tolist():  # scores need not fall: an item is held back for those before it
+        there = [item for item in row if item is not None]
+        if len(set(there)) < len(there) or not set(there) <= known:
+            return f"{there} are not items that may be shown, each once"
+    return None
+
+
 def _lists(items, scores, known):
     """Rows of known items, each once, best first, what is lacking at the end."""
     if items.shape != scores.shape or items.ndim != 2:
@@ -194,3 +208,21 @@ def imputed(answer, files):
     if len(answer["completed"]) != len(values) or not np.isfinite(answer["completed"]).all():
         return "completed_ is not finite, or of other vertices"
     return facts(answer)
+
+
+def planned(answer, files):
+    """As imputed, within the bounds that the model shows; deviations of 0 and more, or NaN, of what was completed."""
+    low, high = (limit if bound is None else bound for bound, limit in zip(answer["bounds"], (-np.inf, np.inf)))
+    put = answer["filled"][~np.isfinite(answer["values"])]
+    if not ((put >= low - 1e-6) & (put <= high + 1e-6)).all():
+        return f"filled in from {put.min()} to {put.max()}, the bounds are {answer['bounds']}"
+    deviation = answer["deviation"]
+    if deviation.shape != answer["completed"].shape or (deviation < 0).any() or np.isinf(deviation).any():
+        return f"deviation_ is {deviation.shape}, or not from 0 on"
+    report = answer["told"]["report"]
+    if not all(isinstance(row[0], str) and len(row) == 8 for row in report):
+        return f"report_ is {str(report)[:80]}"
+    shares = answer["told"]["coverage"]
+    if not all(isinstance(one, float) and 0 <= one <= 1 for pair in shares.items() for one in pair):
+        return f"coverage_ is {str(shares)[:80]}"
+    return imputed(answer, files)

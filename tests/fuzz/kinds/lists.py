@@ -2,6 +2,8 @@
 
 import copy
 
+import numpy as np
+
 from fuzz.judges import models as judges
 from fuzz.kinds import models, ratings
 from fuzz.mutate.text import TEXT
@@ -33,4 +35,41 @@ def uses(rng):
     return {"model": which, "learn": bool(rng.integers(2)), "rows": ("move", "frozen")[rng.integers(2)]}
 
 
-KINDS = [Kind("lists", samples, TEXT, answer, judges.asked, uses)]
+def filter_samples():
+    """Items that lists may show or may not, with a heading and without, and items with categories."""
+    text = {"allow.txt": b"i1\ni2\ni3\ni4\ni5\n", "headed.csv": b"item,why\ni1,x\ni3,y\ni9,z\n"}
+    text |= {"categories.csv": b"item,genre\ni1,Drama\ni2,Comedy\ni2,Drama\ni4,Drama\n"}
+    return [single(name, data) for name, data in text.items()]
+
+
+def filtered(path, use):
+    """Lists of items that a file allows, or does not, by the options of `recommend` and as the library takes them."""
+    from types import SimpleNamespace
+
+    from gpukit.cli.factorization.listing import filters
+
+    none = {"only": (), "without": (), "only_category": (), "without_category": (), "categories": None}
+    numbers = {"min_support": 0, "popularity": use["popularity"], "diversity": use["diversity"]}
+    ask = SimpleNamespace(**none, **numbers, quiet=True, as_json=False)
+    categories = use["how"].endswith("category")
+    setattr(ask, use["how"], ("Drama",) if categories else (str(path),))
+    ask.categories = str(path) if categories else None
+    model = models.fitted("LSHMF")
+    shown = filters.filters_of(ask, model.item_ids_)
+    items, scores = model.recommend(n=5, filters=shown)
+    only = model.item_ids_ if shown.only is None else np.asarray(shown.only)
+    allowed = np.setdiff1d(only, np.asarray(shown.without))
+    told = {"how": use["how"], "diverse": use["diversity"] > 0}
+    return {"model": None, "items": items, "scores": scores, "known": allowed, **told}
+
+
+def filter_uses(rng):
+    """An option, and what else ranks."""
+    how = ("only", "without", "only_category", "without_category")[rng.integers(4)]
+    return {"how": how, "popularity": float(rng.integers(3) - 1) / 2, "diversity": float(rng.integers(3)) / 2}
+
+
+KINDS = [
+    Kind("lists", samples, TEXT, answer, judges.asked, uses),
+    Kind("filters", filter_samples, TEXT, filtered, judges.filtered, filter_uses),
+]

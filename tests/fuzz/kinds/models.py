@@ -12,7 +12,6 @@ from fuzz.mutate import container
 from fuzz.registry import Kind, single
 
 SMALL = {"n_factors": 4, "n_epochs": 3, "device": "cpu", "deterministic": True}
-CLICKS = {**SMALL, "solver": "ials", "regularization": 0.01, "unobserved_weight": 0.3}
 DOCUMENTS = np.random.default_rng(7).normal(size=(13, 5)).round(2)
 QUERIES = np.repeat([4, 2, 9], (6, 1, 6))
 GRAPH = np.eye(10, k=1) + np.eye(10, k=-1) + np.eye(10, k=4) + np.eye(10, k=-4)
@@ -33,11 +32,15 @@ def fitted(name):
     model = {
         "MatrixFactorization": lambda: gpukit.MatrixFactorization(**SMALL).fit(ratings.made()),
         "LSHMF": lambda: gpukit.LSHMF(**SMALL, n_neighbors=3, lsh_q=8).fit(ratings.made()).fit_lists(),
-        "Clicks": lambda: gpukit.LSHMF(**CLICKS).fit(ratings.variants()[2]),
         "SimLSH": lambda: gpukit.SimLSH(n_neighbors=3, q=8, device="cpu").fit(ratings.made()),
         "RankSVM": lambda: gpukit.RankSVM(scale="minmax", device="cpu").fit(DOCUMENTS, np.arange(13) % 3, QUERIES),
         "GraphImputer": lambda: imputer(),
     }[name]()
+    return without_times(model, name)
+
+
+def without_times(model, name):
+    """The model, what was learned rounded, no times in it; name: of its class."""
     for clock in ("timings_", "stages_"):
         if hasattr(model, clock):
             setattr(model, clock, dict.fromkeys(getattr(model, clock), 0.5))
@@ -63,13 +66,14 @@ def imputer():
 
 def samples(name):
     """A function that makes the sample of a class."""
+    return lambda: [saved(fitted(name))]
 
-    def make():
-        with tempfile.TemporaryDirectory() as folder:
-            fitted(name).save(Path(folder) / "m")
-            return [single("model.gpukit", (Path(folder) / "m").read_bytes())]
 
-    return make
+def saved(model):
+    """The Sample of a fitted model."""
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder) / "m")
+        return single("model.gpukit", (Path(folder) / "m").read_bytes())
 
 
 def loaded(path):
@@ -148,7 +152,6 @@ def kind(name, answer, judge, share=1.0):
 KINDS = [
     kind("LSHMF", factorization, judges.factorization, 2),
     kind("MatrixFactorization", factorization, judges.factorization, 2),
-    kind("Clicks", factorization, judges.factorization),
     kind("RankSVM", ranker, judges.ranker),
     kind("SimLSH", neighbors, judges.neighbors),
     kind("GraphImputer", imputed, judges.imputed),

@@ -6,7 +6,7 @@ from support import launch_repeatably
 
 pytestmark = pytest.mark.kernel
 
-from gpukit.imputation.local import kernels, plan, twins
+from gpukit.imputation.local import kernels, plan, regression, twins
 from imputation.local import inputs
 
 
@@ -22,15 +22,41 @@ def test_describe(near, blocks):
     np.testing.assert_allclose(base[1], base[0], atol=2e-6)
 
 
-@pytest.mark.parametrize("rounds", [0, 2])
-@pytest.mark.parametrize("counts, size", [([5, 0, 140], 3), ([9], 1), ([60], plan.SIDE)])
-def test_regress(counts, size, rounds):
+@pytest.mark.parametrize(
+    "counts, size, long", [([5, 0, 140], 3, 50), ([9], 1, 9), ([60], plan.SIDE, 64), ([33, 1], 7, 32)]
+)
+def test_pieces_of_a_regression(counts, size, long, monkeypatch):
+    monkeypatch.setattr(regression, "PIECE", long)
     features, targets, first, start, group = inputs.groups(counts, size)
-    out, weights = [np.full((len(counts), size), np.nan) for _ in range(2)], np.zeros(len(targets))
-    given = features, targets, first, start, group, 7.0, rounds
-    twins.regress(*given, out[0], weights)
-    launch_repeatably(kernels.regress, len(counts), plan.THREADS, *given, out[1], weights)
+    owner, begin, end, of_group = pieces = regression.pieces_of(first)
+    count, beta = len(owner), start[group]
+    rest, sizes = np.full((2, len(targets)), np.nan), np.full((2, count), np.nan)
+    sums, weights = np.zeros((2, count, size + 1, size + 1)), np.full((2, count), np.nan)
+    out = np.full((2, len(counts), size), np.nan)
+    twins.remainders(features, targets, *pieces[:3], beta, rest[0], sizes[0])
+    given = features, targets, *pieces[:3], beta, rest[1], sizes[1]
+    launch_repeatably(kernels.remainders, count, plan.THREADS, *given)
+    np.testing.assert_allclose(rest[1], rest[0], rtol=1e-9)
+    np.testing.assert_allclose(sizes[1], sizes[0], rtol=1e-9)
+    for absolute in (False, True):
+        twins.gather(features, targets, *pieces, rest[0], sizes[0], absolute, sums[0], weights[0])
+        given = features, targets, *pieces, rest[0], sizes[0], absolute, sums[1], weights[1]
+        launch_repeatably(kernels.gather, count, plan.THREADS, *given)
+        sums[:, :, size, size] = 0.0  # nobody's
+        np.testing.assert_allclose(sums[1], sums[0], rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(weights[1], weights[0], rtol=1e-9)
+    twins.solve(sums[0], weights[0], begin, end, of_group, start, group, 7.0, out[0])
+    given = sums[0], weights[0], begin, end, of_group, start, group, 7.0, out[1]
+    launch_repeatably(kernels.solve, len(counts), plan.THREADS, *given)
     np.testing.assert_allclose(out[1], out[0], rtol=1e-6, atol=1e-7)
+
+
+def test_place():
+    source, rows = np.arange(12, dtype=np.float32).reshape(4, 3), np.array([3, 0, 2])
+    places, out = np.array([1, 4, 0]), np.zeros((2, 5, 3), np.float32)
+    twins.place(source, rows, places, out[0])
+    launch_repeatably(kernels.place, 1, 32, source, rows, places, out[1])
+    assert (out[1] == out[0]).all() and (out[0][places] == source[rows]).all()
 
 
 @pytest.mark.parametrize("count", [1, 33])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.imputation.local import alike, twins
+from gpukit.imputation.local import alike, cpu, regression, twins
 from gpukit.imputation.local.learning import limits_of, period_away, ranks, within
 from imputation.local import inputs, naive
 from imputation.test_auto import N, T, ring, waves
@@ -25,15 +25,23 @@ def test_describe():
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 4])
-def test_regress(rounds):
-    features, targets, first, start, group = inputs.groups([40, 0, 3, 90], 7)
-    out, weights = np.full((4, 7), np.nan), np.empty(len(targets))
-    twins.regress(features, targets, first, start, group, 5.0, rounds, out, weights)
-    for g in range(4):
+@pytest.mark.parametrize("piece, pieces", [(1024, 4096), (30, 2), (7, 1)])
+def test_regress(rounds, piece, pieces, monkeypatch):
+    monkeypatch.setattr(regression, "PIECE", piece)
+    monkeypatch.setattr(regression, "PIECES", pieces)
+    features, targets, first, start, group = inputs.groups([40, 0, 3, 90, 0], 7)
+    out = regression.regress(cpu.Session(), features, targets, first, start, group, 5.0, rounds)
+    for g in range(len(group)):
         some = slice(first[g], first[g + 1])
         X, y = features[some].astype(float), targets[some].astype(float)
         expected = naive.regression(X, y, start[group[g]], 5.0, rounds) if len(y) else start[group[g]]
         np.testing.assert_allclose(out[g], expected, rtol=1e-6, atol=1e-8)
+
+
+def test_rows_of_several_parts_in_an_order():
+    parts = [np.arange(8, dtype=np.float32).reshape(4, 2), np.arange(8, 14, dtype=np.float32).reshape(3, 2)]
+    order = np.array([6, 0, 3, 4, 1])
+    np.testing.assert_array_equal(cpu.Session().joined(parts, order), np.concatenate(parts)[order])
 
 
 def test_answer():

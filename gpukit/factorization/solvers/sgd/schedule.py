@@ -16,6 +16,7 @@ SHORTEST, LONGEST = 4, 256
 STALENESS = 1.6  # bound on the rate-weighted steps taken blindly, found by trial: from 3 on, skewed data diverges
 QUAD = 4
 RATINGS_A_WORKER = 1200  # fewer workers for fewer ratings, so that chunks stay long: whole columns in one go learn best
+LEAST_STILL = 64  # ratings of a worker where most rows stand still
 SHY = 2.0  # times as many up to a million ratings with neighbourhoods, which learn less from numbers a chunk old
 
 
@@ -28,6 +29,19 @@ def worker_count(n_ratings, most, near=False):
     each = RATINGS_A_WORKER * (SHY ** (1.0 - tenfold) if near else 1.0)
     workers = min(most, max(1, int(n_ratings / each)))
     return int(workers if workers <= QUAD else workers // QUAD * QUAD)
+
+
+def still_workers(n_ratings, steps, bounds):
+    """Workers where only some rows learn and all others stand still, a multiple of QUAD where there are several.
+
+    steps: of the major rows that learn, ratings times their rate. A row that stands still sees no change late, so
+    chunks need not be long: what bounds the workers is that the shortest chunks of the row with the most steps keep
+    within STALENESS, as chunk_lengths has it. bounds: the fewest and the most there may be.
+    """
+    steepest = max(float(np.max(steps, initial=0.0)) * SHORTEST, 1e-9)
+    fewest, most = bounds
+    workers = int(min(most, STALENESS * n_ratings / steepest, n_ratings / LEAST_STILL))
+    return max(fewest, workers if workers <= QUAD else workers // QUAD * QUAD)
 
 
 def chunk_lengths(counts, workers, rate):

@@ -8,12 +8,14 @@ from gpukit.factorization.solvers.sgd.chunks.table import chunk_table
 from gpukit.factorization.solvers.sgd.rates import row_rates
 
 
-def arrange(task):
-    """(chunk tables, workers) of a solvers.Task, or the Batches of one that is to give one result and has no strata."""
+def arrange(task, workers=None):
+    """(chunk tables, workers) of a solvers.Task, or the Batches of one that is to give one result and has no strata;
+    workers: how many there shall be, None: schedule.worker_count."""
     if task.deterministic and task.made.side.strata is None:
         return batches.arrange(task)
-    most = task.steps.most_workers(task.layout)
-    workers = schedule.worker_count(len(task.orders), most, task.layout.slots > 0)
+    if workers is None:
+        most = task.steps.most_workers(task.layout)
+        workers = schedule.worker_count(len(task.orders), most, task.layout.slots > 0)
     return chunk_tables(task.made.side, workers, task.settings, task.steps)
 
 

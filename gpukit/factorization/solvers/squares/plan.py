@@ -39,8 +39,8 @@ class Shape(NamedTuple):
 
     @property
     def pitch(self):
-        """Numbers of a staged row: odd, so that rows begin in different banks."""
-        return TILE * self.tile_rows + 1
+        """Numbers of a staged row: quads, and rows begin in different banks."""
+        return TILE * self.tile_rows + 4
 
 
 def shape_of(n_factors):
@@ -51,7 +51,7 @@ def shape_of(n_factors):
     groups = -(-tiles // MOST_THREADS)
     threads = -(-tiles // (WARP * groups)) * WARP
     slices = 1 << (WARP // tiles).bit_length() - 1 if tiles <= WARP else 1
-    staged = max(4, min(WARP, STAGE_BYTES // (4 * (TILE * tile_rows + 1))))
+    staged = max(4, min(WARP, STAGE_BYTES // (4 * (TILE * tile_rows + 4))))
     return Shape(quads, tile_rows, tiles, threads, slices, groups, staged)
 
 

@@ -1,4 +1,4 @@
-"""Host step of simLSH on the CPU; gpu.py has the same function."""
+"""Host steps of simLSH on the CPU; gpu.py has the same functions."""
 
 import numpy as np
 
@@ -43,3 +43,14 @@ class Adder:
     def join(self, joins, partials, totals):
         """The codes of items whose units are all there: joins (J, 3)."""
         twins.join_chunks(joins, self.settings.n_bits, partials, totals, self.codes)
+
+
+def add_columns(columns, weights, settings, kept, chunk=work.CHUNK):
+    """Add Columns to a plan.Sums that is kept; weights (L,) int64: of their levels, a negative one takes back."""
+    units, joins = work.sum_units(columns.indptr, chunk)
+    slices, n_words = kept.sums.shape[1:]
+    partials, totals = np.empty((len(units), slices, n_words), np.uint32), np.empty(len(units), np.int64)
+    keys, codes = plan.word_keys(settings.seed, n_words), np.empty((0, n_words), np.uint32)
+    twins.hash_columns(columns.users, columns.levels, weights, keys, units, settings.n_bits, codes, partials, totals)
+    twins.add_chunks(joins, settings.n_bits, partials, totals, kept.whole, kept.sums, kept.codes)
+    twins.add_totals(joins, totals, kept.whole)

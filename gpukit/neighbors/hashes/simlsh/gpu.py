@@ -1,4 +1,4 @@
-"""Host step of simLSH on the GPU; cpu.py has the same function. Arrays stay on the device."""
+"""Host steps of simLSH on the GPU; cpu.py has the same functions. Arrays stay on the device."""
 
 import numpy as np
 
@@ -9,7 +9,6 @@ from gpukit.neighbors.hashes.simlsh import kernels, plan
 from gpukit.neighbors.plan import blocks
 
 BLOCKS = (128, 96, 64, 32)
-SLICES_STEP = 8  # kernels are compiled for sums of so many bits, and twice, three times as many
 
 
 def block_of(n_words):
@@ -21,7 +20,7 @@ def hash_codes(columns, settings, chunk=work.CHUNK):
     """As cpu.hash_codes; indptr and values of the Columns on the host, users and levels on the device."""
     weights = work.level_weights(columns.values, settings.psi)
     units, joins, n_slots = work.work_units(columns.indptr, chunk)
-    slices, n_words = blocks(plan.sum_slices(columns.indptr, weights), SLICES_STEP) * SLICES_STEP, settings.n_words
+    slices, n_words = plan.whole_slices(plan.sum_slices(columns.indptr, weights)), settings.n_words
     codes = device_array((len(columns.indptr) - 1, n_words), np.uint32)
     partials = device_array((max(n_slots, 1), slices, n_words), np.uint32)
     totals = device_array(max(n_slots, 1), np.int64)
@@ -40,7 +39,7 @@ class Adder:
     """As cpu.Adder."""
 
     def __init__(self, columns, weights, slices, settings):
-        slices = blocks(slices, SLICES_STEP) * SLICES_STEP
+        slices = plan.whole_slices(slices)
         self.columns, self.settings, self.block = columns, settings, block_of(settings.n_words)
         self.sent = [to_device(array) for array in (weights, plan.word_keys(settings.seed, settings.n_words))]
         self.kernels = [make(self.block, slices) for make in (kernels.make_hash_columns, kernels.make_join_chunks)]
@@ -61,3 +60,21 @@ class Adder:
         grid = len(joins), blocks(self.settings.n_words, self.block)
         arguments = to_device(joins), self.settings.n_bits, partials, totals, self.codes
         launch(self.kernels[1], grid, self.block, *arguments)
+
+
+def add_columns(columns, weights, settings, kept, chunk=work.CHUNK):
+    """As cpu.add_columns; the arrays of the Sums on the device."""
+    units, joins = work.sum_units(columns.indptr, chunk)
+    if not len(units):
+        return
+    slices, n_words = kept.sums.shape[1:]
+    partials, totals = device_array((len(units), slices, n_words), np.uint32), device_array(len(units), np.int64)
+    block = block_of(n_words)
+    hash_columns, add_chunks = kernels.make_hash_columns(block, slices), kernels.make_add_chunks(block, slices)
+    sent = [to_device(array) for array in (weights, plan.word_keys(settings.seed, n_words), units)]
+    grid, joins = blocks(n_words, block), to_device(joins)
+    sums = kept.codes, partials, totals
+    launch(hash_columns, (len(units), grid), block, columns.users, columns.levels, *sent, settings.n_bits, *sums)
+    added = joins, settings.n_bits, partials, totals, kept.whole, kept.sums, kept.codes
+    launch(add_chunks, (joins.shape[0], grid), block, *added)
+    launch(kernels.add_totals, blocks(joins.shape[0], BLOCKS[0]), BLOCKS[0], joins, totals, kept.whole)

@@ -89,6 +89,20 @@ def reached(total, threshold, slices, lane):
     return answer
 
 
+@device
+def add_slots(partials, totals, first, last, place, total):
+    """total[:, lane] += the bit-sliced sums of slots first:last; place: (word, slices, lane). Returns the sum of their
+    totals."""
+    word, slices, lane = place
+    whole_weight = np.int64(0)
+    for slot in range(first, last):
+        carry = U32(0)
+        for s in range(U32(slices)):
+            total[s, lane], carry = full_add(total[s, lane], partials[U64(slot), s, word], carry)
+        whole_weight += totals[U64(slot)]
+    return whole_weight
+
+
 @functools.cache
 def make_hash_columns(block_size, slices):
     """hash_columns for blocks of block_size threads and sums of `slices` bits."""
@@ -153,13 +167,52 @@ def make_join_chunks(block_size, slices):
             return
         for s in range(U32(slices)):
             total[s, lane] = U32(0)
-        whole_weight = np.int64(0)
-        for slot in range(joins[join, 1], joins[join, 2]):
-            carry = U32(0)
-            for s in range(U32(slices)):
-                total[s, lane], carry = full_add(total[s, lane], partials[U64(slot), s, word], carry)
-            whole_weight += totals[U64(slot)]
+        place = word, slices, lane
+        whole_weight = add_slots(partials, totals, joins[join, 1], joins[join, 2], place, total)
         answer = reached(total, (whole_weight + 1) >> 1, slices, lane)
         codes[U64(joins[join, 0]), word] = answer & used_bits(word, n_bits)
 
     return join_chunks
+
+
+@functools.cache
+def make_add_chunks(block_size, slices):
+    """add_chunks for blocks of block_size threads and sums of `slices` bits."""
+
+    @kernel
+    def add_chunks(joins, n_bits, partials, totals, whole, sums, codes):
+        """Sums that are kept, with further ratings in them: line 3 of Algorithm 4.
+
+        joins (J, 3) int64: item, each once, first slot, last slot + 1; n_bits int; partials (S, slices, W) uint32 and
+        totals (S,) int64 as hash_columns left them; whole (N,) int64: the sum of |weight| of each item so far; sums
+        (N, slices, W) uint32: the bit-sliced sums so far, in place; codes (N, W) uint32, rows of these items written.
+        Launch: grid (J, ceil(W / block_size)), block block_size.   Deterministic: yes, exact (integers).
+        Source: Li et al. 2022, Algorithm 4: the sums inside Eq. (3) are saved and added to.
+        """
+        total = cuda.shared.array((slices, block_size), np.uint32)
+        lane, join = U32(cuda.threadIdx.x), U32(cuda.blockIdx.x)
+        word = U32(cuda.blockIdx.y * block_size + lane)
+        if word >= partials.shape[2]:
+            return
+        item = U64(joins[join, 0])
+        for s in range(U32(slices)):
+            total[s, lane] = sums[item, s, word]
+        place = word, slices, lane
+        whole_weight = whole[item] + add_slots(partials, totals, joins[join, 1], joins[join, 2], place, total)
+        for s in range(U32(slices)):
+            sums[item, s, word] = total[s, lane]
+        codes[item, word] = reached(total, (whole_weight + 1) >> 1, slices, lane) & used_bits(word, n_bits)
+
+    return add_chunks
+
+
+@kernel
+def add_totals(joins, totals, whole):
+    """whole[item] += the totals of its slots, once add_chunks has read it.
+
+    joins (J, 3) int64: item, each once, first slot, last slot + 1; totals (S,) int64; whole (N,) int64, in place.
+    Launch: any grid and block.   Deterministic: yes, exact.   Source: Eq. (3).
+    """
+    for join in range(cuda.grid(1), joins.shape[0], cuda.gridsize(1)):
+        for slot in range(joins[join, 1], joins[join, 2]):
+            whole[U64(joins[join, 0])] += totals[U64(slot)]

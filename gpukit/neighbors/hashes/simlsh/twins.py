@@ -157,6 +157,17 @@ def hash_columns(users, levels, weights, keys, units, n_bits, codes, partials, t
                     partials[slot, s, first:last] = total[s * WORDS : s * WORDS + last - first]
 
 
+@njit
+def add_slots(partials, first_slot, last_slot, words, total, carry):
+    """total += the bit-sliced sums of slots, of the words (first, last)."""
+    slices, (first, last) = partials.shape[1], words
+    part = np.zeros(slices * WORDS, np.uint32)
+    for slot in range(first_slot, last_slot):
+        for s in range(slices):
+            part[s * WORDS : s * WORDS + last - first] = partials[slot, s, first:last]
+        add_shifted(part, slices, total, 0, slices, carry)
+
+
 @njit(parallel=True)
 def join_chunks(joins, n_bits, partials, totals, codes):
     """Twin of kernels.join_chunks."""
@@ -166,10 +177,31 @@ def join_chunks(joins, n_bits, partials, totals, codes):
         weight = totals[first_slot:last_slot].sum()
         for first in range(0, n_words, WORDS):
             last = min(first + WORDS, n_words)
-            total, part = np.zeros(slices * WORDS, np.uint32), np.zeros(slices * WORDS, np.uint32)
-            carry = np.empty(last - first, np.uint32)
-            for slot in range(first_slot, last_slot):
-                for s in range(slices):
-                    part[s * WORDS : s * WORDS + last - first] = partials[slot, s, first:last]
-                add_shifted(part, slices, total, 0, slices, carry)
+            total, carry = np.zeros(slices * WORDS, np.uint32), np.empty(last - first, np.uint32)
+            add_slots(partials, first_slot, last_slot, (first, last), total, carry)
             signs(total, (weight + 1) // 2, slices, first, n_bits, codes[item, first:last])
+
+
+@njit(parallel=True)
+def add_chunks(joins, n_bits, partials, totals, whole, sums, codes):
+    """Twin of kernels.add_chunks."""
+    slices, n_words = partials.shape[1], partials.shape[2]
+    for j in prange(joins.shape[0]):
+        item, first_slot, last_slot = joins[j, 0], joins[j, 1], joins[j, 2]
+        weight = whole[item] + totals[first_slot:last_slot].sum()
+        for first in range(0, n_words, WORDS):
+            last = min(first + WORDS, n_words)
+            total, carry = np.zeros(slices * WORDS, np.uint32), np.empty(last - first, np.uint32)
+            for s in range(slices):
+                total[s * WORDS : s * WORDS + last - first] = sums[item, s, first:last]
+            add_slots(partials, first_slot, last_slot, (first, last), total, carry)
+            for s in range(slices):
+                sums[item, s, first:last] = total[s * WORDS : s * WORDS + last - first]
+            signs(total, (weight + 1) // 2, slices, first, n_bits, codes[item, first:last])
+
+
+@njit
+def add_totals(joins, totals, whole):
+    """Twin of kernels.add_totals."""
+    for j in range(joins.shape[0]):
+        whole[joins[j, 0]] += totals[joins[j, 1] : joins[j, 2]].sum()

@@ -7,8 +7,10 @@ from neighbors.inputs import case, columns, columns_on_device, oracle_codes, rat
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
-from gpukit.neighbors.hashes.simlsh import cpu, gpu
-from gpukit.neighbors.hashes.work import CHUNK
+from gpukit._cuda import cuda
+from gpukit.neighbors.columns import Columns
+from gpukit.neighbors.hashes.simlsh import cpu, gpu, plan
+from gpukit.neighbors.hashes.work import CHUNK, level_weights
 from gpukit.neighbors.plan import Settings
 
 CASES = {  # ratings(users, items, density, levels), settings, chunk
@@ -36,3 +38,32 @@ def test_codes_are_equation_3(name):
     found = gpu.hash_codes(columns_on_device(table), settings, chunk).copy_to_host()
     np.testing.assert_array_equal(unpack(found, settings.n_bits), oracle_codes(made, settings))
     assert not unpack(found, 32 * settings.n_words)[:, settings.n_bits :].any(), "unused high bits must stay zero"
+
+
+def halves(table, draw):
+    """A Columns in two, each rating in one of them."""
+    first = draw.random(len(table.users)) < 0.6
+    item = np.repeat(np.arange(len(table.indptr) - 1), np.diff(table.indptr))
+    for mine in (first, ~first):
+        counts = np.bincount(item[mine], minlength=len(table.indptr) - 1)
+        indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        yield Columns(indptr, table.users[mine], table.levels[mine], table.values)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_sums_that_are_added_to(case):
+    """Columns that come in parts, one of which is taken back and comes again, have the codes of all of them."""
+    shape, settings, chunk = CASES[case]
+    table = columns(ratings(*shape, seed=3))
+    parts, weights = list(halves(table, np.random.default_rng(0))), level_weights(table.values, settings.psi)
+    slices, n_items = plan.whole_slices(plan.sum_slices(3 * table.indptr, weights)), len(table.indptr) - 1
+    sizes = (n_items, slices, settings.n_words), (n_items,), (n_items, settings.n_words)
+    kept = plan.Sums(*(np.zeros(size, kind) for size, kind in zip(sizes, (np.uint32, np.int64, np.uint32))))
+    there = plan.Sums(*map(cuda.to_device, kept))
+    for part, sign in ((parts[0], 1), (parts[1], 1), (parts[0], -1), (parts[0], 1)):
+        cpu.add_columns(part, sign * weights, settings, kept, chunk)
+        gpu.add_columns(columns_on_device(part), sign * weights, settings, there, chunk)
+    for mine, other in zip(kept, there):
+        np.testing.assert_array_equal(other.copy_to_host(), mine)
+    rated = np.diff(table.indptr) > 0
+    np.testing.assert_array_equal(kept.codes[rated], cpu.hash_codes(table, settings, chunk)[rated])

@@ -7,8 +7,9 @@ import numpy as np
 from gpukit._cuda import cuda, device, kernel
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO, inverse_pivot, weight_at
-from gpukit.factorization.solvers.squares.kernels.tiles import SQUARE, add_products, tile_row
+from gpukit.factorization.solvers.squares.kernels.tiles import SQUARE, add_products, tile_at
 from gpukit.factorization.solvers.squares.plan import TILE, registers_of
+from gpukit.primitives.wide import pick4, put4
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
 
@@ -40,55 +41,85 @@ def _weigh(tile, i, bias, decay, damping, squares):
 
 
 @device
-def _invert(corners, at, lane, squares, first):
-    """The tile at corners[at] becomes the inverse of its Cholesky factor; lane r < 8 works on its row r.
+def _eliminate(tile, squares, first, c):
+    """Column c of a tile on the diagonal becomes that of its Cholesky factor, with the pivot's inverse in its place."""
+    for a in range(c, TILE):
+        value = tile[TILE * a + c]
+        for s in range(c):
+            value -= tile[TILE * a + s] * tile[TILE * c + s]
+        tile[TILE * a + c] = value
+    inverse = inverse_pivot(tile[(TILE + 1) * c], squares[U32(first + U32(c))])
+    tile[(TILE + 1) * c] = inverse
+    for a in range(c + 1, TILE):
+        tile[TILE * a + c] *= inverse
 
-    Gaussian elimination of [tile, I] in the tile's place: in step c a row's numbers up to c belong to the right half,
-    its others to the left one. squares, from `first` on: what stood on the diagonal before any elimination.
+
+@device
+def _factor(tile, squares, first):
+    """A tile on the diagonal becomes its Cholesky factor, on whose own diagonal stand the pivots' inverses.
+
+    squares, from `first` on: what stood on the diagonal before any elimination. Columns are written one by one, here
+    and below: numbers stay in registers only where the compiler knows all places, and it unrolls no three loops.
     """
-    here = U32(at + U32(U32(TILE) * lane))
-    for c in range(TILE):
-        row = U32(at + U32(TILE * c))
-        inverse = inverse_pivot(corners[U32(row + U32(c))], squares[U32(first + U32(c))])
-        if lane > U32(c) and lane < U32(TILE):
-            factor = F32(F32(corners[U32(here + U32(c))] * inverse) * inverse)
-            for s in range(TILE):
-                value = -factor
-                if s != c:
-                    value = corners[U32(here + U32(s))] - factor * corners[U32(row + U32(s))]
-                corners[U32(here + U32(s))] = value
-        cuda.syncwarp()
-    if lane < U32(TILE):
-        own = inverse_pivot(corners[U32(here + lane)], squares[U32(first + lane)])
-        for s in range(TILE):
-            value = own
-            if U32(s) != lane:
-                value = F32(corners[U32(here + U32(s))] * own) if U32(s) < lane else ZERO
-            corners[U32(here + U32(s))] = value
+    _eliminate(tile, squares, first, 0)
+    _eliminate(tile, squares, first, 1)
+    _eliminate(tile, squares, first, 2)
+    _eliminate(tile, squares, first, 3)
+    _eliminate(tile, squares, first, 4)
+    _eliminate(tile, squares, first, 5)
+    _eliminate(tile, squares, first, 6)
+    _eliminate(tile, squares, first, 7)
 
 
 @device
-def _unknowns(corners, at, lane, answer, first):
-    """answer from `first` on, a tile row of what is left of the right-hand side, through the inverse's transpose."""
-    value = ZERO
-    if lane < U32(TILE):
-        for a in range(TILE):
-            value += corners[U32(at + U32(U32(TILE * a) + lane))] * answer[U32(first + U32(a))]
-    cuda.syncwarp()
-    if lane < U32(TILE):
-        answer[U32(first + lane)] = value
+def _divide_column(tile, corner, c):
+    """Column c of what _divide makes."""
+    low, high = pick4(corner, U32(TILE * c)), pick4(corner, U32(TILE * c + 4))
+    inverse = low[c % 4] if c < 4 else high[c % 4]
+    for a in range(TILE):
+        value = tile[TILE * a + c]
+        for s in range(4):
+            if s < c:
+                value -= tile[TILE * a + s] * low[s]
+        for s in range(4):
+            if s + 4 < c:
+                value -= tile[TILE * a + s + 4] * high[s]
+        tile[TILE * a + c] = F32(value * inverse)
 
 
 @device
-def _divide(panel, pitch, i, tile_rows, corners, at, tile):
-    """tile = its columns, as they stand in panel, times the transposed inverse at corners[at]."""
-    for e in range(SQUARE):
-        tile[e] = ZERO
-    for c in range(TILE):
-        for a in range(TILE):
-            x = panel[U32(U32(U32(c) * U32(pitch)) + U32(U32(a * tile_rows) + i))]
-            for b in range(TILE):
-                tile[TILE * a + b] += x * corners[U32(at + U32(U32(TILE * b) + U32(c)))]
+def _divide(tile, corner):
+    """tile = itself times the transposed inverse of the factor in corner, as _factor leaves it."""
+    _divide_column(tile, corner, 0)
+    _divide_column(tile, corner, 1)
+    _divide_column(tile, corner, 2)
+    _divide_column(tile, corner, 3)
+    _divide_column(tile, corner, 4)
+    _divide_column(tile, corner, 5)
+    _divide_column(tile, corner, 6)
+    _divide_column(tile, corner, 7)
+
+
+@device
+def _unknown(tile, answer, first, c):
+    """Unknown c of a tile's eight, and what it takes from those before it."""
+    found = F32(answer[U32(first + U32(c))] * tile[(TILE + 1) * c])
+    answer[U32(first + U32(c))] = found
+    for b in range(c):
+        answer[U32(first + U32(b))] -= tile[TILE * c + b] * found
+
+
+@device
+def _unknowns(tile, answer, first):
+    """answer from `first` on, a tile row of what is left of the right-hand side, through the factor's transpose."""
+    _unknown(tile, answer, first, 7)
+    _unknown(tile, answer, first, 6)
+    _unknown(tile, answer, first, 5)
+    _unknown(tile, answer, first, 4)
+    _unknown(tile, answer, first, 3)
+    _unknown(tile, answer, first, 2)
+    _unknown(tile, answer, first, 1)
+    _unknown(tile, answer, first, 0)
 
 
 @device
@@ -102,19 +133,20 @@ def _leave(tile, answer, found, first):
 
 
 @device
-def show_tile(tile, i, panel, pitch, tile_rows):
-    """A tile's columns in panel, in the places of row i."""
+def _show(tile, i, panel, at, tile_rows):
+    """A tile's columns in panel from `at` on, in the places of row i."""
     for c in range(TILE):
-        for a in range(TILE):
-            panel[U32(U32(c * pitch) + U32(a * tile_rows) + i)] = tile[TILE * a + c]
+        place = U32(at + U32(TILE * tile_rows * c) + U32(4) * i)
+        put4(panel, place, tile[c], tile[8 + c], tile[16 + c], tile[24 + c])
+        place = U32(place + U32(4 * tile_rows))
+        put4(panel, place, tile[32 + c], tile[40 + c], tile[48 + c], tile[56 + c])
 
 
 @functools.cache
 def make_solve_by_cholesky(quads, tile_rows, tiles, threads):
     """solve_by_cholesky for a plan.Shape of at most plan.DIRECT_TILES tiles a side; threads: its `whole`."""
-    pitch, size, square = TILE * tile_rows + 1, TILE * tile_rows, SQUARE
-    bias = 4 * quads
-    target, room, corner_room = bias + 1, TILE * pitch, SQUARE * tile_rows
+    size, square, bias = TILE * tile_rows, SQUARE, 4 * quads
+    target, room = bias + 1, 2 * TILE * size
 
     @kernel(max_registers=registers_of(threads))
     def solve_by_cholesky(owners, grams, shared, decays, damping, table):
@@ -123,21 +155,22 @@ def make_solve_by_cholesky(quads, tile_rows, tiles, threads):
         owners (n, 4) int64: row, first piece, pieces, ratings; grams: see gram_of_pieces; shared (any, 64, tiles)
         float32: likewise, of all rows; decays (n,), damping float32: lambda and d of formulas.py; table (rows + 1,
         stride) float32: parameter rows, their factors and biases overwritten.
-        The right-hand side is a row of G: eliminating the columns before it solves for it forwards.
+        The right-hand side is a row of G: eliminating the columns before it solves for it forwards. A tile column is
+        divided by the thread of its tile on the diagonal and by those below, which are neighbours, so that few warps do
+        it, and warps whose columns are done with have nothing left to do.
 
         Launch: any grid, blocks of `threads`.
         Deterministic: yes; budget.
         Source: Golub and Van Loan, Matrix Computations, 4th ed., 4.2.9 (by blocks).
         """
-        panel = cuda.shared.array(room, F32)  # eight columns of the factor
-        corners = cuda.shared.array(corner_room, F32)  # the inverse of each tile on its diagonal
+        panel = cuda.shared.array(room, F32, alignment=16)  # eight columns of the factor, and the eight before them
+        corner = cuda.shared.array(square, F32, alignment=16)  # the tile on the diagonal that these are divided by
         squares = cuda.shared.array(size, F32)
         answer = cuda.shared.array(size, F32)
         tile = cuda.local.array(square, F32)
         number = U32(cuda.threadIdx.x)
         mine = U32(min(number, U32(tiles - 1)))
-        row = tile_row(mine)
-        column = U32(mine - U32(U32(row * U32(row + U32(1))) // U32(2)))
+        row, column = tile_at(mine, tile_rows)
         works = number < U32(tiles)
         for o in range(I64(cuda.blockIdx.x), I64(owners.shape[0]), I64(cuda.gridDim.x)):
             own = U64(owners[U64(o), 0])
@@ -146,24 +179,19 @@ def make_solve_by_cholesky(quads, tile_rows, tiles, threads):
                 _weigh(tile, row, U32(bias), decays[U64(o)], damping, squares)
             for step in range(tile_rows):
                 k = U32(step)
-                corner = U32(k * U32(square))
-                if works and column == k:
-                    show_tile(tile, row, panel, pitch, tile_rows)
-                    if row == k:
-                        for e in range(square):
-                            corners[U32(corner + U32(e))] = tile[e]
+                front = U32(U32(k % U32(2)) * U32(TILE * size))
+                if works and row == k and column == k:
+                    _factor(tile, squares, U32(k * U32(TILE)))
+                    for q in range(0, square, 4):
+                        put4(corner, U32(q), tile[q], tile[q + 1], tile[q + 2], tile[q + 3])
                 cuda.syncthreads()
-                if number < U32(32):
-                    _invert(corners, corner, number, squares, U32(k * U32(TILE)))
+                if works and column == k and row > k:
+                    _divide(tile, corner)
+                    _show(tile, row, panel, front, tile_rows)
                 cuda.syncthreads()
-                if works and column == k:
-                    _divide(panel, pitch, row, tile_rows, corners, corner, tile)
-                    show_tile(tile, row, panel, pitch, tile_rows)
-                cuda.syncthreads()
-                if column > k:
+                if works and column > k:
                     for c in range(TILE):
-                        add_products(panel, U32(c * pitch), row, column, tile_rows, -ONE, tile)
-                cuda.syncthreads()
+                        add_products(panel, U32(front + U32(c * size)), row, column, tile_rows, -ONE, tile)
             if works and row == U32(target // TILE):
                 for b in range(TILE):
                     at = U32(U32(TILE) * column + U32(b))
@@ -171,8 +199,8 @@ def make_solve_by_cholesky(quads, tile_rows, tiles, threads):
             cuda.syncthreads()
             for step in range(tile_rows):
                 k = U32(tile_rows - 1 - step)
-                if number < U32(32):
-                    _unknowns(corners, U32(k * U32(square)), number, answer, U32(k * U32(TILE)))
+                if works and row == k and column == k:
+                    _unknowns(tile, answer, U32(k * U32(TILE)))
                 cuda.syncthreads()
                 if works and row == k and column < k:
                     _leave(tile, answer, U32(k * U32(TILE)), U32(column * U32(TILE)))

@@ -8,6 +8,7 @@ import numpy as np
 from gpukit._cuda import cuda, device, kernel
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO, quotient, weight_at
+from gpukit.factorization.solvers.squares.kernels.tiles import tile_number
 from gpukit.factorization.solvers.squares.plan import TILE
 from gpukit.primitives.warp import group_sum
 
@@ -42,12 +43,6 @@ class Vectors(NamedTuple):
 
 
 @device
-def _number_of(i, j):
-    """The number of tile (i, j), j <= i."""
-    return U32(U32(U32(i * U32(i + U32(1))) // U32(2)) + j)
-
-
-@device
 def _gather(grams, first, pieces, shared, tiles):
     """The first of a row's Gram matrices becomes the sum of all of them and of what all rows share."""
     for e in range(TILE * TILE):
@@ -71,7 +66,7 @@ def _times(grams, first, tile_rows, x, part, out):
         for column in range(lane, U32(tile_rows), U32(32)):
             j = U32(column)
             below = j <= i
-            n = _number_of(i, j) if below else _number_of(j, i)
+            n = tile_number(i, j, tile_rows) if below else tile_number(j, i, tile_rows)
             for b in range(TILE):
                 own = x[U32(U32(TILE) * j + U32(b))]
                 for a in range(TILE):
@@ -106,12 +101,14 @@ def _begin(grams, first, sizes, table, row, at_bias, decay, damping, v):
         i, a = U32(f // U32(TILE)), U32(f % U32(TILE))
         wanted = f <= U32(sizes.bias)
         v.weights[f] = weight_at(f, U32(sizes.bias), decay, damping)
-        own = grams[first, U32(U32(TILE + 1) * a), _number_of(i, i)] + v.weights[f]
+        own = grams[first, U32(U32(TILE + 1) * a), tile_number(i, i, sizes.tile_rows)] + v.weights[f]
         v.scale[f] = quotient(ONE, own) if wanted else ZERO
         v.x[f], v.left[f] = ZERO, ZERO
         if wanted:
             v.x[f] = table[row, f if f < U32(sizes.bias) else at_bias]
-            v.left[f] = grams[first, U32(U32(sizes.target_own) + a), _number_of(U32(sizes.target_row), i)]
+            v.left[f] = grams[
+                first, U32(U32(sizes.target_own) + a), tile_number(U32(sizes.target_row), i, sizes.tile_rows)
+            ]
         goal += v.left[f] * v.left[f] * v.scale[f]
     return _sum(goal, v.parts)
 

@@ -8,9 +8,9 @@ import numpy as np
 from gpukit._cuda import cuda, device, kernel
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO
-from gpukit.factorization.solvers.squares.kernels.tiles import SQUARE, add_products, place_of, tile_row
+from gpukit.factorization.solvers.squares.kernels.tiles import SQUARE, add_products, place_of, tile_at, tile_number
 from gpukit.factorization.solvers.squares.plan import TILE
-from gpukit.primitives.wide import read4
+from gpukit.primitives.wide import put4, read4
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
 FULL = np.uint32(0xFFFFFFFF)
@@ -30,11 +30,10 @@ def _stage(first, count, batch, shape, stage):
     for at in range(U32(cuda.threadIdx.x), U32(count * quads), U32(cuda.blockDim.x)):
         t = U32(U32(at) // U32(quads))
         q = U32(U32(at) - U32(t * U32(quads)))
-        quad = read4(table, U32(minor[U64(first + t)]), U32(U32(4) * q))
+        a, b, c, d = read4(table, U32(minor[U64(first + t)]), U32(U32(4) * q))
         root = _root(weights, U64(first + t))
-        row = U32(t * U32(pitch))
-        for e in range(4):
-            stage[U32(row + place_of(U32(U32(4) * q + U32(e)), tile_rows))] = root * quad[e]
+        place = U32(U32(t * U32(pitch)) + place_of(U32(U32(4) * q), tile_rows))
+        put4(stage, place, root * a, root * b, root * c, root * d)
     bias = U32(4 * quads)
     for at in range(U32(cuda.threadIdx.x), U32(count), U32(cuda.blockDim.x)):
         t, row = U64(first + U64(at)), U32(U32(at) * U32(pitch))
@@ -48,7 +47,7 @@ def _stage(first, count, batch, shape, stage):
 @functools.cache
 def make_gram_of_pieces(quads, tile_rows, tiles, threads, slices, groups, staged):
     """gram_of_pieces for a plan.Shape."""
-    pitch = 8 * tile_rows + 1
+    pitch = TILE * tile_rows + 4
     lanes, room = threads // slices, staged * pitch
 
     @kernel(max_registers=128)
@@ -57,8 +56,8 @@ def make_gram_of_pieces(quads, tile_rows, tiles, threads, slices, groups, staged
 
         pieces (n, 3) int64: row, first rating, ratings; minor (nnz,) int32; values z, weights w (nnz,) float32, or
         (1,), one for all; table (rows + 1, stride) float32: the other side's parameter rows, 4 quads of factors and
-        more; biased: whether y has its 1, else 0; grams (n, 64, tiles) float32, overwritten: number 8 a + b of tile
-        i (i + 1) / 2 + j is that of row 8 i + a, column 8 j + b.
+        more; biased: whether y has its 1, else 0; grams (n, 64, tiles) float32, overwritten: number 8 a + b of a tile
+        (i, j), as tiles.py numbers them, is that of row 8 i + a, column 8 j + b.
 
         Launch: a grid of any blocks and `groups` in its second dimension, blocks of `threads`.
         Deterministic: yes; budget.
@@ -66,13 +65,12 @@ def make_gram_of_pieces(quads, tile_rows, tiles, threads, slices, groups, staged
         HPDC 2016, sec. 3 (tiles in registers, rows in shared memory).
         """
         batch = minor, values, weights, table, biased
-        stage = cuda.shared.array(room, F32)
+        stage = cuda.shared.array(room, F32, alignment=16)
         tile = cuda.local.array(SQUARE, F32)
         thread = U32(cuda.threadIdx.x)
         slice_, number = U32(thread // U32(lanes)), U32(U32(thread % U32(lanes)) + U32(cuda.blockIdx.y) * U32(threads))
         mine = U32(min(number, U32(tiles - 1)))
-        i = tile_row(mine)
-        j = U32(mine - U32(U32(i * U32(i + U32(1))) // U32(2)))
+        i, j = tile_at(mine, tile_rows)
         for at in range(thread, U32(room), U32(threads)):
             stage[U32(at)] = ZERO
         for piece in range(I64(cuda.blockIdx.x), I64(pieces.shape[0]), I64(cuda.gridDim.x)):
@@ -127,11 +125,12 @@ def as_matrix(gram, matrix):
     Deterministic: yes, exact.
     Source: ours.
     """
-    n, tiles = U32(matrix.shape[0]), U32(gram.shape[2])
+    n, tile_rows = U32(matrix.shape[0]), U32(0)
+    while U32(U32(tile_rows * U32(tile_rows + U32(1))) // U32(2)) < U32(gram.shape[2]):
+        tile_rows = U32(tile_rows + U32(1))
     for at in range(U32(cuda.grid(1)), U32(matrix.size), U32(cuda.gridsize(1))):
         a, b = U32(U32(at) // n), U32(U32(at) % n)
         high, low = U32(max(a, b)), U32(min(a, b))
         i, j = U32(high // U32(TILE)), U32(low // U32(TILE))
-        number = U32(U32(U32(i * U32(i + U32(1))) // U32(2)) + j)
         e = U32(U32(U32(high % U32(TILE)) * U32(TILE)) + U32(low % U32(TILE)))
-        matrix[a, b] = gram[0, e, number] if number < tiles else ZERO
+        matrix[a, b] = gram[0, e, tile_number(i, j, tile_rows)] if i < tile_rows else ZERO

@@ -1,0 +1,16 @@
+"""Host steps of a live model on the CPU; gpu.py has the same names."""
+
+import numpy as np
+
+from gpukit.device.cpu_arrays import empty, fetch, resident, runner, zeros
+from gpukit.factorization.live import twins
+from gpukit.primitives.group.cpu import row_starts, sort_by_bits
+
+__all__ = ["copy", "empty", "fetch", "finish", "resident", "row_starts", "run", "sort_by_bits", "zeros"]
+
+run = runner(twins)
+copy = np.copyto
+
+
+def finish():
+    """Return when what is queued is done."""

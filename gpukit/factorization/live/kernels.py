@@ -1,0 +1,187 @@
+"""GPU kernels of a live model: new ratings enter its history, rows without ratings are told from others; twins.py."""
+
+import numpy as np
+
+from gpukit._cuda import cuda, kernel
+from gpukit.factorization.live.formulas import ASIDE, field
+from gpukit.factorization.model.layout import BASE, EXTRA, SQUARES
+from gpukit.primitives.search import lower_bound, upper_bound
+
+U32, U64, I64, U8 = np.uint32, np.uint64, np.int64, np.uint8
+SHARE = 16  # of the old ratings, that a thread takes to their new places in one go
+
+
+@kernel
+def find_levels(values, levels, codes, missing):
+    """codes[t] = the number of the level that rating t is.
+
+    values (n,) float32; levels (L,) float32, rising, L at most 254; codes (n,) uint8, overwritten; missing (1,) int64,
+    n before: the first rating that is no level.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for t in range(I64(cuda.grid(1)), I64(values.size), I64(cuda.gridsize(1))):
+        at = lower_bound(levels, values[U64(t)], 0, levels.size)
+        is_level = at < levels.size and levels[U64(min(at, I64(levels.size - 1)))] == values[U64(t)]
+        codes[U64(t)] = U8(at if is_level else I64(0))
+        if not is_level:
+            cuda.atomic.min(missing, 0, t)
+
+
+@kernel
+def find_pairs(keys, user_shift, item_shift, item_width, indptr, items, at, marked):
+    """at[k] = where in a history the pair of key k stands, or how many stand before it; marked[k] = key k, with ASIDE
+    where the pair is there.
+
+    keys (n,) uint64, rising; user_shift, item_shift, item_width int32: where its parts lie; indptr (rows + 2,) int64
+    and items (m,) int32: the history by user, the last row empty; users beyond stand behind it; at (n,) uint32 and
+    marked (n,) uint64, overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours (bisection in the user's ratings).
+    """
+    last = I64(indptr.size - 2)
+    for k in range(I64(cuda.grid(1)), I64(keys.size), I64(cuda.gridsize(1))):
+        key = keys[U64(k)]
+        user, item = min(I64(U64(key >> U64(user_shift))), last), I64(field(key, item_shift, item_width))
+        end = I64(indptr[U64(user + 1)])
+        place = lower_bound(items, item, indptr[U64(user)], end)
+        known = place < end and I64(items[U64(place if place < end else I64(0))]) == item
+        at[U64(k)] = U32(place)
+        marked[U64(k)] = U64(key | ASIDE) if known else key
+
+
+@kernel
+def correct_codes(keys, at, level_width, codes, before):
+    """codes[at[k]] = key k's level + 1; before[k] = key k with the level that stood there.
+
+    keys (n,) uint64, of distinct pairs, marked or not; at (n,) uint32; level_width int32; codes uint8, of a history, in
+    place; before (n,) uint64, overwritten, not marked.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    mask = U64((U64(1) << U64(level_width)) - U64(1))
+    for k in range(I64(cuda.grid(1)), I64(keys.size), I64(cuda.gridsize(1))):
+        key, place = U64(keys[U64(k)] & U64(~ASIDE)), U64(at[U64(k)])
+        before[U64(k)] = U64(U64(key & U64(~mask)) | U64(codes[place] - U8(1)))
+        codes[place] = U8(U64(key & mask) + U64(1))
+
+
+@kernel
+def insert_records(items, codes, keys, at, item_shift, item_width, level_width, all_items, all_codes):
+    """A history with new ratings in it: all_items, all_codes = items, codes, and key k's with at[k] of them before it.
+
+    items (m,) int32, codes (m,) uint8; keys (n,) uint64 and at (n,) uint32, rising; item_shift, item_width, level_width
+    int32: parts of a key; all_items (m + n,) int32 and all_codes (m + n,) uint8, overwritten: a new rating's code is
+    its level + 1.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours (each rating counts those that come before it, by bisection; consecutive ones among few).
+    """
+    old, tile = I64(items.size), I64(cuda.blockDim.x * SHARE)
+    for first in range(I64(cuda.blockIdx.x) * tile, old, I64(cuda.gridDim.x) * tile):
+        last = min(I64(first + tile), old)
+        low = upper_bound(at, U32(first), 0, keys.size)
+        high = upper_bound(at, U32(last - 1), low, keys.size)
+        for t in range(first + I64(cuda.threadIdx.x), last, I64(cuda.blockDim.x)):
+            there = U64(t + upper_bound(at, U32(t), low, high))
+            all_items[there] = items[U64(t)]
+            all_codes[there] = codes[U64(t)]
+    for k in range(I64(cuda.grid(1)), I64(keys.size), I64(cuda.gridsize(1))):
+        there = U64(I64(at[U64(k)]) + k)
+        all_items[there] = np.int32(field(keys[U64(k)], item_shift, item_width))
+        all_codes[there] = U8(field(keys[U64(k)], 0, level_width) + U64(1))
+
+
+@kernel
+def add_starts(before, added, out):
+    """out[r] = before[r] + added[r], where before has no row r its last.
+
+    before (any,) and added, out (rows + 1,) int64: where rows begin; out is overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for r in range(I64(cuda.grid(1)), I64(out.size), I64(cuda.gridsize(1))):
+        out[U64(r)] = before[U64(min(r, I64(before.size - 1)))] + added[U64(r)]
+
+
+@kernel
+def tell_rows(before, added, fresh, rated):
+    """fresh[r] = whether row r has ratings for the first time; rated[r] = whether it has any.
+
+    before (any,), added (at least rows + 1,) int64: where the rows of the old and of the new ratings begin; fresh,
+    rated (rows,) uint8, overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    end = I64(before.size - 1)
+    for r in range(I64(cuda.grid(1)), I64(fresh.size), I64(cuda.gridsize(1))):
+        had = before[U64(min(r + 1, end))] > before[U64(min(r, end))]
+        has = added[U64(r + 1)] > added[U64(r)]
+        fresh[U64(r)], rated[U64(r)] = U8(has and not had), U8(has or had)
+
+
+@kernel
+def mark_still(keys, user_shift, item_shift, item_width, users, items, marked):
+    """marked[k] = key k, with ASIDE where neither its user nor its item is flagged.
+
+    keys (n,) uint64; user_shift, item_shift, item_width int32; users, items uint8 flags of rows; marked (n,) uint64,
+    overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for k in range(I64(cuda.grid(1)), I64(keys.size), I64(cuda.gridsize(1))):
+        key = keys[U64(k)]
+        moves = users[U64(key >> U64(user_shift))] or items[field(key, item_shift, item_width)]
+        marked[U64(k)] = key if moves else U64(key | ASIDE)
+
+
+@kernel
+def read_base(table, base):
+    """base[r] = the baseline bias of parameter row r.
+
+    table (rows + 1 or more, stride) float32; base (rows,) float64, overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    at = U64(table.shape[1] - EXTRA + BASE)
+    for r in range(I64(cuda.grid(1)), I64(base.size), I64(cuda.gridsize(1))):
+        base[U64(r)] = np.float64(table[U64(r), at])
+
+
+@kernel
+def hold_rows(table, flags, still, work):
+    """work's rows that are not flagged = the table's, with `still` for their sum of squared errors.
+
+    table, work (rows + 1, stride) float32, work in place; flags (rows,) uint8; still float32: with so large a sum a
+    row's rate is as good as 0.
+    Launch: any grid and block; a block copies whole rows.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    squares = I64(table.shape[1] - EXTRA + SQUARES)
+    for r in range(I64(cuda.blockIdx.x), I64(flags.size), I64(cuda.gridDim.x)):
+        if flags[U64(r)] == U8(0):
+            for f in range(I64(cuda.threadIdx.x), I64(table.shape[1]), I64(cuda.blockDim.x)):
+                work[U64(r), U64(f)] = still if f == squares else table[U64(r), U64(f)]
+
+
+@kernel
+def take_flagged(source, flags, out):
+    """out's rows that are flagged = source's.
+
+    source, out (rows or more, width), out in place; flags (rows,) uint8.
+    Launch: any grid and block; a block copies whole rows.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for r in range(I64(cuda.blockIdx.x), I64(flags.size), I64(cuda.gridDim.x)):
+        if flags[U64(r)] != U8(0):
+            for f in range(I64(cuda.threadIdx.x), I64(out.shape[1]), I64(cuda.blockDim.x)):
+                out[U64(r), U64(f)] = source[U64(r), U64(f)]

@@ -1,0 +1,162 @@
+"""Rows without ratings so far learn theirs while all others stand still: lines 10 to 15 of Algorithm 4."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.factorization.arrays import History
+from gpukit.factorization.baseline import SWEEPS
+from gpukit.factorization.live.entering import parted
+from gpukit.factorization.model.layout import major_first
+from gpukit.factorization.model.state import rows_of_side
+from gpukit.factorization.prepare import ready, strata
+from gpukit.factorization.solvers import Task
+from gpukit.factorization.solvers.sgd import schedule
+from gpukit.factorization.solvers.sgd import training as descent
+from gpukit.factorization.solvers.sgd.rates import row_rates
+from gpukit.random import key
+from gpukit.ratings.orders.order import Orders, in_both_orders
+from gpukit.streams import Keyed
+
+STILL = (
+    1e30  # a sum of squared errors with which nothing moves; infinite, differences that kernels take were no numbers
+)
+
+
+class Fresh(NamedTuple):
+    """What rows learn that had no ratings: Orders of those that they have now; flags ((M,), (N,)) uint8 of the rows,
+    on the device; baseline biases ((M,), (N,)) float64 of all rows, in z, on the device."""
+
+    orders: Orders
+    flags: tuple
+    base: tuple
+
+
+def prepared(entered, new, held, damping):
+    """The Fresh of an entering.Entered part, None where no row has ratings for the first time; hashes and neighbours
+    have the part in them then. damping: of the users' and the items' baseline biases."""
+    for columns, sign in entered.columns if held.hashes else ():
+        held.hashes.add(columns, sign)
+    orders = ratings_of_fresh(entered, new, held) if entered.keys is not None else None
+    if orders is None:
+        return None
+    if held.hashes:
+        runs = runs_of(held.work.own.fetch(entered.fresh[1]))
+        if runs:
+            held.hashes.find(runs, entered.rated, held.neighbors.all)
+    base = fresh_baseline(orders, entered.fresh, base_of(held), held.scale, damping, held.work)
+    if held.influence is not None:
+        pack_near(base[1], held)
+    return Fresh(orders, entered.fresh, base)
+
+
+def runs_of(flags):
+    """[(first, last)]: the runs of rows (last not included) that are flagged."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], flags != 0, [0])).astype(np.int8)))
+    return [(int(first), int(last)) for first, last in edges.reshape(-1, 2)]
+
+
+def ratings_of_fresh(entered, new, held):
+    """The Orders of the ratings in which an entering.Entered has a row for the first time."""
+    own, (_, item, user) = held.work.own, new.key
+    marked = own.empty(entered.keys.size, np.uint64)
+    own.run("mark_still", entered.keys, user.shift, item.shift, item.width, *entered.fresh, marked)
+    keys, _, n = parted(marked, None, own)
+    if not n:
+        return None
+    of_users = held.work.walk == "users" or held.work.deterministic
+    by_item, by_user, places, _, _ = in_both_orders(keys[:n], new.key, None, held.work.ordering, of_users)
+    return Orders(new.shape, held.levels, by_item, by_user, places, None)
+
+
+def fresh_baseline(orders, flags, base, scale, damping, work):
+    """base ((M,), (N,)) float64 in z, with those of flagged rows written: damped means of their ratings, in turns, the
+    others' as they are; damping: of users, of items."""
+    own, preparing, (users, items) = work.own, work.steps.preparing, orders.shape
+    z = own.resident(ready.z_of_levels(orders, scale), np.float32)
+    of_items = orders.by_item, items, base[0], base[1], damping[1], flags[1]
+    of_users = orders.by_user, users, base[1], base[0], damping[0], flags[0]
+    for _ in range(SWEEPS):
+        for order, rows, other, mine, damped, fresh in (of_items, of_users):
+            found = own.empty(rows, np.float64)
+            read = order.starts[: rows + 1], order.others, order.codes, z
+            preparing.run("residual_means", *read, other, float(damped), found)
+            own.run("take_flagged", found.reshape(rows, 1), fresh, mine.reshape(rows, 1))
+    return base
+
+
+def base_of(held):
+    """((M,), (N,)) float64 on the device: the baseline biases of parameter rows."""
+    own, found = held.work.own, []
+    for table, rows in zip((held.users, held.items), held.shape):
+        found.append(own.empty(rows, np.float64))
+        own.run("read_base", table.all, found[-1])
+    return tuple(found)
+
+
+def begin_rows(fresh, held, plan):
+    """(users, items, influence): parameter rows to work on, those flagged as training begins, the others as they are
+    but for their sums of squared errors, which hold them still."""
+    work, rows = held.work, []
+    for table, base, flags, stream in zip((held.users, held.items), fresh.base, fresh.flags, Keyed.FIRST_FACTORS):
+        kind = rows_of_side(work.layout, work.walk, stream == Keyed.FIRST_FACTORS[0])
+        begun = work.own.empty(table.all.shape, np.float32)
+        n_factors = kind.n_factors if plan.epochs else 0
+        biased = plan.biases or plan.held
+        work.steps.preparing.run("start_rows", np.uint32(key(plan.seed, stream)), base, biased, n_factors, begun, begun)
+        work.own.run("hold_rows", table.all, flags, np.float32(STILL), begun)
+        rows.append(begun)
+    if held.influence is None:
+        return *rows, None
+    influence = work.own.empty(held.influence.all.shape, np.float32)
+    work.own.copy(influence, held.influence.all)
+    return *rows, influence
+
+
+def pack_near(base, held):
+    """Have near and offsets of the neighbours as they are now, whose items' baseline biases are base (N,) float64."""
+    own, shape = held.work.own, (held.shape[1] + 1, held.work.layout.slots)
+    held.near, held.offsets = own.empty(shape, np.int32), own.empty(shape, np.float32)
+    held.work.steps.preparing.run("pack_near", held.neighbors.all, base, held.near, held.offsets)
+
+
+def learn(fresh, held, plan, heed=lambda turn, turns: None):
+    """Have the rows of a Fresh in the Held, learned at the rates of settings.Settings; how many ratings were walked.
+    heed: called with the number of epochs that are done and of all, before each epoch and after the last."""
+    rows = begin_rows(fresh, held, plan)
+    session = held.session(rows)
+    if plan.epochs:
+        walk(session, fresh, held, plan, heed)
+    learned, (users, items) = session.learned(), fresh.flags
+    for own, table, flags in zip(learned, (held.users, held.items, held.influence), (users, items, items)):
+        if table is not None:
+            held.work.own.run("take_flagged", own, flags, table.all)
+    return len(fresh.orders) * plan.epochs
+
+
+def walk(session, fresh, held, plan, heed):
+    """All epochs of a session over the ratings of a Fresh."""
+    work, orders = held.work, fresh.orders
+    preparing, stratified = work.steps.preparing, strata.in_strata_on(work.device, work.deterministic)
+    side = ready.side_of(orders, work.walk, held.scale, plan.seed, preparing, stratified)
+    by_user, query = orders.by_user, None
+    if work.layout.slots:
+        asked = History(by_user.starts, by_user.others, None, None)
+        query = ready.training_query(asked, orders, side, work.walk, preparing)
+    made = ready.Ready(held.history, side, query, None)
+    task = Task(orders, held.scale, made, plan, work.layout, work.steps, work.device, False, work.deterministic)
+    training = descent.begin(session, task, descent.arrange(task, still_workers(fresh, task, held)))
+    for turn in range(plan.epochs):
+        heed(turn, plan.epochs)
+        training.step(plan.epoch_rates(turn), schedule.turn_key(plan.seed, turn))
+    heed(plan.epochs, plan.epochs)
+
+
+def still_workers(fresh, task, held):
+    """Workers for the rows that learn; see schedule.still_workers."""
+    work, (settings, side) = held.work, (task.settings, task.made.side)
+    counts = np.diff(side.indptr)[work.own.fetch(major_first(work.walk, *fresh.flags)[0]) != 0]
+    rate = row_rates(settings.rates, settings.learning_rate, counts)
+    fewest = schedule.worker_count(len(task.orders), work.steps.most_workers(work.layout), work.layout.slots > 0)
+    most = work.steps.most_workers(work.layout)
+    return schedule.still_workers(len(task.orders), counts * rate, (fewest, most))

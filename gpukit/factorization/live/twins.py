@@ -1,0 +1,115 @@
+"""CPU twins of kernels.py: the same names, the same arguments in the same order."""
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.factorization.live.formulas import ASIDE, field
+from gpukit.factorization.model.layout import BASE, EXTRA, SQUARES
+from gpukit.primitives.search import lower_bound, upper_bound
+
+U8, U32, U64, I64 = np.uint8, np.uint32, np.uint64, np.int64
+PARTS = 16  # in which ratings are gone through at once
+TILE = 1 << 14
+
+
+@njit(parallel=True)
+def find_levels(values, levels, codes, missing):
+    """Twin of kernels.find_levels."""
+    firsts = np.full(PARTS, values.size, np.int64)
+    for part in prange(PARTS):
+        for t in range(values.size * part // PARTS, values.size * (part + 1) // PARTS):
+            at = lower_bound(levels, values[t], 0, levels.size)
+            is_level = at < levels.size and levels[min(at, levels.size - 1)] == values[t]
+            codes[t] = at if is_level else 0
+            if not is_level:
+                firsts[part] = min(firsts[part], t)
+    missing[0] = min(missing[0], firsts.min())
+
+
+@njit(parallel=True)
+def find_pairs(keys, user_shift, item_shift, item_width, indptr, items, at, marked):
+    """Twin of kernels.find_pairs."""
+    last = indptr.size - 2
+    for k in prange(keys.size):
+        user, item = min(I64(keys[k] >> U64(user_shift)), last), I64(field(keys[k], item_shift, item_width))
+        end = indptr[user + 1]
+        place = lower_bound(items, item, indptr[user], end)
+        known = place < end and items[place] == item
+        at[k] = place
+        marked[k] = keys[k] | ASIDE if known else keys[k]
+
+
+@njit(parallel=True)
+def correct_codes(keys, at, level_width, codes, before):
+    """Twin of kernels.correct_codes."""
+    mask = (U64(1) << U64(level_width)) - U64(1)
+    for k in prange(keys.size):
+        key = keys[k] & ~ASIDE
+        before[k] = (key & ~mask) | U64(codes[at[k]] - 1)
+        codes[at[k]] = U8((key & mask) + U64(1))
+
+
+@njit(parallel=True)
+def insert_records(items, codes, keys, at, item_shift, item_width, level_width, all_items, all_codes):
+    """Twin of kernels.insert_records; a tile of old ratings goes on where the new ones before it end."""
+    for tile in prange((items.size + TILE - 1) // TILE):
+        first, last = tile * TILE, min((tile + 1) * TILE, items.size)
+        before = upper_bound(at, U32(first), 0, keys.size)
+        for t in range(first, last):
+            while before < keys.size and at[before] <= t:
+                before += 1
+            all_items[t + before], all_codes[t + before] = items[t], codes[t]
+    for k in prange(keys.size):
+        all_items[I64(at[k]) + k] = field(keys[k], item_shift, item_width)
+        all_codes[I64(at[k]) + k] = U8(field(keys[k], 0, level_width) + U64(1))
+
+
+@njit
+def add_starts(before, added, out):
+    """Twin of kernels.add_starts."""
+    for r in range(out.size):
+        out[r] = before[min(r, before.size - 1)] + added[r]
+
+
+@njit
+def tell_rows(before, added, fresh, rated):
+    """Twin of kernels.tell_rows."""
+    end = before.size - 1
+    for r in range(fresh.size):
+        had = before[min(r + 1, end)] > before[min(r, end)]
+        has = added[r + 1] > added[r]
+        fresh[r], rated[r] = has and not had, has or had
+
+
+@njit(parallel=True)
+def mark_still(keys, user_shift, item_shift, item_width, users, items, marked):
+    """Twin of kernels.mark_still."""
+    for k in prange(keys.size):
+        moves = users[keys[k] >> U64(user_shift)] or items[field(keys[k], item_shift, item_width)]
+        marked[k] = keys[k] if moves else keys[k] | ASIDE
+
+
+@njit(parallel=True)
+def read_base(table, base):
+    """Twin of kernels.read_base."""
+    at = table.shape[1] - EXTRA + BASE
+    for r in prange(base.size):
+        base[r] = table[r, at]
+
+
+@njit(parallel=True)
+def hold_rows(table, flags, still, work):
+    """Twin of kernels.hold_rows."""
+    squares = table.shape[1] - EXTRA + SQUARES
+    for r in prange(flags.size):
+        if not flags[r]:
+            work[r] = table[r]
+            work[r, squares] = still
+
+
+@njit(parallel=True)
+def take_flagged(source, flags, out):
+    """Twin of kernels.take_flagged."""
+    for r in prange(flags.size):
+        if flags[r]:
+            out[r] = source[r]

@@ -1,0 +1,70 @@
+"""Smoothness over graph and time among the methods."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.device.engine import engine
+from gpukit.imputation.baselines.series import interpolation
+from gpukit.imputation.problem import Method, row_means
+from gpukit.imputation.smoothness.choose import best
+from gpukit.imputation.smoothness.plan import Weights
+from gpukit.imputation.smoothness.solve import ground_of, lags_of, solve
+from gpukit.imputation.smoothness.steps import Ground
+
+
+class Work(NamedTuple):
+    """A problem at work on a device: session; ground, in units; level (1, T) and unit of what it stands for."""
+
+    session: object
+    ground: Ground
+    level: np.ndarray
+    unit: float
+
+    def filled(self):
+        """(N, T) float64: the answer as values."""
+        return self.level + self.unit * self.session.answer().astype(np.float64)
+
+
+def suits(problem):
+    """Series in time of two vertices at least."""
+    return problem.ordered and len(problem.values) > 1
+
+
+def begun(problem, alike):
+    """The Work of a problem, whose first answer is interpolation; alike: see graph.laplacian_of."""
+    level = level_of(problem)
+    rest = np.where(problem.seen, problem.values - level, 0.0)
+    unit = float(np.sqrt(np.square(rest).sum() / max(1, problem.seen.sum()))) or 1.0
+    ground = ground_of(problem, (rest / unit).astype(np.float32), alike)
+    start = np.nan_to_num(((interpolation(problem, {}) - level) / unit).astype(np.float32), copy=False)
+    session = engine(problem.place.device, "gpukit.imputation.smoothness").Session(ground, start)
+    return Work(session, ground, level, unit)
+
+
+def level_of(problem):
+    """(1, T): the mean of all that is observed and of what a column's vertices differ there from their own means;
+    columns of which nothing is observed lie between those beside them."""
+    values, seen = problem.values, problem.seen
+    count = seen.sum(axis=0)
+    apart = np.where(seen, values - row_means(values, seen), 0.0).sum(axis=0) / np.maximum(count, 1)
+    some = count > 0
+    apart = np.interp(problem.at, problem.at[some], apart[some])
+    return (values.sum() / max(1, seen.sum()) + apart)[None]
+
+
+def settings(problem):
+    """The weights that hidden values are told best by."""
+    found = best(problem, begun)._asdict()
+    return [found | {"repeats": list(found["repeats"])}]
+
+
+def fill(problem, setting):
+    """(N, T): the least of the sum."""
+    work = begun(problem, setting["alike"])
+    repeats = tuple(setting["repeats"])[: len(lags_of(problem))]
+    solve(work.session, work.ground, Weights(**{**setting, "repeats": repeats}))
+    return work.filled()
+
+
+METHOD = Method("smoothness", suits, settings, fill)

@@ -1,0 +1,32 @@
+"""Sizes of smoothness over graph and time, and its weights."""
+
+from typing import NamedTuple
+
+THREADS = 256
+BLOCKS = 528  # of sums of products: as many parts on either device
+SMALL = 1 << 18  # numbers, up to which one thread of the CPU serves: others are waited for longer than they save
+STEPS = 200  # at most
+TOLERANCE, ROUGH = 3e-4, 2e-3  # of the scaled residual's length, of its start: what serves, and in the search
+WINDOW = 1 << 17  # numbers that weights are searched on
+NUMBERS = 1 << 18  # of all folds of a search together
+WEEK = 7  # periods; of a period that is a day it is a week
+
+
+class Weights(NamedTuple):
+    """alike: the power to which edges count by their ends' likeness (graph.py), 0 or 1; near (a), alike on the graph;
+    steady (b), alike from column to column; together (c), moving alike; repeats: s of each further lag, (lags,)."""
+
+    alike: int
+    near: float
+    steady: float
+    together: float
+    repeats: tuple
+
+
+POWERS = (0, 1)
+# alike, a, b, c where the search begins: values between observed ones, and vertices of which nothing is observed
+STARTS = tuple((alike, *law) for law in ((0.001, 0.03, 0.2), (0.1, 0.003, 0.1)) for alike in POWERS)
+REPEATS = (0.1, 0.01)  # s, what is tried before finer steps
+FACTORS = (4.0, 2.0)  # of weights, a round of the search each
+MOST_TRIALS = 40
+WORTH = 0.999  # of the error, what a step of the search must be below

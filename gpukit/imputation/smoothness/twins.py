@@ -1,0 +1,81 @@
+"""Products and steps of conjugate gradients on the CPU; kernels.py has the same for a GPU."""
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.imputation.smoothness.formulas import along, pull
+
+ONE = np.float32(1.0)
+
+
+@njit(parallel=True)
+def differ(x, seen, gaps, lags, near, steady, together, shared, own):
+    """Twin of kernels.differ: a vertex after another, all its columns by one lag after the other."""
+    for v in prange(len(x)):
+        row, mine, theirs = x[v], own[v], shared[v]
+        for t in range(len(row)):
+            mine[t] = row[t] if seen[v, t] else np.float32(0.0)
+            theirs[t] = near * row[t]
+        for k in range(len(lags)):
+            lag, b, c = lags[k], steady[k], together[k]
+            for t in range(lag, len(row)):
+                change = pull(row[t], row[t - lag], gaps[t - 1] if k == 0 else ONE)
+                mine[t] = along(mine[t], b, change)
+                theirs[t] = along(theirs[t], c, change)
+            for t in range(len(row) - lag):
+                change = pull(row[t], row[t + lag], gaps[t] if k == 0 else ONE)
+                mine[t] = along(mine[t], b, change)
+                theirs[t] = along(theirs[t], c, change)
+
+
+@njit(parallel=True)
+def spread(shared, own, first, neighbors, weights, direction, image, sums):
+    """Twin of kernels.spread: a block for every row of sums."""
+    blocks, rows = len(sums), len(shared)
+    for block in prange(blocks):
+        total = 0.0
+        for v in range(block * rows // blocks, (block + 1) * rows // blocks):
+            out = image[v]
+            out[:] = own[v]
+            for edge in range(first[v], first[v + 1]):
+                add(out, weights[edge], shared[neighbors[edge]])
+            total += product(out, direction[v])
+        sums[block] = total
+
+
+@njit
+def add(out, weight, row):
+    """out += weight row."""
+    for t in range(len(out)):
+        out[t] = along(out[t], weight, row[t])
+
+
+@njit
+def product(one, other):
+    """one . other, float64."""
+    total = 0.0
+    for t in range(len(one)):
+        total += np.float64(one[t]) * np.float64(other[t])
+    return total
+
+
+@njit(parallel=True)
+def advance(length, direction, image, inverse, x, residual, scaled, sums):
+    """Twin of kernels.advance: a block for every row of sums."""
+    blocks = len(sums)
+    for block in prange(blocks):
+        total = 0.0
+        for i in range(block * len(x) // blocks, (block + 1) * len(x) // blocks):
+            x[i] = along(x[i], length, direction[i])
+            left = along(residual[i], -length, image[i])
+            small = inverse[i] * left
+            residual[i], scaled[i] = left, small
+            total += np.float64(left) * np.float64(small)
+        sums[block] = total
+
+
+@njit(parallel=True)
+def redirect(share, scaled, direction):
+    """Twin of kernels.redirect."""
+    for i in prange(len(direction)):
+        direction[i] = along(scaled[i], share, direction[i])

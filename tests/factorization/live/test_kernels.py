@@ -1,0 +1,192 @@
+"""The kernels of a live model against their twins, and both against plain dictionaries."""
+
+import numpy as np
+import pytest
+from support import launch, launch_repeatably, small_launches
+
+from factorization.inputs import make, planted
+from factorization.live import inputs
+from gpukit.factorization.live import twins
+from gpukit.factorization.live.formulas import ASIDE
+from gpukit.factorization.model.layout import BASE, EXTRA, SQUARES
+
+pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
+
+from gpukit.device import Device
+from gpukit.factorization import LSHMF, MatrixFactorization, gpu
+from gpukit.factorization import run as runs
+from gpukit.factorization.live import kernels, session
+from gpukit.factorization.prepare import gpu as gpu_steps
+from gpukit.ratings import Ratings
+
+SHAPES = [(1, 32), (3, 32), (2, 64)]
+CASES = [(0, 5), (1, 1), (12, 7), (25, 30), (30, 40)]
+
+
+@pytest.fixture(params=SHAPES, ids=str)
+def shape(request):
+    """Grid and block."""
+    return request.param
+
+
+@pytest.fixture(params=CASES, ids=str)
+def case(request):
+    """An inputs.Case."""
+    return inputs.case(*request.param)
+
+
+def both(name, shape, given, outputs):
+    """What the kernel has made of arrays that it writes, and that its twin makes the same of them."""
+    made, expected = ([array.copy() for array in outputs] for _ in range(2))
+    launch(getattr(kernels, name), *shape, *given, *made)
+    getattr(twins, name)(*given, *expected)
+    for found, wanted in zip(made, expected):
+        np.testing.assert_array_equal(found, wanted)
+    return made
+
+
+def found_pairs(case, shape):
+    """(at, marked) of find_pairs."""
+    (_, item, user), n = case.key, len(case.keys)
+    given = case.keys, user.shift, item.shift, item.width, case.indptr, case.items
+    return both("find_pairs", shape, given, [np.full(n, 9, np.uint32), np.full(n, 9, np.uint64)])
+
+
+@pytest.mark.parametrize("wrong", [None, 0, 33, 69])
+def test_find_levels(shape, wrong):
+    levels = np.array([-1.5, 0, 2, 2.25, 7], np.float32)
+    codes = np.random.default_rng(0).integers(0, 5, 70).astype(np.uint8)
+    values = levels[codes]
+    if wrong is not None:
+        values[wrong:] = [3, 1e9, -9][wrong % 3]
+    found, missing = both("find_levels", shape, (values, levels), [np.zeros(70, np.uint8), np.array([70])])
+    assert missing[0] == (70 if wrong is None else wrong)
+    np.testing.assert_array_equal(found[: missing[0]], codes[: missing[0]])
+
+
+def test_find_pairs(case, shape):
+    at, marked = found_pairs(case, shape)
+    order, shift = sorted(case.old), case.key.item.shift
+    for number, place, mark in zip(case.keys.tolist(), at.tolist(), marked.tolist()):
+        pair = number >> case.key.user.shift, number >> shift & ((1 << case.key.item.width) - 1)
+        assert place == sum(other < pair for other in order)
+        assert mark == (number | int(ASIDE) if pair in case.old else number)
+
+
+def test_correct_codes(case, shape):
+    at, marked = found_pairs(case, shape)
+    known = marked >= ASIDE
+    outputs = [case.codes, np.zeros(known.sum(), np.uint64)]
+    if not known.any():
+        return
+    codes, before = both("correct_codes", shape, (marked[known], at[known], case.key.level.width), outputs)
+    now = {pair: case.new.get(pair, level) for pair, level in case.old.items()}
+    np.testing.assert_array_equal(codes, inputs.history_of(now, 5)[2])
+    expected = sorted(inputs.key_number(case.key, *pair, case.old[pair]) for pair in case.new if pair in case.old)
+    assert before.tolist() == expected
+
+
+def test_insert_records(case, shape):
+    """The history of all ratings; pairs that were there keep what they had."""
+    at, marked = found_pairs(case, shape)
+    new = marked < ASIDE
+    (level, item, _), n = case.key, len(case.items) + int(new.sum())
+    given = case.items, case.codes, case.keys[new], at[new], item.shift, item.width, level.width
+    outputs = [np.full(n, -1, np.int32), np.zeros(n, np.uint8)]
+    items, codes = both("insert_records", shape, given, outputs)
+    _, expected_items, expected_codes = inputs.history_of({**case.new, **case.old}, case.shape[0])
+    np.testing.assert_array_equal(items, expected_items)
+    np.testing.assert_array_equal(codes, expected_codes)
+
+
+def test_tiles_of_old_ratings(monkeypatch):
+    """More old ratings than a block takes in one go, on both devices."""
+    case = inputs.case(700, 90, (40, 40), (30, 30))
+    monkeypatch.setattr(kernels, "SHARE", 2)
+    monkeypatch.setattr(twins, "TILE", 64)
+    test_insert_records(case, (2, 32))
+
+
+def test_starts_and_rows(case, shape):
+    """Where rows begin in all ratings, and which have some for the first time."""
+    users = np.array([user for user, _ in case.new if (user, _) not in case.old], np.int64)
+    added = inputs.starts_of(users, case.shape[0] + 1)
+    (out,) = both("add_starts", shape, (case.indptr, added), [np.zeros_like(added)])
+    np.testing.assert_array_equal(out, inputs.history_of({**case.new, **case.old}, case.shape[0])[0])
+    flags = [np.full(case.shape[0], 9, np.uint8) for _ in range(2)]
+    fresh, rated = both("tell_rows", shape, (case.indptr, added), flags)
+    had, has = {user for user, _ in case.old}, set(users.tolist())
+    assert np.flatnonzero(fresh).tolist() == sorted(has - had)
+    assert np.flatnonzero(rated).tolist() == sorted(has | had)
+
+
+def test_mark_still(case, shape):
+    users, items = (np.random.default_rng(1).integers(0, 2, n).astype(np.uint8) for n in case.shape)
+    (_, item, user), n = case.key, len(case.keys)
+    given = case.keys, user.shift, item.shift, item.width, users, items
+    (marked,) = both("mark_still", shape, given, [np.zeros(n, np.uint64)])
+    for number, mark in zip(case.keys.tolist(), marked.tolist()):
+        moves = users[number >> user.shift] or items[number >> item.shift & ((1 << item.width) - 1)]
+        assert mark == (number if moves else number | int(ASIDE))
+
+
+def test_rows_of_tables(shape):
+    """Baseline biases are read, rows are held still, and those that are flagged taken."""
+    rng = np.random.default_rng(2)
+    table, work = (rng.normal(size=(6, 3 + EXTRA)).astype(np.float32) for _ in range(2))
+    flags = np.array([0, 1, 0, 0, 1], np.uint8)
+    (base,) = both("read_base", shape, (table,), [np.zeros(5)])
+    assert base.tolist() == table[:5, 3 + BASE].tolist()
+    (held,) = both("hold_rows", shape, (table, flags, np.float32(7)), [work])
+    np.testing.assert_array_equal(held[[1, 4, 5]], work[[1, 4, 5]])
+    expected = table[[0, 2, 3]]
+    expected[:, 3 + SQUARES] = 7
+    np.testing.assert_array_equal(held[[0, 2, 3]], expected)
+    (taken,) = both("take_flagged", shape, (table, flags), [work])
+    np.testing.assert_array_equal(taken, np.where(np.append(flags, 0)[:, None] > 0, table, work))
+
+
+def test_the_merge_repeats():
+    case = inputs.case(30, 40)
+    at, marked = found_pairs(case, (2, 32))
+    new = marked < ASIDE
+    (level, item, _), n = case.key, len(case.items) + int(new.sum())
+    given = case.items, case.codes, case.keys[new], at[new], item.shift, item.width, level.width
+    launch_repeatably(kernels.insert_records, 3, 32, *given, np.zeros(n, np.int32), np.zeros(n, np.uint8))
+
+
+@pytest.fixture
+def few_threads(monkeypatch):
+    """Grids of a few warps, one worker on either device."""
+    small_launches(monkeypatch)
+    monkeypatch.setattr(gpu, "CODE_BLOCKS", 3)
+    monkeypatch.setattr(gpu_steps, "BLOCK", 64)
+    monkeypatch.setattr(gpu, "most_workers", lambda layout: 1)
+    monkeypatch.setattr(runs, "check_memory", lambda *arguments: None)
+    monkeypatch.setattr(session.devices, "resolve", lambda spec: spec)
+
+
+@pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
+def test_a_live_model_is_the_same_on_both_devices(model, few_threads):
+    """New users and items, then corrections."""
+    from gpukit.device import cpu
+
+    whole, more = planted(6, 5, 0.7), {"n_neighbors": 2, "lsh_q": 1, "lsh_p": 1} if model is LSHMF else {}
+    old = whole.take((whole.users < 5) & (whole.items < 4))
+    old = Ratings(old.users, old.items, old.values, whole.user_ids[:5], whole.item_ids[:4])
+    new = whole.take((whole.users == 5) | (whole.items == 4))
+    again = whole.with_columns(users=whole.users, items=whole.items, values=whole.values[::-1].copy())
+    fitted, found = make(model, n_epochs=2, device=cpu(), **more).fit(old), []
+    for device in (cpu(), Device("cuda", 0, "")):
+        live = session.Live(fitted, device)
+        live.add(new)
+        live.add(again)
+        found.append(live.model())
+    mine, other = found
+    for name, array in mine._state._asdict().items():
+        np.testing.assert_allclose(getattr(other._state, name), array, rtol=2e-4, atol=2e-5, err_msg=name)
+    for expected, array in zip(mine._rated, other._rated):
+        np.testing.assert_array_equal(array, expected)
+    kept = [{**entry, "seconds": None} for entry in mine.updates_]
+    assert kept == [{**entry, "seconds": None} for entry in other.updates_] and kept[1]["corrected"] == len(whole)
+    assert kept[0]["users"] == kept[0]["items"] == 1

@@ -1,0 +1,32 @@
+"""A table that was completed: what was observed kept to the letter, what was missing filled in, nothing lost."""
+
+import re
+
+import numpy as np
+
+BETWEEN = re.compile(r"[,;\s\"]+")
+
+
+def completed(answer, files):
+    """answer: before (N, T) and seen, as read; filled (N, T) float32; after and whole, as read from what was written;
+    text, its bytes (b'' of Parquet); ids and times, and those read again."""
+    before, seen, after = answer["before"], answer["seen"], answer["after"]
+    if after.shape != before.shape or not answer["whole"].all():
+        return f"{before.shape} values were read, and {after.shape} again, {int((~answer['whole']).sum())} missing"
+    if not np.array_equal(after[seen], before[seen]):
+        return "what was observed has changed"
+    if not np.array_equal(after[~seen].astype(np.float32), answer["filled"][~seen]):
+        return "what was filled in is not what is read again"
+    for name in ("ids", "times"):
+        if answer[name] != answer[f"{name}_again"]:
+            return f"{name} were {str(answer[name])[:80]}, are {str(answer[name + '_again'])[:80]}"
+    return spelled(answer, files) if answer["text"] and "v.csv" in files else None
+
+
+def spelled(answer, files):
+    """Each word of the text is one of the file that was read, or a number that was filled in."""
+    raw = files["v.csv"].replace(b"\xef\xbb\xbf", b"")
+    known = {word for code in ("utf-8", "latin-1") for word in BETWEEN.split(raw.decode(code, "replace"))}
+    known |= {np.format_float_positional(number, trim="-") for number in answer["filled"][~answer["seen"]]}
+    strange = [word for word in BETWEEN.split(answer["text"].decode()) if word and word not in known]
+    return f"{strange[0]!r} is not in the file" if strange else None

@@ -1,0 +1,112 @@
+"""Smoothness over graph and time: its answer against dense solves, its graph, its weights, and what it is for."""
+
+import numpy as np
+import pytest
+
+from gpukit import GraphImputer
+from gpukit.graphs.adjacency import as_adjacency
+from gpukit.imputation.smoothness import choose, graph, method, solve
+from gpukit.imputation.smoothness.cpu import Session
+from gpukit.imputation.smoothness.plan import Weights
+from gpukit.persist import load_model
+from imputation.smoothness import inputs, naive
+from imputation.test_auto import N, T, ring, waves
+
+
+@pytest.mark.parametrize("lags, repeats", [((1,), ()), ((1, 4), (0.3,)), ((1, 3, 8), (0.5, 0.2))])
+def test_the_answer_is_that_of_a_dense_solve(lags, repeats):
+    ground, L, at = inputs.ground(lags=lags)
+    weights = Weights(0, 0.2, 0.3, 0.7, repeats)
+    near, steady, together = solve.laws(weights)
+    whole = naive.matrix(L, ground.seen, at, lags, near, steady, together)
+    expected = np.linalg.solve(whole, ground.values.ravel().astype(float)).reshape(ground.values.shape)
+    np.testing.assert_allclose(solve.diagonal(ground, near, steady, together).ravel(), np.diag(whole), rtol=1e-5)
+    for start in (np.zeros(ground.values.shape), 3.0 * np.ones(ground.values.shape)):
+        session = Session(ground, start)
+        steps = solve.solve(session, ground, weights, 1e-6)
+        assert 3 < steps < solve.STEPS
+        np.testing.assert_allclose(session.answer(), expected, atol=2e-5)
+    assert solve.solve(session, ground, weights, 1e-4) == 0
+    near, steady, together = solve.laws(weights._replace(steady=0.01))
+    whole = naive.matrix(L, ground.seen, at, lags, near, steady, together)
+    solve.solve(session, ground, weights._replace(steady=0.01), 1e-6)
+    expected = np.linalg.solve(whole, ground.values.ravel().astype(float)).reshape(ground.values.shape)
+    np.testing.assert_allclose(session.answer(), expected, atol=2e-5)
+
+
+def test_edges_count_by_how_alike_their_ends_change():
+    rng = np.random.default_rng(0)
+    walk = np.cumsum(rng.normal(size=(2, 300)), axis=1)
+    values = np.array([walk[0], walk[0] + 0.1 * rng.normal(size=300), walk[1], -walk[0], walk[1]])
+    seen = rng.random(values.shape) > 0.2
+    seen[4] = False
+    row, column = np.array([0, 0, 0, 2]), np.array([1, 2, 3, 4])
+    found = graph.likeness(values, seen, row, column)
+    told = [naive.likeness(values, seen, i, j) for i, j in ((0, 1), (0, 2), (0, 3))]
+    usual = sum(n * r for n, r in told) / sum(n for n, _ in told)
+    expected = [(n * r + graph.FEW * usual) / (n + graph.FEW) for n, r in told]
+    np.testing.assert_allclose(found, [*expected, usual], rtol=1e-4)
+    assert found[0] > 0.9 > 10 * found[1] and found[2] < 0.1
+    adjacency = as_adjacency((np.column_stack((row, column)), None))
+    plain, alike = (graph.laplacian_of(adjacency, values, seen, one).toarray() for one in (0, 1))
+    assert alike[0, 1] < 1.5 * plain[0, 1] and alike[0, 2] > plain[0, 2]
+    np.testing.assert_allclose(alike, alike.T)
+
+
+def test_gaps_are_filled_in_from_neighbours_that_move_alike(tmp_path):
+    truth, seen = waves(), np.ones((N, T), bool)
+    rng = np.random.default_rng(0)
+    for vertex in range(N):
+        for start in rng.integers(0, T - 15, 3):
+            seen[vertex, start : start + 15] = False
+    errors, model = {}, None
+    for name in ("interpolation", "smoothness"):
+        model = GraphImputer(method=name, device="cpu").fit(ring(), truth, seen)
+        errors[name] = np.abs(model.completed_ - truth)[~seen].mean()
+    assert errors["smoothness"] < 0.5 * errors["interpolation"]
+    assert model.plan_.members[0][1]["together"] > 0
+    model.save(tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    np.testing.assert_array_equal(again.transform(truth, seen), model.completed_)
+    short = again.transform(truth[:, :30], seen[:, :30])
+    assert np.abs(short - truth[:, :30])[~seen[:, :30]].mean() < errors["interpolation"]
+
+
+def problem(truth, seen, period=0):
+    """The Problem of a table on the ring, as GraphImputer poses it."""
+    from gpukit.imputation.problem import as_problem
+    from gpukit.imputation.run import prepare
+
+    run = prepare(GraphImputer(device="cpu").check(), "cpu", ring(), truth, seen)
+    return as_problem(run.adjacency, run.data, run.place, run.settings)._replace(period=period)
+
+
+def test_what_repeats_is_told_from_a_period_away():
+    rng = np.random.default_rng(0)
+    truth = np.tile(rng.normal(size=(N, 1, 20)), (1, 10, 1)).reshape(N, T) + 0.01 * rng.normal(size=(N, T))
+    seen = np.ones((N, T), bool)
+    seen[:, 90:97] = seen[3, 130:150] = False
+    posed = problem(truth, seen)._replace(at=np.arange(float(T)))
+    errors = []
+    for period in (0, 20):
+        some = posed._replace(period=period)
+        (setting,) = method.settings(some)
+        errors.append(np.abs(method.fill(some, setting) - truth)[~seen].mean())
+    assert len(setting["repeats"]) == 1 and setting["repeats"][0] > 0.05 and errors[1] < 0.3 * errors[0]
+    assert solve.lags_of(posed._replace(period=10)) == [10, 70] and solve.lags_of(posed) == []
+
+
+def test_weights_are_those_that_err_least():
+    truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.3
+    posed = problem(truth, seen)
+    found = choose.best(posed, method.begun)
+    errors = [np.abs(method.fill(posed, w._asdict()) - truth)[~seen].mean() for w in (found, Weights(0, 9, 9, 9, ()))]
+    assert errors[0] < 0.2 * errors[1]
+
+
+def test_vertices_of_which_nothing_is_observed_have_a_value():
+    truth, seen = waves(), np.ones((N, T), bool)
+    seen[[2, 7]] = False
+    posed = problem(truth, seen)
+    out = method.fill(posed, method.settings(posed)[0])
+    assert np.isfinite(out).all() and np.abs(out - truth)[~seen].mean() < 1.5

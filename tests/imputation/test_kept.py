@@ -1,0 +1,60 @@
+"""Settings of methods in a file: what fit decides is read as it is, what no method has is refused."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from gpukit import GraphImputer
+from gpukit.errors import DataError, ParameterError
+from gpukit.imputation.auto.kept import setting_of
+from gpukit.imputation.auto.methods import BY_NAME
+
+BANDS = [[0, 1.0, 2.0, 0.1], [8, 3.0, 2.0, 0.01]]
+GOOD = {
+    "neighbors": {"neighbors": 3, "center": "both"},
+    "tikhonov": {"tau": 0.3, "center": "columns"},
+    "feature-propagation": {"iterations": 5, "center": "both"},
+    "soft-impute": {"share": 0.1},
+    "kriging": {"bands": BANDS},
+    "local": {"neighbors": 8},
+    "interpolation": {},
+}
+BAD = [
+    ("neighbors", {"neighbors": 0}, "neighbors of neighbors must be an integer"),
+    ("neighbors", {"center": "rows"}, "center of neighbors must be one of"),
+    ("tikhonov", {"tau": 0.0}, "tau of tikhonov must be a finite number, more than 0"),
+    ("tikhonov", {"tau": None}, "tau of tikhonov must be a finite number"),
+    ("feature-propagation", {"iterations": 10**9}, "iterations of feature-propagation must be an integer"),
+    ("soft-impute", {"share": 1.5}, "share of soft-impute must be a finite number"),
+    ("local", {"neighbors": 9}, "neighbors of local must be an integer, between 1 and 8"),
+    ("kriging", {"bands": []}, "bands of kriging in its header is []"),
+    ("kriging", {"bands": [[0, 1.0, 2.0]]}, "it is a list of four numbers each"),
+    ("kriging", {"bands": [[1, 1.0, 2.0, 0.1]]}, "do not rise from 0"),
+    ("kriging", {"bands": [BANDS[0], BANDS[0]]}, "do not rise from 0"),
+    ("kriging", {"bands": [[0, 1.0, 2.0, 0.0]]}, "must be a finite number, more than 0"),
+    ("interpolation", {"tau": 1.0}, "the setting of interpolation in its header"),
+    ("spectral", {"weights": "slice"}, "is no setting"),
+]
+
+
+@pytest.mark.parametrize("name", [name for name in BY_NAME if name not in ("kriging", "local")])
+def test_what_methods_try_is_read_as_it_is(name):
+    asked = SimpleNamespace(options=SimpleNamespace(options=GraphImputer().check_options()))
+    for setting in BY_NAME[name].settings(asked):
+        assert setting_of(name, setting, GraphImputer) == setting
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_good_settings(name):
+    assert setting_of(name, GOOD[name], GraphImputer) == GOOD[name]
+
+
+@pytest.mark.parametrize("name, change, told", BAD)
+def test_settings_that_no_method_has(name, change, told):
+    with pytest.raises((DataError, ParameterError), match=re.escape(told)):
+        setting_of(name, {**GOOD.get(name, {}), **change}, GraphImputer)
+
+
+def test_numbers_are_numbers():
+    assert setting_of("tikhonov", {"tau": "0.3", "center": "both"}, GraphImputer)["tau"] == 0.3
