@@ -51,8 +51,8 @@ class Nccl:
 
         self.nccl, self.team = nccl, team
         runtime.setDevice(index)
-        own = np.array(nccl.get_unique_id() if team.rank == 0 else (), np.int64)
-        self.world = nccl.NcclCommunicator(team.size, tuple(map(int, team.broadcast(own))), team.rank)
+        own = packed_id(nccl.get_unique_id()) if team.rank == 0 else None
+        self.world = nccl.NcclCommunicator(team.size, unpacked_id(team.broadcast(own)), team.rank)
         self.sums = {"sum": nccl.NCCL_SUM, "max": nccl.NCCL_MAX, "min": nccl.NCCL_MIN}
         self.kinds = {
             np.dtype(np.uint8): nccl.NCCL_UINT8,
@@ -97,12 +97,24 @@ class Nccl:
 
     def check(self):
         """Raise what NCCL has noticed of the other ranks meanwhile."""
-        if self.world.check_async_error():
-            raise TeamError("NCCL has lost another rank: killed, or out of memory.")
+        try:
+            self.world.check_async_error()
+        except (self.nccl.NcclError, KeyError) as error:  # cupy has no words for NCCL's later errors
+            raise TeamError(f"NCCL has lost another rank ({error}): killed, or out of memory.") from None
 
     def _told(self, array):
         """(address, count, NCCL's number of its dtype) of a device array, C-contiguous."""
         return address_of(array), int(array.size), self.kinds[np.dtype(array.dtype)]
+
+
+def packed_id(made):
+    """NCCL's unique id as an array: whether it is bytes, as cupy from 14 on has it, or numbers; then these."""
+    return np.array([isinstance(made, bytes), *made], np.int64)
+
+
+def unpacked_id(numbers):
+    """What `packed_id` was given."""
+    return bytes(numbers[1:].tolist()) if numbers[0] else tuple(numbers[1:].tolist())
 
 
 def address_of(array):

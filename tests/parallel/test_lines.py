@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit.device import cpu
-from gpukit.parallel import nccl
+from gpukit.parallel import TeamError, nccl
 from gpukit.parallel.lines import HostLines
 from parallel.test_team import of_rank, together
 
@@ -61,13 +61,15 @@ class FakeWorld:
         self.lost = 0
 
     def check_async_error(self):
-        return self.lost
+        if self.lost:
+            raise RuntimeError("remote process exited")
 
     def __getattr__(self, name):
         return lambda *told: self.told.append((name, *told))
 
 
-def test_what_nccl_is_told(monkeypatch):
+@pytest.mark.parametrize("made", [bytes(range(128, 256)), (1, -2, 3)], ids=["bytes", "numbers"])
+def test_what_nccl_is_told(monkeypatch, made):
     """Addresses, counts, kinds and streams, of arrays that lie on a device."""
     import sys
     from types import SimpleNamespace
@@ -76,7 +78,8 @@ def test_what_nccl_is_told(monkeypatch):
     groups = []
     binding = SimpleNamespace(
         **{f"NCCL_{name}": name for name in kinds},
-        get_unique_id=lambda: (1, -2, 3),
+        get_unique_id=lambda: made,
+        NcclError=RuntimeError,
         NcclCommunicator=FakeWorld,
         groupStart=lambda: groups.append("start"),
         groupEnd=lambda: groups.append("end"),
@@ -97,11 +100,14 @@ def test_what_nccl_is_told(monkeypatch):
         lines.allreduce(Array(size=2, dtype=np.uint32), "max")
         lines.allgather(array, array)
         lines.check()
+        lines.world.lost = True
+        with pytest.raises(TeamError, match="NCCL has lost another rank"):
+            lines.check()
         return lines.world
 
     worlds = together(2, work)
     for rank, world in enumerate(worlds):
-        assert world.told[0] == (2, (1, -2, 3), rank)
+        assert world.told[0] == (2, made, rank)
         assert world.told[1:] == [
             ("send", 4096, 6, "FLOAT32", 1, 0),
             ("recv", 4096, 6, "FLOAT32", 0, 0),

@@ -15,7 +15,7 @@ from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import strata
 from gpukit.factorization.prepare.ready import Way, scale_of
 from gpukit.factorization.shared.parts import parts_of
-from gpukit.factorization.shared.ready import chunk_tables, make_ready
+from gpukit.factorization.shared.ready import chunk_tables, levelled, make_ready
 from gpukit.factorization.shared.searching import SharedSearch
 from gpukit.factorization.shared.session import SharedSession
 from gpukit.factorization.shared.training import Training
@@ -59,12 +59,13 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
     progress("preparing", 0, 1, {})
     with clock("prepare"):
         in_strata = strata.in_strata_on(device, estimator.deterministic)
-        way = Way(estimator.walk, plan.seed, in_strata, plan.n_neighbors > 0, plan.damping)
+        way = Way(estimator.walk, plan.seed, in_strata, plan.n_neighbors > 0, plan.damping, plan.trend)
         parts = parts_of(ratings, team.size, way, steps.preparing)
         own = of_rank(ratings, parts.owner, team.rank)
         layout, _ = layout_of(estimator, plan, ratings, device, steps, len(own))
         orders = order_ratings(own, device, team)
         scale = scale_of(orders, ratings.values)
+        scale = levelled(orders, scale, steps.preparing, way, parts, team)
         made, starts = make_ready(orders, scale, way, steps.preparing, parts, team, own_steps)
     with clock("neighbours"):
         search = SharedSearch(team, device, steps)

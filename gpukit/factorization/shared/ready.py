@@ -6,6 +6,7 @@ from gpukit.factorization.arrays import Side
 from gpukit.factorization.baseline import SWEEPS
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import trend as trends
 from gpukit.factorization.prepare.ready import Ready
 from gpukit.factorization.prepare.strata import in_strata
 from gpukit.factorization.solvers.sgd import schedule
@@ -17,28 +18,60 @@ def make_ready(orders, scale, way, steps, parts, team, own_steps):
     """(Ready, starts) of a rank's ratings in orders, for a ready.Way and parts.Parts; own_steps: cpu.py or gpu.py
     beside this file; starts: where the rows of each block begin (see by_block), or None."""
     history = ready.history_of(orders, scale, steps)
-    baseline = baseline_of(orders, scale, steps, way.damping, parts, team)
+    baseline = baseline_of(orders, scale, steps, way, parts, team)
     side, starts = side_of(orders, way, scale, parts, steps, own_steps)
     query = ready.training_query(history, orders, side, way.walk, steps) if way.near else None
     return Ready(history, side, query, baseline), starts
 
 
-def baseline_of(orders, scale, steps, damping, parts, team):
-    """ready.baseline_of over ranks: an item's bias is of all ranks' ratings, a user's where the user is (else 0)."""
+def levelled(orders, scale, steps, way, parts, team):
+    """ready.levelled over ranks."""
+    if not way.trend:
+        return scale
+    level, _, _ = trended(orders, scale, steps, way, parts, team)
+    return scale._replace(mean=float(scale.mean + scale.deviation * level))
+
+
+def trended(orders, scale, steps, way, parts, team):
+    """trend.biases over ranks."""
+    z = steps.resident(ready.z_of_levels(orders, scale), np.float32)
+    sides = [
+        trends.side_of(orders, side, z, steps, way.damping[side], way.trend[side], None)._replace(counts=counts)
+        for side, counts in enumerate(parts.counts)
+    ]
+
+    def means_of(side, z, other, damping, steps):
+        own = trends.damped_means(side, z, other, damping, steps)
+        return of_all_ranks(own, np.diff(steps.fetch(side.read[0])), side.counts, damping, team)
+
+    return trends.settled(sides, z, steps, means_of)
+
+
+def of_all_ranks(means, own, counts, damping, team):
+    """(rows,) float64 damped means over all ranks' ratings, counts (rows,), of a rank's own: means, own (rows,)."""
+    sums = team.allreduce(np.where(own > 0, means * (own + damping), 0.0))
+    return sums / np.maximum(counts + damping, np.finfo(np.float64).tiny)
+
+
+def baseline_of(orders, scale, steps, way, parts, team):
+    """ready.baseline_of over ranks: an item's bias is of all ranks' ratings, a user's right where the user is."""
+    if way.trend:
+        level, user_bias, item_bias = trended(orders, scale, steps, way, parts, team)
+        item_bias[item_bias != 0] += level  # rows without ratings stay at 0
+        return tuple(steps.resident(bias, np.float64) for bias in (user_bias, item_bias))
     z = steps.resident(ready.z_of_levels(orders, scale), np.float32)
     users, items = orders.shape
-    own, both = np.diff(orders.by_item.indptr[: items + 1]), parts.counts[1]
+    own, (of_users, of_items) = np.diff(orders.by_item.indptr[: items + 1]), way.damping
     user_bias, item_bias = steps.zeros(users, np.float64), steps.empty(items, np.float64)
     by_item, by_user = (
         (order.starts[: rows + 1], order.others, order.codes, z)
         for order, rows in ((orders.by_item, items), (orders.by_user, users))
     )
     for _ in range(SWEEPS):
-        steps.run("residual_means", *by_item, user_bias, float(damping[1]), item_bias)
-        sums = np.where(own > 0, steps.fetch(item_bias) * (own + damping[1]), 0.0)
-        means = team.allreduce(sums) / np.maximum(both + damping[1], np.finfo(np.float64).tiny)
+        steps.run("residual_means", *by_item, user_bias, float(of_items), item_bias)
+        means = of_all_ranks(steps.fetch(item_bias), own, parts.counts[1], of_items, team)
         item_bias = steps.resident(means, np.float64)
-        steps.run("residual_means", *by_user, item_bias, float(damping[0]), user_bias)
+        steps.run("residual_means", *by_user, item_bias, float(of_users), user_bias)
     return user_bias, item_bias
 
 

@@ -9,7 +9,7 @@ from gpukit.device import cpu
 from gpukit.factorization import cpu as steps
 from gpukit.factorization.baseline import USUAL
 from gpukit.factorization.prepare import cpu as preparing
-from gpukit.factorization.prepare.ready import Way, baseline_of, scale_of
+from gpukit.factorization.prepare.ready import Way, baseline_of, levelled, scale_of
 from gpukit.factorization.settings import check
 from gpukit.factorization.shared import cpu as own_steps
 from gpukit.factorization.shared import ready, twins
@@ -37,12 +37,15 @@ def test_keys_of_blocks():
     np.testing.assert_array_equal(found, expected)
 
 
-def prepared(table, walk, team, deterministic=False):
-    """(Parts, Orders, Scale, Side, tables) of a rank."""
-    way = Way(walk, 3, deterministic, False, USUAL)
+WAY = Way("users", 3, False, False, USUAL)
+
+
+def prepared(table, walk, team, deterministic=False, trend=()):
+    """(Parts, Orders, Scale, Ready, tables) of a rank."""
+    way = WAY._replace(walk=walk, deterministic=deterministic, trend=trend)
     parts = parts_of(table, team.size, way, preparing)
     orders = order_ratings(of_rank(table, parts.owner, team.rank), cpu(), team)
-    scale = scale_of(orders, table.values)
+    scale = ready.levelled(orders, scale_of(orders, table.values), preparing, way, parts, team)
     made, starts = ready.make_ready(orders, scale, way, preparing, parts, team, own_steps)
     plan = check(settings_like(walk), len(table))
     layout = steps.layout(8, 0)
@@ -78,16 +81,18 @@ def test_every_rating_is_walked_once_in_its_block(walk, deterministic, monkeypat
     assert seen == {(int(u), int(i), round(float(v), 3)) for u, i, v in zip(table.users, table.items, table.values)}
 
 
+@pytest.mark.parametrize("trend", [(), (0.3, 0.9)], ids=["mean", "trend"])
 @pytest.mark.parametrize("size", [2, 4])
-def test_levels_mean_and_baselines_are_those_of_all_ratings(size):
-    table = ratings()
+def test_levels_mean_and_baselines_are_those_of_all_ratings(size, trend):
+    table, way = ratings(), WAY._replace(trend=trend)
     orders = order_ratings(table, cpu())
-    scale = scale_of(orders, table.values)
-    users, items = baseline_of(orders, scale, preparing)
-    for rank, (parts, own, its, made, _) in enumerate(together(size, lambda team: prepared(table, "users", team))):
+    scale = levelled(orders, scale_of(orders, table.values), preparing, way)
+    users, items = baseline_of(orders, scale, preparing, trend=trend)
+    done = together(size, lambda team: prepared(table, "users", team, trend=trend))
+    for rank, (parts, own, its, made, _) in enumerate(done):
         np.testing.assert_array_equal(own.levels.values, orders.levels.values)
         np.testing.assert_array_equal(own.levels.counts, orders.levels.counts)
-        assert its == scale
+        np.testing.assert_allclose(its, scale, rtol=1e-12)
         mine = parts.users_of(rank)
         np.testing.assert_allclose(made.baseline[1], items, rtol=1e-12, atol=1e-14)
         np.testing.assert_allclose(made.baseline[0][mine], users[mine], rtol=1e-12, atol=1e-14)
