@@ -12,6 +12,7 @@ from gpukit.imputation.spectral.thresholds import WEIGHTS
 LARGEST = 1e6  # of numbers
 MOST_ROUNDS = 1000  # of feature propagation: tens do
 LARGEST_EXPONENT = 100.0
+MOST_LAGS = 2  # of smoothness: a period, and seven
 
 
 def setting_of(name, found, estimator):
@@ -69,6 +70,18 @@ def bands(name, found):
     return out
 
 
+def unless_none(rule):
+    """A rule: what another says, or None."""
+    return lambda name, value: None if value is None else rule(name, value)
+
+
+def repeats(name, found):
+    """Weights of smoothness, of each further lag."""
+    if not isinstance(found, list) or len(found) > MOST_LAGS:
+        raise DataError(f"{name} in its header is {found!r:.80}; it is a list of {MOST_LAGS} numbers or fewer.")
+    return [check_real(name, one, 0.0, LARGEST) for one in found]
+
+
 SMOOTH = {"tau": positive(LARGEST), "center": level}
 RULES = {
     "neighbors": {"neighbors": whole(int(LARGEST)), "center": level},
@@ -77,5 +90,10 @@ RULES = {
     "feature-propagation": {"iterations": whole(MOST_ROUNDS), "center": level},
     "soft-impute": {"share": positive(1.0)},
     "kriging": {"bands": bands},
-    "local": {"neighbors": whole(MOST_SERIES)},
+    "smoothness": {
+        "alike": lambda name, value: check_integer(name, value, 0, 1),
+        **dict.fromkeys(("near", "steady", "together"), positive(LARGEST)),
+        "repeats": repeats,
+    },
+    "local": {"neighbors": whole(MOST_SERIES), "share": unless_none(positive(1.0))},
 }
