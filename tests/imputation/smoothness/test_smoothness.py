@@ -1,10 +1,14 @@
 """Smoothness over graph and time: its answer against dense solves, its graph, its weights, and what it is for."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from gpukit import GraphImputer
+from gpukit.device import resolve
 from gpukit.graphs.adjacency import as_adjacency
+from gpukit.imputation.problem import Problem
 from gpukit.imputation.smoothness import choose, graph, method, plan, solve
 from gpukit.imputation.smoothness.cpu import Session
 from gpukit.imputation.smoothness.plan import Weights
@@ -73,12 +77,10 @@ def test_gaps_are_filled_in_from_neighbours_that_move_alike(tmp_path):
 
 
 def problem(truth, seen, period=0):
-    """The Problem of a table on the ring, as GraphImputer poses it."""
-    from gpukit.imputation.problem import as_problem
-    from gpukit.imputation.run import prepare
-
-    run = prepare(GraphImputer(device="cpu").check(), "cpu", ring(), truth, seen)
-    return as_problem(run.adjacency, run.data, run.place, run.settings)._replace(period=period)
+    """The Problem of a table on the ring."""
+    place, asked = SimpleNamespace(device=resolve("cpu")), SimpleNamespace(seed=0, metric="absolute")
+    values, at = np.where(seen, truth, 0.0), np.arange(float(T))
+    return Problem(as_adjacency(ring()), values, seen, at, period, (1, T), place, asked)
 
 
 def test_what_repeats_is_told_from_a_period_away():
@@ -86,7 +88,7 @@ def test_what_repeats_is_told_from_a_period_away():
     truth = np.tile(rng.normal(size=(N, 1, 20)), (1, 10, 1)).reshape(N, T) + 0.01 * rng.normal(size=(N, T))
     seen = np.ones((N, T), bool)
     seen[:, 90:97] = seen[3, 130:150] = False
-    posed = problem(truth, seen)._replace(at=np.arange(float(T)))
+    posed = problem(truth, seen)
     errors = []
     for period in (0, 20):
         some = posed._replace(period=period)
