@@ -63,7 +63,8 @@ def unjudged(problem, asked):
         f"any and judge methods by: {name} fills in, and deviations are those of what is observed."
     )
     warnings.warn(note, stacklevel=6)
-    method, spread = BY_NAME[name], float(problem.values[problem.seen].std())
+    values = problem.values[problem.seen]
+    method, spread = BY_NAME[name], float(values.std() or np.abs(values).mean())  # one value says nothing of its error
     members = [(name, method.settings(problem)[0])]
     return Plan(members, np.ones((KINDS, 1)), bending.straight(), deviations.constant(spread), [], [note])
 
