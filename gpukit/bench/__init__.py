@@ -13,7 +13,7 @@ svt.py       singular-value thresholding beside numpy's and torch's decompositio
 imputation.py      whole imputations and their memory, on the paper's shapes (generated; ego-Facebook's graph is real
                    where it is there)
 decompositions.py  the imputation paper's ladder: one SVD after another, batched, ours
-recovery.py        the imputation's accuracy: generated tensors, and METR-LA (real) beside the baselines
+recovery.py        the imputation's accuracy: generated tensors; METR-LA and Molene (real) beside baselines
 clicks/      clicks: epochs of iALS and with sampled negatives; the paper's Table 10, beside networks in torch and
              implicit's ALS, on NCF's MovieLens 1M (real)
 rivals/      the factorizations' defaults beside other packages, on real ratings, whole and thinned
@@ -47,7 +47,7 @@ FILES = {
     "svt": ("thresholding",),
     "imputation": ("impute-speed",),
     "decompositions": ("impute-ladder",),
-    "recovery": ("impute-accuracy", "impute-metr-la"),
+    "recovery": ("impute-accuracy", "impute-metr-la", "impute-molene"),
     "reproduce.online": ("table9", "stream"),
     "reproduce.solvers": ("table4", "table6"),
     "reproduce.noise": ("table8",),

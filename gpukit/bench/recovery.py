@@ -1,7 +1,8 @@
 """Benchmarks of the imputation's accuracy. Each is a function of Conditions that yields record.Rows.
 
-Generated tensors with a known truth beside the paper's figures and the paper's own algorithm; METR-LA's sensors (real),
-some hidden on purpose, beside every baseline at the setting that is best for it with the truth known.
+Generated tensors with a known truth beside the paper's figures and the paper's own algorithm; METR-LA's roads and
+Molene's weather stations (real), some of them, of their readings, or points and faults hidden on purpose, beside
+baselines and methods at the setting that is best for each with the truth known; and what intervals are worth.
 """
 
 from pathlib import Path
@@ -15,9 +16,11 @@ from gpukit.bench.record import Row
 from gpukit.errors import DataError
 from gpukit.graphs import synth_graph
 from gpukit.graphs.adjacency import as_adjacency
+from gpukit.imputation.auto.judging import filled
+from gpukit.imputation.auto.methods import BY_NAME
 from gpukit.imputation.baselines.smoothing import all_baselines
-from gpukit.imputation.centering import spread
 from gpukit.imputation.estimator import GraphImputer
+from gpukit.imputation.problem import as_problem
 from gpukit.imputation.spectral.confidence import slice_scores
 from gpukit.imputation.spectral.run import Setting as Law
 from gpukit.imputation.spectral.run import impute
@@ -25,8 +28,12 @@ from gpukit.imputation.spectral.run import impute
 SEEDS = range(5)
 UNSEEN = 0.5  # of a spectral slice's mass on missing vertices: nothing observed determines it
 MISSING = 0.2
-IN_TIME = ("interpolation", "last-value")  # methods that know time, as one line of numpy or pandas would
-WEEK = (7, 288)  # days and readings a day of a sensor
+ALONE = ("interpolation", "last-value", "kriging", "local", "smoothness")  # methods that know time; those there are
+WEEK = (7, 288)  # days and readings a day of a sensor of METR-LA
+POINTS, FAULTS = 0.05, 0.0015  # shares of readings that miss by themselves, and that a fault begins at
+WIDE = 1.6448536  # deviations on either side that hold 90 % of a normal distribution
+CONSTANTS = np.geomspace(0.2, 2.0, 25)  # of the root mean square, among which is the best constant deviation
+HIDDEN = {"sensors": "20 % of sensors", "readings": "20 % of readings", "blocks": "points and faults"}
 
 
 class Family(NamedTuple):
@@ -122,62 +129,140 @@ def by_seed(values):
     return "by seed " + " ".join(f"{value:.3g}" for value in values)
 
 
-class Roads(NamedTuple):
-    """adjacency; speeds (N, m, n) float32, all of them known."""
+class Sensors(NamedTuple):
+    """Series that are all known. name, unit; adjacency; values (N, m, n) float32; faults: the shortest and
+    the longest, in readings; seeds."""
 
+    name: str
+    unit: str
     adjacency: object
-    speeds: np.ndarray
+    values: np.ndarray
+    faults: tuple
+    seeds: range
+
+
+class Judged(NamedTuple):
+    """methods: {name: (mean absolute error, setting)} on what is hidden, the defaults first; coverage: the share of it
+    within 90 % intervals; crps: its continuous ranked probability score over that of the best constant deviation;
+    ranks (2, sensors): mean deviation and mean error of each sensor with hidden values."""
+
+    methods: dict
+    coverage: float
+    crps: float
+    ranks: np.ndarray
 
 
 def metr_la(folder):
-    """Roads of METR-LA: a sensor's week, a row a day."""
-    path = Path(folder or "") / "metr-la"
-    if folder is None or not path.exists():
-        raise DataError(
-            "METR-LA is needed: set GPUKIT_DATA to the folder that holds metr-la/speed.csv and adjacency.csv."
-        )
+    """Sensors of METR-LA: the week of a sensor, a row a day."""
+    path = found_below(folder, "metr-la", ("speed.csv", "adjacency.csv"))
     speeds = np.loadtxt(path / "speed.csv", delimiter=",", skiprows=1, dtype=np.float32)
     adjacency = as_adjacency(np.loadtxt(path / "adjacency.csv", delimiter=","))
-    return Roads(adjacency, np.ascontiguousarray(speeds.T).reshape(len(speeds.T), *WEEK))
+    values = np.ascontiguousarray(speeds.T).reshape(len(speeds.T), *WEEK)
+    name = "METR-LA " + "x".join(map(str, WEEK))
+    return Sensors(name, "mph", adjacency, values, (12, 48), SEEDS)
 
 
-def sensors(conditions):
-    """Mean absolute error on hidden sensors, and on hidden readings, of the defaults and of every baseline."""
-    roads = metr_la(conditions.data)
-    for what, shape in (("sensors", roads.speeds.shape[:1]), ("readings", roads.speeds.shape)):
-        found = [hidden_errors(roads, hide(shape, seed), conditions.device) for seed in SEEDS]
-        check_best(found, what)
-        yield from sensor_rows(found, what)
+def molene(folder):
+    """Sensors of Molene: hourly temperatures of weather stations, as a table has them."""
+    path = found_below(folder, "molene", ("temperature.csv", "adjacency.csv"))
+    lines = [np.loadtxt(path / name, str, delimiter=",", skiprows=1) for name in ("temperature.csv", "adjacency.csv")]
+    values, adjacency = (np.ascontiguousarray(part[:, 1:].astype(np.float32).T) for part in lines)
+    return Sensors("Molene hourly", "kelvin", as_adjacency(adjacency), values[:, None], (24, 24), range(2 * len(SEEDS)))
 
 
-def hide(shape, seed):
-    """A mask that misses a fifth: of sensors exactly, of readings by chance."""
-    rng = np.random.default_rng(seed)
-    if len(shape) > 1:
+def found_below(folder, name, files):
+    """The path of a real set's folder; DataError where it is not there."""
+    path = Path(folder or "") / name
+    if folder is None or not path.exists():
+        there = " and ".join(files)
+        raise DataError(f"{name} is needed: set GPUKIT_DATA to the folder that holds {name}/ with {there}.")
+    return path
+
+
+def roads(conditions):
+    """METR-LA, some of it hidden."""
+    return hidden_of(metr_la(conditions.data), conditions)
+
+
+def stations(conditions):
+    """Molene's temperatures, some of them hidden."""
+    return hidden_of(molene(conditions.data), conditions)
+
+
+def hidden_of(sensors, conditions):
+    """Rows of errors on hidden sensors, readings, and points and faults, and of what the intervals are worth."""
+    for what in HIDDEN:
+        found = [judged(sensors, hide(sensors, what, seed), conditions.device) for seed in sensors.seeds]
+        check_best([one.methods for one in found], what)
+        yield from sensor_rows(sensors, [one.methods for one in found], what)
+        yield from interval_rows(sensors, found, what)
+
+
+def hide(sensors, what, seed):
+    """A mask that misses a fifth of sensors exactly (N,), of readings by chance, or points and faults."""
+    shape, rng = sensors.values.shape, np.random.default_rng(seed)
+    if what == "sensors":
+        mask = np.ones(shape[0], bool)
+        mask[rng.permutation(shape[0])[: round(MISSING * shape[0])]] = False
+        return mask
+    if what == "readings":
         return rng.random(shape) >= MISSING
-    mask = np.ones(shape, bool)
-    mask[rng.permutation(shape[0])[: round(MISSING * shape[0])]] = False
-    return mask
+    flat = (shape[0], int(np.prod(shape[1:])))
+    mask, (least, most) = rng.random(flat) >= POINTS, sensors.faults
+    for vertex, first in zip(*np.nonzero(rng.random(flat) < FAULTS)):
+        mask[vertex, first : first + rng.integers(least, most + 1)] = False
+    return mask.reshape(shape)
 
 
-def hidden_errors(roads, mask, device):
-    """({name: (mean absolute error, setting)}, the defaults first) on what a mask hides."""
-    tensor = np.where(spread(mask), roads.speeds, np.float32(0))
-    model = GraphImputer(device=str(device).split()[0]).fit(roads.adjacency, tensor, mask)
+def judged(sensors, mask, device):
+    """Judged of the defaults, the methods by themselves and the baselines, on what a mask hides."""
+    tensor = np.where(wide(mask, sensors.values), sensors.values, np.float32(0))
+    model = GraphImputer(device=str(device).split()[0])
+    run = model.prepare(sensors.adjacency, tensor, mask)
+    model.fit(sensors.adjacency, tensor, mask)
     if not np.array_equal(model.completed_[mask], tensor[mask]):
         raise DataError("the benchmark's completed tensor is not the observed one where that is observed.")
-    found = {"defaults": (absolute(model.completed_, roads.speeds, mask), served(model))}
-    for name in IN_TIME:
-        alone = GraphImputer(method=name, device="cpu").fit(roads.adjacency, tensor, mask)
-        found[name] = absolute(alone.completed_, roads.speeds, mask), ""
-    for name, how, completed in all_baselines(roads.adjacency, tensor, mask):
-        error = absolute(completed, roads.speeds, mask)
+    found = {"defaults": (absolute(model.completed_, sensors.values, mask), served(model))}
+    problem = as_problem(run.adjacency, run.data, run.place, run.settings, run.times)
+    for name in ALONE:
+        if name in BY_NAME and BY_NAME[name].suits(problem):
+            tried = [(filled(BY_NAME[name], problem, how), how) for how in BY_NAME[name].settings(problem)]
+            tried = [(absolute(field.reshape(tensor.shape), sensors.values, mask), how) for field, how in tried]
+            found[name] = min(tried, key=lambda one: one[0])[0], ""
+    for name, how, completed in all_baselines(sensors.adjacency, tensor, mask):
+        error = absolute(completed, sensors.values, mask)
         if name not in found or error < found[name][0]:
-            found[name] = (
-                error,
-                " ".join(f"{key} {value if key == 'center' else format(value, 'g')}" for key, value in how.items()),
-            )
-    return found
+            told = " ".join(f"{key} {value if key == 'center' else format(value, 'g')}" for key, value in how.items())
+            found[name] = error, told
+    return Judged(found, *worth(model, sensors.values, mask))
+
+
+def wide(mask, values):
+    """A mask of the shape of values."""
+    return np.broadcast_to(mask.reshape(mask.shape + (1,) * (values.ndim - mask.ndim)), values.shape)
+
+
+def worth(model, truth, mask):
+    """(coverage, crps, ranks) of Judged."""
+    hidden = ~wide(mask, truth).reshape(len(truth), -1)
+    errors, deviations = (
+        part.reshape(hidden.shape).astype(np.float64) for part in (model.completed_ - truth, model.deviation_)
+    )
+    residuals, sizes = errors[hidden], deviations[hidden]
+    constant = min(crps(residuals, share * np.sqrt(np.square(residuals).mean())) for share in CONSTANTS)
+    some = hidden.any(axis=1)
+    means = [np.where(hidden, part, 0.0).sum(axis=1)[some] for part in (deviations, np.abs(errors))]
+    covered = float((np.abs(residuals) <= WIDE * sizes).mean())
+    return covered, crps(residuals, sizes) / constant, np.array(means) / hidden.sum(axis=1)[some]
+
+
+def crps(residuals, deviations):
+    """The mean continuous ranked probability score of normal distributions (Gneiting and Raftery, JASA 102, 2007)."""
+    from scipy import special
+
+    z = residuals / np.maximum(deviations, 1e-12)
+    density = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+    return float((deviations * (z * special.erf(z / np.sqrt(2)) + 2 * density - 1 / np.sqrt(np.pi))).mean())
 
 
 def served(model):
@@ -195,34 +280,55 @@ def absolute(completed, truth, mask):
 
 def check_best(found, what):
     """Raise DataError unless the defaults beat the mean over vertices, which knows no graph."""
-    for seed, errors_of in zip(SEEDS, found, strict=True):
+    for seed, errors_of in enumerate(found):
         ours, mean = errors_of["defaults"][0], errors_of["vertex mean"][0]
         if not ours < mean:
             raise DataError(f"the benchmark's error on {what} of seed {seed} is {ours:.3g}; the mean's is {mean:.3g}.")
 
 
-def sensor_rows(found, what):
+def sensor_rows(sensors, found, what):
     """Rows of every method's errors by seed."""
     for name in found[0]:
         values, how = zip(*(errors_of[name] for errors_of in found), strict=True)
         label = name if name == "defaults" else f"{name}, best setting"
         chosen = f"; {'; '.join(dict.fromkeys(how))}" if any(how) else ""
         yield Row(
-            f"20 % of {what} missing: {label}",
-            "METR-LA 7x288",
+            f"{HIDDEN[what]} missing: {label}",
+            sensors.name,
             "real",
             list(values),
-            "mph, mean absolute error",
-            f"mean {np.mean(values):.3f}, {by_seed(values)}{chosen}{wins(found, name)}",
+            f"{sensors.unit}, mean absolute error",
+            f"mean {np.mean(values):.4g}, {by_seed(values)}{chosen}{wins(found, name)}",
         )
 
 
 def wins(found, name):
-    """On how many seeds the defaults beat every other method, for the note of their row."""
+    """On how many seeds the defaults beat every other method, and the worst that they are beside the best of them, for
+    the note of their row."""
     if name != "defaults":
         return ""
-    best = sum(min(errors_of, key=lambda key: errors_of[key][0]) == name for errors_of in found)
-    return f"; less than every baseline's on {best} of {len(found)} seeds"
+    others = [min(error for key, (error, _) in errors_of.items() if key != name) for errors_of in found]
+    ratios = [errors_of[name][0] / other for errors_of, other in zip(found, others)]
+    return (
+        f"; less than every other's on {sum(ratio < 1 for ratio in ratios)} of {len(found)} seeds, at most "
+        f"{max(ratios):.3f} times the best of them"
+    )
 
 
-BENCHES = {"impute-accuracy": accuracy, "impute-metr-la": sensors}
+def interval_rows(sensors, found, what):
+    """Rows of what the deviations are worth."""
+    from scipy import stats
+
+    parts = [
+        ("90 % intervals", [one.coverage for one in found], "share within"),
+        ("deviations", [one.crps for one in found], "CRPS, times the best constant's"),
+    ]
+    if what == "sensors":
+        pooled = stats.spearmanr(*np.concatenate([one.ranks for one in found], axis=1)).statistic
+        parts.append(("deviations by sensor", [abs(float(pooled))], "rank correlation with the error"))
+    for name, values, unit in parts:
+        note = f"mean {np.mean(values):.3f}, {by_seed(values)}"
+        yield Row(f"{HIDDEN[what]} missing: {name}", sensors.name, "real", values, unit, note)
+
+
+BENCHES = {"impute-accuracy": accuracy, "impute-metr-la": roads, "impute-molene": stations}

@@ -5,14 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.imputation.centering import spread
-from gpukit.imputation.tables.clock import day_of
+from gpukit.imputation.periods import in_time, period_of, rising
 
-ALIKE = 0.9  # neighbouring columns are in order where they differ by less than this share of what any two differ by
-FEWEST_COLUMNS = 8
 FEWEST_WINDOW = 256
-PEAK = 0.1  # of the variance: what the autocorrelation at a period has more than at half of it
-NEARLY = 0.7  # of the highest peak
-PAIRS = 1 << 18  # of numbers, that the order is told from
 
 
 class Problem(NamedTuple):
@@ -106,62 +101,8 @@ def as_problem(adjacency, data, place, options, times=None):
     from values."""
     values = data.tensor.reshape(len(data.tensor), -1).astype(np.float64)
     seen = np.broadcast_to(spread(data.mask), data.tensor.shape).reshape(values.shape)
-    at = None if times is None or len(times) < 2 else times - times[0]
+    at = None if times is None else rising(times)
     if times is None and in_time(values, seen):
         at = np.arange(values.shape[1], dtype=np.float64)
-    period = 0 if at is None else period_of(values, seen, data.tensor.shape[1:], day_of(times))
+    period = 0 if at is None else period_of(values, seen, data.tensor.shape[1:], None if times is None else at)
     return Problem(adjacency, values, seen, at, period, data.tensor.shape[1:], place, options)
-
-
-def period_of(values, seen, shape, day=0):
-    """Columns after which series (N, T) repeat, 0 for none: of slices with several rows a row; else the first lag of
-    which the autocorrelation over all vertices stands out from that of half the lag, nearly as far as any does; the
-    columns of a day, by the times, if they are one such lag."""
-    m, n = shape
-    if min(m, n) > 1:
-        return n
-    rest = np.where(seen, values - row_means(values, seen), 0.0)
-    count = values.shape[1]
-    size = 1 << (2 * count - 1).bit_length()
-    power, there = (correlation(part, size)[: count // 2] for part in (rest, seen.astype(np.float64)))
-    curve = np.where(there > 0.5, power / np.maximum(there, 1.0), 0.0)
-    if len(curve) < 6 or curve[0] <= 0:
-        return 0
-    inner = np.arange(4, len(curve) - 1)
-    peaks = inner[(curve[inner] > curve[inner - 1]) & (curve[inner] >= curve[inner + 1])]
-    height = curve[peaks] - curve[peaks // 2]
-    peaks, height = peaks[height > PEAK * curve[0]], height[height > PEAK * curve[0]]
-    if not len(peaks):
-        return 0
-    if 0 < day < len(curve) and curve[day] - curve[day // 2] >= NEARLY * height.max():
-        return day
-    return int(peaks[height >= NEARLY * height.max()][0])
-
-
-def correlation(series, size):
-    """(size,): the autocorrelation by lag of series (N, T), summed over them."""
-    return np.fft.irfft((np.abs(np.fft.rfft(series, size, axis=1)) ** 2).sum(axis=0), size)
-
-
-def row_means(values, seen):
-    """(N, 1) means of what is seen of each vertex."""
-    return values.sum(axis=1, keepdims=True) / np.maximum(seen.sum(axis=1, keepdims=True), 1)
-
-
-def in_time(values, seen):
-    """Whether neighbouring columns (N, T) are more alike than any two columns of a vertex."""
-    count = values.shape[1]
-    if count < FEWEST_COLUMNS:
-        return False
-    rows = np.linspace(0, len(values) - 1, min(len(values), max(1, PAIRS // count))).astype(int)
-    values, seen = values[np.unique(rows)], seen[np.unique(rows)]
-    near = difference(values, seen, 1)
-    far = [difference(values, seen, count // part) for part in (2, 3, 5)]
-    far = [one for one in far if np.isfinite(one)]
-    return bool(far) and near < ALIKE * float(np.mean(far))
-
-
-def difference(values, seen, lag):
-    """The mean absolute difference of values that many columns apart; NaN where no two are."""
-    both = seen[:, lag:] & seen[:, :-lag]
-    return float(np.abs(values[:, lag:] - values[:, :-lag])[both].mean()) if both.any() else np.nan

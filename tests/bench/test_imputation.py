@@ -11,6 +11,7 @@ from gpukit.bench.recovery import Family
 from gpukit.errors import DataError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import fourier_basis
+from gpukit.imputation.auto.methods import BY_NAME
 from gpukit.imputation.estimator import GraphImputer
 
 CPU = device.resolve("cpu")
@@ -58,6 +59,10 @@ def folder(tmp_path):
     header = ",".join(map(str, range(20)))
     np.savetxt(tmp_path / "metr-la" / "speed.csv", speeds.T, "%.4f", ",", header=header, comments="")
     np.savetxt(tmp_path / "metr-la" / "adjacency.csv", RING, "%g", ",")
+    (tmp_path / "molene").mkdir()
+    for name, table in (("temperature", speeds.T), ("adjacency", RING)):
+        labelled = np.column_stack([np.arange(len(table)), table])
+        np.savetxt(tmp_path / "molene" / f"{name}.csv", labelled, "%.4f", ",", header=f",{header}", comments="")
     np.savetxt(tmp_path / "ego-Facebook" / "facebook_combined.txt", np.argwhere(np.triu(RING)), "%d")
     return str(tmp_path)
 
@@ -131,28 +136,45 @@ def test_error_of_the_slices_that_are_determined():
     )
 
 
-def test_sensors_beside_the_baselines(folder):
-    rows = rows_of("impute-metr-la", data=folder)
-    names = [
-        "defaults",
-        "interpolation, best setting",
-        "last-value, best setting",
-        "vertex mean, best setting",
-        "Tikhonov, best setting",
-        "Tikhonov, normalized, best setting",
-        "feature propagation, best setting",
-    ]
-    assert [row.what for row in rows] == [
-        f"20 % of {what} missing: {name}" for what in ("sensors", "readings") for name in names
-    ]
-    assert "of 2 seeds" in rows[0].note and "tau" in rows[4].note and {row.data for row in rows} == {"real"}
-    assert recovery.hide((20,), 0).sum() == 16 and recovery.hide((20, 5, 50), 0).mean() == pytest.approx(0.8, abs=0.02)
+@pytest.mark.parametrize("name", ["impute-metr-la", "impute-molene"])
+def test_sensors_beside_the_baselines(folder, name):
+    rows = rows_of(name, data=folder)
+    names = ["defaults", *(f"{one}, best setting" for one in recovery.ALONE if one in BY_NAME)]
+    names += [f"{one}, best setting" for one in ("vertex mean", "Tikhonov", "Tikhonov, normalized")]
+    told = [row.what.partition(" missing: ") for row in rows]
+    for what in recovery.HIDDEN.values():
+        found = [label for of, _, label in told if of == what]
+        assert found[0] == "defaults" and {"interpolation, best setting", "kriging, best setting"} <= set(found)
+        assert set(names) - {"smoothness, best setting"} <= set(found) and "90 % intervals" in found
+    assert " 2 seeds" in rows[0].note or " 4 seeds" in rows[0].note
+    assert {row.data for row in rows} == {"real"}
+    covered = [row.samples for row in rows if row.what.endswith("90 % intervals")]
+    assert 0.75 < np.mean(np.concatenate(covered)) < 0.99
+
+
+def test_what_is_hidden():
+    sensors = recovery.Sensors("", "", None, np.zeros((20, 5, 50), np.float32), (12, 12), range(1))
+    assert recovery.hide(sensors, "sensors", 0).sum() == 16
+    assert recovery.hide(sensors, "readings", 0).mean() == pytest.approx(0.8, abs=0.02)
+    blocks = ~recovery.hide(sensors, "blocks", 0).reshape(20, -1)
+    runs = np.diff(np.flatnonzero(np.diff(np.pad(blocks, 1).ravel().astype(int))))[::2]
+    assert {1, 12} <= set(runs) and 0.05 < blocks.mean() < 0.12
+
+
+def test_the_score_of_a_normal_distribution():
+    """Against an integral of squared differences of distributions."""
+    from scipy import stats
+
+    x, y, size = np.linspace(-40, 40, 80_001), 1.3, 2.0
+    expected = np.square(stats.norm.cdf(x, scale=size) - (x >= y)).sum() * (x[1] - x[0])
+    assert recovery.crps(np.array([y]), np.array([size])) == pytest.approx(expected, rel=1e-3)
 
 
 def test_real_sensors_must_be_there(tmp_path):
     for nowhere in (None, str(tmp_path)):
-        with pytest.raises(DataError, match="GPUKIT_DATA"):
-            next(recovery.sensors(Conditions(CPU, data=nowhere)))
+        for rows in (recovery.roads, recovery.stations):
+            with pytest.raises(DataError, match="GPUKIT_DATA"):
+                next(rows(Conditions(CPU, data=nowhere)))
 
 
 def test_wrong_steps_are_refused(case, monkeypatch):

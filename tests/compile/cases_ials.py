@@ -3,7 +3,10 @@
 from compile.usage import Case
 
 from gpukit.factorization.solvers.ials.kernels.descent import make_descent
+from gpukit.factorization.solvers.ials.kernels.few import make_grams_of_few, make_turns
 from gpukit.factorization.solvers.ials.kernels.products import make_products_of_pieces
+from gpukit.factorization.solvers.ials.plan import FEW
+from gpukit.factorization.solvers.squares.plan import shape_of
 
 LINES, LIST, TABLE = "int64[:, ::1]", "float32[::1]", "float32[:, ::1]"
 
@@ -14,9 +17,21 @@ def cases_of(lanes, count):
     arguments = f"{LINES}, int32[::1], {LIST}, float32, {TABLE}, {TABLE}, {TABLE}"
     kernel = make_products_of_pieces(lanes, count)
     yield Case(f"factorization.products_of_pieces[{lanes} x {count}]", kernel, arguments, registers=64 + 5 * count)
-    arguments = f"{LINES}, {LIST}, {TABLE}, {TABLE}, {TABLE}, {TABLE}, {TABLE}"
+    arguments = f"{LINES}, {LIST}, {TABLE}, {TABLE}, {TABLE}, {TABLE}, {TABLE}, {LIST}, {TABLE}"
     for kernel, name in zip(make_descent(width), ("begin_descent", "descend")):
         yield Case(f"factorization.{name}[{width}]", kernel, arguments, registers=96)
 
 
+def cases_of_few(width):
+    """Rows of few clicks, of so many factors."""
+    arguments = f"{LINES}, int32[::1], {LIST}, {LIST}, {LIST}, {TABLE}, float32[:, :, ::1]"
+    shape = shape_of(FEW)
+    yield Case("factorization.grams_of_few", make_grams_of_few(*shape[:3], shape.whole), arguments, registers=112)
+    turn, answer = make_turns(width)
+    yield Case(f"factorization.turn_rows[{width}]", turn, f"{TABLE}, {TABLE}, {TABLE}", registers=96)
+    arguments = f"{LINES}, int32[::1], {LIST}, {LIST}, {TABLE}, {TABLE}, {TABLE}, {TABLE}"
+    yield Case(f"factorization.rows_of_few[{width}]", answer, arguments, registers=96)
+
+
 CASES = [case for lanes, count in ((8, 4), (16, 16), (32, 32)) for case in cases_of(lanes, count)]
+CASES += cases_of_few(256)

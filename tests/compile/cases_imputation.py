@@ -55,8 +55,8 @@ LOCAL = [
     Case(
         "imputation.local.solve",
         local.solve,
-        "float64[:, :, ::1], float64[::1], int64[::1], int64[::1], int64[::1], float64[:, ::1], int32[::1], float64, "
-        "float64[:, ::1]",
+        "float64[:, :, ::1], float64[::1], int64[::1], int64[::1], int64[::1], float64[:, ::1], float64[:, ::1], "
+        "int32[::1], float64[:, ::1]",
         128,
         float64_ok=True,
     ),

@@ -35,13 +35,13 @@ CASES = [
     Case("factorization.live.tell_rows", live.tell_rows, f"{STARTS}, {STARTS}, {FLAGS}, {FLAGS}", registers=40),
     Case("factorization.live.mark_still", live.mark_still, f"{KEYS}, {FIELDS}, {FLAGS}, {FLAGS}, {KEYS}", registers=40),
     Case("factorization.live.read_base", live.read_base, f"{ROWS}, float64[::1]", registers=32, float64_ok=True),
-    Case("factorization.live.hold_rows", live.hold_rows, f"{ROWS}, {FLAGS}, float32, {ROWS}", registers=48),
+    Case("factorization.live.hold_rows", live.hold_rows, f"{ROWS}, {FLAGS}, {STARTS}, float32, {ROWS}", registers=64),
     *(
         Case(
             f"factorization.live.take_flagged[{kind}]",
             live.take_flagged,
             f"{kind}[:, ::1], {FLAGS}, {kind}[:, ::1]",
-            registers=48,
+            registers=64,
             float64_ok=kind == "float64",
         )
         for kind in ("float32", "float64")

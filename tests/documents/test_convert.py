@@ -59,6 +59,20 @@ def test_frames():
     assert_documents(as_documents(FRAME.astype({"q": "string"}), "rel", "q"), qids=("7", "3", "9"))
 
 
+def test_csr_may_have_more_than_it_uses():
+    matrix = scipy.sparse.csr_array(X)
+    used = len(matrix.data)
+    matrix.data, matrix.indices = np.append(matrix.data, np.nan), np.append(matrix.indices, np.int32(0))
+    made = Documents(matrix, np.array(Y, float), np.array([0, 6]), np.array([1]))
+    assert as_documents(made).X.indptr[-1] == used < len(matrix.data)
+
+
+def test_a_frame_of_two_precisions_is_double():
+    frame = pandas.DataFrame({"a": np.array([1, 2], np.float32), "b": [1 / 3, 2 / 3]})
+    found = as_documents(frame, [0, 1], group=[2]).X
+    assert found.dtype == np.float64 and found[:, 1].tolist() == [1 / 3, 2 / 3]
+
+
 def test_by_hand_and_weights_go_along():
     made = as_documents(X, Y, QID, weights=[1, 2, 0.5])
     assert as_documents(made) is made
@@ -102,6 +116,7 @@ REFUSED = {
     "groups with fractions": (dict(qid=None, group=[3.5, 2.5]), "they are float64"),
     "weights": (dict(weights=[1, 2]), r"weights has the shape \(2,\); \(3,\)"),
     "a negative weight": (dict(weights=[1, -2, 1]), r"weights\[1\] is -2"),
+    "an infinite weight": (dict(weights=[1, np.inf, 1]), r"weights\[1\] is inf"),
     "comments": (dict(comments=["a"]), r"one text a document, 6; its shape is \(1,\)"),
 }
 

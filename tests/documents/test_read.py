@@ -214,6 +214,7 @@ def test_groups_beside_a_file_without_ids(write):
     assert documents.offsets.tolist() == [0, 2, 3] and documents.qids.tolist() == [1, 2]
     assert documents.X.tolist() == [[2, 3], [1, 0], [0, 4]] and documents.comments.tolist() == ["c", "", ""]
     assert read_letor(write(gzip.compress(path.read_bytes()), "rank.train.gz")).offsets.tolist() == [0, 2, 3]
+    assert read_letor(write(lzma.compress(path.read_bytes()), "rank.train.xz")).offsets.tolist() == [0, 2, 3]
     assert read_letor(write("1 qid:8 1:2\n", "rank.train")).qids.tolist() == [8]  # ids go before groups
 
 

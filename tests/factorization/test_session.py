@@ -78,7 +78,7 @@ def trained(kind, steps, half=False, of_state=True):
         session = steps.begin(beginning(kind, orders, scale, steps), layout, walk, rated)
     made = ready.make_ready(orders, scale, ready.Way(walk, 1, True, n_neighbors > 0), steps.preparing)
     assert (made.query is None) == (n_neighbors == 0)
-    session.train_on(made.side, made.query, *chunk_tables(made.side, 1, None, steps))
+    session.train_on(made.side, made.query, *chunk_tables(made.side, None, 0, steps))
     return ratings, session
 
 

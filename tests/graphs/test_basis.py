@@ -13,6 +13,7 @@ from gpukit.graphs import basis as room
 from gpukit.graphs import lanczos
 from gpukit.graphs.adjacency import as_adjacency, normalized_laplacian
 from gpukit.graphs.basis import fourier_basis
+from gpukit.io import container
 from graphs import naive
 
 GPU = Device("cuda", 0, "a GPU", (9, 0))
@@ -104,6 +105,17 @@ def test_another_version_is_another_basis(monkeypatch):
     fourier_basis(GRAPHS["path"])
     monkeypatch.setattr(room, "VERSION", room.VERSION + 1)
     assert fourier_basis(GRAPHS["path"]).source == "cpu"
+
+
+@pytest.mark.parametrize("change", [lambda a: a[:-1], lambda a: a.astype(np.float32), lambda a: a[:, None]])
+@pytest.mark.parametrize("name", ["values", "vectors"])
+def test_arrays_that_are_no_basis_are_computed_again(folder, name, change):
+    found = fourier_basis(GRAPHS["path"])
+    (file,) = folder.iterdir()
+    with open(file, "wb") as stream:
+        arrays = {"values": found.values, "vectors": found.vectors}
+        container.write_arrays(stream, room.KIND, {**arrays, name: change(arrays[name])})
+    assert fourier_basis(GRAPHS["path"]).source == "cpu" and fourier_basis(GRAPHS["path"]).source == "cache"
 
 
 DAMAGE = {

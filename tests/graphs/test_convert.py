@@ -268,3 +268,5 @@ def test_times():
     assert np.array_equal(again.times, cut.times)
     with pytest.raises(DataError, match=r"times has the shape \(2,\); .*\(3,\)"):
         as_graph_tensor(PATH, T, times=[1, 2])
+    with pytest.raises(DataError, match=r"times has the shape \(4,\); .*\(1,\)"):
+        as_graph_tensor(PATH, T[:, 0, 0], times=[1, 2, 3, 4])

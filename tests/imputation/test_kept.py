@@ -17,8 +17,8 @@ GOOD = {
     "feature-propagation": {"iterations": 5, "center": "both"},
     "soft-impute": {"share": 0.1},
     "kriging": {"bands": BANDS},
-    "local": {"neighbors": 8},
-    "smoothness": {"alike": 1, "near": 0.1, "steady": 0.003, "together": 0.0, "repeats": [0.1]},
+    "local": {"neighbors": 8, "share": 0.03},
+    "smoothness": {"alike": 1, "near": 0.1, "steady": 0.03, "together": 0.2, "repeats": [0.0, 0.01]},
     "interpolation": {},
 }
 BAD = [
@@ -29,14 +29,16 @@ BAD = [
     ("feature-propagation", {"iterations": 10**9}, "iterations of feature-propagation must be an integer"),
     ("soft-impute", {"share": 1.5}, "share of soft-impute must be a finite number"),
     ("local", {"neighbors": 9}, "neighbors of local must be an integer, between 1 and 8"),
+    ("local", {"share": 0}, "share of local must be a finite number, more than 0"),
+    ("smoothness", {"alike": 2}, "alike of smoothness must be an integer, between 0 and 1"),
+    ("smoothness", {"near": 0.0}, "near of smoothness must be a finite number, more than 0"),
+    ("smoothness", {"repeats": [0.1] * 3}, "it is a list of 2 numbers or fewer"),
+    ("smoothness", {"repeats": [-1.0]}, "repeats of smoothness must be a finite number"),
     ("kriging", {"bands": []}, "bands of kriging in its header is []"),
     ("kriging", {"bands": [[0, 1.0, 2.0]]}, "it is a list of four numbers each"),
     ("kriging", {"bands": [[1, 1.0, 2.0, 0.1]]}, "do not rise from 0"),
     ("kriging", {"bands": [BANDS[0], BANDS[0]]}, "do not rise from 0"),
     ("kriging", {"bands": [[0, 1.0, 2.0, 0.0]]}, "must be a finite number, more than 0"),
-    ("smoothness", {"alike": 2}, "alike of smoothness must be"),
-    ("smoothness", {"near": -1.0}, "near of smoothness must be a finite number"),
-    ("smoothness", {"repeats": 3}, "it is a list of weights"),
     ("interpolation", {"tau": 1.0}, "the setting of interpolation in its header"),
     ("spectral", {"weights": "slice"}, "is no setting"),
 ]
@@ -61,4 +63,5 @@ def test_settings_that_no_method_has(name, change, told):
 
 
 def test_numbers_are_numbers():
+    assert setting_of("local", {"neighbors": 8, "share": None}, GraphImputer)["share"] is None
     assert setting_of("tikhonov", {"tau": "0.3", "center": "both"}, GraphImputer)["tau"] == 0.3

@@ -116,6 +116,12 @@ def test_clicks_from_a_threshold_on():
         clicks_of(as_ratings((users, items, np.array([0.0, -1.0, 0.0, -2.0]))))
 
 
+def test_counts_in_the_first_column_go_before_weights(tmp_path):
+    (tmp_path / "a.csv").write_text("plays,user,item,weight\n4,1,10,0.5\n2,2,10,0.25\n")
+    got = read_ratings(tmp_path / "a.csv")
+    assert counts(got) == {(1, 10): 4, (2, 10): 2} and got.weights is None
+
+
 def test_counts_that_add_up_to_more_than_32_bits(tmp_path):
     (tmp_path / "a.csv").write_text("user,item,plays\nu,i,7\nv,i,3\nu,i,2147483647\n")
     got = read_ratings(tmp_path / "a.csv").counts

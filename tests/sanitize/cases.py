@@ -8,6 +8,7 @@ FACTORS = "factorization/test_kernels.py::test_"
 BATCHES = "factorization/batches/test_kernels.py::test_"
 RACES = "factorization/hogwild/test_kernels.py::test_"
 IALS = "factorization/ials/test_kernels.py::test_"
+FEW = "rows_of_few_clicks"
 SQUARES = "factorization/squares/test_kernels.py::test_"
 SAMPLED = "factorization/sampled/test_kernels.py::test_"
 ORDERS = "ratings/test_orders_kernels.py::test_"
@@ -73,6 +74,9 @@ CASES = {
     "factorization.prepare.kernels.error_sums": f"{PREPARE}error_sums[(5, 96)-33]",
     "factorization.solvers.ials.kernels.descent.begin_descent": f"{IALS}a_step[32-19]",
     "factorization.solvers.ials.kernels.descent.descend": (f"{IALS}a_step[32-19]", f"{IALS}a_step[384-2]"),
+    "factorization.solvers.ials.kernels.few.grams_of_few": (f"{IALS}{FEW}[6-32-False]", f"{IALS}{FEW}[20-36-True]"),
+    "factorization.solvers.ials.kernels.few.rows_of_few": f"{IALS}{FEW}[6-32-False]",
+    "factorization.solvers.ials.kernels.few.turn_rows": f"{IALS}{FEW}[6-32-False]",
     "factorization.solvers.ials.kernels.products.products_of_pieces": (
         f"{IALS}products_of_pieces[True-8-4]",
         f"{IALS}products_of_pieces[False-16-12]",
@@ -121,7 +125,9 @@ CASES = {
     "imputation.local.kernels.describe": "imputation/local/test_kernels.py::test_describe[3-2]",
     "imputation.local.kernels.gather": "imputation/local/test_kernels.py::test_pieces_of_a_regression[counts0-3-50]",
     "imputation.local.kernels.place": "imputation/local/test_kernels.py::test_place",
-    "imputation.local.kernels.remainders": "imputation/local/test_kernels.py::test_pieces_of_a_regression[counts0-3-50]",
+    "imputation.local.kernels.remainders": (
+        "imputation/local/test_kernels.py::test_pieces_of_a_regression[counts0-3-50]"
+    ),
     "imputation.local.kernels.solve": "imputation/local/test_kernels.py::test_pieces_of_a_regression[counts0-3-50]",
     "imputation.smoothness.kernels.advance": "imputation/smoothness/test_kernels.py::test_advance[33-2]",
     "imputation.smoothness.kernels.differ": "imputation/smoothness/test_kernels.py::test_differ[5-17-lags0-2]",

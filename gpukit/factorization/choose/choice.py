@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from gpukit import _jit
 from gpukit.factorization.choose import candidates, rule
+from gpukit.factorization.choose.budget import budget_of
 from gpukit.factorization.choose.chosen import Choice
 from gpukit.factorization.choose.damping import best_biases
 from gpukit.factorization.choose.folds import folds
@@ -16,13 +17,15 @@ STOPPING_SHARE = 0.05  # of the ratings, by which early stopping judges unless t
 
 class Contest(NamedTuple):
     """What candidates are tried on: Trials; names of open parameters; epochs without a better one until a candidate is
-    given up, 0 for never; whether ratings are candidates.MANY, where trials are cut short; progress as fit's."""
+    given up, 0 for never; whether ratings are candidates.MANY, where trials are cut short; progress as fit's; the
+    budget.Budget."""
 
     trials: list
     free: set
     patience: int
     many: bool
     progress: object
+    budget: object
 
 
 def choose(estimator, ratings, settings, device, judged, progress):
@@ -37,6 +40,8 @@ def choose(estimator, ratings, settings, device, judged, progress):
     with _jit.threads(1 if estimator.deterministic or n <= ONE_THREAD else None):
         contest = _contest(estimator, ratings, settings, device, stopping, progress)
         chosen = _contested(estimator, settings, contest) if sparse else _stopped(settings, contest)
+        if contest.budget.is_spent:
+            chosen = chosen._replace(why=f"{chosen.why}; more would have taken too long")
     return chosen if judged else chosen._replace(settings=chosen.settings._replace(patience=0))
 
 
@@ -52,7 +57,8 @@ def _contest(estimator, ratings, settings, device, stopping, progress):
     trials = [Trial(*fold, way, device, find) for fold in folds(ratings, settings.seed, share)]
     free = rule.left_open(estimator)
     patience = settings.patience if stopping else candidates.PATIENCE if "n_epochs" in free else 0
-    return Contest(trials, free, patience, len(ratings) >= candidates.MANY, progress)
+    many = len(ratings) >= candidates.MANY
+    return Contest(trials, free, patience, many, progress, budget_of(len(ratings), many))
 
 
 def _usual(estimator, ratings, settings, free):
@@ -77,7 +83,7 @@ def as_biases(settings):
 
 def _stopped(settings, contest):
     """The Choice that early stopping makes: the epochs that were best."""
-    found = _tried(settings, contest)
+    found = _tried(settings, contest._replace(budget=None))  # what is asked for, not what is tried
     held_out = len(found.errors)
     why = f"best of {len(found.curve)} epochs on {held_out:,} ratings held out, then trained on all"
     return Choice(found.settings, [row(found)], why)
@@ -109,9 +115,12 @@ def _contested(estimator, settings, contest):
 
 
 def _in_turn(settings, contest, before):
-    """The Outcomes before and those of further settings; of many ratings each is up against the best before it."""
+    """The Outcomes before and those of further settings, until the budget is spent; of many ratings each is up against
+    the best before it."""
     outcomes = list(before)
     for candidate in settings:
+        if outcomes and contest.budget.is_spent:
+            break
         outcomes.append(_tried(candidate, contest, min(outcomes, key=_rmse) if contest.many and outcomes else None))
     return outcomes
 
@@ -135,6 +144,7 @@ def _tried(settings, contest, leader=None):
         contest.patience,
         lambda epoch, rmse: contest.progress("choosing", epoch, settings.epochs, {**facts, "rmse": rmse}),
         leader,
+        contest.budget,
     )
 
 

@@ -131,21 +131,24 @@ def lags(errors, leader):
     return errors[-1] > ahead and reach(errors) > leader.rmse * (1.0 - WORTH)
 
 
-def curve(trials, settings, patience=0, progress=lambda epoch, rmse: None, leader=None):
+def curve(trials, settings, patience=0, progress=lambda epoch, rmse: None, leader=None, budget=None):
     """The Outcome of settings, trained on all trials side by side, an epoch at a time, for settings.epochs at most.
 
     patience: stop after so many epochs without a better one and take the best; 0: train them all and take the last.
-    leader: with patience, stop where this Outcome is out of reach.
+    leader: with patience, stop where this Outcome is out of reach; budget: and where this budget.Budget is spent.
     """
     begun, history, best = time.perf_counter(), [], None
     attempts = [trial.begin(settings) for trial in trials]
     for epoch in range(settings.epochs):
         errors = np.concatenate([attempt.epoch(epoch) for attempt in attempts])
         rmse = rms(errors)
+        if budget:
+            budget.spend(sum(len(trial.orders) for trial in trials), settings)
         history.append({"epoch": epoch + 1, "seconds": time.perf_counter() - begun, "rmse": rmse})
         progress(epoch + 1, rmse)
         if best is None or not patience or rmse < best[1]:
             best = epoch, rmse, errors
-        if patience and (epoch - best[0] >= patience or (leader and lags([e["rmse"] for e in history], leader))):
+        lagging = leader and lags([entry["rmse"] for entry in history], leader)
+        if patience and (epoch - best[0] >= patience or lagging or (budget and budget.is_spent)):
             break
     return Outcome(settings._replace(epochs=best[0] + 1), history, best[2])

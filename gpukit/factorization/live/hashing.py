@@ -20,36 +20,36 @@ class Hashes:
         self._searching = engine(work_.device, "gpukit.neighbors")
         self._weights = work.level_weights(levels.values, settings.psi)
         self._most = np.zeros(n_items, np.int64)  # of the sums of |weight|
-        self._tables = None
+        self.tables = None
 
     def grow(self, n_items):
         """Have so many items."""
         self._most = np.concatenate((self._most, np.zeros(n_items - len(self._most), np.int64)))
-        for table in self._tables:
+        for table in self.tables:
             table.grow(n_items)
 
     def add(self, columns, sign=1):
         """Add the ratings of a neighbors.columns.Columns, or take them back (sign -1)."""
         self._most += np.diff(columns.indptr) * int(np.abs(self._weights).max(initial=0))
         self._widen(plan.whole_slices(int(self._most.max(initial=0)).bit_length() + 1))
-        kept = plan.Sums(*(table.all for table in self._tables))
+        kept = plan.Sums(*(table.all for table in self.tables))
         self._steps.add_columns(columns, sign * self._weights, self.settings, kept)
 
     def find(self, runs, rated, neighbors):
         """Write neighbors (N, K) of the items first to last (not included) of each run; rated (N,) uint8."""
         scores, random_slots = self._own.empty(neighbors.shape, np.float32), self._own.empty(rated.size, np.int32)
         lists = searching.Lists(neighbors, scores, random_slots)
-        items = searching.Items(None, self._tables[2].all, rated)
+        items = searching.Items(None, self.tables[2].all, rated)
         self._searching.search_rows(items, self.settings, runs, lists)
 
     def _widen(self, slices):
         """Have sums of so many bits."""
         n_items, n_words, own = len(self._most), self.settings.n_words, self._own
-        if self._tables is None:
+        if self.tables is None:
             shapes = ((n_items, slices, n_words), np.uint32), (n_items, np.int64), ((n_items, n_words), np.uint32)
-            self._tables = [Table(own.zeros(*shape), own) for shape in shapes]
-        before = self._tables[0].all
+            self.tables = [Table(own.zeros(*shape), own) for shape in shapes]
+        before = self.tables[0].all
         if slices > before.shape[1]:
             wider = np.zeros((n_items, slices, n_words), np.uint32)
             wider[:, : before.shape[1]] = own.fetch(before)
-            self._tables[0] = Table(own.resident(wider, np.uint32), own)
+            self.tables[0] = Table(own.resident(wider, np.uint32), own)

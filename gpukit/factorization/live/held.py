@@ -33,6 +33,11 @@ class Held:
     def __len__(self):
         return self.history.items.shape[0]
 
+    def _tables(self):
+        """All Tables."""
+        of_model = [table for table in (self.users, self.items, self.neighbors, self.influence) if table is not None]
+        return of_model + (self.hashes.tables if self.hashes else [])
+
     def grow(self, shape):
         """Have rows for so many users and items."""
         users, items = shape
@@ -43,6 +48,12 @@ class Held:
             self.influence.grow(items + 1)
         if self.hashes is not None:
             self.hashes.grow(items)
+
+    def reserve(self):
+        """Have room for more of everything before there is more."""
+        self.room(len(self))
+        for table in self._tables():
+            table.grow(table.all.shape[0], int(ROOM * table.all.shape[0]))
 
     def room(self, size):
         """(items, codes) for a history of so many ratings, to be written from the one there is."""

@@ -156,20 +156,23 @@ def read_base(table, base):
 
 
 @kernel
-def hold_rows(table, flags, still, work):
-    """work's rows that are not flagged = the table's, with `still` for their sum of squared errors.
+def hold_rows(table, flags, starts, still, work):
+    """work's rows that are not flagged = the table's, with `still` for their sum of squared errors; those that are
+    have the number of their ratings for it.
 
-    table, work (rows + 1, stride) float32, work in place; flags (rows,) uint8; still float32: with so large a sum a
-    row's rate is as good as 0.
-    Launch: any grid and block; a block copies whole rows.
+    table, work (rows + 1, stride) float32, work in place; flags (rows,) uint8; starts (rows + 1 or more,) int64: where
+    each row's ratings begin; still float32: with so large a sum a row's rate is as good as 0.
+    Launch: any grid, blocks of a multiple of 32 threads; a warp copies whole rows.
     Deterministic: yes, exact.
     Source: ours.
     """
-    squares = I64(table.shape[1] - EXTRA + SQUARES)
-    for r in range(I64(cuda.blockIdx.x), I64(flags.size), I64(cuda.gridDim.x)):
+    squares, lane = I64(table.shape[1] - EXTRA + SQUARES), I64(cuda.laneid)
+    for r in range(I64(cuda.grid(1)) // I64(32), I64(flags.size), I64(cuda.gridsize(1)) // I64(32)):
         if flags[U64(r)] == U8(0):
-            for f in range(I64(cuda.threadIdx.x), I64(table.shape[1]), I64(cuda.blockDim.x)):
+            for f in range(lane, I64(table.shape[1]), I64(32)):
                 work[U64(r), U64(f)] = still if f == squares else table[U64(r), U64(f)]
+        elif lane == 0:
+            work[U64(r), U64(squares)] = np.float32(starts[U64(r + 1)] - starts[U64(r)])
 
 
 @kernel
@@ -177,11 +180,11 @@ def take_flagged(source, flags, out):
     """out's rows that are flagged = source's.
 
     source, out (rows or more, width), out in place; flags (rows,) uint8.
-    Launch: any grid and block; a block copies whole rows.
+    Launch: any grid, blocks of a multiple of 32 threads; a warp copies whole rows.
     Deterministic: yes, exact.
     Source: ours.
     """
-    for r in range(I64(cuda.blockIdx.x), I64(flags.size), I64(cuda.gridDim.x)):
+    for r in range(I64(cuda.grid(1)) // I64(32), I64(flags.size), I64(cuda.gridsize(1)) // I64(32)):
         if flags[U64(r)] != U8(0):
-            for f in range(I64(cuda.threadIdx.x), I64(out.shape[1]), I64(cuda.blockDim.x)):
+            for f in range(I64(cuda.laneid), I64(out.shape[1]), I64(32)):
                 out[U64(r), U64(f)] = source[U64(r), U64(f)]

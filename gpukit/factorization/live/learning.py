@@ -13,7 +13,6 @@ from gpukit.factorization.prepare import ready, strata
 from gpukit.factorization.solvers import Task
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd import training as descent
-from gpukit.factorization.solvers.sgd.rates import row_rates
 from gpukit.random import key
 from gpukit.ratings.orders.order import Orders, in_both_orders
 from gpukit.streams import Keyed
@@ -96,15 +95,20 @@ def base_of(held):
 
 def begin_rows(fresh, held, plan):
     """(users, items, influence): parameter rows to work on, those flagged as training begins, the others as they are
-    but for their sums of squared errors, which hold them still."""
-    work, rows = held.work, []
-    for table, base, flags, stream in zip((held.users, held.items), fresh.base, fresh.flags, Keyed.FIRST_FACTORS):
+    but for their sums of squared errors, which hold them still.
+
+    Rows that begin take as large steps as if they had seen all their ratings once (rates.row_rates): what they learn
+    from is full-grown, not small as when a training begins, and steps that many workers take at once would add up.
+    """
+    work, rows, orders = held.work, [], (fresh.orders.by_user, fresh.orders.by_item)
+    sides = zip((held.users, held.items), orders, fresh.base, fresh.flags, Keyed.FIRST_FACTORS)
+    for table, order, base, flags, stream in sides:
         kind = rows_of_side(work.layout, work.walk, stream == Keyed.FIRST_FACTORS[0])
         begun = work.own.empty(table.all.shape, np.float32)
         n_factors = kind.n_factors if plan.epochs else 0
         biased = plan.biases or plan.held
         work.steps.preparing.run("start_rows", np.uint32(key(plan.seed, stream)), base, biased, n_factors, begun, begun)
-        work.own.run("hold_rows", table.all, flags, np.float32(STILL), begun)
+        work.own.run("hold_rows", table.all, flags, order.starts, np.float32(STILL), begun)
         rows.append(begun)
     if held.influence is None:
         return *rows, None
@@ -145,18 +149,17 @@ def walk(session, fresh, held, plan, heed):
         query = ready.training_query(asked, orders, side, work.walk, preparing)
     made = ready.Ready(held.history, side, query, None)
     task = Task(orders, held.scale, made, plan, work.layout, work.steps, work.device, False, work.deterministic)
-    training = descent.begin(session, task, descent.arrange(task, still_workers(fresh, task, held)))
+    training = descent.begin(session, task, descent.arrange(task, still_pace(fresh, task, held)))
     for turn in range(plan.epochs):
         heed(turn, plan.epochs)
         training.step(plan.epoch_rates(turn), schedule.turn_key(plan.seed, turn))
     heed(plan.epochs, plan.epochs)
 
 
-def still_workers(fresh, task, held):
-    """Workers for the rows that learn; see schedule.still_workers."""
-    work, (settings, side) = held.work, (task.settings, task.made.side)
-    counts = np.diff(side.indptr)[work.own.fetch(major_first(work.walk, *fresh.flags)[0]) != 0]
-    rate = row_rates(settings.rates, settings.learning_rate, counts)
-    fewest = schedule.worker_count(len(task.orders), work.steps.most_workers(work.layout), work.layout.slots > 0)
+def still_pace(fresh, task, held):
+    """The schedule.Pace of rows that learn beside others that stand still."""
+    work, usual, counts = held.work, descent.usual_pace(task), np.diff(task.made.side.indptr)
+    rate = usual.rate * (work.own.fetch(major_first(work.walk, *fresh.flags)[0]) != 0)
     most = work.steps.most_workers(work.layout)
-    return schedule.still_workers(len(task.orders), counts * rate, (fewest, most))
+    workers = schedule.still_workers(len(task.orders), counts * rate, (usual.workers, most))
+    return schedule.Pace(workers, rate, 1)

@@ -71,6 +71,7 @@ def opened(model, device):
         settings = model._hashing(state.neighbors.shape[1])
         held.hashes = Hashes(ratings.shape[1], settings, orders.levels, work)
         held.hashes.add(columns)
+    held.reserve()
     return held
 
 

@@ -13,11 +13,11 @@ class Table:
         """array (rows, ...): on the device, not to be used by anybody else."""
         self._kept, self._steps, self.all = array, steps, array
 
-    def grow(self, rows):
-        """Have so many rows."""
-        if rows > self._kept.shape[0]:
-            wider = self._steps.zeros((int(ROOM * rows), *self._kept.shape[1:]), self._kept.dtype)
+    def grow(self, rows, most=0):
+        """Have so many rows, and room for `most`, or ROOM where more is needed than there is."""
+        if max(rows, most) > self._kept.shape[0]:
+            wider = self._steps.zeros((max(int(ROOM * rows), most), *self._kept.shape[1:]), self._kept.dtype)
             self._steps.copy(wider[: self.all.shape[0]], self.all)
-            self._kept = wider
-        if rows != self.all.shape[0]:
+            self._kept, self.all = wider, wider[:rows]
+        elif rows != self.all.shape[0]:
             self.all = self._kept[:rows]

@@ -98,11 +98,13 @@ def read_base(table, base):
 
 
 @njit(parallel=True)
-def hold_rows(table, flags, still, work):
+def hold_rows(table, flags, starts, still, work):
     """Twin of kernels.hold_rows."""
     squares = table.shape[1] - EXTRA + SQUARES
     for r in prange(flags.size):
-        if not flags[r]:
+        if flags[r]:
+            work[r, squares] = starts[r + 1] - starts[r]
+        else:
             work[r] = table[r]
             work[r, squares] = still
 

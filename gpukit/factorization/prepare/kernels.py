@@ -168,7 +168,8 @@ def block_sum(value, parts):
 
 @kernel
 def residual_means(starts, others, codes, z, other_bias, damping, bias):
-    """bias[row] = sum(z - other_bias) / (n + damping) over a row's ratings: the paper's simple case of Eq. (1), damped.
+    """bias[row] = sum(z - other_bias) / (n + damping) over a row's ratings, 0 without any: the paper's simple case of
+    Eq. (1), damped.
 
     starts (rows + 1,) int64; others (n,) int32; codes (n,) uint8; z (256,) float32 of a code; other_bias float64 of the
     other side's rows; damping float64; bias (rows,) float64, overwritten.
@@ -179,6 +180,10 @@ def residual_means(starts, others, codes, z, other_bias, damping, bias):
     parts = cuda.shared.array(WARPS, np.float64)
     for row in range(I64(cuda.blockIdx.x), I64(starts.size - 1), I64(cuda.gridDim.x)):
         begin, end = I64(starts[U64(row)]), I64(starts[U64(row + 1)])
+        if begin == end:  # the same for the whole block
+            if cuda.threadIdx.x == 0:
+                bias[U64(row)] = np.float64(0.0)
+            continue
         total = np.float64(0.0)
         for t in range(begin + I64(cuda.threadIdx.x), end, I64(cuda.blockDim.x)):
             total += np.float64(z[U32(codes[U64(t)])]) - other_bias[U32(others[U64(t)])]

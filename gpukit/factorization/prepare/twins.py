@@ -104,10 +104,10 @@ def raise_codes(codes, raised):
 def residual_means(starts, others, codes, z, other_bias, damping, bias):
     """Twin of kernels.residual_means."""
     for row in prange(starts.size - 1):
-        total = np.float64(0.0)
+        total, count = np.float64(0.0), np.float64(starts[row + 1] - starts[row])
         for t in range(starts[row], starts[row + 1]):
             total += np.float64(z[codes[t]]) - other_bias[others[t]]
-        bias[row] = total / (np.float64(starts[row + 1] - starts[row]) + damping)
+        bias[row] = total / (count + damping) if count > 0 else 0.0
 
 
 @njit(parallel=True)

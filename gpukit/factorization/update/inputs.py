@@ -70,8 +70,8 @@ def grown(rows, ids, known, what):
     """
     if ids is known:
         return rows, known
-    if begins_with(ids, known) and came(rows, len(known), len(ids)):
-        return rows, ids
+    if begins_with(ids, known):
+        return behind(rows, ids, len(known))
     own = rows_of(ids, known, what)
     fresh = np.flatnonzero((own < 0) & (np.bincount(rows, minlength=len(ids)) > 0))
     own[fresh] = np.arange(len(known), len(known) + len(fresh), dtype=np.int32)
@@ -86,11 +86,16 @@ def begins_with(ids, known):
     return len(ids) >= len(known) and same_type and np.array_equal(ids[: len(known)], known)
 
 
-def came(rows, first, size):
-    """Whether each of the rows first:size occurs in rows (n,)."""
-    seen = np.zeros(size - first, bool)
-    seen[rows[rows >= first] - first] = True
-    return bool(seen.all())
+def behind(rows, ids, count):
+    """(rows (n,) int32, ids) without those ids from number `count` on that do not occur in rows."""
+    beyond = np.flatnonzero(rows >= count)
+    seen = np.zeros(len(ids) - count, bool)
+    seen[rows[beyond] - count] = True
+    if seen.all():
+        return rows, ids
+    rows = rows.copy()
+    rows[beyond] = (count - 1 + np.cumsum(seen, dtype=np.int32))[rows[beyond] - count]
+    return rows, np.concatenate((ids[:count], ids[count:][seen]))
 
 
 def check_near(values, scale):

@@ -17,20 +17,21 @@ TRIES = 200
 FEWEST = 5  # vertices or values observed; with fewer nothing is hidden
 
 
-def folds_of(problem, seed):
-    """[hidden (N, T) bool], of which no two overlap; [] where too little is observed to hide any."""
+def folds_of(problem, seed, count=None):
+    """[hidden (N, T) bool], of which no two overlap; [] where too little is observed to hide any. count: so many, where
+    there is room; else FOLDS or FEWER."""
     seen = problem.seen
     if seen.sum() < FEWEST or (whole_only(seen) and seen.any(axis=1).sum() < FEWEST):
         return []
     rng = np.random.default_rng([seed, Numpy.HELD_OUT_RUNS[0]])
     order, free, found = rng.permutation(np.flatnonzero(seen.any(axis=1))), seen.copy(), []
-    for fold in range(FOLDS):
-        hidden = dead_vertices(seen, order, fold) & free
+    for fold in range(count or FOLDS):
+        hidden = dead_vertices(seen, order, fold, count or FOLDS) & free
         hidden |= runs_laid_over(seen, free & ~hidden, rng)
         if hidden.any() and not hidden[seen].all():
             found.append(hidden)
             free &= ~hidden
-        if len(found) == FEWER and count_runs(found[0]) > MANY:
+        if count is None and len(found) == FEWER and count_runs(found[0]) > MANY:
             break
     return found
 
@@ -40,10 +41,10 @@ def whole_only(seen):
     return bool((seen.all(axis=1) | ~seen.any(axis=1)).all())
 
 
-def dead_vertices(seen, order, fold):
-    """(N, T) bool: the vertices of a fold, as large a share of those observed as others miss everything."""
+def dead_vertices(seen, order, fold, folds):
+    """(N, T) bool: the vertices of a fold of so many, as large a share of those observed as others miss everything."""
     dead = 1.0 - len(order) / len(seen)
-    count = min(int(np.ceil(min(dead, 0.25) * len(order))), len(order) // FOLDS) if dead else 0
+    count = min(int(np.ceil(min(dead, 0.25) * len(order))), len(order) // folds) if dead else 0
     hidden = np.zeros(seen.shape, bool)
     hidden[order[fold * count : (fold + 1) * count]] = True
     return hidden
@@ -62,7 +63,7 @@ def runs_laid_over(seen, free, rng):
         if here.sum() >= 0.8 * goal:
             break
         moved = np.roll(pattern[rng.permutation(len(alive))], int(rng.integers(pattern.shape[1])), axis=1)
-        here |= moved & free[alive]
+        here |= untouched(moved, (seen & ~free)[alive]) & seen[alive]
     hidden[alive] = thinned(here, goal, rng)
     return hidden
 
@@ -72,10 +73,22 @@ def thinned(hidden, goal, rng):
     total = hidden.sum()
     if total <= 1.2 * goal:
         return hidden
+    number, count = numbered(hidden)
+    kept = rng.random(count) < goal / total
+    return hidden & kept[number]
+
+
+def untouched(hidden, taken):
+    """The hidden values without the runs that have a taken value: what is left of one is another kind of gap."""
+    number, count = numbered(hidden)
+    free = np.bincount(number[hidden & taken], minlength=count) == 0
+    return hidden & free[number]
+
+
+def numbered(hidden):
+    """(the number of each value's run, how many runs there are)."""
     begins = hidden & ~np.pad(hidden, ((0, 0), (1, 0)))[:, :-1]
-    number = np.cumsum(begins.ravel()).reshape(hidden.shape) - 1
-    kept = rng.random(int(begins.sum())) < goal / total
-    return hidden & kept[np.maximum(number, 0)]
+    return np.maximum(np.cumsum(begins.ravel()).reshape(hidden.shape) - 1, 0), int(begins.sum())
 
 
 def count_runs(hidden):

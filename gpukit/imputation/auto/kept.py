@@ -5,15 +5,14 @@ from gpukit.errors import DataError
 from gpukit.imputation.auto.spectral import packed
 from gpukit.imputation.centering import CENTERS
 from gpukit.imputation.local.plan import MOST as MOST_SERIES
-from gpukit.imputation.smoothness.plan import POWERS
 from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Setting
 from gpukit.imputation.spectral.thresholds import WEIGHTS
 
 LARGEST = 1e6  # of numbers
-MOST_LAGS = 16  # of smoothness: a day and a week are usual
 MOST_ROUNDS = 1000  # of feature propagation: tens do
 LARGEST_EXPONENT = 100.0
+MOST_LAGS = 2  # of smoothness: a period, and seven
 
 
 def setting_of(name, found, estimator):
@@ -71,21 +70,16 @@ def bands(name, found):
     return out
 
 
-def power(name, value):
-    """Smoothness's power of likeness."""
-    return check_choice(name, check_integer(name, value, 0, max(POWERS)), POWERS)
+def unless_none(rule):
+    """A rule: what another says, or None."""
+    return lambda name, value: None if value is None else rule(name, value)
 
 
-def weight(name, value):
-    """A weight, 0 or more."""
-    return check_real(name, value, 0.0, LARGEST)
-
-
-def weights(name, found):
-    """A list of a few weights."""
+def repeats(name, found):
+    """Weights of smoothness, of each further lag."""
     if not isinstance(found, list) or len(found) > MOST_LAGS:
-        raise DataError(f"{name} in its header is {found!r:.80}; it is a list of weights.")
-    return [weight(name, one) for one in found]
+        raise DataError(f"{name} in its header is {found!r:.80}; it is a list of {MOST_LAGS} numbers or fewer.")
+    return [check_real(name, one, 0.0, LARGEST) for one in found]
 
 
 SMOOTH = {"tau": positive(LARGEST), "center": level}
@@ -96,6 +90,10 @@ RULES = {
     "feature-propagation": {"iterations": whole(MOST_ROUNDS), "center": level},
     "soft-impute": {"share": positive(1.0)},
     "kriging": {"bands": bands},
-    "local": {"neighbors": whole(MOST_SERIES)},
-    "smoothness": {"alike": power, "near": weight, "steady": weight, "together": weight, "repeats": weights},
+    "smoothness": {
+        "alike": lambda name, value: check_integer(name, value, 0, 1),
+        **dict.fromkeys(("near", "steady", "together"), positive(LARGEST)),
+        "repeats": repeats,
+    },
+    "local": {"neighbors": whole(MOST_SERIES), "share": unless_none(positive(1.0))},
 }

@@ -9,12 +9,14 @@ A missing value is the line between the vertex's nearest observed values, before
 
 so that beta = 0 is interpolation. beta is learned on values hidden as values are missing: from all of them, then from
 those of a kind (auto.places), then from those of a kind and a vertex, each drawn towards the one before by a ridge as
-heavy as RIDGE values. Absolute errors are minimized by reweighting. The series of the others are filled in by
-interpolation, then by the first answer, and all is done again.
+heavy as so many values with features of the usual size: how many is found on a fold, for each kind. Absolute errors are
+minimized by reweighting. The series of the others are filled in by interpolation, then by the first answer, and all is
+done again.
 
     plan.py      sizes                              learning.py   what is hidden, coefficients, what is filled in
     alike.py     the series most like a vertex's    method.py     the method 'local'
-    formulas.py  scalar maths                       regression.py many regressions, piece by piece
+    formulas.py  scalar maths                       table.py      coefficients level by level
+                                                    regression.py many regressions, piece by piece
     cpu.py | gpu.py -> twins.py | kernels.py        features, regressions, answers
 
 Cost: a value's 4 series + 6 features, squared, for each round of a regression. Deterministic on one machine.

@@ -113,12 +113,12 @@ def gather(features, targets, owner, begin, end, first, rest, sizes, absolute, s
 
 
 @kernel
-def solve(sums, weights, begin, end, first, start, group, ridge, coefficients):
+def solve(sums, weights, begin, end, first, start, pull, group, coefficients):
     """Coefficients of groups: the least weighted squares, drawn to a start by a ridge.
 
     sums (C, size + 1, size + 1), weights (C,) float64, begin, end (C,), first (G + 1,) int64: as gather has them; start
-    (S, size) float64; group (G,) int32: the start of each; ridge: how many values the start is worth; coefficients
-    (G, size) float64, overwritten: the start where a group has no values.
+    and pull (S, size) float64: what coefficients are drawn to, and the ridge that draws each; group (G,) int32: which
+    start a group has; coefficients (G, size) float64, overwritten: the start where a group has no values.
     Launch: a block a group, block THREADS.   Deterministic: yes.   Source: this project's.
     """
     G, b = cuda.shared.array((SIDE, SIDE), np.float64), cuda.shared.array(SIDE, np.float64)
@@ -135,9 +135,8 @@ def solve(sums, weights, begin, end, first, start, group, ridge, coefficients):
             _add_up(sums, first[g], first[g + 1], at // size, at % size, count / whole, G, b)
         cuda.syncthreads()
         if thread < size:
-            drawn = G[thread, thread] * ridge / count
-            b[thread] += drawn * beta[thread]
-            G[thread, thread] += drawn + 1e-12
+            b[thread] += pull[origin, thread] * beta[thread]
+            G[thread, thread] += pull[origin, thread] + 1e-12
         cuda.syncthreads()
         _decompose(G, size)
         if thread == 0:

@@ -9,9 +9,9 @@ from gpukit.imputation.auto import hiding, places
 from gpukit.imputation.auto.judging import simple
 from gpukit.imputation.baselines import soft_impute
 from gpukit.imputation.local.alike import alike
-from gpukit.imputation.local.plan import OF_VERTEX, PASSES, POOL, RIDGE, ROUNDS, TOGETHER
-from gpukit.imputation.local.regression import regress
+from gpukit.imputation.local.plan import FEWEST, FOLDS, MOST, OF_VERTEX, PASSES, TOGETHER, WINDOW
 from gpukit.imputation.local.steps import Ground
+from gpukit.imputation.local.table import Table, Told, ranks
 
 MARGIN = 0.25  # of a vertex's range, beyond which no answer of a regression is believed
 FLOOR = 0.05  # of the usual scale of a vertex: none is less
@@ -44,19 +44,28 @@ def fill(problem, setting):
     """(N, T): what is filled in; NaN for vertices of which nothing is observed."""
     mean, scale = units(problem)
     inner = problem._replace(values=np.where(problem.seen, (problem.values - mean) / scale, 0.0))
-    hidden = hiding.folds_of(inner, problem.options.seed + 1)
-    share = best_share(inner, hidden)
-    parts = [part_of(inner, some, share) for some in hidden]
+    few = inner.window(WINDOW)
+    if 2 * inner.period > few.seen.shape[1]:
+        inner, few = inner._replace(period=0), few._replace(period=0)
+    share = setting["share"] if soft_impute.suits(inner) else None
+    folds = hiding.folds_of(few, problem.options.seed + 1, folds_for(few.seen))
+    parts = [part_of(few, hidden, share) for hidden in folds]
     whole = part_of(inner, np.zeros(inner.seen.shape, bool), share)
     session = engine(problem.place.device, "gpukit.imputation.local").Session()
+    ridges = None
     for number in range(PASSES if parts else 0):
-        learned = learn(session, parts, whole, setting["neighbors"])
+        learned, ridges = learn(session, parts, whole, setting["neighbors"], ridges)
         if number + 1 < PASSES:
             parts = [filled(session, part, learned) for part in parts]
         whole = filled(session, whole, learned)
     out = whole.series * scale + mean
     out[~problem.seen.any(axis=1)] = np.nan
     return out
+
+
+def folds_for(seen):
+    """How many folds: as many as tell each vertex enough, and memory allows."""
+    return max(FEWEST, min(FOLDS, FOLDS * WINDOW // seen.size, -(-OF_VERTEX * 15 // seen.shape[1])))
 
 
 def units(problem):
@@ -68,21 +77,30 @@ def units(problem):
     return mean, np.maximum(np.sqrt(np.square(rest).sum(axis=1, keepdims=True) / count), FLOOR * usual)
 
 
-def best_share(problem, folds):
-    """The setting of soft-impute with the least error on a fold; None where it cannot be had."""
-    if not folds or not soft_impute.suits(problem):
+def settings(problem):
+    """[{"neighbors", "share"}]: how many other series are looked at, and soft-impute's share with the least error on a
+    fold; None where it cannot be had."""
+    mean, scale = units(problem)
+    inner = problem._replace(values=np.where(problem.seen, (problem.values - mean) / scale, 0.0)).window(WINDOW)
+    folds = hiding.folds_of(inner, problem.options.seed + 1, 1)
+    return [{"neighbors": MOST, "share": best_share(inner, folds[0]) if folds else None}]
+
+
+def best_share(problem, hidden):
+    """The share of soft-impute with the least error on a fold."""
+    if not soft_impute.suits(problem):
         return None
-    left, errors = problem.without(folds[0]), []
+    left, errors = problem.without(hidden), []
     for setting in soft_impute.settings(problem):
-        residuals = (soft_impute.fill(left, setting) - problem.values)[folds[0]]
-        errors.append((float(np.abs(residuals).mean()), setting))
-    return min(errors, key=lambda one: one[0])[1]
+        residuals = (soft_impute.fill(left, setting) - problem.values)[hidden]
+        errors.append((float(np.abs(residuals).mean()), setting["share"]))
+    return min(errors)[1]
 
 
 def part_of(problem, hidden, share):
-    """A Part, its series filled in by interpolation; share: a setting of soft-impute, or None."""
+    """A Part, its series filled in by interpolation; share: soft-impute's, or None."""
     left = problem.without(hidden)
-    smooth = None if share is None else soft_impute.fill(left, share).astype(np.float32)
+    smooth = None if share is None else soft_impute.fill(left, {"share": share}).astype(np.float32)
     count = left.seen.shape[1]
     number = np.arange(count, dtype=np.int32)
     before, after = np.full(left.seen.shape, -1, np.int32), np.full(left.seen.shape, count, np.int32)
@@ -116,22 +134,25 @@ def period_away(series, period):
     return out
 
 
-def learn(session, parts, whole, neighbors):
-    """Learned from what the parts hide."""
+def learn(session, parts, whole, neighbors, ridges):
+    """(Learned from what the parts hide, the ridge of each kind); ridges: those, or None where they are to be found."""
     alive = whole.problem.seen.any(axis=1)
     count = len(alive)
     near = alike(whole.series, alive, whole.problem.adjacency, min(neighbors, count - 1))
     rng = np.random.default_rng(whole.problem.options.seed)
-    features, targets, groups = [], [], []
-    for part in parts:
-        vertex, column = some(part, rng, len(parts))
-        x, base = session.describe(ground_of(part, near), vertex, column)
-        features.append(x)
-        targets.append(whole.problem.values[vertex, column].astype(np.float32) - session.host(base))
-        groups.append(part.kinds[vertex, column].astype(np.int64) * count + vertex)
-    rounds = ROUNDS if whole.problem.options.metric == "absolute" else 0
-    table = Table(session, features, np.concatenate(targets), np.concatenate(groups), rounds, rng)
-    return Learned(table.coefficients(count), near)
+    folds = [told(session, part, whole.problem.values, near, some(part, rng, len(parts))) for part in parts]
+    table = Table(session, count, whole.problem.options.metric, rng)
+    if ridges is None:
+        ridges = table.ridges(folds[:-1], folds[-1])
+    return Learned(table.coefficients(folds, ridges), near), ridges
+
+
+def told(session, part, values, near, places):
+    """table.Told of hidden values (vertex, column) of a Part."""
+    vertex, column = places
+    x, base = session.describe(ground_of(part, near), vertex, column)
+    group = part.kinds[vertex, column].astype(np.int64) * len(values) + vertex
+    return Told(x, base, values[vertex, column].astype(np.float32) - session.host(base), group)
 
 
 def some(part, rng, parts):
@@ -144,38 +165,6 @@ def some(part, rng, parts):
     rank = ranks(group[order])
     kept = order[rank < max(1, OF_VERTEX // parts)]
     return vertex[kept].astype(np.int32), column[kept].astype(np.int32)
-
-
-def ranks(groups):
-    """The number of each of sorted groups' members within its group."""
-    first = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]]) if len(groups) else np.zeros(0, int)
-    return np.arange(len(groups)) - np.repeat(first, np.diff(np.r_[first, len(groups)]))
-
-
-class Table:
-    """Values with their features, and the coefficients learned from them level by level."""
-
-    def __init__(self, session, features, targets, groups, rounds, rng):
-        self.session, self.features, self.targets, self.groups = session, features, targets, groups
-        self.rounds, self.rng = rounds, rng
-
-    def coefficients(self, vertices):
-        """(KINDS N, size): of all values, then of kinds, then of kinds and vertices."""
-        zero = np.zeros((1, self.features[0].shape[1]))
-        every = self.level(np.zeros(len(self.groups), np.int64), 1, zero, np.zeros(1, np.int32), POOL)
-        kinds = self.level(self.groups // vertices, places.KINDS, every, np.zeros(places.KINDS, np.int32), POOL)
-        start = np.repeat(np.arange(places.KINDS, dtype=np.int32), vertices)
-        return self.level(self.groups, places.KINDS * vertices, kinds, start, OF_VERTEX)
-
-    def level(self, groups, count, start, origin, most):
-        """(count, size): the coefficients of groups, of at most so many values each; their start where there are
-        none."""
-        shuffled = self.rng.permutation(len(groups))
-        order = shuffled[np.argsort(groups[shuffled], kind="stable")]
-        order = order[ranks(groups[order]) < most]
-        first = np.searchsorted(groups[order], np.arange(count + 1))
-        x = self.session.joined(self.features, order)
-        return regress(self.session, x, self.targets[order], first, start, origin, RIDGE, self.rounds)
 
 
 def filled(session, part, learned):

@@ -1,7 +1,6 @@
 """The local regression among the methods."""
 
 from gpukit.imputation.local import learning
-from gpukit.imputation.local.plan import MOST
 from gpukit.imputation.problem import Method
 
 
@@ -10,9 +9,4 @@ def suits(problem):
     return problem.ordered and len(problem.values) > 1
 
 
-def settings(problem):
-    """How many other series are looked at."""
-    return [{"neighbors": MOST}]
-
-
-METHOD = Method("local", suits, settings, learning.fill, ordered=True)
+METHOD = Method("local", suits, learning.settings, learning.fill, ordered=True)

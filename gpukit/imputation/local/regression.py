@@ -1,6 +1,6 @@
 """Many regressions at once: coefficients of groups of values, each drawn to a start by a ridge.
 
-    least sum of |y - beta' x|, or of squares, + ridge of the values' mean square times (beta - start)^2
+    least sum of |y - beta' x|, or of squares, + pull' (beta - start)^2
 
 Absolute errors by reweighted squares. A group's values are cut in pieces, whose sums are taken side by side, on either
 device, and added up in one order.
@@ -23,17 +23,18 @@ class Pieces(NamedTuple):
     first: np.ndarray
 
 
-def regress(session, features, targets, first, start, group, ridge, rounds):
+def regress(session, features, targets, first, start, pull, group, rounds):
     """(G, size) float64 coefficients on the host, of groups of values; their start where a group has none.
 
     session: steps.Session; features (n, size) float32 on its device, the rest on the host: targets (n,) float32, first
-    (G + 1,) int64: where each group begins; start (S, size) float64; group (G,) int32: the start of each; ridge: how
-    many values the start is worth; rounds: of reweighting, 0 for squares.
+    (G + 1,) int64: where each group begins; start and pull (S, size) float64: what coefficients are drawn to, and
+    the ridge of each, in squares of its feature added up; group (G,) int32: the start of each; rounds: of
+    reweighting, 0 for squares.
     """
     targets, out = session.sent(targets), np.empty((len(group), features.shape[1]))
     for low, high in together(first):
         pieces = pieces_of(first[low : high + 1])
-        out[low:high] = some(session, features, targets, pieces, start, group[low:high], ridge, rounds)
+        out[low:high] = some(session, features, targets, pieces, start, pull, group[low:high], rounds)
     return out
 
 
@@ -66,7 +67,7 @@ def together(first):
         low = high
 
 
-def some(session, features, targets, pieces, start, group, ridge, rounds):
+def some(session, features, targets, pieces, start, pull, group, rounds):
     """(G, size) coefficients of a few groups."""
     size, count = features.shape[1], len(pieces.owner)
     if not count:
@@ -74,10 +75,10 @@ def some(session, features, targets, pieces, start, group, ridge, rounds):
     owner, begin, end, first = (session.sent(part) for part in pieces)
     rest, sizes, weights = session.empty(features.shape[0]), session.empty(count), session.empty(count)
     sums, beta = session.empty((count, size + 1, size + 1)), session.sent(start[group])
-    origin, which = session.sent(start), session.sent(group)
+    drawn = session.sent(start), session.sent(pull), session.sent(group)
     for _ in range(max(rounds, 1)):
         if rounds:
             session.remainders(features, targets, owner, begin, end, beta, rest, sizes)
         session.gather(features, targets, owner, begin, end, first, rest, sizes, rounds > 0, sums, weights)
-        session.solve(sums, weights, begin, end, first, origin, which, ridge, beta)
+        session.solve(sums, weights, begin, end, first, *drawn, beta)
     return session.host(beta)

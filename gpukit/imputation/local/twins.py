@@ -96,11 +96,11 @@ def least_of(owner, begin, end, first, sizes):
 
 
 @njit(parallel=True)
-def solve(sums, weights, begin, end, first, start, group, ridge, coefficients):
+def solve(sums, weights, begin, end, first, start, pull, group, coefficients):
     """Coefficients of groups: see kernels.solve."""
     size = coefficients.shape[1]
     for g in prange(len(group)):
-        origin, count, whole = start[group[g]], 0, 0.0
+        origin, drawn, count, whole = start[group[g]], pull[group[g]], 0, 0.0
         G = np.zeros((size + 1, size + 1))
         for piece in range(first[g], first[g + 1]):
             count += end[piece] - begin[piece]
@@ -112,9 +112,8 @@ def solve(sums, weights, begin, end, first, start, group, ridge, coefficients):
             G *= count / whole
             b = G[size, :size].copy()
             for j in range(size):
-                drawn = G[j, j] * ridge / count
-                b[j] += drawn * origin[j]
-                G[j, j] += drawn + 1e-12
+                b[j] += drawn[j] * origin[j]
+                G[j, j] += drawn[j] + 1e-12
             decompose(G, size)
             coefficients[g] = substitute(G, b)
 

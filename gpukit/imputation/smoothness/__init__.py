@@ -5,8 +5,8 @@
 L is the graph's normalized Laplacian, of edges weighed by how alike their ends change where that tells more; D_1 the
 differences of neighbouring columns, over their distance in time; D_k those of columns a lag apart (a period, seven
 periods). a: neighbours are alike; b: a value is like the one before it; c: neighbours *move* alike, which tells more
-than either. M: what is observed. The level, of the table and of its columns, is taken off first; a, b, c and s are
-those that hidden values are told best by.
+than either. M: what is observed. The level, of the table and of its columns, is taken off first, and vertices are
+measured in units of their usual change; a, b, c and s are those that hidden values are told best by.
 
     plan.py      sizes                             graph.py     L
     formulas.py  scalar maths                      choose.py    a, b, c, s by hidden values, coarse to fine

@@ -3,10 +3,10 @@
 import numpy as np
 
 from gpukit.graphs.adjacency import normalized_laplacian
+from gpukit.imputation.smoothness.plan import FEW
 
 NUMBERS, COLUMNS = 1 << 24, 256  # changes that likeness is told from, of all edges; columns at least
 TOGETHER = 1 << 22  # changes at a time
-FEW = 10.0  # pairs of changes that the usual likeness counts as
 
 
 def laplacian_of(adjacency, values, seen, alike):

@@ -6,20 +6,21 @@ import numpy as np
 
 from gpukit.device.engine import engine
 from gpukit.imputation.baselines.series import interpolation
-from gpukit.imputation.problem import Method, row_means
+from gpukit.imputation.periods import row_means
+from gpukit.imputation.problem import Method
 from gpukit.imputation.smoothness.choose import best
-from gpukit.imputation.smoothness.plan import Weights
+from gpukit.imputation.smoothness.plan import FEW, Weights
 from gpukit.imputation.smoothness.solve import ground_of, lags_of, solve
 from gpukit.imputation.smoothness.steps import Ground
 
 
 class Work(NamedTuple):
-    """A problem at work on a device: session; ground, in units; level (1, T) and unit of what it stands for."""
+    """A problem at work on a device: session; ground, in units; level (1, T) and unit (N, 1) of what it stands for."""
 
     session: object
     ground: Ground
     level: np.ndarray
-    unit: float
+    unit: np.ndarray
 
     def filled(self):
         """(N, T) float64: the answer as values."""
@@ -33,11 +34,16 @@ def suits(problem):
 
 def begun(problem, alike):
     """The Work of a problem, whose first answer is interpolation; alike: see graph.laplacian_of."""
-    level = level_of(problem)
+    level, line = level_of(problem), interpolation(problem, {})
     rest = np.where(problem.seen, problem.values - level, 0.0)
-    unit = float(np.sqrt(np.square(rest).sum() / max(1, problem.seen.sum()))) or 1.0
-    ground = ground_of(problem, (rest / unit).astype(np.float32), alike)
-    start = np.nan_to_num(((interpolation(problem, {}) - level) / unit).astype(np.float32), copy=False)
+    size = float(max(rest.max(), -rest.min())) or 1.0
+    rest = (rest / size).astype(np.float32)
+    unit = units(rest, problem.seen)
+    rest /= unit
+    unit = size * unit.astype(np.float64)
+    line -= level
+    line /= unit
+    ground, start = ground_of(problem, rest, alike), np.nan_to_num(line.astype(np.float32), copy=False)
     session = engine(problem.place.device, "gpukit.imputation.smoothness").Session(ground, start)
     return Work(session, ground, level, unit)
 
@@ -47,10 +53,21 @@ def level_of(problem):
     columns of which nothing is observed lie between those beside them."""
     values, seen = problem.values, problem.seen
     count = seen.sum(axis=0)
-    apart = np.where(seen, values - row_means(values, seen), 0.0).sum(axis=0) / np.maximum(count, 1)
+    apart = (values.sum(axis=0) - row_means(values, seen)[:, 0] @ seen.astype(np.float64)) / np.maximum(count, 1)
     some = count > 0
     apart = np.interp(problem.at, problem.at[some], apart[some])
     return (values.sum() / max(1, seen.sum()) + apart)[None]
+
+
+def units(rest, seen):
+    """(N, 1) float32 above 0: how much a vertex changes from column to column, drawn to how much all do; rest (N, T)
+    float32, seen (N, T)."""
+    there = seen[:, 1:] & seen[:, :-1]
+    change = np.diff(rest, axis=1)
+    change *= there
+    squares, count = np.einsum("ij,ij->i", change, change).astype(np.float64), there.sum(axis=1)
+    usual = squares.sum() / max(1, count.sum()) or 1.0
+    return np.sqrt((squares + FEW * usual) / (count + FEW))[:, None].astype(np.float32)
 
 
 def settings(problem):
@@ -68,4 +85,4 @@ def fill(problem, setting):
     return work.filled()
 
 
-METHOD = Method("smoothness", suits, settings, fill)
+METHOD = Method("smoothness", suits, settings, fill, ordered=True)

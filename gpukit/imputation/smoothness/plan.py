@@ -9,6 +9,7 @@ STEPS = 200  # at most
 TOLERANCE, ROUGH = 3e-4, 2e-3  # of the scaled residual's length, of its start: what serves, and in the search
 WINDOW = 1 << 17  # numbers that weights are searched on
 NUMBERS = 1 << 18  # of all folds of a search together
+FEW = 10.0  # changes that what is usual counts as
 WEEK = 7  # periods; of a period that is a day it is a week
 
 

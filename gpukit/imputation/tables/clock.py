@@ -4,10 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-DAY = 86400  # seconds
 HOUR = 3600  # what clocks are set back by
 APART = 0.5  # of the usual step: over how much of it repeated times are spread
-REGULAR = 0.9  # of the steps: that share is the usual one
 
 
 class Clock(NamedTuple):
@@ -86,14 +84,3 @@ def spread(at):
     steps = np.diff(values, append=values[-1] + (np.median(np.diff(values)) if len(values) > 1 else 1.0))
     within = np.arange(len(at)) - np.repeat(first, counts)
     return at + APART * np.repeat(steps / counts, counts) * within
-
-
-def day_of(at):
-    """How many columns a day has, 0 where steps are irregular or a day holds no whole number of four or more."""
-    if at is None or len(at) < 2:
-        return 0
-    steps = np.diff(at)
-    usual = float(np.median(steps))
-    columns = round(DAY / usual)
-    regular = np.isclose(steps, usual).mean() >= REGULAR and abs(columns * usual - DAY) < 1e-6 * DAY
-    return columns if regular and 4 <= columns <= len(at) // 2 else 0

@@ -5,7 +5,7 @@ import pytest
 
 from factorization.inputs import planted
 from gpukit.factorization import MatrixFactorization
-from gpukit.factorization.choose import candidates
+from gpukit.factorization.choose import budget, candidates
 from gpukit.factorization.choose.trial import Outcome, lags, reach
 
 
@@ -54,3 +54,45 @@ def test_epochs_that_are_named_are_tried_whole(monkeypatch):
     monkeypatch.setattr(candidates, "MANY", 10)
     fitted = MatrixFactorization(n_epochs=4, device="cpu").fit(planted(100, 40, 0.5, seed=1))
     assert {len(row["curve"]) for row in fitted.trials_ if row["n_factors"]} == {4}
+
+
+# The budget
+
+
+def limited(monkeypatch, trainings, **named):
+    """A model, fitted with a budget of so many trainings of 20 epochs at F = K = 32, and how many units its trials were
+    beside that."""
+    monkeypatch.setattr(budget, "LITTLE", 0)
+    monkeypatch.setattr(budget, "TRAININGS", trainings)
+    ratings = planted(100, 40, 0.5, seed=1)
+    fitted = MatrixFactorization(device="cpu", **named).fit(ratings)
+    spent = [len(row["curve"]) * budget.weight(row["n_factors"], 0) for row in fitted.trials_]
+    return fitted, 0.8 * 5 * sum(spent) / (trainings * budget.EPOCHS)
+
+
+def test_choosing_ends_where_its_budget_is_spent(monkeypatch):
+    """Within an epoch of it; with what was best so far."""
+    whole, part = limited(monkeypatch, 40)
+    short, all_of_it = limited(monkeypatch, 3)
+    assert part < 0.9 and "too long" not in whole.chosen_["why"]
+    assert 1 <= all_of_it < 1.1 and short.chosen_["why"].endswith("too long")
+    assert 1 < len(short.trials_) < len(whole.trials_)
+    assert [row["rmse"] for row in short.trials_[:2]] == [row["rmse"] for row in whole.trials_[:2]]
+
+
+def test_a_budget_begins_one_candidate_and_cuts_no_named_epochs_short(monkeypatch):
+    fitted, _ = limited(monkeypatch, 0.01, n_epochs=7)
+    assert [len(row["curve"]) for row in fitted.trials_] == [7]
+
+
+def test_stopping_early_is_what_was_asked_for(monkeypatch):
+    asked = {"n_factors": 4, "n_epochs": 9, "regularization": 0.05, "early_stopping": 9}
+    fitted, _ = limited(monkeypatch, 0.01, **asked)
+    assert len(fitted.trials_[0]["curve"]) == 9 and "too long" not in fitted.chosen_["why"]
+
+
+def test_work_of_a_rating():
+    """The unit is F = K = 32; more of either is more."""
+    assert budget.weight(32, 32) == 1 and budget.weight(128, 0) > budget.weight(32, 32) > 2 * budget.weight(32, 0)
+    assert budget.budget_of(1000, False).left == budget.LITTLE < budget.budget_of(10**7, True).left
+    assert budget.budget_of(10**6, True).left < budget.budget_of(10**6, False).left

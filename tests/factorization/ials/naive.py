@@ -48,9 +48,19 @@ def solved(clicks, rows, at, V, reg, alpha0, nu):
     return out
 
 
+def mean_decay(clicks, rows, at, others, reg, alpha0, nu):
+    """The mean lambda of the rows with clicks."""
+    counts = [len(clicks_of(clicks, row, at)) for row in range(rows)]
+    return np.mean([decay(count, others, reg, alpha0, nu) for count in counts if count])
+
+
 def descended(clicks, U, at, V, reg, alpha0, nu, steps):
-    """U (rows, F) after so many steps of conjugate gradients, each row from where it stands; 0 without clicks."""
-    out = np.zeros(np.shape(U))
+    """U (rows, F) after so many steps of conjugate gradients, each row from where it stands; 0 without clicks.
+
+    Preconditioned by the inverse of alpha0 V'V + the mean lambda."""
+    out, V = np.zeros(np.shape(U)), np.asarray(V, float)
+    mean = mean_decay(clicks, len(U), at, len(V), reg, alpha0, nu)
+    M = np.linalg.inv(alpha0 * V.T @ V + mean * np.eye(V.shape[1]))
     for row in range(len(U)):
         mine = clicks_of(clicks, row, at)
         if not mine:
@@ -58,12 +68,14 @@ def descended(clicks, U, at, V, reg, alpha0, nu, steps):
         A, g = equations(mine, V, reg, alpha0, nu)
         x = np.array(U[row], float)
         r = g - A @ x
-        p = r.copy()
+        p = M @ r
+        rest = r @ p
         for _ in range(steps):
-            if r @ r == 0:
+            if rest == 0:
                 break
-            a = (r @ r) / (p @ A @ p)
-            x, before, r = x + a * p, r @ r, r - a * A @ p
-            p = r + (r @ r) / before * p
+            a = rest / (p @ A @ p)
+            x, r = x + a * p, r - a * A @ p
+            before, rest = rest, r @ M @ r
+            p = M @ r + rest / before * p
         out[row] = x
     return out

@@ -10,9 +10,11 @@ from factorization.ials.inputs import TERMS, begun, clicks_of
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit.factorization.solvers.ials import gpu, plan
-from gpukit.factorization.solvers.ials.kernels import descent, products
+from gpukit.factorization.solvers.ials.kernels import descent, few, products
 from gpukit.factorization.solvers.ials.twins import descent as descent_twins
+from gpukit.factorization.solvers.ials.twins import few as few_twins
 from gpukit.factorization.solvers.ials.twins import products as product_twins
+from gpukit.factorization.solvers.squares.plan import shape_of
 
 SHAPE = (23, 14)
 
@@ -48,21 +50,75 @@ def test_a_step(width, rows, monkeypatch):
     rng = np.random.default_rng(width)
     owners = np.array([[row + 1, 2 * row, 1 + row % 2, 9] for row in range(rows)])
     half = rng.normal(size=(width, width)) / width**0.5
-    numbers = rng.uniform(1, 2, rows), rng.normal(size=(2 * rows, width)), half @ half.T
-    state = [rng.normal(size=(rows + 2, columns)) for columns in (width, width, width + 8)]
+    shared = half @ half.T
+    inverse = np.linalg.inv(shared + 1.5 * np.eye(width))
+    numbers = rng.uniform(1, 2, rows), rng.normal(size=(2 * rows, width)), shared, inverse
+    state = [rng.normal(size=(rows + 2, columns)) for columns in (width, width)]
+    state += [rng.uniform(0.5, 1, rows + 2), rng.normal(size=(rows + 2, width + 8))]
     lists = [array.astype(np.float32) for array in (*numbers, *state)]
     for number, name in enumerate(("begin_descent", "descend")):
         made = [[array.copy() for array in lists] for _ in range(2)]
         launch_repeatably(descent.make_descent(width)[number], 2, descent.THREADS, owners, *made[0])
         getattr(descent_twins, name)(owners, *made[1])
-        for found, twin, before in zip(made[0][3:], made[1][3:], lists[3:]):
+        for found, twin, before in zip(made[0][4:], made[1][4:], lists[4:]):
             np.testing.assert_allclose(found, twin, rtol=0, atol=1e-5 * np.abs(twin).max())
             np.testing.assert_array_equal(found[[0, -1]], before[[0, -1]])
-        assert (made[0][4] != lists[4])[1:-1].any()
+        assert (made[0][5] != lists[5])[1:-1].any()
 
 
-@pytest.mark.parametrize("way", plan.WAYS)
-def test_epochs(way, monkeypatch):
+@pytest.mark.parametrize("clicks, width, one_weight", [(6, 32, False), (20, 36, True)])
+def test_rows_of_few_clicks(clicks, width, one_weight):
+    """One tile and several; factors that are no multiple of what is staged; a line of one click, one that is full."""
+    rng, shape = np.random.default_rng(width), shape_of(clicks)
+    lines = np.array([[2, 0, 1], [0, 1, clicks], [3, clicks + 1, clicks - 2]])
+    minor, weights = rng.integers(0, 9, 60).astype(np.int32), rng.uniform(0.5, 2, 1 if one_weight else 60)
+    numbers = weights, rng.uniform(1, 2, 3), rng.uniform(0, 3, width), rng.normal(size=(10, width))
+    weights, decays, spectrum, table = (array.astype(np.float32) for array in numbers)
+    given = lines, minor, weights, decays, spectrum, table
+    grams = np.full((3, 64, shape.tiles), np.nan, np.float32), np.full((3, clicks + 2, clicks + 2), np.nan, np.float32)
+    kernel = few.make_grams_of_few(*shape[:3], shape.whole)
+    launch_repeatably(kernel, 2, shape.whole, *given, grams[0])
+    few_twins.grams_of_few(*given, grams[1])
+    places = [(i, j) for j in range(shape.tile_rows) for i in range(j, shape.tile_rows)]
+    for line, (_, first, count) in enumerate(lines):
+        V, w = table[minor[first : first + count]].astype(float), np.broadcast_to(weights, 60)[first : first + count]
+        expected = V @ np.diag(1 / (spectrum + decays[line])) @ V.T + np.diag(1 / w)
+        np.testing.assert_allclose(grams[1][line][:count, :count], np.tril(expected), atol=2e-6 * expected.max())
+        full = np.zeros((8 * shape.tile_rows,) * 2)
+        full[:count, :count], full[4 * shape.quads + 1, :count] = expected, 1
+        for tile, (i, j) in enumerate(places):
+            square = full[8 * i : 8 * i + 8, 8 * j : 8 * j + 8]
+            found = grams[0][line, :, tile].reshape(8, 8)
+            np.testing.assert_allclose(found, square, atol=2e-6 * expected.max())
+    found, back = (rng.normal(size=size).astype(np.float32) for size in ((3, clicks + 8), (width, width)))
+    turn, answer = few.make_turns(width)
+    made = [[np.full((9, width), np.nan, np.float32), np.ones((5, width + 8), np.float32)] for _ in range(2)]
+    launch_repeatably(turn, 2, descent.THREADS, table, back, made[0][0])
+    few_twins.turn_rows(table, back, made[1][0])
+    launch_repeatably(answer, 2, descent.THREADS, lines, minor, decays, spectrum, found, table, back, made[0][1])
+    few_twins.rows_of_few(lines, minor, decays, spectrum, found, table, back, made[1][1])
+    for one, other in zip(*made):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-5 * np.abs(other).max())
+    np.testing.assert_allclose(made[1][0], table[:9].astype(float) @ back, atol=1e-4)
+    _, first, count = lines[1]
+    there = table[minor[first : first + count]].astype(float).T @ found[1, :count] / (spectrum + decays[1])
+    np.testing.assert_allclose(made[1][1][0, :width], there @ back, atol=1e-5 * np.abs(made[1][1]).max())
+    assert (made[0][1][:, width:] == 1).all() and (made[0][1][[1, 4]] == 1).all()
+
+
+@pytest.mark.parametrize("clicks", [0, 3])
+def test_epochs_by_elimination(clicks, monkeypatch):
+    """In batches; rows of few clicks by a matrix of these."""
+    monkeypatch.setattr(plan, "few_of", lambda *facts: clicks)
+    monkeypatch.setattr(gpu, "FEW", 3)
+    check_epoch("cholesky", monkeypatch)
+
+
+def test_epochs_by_gradients(monkeypatch):
+    check_epoch("gradients", monkeypatch)
+
+
+def check_epoch(way, monkeypatch):
     """In batches, rows in several pieces, against the oracle."""
     monkeypatch.setattr(plan, "way_of", lambda *facts: way)
     monkeypatch.setattr(gpu.squares, "LONGEST", 4)
@@ -75,7 +131,7 @@ def test_epochs(way, monkeypatch):
     U, V = state.user_factors.astype(float), state.item_factors.astype(float)
     training.epoch(0)
     if way == "cholesky":
-        assert len(training.halves[0].batches) > 2
+        assert training.halves[0].few or len(training.halves[0].batches) > 2
         U = naive.solved(clicks, 12, 0, V, *TERMS)
         V = naive.solved(clicks, 7, 1, U, *TERMS)
     else:

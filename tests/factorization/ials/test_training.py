@@ -42,6 +42,41 @@ def test_rows_are_solved_exactly(n_factors, weighted, monkeypatch):
     assert losses[0] > losses[1] > losses[2]
 
 
+@pytest.mark.parametrize("n_factors, weighted", [(3, True), (16, False), (17, True)])
+def test_rows_of_few_clicks(n_factors, weighted, monkeypatch):
+    """As all others are: rows of no clicks, of one, of as many as are few and one more, more clicks than factors."""
+    monkeypatch.setattr(plan, "way_of", lambda *facts: "cholesky")
+    monkeypatch.setattr(plan, "few_of", lambda *facts: 5)
+    clicks = clicks_of(weighted=weighted)
+    session, training = begun(clicks, SHAPE, n_factors)
+    assert all(half.few and half.batches for half in training.halves)
+    V = sides(session)[1]
+    for epoch in range(2):
+        training.epoch(epoch)
+        U = naive.solved(clicks, SHAPE[0], 0, V, *TERMS)
+        V = naive.solved(clicks, SHAPE[1], 1, U, *TERMS)
+        found = sides(session)
+        close(found[0], U)
+        close(found[1], V)
+
+
+def test_clicks_that_are_few():
+    """Rows at both sides of the limit, in batches; the first half of an epoch."""
+    assert plan.few_of(plan.FEW, 0.1) == plan.few_of(256, 0.0) == 0
+    n_factors, counts = 190, [1, plan.FEW - 1, plan.FEW, plan.FEW + 1, 150, 189]
+    assert plan.few_of(n_factors, TERMS[0]) == plan.FEW
+    clicks = [(user, item, 1.0) for user, count in enumerate(counts) for item in range(count)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "way_of", lambda *facts: "cholesky")
+        patch.setattr(cpu.squares, "SCRATCH", 4 * (plan.FEW + 2) ** 2 * 2)
+        session, training = begun(clicks, (len(counts), 190), n_factors)
+    assert [len(batch[0]) for batch in training.halves[0].few] == [2, 1]
+    V = sides(session)[1] * 50
+    session.parameters.Q[:-1, :n_factors] = V
+    training.epoch(0)
+    close(sides(session)[0], naive.solved(clicks, len(counts), 0, V, *TERMS))
+
+
 @pytest.mark.parametrize("n_factors", [1, 5, 16])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_conjugate_gradients(n_factors, weighted, monkeypatch):

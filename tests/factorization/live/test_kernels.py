@@ -137,8 +137,11 @@ def test_rows_of_tables(shape):
     flags = np.array([0, 1, 0, 0, 1], np.uint8)
     (base,) = both("read_base", shape, (table,), [np.zeros(5)])
     assert base.tolist() == table[:5, 3 + BASE].tolist()
-    (held,) = both("hold_rows", shape, (table, flags, np.float32(7)), [work])
-    np.testing.assert_array_equal(held[[1, 4, 5]], work[[1, 4, 5]])
+    starts = np.array([0, 3, 8, 8, 9, 30], np.int64)
+    (held,) = both("hold_rows", shape, (table, flags, starts, np.float32(7)), [work])
+    begun = work[[1, 4, 5]]
+    begun[:, 3 + SQUARES] = 5, 21, work[5, 3 + SQUARES]
+    np.testing.assert_array_equal(held[[1, 4, 5]], begun)
     expected = table[[0, 2, 3]]
     expected[:, 3 + SQUARES] = 7
     np.testing.assert_array_equal(held[[0, 2, 3]], expected)

@@ -84,17 +84,17 @@ def test_codes_are_those_of_all_ratings():
     now = opening.history_as_ratings(live.model())
     columns = columns_of(order_ratings(now, live._device))
     expected = simlsh.hash_codes(columns, model._hashing(model.neighbors_.shape[1]))
-    np.testing.assert_array_equal(live._held.hashes._tables[2].all, expected)
+    np.testing.assert_array_equal(live._held.hashes.tables[2].all, expected)
 
 
 def test_sums_widen():
     """Corrections without end need more bits than the first history did."""
     model, (_, _, parts) = fitted(LSHMF), whole_and_parts()
     live = model.live("cpu")
-    slices = live._held.hashes._tables[0].all.shape[1]
+    slices = live._held.hashes.tables[0].all.shape[1]
     live._held.hashes._most += 1 << slices
     live.add(parts[0])
-    assert live._held.hashes._tables[0].all.shape[1] == slices + 8
+    assert live._held.hashes.tables[0].all.shape[1] == slices + 8
     assert same_model(live.model(), copy.copy(model).partial_fit(parts[0], rows="frozen"))
 
 
@@ -161,6 +161,18 @@ def test_nothing_new():
     before, (_, old, _) = fitted(LSHMF), whole_and_parts()
     live = before.live("cpu")
     assert live.add(old.take(slice(0))) is None and same_model(live.model(), before)
+
+
+def test_corrections_before_any_row_is_new():
+    """What is written before rows are moved for the first time is not lost."""
+    before, (_, old, parts) = fitted(LSHMF), whole_and_parts()
+    mine = parts[0].take((parts[0].users < KNOWN[0]) & (parts[0].items < KNOWN[1]))
+    again = old.with_columns(users=old.users, items=old.items, values=old.values[::-1].copy())
+    live, beside = before.live("cpu"), copy.copy(before)
+    for part in (mine, again, parts[1]):
+        live.add(part)
+        beside.partial_fit(part, rows="frozen")
+        assert same_model(live.model(), beside)
 
 
 def test_known_pairs_enter_the_history_alone():

@@ -24,9 +24,10 @@ def places(seen):
 
 
 def groups(counts, size, seed=0):
-    """(features, targets, first, start, group): groups of so many values, two starts."""
+    """(features, targets, first, start, pull, group): groups of so many values, two starts."""
     rng = np.random.default_rng(seed)
     first = np.r_[0, np.cumsum(counts)].astype(np.int64)
     features = rng.normal(size=(first[-1], size)).astype(np.float32)
     targets = (features @ rng.normal(size=size) + 0.3 * rng.normal(size=first[-1])).astype(np.float32)
-    return features, targets, first, rng.normal(size=(2, size)), (np.arange(len(counts)) % 2).astype(np.int32)
+    start, pull = rng.normal(size=(2, size)), rng.uniform(1, 9, (2, size))
+    return features, targets, first, start, pull, (np.arange(len(counts)) % 2).astype(np.int32)

@@ -26,7 +26,7 @@ def features(values, seen, at, series, near, v, t):
     return np.array(x), point
 
 
-def regression(X, y, start, ridge, rounds, least=0.1):
+def regression(X, y, start, pull, rounds, least=0.1):
     """Coefficients by dense solves."""
     beta = start
     for _ in range(max(rounds, 1)):
@@ -34,6 +34,6 @@ def regression(X, y, start, ridge, rounds, least=0.1):
         w = 1 / np.maximum(residuals, least * residuals.mean() + 1e-30) if rounds else np.ones(len(y))
         w /= w.mean()
         G = X.T @ (w[:, None] * X)
-        D = np.diag(np.diag(G)) * ridge / len(y)
+        D = np.diag(pull)
         beta = np.linalg.solve(G + D + 1e-12 * np.eye(len(G)), X.T @ (w * y) + D @ start)
     return beta

@@ -27,7 +27,7 @@ def test_describe(near, blocks):
 )
 def test_pieces_of_a_regression(counts, size, long, monkeypatch):
     monkeypatch.setattr(regression, "PIECE", long)
-    features, targets, first, start, group = inputs.groups(counts, size)
+    features, targets, first, start, pull, group = inputs.groups(counts, size)
     owner, begin, end, of_group = pieces = regression.pieces_of(first)
     count, beta = len(owner), start[group]
     rest, sizes = np.full((2, len(targets)), np.nan), np.full((2, count), np.nan)
@@ -45,8 +45,8 @@ def test_pieces_of_a_regression(counts, size, long, monkeypatch):
         sums[:, :, size, size] = 0.0  # nobody's
         np.testing.assert_allclose(sums[1], sums[0], rtol=1e-6, atol=1e-6)
         np.testing.assert_allclose(weights[1], weights[0], rtol=1e-9)
-    twins.solve(sums[0], weights[0], begin, end, of_group, start, group, 7.0, out[0])
-    given = sums[0], weights[0], begin, end, of_group, start, group, 7.0, out[1]
+    twins.solve(sums[0], weights[0], begin, end, of_group, start, pull, group, out[0])
+    given = sums[0], weights[0], begin, end, of_group, start, pull, group, out[1]
     launch_repeatably(kernels.solve, len(counts), plan.THREADS, *given)
     np.testing.assert_allclose(out[1], out[0], rtol=1e-6, atol=1e-7)
 
@@ -61,7 +61,7 @@ def test_place():
 
 @pytest.mark.parametrize("count", [1, 33])
 def test_answer(count):
-    features, targets, _, start, _ = inputs.groups([count], 5)
+    features, targets, _, start, *_ = inputs.groups([count], 5)
     group, out = (np.arange(count) % 2).astype(np.int32), np.full((2, count), np.nan)
     twins.answer(features, targets, group, start, out[0])
     launch_repeatably(kernels.answer, 2, 32, features, targets, group, start, out[1])

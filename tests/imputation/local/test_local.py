@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.imputation.local import alike, cpu, regression, twins
-from gpukit.imputation.local.learning import limits_of, period_away, ranks, within
+from gpukit.imputation.local import alike, cpu, learning, regression, twins
+from gpukit.imputation.local.learning import folds_for, limits_of, period_away, within
+from gpukit.imputation.local.table import KINDS, Table, Told, mean_squares, ranks
 from imputation.local import inputs, naive
 from imputation.test_auto import N, T, ring, waves
 
@@ -29,12 +30,12 @@ def test_describe():
 def test_regress(rounds, piece, pieces, monkeypatch):
     monkeypatch.setattr(regression, "PIECE", piece)
     monkeypatch.setattr(regression, "PIECES", pieces)
-    features, targets, first, start, group = inputs.groups([40, 0, 3, 90, 0], 7)
-    out = regression.regress(cpu.Session(), features, targets, first, start, group, 5.0, rounds)
+    features, targets, first, start, pull, group = inputs.groups([40, 0, 3, 90, 0], 7)
+    out = regression.regress(cpu.Session(), features, targets, first, start, pull, group, rounds)
     for g in range(len(group)):
         some = slice(first[g], first[g + 1])
         X, y = features[some].astype(float), targets[some].astype(float)
-        expected = naive.regression(X, y, start[group[g]], 5.0, rounds) if len(y) else start[group[g]]
+        expected = naive.regression(X, y, start[group[g]], pull[group[g]], rounds) if len(y) else start[group[g]]
         np.testing.assert_allclose(out[g], expected, rtol=1e-6, atol=1e-8)
 
 
@@ -45,7 +46,7 @@ def test_rows_of_several_parts_in_an_order():
 
 
 def test_answer():
-    features, targets, _, start, _ = inputs.groups([30], 5)
+    features, targets, _, start, *_ = inputs.groups([30], 5)
     group, out = (np.arange(30) % 2).astype(np.int32), np.empty(30)
     twins.answer(features, targets, group, start, out)
     np.testing.assert_allclose(out, targets + (features * start[group]).sum(axis=1), rtol=1e-9)
@@ -98,3 +99,60 @@ def test_answers_far_beyond_a_series_are_not_believed():
     np.testing.assert_allclose(limits, [[0.5, 3.5], [-5, 1]])
     answers, base = np.array([3.5, 3.6, -5.1, np.nan, np.inf]), np.arange(5.0)
     np.testing.assert_array_equal(within(answers, base, limits[[0, 0, 1, 0, 1]]), [3.5, 1, 2, 3, 4])
+
+
+def folds(slopes, count, noise, size=1, seed=0):
+    """Three Tolds of one kind: of each vertex so many values, its slope times the sum of the features."""
+    rng, out = np.random.default_rng(seed), []
+    for _ in range(3):
+        vertex = np.repeat(np.arange(len(slopes)), count)
+        x = rng.normal(size=(len(vertex), size)).astype(np.float32)
+        y = x.sum(axis=1) * slopes[vertex] + noise * rng.normal(size=len(vertex))
+        out.append(Told(x, np.zeros(len(vertex), np.float32), y.astype(np.float32), 2 * len(slopes) + vertex))
+    return out
+
+
+@pytest.mark.parametrize("metric", ["absolute", "squared"])
+def test_vertices_are_drawn_together_as_far_as_they_are_alike(metric):
+    table = Table(cpu.Session(), 200, metric, np.random.default_rng(0))
+    alike, apart = np.full(200, 2.0), np.linspace(-20, 20, 200)
+    ridges = [table.ridges(some[:2], some[2])[2] for some in (folds(alike, 20, 3.0, 15), folds(apart, 20, 0.1))]
+    assert ridges[0] >= 300 and ridges[1] == 30
+    assert (table.ridges([], folds(alike, 9, 1.0)[0]) == 100).all()
+    found = table.coefficients(folds(alike, 10, 3.0), np.full(KINDS, ridges[0])).reshape(KINDS, 200)
+    np.testing.assert_allclose(found[2], 2.0, atol=0.3)
+
+
+def test_a_feature_that_a_vertex_has_not_shown_keeps_the_coefficient_of_all():
+    """Not one that a chance in its few values gives it, which met by the feature's usual size is far off."""
+    some = folds(np.full(20, 2.0), 60, 0.1)
+    for fold in some:
+        of_first = fold.group == 2 * 20
+        fold.features[of_first] *= 1e-3
+        fold.targets[of_first] = np.random.default_rng(1).normal(size=of_first.sum())
+    table = Table(cpu.Session(), 20, "squared", np.random.default_rng(0))
+    found = table.coefficients(some, np.full(KINDS, 100.0)).reshape(KINDS, 20)
+    np.testing.assert_allclose(found[2], 2.0, atol=0.1)
+
+
+def test_mean_squares():
+    x, start = np.array([[1, 2], [3, 4], [5, 6]], np.float32), np.array([[7.0, 8.0]])
+    found = mean_squares(x, np.array([0, 2, 2, 3]), start, np.zeros(3, int))
+    np.testing.assert_allclose(found, [[5, 10], [7, 8], [25, 36]])
+
+
+@pytest.mark.parametrize("shape, count", [((207, 2016), 8), ((37, 744), 8), ((207, 2532), 6), ((6_500, 256), 2)])
+def test_as_many_folds_as_tell_enough(shape, count):
+    assert folds_for(np.broadcast_to(True, shape)) == count
+
+
+def test_of_long_series_a_window_is_learned_from(monkeypatch):
+    """Shorter than two periods: then what a series is a period away serves neither there nor in the whole."""
+    t = np.arange(3 * T)
+    truth = np.sin(2 * np.pi * t / 250) + np.sin(2 * np.pi * t / 37 + np.linspace(0, 1, N)[:, None])
+    seen = np.random.default_rng(0).random(truth.shape) > 0.2
+    windows = []
+    monkeypatch.setattr(learning, "WINDOW", N * 300)
+    monkeypatch.setattr(learning, "folds_for", lambda part: windows.append(part.shape) or 3)
+    model = GraphImputer(method="local", device="cpu").fit(ring(), truth, seen)
+    assert set(windows) == {(N, 300)} and np.abs(model.completed_ - truth)[~seen].mean() < 0.05

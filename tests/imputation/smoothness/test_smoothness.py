@@ -5,7 +5,7 @@ import pytest
 
 from gpukit import GraphImputer
 from gpukit.graphs.adjacency import as_adjacency
-from gpukit.imputation.smoothness import choose, graph, method, solve
+from gpukit.imputation.smoothness import choose, graph, method, plan, solve
 from gpukit.imputation.smoothness.cpu import Session
 from gpukit.imputation.smoothness.plan import Weights
 from gpukit.persist import load_model
@@ -44,7 +44,7 @@ def test_edges_count_by_how_alike_their_ends_change():
     found = graph.likeness(values, seen, row, column)
     told = [naive.likeness(values, seen, i, j) for i, j in ((0, 1), (0, 2), (0, 3))]
     usual = sum(n * r for n, r in told) / sum(n for n, _ in told)
-    expected = [(n * r + graph.FEW * usual) / (n + graph.FEW) for n, r in told]
+    expected = [(n * r + plan.FEW * usual) / (n + plan.FEW) for n, r in told]
     np.testing.assert_allclose(found, [*expected, usual], rtol=1e-4)
     assert found[0] > 0.9 > 10 * found[1] and found[2] < 0.1
     adjacency = as_adjacency((np.column_stack((row, column)), None))
@@ -110,3 +110,31 @@ def test_vertices_of_which_nothing_is_observed_have_a_value():
     posed = problem(truth, seen)
     out = method.fill(posed, method.settings(posed)[0])
     assert np.isfinite(out).all() and np.abs(out - truth)[~seen].mean() < 1.5
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_numbers_of_any_size(scale):
+    truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.3
+    one, other = problem(truth, seen), problem(scale * truth, seen)
+    assert method.settings(other) == method.settings(one)
+    setting = {"alike": 1, "near": 0.001, "steady": 0.03, "together": 0.2, "repeats": []}
+    np.testing.assert_allclose(method.fill(other, setting), scale * method.fill(one, setting), rtol=1e-3)
+
+
+def test_columns_that_nobody_sees_lie_between_those_beside_them():
+    truth = np.linspace(0.0, 100.0, T) + np.arange(N)[:, None]
+    seen = np.ones((N, T), bool)
+    seen[:, 60:64] = seen[3, 100:140] = False
+    posed = problem(truth, seen)
+    np.testing.assert_allclose(method.level_of(posed)[0], truth.mean(axis=0), atol=0.5)
+    np.testing.assert_allclose(method.fill(posed, method.settings(posed)[0])[~seen], truth[~seen], atol=1.5)
+
+
+def test_vertices_are_measured_by_their_usual_change():
+    rest, seen = np.zeros((3, 500), np.float32), np.ones((3, 500), bool)
+    rest[0], rest[1] = np.tile([0, 2], 250), np.tile([0, 8], 250)
+    seen[2] = seen[0, ::3] = False
+    found = method.units(np.where(seen, rest, 0), seen)[:, 0]
+    assert 2.0 < found[0] < 2.6 and 7.8 < found[1] < 8.0 and found[0] < found[2] < found[1]
+    still = method.units(np.zeros_like(rest), seen)
+    assert np.isfinite(still).all() and (still > 0).all()

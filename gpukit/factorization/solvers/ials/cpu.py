@@ -2,13 +2,17 @@
 
 import numpy as np
 
-from gpukit.device.cpu_arrays import resident
+from gpukit.device.cpu_arrays import fetch, resident
+from gpukit.factorization.model.layout import EXTRA
+from gpukit.factorization.solvers.ials.plan import FEW
 from gpukit.factorization.solvers.ials.twins.descent import begin_descent, descend
+from gpukit.factorization.solvers.ials.twins.few import grams_of_few, rows_of_few, turn_rows
 from gpukit.factorization.solvers.ials.twins.products import products_of_pieces
 from gpukit.factorization.solvers.squares import cpu as squares
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO
+from gpukit.factorization.solvers.squares.twins.cholesky import solve_by_cholesky
 
-__all__ = ["MOMENT_PIECES", "ON_GPU", "Descent", "resident", "squares"]
+__all__ = ["MOMENT_PIECES", "ON_GPU", "Descent", "Few", "fetch", "resident", "squares"]
 
 ON_GPU = False
 MOMENT_PIECES = 16  # of the sums over all rows of a side: work for as many threads, whatever they are
@@ -21,14 +25,40 @@ class Descent:
         width = layout.n_factors
         self.sums, self.width = np.empty((pieces, width), np.float32), width
         self.ways, self.left = (np.empty((rows, width), np.float32) for _ in range(2))
+        self.rests = np.empty(rows, np.float32)
 
-    def solve(self, batch, data, other, shared, steps, own):
+    def solve(self, batch, data, other, matrices, steps, own):
         """Bring the rows of a batch forward by some steps; see gpu.py."""
         pieces, owners, decays = batch
         shown = pieces, data.minor, data.weights
-        lists = owners, decays, self.sums, shared, self.ways, self.left, own
+        lists = owners, decays, self.sums, *matrices, self.ways, self.left, self.rests, own
         products_of_pieces(*shown, ONE, own, other, self.sums)
         begin_descent(*lists)
         for _ in range(steps):
             products_of_pieces(*shown, ZERO, self.ways, other, self.sums)
             descend(*lists)
+
+
+class Few:
+    """Rows of few clicks; see gpu.py."""
+
+    def __init__(self, layout, rows):
+        self.rows, self.width = rows, layout.n_factors
+        self.most = max(1, squares.SCRATCH // (4 * (FEW + 2) ** 2))
+        self.grams = np.empty((self.most, FEW + 2, FEW + 2), np.float32)
+        self.found = np.zeros((self.most + 1, FEW + EXTRA), np.float32)
+
+    def turned(self, table, basis):
+        """The factors of a table in another basis; see gpu.py."""
+        out = np.empty((len(table), self.width), np.float32)
+        turn_rows(table, basis, out)
+        return out
+
+    def solve(self, batch, data, other, terms, own):
+        """A batch of rows solved for; see gpu.py."""
+        lines, owners, decays = batch
+        spectrum, back = terms
+        grams_of_few(lines, data.minor, data.weights, decays, spectrum, other, self.grams)
+        nothing = np.zeros(len(lines), np.float32)
+        solve_by_cholesky(owners, self.grams, self.grams[:0], nothing, ONE, self.found)
+        rows_of_few(lines, data.minor, decays, spectrum, self.found, other, back, own)

@@ -2,14 +2,18 @@
 
 import numpy as np
 
-from gpukit._driver import device_array, launch
-from gpukit.device.gpu_arrays import resident
-from gpukit.factorization.solvers.ials.kernels import descent, products
-from gpukit.factorization.solvers.ials.plan import rows_of_block
+from gpukit._driver import device_array, launch, zeros
+from gpukit.device.gpu_arrays import fetch, resident
+from gpukit.factorization.model.layout import EXTRA
+from gpukit.factorization.solvers.ials.kernels import descent, few, products
+from gpukit.factorization.solvers.ials.plan import FEW, rows_of_block
 from gpukit.factorization.solvers.squares import gpu as squares
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO
+from gpukit.factorization.solvers.squares.kernels.cholesky import make_solve_by_cholesky
+from gpukit.factorization.solvers.squares.kernels.tiles import SQUARE
+from gpukit.factorization.solvers.squares.plan import shape_of
 
-__all__ = ["MOMENT_PIECES", "ON_GPU", "Descent", "resident", "squares"]
+__all__ = ["MOMENT_PIECES", "ON_GPU", "Descent", "Few", "fetch", "resident", "squares"]
 
 ON_GPU = True
 MOMENT_PIECES = 256  # of the sums over all rows of a side: about two blocks a multiprocessor
@@ -23,17 +27,18 @@ class Descent:
         self.width = layout.lanes * layout.factors
         self.sums = device_array((pieces, self.width), np.float32)
         self.ways, self.left = (device_array((rows, self.width), np.float32) for _ in range(2))
+        self.rests = device_array(rows, np.float32)
         self.products = products.make_products_of_pieces(layout.lanes, layout.factors)
         self.begin, self.descend = descent.make_descent(self.width)
 
-    def solve(self, batch, data, other, shared, steps, own):
+    def solve(self, batch, data, other, matrices, steps, own):
         """Bring the rows of a batch forward by some steps, the table `other` held.
 
-        batch: see squares.gpu.Equations.solve; shared (width, width) float32: S; own: the table of the rows, whose
+        batch: see squares.gpu.Equations.solve; matrices: S and M of kernels.descent; own: the table of the rows, whose
         factors change. Queued, not waited for.
         """
         pieces, owners, decays = batch
-        lists = owners, decays, self.sums, shared, self.ways, self.left, own
+        lists = owners, decays, self.sums, *matrices, self.ways, self.left, self.rests, own
         grid = -(-owners.shape[0] // rows_of_block(self.width))
         self._multiply(pieces, data, ONE, own, other)
         launch(self.begin, grid, descent.THREADS, *lists)
@@ -45,3 +50,39 @@ class Descent:
         """Queue products_of_pieces."""
         shown = pieces, data.minor, data.weights, goal, ways, other, self.sums
         launch(self.products, pieces.shape[0], products.THREADS, *shown)
+
+
+class Few:
+    """Rows of few clicks, in as many unknowns as they have clicks (formulas.py), of a layout.Layout; `most` at once."""
+
+    def __init__(self, layout, rows):
+        self.shape, self.width = shape_of(FEW), layout.lanes * layout.factors
+        numbers = SQUARE * self.shape.tiles
+        self.most = max(1, min(rows, squares.SCRATCH // (4 * numbers)))
+        self.grams = device_array((self.most, SQUARE, self.shape.tiles), np.float32)
+        self.found = device_array((self.most + 1, 4 * self.shape.quads + EXTRA), np.float32)
+        self.nothing, self.none = zeros((1, *self.grams.shape[1:]), np.float32), zeros(self.most, np.float32)
+        self.grams_of_few = few.make_grams_of_few(*self.shape[:3], self.shape.whole)
+        self.solution = make_solve_by_cholesky(*self.shape[:3], self.shape.whole)
+        self.turn, self.answer = few.make_turns(self.width)
+
+    def turned(self, table, basis):
+        """(rows + 1, width) float32: the factors of a table of parameter rows times basis (width, width)."""
+        out = device_array((table.shape[0], self.width), np.float32)
+        launch(self.turn, -(-out.shape[0] // rows_of_block(self.width)), descent.THREADS, table, basis, out)
+        return out
+
+    def solve(self, batch, data, other, terms, own):
+        """Rows of the table `own` solved for, the other side's factors held, as `turned` gave them.
+
+        batch: (lines, owners, decays) of training.few_batches, on the device; terms: the spectrum and the basis
+        transposed. Queued, not waited for.
+        """
+        lines, owners, decays = batch
+        spectrum, back = terms
+        count, whole = lines.shape[0], self.shape.whole
+        launch(self.grams_of_few, count, whole, lines, data.minor, data.weights, decays, spectrum, other, self.grams)
+        launch(self.solution, count, whole, owners, self.grams, self.nothing, self.none, ONE, self.found)
+        grid = -(-count // rows_of_block(self.width))
+        shown = lines, data.minor, decays, spectrum, self.found, other, back, own
+        launch(self.answer, grid, descent.THREADS, *shown)

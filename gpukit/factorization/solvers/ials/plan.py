@@ -15,3 +15,12 @@ def way_of(n_factors, on_gpu):
 def rows_of_block(width):
     """Rows of `width` factors that a block of kernels.gradients works on together."""
     return max(1, min(MOST_ROWS, STAGE // width))
+
+
+FEW = 124  # clicks up to which a row is solved for by these: with the right-hand side, 16 tiles of 8 a side
+STAGED = 32  # factors in shared memory at once
+
+
+def few_of(n_factors, regularization):
+    """Clicks up to which a row of F factors is solved for by a matrix of its clicks; 0: none is."""
+    return FEW if n_factors >= FEW + FEW // 2 and regularization > 0 else 0

@@ -8,7 +8,7 @@ from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.prepare import ready
 from gpukit.factorization.solvers.ials import plan
-from gpukit.factorization.solvers.ials.formulas import decays_of
+from gpukit.factorization.solvers.ials.formulas import basis_of, decays_of, inverse_of
 from gpukit.factorization.solvers.squares.arrays import Data, Terms
 from gpukit.factorization.solvers.squares.formulas import ONE
 from gpukit.factorization.solvers.squares.plan import batches_of, cut
@@ -20,13 +20,16 @@ class Half(NamedTuple):
     """What one side's rows are solved from.
 
     data: squares.arrays.Data; batches: squares.plan.batches_of them; largest: pieces of the largest batch; every:
-    (pieces, Data) of all rows of the other side.
+    (pieces, Data) of all rows of the other side; decay: the mean lambda of the rows with clicks; few: see
+    few_batches, of rows that batches leave out.
     """
 
     data: Data
     batches: list
     largest: int
     every: tuple
+    decay: float
+    few: list
 
 
 def arrange(task):
@@ -38,9 +41,11 @@ def arrange(task):
     numbers = steps.squares.Equations.numbers(task.layout.n_factors)
     most = max(1, steps.squares.SCRATCH // (4 * numbers)) if way == "cholesky" else len(task.orders)
     shape = task.orders.shape
-    halves = [half_of(side, others, task, steps, most) for side, others in zip(sides, shape[::-1])]
+    clicks = plan.few_of(task.layout.n_factors, task.settings.regularization) if way == "cholesky" else 0
+    few = steps.Few(task.layout, max(shape)) if clicks else None
+    halves = [half_of(side, others, task, steps, (most, clicks, few)) for side, others in zip(sides, shape[::-1])]
     largest = max(half.largest for half in halves)
-    return made_for(way, task.layout, max(shape), largest, steps), halves
+    return made_for(way, task.layout, max(shape), (largest, few), steps), halves
 
 
 def check_weights(levels, scale):
@@ -50,9 +55,11 @@ def check_weights(levels, scale):
         raise DataError(f"A click's value is its weight, which must be above 0: the lowest is {lowest:g}.")
 
 
-def half_of(side, others, task, steps, most):
-    """The Half of an arrays.Side, of which there are `others` on the other side."""
-    settings, pieces = task.settings, cut(side.indptr, steps.squares.LONGEST, most)
+def half_of(side, others, task, steps, limits):
+    """The Half of an arrays.Side, of which there are `others` on the other side; limits: pieces at once, clicks of rows
+    that are few, steps.Few or None."""
+    settings, (most, clicks, few) = task.settings, limits
+    pieces = cut(side.indptr, steps.squares.LONGEST, most, clicks)
     scale = settings.regularization, settings.unobserved_weight, settings.exponent
     decays = decays_of(pieces.owners[:, 3], others, *scale)
     one, values = np.ones(1), task.orders.levels.values
@@ -60,7 +67,26 @@ def half_of(side, others, task, steps, most):
     weights = steps.resident((values - task.scale.mean) / task.scale.deviation, np.float32) if alike else side.values
     data = Data(side.minor, steps.resident(one, np.float32), weights)
     batches = batches_of(pieces, decays, steps)
-    return Half(data, batches, pieces.largest, every_row(others, settings.unobserved_weight, steps))
+    every = every_row(others, settings.unobserved_weight, steps)
+    mean = float(decays.mean(dtype=np.float64)) if len(decays) else 0.0
+    light = few_batches(side.indptr, clicks, (others, *scale), few.most, steps) if few else []
+    return Half(data, batches, pieces.largest, every, mean, light)
+
+
+def few_batches(indptr, clicks, scale, most, steps):
+    """[(lines, owners, decays)] on the device of all rows with at least one and up to `clicks` clicks, `most` at once:
+    lines (n, 3) int64 (row, first click, clicks); owners: see squares.plan.Cut, the rows numbered within the batch."""
+    counts = np.diff(indptr)
+    rows = np.flatnonzero((counts > 0) & (counts <= clicks))
+    batches = []
+    for begin in range(0, len(rows), most):
+        mine = rows[begin : begin + most]
+        numbers, ones = np.arange(len(mine)), np.ones(len(mine), np.int64)
+        lines = np.stack((mine, indptr[mine], counts[mine]), axis=1)
+        owners = np.stack((numbers, numbers, ones, counts[mine]), axis=1)
+        tables = (steps.resident(table, np.int64) for table in (lines, owners))
+        batches.append((*tables, steps.resident(decays_of(counts[mine], *scale), np.float32)))
+    return batches
 
 
 def every_row(rows, weight, steps):
@@ -71,25 +97,40 @@ def every_row(rows, weight, steps):
     return pieces, Data(steps.resident(np.arange(rows), np.int32), *numbers)
 
 
-def made_for(way, layout, rows, pieces, steps):
-    """The object that solves for a side's rows."""
+def made_for(way, layout, rows, limits, steps):
+    """The object that solves for a side's rows; limits: pieces at once, steps.Few or None."""
+    pieces, few = limits
     most = steps.MOMENT_PIECES if way == "gradients" else max(pieces, steps.MOMENT_PIECES)
     equations = steps.squares.Equations(layout.n_factors, most)
     if way == "cholesky":
-        return Cholesky(equations)
-    return Gradients(equations, steps.Descent(layout, rows, pieces))
+        return Cholesky(equations, few, steps)
+    return Gradients(equations, steps.Descent(layout, rows, pieces), steps)
 
 
 class Cholesky(NamedTuple):
-    """Rows solved for exactly, by their Gram matrices."""
+    """Rows solved for exactly, by their Gram matrices, or by those of their clicks where these are few."""
 
     equations: object
+    few: object
+    steps: object
 
     def solve(self, half, other, own):
         """Queue a side's half of an epoch."""
-        terms = Terms(False, self.equations.sums(*half.every, other), ONE, *ENDS)
+        shared = self.equations.sums(*half.every, other)
+        terms = Terms(False, shared, ONE, *ENDS)
+        matrix = self.steps.fetch(self.equations.matrix(shared, self.few.width)) if half.few else None
         for batch in half.batches:
             self.equations.solve(batch, half.data, other, terms, own)
+        if half.few:
+            self._solve_few(half, matrix, other, own)
+
+    def _solve_few(self, half, matrix, other, own):
+        """Queue the rows of few clicks; matrix: what rows share, whose basis the host finds while a GPU is at work."""
+        spectrum, basis = basis_of(matrix)
+        basis, back = (self.steps.resident(turn, np.float32) for turn in (basis, basis.T))
+        terms, turned = (self.steps.resident(spectrum, np.float32), back), self.few.turned(other, basis)
+        for batch in half.few:
+            self.few.solve(batch, half.data, turned, terms, own)
 
 
 class Gradients(NamedTuple):
@@ -97,12 +138,14 @@ class Gradients(NamedTuple):
 
     equations: object
     descent: object
+    steps: object
 
     def solve(self, half, other, own):
         """Queue a side's half of an epoch."""
         shared = self.equations.matrix(self.equations.sums(*half.every, other), self.descent.width)
+        inverse = self.steps.resident(inverse_of(self.steps.fetch(shared), half.decay), np.float32)
         for batch in half.batches:
-            self.descent.solve(batch, half.data, other, shared, plan.STEPS, own)
+            self.descent.solve(batch, half.data, other, (shared, inverse), plan.STEPS, own)
 
 
 def begin(session, task, arranged):

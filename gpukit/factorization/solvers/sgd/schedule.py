@@ -6,6 +6,7 @@ keeps that sum small, and chunks/ spreads the chunks of a row over the epoch.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,28 +32,37 @@ def worker_count(n_ratings, most, near=False):
     return int(workers if workers <= QUAD else workers // QUAD * QUAD)
 
 
+class Pace(NamedTuple):
+    """How an epoch goes about its major rows: workers; rate (rows,), about that of each row's steps; shortest: chunks
+    of a row are at least so long, if they can."""
+
+    workers: int
+    rate: np.ndarray
+    shortest: int = SHORTEST
+
+
 def still_workers(n_ratings, steps, bounds):
     """Workers where only some rows learn and all others stand still, a multiple of QUAD where there are several.
 
     steps: of the major rows that learn, ratings times their rate. A row that stands still sees no change late, so
-    chunks need not be long: what bounds the workers is that the shortest chunks of the row with the most steps keep
-    within STALENESS, as chunk_lengths has it. bounds: the fewest and the most there may be.
+    chunks need not be long: what bounds the workers is that single ratings of the row with the most steps keep within
+    STALENESS, as chunk_lengths has it. bounds: the fewest and the most there may be.
     """
-    steepest = max(float(np.max(steps, initial=0.0)) * SHORTEST, 1e-9)
+    steepest = max(float(np.max(steps, initial=0.0)), 1e-9)
     fewest, most = bounds
     workers = int(min(most, STALENESS * n_ratings / steepest, n_ratings / LEAST_STILL))
     return max(fewest, workers if workers <= QUAD else workers // QUAD * QUAD)
 
 
-def chunk_lengths(counts, workers, rate):
+def chunk_lengths(counts, workers, rate, shortest=SHORTEST):
     """(rows,) longest chunk allowed for rows with so many ratings, whose steps have about this rate (a number or one a
-    row).
+    row); shortest: what none is below.
 
     A row with n of all ratings is walked by about workers n / total workers at a time, each adding T steps taken alone:
     workers (n / total) T rate stays below STALENESS.
     """
     shared = max(workers - 1, 1e-9) * np.maximum(counts, 1) / max(int(counts.sum()), 1) * np.maximum(rate, 1e-9)
-    return np.clip(STALENESS / shared, SHORTEST, LONGEST).astype(np.int64)
+    return np.clip(STALENESS / shared, shortest, LONGEST).astype(np.int64)
 
 
 def block_count(n_ratings, rows, grain, most):

@@ -8,23 +8,27 @@ from gpukit.factorization.solvers.sgd.chunks.table import chunk_table
 from gpukit.factorization.solvers.sgd.rates import row_rates
 
 
-def arrange(task, workers=None):
+def arrange(task, pace=None):
     """(chunk tables, workers) of a solvers.Task, or the Batches of one that is to give one result and has no strata;
-    workers: how many there shall be, None: schedule.worker_count."""
+    pace: schedule.Pace, None: the usual one."""
     if task.deterministic and task.made.side.strata is None:
         return batches.arrange(task)
-    if workers is None:
-        most = task.steps.most_workers(task.layout)
-        workers = schedule.worker_count(len(task.orders), most, task.layout.slots > 0)
-    return chunk_tables(task.made.side, workers, task.settings, task.steps)
+    return chunk_tables(task.made.side, pace or usual_pace(task), task.settings.seed, task.steps)
 
 
-def chunk_tables(side, workers, plan, steps):
+def usual_pace(task):
+    """The schedule.Pace of a solvers.Task."""
+    most, settings = task.steps.most_workers(task.layout), task.settings
+    workers = schedule.worker_count(len(task.orders), most, task.layout.slots > 0)
+    return schedule.Pace(workers, row_rates(settings.rates, settings.learning_rate, np.diff(task.made.side.indptr)))
+
+
+def chunk_tables(side, pace, seed, steps):
     """(tables, workers) of an epoch: one table, or the strata of a conflict-free schedule."""
     if side.strata is not None:
         return side.strata, len(side.strata)
-    rate = row_rates(plan.rates, plan.learning_rate, np.diff(side.indptr))
-    return [chunk_table(side.indptr, side.starts, workers, rate, plan.seed, steps.chunking)], workers
+    table = chunk_table(side.indptr, side.starts, pace.workers, pace.rate, seed, steps.chunking, pace.shortest)
+    return [table], pace.workers
 
 
 def begin(session, task, arranged):

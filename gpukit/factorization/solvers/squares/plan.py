@@ -13,7 +13,7 @@ WARP, MOST_THREADS = 32, 256
 DIRECT_TILES = 33  # tiles a side, at most, of a matrix that one block holds in registers and eliminates: F <= 260
 REGISTERS, MOST_REGISTERS = 1 << 16, 128  # of a multiprocessor, and of a thread that holds a tile
 FOUR_WARPS = 128  # threads: a multiprocessor has four parts, and room for as many warps in each
-STAGE_BYTES = 16 << 10  # of shared memory for the rows that a block multiplies
+STAGE_BYTES = 32 << 10  # of shared memory for the rows that a block multiplies
 DIRECT_FACTORS = 4 * ((TILE * DIRECT_TILES - 2) // 4)
 
 
@@ -76,14 +76,14 @@ class Cut(NamedTuple):
     @property
     def largest(self):
         """Pieces of the largest batch."""
-        return int(np.diff(self.ends[:, 0]).max())
+        return int(np.diff(self.ends[:, 0]).max(initial=0))
 
 
-def cut(indptr, longest, most):
-    """The Cut of rows with ratings indptr (rows + 1,): pieces of up to `longest` ratings and about equal length, up to
-    `most` a batch, or a row alone that has more."""
+def cut(indptr, longest, most, few=0):
+    """The Cut of rows with more than `few` ratings of indptr (rows + 1,): pieces of up to `longest` ratings and about
+    equal length, up to `most` a batch, or a row alone that has more."""
     counts = np.diff(indptr)
-    rows = np.flatnonzero(counts)
+    rows = np.flatnonzero(counts > few)
     counts = counts[rows]
     parts = -(-counts // longest)
     before = np.concatenate(([0], np.cumsum(parts)))

@@ -28,8 +28,18 @@ def _dot(x, y):
     return total
 
 
+@njit
+def _times(matrix, x, out):
+    """out = a symmetric matrix times x."""
+    out[:] = ZERO
+    for g in range(out.size):
+        line, own = matrix[g], x[g]
+        for f in range(out.size):
+            out[f] += own * line[f]
+
+
 @njit(parallel=True)
-def begin_descent(owners, decays, sums, shared, ways, left, table):
+def begin_descent(owners, decays, sums, shared, inverse, ways, left, rests, table):
     """Twin of kernels.descent.begin_descent."""
     width = ways.shape[1]
     for owner in prange(owners.shape[0]):
@@ -37,22 +47,24 @@ def begin_descent(owners, decays, sums, shared, ways, left, table):
         _applied(owners[owner], decays[owner], sums, shared, table[row, :width], out)
         for f in range(width):
             left[row, f] = -out[f]
-            ways[row, f] = -out[f]
+        _times(inverse, left[row], ways[row])
+        rests[row] = _dot(left[row], ways[row])
 
 
 @njit(parallel=True)
-def descend(owners, decays, sums, shared, ways, left, table):
+def descend(owners, decays, sums, shared, inverse, ways, left, rests, table):
     """Twin of kernels.descent.descend."""
     width = ways.shape[1]
     for owner in prange(owners.shape[0]):
         row, out = owners[owner, 0], np.empty(width, np.float32)
         way, rest, own = ways[row], left[row], table[row]
         _applied(owners[owner], decays[owner], sums, shared, way, out)
-        square = _dot(rest, rest)
-        step = quotient(square, _dot(way, out))
+        step = quotient(rests[row], _dot(way, out))
         for f in range(width):
             own[f] += step * way[f]
             rest[f] -= step * out[f]
-        turn = quotient(_dot(rest, rest), square)
+        _times(inverse, rest, out)
+        before, rests[row] = rests[row], _dot(rest, out)
+        turn = quotient(rests[row], before)
         for f in range(width):
-            way[f] = rest[f] + turn * way[f]
+            way[f] = out[f] + turn * way[f]

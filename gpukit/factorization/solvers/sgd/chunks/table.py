@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.factorization.solvers.sgd.schedule import LONGEST, QUAD, chunk_lengths
+from gpukit.factorization.solvers.sgd.schedule import LONGEST, QUAD, SHORTEST, chunk_lengths
 from gpukit.random import key
 from gpukit.streams import Keyed
 
@@ -10,16 +10,17 @@ CLASSES = 8  # of length, an octave: the more, the more even a quad, but the mor
 RANDOM_BITS, LENGTH_BITS = 16, 7  # of the keys that chunks are ordered by
 
 
-def chunk_table(indptr, starts, workers, rate, seed, steps):
+def chunk_table(indptr, starts, workers, rate, seed, steps, shortest=SHORTEST):
     """(n, 3) int64 chunks (row, first rating, number of ratings), on the device, of all rows of indptr (rows + 1,), and
     some without ratings: quads of about equal length (within an eighth of an octave), as much work for every four
     workers, each four's in an order of its own.
 
     Quads, because four groups of lanes make up a warp, which is as slow as its longest chunk; as much work, because an
     epoch is as slow as its slowest warp; about equal and at random, because a row's chunks must not meet more often
-    than they have to. starts: indptr on the device, and perhaps more; rate: see schedule.chunk_lengths.
+    than they have to. starts: indptr on the device, and perhaps more; rate, shortest: see
+    schedule.chunk_lengths.
     """
-    pieces = -(-np.diff(indptr) // chunk_lengths(np.diff(indptr), workers, rate))
+    pieces = -(-np.diff(indptr) // chunk_lengths(np.diff(indptr), workers, rate, shortest))
     before = np.concatenate(([0], np.cumsum(pieces)))
     fours = max(1, workers // QUAD)
     rounds = max(1, -(-int(before[-1]) // (QUAD * fours)))

@@ -1,0 +1,119 @@
+"""Whether columns are in order, and after how many of them things repeat: told from times, or from values."""
+
+import numpy as np
+
+ALIKE = 0.9  # neighbouring columns are in order where they differ by less than this share of what any two differ by
+FEWEST_COLUMNS = 8
+PAIRS = 1 << 18  # of numbers, that the order is told from
+DAY, WEEK = 86_400, 7 * 86_400  # seconds
+SHORTEST, LONGEST = 4, 4096  # periods in columns
+REACH = 0.8  # of the columns, up to which values are compared with later ones
+WHOLE = 2  # periods that must be seen again, each of them
+PEAK = 0.1  # of the variance: how far the autocorrelation at a period's multiples is above that between them, at least
+CHANCE = 4.0  # standard deviations of it where nothing repeats
+STEADY = 0.3  # of the mean over the multiples: what each of the first ones has
+
+
+def rising(times):
+    """(T,) float64 of times if they rise from column to column, else None."""
+    times = np.asarray(times).ravel()
+    times = (times - times[0]).astype(np.float64)
+    return times if len(times) > 1 and (np.diff(times) > 0).all() else None
+
+
+def in_time(values, seen):
+    """Whether neighbouring columns (N, T) are more alike than any two columns of a vertex."""
+    count = values.shape[1]
+    if count < FEWEST_COLUMNS:
+        return False
+    rows = np.linspace(0, len(values) - 1, min(len(values), max(1, PAIRS // count))).astype(int)
+    values, seen = values[np.unique(rows)], seen[np.unique(rows)]
+    near = difference(values, seen, np.arange(1, count), np.arange(count - 1))
+    rng = np.random.default_rng(0)  # any two columns: at one distance they may be alike, as a period apart
+    far = [difference(values, seen, rng.permutation(count), np.arange(count)) for _ in range(3)]
+    far = [one for one in far if np.isfinite(one)]
+    return bool(far) and near < ALIKE * float(np.mean(far))
+
+
+def difference(values, seen, some, others):
+    """The mean absolute difference of values in columns and in others; NaN where no two are seen."""
+    both = seen[:, some] & seen[:, others]
+    return float(np.abs(values[:, some] - values[:, others])[both].mean()) if both.any() else np.nan
+
+
+def period_of(values, seen, shape, times=None):
+    """Columns after which series (N, T) repeat, 0 for none.
+
+    Of slices (m, n) with several rows a row. Else where the autocorrelation over all vertices stands out at the
+    multiples of a lag from what it is halfway between them: the lag of which that is the least likely by chance. Where
+    none is, and times (T,), seconds, are even: a day's columns, of days a week's, if values a day apart are alike.
+    """
+    if min(shape) > 1:
+        return shape[1]
+    curve = autocorrelation(values, seen)
+    if not len(curve) or curve[0] <= 0:
+        return 0
+    curve = curve / curve[0]
+    lags = np.arange(SHORTEST, min(LONGEST, int((len(curve) - 1) / (WHOLE + 0.5))) + 1)
+    height = np.array([standing_out(curve, lag) for lag in lags])
+    chance = CHANCE * np.sqrt(1.5 * lags / len(curve) * memory(curve) / values.shape[1])  # len / lag multiples
+    height[height < np.maximum(PEAK, chance)] = 0.0
+    if height.any():
+        surest = lags[np.argmax(height / chance)]
+        near = np.abs(lags - surest) <= max(1, surest // 8)  # the flank of a broad peak stands out too
+        return int(lags[near][np.argmax(height[near])])
+    return of_calendar(curve, times)
+
+
+def standing_out(curve, lag):
+    """How far an autocorrelation at the multiples of a lag is above that halfway between them, in the mean; 0 where one
+    of the first WHOLE is not."""
+    count = int((len(curve) - 1) / lag - 0.5)
+    half = 0.5 * (curve[:-1] + curve[1:]) if lag % 2 else curve  # between two lags
+    middles = half[((np.arange(count + 1) + 0.5) * lag).astype(int)]
+    peaks = curve[np.arange(1, count + 1) * lag] - 0.5 * (middles[:-1] + middles[1:])
+    mean = float(peaks.mean())
+    steady = peaks[:WHOLE].min() >= STEADY * mean and curve[2 * lag] <= curve[lag] + PEAK
+    return mean if steady else 0.0
+
+
+def memory(curve):
+    """Columns that tell as much as one would if none were like the one before (Bartlett), up to where none is."""
+    ends = np.flatnonzero(curve <= 0)
+    return 1.0 + 2.0 * float(np.square(curve[1 : ends[0] if len(ends) else None]).sum())
+
+
+def of_calendar(curve, times):
+    """Columns of a day, or of a week of days, where times are even and the autocorrelation is above that beside; else
+    0."""
+    steps = np.unique(np.diff(times)) if times is not None and len(times) > 1 else []
+    if len(steps) != 1:
+        return 0
+    for span in (DAY, WEEK):
+        lag = int(span // steps[0])
+        if span % steps[0] == 0 and lag >= SHORTEST and 1.5 * lag < len(curve):
+            beside = 0.5 * (curve[lag // 2] + curve[lag + lag // 2])
+            if curve[lag] - beside > PEAK:
+                return lag
+    return 0
+
+
+def autocorrelation(values, seen):
+    """(lags,): the mean product of what is seen of series (N, T), their means taken off, by lag."""
+    count = values.shape[1]
+    size = 1 << (2 * count - 1).bit_length()
+    rest = np.where(seen, values - row_means(values, seen), 0.0)
+    scale = np.sqrt(np.square(rest).sum(axis=1, keepdims=True) / np.maximum(seen.sum(axis=1, keepdims=True), 1))
+    rest = np.divide(rest, scale, out=np.zeros_like(rest), where=scale > 0)  # no vertex has all the say
+    power, there = (correlation(part, size)[: int(REACH * count)] for part in (rest, seen.astype(np.float64)))
+    return np.where(there > 0.5, power / np.maximum(there, 1.0), 0.0)
+
+
+def row_means(values, seen):
+    """(N, 1) means of what is seen of each vertex; values (N, T), 0 where it is not."""
+    return values.sum(axis=1, keepdims=True) / np.maximum(seen.sum(axis=1, keepdims=True), 1)
+
+
+def correlation(series, size):
+    """(size,): the autocorrelation by lag of series (N, T), summed over them."""
+    return np.fft.irfft((np.abs(np.fft.rfft(series, size, axis=1)) ** 2).sum(axis=0), size)

@@ -1,0 +1,105 @@
+"""Whether columns are in order, and after how many of them things repeat."""
+
+import numpy as np
+import pytest
+
+from gpukit.imputation.periods import in_time, period_of, rising, standing_out
+
+VERTICES = 20
+
+
+def drift(count, stay, seed=0):
+    """(VERTICES, count): series that stay near what they were, half of it common to all."""
+    rng = np.random.default_rng(seed)
+    noise = rng.normal(size=(VERTICES, count)) + rng.normal(size=count)
+    for t in range(1, count):
+        noise[:, t] = stay * noise[:, t - 1] + np.sqrt(1 - stay * stay) * noise[:, t]
+    return noise
+
+
+def daily(count, day, seed=0):
+    """A sharp peak and a broad one each day, of a size that differs by vertex; and noise."""
+    hour, size = np.arange(count) % day / day, np.random.default_rng(seed).uniform(0.5, 2, (VERTICES, 1))
+    shape = np.exp(-(((hour - 0.3) / 0.04) ** 2)) + 0.8 * np.exp(-(((hour - 0.7) / 0.1) ** 2))
+    return 4 * size * shape + 0.5 * drift(count, 0.8, seed)
+
+
+def masked(values, seed=0):
+    """(values, 0 where missing; seen): a fifth missing, and two vertices whole."""
+    seen = np.random.default_rng(seed).random(values.shape) > 0.2
+    seen[:2] = False
+    return np.where(seen, values, 0.0), seen
+
+
+@pytest.mark.parametrize("count, day", [(720, 24), (1440, 288), (400, 96), (101, 24)])
+def test_a_day_is_found(count, day):
+    for seed in range(3):
+        assert period_of(*masked(daily(count, day, seed), seed), (1, count)) == day
+
+
+def test_a_week_of_days_is_found():
+    week = 10 + 5.0 * (np.arange(365) % 7 > 4)
+    assert period_of(*masked(week * np.linspace(1, 3, VERTICES)[:, None] + drift(365, 0.7)), (1, 365)) == 7
+
+
+def test_a_week_of_hours_has_days():
+    hours = np.arange(24 * 60)
+    values = daily(len(hours), 24) * np.where(hours // 24 % 7 > 4, 0.5, 1.0)
+    assert period_of(*masked(values), (1, len(hours))) == 24
+
+
+@pytest.mark.parametrize("stay", [0.0, 0.7, 0.97, 1.0 - 1e-6])
+@pytest.mark.parametrize("count", [60, 365, 744])
+def test_nothing_that_repeats(stay, count):
+    found = [period_of(*masked(drift(count, stay, seed), seed), (1, count)) for seed in range(5)]
+    assert found == [0] * 5
+
+
+def test_a_weak_day_is_found_where_times_say_what_a_day_is():
+    count = 400
+    values = drift(count, 0.98) + 0.8 * np.sin(2 * np.pi * np.arange(count) / 24)
+    case, times = masked(values), np.arange(count) * 3600.0
+    assert period_of(*case, (1, count), times) == 24
+    assert period_of(*masked(drift(count, 0.9)), (1, count), times) == 0
+    two_days = masked(daily(56, 24))
+    assert period_of(*two_days, (1, 56)) == 0 and period_of(*two_days, (1, 56), times[:56]) == 24
+    assert period_of(*two_days, (1, 56), np.r_[0.0, times[1:56] + 1]) == 0  # not even
+
+
+def test_rows_of_slices_are_periods():
+    assert period_of(*masked(drift(60, 0.5)), (3, 20)) == 20
+
+
+def test_one_vertex_has_not_all_the_say():
+    values = daily(720, 24)
+    values[0] = 1e6 * np.sin(2 * np.pi * np.arange(720) / 90)
+    values[2] = 7.0
+    seen = np.ones(values.shape, bool)
+    assert period_of(values, seen, (1, 720)) == 24
+
+
+def test_too_little_to_repeat():
+    assert period_of(np.ones((3, 1)), np.ones((3, 1), bool), (1, 1)) == 0
+    assert period_of(np.ones((3, 40)), np.ones((3, 40), bool), (1, 40)) == 0
+
+
+def test_half_a_period_is_none():
+    curve = np.cos(2 * np.pi * np.arange(400) / 40)
+    assert standing_out(curve, 40) > 1.5 and standing_out(curve, 20) == 0 and standing_out(curve, 80) < 0.1
+
+
+def test_an_order_is_told_from_values_alone():
+    values, seen = masked(daily(300, 50))
+    shuffled = np.random.default_rng(1).permutation(300)
+    assert in_time(values, seen) and not in_time(values[:, shuffled], seen[:, shuffled])
+
+
+def test_columns_a_period_apart_do_not_hide_the_order():
+    """Of 720 hours half, a third and a fifth are whole days."""
+    profile = np.maximum(0, np.sin(2 * np.pi * (np.arange(720) % 24) / 24)) ** 4
+    assert in_time(*masked(profile * np.linspace(1, 2, VERTICES)[:, None]))
+
+
+def test_times_that_rise():
+    np.testing.assert_array_equal(rising(np.array([5, 7, 8])), [0, 2, 3])
+    assert rising(np.array([5, 5, 8])) is None and rising(np.array([5])) is None
