@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-HOUR = 3600  # what clocks are set back by
+HOUR = 3600  # seconds, what clocks are set back by
 APART = 0.5  # of the usual step: over how much of it repeated times are spread
 
 
