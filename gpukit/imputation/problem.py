@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.imputation.centering import spread
-from gpukit.imputation.periods import in_time, period_of
+from gpukit.imputation.periods import in_time, period_of, rising
 
 FEWEST_WINDOW = 256
 
@@ -101,7 +101,7 @@ def as_problem(adjacency, data, place, options, times=None):
     from values."""
     values = data.tensor.reshape(len(data.tensor), -1).astype(np.float64)
     seen = np.broadcast_to(spread(data.mask), data.tensor.shape).reshape(values.shape)
-    at = None if times is None or len(times) < 2 else times - times[0]
+    at = None if times is None else rising(times)
     if times is None and in_time(values, seen):
         at = np.arange(values.shape[1], dtype=np.float64)
     period = 0 if at is None else period_of(values, seen, data.tensor.shape[1:], None if times is None else at)

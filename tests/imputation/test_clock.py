@@ -1,11 +1,11 @@
-"""Times: in any order, repeated, of clocks that are set back; what a day is."""
+"""Times: in any order, repeated, of clocks that are set back."""
 
 import numpy as np
 import pandas
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.imputation.tables.clock import HOUR, clock_of, day_of
+from gpukit.imputation.tables.clock import HOUR, clock_of
 
 START = 1_583_000_000
 
@@ -52,14 +52,6 @@ def test_a_clock_that_is_set_forward_leaves_a_gap():
     whole = START + 600 * np.arange(400)
     found = clock_of(whole + HOUR * (np.arange(400) > 100))
     assert found.order is None and np.diff(found.at).max() == 600 + HOUR
-
-
-def test_days():
-    hourly = START + 3600.0 * np.arange(100)
-    assert day_of(hourly) == 24 and day_of(hourly[:40]) == 0 and day_of(None) == 0
-    assert day_of(START + 300.0 * np.arange(600)) == 288 and day_of(START + 7000.0 * np.arange(600)) == 0
-    assert day_of(np.delete(hourly, [5, 6, 40])) == 24
-    assert day_of(np.cumsum(np.random.default_rng(0).random(500) * 7200)) == 0
 
 
 @pytest.mark.parametrize("kind", ["gaps", "irregular", "repeated", "back"])

@@ -176,14 +176,6 @@ def test_xarray(frame, expected):
         check(got.frame, given, expected)
 
 
-def test_xarray_itself(frame, expected):
-    xarray = pytest.importorskip("xarray")
-    given = xarray.DataArray(frame, dims=("time", "station"), attrs={"unit": "mph"})
-    got = imputer().fit_transform(graph(), given)
-    assert got.attrs == given.attrs and (got.time == given.time).all() and (got.station == given.station).all()
-    np.testing.assert_allclose(got.to_numpy().T, expected, rtol=1e-12)
-
-
 def test_a_graph_without_labels_goes_by_place(frame, expected):
     check(imputer().fit_transform(adjacency(), frame), frame, expected)
     plain = frame.set_axis(range(T)).set_axis(range(N), axis=1)
