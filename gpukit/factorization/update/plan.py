@@ -5,7 +5,7 @@ Found by trial on MovieLens 1M, in 20 parts and by the paper's split; docs/facto
 
 from typing import NamedTuple
 
-KEPT, NEAR_KEPT = 0.5, 0.7  # of what factors and influences were, when the whole history is walked again
+KEPT, NEAR_KEPT = 0.4, 0.6  # of what factors and influences were, when the whole history is walked again
 FASTER = 3  # power of a row's known share that its sum of squared errors is times then: what has grown learns faster
 WHOLE = (0.0, 0.2, 0.4, 0.6, 0.8)  # where in a training those epochs stand whose rates are taken then
 FEW = 0.0  # earlier ratings walked again for each new one, while the history has hardly grown: they are learned already
@@ -33,8 +33,8 @@ def walk_of(replay, before, now, settled, epochs):
     the update and after it; settled: ratings when the whole history was last walked; epochs: a training's.
     """
     new = max(now - before, 1)
-    if replay is None:
-        replay = before / new if (now - settled) * SETTLED >= now else FEW
-    if replay * new >= before:
+    due = replay is None and (now - settled) * SETTLED >= now
+    replay = FEW if replay is None else replay
+    if due or replay * new >= before:
         return Walk(1.0, tuple(place * epochs for place in WHOLE))
     return Walk(replay * new / before, tuple(range(max(0, epochs - LATE), epochs)))
