@@ -126,7 +126,7 @@ def test_every_method_by_its_name(name):
     assert model.method_ == name and filled.min() >= 9.5 and filled.max() <= 11.0
 
 
-@pytest.mark.parametrize("name", ["local", "interpolation", "last-value", "auto"])
+@pytest.mark.parametrize("name", ["local", "smoothness", "interpolation", "last-value", "auto"])
 def test_what_needs_an_order_gives_way_to_means_without_one(name):
     values, few = waves(), np.random.default_rng(3).normal(size=(N, 5)).round(2)
     values[2, 40:60], few[2], few[5, 1] = np.nan, np.nan, np.nan
