@@ -194,6 +194,13 @@ def test_labels_of_networkx_and_numbers_as_labels():
     assert as_graph_tensor(places, pandas.DataFrame(T[:, 0])).vertices is None
 
 
+def test_numbers_that_do_not_begin_at_0_are_labels():
+    graph = pandas.DataFrame(PATH, pandas.RangeIndex(1, 5), pandas.RangeIndex(1, 5))
+    frame = pandas.DataFrame(T[:, 0], pandas.RangeIndex(1, 5))
+    found = as_graph_tensor(graph, frame[::-1])
+    assert found.vertices.tolist() == [1, 2, 3, 4] and np.array_equal(found.tensor[:, 0], T[:, 0])
+
+
 def test_masks_truths_and_series_by_label():
     mask = pandas.DataFrame(np.arange(12).reshape(4, 3) % 5 != 0, index=NAMES).sort_index()
     found = as_graph_tensor(SQUARE, TABLE.sort_index(), mask, truth=TABLE.sort_index() + 1)

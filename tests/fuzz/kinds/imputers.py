@@ -12,7 +12,17 @@ from fuzz.registry import Kind
 
 VERTICES, COLUMNS = 12, 24
 RING = np.roll(np.eye(VERTICES), 1, axis=1) + np.roll(np.eye(VERTICES), -1, axis=1)
-PLANS = ("auto", "local", "kriging", "interpolation", "neighbors", "tikhonov", "feature-propagation", "soft-impute")
+PLANS = (
+    "auto",
+    "local",
+    "kriging",
+    "smoothness",
+    "interpolation",
+    "neighbors",
+    "tikhonov",
+    "feature-propagation",
+    "soft-impute",
+)
 
 
 def series(seed=11, columns=COLUMNS):
@@ -63,12 +73,9 @@ def fitted_members():
     """The members of plans of one method each: those that have a setting."""
     import gpukit
 
-    names = ("local", "kriging", "time-mean", "spectral")
-    return [
-        gpukit.GraphImputer(method=name, iterations=4, device="cpu").fit(RING, series()).plan_.members
-        for name in names
-        if name != "spectral"
-    ] + [[spectral_member()]]
+    names = ("local", "kriging", "smoothness", "time-mean")
+    made = [gpukit.GraphImputer(method=name, iterations=4, device="cpu").fit(RING, series()) for name in names]
+    return [model.plan_.members for model in made] + [[spectral_member()]]
 
 
 def spectral_member():
