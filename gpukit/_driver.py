@@ -172,11 +172,11 @@ class Plan:
         self.pointers = (ctypes.c_uint64 * len(addresses))(*addresses)
         self.function = api.binding.CUfunction(int(compiled._codelibrary.get_cufunc().handle))
 
-    def launch(self, grid, block, numbers):
-        """Queue the kernel on the default stream."""
+    def launch(self, grid, block, numbers, stream=DEFAULT):
+        """Queue the kernel on a stream, as the driver numbers it."""
         self.layout.pack_into(self.numbers, 0, *numbers)
         pointers = ctypes.addressof(self.pointers)
-        api.driver.cuLaunchKernel(self.function, *grid, *block, 0, DEFAULT, pointers, 0)
+        api.driver.cuLaunchKernel(self.function, *grid, *block, 0, stream, pointers, 0)
 
 
 def written(kind):
@@ -191,13 +191,15 @@ def written(kind):
 _plans = threading.local()
 
 
-def launch(kernel, grid, block, *arguments):
-    """kernel[grid, block](*arguments) on the default stream."""
+def launch(kernel, grid, block, *arguments, stream=None):
+    """kernel[grid, block](*arguments) on a stream of numba's; None: on the default stream."""
     plan, numbers = (None, ()) if SIMULATED else _planned(kernel, arguments)
-    if plan is None:
+    if plan is not None:
+        plan.launch(_three(grid), _three(block), numbers, DEFAULT if stream is None else int(stream))
+    elif stream is None:
         kernel[grid, block](*arguments)
     else:
-        plan.launch(_three(grid), _three(block), numbers)
+        kernel[grid, block, stream](*arguments)
 
 
 def _planned(kernel, arguments):

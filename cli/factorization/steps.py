@@ -14,6 +14,7 @@ from gpukit.cli.factorization.words import options_named, spoken
 from gpukit.cli.main import survived
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.implicit.feedback import resolved
+from gpukit.parallel import ALONE
 from gpukit.ratings.clicks import are_pairs
 
 BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # ways of --split
@@ -144,13 +145,14 @@ def build(ask):
     )
 
 
-def fit(ctx, ask, train, test, stages):
+def fit(ctx, ask, train, test, stages, team=ALONE):
     """(fitted estimator, warnings as texts). Ctrl-C leaves the checkpoint, and says so."""
     model = build(ask)
     quiet, judges = ask.quiet or ask.as_json, None if ask.early_stop else test  # stopping by the test set flatters it
     with report.warnings_told(quiet, spoken) as told, report.Progress(ask.quiet) as progress, options_named():
         try:
-            model.fit(train, validation=judges, progress=progress, checkpoint=ask.checkpoint, resume=ask.resume)
+            kept = {"checkpoint": ask.checkpoint, "resume": ask.resume}
+            model.fit(train, validation=judges, progress=progress, **kept, team=team)
         except KeyboardInterrupt:
             survived(ctx, what_is_left(ask.checkpoint))
             raise

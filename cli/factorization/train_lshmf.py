@@ -9,6 +9,7 @@ from gpukit.cli import options, outputs, report
 from gpukit.cli.factorization import steps
 from gpukit.cli.factorization.words import options_named
 from gpukit.cli.stages import Stages
+from gpukit.cli.teams import run_as_team
 from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.goal import ALL_SOLVERS
@@ -86,6 +87,8 @@ AT_LEAST_1 = click.IntRange(min=1)
 @options.table_file
 @options.duplicates
 @options.shared
+@options.ranks
+@options.gpus
 @click.pass_context
 def train_lshmf(ctx, **values):
     """Learn from RATINGS (who rated what, and how) to predict ratings and to recommend.
@@ -100,6 +103,7 @@ def train_lshmf(ctx, **values):
     \b
     gpukit train-lshmf ratings.csv --model my.gpukit
     gpukit train-lshmf ratings.dat --factors 64 --early-stop 3 --plot curve.png
+    gpukit train-lshmf ratings.csv --gpus 2
     gpukit train-lshmf clicks.csv --model lists.gpukit
     gpukit train-lshmf ratings.csv --positive-from 4 --model lists.gpukit
     """
@@ -108,10 +112,13 @@ def train_lshmf(ctx, **values):
     is_half(ask.precision, resolve(ask.device).is_cuda, 0)  # this and check() raise for what will not do
     with options_named():
         steps.build(ask).check()
-    report.mention_compiling(ask.quiet or ask.as_json)
-    stages.done("start")
-    train, test = steps.load(ask, stages, steps.of_either, steps.times_wanted(ask))
-    model, told = steps.fit(ctx, ask, train, test, stages)
+    with run_as_team(ctx, ask, [path for path in (ask.ratings, ask.test) if path is not None]) as team:
+        report.mention_compiling(ask.quiet or ask.as_json)
+        stages.done("start")
+        train, test = steps.load(ask, stages, steps.of_either, steps.times_wanted(ask))
+        model, told = steps.fit(ctx, ask, train, test, stages, team)
+    if team.rank:  # the first one tells and writes
+        return
     if ask.lists:
         model.fit_lists()
         stages.done("learning lists")

@@ -15,6 +15,7 @@ Data Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022: CUSGD++ (Algorithm 2) is `M
     steps.py     what cpu.py and gpu.py have                   choose/    what the user left open, on a hold-out
     lists/       what recommendations show, in what order
     update/      ratings that come later                       tuning/    choosing parameters by cross-validation
+    shared/      over the ranks of a parallel.Team
     goal.py      feedback, loss and solver that fit together   implicit/  clicks: recognised, chosen for, mixed, updated
 
 Cost of an epoch: O(nnz (F + K)) operations. Memory: nnz (8 + K) bytes for the ratings, 4 ((M + N) (F + 8) + 4 N K) for

@@ -58,12 +58,13 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
     return runs.Run(session, training, plan, clock, scale, start, history, best, ratings, held_out, device, choice)
 
 
-def layout_of(estimator, plan, ratings, device, steps):
+def layout_of(estimator, plan, ratings, device, steps, held=None):
     """(layout.Layout of a training by settings.Settings, whether factors may be halves); DeviceMemoryError where it
-    does not fit."""
+    does not fit. held: how many of the ratings lie on this device, None: all."""
     half = is_half(estimator.precision, device.is_cuda, len(ratings))
     in_batches = plan.solver == "sgd" and estimator.deterministic and device.is_cuda
     layout = steps.layout(plan.n_factors, plan.n_neighbors, half and plan.solver == "sgd" and not in_batches)
     beside = deal.memory(len(ratings), layout) if in_batches else 0
-    runs.check_memory(device, len(ratings), major_first(estimator.walk, *ratings.shape), layout, beside)
+    held = len(ratings) if held is None else held
+    runs.check_memory(device, held, major_first(estimator.walk, *ratings.shape), layout, beside)
     return layout, half

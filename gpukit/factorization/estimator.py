@@ -10,6 +10,7 @@ from gpukit.factorization.implicit.feedback import resolved
 from gpukit.factorization.serve import in_rows_of
 from gpukit.factorization.update.updating import Updating
 from gpukit.neighbors.estimator import warn_if_random
+from gpukit.parallel import ALONE
 from gpukit.persist import check_writable
 
 
@@ -18,7 +19,9 @@ class Factorization(Answering, Updating):
 
     walk = "users"
 
-    def fit(self, X, y=None, *, sample_weight=None, validation=None, progress=None, checkpoint=None, resume=False):
+    def fit(
+        self, X, y=None, *, sample_weight=None, validation=None, progress=None, checkpoint=None, resume=False, team=None
+    ):
         """Learn from ratings.
 
         X: Ratings, users x items (sparse, or dense with NaN), a DataFrame of triples; or, with y (n,) their ratings, X
@@ -27,21 +30,22 @@ class Factorization(Answering, Updating):
         rating counts (of a matrix, each user's), in place of the weights that Ratings may have; 0: as if it were not
         there (weights.py). validation: ratings to judge every epoch by (instead of validation_fraction), as X without
         y. progress: called as progress(stage, done, total, info). checkpoint: a file that the state of training is
-        written to every minute and on Ctrl-C; resume: go on from it. Raises ParameterError, DataError, DeviceError,
-        DeviceMemoryError, ModelError (a checkpoint that does not fit).
+        written to every minute and on Ctrl-C; resume: go on from it. team: a parallel.Team, whose ranks all call this
+        with the same arguments and all get the model (gpukit.factorization.shared says what works so). Raises
+        ParameterError, DataError, DeviceError, DeviceMemoryError, ModelError (a checkpoint that does not fit).
         """
         from gpukit.factorization import run as runs
         from gpukit.factorization.model import saving
 
         check_checkpoint(checkpoint, resume)
         progress = progress or (lambda *news: None)
-        given = {"sample_weight": sample_weight, "validation": validation, "progress": progress}
+        given = {"sample_weight": sample_weight, "validation": validation, "progress": progress, "team": team}
         run = self.prepare(X, y, **given, resume_from=checkpoint if resume else None)
         self.history_, ratings = run.history, run.ratings
         data = saving.fingerprint(ratings) if checkpoint is not None else None
         with devices.reported(run.device, "Training"), run.clock("training"):
             judge = runs.Judge(run.session, run.held_out, run.scale, run.settings.patience, run.history, run.best)
-            checkpoints = runs.Checkpoints(checkpoint, self, data, run.choice)
+            checkpoints = runs.Checkpoints(checkpoint, self, data, run.choice, team or ALONE)
             work = run.session, run.training, run.settings
             state = run.complete(runs.run(*work, judge, checkpoints, run.history, run.start, progress))
         self.timings_, self.device_, self.feedback_ = run.clock.seconds, str(run.device), run.settings.feedback
@@ -58,7 +62,7 @@ class Factorization(Answering, Updating):
         raises ParameterError for one out of bounds."""
         return settings.check(self, n_ratings, feedback)
 
-    def prepare(self, X, y=None, *, sample_weight=None, validation=None, progress=None, resume_from=None):
+    def prepare(self, X, y=None, *, sample_weight=None, validation=None, progress=None, resume_from=None, team=None):
         """run.Run: everything that training needs, before the first epoch; arguments and errors as fit.
 
         resume_from: a checkpoint to start from instead of the beginning.
@@ -86,8 +90,13 @@ class Factorization(Answering, Updating):
         else:
             from gpukit.factorization import begin
         progress = progress or (lambda *news: None)
+        given = self, ratings, held_out, device, checked, progress, resume_from
         with devices.reported(device, "Training"):
-            return begin.prepare(self, ratings, held_out, device, checked, progress, resume_from)
+            if team is None or team.size == 1:
+                return begin.prepare(*given)
+            from gpukit.factorization.shared import begin as of_ranks
+
+            return of_ranks.prepare(*given, team)
 
     def find_neighbors(self, orders, steps, n_neighbors):
         """(N, n_neighbors) int32 on the host: the neighbours of items in orders, best first."""

@@ -11,6 +11,7 @@ from gpukit import interrupt
 from gpukit.errors import GpukitError
 from gpukit.factorization.model import saving
 from gpukit.factorization.model import state as states
+from gpukit.parallel import ALONE
 
 CHECKPOINT_SECONDS = 60.0
 
@@ -75,19 +76,30 @@ def unscale(z, scale):
 class Checkpoints:
     """Writes the state of a run to a file every CHECKPOINT_SECONDS and when asked; does nothing without a path."""
 
-    def __init__(self, path, estimator, data, choice):
-        self.path, self.estimator, self.data, self.choice = path, estimator, data, choice
+    def __init__(self, path, estimator, data, choice, team=ALONE):
+        self.path, self.estimator, self.data, self.choice, self.team = path, estimator, data, choice, team
         self.written = time.monotonic()
 
     def write(self, session, best, done):
         """Write now: the session's State and the best one (or None) after `done` epochs."""
         if self.path is not None:
-            saving.save_checkpoint(self.path, self.estimator, session.state(), best, done, self.data, self.choice)
+            state = session.state()  # of all ranks, of which the first one writes
+            if self.team.rank == 0:
+                saving.save_checkpoint(self.path, self.estimator, state, best, done, self.data, self.choice)
+            self.team.barrier()
         self.written = time.monotonic()
 
     def due(self):
         """Whether it is time for another one."""
-        return self.path is not None and time.monotonic() - self.written >= CHECKPOINT_SECONDS
+        if self.path is None:
+            return False
+        return bool(self.agreed(time.monotonic() - self.written >= CHECKPOINT_SECONDS))
+
+    def agreed(self, requested):
+        """The number of the signal by which any rank is requested to stop, or None; without a file each for itself."""
+        if self.path is None or self.team.size == 1:
+            return requested
+        return int(self.team.allreduce(np.array(requested or 0), "max")) or None
 
 
 def run(session, training, plan, judge, checkpoints, history, start, progress):
@@ -106,9 +118,10 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
             history.append({"epoch": epoch + 1, "seconds": seconds, "rmse": rmse})
             progress("training", epoch + 1, plan.epochs, {"rmse": rmse})
             enough = judge.enough(epoch, rmse)
-            if pressed.requested is not None:
+            requested = checkpoints.agreed(pressed.requested)
+            if requested is not None:
                 checkpoints.write(session, judge.best_state, epoch + 1)
-                raise interrupt.Interrupted(pressed.requested)
+                raise interrupt.Interrupted(requested)
             if enough:
                 break
             if checkpoints.due():

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from gpukit.device.cpu_arrays import fetch  # noqa: F401  (of steps.Steps)
+from gpukit.device.cpu_arrays import fetch, resident  # noqa: F401  (of steps.Steps)
 from gpukit.neighbors import hashes, plan
 from gpukit.neighbors import search as searches
 from gpukit.neighbors.supplement import cpu as supplement

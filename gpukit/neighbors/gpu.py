@@ -5,7 +5,7 @@ import numpy as np
 
 from gpukit._cuda import cuda
 from gpukit._driver import device_array
-from gpukit.device.gpu_arrays import fetch  # noqa: F401  (of steps.Steps)
+from gpukit.device.gpu_arrays import fetch, resident  # noqa: F401  (of steps.Steps)
 from gpukit.device.upload import to_device
 from gpukit.neighbors import hashes, plan
 from gpukit.neighbors import search as searches

@@ -52,19 +52,19 @@ class Team:
         if self.size == 1:
             return array
         if self.rank != root:
-            return self._receive(root)
+            return self.receive(root)
         for rank in self.others:
-            self._send(rank, array)
+            self.send(rank, array)
         return array
 
     def reduce(self, array, how="sum"):
         """On rank 0 the sum (or 'max', 'min') of all ranks' arrays of one shape, added in their order; else None."""
         if self.rank:
-            self._send(0, array)
+            self.send(0, array)
             return None
         total = np.array(array)
         for rank in self.others:
-            total = SUMS[how](total, self._receive(rank))
+            total = SUMS[how](total, self.receive(rank))
         return total
 
     def allreduce(self, array, how="sum"):
@@ -74,15 +74,15 @@ class Team:
     def allgather(self, array):
         """[array of rank 0, of rank 1, ...], of any shapes, on all ranks."""
         for rank in self.others:
-            self._send(rank, array)
-        return [np.array(array) if rank == self.rank else self._receive(rank) for rank in range(self.size)]
+            self.send(rank, array)
+        return [np.array(array) if rank == self.rank else self.receive(rank) for rank in range(self.size)]
 
     def pass_on(self, array):
         """One step of a ring: send to the next rank, return what the one before has sent."""
         if self.size == 1:
             return np.array(array)
-        self._send((self.rank + 1) % self.size, array)
-        return self._receive((self.rank - 1) % self.size)
+        self.send((self.rank + 1) % self.size, array)
+        return self.receive((self.rank - 1) % self.size)
 
     def barrier(self):
         """Return when all ranks are here."""
@@ -112,14 +112,16 @@ class Team:
             self.fail(error)
         self.close()
 
-    def _send(self, rank, array):
+    def send(self, rank, array):
+        """Hand an array over to a rank; may return before it has arrived, and never waits for a rank that waits too."""
         try:
             self.messages.send(rank, packed(array))
         except TeamError:  # it has ended; its last words may be there
             while True:
-                self._receive(rank)
+                self.receive(rank)
 
-    def _receive(self, rank):
+    def receive(self, rank):
+        """The next array that a rank has sent."""
         return unpacked(self.messages.receive(rank))
 
 

@@ -11,6 +11,7 @@ from numba.core.typing.typeof import typeof
 from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query, Tables, WeightedBatch
 from gpukit.factorization.kernels import codes, predict, scores
 from gpukit.factorization.prepare import kernels as prepare
+from gpukit.factorization.shared import kernels as shared
 from gpukit.factorization.solvers.sgd import kernels as sgd
 from gpukit.factorization.solvers.sgd.chunks import kernels as chunks
 from gpukit.factorization.solvers.sgd.formulas import Rates
@@ -80,6 +81,12 @@ PREPARING = [
         prepare.key_runs,
         f"{STARTS}, int32[::1], {PLACES}, int32[::1], int32[::1], int64, int64, uint64[::1]",
         registers=64,
+    ),
+    Case(
+        "factorization.key_blocks",
+        shared.key_blocks,
+        f"{STARTS}, int32[::1], {PLACES}, int32[::1], int64, uint64[::1]",
+        registers=48,
     ),
     Case("factorization.turn_around", prepare.turn_around, f"{PLACES}, {PLACES}", registers=32),
     Case(

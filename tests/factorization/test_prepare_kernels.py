@@ -243,6 +243,11 @@ def test_rows_in_places(rows, step, shape):
         run("take_rows")(moved, places, back)
         np.testing.assert_array_equal(moved[renamed], table[minor])
         np.testing.assert_array_equal(back, table)
+        some, few, changed = places[::2].copy(), np.zeros((len(places[::2]), 5), np.float32), table.copy()
+        run("take_rows")(table, some, few)
+        np.testing.assert_array_equal(few, table[some])
+        run("move_rows")(few + 1, some, changed)
+        np.testing.assert_array_equal(changed[some], few + 1)
 
 
 @pytest.mark.parametrize("n_items, n_neighbors, slots", [(2, 1, 4), (7, 4, 4), (33, 5, 8), (9, 3, 12)])

@@ -3,6 +3,7 @@ has several ways. The tier holds each test to it (conftest.py). `python -m sanit
 
 LIVE = "factorization/live/test_kernels.py::test_"
 PREPARE = "factorization/test_prepare_kernels.py::test_"
+OF_RANKS = "factorization/shared/test_kernels.py::test_"
 CHUNKS = "factorization/test_chunk_kernels.py::test_"
 FACTORS = "factorization/test_kernels.py::test_"
 BATCHES = "factorization/batches/test_kernels.py::test_"
@@ -69,6 +70,7 @@ CASES = {
     "factorization.prepare.kernels.move_rows": ROWS,
     "factorization.prepare.kernels.take_rows": ROWS,
     "factorization.prepare.kernels.read_rows": f"{PREPARE}read_rows[shape1-True-5-3-16]",
+    "factorization.shared.kernels.key_blocks": f"{OF_RANKS}key_blocks[(3, 64)-[0, 3, 0, 0, 2, 0]]",
     "factorization.prepare.kernels.pack_pairs": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.items_of": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.error_sums": f"{PREPARE}error_sums[(5, 96)-33]",

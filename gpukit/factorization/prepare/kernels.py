@@ -306,7 +306,7 @@ def rename_rows(places, minor):
 def move_rows(table, places, out):
     """out[places[r]] = table[r], row by row.
 
-    table, out (rows, width) float32, out overwritten; places (rows,) int32, a permutation.
+    table (rows, width) and out (any, width) float32, out's rows overwritten; places (rows,) int32, all different.
     Launch: any grid and block; a block copies whole rows.
     Deterministic: yes, exact.
     Source: ours.
@@ -321,14 +321,14 @@ def move_rows(table, places, out):
 def take_rows(table, places, out):
     """out[r] = table[places[r]], row by row: what move_rows moved is back in its place.
 
-    table, out (rows, width) float32, out overwritten; places (rows,) int32.
+    table (any, width) and out (rows, width) float32, out overwritten; places (rows,) int32.
     Launch: any grid and block; a block copies whole rows.
     Deterministic: yes, exact.
     Source: ours.
     """
-    for r in range(I64(cuda.blockIdx.x), I64(table.shape[0]), I64(cuda.gridDim.x)):
+    for r in range(I64(cuda.blockIdx.x), I64(out.shape[0]), I64(cuda.gridDim.x)):
         there = U64(places[U64(r)])
-        for f in range(I64(cuda.threadIdx.x), I64(table.shape[1]), I64(cuda.blockDim.x)):
+        for f in range(I64(cuda.threadIdx.x), I64(out.shape[1]), I64(cuda.blockDim.x)):
             out[U64(r), U64(f)] = table[there, U64(f)]
 
 

@@ -89,13 +89,25 @@ def side_of(orders, walk, scale, seed, steps, deterministic=False):
     """The Side that is walked, 'users' or 'items', rows in random order; in strata without conflicts where
     deterministic."""
     (order, others), shape = major_first(walk, orders.by_user, orders.by_item), major_first(walk, *orders.shape)
-    where = steps.empty(len(orders), np.uint32)
-    steps.run("shuffle_rows", order.starts, np.uint32(key(seed, Keyed.ROW_SHUFFLE[0])), where)
-    indptr, strata = order.indptr[: shape[0] + 1], None
+    where, indptr, strata = shuffled(order, seed, steps), order.indptr[: shape[0] + 1], None
     if deterministic:
         counts = np.diff(indptr), np.diff(others.indptr[: shape[1] + 1])
         blocks = schedule.block_count(len(orders), shape, steps.GRAIN, steps.MOST_BLOCKS)
         where, strata = in_strata(order.starts, order.others, where, seats_of(*counts, blocks, seed), steps)
+    minor, values = laid_out_by(where, order, orders, walk, scale, steps)
+    return Side(indptr, order.starts, minor, values, where, strata, others.starts)
+
+
+def shuffled(order, seed, steps):
+    """(n,) uint32 on the device: where each rating of an order stands once every row is in random order."""
+    where = steps.empty(order.others.size, np.uint32)
+    steps.run("shuffle_rows", order.starts, np.uint32(key(seed, Keyed.ROW_SHUFFLE[0])), where)
+    return where
+
+
+def laid_out_by(where, order, orders, walk, scale, steps):
+    """(minor (n,) int32, values (n,) float32) on the device of the ratings of the order that is walked, moved by
+    `where`."""
     minor, values = steps.empty(len(orders), np.int32), steps.empty(len(orders), np.float32)
     z = steps.resident(z_of_levels(orders, scale), np.float32)
     steps.run("lay_out", where, order.others, order.codes, z, minor, values)
@@ -103,7 +115,7 @@ def side_of(orders, walk, scale, seed, steps, deterministic=False):
         places = orders.places if walk == "users" else counted(len(orders), steps)
         spread = np.float32(scale.mean), np.float32(scale.deviation)
         steps.run("lay_out_values", where, places, orders.values, *spread, values)
-    return Side(indptr, order.starts, minor, values, where, strata, others.starts)
+    return minor, values
 
 
 def minor_places(side, rows, row_bytes, steps):

@@ -41,10 +41,15 @@ def biases(orders, z, steps, damping, shares, weights=None):
     z (256,) float32 on the device: of a level's number; damping, shares: of users, of items; weights: weights.Weighed.
     """
     sides = [side_of(orders, side, z, steps, damping[side], shares[side], weights) for side in (0, 1)]
-    found, levels = [np.zeros(rows) for rows in orders.shape], [0.0, 0.0]
+    return settled(sides, z, steps, damped_means)
+
+
+def settled(sides, z, steps, means_of):
+    """`biases` of two Sides; means_of: `damped_means`, or what gives those of all ranks."""
+    found, levels = [np.zeros(len(side.counts)) for side in sides], [0.0, 0.0]
     for _ in range(SWEEPS):
         for own, other in ((1, 0), (0, 1)):
-            means = damped_means(sides[own], z, found[other] + levels[other], sides[own].damping, steps)
+            means = means_of(sides[own], z, found[other] + levels[other], sides[own].damping, steps)
             found[own], levels[own] = shrunk_to_line(means, sides[own])
     return sum(levels), *found
 

@@ -179,7 +179,7 @@ def move_rows(table, places, out):
 @njit(parallel=True)
 def take_rows(table, places, out):
     """Twin of kernels.take_rows."""
-    for r in prange(table.shape[0]):
+    for r in prange(out.shape[0]):
         out[r] = table[places[r]]
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from gpukit.device import engine
 from gpukit.errors import DataError
+from gpukit.parallel import ALONE
 from gpukit.ratings.orders import levels as leveling
 from gpukit.ratings.orders.formulas import FREE, TABLE
 from gpukit.ratings.orders.levels import Levels
@@ -82,15 +83,16 @@ def key_of(shape, n_levels):
     return Key(*fields)
 
 
-def order_ratings(ratings, device):
-    """The Orders of a Ratings on a device (a gpukit.device.Device).
+def order_ratings(ratings, device, team=ALONE):
+    """The Orders of a Ratings on a device (a gpukit.device.Device); of a parallel.Team whose ranks have parts of the
+    ratings, the levels and how many ratings are on each are those of all parts.
 
     Raises DataError without ratings, for a rating that is not finite, a user or item that is not a row, and for a pair
     that is rated twice.
     """
     check_size(ratings)
     steps = engine(device, __package__)
-    levels, codes, bits = level_codes(ratings, steps)
+    levels, codes, bits = level_codes(ratings, steps, team)
     key = key_of(ratings.shape, len(levels.values))
     keys = packed_keys(ratings, codes, key, steps)
     codes = None
@@ -98,7 +100,7 @@ def order_ratings(ratings, device):
     by_item, by_user, places, values, keys = in_both_orders(keys, key, values, steps)
     refuse_repeats(keys, key, ratings, steps)
     marked(ratings, DISTINCT)
-    levels = levels._replace(counts=level_counts(by_item, levels, steps))
+    levels = levels._replace(counts=team.allreduce(level_counts(by_item, levels, steps)))
     return Orders(ratings.shape, levels, by_item, by_user, places, None if levels.exact else values.view(np.float32))
 
 
@@ -121,7 +123,7 @@ def check_size(ratings):
         raise DataError(f"{len(ratings.values):,} ratings are more than the {MOST_RATINGS:,} that can be ordered.")
 
 
-def level_codes(ratings, steps):
+def level_codes(ratings, steps, team=ALONE):
     """(Levels without counts, codes (n,) uint8, the ratings' bits (n,) uint32), the latter two on the device."""
     host = np.ascontiguousarray(ratings.values, np.float32)
     bits = steps.resident(host.view(np.uint32), np.uint32)
@@ -132,15 +134,28 @@ def level_codes(ratings, steps):
     if bad or (crowded and not np.isfinite([host.min(), host.max()]).all()):
         at = int(np.argmax(~np.isfinite(host)))
         raise DataError(f"Rating number {at + 1:,} is {host[at]}: ratings must be finite numbers. Remove such rows.")
+    if team.size > 1:
+        table, crowded = of_all_ranks(table, crowded, steps, team)
     codes = steps.empty(len(host), np.uint8)
     if crowded:
-        low = float(host.min())
-        values, levels_a_unit = leveling.grid(low, host.max())
+        low, high = (float(team.allreduce(bound, how)) for bound, how in ((host.min(), "min"), (host.max(), "max")))
+        values, levels_a_unit = leveling.grid(low, high)
         steps.run("grid_codes", bits.view(np.float32), low, levels_a_unit, codes)
         return Levels(values, False, np.empty(0, np.int64)), codes, bits
     values, ranks = leveling.ranked(steps.fetch(table))
     steps.run("find_codes", bits, table, steps.resident(ranks, np.uint8), codes)
     return Levels(values, True, np.empty(0, np.int64)), codes, bits
+
+
+def of_all_ranks(table, crowded, steps, team):
+    """(the table of all ranks' values, on the device; whether they are too many for one), of each rank's own."""
+    slots = steps.fetch(table)
+    used = np.unique(np.concatenate(team.allgather(slots[slots != FREE])))
+    crowded = bool(team.allreduce(np.array(crowded), "max")) or len(used) > leveling.MOST
+    table, found = steps.resident(np.full(TABLE, FREE), np.uint32), steps.zeros(2, np.int32)
+    if not crowded:
+        steps.run("enter_values", steps.resident(used, np.uint32), leveling.MOST, table, found)
+    return table, crowded
 
 
 def packed_keys(ratings, codes, key, steps):

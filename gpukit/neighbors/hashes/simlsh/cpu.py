@@ -19,6 +19,32 @@ def hash_codes(columns, settings, chunk=work.CHUNK):
     return codes
 
 
+class Adder:
+    """The sums of Eq. (3) in parts that may come from several processes (gpukit.neighbors.shared); weights (L,) int64
+    of levels, slices: bits that the largest whole sum can need.
+
+    codes (N, n_words) uint32, filled by `join`; unit_bytes: of a unit's sums.
+    """
+
+    def __init__(self, columns, weights, slices, settings):
+        self.columns, self.weights, self.slices, self.settings = columns, weights, slices, settings
+        self.codes = np.zeros((len(columns.indptr) - 1, settings.n_words), np.uint32)
+        self.unit_bytes = 4 * slices * settings.n_words
+
+    def add_up(self, units, slots):
+        """(partials (slots, slices, n_words) uint32, totals (slots,) int64) of units (U, 4), zero where they have no
+        slot."""
+        partials = np.zeros((slots, self.slices, self.settings.n_words), np.uint32)
+        totals, keys = np.zeros(slots, np.int64), plan.word_keys(self.settings.seed, self.settings.n_words)
+        rated = self.columns.users, self.columns.levels, self.weights, keys
+        twins.hash_columns(*rated, units, self.settings.n_bits, self.codes, partials, totals)
+        return partials, totals
+
+    def join(self, joins, partials, totals):
+        """The codes of items whose units are all there: joins (J, 3)."""
+        twins.join_chunks(joins, self.settings.n_bits, partials, totals, self.codes)
+
+
 def add_columns(columns, weights, settings, kept, chunk=work.CHUNK):
     """Add Columns to a plan.Sums that is kept; weights (L,) int64: of their levels, a negative one takes back."""
     units, joins = work.sum_units(columns.indptr, chunk)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._driver import device_array, launch
+from gpukit._driver import device_array, launch, zeros
 from gpukit.device.upload import to_device
 from gpukit.neighbors.hashes import work
 from gpukit.neighbors.hashes.simlsh import kernels, plan
@@ -33,6 +33,33 @@ def hash_codes(columns, settings, chunk=work.CHUNK):
         grid = len(joins), blocks(n_words, block)
         launch(join_chunks, grid, block, to_device(joins), settings.n_bits, *sums, codes)
     return codes
+
+
+class Adder:
+    """As cpu.Adder."""
+
+    def __init__(self, columns, weights, slices, settings):
+        slices = plan.whole_slices(slices)
+        self.columns, self.settings, self.block = columns, settings, block_of(settings.n_words)
+        self.sent = [to_device(array) for array in (weights, plan.word_keys(settings.seed, settings.n_words))]
+        self.kernels = [make(self.block, slices) for make in (kernels.make_hash_columns, kernels.make_join_chunks)]
+        self.codes = device_array((len(columns.indptr) - 1, settings.n_words), np.uint32)
+        self.slices, self.unit_bytes = slices, 4 * slices * settings.n_words
+
+    def add_up(self, units, slots):
+        """As cpu.Adder's."""
+        n_bits, n_words = self.settings.n_bits, self.settings.n_words
+        partials, totals = zeros((slots, self.slices, n_words), np.uint32), zeros(slots, np.int64)
+        rated = self.columns.users, self.columns.levels, *self.sent
+        grid = len(units), blocks(n_words, self.block)
+        launch(self.kernels[0], grid, self.block, *rated, to_device(units), n_bits, self.codes, partials, totals)
+        return partials, totals
+
+    def join(self, joins, partials, totals):
+        """As cpu.Adder's."""
+        grid = len(joins), blocks(self.settings.n_words, self.block)
+        arguments = to_device(joins), self.settings.n_bits, partials, totals, self.codes
+        launch(self.kernels[1], grid, self.block, *arguments)
 
 
 def add_columns(columns, weights, settings, kept, chunk=work.CHUNK):

@@ -20,7 +20,12 @@ def chunk_table(indptr, starts, workers, rate, seed, steps, shortest=SHORTEST):
     than they have to. starts: indptr on the device, and perhaps more; rate, shortest: see
     schedule.chunk_lengths.
     """
-    pieces = -(-np.diff(indptr) // chunk_lengths(np.diff(indptr), workers, rate, shortest))
+    return cut_table(np.diff(indptr), starts, workers, rate, seed, steps, shortest)
+
+
+def cut_table(counts, starts, workers, rate, seed, steps, shortest=SHORTEST):
+    """`chunk_table` of rows with counts (rows,) ratings: all that a row has, or 0 for one that is left out."""
+    pieces = -(-counts // chunk_lengths(counts, workers, rate, shortest))
     before = np.concatenate(([0], np.cumsum(pieces)))
     fours = max(1, workers // QUAD)
     rounds = max(1, -(-int(before[-1]) // (QUAD * fours)))

@@ -1,0 +1,19 @@
+"""A training over the ranks of a parallel.Team: each has some users' ratings; blocks of items go from rank to rank.
+
+    begin.py     everything before the first epoch; what is refused       tour.py     who walks which block when
+    parts.py     which users are whose, which items make a block          training.py an epoch, written once
+    ready.py     ratings in the form that an epoch reads, by block        session.py  judging, and the whole model
+    cpu.py | gpu.py   a rank's walks and the blocks' journeys             searching.py  neighbours of all ranks' items
+    kernels.py, twins.py   the keys that ratings are grouped by
+
+Every rank is handed all ratings and keeps its users'. Tables of parameters have all rows on every rank, numbered as
+without ranks; a user's are right where the user is, an item's where its block was walked last. Mean, deviation, levels,
+baselines and counts are those of all ratings. No two ranks walk one block at a time, so no rank's step is lost.
+
+Blocks: B in a ring, `parts.A_RANK` for each rank; a rank walks one while the one before is under way. With
+deterministic=True they are the strata of prepare/strata.py, the same blocks and the same order as without ranks, and
+so is the result to the bit (MatrixFactorization).
+
+Sources: Gemulla et al. 2011 (blocks without conflicts); Li et al. 2022, sec. 4.2 (MCUSGD++, MCULSH-MF). What travels:
+rows of items, of MatrixFactorization Q, of LSHMF P and w, c; fewer bytes than users' wherever there are fewer items.
+"""

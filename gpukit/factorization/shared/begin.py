@@ -1,0 +1,106 @@
+"""Everything that a training over ranks needs, before the first epoch; gpukit.factorization.begin without ranks."""
+
+import json
+
+import numpy as np
+
+from gpukit.device.engine import engine
+from gpukit.errors import ParameterError
+from gpukit.factorization import run as runs
+from gpukit.factorization.begin import layout_of
+from gpukit.factorization.choose.choice import choose
+from gpukit.factorization.choose.chosen import kept_choice
+from gpukit.factorization.model import saving
+from gpukit.factorization.model.state import Beginning
+from gpukit.factorization.prepare import strata
+from gpukit.factorization.prepare.ready import Way, scale_of
+from gpukit.factorization.shared.parts import parts_of
+from gpukit.factorization.shared.ready import chunk_tables, levelled, make_ready
+from gpukit.factorization.shared.searching import SharedSearch
+from gpukit.factorization.shared.session import SharedSession
+from gpukit.factorization.shared.training import Training
+from gpukit.parallel.devices import check_apart
+from gpukit.ratings.orders.order import order_ratings
+
+INSTEAD = "Leave --ranks and --gpus (team) out"
+
+
+def check_supported(estimator, ratings, checked, device):
+    """ParameterError for what one process trains alone."""
+    if checked.feedback == "implicit":
+        raise ParameterError(f"Clicks (feedback='implicit') are not learned over ranks. {INSTEAD}.")
+    if checked.solver != "sgd":
+        raise ParameterError(f"solver={checked.solver!r} does not work over ranks; solver='sgd' does. {INSTEAD}.")
+    if ratings.weights is not None:
+        raise ParameterError(f"Ratings with weights are not trained over ranks. {INSTEAD}, or drop the weights.")
+    if estimator.deterministic and device.is_cuda:
+        raise ParameterError(
+            "deterministic=True works over ranks on CPUs alone: on a GPU it trains in batches of all ratings. "
+            f"{INSTEAD}, or deterministic."
+        )
+    if checked.n_neighbors and estimator.hash != "simlsh":
+        raise ParameterError(f"hash={estimator.hash!r} is not computed over ranks; hash='simlsh' is. {INSTEAD}.")
+    if checked.n_neighbors and estimator.search == "exact":
+        raise ParameterError(f"search='exact' reads all ratings in one place: {INSTEAD[0].lower()}{INSTEAD[1:]}.")
+
+
+def prepare(estimator, ratings, held_out, device, checked, progress, resume_from, team):
+    """run.Run of a rank of a parallel.Team; all ranks are given the same. See gpukit.factorization.begin.prepare."""
+    check_supported(estimator, ratings, checked, device)
+    check_apart(team, device)
+    clock, steps, own_steps = runs.Clock(), engine(device, "gpukit.factorization"), engine(device, __package__)
+    resumed = None
+    if resume_from is not None:
+        resumed = saving.load_checkpoint(resume_from, estimator, saving.fingerprint(ratings), ratings.shape, checked)
+    with clock("choosing"):
+        judged = held_out is not None
+        choice = resumed.choice if resumed else chosen(estimator, ratings, checked, device, judged, progress, team)
+    plan = choice.settings
+    progress("preparing", 0, 1, {})
+    with clock("prepare"):
+        in_strata = strata.in_strata_on(device, estimator.deterministic)
+        way = Way(estimator.walk, plan.seed, in_strata, plan.n_neighbors > 0, plan.damping, plan.trend)
+        parts = parts_of(ratings, team.size, way, steps.preparing)
+        own = of_rank(ratings, parts.owner, team.rank)
+        layout, _ = layout_of(estimator, plan, ratings, device, steps, len(own))
+        orders = order_ratings(own, device, team)
+        scale = scale_of(orders, ratings.values)
+        scale = levelled(orders, scale, steps.preparing, way, parts, team)
+        made, starts = make_ready(orders, scale, way, steps.preparing, parts, team, own_steps)
+    with clock("neighbours"):
+        search = SharedSearch(team, device, steps)
+        wait = None if resumed else estimator.searched(orders, search, plan.n_neighbors, progress)
+    with clock("prepare"):
+        tables = chunk_tables(made.side, starts, parts, way, plan, layout, steps)
+    if resumed:
+        start, history, best = resumed.epochs_done, resumed.history, resumed.best
+        session = steps.Session(resumed.state, layout, estimator.walk, made.history)
+    else:
+        with clock("neighbours"):
+            neighbors = wait()
+        with clock("prepare"):
+            facts = ratings.shape, plan.n_factors, neighbors, made.baseline, plan.biases, plan.seed
+            session = steps.begin(Beginning(*facts), layout, estimator.walk, made.history)
+        start, history, best = 0, [], None
+    with clock("prepare"):
+        session.train_on(made.side, made.query, *tables)
+        training = Training(plan, parts.tour, own_steps.Road(session, parts, team, device), team.rank)
+        shared = SharedSession(session, training, parts, team)
+    return runs.Run(shared, training, plan, clock, scale, start, history, best, ratings, held_out, device, choice)
+
+
+def chosen(estimator, ratings, checked, device, judged, progress, team):
+    """The Choice of rank 0, which may hang on threads, on all ranks."""
+    told = None
+    if team.rank == 0:
+        kept = choose(estimator, ratings, checked, device, judged, progress).kept()
+        told = np.frombuffer(json.dumps(kept).encode(), np.uint8)
+    kept = json.loads(bytes(team.broadcast(told)))
+    return kept_choice(kept, checked, estimator.n_epochs)
+
+
+def of_rank(ratings, owner, rank):
+    """The Ratings of a rank's users, with the rows of all."""
+    return ratings.with_columns(users=ratings.users, items=ratings.items, values=ratings.values).take(
+        owner[ratings.users] == rank
+    )

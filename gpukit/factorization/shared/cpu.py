@@ -1,0 +1,60 @@
+"""A rank's walks and its blocks' journeys on the CPU; gpu.py has the same names."""
+
+import numpy as np
+
+from gpukit._jit import threads
+from gpukit.device.cpu_arrays import runner
+from gpukit.factorization.cpu import RATINGS_A_THREAD
+from gpukit.factorization.shared import twins
+from gpukit.factorization.solvers.sgd.twins import sgd_epoch
+
+run = runner(twins)
+
+
+class Road:
+    """Blocks of items that a Session walks and that travel, for parts.Parts and a parallel.Team.
+
+    A block that is under way is received when it is wanted. Two ranks' messages keep their order, so all receive in the
+    order in which all send.
+    """
+
+    def __init__(self, session, parts, team, device):
+        self.session, self.team, parameters = session, team, session.parameters
+        by_item = (parameters.P, parameters.influence) if session.layout.slots else (parameters.P,)
+        self.tables = by_item if session.walk == "items" else (parameters.Q,)
+        self.rows = [parts.rows(block) for block in range(parts.blocks)]
+        self.coming = []
+
+    def walk(self, number, blocks, rates, turn):
+        """Learn from chunk table `number`, of these blocks, once they are here."""
+        self.arrive(blocks)
+        session = self.session
+        with threads(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
+            table = session.tables[number]
+            sgd_epoch(table, session.batch, session.parameters, rates, turn, session.workers)
+
+    def send_off(self, moves):
+        """Send what is this rank's of tour.Moves, and expect what comes here."""
+        for move in moves:
+            if move.source == self.team.rank:
+                for table in self.tables:
+                    self.team.send(move.target, table[self.rows[move.block]])
+        self.coming += [move for move in moves if move.target == self.team.rank]
+
+    def arrive(self, blocks):
+        """Return when these blocks are here."""
+        while any(move.block in blocks for move in self.coming):
+            move = self.coming.pop(0)
+            for table in self.tables:
+                table[self.rows[move.block]] = self.team.receive(move.source)
+
+    def finish(self):
+        """Return when all is walked and no block is under way, so that the Team is free for other messages."""
+        self.arrive(range(len(self.rows)))
+
+    def everywhere(self, walkers):
+        """Give all blocks to all ranks; walkers {block: the rank that has walked it last}."""
+        for block, rank in sorted(walkers.items()):
+            for table in self.tables:
+                own = table[self.rows[block]] if rank == self.team.rank else None
+                table[self.rows[block]] = np.asarray(self.team.broadcast(own, rank))

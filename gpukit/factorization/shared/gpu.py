@@ -1,0 +1,125 @@
+"""A rank's walks and its blocks' journeys on the GPU; cpu.py has the same names. Nothing is waited for but `finish`.
+
+What is walked and what travels are queued on streams of their own, which wait for each other's events alone. The
+default stream waits for all of them, and they for it, so that all else needs no thought.
+"""
+
+import time
+import warnings
+
+import numpy as np
+
+from gpukit._cuda import SIMULATED, cuda
+from gpukit._driver import device_array, launch
+from gpukit.device.gpu_arrays import runner
+from gpukit.device.upload import to_device
+from gpukit.factorization.gpu import BLOCK
+from gpukit.factorization.prepare import kernels as preparing
+from gpukit.factorization.shared import kernels
+from gpukit.parallel import TeamError
+from gpukit.parallel.nccl import device_lines
+from gpukit.parallel.sockets import SECONDS
+
+WALKS_AT_ONCE = 1  # kernels of one rank: a second one would begin in the tail of the first
+PACKING = 264, 128  # blocks and threads that copy rows
+EAGER, PAUSE = 0.05, 0.001  # seconds of asking without a pause; of a pause
+run = runner(kernels)
+
+
+class Road:
+    """See cpu.Road. Rows of a block are packed into a buffer of its own, and that is sent."""
+
+    def __init__(self, session, parts, team, device):
+        self.session, self.team = session, team
+        self.lines = device_lines(team, device, lambda text: warnings.warn(text, UserWarning, stacklevel=2))
+        self.tables = travelling(session)
+        places = None if session.walk == "items" else session.places.copy_to_host()
+        rows = [parts.rows(block) for block in range(parts.blocks)]
+        self.rows = [to_device(np.int32(own if places is None else places[own])) for own in rows]
+        self.buffers = [[device_array((len(own), table.shape[1]), np.float32) for table in self.tables] for own in rows]
+        self.walks, self.journeys = [cuda.stream() for _ in range(WALKS_AT_ONCE)], cuda.stream()
+        self.done, self.count, self.here = {}, 0, {}  # of each stream, of each block: the event to wait for
+
+    def walk(self, number, blocks, rates, turn):
+        """Queue chunk table `number`, of these blocks, for when they are here."""
+        session, which = self.session, self.count % len(self.walks)
+        stream, self.count = self.walks[which], self.count + 1
+        for block in blocks:
+            if block in self.here:
+                self.here.pop(block).wait(stream)
+        grid = -(-session.workers * session.layout.lanes // BLOCK)
+        arguments = session.tables[number], session.batch, session.parameters, rates, turn, session.workers
+        launch(session.sgd_epoch, grid, BLOCK, *arguments, stream=stream)
+        self.done[which] = recorded(stream)
+
+    def send_off(self, moves):
+        """Queue what is this rank's of tour.Moves behind what is walked."""
+        leaving = [move for move in moves if move.source == self.team.rank]
+        coming = [move for move in moves if move.target == self.team.rank]
+        self._pack(move.block for move in leaving)
+        if leaving or coming:
+            with self.lines.together():
+                for move in leaving:
+                    for buffer in self.buffers[move.block]:
+                        self.lines.send(move.target, buffer, self.journeys)
+                for move in coming:
+                    for buffer in self.buffers[move.block]:
+                        self.lines.receive(move.source, buffer, self.journeys)
+        self._unpack([move.block for move in coming])
+
+    def finish(self):
+        """Return when all is walked; TeamError when another rank has ended, or does not come."""
+        for event in self.done.values():
+            self._await(event)
+
+    def everywhere(self, walkers):
+        """See cpu.Road."""
+        mine = [block for block, rank in walkers.items() if rank == self.team.rank]
+        self._pack(mine)
+        with self.lines.together():
+            for block, rank in sorted(walkers.items()):
+                for buffer in self.buffers[block]:
+                    self.lines.broadcast(buffer, rank, self.journeys)
+        self._unpack([block for block in walkers if block not in mine])
+        self._await(recorded(self.journeys))
+
+    def _await(self, event):
+        """Return when an event has come; NCCL's own waits have no end."""
+        begun = time.monotonic()
+        while not (SIMULATED or event.query()):
+            waited = time.monotonic() - begun
+            if waited > SECONDS:
+                raise TeamError(f"Another rank has not answered for {SECONDS:g} s. Is it stopped, or out of memory?")
+            if waited > EAGER:
+                self.lines.check()
+                time.sleep(PAUSE)
+
+    def _pack(self, blocks):
+        """Queue copies of blocks' rows into their buffers, behind what is walked."""
+        for event in self.done.values():
+            event.wait(self.journeys)
+        for block in blocks:
+            for table, buffer in zip(self.tables, self.buffers[block]):
+                launch(preparing.take_rows, *PACKING, table, self.rows[block], buffer, stream=self.journeys)
+
+    def _unpack(self, blocks):
+        """Queue copies of buffers into blocks' rows; `walk` waits for them."""
+        for block in blocks:
+            for table, buffer in zip(self.tables, self.buffers[block]):
+                launch(preparing.move_rows, *PACKING, buffer, self.rows[block], table, stream=self.journeys)
+            self.here[block] = recorded(self.journeys)
+
+
+def travelling(session):
+    """The tables of a Session whose rows are items'."""
+    parameters = session.parameters
+    if session.walk == "users":
+        return (parameters.Q,)
+    return (parameters.P, parameters.influence) if session.layout.slots else (parameters.P,)
+
+
+def recorded(stream):
+    """An event at the end of what a stream has been given."""
+    event = cuda.event()
+    event.record(stream)
+    return event

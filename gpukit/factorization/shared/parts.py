@@ -1,0 +1,70 @@
+"""Which users are whose, and which items make a block: the same on every rank, of the counts of all ratings."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.errors import DataError
+from gpukit.factorization.model.layout import major_first
+from gpukit.factorization.prepare.strata import seats_of
+from gpukit.factorization.shared.tour import Ring, Strata
+from gpukit.factorization.solvers.sgd import schedule
+
+A_RANK = {"users": 2, "items": 1}  # blocks for each rank: one is under way; chunks of items would get too short
+
+
+class Parts(NamedTuple):
+    """owner (M,) int32: the rank of each user; counts ((M,), (N,)): ratings of users, of items; block (N,) int32 of
+    each item; seats: strata.Seats of a training in strata, else None; tour.Ring or Strata."""
+
+    owner: np.ndarray
+    counts: tuple
+    block: np.ndarray
+    seats: object
+    tour: object
+
+    @property
+    def blocks(self):
+        """How many blocks of items there are."""
+        return int(self.block.max()) + 1
+
+    def rows(self, block):
+        """The items of a block, rising."""
+        return np.flatnonzero(self.block == block)
+
+    def users_of(self, rank):
+        """The users of a rank, rising."""
+        return np.flatnonzero(self.owner == rank)
+
+
+def parts_of(ratings, size, way, steps):
+    """The Parts of Ratings for so many ranks and a ready.Way; steps: prepare.cpu or prepare.gpu. DataError where a rank
+    would have no ratings."""
+    counts = tuple(np.bincount(rows, minlength=n) for rows, n in zip((ratings.users, ratings.items), ratings.shape))
+    dealing = in_strata if way.deterministic else in_ring
+    parts = dealing(counts, size, way, steps)
+    if min(np.bincount(parts.owner, parts.counts[0], size)) == 0:
+        raise DataError(
+            f"{len(ratings):,} ratings of {ratings.shape[0]:,} users and {ratings.shape[1]:,} items are too few to be "
+            f"shared out to {size} ranks: use fewer --ranks (--gpus), or one."
+        )
+    return parts
+
+
+def in_ring(counts, size, way, steps):
+    """Parts whose blocks go round a ring."""
+    users, items = counts
+    apart = max(1, min(A_RANK[way.walk], len(items) // size))
+    owner, block = (schedule.dealt(*side, way.seed)[0] for side in ((users, size), (items, apart * size)))
+    return Parts(owner, counts, block, None, Ring(size, apart * size))
+
+
+def in_strata(counts, size, way, steps):
+    """Parts by the blocks that a training which gives one result has without ranks."""
+    major, minor = major_first(way.walk, *counts)
+    blocks = schedule.block_count(int(major.sum()), (len(major), len(minor)), steps.GRAIN, steps.MOST_BLOCKS)
+    seats = seats_of(major, minor, blocks, way.seed)
+    of_users, of_items = major_first(way.walk, seats.seat // seats.turns, seats.block)
+    owners = np.arange(blocks) * size // blocks
+    tour = Strata(tuple(map(int, owners)), way.walk == "users", way.seed)
+    return Parts(owners[of_users].astype(np.int32), counts, of_items, seats, tour)

@@ -1,0 +1,120 @@
+"""What a rank's training reads, made of its own ratings in two orders; `steps` is prepare.cpu or prepare.gpu."""
+
+import numpy as np
+
+from gpukit.factorization.arrays import Side
+from gpukit.factorization.baseline import SWEEPS
+from gpukit.factorization.model.layout import major_first
+from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import trend as trends
+from gpukit.factorization.prepare.ready import Ready
+from gpukit.factorization.prepare.strata import in_strata
+from gpukit.factorization.solvers.sgd import schedule
+from gpukit.factorization.solvers.sgd.chunks.table import cut_table
+from gpukit.factorization.solvers.sgd.rates import row_rates
+
+
+def make_ready(orders, scale, way, steps, parts, team, own_steps):
+    """(Ready, starts) of a rank's ratings in orders, for a ready.Way and parts.Parts; own_steps: cpu.py or gpu.py
+    beside this file; starts: where the rows of each block begin (see by_block), or None."""
+    history = ready.history_of(orders, scale, steps)
+    baseline = baseline_of(orders, scale, steps, way, parts, team)
+    side, starts = side_of(orders, way, scale, parts, steps, own_steps)
+    query = ready.training_query(history, orders, side, way.walk, steps) if way.near else None
+    return Ready(history, side, query, baseline), starts
+
+
+def levelled(orders, scale, steps, way, parts, team):
+    """ready.levelled over ranks."""
+    if not way.trend:
+        return scale
+    level, _, _ = trended(orders, scale, steps, way, parts, team)
+    return scale._replace(mean=float(scale.mean + scale.deviation * level))
+
+
+def trended(orders, scale, steps, way, parts, team):
+    """trend.biases over ranks."""
+    z = steps.resident(ready.z_of_levels(orders, scale), np.float32)
+    sides = [
+        trends.side_of(orders, side, z, steps, way.damping[side], way.trend[side], None)._replace(counts=counts)
+        for side, counts in enumerate(parts.counts)
+    ]
+
+    def means_of(side, z, other, damping, steps):
+        own = trends.damped_means(side, z, other, damping, steps)
+        return of_all_ranks(own, np.diff(steps.fetch(side.read[0])), side.counts, damping, team)
+
+    return trends.settled(sides, z, steps, means_of)
+
+
+def of_all_ranks(means, own, counts, damping, team):
+    """(rows,) float64 damped means over all ranks' ratings, counts (rows,), of a rank's own: means, own (rows,)."""
+    sums = team.allreduce(np.where(own > 0, means * (own + damping), 0.0))
+    return sums / np.maximum(counts + damping, np.finfo(np.float64).tiny)
+
+
+def baseline_of(orders, scale, steps, way, parts, team):
+    """ready.baseline_of over ranks: an item's bias is of all ranks' ratings, a user's right where the user is."""
+    if way.trend:
+        level, user_bias, item_bias = trended(orders, scale, steps, way, parts, team)
+        item_bias[item_bias != 0] += level  # rows without ratings stay at 0
+        return tuple(steps.resident(bias, np.float64) for bias in (user_bias, item_bias))
+    z = steps.resident(ready.z_of_levels(orders, scale), np.float32)
+    users, items = orders.shape
+    own, (of_users, of_items) = np.diff(orders.by_item.indptr[: items + 1]), way.damping
+    user_bias, item_bias = steps.zeros(users, np.float64), steps.empty(items, np.float64)
+    by_item, by_user = (
+        (order.starts[: rows + 1], order.others, order.codes, z)
+        for order, rows in ((orders.by_item, items), (orders.by_user, users))
+    )
+    for _ in range(SWEEPS):
+        steps.run("residual_means", *by_item, user_bias, float(of_items), item_bias)
+        means = of_all_ranks(steps.fetch(item_bias), own, parts.counts[1], of_items, team)
+        item_bias = steps.resident(means, np.float64)
+        steps.run("residual_means", *by_user, item_bias, float(of_users), user_bias)
+    return user_bias, item_bias
+
+
+def side_of(orders, way, scale, parts, steps, own_steps):
+    """(arrays.Side of a rank's ratings, starts of by_block or None): grouped by stratum, or where users are walked by
+    block of items; a walk over items finds its blocks' rows as they are."""
+    order, other = major_first(way.walk, orders.by_user, orders.by_item)
+    rows = major_first(way.walk, *orders.shape)[0]
+    where, strata, starts = ready.shuffled(order, way.seed, steps), None, None
+    if parts.seats is not None:
+        where, strata = in_strata(order.starts, order.others, where, parts.seats, steps)
+    elif way.walk == "users":
+        where, starts = by_block(order, rows, where, parts, steps, own_steps)
+    minor, values = ready.laid_out_by(where, order, orders, way.walk, scale, steps)
+    return Side(order.indptr[: rows + 1], order.starts, minor, values, where, strata, other.starts), starts
+
+
+def by_block(order, rows, where, parts, steps, own_steps):
+    """(where, starts (B rows + 1,) int64) on the device: ratings, shuffled in their rows by `where`, grouped by block,
+    then by row: those of row r in block b begin at starts[b rows + r]."""
+    n, lines = where.size, parts.blocks * rows
+    width = max(1, lines.bit_length())
+    keys, places, moved = steps.empty(n, np.uint64), steps.empty(n, np.uint32), steps.empty(n, np.uint32)
+    block = steps.resident(parts.block, np.int32)
+    own_steps.run("key_blocks", order.starts, order.others, where, block, rows, keys)
+    steps.run("count_up", places)
+    keys, places, _ = steps.sort_by_bits(keys, 0, width, places)
+    starts = steps.row_starts(keys, 0, width, lines)
+    steps.run("turn_around", places, moved)
+    steps.run("follow", moved, where, places)
+    return places, starts
+
+
+def chunk_tables(side, starts, parts, way, plan, layout, steps):
+    """([chunk table a block, or a stratum], workers) of a rank; steps: factorization's cpu.py or gpu.py."""
+    if side.strata is not None:
+        return side.strata, len(side.strata)
+    rates = row_rates(plan.rates, plan.learning_rate, major_first(way.walk, *parts.counts)[0])
+    n, rows = len(side.minor), len(side.indptr) - 1
+    workers = schedule.worker_count(n * parts.tour.ranks // parts.blocks, steps.most_workers(layout), layout.slots > 0)
+    if starts is None:
+        each = [(np.diff(side.indptr) * (parts.block == block), side.starts) for block in range(parts.blocks)]
+    else:
+        counts = np.diff(steps.chunking.fetch(starts)).reshape(parts.blocks, rows)
+        each = [(counts[block], starts[block * rows : (block + 1) * rows + 1]) for block in range(parts.blocks)]
+    return [cut_table(*one, workers, rates, plan.seed, steps.chunking) for one in each], workers

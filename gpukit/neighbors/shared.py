@@ -1,0 +1,99 @@
+"""Algorithm 1 where each rank of a parallel.Team has some users' ratings of every item: simLSH's sums are added up over
+ranks, to the bit those of one; then each rank searches for some of the items.
+
+The sums stay as they are counted, bit-sliced (hashes/simlsh): of a stripe of items at a time, every rank's units get
+places of their own in one array, which is zero elsewhere, so that adding up the ranks' arrays puts them all together.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.device.engine import engine
+from gpukit.neighbors import hashes, plan
+from gpukit.neighbors import search as searches
+from gpukit.neighbors.hashes import work
+from gpukit.neighbors.hashes.simlsh.plan import sum_slices
+from gpukit.parallel.lines import HostLines
+from gpukit.parallel.nccl import device_lines
+
+SUM_BYTES = 256 << 20  # of the sums of a stripe of items
+
+
+class Counts(NamedTuple):
+    """lengths (ranks, N): ratings of items on each rank; pieces (ranks, N): units that they are cut into."""
+
+    lengths: np.ndarray
+    pieces: np.ndarray
+
+
+def found(columns, settings, team, device):
+    """(neighbors (N, K) int32, random slots) of all items on the host, of columns.Columns of the rank's users; every
+    item has the users' rows, and values the levels, of all ranks. As neighbors.cpu.find."""
+    n_items = len(columns.indptr) - 1
+    plan.check_items(settings, n_items)
+    steps, codes = engine(device, "gpukit.neighbors"), None
+    lengths = np.stack(team.allgather(np.diff(columns.indptr)))
+    if searches.card(settings.search).READS_CODES:
+        codes = shared_codes(columns, settings, counts_of(lengths), team, device)
+    rated = steps.resident(lengths.sum(axis=0) > 0, np.uint8)
+    first, last = (n_items * rank // team.size for rank in (team.rank, team.rank + 1))
+    lists = searched(plan.Items(columns, codes, rated), settings, (first, last), device)
+    own = (steps.fetch(array)[first:last] for array in (lists.neighbors, lists.random_slots))
+    neighbors, random_slots = (np.concatenate(team.allgather(np.ascontiguousarray(array))) for array in own)
+    return neighbors, int(random_slots.sum())
+
+
+def searched(items, settings, rows, device):
+    """The plan.Lists of all items, of which the rows first to last are filled."""
+    steps, n_items = engine(device, "gpukit.neighbors"), items.rated.size
+    if not searches.card(settings.search).worst(settings):
+        return steps.search(items, settings)
+    lists = engine(device, "gpukit.neighbors.supplement").empty_lists(n_items, settings.n_neighbors)
+    steps.search_rows(items, settings, [rows], lists)
+    return lists
+
+
+def counts_of(lengths, chunk=work.CHUNK):
+    """The Counts of (ranks, N) ratings of items."""
+    return Counts(lengths, np.maximum(-(-lengths // chunk), 1))
+
+
+def shared_codes(columns, settings, counts, team, device):
+    """(N, n_words) uint32 on the device: the codes of all ranks' ratings."""
+    steps = hashes.steps(settings.hash, "gpu" if device.is_cuda else "cpu")
+    lines = device_lines(team, device) if device.is_cuda else HostLines(team)
+    weights = work.level_weights(columns.values, settings.psi)
+    whole = np.append(0, np.cumsum(counts.lengths.sum(axis=0)))
+    adder = steps.Adder(columns, weights, sum_slices(whole, weights), settings)
+    for first, last in stripes(counts.pieces.sum(axis=0), adder.unit_bytes):
+        units, joins = units_of(columns.indptr, counts.pieces, team.rank, first, last)
+        partials, totals = adder.add_up(units, int(joins[-1, 2]))
+        lines.allreduce(partials)
+        lines.allreduce(totals)
+        adder.join(joins, partials, totals)
+    return adder.codes
+
+
+def stripes(units, unit_bytes):
+    """[(first, last)] items whose units' sums take SUM_BYTES or little more; units (N,)."""
+    most, before = max(1, SUM_BYTES // unit_bytes), np.append(0, np.cumsum(units))
+    edges = np.searchsorted(before, np.arange(0, before[-1] + most, most))
+    edges = np.unique(np.minimum(edges, len(units)))
+    return list(zip(edges[:-1].tolist(), edges[1:].tolist()))
+
+
+def units_of(indptr, pieces, rank, first, last):
+    """(units (U, 4) int64: item, begin, end, slot, of a rank's ratings of the items first to last; joins (last - first,
+    3) int64: item, first slot, last slot + 1). Slots: by item, then rank, then piece, from 0."""
+    here = pieces[:, first:last]
+    ends = np.cumsum(here.T.reshape(-1)).reshape(last - first, len(pieces))
+    starts = ends - here.T
+    joins = np.stack([np.arange(first, last), starts[:, 0], ends[:, -1]], axis=1).astype(np.int64)
+    count = here[rank]
+    item = np.repeat(np.arange(last - first), count)
+    part = np.arange(len(item)) - np.repeat(np.cumsum(count) - count, count)
+    length, begin = np.diff(indptr)[first:last][item], np.asarray(indptr)[first:last][item]
+    low, high = (begin + piece * length // count[item] for piece in (part, part + 1))
+    units = np.stack([item + first, low, high, starts[item, rank] + part], axis=1)
+    return np.ascontiguousarray(units, np.int64), joins

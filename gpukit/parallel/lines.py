@@ -1,0 +1,50 @@
+"""Arrays in their places from rank to rank: the Team's names for arrays that are filled, not made anew.
+
+`HostLines` goes by the Team's messages, whatever device the arrays lie on; nccl.py has the same names for GPUs that
+reach one another. A stream is only told for GPUs' sake.
+"""
+
+import contextlib
+
+import numpy as np
+
+from gpukit.parallel.team import SUMS
+
+
+class HostLines:
+    """A Team's arrays by way of the host. fetch(array): it on the host; store(values, array): array = values."""
+
+    def __init__(self, team, fetch=lambda array: array, store=lambda values, array: np.copyto(array, values)):
+        self.team, self.fetch, self.store = team, fetch, store
+
+    def together(self):
+        """A context: what is sent and received in it may come in any order, sends told first."""
+        return contextlib.nullcontext()
+
+    def send(self, rank, array, stream=None):
+        """Hand an array over to a rank."""
+        self.team.send(rank, self.fetch(array))
+
+    def receive(self, rank, array, stream=None):
+        """array = what a rank has sent, of its shape and dtype."""
+        self.store(self.team.receive(rank), array)
+
+    def broadcast(self, array, root=0, stream=None):
+        """array = that of rank `root`, on all ranks."""
+        mine = self.team.rank == root
+        values = self.team.broadcast(self.fetch(array) if mine else None, root)
+        if not mine:
+            self.store(values, array)
+
+    def allreduce(self, array, how="sum", stream=None):
+        """array = the sum (or 'max', 'min') of all ranks', which have one shape."""
+        if how not in SUMS:
+            raise ValueError(f"how must be one of {', '.join(SUMS)}; got {how!r}")
+        self.store(self.team.allreduce(self.fetch(array), how), array)
+
+    def allgather(self, array, out, stream=None):
+        """out[r] = array of rank r, of one shape on all ranks."""
+        self.store(np.stack(self.team.allgather(self.fetch(array))), out)
+
+    def check(self):
+        """Raise what has been noticed of the other ranks meanwhile: nothing, since all waits here have a limit."""

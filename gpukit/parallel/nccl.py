@@ -1,0 +1,127 @@
+"""Arrays on GPUs from one to another by NCCL, with the names of lines.HostLines.
+
+cupy's binding takes pointers, so arrays may be anybody's; a stream is what the calls are queued on, None: the default
+one. NCCL waits on the GPU and without a limit: who waits for what is queued here asks `Nccl.check` meanwhile.
+"""
+
+import contextlib
+import os
+
+import numpy as np
+
+from gpukit._driver import copy_in
+from gpukit.parallel.lines import HostLines
+from gpukit.parallel.team import TeamError
+
+SETTINGS = {
+    "NCCL_NVLS_ENABLE": "0",  # NVLink multicast is refused on shared hosts, and init fails there
+    "NCCL_RAS_ENABLE": "0",  # a listener for monitoring that some hosts do not bear
+}
+
+
+def device_lines(team, device, remark=lambda text: None):
+    """The lines of a Team whose arrays lie on a Device (device.Device), a GPU of each rank's own: by NCCL where all
+    ranks have it, else by way of the host, which remark is told in a line."""
+    why = missing()
+    reasons = [bytes(text).decode() for text in team.allgather(np.frombuffer(why.encode(), np.uint8))]
+    if not any(reasons):
+        return Nccl(team, device.index)
+    remark(f"GPUs talk by way of the host, which is slower: {next(filter(None, reasons))}.")
+    return HostLines(team, lambda array: array.copy_to_host(), copy_in)
+
+
+def missing():
+    """Why NCCL cannot be used here, '' where it can."""
+    for name, value in SETTINGS.items():
+        os.environ.setdefault(name, value)
+    try:
+        from cupy.cuda import nccl
+
+        nccl.get_version()
+    except Exception as error:  # cupy is missing, or its NCCL is, or the driver: what there is differs by package
+        return f"NCCL cannot be loaded ({type(error).__name__}: {error})".splitlines()[0]
+    return ""
+
+
+class Nccl:
+    """The lines of a Team on GPUs; index: this rank's GPU, as this process numbers it."""
+
+    def __init__(self, team, index):
+        from cupy.cuda import nccl, runtime
+
+        self.nccl, self.team = nccl, team
+        runtime.setDevice(index)
+        own = packed_id(nccl.get_unique_id()) if team.rank == 0 else None
+        self.world = nccl.NcclCommunicator(team.size, unpacked_id(team.broadcast(own)), team.rank)
+        self.sums = {"sum": nccl.NCCL_SUM, "max": nccl.NCCL_MAX, "min": nccl.NCCL_MIN}
+        self.kinds = {
+            np.dtype(np.uint8): nccl.NCCL_UINT8,
+            np.dtype(np.int32): nccl.NCCL_INT32,
+            np.dtype(np.uint32): nccl.NCCL_UINT32,
+            np.dtype(np.int64): nccl.NCCL_INT64,
+            np.dtype(np.float32): nccl.NCCL_FLOAT32,
+            np.dtype(np.float64): nccl.NCCL_FLOAT64,
+        }
+
+    @contextlib.contextmanager
+    def together(self):
+        """See HostLines."""
+        self.nccl.groupStart()
+        try:
+            yield
+        finally:
+            self.nccl.groupEnd()
+
+    def send(self, rank, array, stream=None):
+        """See HostLines."""
+        self.world.send(*self._told(array), rank, pointer(stream))
+
+    def receive(self, rank, array, stream=None):
+        """See HostLines."""
+        self.world.recv(*self._told(array), rank, pointer(stream))
+
+    def broadcast(self, array, root=0, stream=None):
+        """See HostLines."""
+        address, count, kind = self._told(array)
+        self.world.broadcast(address, address, count, kind, root, pointer(stream))
+
+    def allreduce(self, array, how="sum", stream=None):
+        """See HostLines."""
+        address, count, kind = self._told(array)
+        self.world.allReduce(address, address, count, kind, self.sums[how], pointer(stream))
+
+    def allgather(self, array, out, stream=None):
+        """See HostLines."""
+        address, count, kind = self._told(array)
+        self.world.allGather(address, address_of(out), count, kind, pointer(stream))
+
+    def check(self):
+        """Raise what NCCL has noticed of the other ranks meanwhile."""
+        try:
+            self.world.check_async_error()
+        except (self.nccl.NcclError, KeyError) as error:  # cupy has no words for NCCL's later errors
+            raise TeamError(f"NCCL has lost another rank ({error}): killed, or out of memory.") from None
+
+    def _told(self, array):
+        """(address, count, NCCL's number of its dtype) of a device array, C-contiguous."""
+        return address_of(array), int(array.size), self.kinds[np.dtype(array.dtype)]
+
+
+def packed_id(made):
+    """NCCL's unique id as an array: whether it is bytes, as cupy from 14 on has it, or numbers; then these."""
+    return np.array([isinstance(made, bytes), *made], np.int64)
+
+
+def unpacked_id(numbers):
+    """What `packed_id` was given."""
+    return bytes(numbers[1:].tolist()) if numbers[0] else tuple(numbers[1:].tolist())
+
+
+def address_of(array):
+    """Where a device array lies."""
+    return int(array.device_ctypes_pointer.value)
+
+
+def pointer(stream):
+    """What CUDA calls a numba stream; None: the default one."""
+    return 0 if stream is None else int(stream)

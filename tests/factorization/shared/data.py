@@ -1,0 +1,22 @@
+"""Ratings that ranks share out."""
+
+import functools
+
+import numpy as np
+
+from gpukit.ratings import Ratings, synth_ratings
+
+
+@functools.cache
+def generated(scale=0.02):
+    """(train, test) of 200,000 generated ratings, or of another share of ten million."""
+    return synth_ratings("ml-10m", scale, 3).split(0.1, 0)
+
+
+def ratings(values=None, shape=(60, 31), n=700):
+    """A small Ratings; values(n): the ratings, else 1 to 5."""
+    rng = np.random.default_rng(5)
+    pairs = rng.choice(shape[0] * shape[1], n, replace=False)
+    given = rng.integers(1, 6, n) if values is None else values(n)
+    sides = (pairs // shape[1]).astype(np.int32), (pairs % shape[1]).astype(np.int32)
+    return Ratings(*sides, given.astype(np.float32), *map(np.arange, shape))

@@ -1,0 +1,109 @@
+"""Ratings of a rank in the form that it walks: every rating once, in chunks of the block that it belongs to."""
+
+import numpy as np
+import pytest
+from parallel.test_team import together
+
+from factorization.shared.data import ratings
+from gpukit.device import cpu
+from gpukit.factorization import cpu as steps
+from gpukit.factorization.baseline import USUAL
+from gpukit.factorization.prepare import cpu as preparing
+from gpukit.factorization.prepare.ready import Way, baseline_of, levelled, scale_of
+from gpukit.factorization.settings import check
+from gpukit.factorization.shared import cpu as own_steps
+from gpukit.factorization.shared import ready, twins
+from gpukit.factorization.shared.begin import of_rank
+from gpukit.factorization.shared.parts import parts_of
+from gpukit.ratings.orders.order import order_ratings
+
+
+def keyed(counts, seed=0):
+    """(starts, others, where, blocks, keys) of rows with so many ratings, in four blocks of nine other rows."""
+    rng, starts = np.random.default_rng(seed), np.append(0, np.cumsum(counts)).astype(np.int64)
+    n = int(starts[-1])
+    others, blocks = rng.integers(0, 9, n).astype(np.int32), rng.integers(0, 4, 9).astype(np.int32)
+    where, keys = rng.permutation(n).astype(np.uint32), np.zeros(n, np.uint64)
+    for row in range(len(counts)):
+        for t in range(starts[row], starts[row + 1]):
+            keys[where[t]] = int(blocks[others[t]]) * len(counts) + row
+    return starts, others, where, blocks, keys
+
+
+def test_keys_of_blocks():
+    starts, others, where, blocks, expected = keyed([0, 3, 0, 40, 2, 0])
+    found = np.zeros(len(where), np.uint64)
+    twins.key_blocks(starts, others, where, blocks, 6, found)
+    np.testing.assert_array_equal(found, expected)
+
+
+WAY = Way("users", 3, False, False, USUAL)
+
+
+def prepared(table, walk, team, deterministic=False, trend=()):
+    """(Parts, Orders, Scale, Ready, tables) of a rank."""
+    way = WAY._replace(walk=walk, deterministic=deterministic, trend=trend)
+    parts = parts_of(table, team.size, way, preparing)
+    orders = order_ratings(of_rank(table, parts.owner, team.rank), cpu(), team)
+    scale = ready.levelled(orders, scale_of(orders, table.values), preparing, way, parts, team)
+    made, starts = ready.make_ready(orders, scale, way, preparing, parts, team, own_steps)
+    plan = check(settings_like(walk), len(table))
+    layout = steps.layout(8, 0)
+    tables, _ = ready.chunk_tables(made.side, starts, parts, way, plan, layout, steps)
+    return parts, orders, scale, made, tables
+
+
+def settings_like(walk):
+    """An estimator whose parameters are the usual ones."""
+    from gpukit.factorization import LSHMF, MatrixFactorization
+
+    return (MatrixFactorization if walk == "users" else LSHMF)(n_factors=8)
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.parametrize("walk", ["users", "items"])
+def test_every_rating_is_walked_once_in_its_block(walk, deterministic, monkeypatch):
+    table = ratings()
+    monkeypatch.setattr(preparing, "GRAIN", 20)  # for several blocks of so few ratings
+    done = together(2, lambda team: prepared(table, walk, team, deterministic))
+    seen = set()
+    for rank, (parts, _, scale, made, tables) in enumerate(done):
+        for number, chunks in enumerate(tables):
+            for row, first, length in chunks[chunks[:, 2] > 0]:
+                for t in range(first, first + length):
+                    user, item = (row, made.side.minor[t]) if walk == "users" else (made.side.minor[t], row)
+                    assert parts.owner[user] == rank
+                    if not deterministic:
+                        assert parts.block[item] == number
+                    value = made.side.values[t] * scale.deviation + scale.mean
+                    assert (user, item) not in seen
+                    seen.add((int(user), int(item), round(float(value), 3)))
+    assert seen == {(int(u), int(i), round(float(v), 3)) for u, i, v in zip(table.users, table.items, table.values)}
+
+
+@pytest.mark.parametrize("trend", [(), (0.3, 0.9)], ids=["mean", "trend"])
+@pytest.mark.parametrize("size", [2, 4])
+def test_levels_mean_and_baselines_are_those_of_all_ratings(size, trend):
+    table, way = ratings(), WAY._replace(trend=trend)
+    orders = order_ratings(table, cpu())
+    scale = levelled(orders, scale_of(orders, table.values), preparing, way)
+    users, items = baseline_of(orders, scale, preparing, trend=trend)
+    done = together(size, lambda team: prepared(table, "users", team, trend=trend))
+    for rank, (parts, own, its, made, _) in enumerate(done):
+        np.testing.assert_array_equal(own.levels.values, orders.levels.values)
+        np.testing.assert_array_equal(own.levels.counts, orders.levels.counts)
+        np.testing.assert_allclose(its, scale, rtol=1e-12)
+        mine = parts.users_of(rank)
+        np.testing.assert_allclose(made.baseline[1], items, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(made.baseline[0][mine], users[mine], rtol=1e-12, atol=1e-14)
+
+
+def test_values_that_a_rank_alone_has_are_levels_of_all():
+    """Also where they are too many for levels, on one rank or on all together."""
+    for values in (lambda n: np.arange(n) % 7, lambda n: np.arange(n) % 400, lambda n: np.arange(n) * 1e-3):
+        table = ratings(values)
+        whole = order_ratings(table, cpu())
+        for _, own, *_ in together(2, lambda team, table=table: prepared(table, "users", team)):
+            np.testing.assert_array_equal(own.levels.values, whole.levels.values)
+            assert own.levels.exact == whole.levels.exact
+            np.testing.assert_array_equal(own.levels.counts, whole.levels.counts)

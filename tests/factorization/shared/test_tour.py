@@ -1,0 +1,48 @@
+"""Who walks which block when: each rank each block once an epoch, never two at a time, and blocks go where they are
+wanted."""
+
+import pytest
+
+from gpukit.factorization.shared.tour import Move, Ring, Strata, travels
+
+RINGS = [Ring(1, 1), Ring(2, 2), Ring(2, 4), Ring(3, 3), Ring(4, 8)]
+STRATA = [Strata((0, 0, 1, 1), True, 7), Strata((0, 1, 1, 2, 2), False, 7)]
+
+
+@pytest.mark.parametrize("tour", RINGS, ids=str)
+def test_a_ring(tour):
+    stops = tour.stops(0)
+    for stop in stops:
+        assert len(stop.walkers) == tour.ranks == len(stop.tables)
+        assert stop.walkers == {block: rank for rank, block in stop.tables.items()}
+    for rank in range(tour.ranks):
+        assert sorted(stop.tables[rank] for stop in stops) == list(range(tour.blocks))
+
+
+@pytest.mark.parametrize("tour", STRATA, ids=str)
+def test_strata(tour):
+    """All blocks at a time, each with each block of users once an epoch."""
+    orders = {tuple(stop.tables[0] for stop in tour.stops(epoch)) for epoch in range(9)}
+    assert len(orders) > 3
+    met = [(block, rank) for stop in tour.stops(2) for block, rank in stop.walkers.items()]
+    for block in range(len(tour.owners)):
+        assert sorted(rank for other, rank in met if other == block) == sorted(tour.owners)
+
+
+@pytest.mark.parametrize("tour", RINGS + STRATA, ids=str)
+def test_blocks_are_where_they_are_walked(tour):
+    place = {}
+    for epoch in range(4):
+        stops = tour.stops(epoch)
+        for stop, moves in zip(stops, travels(stops, tour.stops(epoch + 1)), strict=True):
+            for block, rank in stop.walkers.items():
+                assert place.setdefault(block, rank) == rank
+            for move in moves:
+                assert move.source == place[move.block] != move.target
+                place[move.block] = move.target
+
+
+def test_a_block_is_under_way_while_the_next_one_is_walked():
+    stops = Ring(2, 4).stops(0)
+    assert travels(stops, stops)[0] == [Move(0, 0, 1), Move(2, 1, 0)]
+    assert 2 not in stops[1].walkers and stops[2].walkers[2] == 0

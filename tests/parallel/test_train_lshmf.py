@@ -1,0 +1,118 @@
+"""`gpukit train-lshmf` over ranks, by --ranks and by mpiexec: the model of one process, and one line when something
+fails."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli.test_interrupted import heed_ctrl_c, read_until
+
+from gpukit.factorization import MatrixFactorization
+from gpukit.persist import load_header
+from gpukit.ratings import synth_ratings
+from parallel.test_commands import GPUKIT, command, mpiexec, started
+
+SETTINGS = ("--factors", 6, "--no-neighbors", "--learning-rate", 0.2, "--device", "cpu", "--json")
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """A file of 40,000 ratings."""
+    table, file = synth_ratings("ml-10m", 0.004, 1), tmp_path_factory.mktemp("ratings") / "ratings.csv"
+    columns = table.user_ids[table.users], table.item_ids[table.items], table.values
+    np.savetxt(file, np.stack(columns, axis=1), "%g", delimiter=",")
+    return file
+
+
+@pytest.fixture(scope="module")
+def alone(path, tmp_path_factory):
+    """(the model of one process that gives one result, what it says)."""
+    model = tmp_path_factory.mktemp("alone") / "one.gpukit"
+    code, out, err = command("train-lshmf", path, *SETTINGS, "--epochs", 3, "--deterministic", "--model", model)
+    assert code == 0, err
+    return MatrixFactorization.load(model), json.loads(out)
+
+
+@pytest.mark.parametrize("how", ["--ranks 2", "mpiexec"])
+def test_the_model_of_one_process(path, tmp_path, alone, how):
+    model = tmp_path / "many.gpukit"
+    ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
+    arguments = (*SETTINGS, "--epochs", 3, "--deterministic", "--model", model, *ranks)
+    code, out, err = command("train-lshmf", path, *arguments, before=before)
+    assert code == 0, err
+    found = MatrixFactorization.load(model)
+    for name, array in alone[0]._state._asdict().items():
+        np.testing.assert_array_equal(getattr(found._state, name), array, name)
+    for name, array in alone[0]._rated._asdict().items():
+        np.testing.assert_array_equal(getattr(found._rated, name), array, name)
+    assert json.loads(out)["results"] == alone[1]["results"]
+
+
+@pytest.mark.parametrize(
+    "arguments, told",
+    [
+        (("--solver", "als"), "does not work over ranks"),
+        (("--positive-from", "4"), "are not learned over ranks"),
+        (("--hash", "minhash", "--factors", "4", "--neighbors", "3"), "is not computed over ranks"),
+    ],
+    ids=str,
+)
+def test_what_is_refused_is_told_once(path, arguments, told):
+    ranks = () if "--ranks" in arguments else ("--ranks", "2")
+    code, out, err = command("train-lshmf", path, "--device", "cpu", "--quiet", *ranks, *arguments)
+    assert code == 2 and out == ""
+    assert err.count("Error: ") == 1 and told in err and err.count("\n") == 1
+
+
+def long_training(path, folder, *more):
+    """The process of a training over two ranks that would take minutes, and its ranks."""
+    settings = [*map(str, SETTINGS[:-1]), "--quiet", "--epochs", "1000000", "--learning-rate", "0.01"]
+    arguments = ["train-lshmf", str(path), *settings, "--ranks", "2", "--model", str(folder / "m.gpukit"), *more]
+    process = subprocess.Popen([*GPUKIT, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return process, started(process, 2)
+
+
+@pytest.mark.parametrize("victim, after", [(0, 0.5), (1, 3.0), (1, 6.0)])
+def test_a_killed_rank_ends_the_command(path, tmp_path, victim, after):
+    """While ratings are read, prepared, trained on: one line, exit code 1, no file, nobody left, within 30 s."""
+    process, ranks = long_training(path, tmp_path)
+    time.sleep(after)
+    begun = time.monotonic()
+    os.kill(ranks[victim], signal.SIGKILL)
+    _, err = process.communicate(timeout=60)
+    assert time.monotonic() - begun < 30
+    assert process.returncode == 1 and err.count("\n") == 1, err
+    assert ("rank 0 was ended by signal 9" if victim == 0 else "Rank 1 has ended") in err
+    assert not any(Path(f"/proc/{rank}").exists() for rank in ranks)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_leaves_a_checkpoint_that_any_number_of_ranks_goes_on_from(path, tmp_path):
+    kept, settings = tmp_path / "kept", [*map(str, SETTINGS[:-1]), "--learning-rate", "0.01"]
+    ours, theirs = pty.openpty()
+    arguments = ["train-lshmf", str(path), *settings, "--epochs", "1000000", "--ranks", "2", "--checkpoint", str(kept)]
+    process = subprocess.Popen([*GPUKIT, *arguments], stdout=subprocess.PIPE, stderr=theirs, preexec_fn=heed_ctrl_c)
+    try:
+        ranks = started(process, 2)
+        read_until(ours, b"training [")
+        process.send_signal(signal.SIGINT)
+        last = read_until(ours, b"goes on from it.")
+        process.communicate(timeout=60)
+    finally:
+        process.kill()
+        os.close(ours)
+        os.close(theirs)
+    assert process.returncode == 130 and b"Traceback" not in last
+    assert not any(Path(f"/proc/{rank}").exists() for rank in ranks)
+    done = load_header(kept)["epochs_done"]
+    again = (*settings, "--json", "--epochs", done + 1, "--checkpoint", kept, "--resume")
+    for ranks in ((), ("--ranks", 3)):
+        code, out, err = command("train-lshmf", path, *again, *ranks)
+        assert code == 0, err
+        assert json.loads(out)["epochs"] == done + 1
