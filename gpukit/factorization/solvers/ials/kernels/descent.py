@@ -1,7 +1,7 @@
 """Steps of conjugate gradients, some rows a block, which read the matrices that rows share once for all of them.
 
 They are preconditioned by one matrix for all rows, about the inverse of what these have in common: what a row's own
-clicks add to that is small against it, so that three steps come as close as a dozen without."""
+clicks add to that is small against it, so that three steps come about as close as eight without."""
 
 import functools
 
