@@ -10,7 +10,8 @@ RATINGS, RANKING = ("LSHMF", "MatrixFactorization"), ("RankSVM",)  # what a mode
 USES = {
     **dict.fromkeys(RATINGS, "gpukit predict, recommend, similar, explain and export"),
     **dict.fromkeys(RANKING, "gpukit rank"),
-    **dict.fromkeys(("GraphImputer", "SimLSH"), "gpukit.load_model in Python"),
+    "GraphImputer": "gpukit impute",
+    "SimLSH": "gpukit.load_model in Python",
 }
 
 titles = click.option("--titles", metavar="FILE", help="Titles to show: a file of item and title.")

@@ -10,12 +10,19 @@ def picture(path, width, height=3.6, **subplots):
 
     width, height: inches; subplots: arguments of Figure.subplots.
     """
+    with canvas(path, width, height) as figure:
+        yield figure.subplots(**subplots)
+
+
+@contextlib.contextmanager
+def canvas(path, width, height):
+    """An empty figure that is written to path (png, pdf or svg), whole or not at all; width, height: inches."""
     from matplotlib.figure import Figure
 
     from gpukit.persist import atomic_write
 
     figure = Figure(figsize=(width, height), layout="constrained")
-    yield figure.subplots(**subplots)
+    yield figure
     with atomic_write(path) as aside:
         figure.savefig(aside, dpi=150, format=Path(path).suffix.lower().lstrip("."))
 

@@ -32,7 +32,7 @@ from gpukit.factorization.update.settings import HASHES, ROWS
     "--replay",
     type=click.FloatRange(min=0),
     metavar="N",
-    help="Earlier ratings walked again for each new one.  [default: 4; all, once they have grown by 4 %]",
+    help="Earlier ratings walked again for each new one.  [default: 0; all, once they have grown by 4 %]",
 )
 @click.option("--test", metavar="FILE", help="Show RMSE and MAE on these ratings, before and after.")
 @options.force

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import click
 
 from gpukit.cli import options, outputs, report
-from gpukit.cli.imputation import plot, steps, table
+from gpukit.cli.imputation import again, plot, steps, table
 from gpukit.cli.imputation.slices import slices
 from gpukit.cli.stages import Stages
 from gpukit.device import resolve
@@ -18,18 +18,39 @@ AT_LEAST_1 = click.IntRange(min=1)
 
 
 @click.command()
-@click.argument("path", metavar="[GRAPH]", required=False)
+@click.argument("path", metavar="[FILE]", required=False)
 @click.option(
     "--edges",
     metavar="FILE",
-    help="The graph, in place of GRAPH: a list of edges or an adjacency, as text, .npz or .npy.",
+    help="The graph of a table's sensors: a list of edges or an adjacency, as text, Parquet, .npz or .npy.",
 )
-@click.option("--tensor", metavar="FILE", help="The values beside --edges: .npy, .npz, or a table as text.")
+@click.option("--tensor", metavar="FILE", help="The values, in place of FILE.")
+@click.option(
+    "--coordinates",
+    metavar="FILE",
+    help="In place of --edges where the sensors are: a table of label, latitude and longitude, or x and y.",
+)
+@click.option(
+    "--distances",
+    metavar="FILE",
+    help="In place of --edges how far apart sensors are: a list of two labels and a distance, or a square table.",
+)
+@click.option(
+    "--nearest",
+    type=AT_LEAST_1,
+    metavar="K",
+    help="How many neighbours a sensor gets where no --edges say.  [default: 8; of --distances all with weight 0.1]",
+)
 @slices("Rows and columns of a vertex's matrix, where the file has its numbers in a row.")
 @click.option(
     "--layout",
-    type=click.Choice(["rows", "columns"]),
-    help="Whether a row or a column of --tensor is a vertex.  [default: found out]",
+    type=click.Choice(["rows", "columns", "long"]),
+    help="Whether a row or a column of the table is a sensor, or each line a reading.  [default: found out]",
+)
+@click.option(
+    "--columns",
+    metavar="NAMES",
+    help="What the columns of a table of readings are, in order, e.g. time,sensor,-,value (-: kept as it is).",
 )
 @click.option(
     "--missing-value",
@@ -41,9 +62,26 @@ AT_LEAST_1 = click.IntRange(min=1)
     "--output",
     "-o",
     metavar="FILE",
-    help="Write the completed tensor here: .npz; or --tensor's table again, filled in: .csv, .tsv, .txt, .parquet.",
+    help="Write the completed tensor here: .npz; or the table again, filled in: .csv, .tsv, .txt, .parquet.",
 )
 @options.force
+@click.option(
+    "--save-model",
+    metavar="FILE",
+    help="Keep the fitted imputer here, for --model and gpukit.load_model.",
+)
+@click.option(
+    "--model",
+    metavar="FILE",
+    help="Fill in by an imputer that was kept, on its graph, without a new fit: readings that go on from those that it "
+    "knows are filled in beside them. With --save-model it is kept again, with the new readings.",
+)
+@click.option(
+    "--window",
+    type=AT_LEAST_1,
+    metavar="T",
+    help="How many times the imputer of --model and --save-model keeps; the oldest go.  [default: all]",
+)
 @click.option(
     "--method",
     type=click.Choice(["auto", *METHODS]),
@@ -114,33 +152,45 @@ AT_LEAST_1 = click.IntRange(min=1)
     help="Of the computation; the output has the tensor's.",
 )
 @click.option(
-    "--plot", metavar="FILE", help="Draw convergence, spectrum and slices of some vertices: .png, .pdf or .svg."
+    "--plot",
+    metavar="FILE",
+    help="Draw errors by method and lines of the sensors with the largest gaps, or slices: .png, .pdf or .svg.",
 )
 @options.shared
 @click.pass_context
 def impute(ctx, **values):
-    """Fill in what is missing of the matrices on the vertices of a graph, whole ones and single entries.
+    """Fill in what is missing of the series of sensors, or of matrices on the vertices of a graph.
 
-    GRAPH is an .npz with `tensor` (N, m, n) or (N, n), NaN for missing, and `adjacency` (N, N), or its CSR parts, or
-    `edges` (E, 2) [`weights`]; optional `mask` (True = observed), `vertices` (ids), `truth`. Or the graph and the
-    values are two files, --edges and --tensor. Written are the tensor, what is observed as it was, to the bit, and for
-    each vertex how far the observed ones determine it (`confidence`, 0 to 1).
+    FILE is a table as text or Parquet, times by sensors, sensors by times, or a line a reading (time, sensor, value).
+    The graph is in --edges, or made: of --coordinates, of --distances, or of how alike the series are. With --output
+    the same table comes back, what was observed as it was.
+
+    Or FILE is an .npz with `tensor` (N, m, n) or (N, n), NaN for missing, and `adjacency` (N, N), or its CSR parts, or
+    `edges` (E, 2) [`weights`]; optional `mask` (True = observed), `vertices` (ids), `truth`. Written are the tensor,
+    what is observed as it was, to the bit, and for each vertex how far the observed ones determine it (`confidence`,
+    0 to 1).
 
     \b
+    gpukit impute speed.csv --output filled.csv
+    gpukit impute speed.csv --edges adjacency.csv --output filled.csv --plot speed.png
+    gpukit impute readings.parquet --coordinates stations.csv --output filled.parquet
+    gpukit impute speed.csv --edges adjacency.csv --save-model speed.gpukit
+    gpukit impute hour.csv --model speed.gpukit --output filled.csv
     gpukit impute graph.npz --output full.npz
-    gpukit impute --edges adjacency.csv --tensor speed.csv --output filled.csv
-    gpukit impute --edges adjacency.csv --tensor speed.csv --slice 7x288 --plot speed.png
     gpukit impute graph.npz --weights slice --center none --no-acceleration --no-rank-phase    the paper's algorithm
     """
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
+    again.check(ctx, ask)
+    if ask.model is not None:
+        return again.run(ctx, ask, stages)
     resolve(ask.device)
     steps.build(ask).check()  # raises for a parameter out of bounds, before anything is read
     report.mention_compiling(ask.quiet or ask.as_json, "svt")
     stages.done("start")
     done = steps.run(ctx, ask, stages)
     if ask.plot is not None:
-        plot.draw(ask.plot, done)
+        plot.draw(ask.plot, done, steps.places(ask, done.data))
         stages.done("writing")
     table.show(ask, done, stages)
 
@@ -152,4 +202,5 @@ def check(ask):
         outputs.check_output(getattr(ask, option), f"--{option}", reads, ask.force)
     if ask.output is not None:
         steps.check_form(ask)
+    again.check_files(ask, reads)
     outputs.check_plot(ask.plot)

@@ -1,9 +1,10 @@
-"""The picture of `gpukit impute --plot`: how it converged, the spectrum, and slices of a few vertices."""
+"""The picture of `gpukit impute --plot`: errors by method, and lines or slices of a few vertices."""
 
 import numpy as np
 
+from gpukit.cli.imputation import lines
 from gpukit.cli.imputation.table import called, lacking_vertices, law
-from gpukit.cli.pictures import picture
+from gpukit.cli.pictures import canvas
 from gpukit.imputation.centering import mean_of
 
 FREQUENCIES = 200  # of the spectrum, evenly spaced over the slices
@@ -11,16 +12,38 @@ LEADING = 5  # singular values of a slice
 HEIGHT = 2.4  # inches a row
 
 
-def draw(path, done):
-    """Write the picture of an imputing.Done to path (png, pdf or svg)."""
-    vertices = some_vertices(done)
-    rows = 1 + len(vertices)
-    with picture(path, 11, 1.2 + HEIGHT * rows, nrows=rows, ncols=3, squeeze=False) as axes:
-        draw_changes(axes[0, 0], done.model.history_)
-        draw_errors(axes[0, 1], done)
-        draw_spectrum(axes[0, 2], done)
-        for row, vertex in zip(axes[1:], vertices):
-            draw_slices(row, done, vertex)
+def draw(path, done, coordinates=None):
+    """Write the picture of a steps.Done to path (png, pdf or svg); coordinates: near.coordinates.Coordinates of the
+    vertices, or None."""
+    series = lines.are_series(done)
+    below = lines.some_gaps(done) if series else some_vertices(done)
+    above = panels(done, coordinates)
+    with canvas(path, 11, 1.2 + HEIGHT * (1 + len(below))) as figure:
+        first, *others = figure.subfigures(1 + len(below), 1, squeeze=False)[:, 0]
+        for axis, paint in zip(first.subplots(1, len(above), squeeze=False)[0], above):
+            paint(axis)
+        for part, one in zip(others, below):
+            if series:
+                lines.draw_series(part.subplots(), done, one)
+            else:
+                draw_slices(part.subplots(1, 2 + (done.data.truth is not None)), done, one)
+
+
+def panels(done, coordinates=None):
+    """[function of an axis]: what is drawn above: of the paper's algorithm its convergence, errors, spectrum; the
+    errors of all methods, and the map."""
+    model, found = done.model, []
+    if len(model.history_.change) or model.plan_ is None:
+        found.append(lambda axis: draw_changes(axis, model.history_))
+    if model.plan_ is not None and done.rows:
+        found.append(lambda axis: lines.draw_methods(axis, done.rows))
+    elif model.trials_ or model.holdout_history_ is not None or done.rows:
+        found.append(lambda axis: draw_errors(axis, done))
+    if not lines.are_series(done):
+        found.append(lambda axis: draw_spectrum(axis, done))
+    if coordinates is not None:
+        found.append(lambda axis: lines.draw_map(axis, done, coordinates))
+    return found or [lambda axis: draw_spectrum(axis, done)]
 
 
 def some_vertices(done):
@@ -53,9 +76,6 @@ def draw_errors(axis, done):
     for color, row in enumerate(done.rows, start=len(curves)):
         axis.axhline(row.error, linestyle="--", linewidth=1, color=f"C{color}", label=row.name)
     axis.set(xlabel="iteration", title="error on hidden values")
-    if not curves and not done.rows:
-        axis.set_axis_off()
-        return
     axis.grid(alpha=0.3)
     axis.legend(fontsize=7)
 
@@ -120,5 +140,3 @@ def draw_slices(axes, done, vertex):
             facecolor="0.85",
         )
     axes[0].figure.colorbar(image, ax=list(axes))
-    for axis in axes[len(shown) :]:
-        axis.set_axis_off()

@@ -52,10 +52,17 @@ class Done(NamedTuple):
 
 def sources(ask):
     """[file that is read]; ParameterError when it is not clear which."""
-    two = [ask.edges, ask.tensor]
-    if (ask.path is None) == (None in two) or (ask.path is not None and two != [None, None]):
-        raise ParameterError("give one file GRAPH, an .npz, or --edges FILE and --tensor FILE.")
-    return two if ask.path is None else [ask.path]
+    if (ask.path is None) == (ask.tensor is None):
+        raise ParameterError("give one file FILE, a table or an .npz, or --tensor FILE.")
+    graphs = [one for one in (ask.edges, ask.coordinates, ask.distances) if one is not None]
+    if len(graphs) > 1:
+        raise ParameterError("the graph is in --edges, --coordinates or --distances: give one of the three.")
+    return [*graphs, values_file(ask), *([] if ask.model is None else [ask.model])]
+
+
+def values_file(ask):
+    """The file of the values."""
+    return ask.path if ask.tensor is None else ask.tensor
 
 
 def check_form(ask):
@@ -63,12 +70,13 @@ def check_form(ask):
     from gpukit.graphs.completed import is_table
     from gpukit.graphs.read import check_copy
 
+    source = values_file(ask)
     if not is_table(ask.output):
         check_copy(ask.output)
-    elif ask.tensor is None or ask.tensor.lower().endswith((".npz", ".npy")) or sinks.is_stream(ask.tensor):
+    elif source.lower().endswith((".npz", ".npy")) or sinks.is_stream(source):
         raise ParameterError(
-            f"--output {ask.output} must end in .npz: a table is written where --tensor is a file with one, as text or "
-            "Parquet."
+            f"--output {ask.output} must end in .npz: a table is written where the values are a file with one, as text "
+            "or Parquet."
         )
 
 
@@ -102,6 +110,8 @@ def run(ctx, ask, stages):
     sample = take_sample(ask, data)  # before the work: it raises where too little is observed to hide any
     stages.done("reading")
     model, told = fit(ask, data, stages)
+    if ask.save_model is not None:
+        model.save(ask.save_model)
     if ask.output is not None:
         write(ask, data, model)
         survived(ctx, f"{ask.output} is whole.")
@@ -111,15 +121,34 @@ def run(ctx, ask, stages):
     return done
 
 
-def load(ask):
-    """The GraphTensor of the options."""
+def load(ask, edges=None):
+    """The GraphTensor of the options; edges: a Graph in place of the file."""
     from gpukit.graphs import read_graph
 
-    data = read_graph(ask.path, edges=ask.edges, tensor=ask.tensor, slice_shape=ask.slice_shape, layout=ask.layout)
+    asked = ("tensor", "slice_shape", "layout", "columns", "coordinates", "distances")
+    edges = ask.edges if edges is None else edges
+    data = read_graph(ask.path, edges=edges, neighbors=ask.nearest, **{name: getattr(ask, name) for name in asked})
     if ask.missing_value is not None:
         data = without(data, ask.missing_value)
-    report.remark(f"{ask.path or ask.tensor}: {sizes(data)}.", ask.quiet or ask.as_json)
+    report.remark(f"{values_file(ask)}: {sizes(data)}.", ask.quiet or ask.as_json)
+    if ask.model is None and made_of_series(ask):
+        report.remark(
+            "No graph was given: vertices are joined to those with the most similar series. --edges, --coordinates or "
+            "--distances say more.",
+            ask.quiet or ask.as_json,
+        )
     return data
+
+
+def made_of_series(ask):
+    """Whether the graph is made of the values."""
+    named = (ask.edges, ask.coordinates, ask.distances) != (None, None, None)
+    return not named and not (ask.path is not None and has_arrays(ask.path))
+
+
+def has_arrays(path):
+    """Whether a file is an .npz, by its name."""
+    return str(path).lower().endswith(".npz")
 
 
 def without(data, value):
@@ -169,17 +198,47 @@ def stretches(seconds):
     return {"basis": seconds["basis"], **inside, **rest}
 
 
+def longest_runs(mask):
+    """((N,) lengths, (N,) first places) of the longest run of True of each row of (N, T); length 0 where there is
+    none."""
+    count, columns = mask.shape
+    length, lengths, ends = np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, np.int64)
+    for at in range(columns):
+        length = np.where(mask[:, at], length + 1, 0)
+        ends = np.where(length > lengths, at + 1, ends)
+        lengths = np.maximum(lengths, length)
+    return lengths, ends - lengths
+
+
+def places(ask, data):
+    """The near.coordinates.Coordinates of the vertices in --coordinates, or None."""
+    if ask.coordinates is None:
+        return None
+    from gpukit.graphs.near.files import read_coordinates
+
+    return read_coordinates(ask.coordinates, np.arange(len(data.tensor)) if data.vertices is None else data.vertices)
+
+
 def write(ask, data, model):
     """The completed tensor: a table as it was read, or an .npz."""
-    from gpukit.graphs.completed import is_table, write_completed
+    from gpukit.graphs.completed import is_table
 
-    if not is_table(ask.output):
-        return write_arrays(ask.output, data, model)
+    if is_table(ask.output):
+        return write_table(ask, data, model.completed_.astype(model.dtype))
+    return write_arrays(ask.output, data, model)
+
+
+def write_table(ask, data, completed):
+    """The table as it was read, with what was missing filled in."""
+    from gpukit.graphs.completed import write_completed
+
     N, m, n = data.tensor.shape
     mask = data.mask if data.mask.ndim == 3 else np.broadcast_to(data.mask[:, None, None], (N, m, n))
-    completed = model.completed_.astype(model.dtype).reshape(N, -1)
+    completed = completed.reshape(N, -1)
     length = None if ask.slice_shape is None else m * n
-    write_completed(ask.output, ask.tensor, completed, mask.reshape(N, -1), data.vertices, ask.layout, length)
+    alone = ask.edges is None and ask.model is None
+    told = {"ids": data.vertices, "layout": ask.layout, "length": length, "columns": ask.columns, "alone": alone}
+    write_completed(ask.output, values_file(ask), completed, mask.reshape(N, -1), **told)
 
 
 def write_arrays(path, data, model):

@@ -21,7 +21,7 @@ def show(ask, done, stages):
         click.echo(line)
     if done.rows:
         report.print_table([row_of(row) for row in done.rows], headings(done), over_what(done))
-    for line in (*verdict(done), *intervals(done), *judged(done)):
+    for line in (*verdict(done), *intervals(done), *judged(done), *noted(done)):
         click.echo(line)
     click.echo(stages.line())
     for text in remarks(ask, done):
@@ -94,6 +94,12 @@ def intervals(done):
         told = " and ".join(f"the {level:.0%} intervals hold {share:.0%}" for level, share in found.items())
         deviation = np.median(done.model.deviation_.reshape(done.data.tensor.shape)[filled])
         yield f"Standard deviation of a filled value {deviation:.3g} in the median; of hidden values {told}"
+
+
+def noted(done):
+    """Yield what the user should know about the data."""
+    for note in done.model.notes_:
+        yield f"Note: {note}"
 
 
 def over_what(done):
@@ -246,6 +252,7 @@ def result(ask, done, stages):
         "confidence": confidence_result(done),
         "seconds": stages.seconds,
         "warnings": done.warnings,
+        "notes": done.model.notes_,
         "output": ask.output,
         "plot": ask.plot,
     }

@@ -49,6 +49,7 @@ FILES = {
     "decompositions": ("impute-ladder",),
     "recovery": ("impute-accuracy", "impute-metr-la", "impute-molene"),
     "reproduce.online": ("table9", "stream"),
+    "reproduce.live": ("live",),
     "reproduce.solvers": ("table4", "table6"),
     "reproduce.noise": ("table8",),
     "clicks.squares": ("ials",),

@@ -13,14 +13,21 @@
 | read.py                  | `read_graph`, `write_graph`: .npz, or a graph and a tensor in two files   |
 | sheet.py                 | rows of fields in text and Parquet                                        |
 | text.py, table.py        | lists of edges, adjacencies and tables of values in them                  |
+| completed.py             | the table that was read, filled in                                        |
+| layouts/                 | long tables (time, sensor, value), and tables without a graph             |
+| near/                    | graphs by coordinates, distances, or how alike series are                 |
 | synth.py, planted.py     | generated tensors of the paper's kind; generated graphs                   |
 """
 
 import importlib
 
 _HOMES = {
+    "Graph": "tensor",
     "GraphTensor": "tensor",
     "as_graph_tensor": "convert",
+    "graph_from_coordinates": "near.coordinates",
+    "graph_from_distances": "near.distances",
+    "graph_from_series": "near.series",
     "read_graph": "read",
     "write_graph": "read",
     "synth_graph": "synth",

@@ -7,6 +7,7 @@ import numpy as np
 from gpukit.base.arrays import as_array, axes
 from gpukit.errors import DataError
 from gpukit.graphs.labels import square
+from gpukit.graphs.tensor import Graph
 from gpukit.io import trust
 from gpukit.io.arrays import is_frame
 
@@ -22,19 +23,21 @@ def as_adjacency(graph, vertices=None, names=None):
     """The adjacency of an undirected graph: scipy.sparse csr (N, N) float64, symmetric, no diagonal, no stored zeros.
 
     graph: a square array (a nested list too) or scipy sparse matrix; a DataFrame, whose columns are put in the order of
-    its rows where both have labels; a networkx graph, its vertices in its own order,
-    edges without a weight 1; an (E, 2) array of edges between vertices 0 to N-1; a tuple (edges, weights), weights
-    (E,) or None. A 2 x 2 array is an adjacency; hand over two edges as (edges, None).
+    its rows where both have labels; a networkx graph, its vertices in its own order, edges without a weight 1; a Graph;
+    an (E, 2) array of edges between vertices 0 to N-1; a tuple (edges, weights), weights (E,) or None.
+    A 2 x 2 array is an adjacency; hand over two edges as (edges, None).
     vertices: N of a list of edges, when its last vertices have no edge (None: the largest vertex + 1). names: (N,) what
     errors call the vertices (None: their numbers).
 
     A weight of 0 is no edge. Self-loops do not count: they say nothing about neighbours, and are dropped. An edge
     stands in a list once, in either direction, or several times with the same weight, as in lists that hold both
     directions. Isolated vertices are legal. Raises DataError for what is not square, not symmetric (beyond rounding,
-    1e-6 relative; the mean of both is taken), negative or not finite, and for a graph without edges.
+    1e-6 relative; the mean of both is taken), negative or not finite, and for several vertices without edges.
     """
     from scipy import sparse
 
+    if isinstance(graph, Graph):
+        graph = graph.adjacency
     if is_frame(graph):
         graph = square(graph)
     found = _from_networkx(graph)
@@ -137,7 +140,7 @@ def _checked(matrix, names):
             "not negative. Drop the edge, or give a weight that grows with likeness."
         )
     kept = (entries.data > 0) & (entries.row != entries.col)
-    if not kept.any():
+    if not kept.any() and entries.shape[0] != 1:
         loops = bool((entries.data > 0).any())
         raise DataError(
             "the graph has no edges but self-loops, which say nothing about neighbours."

@@ -6,6 +6,8 @@ import re
 import numpy as np
 
 from gpukit.errors import DataError, ParameterError
+from gpukit.graphs.layouts.filled import completed_frame
+from gpukit.graphs.layouts.long import long_of, roles_in
 from gpukit.graphs.sheet import BLANKS, ParquetTable, open_table
 from gpukit.graphs.table import lie_of
 from gpukit.io.words import shown
@@ -20,39 +22,58 @@ def is_table(path):
     return str(path).lower().endswith(SUFFIXES)
 
 
-def write_completed(path, source, completed, observed, ids=None, layout=None, length=None):
+def write_completed(path, source, completed, observed, ids=None, layout=None, length=None, columns=None, alone=False):
     """Write the table in the file `source` to `path`, with what is missing filled in.
 
     completed (N, T): values by vertex; observed (N, T) bool: cells of these keep their spelling, to the letter; ids,
-    layout, length: what the table was read with (table.read_table). Numbers are as short as gives them back in their
-    own precision, and have no exponent. .parquet is written as Parquet, of numbers as float64, observed ones as they
+    layout, length, columns: what the table was read with (read_graph), ids those of the vertices; alone: whether no
+    edges told its sides. Numbers are as short as gives them back in their
+    own precision, and have no exponent. A long table has a line more for each time of a sensor that had none, as
+    layouts/filled.py says. .parquet is written as Parquet, of numbers as float64, observed ones as they
     were read; other suffixes as text, separated as `source` is (by commas, if that is Parquet, or by a blank). The
     file appears whole or not at all. Raises DataError, ParameterError for Parquet without pyarrow.
     """
-    table = open_table(source)
-    if isinstance(table, ParquetTable):
-        found, frame = lie_of(table, len(completed), ids, layout, length)
-    else:
-        found, frame = lie_of(table, len(completed), ids, layout, length, spelled=len(table.first) + 1)
+    table, as_parquet = open_table(source), str(path).lower().endswith(".parquet")
+    roles = roles_in(table, None if alone else ids, layout, columns)
+    if roles is not None:
+        return _write_long(path, table, long_of(table, *roles, ids), completed, observed, as_parquet)
+    spelled = 1 if isinstance(table, ParquetTable) else len(table.first) + 1
+    found, frame = lie_of(table, None if alone else len(completed), ids, layout, length, spelled=spelled)
     first = int(found.labels is not None)
     filled, seen = (part if found.layout == "rows" else part.T for part in (completed, observed))
-    if str(path).lower().endswith(".parquet"):
+    if as_parquet:
         numbers = np.where(seen, table.numbers(frame.iloc[:, first:]), filled)
         return _write_parquet(path, table, found, frame, numbers)
     cells = np.array(frame, dtype=object)  # a copy: a frame may share what it must not change
     values = cells[:, first:]
-    values[~seen] = [np.format_float_positional(number, trim="-") for number in filled[~seen]]
-    _write_text(path, table, found, cells)
+    values[~seen] = _spelled(filled[~seen])
+    _write_text(path, table, found.header, cells, found.labels or ())
 
 
-def _write_text(path, table, found, cells):
-    """Write rows of words."""
-    _refuse_comments(path, [*(found.labels or ()), *(table.first if found.header else ())])
+def _spelled(numbers):
+    """[str] of numbers."""
+    return [np.format_float_positional(number, trim="-") for number in numbers]
+
+
+def _write_long(path, table, long, completed, observed, as_parquet):
+    """Write a long table."""
+    if not as_parquet:
+        out = completed_frame(long, completed, observed, _spelled).astype(object)
+        cells = out.where(out.notna(), "").to_numpy()
+        return _write_text(path, table, long.header, cells, map(str, cells[:, 0].tolist()))
+    out = completed_frame(long, completed, observed, list)
+    out[long.roles.value] = table.numbers(out[[long.roles.value]]).ravel()
+    _to_parquet(path, table, long.header, out)
+
+
+def _write_text(path, table, header, cells, labels):
+    """Write rows of words, of which `labels` are the first; DataError for labels that would be comments."""
+    _refuse_comments(path, [*labels, *(table.first if header else ())])
     separator = getattr(table, "separator", ",")
     separator = " " if separator == BLANKS else separator
     with atomic_write(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file, delimiter=separator, lineterminator="\n")
-        if found.header:
+        if header:
             rows.writerow(table.first)
         rows.writerows(cells.tolist())
 
@@ -68,9 +89,14 @@ def _write_parquet(path, table, found, frame, numbers):
     """Write a frame whose values are numbers (rows, columns)."""
     first = int(found.labels is not None)
     out = frame.iloc[:, :first].copy()
-    names = table.first if found.header else [str(place) for place in range(frame.shape[1])]
     for place in range(numbers.shape[1]):
         out[first + place] = numbers[:, place]
+    _to_parquet(path, table, found.header, out)
+
+
+def _to_parquet(path, table, header, out):
+    """Write a frame with the columns 0 to C-1 under the names of the table."""
+    names = table.first if header else [str(place) for place in range(out.shape[1])]
     out.columns = [name or "index" for name in names]
     if not out.columns.is_unique:
         twice = out.columns[out.columns.duplicated()][0]

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.graphs.tensor import Graph
 from gpukit.io.arrays import as_frame, is_frame
 from gpukit.io.times import as_seconds
 
@@ -12,27 +13,29 @@ NAMED = 3  # labels that an error names
 
 
 def of_graph(graph):
-    """(N,) ids, int64 or str, of the vertices of a networkx graph or of a square DataFrame; None where there are none.
+    """(N,) ids, int64 or str, of the vertices of a networkx graph, a square DataFrame or a Graph; None for none.
 
     Vertices that are neither whole numbers nor text (tuples, ...) have no ids, and neither have the rows of a frame
     that are only counted.
     """
+    if isinstance(graph, Graph):
+        return graph.vertices
     networkx = sys.modules.get("networkx")
     if networkx is not None and isinstance(graph, networkx.Graph):
         return _ids(list(graph.nodes))
-    if is_frame(graph) and graph.shape[0] == graph.shape[1] and not _counted(graph.columns):
+    if is_frame(graph) and graph.shape[0] == graph.shape[1] and not counted(graph.columns):
         return _ids(list(graph.index))
     return None
 
 
 def square(frame):
     """The adjacency (N, N) in a square DataFrame, columns in the order of the rows; DataError where labels differ."""
-    if _counted(frame.index) or _counted(frame.columns) or len(frame.index) != len(frame.columns):
+    if counted(frame.index) or counted(frame.columns) or len(frame.index) != len(frame.columns):
         return frame.to_numpy()
     rows, columns = list(map(str, frame.index)), list(map(str, frame.columns))
     if len(set(rows)) < len(rows):
         raise DataError("the adjacency names a vertex twice among its rows; labels must differ.")
-    _check_same(columns, rows, "the adjacency's columns", "row")
+    check_same(columns, rows, "the adjacency's columns", "row")
     places = {name: place for place, name in enumerate(columns)}
     return frame.to_numpy()[:, [places[name] for name in rows]]
 
@@ -54,10 +57,10 @@ def aligned(values, vertices, what):
     for frame, turned in ((values, False), (values.T, True)):
         order = _order(frame.index, vertices)
         if order is not None:
-            return _numbers(values, what, turned)[order], _times(frame.columns)
-    if vertices is not None and not (_counted(values.index) and len(values) == len(vertices)):
-        _check_same(list(map(str, values.index)), list(map(str, vertices)), f"the {what}'s rows", "vertex")
-    return _numbers(values, what, False), _times(values.columns)
+            return numbers(values, what, turned)[order], _times(frame.columns)
+    if vertices is not None and not (counted(values.index) and len(values) == len(vertices)):
+        check_same(list(map(str, values.index)), list(map(str, vertices)), f"the {what}'s rows", "vertex")
+    return numbers(values, what, False), _times(values.columns)
 
 
 def _order(index, vertices):
@@ -69,10 +72,11 @@ def _order(index, vertices):
     return None if -1 in found or len(places) < len(index) else found
 
 
-def _check_same(found, expected, what, one):
+def check_same(found, expected, what, one):
     """DataError naming the labels that only one side has."""
-    strange = [name for name in found if name not in set(expected)]
-    lacking = [name for name in expected if name not in set(found)]
+    mine, theirs = set(found), set(expected)
+    strange = [name for name in found if name not in theirs]
+    lacking = [name for name in expected if name not in mine]
     if not strange and not lacking:
         if len(set(found)) < len(found):
             raise DataError(f"{what} have a label twice; labels must differ.")
@@ -83,7 +87,8 @@ def _check_same(found, expected, what, one):
     if lacking:
         parts.append(f"{_listed(lacking)} {'is' if len(lacking) == 1 else 'are'} not among them")
     raise DataError(
-        f"{what} are not labelled as the graph: {'; '.join(parts)}. Rename them, or hand over plain arrays."
+        f"the labels of {what} are not those of the graph: {'; '.join(parts)}. Rename them, leave out what the graph "
+        "has not, or hand over plain arrays."
     )
 
 
@@ -92,7 +97,7 @@ def _listed(names):
     return ", ".join(map(repr, names[:NAMED])) + more
 
 
-def _counted(index):
+def counted(index):
     """True for the labels 0, 1, 2, ... that pandas gives where nobody gave any."""
     return index.dtype.kind in "iu" and type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
@@ -104,7 +109,7 @@ def _ids(names):
     return np.array(names, dtype=np.int64) if whole else np.array(names)
 
 
-def _numbers(frame, what, turned):
+def numbers(frame, what, turned):
     """The numbers of a frame, NaN where one is missing, its columns as rows when turned."""
     single = all(str(kind).lower() == "float32" for kind in frame.dtypes)
     if all(str(kind) == "bool" for kind in frame.dtypes):

@@ -1,13 +1,19 @@
 """read_graph and write_graph: a graph tensor from an .npz, or from a file of edges and one of values (text, Parquet,
 .npy)."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.check import sound
 from gpukit.graphs.convert import as_graph_tensor, check_slice, is_list
+from gpukit.graphs.layouts.long import long_of, roles_in
+from gpukit.graphs.near.files import Near
+from gpukit.graphs.sheet import open_table
 from gpukit.graphs.table import Values, read_table
+from gpukit.graphs.tensor import Graph
 from gpukit.graphs.text import read_graph_text
 from gpukit.io import archives, container, sources, trust
 from gpukit.persist import atomic_write
@@ -23,38 +29,79 @@ NEEDED = (
 )
 
 
-def read_graph(path=None, *, edges=None, tensor=None, slice_shape=None, layout=None):
-    """The GraphTensor in the .npz file `path`, or of a graph in the file `edges` and values in the file `tensor`.
+def read_graph(
+    path=None,
+    *,
+    edges=None,
+    tensor=None,
+    slice_shape=None,
+    layout=None,
+    columns=None,
+    coordinates=None,
+    distances=None,
+    neighbors=None,
+):
+    """The GraphTensor in the .npz file `path`, or of values in the file `tensor` (or `path`) and a graph.
 
     path: an archive with `tensor` and `adjacency`, or its CSR parts, or `edges` [`weights`]; NEEDED has the keys and
     as_graph_tensor says what they may hold. edges: text or Parquet (see read_graph_text), .npz or .npy. tensor: .npy,
-    .npz, text or Parquet (see read_table; layout is for these, and for a .npy of (T, N)). Where both have ids, the
-    order is that of the values, and vertices that only they have are isolated. slice_shape: (m, n): slices of rows of
+    .npz, text or Parquet: a wide table (see read_table; layout 'rows' or 'columns' says what a vertex is, of a .npy of
+    (T, N) too) or a long one (layout 'long', or columns: see layouts/roles.py). Where both have ids, the
+    order is that of the values (of a long table that of the graph), and vertices that only they have are isolated.
+    Without edges the graph is that of the nearest, by the files coordinates or distances (see near/files.py),
+    neighbors to each, or else by correlation of the values.
+    slice_shape: (m, n): slices of rows of
     m n values. Raises DataError for what is missing, damaged, malformed, pickled; ParameterError for a request that is
     not clear.
     """
-    if slice_shape is not None:
-        slice_shape = check_slice(slice_shape)
-    if path is not None and edges is None and tensor is None:
-        if layout is not None:
-            raise ParameterError("layout is for a table of values beside a file of edges, not for an .npz.")
-        with sources.opened(path, "an .npz of a graph and its values") as source:
-            found, path = _arrays(source), source.name
-        if "tensor" not in found:
-            raise DataError(f"{path} has no array named tensor. Found: {_listed(found)}. Needed: {NEEDED}.")
-        graph = _graph(found, path)
-        optional = {name: found.get(name) for name in OPTIONAL}
-        return as_graph_tensor(graph, found["tensor"], slice_shape=slice_shape, **optional)
-    if path is not None or edges is None or tensor is None:
-        raise ParameterError("give one .npz file, or a file of edges and one of values: --edges FILE --tensor FILE.")
-    return _beside(edges, tensor, slice_shape, layout)
+    slice_shape = None if slice_shape is None else check_slice(slice_shape)
+    lies = Lies(layout, columns, slice_shape)
+    near = Near(coordinates, distances, neighbors)
+    if sum(one is not None for one in (edges, coordinates, distances)) > 1:
+        raise ParameterError("the graph is of edges, of coordinates or of distances: give one of the three.")
+    if (path is None) == (tensor is None):
+        raise ParameterError("give one file of values: an .npz or a table as GRAPH, or --tensor FILE (tensor=).")
+    if edges is not None:
+        return _beside(edges, tensor if path is None else path, lies)
+    with sources.opened(tensor if path is None else path, "values, or an .npz of a graph and its values") as source:
+        if near == Near() and (source.holds_arrays() or _is_array(source)):
+            return _whole(_arrays(source), source.name, lies)
+        return _made(_values(source, None, near.ids(), lies), near, lies)
+
+
+class Lies(NamedTuple):
+    """What was said of how values lie: layout, columns, slice_shape."""
+
+    layout: str | None
+    columns: object
+    slice_shape: tuple | None
+
+
+def _whole(found, path, lies):
+    """The GraphTensor of an archive that has all."""
+    if lies.layout is not None or lies.columns is not None:
+        raise ParameterError("layout is for a table of values (columns too), not for an .npz with its graph.")
+    if "tensor" not in found:
+        raise DataError(f"{path} has no array named tensor. Found: {_listed(found)}. Needed: {NEEDED}.")
+    optional = {name: found.get(name) for name in OPTIONAL}
+    return as_graph_tensor(_graph(found, path), found["tensor"], slice_shape=lies.slice_shape, **optional)
+
+
+def _made(found, near, lies):
+    """The GraphTensor of Values whose graph is yet to be made."""
+    graph = near.graph_of(found.values, found.ids, found.mask)
+    also = {"mask": found.mask, "slice_shape": lies.slice_shape, "times": found.times}
+    return as_graph_tensor(graph.adjacency, found.values, vertices=graph.vertices, **also)
 
 
 def read_edges(path):
-    """(graph, ids (N,) or None) of a file or a pipe: text (see read_graph_text), .npz (NEEDED has the keys) or .npy.
+    """(graph, ids (N,) or None) of a file or a pipe: text (see read_graph_text), .npz (NEEDED has the keys) or .npy; of
+    a Graph what it holds.
 
     graph: in a form that as_adjacency takes; a list of edges from .npz or .npy does not say how many vertices it has.
     """
+    if isinstance(path, Graph):
+        return path.adjacency, path.vertices
     with sources.opened(path, EDGES) as source:
         if source.holds_arrays():
             found = _arrays(source)
@@ -64,12 +111,12 @@ def read_edges(path):
         return read_graph_text(source)
 
 
-def _beside(edges, tensor, slice_shape, layout):
+def _beside(edges, tensor, lies):
     """The GraphTensor of two files."""
     graph, ids = read_edges(edges)
     with sources.opened(tensor, "the values of the graph's vertices") as source:
-        tensor, (values, mask, names, times) = source.name, _values(source, graph, ids, slice_shape, layout)
-    also = {"mask": mask, "slice_shape": slice_shape, "times": times}
+        tensor, (values, mask, names, times) = source.name, _values(source, graph, ids, lies)
+    also = {"mask": mask, "slice_shape": lies.slice_shape, "times": times}
     if ids is None or len(ids) == len(values) and names is None:
         return as_graph_tensor(graph, values, vertices=names if ids is None else ids, **also)
     places = _places(ids, names, len(values), tensor)
@@ -79,21 +126,44 @@ def _beside(edges, tensor, slice_shape, layout):
     return as_graph_tensor((moved, graph.data), values, vertices=names, **also)
 
 
-def _values(source, graph, ids, slice_shape, layout):
-    """The Values of an open Source."""
+def _values(source, graph, ids, lies):
+    """The Values of an open Source; graph, ids: None where there is none yet, and ids that its labels may have."""
     if source.head.startswith(archives.NPY):
-        return Values(_turned(archives.read_npy(source), layout))
+        return Values(_turned(archives.read_npy(source), lies.layout))
     if source.holds_arrays():
         found = _arrays(source)
         if "tensor" not in found:
             raise DataError(
                 f"{source.name} has no array named tensor. Found: {_listed(found)}. Optional: mask, vertices, times."
             )
-        optional = (found.get(name) for name in ("mask", "vertices", "times"))
-        return Values(_turned(found["tensor"], layout), *optional)
-    count = len(ids) if ids is not None else _count(graph)
-    length = None if slice_shape is None else slice_shape[0] * slice_shape[1]
-    return read_table(source, count, ids, layout, length)
+        if _has_graph(found):
+            raise ParameterError(f"{source.name} brings its graph: leave edges, coordinates and distances out.")
+        return _of_archive(found, lies.layout)
+    table = open_table(source)
+    roles = roles_in(table, ids, lies.layout, lies.columns)
+    if roles is not None:
+        return _of_long(table, roles, graph, ids)
+    count = None if graph is None else _count(graph) if ids is None else len(ids)
+    length = None if lies.slice_shape is None else lies.slice_shape[0] * lies.slice_shape[1]
+    return read_table(table, count, ids, lies.layout, length)
+
+
+def _of_archive(found, layout):
+    """The Values in the arrays of an archive."""
+    return Values(_turned(found["tensor"], layout), *(found.get(name) for name in ("mask", "vertices", "times")))
+
+
+def _of_long(table, roles, graph, ids):
+    """The Values of a long table: the vertices of a graph first, in its order; without labels they are 0 to N-1."""
+    count = 0 if graph is None else _count(graph)
+    known = None if graph is None else np.arange(count) if ids is None else ids
+    long = long_of(table, *roles, known)
+    if graph is not None and ids is None and len(long.ids) > count:
+        raise DataError(
+            f"{table.path} names sensor {str(long.ids[count])!r}, and the graph's vertices have no labels: they are 0 "
+            f"to {count - 1:,}. Give the graph labels, in a header or a list of edges by name."
+        )
+    return Values(long.values, None, long.ids, long.seconds)
 
 
 def _places(ids, names, count, path):
@@ -121,6 +191,16 @@ def _count(graph):
         return graph.shape[0]
     edges = graph[0] if isinstance(graph, tuple) else graph
     return int(np.max(edges, initial=-1)) + 1 if is_list(graph) else len(edges)
+
+
+def _is_array(source):
+    """Whether a file is a .npy, or an .npz by its name."""
+    return source.head.startswith(archives.NPY) or str(source.name).lower().endswith(".npz")
+
+
+def _has_graph(found):
+    """Whether an archive has a graph, or parts of one."""
+    return bool({"adjacency", "edges", *PARTS, *(f"adjacency_{part}" for part in PARTS)} & set(found))
 
 
 def _turned(array, layout):
@@ -165,7 +245,7 @@ def _arrays(source):
     if not source.holds_arrays():
         raise DataError(
             f"{source.name} is no .npz archive of numpy's. A graph and its values in two files are --edges FILE "
-            "--tensor FILE."
+            "--tensor FILE; a graph is made of --coordinates or --distances."
         )
     found, names = archives.read_npz(source, KNOWN)
     return {name: found.get(name) for name in names}

@@ -165,14 +165,13 @@ class Table:
         return any(sign in classes for sign in ODD)
 
 
-class ParquetTable(Table):
-    """Parquet in an open Source as a Table: the columns' names are its first line, an index of pandas' its first
-    column."""
+class FrameTable(Table):
+    """A pandas DataFrame as a Table: the columns' names are its first line."""
 
     named = True
 
-    def __init__(self, source):
-        self.path, self._frame = source.name, parquet.Reader(source).frame()
+    def __init__(self, path, frame):
+        self.path, self._frame = path, frame
         if not len(self._frame):
             raise DataError(f"{self.path} has no rows.")
         unnamed = ("index", "level_0", "__index_level_0__")
@@ -196,6 +195,13 @@ class ParquetTable(Table):
     def has_odd_numbers(self):
         """False: numbers are no text here."""
         return False
+
+
+class ParquetTable(FrameTable):
+    """Parquet in an open Source as a Table, an index of pandas' its first column."""
+
+    def __init__(self, source):
+        super().__init__(source.name, parquet.Reader(source).frame())
 
 
 def _without_comments(raw):

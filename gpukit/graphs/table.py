@@ -6,12 +6,12 @@ import numpy as np
 
 from gpukit.base import check_choice
 from gpukit.errors import DataError
-from gpukit.graphs.sheet import MISSING, open_table
+from gpukit.graphs.layouts import moments
+from gpukit.graphs.layouts.alone import SIDES, are_dates, names_times, side_of
+from gpukit.graphs.sheet import MISSING, Table, open_table
 from gpukit.graphs.text import is_number
-from gpukit.io.times import seconds_of
 from gpukit.io.words import as_ids
 
-SIDES = ("rows", "columns")
 WAYS = "--layout rows (layout='rows') for one row a vertex, --layout columns for one column a vertex"
 
 
@@ -34,27 +34,33 @@ class Lie(NamedTuple):
     layout: str
 
 
-def read_table(path, count, ids=None, layout=None, length=None):
+def read_table(path, count=None, ids=None, layout=None, length=None):
     """Values (N, T) float64, NaN where a field is empty or nan, of a file of numbers; times (T,) where its labels are
-    dates.
+    dates, or numbers below a header that calls them times.
 
-    count, ids: N and the ids (or None) of the graph. layout: 'rows' (one row a vertex), 'columns', or None: the side
-    whose ids are the graph's or whose size is N. length: T where it is known. The first line is a header if
-    it has words, or the graph's ids, or different whole numbers above a line with fractions, or those and one line
+    path: also a sheet.Table. count, ids: N and the ids (or None) of the graph; without a graph None, and ids
+    may hold labels of vertices: layouts/alone.py tells the sides then. layout: 'rows' (one row a vertex), 'columns', or
+    None: the side whose ids are the graph's or whose size is N. length: T where it is known. The first line is a header
+    if it has words, or the graph's ids, or different whole numbers above a line with fractions, or those and one line
     more than N or T. The first column is no values if it has words, no name, the graph's ids, or is one more than N or
     T. Raises DataError when no side, or both, could be the vertices.
     """
-    found, frame = lie_of(table := open_table(path), count, ids, layout, length)
+    table = path if isinstance(path, Table) else open_table(path)
+    found, frame = lie_of(table, count, ids, layout, length)
     names = {"rows": found.labels, "columns": found.head}
     values = table.numbers(frame if found.labels is None else frame.drop(columns=0))
     values = values if found.layout == "rows" else np.ascontiguousarray(values.T)
     own, other = names[found.layout], names["columns" if found.layout == "rows" else "rows"]
-    return Values(values, None, None if own is None else as_ids(own), _dates(other))
+    clock = found.layout == "columns" and found.header and table.first[0] and names_times(table.first[0])
+    times = moments.seconds(other) if other and (are_dates(other) or clock) else None
+    return Values(values, None, None if own is None else as_ids(own), times)
 
 
-def lie_of(table, count, ids=None, layout=None, length=None, spelled=1):
+def lie_of(table, count=None, ids=None, layout=None, length=None, spelled=1):
     """(Lie, all of a sheet.Table as a frame) by the rules of read_table; spelled: columns that stay text."""
     check_choice("layout", layout, (None, *SIDES))
+    if count is None:
+        return _lie_alone(table, ids, layout, spelled)
     known = None if ids is None else set(map(str, ids))
     header = _has_header(table, known)
     frame = table.frame(header, spelled=spelled)
@@ -66,12 +72,24 @@ def lie_of(table, count, ids=None, layout=None, length=None, spelled=1):
     return Lie(header, labels, names["columns"], layout or _layout(table, shape, count, names, known)), frame
 
 
-def _dates(words):
-    """(T,) int64 seconds of words that all are dates, else None."""
-    if words is None or not all("-" in word[1:] and not is_number(word) for word in words):
-        return None
-    seconds = [seconds_of(word) for word in words]
-    return None if None in seconds or not seconds else np.array(seconds, dtype=np.int64)
+def _lie_alone(table, ids, layout, spelled):
+    """(Lie, frame) of a table that no graph tells the sides of."""
+    header = _has_header(table, None)
+    frame = table.frame(header, spelled=spelled)
+    labels = _words(frame) if header and names_times(table.first[0]) else _texts(_words(frame))
+    head = table.first[labels is not None :] if header else None
+    known = None if ids is None else set(map(str, ids))
+    return Lie(header, labels, head, side_of(table.path, labels, head, layout, known)), frame
+
+
+def _words(frame):
+    """The first column as [str]."""
+    return ["" if word is None or word != word else str(word).strip() for word in frame[0]]
+
+
+def _texts(words):
+    """words, or None where all are numbers or missing."""
+    return None if all(is_number(word) or word.lower() in MISSING for word in words) else words
 
 
 def _has_header(table, known):
@@ -105,8 +123,8 @@ def _one_more(shape, count, length):
 def _labels(table, frame, header, known, sides):
     """The first column as a list of str where it holds no values, else None."""
     count, length = sides
-    words = ["" if word is None or word != word else str(word).strip() for word in frame[0]]
-    text = not all(is_number(word) or word.lower() in MISSING for word in words)
+    words = _words(frame)
+    text = _texts(words) is not None
     unnamed = header and not table.first[0]
     more = frame.shape[1] == count + 1 and len(frame) != count
     more |= len(frame) == count and length is not None and frame.shape[1] == length + 1

@@ -30,3 +30,14 @@ class GraphTensor(NamedTuple):
     def missing_share(self):
         """The share of missing entries, 0 to 1."""
         return float(1.0 - self.mask.mean())
+
+
+class Graph(NamedTuple):
+    """A graph with the labels of its vertices, as graph_from_coordinates and others make it.
+
+    adjacency  scipy.sparse csr (N, N) float64, symmetric
+    vertices   (N,) ids, numbers or text; None when the vertices have only their numbers
+    """
+
+    adjacency: object
+    vertices: np.ndarray | None = None

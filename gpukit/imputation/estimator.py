@@ -30,16 +30,18 @@ class GraphImputer(Estimator):
     The entries of a slice, row after row, are taken for a series in time where neighbouring ones are alike, or times
     are handed to fit; methods that know time serve then.
 
-    After fit, for every method: completed_, the tensor with what was missing filled in, in its shape and dtype;
-    deviation_, float64 of that shape: the standard deviation of the error of each filled value, 0 where observed, NaN
-    where nothing was hidden to tell it from (weights named and no values hidden); an interval of 1.645 of them on
+    After fit, for every method: completed_, the tensor with what was missing filled in, in its shape and dtype, a frame
+    where fit was given one; deviation_, float64 of that shape (after load both are arrays with a row a vertex): the
+    standard deviation of the error of each filled value, 0 where observed, NaN where nothing was hidden to tell it from
+    (weights named and no values hidden); an interval of 1.645 of them on
     either side has 90 % of the hidden values; coverage_ {0.5: share, 0.9: share} of hidden values within the intervals
     of that probability, {} where none were hidden; method_: the name of the method that served, or 'mix'; report_:
     [auto.judging.Row], every method's error on hidden values (name, setting, error, absolute, rms, spread over the
     folds, folds, share of the mean that serves), the least first, with a row 'mix' where a mean serves; [] where
     nothing was hidden; notes_: [text], what a user should know about the data; plan_ (auto.plan.Plan, what transform
     does; None for 'spectral' by itself); confidence_ (N,) float64, 0 to 1, how far each vertex's share of the graph's
-    spectrum is determined by what is observed: no probability; basis_, place_, adjacency_, stages_, device_.
+    spectrum is determined by what is observed: no probability; vertices_ (N,), the labels in the order of confidence_
+    and adjacency_, or None; basis_, place_, stages_, device_.
 
     The method 'spectral' is convolutional imputation: the spectral slices of a tensor on a graph are taken to be of low
     rank. What is missing is estimated by thresholding the singular values of each slice of the graph Fourier transform,
@@ -146,12 +148,15 @@ class GraphImputer(Estimator):
         """Estimate what is missing.
 
         graph: anything gpukit.graphs.adjacency.as_adjacency takes (an array, a scipy sparse matrix, networkx, edges), a
-        square DataFrame, or a GraphTensor, which brings tensor and mask. tensor (N, m, n), (N, n) or (N,), vertex axis
-        first, NaN (masked, pandas' NA) where missing; it is not changed. mask: (N,) or of the tensor's shape, bool,
-        True = observed; with NaN too, what either of them misses is missing. Where the tensor is pandas' its rows are
-        matched by label with those of a pandas mask, a DataFrame of the graph, and the vertices of a networkx graph.
+        square DataFrame, what graph_from_coordinates gives, or a GraphTensor, which brings tensor and mask; None: one
+        of how alike the series are. tensor (N, m, n), (N, n) or (N,), vertex axis
+        first, NaN (masked, pandas' NA) where missing; it is not changed. Or a DataFrame, or xarray's DataArray, of
+        times by vertices or vertices by times, or with a line a reading (time, sensor, value): labels are matched with
+        the graph's, in any order; fit(frame) alone is fit(None, frame). mask: (N,) or of the tensor's shape, bool,
+        True = observed; with NaN too, what either of them misses is missing; pandas' are matched by label.
         Arrays on a GPU are copied to the host, where they are checked and centred. times: seconds or dates of the
-        entries of a slice, row after row (a GraphTensor brings its own); columns are as far apart as they say.
+        entries of a slice, row after row (a GraphTensor and a frame bring their own), in any order; columns are as far
+        apart as they say.
         progress: called as progress(stage, done, total, info), stages "judging" (total None, info {"method", "error"}),
         "choosing" (total None, info {"weights", "error"}), "path" and "rank" (info {"change", "rank"}).
         Raises ParameterError, DataError (nothing observed, sizes or labels that do not agree, infinities, ...),
@@ -177,16 +182,32 @@ class GraphImputer(Estimator):
         return Place(self.basis_, devices.resolve(self.device), self._dtype)
 
     def transform(self, tensor, mask=None, times=None):
-        """Another tensor on the same graph completed with what fit decided: an array of its shape and dtype.
+        """Another tensor on the same graph completed with what fit decided: of its form, shape and dtype.
 
-        tensor, mask, times as fit, or a GraphTensor; slices may have another size than fit's. Vertices go by position.
-        Raises as fit, and NotFittedError.
+        tensor, mask, times as fit, or a GraphTensor; slices may have another size than fit's. Vertices go by label
+        where both have some, else by position. Series (N, T) whose times go on from those of fit are filled in beside
+        what fit has seen: the next hour as if it had been there. Raises as fit, and NotFittedError.
         """
         from gpukit.imputation import inputs
 
         self._check_fitted()
-        data = inputs.read(tensor, mask, len(self.basis_.vectors))
-        return serve.transform(self, data, inputs.times_of(times, data))
+        taken = inputs.taken_again(self, tensor, mask, times)
+        return taken.back(serve.transform(self, taken))
+
+    def extend(self, tensor, mask=None, times=None, window=None):
+        """The next columns of series (N, T) filled in, as transform does it, and kept beside those that are known.
+
+        Without times they follow the last one. window: how many columns are kept, the oldest go (None: all); memory and
+        time are in proportion. completed_ and deviation_ are those of all that is kept then, arrays in the order of
+        vertices_ and of time. Nothing is fitted anew. Raises as transform, and DataError for matrices.
+        """
+        from gpukit.imputation import inputs
+
+        self._check_fitted()
+        taken = inputs.taken_again(self, tensor, mask, times)
+        new, self._held = serve.extend(self, taken, window)
+        self.completed_, self.deviation_ = self._held.filled, self._held.spread
+        return taken.back(new)
 
     def fit_transform(self, graph, tensor=None, mask=None, progress=None, times=None):
         """completed_ after fit; arguments as fit."""

@@ -35,7 +35,7 @@ def split(mask, share, seed):
             "from; give holdout a smaller share."
         )
     picked = np.random.default_rng([seed, Numpy.HELD_OUT_ENTRIES[0]]).permutation(places)[:count]
-    hidden = np.zeros_like(mask)
+    hidden = np.zeros(mask.shape, bool)  # in C order: it is written to through a flat view
     if vertices:
         hidden[picked] = mask[picked]
     else:

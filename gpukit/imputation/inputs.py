@@ -10,9 +10,17 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.check import sound
 from gpukit.graphs.convert import by_vertex, numbers, observed, sliced
+from gpukit.graphs.labels import check_same, of_graph
+from gpukit.graphs.near.series import graph_from_series
 from gpukit.graphs.tensor import GraphTensor
+from gpukit.imputation.centering import spread
+from gpukit.imputation.tables.clock import clock_of
+from gpukit.imputation.tables.forms import form_of
+from gpukit.io.arrays import as_frame, is_frame
 from gpukit.io.times import as_seconds
 from gpukit.svt.plan import MOST
+
+NO_GRAPH = "no graph was given: vertices are joined to those with the most similar series."
 
 
 class Data(NamedTuple):
@@ -30,19 +38,109 @@ class Data(NamedTuple):
         return bool(self.mask.all())
 
 
-def on_graph(graph, tensor=None, mask=None):
-    """(checked adjacency csr (N, N), Data) of what GraphImputer.fit takes."""
+class Taken(NamedTuple):
+    """What GraphImputer.fit takes, checked.
+
+    adjacency  csr (N, N); data: Data, its columns in order of time; clock: tables.clock.Clock
+    data
+    clock
+    vertices   (N,) ids, or None
+    give       see tables.forms.Form; None: as arrays
+    notes      [text], what a user should know
+    """
+
+    adjacency: object
+    data: Data
+    clock: object
+    vertices: object
+    give: object
+    notes: list
+
+    def back(self, array, known=True):
+        """An array of the tensor's shape, as the tensor was handed in."""
+        array = self.clock.back(array)
+        return array if self.give is None else self.give(array, known)
+
+
+def taken(graph, tensor=None, mask=None, times=None):
+    """Taken of what GraphImputer.fit takes."""
     if isinstance(graph, GraphTensor):
         if tensor is not None:
             raise DataError("a GraphTensor brings its tensor: leave tensor out.")
         graph = sound(graph)
-        return graph.adjacency, read(*as_given(graph, mask), graph.adjacency.shape[0])
+        data = read(*as_given(graph, mask), graph.adjacency.shape[0])
+        return in_time(graph.adjacency, data, graph.times if times is None else times, graph.vertices)
+    if tensor is None and is_frame(as_frame(graph)):
+        graph, tensor = None, graph
     if tensor is None:
         raise DataError("a graph alone has nothing to fill in: give the tensor too, or a GraphTensor.")
-    tensor, mask = aligned(tensor=tensor, mask=mask)
-    graph = by_vertex_labels(graph, labels(tensor))
+    names = None if graph is None else of_graph(graph)
+    known = names if names is not None or graph is None else as_adjacency(graph).shape[0]
+    form = form_of(tensor, mask, known, is_frame(graph)) if is_frame(as_frame(tensor)) else None
+    if form is not None:
+        tensor, mask, times = form.tensor, form.mask, form.times if times is None else times
+    elif graph is not None:
+        tensor, mask = aligned(tensor=tensor, mask=mask)
+        graph = by_vertex_labels(graph, labels(tensor))
+    names = names if form is None else form.vertices
+    if graph is None:
+        found = in_time(None, read(tensor, mask, count_of(tensor)), times, names, form, [NO_GRAPH])
+        return found._replace(adjacency=as_adjacency(graph_of(found.data)))
     adjacency = as_adjacency(graph, vertices=count_for(graph, tensor))
-    return adjacency, read(tensor, mask, adjacency.shape[0])
+    data = read(tensor, mask, adjacency.shape[0])
+    return in_time(adjacency, data, times, names, form)
+
+
+def taken_again(model, tensor, mask=None, times=None):
+    """Taken of what a fitted GraphImputer's transform takes."""
+    count, known, adjacency = len(model.basis_.vectors), model.vertices_, getattr(model, "adjacency_", None)
+    if isinstance(tensor, GraphTensor):
+        data = sound(tensor)
+        times = data.times if times is None else times
+        order = None if known is None or data.vertices is None else places_of(data.vertices, known)
+        tensor, mask = as_given(data, mask)
+        if order is not None:
+            tensor, mask = tensor[order], mask[order]
+        found = in_time(adjacency, read(tensor, mask, count), times, known)
+        return found if order is None else found._replace(give=by_places(order))
+    form = form_of(tensor, mask, count if known is None else known) if is_frame(as_frame(tensor)) else None
+    if form is not None:
+        tensor, mask, times = form.tensor, form.mask, form.times if times is None else times
+    return in_time(adjacency, read(tensor, mask, count), times, known, form)
+
+
+def places_of(found, known):
+    """(N,) places in the ids `found` of the ids `known`; DataError where they are not the same ones."""
+    found, known = list(map(str, found.tolist())), list(map(str, known.tolist()))
+    check_same(found, known, "the tensor's rows", "vertex")
+    places = {name: place for place, name in enumerate(found)}
+    return np.array([places[name] for name in known])
+
+
+def by_places(order):
+    """give of Taken that puts rows back to the places from which they were taken."""
+    back = np.argsort(order)
+    return lambda array, known: array[back]
+
+
+def in_time(adjacency, data, times, vertices=None, form=None, notes=()):
+    """Taken of Data in the order in which they were handed in."""
+    clock = clock_of(times_of(times, data))
+    give = None if form is None else form.give
+    return Taken(adjacency, clock.forth(data), clock, vertices, give, [*notes, *clock.notes])
+
+
+def count_of(tensor):
+    """N of a tensor without a graph; DataError for what is none."""
+    given = numbers(tensor, "the tensor")
+    check_shape(given, len(given) if given.ndim else 0)
+    return len(given)
+
+
+def graph_of(data):
+    """The Graph of the vertices whose series in Data are most alike."""
+    seen = np.broadcast_to(spread(data.mask), data.tensor.shape)
+    return graph_from_series(np.where(seen, data.tensor, np.nan))
 
 
 def by_vertex_labels(graph, order):

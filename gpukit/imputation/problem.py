@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.imputation.centering import spread
-from gpukit.imputation.periods import in_time, period_of, rising
+from gpukit.imputation.periods import in_time, period_of
 
 FEWEST_WINDOW = 256
 
@@ -97,10 +97,11 @@ def one_setting(problem):
 
 
 def as_problem(adjacency, data, place, options, times=None):
-    """The Problem of inputs.Data; times (m n,), or None: whether the columns are in order is then told from values."""
+    """The Problem of inputs.Data; times (m n,) float64, rising, or None: whether the columns are in order is then told
+    from values."""
     values = data.tensor.reshape(len(data.tensor), -1).astype(np.float64)
     seen = np.broadcast_to(spread(data.mask), data.tensor.shape).reshape(values.shape)
-    at = None if times is None else rising(times)
+    at = None if times is None or len(times) < 2 else times - times[0]
     if times is None and in_time(values, seen):
         at = np.arange(values.shape[1], dtype=np.float64)
     period = 0 if at is None else period_of(values, seen, data.tensor.shape[1:], None if times is None else at)

@@ -15,9 +15,10 @@ from gpukit.imputation.auto import plan as planned
 from gpukit.imputation.auto import run as auto
 from gpukit.imputation.auto.spectral import packed, unpacked
 from gpukit.imputation.problem import as_problem
-from gpukit.imputation.serve import bounded, completed, filled, nothing
+from gpukit.imputation.serve import bounded, completed, filled, mask_like, nothing
 from gpukit.imputation.spectral.confidence import vertex_confidence
 from gpukit.imputation.spectral.run import Outcome, Place, Setting, stop_by_holdout
+from gpukit.imputation.tables.window import Held
 
 AUTO, SPECTRAL = "auto", "spectral"
 NORMAL = (np.pi / 2) ** 0.5  # times the mean |error| of a normal distribution: its standard deviation
@@ -25,22 +26,36 @@ HIGH = 0.5  # of the smaller side of slices: a mean rank above it is none to rel
 
 
 class Run(NamedTuple):
-    """An imputation that is about to begin: estimator.Settings, spectral.run.Place, inputs.Data; adjacency, checked;
-    times (m n,) int64 of the entries of a slice, or None."""
+    """An imputation that is about to begin: estimator.Settings, spectral.run.Place, inputs.Taken."""
 
     settings: object
     place: Place
-    data: inputs.Data
-    adjacency: object
-    times: object
+    taken: inputs.Taken
+
+    @property
+    def data(self):
+        """inputs.Data, in order of time."""
+        return self.taken.data
 
     def fitted(self, progress=None):
         """{attribute: value} of a fitted GraphImputer."""
-        settings, place, data = self[:3]
+        kept, taken = self.found(progress), self.taken
+        filled, spread = kept.pop("completed_"), kept.pop("deviation_")
+        return kept | {
+            "completed_": taken.back(filled),
+            "deviation_": taken.back(spread, known=False),
+            "notes_": [*kept["notes_"], *taken.notes],
+            "vertices_": taken.vertices,
+            "_held": Held(filled, spread, mask_like(taken.data), taken.clock.at),
+        }
+
+    def found(self, progress):
+        """fitted(), by vertex and in order of time."""
+        settings, place, data = self.settings, self.place, self.data
         with place.workspace, devices.reported(place.device, "The imputation"):
             if data.complete or settings.method == SPECTRAL:
                 return self.by_spectrum(decide(settings, place, data, progress), progress)
-            problem = as_problem(self.adjacency, data, place, settings, self.times)
+            problem = as_problem(self.taken.adjacency, data, place, settings, self.taken.clock.at)
             known = {}
             if settings.method == AUTO and not problem.ordered:
                 decided = decide(settings, place, data, progress)
@@ -104,7 +119,7 @@ class Run(NamedTuple):
             "center_": setting.center,
             "options_": setting.options,
             "basis_": place.basis,
-            "adjacency_": self.adjacency,
+            "adjacency_": self.taken.adjacency,
             "stages_": {"basis": place.basis.seconds, **outcome.seconds},
             "device_": str(place.device),
             "_dtype": place.dtype,
@@ -114,12 +129,11 @@ class Run(NamedTuple):
 
 def prepare(settings, device, graph, tensor, mask, times=None):
     """Run of what GraphImputer.fit takes, on a device as resolve takes it."""
-    adjacency, data = inputs.on_graph(graph, tensor, mask)
-    times = inputs.times_of(getattr(graph, "times", None) if times is None else times, data)
+    taken = inputs.taken(graph, tensor, mask, times)
     device, workspace = devices.resolve(device), Workspace()
-    with devices.reported(device, f"The Fourier basis of {adjacency.shape[0]:,} vertices"):
-        basis = fourier_basis(adjacency, settings.basis_size, device, workspace=workspace)
-    return Run(settings, Place(basis, device, settings.dtype, workspace), data, adjacency, times)
+    with devices.reported(device, f"The Fourier basis of {taken.adjacency.shape[0]:,} vertices"):
+        basis = fourier_basis(taken.adjacency, settings.basis_size, device, workspace=workspace)
+    return Run(settings, Place(basis, device, settings.dtype, workspace), taken)
 
 
 def unplanned(data, trials):

@@ -11,6 +11,7 @@ from gpukit.imputation.auto.kept import spectral_of
 from gpukit.imputation.choose import Trial
 from gpukit.imputation.spectral.path import History
 from gpukit.imputation.spectral.run import Setting
+from gpukit.imputation.tables import saving as holdings
 from gpukit.io import trust
 
 FACTS = {"rank_phase": str, "weights": str, "exponent": int | float, "center": str, "stages": dict, "device": str}
@@ -29,11 +30,18 @@ def packed(model):
         "basis": {"exact": basis.exact, "seconds": basis.seconds, "source": basis.source},
         "trials": [written(trial) for trial in model.trials_],
     }
-    arrays = {name: getattr(model, f"{name}_") for name in ARRAYS} | persist.spread("history", model.history_)
+    arrays = {name: getattr(model, f"{name}_") for name in ARRAYS if name != "completed"}
+    labels, known = holdings.packed(model)
+    arrays |= known | persist.spread("history", model.history_)
     if model.holdout_history_ is not None:
         arrays |= persist.spread("holdout", model.holdout_history_)
     plan, parts = plans.packed(model)
-    return {**facts, **more, **plan}, {**arrays, **parts, "basis.values": basis.values, "basis.vectors": basis.vectors}
+    return {**facts, **more, **plan, **labels}, {
+        **arrays,
+        **parts,
+        "basis.values": basis.values,
+        "basis.vectors": basis.vectors,
+    }
 
 
 def unpack(model, facts, arrays):
@@ -50,6 +58,7 @@ def unpack(model, facts, arrays):
     for name in ARRAYS:
         setattr(model, f"{name}_", arrays[name])
     plans.unpack(model, facts, arrays)
+    holdings.unpack(model, facts, arrays)
     model.history_, model.holdout_history_ = _history(arrays, "history"), None
     if any(name.startswith("holdout.") for name in arrays):
         model.holdout_history_ = _history(arrays, "holdout")

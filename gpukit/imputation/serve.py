@@ -7,6 +7,7 @@ from gpukit.imputation.centering import spread
 from gpukit.imputation.problem import as_problem
 from gpukit.imputation.spectral.path import Fit, Walk
 from gpukit.imputation.spectral.run import Outcome, Setting, impute
+from gpukit.imputation.tables.window import Held, check_series, check_window, follows, joined
 
 
 def setting_of(model):
@@ -14,26 +15,63 @@ def setting_of(model):
     return Setting(model.weights_, model.exponent_, model.center_, model.options_)
 
 
-def transform(model, data, times=None):
-    """The completed tensor of inputs.Data, by a fitted model."""
-    settings = model._asked
+def transform(model, taken):
+    """(N, ...) completed, of inputs.Taken, by a fitted model: beside the columns that it holds, where these precede."""
+    data, at = taken.data, taken.clock.at
+    if model.plan_ is not None and not data.complete and follows(model._held, data, at):
+        return tail(planned(model, *joined(model._held, data, at)).filled, data)
+    if model.plan_ is not None and not data.complete:
+        return planned(model, data, at).filled
     with Workspace() as workspace:
         place = model.place_._replace(workspace=workspace)
-        if model.plan_ is None or data.complete:
-            estimate = completed(place, setting_of(model), data, None).estimate
-        else:
-            estimate = planned_estimate(model, data, place, settings, times)
-        return bounded(filled(data, estimate), data, settings)
+        estimate = completed(place, setting_of(model), data, None).estimate
+    return bounded(filled(data, estimate), data, model._asked)
 
 
-def planned_estimate(model, data, place, settings, times):
-    """What a fitted model's plan puts where something is missing."""
-    from gpukit.imputation.auto.plan import estimates_of, joined
+def extend(model, taken, window):
+    """(filled part that is new, Held) of a fitted model and new columns."""
+    data = taken.data
+    check_series(model._held, data)
+    whole, at = joined(model._held, data, taken.clock.at, check_window(window, data.tensor.shape[2]))
+    if model.plan_ is None and not whole.complete:
+        with Workspace() as workspace:
+            place = model.place_._replace(workspace=workspace)
+            estimate = completed(place, setting_of(model), whole, None).estimate
+        found = Held(
+            bounded(filled(whole, estimate), whole, model._asked), np.full(whole.shape, np.nan), mask_like(whole), at
+        )
+    else:
+        found = planned(model, whole, at)
+    return tail(found.filled, data), found
 
-    problem = as_problem(model.adjacency_, data, place, settings, times)
-    found = joined(problem, model.plan_, estimates_of(problem, model.plan_)).estimate
-    found = found.reshape(data.tensor.shape)
-    return found[~data.mask]
+
+def tail(found, data):
+    """The last columns of series (N, H), as many as data have, in their shape; observed values to the bit."""
+    new = found.reshape(len(found), -1)[:, -data.tensor.shape[2] :].reshape(data.tensor.shape)
+    seen = np.broadcast_to(spread(data.mask), data.tensor.shape).reshape(data.shape)
+    return np.where(seen, data.given, new.reshape(data.shape).astype(data.given.dtype))
+
+
+def planned(model, data, at):
+    """The Held of inputs.Data, filled in by a fitted model's plan."""
+    from gpukit.imputation.auto.plan import estimates_of
+    from gpukit.imputation.auto.plan import joined as mixed
+
+    settings = model._asked
+    if data.complete:
+        return Held(data.given.copy(), np.zeros(data.shape), mask_like(data), at)
+    with Workspace() as workspace:
+        place = model.place_._replace(workspace=workspace)
+        problem = as_problem(model.adjacency_, data, place, settings, at)
+        found = mixed(problem, model.plan_, estimates_of(problem, model.plan_))
+    estimate = found.estimate.reshape(data.tensor.shape)[~data.mask]
+    out = bounded(filled(data, estimate), data, settings)
+    return Held(out, found.deviation.reshape(data.shape), mask_like(data), at)
+
+
+def mask_like(data):
+    """The mask (N,) of inputs.Data, or that of entries in the shape of the tensor as it was handed in."""
+    return data.mask if data.mask.ndim == 1 else data.mask.reshape(data.shape)
 
 
 def completed(place, setting, data, progress):

@@ -132,10 +132,11 @@ def test_files(untouched, arrays, tmp_path):
     (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "empty.npz").touch()
     (tmp_path / "e.csv").write_text("0,1\n1,2\n")
+    np.save(tmp_path / "e.npy", np.ones((5, 2)))
     for path, words in (
         ("cut.npz", "cut"),
-        ("empty.npz", "is empty. Give an .npz"),
-        ("e.csv", "--edges FILE --tensor FILE"),
+        ("empty.npz", "is empty. Give values, or an .npz"),
+        ("e.npy", "--edges FILE --tensor FILE"),
         ("none.npz", "none.npz does not exist"),
         (".", "is a folder"),
     ):
@@ -153,11 +154,12 @@ def begun(*_, **__):
 @pytest.mark.parametrize(
     "options, words",
     [
-        ((), "give one file GRAPH"),
-        (("a.npz", "--edges", "e"), "give one file GRAPH"),
-        (("--edges", "e"), "give one file GRAPH"),
-        (("--tensor", "t"), "give one file GRAPH"),
-        (("a.npz", "--edges", "e", "--tensor", "t"), "give one file GRAPH"),
+        ((), "give one file FILE"),
+        (("--edges", "e"), "give one file FILE"),
+        (("a.npz", "--edges", "e", "--tensor", "t"), "give one file FILE"),
+        (("t", "--edges", "e", "--distances", "d"), "give one of the three"),
+        (("t", "--coordinates", "e", "--distances", "d"), "give one of the three"),
+        (("t", "--nearest", "0"), "--nearest"),
         (("a.npz", "--weights", "best"), "--weights"),
         (("a.npz", "--center", "vertex"), "--center"),
         (("a.npz", "--lambda-decay", 1), "--lambda-decay"),
@@ -201,6 +203,7 @@ def test_requests_that_the_data_cannot_meet(untouched, arrays):
     assert "basis_size" in untouched(arrays(), "--basis-size", 5)
     assert "layout is for a table" in untouched(arrays(), "--layout", "rows")
     assert "slices of 4 x 4" in untouched(arrays(), "--slice", "4x4")
+    assert "brings its graph" in untouched(arrays(), "--edges", arrays())
     only = np.where(np.arange(4)[:, None, None] == 1, TENSOR * 0 + 1, np.nan)
     only[1] = 1
     assert "leaves nothing to impute from" in untouched(arrays(edges=RING, tensor=only), "--baselines")

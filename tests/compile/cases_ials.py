@@ -1,4 +1,5 @@
-"""gpukit.factorization.solvers.ials: a group of lanes for one quad of factors and for eight; rows in shared memory."""
+"""gpukit.factorization.solvers.ials: a group of lanes for one quad of factors and for eight; rows in shared memory;
+rows of few clicks."""
 
 from compile.usage import Case
 
@@ -19,7 +20,7 @@ def cases_of(lanes, count):
     yield Case(f"factorization.products_of_pieces[{lanes} x {count}]", kernel, arguments, registers=64 + 5 * count)
     arguments = f"{LINES}, {LIST}, {TABLE}, {TABLE}, {TABLE}, {TABLE}, {TABLE}, {LIST}, {TABLE}"
     for kernel, name in zip(make_descent(width), ("begin_descent", "descend")):
-        yield Case(f"factorization.{name}[{width}]", kernel, arguments, registers=96)
+        yield Case(f"factorization.{name}[{width}]", kernel, arguments, registers=128)
 
 
 def cases_of_few(width):
@@ -30,7 +31,7 @@ def cases_of_few(width):
     turn, answer = make_turns(width)
     yield Case(f"factorization.turn_rows[{width}]", turn, f"{TABLE}, {TABLE}, {TABLE}", registers=96)
     arguments = f"{LINES}, int32[::1], {LIST}, {LIST}, {TABLE}, {TABLE}, {TABLE}, {TABLE}"
-    yield Case(f"factorization.rows_of_few[{width}]", answer, arguments, registers=96)
+    yield Case(f"factorization.rows_of_few[{width}]", answer, arguments, registers=112)
 
 
 CASES = [case for lanes, count in ((8, 4), (16, 16), (32, 32)) for case in cases_of(lanes, count)]

@@ -101,6 +101,17 @@ def test_worker_count():
     assert schedule.worker_count(10**9, 3) == 3 and type(schedule.worker_count(np.int64(5000), 64)) is int
 
 
+def test_workers_beside_rows_that_stand_still():
+    """As many as single ratings of the row with the most steps bear at once; never fewer, nor more, than the bounds."""
+    few, most = 8, 8448
+    assert schedule.still_workers(10**6, np.array([]), (few, most)) == most
+    assert schedule.still_workers(10**6, np.array([3.0, 400.0]), (few, most)) == int(1.6 * 10**6 / 400) // 4 * 4
+    assert schedule.still_workers(10**6, np.array([10.0**6]), (few, most)) == few
+    assert schedule.still_workers(200, np.array([0.1]), (1, most)) == 3
+    lengths = schedule.chunk_lengths(np.array([5, 10**6]), 4000, np.array([0.0, 0.01]), 1)
+    assert lengths.tolist() == [schedule.LONGEST, 1]
+
+
 def test_fewer_workers_with_neighbourhoods():
     """Half as many up to a million ratings, as many from ten million on, between the two in between."""
     plain, near = ([schedule.worker_count(n, 10**5, near) for n in (10**6, 10**7, 10**8)] for near in (False, True))

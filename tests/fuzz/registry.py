@@ -11,6 +11,7 @@ ROOMS = (
     "documents",
     "graphs",
     "completed",
+    "sensors",
     "models",
     "clicks",
     "imputers",

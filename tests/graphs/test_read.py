@@ -252,7 +252,7 @@ def test_refused_requests(tmp_path):
     for request in (
         dict(),
         dict(edges=path),
-        dict(tensor=path),
+        dict(edges=path, coordinates=path, tensor=path),
         dict(path=path, edges=path),
         dict(path=path, tensor=path),
         dict(path=path, layout="rows"),

@@ -7,11 +7,14 @@ certain of what it adds (share.py): first the items', then the users'.
 
 import numpy as np
 
+from gpukit.factorization.baseline import DAMPING
 from gpukit.factorization.choose.share import share_of
 
 GRID = (1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0, 100.0, 1e3, 1e6)
+LARGE = 1e3  # dampings from here on are one: nothing but the level
 FIRST = (3.0, 3.0)
 ROUNDS = 2
+USUAL, SPREAD = np.log(DAMPING), 1.5  # of a damping's logarithm, before any rating judges
 LEVEL, ITEMS, BOTH = (0.0, 0.0), (0.0, 1.0), (1.0, 1.0)  # shares of the users' and of the items' slope
 SIDES = 2  # that are tried
 
@@ -32,7 +35,11 @@ def best_biases(trials):
 
 
 def best_damping(trials, trend, first, rounds):
-    """(dampings, (n,) errors): the best of GRID, a side at a time, so many times around, beginning with the first."""
+    """(dampings, (n,) errors): the likeliest of GRID, a side at a time, so many times around, beginning with the first.
+
+    Likely is what predicts well and, where too few ratings judge to tell, what is usual: squared errors count by the
+    first ones' variance, and dampings are log-normal beforehand.
+    """
     known = {}
 
     def errors(damping):
@@ -40,13 +47,14 @@ def best_damping(trials, trend, first, rounds):
             known[damping] = judged(trials, damping, trend)
         return known[damping]
 
-    def squares(damping):
-        return errors(damping) @ errors(damping)
+    def unlikely(damping):
+        away = (np.log(np.minimum(damping, LARGE)) - USUAL) / SPREAD
+        return errors(damping) @ errors(damping) / variance + away @ away
 
-    best = first
+    best, variance = first, max(np.mean(errors(first) ** 2), np.finfo(float).tiny)
     for _ in range(rounds):
-        best = min(((best[0], items) for items in GRID), key=squares)
-        best = min(((users, best[1]) for users in GRID), key=squares)
+        best = min(((best[0], items) for items in GRID), key=unlikely)
+        best = min(((users, best[1]) for users in GRID), key=unlikely)
     return best, errors(best)
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 KEPT, NEAR_KEPT = 0.5, 0.7  # of what factors and influences were, when the whole history is walked again
 FASTER = 3  # power of a row's known share that its sum of squared errors is times then: what has grown learns faster
 WHOLE = (0.0, 0.2, 0.4, 0.6, 0.8)  # where in a training those epochs stand whose rates are taken then
-FEW = 4.0  # earlier ratings walked again for each new one, while the history has hardly grown
+FEW = 0.0  # earlier ratings walked again for each new one, while the history has hardly grown: they are learned already
 LATE = 2  # epochs then, at the rates of a training's last ones
 SETTLED = 25  # the whole history is walked again once it has grown by a SETTLED-th since that was done last
 

@@ -19,7 +19,7 @@ class Updating(Serving):
         X, y: as fit takes them. Ids that are not known are appended to user_ids_ and item_ids_: old rows keep their
         numbers. A pair that the model has learned from is corrected by rule `duplicates`, as is one that comes twice:
         'last' (the new rating), 'mean', 'error'. rows: 'move', all rows learn of the new ratings and of `replay`
-        earlier ones for each (None: 4, and the whole history once it has grown by a twenty-fifth); 'frozen', the rows
+        earlier ones for each (None: 0, and the whole history once it has grown by a twenty-fifth); 'frozen', the rows
         that had ratings stay bit by bit (the paper's Algorithm 4), and ratings of known users for known items only
         enter the history. hashes: 'recount', the neighbours of items that have changed are looked for again, 'kept',
         those of new items alone. The ratings' mean and deviation stay those of fit; scale_ widens to what comes.

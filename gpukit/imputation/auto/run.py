@@ -17,6 +17,7 @@ TRIAL = 1 << 16  # of the columns that a trial is made on, where a method takes 
 NEAR = 1.25  # times the least error of a trial: what is judged on all folds
 MOST = 0.5  # of the values, equal ones that are told
 MEMBERS = 3  # of each group of values
+FEW, WIDER, MORE = 20, 1.5, 6  # vertices hidden whole in a trial; in place of NEAR and MEMBERS where they are fewer
 
 
 class Trial(NamedTuple):
@@ -47,7 +48,7 @@ def decide(problem, asked, known, progress=None):
     if not folds:
         return unjudged(problem, asked)
     trials = tried(whole, folds[0], options.metric, progress)
-    names = finalists(trials, asked, options.metric)
+    names = finalists(trials, asked, options.metric, hidden_whole(folds[0]))
     judged = [judge(folds, decided(whole, trial, known, progress)) for trial in trials if trial.method.name in names]
     plan = settled(folds, judged, trials, options.metric, asked == "auto")
     return plan._replace(notes=notes_of(problem))
@@ -62,7 +63,8 @@ def unjudged(problem, asked):
         f"any and judge methods by: {name} fills in, and deviations are those of what is observed."
     )
     warnings.warn(note, stacklevel=6)
-    method, spread = BY_NAME[name], float(problem.values[problem.seen].std())
+    values = problem.values[problem.seen]
+    method, spread = BY_NAME[name], float(values.std() or np.abs(values).mean())  # one value says nothing of its error
     members = [(name, method.settings(problem)[0])]
     return Plan(members, np.ones((KINDS, 1)), bending.straight(), deviations.constant(spread), [], [note])
 
@@ -116,14 +118,20 @@ def best_setting(method, problem, fold, some, metric):
     return best
 
 
-def finalists(trials, asked, metric):
-    """The names of the methods that are judged on all folds."""
+def hidden_whole(fold):
+    """How many vertices a fold hides whole."""
+    return int((fold.hidden.any(axis=1) & ~fold.problem.seen.any(axis=1)).sum())
+
+
+def finalists(trials, asked, metric, whole):
+    """The names of the methods that are judged on all folds; whole: vertices that the trials had hidden whole. Of a few
+    of them one may decide, so more methods are judged."""
     if asked != "auto":
         return {asked}
-    found = set()
+    found, near, members = set(), *((WIDER, MORE) if 0 < whole < FEW else (NEAR, MEMBERS))
     for errors in zip(*(trial.errors(metric) for trial in trials)):
-        order = np.argsort(errors, kind="stable")[:MEMBERS]
-        found |= {trials[at].method.name for at in order if errors[at] <= NEAR * errors[order[0]]}
+        order = np.argsort(errors, kind="stable")[:members]
+        found |= {trials[at].method.name for at in order if errors[at] <= near * errors[order[0]]}
     return found
 
 

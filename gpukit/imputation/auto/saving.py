@@ -22,7 +22,7 @@ PARTS = ("data", "indices", "indptr")  # of the adjacency
 
 def packed(model):
     """(facts, arrays) of the plan of a fitted GraphImputer."""
-    plan, arrays = model.plan_, {"deviation": model.deviation_}
+    plan, arrays = model.plan_, {"deviation": model._held.spread}
     wanted = model._asked._asdict()
     if plan is None:
         return {"plan": None, "asked": wanted}, arrays

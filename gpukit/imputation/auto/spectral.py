@@ -30,21 +30,30 @@ def unpacked(setting):
 
 def fill(problem, setting):
     """The estimate where something is missing; zeros elsewhere."""
-    data = as_data(problem)
+    data, some = as_data(problem), slices_of(problem)[0]
     out = np.zeros(data.tensor.shape)
     out[~data.mask] = impute(problem.place, unpacked(setting), data.tensor, data.mask).estimate
-    return out.reshape(problem.values.shape)
+    found = np.empty(problem.values.shape)
+    found[:, some] = out.reshape(len(out), -1)
+    return found
 
 
 def as_data(problem):
-    """inputs.Data of a problem, in slices: those of the period where the slices are vectors and it divides them."""
-    count, columns = problem.values.shape
-    m, n = problem.shape
-    if 1 in (m, n) and problem.period and columns % problem.period == 0:
-        m, n = columns // problem.period, problem.period
-        m, n = (m, n) if max(m, n) <= MOST else problem.shape
-    tensor = problem.values.reshape(count, m, n).astype(problem.place.dtype)
-    return Data(tensor, by_vertex(problem.seen.reshape(count, m, n)), tensor.shape, tensor)
+    """inputs.Data of a problem, in slices."""
+    some, shape = slices_of(problem)
+    tensor = problem.values[:, some].reshape(len(problem.values), *shape).astype(problem.place.dtype)
+    return Data(tensor, by_vertex(problem.seen[:, some].reshape(tensor.shape)), tensor.shape, tensor)
+
+
+def slices_of(problem):
+    """(columns, (m, n)): the slices are those of the period where they are vectors; a last row that would be short
+    begins earlier, so that some columns stand in two."""
+    columns, period = problem.values.shape[1], problem.period
+    rows = -(-columns // period) if period else 0
+    if 1 not in problem.shape or not 1 < rows or max(rows, period) > MOST:
+        return np.arange(columns), problem.shape
+    last = np.arange(columns - period, columns)
+    return np.concatenate((np.arange((rows - 1) * period), last)), (rows, period)
 
 
 def decide(problem, progress):

@@ -79,7 +79,8 @@ def settings(problem):
 def fill(problem, setting):
     """(N, T): the least of the sum."""
     work = begun(problem, setting["alike"])
-    repeats = tuple(setting["repeats"])[: len(lags_of(problem))]
+    lags = len(lags_of(problem))  # of longer series than those that were fitted there may be more
+    repeats = (*setting["repeats"], *[0.0] * lags)[:lags]
     solve(work.session, work.ground, Weights(**{**setting, "repeats": repeats}))
     return work.filled()
 

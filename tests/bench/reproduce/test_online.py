@@ -4,7 +4,7 @@ import numpy as np
 from factorization.inputs import planted
 
 from gpukit.bench.conditions import Conditions
-from gpukit.bench.reproduce import online
+from gpukit.bench.reproduce import live, online
 from gpukit.device import cpu
 from gpukit.ratings import synth_ratings
 
@@ -47,3 +47,20 @@ def test_a_stream_runs(monkeypatch):
     rows = list(online.stream(Conditions(cpu())))
     assert [row.what[-6:] for row in rows] == ["1 of 3", "2 of 3", "3 of 3"]
     assert all("anew" in row.note and 0 < row.samples[0] < 2 for row in rows)
+
+
+def test_a_part_is_added_to_a_live_model(monkeypatch):
+    monkeypatch.setattr(live, "ROUNDS", 2)
+    monkeypatch.setattr(live, "NEW_USERS", 0.05)
+    (row,) = live.live(Conditions(cpu(), ("ml-10m",), 0.001))
+    assert row.unit == "ms" and len(row.samples) == 2 and min(row.samples) > 0
+    assert "training" in row.note and "trained anew" in row.note
+
+
+def test_new_rows_of_a_part_stand_behind_the_others():
+    ratings = planted(300, 200, 0.2)
+    again, known = live.renumbered(ratings, np.random.default_rng(0))
+    old, new = live.halves(again, known, np.random.default_rng(1))
+    assert (again.user_ids[again.users] == ratings.user_ids[ratings.users]).all()
+    assert old.shape == known and len(old) + len(new) == len(ratings)
+    assert not live.of_new(old, known).any() and live.of_new(new, known).sum() == live.of_new(again, known).sum()

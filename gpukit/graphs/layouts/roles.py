@@ -1,0 +1,112 @@
+"""Which columns of a table are the time, the sensor and the value, where every line is one reading."""
+
+import re
+from typing import NamedTuple
+
+from gpukit.errors import DataError, ParameterError
+from gpukit.graphs.sheet import MISSING
+from gpukit.io.arrays import plain
+from gpukit.io.words import is_number
+
+ROLES = ("time", "sensor", "value")
+IGNORED = "-"
+NAMES = {
+    "time": {"time", "timestamp", "datetime", "date", "when", "ts", "moment", "datehour", "utc", "timeutc", "hour"},
+    "sensor": {
+        *("sensor", "station", "node", "vertex", "detector", "location", "site", "device", "unit", "meter", "series"),
+        *("id", "name", "variable"),
+    },
+    "value": {"value", "values", "reading", "measurement", "val", "y", "obs", "observation", "result"},
+}  # of columns, without case and signs; a sensor's may end in id, no, number, code or name
+MOST_COLUMNS = 64  # of a table that is looked at without being told that it is long
+FEW = 1000  # lines that tell where columns have no names
+REPEATED = 1.5  # lines a time, in the mean: more is a long table where columns have no names
+CLOCK = re.compile(r"^\d{4}-\d\d-\d\d|\d:\d\d|^\d+[/.]\d+[/.]\d+")
+
+
+class Roles(NamedTuple):
+    """The places of the columns."""
+
+    time: int
+    sensor: int
+    value: int
+
+
+def asked(columns):
+    """Roles of --columns: names in the order of the columns, '-' for others; ParameterError where one lacks or comes
+    twice."""
+    names = columns.split(",") if isinstance(columns, str) else list(columns)
+    names = [str(name).strip().lower() for name in names]
+    if set(names) - {*ROLES, IGNORED} or any(names.count(role) != 1 for role in ROLES):
+        raise ParameterError(
+            "columns must name time, sensor and value, each once, in the order of the table, and - for others, such "
+            f"as sensor,-,time,value; got {','.join(names)!r}."
+        )
+    return Roles(*(names.index(role) for role in ROLES))
+
+
+def by_name(names, path, numeric):
+    """Roles by the names of the columns; None where no column is a time's, or none a sensor's. numeric: the places of
+    columns that may hold numbers.
+
+    DataError where several columns could be the values, none of which has the name.
+    """
+    found = {role: [at for at, name in enumerate(names) if is_called(name, role)] for role in ROLES}
+    if not found["time"] or not found["sensor"]:
+        return None
+    time = found["time"][0]
+    sensor = min(found["sensor"], key=lambda at: plain(names[at]) in ("id", "name", "variable"))
+    rest = found["value"] or [at for at in range(len(names)) if at in numeric and at not in (time, sensor)]
+    if len(rest) == 1:
+        return Roles(time, sensor, rest[0])
+    if not rest:
+        return None
+    several = ", ".join(names[at] for at in rest[:4])
+    raise DataError(
+        f"{path} has a line a reading, and {several} could be the values. Say which column is: --columns "
+        f"{','.join(said(at, time, sensor, rest[0]) for at in range(len(names)))} (columns=) for {names[rest[0]]}."
+    )
+
+
+def said(at, time, sensor, value):
+    """What --columns calls the column at a place."""
+    return {time: "time", sensor: "sensor", value: "value"}.get(at, IGNORED)
+
+
+def is_called(name, role):
+    """Whether a column's name is that of a role."""
+    word = plain(name)
+    if role == "sensor":
+        word = re.sub(r"(?<=.)(id|no|number|code|name)$", "", word)
+    return word in NAMES[role]
+
+
+def by_looks(rows, known=None):
+    """Roles of three columns without names, by the first rows (lists of words); None where they are no readings.
+
+    Times look like dates or clocks, and are the same in several rows; sensors are words, or the ids in `known`.
+    """
+    columns = [list(column) for column in zip(*rows)] if rows and all(len(row) == 3 for row in rows) else []
+    times = [at for at, column in enumerate(columns) if all(CLOCK.search(word) for word in column)]
+    if len(times) != 1:
+        return None
+    rest = [at for at in range(3) if at != times[0]]
+    named = [at for at in rest if are_sensors(columns[at], known)]
+    if len(named) != 1:
+        return None
+    value = next(at for at in rest if at != named[0])
+    numbers = all(word.lower() in MISSING or is_number(word, finite=False) for word in columns[value])
+    repeated = len(rows) >= REPEATED * len(set(columns[times[0]])) or not are_numbers(columns[named[0]])
+    return Roles(times[0], named[0], value) if numbers and repeated else None
+
+
+def are_sensors(words, known):
+    """Whether the words of a column are sensors': ids that are known, or, where none are, words that repeat."""
+    if known is not None:
+        return set(words) <= known
+    return not are_numbers(words) and all(words)
+
+
+def are_numbers(words):
+    """Whether any of the words is a number; an empty field is none."""
+    return any(word and is_number(word, finite=False) for word in words)

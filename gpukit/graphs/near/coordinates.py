@@ -1,0 +1,126 @@
+"""A graph of the nearest, by coordinates."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.base.arrays import as_array
+from gpukit.errors import DataError
+from gpukit.graphs.near.weights import gaussian, how_many, joined
+from gpukit.graphs.tensor import Graph
+from gpukit.io.arrays import as_frame, is_frame, plain
+from gpukit.io.words import as_ids, first_repeated
+
+RADIUS = 6371.0088  # km, the mean of the earth's
+FIRST = {"lat", "latitude", "y", "northing", "ycoord", "ycoordinate"}
+SECOND = {"lon", "lng", "long", "longitude", "x", "easting", "xcoord", "xcoordinate"}
+DEGREES = {"lat", "latitude", "lon", "lng", "long", "longitude"}
+
+
+class Coordinates(NamedTuple):
+    """places (N, 2) float64: latitude and longitude in degrees, or y and x; ids (N,) or None; degrees: which."""
+
+    places: np.ndarray
+    ids: np.ndarray | None
+    degrees: bool
+
+
+def graph_from_coordinates(coordinates, neighbors=None, degrees=None):
+    """The Graph in which vertices are joined to those nearest to them.
+
+    coordinates: a DataFrame with the columns latitude and longitude (by great circles), or x and y, its index the
+    labels of the vertices, unless it is only counted and there is one other column; or an array (N, 2) of x and y, or,
+    with degrees=True, of latitude and longitude. neighbors: how many each vertex is joined to (None: 8), and is joined
+    to by others. Weights: exp(-(d / s)^2), s the median of the distances d of neighbours; 0.001 at least. Raises
+    DataError for coordinates that are missing or out of range; ParameterError.
+    """
+    if isinstance(coordinates, Coordinates):
+        return nearest(coordinates, neighbors)
+    coordinates = as_frame(coordinates)
+    if is_frame(coordinates):
+        return nearest(of_frame(coordinates), neighbors)
+    array = as_array(coordinates, "the coordinates")
+    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "biuf":
+        raise DataError(f"coordinates are (N, 2) numbers; got {array.dtype}, shape {array.shape}.")
+    array = array.astype(np.float64)
+    return nearest(Coordinates(array if degrees else array[:, ::-1], None, bool(degrees)), neighbors)
+
+
+def of_frame(frame):
+    """Coordinates of a DataFrame."""
+    names = [plain(name) for name in frame.columns]
+    first, second = columns_of(names, "the coordinates")
+    rest = [at for at in range(len(names)) if at not in (first, second)]
+    counted = type(frame.index).__name__ == "RangeIndex"
+    if counted and len(rest) > 1:
+        raise DataError(
+            f"the coordinates have the columns {', '.join(map(str, frame.columns))}: which labels the vertices is not "
+            "clear. Make it the index: .set_index(...)."
+        )
+    labels = frame.index if not counted else frame.iloc[:, rest[0]] if rest else None
+    places = frame.iloc[:, [first, second]].to_numpy(np.float64, na_value=np.nan)
+    return Coordinates(places, None if labels is None else as_ids(list(map(str, labels))), names[first] in DEGREES)
+
+
+def columns_of(names, what):
+    """The places of the two coordinates among plain names of columns; DataError where they are not there."""
+    found = [[at for at, name in enumerate(names) if name in those] for those in (FIRST, SECOND)]
+    if not all(found):
+        raise DataError(
+            f"{what} have the columns {', '.join(names)}; latitude and longitude, or x and y, are to be among them."
+        )
+    return found[0][0], found[1][0]
+
+
+def nearest(found, neighbors=None):
+    """The Graph of Coordinates."""
+    from scipy.spatial import cKDTree
+
+    check(found)
+    count = len(found.places)
+    k = how_many(neighbors, count)
+    points = on_sphere(found.places) if found.degrees else found.places
+    distances, others = cKDTree(points).query(points, min(count, k + 1))
+    distances, others = distances.reshape(count, -1), others.reshape(count, -1)
+    rows = np.repeat(np.arange(count), others.shape[1]).reshape(others.shape)
+    kept = first_of(others != rows, k)
+    rows, columns, distances = rows[kept], others[kept], distances[kept]
+    if found.degrees:
+        distances = 2 * RADIUS * np.arcsin(np.minimum(distances / (2 * RADIUS), 1.0))
+    scale = float(np.median(distances)) if len(distances) else 0.0
+    return Graph(joined(rows, columns, gaussian(distances, scale), count), found.ids)
+
+
+def first_of(those, k):
+    """The first k True of each row."""
+    return those & (np.cumsum(those, axis=1) <= k)
+
+
+def on_sphere(places):
+    """(N, 3) km of latitude and longitude in degrees."""
+    north, east = np.radians(places).T
+    return RADIUS * np.column_stack((np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)))
+
+
+def check(found):
+    """DataError for places that are none, or labels that come twice."""
+    places, ids = found.places, found.ids
+    if not len(places):
+        raise DataError("the coordinates are empty: give a line for each vertex.")
+    wrong = ~np.isfinite(places).all(axis=1)
+    if found.degrees:
+        wrong |= (np.abs(places[:, 0]) > 90) | (np.abs(places[:, 1]) > 360)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        kind = "latitude (-90 to 90) and longitude (-180 to 180)" if found.degrees else "coordinates, y and x,"
+        raise DataError(
+            f"the {kind} of {called(ids, at)} are {', '.join(f'{one:g}' for one in places[at])}. Mend the line."
+        )
+    twice = None if ids is None else first_repeated(list(map(str, ids)))
+    if twice is not None:
+        raise DataError(f"the coordinates have the label {twice!r} twice; labels must differ.")
+
+
+def called(ids, at):
+    """A vertex in words."""
+    return f"vertex {at}" if ids is None else f"{ids[at]}"

@@ -1,0 +1,83 @@
+"""A graph from distances of pairs."""
+
+import numpy as np
+
+from gpukit.errors import DataError
+from gpukit.graphs.near.weights import gaussian, how_many, joined
+from gpukit.graphs.tensor import Graph
+from gpukit.io.arrays import as_frame, is_frame
+from gpukit.io.words import as_ids
+
+LEAST = 0.1  # weight that is kept
+
+
+def graph_from_distances(distances, neighbors=None, ids=None):
+    """The Graph in which near pairs have large weights, as that of Li et al., "Diffusion Convolutional Recurrent Neural
+    Network" (ICLR 2018): exp(-(d / s)^2), s the standard deviation of the distances; below 0.1 none.
+
+    distances: a square array or DataFrame (NaN and infinity: not joined), or a DataFrame or list of (vertex, vertex,
+    distance). A pair that is there in both directions has the shorter one's weight. Every vertex keeps its nearest
+    neighbour, whatever its weight. neighbors: each vertex is joined to so many nearest (None: all with weight 0.1).
+    ids: the vertices that count, in this order (None: all). Raises DataError for negative distances and for none.
+    """
+    rows, columns, lengths, ids = pairs_of(as_frame(distances), ids)
+    apart = (rows != columns) & np.isfinite(lengths)
+    rows, columns, lengths = rows[apart], columns[apart], lengths[apart]
+    if (lengths < 0).any():
+        raise DataError(f"a distance is {lengths.min():g}; distances are not negative.")
+    if not len(lengths):
+        raise DataError("no two of the vertices have a distance.")
+    weights = gaussian(lengths, float(np.std(np.r_[lengths, np.zeros(len(ids))])))
+    rank = ranks(rows, lengths)
+    kept = rank < how_many(neighbors, len(ids)) if neighbors is not None else (weights >= LEAST) | (rank == 0)
+    return Graph(joined(rows[kept], columns[kept], weights[kept], len(ids)), ids)
+
+
+def pairs_of(distances, ids):
+    """(rows, columns, lengths, ids) of distances in any form."""
+    if not is_frame(distances) and np.ndim(distances) == 2 and np.shape(distances)[0] == np.shape(distances)[1]:
+        array = np.asarray(distances, np.float64)
+        names = np.arange(len(array)) if ids is None else ids
+        return *map(np.ravel, np.indices(array.shape)), array.ravel(), names
+    if not is_frame(distances):
+        import pandas
+
+        distances = pandas.DataFrame(distances)
+    counted = type(distances.columns).__name__ == "RangeIndex"
+    if distances.shape[1] != 3 or (not counted and set(distances.index) == set(distances.columns)):
+        return of_square(distances, ids)
+    import pandas
+
+    ends = [distances.iloc[:, at].map(str) for at in (0, 1)]
+    known = pandas.Index(list(map(str, ids)) if ids is not None else pandas.unique(pandas.concat(ends)))
+    rows, columns = (known.get_indexer(one) for one in ends)
+    there = (rows >= 0) & (columns >= 0)
+    lengths = distances.iloc[:, 2].to_numpy(np.float64, na_value=np.nan)
+    return rows[there], columns[there], lengths[there], as_ids(known.tolist()) if ids is None else ids
+
+
+def of_square(frame, ids):
+    """pairs_of a square DataFrame, labelled on both sides."""
+    rows, columns = list(map(str, frame.index)), list(map(str, frame.columns))
+    if set(rows) != set(columns) or len(set(rows)) < len(rows):
+        raise DataError(
+            f"the distances have {frame.shape[0]:,} rows and {frame.shape[1]:,} columns: give (vertex, vertex, "
+            "distance), or a square table with the same labels on both sides."
+        )
+    wanted = rows if ids is None else list(map(str, ids))
+    lacking = next((name for name in wanted if name not in set(rows)), None)
+    if lacking is not None:
+        raise DataError(f"the distances have no vertex {lacking!r}.")
+    frame = frame.set_axis(rows, axis=0).set_axis(columns, axis=1)
+    array = frame.reindex(index=wanted, columns=wanted).to_numpy(np.float64, na_value=np.nan)
+    return *map(np.ravel, np.indices(array.shape)), array.ravel(), as_ids(wanted) if ids is None else ids
+
+
+def ranks(rows, lengths):
+    """(E,) how many of the pairs of the same row are shorter."""
+    order = np.lexsort((lengths, rows))
+    starts = np.r_[0, np.flatnonzero(np.diff(rows[order])) + 1]
+    within = np.arange(len(rows)) - np.repeat(starts, np.diff(np.r_[starts, len(rows)]))
+    out = np.empty(len(rows), np.int64)
+    out[order] = within
+    return out

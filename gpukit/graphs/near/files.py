@@ -1,0 +1,133 @@
+"""Coordinates and distances in files."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.errors import DataError
+from gpukit.graphs.convert import numbers, observed, sliced
+from gpukit.graphs.layouts.roles import is_called
+from gpukit.graphs.near.coordinates import DEGREES, Coordinates, columns_of, graph_from_coordinates
+from gpukit.graphs.near.distances import graph_from_distances
+from gpukit.graphs.near.series import graph_from_series
+from gpukit.graphs.sheet import open_table
+from gpukit.io.arrays import plain
+from gpukit.io.words import as_ids, is_number, shown
+
+
+class Near(NamedTuple):
+    """What a graph is made of: the files coordinates or distances, or neither; neighbors of each vertex, or None."""
+
+    coordinates: object = None
+    distances: object = None
+    neighbors: int | None = None
+
+    def ids(self):
+        """The labels in the file of coordinates or distances, or None."""
+        if self.coordinates is not None:
+            return read_coordinates(self.coordinates).ids
+        if self.distances is not None:
+            return graph_from_distances(read_distances(self.distances)).vertices
+        return None
+
+    def graph_of(self, values, ids, mask=None):
+        """The Graph of the vertices of values (N, ...), NaN or masked where missing, with ids (N,) or None."""
+        if self.coordinates is not None:
+            found = read_coordinates(self.coordinates, np.arange(len(values)) if ids is None else ids)
+            return graph_from_coordinates(found, self.neighbors)._replace(vertices=ids)
+        if self.distances is not None:
+            known = np.arange(len(values)) if ids is None else ids
+            return graph_from_distances(read_distances(self.distances), self.neighbors, known)._replace(vertices=ids)
+        given = numbers(values, "the tensor")
+        whole = sliced(given)
+        return graph_from_series(np.where(observed(whole, mask, given.shape), whole, np.nan), self.neighbors, ids)
+
+
+def read_coordinates(path, ids=None):
+    """Coordinates, of the vertices `ids` in their order (None: of all in the file).
+
+    Text or Parquet: a label, latitude and longitude, or x and y by their names; without a header a label and two
+    numbers, or two numbers, degrees where all are between -90 and 90, and -180 and 180. Labels of vertices that are
+    not asked for are left out; without labels the lines stand in the order of the vertices. DataError where a vertex
+    has no line.
+    """
+    table = open_table(path)
+    header = table.named or not any(map(is_number, table.first[-2:]))
+    frame = table.frame(header, spelled=0 if table.named else len(table.first))
+    label, first, second, degrees = columns_in(table, header)
+    places = table.numbers(frame[[first, second]])
+    if degrees is None:
+        degrees = bool((np.abs(places) <= (90, 180)).all())
+        places = places if degrees else places[:, ::-1]
+    names = None if label is None else [str(one).strip() for one in frame[label]]
+    return chosen(Coordinates(places, names, degrees), ids, table.path)
+
+
+def columns_in(table, header):
+    """(label or None, first, second, degrees) places of columns; degrees None where no names tell."""
+    if not header:
+        if len(table.first) not in (2, 3):
+            raise DataError(f"{table.path}: coordinates are a label, latitude and longitude, or x and y.")
+        return (0, 1, 2, None) if len(table.first) == 3 else (None, 0, 1, None)
+    names = [plain(name) for name in table.first]
+    first, second = columns_of(names, table.path)
+    rest = [at for at in range(len(names)) if at not in (first, second)]
+    named = sorted(rest, key=lambda at: (not is_called(names[at], "sensor"), names[at] in ("", "index", "id", "name")))
+    return (named[0] if named else None), first, second, names[first] in DEGREES
+
+
+def chosen(found, ids, path):
+    """The Coordinates of ids, in their order."""
+    if found.ids is None:
+        if ids is not None and len(ids) != len(found.places):
+            raise DataError(
+                f"{path} has {len(found.places):,} lines without labels, and there are {len(ids):,} vertices. Give "
+                "each line the label of its vertex."
+            )
+        return found
+    if ids is None:
+        return found._replace(ids=as_ids(found.ids, f"{path}: vertex"))
+    places = {}
+    for row, name in enumerate(found.ids):
+        if places.setdefault(name, row) != row:
+            raise DataError(f"{path} has the label {shown(name)} twice; labels must differ.")
+    lacking = [one for one in map(str, ids) if one not in places]
+    if lacking:
+        more = f", nor of {len(lacking) - 1:,} others" if len(lacking) > 1 else ""
+        raise DataError(
+            f"{path} has no coordinates of {shown(lacking[0])}{more}. Labels are matched as they are spelled; give "
+            "every vertex a line."
+        )
+    return found._replace(places=found.places[[places[one] for one in map(str, ids)]], ids=ids)
+
+
+def read_distances(path):
+    """Distances as graph_from_distances takes them: a frame of (vertex, vertex, distance), or a square one."""
+    table = open_table(path)
+    header = table.named or not (is_number(table.first[-1]) or not table.first[-1])
+    if len(table.first) == 3:
+        frame = table.frame(header, spelled=2)
+        return checked(frame.assign(**{"2": table.numbers(frame[[2]]).ravel()})[[0, 1, "2"]], table)
+    frame = table.frame(header, spelled=1 if header else 0)
+    labelled = header and len(frame) == frame.shape[1] - 1
+    rows = [str(one).strip() for one in frame[0]] if labelled else None
+    array = table.numbers(frame.drop(columns=0) if labelled else frame)
+    if array.shape[0] != array.shape[1]:
+        raise DataError(
+            f"{table.path} has {array.shape[0]:,} rows of {array.shape[1]:,} distances: give lines of vertex, vertex, "
+            "distance, or as many rows as columns."
+        )
+    import pandas
+
+    names = rows or (table.first if header else list(map(str, range(len(array)))))
+    return pandas.DataFrame(array, index=names, columns=table.first[1:] if labelled else names)
+
+
+def checked(frame, table):
+    """A frame of pairs; DataError for a line that lacks an end or a distance."""
+    holes = (frame.isna() | (frame == "")).to_numpy().any(axis=1)
+    if holes.any():
+        at = int(np.argmax(holes))
+        raise DataError(f"{table.path}, {table.place(at)}: a distance is two vertices and a number.")
+    ends = {at: [str(word).strip() for word in frame[at]] for at in (0, 1)}
+    return frame.assign(**{str(at): words for at, words in ends.items()})[["0", "1", "2"]]

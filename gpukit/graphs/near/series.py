@@ -1,0 +1,57 @@
+"""A graph of the vertices whose series are most alike."""
+
+import numpy as np
+
+from gpukit.graphs.near.weights import SMALLEST, how_many, joined
+from gpukit.graphs.tensor import Graph
+
+DOUBT = 10  # columns that count as observed without any likeness
+COLUMNS = 20_000  # of long series: so many, evenly spaced
+BLOCK = 1 << 24  # numbers at a time
+
+
+def graph_from_series(values, neighbors=None, ids=None):
+    """The Graph of vertices joined to those with which what is observed of their series is most correlated.
+
+    values (N, T), NaN where missing. neighbors: how many (None: 8). Weights are correlations over the columns in which
+    both are observed, shrunk where these are few, 0.001 at least. A vertex of which nothing is observed is joined to
+    none, unless no two are joined otherwise: then all to the next.
+    """
+    values = np.asarray(values, np.float64).reshape(len(values), -1)
+    count, length = values.shape
+    values = values[:, np.unique(np.linspace(0, length - 1, min(length, COLUMNS)).astype(int))]
+    k, alive = how_many(neighbors, count), np.isfinite(values).any(axis=1)
+    parts = [part for part in blocks(values, alive, k)] if alive.sum() > 1 else []
+    if not parts:
+        rows, columns, weights = np.arange(count - 1), np.arange(1, count), np.ones(count - 1)
+    else:
+        rows, columns, weights = (np.concatenate(one) for one in zip(*parts))
+    return Graph(joined(rows, columns, weights, count), ids)
+
+
+def blocks(values, alive, k):
+    """Yield (rows, columns, weights) of the k most alike, some vertices at a time."""
+    seen = np.isfinite(values).astype(np.float64)
+    rest = np.where(seen > 0, values, 0.0)
+    rest -= seen * (rest.sum(axis=1) / np.maximum(seen.sum(axis=1), 1))[:, None]
+    largest = np.abs(rest).max(axis=1, keepdims=True)
+    rest /= np.where(largest > 0, largest, 1.0)
+    squares, k = np.square(rest), min(k, int(alive.sum()) - 1)
+    step = max(1, BLOCK // len(values))
+    for start in range(0, len(values), step):
+        part = slice(start, min(start + step, len(values)))
+        rows = np.flatnonzero(alive[part]) + start
+        alike = likeness(rest, squares, seen, rows)
+        alike[:, ~alive] = -np.inf
+        alike[np.arange(len(rows)), rows] = -np.inf
+        columns = np.argpartition(-alike, k - 1, axis=1)[:, :k]
+        weights = np.maximum(np.take_along_axis(alike, columns, axis=1), SMALLEST)
+        yield np.repeat(rows, k), columns.ravel(), weights.ravel()
+
+
+def likeness(rest, squares, seen, rows):
+    """(len(rows), N) correlations of series over columns in which both are observed, shrunk where these are few."""
+    product, both = rest[rows] @ rest.T, seen[rows] @ seen.T
+    size = np.sqrt((squares[rows] @ seen.T) * (seen[rows] @ squares.T))
+    found = np.divide(product, size, out=np.zeros(product.shape), where=size > 0)
+    return found * both / (both + DOUBT)

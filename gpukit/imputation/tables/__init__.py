@@ -1,0 +1,9 @@
+"""What people keep series of sensors in, and how they stand in time.
+
+| file      | what it does                                                                       |
+|-----------|------------------------------------------------------------------------------------|
+| forms.py  | frames (wide, long), xarray: as an array by vertex, and the result in the same form |
+| clock.py  | times that are not in order, that repeat, of clocks that were set back             |
+| window.py | new columns for a fitted imputer, beside those that it knows                       |
+| saving.py | what a file keeps of these                                                         |
+"""

@@ -1,0 +1,181 @@
+"""Frames and labelled arrays as an array with a row a vertex; and what was filled in, as it was handed in."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.base.arrays import aligned as matched
+from gpukit.errors import DataError
+from gpukit.graphs import labels
+from gpukit.graphs.layouts import moments
+from gpukit.graphs.layouts.alone import are_dates, names_times
+from gpukit.graphs.layouts.filled import completed_frame
+from gpukit.graphs.layouts.long import long_of, roles_in
+from gpukit.graphs.sheet import FrameTable
+from gpukit.io.arrays import as_frame, is_frame
+from gpukit.io.times import as_seconds
+from gpukit.io.words import as_ids
+
+
+class Form(NamedTuple):
+    """A tensor that was handed in with labels.
+
+    tensor, mask  arrays with a row a vertex, in the order of `vertices`; mask may be None
+    times         (T,) int64 seconds, or None where no side has any
+    vertices      (N,) ids
+    give          give(array of the tensor's shape, known): it in the form that was handed in; known: whether its cells
+                  are those that were observed where they were (False: of deviations)
+    """
+
+    tensor: np.ndarray
+    mask: object
+    times: object
+    vertices: np.ndarray
+    give: object
+
+
+def form_of(tensor, mask, vertices, labelled=False):
+    """The Form of a DataFrame (wide, either way, or long) or of what has to_pandas; None of arrays without labels.
+
+    vertices: (N,) labels of the graph, N where it has none, None where there is no graph: the vertices are sorted then.
+    labelled: whether the graph is a frame, which must have labels then. Raises DataError for labels that are not the
+    graph's, and for what does not say which side the vertices are.
+    """
+    frame = as_frame(tensor)
+    if not is_frame(frame):
+        return None
+    if frame is not tensor and hasattr(tensor, "dims"):  # xarray's
+        found = form_of(frame, mask, vertices, labelled)
+        return found._replace(give=lambda array, known: tensor.copy(data=np.asarray(found.give(array, known))))
+    table = FrameTable("the table", frame) if _counted(frame.index) and frame.shape[1] >= 3 and len(frame) else None
+    roles = None if table is None else roles_in(table)
+    if roles is not None:
+        return long_form(table, frame, roles, mask, vertices)
+    return wide_form(frame, mask, vertices, labelled)
+
+
+def long_form(table, frame, roles, mask, vertices):
+    """The Form of a table of readings."""
+    if mask is not None:
+        raise DataError("a table of readings has no mask: leave out the readings that are missing, or their values.")
+    known = vertices if isinstance(vertices, np.ndarray) else None
+    long = long_of(table, *roles, known)
+    if vertices is not None and len(long.ids) > (vertices if known is None else len(known)):
+        raise DataError(
+            f"the readings are of {len(long.ids):,} sensors, {str(long.ids[-1])!r} among them, which the graph has "
+            "not. Leave them out, or give the graph these labels."
+        )
+    if known is None:
+        long = in_order(long)
+
+    def give(array, known):
+        observed = np.isfinite(long.values) if known else np.zeros(long.values.shape, bool)
+        return completed_frame(long, array, observed, list).set_axis(frame.columns, axis=1).infer_objects()
+
+    return Form(long.values, None, long.seconds, long.ids, give)
+
+
+def in_order(long):
+    """A Long with its sensors sorted."""
+    order = np.argsort(long.ids, kind="stable")
+    return long._replace(ids=long.ids[order], values=long.values[order], vertex=np.argsort(order)[long.vertex])
+
+
+def wide_form(frame, mask, vertices, labelled):
+    """The Form of times by sensors, or sensors by times."""
+    index = None
+    if _counted(frame.index) and frame.shape[1] > 1 and is_clock(frame.columns[0], frame.iloc[:, 0]):
+        index, frame = frame.iloc[:, 0], frame.set_index(frame.columns[0])
+    turned = are_columns(frame, vertices)
+    side, other = (frame.columns, frame.index) if turned else (frame.index, frame.columns)
+    if labelled and not isinstance(vertices, np.ndarray) and not _counted(side):
+        raise DataError("the tensor has labels and the graph's are not the same on both sides. Label rows and columns.")
+    order, ids = order_of(side, vertices, turned)
+    array, seen = labels.numbers(frame, "tensor", turned)[order], mask_of(mask, frame, turned, order)
+    array = np.ascontiguousarray(array)
+
+    def give(array, known):
+        out = np.empty(array.shape, array.dtype)
+        out[order] = array
+        made = frame.__class__(out.T if turned else out, index=frame.index, columns=frame.columns)
+        return made if index is None else made.reset_index()
+
+    return Form(array, seen, times_of(other), ids, give)
+
+
+def is_clock(name, column):
+    """Whether the first column of a frame that is only counted holds the times."""
+    return column.dtype.kind == "M" or (column.dtype.kind not in "biuf" and names_times(str(name)))
+
+
+def are_columns(frame, vertices):
+    """Whether a column is a vertex: by labels, by which side is dates, by size."""
+    if isinstance(vertices, np.ndarray):
+        known, sides = set(map(str, vertices.tolist())), (frame.index, frame.columns)
+        shares = [len(known & set(map(str, side))) / max(1, len(side)) for side in sides]
+        if shares[0] != shares[1]:
+            return shares[1] > shares[0]
+    dated = [has_times(side) for side in (frame.index, frame.columns)]
+    if dated[0] != dated[1]:
+        return dated[0]
+    if vertices is None:
+        return True
+    count = len(vertices) if isinstance(vertices, np.ndarray) else vertices
+    return len(frame) != count and frame.shape[1] == count
+
+
+def order_of(side, vertices, turned):
+    """((N,) places on a side of the vertices, their ids); DataError where labels are not the graph's."""
+    names = list(map(str, side))
+    if isinstance(vertices, np.ndarray):
+        if not (_counted(side) and len(side) == len(vertices)):
+            labels.check_same(names, list(map(str, vertices.tolist())), f"the tensor's {_axis(turned)}", "vertex")
+        places = {name: place for place, name in enumerate(names)}
+        return [places.get(str(one), at) for at, one in enumerate(vertices.tolist())], vertices
+    ids = as_ids(names)
+    if len(set(names)) < len(names):
+        raise DataError(f"the tensor's {_axis(turned)} have a label twice; labels must differ.")
+    order = np.argsort(ids, kind="stable") if vertices is None else np.arange(len(ids))
+    return order, ids[order]
+
+
+def mask_of(mask, frame, turned, order):
+    """A mask, a frame matched by its labels, as an array with a row a vertex."""
+    if is_frame(mask):
+        mask = matched(tensor=frame, mask=mask)[1]
+        mask = matched(tensor=frame.T, mask=mask.T)[1].T.to_numpy()
+    elif mask is None:
+        return None
+    elif hasattr(mask, "index"):
+        mask = matched(tensor=frame.T if turned else frame, mask=mask)[1].to_numpy()
+    mask = np.asarray(mask)
+    return (mask.T if turned and mask.ndim == 2 else mask)[order] if len(mask.shape) else mask
+
+
+def has_times(side):
+    """Whether labels are dates."""
+    return side.dtype.kind == "M" or hasattr(side, "to_timestamp") or are_texts_of_dates(side)
+
+
+def are_texts_of_dates(side):
+    """Whether labels are texts that spell dates."""
+    return side.dtype.kind not in "biufM" and all(isinstance(one, str) for one in side) and are_dates(list(side))
+
+
+def times_of(side):
+    """(T,) int64 seconds of labels, or None."""
+    if hasattr(side, "to_timestamp"):
+        side = side.to_timestamp()
+    if hasattr(side, "tz") and side.tz is not None:
+        side = side.tz_convert("UTC").tz_localize(None)
+    if side.dtype.kind == "M":
+        return as_seconds(side.to_numpy(dtype="datetime64[ns]"))
+    return moments.seconds(list(side)) if are_texts_of_dates(side) else None
+
+
+def _axis(turned):
+    return "columns" if turned else "rows"
+
+
+def _counted(index):
+    return labels.counted(index)

@@ -1,0 +1,80 @@
+"""What a fitted imputer holds of the series that it knows, and new columns beside them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.base import check_integer
+from gpukit.errors import DataError
+from gpukit.imputation.centering import spread as entries
+
+
+class Held(NamedTuple):
+    """The series that a fitted imputer knows, in order of time.
+
+    filled, spread  the tensor (N, ...), filled in, and the standard deviations, float64
+    mask            bool (N,) or of the tensor's shape: True = observed
+    at              (T,) float64 seconds, rising, or None
+    """
+
+    filled: np.ndarray
+    spread: np.ndarray
+    mask: np.ndarray
+    at: object
+
+    @property
+    def is_wide(self):
+        """Whether it is series (N, T), not matrices."""
+        return self.filled.ndim == 2 or (self.filled.ndim == 3 and self.filled.shape[1] == 1)
+
+    def before(self, columns, at, most=None):
+        """(values, seen (N, H), at (H,) or None) of the columns that precede new ones: all of them, or those before
+        at[0]; the last `most`. at: of the new columns, or None."""
+        values = self.filled.reshape(len(self.filled), -1)
+        mask = self.mask[:, None] if self.mask.ndim == 1 else self.mask.reshape(values.shape)
+        seen = np.broadcast_to(mask, values.shape)
+        end = values.shape[1] if at is None or self.at is None else int(np.searchsorted(self.at, at[0]))
+        kept = slice(0 if most is None else max(0, end - most), end)
+        return values[:, kept], seen[:, kept], None if self.at is None else self.at[kept]
+
+
+def follows(held, data, at):
+    """Whether new columns come behind some of those that are held, by the times of both."""
+    if held is None or not held.is_wide or held.at is None or at is None:
+        return False
+    return data.tensor.shape[1] == 1 and at[0] > held.at[0] and at[-1] > held.at[-1]
+
+
+def joined(held, data, at, window=None):
+    """(inputs.Data, at) of new columns behind those that are held; of `window` columns at most.
+
+    at: of the new columns; where they have none, they follow at the usual step.
+    """
+    count, columns = len(data.tensor), data.tensor.shape[2]
+    most = None if window is None else max(0, window - columns)
+    old, seen, times = held.before(columns, at, most)
+    if at is None and held.at is not None:
+        at = held.at[-1] + (np.median(np.diff(held.at)) if len(held.at) > 1 else 1.0) * np.arange(1, columns + 1)
+    new = np.broadcast_to(entries(data.mask), data.tensor.shape).reshape(count, columns)
+    mask = np.concatenate((seen, new), axis=1)
+    kind = data.tensor.dtype
+    values = np.where(mask, np.concatenate((old.astype(kind), data.tensor[:, 0]), axis=1), kind.type(0))
+    last = slice(None if window is None else max(0, values.shape[1] - window), None)
+    values, mask = values[:, last], mask[:, last]
+    shape = (count, 1, values.shape[1])
+    whole = mask.all(axis=1)
+    by_vertex = whole if (mask.any(axis=1) == whole).all() else mask.reshape(shape)
+    times = None if times is None or at is None else np.concatenate((times, at))[last]
+    given = np.where(mask, values, np.nan)
+    return data.__class__(values.reshape(shape), by_vertex, (count, values.shape[1]), given), times
+
+
+def check_window(window, columns):
+    """window, columns at least; ParameterError for another."""
+    return None if window is None else max(check_integer("window", window, 1), columns)
+
+
+def check_series(held, data):
+    """DataError for what cannot be extended."""
+    if held is None or not held.is_wide or data.tensor.shape[1] != 1:
+        raise DataError("only series, a tensor (N, T) or a table, can be extended by new columns; this has matrices.")

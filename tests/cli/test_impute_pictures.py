@@ -1,0 +1,103 @@
+"""The picture of series: which gaps are drawn, lines, bands, errors and the map; slices without an empty third."""
+
+import contextlib
+
+import numpy as np
+import pytest
+from cli_support import CPU
+from matplotlib.figure import Figure
+
+from gpukit import GraphImputer
+from gpukit.cli.imputation import lines, plot, steps
+from gpukit.graphs import as_graph_tensor
+from gpukit.graphs.near.coordinates import Coordinates
+
+N, T = 8, 72
+TIMES = 1_583_000_000 + 3600 * np.arange(T)
+
+
+@pytest.fixture
+def figure(monkeypatch):
+    """The figure that is drawn next, not written."""
+    made = Figure(figsize=(11, 8), layout="constrained")
+
+    @contextlib.contextmanager
+    def kept(path, width, height):
+        yield made
+
+    monkeypatch.setattr(plot, "canvas", kept)
+    return made
+
+
+def done(truth=False, order=None, **how):
+    """A steps.Done of a small week; of sensor 2 nothing is known, 5 and 3 have long gaps."""
+    rng = np.random.default_rng(0)
+    values = np.sin(np.arange(T) / 4) + rng.normal(size=(N, 1)) + 0.1 * rng.normal(size=(N, T))
+    given = values.copy()
+    given[rng.random((N, T)) < 0.05] = np.nan
+    given[2] = given[5, 20:45] = given[3, 50:62] = np.nan
+    order = np.arange(T) if order is None else order
+    A = np.eye(N, k=1) + np.eye(N, k=2)
+    also = {"truth": values[:, order] if truth else None, "times": TIMES[order]}
+    data = as_graph_tensor(A + A.T, given[:, order], vertices=np.array([f"s{i}" for i in range(N)]), **also)
+    model = GraphImputer(method="interpolation", **how, device="cpu").fit(data)
+    return steps.Done(data, model, None, model.report_, None, None, [])
+
+
+def titles(figure):
+    return [axis.get_title() for axis in figure.axes]
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_the_longest_gaps_one_of_a_sensor_without_readings(mixed):
+    order = np.random.default_rng(1).permutation(T) if mixed else None
+    found = lines.some_gaps(done(order=order))
+    assert [gap[0] for gap in found] == [2, 5, 3] and found[0][1:] == (0, T)
+    assert found[1][1] <= 20 and found[1][2] >= 45 and found[2][1] <= 50 and found[2][2] >= 62
+
+
+def test_longest_runs():
+    rows = ["0110111", "0000000", "1111111", "1101100"]
+    lengths, firsts = steps.longest_runs(np.array([[letter == "1" for letter in row] for row in rows]))
+    assert lengths.tolist() == [3, 0, 7, 2] and firsts.tolist()[0] == 4 and firsts.tolist()[2:] == [0, 0]
+
+
+@pytest.mark.parametrize("truth", [False, True])
+def test_lines_bands_errors_and_the_map(figure, truth):
+    one, places = done(truth), Coordinates(np.random.default_rng(0).random((N, 2)), None, True)
+    plot.draw("p.png", one, places)
+    assert titles(figure)[:2] == ["error on hidden values", "standard deviation of what was filled in"]
+    drawn = [axis for axis in figure.axes if "missing in a row" in axis.get_title()]
+    assert len(drawn) == 3 and drawn[1].get_title().startswith("s5: ")
+    named = {line.get_label(): line.get_ydata() for line in drawn[0].lines}
+    assert set(named) == {"filled in", "observed", *(["true"] if truth else [])}
+    np.testing.assert_array_equal(named["filled in"], one.model.completed_[2])
+    assert np.isnan(named["observed"]).all()
+    band = drawn[0].collections[0].get_datalim(drawn[0].transData)
+    top = (one.model.completed_[2] + 1.645 * one.model.deviation_[2]).max()
+    assert band.y1 == pytest.approx(top)
+    bars = {text.get_text() for text in figure.axes[0].get_yticklabels()}
+    assert bars == {row.name for row in one.rows}
+
+
+def test_slices_have_no_empty_third(figure):
+    rng = np.random.default_rng(0)
+    tensor = rng.normal(size=(N, 4, 5))
+    tensor[3] = np.nan
+    data = as_graph_tensor(np.ones((N, N)) - np.eye(N), tensor)
+    how = {"weights": "common", "center": "none", "iterations": 3}
+    model = GraphImputer(**how, device="cpu").fit(data)
+    plot.draw("p.png", steps.Done(data, model, None, [], None, None, []))
+    names = [title for title in titles(figure) if title.startswith("vertex")]
+    assert len(names) == 2 and all(axis.axison for axis in figure.axes)
+
+
+def test_a_picture_of_a_table(verb, tmp_path):
+    rng = np.random.default_rng(0)
+    values = np.sin(np.arange(T) / 4)[:, None] + 0.1 * rng.normal(size=(T, 4))
+    rows = [",".join(["" if rng.random() < 0.1 else f"{x:.3f}" for x in row]) for row in values]
+    (tmp_path / "t.csv").write_text("time,a,b,c,d\n" + "\n".join(f"{at},{row}" for at, row in zip(TIMES, rows)) + "\n")
+    (tmp_path / "c.csv").write_text("id,x,y\na,0,0\nb,1,0\nc,0,1\nd,1,1\n")
+    more = ("--coordinates", tmp_path / "c.csv", "--method", "interpolation", "--plot", tmp_path / "p.png", *CPU)
+    result = verb("impute", tmp_path / "t.csv", *more)
+    assert result.code == 0 and (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG"), result.err

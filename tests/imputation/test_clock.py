@@ -1,0 +1,83 @@
+"""Times: in any order, repeated, of clocks that are set back; what a day is."""
+
+import numpy as np
+import pandas
+import pytest
+
+from gpukit import GraphImputer
+from gpukit.imputation.tables.clock import HOUR, clock_of, day_of
+
+START = 1_583_000_000
+
+
+def test_rising_times_stay():
+    times = START + np.array([0, 10, 11, 500])
+    found = clock_of(times)
+    assert found.at.tolist() == times.tolist() and found.order is None and not found.notes
+
+
+@pytest.mark.parametrize("times", [None, [7, 7, 7]])
+def test_times_that_tell_nothing(times):
+    found = clock_of(None if times is None else np.array(times))
+    assert found.at is None and found.order is None
+
+
+def test_times_are_sorted_and_back():
+    rng = np.random.default_rng(0)
+    order = rng.permutation(50)
+    found = clock_of(START + 60 * order)
+    assert np.array_equal(found.at, START + 60.0 * np.arange(50))
+    columns = rng.normal(size=(3, 50))
+    np.testing.assert_array_equal(found.moved(columns), columns[:, np.argsort(order)])
+    np.testing.assert_array_equal(found.back(found.moved(columns)), columns)
+
+
+def test_times_that_repeat_are_next_to_each_other():
+    found = clock_of(START + np.array([0, 60, 60, 60, 120, 120]))
+    assert (np.diff(found.at) > 0).all() and "repeat" in found.notes[0]
+    np.testing.assert_allclose(found.at - START, [0, 60, 70, 80, 120, 135])
+
+
+@pytest.mark.parametrize("step", [300, 900, 1800, 3600])
+@pytest.mark.parametrize("spring", [False, True])
+def test_clocks_that_are_set_back(step, spring):
+    whole = START + step * np.arange(400)
+    local = whole - HOUR * (whole >= whole[200]) + spring * HOUR * (whole >= whole[320])
+    found = clock_of(local)
+    np.testing.assert_array_equal(found.at, whole)
+    assert found.order is None and "set back" in found.notes[0]
+
+
+def test_a_clock_that_is_set_forward_leaves_a_gap():
+    whole = START + 600 * np.arange(400)
+    found = clock_of(whole + HOUR * (np.arange(400) > 100))
+    assert found.order is None and np.diff(found.at).max() == 600 + HOUR
+
+
+def test_days():
+    hourly = START + 3600.0 * np.arange(100)
+    assert day_of(hourly) == 24 and day_of(hourly[:40]) == 0 and day_of(None) == 0
+    assert day_of(START + 300.0 * np.arange(600)) == 288 and day_of(START + 7000.0 * np.arange(600)) == 0
+    assert day_of(np.delete(hourly, [5, 6, 40])) == 24
+    assert day_of(np.cumsum(np.random.default_rng(0).random(500) * 7200)) == 0
+
+
+@pytest.mark.parametrize("kind", ["gaps", "irregular", "repeated", "back"])
+def test_series_at_odd_times_are_filled_in_well(kind):
+    """A slow wave over time: what is missing is found again wherever the readings stand."""
+    rng = np.random.default_rng(1)
+    at = START + 3600.0 * np.arange(120)
+    if kind == "gaps":
+        at = np.delete(at, rng.choice(119, 30, replace=False))
+    if kind == "irregular":
+        at = START + np.sort(rng.random(120)) * 120 * 3600
+    if kind == "repeated":
+        at = np.sort(np.concatenate((at[:100], at[30:40])))
+    truth = np.sin(at / 100_000)[None] + np.arange(4.0)[:, None]
+    shown = at - HOUR * (np.arange(len(at)) >= 60) if kind == "back" else at
+    order = np.arange(len(at)) if kind == "back" else rng.permutation(len(at))
+    hidden = rng.random(truth.shape) < 0.2
+    frame = pandas.DataFrame(np.where(hidden, np.nan, truth).T, pandas.to_datetime(shown, unit="s"), list("abcd"))
+    model = GraphImputer(method="interpolation", device="cpu").fit(frame.iloc[order])
+    got = model.completed_.iloc[np.argsort(order)].to_numpy().T
+    assert np.abs(got - truth)[hidden].max() < 0.15 and np.array_equal(got[~hidden], truth[~hidden])

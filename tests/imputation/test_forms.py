@@ -1,0 +1,229 @@
+"""What people keep series in: frames either way, long ones, xarray's arrays; matched by label, and given back alike."""
+
+import networkx
+import numpy as np
+import pandas
+import pytest
+
+from gpukit import GraphImputer, graph_from_coordinates
+from gpukit.errors import DataError
+from gpukit.graphs import as_graph_tensor
+from gpukit.graphs.tensor import Graph
+
+N, T = 9, 40
+NAMES = [f"s{i}" for i in range(N)]
+TIMES = pandas.date_range("2020-03-01", periods=T, freq="h", name="time")
+
+
+def imputer(**more):
+    return GraphImputer(method="tikhonov", device="cpu", **more)
+
+
+def adjacency():
+    A = np.eye(N, k=1) + np.eye(N, k=3)
+    return A + A.T
+
+
+def graph():
+    return Graph(pandas_free(adjacency()), np.array(NAMES))
+
+
+def pandas_free(A):
+    from gpukit.graphs.adjacency import as_adjacency
+
+    return as_adjacency(A)
+
+
+@pytest.fixture(scope="module")
+def values():
+    """(N, T) with some missing."""
+    rng = np.random.default_rng(0)
+    found = np.sin(np.arange(T) / 4) + rng.normal(size=(N, 1)) + 0.1 * rng.normal(size=(N, T))
+    found[rng.random((N, T)) < 0.2] = np.nan
+    return found
+
+
+@pytest.fixture(scope="module")
+def expected(values):
+    return imputer().fit(adjacency(), values, times=TIMES.to_numpy()).completed_
+
+
+@pytest.fixture
+def frame(values):
+    """Times by sensors."""
+    return pandas.DataFrame(values.T, TIMES, NAMES)
+
+
+def check(got, like, expected):
+    """A frame with the labels of another, and the values of an array by vertex and time."""
+    assert isinstance(got, pandas.DataFrame)
+    assert got.index.equals(like.index) and got.columns.equals(like.columns) and got.index.name == like.index.name
+    turned = got.T if got.index.equals(TIMES) else got
+    np.testing.assert_allclose(turned.loc[NAMES].to_numpy(float), expected, rtol=1e-12)
+
+
+def test_a_frame_comes_back(frame, expected):
+    model = imputer().fit(graph(), frame)
+    check(model.completed_, frame, expected)
+    assert model.deviation_.shape == frame.shape and model.deviation_.index.equals(TIMES)
+    assert ((model.deviation_ == 0) == frame.notna()).all(axis=None)
+    assert model.vertices_.tolist() == NAMES and model.confidence_.shape == (N,)
+    check(model.transform(frame), frame, expected)
+    check(imputer().fit_transform(graph(), frame.T), frame.T, expected)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_labels_are_matched_never_places(frame, expected, seed):
+    order = np.random.default_rng(seed).permutation(N)
+    mixed = frame.iloc[:, order]
+    check(imputer().fit_transform(graph(), mixed), mixed, expected)
+    check(imputer().fit_transform(graph(), mixed.T), mixed.T, expected)
+    check(imputer().fit(graph(), frame).transform(mixed), mixed, expected)
+    square = pandas.DataFrame(adjacency(), NAMES, NAMES)
+    check(imputer().fit_transform(square, mixed), mixed, expected)
+    nodes = networkx.relabel_nodes(networkx.from_numpy_array(adjacency()), dict(enumerate(NAMES)))
+    check(imputer().fit_transform(nodes, mixed), mixed, expected)
+
+
+def test_times_in_any_order(frame, expected):
+    order = np.random.default_rng(0).permutation(T)
+    mixed = frame.iloc[order]
+    got = imputer().fit_transform(graph(), mixed)
+    assert got.index.equals(mixed.index)
+    check(got.loc[TIMES], frame, expected)
+
+
+@pytest.mark.parametrize("method", ["interpolation", "local", "auto"])
+def test_columns_in_another_order_give_the_same(frame, method):
+    frame.iloc[:, 2] = np.nan
+    one = GraphImputer(method=method, device="cpu").fit_transform(graph(), frame)
+    order = [4, 2, 8, 0, 1, 7, 3, 6, 5]
+    other = GraphImputer(method=method, device="cpu").fit_transform(graph(), frame.iloc[:, order])
+    np.testing.assert_array_equal(other[NAMES].to_numpy(), one.to_numpy())
+    alone = GraphImputer(method=method, device="cpu").fit(frame)
+    again = GraphImputer(method=method, device="cpu").fit(frame.iloc[::-1, order])
+    np.testing.assert_allclose(again.completed_.loc[TIMES, NAMES], alone.completed_, rtol=1e-6, atol=1e-6)
+    assert any("no graph was given" in note for note in alone.notes_)
+
+
+@pytest.mark.parametrize("order", ["time", "sensor", "none"])
+def test_readings_come_back_as_readings(frame, expected, order):
+    long = frame.reset_index().melt("time", var_name="station", value_name="speed").dropna()
+    long["lane"] = 1
+    if order == "time":
+        long = long.sort_values("time", kind="stable")
+    if order == "none":
+        long = long.sample(frac=1, random_state=0)
+    long = long.reset_index(drop=True)
+    got = imputer().fit_transform(graph(), long.drop(columns="lane"))
+    assert got.columns.tolist() == ["time", "station", "speed"] and len(got) == N * T
+    assert got["time"].dtype.kind == "M"
+    wide = got.pivot(index="time", columns="station", values="speed").astype(float)
+    check(wide.rename_axis(columns=None), frame, expected)
+    merged = got.merge(long, on=["time", "station"], suffixes=("", "_given"))
+    assert (merged["speed"] == merged["speed_given"]).all() and len(merged) == len(long)
+    with pytest.raises(DataError, match="speed, lane could be the values"):
+        imputer().fit(graph(), long)
+
+
+def test_a_first_column_of_times(frame, expected):
+    given = frame.reset_index()
+    got = imputer().fit_transform(graph(), given)
+    assert got.columns.equals(given.columns) and (got["time"] == TIMES).all()
+    check(got.set_index("time"), frame, expected)
+
+
+@pytest.mark.parametrize("kind", ["Float64", "text", "period", "zone", "mask"])
+def test_other_kinds_of_frames(frame, expected, kind):
+    if kind == "Float64":
+        given = frame.convert_dtypes()
+        assert given.isna().any(axis=None)
+    elif kind == "text":
+        given = frame.set_axis(frame.index.map(str))
+    elif kind == "period":
+        given = frame.set_axis(TIMES.to_period("h"))
+    elif kind == "zone":
+        given = frame.set_axis(TIMES.tz_localize("Europe/Paris"))
+    else:
+        given, mask = frame.fillna(-1.0), frame.notna().iloc[:, ::-1]
+        np.testing.assert_allclose(imputer().fit_transform(graph(), given, mask).T, expected, rtol=1e-12)
+        mask = mask.iloc[::-1]
+        np.testing.assert_allclose(imputer().fit_transform(graph(), given, mask).T, expected, rtol=1e-12)
+        return
+    got = imputer().fit_transform(graph(), given)
+    assert got.index.equals(given.index)
+    np.testing.assert_allclose(got.to_numpy(float).T, expected, rtol=1e-12)
+
+
+class DataArray:
+    """As much of xarray's as is asked for."""
+
+    def __init__(self, frame, dims):
+        self.frame, self.dims = frame, dims
+
+    def to_pandas(self):
+        return self.frame
+
+    def copy(self, data):
+        return DataArray(pandas.DataFrame(data, self.frame.index, self.frame.columns), self.dims)
+
+
+def test_xarray(frame, expected):
+    for turned in (False, True):
+        given = frame.T if turned else frame
+        got = imputer().fit_transform(graph(), DataArray(given, ("time", "station")))
+        assert isinstance(got, DataArray) and got.dims == ("time", "station")
+        check(got.frame, given, expected)
+
+
+def test_xarray_itself(frame, expected):
+    xarray = pytest.importorskip("xarray")
+    given = xarray.DataArray(frame, dims=("time", "station"), attrs={"unit": "mph"})
+    got = imputer().fit_transform(graph(), given)
+    assert got.attrs == given.attrs and (got.time == given.time).all() and (got.station == given.station).all()
+    np.testing.assert_allclose(got.to_numpy().T, expected, rtol=1e-12)
+
+
+def test_a_graph_without_labels_goes_by_place(frame, expected):
+    check(imputer().fit_transform(adjacency(), frame), frame, expected)
+    plain = frame.set_axis(range(T)).set_axis(range(N), axis=1)
+    got = imputer().fit_transform(adjacency(), plain)  # its columns are as many as the vertices
+    assert got.shape == (T, N)
+
+
+@pytest.mark.parametrize(
+    "change, error",
+    [
+        (lambda frame: frame.assign(extra=1.0), "labels of the tensor's columns .* 'extra' is no vertex"),
+        (lambda frame: frame.rename(columns={"s3": "s33"}), "'s33' is no vertex of the graph; 's3' is not among them"),
+        (lambda frame: frame.drop(columns="s0"), "'s0' is not among them"),
+        (lambda frame: frame.set_axis(["s0"] * N, axis=1), "'s1', 's2', 's3' and 5 others are not among them"),
+        (lambda frame: frame.assign(s3="warm"), "holds what is no number"),
+    ],
+)
+def test_labels_that_differ_are_refused(frame, change, error):
+    with pytest.raises(DataError, match=error) as caught:
+        imputer().fit(graph(), change(frame))
+    assert "\n" not in str(caught.value)
+    with pytest.raises(DataError, match=error):
+        imputer().fit(graph(), frame).transform(change(frame))
+
+
+def test_coordinates_make_the_graph(frame):
+    rng = np.random.default_rng(2)
+    places = pandas.DataFrame({"latitude": 50 + rng.random(N), "longitude": rng.random(N)}, index=NAMES[::-1])
+    made = graph_from_coordinates(places, neighbors=3)
+    got = imputer().fit(made, frame)
+    assert got.vertices_.tolist() == NAMES[::-1] and got.completed_.columns.tolist() == NAMES
+
+
+def test_fit_saves_labels_and_times(frame, expected, tmp_path):
+    model = imputer().fit(graph(), frame)
+    model.save(tmp_path / "m")
+    again = GraphImputer.load(tmp_path / "m")
+    np.testing.assert_allclose(again.completed_, expected, rtol=1e-12)
+    mixed = frame.iloc[:, ::-1]
+    check(again.transform(mixed), mixed, expected)
+    data = as_graph_tensor(graph(), mixed)
+    turned = data._replace(vertices=data.vertices[::-1], tensor=data.tensor[::-1], mask=data.mask[::-1])
+    np.testing.assert_allclose(again.transform(turned)[::-1], expected, rtol=1e-12)
