@@ -10,7 +10,7 @@ Every rank is handed all ratings and keeps its users'. Tables of parameters have
 without ranks; a user's are right where the user is, an item's where its block was walked last. Mean, deviation, levels,
 baselines and counts are those of all ratings. No two ranks walk one block at a time, so no rank's step is lost.
 
-Blocks: B in a ring, `parts.A_RANK` for each rank; a rank walks one while the one before is under way. With
+Blocks: B in a ring, `parts.A_RANK` for each rank; with more than one, one is under way while another is walked. With
 deterministic=True they are the strata of prepare/strata.py, the same blocks and the same order as without ranks, and
 so is the result to the bit (MatrixFactorization).
 

@@ -25,13 +25,13 @@ class Road:
         self.rows = [parts.rows(block) for block in range(parts.blocks)]
         self.coming = []
 
-    def walk(self, number, blocks, rates, turn):
+    def walk(self, number, blocks, rates, turn, workers):
         """Learn from chunk table `number`, of these blocks, once they are here."""
         self.arrive(blocks)
         session = self.session
         with threads(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
             table = session.tables[number]
-            sgd_epoch(table, session.batch, session.parameters, rates, turn, session.workers)
+            sgd_epoch(table, session.batch, session.parameters, rates, turn, workers)
 
     def send_off(self, moves):
         """Send what is this rank's of tour.Moves, and expect what comes here."""

@@ -40,15 +40,15 @@ class Road:
         self.walks, self.journeys = [cuda.stream() for _ in range(WALKS_AT_ONCE)], cuda.stream()
         self.done, self.count, self.here = {}, 0, {}  # of each stream, of each block: the event to wait for
 
-    def walk(self, number, blocks, rates, turn):
+    def walk(self, number, blocks, rates, turn, workers):
         """Queue chunk table `number`, of these blocks, for when they are here."""
         session, which = self.session, self.count % len(self.walks)
         stream, self.count = self.walks[which], self.count + 1
         for block in blocks:
             if block in self.here:
                 self.here.pop(block).wait(stream)
-        grid = -(-session.workers * session.layout.lanes // BLOCK)
-        arguments = session.tables[number], session.batch, session.parameters, rates, turn, session.workers
+        grid = -(-workers * session.layout.lanes // BLOCK)
+        arguments = session.tables[number], session.batch, session.parameters, rates, turn, workers
         launch(session.sgd_epoch, grid, BLOCK, *arguments, stream=stream)
         self.done[which] = recorded(stream)
 

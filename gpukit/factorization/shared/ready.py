@@ -13,6 +13,8 @@ from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.chunks.table import cut_table
 from gpukit.factorization.solvers.sgd.rates import row_rates
 
+START = 9.0  # as STALENESS, for steps at the full learning rate: one H200 at Netflix shape has it, twice that harms
+
 
 def make_ready(orders, scale, way, steps, parts, team, own_steps):
     """(Ready, starts) of a rank's ratings in orders, for a ready.Way and parts.Parts; own_steps: cpu.py or gpu.py
@@ -106,15 +108,34 @@ def by_block(order, rows, where, parts, steps, own_steps):
 
 
 def chunk_tables(side, starts, parts, way, plan, layout, steps):
-    """([chunk table a block, or a stratum], workers) of a rank; steps: factorization's cpu.py or gpu.py."""
+    """([chunk table a block, or a stratum], workers, those of the first epoch) of a rank; steps: factorization's cpu.py
+    or gpu.py."""
     if side.strata is not None:
-        return side.strata, len(side.strata)
+        return side.strata, len(side.strata), len(side.strata)
     rates = row_rates(plan.rates, plan.learning_rate, major_first(way.walk, *parts.counts)[0])
     n, rows = len(side.minor), len(side.indptr) - 1
-    workers = schedule.worker_count(n * parts.tour.ranks // parts.blocks, steps.most_workers(layout), layout.slots > 0)
+    most = schedule.worker_count(n * parts.tour.ranks // parts.blocks, steps.most_workers(layout), layout.slots > 0)
+    first, workers = workers_that_meet(most, parts, way.walk, plan)
     if starts is None:
         each = [(np.diff(side.indptr) * (parts.block == block), side.starts) for block in range(parts.blocks)]
     else:
         counts = np.diff(steps.chunking.fetch(starts)).reshape(parts.blocks, rows)
         each = [(counts[block], starts[block * rows : (block + 1) * rows + 1]) for block in range(parts.blocks)]
-    return [cut_table(*one, workers, rates, plan.seed, steps.chunking) for one in each], workers
+    return [cut_table(*one, workers, rates, plan.seed, steps.chunking) for one in each], workers, first
+
+
+def workers_that_meet(most, parts, walk, plan):
+    """(workers of the first epoch, of all others), at most `most`: so many that they do not meet on a minor row more
+    often than its steps bear.
+
+    Where a block of B is walked, its items have B times their share of the ratings at hand, and users R times theirs on
+    each of R ranks. In the first epoch a row's steps begin at the learning rate, later they are as its ratings make
+    them.
+    """
+    counts = major_first(walk, *parts.counts)[1]
+    crowding = parts.blocks if walk == "users" else parts.tour.ranks
+    shares = crowding * counts / counts.sum()
+    steep = shares.max() * plan.learning_rate, (shares * row_rates(plan.rates, plan.learning_rate, counts)).max()
+    found = (int(max(1, min(most, bound / one))) for bound, one in zip((START, schedule.STALENESS), steep))
+    first, workers = (one if one <= schedule.QUAD else one // schedule.QUAD * schedule.QUAD for one in found)
+    return min(first, workers), workers

@@ -14,7 +14,8 @@ from gpukit.factorization.settings import check
 from gpukit.factorization.shared import cpu as own_steps
 from gpukit.factorization.shared import ready, twins
 from gpukit.factorization.shared.begin import of_rank
-from gpukit.factorization.shared.parts import parts_of
+from gpukit.factorization.shared.parts import Parts, parts_of
+from gpukit.factorization.shared.tour import Ring
 from gpukit.ratings.orders.order import order_ratings
 
 
@@ -49,7 +50,7 @@ def prepared(table, walk, team, deterministic=False, trend=()):
     made, starts = ready.make_ready(orders, scale, way, preparing, parts, team, own_steps)
     plan = check(settings_like(walk), len(table))
     layout = steps.layout(8, 0)
-    tables, _ = ready.chunk_tables(made.side, starts, parts, way, plan, layout, steps)
+    tables, *_ = ready.chunk_tables(made.side, starts, parts, way, plan, layout, steps)
     return parts, orders, scale, made, tables
 
 
@@ -107,3 +108,16 @@ def test_values_that_a_rank_alone_has_are_levels_of_all():
             np.testing.assert_array_equal(own.levels.values, whole.levels.values)
             assert own.levels.exact == whole.levels.exact
             np.testing.assert_array_equal(own.levels.counts, whole.levels.counts)
+
+
+@pytest.mark.parametrize("walk, blocks, first", [("users", 2, 0.5), ("users", 4, 0.25), ("items", 2, 1.0)])
+def test_workers_do_not_meet_more_often_than_on_one_gpu(walk, blocks, first):
+    """At Netflix shape, whose most popular item has 0.24% of the ratings: in the first epoch as many on a row."""
+    items, users = np.full(17_770, 5_600), np.full(480_189, 207)
+    items[0], users[0] = 237_000, 17_000
+    parts = Parts(np.zeros(1), (users, items), np.arange(blocks), None, Ring(2, blocks))
+    plan = check(settings_like(walk), int(users.sum()))
+    found = ready.workers_that_meet(12_672, parts, walk, plan)
+    assert found[0] == pytest.approx(12_672 * first, rel=0.05) and found[1] == 12_672
+    few = ready.workers_that_meet(2, parts, walk, plan)
+    assert few == (2, 2)
