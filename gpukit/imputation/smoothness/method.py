@@ -85,4 +85,4 @@ def fill(problem, setting):
     return work.filled()
 
 
-METHOD = Method("smoothness", suits, settings, fill)
+METHOD = Method("smoothness", suits, settings, fill, ordered=True)
