@@ -1,9 +1,15 @@
-"""Small planted ratings as files, and options with which commands train in a moment, on the CPU."""
+"""Small planted ratings as files, options with which commands train in a moment, on the CPU, and terminals."""
+
+import os
+import select
+import signal
+import time
 
 import numpy as np
 
 SMALL = ("--device", "cpu", "--factors", 4, "--neighbors", 5, "--epochs", 3, "--lsh-q", 8)
 CPU = ("--device", "cpu")
+PATIENCE = 240  # seconds, compilation included
 
 
 def planted(users=60, items=40, share=0.4, seed=0):
@@ -18,3 +24,17 @@ def write_rows(path, rows):
     """A headless csv of the rows."""
     path.write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
     return path
+
+
+def read_until(terminal, words):
+    """What a program writes on a terminal up to and with the words."""
+    seen, deadline = b"", time.monotonic() + PATIENCE
+    while words not in seen:
+        assert time.monotonic() < deadline and select.select([terminal], [], [], PATIENCE)[0], seen
+        seen += os.read(terminal, 4096)
+    return seen
+
+
+def heed_ctrl_c():
+    """A parent in the background hands down that SIGINT is ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)

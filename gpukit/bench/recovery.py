@@ -20,7 +20,6 @@ from gpukit.imputation.auto.judging import filled
 from gpukit.imputation.auto.methods import BY_NAME
 from gpukit.imputation.baselines.smoothing import all_baselines
 from gpukit.imputation.estimator import GraphImputer
-from gpukit.imputation.problem import as_problem
 from gpukit.imputation.spectral.confidence import slice_scores
 from gpukit.imputation.spectral.run import Setting as Law
 from gpukit.imputation.spectral.run import impute
@@ -223,7 +222,7 @@ def judged(sensors, mask, device):
     if not np.array_equal(model.completed_[mask], tensor[mask]):
         raise DataError("the benchmark's completed tensor is not the observed one where that is observed.")
     found = {"defaults": (absolute(model.completed_, sensors.values, mask), served(model))}
-    problem = as_problem(run.adjacency, run.data, run.place, run.settings, run.times)
+    problem = run.problem()
     for name in ALONE:
         if name in BY_NAME and BY_NAME[name].suits(problem):
             tried = [(filled(BY_NAME[name], problem, how), how) for how in BY_NAME[name].settings(problem)]

@@ -37,6 +37,10 @@ class Run(NamedTuple):
         """inputs.Data, in order of time."""
         return self.taken.data
 
+    def problem(self):
+        """The Problem that methods are judged on."""
+        return as_problem(self.taken.adjacency, self.data, self.place, self.settings, self.taken.clock.at)
+
     def fitted(self, progress=None):
         """{attribute: value} of a fitted GraphImputer."""
         kept, taken = self.found(progress), self.taken
@@ -55,7 +59,7 @@ class Run(NamedTuple):
         with place.workspace, devices.reported(place.device, "The imputation"):
             if data.complete or settings.method == SPECTRAL:
                 return self.by_spectrum(decide(settings, place, data, progress), progress)
-            problem = as_problem(self.taken.adjacency, data, place, settings, self.taken.clock.at)
+            problem = self.problem()
             known = {}
             if settings.method == AUTO and not problem.ordered:
                 decided = decide(settings, place, data, progress)

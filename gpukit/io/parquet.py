@@ -77,8 +77,15 @@ class Reader:
             if _is_strange(_kind(column)):
                 raise DataError(f"{self.name}: the column {name!r:.80} holds {_kind(column)}, not numbers or text.")
         with _translated(self.name):
-            frame = table.to_pandas()
+            frame = self._as_pandas(table)
         return frame if isinstance(frame.index, pandas.RangeIndex) else frame.reset_index()
+
+    def _as_pandas(self, table):
+        """A DataFrame; DataError where what pandas wrote beside the columns is damaged."""
+        try:
+            return table.to_pandas()
+        except (AttributeError, IndexError, KeyError, TypeError) as error:
+            raise DataError(f"{self.name}: what pandas keeps beside the columns is damaged ({error!r:.60}).") from error
 
     def refuse_missing(self, column, start, what):
         """DataError for the first row of a batch's column that has no value."""

@@ -35,6 +35,8 @@ def forgeries(array):
     shapes = {"short": array[:-1], "longer": np.concatenate((array, array[-1:])), "another axis": array[None]}
     if not array.size:
         return shapes
+    if array.dtype.kind == "b":
+        return {**shapes, "text": np.full(array.shape, "x"), "numbers": array.astype(np.int64)}
     if array.dtype.kind == "U":
         return {**shapes, "numbers": np.arange(array.size).reshape(array.shape), "another letter": last(array, "?")}
     forged = {**shapes, "text": np.full(array.shape, "x"), "another width": array.astype(WIDTHS[array.dtype.str[1:]])}

@@ -3,18 +3,14 @@
 import json
 import os
 import pty
-import select
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
-from cli_support import SMALL
+from cli_support import PATIENCE, SMALL, heed_ctrl_c, read_until
 
 from gpukit.persist import load_header
-
-PATIENCE = 240  # seconds, compilation included
 
 
 @pytest.fixture
@@ -74,20 +70,6 @@ def test_recommendations_are_written_whole_or_not_at_all(verb, model_file, tmp_p
     result = verb("recommend", model_file, "--all", "--by", "rating", "--output", tmp_path / "all.csv")
     assert result.code == 130 and result.err == "Interrupted. No file was left half written.\n"
     assert os.listdir(tmp_path) == []
-
-
-def read_until(terminal, words):
-    """What a program writes on a terminal up to and with the words."""
-    seen, deadline = b"", time.monotonic() + PATIENCE
-    while words not in seen:
-        assert time.monotonic() < deadline and select.select([terminal], [], [], PATIENCE)[0], seen
-        seen += os.read(terminal, 4096)
-    return seen
-
-
-def heed_ctrl_c():
-    """A parent in the background hands down that SIGINT is ignored."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def test_a_real_ctrl_c_on_a_terminal(ratings_file, tmp_path):

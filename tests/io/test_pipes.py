@@ -139,7 +139,7 @@ CASES = {
     "edges npz": (arrays(edges=np.array(EDGES)), of_edges),
     "edges with values in a file": (LIST, beside(tensor=b"".join(b"v%d,%d,3\n" % (row, row) for row in range(12)))),
     "values npy": (array(GRID), beside(edges=b"".join(b"%d %d\n" % edge for edge in EDGES))),
-    "values npz": (arrays(**PARTS), beside(edges=b"".join(b"%d %d\n" % edge for edge in EDGES))),
+    "values npz": (arrays(tensor=GRID), beside(edges=b"".join(b"%d %d\n" % edge for edge in EDGES))),
     "values text": (b"".join(b"%d,%d,3\n" % (row, row) for row in range(12)), beside(edges=LIST.replace(b"v", b""))),
     # what is refused
     "ratings of nothing": b"",

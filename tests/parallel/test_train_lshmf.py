@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli.test_interrupted import heed_ctrl_c, read_until
+from cli_support import heed_ctrl_c, read_until
 
 from gpukit.factorization import MatrixFactorization
 from gpukit.persist import load_header

@@ -60,6 +60,7 @@ READ = {  # what commands read
         "impute --edges",
         "impute --tensor",
         "impute --coordinates",
+        "impute --model",
         "impute --distances",
     ),
     *("convert IN", "synth graph --edges", "tune RATINGS", "tune --test"),

@@ -41,7 +41,7 @@ CASES = {
     ),
     "factorization.kernels.scores.fill_tables": f"{FACTORS}fill_tables[96]",
     "factorization.kernels.scores.score_rows": f"{FACTORS}score_rows[33-5-3-96-True]",
-    "factorization.live.kernels.find_levels": f"{LIVE}find_levels[33-(3, 32)]",
+    "factorization.live.kernels.find_levels": f"{LIVE}find_levels[(3, 32)-33]",
     "factorization.live.kernels.find_pairs": f"{LIVE}find_pairs[(25, 30)-(3, 32)]",
     "factorization.live.kernels.correct_codes": f"{LIVE}correct_codes[(25, 30)-(3, 32)]",
     "factorization.live.kernels.insert_records": f"{LIVE}tiles_of_old_ratings",

@@ -147,5 +147,6 @@ def unpack(P, Q, influence, layout, walk, neighbors):
 def state_of(users, items, influence, layout, neighbors):
     """The State of (factors, extras) of both sides; packed influences are not read without K."""
     if not layout.slots:
-        return State(*users, *items, np.zeros((*neighbors.shape[:1], 2, 0), np.float32), neighbors)
+        count = len(items[0])
+        return State(*users, *items, np.zeros((count, 2, 0), np.float32), np.zeros((count, 0), np.int32))
     return State(*users, *items, unpack_influence(influence, layout), neighbors)
