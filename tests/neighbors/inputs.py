@@ -50,7 +50,8 @@ def columns_on_device(table):
     from gpukit.device.upload import to_device
 
     rows = table.by_user
-    by_user = rows._replace(**{name: to_device(getattr(rows, name)) for name in ("starts", "others", "codes")})
+    there = {} if rows is None else {name: to_device(getattr(rows, name)) for name in ("starts", "others", "codes")}
+    by_user = rows._replace(**there) if there else None
     return table._replace(users=to_device(table.users), levels=to_device(table.levels), by_user=by_user)
 
 
