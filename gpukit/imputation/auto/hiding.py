@@ -87,8 +87,11 @@ def untouched(hidden, taken):
 
 def numbered(hidden):
     """(the number of each value's run, how many runs there are)."""
-    begins = hidden & ~np.pad(hidden, ((0, 0), (1, 0)))[:, :-1]
-    return np.maximum(np.cumsum(begins.ravel()).reshape(hidden.shape) - 1, 0), int(begins.sum())
+    begins = hidden.copy()
+    begins[:, 1:] &= ~hidden[:, :-1]
+    number = np.cumsum(begins.ravel(), dtype=np.int32).reshape(hidden.shape)
+    count = int(number[-1, -1])
+    return np.maximum(number - 1, 0), count
 
 
 def count_runs(hidden):

@@ -14,7 +14,7 @@ from gpukit.imputation.problem import Method
 
 SHARES = (0.1, 0.03, 0.3)  # thresholds, of the largest singular value of what is observed
 STEPS = 25
-CHANGE = 3e-3  # of the estimate, at which it stops
+CHANGE = 1e-2  # of the estimate, at which it stops
 MOST_WORK = 1 << 37  # of additions
 WHOLE = 512  # rows up to which all singular values are found; of more the largest, from those of the step before
 TURNS = 4  # of the first search for the largest
