@@ -16,6 +16,7 @@ from gpukit.device.upload import to_device
 from gpukit.factorization.gpu import BLOCK
 from gpukit.factorization.prepare import kernels as preparing
 from gpukit.factorization.shared import kernels
+from gpukit.factorization.shared.tour import part_of
 from gpukit.parallel import TeamError
 from gpukit.parallel.nccl import device_lines
 from gpukit.parallel.sockets import SECONDS
@@ -40,16 +41,18 @@ class Road:
         self.walks, self.journeys = [cuda.stream() for _ in range(WALKS_AT_ONCE)], cuda.stream()
         self.done, self.count, self.here = {}, 0, {}  # of each stream, of each block: the event to wait for
 
-    def walk(self, number, blocks, rates, turn, workers):
-        """Queue chunk table `number`, of these blocks, for when they are here."""
+    def walk(self, number, part, blocks, rates, turn, workers):
+        """Queue a part of chunk table `number` (see tour.part_of), of these blocks, for when they are here."""
         session, which = self.session, self.count % len(self.walks)
         stream, self.count = self.walks[which], self.count + 1
         for block in blocks:
             if block in self.here:
                 self.here.pop(block).wait(stream)
         grid = -(-workers * session.layout.lanes // BLOCK)
-        arguments = session.tables[number], session.batch, session.parameters, rates, turn, workers
-        launch(session.sgd_epoch, grid, BLOCK, *arguments, stream=stream)
+        table = part_of(session.tables[number], part)
+        if table.shape[0]:
+            arguments = table, session.batch, session.parameters, rates, turn, workers
+            launch(session.sgd_epoch, grid, BLOCK, *arguments, stream=stream)
         self.done[which] = recorded(stream)
 
     def send_off(self, moves):
