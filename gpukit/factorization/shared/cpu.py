@@ -59,3 +59,15 @@ class Road:
             for table in self.tables:
                 own = table[self.rows[block]] if rank == self.team.rank else None
                 table[self.rows[block]] = np.asarray(self.team.broadcast(own, rank))
+
+
+class Meeting:
+    """Rows of tables that ranks of a parallel.Team have made, each some, given to all."""
+
+    def __init__(self, team, device):
+        self.team = team
+
+    def everywhere(self, table, spans):
+        """Let a table have all ranks' rows: spans [(first, last + 1)], those of each rank."""
+        for span, rows in zip(spans, self.team.allgather(table[slice(*spans[self.team.rank])])):
+            table[slice(*span)] = rows
