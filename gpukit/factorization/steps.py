@@ -10,7 +10,7 @@ class Session(Protocol):
         """state: state.State; layout: what `Steps.layout` gave; walk: 'users' or 'items'; history: arrays.History;
         made: what it would be made into, on the device, in place of a State."""
 
-    def train_on(self, side, query, tables, workers):
+    def train_on(self, side, query, tables, workers, order=None):
         """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
         the workers for each."""
 
