@@ -96,8 +96,8 @@ def code_in(history, begin, end, neighbor):
 def look_up_codes(history, query, neighbors, out):
     """neighbor_codes where few pairs are asked for: each neighbour is looked up in the user's ratings.
 
-    history: arrays.History, whose items rise within a user; query: arrays.Query, the n pairs; neighbors (N + 1, K) int32
-    and out (n, K / 4) uint32 as neighbor_codes has them.
+    history: arrays.History, whose items rise within a user; query: arrays.Query, the n pairs; neighbors (N + 1, K)
+    int32 and out (n, K / 4) uint32 as neighbor_codes has them.
 
     Launch: any grid, blocks of a multiple of 8 threads.
     Deterministic: yes, exact.
