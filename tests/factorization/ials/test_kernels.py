@@ -1,5 +1,7 @@
 """The kernels of iALS against their twins and the oracle, and epochs on a GPU."""
 
+import functools
+
 import numpy as np
 import pytest
 from support import launch_repeatably, small_launches
@@ -10,9 +12,10 @@ from factorization.ials.inputs import TERMS, begun, clicks_of
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit.factorization.solvers.ials import gpu, plan
-from gpukit.factorization.solvers.ials.kernels import descent, few, products
+from gpukit.factorization.solvers.ials.kernels import descent, few, inverse, products
 from gpukit.factorization.solvers.ials.twins import descent as descent_twins
 from gpukit.factorization.solvers.ials.twins import few as few_twins
+from gpukit.factorization.solvers.ials.twins import inverse as inverse_twins
 from gpukit.factorization.solvers.ials.twins import products as product_twins
 from gpukit.factorization.solvers.squares.plan import shape_of
 
@@ -56,14 +59,39 @@ def test_a_step(width, rows, monkeypatch):
     state = [rng.normal(size=(rows + 2, columns)) for columns in (width, width)]
     state += [rng.uniform(0.5, 1, rows + 2), rng.normal(size=(rows + 2, width + 8))]
     lists = [array.astype(np.float32) for array in (*numbers, *state)]
-    for number, name in enumerate(("begin_descent", "descend")):
+    calls = [(0, "begin_descent", ()), (1, "descend", (False,)), (1, "descend", (True,))]
+    for number, name, last in calls[: 3 if width == 32 else 2]:
         made = [[array.copy() for array in lists] for _ in range(2)]
-        launch_repeatably(descent.make_descent(width)[number], 2, descent.THREADS, owners, *made[0])
-        getattr(descent_twins, name)(owners, *made[1])
+        kernel = descent.make_descent(width)[number]
+        launch_repeatably(kernel, 2, descent.THREADS, owners, *made[0][:4], *last, *made[0][4:])
+        getattr(descent_twins, name)(owners, *made[1][:4], *last, *made[1][4:])
+        assert (made[0][4] == lists[4]).all() == (last == (True,))
         for found, twin, before in zip(made[0][4:], made[1][4:], lists[4:]):
             np.testing.assert_allclose(found, twin, rtol=0, atol=1e-5 * np.abs(twin).max())
             np.testing.assert_array_equal(found[[0, -1]], before[[0, -1]])
         assert (made[0][5] != lists[5])[1:-1].any()
+
+
+@pytest.mark.parametrize("n, decay", [(1, 0.5), (33, 0.5), (40, 0.0)])
+def test_an_inverse_by_panels(n, decay):
+    """Panels that are not full; without decay two unknowns of which nothing is there."""
+    half = np.random.default_rng(n).normal(size=(n, max(4 * n, 40)))
+    dead = [] if decay else [at for at in (n - 1, n // 2) if n > 1]
+    half[dead] = 0
+    shared = (half @ half.T).astype(np.float32)
+    live = np.setdiff1d(np.arange(n), dead)
+    expected = np.zeros((n, n))
+    expected[np.ix_(live, live)] = np.linalg.inv(shared.astype(float)[np.ix_(live, live)] + decay * np.eye(len(live)))
+    steps = -(-n // plan.PANEL)
+    made = []
+    for run in (functools.partial(launch_repeatably, inverse.invert_panel, (steps, steps), inverse.THREADS), None):
+        source, out, found = np.full((n, n), np.nan), np.full((n, n), np.nan), np.full((n, n), np.nan, np.float32)
+        for step in range(steps):
+            (run or inverse_twins.invert_panel)(shared, np.float64(decay), step, source, out, found)
+            source, out = out, source
+        made.append(found)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=2e-7 * np.abs(expected).max())
+    np.testing.assert_array_equal(made[0] == 0, made[1] == 0)
 
 
 @pytest.mark.parametrize("clicks, width, one_weight", [(6, 32, False), (20, 36, True)])

@@ -106,6 +106,18 @@ def test_a_few_steps_come_close(monkeypatch):
     assert losses["gradients"] == pytest.approx(losses["cholesky"], rel=2e-3)
 
 
+@pytest.mark.parametrize("n, decay", [(5, 0.0), (100, 0.0), (100, 0.3)])
+def test_the_inverse_that_preconditions(n, decay):
+    """In panels; unknowns of which nothing is there are left alone."""
+    half = np.random.default_rng(n).normal(size=(n, 3 * n)) * np.geomspace(1, 50, n)[:, None]
+    half[[1, n - 1]] = 0
+    shared = (half @ half.T).astype(np.float32)
+    expected = np.linalg.pinv(shared + decay * np.eye(n), hermitian=True)
+    found = cpu.inverse_of(shared, decay)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+    assert found.dtype == np.float32 and (found[1] != 0).sum() == (decay > 0)
+
+
 def test_the_answer_has_the_least_loss(monkeypatch):
     """No small move of a solved row makes the loss smaller."""
     monkeypatch.setattr(plan, "way_of", lambda *facts: "cholesky")

@@ -4,18 +4,29 @@ import numpy as np
 
 from gpukit.device.cpu_arrays import fetch, resident
 from gpukit.factorization.model.layout import EXTRA
-from gpukit.factorization.solvers.ials.plan import FEW
+from gpukit.factorization.solvers.ials.plan import FEW, PANEL
 from gpukit.factorization.solvers.ials.twins.descent import begin_descent, descend
 from gpukit.factorization.solvers.ials.twins.few import grams_of_few, rows_of_few, turn_rows
+from gpukit.factorization.solvers.ials.twins.inverse import invert_panel
 from gpukit.factorization.solvers.ials.twins.products import products_of_pieces
 from gpukit.factorization.solvers.squares import cpu as squares
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO
 from gpukit.factorization.solvers.squares.twins.cholesky import solve_by_cholesky
 
-__all__ = ["MOMENT_PIECES", "ON_GPU", "Descent", "Few", "fetch", "resident", "squares"]
+__all__ = ["MOMENT_PIECES", "ON_GPU", "Descent", "Few", "fetch", "inverse_of", "resident", "squares"]
 
 ON_GPU = False
 MOMENT_PIECES = 16  # of the sums over all rows of a side: work for as many threads, whatever they are
+
+
+def inverse_of(shared, decay):
+    """The inverse of S + decay I; see gpu.py."""
+    source, out = (np.empty(shared.shape) for _ in range(2))
+    found = np.empty_like(shared)
+    for step in range(-(-len(shared) // PANEL)):
+        invert_panel(shared, np.float64(decay), step, source, out, found)
+        source, out = out, source
+    return found
 
 
 class Descent:
@@ -31,12 +42,12 @@ class Descent:
         """Bring the rows of a batch forward by some steps; see gpu.py."""
         pieces, owners, decays = batch
         shown = pieces, data.minor, data.weights
-        lists = owners, decays, self.sums, *matrices, self.ways, self.left, self.rests, own
+        before, after = (owners, decays, self.sums, *matrices), (self.ways, self.left, self.rests, own)
         products_of_pieces(*shown, ONE, own, other, self.sums)
-        begin_descent(*lists)
-        for _ in range(steps):
+        begin_descent(*before, *after)
+        for step in range(1, steps + 1):
             products_of_pieces(*shown, ZERO, self.ways, other, self.sums)
-            descend(*lists)
+            descend(*before, step == steps, *after)
 
 
 class Few:

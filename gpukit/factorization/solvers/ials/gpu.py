@@ -5,18 +5,30 @@ import numpy as np
 from gpukit._driver import device_array, launch, zeros
 from gpukit.device.gpu_arrays import fetch, resident
 from gpukit.factorization.model.layout import EXTRA
-from gpukit.factorization.solvers.ials.kernels import descent, few, products
-from gpukit.factorization.solvers.ials.plan import FEW, rows_of_block
+from gpukit.factorization.solvers.ials.kernels import descent, few, inverse, products
+from gpukit.factorization.solvers.ials.plan import FEW, PANEL, rows_of_block
 from gpukit.factorization.solvers.squares import gpu as squares
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO
 from gpukit.factorization.solvers.squares.kernels.cholesky import make_solve_by_cholesky
 from gpukit.factorization.solvers.squares.kernels.tiles import SQUARE
 from gpukit.factorization.solvers.squares.plan import shape_of
 
-__all__ = ["MOMENT_PIECES", "ON_GPU", "Descent", "Few", "fetch", "resident", "squares"]
+__all__ = ["MOMENT_PIECES", "ON_GPU", "Descent", "Few", "fetch", "inverse_of", "resident", "squares"]
 
 ON_GPU = True
 MOMENT_PIECES = 256  # of the sums over all rows of a side: about two blocks a multiprocessor
+
+
+def inverse_of(shared, decay):
+    """(n, n) float32: the inverse of S + decay I, S (n, n) float32 what rows share. Queued, not waited for."""
+    n, steps = shared.shape[0], -(-shared.shape[0] // PANEL)
+    source, out = (device_array((n, n), np.float64) for _ in range(2))
+    found = device_array((n, n), np.float32)
+    for step in range(steps):
+        numbers = shared, np.float64(decay), step, source, out, found
+        launch(inverse.invert_panel, (steps, steps), inverse.THREADS, *numbers)
+        source, out = out, source
+    return found
 
 
 class Descent:
@@ -38,13 +50,13 @@ class Descent:
         factors change. Queued, not waited for.
         """
         pieces, owners, decays = batch
-        lists = owners, decays, self.sums, *matrices, self.ways, self.left, self.rests, own
+        before, after = (owners, decays, self.sums, *matrices), (self.ways, self.left, self.rests, own)
         grid = -(-owners.shape[0] // rows_of_block(self.width))
         self._multiply(pieces, data, ONE, own, other)
-        launch(self.begin, grid, descent.THREADS, *lists)
-        for _ in range(steps):
+        launch(self.begin, grid, descent.THREADS, *before, *after)
+        for step in range(1, steps + 1):
             self._multiply(pieces, data, ZERO, self.ways, other)
-            launch(self.descend, grid, descent.THREADS, *lists)
+            launch(self.descend, grid, descent.THREADS, *before, step == steps, *after)
 
     def _multiply(self, pieces, data, goal, ways, other):
         """Queue products_of_pieces."""

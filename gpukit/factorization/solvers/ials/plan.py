@@ -4,6 +4,7 @@ WAYS = ("cholesky", "gradients")
 STEPS = 3  # of conjugate gradients a half epoch, from where the row stands (Takacs et al. 2011)
 STAGE = 4096  # numbers of a block's rows in shared memory
 MOST_ROWS = 16  # of a block
+PANEL = 32  # unknowns of a matrix that are eliminated in a step
 DIRECT = {True: 32, False: 32}  # factors up to which elimination is the better way, on a GPU or not; measured
 
 

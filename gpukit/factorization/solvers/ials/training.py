@@ -8,7 +8,7 @@ from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.prepare import ready
 from gpukit.factorization.solvers.ials import plan
-from gpukit.factorization.solvers.ials.formulas import basis_of, decays_of, inverse_of
+from gpukit.factorization.solvers.ials.formulas import basis_of, decays_of
 from gpukit.factorization.solvers.squares.arrays import Data, Terms
 from gpukit.factorization.solvers.squares.formulas import ONE
 from gpukit.factorization.solvers.squares.plan import batches_of, cut
@@ -143,7 +143,7 @@ class Gradients(NamedTuple):
     def solve(self, half, other, own):
         """Queue a side's half of an epoch."""
         shared = self.equations.matrix(self.equations.sums(*half.every, other), self.descent.width)
-        inverse = self.steps.resident(inverse_of(self.steps.fetch(shared), half.decay), np.float32)
+        inverse = self.steps.inverse_of(shared, half.decay)
         for batch in half.batches:
             self.descent.solve(batch, half.data, other, (shared, inverse), plan.STEPS, own)
 
