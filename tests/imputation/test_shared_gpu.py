@@ -26,11 +26,29 @@ GPU = devices.Device("cuda", 0, "simulated", (9, 0))
 @pytest.fixture
 def stand_in(monkeypatch):
     if not SIMULATED:
-        pytest.skip("on GPUs the ranks talk by NCCL: test_shared_two.py")
+        pytest.skip("on a GPU test_gpu.py has the same with cupy itself")
     for module in (gpu, shared_gpu):
         monkeypatch.setattr(module, "array_library", Library)
         monkeypatch.setattr(module, "shared", lambda array: cuda.cudadrv.devicearray.FakeCUDAArray(np.asarray(array)))
     monkeypatch.setattr(gpu, "BLOCKS", 2)
+
+
+def both_walked(arguments, on_gpu, device):
+    """What `walked` finds in a crew of two, of which one rank works on `device`, the other on the CPU."""
+
+    def work(team):
+        with Workspace() as workspace:
+            crew = Crew(team, device if team.rank == on_gpu else devices.cpu(), workspace)
+            if team.rank:
+                return serve(crew)
+            found = walked(SharedSession(crew, *arguments))
+            crew.ask(END)
+            return found
+
+    found, other = together(2, work, 60.0)
+    assert other is None, other
+    assert not isinstance(found, Exception), found
+    return found
 
 
 def walked(session):
@@ -52,17 +70,5 @@ def test_a_gpu_beside_a_cpu(kind, on_gpu, scale, stand_in):
     observed = scale * naive_algorithm.observed_only(case.truth, case.mask)
     arguments = Basis(case.mu, case.U, True), observed, case.mask, np.dtype(np.float64)
 
-    def work(team):
-        with Workspace() as workspace:
-            crew = Crew(team, GPU if team.rank == on_gpu else devices.cpu(), workspace)
-            if team.rank:
-                return serve(crew)
-            found = walked(SharedSession(crew, *arguments))
-            crew.ask(END)
-            return found
-
-    found, other = together(2, work, 60.0)
-    assert other is None, other
-    assert not isinstance(found, Exception), found
-    for one, expected in zip(found, walked(Session(*arguments)), strict=True):
+    for one, expected in zip(both_walked(arguments, on_gpu, GPU), walked(Session(*arguments)), strict=True):
         np.testing.assert_allclose(one, expected, rtol=1e-8, atol=1e-10 * scale)

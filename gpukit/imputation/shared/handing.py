@@ -49,7 +49,7 @@ def observed_part(part, count, tensor):
     observed = None if tensor is None else tensor.observed
     flat = columns_of(part, count, observed)
     largest = float(part.team.allreduce(np.array([max(flat.max(), -flat.min())], np.float64), "max")[0])
-    if largest == 0 or 1 / LARGE <= largest <= LARGE:
+    if 1 / LARGE <= largest <= LARGE:
         return flat
     unit = part.team.broadcast(None if tensor is None else np.array([unit_of(observed)]))
     part.unit = float(unit[0])
