@@ -12,6 +12,7 @@ letor.py     MQ2008 (real), the CPU's solvers, reading documents, the whole comm
 svt.py       singular-value thresholding beside numpy's and torch's decompositions, on the paper's shapes
 imputation.py      whole imputations and their memory, on the paper's shapes (generated; ego-Facebook's graph is real
                    where it is there)
+ranks/       a step of the imputation on one rank and on two
 decompositions.py  the imputation paper's ladder: one SVD after another, batched, ours
 recovery.py        the imputation's accuracy: generated tensors; METR-LA and Molene (real) beside baselines
 clicks/      clicks: epochs of iALS and with sampled negatives; the paper's Table 10, beside networks in torch and
@@ -46,6 +47,7 @@ FILES = {
     "letor": ("mq2008", "solvers", "letor"),
     "svt": ("thresholding",),
     "imputation": ("impute-speed",),
+    "ranks.imputation": ("impute-ranks",),
     "decompositions": ("impute-ladder",),
     "recovery": ("impute-accuracy", "impute-metr-la", "impute-molene"),
     "reproduce.online": ("table9", "stream"),
