@@ -1,4 +1,4 @@
-"""A step of the imputation on one rank, then over two: the ranks are processes of their own, GPUs a rank where asked."""
+"""A step of the imputation on one rank, then over two: processes of their own, each with a GPU, or both on the CPU."""
 
 import json
 import tempfile
@@ -40,7 +40,8 @@ def measured(like, scale, on_gpus):
     """What `rank` has found on ranks of their own."""
     with tempfile.TemporaryDirectory() as folder:
         told = Path(folder, "told.json")
-        code = launch([like, str(scale), str(told)], RANKS, settings_of_ranks(RANKS, on_gpus), COMMAND)
+        kind = "cuda" if on_gpus else "cpu"
+        code = launch([like, str(scale), kind, str(told)], RANKS, settings_of_ranks(RANKS, on_gpus), COMMAND)
         if code:
             raise GpukitError(f"the benchmark's ranks have ended with exit code {code}.")
         return json.loads(told.read_text())
@@ -60,10 +61,10 @@ def rows(found):
     )
 
 
-def rank(like, scale, told):
+def rank(like, scale, kind, told):
     """A rank: the first one measures, the others help."""
     with joined() as team, Workspace() as workspace:
-        device = devices.resolve("auto")
+        device = devices.resolve(kind)
         if team.rank:
             return serve(Crew(team, device, workspace))
         found = compared(alone.case(like, Conditions(device, (), float(scale))), team)
