@@ -87,6 +87,8 @@ class Session:
             for table in schedule.in_turn(self.tables, turn):
                 sgd_epoch(table, self.batch, self.parameters, rates, turn, self.workers)
 
+    start_epoch = epoch  # nothing is queued here
+
     def finish(self):
         """Return when what is queued is done."""
 

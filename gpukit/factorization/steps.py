@@ -26,6 +26,9 @@ class Session(Protocol):
     def epoch(self, rates, turn):
         """One pass over all ratings; returns when it is done."""
 
+    def start_epoch(self, rates, turn):
+        """`epoch`, on a GPU queued and not waited for."""
+
     def finish(self):
         """Return when what is queued is done."""
 

@@ -121,7 +121,7 @@ def chunk_tables(side, starts, parts, way, plan, layout, steps):
     else:
         counts = np.diff(steps.chunking.fetch(starts)).reshape(parts.blocks, rows)
         each = [(counts[block], starts[block * rows : (block + 1) * rows + 1]) for block in range(parts.blocks)]
-    return [cut_table(*one, workers, rates, plan.seed, steps.chunking) for one in each], workers, first
+    return [cut_table(*one, schedule.Pace(workers, rates), plan.seed, steps.chunking) for one in each], workers, first
 
 
 def workers_that_meet(most, parts, walk, plan):
