@@ -34,6 +34,7 @@ CASES = {
     "bench.kernels.paper_epoch": "bench/test_kernels.py::test_paper_epoch_equals_its_twin[32-3-False]",
     "device.kernels.number_threads": "device/test_trial.py::test_kernel_and_twin_agree",
     "factorization.kernels.codes.clear_tables": f"{FACTORS}clear_tables[96-20]",
+    "factorization.kernels.codes.look_up_codes": f"{FACTORS}look_up_codes[64-3]",
     "factorization.kernels.codes.neighbor_codes": f"{FACTORS}neighbor_codes[64-3]",
     "factorization.kernels.predict.predict_pairs": (
         f"{FACTORS}predict_pairs[33-0-16-2-96-False]",
@@ -49,7 +50,8 @@ CASES = {
     "factorization.live.kernels.tell_rows": f"{LIVE}starts_and_rows[(25, 30)-(3, 32)]",
     "factorization.live.kernels.mark_still": f"{LIVE}mark_still[(25, 30)-(3, 32)]",
     "factorization.live.kernels.read_base": f"{LIVE}rows_of_tables[(3, 32)]",
-    "factorization.live.kernels.hold_rows": f"{LIVE}rows_of_tables[(3, 32)]",
+    "factorization.live.kernels.fresh_means": f"{LIVE}fresh_means[(2, 64)]",
+    "factorization.live.kernels.begin_rows": f"{LIVE}rows_that_begin[(3, 32)]",
     "factorization.live.kernels.take_flagged": f"{LIVE}rows_of_tables[(3, 32)]",
     "factorization.prepare.kernels.shuffle_rows": f"{PREPARE}shuffle_rows[powers of four-(5, 96)]",
     "factorization.prepare.kernels.lay_out": f"{PREPARE}lay_out[powers of four-(2, 64)]",
@@ -140,6 +142,8 @@ CASES = {
     "imputation.smoothness.kernels.differ": "imputation/smoothness/test_kernels.py::test_differ[5-17-lags0-2]",
     "imputation.smoothness.kernels.spread": "imputation/smoothness/test_kernels.py::test_spread[5-67-2]",
     "imputation.smoothness.kernels.redirect": "imputation/smoothness/test_kernels.py::test_redirect[0.7]",
+    "imputation.soft_impute.kernels.compare": "imputation/soft_impute/test_kernels.py::test_compare[33-2]",
+    "imputation.soft_impute.kernels.proceed": "imputation/soft_impute/test_kernels.py::test_proceed[0.7]",
     "imputation.spectral.kernels.extrapolate": "imputation/test_kernels.py::test_extrapolate[3-float32]",
     "imputation.spectral.kernels.renew": "imputation/test_kernels.py::test_renew[2-True-shape1-3-5]",
     "neighbors.hashes.minhash.kernels.hash_columns": (

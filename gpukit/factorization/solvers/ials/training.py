@@ -11,7 +11,7 @@ from gpukit.factorization.solvers.ials import plan
 from gpukit.factorization.solvers.ials.formulas import basis_of, decays_of
 from gpukit.factorization.solvers.squares.arrays import Data, Terms
 from gpukit.factorization.solvers.squares.formulas import ONE
-from gpukit.factorization.solvers.squares.plan import batches_of, cut
+from gpukit.factorization.solvers.squares.plan import batches_of, cut, within
 
 ENDS = 100, np.float32(1e-6)  # steps and tolerance where a matrix is too large for elimination
 
@@ -41,7 +41,7 @@ def arrange(task):
     most, shape = most_pieces(way, task, steps), task.orders.shape
     clicks = plan.few_of(task.layout.n_factors, task.settings.regularization) if way == "cholesky" else 0
     few = steps.Few(task.layout, max(shape)) if clicks else None
-    halves = [half_of(side, others, task, steps, (most, clicks, few)) for side, others in zip(sides, shape[::-1])]
+    halves = [half_of(its, side, task, steps, (most, clicks, few)) for its, side in enumerate(sides)]
     largest = max(half.largest for half in halves)
     return made_for(way, task.layout, (max(shape), len(task.orders), largest), few, steps), halves
 
@@ -61,29 +61,30 @@ def check_weights(levels, scale):
         raise DataError(f"A click's value is its weight, which must be above 0: the lowest is {lowest:g}.")
 
 
-def half_of(side, others, task, steps, limits):
-    """The Half of an arrays.Side, of which there are `others` on the other side; limits: pieces at once, clicks of rows
-    that are few, steps.Few or None."""
-    settings, (most, clicks, few) = task.settings, limits
-    pieces = cut(side.indptr, steps.squares.LONGEST, most, clicks)
-    scale = settings.regularization, settings.unobserved_weight, settings.exponent
-    decays = decays_of(pieces.owners[:, 3], others, *scale)
+def half_of(number, side, task, steps, limits):
+    """The Half of an arrays.Side, 0 the users' or 1 the items'; limits: pieces at once, clicks of rows that are few,
+    steps.Few or None."""
+    settings, (most, clicks, few), own = task.settings, limits, task.share.own(number)
+    pieces, counts = cut(side.indptr, steps.squares.LONGEST, most, clicks, own), np.diff(side.indptr)
+    others = task.orders.shape[1 - number]
+    scale = others, settings.regularization, settings.unobserved_weight, settings.exponent
+    decays, of_all = (decays_of(its, *scale) for its in (pieces.owners[:, 3], counts[counts > clicks]))
     one, values = np.ones(1), task.orders.levels.values
     alike = len(values) == 1
     weights = steps.resident((values - task.scale.mean) / task.scale.deviation, np.float32) if alike else side.values
     data = Data(side.minor, steps.resident(one, np.float32), weights)
     batches = batches_of(pieces, decays, steps)
     every = every_row(others, settings.unobserved_weight, steps)
-    mean = float(decays.mean(dtype=np.float64)) if len(decays) else 0.0
-    light = few_batches(side.indptr, clicks, (others, *scale), few.most, steps) if few else []
+    mean = float(of_all.mean(dtype=np.float64)) if len(of_all) else 0.0
+    light = few_batches(side.indptr, within(np.flatnonzero(counts), own), clicks, scale, few.most, steps) if few else []
     return Half(data, batches, pieces.largest, every, mean, light)
 
 
-def few_batches(indptr, clicks, scale, most, steps):
-    """[(lines, owners, decays)] on the device of all rows with at least one and up to `clicks` clicks, `most` at once:
-    lines (n, 3) int64 (row, first click, clicks); owners: see squares.plan.Cut, the rows numbered within the batch."""
+def few_batches(indptr, rows, clicks, scale, most, steps):
+    """[(lines, owners, decays)] on the device of those rows that have up to `clicks` clicks, `most` at once: lines
+    (n, 3) int64 (row, first click, clicks); owners: see squares.plan.Cut, the rows numbered within the batch."""
     counts = np.diff(indptr)
-    rows = np.flatnonzero((counts > 0) & (counts <= clicks))
+    rows = rows[counts[rows] <= clicks]
     batches = []
     for begin in range(0, len(rows), most):
         mine = rows[begin : begin + most]
@@ -180,18 +181,19 @@ class Blocks(NamedTuple):
 
 def begin(session, task, arranged):
     """The Training of a session."""
-    return Training(session, *arranged)
+    return Training(session, task.share, *arranged)
 
 
 class Training:
     """Epochs of iALS over a session's parameters."""
 
-    def __init__(self, session, way, halves):
-        self.session, self.way, self.halves = session, way, halves
+    def __init__(self, session, share, way, halves):
+        self.session, self.share, self.way, self.halves = session, share, way, halves
 
     def epoch(self, number):
         """Solve for all users, then for all items; returns when it is done."""
         users, items = self.session.parameters.P, self.session.parameters.Q
-        for half, other, own in zip(self.halves, (items, users), (users, items)):
+        for side, (half, other, own) in enumerate(zip(self.halves, (items, users), (users, items))):
             self.way.solve(half, other, own)
+            self.share.meet(side, own)
         self.session.finish()
