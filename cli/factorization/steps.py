@@ -136,6 +136,7 @@ def build(ask):
         "solver": ask.solver,
         "n_negatives": ask.negatives,
         "unobserved_weight": ask.unobserved_weight,
+        "row_solver": ask.row_solver,
     }
     if ask.epochs is not None:
         params["n_epochs"] = ask.epochs
