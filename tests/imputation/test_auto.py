@@ -5,7 +5,7 @@ import pytest
 
 from gpukit import GraphImputer
 from gpukit.imputation import names
-from gpukit.imputation.auto import bending, deviations, hiding, methods, mixing, places
+from gpukit.imputation.auto import bending, deviations, methods, mixing, places
 from gpukit.imputation.auto.judging import error_of
 from gpukit.imputation.problem import Problem
 from gpukit.persist import load_model
@@ -35,37 +35,6 @@ def ring():
 
 def test_the_names_are_those_of_the_methods():
     assert methods.NAMES == names.METHODS
-
-
-def test_hidden_vertices_are_whole_and_each_is_hidden_once():
-    seen = np.ones((50, 9), bool)
-    seen[:10] = False
-    folds = hiding.folds_of(asked(np.ones((50, 9)), seen, False), 0)
-    rows = [np.flatnonzero(hidden.all(axis=1)) for hidden in folds]
-    assert sum(hidden.sum() for hidden in folds) == 9 * sum(map(len, rows))
-    assert sorted(np.concatenate(rows)) == list(range(10, 50))
-
-
-def test_hidden_runs_are_as_long_as_those_that_miss():
-    seen = np.ones((40, 300), bool)
-    for row in range(40):
-        seen[row, 7 * row : 7 * row + 12] = False
-    for hidden in hiding.folds_of(asked(np.ones((40, 300)), seen), 3):
-        assert 0.02 < hidden.mean() < 0.06 and not (hidden & ~seen).any()
-        assert hidden.sum() / hiding.count_runs(hidden) > 8
-    assert hiding.folds_of(asked(np.ones((3, 1)), np.ones((3, 1), bool)), 0) == []
-
-
-def test_runs_stay_whole_however_many_folds_there_are():
-    seen = np.ones((40, 300), bool)
-    for row in range(40):
-        seen[row, 7 * row : 7 * row + 12] = False
-    folds = hiding.folds_of(asked(np.ones((40, 300)), seen), 3, 8)
-    assert len(folds) == 8 and np.sum(folds, axis=0).max() == 1
-    for hidden in folds:
-        assert hidden.sum() / hiding.count_runs(hidden) > 9
-    hidden, taken = np.array([[1, 1, 0, 1], [1, 0, 1, 1]], bool), np.array([[0, 1, 0, 0], [0, 0, 1, 1]], bool)
-    np.testing.assert_array_equal(hiding.untouched(hidden, taken), [[0, 0, 0, 1], [1, 0, 0, 0]])
 
 
 def test_places():

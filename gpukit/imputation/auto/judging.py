@@ -6,6 +6,7 @@ import numpy as np
 
 from gpukit.imputation.baselines.means import level
 from gpukit.imputation.baselines.series import interpolation
+from gpukit.imputation.problem import lonely
 
 
 class Fold(NamedTuple):
@@ -33,13 +34,16 @@ class Row(NamedTuple):
 
 def filled(method, problem, setting):
     """(N, T) of a method, finite: where it knows nothing, as of columns without the order that it needs, simple()
-    does."""
+    does; of vertices that are joined to none and have no value it is the columns' means, whatever the method."""
     if method.ordered and not problem.ordered:
         return simple(problem)
     out = np.array(method.fill(problem, setting))
     lost = ~np.isfinite(out)
     if lost.any():
         out[lost] = simple(problem)[lost]
+    alone = lonely(problem)
+    if alone.any():
+        out[alone] = level(problem, "columns")[alone]
     return out
 
 

@@ -44,7 +44,8 @@ def decide(problem, asked, known, progress=None):
     """
     options = problem.options
     whole = problem.window(NUMBERS)
-    folds = [Fold(hidden, whole.without(hidden), whole.values) for hidden in hiding.folds_of(whole, options.seed)]
+    folds = hiding.folds_of(whole, options.seed)
+    folds = [Fold(hidden.values, whole.without(hidden.lost), whole.values) for hidden in folds]
     if not folds:
         return unjudged(problem, asked)
     trials = tried(whole, folds[0], options.metric, progress)

@@ -50,7 +50,7 @@ def fill(problem, setting):
     share = setting["share"] if soft_impute.suits(inner) else None
     folds = hiding.folds_of(few, problem.options.seed + 1, folds_for(few.seen))
     parts = [part_of(few, hidden, share) for hidden in folds]
-    whole = part_of(inner, np.zeros(inner.seen.shape, bool), share)
+    whole = part_of(inner, hiding.nothing(inner.seen), share)
     session = engine(problem.place.device, "gpukit.imputation.local").Session()
     ridges = None
     for number in range(PASSES if parts else 0):
@@ -90,16 +90,16 @@ def best_share(problem, hidden):
     """The share of soft-impute with the least error on a fold."""
     if not soft_impute.suits(problem):
         return None
-    left, errors = problem.without(hidden), []
+    left, errors = problem.without(hidden.lost), []
     for setting in soft_impute.settings(problem):
-        residuals = (soft_impute.fill(left, setting) - problem.values)[hidden]
+        residuals = (soft_impute.fill(left, setting) - problem.values)[hidden.values]
         errors.append((float(np.abs(residuals).mean()), setting["share"]))
     return min(errors)[1]
 
 
 def part_of(problem, hidden, share):
-    """A Part, its series filled in by interpolation; share: soft-impute's, or None."""
-    left = problem.without(hidden)
+    """A Part of a hiding.Hidden, its series filled in by interpolation; share: soft-impute's, or None."""
+    left = problem.without(hidden.lost)
     smooth = None if share is None else soft_impute.fill(left, {"share": share}).astype(np.float32)
     count = left.seen.shape[1]
     number = np.arange(count, dtype=np.int32)
@@ -107,7 +107,7 @@ def part_of(problem, hidden, share):
     before[:, 1:] = np.maximum.accumulate(np.where(left.seen, number, np.int32(-1)), axis=1)[:, :-1]
     after[:, :-1] = np.minimum.accumulate(np.where(left.seen, number, np.int32(count))[:, ::-1], axis=1)[:, ::-1][:, 1:]
     series = np.where(left.seen, left.values, simple(left)).astype(np.float32)
-    return Part(hidden, left, places.kinds(left), series, smooth, before, after)
+    return Part(hidden.values, left, places.kinds(left), series, smooth, before, after)
 
 
 def ground_of(part, near):
