@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.imputation.auto.places import NEVER
 from gpukit.imputation.baselines.means import level
 from gpukit.imputation.baselines.series import interpolation
 from gpukit.imputation.problem import lonely
@@ -15,6 +16,16 @@ class Fold(NamedTuple):
     hidden: np.ndarray
     problem: object
     truth: np.ndarray
+
+    def units(self, kinds):
+        """(values,) int64: which hidden values err by the same chance: those of a vertex that is hidden whole, and of
+        runs that begin together; kinds (values,)."""
+        vertex, column = np.nonzero(self.hidden)
+        columns = np.arange(self.hidden.shape[1])
+        begins = self.hidden & ~np.roll(self.hidden, 1, axis=1)
+        begins[:, 0] = self.hidden[:, 0]
+        first = np.maximum.accumulate(np.where(begins, columns, 0), axis=1)
+        return np.where(kinds == NEVER, vertex, len(self.hidden) + first[vertex, column])
 
 
 class Row(NamedTuple):
