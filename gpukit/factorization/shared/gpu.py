@@ -16,6 +16,7 @@ from gpukit.device.upload import to_device
 from gpukit.factorization.gpu import BLOCK
 from gpukit.factorization.prepare import kernels as preparing
 from gpukit.factorization.shared import kernels
+from gpukit.factorization.shared.tour import part_of
 from gpukit.parallel import TeamError
 from gpukit.parallel.nccl import device_lines
 from gpukit.parallel.sockets import SECONDS
@@ -31,7 +32,7 @@ class Road:
 
     def __init__(self, session, parts, team, device):
         self.session, self.team = session, team
-        self.lines = device_lines(team, device, lambda text: warnings.warn(text, UserWarning, stacklevel=2))
+        self.lines = lines_of(team, device)
         self.tables = travelling(session)
         places = None if session.walk == "items" else session.places.copy_to_host()
         rows = [parts.rows(block) for block in range(parts.blocks)]
@@ -40,16 +41,18 @@ class Road:
         self.walks, self.journeys = [cuda.stream() for _ in range(WALKS_AT_ONCE)], cuda.stream()
         self.done, self.count, self.here = {}, 0, {}  # of each stream, of each block: the event to wait for
 
-    def walk(self, number, blocks, rates, turn, workers):
-        """Queue chunk table `number`, of these blocks, for when they are here."""
+    def walk(self, number, part, blocks, rates, turn, workers):
+        """Queue a part of chunk table `number` (see tour.part_of), of these blocks, for when they are here."""
         session, which = self.session, self.count % len(self.walks)
         stream, self.count = self.walks[which], self.count + 1
         for block in blocks:
             if block in self.here:
                 self.here.pop(block).wait(stream)
         grid = -(-workers * session.layout.lanes // BLOCK)
-        arguments = session.tables[number], session.batch, session.parameters, rates, turn, workers
-        launch(session.sgd_epoch, grid, BLOCK, *arguments, stream=stream)
+        table = part_of(session.tables[number], part)
+        if table.shape[0]:
+            arguments = table, session.batch, session.parameters, rates, turn, workers
+            launch(session.sgd_epoch, grid, BLOCK, *arguments, stream=stream)
         self.done[which] = recorded(stream)
 
     def send_off(self, moves):
@@ -70,7 +73,7 @@ class Road:
     def finish(self):
         """Return when all is walked; TeamError when another rank has ended, or does not come."""
         for event in self.done.values():
-            self._await(event)
+            await_event(event, self.lines)
 
     def everywhere(self, walkers):
         """See cpu.Road."""
@@ -81,18 +84,7 @@ class Road:
                 for buffer in self.buffers[block]:
                     self.lines.broadcast(buffer, rank, self.journeys)
         self._unpack([block for block in walkers if block not in mine])
-        self._await(recorded(self.journeys))
-
-    def _await(self, event):
-        """Return when an event has come; NCCL's own waits have no end."""
-        begun = time.monotonic()
-        while not (SIMULATED or event.query()):
-            waited = time.monotonic() - begun
-            if waited > SECONDS:
-                raise TeamError(f"Another rank has not answered for {SECONDS:g} s. Is it stopped, or out of memory?")
-            if waited > EAGER:
-                self.lines.check()
-                time.sleep(PAUSE)
+        await_event(recorded(self.journeys), self.lines)
 
     def _pack(self, blocks):
         """Queue copies of blocks' rows into their buffers, behind what is walked."""
@@ -110,6 +102,38 @@ class Road:
             self.here[block] = recorded(self.journeys)
 
 
+class Meeting:
+    """See cpu.Meeting; table on the device, its rows made in the order of the default stream."""
+
+    def __init__(self, team, device):
+        self.lines = lines_of(team, device)
+
+    def everywhere(self, table, spans):
+        """See cpu.Meeting."""
+        with self.lines.together():
+            for rank, (first, last) in enumerate(spans):
+                if first < last:
+                    self.lines.broadcast(table[first:last], rank)
+        await_event(recorded(), self.lines)
+
+
+def lines_of(team, device):
+    """The lines of a Team's device arrays; a UserWarning where they are slow."""
+    return device_lines(team, device, lambda text: warnings.warn(text, UserWarning, stacklevel=3))
+
+
+def await_event(event, lines):
+    """Return when an event has come; NCCL's own waits have no end."""
+    begun = time.monotonic()
+    while not (SIMULATED or event.query()):
+        waited = time.monotonic() - begun
+        if waited > SECONDS:
+            raise TeamError(f"Another rank has not answered for {SECONDS:g} s. Is it stopped, or out of memory?")
+        if waited > EAGER:
+            lines.check()
+            time.sleep(PAUSE)
+
+
 def travelling(session):
     """The tables of a Session whose rows are items'."""
     parameters = session.parameters
@@ -118,8 +142,8 @@ def travelling(session):
     return (parameters.P, parameters.influence) if session.layout.slots else (parameters.P,)
 
 
-def recorded(stream):
-    """An event at the end of what a stream has been given."""
+def recorded(stream=0):
+    """An event at the end of what a stream, or the default one, has been given."""
     event = cuda.event()
     event.record(stream)
     return event

@@ -17,6 +17,10 @@ FOLDS, FEWER = 5, 2  # FEWER where runs are many
 MANY = 2000  # runs hidden in a fold
 LEAST = 0.05  # share of what is observed that is hidden
 TRIES = 200
+LITTLE, IDLE = (
+    0.01,
+    10,
+)  # of a pattern that is laid over, so many times one after another: hardly a run is free any more
 FEWEST = 5  # vertices or values observed; with fewer nothing is hidden
 
 
@@ -80,13 +84,16 @@ def runs_laid_over(seen, free, rng, ordered):
     if ordered:
         pattern, lengths = ends.parted(pattern)
         here, lost = ends.laid(inner, free[alive], lengths[:, rng.permutation(len(alive))])
-    taken, at_ends = (seen & ~free)[alive] | lost, here
-    for _ in range(TRIES if pattern.any() else 0):
-        if here.sum() >= 0.8 * goal:
+    taken, at_ends, most = (seen & ~free)[alive] | lost, here, np.count_nonzero(pattern)
+    count, idle = np.count_nonzero(here), 0
+    for _ in range(TRIES if most else 0):
+        if count >= 0.8 * goal or idle == IDLE:
             break
         moved = np.roll(pattern[rng.permutation(len(alive))], int(rng.integers(pattern.shape[1])), axis=1)
         moved = ends.parted(moved)[0] if ordered else moved
         here = here | (untouched(moved, taken) & inner)
+        before, count = count, np.count_nonzero(here)
+        idle = idle + 1 if count - before <= LITTLE * most else 0
     here = thinned(here, goal, rng)
     hidden, away = np.zeros((2, *seen.shape), bool)
     hidden[alive], away[alive] = here, here | (lost & (here & at_ends).any(axis=1, keepdims=True))
