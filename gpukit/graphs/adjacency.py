@@ -55,7 +55,8 @@ def as_adjacency(graph, vertices=None, names=None):
 
 
 def _called(vertex, names):
-    return vertex if names is None else names[vertex]
+    """What to call a vertex in a message; names have not been counted yet."""
+    return vertex if names is None or vertex >= len(names) else names[vertex]
 
 
 def laplacian(adjacency):

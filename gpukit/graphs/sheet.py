@@ -79,6 +79,7 @@ class Table:
                 sep=self.separator,
                 header=None,
                 low_memory=False,
+                **_to_the_last_bit(pandas),
                 skipinitialspace=True,
                 encoding=self.encoding,
                 dtype=dict.fromkeys(range(spelled), str),
@@ -230,3 +231,8 @@ def _is_utf8(raw):
         return raw.isascii() or bool(raw.decode("utf-8"))
     except UnicodeDecodeError:
         return False
+
+
+def _to_the_last_bit(pandas):
+    """The option that reads numbers as Python does, which pandas 3 does by itself; before, the last bit was a guess."""
+    return {} if int(pandas.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}

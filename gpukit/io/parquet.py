@@ -82,9 +82,12 @@ class Reader:
 
     def _as_pandas(self, table):
         """A DataFrame; DataError where what pandas wrote beside the columns is damaged."""
+        pyarrow, _ = library()
         try:
             return table.to_pandas()
-        except (AttributeError, IndexError, KeyError, TypeError) as error:
+        except pyarrow.ArrowException:
+            raise
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise DataError(f"{self.name}: what pandas keeps beside the columns is damaged ({error!r:.60}).") from error
 
     def refuse_missing(self, column, start, what):

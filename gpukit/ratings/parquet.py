@@ -61,6 +61,8 @@ def _add_ids(column, source, ids, start, what):
             column.add_integers(plain.cast(pyarrow.int64()).to_numpy())
             return
         ids = plain
+    if kind == pyarrow.float16():  # which older ones cannot look up
+        ids = ids.cast(pyarrow.float32())
     encoded = ids if pyarrow.types.is_dictionary(ids.type) else ids.dictionary_encode()
     used, which = np.unique(encoded.indices.to_numpy(), return_inverse=True)  # a dictionary may hold more
     words = [str(word) for word in encoded.dictionary.take(pyarrow.array(used)).to_pylist()]

@@ -155,25 +155,18 @@ def test_other_kinds_of_frames(frame, expected, kind):
     np.testing.assert_allclose(got.to_numpy(float).T, expected, rtol=1e-12)
 
 
-class DataArray:
-    """As much of xarray's as is asked for."""
-
-    def __init__(self, frame, dims):
-        self.frame, self.dims = frame, dims
-
-    def to_pandas(self):
-        return self.frame
-
-    def copy(self, data):
-        return DataArray(pandas.DataFrame(data, self.frame.index, self.frame.columns), self.dims)
-
-
 def test_xarray(frame, expected):
+    import xarray
+
     for turned in (False, True):
         given = frame.T if turned else frame
-        got = imputer().fit_transform(graph(), DataArray(given, ("time", "station")))
-        assert isinstance(got, DataArray) and got.dims == ("time", "station")
-        check(got.frame, given, expected)
+        dims = ("station", "time") if turned else ("time", "station")
+        array = xarray.DataArray(given.to_numpy(), {dims[0]: given.index, dims[1]: given.columns}, dims, "speed")
+        before = array.copy(deep=True)
+        got = imputer().fit_transform(graph(), array)
+        assert isinstance(got, xarray.DataArray) and got.dims == dims and got.name == "speed"
+        assert got.coords.equals(array.coords) and array.identical(before)
+        check(got.to_pandas(), array.to_pandas(), expected)
 
 
 def test_a_graph_without_labels_goes_by_place(frame, expected):

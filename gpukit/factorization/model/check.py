@@ -43,6 +43,9 @@ def check_history(history, shape, what="rated"):
     count = len(history.items)
     trust.check_array(f"{what}.indptr", history.indptr, np.int64, (shape[0] + 2,))
     trust.check_pointers(f"{what}.indptr", history.indptr, shape[0] + 1, count)
+    nobody = count - history.indptr[-2]
+    if nobody:
+        raise DataError(f"{what}.indptr gives {nobody:,} ratings to the row that stands for nobody.")
     trust.check_array(f"{what}.items", history.items, np.int32, (count,))
     trust.check_range(f"{what}.items", history.items, 0, shape[1])
     trust.check_array(f"{what}.codes", history.codes, np.uint8, (count,))

@@ -8,7 +8,7 @@ from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.prepare import ready
 from gpukit.factorization.solvers.ials import plan
-from gpukit.factorization.solvers.ials.formulas import basis_of, decays_of, inverse_of
+from gpukit.factorization.solvers.ials.formulas import basis_of, decays_of
 from gpukit.factorization.solvers.squares.arrays import Data, Terms
 from gpukit.factorization.solvers.squares.formulas import ONE
 from gpukit.factorization.solvers.squares.plan import batches_of, cut, within
@@ -37,15 +37,21 @@ def arrange(task):
     steps, settings = engine(task.device, __package__), task.settings
     check_weights(task.orders.levels, task.scale)
     sides = [task.made.side, ready.side_of(task.orders, "items", task.scale, settings.seed, task.steps.preparing)]
-    way = plan.way_of(task.layout.n_factors, steps.ON_GPU)
-    numbers = steps.squares.Equations.numbers(task.layout.n_factors)
-    most = max(1, steps.squares.SCRATCH // (4 * numbers)) if way == "cholesky" else len(task.orders)
-    shape = task.orders.shape
+    way = plan.way_of(task.layout.n_factors, steps.ON_GPU) if settings.row_solver == "auto" else settings.row_solver
+    most, shape = most_pieces(way, task, steps), task.orders.shape
     clicks = plan.few_of(task.layout.n_factors, task.settings.regularization) if way == "cholesky" else 0
     few = steps.Few(task.layout, max(shape)) if clicks else None
     halves = [half_of(its, side, task, steps, (most, clicks, few)) for its, side in enumerate(sides)]
     largest = max(half.largest for half in halves)
-    return made_for(way, task.layout, max(shape), (largest, few), steps), halves
+    return made_for(way, task.layout, (max(shape), len(task.orders), largest), few, steps), halves
+
+
+def most_pieces(way, task, steps):
+    """Pieces whose Gram matrices there is room for at once; where none is made, as many as there are clicks."""
+    if way == "gradients":
+        return len(task.orders)
+    factors = task.layout.n_factors if way == "cholesky" else plan.block_of(task.layout.n_factors)
+    return max(1, steps.squares.SCRATCH // (4 * steps.squares.Equations.numbers(factors)))
 
 
 def check_weights(levels, scale):
@@ -98,13 +104,15 @@ def every_row(rows, weight, steps):
     return pieces, Data(steps.resident(np.arange(rows), np.int32), *numbers)
 
 
-def made_for(way, layout, rows, limits, steps):
-    """The object that solves for a side's rows; limits: pieces at once, steps.Few or None."""
-    pieces, few = limits
-    most = steps.MOMENT_PIECES if way == "gradients" else max(pieces, steps.MOMENT_PIECES)
+def made_for(way, layout, sizes, few, steps):
+    """The object that solves for a side's rows; sizes: rows at most, clicks, pieces at once; few: steps.Few or None."""
+    rows, clicks, pieces = sizes
+    most = max(pieces, steps.MOMENT_PIECES) if way == "cholesky" else steps.MOMENT_PIECES
     equations = steps.squares.Equations(layout.n_factors, most)
     if way == "cholesky":
         return Cholesky(equations, few, steps)
+    if way == "blocks":
+        return Blocks(equations, steps.Blocks(layout, rows, clicks, pieces))
     return Gradients(equations, steps.Descent(layout, rows, pieces), steps)
 
 
@@ -144,9 +152,31 @@ class Gradients(NamedTuple):
     def solve(self, half, other, own):
         """Queue a side's half of an epoch."""
         shared = self.equations.matrix(self.equations.sums(*half.every, other), self.descent.width)
-        inverse = self.steps.resident(inverse_of(self.steps.fetch(shared), half.decay), np.float32)
+        inverse = self.steps.inverse_of(shared, half.decay)
         for batch in half.batches:
             self.descent.solve(batch, half.data, other, (shared, inverse), plan.STEPS, own)
+
+
+class Blocks(NamedTuple):
+    """Rows brought forward by a block of factors after the other, each solved for exactly while the others are held."""
+
+    equations: object
+    blocks: object
+
+    def solve(self, half, other, own):
+        """Queue a side's half of an epoch."""
+        blocks, minor = self.blocks, half.data.minor
+        shared = self.equations.matrix(self.equations.sums(*half.every, other), blocks.width)
+        data = half.data._replace(values=blocks.errors)
+        blocks.begin(half.batches, minor, other, own)
+        for first in range(0, blocks.width, blocks.size):
+            columns = blocks.take(first, other)
+            terms = Terms(False, blocks.equations.sums(*half.every, columns), ONE, *ENDS)
+            for batch in half.batches:
+                blocks.equations.form(batch, data, columns, terms)
+                blocks.aim(batch, shared, first, own)
+                blocks.equations.answer(batch, terms, blocks.found)
+                blocks.add(batch, minor, first, columns, own)
 
 
 def begin(session, task, arranged):
