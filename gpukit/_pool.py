@@ -1,5 +1,6 @@
 """Threads for work that is done outside the interpreter: numpy's loops, checksums, reading."""
 
+import contextlib
 import os
 from concurrent.futures import ThreadPoolExecutor
 
@@ -19,3 +20,19 @@ def shared_out(function, tasks):
         return [function(task) for task in tasks]
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(function, tasks))
+
+
+@contextlib.contextmanager
+def alone():
+    """Within it BLAS and LAPACK take one thread a call: of matrices so small that their threads wait for each other
+    longer than they save, the longer the busier the machine, and of calls that come from several threads at once.
+
+    Goes by threadpoolctl; without it they take as many as ever, and the answers are the same.
+    """
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        yield
+        return
+    with threadpool_limits(1, user_api="blas"):
+        yield

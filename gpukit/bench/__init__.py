@@ -12,11 +12,11 @@ letor.py     MQ2008 (real), the CPU's solvers, reading documents, the whole comm
 svt.py       singular-value thresholding beside numpy's and torch's decompositions, on the paper's shapes
 imputation.py      whole imputations and their memory, on the paper's shapes (generated; ego-Facebook's graph is real
                    where it is there)
-ranks/       a step of the imputation on one rank and on two
 decompositions.py  the imputation paper's ladder: one SVD after another, batched, ours
 recovery.py        the imputation's accuracy: generated tensors; METR-LA and Molene (real) beside baselines
 clicks/      clicks: epochs of iALS and with sampled negatives; the paper's Table 10, beside networks in torch and
              implicit's ALS, on NCF's MovieLens 1M (real)
+ranks/       two GPUs, or processes, beside one
 rivals/      the factorizations' defaults beside other packages, on real ratings, whole and thinned
 reproduce/   the papers' tables and figures, a function each, printed values beside
 process.py   what runs in fresh processes: readers and commands
@@ -50,6 +50,7 @@ FILES = {
     "ranks.imputation": ("impute-ranks",),
     "decompositions": ("impute-ladder",),
     "recovery": ("impute-accuracy", "impute-metr-la", "impute-molene"),
+    "ranks.rows": ("ranks",),
     "reproduce.online": ("table9", "stream"),
     "reproduce.live": ("live",),
     "reproduce.solvers": ("table4", "table6"),

@@ -56,7 +56,7 @@ class Session:
         *sides, self.neighbors, neighborhood = made
         if neighborhood is None:
             neighborhood = states.pack_neighborhood(self.neighbors, None, np.empty(0), layout)
-        self.layout, self.walk, self.history = layout, walk, history
+        self.layout, self.walk, self.history, self.spread = layout, walk, history, True
         self.near, *others = neighborhood
         self.parameters = Parameters(*sides, *others)
 

@@ -116,11 +116,12 @@ class MatrixFactorization(Factorization):
     one sum a row) or 'paper' (Eq. 7); learning_rate, None for the rates' own (rates.defaults); regularization, in units
     of the ratings' deviation.
 
-    n_factors, n_epochs, regularization: what is None is chosen from the data. Where users and items have plenty of
-    ratings (64 each, on the mean of both) these are 32, 13 and more with the ratings (rates.default_epochs), and the
-    rates' own. Where they have fewer, some candidates, damped biases alone among them, are tried on parts of the
-    ratings held out, and the best is trained on all of them (gpukit.factorization.choose). What is named is obeyed;
-    with any of them named the model has factors. More factors than users or items are as many as these (UserWarning).
+    n_factors, n_epochs, regularization: what is None is chosen from the data. Where there are more than 200,000
+    ratings, 100 or more a user and item, and a sample of them tells of tastes, these are 32, 13 and more with the
+    ratings (rates.default_epochs), and the rates' own. Else some candidates, damped biases alone among them, are tried
+    on parts of the ratings held out, and the best is trained on all of them (gpukit.factorization.choose). What is
+    named is obeyed; with any of them named the model has factors. More factors than users or items are as many as these
+    (UserWarning).
 
     Clicks: feedback 'explicit' (ratings), 'implicit' (clicks: who chose what), 'auto': clicks where all ratings are
     alike, as those of pairs are; positive_from: ratings, or counts, from here on are clicks, the others nothing. Clicks

@@ -8,7 +8,10 @@ class Session(Protocol):
 
     def __init__(self, state, layout, walk, history, made=None):
         """state: state.State; layout: what `Steps.layout` gave; walk: 'users' or 'items'; history: arrays.History;
-        made: what it would be made into, on the device, in place of a State."""
+        made: what it would be made into, on the device, in place of a State.
+
+        spread: whether `train_on` may move the minor side's rows, which takes a pass over all of them; True unless set.
+        """
 
     def train_on(self, side, query, tables, workers):
         """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and

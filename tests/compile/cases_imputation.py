@@ -1,10 +1,11 @@
 """gpukit.imputation: the spectral kernels for the estimate's two types of number, the local regression's, and those of
-smoothness."""
+smoothness and soft-impute."""
 
 from compile.usage import Case
 
 from gpukit.imputation.local import kernels as local
 from gpukit.imputation.smoothness import kernels as smoothness
+from gpukit.imputation.soft_impute import kernels as soft_impute
 from gpukit.imputation.spectral import kernels
 
 
@@ -93,4 +94,19 @@ SMOOTHNESS = [
     ),
     Case("imputation.smoothness.redirect", smoothness.redirect, f"float32, {FLAT}, {FLAT}", 32),
 ]
-CASES = [*cases("float32"), *cases("float64"), *LOCAL, *SMOOTHNESS]
+SOFT_IMPUTE = [
+    Case(
+        "imputation.soft_impute.compare",
+        soft_impute.compare,
+        f"{FLAT}, {FLAT}, {FLAT}, float64[:, ::1]",
+        64,
+        float64_ok=True,
+    ),
+    Case(
+        "imputation.soft_impute.proceed",
+        soft_impute.proceed,
+        f"{FLAT}, {FLAT}, {FLAT}, boolean[::1], float32, {FLAT}",
+        32,
+    ),
+]
+CASES = [*cases("float32"), *cases("float64"), *LOCAL, *SMOOTHNESS, *SOFT_IMPUTE]

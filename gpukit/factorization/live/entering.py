@@ -70,6 +70,13 @@ def parted(marked, payload, own):
     return keys, payload, int(own.fetch(own.row_starts(keys, MARK, 1, 2))[1])
 
 
+def flagged(flags, work):
+    """How many of flags (rows,) uint8 are set."""
+    counts = work.own.zeros(2, np.int64)
+    work.ordering.run("count_codes", flags, counts)
+    return int(work.own.fetch(counts)[1])
+
+
 def refuse_known(found, new, part, held):
     """DataError that names the first pair which is in the history already."""
     keys, _, n_new = found

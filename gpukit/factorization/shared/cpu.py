@@ -6,6 +6,7 @@ from gpukit._jit import threads
 from gpukit.device.cpu_arrays import runner
 from gpukit.factorization.cpu import RATINGS_A_THREAD
 from gpukit.factorization.shared import twins
+from gpukit.factorization.shared.tour import part_of
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 
 run = runner(twins)
@@ -25,12 +26,12 @@ class Road:
         self.rows = [parts.rows(block) for block in range(parts.blocks)]
         self.coming = []
 
-    def walk(self, number, blocks, rates, turn, workers):
-        """Learn from chunk table `number`, of these blocks, once they are here."""
+    def walk(self, number, part, blocks, rates, turn, workers):
+        """Learn from a part of chunk table `number` (see tour.part_of), of these blocks, once they are here."""
         self.arrive(blocks)
         session = self.session
         with threads(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
-            table = session.tables[number]
+            table = part_of(session.tables[number], part)
             sgd_epoch(table, session.batch, session.parameters, rates, turn, workers)
 
     def send_off(self, moves):
@@ -58,3 +59,15 @@ class Road:
             for table in self.tables:
                 own = table[self.rows[block]] if rank == self.team.rank else None
                 table[self.rows[block]] = np.asarray(self.team.broadcast(own, rank))
+
+
+class Meeting:
+    """Rows of tables that ranks of a parallel.Team have made, each some, given to all."""
+
+    def __init__(self, team, device):
+        self.team = team
+
+    def everywhere(self, table, spans):
+        """Let a table have all ranks' rows: spans [(first, last + 1)], those of each rank."""
+        for span, rows in zip(spans, self.team.allgather(table[slice(*spans[self.team.rank])])):
+            table[slice(*span)] = rows

@@ -15,6 +15,7 @@ from gpukit.device.upload import to_device
 from gpukit.factorization.gpu import BLOCK
 from gpukit.factorization.prepare import kernels as preparing
 from gpukit.factorization.shared import kernels
+from gpukit.factorization.shared.tour import part_of
 from gpukit.parallel.nccl import device_lines, recorded, wait_for
 
 WALKS_AT_ONCE = 1  # kernels of one rank: a second one would begin in the tail of the first
@@ -27,7 +28,7 @@ class Road:
 
     def __init__(self, session, parts, team, device):
         self.session, self.team = session, team
-        self.lines = device_lines(team, device, lambda text: warnings.warn(text, UserWarning, stacklevel=2))
+        self.lines = lines_of(team, device)
         self.tables = travelling(session)
         places = None if session.walk == "items" else session.places.copy_to_host()
         rows = [parts.rows(block) for block in range(parts.blocks)]
@@ -36,16 +37,18 @@ class Road:
         self.walks, self.journeys = [cuda.stream() for _ in range(WALKS_AT_ONCE)], cuda.stream()
         self.done, self.count, self.here = {}, 0, {}  # of each stream, of each block: the event to wait for
 
-    def walk(self, number, blocks, rates, turn, workers):
-        """Queue chunk table `number`, of these blocks, for when they are here."""
+    def walk(self, number, part, blocks, rates, turn, workers):
+        """Queue a part of chunk table `number` (see tour.part_of), of these blocks, for when they are here."""
         session, which = self.session, self.count % len(self.walks)
         stream, self.count = self.walks[which], self.count + 1
         for block in blocks:
             if block in self.here:
                 self.here.pop(block).wait(stream)
         grid = -(-workers * session.layout.lanes // BLOCK)
-        arguments = session.tables[number], session.batch, session.parameters, rates, turn, workers
-        launch(session.sgd_epoch, grid, BLOCK, *arguments, stream=stream)
+        table = part_of(session.tables[number], part)
+        if table.shape[0]:
+            arguments = table, session.batch, session.parameters, rates, turn, workers
+            launch(session.sgd_epoch, grid, BLOCK, *arguments, stream=stream)
         self.done[which] = recorded(stream)
 
     def send_off(self, moves):
@@ -93,6 +96,26 @@ class Road:
             for table, buffer in zip(self.tables, self.buffers[block]):
                 launch(preparing.move_rows, *PACKING, buffer, self.rows[block], table, stream=self.journeys)
             self.here[block] = recorded(self.journeys)
+
+
+class Meeting:
+    """See cpu.Meeting; table on the device, its rows made in the order of the default stream."""
+
+    def __init__(self, team, device):
+        self.lines = lines_of(team, device)
+
+    def everywhere(self, table, spans):
+        """See cpu.Meeting."""
+        with self.lines.together():
+            for rank, (first, last) in enumerate(spans):
+                if first < last:
+                    self.lines.broadcast(table[first:last], rank)
+        wait_for(recorded(), self.lines)
+
+
+def lines_of(team, device):
+    """The lines of a Team's device arrays; a UserWarning where they are slow."""
+    return device_lines(team, device, lambda text: warnings.warn(text, UserWarning, stacklevel=3))
 
 
 def travelling(session):

@@ -14,6 +14,10 @@ FOLDS, FEWER = 5, 2  # FEWER where runs are many
 MANY = 2000  # runs hidden in a fold
 LEAST = 0.05  # share of what is observed that is hidden
 TRIES = 200
+LITTLE, IDLE = (
+    0.01,
+    10,
+)  # of a pattern that is laid over, so many times one after another: hardly a run is free any more
 FEWEST = 5  # vertices or values observed; with fewer nothing is hidden
 
 
@@ -58,12 +62,15 @@ def runs_laid_over(seen, free, rng):
         return np.zeros(seen.shape, bool)
     share = float(pattern.mean())
     goal = max(LEAST, min(share, (1.0 - share) / 2) / 2) * seen.sum()
-    hidden, here = np.zeros(seen.shape, bool), np.zeros(pattern.shape, bool)
+    hidden, here, count, idle = np.zeros(seen.shape, bool), np.zeros(pattern.shape, bool), 0, 0
+    taken, known, most = (seen & ~free)[alive], seen[alive], np.count_nonzero(pattern)
     for _ in range(TRIES):
-        if here.sum() >= 0.8 * goal:
+        if count >= 0.8 * goal or idle == IDLE:
             break
         moved = np.roll(pattern[rng.permutation(len(alive))], int(rng.integers(pattern.shape[1])), axis=1)
-        here |= untouched(moved, (seen & ~free)[alive]) & seen[alive]
+        here |= untouched(moved, taken) & known
+        before, count = count, np.count_nonzero(here)
+        idle = idle + 1 if count - before <= LITTLE * most else 0
     hidden[alive] = thinned(here, goal, rng)
     return hidden
 

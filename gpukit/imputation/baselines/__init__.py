@@ -7,5 +7,4 @@
 | nearest.py      | the mean of a vertex's nearest neighbours on the graph                                        |
 | smoothing.py    | Tikhonov's smoothing and feature propagation, column by column                                |
 | smoothed.py     | these two as methods: what is taken off before, and by how much they smooth                   |
-| soft_impute.py  | a matrix of low rank                                                                          |
 """

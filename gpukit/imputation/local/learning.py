@@ -7,11 +7,12 @@ import numpy as np
 from gpukit.device.engine import engine
 from gpukit.imputation.auto import hiding, places
 from gpukit.imputation.auto.judging import simple
-from gpukit.imputation.baselines import soft_impute
 from gpukit.imputation.local.alike import alike
 from gpukit.imputation.local.plan import FEWEST, FOLDS, MOST, OF_VERTEX, PASSES, TOGETHER, WINDOW
 from gpukit.imputation.local.steps import Ground
 from gpukit.imputation.local.table import Table, Told, ranks
+from gpukit.imputation.soft_impute import method as soft_impute
+from gpukit.imputation.soft_impute.plan import SHARES
 
 MARGIN = 0.25  # of a vertex's range, beyond which no answer of a regression is believed
 FLOOR = 0.05  # of the usual scale of a vertex: none is less
@@ -49,8 +50,7 @@ def fill(problem, setting):
         inner, few = inner._replace(period=0), few._replace(period=0)
     share = setting["share"] if soft_impute.suits(inner) else None
     folds = hiding.folds_of(few, problem.options.seed + 1, folds_for(few.seen))
-    parts = [part_of(few, hidden, share) for hidden in folds]
-    whole = part_of(inner, np.zeros(inner.seen.shape, bool), share)
+    *parts, whole = parts_of([(few, hidden) for hidden in folds] + [(inner, np.zeros(inner.seen.shape, bool))], share)
     session = engine(problem.place.device, "gpukit.imputation.local").Session()
     ridges = None
     for number in range(PASSES if parts else 0):
@@ -90,17 +90,23 @@ def best_share(problem, hidden):
     """The share of soft-impute with the least error on a fold."""
     if not soft_impute.suits(problem):
         return None
-    left, errors = problem.without(hidden), []
-    for setting in soft_impute.settings(problem):
-        residuals = (soft_impute.fill(left, setting) - problem.values)[hidden]
-        errors.append((float(np.abs(residuals).mean()), setting["share"]))
-    return min(errors)[1]
-
-
-def part_of(problem, hidden, share):
-    """A Part, its series filled in by interpolation; share: soft-impute's, or None."""
     left = problem.without(hidden)
-    smooth = None if share is None else soft_impute.fill(left, {"share": share}).astype(np.float32)
+    estimates = soft_impute.fill_all([left] * len(SHARES), SHARES)
+    return min((float(np.abs((one - problem.values)[hidden]).mean()), share) for one, share in zip(estimates, SHARES))[
+        1
+    ]
+
+
+def parts_of(pairs, share):
+    """[Part] of [(problem, hidden)]; share: soft-impute's, or None."""
+    left, smooth = [problem.without(hidden) for problem, hidden in pairs], [None] * len(pairs)
+    if share is not None:
+        smooth = [one.astype(np.float32) for one in soft_impute.fill_all(left, [share] * len(left))]
+    return [part_of(hidden, *given) for (_, hidden), *given in zip(pairs, left, smooth)]
+
+
+def part_of(hidden, left, smooth):
+    """A Part of what is left of a problem, its series filled in by interpolation."""
     count = left.seen.shape[1]
     number = np.arange(count, dtype=np.int32)
     before, after = np.full(left.seen.shape, -1, np.int32), np.full(left.seen.shape, count, np.int32)

@@ -23,18 +23,30 @@ class Pieces(NamedTuple):
     first: np.ndarray
 
 
-def regress(session, features, targets, first, start, pull, group, rounds):
-    """(G, size) float64 coefficients on the host, of groups of values; their start where a group has none.
+class Sorted(NamedTuple):
+    """Values in groups, one after another: features (n, size) on the device, targets (n,) float32, first (G + 1,)
+    int64: where each group begins."""
 
-    session: steps.Session; features (n, size) float32 on its device, the rest on the host: targets (n,) float32, first
-    (G + 1,) int64: where each group begins; start and pull (S, size) float64: what coefficients are drawn to, and
-    the ridge of each, in squares of its feature added up; group (G,) int32: the start of each; rounds: of
-    reweighting, 0 for squares.
+    features: object
+    targets: np.ndarray
+    first: np.ndarray
+
+
+def regress(session, values, start, pulls, group, rounds):
+    """[(G, size) float64] coefficients on the host, of groups of values, for each of pulls; their start where a group
+    has none.
+
+    session: steps.Session; values: Sorted, features on the session's device, the rest on the host; start and
+    each of pulls (S, size) float64: what coefficients are drawn to, and the ridge of each, in squares of its feature
+    added up; group (G,) int32: the start of each; rounds: of reweighting, 0 for squares.
     """
-    targets, out = session.sent(targets), np.empty((len(group), features.shape[1]))
-    for low, high in together(first):
-        pieces = pieces_of(first[low : high + 1])
-        out[low:high] = some(session, features, targets, pieces, start, pull, group[low:high], rounds)
+    targets, out = session.sent(values.targets), [np.empty((len(group), start.shape[1])) for _ in pulls]
+    for low, high in together(values.first):
+        pieces = pieces_of(values.first[low : high + 1])
+        for whole, part in zip(
+            out, some(session, values.features, targets, pieces, start, pulls, group[low:high], rounds)
+        ):
+            whole[low:high] = part
     return out
 
 
@@ -67,18 +79,39 @@ def together(first):
         low = high
 
 
-def some(session, features, targets, pieces, start, pull, group, rounds):
-    """(G, size) coefficients of a few groups."""
-    size, count = features.shape[1], len(pieces.owner)
-    if not count:
-        return start[group]
-    owner, begin, end, first = (session.sent(part) for part in pieces)
-    rest, sizes, weights = session.empty(features.shape[0]), session.empty(count), session.empty(count)
-    sums, beta = session.empty((count, size + 1, size + 1)), session.sent(start[group])
-    drawn = session.sent(start), session.sent(pull), session.sent(group)
-    for _ in range(max(rounds, 1)):
-        if rounds:
-            session.remainders(features, targets, owner, begin, end, beta, rest, sizes)
-        session.gather(features, targets, owner, begin, end, first, rest, sizes, rounds > 0, sums, weights)
-        session.solve(sums, weights, begin, end, first, *drawn, beta)
-    return session.host(beta)
+def some(session, features, targets, pieces, start, pulls, group, rounds):
+    """[(G, size)] coefficients of a few groups, for each of pulls: the first sums, those at the start, are the same for
+    all."""
+    if not len(pieces.owner):
+        return [start[group]] * len(pulls)
+    sums = Sums(session, features, targets, pieces, rounds > 0)
+    drawn, there = [session.sent(start), session.sent(group)], [session.sent(pull) for pull in pulls]
+    found = [session.sent(start[group]) for _ in pulls]
+    for number in range(max(rounds, 1)):
+        for at, beta in enumerate(found):
+            if number or not at:
+                sums.at(beta)
+            sums.solve(drawn[0], there[at], drawn[1], beta)
+    return [session.host(beta) for beta in found]
+
+
+class Sums:
+    """The sums of pieces of values on a session's device; absolute: whether they are weighted."""
+
+    def __init__(self, session, features, targets, pieces, absolute):
+        count, size = len(pieces.owner), features.shape[1]
+        self.session, self.absolute, self.given = session, absolute, (features, targets)
+        self.owner, self.begin, self.end, self.first = (session.sent(part) for part in pieces)
+        self.rest, self.sizes, self.weights = (session.empty(length) for length in (features.shape[0], count, count))
+        self.sums = session.empty((count, size + 1, size + 1))
+
+    def at(self, coefficients):
+        """What they are for the residuals of coefficients."""
+        pieces, rest = (self.owner, self.begin, self.end), (self.rest, self.sizes)
+        if self.absolute:
+            self.session.remainders(*self.given, *pieces, coefficients, *rest)
+        self.session.gather(*self.given, *pieces, self.first, *rest, self.absolute, self.sums, self.weights)
+
+    def solve(self, start, pull, group, coefficients):
+        """The coefficients they lead to."""
+        self.session.solve(self.sums, self.weights, self.begin, self.end, self.first, start, pull, group, coefficients)

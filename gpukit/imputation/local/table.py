@@ -7,7 +7,7 @@ import numpy as np
 from gpukit.imputation.auto.judging import error_of
 from gpukit.imputation.auto.places import KINDS
 from gpukit.imputation.local.plan import ENOUGH, EQUAL, FEW, OF_VERTEX, POOL, RIDGE, RIDGES, ROUNDS
-from gpukit.imputation.local.regression import regress
+from gpukit.imputation.local.regression import Sorted, regress
 
 
 class Told(NamedTuple):
@@ -33,11 +33,9 @@ class Table:
         out = np.full(KINDS, RIDGE)
         if not folds:
             return out
-        few = Table(self.session, self.vertices, self.metric, self.rng)
+        few, errors = Table(self.session, self.vertices, self.metric, self.rng), []
         few.rounds = min(self.rounds, FEW)
-        pooled, errors = few.of_kinds(folds), []
-        for ridge in RIDGES:
-            found = few.of_vertices(folds, pooled, np.full(KINDS, ridge))
+        for found in few.of_vertices(folds, few.of_kinds(folds), [np.full(KINDS, ridge) for ridge in RIDGES]):
             answers = self.session.answer(held.features, held.base, held.group.astype(np.int32), found)
             errors.append(answers - self.session.host(held.base) - held.targets)
         kinds = held.group // self.vertices
@@ -48,38 +46,48 @@ class Table:
 
     def coefficients(self, folds, ridges):
         """(KINDS vertices, size): of all values, then of kinds, then of kinds and vertices."""
-        return self.of_vertices(folds, self.of_kinds(folds), ridges)
+        return self.of_vertices(folds, self.of_kinds(folds), [ridges])[0]
 
     def of_kinds(self, folds):
         """(coefficients, sizes) (KINDS, size) of kinds, drawn to those of all values."""
         group = np.concatenate([fold.group for fold in folds])
         zero, one = np.zeros((1, folds[0].features.shape[1])), np.zeros(1, np.int32)
-        every = self.level(folds, np.zeros(len(group), np.int64), one, (zero, None), np.full(1, RIDGES[0]))
-        return self.level(folds, group // self.vertices, np.zeros(KINDS, np.int32), every, np.full(1, RIDGE))
+        every = self.pooled(folds, np.zeros(len(group), np.int64), one, (zero, None), RIDGES[0])
+        return self.pooled(folds, group // self.vertices, np.zeros(KINDS, np.int32), every, RIDGE)
 
-    def of_vertices(self, folds, pooled, ridges):
-        """(KINDS vertices, size): coefficients of kinds and vertices, drawn to those of kinds."""
-        group = np.concatenate([fold.group for fold in folds])
-        origin = np.repeat(np.arange(KINDS, dtype=np.int32), self.vertices)
-        return self.level(folds, group, origin, pooled, ridges)[0]
-
-    def level(self, folds, group, origin, start, ridges):
+    def pooled(self, folds, group, origin, start, ridge):
         """(coefficients, mean squares of features) (G, size) of groups; of those without values their start's.
 
         origin (G,) int32: which row of start, such a pair, each group starts from; its sizes None: the groups' own.
-        ridges (S,): how many values of the size that is usual there a start is worth. So the coefficient of a feature
-        that was nearly 0 in all values of a group stays what it was, whatever comes.
         """
-        shuffled = self.rng.permutation(len(group))
-        order = shuffled[np.argsort(group[shuffled], kind="stable")]
-        order = order[ranks(group[order]) < (POOL if len(origin) <= KINDS else OF_VERTEX)]
-        first = np.searchsorted(group[order], np.arange(len(origin) + 1))
-        x = self.session.joined([fold.features for fold in folds], order)
+        values = self.sorted(folds, group, len(origin), POOL)
         coefficients, sizes = start
-        own = mean_squares(self.session.host(x), first, sizes, origin) if len(origin) <= KINDS else None
-        pull = ridges[:, None] * (own if sizes is None else sizes)
+        own = mean_squares(self.session.host(values.features), values.first, sizes, origin)
+        pull = ridge * (own if sizes is None else sizes)
+        return regress(self.session, values, coefficients, [pull], origin, self.rounds)[0], own
+
+    def of_vertices(self, folds, pooled, ridges):
+        """[(KINDS vertices, size)]: coefficients of kinds and vertices, drawn to those of kinds, for each of ridges.
+
+        ridges [(KINDS,)]: how many values of the size that is usual there a start is worth. So the coefficient of a
+        feature that was nearly 0 in all values of a group stays what it was, whatever comes.
+        """
+        coefficients, sizes = pooled
+        origin = np.repeat(np.arange(KINDS, dtype=np.int32), self.vertices)
+        values = self.sorted(folds, np.concatenate([fold.group for fold in folds]), len(origin), OF_VERTEX)
+        return regress(
+            self.session, values, coefficients, [one[:, None] * sizes for one in ridges], origin, self.rounds
+        )
+
+    def sorted(self, folds, group, count, most):
+        """Sorted of folds' values by their groups (n,), of so many groups, at random `most` of each."""
+        shuffled = self.rng.permutation(len(group))
+        kind = np.uint16 if count < 1 << 16 else np.int64  # of two bytes numbers are sorted in a pass each
+        order = shuffled[np.argsort(group[shuffled].astype(kind), kind="stable")]
+        order = order[ranks(group[order]) < most]
+        first = np.searchsorted(group[order], np.arange(count + 1))
         targets = np.concatenate([fold.targets for fold in folds])[order]
-        return regress(self.session, x, targets, first, coefficients, pull, origin, self.rounds), own
+        return Sorted(self.session.joined([fold.features for fold in folds], order), targets, first)
 
 
 def mean_squares(x, first, sizes, origin):

@@ -31,12 +31,13 @@ def test_regress(rounds, piece, pieces, monkeypatch):
     monkeypatch.setattr(regression, "PIECE", piece)
     monkeypatch.setattr(regression, "PIECES", pieces)
     features, targets, first, start, pull, group = inputs.groups([40, 0, 3, 90, 0], 7)
-    out = regression.regress(cpu.Session(), features, targets, first, start, pull, group, rounds)
-    for g in range(len(group)):
-        some = slice(first[g], first[g + 1])
-        X, y = features[some].astype(float), targets[some].astype(float)
-        expected = naive.regression(X, y, start[group[g]], pull[group[g]], rounds) if len(y) else start[group[g]]
-        np.testing.assert_allclose(out[g], expected, rtol=1e-6, atol=1e-8)
+    values, pulls = regression.Sorted(features, targets, first), [pull, 9 * pull]
+    for out, pull in zip(regression.regress(cpu.Session(), values, start, pulls, group, rounds), pulls):
+        for g in range(len(group)):
+            some = slice(first[g], first[g + 1])
+            X, y = features[some].astype(float), targets[some].astype(float)
+            expected = naive.regression(X, y, start[group[g]], pull[group[g]], rounds) if len(y) else start[group[g]]
+            np.testing.assert_allclose(out[g], expected, rtol=1e-6, atol=1e-8)
 
 
 def test_rows_of_several_parts_in_an_order():

@@ -1,0 +1,67 @@
+"""Soft-impute on the CPU; gpu.py has the same."""
+
+import threading
+
+import numpy as np
+
+from gpukit import _jit
+from gpukit._pool import alone, shared_out
+from gpukit.imputation.soft_impute import twins
+from gpukit.imputation.soft_impute.plan import BLOCKS
+
+
+class Session:
+    """See steps.Session."""
+
+    def __init__(self, known, seen):
+        self.known, self.seen, self.rows = known, seen, len(known)
+        self.ahead, self.before, self.estimate = known.copy(), np.zeros_like(known), np.empty_like(known)
+        self.kept, self.sums = None, np.empty((min(BLOCKS, known.size), 3))
+
+    def squares(self):
+        """See steps.Session."""
+        return self.ahead @ self.ahead.T
+
+    def turned(self, vectors):
+        """See steps.Session."""
+        return self.ahead @ (self.ahead.T @ vectors)
+
+    def projected(self, vectors):
+        """See steps.Session."""
+        self.kept = vectors.T @ self.ahead
+        return self.kept @ self.kept.T
+
+    def lower(self, left, right):
+        """See steps.Session."""
+        inner = self.ahead if self.kept is None else self.kept
+        np.matmul(*((right, inner) if left is None else (left, right @ inner)), out=self.estimate)
+
+    def compare(self):
+        """See steps.Session."""
+        with _jit.threads(threads()):
+            twins.compare(self.estimate.ravel(), self.before.ravel(), self.ahead.ravel(), self.sums)
+        return self.sums.sum(axis=0).tolist()
+
+    def proceed(self, momentum):
+        """See steps.Session."""
+        flat = [part.ravel() for part in (self.estimate, self.before, self.known, self.seen)]
+        with _jit.threads(threads()):
+            twins.proceed(*flat, np.float32(momentum), self.ahead.ravel())
+        self.before, self.estimate = self.estimate, self.before
+
+    def answer(self):
+        """See steps.Session."""
+        return self.before
+
+
+def each(function, walks):
+    """See steps.each."""
+    if len(walks) == 1:
+        return [function(walks[0])]
+    with alone():
+        return shared_out(function, walks)
+
+
+def threads():
+    """How many threads a loop takes: one of several that work side by side has no more than itself."""
+    return None if threading.current_thread() is threading.main_thread() else 1

@@ -1,0 +1,27 @@
+"""The momentum of soft-impute on the CPU; kernels.py has the same for a GPU."""
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+
+
+@njit(parallel=True)
+def compare(estimate, before, ahead, sums):
+    """Twin of kernels.compare: a block for every row of sums."""
+    blocks = len(sums)
+    for block in prange(blocks):
+        back = moved = size = 0.0
+        for i in range(block * len(ahead) // blocks, (block + 1) * len(ahead) // blocks):
+            here = estimate[i]
+            change = np.float64(here - before[i])
+            back += np.float64(ahead[i] - here) * change
+            moved += change * change
+            size += np.float64(here) * np.float64(here)
+        sums[block, 0], sums[block, 1], sums[block, 2] = back, moved, size
+
+
+@njit(parallel=True)
+def proceed(estimate, before, known, seen, momentum, ahead):
+    """Twin of kernels.proceed."""
+    for i in prange(len(ahead)):
+        ahead[i] = known[i] if seen[i] else estimate[i] + momentum * (estimate[i] - before[i])

@@ -1,0 +1,97 @@
+"""The steps of many matrices side by side: what every one of them needs of its device, then all decompositions."""
+
+import numpy as np
+
+from gpukit._pool import alone, shared_out
+from gpukit.imputation.soft_impute.plan import CHANGE, SPARE, STEPS, TURNS, WHOLE
+
+
+def completed(steps, sessions, shares):
+    """[(n, m) float32], of low rank: the answers of sessions (steps.Session); shares: of each, see plan.SHARES.
+
+    steps: the module of the sessions.
+    """
+    walks = [Walk(session, share) for session, share in zip(sessions, shares)]
+    for _ in range(STEPS):
+        walking = [walk for walk in walks if not walk.done]
+        if not walking:
+            break
+        squares = steps.each(Walk.squares, walking)
+        with alone():
+            found = shared_out(largest, squares)
+        steps.each(lambda pair: pair[0].step(*pair[1]), list(zip(walking, found)))
+    return [session.answer() for session in sessions]
+
+
+class Walk:
+    """Singular values of a session's matrices, one after another, less a share of the largest of the first."""
+
+    def __init__(self, session, share):
+        self.session, self.share, self.threshold = session, share, None
+        self.near, self.momentum, self.done = None, 1.0, False
+        self.rng = np.random.default_rng(0)
+
+    def squares(self):
+        """(k, k) float32: the products of the matrix's rows; of many rows those of its part along the largest
+        singular vectors, as far as they are known."""
+        session = self.session
+        if session.rows <= WHOLE:
+            return session.squares()
+        if self.near is None:
+            self.near = self.drawn(4 * SPARE)
+            for _ in range(TURNS):
+                self.near = orthogonal(session.turned(self.near))
+        self.near = orthogonal(session.turned(self.near))
+        return session.projected(self.near)
+
+    def step(self, vectors, values):
+        """One step, of the decomposed squares: singular values lowered, the estimate moved on."""
+        self.lower(*self.enough(vectors, values))
+        dot, change, size = self.session.compare()
+        if dot > 0 and self.momentum > 1.0:
+            self.momentum = 1.0
+        following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * self.momentum**2))
+        self.done = change <= CHANGE**2 * size
+        self.session.proceed((self.momentum - 1.0) / following)
+        self.momentum = following
+
+    def enough(self, vectors, values):
+        """(vectors, values) of squares again, of more vectors where those above the threshold may not be all."""
+        if self.threshold is None:
+            self.threshold = self.share * float(values[0])
+        while self.near is not None and not self.spared(values):
+            more = self.drawn(min(len(values), self.session.rows - len(values)))
+            self.near = np.column_stack((self.near, more))
+            vectors, values = largest(self.squares())
+        return vectors, values
+
+    def spared(self, values):
+        """Whether some values are below the threshold, or all are there."""
+        kept = int((values > self.threshold).sum())
+        return kept + SPARE // 2 <= len(values) or len(values) == self.session.rows
+
+    def lower(self, vectors, values):
+        """The session's estimate: its matrix with the singular values lowered."""
+        kept = values > max(self.threshold, 1e-6 * float(values[0]))
+        left = vectors[:, kept]
+        right = (1.0 - self.threshold / values[kept]).astype(np.float32)[:, None] * left.T
+        if self.near is None:
+            self.session.lower(*((left, right) if 2 * len(right) < len(left) else (None, left @ right)))
+        else:
+            self.session.lower(self.near @ left, right)
+            self.near = self.near @ vectors[:, : len(right) + 2 * SPARE]
+
+    def drawn(self, count):
+        """(n, count) float32 directions at random."""
+        return self.rng.normal(size=(self.session.rows, count)).astype(np.float32)
+
+
+def orthogonal(vectors):
+    """An orthonormal basis of vectors (n, k)."""
+    return np.linalg.qr(vectors)[0]
+
+
+def largest(squares):
+    """(vectors, roots of the values) of a symmetric matrix, the largest value first."""
+    values, vectors = np.linalg.eigh(squares)
+    return vectors[:, ::-1], np.sqrt(np.maximum(values[::-1], 0.0))

@@ -1,0 +1,76 @@
+"""Matrices of low rank: what soft_impute fills in against plain singular value decompositions."""
+
+import numpy as np
+import pytest
+
+from gpukit import _pool
+from gpukit.imputation.soft_impute import cpu, walk
+from gpukit.imputation.soft_impute.plan import SHARES
+
+
+def case(n=30, m=50, rank=3, seed=0):
+    """(truth, seen): of low rank, a little noise, a third missing."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, m)) + 0.05 * rng.normal(size=(n, m))
+    return truth.astype(np.float32), rng.random((n, m)) > 0.3
+
+
+def naive(known, seen, share, steps=500):
+    """The paper's algorithm, until nothing changes."""
+    Z, t = np.zeros(known.shape), share * np.linalg.svd(known, compute_uv=False)[0]
+    for _ in range(steps):
+        U, d, Vt = np.linalg.svd(np.where(seen, known, Z), full_matrices=False)
+        Z = U * np.maximum(d - t, 0) @ Vt
+    return Z
+
+
+def completed(known, seen, *shares):
+    """The answers for one matrix and several shares."""
+    return walk.completed(cpu, [cpu.Session(known.astype(np.float32), seen) for _ in shares], shares)
+
+
+@pytest.mark.parametrize("whole", [512, 4])
+def test_it_ends_where_the_plain_algorithm_does(whole, monkeypatch):
+    monkeypatch.setattr(walk, "CHANGE", 1e-6)
+    monkeypatch.setattr(walk, "STEPS", 300)
+    monkeypatch.setattr(walk, "WHOLE", whole)
+    truth, seen = case()
+    known = np.where(seen, truth, 0)
+    for share, found in zip(SHARES, completed(known, seen, *SHARES)):
+        expected = naive(known.astype(float), seen, share)
+        assert np.linalg.norm(found - expected) < 2e-4 * np.linalg.norm(expected)
+
+
+def test_side_by_side_is_one_by_one():
+    truth, seen = case()
+    known = np.where(seen, truth, 0)
+    for share, found in zip(SHARES, completed(known, seen, *SHARES)):
+        np.testing.assert_allclose(found, completed(known, seen, share)[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("spare", [3, 10])
+def test_the_largest_singular_values_are_those_of_all(spare, monkeypatch):
+    monkeypatch.setattr(walk, "WHOLE", 4)
+    monkeypatch.setattr(walk, "SPARE", spare)
+    matrix = case(rank=12)[0]
+    exact = np.linalg.svd(matrix, compute_uv=False)
+    session = cpu.Session(matrix, np.ones(matrix.shape, bool))
+    one = walk.Walk(session, 0.1)
+    for _ in range(8):  # from one step to the next they come nearer
+        one.step(*walk.largest(one.squares()))
+    np.testing.assert_allclose(one.threshold, 0.1 * exact[0], rtol=0.02)
+    left = np.maximum(exact - one.threshold, 0)
+    found = np.linalg.svd(session.answer(), compute_uv=False)
+    np.testing.assert_allclose(found, left, atol=2e-3 * exact[0])
+
+
+def test_nothing_seen_and_all_equal():
+    nothing = np.zeros((3, 4), np.float32)
+    assert (completed(nothing, nothing > 1, 0.1)[0] == 0).all()
+
+
+def test_blas_alone_has_one_thread():
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    with _pool.alone():
+        pools = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
+    assert {pool["num_threads"] for pool in pools} == {1}
