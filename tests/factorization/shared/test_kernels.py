@@ -1,7 +1,5 @@
 """The kernel that groups a rank's ratings by block, against its twin and a plain loop: exact."""
 
-import operator
-
 import numpy as np
 import pytest
 
