@@ -125,7 +125,7 @@ def chunk_tables(side, starts, parts, way, plan, layout, steps):
         each = [(counts[block], starts[block * rows : (block + 1) * rows + 1]) for block in range(parts.blocks)]
     pace = schedule.Pace(workers, rates)
     tables = [cut_table(*one, pace, plan.seed, steps.chunking) for one in each]
-    return tables, workers, [Lap(*ends, first) for ends in zip(LAPS, LAPS[1:])]
+    return tables, workers, [Lap(*ends, workers if ends[0] else first) for ends in zip(LAPS, LAPS[1:])]
 
 
 def workers_that_meet(most, parts, walk, plan):
