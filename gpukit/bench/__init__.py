@@ -16,6 +16,7 @@ decompositions.py  the imputation paper's ladder: one SVD after another, batched
 recovery.py        the imputation's accuracy: generated tensors; METR-LA and Molene (real) beside baselines
 clicks/      clicks: epochs of iALS and with sampled negatives; the paper's Table 10, beside networks in torch and
              implicit's ALS, on NCF's MovieLens 1M (real)
+ranks/       two GPUs, or processes, beside one
 rivals/      the factorizations' defaults beside other packages, on real ratings, whole and thinned
 reproduce/   the papers' tables and figures, a function each, printed values beside
 process.py   what runs in fresh processes: readers and commands
@@ -46,8 +47,10 @@ FILES = {
     "letor": ("mq2008", "solvers", "letor"),
     "svt": ("thresholding",),
     "imputation": ("impute-speed",),
+    "ranks.imputation": ("impute-ranks",),
     "decompositions": ("impute-ladder",),
     "recovery": ("impute-accuracy", "impute-metr-la", "impute-molene"),
+    "ranks.rows": ("ranks",),
     "reproduce.online": ("table9", "stream"),
     "reproduce.live": ("live",),
     "reproduce.solvers": ("table4", "table6"),

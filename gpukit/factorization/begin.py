@@ -8,13 +8,17 @@ from gpukit.factorization.model.layout import is_half, major_first
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import ready, strata
 from gpukit.factorization.prepare.weights import weighed
+from gpukit.factorization.shared.choosing import chosen
+from gpukit.factorization.shared.rows import share_of
 from gpukit.factorization.solvers import Task, training_of
 from gpukit.factorization.solvers.sgd.batches import deal
+from gpukit.parallel import ALONE
 from gpukit.ratings.orders.order import order_ratings
 
 
-def prepare(estimator, ratings, held_out, device, checked, progress, resume_from):
-    """run.Run of an estimator that learns Ratings; held_out: others to judge by, or None; checked: settings.Settings.
+def prepare(estimator, ratings, held_out, device, checked, progress, resume_from, team=ALONE):
+    """run.Run of an estimator that learns Ratings; held_out: others to judge by, or None; checked: settings.Settings;
+    team: the parallel.Team whose ranks solve for rows together.
 
     Raises DataError, DeviceMemoryError, ModelError (a checkpoint that does not fit).
     """
@@ -25,7 +29,8 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
         resumed = saving.load_checkpoint(resume_from, estimator, saving.fingerprint(ratings), ratings.shape, checked)
     with clock("choosing"):
         judged = held_out is not None
-        choice = resumed.choice if resumed else choose(estimator, ratings, checked, device, judged, progress)
+        given = estimator, ratings, checked, device, judged, progress
+        choice = resumed.choice if resumed else chosen(lambda: choose(*given), checked, estimator.n_epochs, team)
     plan, solver = choice.settings, training_of(checked.solver)
     layout, half = layout_of(estimator, plan, ratings, device, steps)
     progress("preparing", 0, 1, {})
@@ -40,7 +45,8 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
     with clock("neighbours"):
         neighbors = None if resumed else estimator.searched(orders, steps, plan.n_neighbors, progress)
     with clock("prepare"):  # while a GPU is still searching
-        task = Task(orders, scale, made, plan, layout, steps, device, half, estimator.deterministic)
+        share = share_of(ratings, plan.n_factors, team, device)
+        task = Task(orders, scale, made, plan, layout, steps, device, half, estimator.deterministic, share)
         arranged, task = solver.arrange(task), task._replace(orders=None)
     if resumed:
         start, history, best = resumed.epochs_done, resumed.history, resumed.best

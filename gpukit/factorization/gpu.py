@@ -7,7 +7,7 @@ from gpukit._cuda import cuda
 from gpukit._driver import device_array, launch, zeros
 from gpukit.device.upload import to_device
 from gpukit.factorization.arrays import History, Pairs, Parameters, Tables, batch_of
-from gpukit.factorization.kernels.codes import clear_tables, neighbor_codes
+from gpukit.factorization.kernels.codes import LANES, clear_tables, look_up_codes, neighbor_codes
 from gpukit.factorization.kernels.predict import make_predict_pairs
 from gpukit.factorization.kernels.scores import ITEMS, USERS, WARPS, fill_tables, score_rows
 from gpukit.factorization.model import layout as layouts
@@ -29,6 +29,8 @@ BLOCK = 128
 WORKERS_AN_SM = 96, 64  # without and with neighbourhoods, which take more registers; measured
 TABLE_BYTES = 512 << 20  # keys and tables of a tile of users
 CODE_BLOCKS = 1056
+FEW = 64  # ratings of the history for each pair that is asked for, from which on pairs are looked up one by one
+FEW_BLOCKS = 1 << 14
 SCORE_BLOCKS = 48  # for 32 users; measured
 layout = layouts.gpu_layout
 
@@ -102,6 +104,7 @@ class Session:
         if not layout.slots:  # the kernels do not read them, but an array of no bytes cannot be sent
             neighborhood = zeros((1, 1), np.int32), *(zeros((1, 1), np.float32) for _ in range(2))
         self.places = None  # where the rows of Q are stored; None: as they are numbered
+        self.spread = True  # whether training moves them: a pass over Q that few ratings do not repay
         self.near, *others = map(on_device, neighborhood)
         self.parameters, self.levels = Parameters(*sides, *others), on_device(history.levels)
         capability = tuple(cuda.get_current_device().compute_capability)
@@ -114,19 +117,33 @@ class Session:
         if not (self.layout.slots and count):
             return device_array((0, 0), np.uint8)
         out = device_array((count, self.layout.slots), np.uint8)
+        if FEW * count <= self.history.items.size:
+            grid = min(-(-count * LANES // BLOCK), FEW_BLOCKS)
+            launch(look_up_codes, grid, BLOCK, self.rated(), query, self.near, as_words(out))
+            return out
         tables = device_array((CODE_BLOCKS, self.item_rows + 1), np.uint8)
         launch(clear_tables, CODE_BLOCKS, BLOCK, tables)
         launch(neighbor_codes, CODE_BLOCKS, BLOCK, self.rated(), query, self.near, as_words(out), tables)
         return out
 
-    def train_on(self, side, query, tables, workers):
+    def train_on(self, side, query, tables, workers, order=None):
         """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
-        the workers for each."""
+        the workers for each; order (rows,) uint32: how rows of the minor side are best stored, None: as popular."""
         self.batch = self.batch_of(side, query)
+<<<<<<< HEAD
+        self.tables, self.workers = [on_device(table) for table in tables], workers
+        if self.spread:
+            self.spread_minor(side)
+
+    def spread_minor(self, side):
+        """Store the rows of the minor side, which an arrays.Side names, where prepare.ready.minor_places has them."""
         self.places = ready.minor_places(side, self.parameters.Q.shape[0] - 1, 4 * self.layout.minor.stride, preparing)
+=======
+        rows, row_bytes = self.parameters.Q.shape[0] - 1, 4 * self.layout.minor.stride
+        self.places = ready.minor_places(side, rows, row_bytes, preparing, order)
+>>>>>>> ranks
         preparing.run("rename_rows", self.places, side.minor)
         self.take_minor(self.parameters.Q)
-        self.tables, self.workers = [on_device(table) for table in tables], workers
 
     def batch_of(self, side, query):
         """The Batch of an arrays.Side; query as in `train_on`."""

@@ -8,9 +8,12 @@ class Session(Protocol):
 
     def __init__(self, state, layout, walk, history, made=None):
         """state: state.State; layout: what `Steps.layout` gave; walk: 'users' or 'items'; history: arrays.History;
-        made: what it would be made into, on the device, in place of a State."""
+        made: what it would be made into, on the device, in place of a State.
 
-    def train_on(self, side, query, tables, workers):
+        spread: whether `train_on` may move the minor side's rows, which takes a pass over all of them; True unless set.
+        """
+
+    def train_on(self, side, query, tables, workers, order=None):
         """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
         the workers for each."""
 
@@ -22,6 +25,9 @@ class Session(Protocol):
 
     def epoch(self, rates, turn):
         """One pass over all ratings; returns when it is done."""
+
+    def start_epoch(self, rates, turn):
+        """`epoch`, on a GPU queued and not waited for."""
 
     def finish(self):
         """Return when what is queued is done."""

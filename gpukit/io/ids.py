@@ -112,13 +112,17 @@ class KeyTable:
 
     def codes(self, keys):
         """Codes (n,) int32 of keys (n,) int64; new keys get the next codes."""
-        codes = np.empty(len(keys), dtype=np.int32)
-        _find(keys, self.slots, self.store, codes)
-        at = 0
+        codes, at = self.find(keys), 0
         while at < len(keys):
             at, self.count = _add(keys, codes, at, self.slots, self.store, self.count)
             if at < len(keys):
                 self._grow()
+        return codes
+
+    def find(self, keys):
+        """Codes (n,) int32 of keys (n,) int64, EMPTY of those that have none."""
+        codes = np.empty(len(keys), dtype=np.int32)
+        _find(keys, self.slots, self.store, codes)
         return codes
 
     def _grow(self):

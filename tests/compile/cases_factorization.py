@@ -36,6 +36,7 @@ SCORES = (
 )
 TABLES = "int32[::1]", HISTORY, RATED_BY
 CODES = HISTORY, QUERY, "int32[:, ::1], uint32[:, ::1], uint8[:, ::1]"
+LOOKED_UP = HISTORY, QUERY, "int32[:, ::1], uint32[:, ::1]"
 LAYOUTS = {  # most registers of sgd_epoch with plain and with quad additions, predict_pairs
     (8, 4, 0): (72, 72, 40),
     (8, 4, 4): (104, 96, 48),
@@ -182,6 +183,7 @@ CASES = [case for layout, limits in LAYOUTS.items() for case in cases_of(layout,
     Case("factorization.score_rows", scores.score_rows, SCORES, registers=80),
     Case("factorization.fill_tables", scores.fill_tables, TABLES, registers=40),
     Case("factorization.neighbor_codes", codes.neighbor_codes, CODES, registers=56),
+    Case("factorization.look_up_codes", codes.look_up_codes, LOOKED_UP, registers=56),
     Case("factorization.clear_tables", codes.clear_tables, "uint8[:, ::1]", registers=32),
     *PREPARING,
     *CHUNKING,

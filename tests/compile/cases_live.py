@@ -35,7 +35,20 @@ CASES = [
     Case("factorization.live.tell_rows", live.tell_rows, f"{STARTS}, {STARTS}, {FLAGS}, {FLAGS}", registers=40),
     Case("factorization.live.mark_still", live.mark_still, f"{KEYS}, {FIELDS}, {FLAGS}, {FLAGS}, {KEYS}", registers=40),
     Case("factorization.live.read_base", live.read_base, f"{ROWS}, float64[::1]", registers=32, float64_ok=True),
-    Case("factorization.live.hold_rows", live.hold_rows, f"{ROWS}, {FLAGS}, {STARTS}, float32, {ROWS}", registers=64),
+    Case(
+        "factorization.live.fresh_means",
+        live.fresh_means,
+        f"{STARTS}, int32[::1], uint8[::1], float32[::1], float64[::1], float64, {FLAGS}, float64[::1]",
+        registers=64,
+        float64_ok=True,
+    ),
+    Case(
+        "factorization.live.begin_rows",
+        live.begin_rows,
+        f"{ROWS}, {FLAGS}, {STARTS}, float64[::1], boolean, int64, uint32, float32, {ROWS}",
+        registers=64,
+        float64_ok=True,
+    ),
     *(
         Case(
             f"factorization.live.take_flagged[{kind}]",

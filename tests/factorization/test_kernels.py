@@ -38,11 +38,12 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow en
 
 from gpukit._cuda import SIMULATED, cuda, kernel
 from gpukit.device import gpu_count
-from gpukit.factorization.kernels.codes import clear_tables, neighbor_codes
+from gpukit.factorization.kernels.codes import clear_tables, look_up_codes, neighbor_codes
 from gpukit.factorization.kernels.predict import make_predict_pairs, place_of
 from gpukit.factorization.kernels.scores import fill_tables, score_rows
 from gpukit.factorization.model.layout import NO_NEIGHBOR, gpu_layout
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
+from gpukit.factorization.twins import codes as twins_of_codes
 
 
 def words(codes):
@@ -225,6 +226,21 @@ def test_clear_tables(block, blocks):
     tables = np.full((blocks, 70), 7, np.uint8)
     launch(clear_tables, blocks, block, tables)
     assert not tables.any()
+
+
+@pytest.mark.parametrize("block, blocks", [(32, 1), (64, 3), (96, 20)])
+def test_look_up_codes(block, blocks):
+    """As neighbor_codes, of fewer pairs: some users ask for none."""
+    case = problem(2, 5, shape=(9, 33), n_ratings=110)
+    layout = lanes_layout(2, 5, 2)
+    pairs = sorted((i, j) for i in (0, 3, 4, 8, 9) for j in (0, 1, 17, 32, 33))
+    lines, near = query(case, pairs), pack(case, layout)[1]
+    out, made = (np.full((len(pairs), layout.slots), 9, np.uint8) for _ in range(2))
+    launch(look_up_codes, blocks, block, history(case), lines, near, out.view(np.uint32))
+    twins_of_codes.look_up_codes(history(case), lines, near, made)
+    np.testing.assert_array_equal(out[lines.places], code_lines(case, layout, pairs))
+    np.testing.assert_array_equal(made, out)
+    assert (out == NO_NEIGHBOR).any() and ((out > 0) & (out < NO_NEIGHBOR)).any()
 
 
 @pytest.mark.parametrize("block, blocks", [(32, 1), (64, 3), (96, 20)])

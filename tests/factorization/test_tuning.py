@@ -8,6 +8,7 @@ from factorization.inputs import planted
 from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.splits import fold_numbers
 from gpukit.factorization import LSHMF
+from gpukit.factorization.choose import rule
 from gpukit.factorization.tuning import entries as tables
 from gpukit.factorization.tuning import grid as grids
 from gpukit.factorization.tuning import tune
@@ -239,9 +240,10 @@ def test_the_default_grid_is_refined_around_the_best():
     assert any(one.learning_rate for one in added) and len({one.regularization for one in added}) > 1
 
 
-def test_what_an_estimator_chooses_for_itself_is_tried_too():
+def test_what_an_estimator_chooses_for_itself_is_tried_too(monkeypatch):
     assert grids.open_settings(TEMPLATE, planted()) == [OPEN]
     assert grids.open_settings(LSHMF(n_factors=4), planted()) == []
+    monkeypatch.setattr(rule, "FEW", 0)
     assert grids.open_settings(TEMPLATE, planted(400, 200, 0.9)) == []  # nothing is chosen of plenty
     search = Search(planted(), None, Rules(2, epochs=2), TEMPLATE)
     assert [one.setting for one in search.entries].index(OPEN) == 1

@@ -41,10 +41,11 @@ def alone(path, tmp_path_factory):
 
 @pytest.mark.parametrize("how", ["--ranks 2", "mpiexec"])
 def test_the_model_of_one_process(path, tmp_path, alone, how):
+    """Of a file that only the first rank can read: a pipe."""
     model = tmp_path / "many.gpukit"
     ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
     arguments = (*SETTINGS, "--epochs", 3, "--deterministic", "--model", model, *ranks)
-    code, out, err = command("train-lshmf", path, *arguments, before=before)
+    code, out, err = command("train-lshmf", "-", *arguments, before=before, stdin=path.read_text())
     assert code == 0, err
     found = MatrixFactorization.load(model)
     for name, array in alone[0]._state._asdict().items():
@@ -55,10 +56,25 @@ def test_the_model_of_one_process(path, tmp_path, alone, how):
 
 
 @pytest.mark.parametrize(
+    "how, solver", [("--ranks 4", ("als",)), ("mpiexec", ("ials", "--positive-from", 3))], ids=["als", "ials"]
+)
+def test_least_squares_gives_the_model_of_one_process(path, tmp_path, how, solver):
+    settings = ("train-lshmf", path, "--factors", 4, "--epochs", 2, "--device", "cpu", "--quiet", "--solver", *solver)
+    settings = (*settings, "--regularization", 0.1, "--no-neighbors")
+    ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
+    for name, more, starter in (("one", (), ()), ("many", ranks, before)):
+        code, _, err = command(*settings, *more, "--model", tmp_path / name, before=starter)
+        assert code == 0, err
+    one, many = (MatrixFactorization.load(tmp_path / name) for name in ("one", "many"))
+    for name, array in one._state._asdict().items():
+        np.testing.assert_array_equal(getattr(many._state, name), array, name)
+
+
+@pytest.mark.parametrize(
     "arguments, told",
     [
-        (("--solver", "als"), "does not work over ranks"),
-        (("--positive-from", "4"), "are not learned over ranks"),
+        (("--solver", "hogwild"), "does not work over ranks"),
+        (("--positive-from", "4"), "by --solver 'ials' alone; got --solver 'auto'"),
         (("--hash", "minhash", "--factors", "4", "--neighbors", "3"), "is not computed over ranks"),
     ],
     ids=str,
@@ -71,17 +87,20 @@ def test_what_is_refused_is_told_once(path, arguments, told):
 
 
 def long_training(path, folder, *more):
-    """The process of a training over two ranks that would take minutes, and its ranks."""
-    settings = [*map(str, SETTINGS[:-1]), "--quiet", "--epochs", "1000000", "--learning-rate", "0.01"]
+    """The process of a training over two ranks that would take minutes, and its ranks; more: by default small steps."""
+    settings = ["--factors", "6", "--no-neighbors", "--device", "cpu", "--quiet", "--epochs", "1000000"]
+    more = more or ("--learning-rate", "0.01")
     arguments = ["train-lshmf", str(path), *settings, "--ranks", "2", "--model", str(folder / "m.gpukit"), *more]
     process = subprocess.Popen([*GPUKIT, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     return process, started(process, 2)
 
 
-@pytest.mark.parametrize("victim, after", [(0, 0.5), (1, 3.0), (1, 6.0)])
-def test_a_killed_rank_ends_the_command(path, tmp_path, victim, after):
+@pytest.mark.parametrize(
+    "victim, after, more", [(0, 0.5, ()), (1, 3.0, ()), (1, 6.0, ()), (1, 5.0, ("--solver", "als"))]
+)
+def test_a_killed_rank_ends_the_command(path, tmp_path, victim, after, more):
     """While ratings are read, prepared, trained on: one line, exit code 1, no file, nobody left, within 30 s."""
-    process, ranks = long_training(path, tmp_path)
+    process, ranks = long_training(path, tmp_path, *more)
     time.sleep(after)
     begun = time.monotonic()
     os.kill(ranks[victim], signal.SIGKILL)

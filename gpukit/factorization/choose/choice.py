@@ -8,6 +8,7 @@ from gpukit.factorization.choose.budget import budget_of
 from gpukit.factorization.choose.chosen import Choice
 from gpukit.factorization.choose.damping import best_biases
 from gpukit.factorization.choose.folds import folds
+from gpukit.factorization.choose.sample import usual_suits
 from gpukit.factorization.choose.share import blended, share_of
 from gpukit.factorization.choose.trial import ONE_THREAD, Trial, curve, rms
 from gpukit.factorization.prepare.ready import Way
@@ -32,14 +33,15 @@ def choose(estimator, ratings, settings, device, judged, progress):
     """The Choice for an estimator's settings.Settings and Ratings: settings as they are where ratings are plenty or all
     is named. judged: whether ratings of the user's own judge every epoch, which early stopping then goes by."""
     free, n = rule.left_open(estimator), len(ratings)
-    sparse, stopping = bool(free) and rule.is_sparse(n, ratings.shape), settings.patience > 0 and not judged
-    if not (sparse or stopping):
+    doubtful = bool(free) and not usual_suits(estimator, ratings, settings, device)
+    stopping = settings.patience > 0 and not judged
+    if not (doubtful or stopping):
         return Choice(settings, [], _usual(estimator, ratings, settings, free))
     if n < rule.LEAST:
         return _of_too_few(estimator, settings, n)
     with _jit.threads(1 if estimator.deterministic or n <= ONE_THREAD else None):
         contest = _contest(estimator, ratings, settings, device, stopping, progress)
-        chosen = _contested(estimator, settings, contest) if sparse else _stopped(settings, contest)
+        chosen = _contested(estimator, settings, contest) if doubtful else _stopped(settings, contest)
         if contest.budget.is_spent:
             chosen = chosen._replace(why=f"{chosen.why}; more would have taken too long")
     return chosen if judged else chosen._replace(settings=chosen.settings._replace(patience=0))
@@ -67,7 +69,7 @@ def _usual(estimator, ratings, settings, free):
         own = estimator.rates == "adaptive" and settings.solver == "sgd"
         return "named" if own else "named, or usual for its rates and solver"
     density = rule.density(len(ratings), ratings.shape)
-    return f"usual for plenty of ratings ({density:.0f} a user or item)"
+    return f"usual for plenty of ratings ({density:.0f} or more a user and item)"
 
 
 def _of_too_few(estimator, settings, n):
@@ -100,6 +102,9 @@ def _contested(estimator, settings, contest):
     outcomes = _in_turn(candidates.decays(first, contest.free), contest, [])
     leader = min(outcomes, key=_rmse).settings._replace(epochs=epochs)
     outcomes = _in_turn(candidates.sizes(leader, contest.free, contest.trials[0].shape), contest, outcomes)
+    leader = min(outcomes, key=_rmse)
+    if settings.biases and (plain is None or leader.rmse < rms(plain)):
+        outcomes = _in_turn([leader.settings._replace(held=False, epochs=epochs)], contest, outcomes)
     best, rows = min(outcomes, key=_rmse), [row(outcome) for outcome in outcomes]
     if not contest.patience:
         best = best._replace(settings=best.settings._replace(epochs=settings.epochs))
@@ -156,6 +161,7 @@ def row(outcome):
         "n_neighbors": settings.n_neighbors,
         "regularization": settings.regularization,
         "n_epochs": settings.epochs,
+        "biases": "none" if not settings.biases else "held" if settings.held else "learned",
         "rmse": outcome.rmse,
         "curve": outcome.curve,
     }
@@ -163,5 +169,5 @@ def row(outcome):
 
 def biases_row(damping, trend, errors):
     """Damped biases as a dict like `row`."""
-    nothing = {"n_factors": 0, "n_neighbors": 0, "regularization": None, "n_epochs": 0}
+    nothing = {"n_factors": 0, "n_neighbors": 0, "regularization": None, "n_epochs": 0, "biases": "held"}
     return {**nothing, "damping": list(damping), "trend": list(trend), "rmse": rms(errors), "curve": []}

@@ -1,19 +1,27 @@
 """Whether anything has to be chosen, told by how many ratings a user and an item have, never by their number alone."""
 
 BIASES = "damped biases"  # what a model is called that is no more than them
-RATINGS_A_ROW = 64  # ratings a row (a user or an item) from which the usual settings are as good as chosen ones
+RATINGS_A_ROW = 100  # ratings of a user (or item, if those are more) from which what is usual does as well as chosen
+FEW = 200_000  # ratings up to which choosing takes a second or two, so that nobody need rely on what is usual
+VERY_MANY = 20_000_000  # ratings from which even a look at a sample of them takes as long as part of a training
 LEAST = 30  # ratings that can be shared out to train and to judge
 OPEN = ("n_factors", "n_neighbors", "n_epochs", "regularization")  # parameters whose None means: choose
 
 
 def density(n_ratings, shape):
-    """Ratings for each of the M users and N items: about what there is to learn a row of parameters from."""
-    return n_ratings / max(1, sum(shape))
+    """Ratings for each of the M users or of the N items, whichever are more: what their rows of parameters are learned
+    from, however many ratings the others have."""
+    return n_ratings / max(1, *shape)
 
 
 def is_sparse(n_ratings, shape):
     """Whether the usual settings may learn the ratings by heart."""
     return density(n_ratings, shape) < RATINGS_A_ROW
+
+
+def is_doubtful(n_ratings, shape):
+    """Whether the usual settings are not to be relied on, by numbers alone."""
+    return n_ratings <= FEW or is_sparse(n_ratings, shape)
 
 
 def left_open(estimator):

@@ -7,6 +7,8 @@ from gpukit.factorization.implicit.blend import blended
 from gpukit.factorization.implicit.choosing import choose
 from gpukit.factorization.implicit.ground import Course, Ground
 from gpukit.factorization.model import saving
+from gpukit.factorization.shared.choosing import chosen
+from gpukit.parallel import ALONE
 
 
 def beside(ground, estimator, plan, progress):
@@ -23,9 +25,9 @@ def beside(ground, estimator, plan, progress):
     return session.state()
 
 
-def prepare(estimator, clicks, held_out, device, checked, progress, resume_from):
+def prepare(estimator, clicks, held_out, device, checked, progress, resume_from, team=ALONE):
     """run.Run of an estimator that learns clicks, Ratings whose values are 1; held_out is not read: there is no
-    RMSE of clicks; checked: settings.Settings.
+    RMSE of clicks; checked: settings.Settings; team: the parallel.Team whose ranks solve for rows together.
 
     Raises DataError, DeviceMemoryError, ModelError (a checkpoint that does not fit).
     """
@@ -33,8 +35,9 @@ def prepare(estimator, clicks, held_out, device, checked, progress, resume_from)
     if resume_from is not None:
         resumed = saving.load_checkpoint(resume_from, estimator, saving.fingerprint(clicks), clicks.shape, checked)
     with clock("choosing"):
-        choice = resumed.choice if resumed else choose(estimator, clicks, checked, device, progress)
-    plan, ground = choice.settings, Ground(estimator, clicks, device)
+        given = estimator, clicks, checked, device, progress
+        choice = resumed.choice if resumed else chosen(lambda: choose(*given), checked, estimator.n_epochs, team)
+    plan, ground = choice.settings, Ground(estimator, clicks, device, team=team)
     progress("preparing", 0, 1, {})
     with clock("prepare"):
         course = Course(ground, plan)

@@ -8,18 +8,21 @@ from gpukit.factorization.implicit import start
 from gpukit.factorization.implicit.weights import weighted
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.prepare import ready
+from gpukit.factorization.shared.rows import share_of
 from gpukit.factorization.solvers import Task, training_of
+from gpukit.parallel import ALONE
 from gpukit.ratings.orders.order import order_ratings
 
 
 class Ground:
     """Clicks, Ratings whose values are 1, for trainings of an estimator on a Device.
 
-    orders: the clicks in two orders where these are made already, what they weigh as their values.
+    orders: the clicks in two orders where these are made already, what they weigh as their values; team: the
+    parallel.Team whose ranks solve for rows together.
     """
 
-    def __init__(self, estimator, clicks, device, orders=None):
-        self.estimator, self.clicks, self.device = estimator, clicks, device
+    def __init__(self, estimator, clicks, device, orders=None, team=ALONE):
+        self.estimator, self.clicks, self.device, self.team = estimator, clicks, device, team
         self.steps, self.made = engine(device, "gpukit.factorization"), {}
         self.given = orders
 
@@ -81,7 +84,8 @@ class Course:
         """(session, its solver's Training) that go on from a State."""
         ground, solver = self.ground, training_of(self.plan.solver)
         where, exact = (self.layout, ground.steps, ground.device), ground.estimator.deterministic
-        task = Task(ground.orders(self.plan), start.SCALE, self.made, self.plan, *where, False, exact)
+        share = share_of(ground.clicks, self.plan.n_factors, ground.team, ground.device)
+        task = Task(ground.orders(self.plan), start.SCALE, self.made, self.plan, *where, False, exact, share)
         arranged = solver.arrange(task)
         session = ground.steps.Session(state, self.layout, self.walk, self.made.history)
         return session, solver.begin(session, task, arranged)

@@ -4,8 +4,9 @@ import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
 from gpukit.factorization.model.layout import NO_NEIGHBOR
+from gpukit.primitives.search import lower_bound, upper_bound
 
-U32, I32, U64 = np.uint32, np.int32, np.uint64
+U32, I32, I64, U64 = np.uint32, np.int32, np.int64, np.uint64
 LANES = 8  # threads that write a line together
 
 
@@ -79,3 +80,38 @@ def neighbor_codes(history, query, neighbors, out, tables):
         cuda.syncthreads()
         clear(history, row, thread, step, table)
         cuda.syncthreads()
+
+
+@device
+def code_in(history, begin, end, neighbor):
+    """The code of an item row, or of nobody, in the ratings begin:end of a user's, by bisection."""
+    if neighbor < 0:
+        return U32(NO_NEIGHBOR)
+    place = lower_bound(history.items, neighbor, begin, end)
+    rated = place < end and history.items[U64(min(place, end - I64(1)))] == neighbor
+    return U32(history.codes[U64(place)]) if rated else U32(0)
+
+
+@kernel
+def look_up_codes(history, query, neighbors, out):
+    """neighbor_codes where few pairs are asked for: each neighbour is looked up in the user's ratings.
+
+    history: arrays.History, whose items rise within a user; query: arrays.Query, the n pairs; neighbors (N + 1, K)
+    int32 and out (n, K / 4) uint32 as neighbor_codes has them.
+
+    Launch: any grid, blocks of a multiple of 8 threads.
+    Deterministic: yes, exact.
+    Source: as neighbor_codes.
+    """
+    lane, words = I64(cuda.threadIdx.x) % I64(LANES), I64(neighbors.shape[1] // 4)
+    first, step = I64(cuda.grid(1)) // I64(LANES), I64(cuda.gridsize(1)) // I64(LANES)
+    for t in range(first, I64(query.places.size), step):
+        row = U64(upper_bound(query.indptr, t, 0, query.indptr.size) - I64(1))
+        begin, end = I64(history.indptr[row]), I64(history.indptr[row + U64(1)])
+        item, place = U32(query.items[U64(t)]), U64(query.places[U64(t)])
+        for w in range(lane, words, I64(LANES)):
+            word = U32(0)
+            for part in range(4):
+                code = code_in(history, begin, end, neighbors[item, U32(4 * w + part)])
+                word |= U32(code << U32(8 * part))
+            out[place, U64(w)] = word

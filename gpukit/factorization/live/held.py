@@ -74,4 +74,6 @@ class Held:
         sides = (users, items) if work.walk == "users" else (items, users)
         neighborhood = None if influence is None else (self.near, influence, self.offsets)
         made = *sides, self.neighbors.all, neighborhood
-        return work.steps.Session(None, work.layout, work.walk, self.history, made)
+        session = work.steps.Session(None, work.layout, work.walk, self.history, made)
+        session.spread = False  # few ratings are walked on it, if any
+        return session

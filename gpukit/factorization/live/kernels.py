@@ -2,12 +2,15 @@
 
 import numpy as np
 
-from gpukit._cuda import cuda, kernel
+from gpukit._cuda import cuda, device, kernel
 from gpukit.factorization.live.formulas import ASIDE, field
-from gpukit.factorization.model.layout import BASE, EXTRA, SQUARES
+from gpukit.factorization.model.formulas import first_factor
+from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
+from gpukit.factorization.prepare.kernels import FULL, WARPS, block_sum
 from gpukit.primitives.search import lower_bound, upper_bound
 
 U32, U64, I64, U8 = np.uint32, np.uint64, np.int64, np.uint8
+ZERO = np.float32(0)
 SHARE = 16  # of the old ratings, that a thread takes to their new places in one go
 
 
@@ -156,23 +159,72 @@ def read_base(table, base):
 
 
 @kernel
-def hold_rows(table, flags, starts, still, work):
-    """work's rows that are not flagged = the table's, with `still` for their sum of squared errors; those that are
-    have the number of their ratings for it.
+def fresh_means(starts, others, codes, z, other_bias, damping, flags, bias):
+    """prepare.kernels.residual_means of the rows that are flagged; bias keeps the others'.
 
-    table, work (rows + 1, stride) float32, work in place; flags (rows,) uint8; starts (rows + 1 or more,) int64: where
-    each row's ratings begin; still float32: with so large a sum a row's rate is as good as 0.
-    Launch: any grid, blocks of a multiple of 32 threads; a warp copies whole rows.
+    starts, others, codes, z, other_bias, damping: as residual_means has them; flags (rows,) uint8; bias (rows,)
+    float64, in place.
+    Launch: any grid, blocks of a multiple of 32 threads, at most 256; rows side by side go to different blocks, since
+    new rows come last.
+    Deterministic: yes; budget.
+    Source: Koren 2010, sec. 2.1.
+    """
+    marks, parts = cuda.shared.array(WARPS, np.uint32), cuda.shared.array(WARPS, np.float64)
+    block, blocks, threads = I64(cuda.blockIdx.x), I64(cuda.gridDim.x), I64(cuda.blockDim.x)
+    for first in range(block, I64(flags.size), blocks * threads):
+        own = I64(first + I64(cuda.threadIdx.x) * blocks)
+        votes = U32(
+            cuda.ballot_sync(FULL, own < I64(flags.size) and flags[U64(min(own, I64(flags.size - 1)))] != U8(0))
+        )
+        if cuda.laneid == 0:
+            marks[U32(cuda.threadIdx.x) // U32(32)] = votes
+        cuda.syncthreads()
+        for thread in range(threads):
+            if U32(marks[thread // I64(32)] >> U32(thread % I64(32))) & U32(1):  # the same for the whole block
+                row = U64(first + thread * blocks)
+                begin, end, total = I64(starts[row]), I64(starts[row + U64(1)]), np.float64(0.0)
+                for t in range(begin + I64(cuda.threadIdx.x), end, threads):
+                    total += np.float64(z[U32(codes[U64(t)])]) - other_bias[U32(others[U64(t)])]
+                total = block_sum(total, parts)
+                if cuda.threadIdx.x == 0:
+                    bias[row] = total / (np.float64(end - begin) + damping)
+        cuda.syncthreads()
+
+
+@device
+def begin_row(base, biased, n_factors, seed_key, row, stride, out):
+    """The lanes' numbers of a parameter row `out` (stride,) as training begins: prepare.kernels.start_rows."""
+    at, own = I64(stride - EXTRA), np.float32(base[U64(row)])
+    for f in range(I64(cuda.laneid), I64(stride), I64(32)):
+        wanted = f < n_factors and own != ZERO
+        value = first_factor(seed_key, U64(row * n_factors + f)) if wanted else ZERO
+        of_base = f == at + I64(BASE) or (f == at + I64(BIAS) and biased)
+        out[U64(f)] = own if of_base else value
+
+
+@kernel
+def begin_rows(table, flags, starts, base, biased, n_factors, seed_key, still, work):
+    """Parameter rows to learn on: those that are flagged as training begins, with the number of their ratings for
+    their sum of squared errors; the others as the table has them, with `still` for it.
+
+    table, work (rows + 1, stride) float32, work overwritten, its last row, that of the unknown, with 0; flags (rows,)
+    uint8; starts (rows + 1 or more,) int64: where each row's ratings begin; base (rows,) float64, biased bool,
+    n_factors int64, seed_key uint32: as prepare.kernels.start_rows has them; still float32: with so large a sum a row's
+    rate is as good as 0.
+    Launch: any grid, blocks of a multiple of 32 threads; a warp makes whole rows.
     Deterministic: yes, exact.
     Source: ours.
     """
-    squares, lane = I64(table.shape[1] - EXTRA + SQUARES), I64(cuda.laneid)
-    for r in range(I64(cuda.grid(1)) // I64(32), I64(flags.size), I64(cuda.gridsize(1)) // I64(32)):
-        if flags[U64(r)] == U8(0):
-            for f in range(lane, I64(table.shape[1]), I64(32)):
-                work[U64(r), U64(f)] = still if f == squares else table[U64(r), U64(f)]
-        elif lane == 0:
-            work[U64(r), U64(squares)] = np.float32(starts[U64(r + 1)] - starts[U64(r)])
+    rows, squares = I64(flags.size), I64(table.shape[1] - EXTRA + SQUARES)
+    for r in range(I64(cuda.grid(1)) // I64(32), rows + 1, I64(cuda.gridsize(1)) // I64(32)):
+        if r < rows and flags[U64(r)] != U8(0):
+            begin_row(base, biased, n_factors, seed_key, r, table.shape[1], work[U64(r)])
+            if cuda.laneid == squares % I64(32):  # the lane that wrote there
+                work[U64(r), U64(squares)] = np.float32(starts[U64(r + 1)] - starts[U64(r)])
+        else:
+            for f in range(I64(cuda.laneid), I64(table.shape[1]), I64(32)):
+                kept = still if f == squares else table[U64(r), U64(f)]
+                work[U64(r), U64(f)] = kept if r < rows else ZERO
 
 
 @kernel

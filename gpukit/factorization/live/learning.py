@@ -71,16 +71,13 @@ def ratings_of_fresh(entered, new, held):
 def fresh_baseline(orders, flags, base, scale, damping, work):
     """base ((M,), (N,)) float64 in z, with those of flagged rows written: damped means of their ratings, in turns, the
     others' as they are; damping: of users, of items."""
-    own, preparing, (users, items) = work.own, work.steps.preparing, orders.shape
-    z = own.resident(ready.z_of_levels(orders, scale), np.float32)
-    of_items = orders.by_item, items, base[0], base[1], damping[1], flags[1]
-    of_users = orders.by_user, users, base[1], base[0], damping[0], flags[0]
+    z = work.own.resident(ready.z_of_levels(orders, scale), np.float32)
+    of_items = orders.by_item, base[0], damping[1], flags[1], base[1]
+    of_users = orders.by_user, base[1], damping[0], flags[0], base[0]
     for _ in range(SWEEPS):
-        for order, rows, other, mine, damped, fresh in (of_items, of_users):
-            found = own.empty(rows, np.float64)
-            read = order.starts[: rows + 1], order.others, order.codes, z
-            preparing.run("residual_means", *read, other, float(damped), found)
-            own.run("take_flagged", found.reshape(rows, 1), fresh, mine.reshape(rows, 1))
+        for order, other, damped, fresh, mine in (of_items, of_users):
+            read = order.starts, order.others, order.codes, z
+            work.own.run("fresh_means", *read, other, float(damped), fresh, mine)
     return base
 
 
@@ -103,13 +100,10 @@ def begin_rows(fresh, held, plan):
     work, rows, orders = held.work, [], (fresh.orders.by_user, fresh.orders.by_item)
     sides = zip((held.users, held.items), orders, fresh.base, fresh.flags, Keyed.FIRST_FACTORS)
     for table, order, base, flags, stream in sides:
-        kind = rows_of_side(work.layout, work.walk, stream == Keyed.FIRST_FACTORS[0])
-        begun = work.own.empty(table.all.shape, np.float32)
-        n_factors = kind.n_factors if plan.epochs else 0
-        biased = plan.biases or plan.held
-        work.steps.preparing.run("start_rows", np.uint32(key(plan.seed, stream)), base, biased, n_factors, begun, begun)
-        work.own.run("hold_rows", table.all, flags, order.starts, np.float32(STILL), begun)
-        rows.append(begun)
+        n_factors = rows_of_side(work.layout, work.walk, stream == Keyed.FIRST_FACTORS[0]).n_factors
+        beginning = base, plan.biases or plan.held, n_factors * (plan.epochs > 0), np.uint32(key(plan.seed, stream))
+        rows.append(work.own.empty(table.all.shape, np.float32))
+        work.own.run("begin_rows", table.all, flags, order.starts, *beginning, np.float32(STILL), rows[-1])
     if held.influence is None:
         return *rows, None
     influence = work.own.empty(held.influence.all.shape, np.float32)
@@ -124,9 +118,10 @@ def pack_near(base, held):
     held.work.steps.preparing.run("pack_near", held.neighbors.all, base, held.near, held.offsets)
 
 
-def learn(fresh, held, plan, heed=lambda turn, turns: None):
+def learn(fresh, held, plan, heed=None):
     """Have the rows of a Fresh in the Held, learned at the rates of settings.Settings; how many ratings were walked.
-    heed: called with the number of epochs that are done and of all, before each epoch and after the last."""
+    heed: called with the number of epochs that are done and of all, before each epoch and after the last; None: on a
+    GPU they are queued one behind the other."""
     rows = begin_rows(fresh, held, plan)
     session = held.session(rows)
     if plan.epochs:
@@ -151,9 +146,12 @@ def walk(session, fresh, held, plan, heed):
     task = Task(orders, held.scale, made, plan, work.layout, work.steps, work.device, False, work.deterministic)
     training = descent.begin(session, task, descent.arrange(task, still_pace(fresh, task, held)))
     for turn in range(plan.epochs):
-        heed(turn, plan.epochs)
-        training.step(plan.epoch_rates(turn), schedule.turn_key(plan.seed, turn))
-    heed(plan.epochs, plan.epochs)
+        if heed:
+            heed(turn, plan.epochs)
+        step = training.step if heed else training.start
+        step(plan.epoch_rates(turn), schedule.turn_key(plan.seed, turn))
+    if heed:
+        heed(plan.epochs, plan.epochs)
 
 
 def still_pace(fresh, task, held):
@@ -162,4 +160,4 @@ def still_pace(fresh, task, held):
     rate = usual.rate * (work.own.fetch(major_first(work.walk, *fresh.flags)[0]) != 0)
     most = work.steps.most_workers(work.layout)
     workers = schedule.still_workers(len(task.orders), counts * rate, (usual.workers, most))
-    return schedule.Pace(workers, rate, 1)
+    return schedule.Pace(workers, rate, 1, schedule.longest_still(len(task.orders), workers))

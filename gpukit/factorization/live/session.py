@@ -9,6 +9,7 @@ from gpukit import interrupt
 from gpukit.errors import GpukitError
 from gpukit.factorization import run as runs
 from gpukit.factorization.live import entering, learning, opening
+from gpukit.factorization.live.finding import Finder
 from gpukit.factorization.model.state import State
 from gpukit.factorization.settings import of_model
 from gpukit.factorization.update import inputs, told
@@ -42,7 +43,7 @@ class Live:
             self._held = opening.opened(self._model, self._device)
         self.user_ids_, self.item_ids_ = model.user_ids_, model.item_ids_
         self.updates_ = list(getattr(model, "updates_", []))
-        self._serving = None
+        self._serving, self._finders = None, (Finder(), Finder())
 
     def __len__(self):
         """Ratings in the history."""
@@ -60,7 +61,7 @@ class Live:
         clock = runs.Clock()
         with clock("reading"):
             ratings = inputs.unweighted(ratings_of(X, y, repeats=False))
-            part = inputs.in_rows(ratings, self.user_ids_, self.item_ids_)
+            part = inputs.in_rows(ratings, self.user_ids_, self.item_ids_, self._finders)
         if not len(part):
             return None
         with devices.reported(self._device, "Updating"), interrupt.deferred():  # a request waits for the whole part
@@ -123,15 +124,13 @@ class Live:
         with clock("merge"):
             held.grow(new.shape)
             entered = entering.enter(new, found, held)
-            own.finish()
         plan = of_model(self._model, len(held))
         with clock("neighbours"):
             fresh = learning.prepared(entered, new, held, plan.damping)
-            own.finish()
         with clock("training"):
             walked = learning.learn(fresh, held, plan) if fresh else 0
             own.finish()
-        rows = [int(own.fetch(flags).sum()) for flags in fresh.flags] if fresh else (0, 0)
+        rows = [entering.flagged(flags, held.work) for flags in fresh.flags] if fresh else (0, 0)
         counts = new.keys.size - entered.corrected, entered.corrected, *rows, walked
         entry = dict(zip(("ratings", "corrected", "users", "items", "walked"), counts))
         return {**entry, "settled": told.settled_of(self.updates_, before)}

@@ -4,7 +4,8 @@ import numpy as np
 
 from gpukit._jit import njit, prange
 from gpukit.factorization.live.formulas import ASIDE, field
-from gpukit.factorization.model.layout import BASE, EXTRA, SQUARES
+from gpukit.factorization.model.formulas import first_factor
+from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.primitives.search import lower_bound, upper_bound
 
 U8, U32, U64, I64 = np.uint8, np.uint32, np.uint64, np.int64
@@ -98,15 +99,39 @@ def read_base(table, base):
 
 
 @njit(parallel=True)
-def hold_rows(table, flags, starts, still, work):
-    """Twin of kernels.hold_rows."""
+def fresh_means(starts, others, codes, z, other_bias, damping, flags, bias):
+    """Twin of kernels.fresh_means."""
+    for row in prange(flags.size):
+        if flags[row]:
+            total = 0.0
+            for t in range(starts[row], starts[row + 1]):
+                total += np.float64(z[codes[t]]) - other_bias[others[t]]
+            bias[row] = total / (starts[row + 1] - starts[row] + damping)
+
+
+@njit
+def begin_row(base, biased, n_factors, seed_key, row, out):
+    """Twin of kernels.begin_row."""
+    own = np.float32(base[row])
+    out[:] = 0
+    for f in range(n_factors if own != 0 else 0):
+        out[f] = first_factor(seed_key, U64(row * n_factors + f))
+    out[out.size - EXTRA + BASE] = own
+    out[out.size - EXTRA + BIAS] = own if biased else np.float32(0)
+
+
+@njit(parallel=True)
+def begin_rows(table, flags, starts, base, biased, n_factors, seed_key, still, work):
+    """Twin of kernels.begin_rows."""
     squares = table.shape[1] - EXTRA + SQUARES
     for r in prange(flags.size):
         if flags[r]:
+            begin_row(base, biased, n_factors, seed_key, r, work[r])
             work[r, squares] = starts[r + 1] - starts[r]
         else:
             work[r] = table[r]
             work[r, squares] = still
+    work[flags.size] = 0
 
 
 @njit(parallel=True)

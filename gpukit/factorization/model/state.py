@@ -72,13 +72,21 @@ def without_factors(state):
 
 
 def shrunk(state, share):
-    """The State whose factors and influences add a share of what they added; each side's factors take the root of it,
-    so that rows which learn later on either side begin alike."""
+    """The State whose factors, influences and learned biases add a share of what they added to the baseline; each
+    side's factors take the root of it, so that rows which learn later on either side begin alike."""
     if share == 1.0:
         return state
     root, share = np.float32(share**0.5), np.float32(share)
     users, items = state.user_factors * root, state.item_factors * root
-    return state._replace(user_factors=users, item_factors=items, influence=state.influence * share)
+    extras = [_nearer_baseline(side, share) for side in (state.user_extras, state.item_extras)]
+    return State(users, extras[0], items, extras[1], state.influence * share, state.neighbors)
+
+
+def _nearer_baseline(extras, share):
+    """Extras (rows, 3) whose biases are a share as far from the baseline."""
+    nearer = extras.copy()
+    nearer[:, BIAS] = extras[:, BASE] + share * (extras[:, BIAS] - extras[:, BASE])
+    return nearer
 
 
 def rows_of_side(layout, walk, of_users):

@@ -4,11 +4,13 @@
     parts.py     which users are whose, which items make a block          training.py an epoch, written once
     ready.py     ratings in the form that an epoch reads, by block        session.py  judging, and the whole model
     cpu.py | gpu.py   a rank's walks and the blocks' journeys             searching.py  neighbours of all ranks' items
+    rows.py      least squares: who solves for which rows                 choosing.py   settings that are left open
     kernels.py, twins.py   the keys that ratings are grouped by
 
-Every rank is handed all ratings and keeps its users'. Tables of parameters have all rows on every rank, numbered as
-without ranks; a user's are right where the user is, an item's where its block was walked last. Mean, deviation, levels,
-baselines and counts are those of all ratings. No two ranks walk one block at a time, so no rank's step is lost.
+Every rank is handed all ratings and, but for least squares, keeps its users'. Tables of parameters have all rows on
+every rank, numbered as without ranks; a user's are right where the user is, an item's where its block was walked last.
+Mean, deviation, levels, baselines and counts are those of all ratings. No two ranks walk one block at a time, so no
+rank's step is lost.
 
 Blocks: B in a ring, `parts.A_RANK` for each rank; with more than one, one is under way while another is walked. With
 deterministic=True they are the strata of prepare/strata.py, the same blocks and the same order as without ranks, and

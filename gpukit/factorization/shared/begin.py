@@ -1,19 +1,18 @@
 """Everything that a training over ranks needs, before the first epoch; gpukit.factorization.begin without ranks."""
 
-import json
-
-import numpy as np
-
 from gpukit.device.engine import engine
 from gpukit.errors import ParameterError
 from gpukit.factorization import run as runs
 from gpukit.factorization.begin import layout_of
+from gpukit.factorization.begin import prepare as of_ratings
 from gpukit.factorization.choose.choice import choose
-from gpukit.factorization.choose.chosen import kept_choice
+from gpukit.factorization.goal import goal_of
+from gpukit.factorization.implicit.begin import prepare as of_clicks
 from gpukit.factorization.model import saving
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import strata
 from gpukit.factorization.prepare.ready import Way, scale_of
+from gpukit.factorization.shared.choosing import chosen
 from gpukit.factorization.shared.parts import parts_of
 from gpukit.factorization.shared.ready import chunk_tables, levelled, make_ready
 from gpukit.factorization.shared.searching import SharedSearch
@@ -23,14 +22,20 @@ from gpukit.parallel.devices import check_apart
 from gpukit.ratings.orders.order import order_ratings
 
 INSTEAD = "Leave --ranks and --gpus (team) out"
+BY_ROWS = ("als", "ials")
 
 
 def check_supported(estimator, ratings, checked, device):
     """ParameterError for what one process trains alone."""
-    if checked.feedback == "implicit":
-        raise ParameterError(f"Clicks (feedback='implicit') are not learned over ranks. {INSTEAD}.")
+    if checked.feedback == "implicit" and (checked.solver != "ials" or goal_of(estimator, "implicit").open):
+        raise ParameterError(
+            f"Clicks are learned over ranks by solver='ials' alone; got solver={estimator.solver!r}. Name it, or leave "
+            "--ranks and --gpus (team) out."
+        )
+    if checked.solver in BY_ROWS:
+        return
     if checked.solver != "sgd":
-        raise ParameterError(f"solver={checked.solver!r} does not work over ranks; solver='sgd' does. {INSTEAD}.")
+        raise ParameterError(f"solver={checked.solver!r} does not work over ranks; 'sgd' and 'als' do. {INSTEAD}.")
     if ratings.weights is not None:
         raise ParameterError(f"Ratings with weights are not trained over ranks. {INSTEAD}, or drop the weights.")
     if estimator.deterministic and device.is_cuda:
@@ -48,13 +53,16 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
     """run.Run of a rank of a parallel.Team; all ranks are given the same. See gpukit.factorization.begin.prepare."""
     check_supported(estimator, ratings, checked, device)
     check_apart(team, device)
+    if checked.solver in BY_ROWS:
+        return by_rows(estimator, ratings, held_out, device, checked, progress, resume_from, team)
     clock, steps, own_steps = runs.Clock(), engine(device, "gpukit.factorization"), engine(device, __package__)
     resumed = None
     if resume_from is not None:
         resumed = saving.load_checkpoint(resume_from, estimator, saving.fingerprint(ratings), ratings.shape, checked)
     with clock("choosing"):
         judged = held_out is not None
-        choice = resumed.choice if resumed else chosen(estimator, ratings, checked, device, judged, progress, team)
+        given = estimator, ratings, checked, device, judged, progress
+        choice = resumed.choice if resumed else chosen(lambda: choose(*given), checked, estimator.n_epochs, team)
     plan = choice.settings
     progress("preparing", 0, 1, {})
     with clock("prepare"):
@@ -71,7 +79,7 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
         search = SharedSearch(team, device, steps)
         wait = None if resumed else estimator.searched(orders, search, plan.n_neighbors, progress)
     with clock("prepare"):
-        *tables, first = chunk_tables(made.side, starts, parts, way, plan, layout, steps)
+        *tables, laps = chunk_tables(made.side, starts, parts, way, plan, layout, steps)
     if resumed:
         start, history, best = resumed.epochs_done, resumed.history, resumed.best
         session = steps.Session(resumed.state, layout, estimator.walk, made.history)
@@ -83,21 +91,18 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
             session = steps.begin(Beginning(*facts), layout, estimator.walk, made.history)
         start, history, best = 0, [], None
     with clock("prepare"):
-        session.train_on(made.side, made.query, *tables)
+        session.train_on(made.side, made.query, *tables, parts.order_of_minor(estimator.walk))
         road = own_steps.Road(session, parts, team, device)
-        training = Training(plan, parts.tour, road, team.rank, first)
+        training = Training(plan, parts.tour, road, team.rank, laps)
         shared = SharedSession(session, training, parts, team)
     return runs.Run(shared, training, plan, clock, scale, start, history, best, ratings, held_out, device, choice)
 
 
-def chosen(estimator, ratings, checked, device, judged, progress, team):
-    """The Choice of rank 0, which may hang on threads, on all ranks."""
-    told = None
-    if team.rank == 0:
-        kept = choose(estimator, ratings, checked, device, judged, progress).kept()
-        told = np.frombuffer(json.dumps(kept).encode(), np.uint8)
-    kept = json.loads(bytes(team.broadcast(told)))
-    return kept_choice(kept, checked, estimator.n_epochs)
+def by_rows(estimator, ratings, held_out, device, checked, *more):
+    """run.Run of a training whose ranks each solve for some rows, all ratings at hand: that of one process."""
+    if checked.feedback == "implicit":
+        return of_clicks(estimator, ratings, held_out, device, checked, *more)
+    return of_ratings(estimator, ratings, held_out, device, checked, *more)
 
 
 def of_rank(ratings, owner, rank):

@@ -6,6 +6,7 @@ from gpukit._jit import threads
 from gpukit.device.cpu_arrays import runner
 from gpukit.factorization.cpu import RATINGS_A_THREAD
 from gpukit.factorization.shared import twins
+from gpukit.factorization.shared.tour import part_of
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 
 run = runner(twins)
@@ -25,13 +26,13 @@ class Road:
         self.rows = [parts.rows(block) for block in range(parts.blocks)]
         self.coming = []
 
-    def walk(self, number, blocks, rates, turn, workers):
-        """Learn from chunk table `number`, of these blocks, once they are here."""
+    def walk(self, number, lap, blocks, rates, turn):
+        """Learn from chunk table `number`, as much as a tour.Lap says, of these blocks, once they are here."""
         self.arrive(blocks)
         session = self.session
         with threads(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
-            table = session.tables[number]
-            sgd_epoch(table, session.batch, session.parameters, rates, turn, workers)
+            table = part_of(session.tables[number], lap)
+            sgd_epoch(table, session.batch, session.parameters, rates, turn, lap.workers)
 
     def send_off(self, moves):
         """Send what is this rank's of tour.Moves, and expect what comes here."""
@@ -58,3 +59,15 @@ class Road:
             for table in self.tables:
                 own = table[self.rows[block]] if rank == self.team.rank else None
                 table[self.rows[block]] = np.asarray(self.team.broadcast(own, rank))
+
+
+class Meeting:
+    """Rows of tables that ranks of a parallel.Team have made, each some, given to all."""
+
+    def __init__(self, team, device):
+        self.team = team
+
+    def everywhere(self, table, spans):
+        """Let a table have all ranks' rows: spans [(first, last + 1)], those of each rank."""
+        for span, rows in zip(spans, self.team.allgather(table[slice(*spans[self.team.rank])])):
+            table[slice(*span)] = rows

@@ -13,6 +13,14 @@ class Stop(NamedTuple):
     tables: dict
 
 
+class Lap(NamedTuple):
+    """A time that blocks go round: from which share of their ratings on, up to which, by how many workers."""
+
+    low: float
+    high: float
+    workers: int
+
+
 class Move(NamedTuple):
     """A block that goes from the rank that has walked it to the one that walks it next."""
 
@@ -66,3 +74,10 @@ def travels(stops, later):
         )
         coming.update(stop.walkers)
     return journeys[::-1][: len(stops)]
+
+
+def part_of(table, lap):
+    """The rows of a chunk table that are walked in a Lap, whole quads."""
+    quads = table.shape[0] // schedule.QUAD
+    low, high = (schedule.QUAD * int(share * quads) for share in (lap.low, lap.high))
+    return table if (lap.low, lap.high) == (0.0, 1.0) else table[low:high]

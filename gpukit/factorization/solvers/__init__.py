@@ -18,10 +18,25 @@ SOLVERS = ("sgd", "hogwild", "als")
 LOSSES_OF = {"ials": ("squared",), "sampled": ("cross-entropy", "bpr")}  # solvers of clicks; the usual loss first
 
 
+class Whole:
+    """Which rows of a side (0: users, 1: items) a process solves for, and what it does when it has; all, and nothing.
+    shared.rows.Share is of several."""
+
+    def own(self, side):
+        """(first, last + 1) of its rows; None: all."""
+        return None
+
+    def meet(self, side, table):
+        """Return when all rows of a side's table are there."""
+
+
+WHOLE = Whole()
+
+
 class Task(NamedTuple):
     """What a solver is told: orders of the ratings (gpukit.ratings.orders), their arrays.Scale, prepare.ready.Ready,
     settings.Settings, layout.Layout, the device's steps (cpu.py or gpu.py), Device; whether factors may be halves, and
-    whether every run must come to the same."""
+    whether every run must come to the same; of least squares, its share of the rows."""
 
     orders: object
     scale: object
@@ -32,6 +47,7 @@ class Task(NamedTuple):
     device: object
     half: bool
     deterministic: bool
+    share: object = WHOLE
 
 
 def training_of(solver):

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpukit.base import check_integer, check_real
 from gpukit.errors import ParameterError
-from gpukit.factorization.choose.rule import is_sparse
+from gpukit.factorization.choose.rule import is_doubtful
 from gpukit.factorization.settings import MOST_FACTORS, USUAL_FACTORS, USUAL_NEIGHBORS, known
 from gpukit.factorization.solvers.sgd.rates import defaults
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
@@ -106,10 +106,10 @@ def distance(one, other):
 
 
 def open_settings(estimator, ratings):
-    """[OPEN] where it is a choice of its own: the ratings are sparse and the estimator names nothing; else []."""
+    """[OPEN] where it is a choice of its own: the ratings ask for it and the estimator names nothing; else []."""
     named = (estimator.n_factors, estimator.n_neighbors, estimator.regularization, estimator.learning_rate)
     choosing = estimator.rates == "adaptive" and all(value is None for value in named)
-    return [OPEN] if choosing and is_sparse(len(ratings), ratings.shape) else []
+    return [OPEN] if choosing and is_doubtful(len(ratings), ratings.shape) else []
 
 
 def default_grid(ratings):

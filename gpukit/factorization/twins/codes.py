@@ -4,6 +4,7 @@ import numpy as np
 
 from gpukit._jit import njit, prange
 from gpukit.factorization.model.layout import NO_NEIGHBOR
+from gpukit.primitives.search import lower_bound, upper_bound
 
 U32 = np.uint32
 
@@ -39,3 +40,16 @@ def neighbor_codes(history, query, neighbors, out, tables):
 def clear_tables(tables):
     """Twin of kernels.codes.clear_tables."""
     tables[:] = 0
+
+
+@njit(parallel=True)
+def look_up_codes(history, query, neighbors, out):
+    """Twin of kernels.codes.look_up_codes."""
+    for t in prange(query.places.size):
+        row = upper_bound(query.indptr, t, 0, query.indptr.size) - 1
+        begin, end, near = history.indptr[row], history.indptr[row + 1], neighbors[query.items[t]]
+        for k in range(near.size):
+            place = lower_bound(history.items, near[k], begin, end)
+            rated = place < end and history.items[place] == near[k]
+            code = history.codes[place] if rated else 0
+            out[query.places[t], k] = NO_NEIGHBOR if near[k] < 0 else code

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit._jit import njit
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.update.fold import Given
@@ -44,10 +45,11 @@ def part_of(new, y, user_ids, item_ids, duplicates, taken=None):
     return in_rows(ratings if taken is None else taken(ratings), user_ids, item_ids)
 
 
-def in_rows(ratings, user_ids, item_ids):
-    """The Part of Ratings in the rows of a model with these ids, pairs as often as they come. DataError."""
-    users, user_ids = grown(ratings.users, ratings.user_ids, user_ids, "user")
-    items, item_ids = grown(ratings.items, ratings.item_ids, item_ids, "item")
+def in_rows(ratings, user_ids, item_ids, finders=(rows_of, rows_of)):
+    """The Part of Ratings in the rows of a model with these ids, pairs as often as they come; finders: of users and of
+    items, what rows_of does. DataError."""
+    users, user_ids = grown(ratings.users, ratings.user_ids, user_ids, "user", finders[0])
+    items, item_ids = grown(ratings.items, ratings.item_ids, item_ids, "item", finders[1])
     return Part(users, items, ratings.values, user_ids, item_ids)
 
 
@@ -61,9 +63,9 @@ def unweighted(ratings):
     return ratings
 
 
-def grown(rows, ids, known, what):
+def grown(rows, ids, known, what, find=rows_of):
     """(rows (n,) int32 in the grown ids, the grown ids): those of ids that occur in rows and are not known, behind the
-    known ones.
+    known ones; find: what rows_of does.
 
     Whole numbers are found among ids that are text, and text that spells whole numbers among ids that are numbers.
     DataError for a new id of another kind than the known ones.
@@ -72,12 +74,14 @@ def grown(rows, ids, known, what):
         return rows, known
     if begins_with(ids, known):
         return behind(rows, ids, len(known))
-    own = rows_of(ids, known, what)
-    fresh = np.flatnonzero((own < 0) & (np.bincount(rows, minlength=len(ids)) > 0))
+    own = find(ids, known, what)
+    fresh = np.flatnonzero((own < 0) & occurring(rows, 0, len(ids)))
     own[fresh] = np.arange(len(known), len(known) + len(fresh), dtype=np.int32)
+    renamed = np.empty(len(rows), np.int32)
+    rename(rows, 0, own, renamed)
     if not len(fresh):
-        return own[rows], known
-    return own[rows], np.concatenate((known, same_kind(ids[fresh], known, what)))
+        return renamed, known
+    return renamed, np.concatenate((known, same_kind(ids[fresh], known, what)))
 
 
 def begins_with(ids, known):
@@ -88,14 +92,35 @@ def begins_with(ids, known):
 
 def behind(rows, ids, count):
     """(rows (n,) int32, ids) without those ids from number `count` on that do not occur in rows."""
-    beyond = np.flatnonzero(rows >= count)
-    seen = np.zeros(len(ids) - count, bool)
-    seen[rows[beyond] - count] = True
+    seen = occurring(rows, count, len(ids))
     if seen.all():
         return rows, ids
-    rows = rows.copy()
-    rows[beyond] = (count - 1 + np.cumsum(seen, dtype=np.int32))[rows[beyond] - count]
-    return rows, np.concatenate((ids[:count], ids[count:][seen]))
+    renamed = np.empty(len(rows), np.int32)
+    rename(rows, count, count - 1 + np.cumsum(seen, dtype=np.int32), renamed)
+    return renamed, np.concatenate((ids[:count], ids[count:][seen]))
+
+
+def occurring(rows, first, end):
+    """(end - first,) bool: which numbers from first on, below end, are among rows (n,) int32."""
+    seen = np.zeros(end - first, np.bool_)
+    mark(rows, first, seen)
+    return seen
+
+
+@njit
+def mark(rows, first, seen):
+    """seen[r - first] = True for rows (n,) from first on. One thread: others are longer in waking than a million rows
+    take."""
+    for t in range(rows.size):
+        if rows[t] >= first:
+            seen[rows[t] - first] = True
+
+
+@njit
+def rename(rows, first, names, renamed):
+    """renamed[t] = names[rows[t] - first] where that is first or more, else rows[t]; all (n,) int32 but names."""
+    for t in range(rows.size):
+        renamed[t] = names[rows[t] - first] if rows[t] >= first else rows[t]
 
 
 def check_near(values, scale):

@@ -49,18 +49,24 @@ def test_a_stream_runs(monkeypatch):
     assert all("anew" in row.note and 0 < row.samples[0] < 2 for row in rows)
 
 
-def test_a_part_is_added_to_a_live_model(monkeypatch):
-    monkeypatch.setattr(live, "ROUNDS", 2)
+def test_parts_are_added_to_a_live_model(monkeypatch):
+    monkeypatch.setattr(live, "PARTS", 3)
     monkeypatch.setattr(live, "NEW_USERS", 0.05)
     (row,) = live.live(Conditions(cpu(), ("ml-10m",), 0.001))
     assert row.unit == "ms" and len(row.samples) == 2 and min(row.samples) > 0
-    assert "training" in row.note and "trained anew" in row.note
+    assert "training" in row.note and "trained anew" in row.note and "RMSE of new rows" in row.note
 
 
-def test_new_rows_of_a_part_stand_behind_the_others():
+def test_new_rows_of_parts_stand_behind_the_others(monkeypatch):
+    monkeypatch.setattr(live, "PARTS", 3)
+    monkeypatch.setattr(live, "NEW_ITEMS", 0.02)
     ratings = planted(300, 200, 0.2)
-    again, known = live.renumbered(ratings, np.random.default_rng(0))
-    old, new = live.halves(again, known, np.random.default_rng(1))
+    arrival = live.arrivals(ratings.shape, np.random.default_rng(0))
+    again = live.renumbered(ratings, arrival)
+    cut, shapes = live.parts_of(again, arrival, np.random.default_rng(1)), live.shapes_of(arrival)
     assert (again.user_ids[again.users] == ratings.user_ids[ratings.users]).all()
-    assert old.shape == known and len(old) + len(new) == len(ratings)
-    assert not live.of_new(old, known).any() and live.of_new(new, known).sum() == live.of_new(again, known).sum()
+    assert shapes[-1] == ratings.shape and sum(map(len, cut)) == len(ratings) and len(cut) == 4
+    for one, before, shape in zip(cut, [(0, 0), *shapes], shapes):
+        assert one.shape == shape and live.of_new(one, before).any()
+    pairs = {(u, i) for one in cut for u, i in zip(one.user_ids[one.users].tolist(), one.item_ids[one.items].tolist())}
+    assert len(pairs) == len(ratings)

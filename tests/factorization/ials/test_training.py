@@ -7,6 +7,7 @@ from factorization.ials import naive
 from factorization.ials.inputs import TERMS, begun, clicks_of
 from gpukit._jit import threads
 from gpukit.errors import DataError
+from gpukit.factorization.goal import ROW_SOLVERS
 from gpukit.factorization.solvers.ials import cpu, plan
 from gpukit.factorization.solvers.ials.rates import usual
 
@@ -94,6 +95,28 @@ def test_conjugate_gradients(n_factors, weighted, monkeypatch):
         close(found[1], V)
 
 
+@pytest.mark.parametrize("n_factors, size", [(1, 4), (9, 4), (16, 4), (16, 64)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_blocks_of_factors(n_factors, size, weighted, monkeypatch):
+    """The same steps as the oracle's: a last block that is not full, one block for all; rows in several pieces, pieces
+    in several batches."""
+    monkeypatch.setattr(plan, "way_of", lambda *facts: "blocks")
+    monkeypatch.setattr(plan, "BLOCK", size)
+    monkeypatch.setattr(cpu.squares, "LONGEST", 4)
+    monkeypatch.setattr(cpu.squares, "SCRATCH", 4 * 9 * 20)
+    clicks = clicks_of(weighted=weighted)
+    session, training = begun(clicks, SHAPE, n_factors)
+    assert len(training.halves[0].batches) > 1
+    U, V = sides(session)
+    for epoch in range(3):
+        training.epoch(epoch)
+        U = naive.by_blocks(clicks, U, 0, V, *TERMS, size)
+        V = naive.by_blocks(clicks, V, 1, U, *TERMS, size)
+        found = sides(session)
+        close(found[0], U)
+        close(found[1], V)
+
+
 def test_a_few_steps_come_close(monkeypatch):
     """Preconditioned, three steps a half are worth elimination; without that the loss is a hundredth larger."""
     clicks, losses = clicks_of(60, 40, 0.1, weighted=True), {}
@@ -104,6 +127,19 @@ def test_a_few_steps_come_close(monkeypatch):
             training.epoch(epoch)
         losses[way] = naive.loss(clicks, *sides(session), *TERMS)
     assert losses["gradients"] == pytest.approx(losses["cholesky"], rel=2e-3)
+    assert losses["blocks"] == pytest.approx(losses["cholesky"], rel=2e-2)
+
+
+@pytest.mark.parametrize("n, decay", [(5, 0.0), (100, 0.0), (100, 0.3)])
+def test_the_inverse_that_preconditions(n, decay):
+    """In panels; unknowns of which nothing is there are left alone."""
+    half = np.random.default_rng(n).normal(size=(n, 3 * n)) * np.geomspace(1, 50, n)[:, None]
+    half[[1, n - 1]] = 0
+    shared = (half @ half.T).astype(np.float32)
+    expected = np.linalg.pinv(shared + decay * np.eye(n), hermitian=True)
+    found = cpu.inverse_of(shared, decay)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+    assert found.dtype == np.float32 and (found[1] != 0).sum() == (decay > 0)
 
 
 def test_the_answer_has_the_least_loss(monkeypatch):
@@ -143,3 +179,4 @@ def test_weights_are_above_zero():
 
 def test_usual_parameters():
     assert usual("adaptive", 10**6)["exponent"] == 1.0 and plan.way_of(8, True) == plan.way_of(8, False) == "cholesky"
+    assert ROW_SOLVERS == ("auto", *plan.WAYS)

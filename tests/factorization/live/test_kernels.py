@@ -8,7 +8,8 @@ from factorization.inputs import make, planted
 from factorization.live import inputs
 from gpukit.factorization.live import twins
 from gpukit.factorization.live.formulas import ASIDE
-from gpukit.factorization.model.layout import BASE, EXTRA, SQUARES
+from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
+from gpukit.factorization.prepare import twins as preparing
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
@@ -131,22 +132,52 @@ def test_mark_still(case, shape):
 
 
 def test_rows_of_tables(shape):
-    """Baseline biases are read, rows are held still, and those that are flagged taken."""
+    """Baseline biases are read, and rows that are flagged taken."""
     rng = np.random.default_rng(2)
     table, work = (rng.normal(size=(6, 3 + EXTRA)).astype(np.float32) for _ in range(2))
     flags = np.array([0, 1, 0, 0, 1], np.uint8)
     (base,) = both("read_base", shape, (table,), [np.zeros(5)])
     assert base.tolist() == table[:5, 3 + BASE].tolist()
-    starts = np.array([0, 3, 8, 8, 9, 30], np.int64)
-    (held,) = both("hold_rows", shape, (table, flags, starts, np.float32(7)), [work])
-    begun = work[[1, 4, 5]]
-    begun[:, 3 + SQUARES] = 5, 21, work[5, 3 + SQUARES]
-    np.testing.assert_array_equal(held[[1, 4, 5]], begun)
-    expected = table[[0, 2, 3]]
-    expected[:, 3 + SQUARES] = 7
-    np.testing.assert_array_equal(held[[0, 2, 3]], expected)
     (taken,) = both("take_flagged", shape, (table, flags), [work])
     np.testing.assert_array_equal(taken, np.where(np.append(flags, 0)[:, None] > 0, table, work))
+
+
+@pytest.mark.parametrize("biased", [True, False])
+def test_rows_that_begin(shape, biased):
+    """Flagged rows are what training begins with, row 4 at the mean; the others are held still; nobody is zero."""
+    rng = np.random.default_rng(2)
+    table, work = (rng.normal(size=(6, 36 + EXTRA)).astype(np.float32) for _ in range(2))
+    flags, starts = np.array([0, 1, 0, 0, 1], np.uint8), np.array([0, 3, 8, 8, 9, 30], np.int64)
+    base = np.array([0.5, -1.5, 0, 2, 0])
+    given = table, flags, starts, base, biased, 34, np.uint32(9), np.float32(7)
+    (begun,) = both("begin_rows", shape, given, [work])
+    expected = np.zeros_like(table)
+    preparing.start_rows(np.uint32(9), base, biased, 34, expected, expected)
+    still = flags == 0
+    expected[:5][still] = table[:5][still]
+    expected[:5, 36 + SQUARES] = np.where(still, 7, np.diff(starts))
+    np.testing.assert_array_equal(begun, expected)
+    assert begun[1, 36 + BASE] == -1.5 and (begun[1, 36 + BIAS] == -1.5) == biased and begun[1, :34].any()
+
+
+def test_fresh_means(shape):
+    """Damped means of the flagged rows, more rows than a block looks at in one go; the others' biases stay."""
+    rng = np.random.default_rng(4)
+    counts = rng.integers(0, 40, 150)
+    starts, n = np.concatenate(([0], np.cumsum(counts), [counts.sum()])), int(counts.sum())
+    others, codes = rng.integers(0, 20, n).astype(np.int32), rng.integers(0, 5, n).astype(np.uint8)
+    z, other, bias = rng.normal(size=256).astype(np.float32), rng.normal(size=20), rng.normal(size=150)
+    flags = (rng.random(150) < 0.4).astype(np.uint8)
+    given = starts, others, codes, z, other, 3.5, flags
+    found, made = bias.copy(), bias.copy()
+    launch(kernels.fresh_means, *shape, *given, found)
+    twins.fresh_means(*given, made)
+    errors = z[codes].astype(np.float64) - other[others]
+    sums = np.array([errors[a:b].sum() for a, b in zip(starts, starts[1:])][:150])
+    expected = np.where(flags, sums / (counts + 3.5), bias)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(made, expected, rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(found[flags == 0], bias[flags == 0])
 
 
 def test_the_merge_repeats():

@@ -70,6 +70,23 @@ def test_parts_give_what_partial_fit_gives(model):
         np.testing.assert_array_equal(mine, theirs)
 
 
+@pytest.mark.parametrize("shift", [0, 10**12])
+def test_ids_in_an_order_of_their_own(shift):
+    """Parts whose ids are numbered by themselves, of which some come again later: what partial_fit makes of them."""
+    whole, old, parts = whole_and_parts()
+    old = Ratings(old.users, old.items, old.values, old.user_ids * 3 + shift, old.item_ids * 7)
+    before = make(LSHMF, n_epochs=1, n_factors=5).fit(old)
+    beside, live = copy.copy(before), before.live("cpu")
+    for part in parts:
+        there = np.unique(part.users)[::-1], np.unique(part.items)[::-1]
+        rows = (np.argmax(one[:, None] == own, axis=1) for own, one in zip(there, (part.users, part.items)))
+        ids = whole.user_ids[there[0]] * 3 + shift, whole.item_ids[there[1]] * 7
+        part = Ratings(*(own.astype(np.int32) for own in rows), part.values, *ids)
+        live.add(part)
+        assert same_model(live.model(), beside.partial_fit(part, rows="frozen"))
+    assert len(live.user_ids_) == 80
+
+
 def test_codes_are_those_of_all_ratings():
     """Sums that were added to, and taken back from, give the codes of a hashing of everything."""
     model, (whole, _, parts) = fitted(LSHMF), whole_and_parts()

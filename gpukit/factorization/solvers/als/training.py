@@ -32,9 +32,9 @@ def arrange(task):
     sides = [task.made.side, items]
     n_factors = task.layout.n_factors
     most = max(1, steps.SCRATCH // (4 * steps.Equations.numbers(n_factors)))
-    cuts = [plan.cut(side.indptr, steps.LONGEST, most) for side in sides]
+    cuts = [plan.cut(side.indptr, steps.LONGEST, most, own=task.share.own(its)) for its, side in enumerate(sides)]
     halves = [half_of(side, cut, task, steps) for side, cut in zip(sides, cuts)]
-    return steps.Equations(n_factors, max(cut.largest for cut in cuts)), halves
+    return steps.Equations(n_factors, max(1, *(cut.largest for cut in cuts))), halves
 
 
 def half_of(side, cut, task, steps):
@@ -44,28 +44,36 @@ def half_of(side, cut, task, steps):
     if weights is None:
         weights = steps.resident(np.ones(1), np.float32)
     else:
-        counts = np.add.reduceat(task.steps.preparing.fetch(weights), side.indptr[cut.owners[:, 0]], dtype=np.float64)
+        counts = sums_of(task.steps.preparing.fetch(weights), cut.owned(side.indptr), counts)
     decays = np.float32(task.settings.regularization) * counts.astype(np.float32)
     return Half(Data(side.minor, side.values, weights), plan.batches_of(cut, decays, steps))
 
 
+def sums_of(weights, first, counts):
+    """(m,) float64: sums of rows' weights, which stand from `first` (m,) on, one row behind the other."""
+    if not len(first):
+        return np.zeros(0)
+    return np.add.reduceat(weights[: first[-1] + counts[-1]], first, dtype=np.float64)
+
+
 def begin(session, task, arranged):
     """The Training of a session."""
-    return Training(session, task.settings, *arranged)
+    return Training(session, task, *arranged)
 
 
 class Training:
     """Epochs of alternating least squares over a session's parameters."""
 
-    def __init__(self, session, settings, equations, halves):
-        self.session, self.equations, self.halves = session, equations, halves
+    def __init__(self, session, task, equations, halves):
+        self.session, self.share, self.equations, self.halves = session, task.share, equations, halves
         ends = STEPS, np.float32(TOLERANCE)
-        self.terms = Terms(settings.biases, equations.nothing(), np.float32(DAMPING), *ends)
+        self.terms = Terms(task.settings.biases, equations.nothing(), np.float32(DAMPING), *ends)
 
     def epoch(self, number):
         """Solve for all users, then for all items; returns when it is done."""
         users, items = self.session.parameters.P, self.session.parameters.Q
-        for half, other, own in zip(self.halves, (items, users), (users, items)):
+        for side, (half, other, own) in enumerate(zip(self.halves, (items, users), (users, items))):
             for batch in half.batches:
                 self.equations.solve(batch, half.data, other, self.terms, own)
+            self.share.meet(side, own)
         self.session.finish()

@@ -4,18 +4,35 @@ import numpy as np
 
 from gpukit.device.cpu_arrays import fetch, resident
 from gpukit.factorization.model.layout import EXTRA
-from gpukit.factorization.solvers.ials.plan import FEW
+from gpukit.factorization.solvers.ials.plan import FEW, PANEL, block_of
+from gpukit.factorization.solvers.ials.twins.blocks import (
+    add_columns,
+    errors_of_pieces,
+    take_columns,
+    targets_of_block,
+)
 from gpukit.factorization.solvers.ials.twins.descent import begin_descent, descend
 from gpukit.factorization.solvers.ials.twins.few import grams_of_few, rows_of_few, turn_rows
+from gpukit.factorization.solvers.ials.twins.inverse import invert_panel
 from gpukit.factorization.solvers.ials.twins.products import products_of_pieces
 from gpukit.factorization.solvers.squares import cpu as squares
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO
 from gpukit.factorization.solvers.squares.twins.cholesky import solve_by_cholesky
 
-__all__ = ["MOMENT_PIECES", "ON_GPU", "Descent", "Few", "fetch", "resident", "squares"]
+__all__ = ["MOMENT_PIECES", "ON_GPU", "Blocks", "Descent", "Few", "fetch", "inverse_of", "resident", "squares"]
 
 ON_GPU = False
 MOMENT_PIECES = 16  # of the sums over all rows of a side: work for as many threads, whatever they are
+
+
+def inverse_of(shared, decay):
+    """The inverse of S + decay I; see gpu.py."""
+    source, out = (np.empty(shared.shape) for _ in range(2))
+    found = np.empty_like(shared)
+    for step in range(-(-len(shared) // PANEL)):
+        invert_panel(shared, np.float64(decay), step, source, out, found)
+        source, out = out, source
+    return found
 
 
 class Descent:
@@ -31,12 +48,44 @@ class Descent:
         """Bring the rows of a batch forward by some steps; see gpu.py."""
         pieces, owners, decays = batch
         shown = pieces, data.minor, data.weights
-        lists = owners, decays, self.sums, *matrices, self.ways, self.left, self.rests, own
+        before, after = (owners, decays, self.sums, *matrices), (self.ways, self.left, self.rests, own)
         products_of_pieces(*shown, ONE, own, other, self.sums)
-        begin_descent(*lists)
-        for _ in range(steps):
+        begin_descent(*before, *after)
+        for step in range(1, steps + 1):
             products_of_pieces(*shown, ZERO, self.ways, other, self.sums)
-            descend(*lists)
+            descend(*before, step == steps, *after)
+
+
+class Blocks:
+    """Some factors of all rows of a side at once; see gpu.py."""
+
+    def __init__(self, layout, rows, clicks, pieces):
+        self.width = layout.n_factors
+        self.size = block_of(self.width)
+        self.equations = squares.Equations(self.size, max(pieces, MOMENT_PIECES))
+        self.errors = np.empty(clicks, np.float32)
+        self.columns, self.found = (np.zeros((rows + 1, self.size + EXTRA), np.float32) for _ in range(2))
+
+    def begin(self, batches, minor, other, own):
+        """What all clicks of the batches lack; see gpu.py."""
+        for pieces, _, _ in batches:
+            errors_of_pieces(pieces, minor, True, own, other, self.errors)
+
+    def take(self, first, other):
+        """The factors from `first` on of the table that is held; see gpu.py."""
+        take_columns(other, first, self.width, self.columns[: len(other)])
+        return self.columns[: len(other)]
+
+    def aim(self, batch, shared, first, own):
+        """Take what the batch's rows have from the right-hand sides; see gpu.py."""
+        _, owners, decays = batch
+        targets_of_block(owners, decays, shared, first, own, self.equations.grams)
+
+    def add(self, batch, minor, first, columns, own):
+        """Add what was found to the batch's rows; see gpu.py."""
+        pieces, owners, _ = batch
+        errors_of_pieces(pieces, minor, False, self.found, columns, self.errors)
+        add_columns(owners, self.found, first, self.width, own)
 
 
 class Few:

@@ -20,6 +20,11 @@ sum, V the rows v of its clicks and W the diagonal of their weights, (Woodbury's
 
 where A is diagonal for every row once V stands in the basis of the eigenvectors of V'V. Since V A^-1 V' is at most
 1 / alpha0, the matrix has all its eigenvalues within 1 / w and 1 / w + 1 / alpha0.
+
+Conjugate gradients are preconditioned by M, the inverse of S + d I, with S = alpha0 V'V and d the mean of the rows'
+lambdas. A row's matrix is S + lambda I + sum w v v'. Since the sum is at most max w / alpha0 times S, and the lambdas
+differ little, all eigenvalues of M times it lie close together, however far apart those of S are: a few steps do, and
+rounding does not grow over them.
 """
 
 import numpy as np
@@ -28,18 +33,6 @@ import numpy as np
 def decays_of(counts, others, regularization, unobserved, exponent):
     """(rows,) float32: lambda of each row, which has counts (rows,) clicks of `others` there are on the other side."""
     return np.float32(regularization * (np.asarray(counts, np.float64) + unobserved * others) ** exponent)
-
-
-def inverse_of(shared, decay):
-    """(F, F) float32: M, the inverse of S + decay I, by which conjugate gradients are preconditioned.
-
-    shared (F, F) float32: S = alpha0 V'V, on the host; decay: the mean of the rows' lambdas. A row's matrix is S +
-    lambda I + sum w v v'. Since sum w v v' is at most max w / alpha0 times S, and the lambdas differ little, all
-    eigenvalues of M times it lie close together, however far apart those of S are: a few steps do, and rounding does
-    not grow over them.
-    """
-    matrix = np.asarray(shared, np.float64)
-    return np.linalg.inv(matrix + decay * np.eye(len(matrix))).astype(np.float32)
 
 
 def basis_of(shared):

@@ -5,18 +5,31 @@ import numpy as np
 from gpukit._driver import device_array, launch, zeros
 from gpukit.device.gpu_arrays import fetch, resident
 from gpukit.factorization.model.layout import EXTRA
-from gpukit.factorization.solvers.ials.kernels import descent, few, products
-from gpukit.factorization.solvers.ials.plan import FEW, rows_of_block
+from gpukit.factorization.solvers.ials.kernels import blocks, descent, few, inverse, products
+from gpukit.factorization.solvers.ials.plan import FEW, PANEL, block_of, rows_of_block
 from gpukit.factorization.solvers.squares import gpu as squares
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO
 from gpukit.factorization.solvers.squares.kernels.cholesky import make_solve_by_cholesky
 from gpukit.factorization.solvers.squares.kernels.tiles import SQUARE
 from gpukit.factorization.solvers.squares.plan import shape_of
 
-__all__ = ["MOMENT_PIECES", "ON_GPU", "Descent", "Few", "fetch", "resident", "squares"]
+__all__ = ["MOMENT_PIECES", "ON_GPU", "Blocks", "Descent", "Few", "fetch", "inverse_of", "resident", "squares"]
 
 ON_GPU = True
+THREADS = 256  # of what takes any grid: a number each
 MOMENT_PIECES = 256  # of the sums over all rows of a side: about two blocks a multiprocessor
+
+
+def inverse_of(shared, decay):
+    """(n, n) float32: the inverse of S + decay I, S (n, n) float32 what rows share. Queued, not waited for."""
+    n, steps = shared.shape[0], -(-shared.shape[0] // PANEL)
+    source, out = (device_array((n, n), np.float64) for _ in range(2))
+    found = device_array((n, n), np.float32)
+    for step in range(steps):
+        numbers = shared, np.float64(decay), step, source, out, found
+        launch(inverse.invert_panel, (steps, steps), inverse.THREADS, *numbers)
+        source, out = out, source
+    return found
 
 
 class Descent:
@@ -38,18 +51,59 @@ class Descent:
         factors change. Queued, not waited for.
         """
         pieces, owners, decays = batch
-        lists = owners, decays, self.sums, *matrices, self.ways, self.left, self.rests, own
+        before, after = (owners, decays, self.sums, *matrices), (self.ways, self.left, self.rests, own)
         grid = -(-owners.shape[0] // rows_of_block(self.width))
         self._multiply(pieces, data, ONE, own, other)
-        launch(self.begin, grid, descent.THREADS, *lists)
-        for _ in range(steps):
+        launch(self.begin, grid, descent.THREADS, *before, *after)
+        for step in range(1, steps + 1):
             self._multiply(pieces, data, ZERO, self.ways, other)
-            launch(self.descend, grid, descent.THREADS, *lists)
+            launch(self.descend, grid, descent.THREADS, *before, step == steps, *after)
 
     def _multiply(self, pieces, data, goal, ways, other):
         """Queue products_of_pieces."""
         shown = pieces, data.minor, data.weights, goal, ways, other, self.sums
         launch(self.products, pieces.shape[0], products.THREADS, *shown)
+
+
+class Blocks:
+    """Some factors of all rows of a side at once, of a layout.Layout, up to `rows` rows with `clicks` clicks, in up to
+    `pieces` pieces."""
+
+    def __init__(self, layout, rows, clicks, pieces):
+        self.width = layout.lanes * layout.factors
+        self.size = block_of(self.width)
+        self.equations = squares.Equations(self.size, max(pieces, MOMENT_PIECES))
+        self.errors = device_array(clicks, np.float32)
+        self.columns, self.found = (zeros((rows + 1, self.size + EXTRA), np.float32) for _ in range(2))
+        lanes = 8 if self.size <= 64 else 16
+        self.whole = blocks.make_errors_of_pieces(layout.lanes, layout.factors)
+        self.part = blocks.make_errors_of_pieces(lanes, self.size // lanes)
+        self.targets = blocks.make_targets_of_block(self.width, self.size, *shape_of(self.size)[:2])
+
+    def begin(self, batches, minor, other, own):
+        """What all clicks of the batches lack. Queued, not waited for, as all here."""
+        for pieces, _, _ in batches:
+            launch(self.whole, pieces.shape[0], blocks.OF_PIECE, pieces, minor, True, own, other, self.errors)
+
+    def take(self, first, other):
+        """(rows, size + EXTRA): the factors from `first` on of the table that is held."""
+        out = self.columns[: other.shape[0]]
+        launch(blocks.take_columns, -(-out.size // THREADS), THREADS, other, first, self.width, out)
+        return out
+
+    def aim(self, batch, shared, first, own):
+        """Take what the batch's rows have from the right-hand sides of the equations that are formed."""
+        _, owners, decays = batch
+        grid = -(-owners.shape[0] // rows_of_block(self.width))
+        launch(self.targets, grid, descent.THREADS, owners, decays, shared, first, own, self.equations.grams)
+
+    def add(self, batch, minor, first, columns, own):
+        """Add what was found to the batch's rows, and mend what its clicks lack."""
+        pieces, owners, _ = batch
+        lines = pieces, minor, False, self.found, columns, self.errors
+        launch(self.part, pieces.shape[0], blocks.OF_PIECE, *lines)
+        grid = -(-owners.shape[0] * self.size // THREADS)
+        launch(blocks.add_columns, grid, THREADS, owners, self.found, first, self.width, own)
 
 
 class Few:

@@ -8,10 +8,10 @@ from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.prepare import ready
 from gpukit.factorization.solvers.ials import plan
-from gpukit.factorization.solvers.ials.formulas import basis_of, decays_of, inverse_of
+from gpukit.factorization.solvers.ials.formulas import basis_of, decays_of
 from gpukit.factorization.solvers.squares.arrays import Data, Terms
 from gpukit.factorization.solvers.squares.formulas import ONE
-from gpukit.factorization.solvers.squares.plan import batches_of, cut
+from gpukit.factorization.solvers.squares.plan import batches_of, cut, within
 
 ENDS = 100, np.float32(1e-6)  # steps and tolerance where a matrix is too large for elimination
 
@@ -37,15 +37,21 @@ def arrange(task):
     steps, settings = engine(task.device, __package__), task.settings
     check_weights(task.orders.levels, task.scale)
     sides = [task.made.side, ready.side_of(task.orders, "items", task.scale, settings.seed, task.steps.preparing)]
-    way = plan.way_of(task.layout.n_factors, steps.ON_GPU)
-    numbers = steps.squares.Equations.numbers(task.layout.n_factors)
-    most = max(1, steps.squares.SCRATCH // (4 * numbers)) if way == "cholesky" else len(task.orders)
-    shape = task.orders.shape
+    way = plan.way_of(task.layout.n_factors, steps.ON_GPU) if settings.row_solver == "auto" else settings.row_solver
+    most, shape = most_pieces(way, task, steps), task.orders.shape
     clicks = plan.few_of(task.layout.n_factors, task.settings.regularization) if way == "cholesky" else 0
     few = steps.Few(task.layout, max(shape)) if clicks else None
-    halves = [half_of(side, others, task, steps, (most, clicks, few)) for side, others in zip(sides, shape[::-1])]
+    halves = [half_of(its, side, task, steps, (most, clicks, few)) for its, side in enumerate(sides)]
     largest = max(half.largest for half in halves)
-    return made_for(way, task.layout, max(shape), (largest, few), steps), halves
+    return made_for(way, task.layout, (max(shape), len(task.orders), largest), few, steps), halves
+
+
+def most_pieces(way, task, steps):
+    """Pieces whose Gram matrices there is room for at once; where none is made, as many as there are clicks."""
+    if way == "gradients":
+        return len(task.orders)
+    factors = task.layout.n_factors if way == "cholesky" else plan.block_of(task.layout.n_factors)
+    return max(1, steps.squares.SCRATCH // (4 * steps.squares.Equations.numbers(factors)))
 
 
 def check_weights(levels, scale):
@@ -55,29 +61,30 @@ def check_weights(levels, scale):
         raise DataError(f"A click's value is its weight, which must be above 0: the lowest is {lowest:g}.")
 
 
-def half_of(side, others, task, steps, limits):
-    """The Half of an arrays.Side, of which there are `others` on the other side; limits: pieces at once, clicks of rows
-    that are few, steps.Few or None."""
-    settings, (most, clicks, few) = task.settings, limits
-    pieces = cut(side.indptr, steps.squares.LONGEST, most, clicks)
-    scale = settings.regularization, settings.unobserved_weight, settings.exponent
-    decays = decays_of(pieces.owners[:, 3], others, *scale)
+def half_of(number, side, task, steps, limits):
+    """The Half of an arrays.Side, 0 the users' or 1 the items'; limits: pieces at once, clicks of rows that are few,
+    steps.Few or None."""
+    settings, (most, clicks, few), own = task.settings, limits, task.share.own(number)
+    pieces, counts = cut(side.indptr, steps.squares.LONGEST, most, clicks, own), np.diff(side.indptr)
+    others = task.orders.shape[1 - number]
+    scale = others, settings.regularization, settings.unobserved_weight, settings.exponent
+    decays, of_all = (decays_of(its, *scale) for its in (pieces.owners[:, 3], counts[counts > clicks]))
     one, values = np.ones(1), task.orders.levels.values
     alike = len(values) == 1
     weights = steps.resident((values - task.scale.mean) / task.scale.deviation, np.float32) if alike else side.values
     data = Data(side.minor, steps.resident(one, np.float32), weights)
     batches = batches_of(pieces, decays, steps)
     every = every_row(others, settings.unobserved_weight, steps)
-    mean = float(decays.mean(dtype=np.float64)) if len(decays) else 0.0
-    light = few_batches(side.indptr, clicks, (others, *scale), few.most, steps) if few else []
+    mean = float(of_all.mean(dtype=np.float64)) if len(of_all) else 0.0
+    light = few_batches(side.indptr, within(np.flatnonzero(counts), own), clicks, scale, few.most, steps) if few else []
     return Half(data, batches, pieces.largest, every, mean, light)
 
 
-def few_batches(indptr, clicks, scale, most, steps):
-    """[(lines, owners, decays)] on the device of all rows with at least one and up to `clicks` clicks, `most` at once:
-    lines (n, 3) int64 (row, first click, clicks); owners: see squares.plan.Cut, the rows numbered within the batch."""
+def few_batches(indptr, rows, clicks, scale, most, steps):
+    """[(lines, owners, decays)] on the device of those rows that have up to `clicks` clicks, `most` at once: lines
+    (n, 3) int64 (row, first click, clicks); owners: see squares.plan.Cut, the rows numbered within the batch."""
     counts = np.diff(indptr)
-    rows = np.flatnonzero((counts > 0) & (counts <= clicks))
+    rows = rows[counts[rows] <= clicks]
     batches = []
     for begin in range(0, len(rows), most):
         mine = rows[begin : begin + most]
@@ -97,13 +104,15 @@ def every_row(rows, weight, steps):
     return pieces, Data(steps.resident(np.arange(rows), np.int32), *numbers)
 
 
-def made_for(way, layout, rows, limits, steps):
-    """The object that solves for a side's rows; limits: pieces at once, steps.Few or None."""
-    pieces, few = limits
-    most = steps.MOMENT_PIECES if way == "gradients" else max(pieces, steps.MOMENT_PIECES)
+def made_for(way, layout, sizes, few, steps):
+    """The object that solves for a side's rows; sizes: rows at most, clicks, pieces at once; few: steps.Few or None."""
+    rows, clicks, pieces = sizes
+    most = max(pieces, steps.MOMENT_PIECES) if way == "cholesky" else steps.MOMENT_PIECES
     equations = steps.squares.Equations(layout.n_factors, most)
     if way == "cholesky":
         return Cholesky(equations, few, steps)
+    if way == "blocks":
+        return Blocks(equations, steps.Blocks(layout, rows, clicks, pieces))
     return Gradients(equations, steps.Descent(layout, rows, pieces), steps)
 
 
@@ -143,25 +152,48 @@ class Gradients(NamedTuple):
     def solve(self, half, other, own):
         """Queue a side's half of an epoch."""
         shared = self.equations.matrix(self.equations.sums(*half.every, other), self.descent.width)
-        inverse = self.steps.resident(inverse_of(self.steps.fetch(shared), half.decay), np.float32)
+        inverse = self.steps.inverse_of(shared, half.decay)
         for batch in half.batches:
             self.descent.solve(batch, half.data, other, (shared, inverse), plan.STEPS, own)
 
 
+class Blocks(NamedTuple):
+    """Rows brought forward by a block of factors after the other, each solved for exactly while the others are held."""
+
+    equations: object
+    blocks: object
+
+    def solve(self, half, other, own):
+        """Queue a side's half of an epoch."""
+        blocks, minor = self.blocks, half.data.minor
+        shared = self.equations.matrix(self.equations.sums(*half.every, other), blocks.width)
+        data = half.data._replace(values=blocks.errors)
+        blocks.begin(half.batches, minor, other, own)
+        for first in range(0, blocks.width, blocks.size):
+            columns = blocks.take(first, other)
+            terms = Terms(False, blocks.equations.sums(*half.every, columns), ONE, *ENDS)
+            for batch in half.batches:
+                blocks.equations.form(batch, data, columns, terms)
+                blocks.aim(batch, shared, first, own)
+                blocks.equations.answer(batch, terms, blocks.found)
+                blocks.add(batch, minor, first, columns, own)
+
+
 def begin(session, task, arranged):
     """The Training of a session."""
-    return Training(session, *arranged)
+    return Training(session, task.share, *arranged)
 
 
 class Training:
     """Epochs of iALS over a session's parameters."""
 
-    def __init__(self, session, way, halves):
-        self.session, self.way, self.halves = session, way, halves
+    def __init__(self, session, share, way, halves):
+        self.session, self.share, self.way, self.halves = session, share, way, halves
 
     def epoch(self, number):
         """Solve for all users, then for all items; returns when it is done."""
         users, items = self.session.parameters.P, self.session.parameters.Q
-        for half, other, own in zip(self.halves, (items, users), (users, items)):
+        for side, (half, other, own) in enumerate(zip(self.halves, (items, users), (users, items))):
             self.way.solve(half, other, own)
+            self.share.meet(side, own)
         self.session.finish()

@@ -45,8 +45,16 @@ class Equations:
 
     def solve(self, batch, data, other, terms, own):
         """Rows of the table `own` solved for; see gpu.py."""
-        pieces, owners, decays = batch
-        gram_of_pieces(pieces, *data, other, terms.biased, self.grams)
+        self.form(batch, data, other, terms)
+        self.answer(batch, terms, own)
+
+    def form(self, batch, data, other, terms):
+        """The Gram matrices of a batch's pieces; see gpu.py."""
+        gram_of_pieces(batch[0], *data, other, terms.biased, self.grams)
+
+    def answer(self, batch, terms, own):
+        """Rows of the table `own` from the Gram matrices that are formed; see gpu.py."""
+        _, owners, decays = batch
         solver = owners, self.grams, terms.shared, decays, terms.damping
         if is_direct(self.n_factors):
             solve_by_cholesky(*solver, own)

@@ -37,6 +37,13 @@ def inverse_pivot(pivot, square):
 
 
 @njit
+def over_pivot(pivot, whole):
+    """1 / pivot of what eliminating has left of a number on the diagonal, float64; 0 where that is rounding of
+    a float32."""
+    return 1.0 / pivot if pivot > np.float64(LEFT) * whole else 0.0
+
+
+@njit
 def quotient(above, below):
     """above / below; 0 where that is no step forward."""
     return F32(above / below) if below > ZERO else ZERO

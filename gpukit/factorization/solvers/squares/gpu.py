@@ -61,8 +61,16 @@ class Equations:
         batch: (pieces, owners) of plan.Cut and decays (rows,) float32, lambda of each owner, on the device; data,
         terms: see arrays.py. Queued, not waited for.
         """
-        pieces, owners, decays = batch
-        self._add_up(pieces, data, other, terms.biased)
+        self.form(batch, data, other, terms)
+        self.answer(batch, terms, own)
+
+    def form(self, batch, data, other, terms):
+        """The Gram matrices of a batch's pieces; arguments as solve's."""
+        self._add_up(batch[0], data, other, terms.biased)
+
+    def answer(self, batch, terms, own):
+        """Rows of the table `own` from the Gram matrices that are formed; arguments as solve's."""
+        _, owners, decays = batch
         solver = owners, self.grams, terms.shared, decays, terms.damping
         if self.direct:
             launch(self.solution, owners.shape[0], self.shape.whole, *solver, own)

@@ -79,11 +79,11 @@ class Cut(NamedTuple):
         return int(np.diff(self.ends[:, 0]).max(initial=0))
 
 
-def cut(indptr, longest, most, few=0):
+def cut(indptr, longest, most, few=0, own=None):
     """The Cut of rows with more than `few` ratings of indptr (rows + 1,): pieces of up to `longest` ratings and about
-    equal length, up to `most` a batch, or a row alone that has more."""
+    equal length, up to `most` a batch, or a row alone that has more. own: (first, last + 1) of the rows, None: all."""
     counts = np.diff(indptr)
-    rows = np.flatnonzero(counts > few)
+    rows = within(np.flatnonzero(counts > few), own)
     counts = counts[rows]
     parts = -(-counts // longest)
     before = np.concatenate(([0], np.cumsum(parts)))
@@ -99,6 +99,11 @@ def cut(indptr, longest, most, few=0):
     first = before[:-1] - np.repeat(before[last[:-1]], np.diff(last))
     owners = np.stack((rows, first, parts, counts), axis=1).astype(np.int64)
     return Cut(pieces, owners, np.stack((before[last], last), axis=1))
+
+
+def within(rows, own):
+    """Those of rising rows that are in own (first, last + 1), None: all."""
+    return rows if own is None else rows[slice(*np.searchsorted(rows, own))]
 
 
 def is_direct(n_factors):

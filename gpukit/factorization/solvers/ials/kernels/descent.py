@@ -11,6 +11,7 @@ from gpukit._cuda import cuda, device, kernel
 from gpukit.factorization.solvers.ials.plan import rows_of_block
 from gpukit.factorization.solvers.squares.formulas import F32, ZERO, quotient
 from gpukit.primitives.warp import group_sum
+from gpukit.primitives.wide import pick4
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
 WARPS = 8
@@ -41,7 +42,8 @@ def _load(owners, first, rows, width, source, own):
 
 @device
 def multiply(tile, shared, own, part, out):
-    """out = S times each of the block's rows `own`; part: `each` numbers of the thread's own."""
+    """out = S times each of the block's rows `own`, which begins at a multiple of 16 bytes; part: `each` numbers of the
+    thread's own."""
     width, across, groups, each = tile
     thread = U32(cuda.threadIdx.x)
     group = U32(thread // U32(across))
@@ -49,10 +51,13 @@ def multiply(tile, shared, own, part, out):
         if group < U32(groups):
             for r in range(each):
                 part[r] = ZERO
-            for g in range(U32(width)):
-                value = shared[U32(g), U32(f)]
+            for first in range(U32(0), U32(width), U32(4)):
+                g = U32(first)
+                a, b = shared[g, U32(f)], shared[U32(g + U32(1)), U32(f)]
+                c, d = shared[U32(g + U32(2)), U32(f)], shared[U32(g + U32(3)), U32(f)]
                 for r in range(each):
-                    part[r] += value * own[U32(U32(U32(group * U32(each)) + U32(r)) * U32(width) + U32(g))]
+                    w, x, y, z = pick4(own, U32(U32(U32(U32(group * U32(each)) + U32(r)) * U32(width)) + g))
+                    part[r] += a * w + b * x + c * y + d * z
             for r in range(each):
                 out[U32(U32(U32(group * U32(each)) + U32(r)) * U32(width) + U32(f))] = part[r]
 
@@ -129,7 +134,7 @@ def make_descent(width):
         Deterministic: yes; budget.
         Source: Golub and Van Loan, Matrix Computations, 4th ed., 11.5.2.
         """
-        own = cuda.shared.array(room, F32)
+        own = cuda.shared.array(room, F32, alignment=16)
         out = cuda.shared.array(room, F32)
         part = cuda.local.array(each, F32)
         stride = I64(cuda.gridDim.x) * I64(rows)
@@ -157,18 +162,19 @@ def make_descent(width):
                     _turn(U64(owners[U64(o), 0]), U32(U32(r) * U32(width)), width, own, out, ways, rests, True)
 
     @kernel
-    def descend(owners, decays, sums, shared, inverse, ways, left, rests, table):
+    def descend(owners, decays, sums, shared, inverse, last, ways, left, rests, table):
         """A step of each row along its way, to the least there, and the next way.
 
         owners (n, 4) int64, decays (n,) float32, shared and inverse (width, width) float32: see begin_descent; sums
-        (pieces, width) float32: with the goal 0 and ways[row] for u; ways, left (rows or more, width), rests (rows or
-        more,) and the factors of table (rows + 1, stride) float32: brought forward.
+        (pieces, width) float32: with the goal 0 and ways[row] for u; last: no step follows, so there is no next way;
+        ways, left (rows or more, width), rests (rows or more,) and the factors of table (rows + 1, stride) float32:
+        brought forward.
 
         Launch: any grid, blocks of THREADS.
         Deterministic: yes; budget.
         Source: Golub and Van Loan, Matrix Computations, 4th ed., 11.5.2.
         """
-        own = cuda.shared.array(room, F32)
+        own = cuda.shared.array(room, F32, alignment=16)
         out = cuda.shared.array(room, F32)
         part = cuda.local.array(each, F32)
         stride = I64(cuda.gridDim.x) * I64(rows)
@@ -186,11 +192,13 @@ def make_descent(width):
                     row = U64(owners[U64(o), 0])
                     _step(row, U32(U32(r) * U32(width)), width, rests[row], own, out, left, table)
             cuda.syncthreads()
-            multiply(shape, inverse, own, part, out)
-            cuda.syncthreads()
-            for r in range(U32(cuda.threadIdx.x // 32), U32(rows), U32(WARPS)):
-                o = I64(first + I64(r))
-                if o < I64(owners.shape[0]):
-                    _turn(U64(owners[U64(o), 0]), U32(U32(r) * U32(width)), width, own, out, ways, rests, False)
+            if not last:
+                multiply(shape, inverse, own, part, out)
+                cuda.syncthreads()
+                for r in range(U32(cuda.threadIdx.x // 32), U32(rows), U32(WARPS)):
+                    o = I64(first + I64(r))
+                    if o < I64(owners.shape[0]):
+                        row = U64(owners[U64(o), 0])
+                        _turn(row, U32(U32(r) * U32(width)), width, own, out, ways, rests, False)
 
     return begin_descent, descend

@@ -120,7 +120,7 @@ def make_turns(width):
         Deterministic: yes; budget.
         Source: ours.
         """
-        own = cuda.shared.array(room, F32)
+        own = cuda.shared.array(room, F32, alignment=16)
         turned = cuda.shared.array(room, F32)
         part = cuda.local.array(each, F32)
         stride = I64(cuda.gridDim.x) * I64(rows)
@@ -152,7 +152,7 @@ def make_turns(width):
         Deterministic: yes; budget.
         Source: Golub and Van Loan, Matrix Computations, 4th ed., 2.1.4 (Sherman-Morrison-Woodbury).
         """
-        there = cuda.shared.array(room, F32)
+        there = cuda.shared.array(room, F32, alignment=16)
         turned = cuda.shared.array(room, F32)
         part = cuda.local.array(each, F32)
         stride = I64(cuda.gridDim.x) * I64(rows)

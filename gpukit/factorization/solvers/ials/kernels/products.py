@@ -17,7 +17,7 @@ THREADS = 32 * WARPS
 
 
 @device
-def _read_row(table, row, lane, lanes, count, out):
+def read_row(table, row, lane, lanes, count, out):
     """out = the lane's numbers of a row that nothing writes meanwhile."""
     for i in range(count // 4):
         a, b, c, d = read4(table, row, U32(U32(4) * U32(lane + U32(i * lanes))))
@@ -56,7 +56,7 @@ def make_products_of_pieces(lanes, count):
         for piece in range(I64(cuda.blockIdx.x), I64(pieces.shape[0]), I64(cuda.gridDim.x)):
             row, first = U32(pieces[U64(piece), 0]), U64(pieces[U64(piece), 1])
             length = U32(pieces[U64(piece), 2])
-            _read_row(ways, row, lane, lanes, count, way)
+            read_row(ways, row, lane, lanes, count, way)
             for e in range(count):
                 total[e] = ZERO
             for begin in range(U32(0), length, U32(2 * groups)):
@@ -66,8 +66,8 @@ def make_products_of_pieces(lanes, count):
                     U64(first + U64(min(t, U32(length - U32(1))))),
                     U64(first + U64(min(s, U32(length - U32(1))))),
                 )
-                _read_row(table, U32(minor[there]), lane, lanes, count, one)
-                _read_row(table, U32(minor[further]), lane, lanes, count, two)
+                read_row(table, U32(minor[there]), lane, lanes, count, one)
+                read_row(table, U32(minor[further]), lane, lanes, count, two)
                 dot = group_sum(partial_dot(way, one, count), lanes)
                 other = group_sum(partial_dot(way, two, count), lanes)
                 dot = _coefficient(weights, there, t < length, dot, goal)

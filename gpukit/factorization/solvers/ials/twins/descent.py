@@ -52,7 +52,7 @@ def begin_descent(owners, decays, sums, shared, inverse, ways, left, rests, tabl
 
 
 @njit(parallel=True)
-def descend(owners, decays, sums, shared, inverse, ways, left, rests, table):
+def descend(owners, decays, sums, shared, inverse, last, ways, left, rests, table):
     """Twin of kernels.descent.descend."""
     width = ways.shape[1]
     for owner in prange(owners.shape[0]):
@@ -63,8 +63,9 @@ def descend(owners, decays, sums, shared, inverse, ways, left, rests, table):
         for f in range(width):
             own[f] += step * way[f]
             rest[f] -= step * out[f]
-        _times(inverse, rest, out)
-        before, rests[row] = rests[row], _dot(rest, out)
-        turn = quotient(rests[row], before)
-        for f in range(width):
-            way[f] = out[f] + turn * way[f]
+        if not last:
+            _times(inverse, rest, out)
+            before, rests[row] = rests[row], _dot(rest, out)
+            turn = quotient(rests[row], before)
+            for f in range(width):
+                way[f] = out[f] + turn * way[f]

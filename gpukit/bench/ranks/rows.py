@@ -1,0 +1,52 @@
+"""Benchmarks over ranks. Each is a function of Conditions that yields record.Rows."""
+
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from gpukit.bench.conditions import shape_name
+from gpukit.bench.ratings import generated
+from gpukit.bench.record import Row
+from gpukit.errors import GpukitError
+from gpukit.parallel.devices import settings_of_ranks
+from gpukit.parallel.launch import launch
+
+SIZE = 2
+OF_RATINGS, MORE = ("netflix",), ("yahoo", "ml-10m")
+OF_DOCUMENTS = ("mslr-web30k",)
+COMMAND = "from gpukit.bench.ranks.work import main; main()"
+
+
+def ranks(conditions):
+    """Epochs, convergence and products with the Hessian over two ranks beside one."""
+    for like in conditions.among(OF_RATINGS, MORE):
+        with tempfile.TemporaryDirectory() as folder:
+            save(generated(like, conditions.scale), folder)
+            yield from told(conditions, like, "factorization", folder)
+    for like in conditions.among(OF_DOCUMENTS):
+        with tempfile.TemporaryDirectory() as folder:
+            yield from told(conditions, like, "ranking", folder, like, conditions.scale)
+
+
+def save(parts, folder):
+    """Write (train, test) Ratings for work.load."""
+    for name, part in zip(("train", "test"), parts):
+        for column in ("users", "items", "values"):
+            np.save(Path(folder, f"{name}.{column}.npy"), getattr(part, column))
+    np.save(Path(folder, "shape.npy"), parts[0].shape)
+
+
+def told(conditions, like, *work):
+    """The Rows that a function of work.py tells; its arguments: a folder that ranks share, and more."""
+    cuda = conditions.device.is_cuda
+    arguments = [*map(str, work), "cuda" if cuda else "cpu"]
+    if launch(arguments, SIZE, settings_of_ranks(SIZE, cuda), COMMAND):
+        raise GpukitError(f"the benchmark's ranks failed at {' '.join(work[:1])}; what they said is above.")
+    for entry in json.loads(Path(work[1], "told.json").read_text()):
+        what, note = f"{entry['what']}, {SIZE} ranks", entry["note"]
+        yield Row(what, shape_name(like, conditions.scale), "generated", entry["samples"], "ms", note)
+
+
+BENCHES = {"ranks": ranks}

@@ -1,0 +1,78 @@
+"""CPU twin of kernels/inverse.py."""
+
+import numpy as np
+
+from gpukit._jit import njit, prange
+from gpukit.factorization.solvers.ials.plan import PANEL
+from gpukit.factorization.solvers.squares.formulas import over_pivot
+
+
+@njit
+def _number(shared, decay, source, first, row, column):
+    """The matrix before a step: S + decay I before the first, else `source`."""
+    if not first:
+        return source[row, column]
+    return np.float64(shared[row, column]) + (decay if row == column else 0.0)
+
+
+@njit
+def _invert(wholes, square):
+    """square = its inverse, unknowns of which nothing is left at 0; wholes: what stood on the diagonal at first."""
+    for c in range(len(square)):
+        over = over_pivot(square[c, c], wholes[c])
+        square[c, c] = 1.0
+        for b in range(len(square)):
+            square[c, b] *= over
+        for a in range(len(square)):
+            if a != c:
+                left = square[a, c]
+                square[a, c] = 0.0
+                for b in range(len(square)):
+                    square[a, b] -= left * square[c, b]
+
+
+@njit
+def _step(row, begin, above, pivot, out):
+    """out = a row that is none of the step's, from how it was."""
+    size = len(pivot)
+    left = row[begin : begin + size]
+    out[:] = row
+    out[begin : begin + size] = 0.0
+    for c in range(size):
+        share = 0.0
+        for b in range(size):
+            share += left[b] * pivot[b, c]
+        line, own = above[c], out
+        for f in range(out.size):
+            own[f] -= share * line[f]
+        out[begin + c] = -share
+
+
+@njit(parallel=True)
+def invert_panel(shared, decay, step, source, out, inverse):
+    """Twin of kernels.inverse.invert_panel."""
+    n, begin, first = len(shared), step * PANEL, step == 0
+    size = min(PANEL, n - begin)
+    pivot, wholes = np.empty((size, size)), np.empty(size)
+    above = np.empty((size, n))
+    for a in range(size):
+        wholes[a] = shared[begin + a, begin + a] + decay
+        for b in range(n):
+            above[a, b] = _number(shared, decay, source, first, begin + a, b)
+        pivot[a] = above[a, begin : begin + size]
+    _invert(wholes, pivot)
+    above[:, begin : begin + size] = 0.0
+    for i in prange(n):
+        row = np.empty(n)
+        for b in range(n):
+            row[b] = _number(shared, decay, source, first, i, b)
+        if begin <= i < begin + size:
+            out[i] = 0.0
+            for c in range(size):
+                for f in range(n):
+                    out[i, f] += pivot[i - begin, c] * above[c, f]
+            out[i, begin : begin + size] = pivot[i - begin]
+        else:
+            _step(row, begin, above, pivot, out[i])
+        for f in range(n):
+            inverse[i, f] = np.float32(out[i, f])

@@ -1,0 +1,39 @@
+"""Two processes beside one: every row, and a note that tells of one."""
+
+import numpy as np
+import pytest
+
+from gpukit import bench, device
+from gpukit.bench.conditions import Conditions
+from gpukit.bench.ranks import work
+from gpukit.errors import GpukitError
+
+CPU = device.resolve("cpu")
+
+
+def test_rows_of_two_ranks(capfd):
+    rows = list(bench.find("ranks")(Conditions(CPU, ("netflix", "mslr-web30k"), 0.0002)))
+    assert [row.what for row in rows if row.what.startswith("one ")] == [
+        "one epoch CUSGD++ F=32, 2 ranks",
+        "one epoch CULSH-MF F=32 K=32, 2 ranks",
+        "one product with the Hessian in float64, answer on the host, 2 ranks",
+    ]
+    for row in rows:
+        assert np.isfinite(row.samples).all() and min(row.samples) > 0 and "one rank" in row.note
+    assert capfd.readouterr().out == ""
+
+
+def test_ranks_that_fail_are_told(monkeypatch):
+    from gpukit.bench.ranks import rows
+
+    monkeypatch.setattr(rows, "COMMAND", "raise SystemExit(3)")
+    with pytest.raises(GpukitError, match="ranks failed at factorization"):
+        list(bench.find("ranks")(Conditions(CPU, ("netflix",), 0.0001)))
+
+
+@pytest.mark.parametrize(
+    "errors, target, expected",
+    [([3.0, 2.0, 1.0], 1.5, 25.0), ([3.0, 2.0], 2.0, 20.0), ([1.0, 2.0], 1.5, 10.0), ([3.0, 2.0], 1.0, None)],
+)
+def test_time_to_a_target_is_read_between_epochs(errors, target, expected):
+    assert work.reached(errors, np.array([10.0, 20.0, 30.0]), target) == expected

@@ -1,0 +1,70 @@
+"""What is usual for plenty of ratings is relied on where a sample of users says that there is a taste to learn."""
+
+import numpy as np
+import pytest
+
+from factorization.inputs import planted
+from gpukit.device import cpu
+from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization.choose import rule, sample
+from gpukit.ratings import Ratings
+
+
+def noise(users=60, items=50, seed=0):
+    """A full table of ratings that say nothing but their mean."""
+    i, j = (side.ravel().astype(np.int32) for side in np.indices((users, items)))
+    values = np.random.default_rng(seed).integers(1, 6, len(i)).astype(np.float32)
+    return Ratings(i, j, values, np.arange(users), np.arange(items))
+
+
+@pytest.fixture
+def plenty(monkeypatch):
+    """Whoever has 40 ratings a row has plenty, and two fifths of 60 users are a sample."""
+    monkeypatch.setattr(rule, "FEW", 0)
+    monkeypatch.setattr(rule, "RATINGS_A_ROW", 40)
+    monkeypatch.setattr(sample, "SIZE", 1200)
+
+
+def suits(ratings, **named):
+    """Whether what is usual suits."""
+    model = MatrixFactorization(device="cpu", **named)
+    return sample.usual_suits(model, ratings, model.check(len(ratings)), cpu())
+
+
+def test_taste_is_relied_on_and_noise_is_not(plenty):
+    for seed in range(4):
+        assert suits(planted(60, 50, 1.0, seed=seed), random_state=seed)
+        assert not suits(noise(seed=seed), random_state=seed)
+
+
+def test_plenty_of_noise_is_damped_biases(plenty):
+    train, test = noise().split(0.1, 0)
+    fitted = MatrixFactorization(device="cpu").fit(train)
+    assert fitted.chosen_["predictor"] == "damped biases" and fitted.trials_
+    assert -fitted.score(test) < 1.01 * np.sqrt(np.mean((test.values - train.values.mean()) ** 2))
+    taste = MatrixFactorization(device="cpu").fit(planted(60, 50, 1.0))
+    assert taste.trials_ == [] and "plenty of ratings (50 or more a user and item)" in taste.chosen_["why"]
+
+
+def test_few_ratings_are_always_chosen_for():
+    """However many a row has."""
+    fitted = LSHMF(device="cpu", lsh_q=8).fit(planted(250, 12, 1.0))
+    assert len(fitted.trials_) > 3 and rule.is_doubtful(rule.FEW, (2, 2)) and not rule.is_doubtful(rule.FEW + 1, (2, 2))
+
+
+def test_very_many_are_not_looked_at(plenty, monkeypatch):
+    monkeypatch.setattr(rule, "VERY_MANY", 3000)
+    monkeypatch.setattr(sample, "folds", lambda *_: pytest.fail("they are sampled"))
+    assert suits(noise())
+
+
+def test_a_sample_is_users_with_all_their_ratings(plenty):
+    ratings = planted(60, 50, 0.9, seed=3)
+    some = sample.of_some_users(ratings, 5)
+    assert some.shape == (round(60 * 1200 / len(ratings)), 50) and set(some.users) == set(range(some.shape[0]))
+    whole = {(ratings.user_ids[i], j): value for i, j, value in zip(ratings.users, ratings.items, ratings.values)}
+    for row, name in enumerate(some.user_ids):
+        own = some.users == row
+        assert own.sum() == (ratings.users == np.flatnonzero(ratings.user_ids == name)[0]).sum()
+        assert all(whole[name, j] == value for j, value in zip(some.items[own], some.values[own]))
+    assert not np.array_equal(some.user_ids, sample.of_some_users(ratings, 6).user_ids)
