@@ -188,7 +188,7 @@ def impute(ctx, **values):
     again.check(ctx, ask)
     resolve(ask.device)
     steps.build(ask).check()  # raises for a parameter out of bounds, before anything is read
-    with run_as_team(ctx, ask, steps.sources(ask)) as team:
+    with run_as_team(ctx, ask, []) as team:  # the first one alone reads
         if ask.model is not None:
             return None if team.rank else again.run(ctx, ask, stages)
         if team.rank:  # the first one reads, tells and writes

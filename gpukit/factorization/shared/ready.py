@@ -123,12 +123,9 @@ def chunk_tables(side, starts, parts, way, plan, layout, steps):
     else:
         counts = np.diff(steps.chunking.fetch(starts)).reshape(parts.blocks, rows)
         each = [(counts[block], starts[block * rows : (block + 1) * rows + 1]) for block in range(parts.blocks)]
-<<<<<<< HEAD
-    return [cut_table(*one, schedule.Pace(workers, rates), plan.seed, steps.chunking) for one in each], workers, first
-=======
-    tables = [cut_table(*one, workers, rates, plan.seed, steps.chunking) for one in each]
+    pace = schedule.Pace(workers, rates)
+    tables = [cut_table(*one, pace, plan.seed, steps.chunking) for one in each]
     return tables, workers, [Lap(*ends, first) for ends in zip(LAPS, LAPS[1:])]
->>>>>>> ranks
 
 
 def workers_that_meet(most, parts, walk, plan):

@@ -11,7 +11,7 @@ rank its columns of those, transform back: two all-to-alls of K m n numbers over
 sends everything out and collects it. What travels goes in chunks, while products go on.
 
 Rank 0 alone walks the path and decides; a question and its numbers go out, sums and ranks of slices come back. Parts
-are even at first; after the second step they become what each rank does a second, if that saves enough (the paper's
+are even at first; after six steps they become what each rank does a second, if that saves enough (the paper's
 partition by performance, which goes by data sheets).
 
 Source: Zhou and Zhang 2021, section 5.

@@ -48,7 +48,8 @@ def observed_part(part, count, tensor):
     """(count, own columns) of what is observed, on the device, in units that all ranks have: part.unit."""
     observed = None if tensor is None else tensor.observed
     flat = columns_of(part, count, observed)
-    largest = float(part.team.allreduce(np.array([max(flat.max(), -flat.min())], np.float64), "max")[0])
+    extremes = np.array([float(flat.max()), -float(flat.min())])
+    largest = float(part.team.allreduce(extremes, "max").max())
     if 1 / LARGE <= largest <= LARGE:
         return flat
     unit = part.team.broadcast(None if tensor is None else np.array([unit_of(observed)]))

@@ -10,12 +10,12 @@ import numpy as np
 
 from gpukit.imputation.shared.handing import begun, described
 from gpukit.imputation.shared.moving import move
-from gpukit.imputation.shared.parts import parts_of, pays, speeds_of
+from gpukit.imputation.shared.parts import parts_of, pays, speeds_of, undisturbed
 from gpukit.imputation.spectral.cpu import hidden_entries, lacking, out_of_units
 from gpukit.parallel.team import SilenceError
 
 END, HERE, BEGIN, LARGEST, STEP, SPECTRUM, MISSING, MOVE = range(8)
-MEASURED = (2, 3)  # the steps whose seconds say what ranks do a second: the first one compiles
+MEASURED = 6  # steps that say what ranks do a second, without the first, which compiles
 
 
 class Tensor(NamedTuple):
@@ -55,15 +55,18 @@ class SharedSession:
         return self.answer(SPECTRUM, count)[:, :count]
 
     def step(self, lam, cap=None, momentum=0.0):
-        """See steps.Session. After steps MEASURED parts become what ranks are able to do, once."""
+        """See steps.Session. After MEASURED steps parts become what ranks are able to do, once."""
         change, size, ranks, seconds = self.answer(STEP, momentum, lam, [] if cap is None else cap)
         self.steps.append(seconds)
-        if len(self.steps) == MEASURED[-1] and not self.crew.measured:
-            self.crew.measured = True
-            seconds = np.min([self.steps[number - 1] for number in MEASURED], axis=0)
-            if pays(self.part.parts, seconds):
-                self.answer(MOVE, speeds_of(self.part.parts, seconds))
+        if len(self.steps) == MEASURED and not self.crew.measured:
+            self.settle(undisturbed(np.array(self.steps[1:])))
         return change, size, ranks
+
+    def settle(self, seconds):
+        """Move parts where each of some steps says that it pays; seconds (steps, 2, R) of their two parts by rank."""
+        self.crew.measured, parts = True, self.part.parts
+        if all(pays(parts, one) for one in seconds):
+            self.answer(MOVE, speeds_of(parts, seconds.mean(axis=0)))
 
     def missing(self):
         """See steps.Session."""

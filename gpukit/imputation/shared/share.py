@@ -15,19 +15,19 @@ CHUNKS = 4  # of slices: one travels while the next is multiplied
 class Pieces:
     """What travels between this rank and each other one, in chunks.
 
-    rows {rank: slices}, whole {rank: (slices, columns)}, chunks {rank: [array]} as lines take them.
+    whole {rank: (slices, columns)}; chunks [{rank: array}], as lines take them, of those that have anything.
     """
 
     def __init__(self, shapes, empty, told):
         self.whole = {rank: empty(shape) for rank, shape in shapes.items()}
-        self.chunks = {
-            rank: [told(array[chunk(len(array), number, CHUNKS)]) for number in range(CHUNKS)]
-            for rank, array in self.whole.items()
-        }
-
-    def of(self, number):
-        """{rank: chunk `number`}, of those that have anything."""
-        return {rank: chunks[number] for rank, chunks in self.chunks.items() if chunks[number].size}
+        self.chunks = [
+            {
+                rank: told(part)
+                for rank, array in self.whole.items()
+                if (part := array[chunk(len(array), number, CHUNKS)]).size
+            }
+            for number in range(CHUNKS)
+        ]
 
 
 class Share:
@@ -92,7 +92,7 @@ class Share:
                 there, whole = own(self.parts.slices, other), self.away.whole[other]
                 some = chunk(len(whole), number, CHUNKS)
                 self.product(U[:, there][:, some].T, flat, whole[some])
-            self.lines.alltoall(self.away.of(number), self.home.of(number), self.journeys)
+            self.lines.alltoall(self.away.chunks[number], self.home.chunks[number], self.journeys)
         self.product(U[:, self.own_slices].T, flat, out[:, self.own_columns])
         if base is not None:
             out[:, self.own_columns] += base[:, self.own_columns]
@@ -110,7 +110,7 @@ class Share:
             for other in self.others:
                 some = chunk(len(self.Z), number, CHUNKS)
                 self.copy(self.Z[some, own(self.parts.columns, other)], self.home.whole[other][some])
-            self.lines.alltoall(self.home.of(number), self.away.of(number), self.journeys)
+            self.lines.alltoall(self.home.chunks[number], self.away.chunks[number], self.journeys)
         self.product(self.U[:, self.own_slices], self.Z[:, self.own_columns], new)
         self.arrive()
         for other in self.others:
