@@ -98,3 +98,11 @@ def test_vertices_that_nothing_joins_are_told_by_the_means(joined):
     out = filled(BY_NAME["neighbors"], left, {"neighbors": 3, "center": "both"})
     if not joined:
         np.testing.assert_allclose(out[[3, 7]], np.delete(values, [3, 7], axis=0)[None].mean(axis=1).repeat(2, axis=0))
+
+
+def test_it_gives_up_where_hardly_a_run_is_free(monkeypatch):
+    laid, untouched = [], hiding.untouched
+    monkeypatch.setattr(hiding, "untouched", lambda *given: laid.append(0) or untouched(*given))
+    seen = np.random.default_rng(0).random((40, 300)) > 0.3
+    folds = hiding.folds_of(asked(np.ones((40, 300)), seen), 3, 8)
+    assert len(folds) == 8 and len(laid) < hiding.TRIES / 2

@@ -60,11 +60,12 @@ def filled(method, problem, setting):
 
 def simple(problem):
     """(N, T): interpolation in time where there is an order and a vertex has any value, else means."""
-    out = level(problem, "both")
     if not problem.ordered:
-        return out
-    line = interpolation(problem, {})
-    return np.where(np.isnan(line), out, line)
+        return level(problem, "both")
+    out, none = interpolation(problem, {}), ~problem.seen.any(axis=1)
+    if none.any():
+        out[none] = level(problem, "both")[none]
+    return out
 
 
 def error_of(residuals, metric):
