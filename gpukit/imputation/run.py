@@ -13,6 +13,7 @@ from gpukit.imputation import choose, inputs
 from gpukit.imputation.asked import asked_of
 from gpukit.imputation.auto import plan as planned
 from gpukit.imputation.auto import run as auto
+from gpukit.imputation.auto.deviations import least_of
 from gpukit.imputation.auto.spectral import packed, unpacked
 from gpukit.imputation.problem import as_problem
 from gpukit.imputation.serve import bounded, completed, filled, mask_like, nothing
@@ -145,7 +146,8 @@ def prepare(settings, device, graph, tensor, mask, times=None, team=ALONE):
 
 def unplanned(data, trials):
     """The attributes of a plan, of the paper's algorithm by itself: its deviation is that of what it tried."""
-    error = NORMAL * trials[0].error if trials else np.nan
+    known = data.tensor[data.mask]
+    error = max(NORMAL * trials[0].error, least_of(known, known.size)) if trials else np.nan
     return {
         "deviation_": placed(data, error),
         "method_": SPECTRAL,

@@ -37,17 +37,17 @@ class Road:
         self.walks, self.journeys = [cuda.stream() for _ in range(WALKS_AT_ONCE)], cuda.stream()
         self.done, self.count, self.here = {}, 0, {}  # of each stream, of each block: the event to wait for
 
-    def walk(self, number, part, blocks, rates, turn, workers):
-        """Queue a part of chunk table `number` (see tour.part_of), of these blocks, for when they are here."""
+    def walk(self, number, lap, blocks, rates, turn):
+        """Queue chunk table `number`, as much as a tour.Lap says, of these blocks, for when they are here."""
         session, which = self.session, self.count % len(self.walks)
         stream, self.count = self.walks[which], self.count + 1
         for block in blocks:
             if block in self.here:
                 self.here.pop(block).wait(stream)
-        grid = -(-workers * session.layout.lanes // BLOCK)
-        table = part_of(session.tables[number], part)
+        grid = -(-lap.workers * session.layout.lanes // BLOCK)
+        table = part_of(session.tables[number], lap)
         if table.shape[0]:
-            arguments = table, session.batch, session.parameters, rates, turn, workers
+            arguments = table, session.batch, session.parameters, rates, turn, lap.workers
             launch(session.sgd_epoch, grid, BLOCK, *arguments, stream=stream)
         self.done[which] = recorded(stream)
 
