@@ -33,13 +33,16 @@ class Done(NamedTuple):
     stages: object
 
 
-def load(ask, stages, described, times=False):
+def load(ask, stages, described, times=False, team=ALONE):
     """(train, test): Ratings, test None where nothing is held out; described(ask, Ratings): what was read, in words;
-    times: whether times are read though the split does not need them."""
+    times: whether times are read though the split does not need them; team: the parallel.Team of which the first rank
+    reads."""
     from gpukit.ratings import read_ratings
+    from gpukit.ratings.handed import read_by_first
 
     def read(path, times=False):
-        return read_ratings(path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times)
+        given = path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times
+        return read_by_first(lambda: read_ratings(*given), team)
 
     train = read(ask.ratings, True if ask.split in BY_TIME else times)
     test = None if ask.test is None else read(ask.test)
@@ -136,6 +139,7 @@ def build(ask):
         "solver": ask.solver,
         "n_negatives": ask.negatives,
         "unobserved_weight": ask.unobserved_weight,
+        "row_solver": ask.row_solver,
     }
     if ask.epochs is not None:
         params["n_epochs"] = ask.epochs
