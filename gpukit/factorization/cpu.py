@@ -67,7 +67,7 @@ class Session:
             neighbor_codes(self.history, query, self.near, out, np.zeros((part_count(), len(self.near)), np.uint8))
         return out
 
-    def train_on(self, side, query, tables, workers):
+    def train_on(self, side, query, tables, workers, order=None):
         """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
         the workers for each."""
         self.tables, self.workers = tables, workers

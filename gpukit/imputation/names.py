@@ -6,6 +6,7 @@ SIMPLE = (
     "two-way-mean",
     "interpolation",
     "last-value",
+    "seasonal",
     "neighbors",
     "tikhonov",
     "tikhonov-normalized",

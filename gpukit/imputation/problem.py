@@ -38,9 +38,16 @@ class Problem(NamedTuple):
         return self.at is not None
 
     def without(self, hidden):
-        """The same problem with more of it missing; hidden (N, T) bool."""
-        seen = self.seen & ~hidden
-        return self._replace(values=np.where(seen, self.values, 0.0), seen=seen)
+        """The same problem with more of it missing; hidden (N, T) bool. Where vertices of which nothing is observed are
+        joined to none, as in a graph of how alike series are, those that become such are too."""
+        seen, dead = self.seen & ~hidden, ~self.seen.any(axis=1)
+        found = self._replace(values=np.where(seen, self.values, 0.0), seen=seen)
+        if not dead.any() or not lonely(self)[dead].all():
+            return found
+        from scipy import sparse
+
+        alive = sparse.diags(seen.any(axis=1).astype(self.adjacency.dtype))
+        return found._replace(adjacency=sparse.csr_matrix(alive @ self.adjacency @ alive))
 
     def window(self, numbers):
         """The first columns, whole rows of the slices if they fit: about so many numbers."""
@@ -58,6 +65,14 @@ class Problem(NamedTuple):
         return self._replace(
             values=self.values[:, some], seen=self.seen[:, some], at=None, period=0, shape=(1, len(some))
         )
+
+
+def lonely(problem):
+    """(N,) bool: the vertices of which nothing is observed that are joined to none."""
+    dead = ~problem.seen.any(axis=1)
+    if dead.any():
+        dead[dead] = np.asarray(problem.adjacency[dead].sum(axis=1)).ravel() == 0
+    return dead
 
 
 class Method(NamedTuple):

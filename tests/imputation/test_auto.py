@@ -5,8 +5,8 @@ import pytest
 
 from gpukit import GraphImputer
 from gpukit.imputation import names
-from gpukit.imputation.auto import bending, deviations, hiding, methods, mixing, places
-from gpukit.imputation.auto.judging import error_of
+from gpukit.imputation.auto import bending, deviations, methods, mixing, places
+from gpukit.imputation.auto.judging import Fold, error_of
 from gpukit.imputation.problem import Problem
 from gpukit.persist import load_model
 from imputation.inputs import problem
@@ -35,37 +35,6 @@ def ring():
 
 def test_the_names_are_those_of_the_methods():
     assert methods.NAMES == names.METHODS
-
-
-def test_hidden_vertices_are_whole_and_each_is_hidden_once():
-    seen = np.ones((50, 9), bool)
-    seen[:10] = False
-    folds = hiding.folds_of(asked(np.ones((50, 9)), seen, False), 0)
-    rows = [np.flatnonzero(hidden.all(axis=1)) for hidden in folds]
-    assert sum(hidden.sum() for hidden in folds) == 9 * sum(map(len, rows))
-    assert sorted(np.concatenate(rows)) == list(range(10, 50))
-
-
-def test_hidden_runs_are_as_long_as_those_that_miss():
-    seen = np.ones((40, 300), bool)
-    for row in range(40):
-        seen[row, 7 * row : 7 * row + 12] = False
-    for hidden in hiding.folds_of(asked(np.ones((40, 300)), seen), 3):
-        assert 0.02 < hidden.mean() < 0.06 and not (hidden & ~seen).any()
-        assert hidden.sum() / hiding.count_runs(hidden) > 8
-    assert hiding.folds_of(asked(np.ones((3, 1)), np.ones((3, 1), bool)), 0) == []
-
-
-def test_runs_stay_whole_however_many_folds_there_are():
-    seen = np.ones((40, 300), bool)
-    for row in range(40):
-        seen[row, 7 * row : 7 * row + 12] = False
-    folds = hiding.folds_of(asked(np.ones((40, 300)), seen), 3, 8)
-    assert len(folds) == 8 and np.sum(folds, axis=0).max() == 1
-    for hidden in folds:
-        assert hidden.sum() / hiding.count_runs(hidden) > 9
-    hidden, taken = np.array([[1, 1, 0, 1], [1, 0, 1, 1]], bool), np.array([[0, 1, 0, 0], [0, 0, 1, 1]], bool)
-    np.testing.assert_array_equal(hiding.untouched(hidden, taken), [[0, 0, 0, 1], [1, 0, 0, 0]])
 
 
 def test_places():
@@ -97,6 +66,43 @@ def test_each_kind_has_shares_of_its_own():
     shares = mixing.shares_of(estimates, truth, kinds, "absolute")
     assert shares[places.NEVER, 0] > 0.9 and shares[places.ALWAYS, 1] > 0.9
     assert np.abs(mixing.combined(estimates, shares, kinds) - truth).mean() < 0.5
+
+
+def test_methods_that_few_vertices_do_not_tell_apart_share_alike():
+    units, truth, kinds = np.repeat(np.arange(6), 50), np.zeros(300), np.full(300, places.NEVER, np.int8)
+    estimates = np.array([[1, 2, 1, 2, 1, 2], [2, 1, 2, 1, 2, 1.05], [9, 9, 9, 9, 9, 9]])[:, units]
+    found = mixing.drawn(np.eye(3)[[0] * places.KINDS], estimates, truth, kinds, units, "absolute")
+    np.testing.assert_allclose(found[places.NEVER], [0.75, 0.25, 0.0])
+
+
+def test_shares_that_are_surely_better_stay():
+    rng, units = np.random.default_rng(1), np.arange(400)
+    truth, kinds = np.zeros(4000), np.full(4000, places.ALWAYS, np.int8)
+    estimates = rng.normal(size=(2, 4000)) * [[1.0], [1.0]]
+    found = mixing.drawn(
+        np.full((places.KINDS, 2), 0.5), estimates, truth, kinds, units[np.arange(4000) % 400], "squared"
+    )
+    np.testing.assert_allclose(found, 0.5, atol=0.02)
+
+
+@pytest.mark.parametrize("zeros", [0.0, 0.97])
+def test_nothing_is_filled_in_with_certainty(zeros):
+    rng = np.random.default_rng(0)
+    values = np.where(rng.random((N, T)) < zeros, 0.0, rng.gamma(1.0, 5.0, (N, T)) if zeros else 0.0)
+    seen = rng.random((N, T)) > 0.2
+    model = GraphImputer(device="cpu").fit(ring(), values, seen)
+    assert (model.deviation_[~seen] > 0).all() and model.notes_
+
+
+def test_deviations_hold_on_vertices_that_they_were_not_learned_on():
+    rng, held = np.random.default_rng(0), []
+    for _ in range(60):
+        offsets, signs = rng.normal(size=30), rng.normal(size=(30, deviations.SIGNS))
+        errors = deviations.Errors(offsets.repeat(40), np.full(1200, places.NEVER, np.int8), signs.repeat(40, axis=0))
+        parts = [errors.some(slice(200 * fold, 200 * fold + 200)) for fold in range(5)]
+        found = deviations.learned(parts, (25, 0))
+        held.append(np.abs(offsets[25:]) < 1.645 * found.at(errors.kinds[1000::40], signs[25:]))
+    assert 0.85 < np.mean(held) < 0.97
 
 
 def test_series_are_filled_in_along_time_and_the_report_says_so(tmp_path):
@@ -171,6 +177,19 @@ def test_estimates_are_bent_to_the_middle():
     assert not bending.learned(noise, "absolute").any()
 
 
+def test_few_units_bend_nothing():
+    kinds = np.full(4000, places.ALWAYS, np.int8)
+    parts = [(*skewed(seed), kinds) for seed in (0, 1)]
+    assert bending.learned(parts, "absolute", (0, bending.KNOTS))[1].any()
+    assert not bending.learned(parts, "absolute", (bending.KNOTS, 5)).any()
+
+
+def test_units_are_vertices_and_runs_that_begin_together():
+    hidden = np.array([[1, 1, 0, 1], [1, 1, 0, 0], [0, 1, 1, 1]], bool)
+    kinds = np.array([2, 2, 2, 2, 2, places.NEVER, places.NEVER, places.NEVER], np.int8)
+    assert Fold(hidden, None, None).units(kinds).tolist() == [3, 3, 6, 3, 3, 2, 2, 2]
+
+
 def test_a_bend_that_costs_squares_is_none():
     rng, kinds = np.random.default_rng(0), np.full(4000, places.ALWAYS, np.int8)
     parts = []
@@ -185,10 +204,11 @@ def test_deviations_follow_the_signs_and_their_intervals_hold():
     rng, kinds = np.random.default_rng(0), np.full(5000, places.ALWAYS, np.int8)
     signs = rng.normal(size=(5000, deviations.SIGNS))
     sizes = np.exp(0.8 * signs[:, 2])
-    found = deviations.learned(deviations.Errors(sizes * rng.normal(size=5000), kinds, signs))
+    errors = deviations.Errors(sizes * rng.normal(size=5000), kinds, signs)
+    found = deviations.learned([errors.some(slice(0, 2500)), errors.some(slice(2500, None))])
     assert abs(found.coverage[0.9] - 0.9) < 0.01 and abs(found.coverage[0.5] - 0.5) < 0.05
     assert np.corrcoef(np.log(found.at(kinds, signs)), np.log(sizes))[0, 1] > 0.95
-    few = deviations.learned(deviations.Errors(np.ones(30), kinds[:30], signs[:30]))
+    few = deviations.learned([deviations.Errors(np.ones(30), kinds[:30], signs[:30])])
     np.testing.assert_allclose(few.at(kinds, signs), 1 / deviations.WIDE)
 
 
@@ -205,7 +225,8 @@ def test_one_value_everywhere():
     seen = np.random.default_rng(0).random((N, T)) > 0.2
     model = GraphImputer(device="cpu").fit(ring(), np.full((N, T), 7.0), seen)
     np.testing.assert_allclose(model.completed_, 7.0, rtol=1e-6)
-    assert model.notes_ == ["all that is observed is 7."] and (model.deviation_ < 1e-6).all()
+    assert model.notes_ == ["all that is observed is 7."]
+    assert (model.deviation_[~seen] > 0).all() and (model.deviation_ < 0.1).all()
 
 
 def test_a_time_that_nobody_sees():

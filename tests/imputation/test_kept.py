@@ -3,6 +3,7 @@
 import re
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from gpukit import GraphImputer
@@ -18,6 +19,7 @@ GOOD = {
     "soft-impute": {"share": 0.1},
     "kriging": {"bands": BANDS},
     "local": {"neighbors": 8, "share": 0.03},
+    "seasonal": {"lag": 24, "memory": None},
     "smoothness": {"alike": 1, "near": 0.1, "steady": 0.03, "together": 0.2, "repeats": [0.0, 0.01]},
     "interpolation": {},
 }
@@ -34,6 +36,8 @@ BAD = [
     ("smoothness", {"near": 0.0}, "near of smoothness must be a finite number, more than 0"),
     ("smoothness", {"repeats": [0.1] * 3}, "it is a list of 2 numbers or fewer"),
     ("smoothness", {"repeats": [-1.0]}, "repeats of smoothness must be a finite number"),
+    ("seasonal", {"memory": -1.0}, "memory of seasonal must be a finite number"),
+    ("seasonal", {"lag": 0}, "lag of seasonal must be an integer"),
     ("kriging", {"bands": []}, "bands of kriging in its header is []"),
     ("kriging", {"bands": [[0, 1.0, 2.0]]}, "it is a list of four numbers each"),
     ("kriging", {"bands": [[1, 1.0, 2.0, 0.1]]}, "do not rise from 0"),
@@ -46,7 +50,8 @@ BAD = [
 
 @pytest.mark.parametrize("name", [name for name in BY_NAME if name not in ("kriging", "local", "smoothness")])
 def test_what_methods_try_is_read_as_it_is(name):
-    asked = SimpleNamespace(options=SimpleNamespace(options=GraphImputer().check_options()))
+    options = SimpleNamespace(options=GraphImputer().check_options())
+    asked = SimpleNamespace(options=options, values=np.zeros((3, 400)), period=24)
     for setting in BY_NAME[name].settings(asked):
         assert setting_of(name, setting, GraphImputer) == setting
 

@@ -4,6 +4,7 @@
 |-----------------|---------------------------------------------------------------------------------------------|
 | methods.py      | all methods by name, the cheap ones first                                                   |
 | hiding.py       | what is hidden to judge by                                                                  |
+| ends.py         | runs at the ends of series                                                                  |
 | judging.py      | the errors of a method on it                                                                |
 | places.py       | kinds of missing values: how far what is observed is                                        |
 | mixing.py       | shares of the methods, a row for each kind                                                  |

@@ -32,13 +32,15 @@ def bent(bends, estimate, kinds):
     return out
 
 
-def learned(parts, metric):
-    """Bends of [(estimates, truth, kinds)], a fold each."""
+def learned(parts, metric, units=(KNOTS, KNOTS)):
+    """Bends of [(estimates, truth, kinds)], a fold each; units: how many chances, judging.Fold.units, vertices that are
+    hidden whole and other values took: of fewer than KNOTS, as of days that all miss, a bend is those days' own."""
     bends = straight()
     for group in (0, 1):
         some = [(e[chosen], t[chosen]) for e, t, k in parts for chosen in [(k == NEVER) == (group == 0)]]
         some = [part for part in some if len(part[0])]
-        if len(some) > 1 and sum(len(e) for e, _ in some) >= 2 * KNOTS * ENOUGH and pays(some, metric):
+        many = units[group] >= KNOTS and sum(len(e) for e, _ in some) >= 2 * KNOTS * ENOUGH
+        if many and len(some) > 1 and pays(some, metric):
             bends[group] = bend(some, metric)
     return bends
 

@@ -1,10 +1,12 @@
 """How far off a filled value is likely to be: a standard deviation, learned from what was hidden.
 
-    deviation = scale of the kind * exp(beta' (f - mean of f) / spread of f)
+    deviation = scale of the kind * exp(strength * beta' (f - mean of f) / spread of f)
 
 f: logarithms of what errors grow with (signs.py), beta by least squares of log |error|, one for vertices that are
-hidden whole and one for all other values. The scale of a kind is such that the middle 90 % of a normal distribution
-has 90 % of its errors.
+hidden whole and one for all other values; the strength of each is the one that tells a fold's errors best when learned
+on the other folds. The scale of a kind is such that the middle 90 % of a normal distribution has 90 % of its errors,
+on folds that it was not learned on; of few units a little more, as one more would need (Vovk et al., Algorithmic
+Learning in a Random World, 2005). No deviation is 0: that nothing differed so far does not say that nothing will.
 """
 
 from typing import NamedTuple
@@ -18,8 +20,13 @@ ENOUGH = 50  # errors of a kind
 MANY = 400  # errors of a group, to learn beta from
 RIDGE = 0.02  # of the errors' number
 LEAST = 0.1  # of the mean |error|: smaller ones count as that
-OPTIMISM = 2.0  # over the number of vertices: how much too small deviations are on the vertices they were fitted to
 WIDEST = 2.0  # of the exponent
+FARTHEST = 2.0  # spreads of a sign from its mean: beyond them nothing was learned
+SAME = 1e-6  # of the values' size: a standard deviation below it is that of a constant
+STRENGTHS = (1.0, 0.5, 0.0)
+WIDENED = (0.7, 3.0)  # by how much scales may turn out too small on folds that they were not learned on
+MOST = 20_000  # errors that this is told from
+MOST_SHARE = 0.98  # of the errors on those folds, that are to lie within the intervals
 WIDE, HALF = 1.6448536, 0.6744898  # deviations on either side of a normal distribution's middle 90 % and 50 %
 
 
@@ -43,10 +50,26 @@ class Errors(NamedTuple):
     kinds: np.ndarray
     signs: np.ndarray
 
+    def some(self, chosen):
+        """Those of an index or a mask."""
+        return Errors(*(part[chosen] for part in self))
+
+
+def together(parts):
+    """Errors of all folds."""
+    return Errors(*map(np.concatenate, zip(*parts)))
+
 
 def constant(deviation):
     """Deviations that are one number everywhere."""
     return Deviations(np.full(KINDS, deviation), flat(), {})
+
+
+def least_of(values, count):
+    """What no deviation is less than: what values usually differ by, or are, over how many were found out."""
+    size, usual = float(np.abs(values).mean()), float(values.std())
+    usual = usual if usual > SAME * size else size or 1.0
+    return usual / (1 + count)
 
 
 def flat():
@@ -56,20 +79,66 @@ def flat():
     return law
 
 
-def learned(errors, vertices=0):
-    """Deviations of Errors; vertices: how many were hidden whole, whose errors are those that the law was fitted to."""
-    residuals, kinds, signs = errors
+def learned(parts, units=(MANY, MANY), least=0.0):
+    """Deviations of [Errors], a fold each; units: how many chances (judging.Fold.units) vertices that are hidden whole,
+    and other values, took; least: no deviation is below it."""
+    errors, step = together(parts), max(1, sum(len(part.residuals) for part in parts) // MOST)
+    few = [part.some(slice(None, None, step)) for part in parts]
+    if len(few) < 2:
+        found, told, sizes = fitted(errors, (1.0, 1.0)), errors, None
+    else:
+        told, strengths = together(few), strengths_of(few)
+        found, sizes = fitted(errors, strengths), left_out(few, strengths)
+    sizes = found.at(told.kinds, told.signs) if sizes is None else sizes
+    factors = [widened(told, sizes, told.kinds == NEVER, units[0]), widened(told, sizes, told.kinds != NEVER, units[1])]
+    by_kind = found.by_kind * np.where(np.arange(KINDS) == NEVER, *factors)
+    sizes = np.maximum(sizes * np.where(told.kinds == NEVER, *factors), least)
+    shares = {share: coverage(told.residuals, sizes, z) for share, z in ((0.5, HALF), (0.9, WIDE))}
+    return Deviations(np.maximum(by_kind, least * np.exp(WIDEST)), found.law, shares)
+
+
+def fitted(errors, strengths):
+    """Deviations of Errors without a coverage; strengths of the law, of vertices that are hidden whole and others."""
     law = flat()
-    for group in (0, 1):
-        some = (kinds == NEVER) == (group == 0)
+    for group, strength in enumerate(strengths):
+        some = (errors.kinds == NEVER) == (group == 0)
         if np.count_nonzero(some) >= MANY:
-            law[group] = law_of(np.abs(residuals[some]), signs[some])
-    shrunk = np.exp(-exponents(law, kinds, signs)) * residuals
-    by_kind = scales(shrunk, kinds)
-    by_kind[NEVER] *= 1.0 + OPTIMISM / max(vertices, 4) if vertices else 1.0
-    found = Deviations(by_kind, law, {})
-    sizes = found.at(kinds, signs)
-    return found._replace(coverage={share: coverage(residuals, sizes, z) for share, z in ((0.5, HALF), (0.9, WIDE))})
+            law[group] = law_of(np.abs(errors.residuals[some]), errors.signs[some])
+            law[group, 2] *= strength
+    shrunk = np.exp(-exponents(law, errors.kinds, errors.signs)) * errors.residuals
+    return Deviations(scales(shrunk, errors.kinds), law, {})
+
+
+def left_out(parts, strengths):
+    """(values,) deviations of the values of all folds, as learned on the others."""
+    others = [together(parts[:at] + parts[at + 1 :]) for at in range(len(parts))]
+    return np.concatenate([fitted(rest, strengths).at(part.kinds, part.signs) for rest, part in zip(others, parts)])
+
+
+def strengths_of(parts):
+    """The strengths with which the folds' errors are told best by the others."""
+    told, best = together(parts), []
+    tried = [left_out(parts, (strength, strength)) for strength in STRENGTHS]
+    for group in (told.kinds == NEVER, told.kinds != NEVER):
+        scores = [surprise(told.residuals[group], sizes[group]) for sizes in tried]
+        best.append(STRENGTHS[int(np.argmin(scores))] if group.any() else 1.0)
+    return tuple(best)
+
+
+def surprise(residuals, deviations):
+    """The mean width of 90 % intervals and, tenfold twice, how far beyond them errors lie (Gneiting and Raftery, JASA
+    102, 2007)."""
+    half = WIDE * deviations
+    return float((half + 10.0 * np.maximum(np.abs(residuals) - half, 0.0)).mean()) if len(residuals) else 0.0
+
+
+def widened(errors, sizes, some, units):
+    """The factor by which deviations (values,) of some errors, of so many units, are to be multiplied."""
+    if np.count_nonzero(some) < ENOUGH:
+        return 1.0
+    share = min(MOST_SHARE, 0.9 * (1.0 + 1.0 / max(units, 1)))
+    needed = np.abs(errors.residuals[some]) / np.maximum(sizes[some], 1e-300)
+    return float(np.clip(np.quantile(needed, share) / WIDE, *WIDENED))
 
 
 def law_of(sizes, signs):
@@ -84,7 +153,8 @@ def law_of(sizes, signs):
 def exponents(law, kinds, signs):
     """beta' (f - mean) / spread of values, within bounds."""
     mean, spread, beta = np.moveaxis(law[np.where(kinds == NEVER, 0, 1)], 1, 0)
-    return np.clip(np.einsum("ij,ij->i", (signs - mean) / spread, beta), -WIDEST, WIDEST)
+    away = np.clip((signs - mean) / spread, -FARTHEST, FARTHEST)
+    return np.clip(np.einsum("ij,ij->i", away, beta), -WIDEST, WIDEST)
 
 
 def scales(residuals, kinds):
@@ -100,8 +170,10 @@ def scales(residuals, kinds):
 
 
 def scale(residuals):
-    """The deviation with which the middle 90 % of a normal distribution has 90 % of the residuals."""
-    return float(np.quantile(np.abs(residuals), 0.9)) / WIDE
+    """The deviation with which the middle 90 % of a normal distribution has 90 % of the residuals; of residuals nearly
+    all of which are 0 a share of their mean."""
+    sizes = np.abs(residuals)
+    return max(float(np.quantile(sizes, 0.9)) / WIDE, LEAST * float(sizes.mean()))
 
 
 def coverage(residuals, deviations, z):

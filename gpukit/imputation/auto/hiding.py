@@ -2,12 +2,15 @@
 
 The pattern of what is missing is laid over the data once more, with the vertices exchanged and the columns moved on
 alike for all: runs stay runs, vertices that miss everything become others that do, columns that nobody sees become
-other columns. Of a pattern that would hide too much some runs are left out; one that hides too little is laid over
-several times.
+other columns; runs at an end of the series stay at an end (ends.py). Of a pattern that would hide too much some runs
+are left out, those that begin together on most vertices together; one that hides too little is laid over several times.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.imputation.auto import ends
 from gpukit.streams import Numpy
 
 FOLDS, FEWER = 5, 2  # FEWER where runs are many
@@ -21,23 +24,37 @@ LITTLE, IDLE = (
 FEWEST = 5  # vertices or values observed; with fewer nothing is hidden
 
 
+class Hidden(NamedTuple):
+    """values, lost (N, T) bool: what is hidden to judge by; that, and what else is not to be seen meanwhile."""
+
+    values: np.ndarray
+    lost: np.ndarray
+
+
 def folds_of(problem, seed, count=None):
-    """[hidden (N, T) bool], of which no two overlap; [] where too little is observed to hide any. count: so many, where
-    there is room; else FOLDS or FEWER."""
+    """[Hidden], no two of which judge by the same value; [] where too little is observed to hide any. count: so many,
+    where there is room; else FOLDS or FEWER."""
     seen = problem.seen
     if seen.sum() < FEWEST or (whole_only(seen) and seen.any(axis=1).sum() < FEWEST):
         return []
     rng = np.random.default_rng([seed, Numpy.HELD_OUT_RUNS[0]])
     order, free, found = rng.permutation(np.flatnonzero(seen.any(axis=1))), seen.copy(), []
     for fold in range(count or FOLDS):
-        hidden = dead_vertices(seen, order, fold, count or FOLDS) & free
-        hidden |= runs_laid_over(seen, free & ~hidden, rng)
-        if hidden.any() and not hidden[seen].all():
+        whole = dead_vertices(seen, order, fold, count or FOLDS) & free
+        runs = runs_laid_over(seen, free & ~whole, rng, problem.ordered)
+        hidden = Hidden(whole | runs.values, whole | runs.lost)
+        if hidden.values.any() and not hidden.lost[seen].all():
             found.append(hidden)
-            free &= ~hidden
-        if count is None and len(found) == FEWER and count_runs(found[0]) > MANY:
+            free &= ~hidden.values
+        if count is None and len(found) == FEWER and count_runs(found[0].values) > MANY:
             break
     return found
+
+
+def nothing(seen):
+    """The Hidden of nothing."""
+    blank = np.zeros(seen.shape, bool)
+    return Hidden(blank, blank)
 
 
 def whole_only(seen):
@@ -54,39 +71,57 @@ def dead_vertices(seen, order, fold, folds):
     return hidden
 
 
-def runs_laid_over(seen, free, rng):
-    """(N, T) bool among `free`: runs, as vertices that are observed in part miss them."""
+def runs_laid_over(seen, free, rng, ordered):
+    """Hidden, its values among `free`: runs, as vertices that are observed in part miss them. ordered: whether columns
+    follow each other."""
     alive = np.flatnonzero(seen.any(axis=1))
-    pattern = ~seen[alive]
+    pattern, inner = ~seen[alive], seen[alive]
     if not pattern.any():
-        return np.zeros(seen.shape, bool)
+        return nothing(seen)
     share = float(pattern.mean())
     goal = max(LEAST, min(share, (1.0 - share) / 2) / 2) * seen.sum()
-    hidden, here, count, idle = np.zeros(seen.shape, bool), np.zeros(pattern.shape, bool), 0, 0
-    taken, known, most = (seen & ~free)[alive], seen[alive], np.count_nonzero(pattern)
-    for _ in range(TRIES):
+    here = lost = np.zeros(pattern.shape, bool)
+    if ordered:
+        pattern, lengths = ends.parted(pattern)
+        here, lost = ends.laid(inner, free[alive], lengths[:, rng.permutation(len(alive))])
+    taken, at_ends, most = (seen & ~free)[alive] | lost, here, np.count_nonzero(pattern)
+    count, idle = np.count_nonzero(here), 0
+    for _ in range(TRIES if most else 0):
         if count >= 0.8 * goal or idle == IDLE:
             break
         moved = np.roll(pattern[rng.permutation(len(alive))], int(rng.integers(pattern.shape[1])), axis=1)
-        here |= untouched(moved, taken) & known
+        moved = ends.parted(moved)[0] if ordered else moved
+        here = here | (untouched(moved, taken) & inner)
         before, count = count, np.count_nonzero(here)
         idle = idle + 1 if count - before <= LITTLE * most else 0
-    hidden[alive] = thinned(here, goal, rng)
-    return hidden
+    here = thinned(here, goal, rng)
+    hidden, away = np.zeros((2, *seen.shape), bool)
+    hidden[alive], away[alive] = here, here | (lost & (here & at_ends).any(axis=1, keepdims=True))
+    return Hidden(hidden, away)
 
 
 def thinned(hidden, goal, rng):
-    """The hidden values without some of their runs, where they are more than the goal."""
-    total = hidden.sum()
-    if total <= 1.2 * goal:
+    """The hidden values without some of their runs, where they are more than the goal: of those that begin in one
+    column on most of the rows all or none."""
+    if hidden.sum() <= 1.2 * goal:
         return hidden
     number, count = numbered(hidden)
-    kept = rng.random(count) < goal / total
-    return hidden & kept[number]
+    begins = np.zeros(count, np.int64)
+    row, column = np.nonzero(hidden)
+    begins[number[row, column][::-1]] = column[::-1]
+    together = np.bincount(begins, minlength=hidden.shape[1])[begins] > 0.5 * len(hidden)
+    event = np.where(together, begins, hidden.shape[1] + np.arange(count))
+    sizes = np.bincount(event, np.bincount(number[row, column], minlength=count))
+    order = rng.permutation(np.flatnonzero(sizes))
+    kept = np.zeros(len(sizes), bool)
+    kept[order[np.cumsum(sizes[order]) - sizes[order] < goal]] = True
+    return hidden & kept[event][number]
 
 
 def untouched(hidden, taken):
     """The hidden values without the runs that have a taken value: what is left of one is another kind of gap."""
+    if not hidden.any():
+        return hidden
     number, count = numbered(hidden)
     free = np.bincount(number[hidden & taken], minlength=count) == 0
     return hidden & free[number]

@@ -4,8 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.imputation.auto.places import NEVER
 from gpukit.imputation.baselines.means import level
 from gpukit.imputation.baselines.series import interpolation
+from gpukit.imputation.problem import lonely
 
 
 class Fold(NamedTuple):
@@ -14,6 +16,16 @@ class Fold(NamedTuple):
     hidden: np.ndarray
     problem: object
     truth: np.ndarray
+
+    def units(self, kinds):
+        """(values,) int64: which hidden values err by the same chance: those of a vertex that is hidden whole, and of
+        runs that begin together; kinds (values,)."""
+        vertex, column = np.nonzero(self.hidden)
+        columns = np.arange(self.hidden.shape[1])
+        begins = self.hidden & ~np.roll(self.hidden, 1, axis=1)
+        begins[:, 0] = self.hidden[:, 0]
+        first = np.maximum.accumulate(np.where(begins, columns, 0), axis=1)
+        return np.where(kinds == NEVER, vertex, len(self.hidden) + first[vertex, column])
 
 
 class Row(NamedTuple):
@@ -33,13 +45,16 @@ class Row(NamedTuple):
 
 def filled(method, problem, setting):
     """(N, T) of a method, finite: where it knows nothing, as of columns without the order that it needs, simple()
-    does."""
+    does; of vertices that are joined to none and have no value it is the columns' means, whatever the method."""
     if method.ordered and not problem.ordered:
         return simple(problem)
     out = np.array(method.fill(problem, setting))
     lost = ~np.isfinite(out)
     if lost.any():
         out[lost] = simple(problem)[lost]
+    alone = lonely(problem)
+    if alone.any():
+        out[alone] = level(problem, "columns")[alone]
     return out
 
 

@@ -55,6 +55,11 @@ def positive(most):
     return lambda name, value: check_real(name, value, 0.0, most, strict=True)
 
 
+def not_negative(most):
+    """A rule: a number from 0 on."""
+    return lambda name, value: check_real(name, value, 0.0, most)
+
+
 def bands(name, found):
     """Kriging's bands: [[first column, rho, nu, tau]], the first columns rising from 0."""
     if not isinstance(found, list) or not found or not all(isinstance(one, list) and len(one) == 4 for one in found):
@@ -88,6 +93,7 @@ RULES = {
     "tikhonov": SMOOTH,
     "tikhonov-normalized": SMOOTH,
     "feature-propagation": {"iterations": whole(MOST_ROUNDS), "center": level},
+    "seasonal": {"lag": whole(int(LARGEST)), "memory": unless_none(not_negative(LARGEST))},
     "soft-impute": {"share": positive(1.0)},
     "kriging": {"bands": bands},
     "smoothness": {

@@ -1,4 +1,9 @@
-"""Shares of methods whose mean errs least on hidden values: convex, by Frank and Wolfe's steps towards one method."""
+"""Shares of methods whose mean errs least on hidden values: convex, by Frank and Wolfe's steps towards one method.
+
+What few hidden values tell is chance in part. So shares are drawn towards the even mean of the methods that these
+values cannot tell from the best: the more, the less sure it is that the shares are better than that (as James and
+Stein's estimate is; Proc. 4th Berkeley Symposium, 1961).
+"""
 
 import numpy as np
 
@@ -10,6 +15,7 @@ GAIN = 2e-3  # relative, of a step that is taken
 ROUNDS = 20
 MOST = 40_000  # values that shares are found on
 ENOUGH = 200  # values of a kind that has shares of its own
+LEAST = 0.5  # of the shares that are found, what is left of them
 
 
 def shares_of(estimates, truth, kinds, metric):
@@ -18,11 +24,8 @@ def shares_of(estimates, truth, kinds, metric):
     estimates (members, values), truth (values,), kinds (values,) int8.
     """
     shares = np.empty((KINDS, len(estimates)))
-    whole = kinds == NEVER
-    for group in (whole, ~whole):
-        if not group.any():
-            group = np.ones(len(kinds), bool)
-        shares[kinds_in(whole, group)] = mixed(estimates[:, group], truth[group], metric)
+    for rows, group in groups(kinds):
+        shares[rows] = mixed(estimates[:, group], truth[group], metric)
     for kind in range(NEVER + 1, KINDS):
         some = kinds == kind
         if np.count_nonzero(some) >= ENOUGH:
@@ -30,11 +33,54 @@ def shares_of(estimates, truth, kinds, metric):
     return shares
 
 
-def kinds_in(whole, group):
-    """The rows of shares that a group of values decides."""
-    if group.all():
-        return slice(None)
-    return slice(NEVER, NEVER + 1) if whole[group].all() else slice(NEVER + 1, None)
+def groups(kinds):
+    """Yield (rows of shares, which values (values,) decide them): of vertices that are hidden whole, and others; all
+    where there are none of them."""
+    whole = kinds == NEVER
+    for rows, group in ((slice(NEVER, NEVER + 1), whole), (slice(NEVER + 1, None), ~whole)):
+        yield rows, group if group.any() else np.ones(len(kinds), bool)
+
+
+def drawn(shares, estimates, truth, kinds, units, metric):
+    """Shares (KINDS, members) drawn towards the even mean of the methods that are as good as the best; units (values,):
+    the number of a value's vertex and fold. Others as shares_of."""
+    out, residuals = shares.copy(), estimates - truth
+    found = combined(estimates, shares, kinds) - truth
+    for rows, group in groups(kinds):
+        even = tied(losses(residuals[:, group], units[group], metric))
+        both = np.array([even @ residuals[:, group], found[group]])
+        part = trust(*losses(both, units[group], metric))
+        out[rows] = part * shares[rows] + (1.0 - part) * even
+    return out
+
+
+def losses(residuals, units, metric):
+    """(members, units): the sum of what residuals (members, values) cost."""
+    sizes = np.abs(residuals) if metric == "absolute" else np.square(residuals)
+    _, number = np.unique(units, return_inverse=True)
+    return np.array([np.bincount(number, part) for part in sizes])
+
+
+def doubt(differences):
+    """The standard error of sums of differences (..., units)."""
+    count = differences.shape[-1]
+    squares = np.square(differences - differences.mean(axis=-1, keepdims=True)).sum(axis=-1)
+    return np.sqrt(squares * count / max(1, count - 1))
+
+
+def tied(lost):
+    """(members,) even shares of those whose losses (members, units) are within a standard error of the least."""
+    more = lost - lost[int(np.argmin(lost.sum(axis=1)))]
+    near = more.sum(axis=1) <= doubt(more)
+    return near / near.sum()
+
+
+def trust(even, found):
+    """How much of the shares that were found is kept, of their losses (units,) and those of the even mean."""
+    gain = even - found
+    if len(gain) < 2 or gain.sum() <= 0:
+        return LEAST
+    return max(LEAST, 1.0 - float(doubt(gain) / gain.sum()) ** 2)
 
 
 def mixed(estimates, truth, metric, start=None):

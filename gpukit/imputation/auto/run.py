@@ -17,7 +17,7 @@ TRIAL = 1 << 16  # of the columns that a trial is made on, where a method takes 
 NEAR = 1.25  # times the least error of a trial: what is judged on all folds
 MOST = 0.5  # of the values, equal ones that are told
 MEMBERS = 3  # of each group of values
-FEW, WIDER, MORE = 20, 1.5, 6  # vertices hidden whole in a trial; in place of NEAR and MEMBERS where they are fewer
+FEW, WIDER, MORE = 20, 1.5, 6  # units hidden in a trial; in place of NEAR and MEMBERS where they are fewer
 
 
 class Trial(NamedTuple):
@@ -44,11 +44,12 @@ def decide(problem, asked, known, progress=None):
     """
     options = problem.options
     whole = problem.window(NUMBERS)
-    folds = [Fold(hidden, whole.without(hidden), whole.values) for hidden in hiding.folds_of(whole, options.seed)]
+    folds = hiding.folds_of(whole, options.seed)
+    folds = [Fold(hidden.values, whole.without(hidden.lost), whole.values) for hidden in folds]
     if not folds:
         return unjudged(problem, asked)
     trials = tried(whole, folds[0], options.metric, progress)
-    names = finalists(trials, asked, options.metric, hidden_whole(folds[0]))
+    names = finalists(trials, asked, options.metric, few_units(folds[0]))
     judged = [judge(folds, decided(whole, trial, known, progress)) for trial in trials if trial.method.name in names]
     plan = settled(folds, judged, trials, options.metric, asked == "auto")
     return plan._replace(notes=notes_of(problem))
@@ -118,20 +119,25 @@ def best_setting(method, problem, fold, some, metric):
     return best
 
 
-def hidden_whole(fold):
-    """How many vertices a fold hides whole."""
-    return int((fold.hidden.any(axis=1) & ~fold.problem.seen.any(axis=1)).sum())
+def few_units(fold):
+    """Whether a fold has few vertices hidden whole, or few other runs."""
+    units = np.unique(fold.units(kinds(fold.problem)[fold.hidden]))
+    whole = np.count_nonzero(units < len(fold.hidden))
+    return 0 < whole < FEW or 0 < len(units) - whole < FEW
 
 
-def finalists(trials, asked, metric, whole):
-    """The names of the methods that are judged on all folds; whole: vertices that the trials had hidden whole. Of a few
-    of them one may decide, so more methods are judged."""
+def finalists(trials, asked, metric, few):
+    """The names of the methods that are judged on all folds, of those that fill in alike the first; few: of few hidden
+    units one may decide, so more methods are judged."""
     if asked != "auto":
         return {asked}
-    found, near, members = set(), *((WIDER, MORE) if 0 < whole < FEW else (NEAR, MEMBERS))
-    for errors in zip(*(trial.errors(metric) for trial in trials)):
+    unlike = [
+        t for at, t in enumerate(trials) if not any(np.array_equal(t.residuals, u.residuals) for u in trials[:at])
+    ]
+    found, near, members = set(), *((WIDER, MORE) if few else (NEAR, MEMBERS))
+    for errors in zip(*(trial.errors(metric) for trial in unlike)):
         order = np.argsort(errors, kind="stable")[:members]
-        found |= {trials[at].method.name for at in order if errors[at] <= near * errors[order[0]]}
+        found |= {unlike[at].method.name for at in order if errors[at] <= near * errors[order[0]]}
     return found
 
 

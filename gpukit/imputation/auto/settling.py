@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit.imputation.auto import bending, deviations
 from gpukit.imputation.auto.judging import error_of, row_of
-from gpukit.imputation.auto.mixing import combined, shares_of
+from gpukit.imputation.auto.mixing import combined, drawn, shares_of
 from gpukit.imputation.auto.places import kinds
 from gpukit.imputation.auto.plan import MIX, Plan
 from gpukit.imputation.auto.signs import signs_of
@@ -30,8 +30,8 @@ def settled(folds, judged, trials, metric, free):
     fields = [combined([one.estimates[at] for one in members], shares, k) for at, k in enumerate(found)]
     bends = bends_of(folds, found, fields, metric) if free else bending.straight()
     errors = [errors_of(folds, found, members, bends, fields, at) for at in range(len(folds))]
-    whole = sum(int((fold.hidden.any(axis=1) & ~fold.problem.seen.any(axis=1)).sum()) for fold in folds)
-    known = deviations.learned(deviations.Errors(*map(np.concatenate, zip(*errors))), whole)
+    left, hidden = folds[0].problem, sum(np.count_nonzero(fold.hidden) for fold in folds)
+    known = deviations.learned(errors, counted(folds, found), deviations.least_of(left.values[left.seen], hidden))
     mean = np.bincount(np.concatenate([part.kinds for part in errors]), minlength=len(shares)) @ shares
     served = dict(zip((one.name for one in members), (mean / mean.sum()).tolist()))
     rows = report(folds, judged, trials, served, metric)
@@ -39,6 +39,18 @@ def settled(folds, judged, trials, metric, free):
         rows.append(row_of(MIX, served, [part.residuals for part in errors], metric, 1.0))
     rows = sorted(rows, key=lambda row: row.error)
     return Plan([(one.name, one.setting) for one in members], shares, bends, known, rows, [])
+
+
+def units_of(folds, found):
+    """[(values,)]: judging.Fold.units of the hidden values of each fold."""
+    return [fold.units(k[fold.hidden]) for fold, k in zip(folds, found)]
+
+
+def counted(folds, found):
+    """(units of vertices that are hidden whole, units of others), of all folds."""
+    numbers = [np.unique(one) for one in units_of(folds, found)]
+    whole = sum(np.count_nonzero(one < len(folds[0].hidden)) for one in numbers)
+    return whole, sum(map(len, numbers)) - whole
 
 
 def chosen(folds, found, judged, metric):
@@ -52,6 +64,10 @@ def chosen(folds, found, judged, metric):
     errors = [error_of(estimate - truth, metric) for estimate in estimates]
     if error_of(combined(estimates, shares, of_kind) - truth, metric) > WORTH * min(errors):
         shares = np.eye(len(judged))[[int(np.argmin(errors))] * len(shares)]
+    units = np.concatenate(
+        [at * fold.hidden.size + one for at, (fold, one) in enumerate(zip(folds, units_of(folds, found)))]
+    )
+    shares = drawn(shares, estimates, truth, of_kind, units, metric)
     kept = np.flatnonzero(shares.max(axis=0) > USED)
     return [judged[at] for at in kept], shares[:, kept] / shares[:, kept].sum(axis=1, keepdims=True)
 
@@ -61,7 +77,7 @@ def bends_of(folds, found, fields, metric):
     parts = [
         (field[fold.hidden], fold.truth[fold.hidden], k[fold.hidden]) for field, fold, k in zip(fields, folds, found)
     ]
-    return bending.learned(parts, metric)
+    return bending.learned(parts, metric, counted(folds, found))
 
 
 def errors_of(folds, found, members, bends, fields, at):

@@ -4,6 +4,7 @@ import numpy as np
 
 from gpukit.imputation.baselines.nearest import heaviest
 from gpukit.imputation.kriging import covariance as cov
+from gpukit.imputation.problem import lonely
 
 SIGNS = 7
 NEAR = 10  # neighbours on the graph
@@ -70,12 +71,14 @@ def roughness(problem, moves, W):
 
 
 def place_variance(problem):
-    """(N,): kriging's variance of vertices of which nothing is observed, from the graph alone; 1 elsewhere."""
+    """(N,): kriging's variance of vertices of which nothing is observed, from the graph alone; 1 elsewhere, and of
+    vertices that are joined to none."""
     alive, out = problem.seen.any(axis=1), np.ones(len(problem.seen))
     basis = problem.place.basis
     if alive.all() or len(alive) > MOST or len(basis.values) < len(alive):
         return out
     rho, nu, tau = USUAL
     K, seen = cov.covariance(basis, rho, nu), np.flatnonzero(alive)
-    out[~alive] = cov.variance(K, cov.solved(K, seen, tau), seen, tau)[~alive]
+    told = ~alive & ~lonely(problem)
+    out[told] = cov.variance(K, cov.solved(K, seen, tau), seen, tau)[told]
     return out

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit._pool import shared_out
 from gpukit.device.engine import engine
 from gpukit.imputation.auto import hiding, places
 from gpukit.imputation.auto.judging import simple
@@ -50,7 +51,7 @@ def fill(problem, setting):
         inner, few = inner._replace(period=0), few._replace(period=0)
     share = setting["share"] if soft_impute.suits(inner) else None
     folds = hiding.folds_of(few, problem.options.seed + 1, folds_for(few.seen))
-    *parts, whole = parts_of([(few, hidden) for hidden in folds] + [(inner, np.zeros(inner.seen.shape, bool))], share)
+    *parts, whole = parts_of([(few, hidden) for hidden in folds] + [(inner, hiding.nothing(inner.seen))], share)
     session = engine(problem.place.device, "gpukit.imputation.local").Session()
     ridges = None
     for number in range(PASSES if parts else 0):
@@ -90,19 +91,19 @@ def best_share(problem, hidden):
     """The share of soft-impute with the least error on a fold."""
     if not soft_impute.suits(problem):
         return None
-    left = problem.without(hidden)
+    left = problem.without(hidden.lost)
     estimates = soft_impute.fill_all([left] * len(SHARES), SHARES)
-    return min((float(np.abs((one - problem.values)[hidden]).mean()), share) for one, share in zip(estimates, SHARES))[
-        1
-    ]
+    residuals = [(one - problem.values)[hidden.values] for one in estimates]
+    return min((float(np.abs(one).mean()), share) for one, share in zip(residuals, SHARES))[1]
 
 
 def parts_of(pairs, share):
-    """[Part] of [(problem, hidden)]; share: soft-impute's, or None."""
-    left, smooth = [problem.without(hidden) for problem, hidden in pairs], [None] * len(pairs)
+    """[Part] of [(problem, hiding.Hidden)]; share: soft-impute's, or None."""
+    left, smooth = [problem.without(hidden.lost) for problem, hidden in pairs], [None] * len(pairs)
     if share is not None:
         smooth = [one.astype(np.float32) for one in soft_impute.fill_all(left, [share] * len(left))]
-    return [part_of(hidden, *given) for (_, hidden), *given in zip(pairs, left, smooth)]
+    values = (hidden.values for _, hidden in pairs)
+    return shared_out(lambda given: part_of(*given), zip(values, left, smooth))
 
 
 def part_of(hidden, left, smooth):

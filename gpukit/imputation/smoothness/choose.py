@@ -51,7 +51,8 @@ class Search:
     def __init__(self, problem, folds, begun, lags):
         self.metric, self.known, self.lags = problem.options.metric, {}, lags
         self.parts = [
-            [(hidden, problem.values, begun(problem.without(hidden), alike)) for hidden in folds] for alike in POWERS
+            [(hidden.values, problem.values, begun(problem.without(hidden.lost), alike)) for hidden in folds]
+            for alike in POWERS
         ]
 
     def error(self, weights):
