@@ -2,7 +2,7 @@
 
 import click
 
-from gpukit.factorization.goal import FEEDBACK, LOSSES
+from gpukit.factorization.goal import FEEDBACK, LOSSES, ROW_SOLVERS
 
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
 FROM_DATA = "default: by the ratings"
@@ -133,11 +133,19 @@ OF_CLICKS = (
     ),
     click.option("--negatives", type=click.IntRange(min=1), metavar="N", help="Items drawn for each click (sampled)."),
     click.option("--unobserved-weight", type=float, metavar="W", help="Of a pair without a click; a click has 1."),
+    click.option(
+        "--row-solver",
+        type=click.Choice(ROW_SOLVERS),
+        default="auto",
+        show_default=True,
+        help="How ials solves for a row: exactly, by conjugate gradients or by blocks of factors (iALS++); auto takes "
+        "what is fastest for --factors.",
+    ),
 )
 
 
 def implicit(command):
-    """--feedback --positive-from --loss --negatives --unobserved-weight: parameters of these names."""
+    """--feedback --positive-from --loss --negatives --unobserved-weight --row-solver: parameters of these names."""
     for option in reversed(OF_CLICKS):
         command = option(command)
     return command

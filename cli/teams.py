@@ -9,9 +9,9 @@ from gpukit.parallel.joined import VARIABLE, joined
 from gpukit.parallel.launch import launch
 
 
-def run_as_team(ctx, ask, sources):
+def run_as_team(ctx, ask, sources=()):
     """The parallel.Team of this process. Where --ranks or --gpus asks for several, this process starts them, waits, and
-    leaves by their exit code. sources: the files that are read, which every rank opens for itself."""
+    leaves by their exit code. sources: the files that every rank opens for itself."""
     if ask.ranks and ask.gpus:
         raise ParameterError("--ranks and --gpus exclude each other: processes on the CPU, or on GPUs.")
     wanted = ask.ranks or ask.gpus or 1

@@ -19,8 +19,10 @@ import numpy as np
 from gpukit._cuda import SIMULATED, cuda
 
 if not SIMULATED:
+    from numba.core import types
     from numba.cuda.cudadrv import driver as api  # a module: to look at its driver is to start it
     from numba.cuda.cudadrv.devicearray import DeviceNDArray
+    from numba.np.numpy_support import from_dtype
 
 DEFAULT = 0  # the stream that launches are on
 
@@ -229,7 +231,7 @@ def _read(arguments, kinds, numbers):
     """Append what tells the arguments' types, and their numbers; whether that could be done."""
     for argument in arguments:
         if isinstance(argument, DeviceNDArray):
-            kinds.append(argument._numba_type_._code)
+            kinds.append(_code_of(argument))
             numbers += _numbers_of(argument)
         elif isinstance(argument, tuple):
             kinds += type(argument), len(argument)
@@ -241,6 +243,22 @@ def _read(arguments, kinds, numbers):
         else:
             return False
     return True
+
+
+def _code_of(array):
+    """The number of an array's numba type; kept with it, and not made anew for each array, which takes numba ten
+    microseconds and more."""
+    kept = array.__dict__
+    if "_gpukit_code" not in kept:
+        plain = array.flags["C_CONTIGUOUS"] and 0 not in array.strides
+        kept["_gpukit_code"] = (_type(array.dtype, array.ndim) if plain else array._numba_type_)._code
+    return kept["_gpukit_code"]
+
+
+@functools.cache
+def _type(dtype, axes):
+    """The numba type of C-contiguous arrays; kept, since numba gives a type that nobody has another number."""
+    return types.Array(from_dtype(dtype), axes, "C")
 
 
 def _numbers_of(array):

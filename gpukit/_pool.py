@@ -2,9 +2,12 @@
 
 import contextlib
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 MOST = 8
+NAME = "gpukit-pool"
+ROWS = 1 << 16  # numbers of a piece of a table
 
 
 def cores():
@@ -12,14 +15,28 @@ def cores():
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def within():
+    """Whether the calling thread is one of several that work side by side."""
+    return threading.current_thread().name.startswith(NAME)
+
+
 def shared_out(function, tasks):
-    """[function(task)] in order, on all cores; a single task, or a single core, does without threads."""
+    """[function(task)] in order, on all cores; a single task, a single core, or a thread that shares its work already,
+    does without threads."""
     tasks = list(tasks)
     workers = min(cores(), MOST, len(tasks))
-    if workers < 2:
+    if workers < 2 or within():
         return [function(task) for task in tasks]
-    with ThreadPoolExecutor(workers) as pool:
+    with ThreadPoolExecutor(workers, NAME) as pool:
         return list(pool.map(function, tasks))
+
+
+def by_rows(function, shape):
+    """[function(slice)] of the rows of a table (N, T), piece by piece, on all cores: pieces of ROWS numbers at least,
+    the same on any machine."""
+    rows, columns = shape
+    each = max(1, -(-ROWS // max(1, columns)), -(-rows // (8 * MOST)))
+    return shared_out(function, [slice(first, min(first + each, rows)) for first in range(0, rows, each)])
 
 
 @contextlib.contextmanager

@@ -6,12 +6,16 @@ import weakref
 from collections import deque
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from gpukit import _driver
 from gpukit._cuda import SIMULATED
 
 pytestmark = pytest.mark.skipif(SIMULATED, reason="the simulator has no driver")
+if not SIMULATED:
+    from numba.cuda.cudadrv import dummyarray
+    from numba.cuda.cudadrv.devicearray import DeviceNDArray
 
 
 class OutOfMemory(Exception):
@@ -119,3 +123,19 @@ def test_numbers_of_arguments():
     assert size(types.Tuple([types.int32, types.Array(types.int64, 1, "C")])) == 8 * 8
     with pytest.raises(KeyError):
         _driver.written(types.complex64)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.int64])
+@pytest.mark.parametrize(
+    "shape, strides", [((7,), None), ((5, 3), None), ((0,), None), ((4, 3), (8, 2)), ((4, 3), (0, 1))]
+)
+def test_the_type_of_an_array_is_numbas(dtype, shape, strides):
+    """Also of arrays that are no plain ones, and for the second that is like the first."""
+    size, dtype = np.dtype(dtype).itemsize, np.dtype(dtype)
+    strides = tuple(size * step for step in strides) if strides else np.empty(shape, dtype).strides
+    for _ in range(2):
+        array = DeviceNDArray.__new__(DeviceNDArray)
+        array._dummy = dummyarray.Array.from_desc(0, shape, strides, size)
+        array.shape, array.strides, array.dtype = shape, strides, dtype
+        array.ndim, array.size = len(shape), int(np.prod(shape))
+        assert _driver._code_of(array) == array._numba_type_._code == _driver._code_of(array)

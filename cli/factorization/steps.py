@@ -1,5 +1,6 @@
 """The steps of `gpukit train-lshmf`. ask: its options, by name."""
 
+import shlex
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,13 +33,16 @@ class Done(NamedTuple):
     stages: object
 
 
-def load(ask, stages, described, times=False):
+def load(ask, stages, described, times=False, team=ALONE):
     """(train, test): Ratings, test None where nothing is held out; described(ask, Ratings): what was read, in words;
-    times: whether times are read though the split does not need them."""
+    times: whether times are read though the split does not need them; team: the parallel.Team of which the first rank
+    reads."""
     from gpukit.ratings import read_ratings
+    from gpukit.ratings.handed import read_by_first
 
     def read(path, times=False):
-        return read_ratings(path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times)
+        given = path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times
+        return read_by_first(lambda: read_ratings(*given), team)
 
     train = read(ask.ratings, True if ask.split in BY_TIME else times)
     test = None if ask.test is None else read(ask.test)
@@ -90,8 +94,16 @@ def of_either(ask, ratings):
     if feedback == "implicit":
         if ask.plot is not None:
             raise ParameterError("--plot draws RMSE on ratings held out, and these are clicks: leave it out.")
-        return judged.read_line(ask.ratings, clicks)
+        return judged.read_line(ask.ratings, clicks) + alike(ask, ratings)
     return of_ratings(ask, ratings)
+
+
+def alike(ask, ratings):
+    """Why ratings that nobody called clicks are some, where that may surprise."""
+    low, high = ratings.scale
+    if ask.feedback != "auto" or ask.positive_from is not None or low < high or low == 1:
+        return ""
+    return f" (every rating is {low:g}; --feedback explicit takes them as ratings)"
 
 
 def since(ask, test):
@@ -127,6 +139,7 @@ def build(ask):
         "solver": ask.solver,
         "n_negatives": ask.negatives,
         "unobserved_weight": ask.unobserved_weight,
+        "row_solver": ask.row_solver,
     }
     if ask.epochs is not None:
         params["n_epochs"] = ask.epochs
@@ -218,6 +231,10 @@ def remarks(ask, run, unknown):
             f"Of {len(run.test):,} test ratings, {unknown[0]:,} are of users and {unknown[1]:,} of items without a "
             "training rating; those were predicted from what is known."
         )
+    if run.test is not None:
+        simpler = min(run.table[:-1], key=lambda row: row["test_rmse"])
+        if round(simpler["test_rmse"], 4) < round(run.table[-1]["test_rmse"], 4):
+            yield f"On these {len(run.test):,} test ratings '{simpler['predictor']}' errs less than the model."
     if ask.plot is not None:
         yield f"Curve drawn in {ask.plot}."
     yield from what_next(ask, run)
@@ -227,7 +244,8 @@ def what_next(ask, run):
     """Yield what to do with the model, where it was saved."""
     if ask.model is not None:
         user = run.train.user_ids[run.train.users[0]]
-        yield f"Model saved in {ask.model}. Next: gpukit recommend {ask.model} --user {user}"
+        following = shlex.join(["gpukit", "recommend", ask.model, "--user", str(user)])
+        yield f"Model saved in {ask.model}. Next: {following}"
 
 
 def chosen_line(chosen):

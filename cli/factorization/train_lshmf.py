@@ -112,10 +112,10 @@ def train_lshmf(ctx, **values):
     is_half(ask.precision, resolve(ask.device).is_cuda, 0)  # this and check() raise for what will not do
     with options_named():
         steps.build(ask).check()
-    with run_as_team(ctx, ask, [path for path in (ask.ratings, ask.test) if path is not None]) as team:
+    with run_as_team(ctx, ask) as team:
         report.mention_compiling(ask.quiet or ask.as_json)
         stages.done("start")
-        train, test = steps.load(ask, stages, steps.of_either, steps.times_wanted(ask))
+        train, test = steps.load(ask, stages, steps.of_either, steps.times_wanted(ask), team)
         model, told = steps.fit(ctx, ask, train, test, stages, team)
     if team.rank:  # the first one tells and writes
         return

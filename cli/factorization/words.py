@@ -19,6 +19,7 @@ OPTIONS = {
     "solver": "--solver",
     "n_negatives": "--negatives",
     "unobserved_weight": "--unobserved-weight",
+    "row_solver": "--row-solver",
     "lsh_p": "--lsh-p",
     "lsh_q": "--lsh-q",
     "lsh_bits": "--lsh-bits",

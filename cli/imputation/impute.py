@@ -8,6 +8,7 @@ from gpukit.cli import options, outputs, report
 from gpukit.cli.imputation import again, plot, steps, table
 from gpukit.cli.imputation.slices import slices
 from gpukit.cli.stages import Stages
+from gpukit.cli.teams import run_as_team
 from gpukit.device import resolve
 from gpukit.imputation.centering import CENTERS
 from gpukit.imputation.names import METHODS, METRICS
@@ -157,6 +158,8 @@ AT_LEAST_1 = click.IntRange(min=1)
     help="Draw errors by method and lines of the sensors with the largest gaps, or slices: .png, .pdf or .svg.",
 )
 @options.shared
+@options.ranks
+@options.gpus
 @click.pass_context
 def impute(ctx, **values):
     """Fill in what is missing of the series of sensors, or of matrices on the vertices of a graph.
@@ -177,18 +180,22 @@ def impute(ctx, **values):
     gpukit impute speed.csv --edges adjacency.csv --save-model speed.gpukit
     gpukit impute hour.csv --model speed.gpukit --output filled.csv
     gpukit impute graph.npz --output full.npz
+    gpukit impute graph.npz --output full.npz --gpus 2
     gpukit impute graph.npz --weights slice --center none --no-acceleration --no-rank-phase    the paper's algorithm
     """
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
     again.check(ctx, ask)
-    if ask.model is not None:
-        return again.run(ctx, ask, stages)
     resolve(ask.device)
     steps.build(ask).check()  # raises for a parameter out of bounds, before anything is read
-    report.mention_compiling(ask.quiet or ask.as_json, "svt")
-    stages.done("start")
-    done = steps.run(ctx, ask, stages)
+    with run_as_team(ctx, ask, []) as team:  # the first one alone reads
+        if ask.model is not None:
+            return None if team.rank else again.run(ctx, ask, stages)
+        if team.rank:  # the first one reads, tells and writes
+            return steps.help_out(ask, team)
+        report.mention_compiling(ask.quiet or ask.as_json, "svt")
+        stages.done("start")
+        done = steps.run(ctx, ask, stages, team)
     if ask.plot is not None:
         plot.draw(ask.plot, done, steps.places(ask, done.data))
         stages.done("writing")

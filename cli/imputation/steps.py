@@ -104,12 +104,20 @@ def build(ask):
     )
 
 
-def run(ctx, ask, stages):
-    """Done: everything read, completed, written, and judged where that is asked for or the truth is known."""
+def help_out(ask, team):
+    """On all ranks of a parallel.Team but the first one: share its work."""
+    from gpukit.imputation.shared.helping import help_fit
+
+    help_fit(build(ask), team, keep=False)
+
+
+def run(ctx, ask, stages, team):
+    """Done: everything read, completed, written, and judged where that is asked for or the truth is known. team: of the
+    ranks that help to complete."""
     data = load(ask)
     sample = take_sample(ask, data)  # before the work: it raises where too little is observed to hide any
     stages.done("reading")
-    model, told = fit(ask, data, stages)
+    model, told = fit(ask, data, stages, team)
     if ask.save_model is not None:
         model.save(ask.save_model)
     if ask.output is not None:
@@ -181,11 +189,11 @@ def take_sample(ask, data):
     return sample_of(data.tensor, data.mask, ask.seed, ask.holdout)
 
 
-def fit(ask, data, stages):
+def fit(ask, data, stages, team):
     """(fitted GraphImputer, warnings as texts)."""
     model = build(ask)
     with report.warnings_told(ask.quiet or ask.as_json) as told, report.Progress(ask.quiet) as progress:
-        model.fit(data, progress=progress)
+        model.fit(data, progress=progress, team=team)
     hidden = model.trials_ or model.holdout_history_ is not None
     stages.done("choosing" if hidden else "preparing", stretches(model.stages_))
     return model, told

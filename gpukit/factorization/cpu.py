@@ -67,7 +67,7 @@ class Session:
             neighbor_codes(self.history, query, self.near, out, np.zeros((part_count(), len(self.near)), np.uint8))
         return out
 
-    def train_on(self, side, query, tables, workers):
+    def train_on(self, side, query, tables, workers, order=None):
         """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
         the workers for each."""
         self.tables, self.workers = tables, workers
@@ -86,6 +86,8 @@ class Session:
         with threads(max(1, len(self.batch.minor) // RATINGS_A_THREAD)):
             for table in schedule.in_turn(self.tables, turn):
                 sgd_epoch(table, self.batch, self.parameters, rates, turn, self.workers)
+
+    start_epoch = epoch  # nothing is queued here
 
     def finish(self):
         """Return when what is queued is done."""

@@ -127,8 +127,10 @@ class MatrixFactorization(Factorization):
     alike, as those of pairs are; positive_from: ratings, or counts, from here on are clicks, the others nothing. Clicks
     are learned by loss 'squared' (solver 'ials', over all pairs), or by 'cross-entropy' (the paper's) and 'bpr' (solver
     'sampled', n_negatives items drawn for each click); unobserved_weight (of ials): of a pair without a click, where a
-    click weighs 1. What is None, and solver and loss where both are 'auto', is chosen on a click held out of each user
-    (gpukit.factorization.implicit). A prediction is then a score that ranks items for a user, with no bounds.
+    click weighs 1; row_solver (of ials): how a row is solved for, 'cholesky' (exactly), 'gradients' (a few steps of
+    conjugate gradients), 'blocks' (some factors at a time, iALS++) or 'auto' (what is fastest for F). What is None, and
+    solver and loss where both are 'auto', is chosen on a click held out of each user (gpukit.factorization.implicit). A
+    prediction is then a score that ranks items for a user, with no bounds.
 
     validation_fraction of the ratings held out to judge every epoch; early_stopping (0: never): hold
     validation_fraction (0.05, if that is 0) out, stop there after so many epochs without a better one, then train on
@@ -163,6 +165,7 @@ class MatrixFactorization(Factorization):
         solver="auto",
         n_negatives=None,
         unobserved_weight=None,
+        row_solver="auto",
         rates="adaptive",
         learning_rate=None,
         regularization=None,
@@ -182,6 +185,7 @@ class MatrixFactorization(Factorization):
         self.solver = solver
         self.n_negatives = n_negatives
         self.unobserved_weight = unobserved_weight
+        self.row_solver = row_solver
         self.rates = rates
         self.learning_rate = learning_rate
         self.regularization = regularization
@@ -200,9 +204,10 @@ class LSHMF(Factorization):
     at all may; more than the other items are as many as these, with a UserWarning); n_epochs; lsh_p coarse by
     lsh_q fine hashings of lsh_bits bits; lsh_psi, the exponent of Psi(r) = r**psi (1, 2 or 4); search 'hamming',
     'buckets' (the paper's), 'exact' (its GSM) or 'random' (its control group); hash 'simlsh', 'minhash' or 'projection'
-    (RP_cos): see gpukit.neighbors.SimLSH; feedback, positive_from, loss, n_negatives, unobserved_weight; solver 'auto',
-    'sgd', for clicks also 'ials' or 'sampled'; rates, learning_rate, regularization, validation_fraction,
-    early_stopping, deterministic, precision (of the users' factors), device, random_state as in MatrixFactorization.
+    (RP_cos): see gpukit.neighbors.SimLSH; feedback, positive_from, loss, n_negatives, unobserved_weight, row_solver;
+    solver 'auto', 'sgd', for clicks also 'ials' or 'sampled'; rates, learning_rate, regularization,
+    validation_fraction, early_stopping, deterministic, precision (of the users' factors), device, random_state as in
+    MatrixFactorization.
 
     After fit: as MatrixFactorization, with neighbors_ (N, K) int32 item rows, random_share_ of the neighbour slots, and
     Eq. (1)'s influences, explicit_influences_ w and implicit_influences_ c (N, K) float32: a prediction has besides,
@@ -240,6 +245,7 @@ class LSHMF(Factorization):
         solver="auto",
         n_negatives=None,
         unobserved_weight=None,
+        row_solver="auto",
         rates="adaptive",
         learning_rate=None,
         regularization=None,
@@ -265,6 +271,7 @@ class LSHMF(Factorization):
         self.solver = solver
         self.n_negatives = n_negatives
         self.unobserved_weight = unobserved_weight
+        self.row_solver = row_solver
         self.rates = rates
         self.learning_rate = learning_rate
         self.regularization = regularization

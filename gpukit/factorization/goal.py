@@ -9,6 +9,7 @@ from gpukit.factorization.solvers import LOSSES_OF, SOLVERS
 FEEDBACK = ("auto", "explicit", "implicit")
 LOSSES = ("auto", "squared", "cross-entropy", "bpr")
 ALL_SOLVERS = ("auto", *SOLVERS, *LOSSES_OF)
+ROW_SOLVERS = ("auto", "cholesky", "gradients", "blocks")  # of ials: solvers.ials.plan.WAYS
 LARGEST = 1e38
 OF_CLICKS = ("positive_from", "n_negatives", "unobserved_weight")  # parameters that ratings have no use for
 
@@ -58,6 +59,7 @@ def check_explicit(estimator):
     """ParameterError where a parameter is named that is for clicks."""
     named = [("loss", estimator.loss)] * (estimator.loss not in ("auto", "squared"))
     named += [("solver", estimator.solver)] * (estimator.solver in LOSSES_OF)
+    named += [("row_solver", estimator.row_solver)] * (estimator.row_solver != "auto")
     named += [(name, getattr(estimator, name)) for name in OF_CLICKS if getattr(estimator, name) is not None]
     if named:
         name, value = named[0]

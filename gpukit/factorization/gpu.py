@@ -126,17 +126,18 @@ class Session:
         launch(neighbor_codes, CODE_BLOCKS, BLOCK, self.rated(), query, self.near, as_words(out), tables)
         return out
 
-    def train_on(self, side, query, tables, workers):
+    def train_on(self, side, query, tables, workers, order=None):
         """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
-        the workers for each."""
+        the workers for each; order (rows,) uint32: how rows of the minor side are best stored, None: as popular."""
         self.batch = self.batch_of(side, query)
         self.tables, self.workers = [on_device(table) for table in tables], workers
         if self.spread:
-            self.spread_minor(side)
+            self.spread_minor(side, order)
 
-    def spread_minor(self, side):
+    def spread_minor(self, side, order=None):
         """Store the rows of the minor side, which an arrays.Side names, where prepare.ready.minor_places has them."""
-        self.places = ready.minor_places(side, self.parameters.Q.shape[0] - 1, 4 * self.layout.minor.stride, preparing)
+        rows, row_bytes = self.parameters.Q.shape[0] - 1, 4 * self.layout.minor.stride
+        self.places = ready.minor_places(side, rows, row_bytes, preparing, order)
         preparing.run("rename_rows", self.places, side.minor)
         self.take_minor(self.parameters.Q)
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
 from gpukit.factorization.baseline import USUAL as USUAL_DAMPING
-from gpukit.factorization.goal import goal_of
+from gpukit.factorization.goal import ROW_SOLVERS, goal_of
 from gpukit.factorization.model.layout import PRECISIONS
 from gpukit.factorization.solvers import usual
 
@@ -25,7 +25,7 @@ class Settings(NamedTuple):
     kept. feedback 'explicit' or 'implicit', and for the latter: loss; n_negatives sampled for a click;
     unobserved_weight alpha0 of every pair; exponent nu of what regularization is scaled by; counted: whether clicks
     weigh more that come often; recency: how much more the latest weigh; blend: share of a neighbourhood's score; mixed:
-    weight of a second model's.
+    weight of a second model's; row_solver: of ials.
     """
 
     epochs: int
@@ -52,6 +52,7 @@ class Settings(NamedTuple):
     blend: float = 0.0
     mixed: float = 0.0
     share: float = 1.0
+    row_solver: str = "auto"
 
     @property
     def learned_neighbors(self):
@@ -89,6 +90,7 @@ def check(estimator, n_ratings=0, feedback=None):
         factors,
         feedback=goal.feedback,
         loss=goal.loss,
+        row_solver=check_choice("row_solver", estimator.row_solver, ROW_SOLVERS),
         **weights_of(estimator, standard),
     )
 

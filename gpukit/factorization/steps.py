@@ -13,7 +13,7 @@ class Session(Protocol):
         spread: whether `train_on` may move the minor side's rows, which takes a pass over all of them; True unless set.
         """
 
-    def train_on(self, side, query, tables, workers):
+    def train_on(self, side, query, tables, workers, order=None):
         """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
         the workers for each."""
 
@@ -25,6 +25,9 @@ class Session(Protocol):
 
     def epoch(self, rates, turn):
         """One pass over all ratings; returns when it is done."""
+
+    def start_epoch(self, rates, turn):
+        """`epoch`, on a GPU queued and not waited for."""
 
     def finish(self):
         """Return when what is queued is done."""

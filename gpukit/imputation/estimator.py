@@ -15,6 +15,7 @@ from gpukit.imputation.names import METHODS, METRICS
 from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Place
 from gpukit.imputation.spectral.thresholds import WEIGHTS
+from gpukit.parallel import ALONE
 
 MOST_STEPS = 100_000  # hundreds do; more is a slip, or a file's that would keep transform busy for days
 
@@ -144,7 +145,7 @@ class GraphImputer(Estimator):
             check_integer("rank_iterations", self.rank_iterations, 0, MOST_STEPS),
         )
 
-    def fit(self, graph, tensor=None, mask=None, progress=None, times=None):
+    def fit(self, graph, tensor=None, mask=None, progress=None, times=None, team=None):
         """Estimate what is missing.
 
         graph: anything gpukit.graphs.adjacency.as_adjacency takes (an array, a scipy sparse matrix, networkx, edges), a
@@ -159,21 +160,29 @@ class GraphImputer(Estimator):
         apart as they say.
         progress: called as progress(stage, done, total, info), stages "judging" (total None, info {"method", "error"}),
         "choosing" (total None, info {"weights", "error"}), "path" and "rank" (info {"change", "rank"}).
+        team: a parallel.Team, whose ranks share the work of the method 'spectral' out. The data are rank 0's; what the
+        others hand in is not looked at. All have the model in the end, the others as after load.
         Raises ParameterError, DataError (nothing observed, sizes or labels that do not agree, infinities, ...),
         DeviceError, DeviceMemoryError. Warns when nothing is missing: the tensor then stays as it is.
         """
-        run = self.prepare(graph, tensor, mask, times)
+        from gpukit.imputation.shared import helping
+
+        team = team or ALONE
+        if team.rank:
+            return helping.help_fit(self, team)
+        run = self.prepare(graph, tensor, mask, times, team)
         if run.data.complete:
             warnings.warn("nothing is missing: the tensor is returned as it is.", stacklevel=2)
-        for name, value in run.fitted(progress).items():
+        for name, value in run.fitted(helping.heard(run.place.crew, progress)).items():
             setattr(self, name, value)
+        helping.finish(run.place.crew, self)
         return self
 
-    def prepare(self, graph, tensor=None, mask=None, times=None):
+    def prepare(self, graph, tensor=None, mask=None, times=None, team=ALONE):
         """run.Run: the tensor checked, the graph's basis computed or loaded; arguments and errors as fit."""
         from gpukit.imputation import run
 
-        return run.prepare(self.check(), self.device, graph, tensor, mask, times)
+        return run.prepare(self.check(), self.device, graph, tensor, mask, times, team)
 
     @property
     def place_(self):

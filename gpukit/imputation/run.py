@@ -17,9 +17,11 @@ from gpukit.imputation.auto.deviations import least_of
 from gpukit.imputation.auto.spectral import packed, unpacked
 from gpukit.imputation.problem import as_problem
 from gpukit.imputation.serve import bounded, completed, filled, mask_like, nothing
+from gpukit.imputation.shared.crew import Crew
 from gpukit.imputation.spectral.confidence import vertex_confidence
 from gpukit.imputation.spectral.run import Outcome, Place, Setting, stop_by_holdout
 from gpukit.imputation.tables.window import Held
+from gpukit.parallel import ALONE
 
 AUTO, SPECTRAL = "auto", "spectral"
 NORMAL = (np.pi / 2) ** 0.5  # times the mean |error| of a normal distribution: its standard deviation
@@ -67,7 +69,7 @@ class Run(NamedTuple):
                 if choose.is_solved(decided[1]):
                     return self.by_spectrum(decided, progress) | {"notes_": auto.notes_of(problem)}
                 known = {SPECTRAL: packed(decided[0])}
-            plan = auto.decide(problem, settings.method, known, progress)
+            plan = auto.decide(problem._replace(place=place.alone), settings.method, known, progress)
             if known and [name for name, _ in plan.members] == [SPECTRAL]:
                 return self.by_spectrum(decided, progress, problem, plan)
             return self.by_plan(problem, plan, progress)
@@ -132,13 +134,14 @@ class Run(NamedTuple):
         }
 
 
-def prepare(settings, device, graph, tensor, mask, times=None):
-    """Run of what GraphImputer.fit takes, on a device as resolve takes it."""
+def prepare(settings, device, graph, tensor, mask, times=None, team=ALONE):
+    """Run of what GraphImputer.fit takes, on a device as resolve takes it; over ranks, on rank 0."""
     taken = inputs.taken(graph, tensor, mask, times)
     device, workspace = devices.resolve(device), Workspace()
     with devices.reported(device, f"The Fourier basis of {taken.adjacency.shape[0]:,} vertices"):
         basis = fourier_basis(taken.adjacency, settings.basis_size, device, workspace=workspace)
-    return Run(settings, Place(basis, device, settings.dtype, workspace), taken)
+    crew = None if team.size == 1 else Crew(team, device, workspace)
+    return Run(settings, Place(basis, device, settings.dtype, workspace, crew), taken)
 
 
 def unplanned(data, trials):
@@ -189,7 +192,7 @@ def decide(settings, place, data, progress):
     if data.complete:
         return choose.plain(setting), trials, history
     if "auto" in (setting.weights, setting.center):
-        setting, trials = choose.choose(place, setting, data, settings.seed, progress)
+        setting, trials = choose.choose(place.alone, setting, data, settings.seed, progress)
     if settings.holdout is not None:
         setting, history = stop_by_holdout(place, setting, data, settings.holdout, settings.seed, progress)
     return setting, trials, history

@@ -2,11 +2,12 @@
 
 | file       | what it does                                                                                    |
 |------------|-------------------------------------------------------------------------------------------------|
-| team.py    | `Team`: broadcast, reduce, allreduce, allgather, ring exchange, barrier; failing together       |
+| team.py    | `Team`: broadcast, reduce, allreduce, allgather, alltoall, ring, barrier; failing together      |
 | sockets.py | messages between ranks that one process has started: a pair of sockets for any two of them      |
 | mpi.py     | messages of ranks that mpiexec or srun has started: MPI on host arrays (extra `mpi`)            |
 | lines.py   | arrays in their places from rank to rank, on the host or a device, by way of a Team's messages  |
 | nccl.py    | the same for arrays on GPUs, from one to another, by NCCL                                       |
+| between.py | which of the two, for ranks on CPUs, on GPUs, or on some of each                                |
 | launch.py  | starts ranks of a command on this machine, ends all of them when one fails                      |
 | joined.py  | the Team that this process belongs to, told by its environment                                  |
 

@@ -15,7 +15,7 @@ class HostLines:
     """A Team's arrays by way of the host. fetch(array): it on the host; store(values, array): array = values."""
 
     def __init__(self, team, fetch=lambda array: array, store=lambda values, array: np.copyto(array, values)):
-        self.team, self.fetch, self.store = team, fetch, store
+        self.team, self.fetch, self.store, self.coming = team, fetch, store, []
 
     def together(self):
         """A context: what is sent and received in it may come in any order, sends told first."""
@@ -45,6 +45,20 @@ class HostLines:
     def allgather(self, array, out, stream=None):
         """out[r] = array of rank r, of one shape on all ranks."""
         self.store(np.stack(self.team.allgather(self.fetch(array))), out)
+
+    def alltoall(self, parts, out, stream=None):
+        """out[r] = what rank r has for this rank among its parts, {rank: array} both, of other ranks; arrays that have
+        nothing may be left out on both sides. They are there when `arrive` has returned: what comes between waits for
+        no other rank."""
+        for rank, array in parts.items():
+            self.send(rank, array, stream)
+        self.coming += out.items()
+
+    def arrive(self, stream=None):
+        """Return when all that `alltoall` was to bring is there; on a GPU by NCCL: when work that is queued on the
+        default stream from now on will find it there."""
+        while self.coming:
+            self.receive(*self.coming.pop(0))
 
     def check(self):
         """Raise what has been noticed of the other ranks meanwhile: nothing, since all waits here have a limit."""

@@ -5,7 +5,7 @@ import time
 import numpy as np
 
 from gpukit.parallel.sockets import SECONDS
-from gpukit.parallel.team import TeamError
+from gpukit.parallel.team import SilenceError
 
 TAG = 7
 PATIENT, PAUSE = 0.002, 0.0005  # seconds of asking without a pause; of a pause
@@ -49,6 +49,6 @@ class Messages:
             waited = time.monotonic() - begun
             if waited > self.seconds:
                 whom = "Another rank" if rank is None else f"Rank {rank}"
-                raise TeamError(f"{whom} has not answered for {self.seconds:g} s. Is it stopped, or out of memory?")
+                raise SilenceError(f"{whom} has not answered for {self.seconds:g} s. Is it stopped, or out of memory?")
             if waited > PATIENT:
                 time.sleep(PAUSE)

@@ -6,13 +6,17 @@ one. NCCL waits on the GPU and without a limit: who waits for what is queued her
 
 import contextlib
 import os
+import time
 
 import numpy as np
 
+from gpukit._cuda import SIMULATED, cuda
 from gpukit._driver import copy_in
 from gpukit.parallel.lines import HostLines
+from gpukit.parallel.sockets import SECONDS
 from gpukit.parallel.team import TeamError
 
+EAGER, PAUSE = 0.05, 0.001  # seconds of asking without a pause; of a pause
 SETTINGS = {
     "NCCL_NVLS_ENABLE": "0",  # NVLink multicast is refused on shared hosts, and init fails there
     "NCCL_RAS_ENABLE": "0",  # a listener for monitoring that some hosts do not bear
@@ -27,6 +31,11 @@ def device_lines(team, device, remark=lambda text: None):
     if not any(reasons):
         return Nccl(team, device.index)
     remark(f"GPUs talk by way of the host, which is slower: {next(filter(None, reasons))}.")
+    return by_host(team)
+
+
+def by_host(team):
+    """The HostLines of a rank whose arrays lie on a GPU, numba's."""
     return HostLines(team, lambda array: array.copy_to_host(), copy_in)
 
 
@@ -95,6 +104,22 @@ class Nccl:
         address, count, kind = self._told(array)
         self.world.allGather(address, address_of(out), count, kind, pointer(stream))
 
+    def alltoall(self, parts, out, stream=None):
+        """See HostLines: queued on the stream, behind what the default stream has been given so far."""
+        if stream is not None:
+            recorded().wait(stream)
+        with self.together():
+            for rank, array in parts.items():
+                self.send(rank, array, stream)
+            for rank, array in out.items():
+                self.receive(rank, array, stream)
+
+    def arrive(self, stream=None):
+        """See HostLines."""
+        arrived = recorded(*([] if stream is None else [stream]))
+        wait_for(arrived, self)
+        arrived.wait()
+
     def check(self):
         """Raise what NCCL has noticed of the other ranks meanwhile."""
         try:
@@ -105,6 +130,28 @@ class Nccl:
     def _told(self, array):
         """(address, count, NCCL's number of its dtype) of a device array, C-contiguous."""
         return address_of(array), int(array.size), self.kinds[np.dtype(array.dtype)]
+
+
+def recorded(*stream):
+    """An event at the end of what a stream, else the default one, has been given."""
+    event = cuda.event()
+    event.record(*stream)
+    return event
+
+
+def wait_for(event, lines):
+    """Return when an event of a stream on which lines' calls are queued has come: NCCL's own waits have no end.
+
+    Raises TeamError when another rank has ended, or does not come.
+    """
+    begun = time.monotonic()
+    while not (SIMULATED or event.query()):
+        waited = time.monotonic() - begun
+        if waited > SECONDS:
+            raise TeamError(f"Another rank has not answered for {SECONDS:g} s. Is it stopped, or out of memory?")
+        if waited > EAGER:
+            lines.check()
+            time.sleep(PAUSE)
 
 
 def packed_id(made):

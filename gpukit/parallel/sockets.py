@@ -6,7 +6,7 @@ import struct
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 
-from gpukit.parallel.team import TeamError
+from gpukit.parallel.team import SilenceError, TeamError
 
 SECONDS = 600.0  # that a rank is waited for
 AT_ONCE = 1 << 15  # bytes that a socket takes whether or not they are read; more are sent by a thread
@@ -29,17 +29,19 @@ class Messages:
         self.seconds = seconds
         self.lines = {other: Connection(descriptor) for other, descriptor in ends.items()}
         self.sending = {other: ThreadPoolExecutor(1) for other in ends}
-        self.queued = {}
+        self.queued = {other: [] for other in ends}
         for line in self.lines.values():
             limit_waits(line.fileno(), seconds)
 
     def send(self, rank, data):
         """See team.Messages."""
-        self._settle(rank)
-        if len(data) <= AT_ONCE:
+        queue = self.queued[rank]
+        while queue and queue[0].done():
+            queue.pop(0).result()
+        if not queue and len(data) <= AT_ONCE:
             self._send(rank, data)
         else:
-            self.queued[rank] = self.sending[rank].submit(self._send, rank, data)
+            queue.append(self.sending[rank].submit(self._send, rank, data))
 
     def receive(self, rank):
         """See team.Messages."""
@@ -61,10 +63,9 @@ class Messages:
             line.close()
 
     def _settle(self, rank):
-        """Wait until the message before has gone."""
-        queued = self.queued.pop(rank, None)
-        if queued is not None:
-            queued.result()
+        """Wait until all messages to a rank have gone."""
+        while self.queued[rank]:
+            self.queued[rank].pop(0).result()
 
     def _send(self, rank, data):
         try:
@@ -74,7 +75,9 @@ class Messages:
 
     def _lost(self, rank, error):
         if isinstance(error, BlockingIOError):
-            return TeamError(f"Rank {rank} has not answered for {self.seconds:g} s. Is it stopped, or out of memory?")
+            return SilenceError(
+                f"Rank {rank} has not answered for {self.seconds:g} s. Is it stopped, or out of memory?"
+            )
         return TeamError(f"Rank {rank} has ended before the work was done: killed, or out of memory.")
 
 

@@ -15,6 +15,10 @@ class TeamError(GpukitError):
     """Another rank has failed, has ended, or does not answer."""
 
 
+class SilenceError(TeamError):
+    """Another rank has not answered within the limit."""
+
+
 class Messages(Protocol):
     """What a Team talks by: sockets.Messages or mpi.Messages. A message is bytes; two ranks' arrive in their order."""
 
@@ -25,7 +29,8 @@ class Messages(Protocol):
         """Hand over bytes-like data; may return before they have arrived, and never waits for a rank that waits too."""
 
     def receive(self, rank):
-        """The next message of a rank, as a buffer; raises TeamError when it has ended, or the limit is over."""
+        """The next message of a rank, as a buffer; raises TeamError when it has ended, SilenceError when the limit is
+        over."""
 
     def close(self):
         """No more messages."""
@@ -83,6 +88,13 @@ class Team:
             return np.array(array)
         self.send((self.rank + 1) % self.size, array)
         return self.receive((self.rank - 1) % self.size)
+
+    def alltoall(self, parts):
+        """[what rank 0 has for this rank, what rank 1 has, ...] of parts [array for rank 0, for rank 1, ...]."""
+        for rank in self.others:
+            self.send(rank, parts[rank])
+        own = np.array(parts[self.rank])
+        return [own if rank == self.rank else self.receive(rank) for rank in range(self.size)]
 
     def barrier(self):
         """Return when all ranks are here."""

@@ -52,7 +52,8 @@ class SubspaceThresholding:
         self.tools = make_tools(device_is_gpu, workspace)
         self.X, self.lam = self.tools.array(X), self.tools.array(lam)
         self.cap = self.tools.full(len(X), min(X.shape[1:])) if cap is None else self.tools.array(cap)
-        self.rng, self.whole, self.values = np.random.default_rng(seed), whole, None
+        self.seed, self.whole, self.values = seed, whole, None
+        self.calls, self.spare = 0, (None, None)
         self.ranks, self.overflowed = np.zeros(len(X), np.int32), 0
         self.basis = self.tools.empty((len(X), X.shape[2], 0), X.dtype)
         self.grow(k)
@@ -72,7 +73,7 @@ class SubspaceThresholding:
         self.room = self.grams = self.factors = self.cores = self.exact = None  # before more is asked for
         wider, old = self.tools.empty((*self.basis.shape[:2], k), self.X.dtype), self.k
         wider[:, :, :old] = self.basis
-        wider[:, :, old:] = self.random(k - old)
+        wider[:, :, old:] = self.random(k - old, k)
         self.basis, self.cold = wider, COLD
         if old:
             self.tools.trim()
@@ -80,9 +81,19 @@ class SubspaceThresholding:
         self.gone[...] = False
         self.prepare(k)
 
-    def random(self, columns):
-        """(n, columns) of random numbers."""
-        return self.tools.array(self.rng.standard_normal((self.X.shape[2], columns)).astype(self.X.dtype))
+    def random(self, columns, *key):
+        """(n, columns) of random numbers, the same for a key: no slice's depend on which others there are."""
+        rng = np.random.default_rng([self.seed, *key])
+        return self.tools.array(rng.standard_normal((self.X.shape[2], columns)).astype(self.X.dtype))
+
+    def state(self):
+        """What another one of the same slices goes on from: an array each whose rows are slices', on the device."""
+        return self.basis, self.gone
+
+    def go_on(self, basis, gone, other):
+        """Go on from the state of some slices of another one, of as many columns; other: its calls, and its cold."""
+        self.basis[...], self.gone[...] = basis, gone
+        self.calls, self.cold = other
 
     def prepare(self, k):
         """Room for a batch, and the thresholding of its cores, the k x k matrices."""
@@ -108,7 +119,7 @@ class SubspaceThresholding:
     def run(self, rounds=1):
         """Threshold. rounds: steps of power iteration; a basis with new columns makes COLD more."""
         self.values = np.empty((len(self.X), self.k), self.X.dtype) if self.whole else None
-        rounds, self.cold, self.overflowed = rounds + self.cold, 0, 0
+        rounds, self.cold, self.overflowed, self.calls = rounds + self.cold, 0, 0, self.calls + 1
         for part, exact in zip(self.parts, self.exact):
             P = self.project(part, rounds)
             self.keep(part, *exact.run())
@@ -117,7 +128,7 @@ class SubspaceThresholding:
     def leading(self, count, rounds=3):
         """(N, count) on the host: leading singular values of X after so many steps, falling; X stays. Never too large
         but for rounding; the last of them are right only where k is well above count."""
-        rounds, self.cold, values = rounds + self.cold, 0, []
+        rounds, self.cold, self.calls, values = rounds + self.cold, 0, self.calls + 1, []
         nothing = self.tools.array(np.zeros(len(self.cores), self.X.dtype))
         none = self.tools.full(len(self.cores), 0)
         for part in self.parts:
@@ -131,8 +142,8 @@ class SubspaceThresholding:
         """P after so many steps; the core becomes W' Q, the basis Q."""
         X, Q, (m, n) = self.X[part], self.basis[part], self.X.shape[1:]
         A, P, W, spare = (self.buffer(*place, part) for place in ((0, m), (1, m), (0, n), (2, n)))
-        for _ in range(rounds):
-            self.renew(Q, self.gone[part])
+        for number in range(rounds):
+            self.renew(Q, self.gone[part], (self.k, self.calls, number))
             self.tools.product(X, Q, A)
             self.orth(A, P, A)
             self.tools.product(transposed(X), P, W)
@@ -152,11 +163,13 @@ class SubspaceThresholding:
             A, shift = out, 0.0
         return factor
 
-    def renew(self, Q, gone):
-        """Columns of Q that are gone, 0, become random, so that the subspace can grow again."""
+    def renew(self, Q, gone, key):
+        """Columns of Q that are gone, 0, become random by a key, so that the subspace can grow again."""
         which = self.tools.numbers(gone.any(axis=1))
         if len(which):
-            Q[which] += gone[which][:, None, :] * self.random(self.k)
+            if self.spare[0] != key:
+                self.spare = key, self.random(self.k, *key)
+            Q[which] += gone[which][:, None, :] * self.spare[1]
 
     def keep(self, slices, values, ranks):
         """Values and ranks of some slices."""

@@ -45,9 +45,10 @@ class WarmThresholding:
         library = _cupy() if on_gpu else np
         self.lam, self.cap = library.zeros(len(X), X.dtype), library.zeros(len(X), np.int32)
 
-    def run(self, lam, cap=None):
-        """Threshold: ranks."""
-        k = columns_for(self.expected(lam, cap), self.p, self.on_gpu, self.X.itemsize, self.room)
+    def run(self, lam, cap=None, wanted=None):
+        """Threshold: ranks. wanted: `wants` of all slices, where these are but some of them."""
+        wanted = self.wants(lam, cap) if wanted is None else wanted
+        k = columns_for(int(np.quantile(wanted, MOST)), self.p, self.on_gpu, self.X.itemsize, self.room)
         self.lam[:] = self._placed(lam, self.X.dtype)
         self.cap[:] = self._placed(np.full(len(self.X), self.p) if cap is None else cap, np.int32)
         if not k:
@@ -62,16 +63,14 @@ class WarmThresholding:
         self.widen(columns_for(count, self.p, self.on_gpu, self.X.itemsize, self.room))
         return self.subspace.leading(count)
 
-    def expected(self, lam, cap):
-        """The rank that most slices will not exceed."""
+    def wants(self, lam, cap=None):
+        """(N,) the rank that is expected of each slice."""
         if cap is not None:
-            ranks = cap
-        elif self.values is not None:
-            least = 1.0 if self.subspace.k >= widest_subspace(self.X.itemsize, self.room) else AHEAD
-            ranks = (self.values > least * lam[:, None]).sum(axis=1)
-        else:
-            ranks = np.zeros(1) if self.ranks is None else 1.25 * self.ranks + 1
-        return int(np.quantile(ranks, MOST))
+            return cap
+        if self.values is None:
+            return np.zeros(len(self.X)) if self.ranks is None else 1.25 * self.ranks + 1
+        least = 1.0 if self.subspace.k >= widest_subspace(self.X.itemsize, self.room) else AHEAD
+        return (self.values > least * lam[:, None]).sum(axis=1)
 
     def widen(self, k):
         """At least k columns."""

@@ -7,6 +7,7 @@ pytestmark = pytest.mark.kernel
 
 from support import launch
 
+from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.chunks import cpu, gpu, kernels, table, twins
 from gpukit.random import below, bits, key
 
@@ -100,5 +101,5 @@ def test_hands(rounds, fours, shape):
 def test_both_devices_make_the_same_table(counts, workers):
     indptr, made = starts_of(counts), []
     for steps in (cpu, gpu):
-        made.append(table.chunk_table(indptr, steps.resident(indptr, np.int64), workers, 0.15, 3, steps))
+        made.append(table.chunk_table(indptr, steps.resident(indptr, np.int64), schedule.Pace(workers, 0.15), 3, steps))
     np.testing.assert_array_equal(made[1].copy_to_host(), made[0])

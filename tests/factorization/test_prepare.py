@@ -41,6 +41,9 @@ def test_popular_minor_rows_stand_apart(walk, row_bytes, apart):
     places = ready.minor_places(side, rows, row_bytes, cpu.preparing)
     by_count = np.argsort(-np.bincount(minor, minlength=rows), kind="stable")
     assert places[by_count].tolist() == [k * apart % rows for k in range(rows)] and places[rows] == rows
+    other = np.random.default_rng(0).permutation(rows).astype(np.uint32)
+    places = ready.minor_places(side, rows, row_bytes, cpu.preparing, other)
+    assert places[other].tolist() == [k * apart % rows for k in range(rows)] and places[rows] == rows
 
 
 def test_steps_without_a_common_divisor():

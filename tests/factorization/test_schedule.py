@@ -25,7 +25,7 @@ def indptr_of(counts):
 
 
 def table_of(indptr, workers, rate, seed):
-    return chunk_table(indptr, indptr, workers, rate, seed, chunking)
+    return chunk_table(indptr, indptr, schedule.Pace(workers, rate), seed, chunking)
 
 
 def covered(chunks, indptr):
@@ -108,7 +108,7 @@ def test_workers_beside_rows_that_stand_still():
     assert schedule.still_workers(10**6, np.array([3.0, 400.0]), (few, most)) == int(1.6 * 10**6 / 400) // 4 * 4
     assert schedule.still_workers(10**6, np.array([10.0**6]), (few, most)) == few
     assert schedule.still_workers(200, np.array([0.1]), (1, most)) == 3
-    lengths = schedule.chunk_lengths(np.array([5, 10**6]), 4000, np.array([0.0, 0.01]), 1)
+    lengths = schedule.chunk_lengths(np.array([5, 10**6]), 4000, np.array([0.0, 0.01]), (1, schedule.LONGEST))
     assert lengths.tolist() == [schedule.LONGEST, 1]
 
 

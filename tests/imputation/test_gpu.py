@@ -9,6 +9,7 @@ import pytest
 from gpukit import GraphImputer
 from gpukit.graphs import synth_graph
 from gpukit.graphs.basis import fourier_basis
+from imputation.test_shared_gpu import both_walked, walked
 
 pytestmark = pytest.mark.gpu
 
@@ -41,6 +42,18 @@ def test_sessions_agree(mask, dtype, bound):
     np.testing.assert_allclose(both[1].missing(), both[0].missing(), atol=bound * abs(GRAPH.truth).max())
     observed = mask if mask.ndim == 3 else np.broadcast_to(mask[:, None, None], GRAPH.truth.shape)
     np.testing.assert_array_equal(both[1].completed()[observed], both[0].completed()[observed])
+
+
+@pytest.mark.parametrize("mask", [GRAPH.mask, ENTRIES], ids=["slices", "entries"])
+@pytest.mark.parametrize("on_gpu", [0, 1])
+def test_a_rank_beside_one_on_the_cpu(mask, on_gpu):
+    from gpukit import device as devices
+    from gpukit.imputation.spectral.cpu import Session
+
+    observed = np.where(mask if mask.ndim == 3 else mask[:, None, None], GRAPH.truth, 0).astype(np.float64)
+    arguments = fourier_basis(GRAPH.adjacency), observed, mask, np.dtype(np.float64)
+    for one, expected in zip(both_walked(arguments, on_gpu, devices.gpu(0)), walked(Session(*arguments)), strict=True):
+        np.testing.assert_allclose(one, expected, rtol=1e-7, atol=1e-10)
 
 
 def test_imputers_agree():

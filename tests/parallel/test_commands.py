@@ -25,8 +25,9 @@ def mpiexec():
     return [found, "--allow-run-as-root", "--oversubscribe", "-n", "2"]
 
 
-def command(*arguments, before=()):
-    done = subprocess.run([*before, *GPUKIT, *map(str, arguments)], capture_output=True, text=True, timeout=200)
+def command(*arguments, before=(), stdin=None):
+    words = [*before, *GPUKIT, *map(str, arguments)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=200, input=stdin)
     return done.returncode, done.stdout, done.stderr
 
 

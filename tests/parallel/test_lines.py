@@ -5,6 +5,7 @@ import pytest
 
 from gpukit.device import cpu
 from gpukit.parallel import TeamError, nccl
+from gpukit.parallel.between import lines_between
 from gpukit.parallel.lines import HostLines
 from parallel.test_team import of_rank, together
 
@@ -28,6 +29,31 @@ def test_arrays_are_filled_in_their_places(size):
         np.testing.assert_array_equal(mine, of_rank(1))
         np.testing.assert_array_equal(all_of, [of_rank(other) for other in range(size)])
         np.testing.assert_array_equal(got, of_rank((rank - 1) % size))
+
+
+def test_everybody_to_everybody_while_work_goes_on():
+    """Chunks that are under way at the same time arrive in their order; who has nothing for another leaves it out."""
+
+    def work(team):
+        lines, got = HostLines(team), {}
+        for number in range(2):
+            away = {other: of_rank(10 * number + team.rank) for other in team.others if team.rank + other != 3}
+            got[number] = {other: np.zeros((3, 5)) for other in away}
+            lines.alltoall(away, got[number])
+        assert not any(array.any() for array in got[1].values())
+        lines.arrive()
+        return got
+
+    for rank, got in enumerate(together(3, work)):
+        for number in range(2):
+            assert list(got[number]) == [other for other in range(3) if other != rank and other + rank != 3]
+            for other, array in got[number].items():
+                np.testing.assert_array_equal(array, of_rank(10 * number + other))
+
+
+def test_lines_of_ranks_on_cpus():
+    for lines in together(2, lambda team: lines_between(team, cpu())):
+        assert type(lines) is HostLines
 
 
 def test_without_nccl_arrays_go_by_way_of_the_host(monkeypatch):

@@ -8,6 +8,7 @@ import pytest
 from gpukit.errors import DataError
 from gpukit.parallel import ALONE, Team, TeamError
 from gpukit.parallel.sockets import Messages, pairs
+from gpukit.parallel.team import SilenceError
 
 LARGE = 3 << 20  # bytes that no socket takes at once
 
@@ -73,6 +74,27 @@ def test_large_arrays_go_round_a_ring():
     done = together(3, lambda team: [team.pass_on(np.full(LARGE, team.rank, np.uint8)) for _ in range(3)])
     for rank, passed in enumerate(done):
         assert all((part == (rank - 1) % 3).all() and part.size == LARGE for part in passed)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_everybody_to_everybody(size):
+    """Parts of any shapes, from each rank to each other one."""
+    parts = lambda rank: [of_rank(10 * rank + other, (rank, other + 1)) for other in range(size)]  # noqa: E731
+    for rank, got in enumerate(together(size, lambda team: team.alltoall(parts(team.rank)))):
+        for other, part in enumerate(got):
+            np.testing.assert_array_equal(part, parts(other)[rank])
+
+
+def test_several_large_messages_before_anybody_reads():
+    """More than sockets hold: who sends may not wait for a rank that sends as well."""
+
+    def work(team):
+        for number in range(3):
+            team.send(1 - team.rank, np.full(LARGE, 10 * number + team.rank, np.uint8))
+            team.send(1 - team.rank, np.array([number]))
+        return [team.receive(1 - team.rank)[0] for _ in range(6)]
+
+    assert together(2, work, 10.0) == [[1, 0, 11, 1, 21, 2], [0, 0, 10, 1, 20, 2]]
 
 
 def test_large_sums():
@@ -149,4 +171,4 @@ def test_waiting_has_a_limit():
             over.set()
 
     done = together(2, work, seconds=0.2)
-    assert isinstance(done[0], TeamError) and "Rank 1 has not answered for 0.2 s" in str(done[0])
+    assert isinstance(done[0], SilenceError) and "Rank 1 has not answered for 0.2 s" in str(done[0])

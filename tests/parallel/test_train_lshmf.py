@@ -41,10 +41,11 @@ def alone(path, tmp_path_factory):
 
 @pytest.mark.parametrize("how", ["--ranks 2", "mpiexec"])
 def test_the_model_of_one_process(path, tmp_path, alone, how):
+    """Of a file that only the first rank can read: a pipe."""
     model = tmp_path / "many.gpukit"
     ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
     arguments = (*SETTINGS, "--epochs", 3, "--deterministic", "--model", model, *ranks)
-    code, out, err = command("train-lshmf", path, *arguments, before=before)
+    code, out, err = command("train-lshmf", "-", *arguments, before=before, stdin=path.read_text())
     assert code == 0, err
     found = MatrixFactorization.load(model)
     for name, array in alone[0]._state._asdict().items():

@@ -342,3 +342,17 @@ def test_both_devices_agree(m, n, real):
     np.testing.assert_array_equal(there.ranks, here.ranks)
     assert there.overflowed == here.overflowed == 1
     np.testing.assert_allclose(there.values[:, :3], here.values[:, :3], rtol=bound)
+
+
+def test_a_slice_does_not_hang_on_which_others_there_are():
+    """Ranks have some slices each, and the answer of one: columns that are gone, of slices of low rank, are renewed by
+    numbers of their own."""
+    X = stack(30, 28, rank=3, noise=0.0)
+    whole, all_of = work_on(X, 1e-3)
+    halves = [work_on(X[part], 1e-3) for part in (slice(0, 1), slice(1, None))]
+    for turn in range(3):
+        for work, Y in ((whole, all_of), *halves):
+            Y[...] = (X if work is whole else X[:1] if work is halves[0][0] else X[1:]) + 1e-6 * turn
+            work.run()
+        np.testing.assert_array_equal(all_of, np.concatenate([Y for _, Y in halves]))
+        np.testing.assert_array_equal(whole.basis, np.concatenate([work.basis for work, _ in halves]))

@@ -150,6 +150,8 @@ def best_line(full, k):
     place = full.best(WINNER, k)
     rival = place or max(range(1, len(full.judged)), key=lambda one: full.judged[one].values[k][WINNER].mean())
     found, name = full.difference(WINNER, k, 0, rival), full.judged[place].predictor
+    if not any(one.values[k][WINNER].any() for one in full.judged):
+        return f"None of them has a hit in its {k} first: NDCG@{k} says nothing of who is best here."
     return (
         f"Best by NDCG@{k}: {name}. {full.judged[0].predictor} less {full.judged[rival].predictor}: {found.mean:+.4f} "
         f"({found.low:+.4f} to {found.high:+.4f}, p {difference.spelled(found.p)})."

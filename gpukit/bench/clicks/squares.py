@@ -1,8 +1,7 @@
-"""Benchmarks of iALS, functions of Conditions that yield record.Rows: epochs by both ways of solving, on MovieLens 1M
+"""Benchmarks of iALS, functions of Conditions that yield record.Rows: epochs by each way of solving, on MovieLens 1M
 (real) and the shape of MovieLens 20M (generated)."""
 
 import functools
-import itertools
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +11,14 @@ from gpukit.bench.record import Row
 from gpukit.bench.timing import milliseconds
 from gpukit.errors import DataError
 from gpukit.factorization.solvers.ials import plan
+from gpukit.factorization.solvers.squares.plan import is_direct
 from gpukit.ratings.table import Ratings
 
 REAL, LARGE = "ncf ml-1m", "ml-20m"
 USERS, ITEMS, CLICKS = 138_493, 26_744, 20_000_263  # of MovieLens 20M
 NAMED = {"n_epochs": 12, "regularization": 0.007, "unobserved_weight": 0.3}  # of Rendle et al. 2022: nothing is tried
-FACTORS = {REAL: (64, 192), LARGE: (256,)}
+FACTORS = 64, 128, 256, 512, 1024
+SAMPLES = {True: 5, False: 3}  # epochs, on a GPU or not
 
 
 def clicks_of(like, conditions):
@@ -44,26 +45,46 @@ def begun(clicks, factors, way, device):
     """The run.Run of iALS whose rows are solved for in a way of solvers.ials.plan."""
     from gpukit.factorization import MatrixFactorization
 
-    rule = plan.way_of
-    try:
-        plan.way_of = lambda *facts: way
-        named = {"n_factors": factors, "device": device, **NAMED}
-        return MatrixFactorization(solver="ials", feedback="implicit", **named).prepare(clicks)
-    finally:
-        plan.way_of = rule
+    named = {"n_factors": factors, "row_solver": way, "device": device, **NAMED}
+    return MatrixFactorization(solver="ials", feedback="implicit", **named).prepare(clicks)
+
+
+def ways_for(factors):
+    """The ways that can be had with so many factors: elimination as far as a block holds a matrix."""
+    return [way for way in plan.WAYS if way != "cholesky" or is_direct(factors)]
 
 
 def epochs(conditions):
-    """An epoch of iALS, both sides, by each way."""
-    for like in conditions.among(FACTORS):
+    """An epoch of iALS, both sides, by each way, and which is the fastest; on real clicks, what it comes to."""
+    from gpukit.bench.clicks import sets
+
+    for like in conditions.among((REAL, LARGE)):
         clicks, data = clicks_of(like, conditions)
-        shape = like if like == REAL else shape_name(like, conditions.scale)
-        for factors, way in itertools.product(FACTORS[like], plan.WAYS):
-            run = begun(clicks, factors, way, conditions.device)
-            samples = milliseconds(functools.partial(run.training.epoch, 0), 7 if conditions.device.is_cuda else 3)
-            check_learned(run)
-            yield Row(f"one epoch iALS F={factors} by {way}", shape, data, samples, "ms", f"{len(clicks):,} clicks")
-            del run
+        where = like if like == REAL else shape_name(like, conditions.scale), data
+        judge = sets.read(conditions.data) if like == REAL else None
+        for factors in FACTORS:
+            ways = ways_for(factors)
+            measured = [measure(clicks, factors, way, conditions.device, judge) for way in ways]
+            best = min(range(len(ways)), key=lambda at: np.median(measured[at][0]))
+            for at, (way, (samples, quality)) in enumerate(zip(ways, measured)):
+                note = "; ".join(filter(None, (f"{len(clicks):,} clicks", quality, "the fastest way" * (at == best))))
+                yield Row(f"one epoch iALS F={factors} by {way}", *where, samples, "ms", note)
+
+
+def measure(clicks, factors, way, device, ncf):
+    """(milliseconds of epochs, what the epochs of NAMED come to as text): by a sets.Ncf, '' for None."""
+    run = begun(clicks, factors, way, device)
+    start = run.session.state()
+    samples = milliseconds(functools.partial(run.training.epoch, 0), SAMPLES[device.is_cuda])
+    check_learned(run)
+    if ncf is None:
+        return samples, ""
+    run.session.restart(start)
+    for number in range(NAMED["n_epochs"]):
+        run.training.epoch(number)
+    scores = run.session.predict(run.session.ask(*ncf.pairs))
+    hits, gain = ncf.judged(scores.reshape(ncf.found.items.shape))
+    return samples, f"HR@10 {hits:.4f} NDCG@10 {gain:.4f} after {NAMED['n_epochs']} epochs"
 
 
 def check_learned(run):

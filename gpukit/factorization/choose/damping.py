@@ -2,7 +2,8 @@
 
 Users and items want dampings of their own (Koren 2010, sec. 2.1, has 10 and 25 for Netflix). The largest of the grid is
 the level alone. A side may be shrunk to a line in its numbers of ratings (prepare/trend.py), of which counts what is
-certain of what it adds (share.py): first the items', then the users'.
+certain of what it adds (share.py): first the items', then the users'. Whatever is usual, what predicts the judging
+ratings worse than the level alone is not taken.
 """
 
 import numpy as np
@@ -11,6 +12,7 @@ from gpukit.factorization.baseline import DAMPING
 from gpukit.factorization.choose.share import share_of
 
 GRID = (1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0, 100.0, 1e3, 1e6)
+NOTHING_ELSE = GRID[-1], GRID[-1]
 LARGE = 1e3  # dampings from here on are one: nothing but the level
 FIRST = (3.0, 3.0)
 ROUNDS = 2
@@ -31,7 +33,8 @@ def best_biases(trials):
     if users:
         trend = users, items
         errors = judged(trials, damping, trend)
-    return damping, trend, errors
+    level = judged(trials, NOTHING_ELSE, LEVEL)
+    return (damping, trend, errors) if errors @ errors <= level @ level else (NOTHING_ELSE, LEVEL, level)
 
 
 def best_damping(trials, trend, first, rounds):

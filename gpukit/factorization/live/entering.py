@@ -97,7 +97,8 @@ def enter(new, found, held):
     if not n_new:
         return Entered(None, columns, None, None, corrected)
     fresh, rated = ([own.empty(n, np.uint8) for n in new.shape] for _ in range(2))
-    keys, at = keys[:n_new], at[:n_new]
+    if corrected:  # a view is not for nothing
+        keys, at = keys[:n_new], at[:n_new]
     added, starts = columns_by_item(keys, new, held.work)
     user_starts = own.row_starts(keys, new.key.user.shift, new.key.user.width, new.shape[0] + 1)
     own.run("tell_rows", held.history.indptr, user_starts, fresh[0], rated[0])

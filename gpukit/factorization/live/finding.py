@@ -2,7 +2,10 @@
 
 import numpy as np
 
+from gpukit._jit import threads
 from gpukit.io.ids import KeyTable, rows_of
+
+A_THREAD = 1 << 18  # ids, for which one is woken
 
 
 class Finder:
@@ -18,8 +21,10 @@ class Finder:
             return rows_of(ids, known, what)
         if self._table is None:
             self._table = KeyTable(capacity_for(len(known)))
-        self._table.codes(whole(known[self._table.count :]))
-        return self._table.find(whole(ids))
+        with threads(1 + len(ids) // A_THREAD):
+            if self._table.count < len(known):
+                self._table.codes(whole(known[self._table.count :]))
+            return self._table.find(whole(ids))
 
 
 def capacity_for(n):

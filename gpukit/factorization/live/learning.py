@@ -118,9 +118,10 @@ def pack_near(base, held):
     held.work.steps.preparing.run("pack_near", held.neighbors.all, base, held.near, held.offsets)
 
 
-def learn(fresh, held, plan, heed=lambda turn, turns: None):
+def learn(fresh, held, plan, heed=None):
     """Have the rows of a Fresh in the Held, learned at the rates of settings.Settings; how many ratings were walked.
-    heed: called with the number of epochs that are done and of all, before each epoch and after the last."""
+    heed: called with the number of epochs that are done and of all, before each epoch and after the last; None: on a
+    GPU they are queued one behind the other."""
     rows = begin_rows(fresh, held, plan)
     session = held.session(rows)
     if plan.epochs:
@@ -145,9 +146,12 @@ def walk(session, fresh, held, plan, heed):
     task = Task(orders, held.scale, made, plan, work.layout, work.steps, work.device, False, work.deterministic)
     training = descent.begin(session, task, descent.arrange(task, still_pace(fresh, task, held)))
     for turn in range(plan.epochs):
-        heed(turn, plan.epochs)
-        training.step(plan.epoch_rates(turn), schedule.turn_key(plan.seed, turn))
-    heed(plan.epochs, plan.epochs)
+        if heed:
+            heed(turn, plan.epochs)
+        step = training.step if heed else training.start
+        step(plan.epoch_rates(turn), schedule.turn_key(plan.seed, turn))
+    if heed:
+        heed(plan.epochs, plan.epochs)
 
 
 def still_pace(fresh, task, held):
@@ -156,4 +160,4 @@ def still_pace(fresh, task, held):
     rate = usual.rate * (work.own.fetch(major_first(work.walk, *fresh.flags)[0]) != 0)
     most = work.steps.most_workers(work.layout)
     workers = schedule.still_workers(len(task.orders), counts * rate, (usual.workers, most))
-    return schedule.Pace(workers, rate, 1)
+    return schedule.Pace(workers, rate, 1, schedule.longest_still(len(task.orders), workers))

@@ -118,16 +118,20 @@ def laid_out_by(where, order, orders, walk, scale, steps):
     return minor, values
 
 
-def minor_places(side, rows, row_bytes, steps):
+def minor_places(side, rows, row_bytes, steps, order=None):
     """(rows + 1,) int32 on the device: where a GPU stores each row of a Side's minor side, and that of the unknown.
 
     Every rating adds to its minor row, and popular rows have a good part of all ratings, so how evenly they fall on the
     parts of the L2 cache sets an epoch's time. By falling number of ratings and APART bytes from one to the next they
-    fall evenly, wherever the table lies; APART was found by trial.
+    fall evenly, wherever the table lies; APART was found by trial. order (rows,) uint32: another one to store them
+    in.
     """
-    n, keys, places = len(side.minor), steps.empty(rows, np.uint64), steps.empty(rows, np.uint32)
-    steps.run("count_keys", side.minor_starts, n, keys, places)
-    _, order, _ = steps.sort_by_bits(keys, 0, n.bit_length(), places)
+    if order is None:
+        n, keys, places = len(side.minor), steps.empty(rows, np.uint64), steps.empty(rows, np.uint32)
+        steps.run("count_keys", side.minor_starts, n, keys, places)
+        _, order, _ = steps.sort_by_bits(keys, 0, n.bit_length(), places)
+    else:
+        order = steps.resident(order, np.uint32)
     stored = steps.empty(rows + 1, np.int32)
     steps.run("spread_rows", order, step_of(rows, row_bytes), stored)
     return stored

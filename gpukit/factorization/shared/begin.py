@@ -79,7 +79,7 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
         search = SharedSearch(team, device, steps)
         wait = None if resumed else estimator.searched(orders, search, plan.n_neighbors, progress)
     with clock("prepare"):
-        *tables, first = chunk_tables(made.side, starts, parts, way, plan, layout, steps)
+        *tables, laps = chunk_tables(made.side, starts, parts, way, plan, layout, steps)
     if resumed:
         start, history, best = resumed.epochs_done, resumed.history, resumed.best
         session = steps.Session(resumed.state, layout, estimator.walk, made.history)
@@ -91,9 +91,9 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
             session = steps.begin(Beginning(*facts), layout, estimator.walk, made.history)
         start, history, best = 0, [], None
     with clock("prepare"):
-        session.train_on(made.side, made.query, *tables)
+        session.train_on(made.side, made.query, *tables, parts.order_of_minor(estimator.walk))
         road = own_steps.Road(session, parts, team, device)
-        training = Training(plan, parts.tour, road, team.rank, first)
+        training = Training(plan, parts.tour, road, team.rank, laps)
         shared = SharedSession(session, training, parts, team)
     return runs.Run(shared, training, plan, clock, scale, start, history, best, ratings, held_out, device, choice)
 

@@ -26,13 +26,13 @@ class Road:
         self.rows = [parts.rows(block) for block in range(parts.blocks)]
         self.coming = []
 
-    def walk(self, number, part, blocks, rates, turn, workers):
-        """Learn from a part of chunk table `number` (see tour.part_of), of these blocks, once they are here."""
+    def walk(self, number, lap, blocks, rates, turn):
+        """Learn from chunk table `number`, as much as a tour.Lap says, of these blocks, once they are here."""
         self.arrive(blocks)
         session = self.session
         with threads(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
-            table = part_of(session.tables[number], part)
-            sgd_epoch(table, session.batch, session.parameters, rates, turn, workers)
+            table = part_of(session.tables[number], lap)
+            sgd_epoch(table, session.batch, session.parameters, rates, turn, lap.workers)
 
     def send_off(self, moves):
         """Send what is this rank's of tour.Moves, and expect what comes here."""

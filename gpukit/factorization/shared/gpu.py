@@ -4,12 +4,11 @@ What is walked and what travels are queued on streams of their own, which wait f
 default stream waits for all of them, and they for it, so that all else needs no thought.
 """
 
-import time
 import warnings
 
 import numpy as np
 
-from gpukit._cuda import SIMULATED, cuda
+from gpukit._cuda import cuda
 from gpukit._driver import device_array, launch
 from gpukit.device.gpu_arrays import runner
 from gpukit.device.upload import to_device
@@ -17,13 +16,10 @@ from gpukit.factorization.gpu import BLOCK
 from gpukit.factorization.prepare import kernels as preparing
 from gpukit.factorization.shared import kernels
 from gpukit.factorization.shared.tour import part_of
-from gpukit.parallel import TeamError
-from gpukit.parallel.nccl import device_lines
-from gpukit.parallel.sockets import SECONDS
+from gpukit.parallel.nccl import device_lines, recorded, wait_for
 
 WALKS_AT_ONCE = 1  # kernels of one rank: a second one would begin in the tail of the first
 PACKING = 264, 128  # blocks and threads that copy rows
-EAGER, PAUSE = 0.05, 0.001  # seconds of asking without a pause; of a pause
 run = runner(kernels)
 
 
@@ -41,17 +37,17 @@ class Road:
         self.walks, self.journeys = [cuda.stream() for _ in range(WALKS_AT_ONCE)], cuda.stream()
         self.done, self.count, self.here = {}, 0, {}  # of each stream, of each block: the event to wait for
 
-    def walk(self, number, part, blocks, rates, turn, workers):
-        """Queue a part of chunk table `number` (see tour.part_of), of these blocks, for when they are here."""
+    def walk(self, number, lap, blocks, rates, turn):
+        """Queue chunk table `number`, as much as a tour.Lap says, of these blocks, for when they are here."""
         session, which = self.session, self.count % len(self.walks)
         stream, self.count = self.walks[which], self.count + 1
         for block in blocks:
             if block in self.here:
                 self.here.pop(block).wait(stream)
-        grid = -(-workers * session.layout.lanes // BLOCK)
-        table = part_of(session.tables[number], part)
+        grid = -(-lap.workers * session.layout.lanes // BLOCK)
+        table = part_of(session.tables[number], lap)
         if table.shape[0]:
-            arguments = table, session.batch, session.parameters, rates, turn, workers
+            arguments = table, session.batch, session.parameters, rates, turn, lap.workers
             launch(session.sgd_epoch, grid, BLOCK, *arguments, stream=stream)
         self.done[which] = recorded(stream)
 
@@ -73,7 +69,7 @@ class Road:
     def finish(self):
         """Return when all is walked; TeamError when another rank has ended, or does not come."""
         for event in self.done.values():
-            await_event(event, self.lines)
+            wait_for(event, self.lines)
 
     def everywhere(self, walkers):
         """See cpu.Road."""
@@ -84,7 +80,7 @@ class Road:
                 for buffer in self.buffers[block]:
                     self.lines.broadcast(buffer, rank, self.journeys)
         self._unpack([block for block in walkers if block not in mine])
-        await_event(recorded(self.journeys), self.lines)
+        wait_for(recorded(self.journeys), self.lines)
 
     def _pack(self, blocks):
         """Queue copies of blocks' rows into their buffers, behind what is walked."""
@@ -114,24 +110,12 @@ class Meeting:
             for rank, (first, last) in enumerate(spans):
                 if first < last:
                     self.lines.broadcast(table[first:last], rank)
-        await_event(recorded(), self.lines)
+        wait_for(recorded(), self.lines)
 
 
 def lines_of(team, device):
     """The lines of a Team's device arrays; a UserWarning where they are slow."""
     return device_lines(team, device, lambda text: warnings.warn(text, UserWarning, stacklevel=3))
-
-
-def await_event(event, lines):
-    """Return when an event has come; NCCL's own waits have no end."""
-    begun = time.monotonic()
-    while not (SIMULATED or event.query()):
-        waited = time.monotonic() - begun
-        if waited > SECONDS:
-            raise TeamError(f"Another rank has not answered for {SECONDS:g} s. Is it stopped, or out of memory?")
-        if waited > EAGER:
-            lines.check()
-            time.sleep(PAUSE)
 
 
 def travelling(session):
@@ -140,10 +124,3 @@ def travelling(session):
     if session.walk == "users":
         return (parameters.Q,)
     return (parameters.P, parameters.influence) if session.layout.slots else (parameters.P,)
-
-
-def recorded(stream=0):
-    """An event at the end of what a stream, or the default one, has been given."""
-    event = cuda.event()
-    event.record(stream)
-    return event

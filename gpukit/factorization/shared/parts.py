@@ -32,6 +32,11 @@ class Parts(NamedTuple):
         """The items of a block, rising."""
         return np.flatnonzero(self.block == block)
 
+    def order_of_minor(self, walk):
+        """(rows,) uint32: how a GPU stores the rows of items that are not walked, so that those of a block by
+        themselves fall evenly on its cache (ready.minor_places); None for users, who are there all the time."""
+        return None if walk == "items" else np.lexsort((-self.counts[1], self.block)).astype(np.uint32)
+
     def users_of(self, rank):
         """The users of a rank, rising."""
         return np.flatnonzero(self.owner == rank)

@@ -9,10 +9,12 @@ from gpukit.factorization.prepare import ready
 from gpukit.factorization.prepare import trend as trends
 from gpukit.factorization.prepare.ready import Ready
 from gpukit.factorization.prepare.strata import in_strata
+from gpukit.factorization.shared.tour import Lap
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.chunks.table import cut_table
 from gpukit.factorization.solvers.sgd.rates import row_rates
 
+LAPS = tuple(share / 8 for share in range(9))  # of the first epoch: shares of its ratings with a round of the blocks
 START = 9.0  # as STALENESS, for steps at the full learning rate: one H200 at Netflix shape has it, twice that harms
 
 
@@ -108,10 +110,10 @@ def by_block(order, rows, where, parts, steps, own_steps):
 
 
 def chunk_tables(side, starts, parts, way, plan, layout, steps):
-    """([chunk table a block, or a stratum], workers, those of the first epoch) of a rank; steps: factorization's cpu.py
-    or gpu.py."""
+    """([chunk table a block, or a stratum], workers, the first epoch's tour.Laps) of a rank; steps: factorization's
+    cpu.py or gpu.py."""
     if side.strata is not None:
-        return side.strata, len(side.strata), len(side.strata)
+        return side.strata, len(side.strata), [Lap(0.0, 1.0, len(side.strata))]
     rates = row_rates(plan.rates, plan.learning_rate, major_first(way.walk, *parts.counts)[0])
     n, rows = len(side.minor), len(side.indptr) - 1
     most = schedule.worker_count(n * parts.tour.ranks // parts.blocks, steps.most_workers(layout), layout.slots > 0)
@@ -121,7 +123,9 @@ def chunk_tables(side, starts, parts, way, plan, layout, steps):
     else:
         counts = np.diff(steps.chunking.fetch(starts)).reshape(parts.blocks, rows)
         each = [(counts[block], starts[block * rows : (block + 1) * rows + 1]) for block in range(parts.blocks)]
-    return [cut_table(*one, workers, rates, plan.seed, steps.chunking) for one in each], workers, first
+    pace = schedule.Pace(workers, rates)
+    tables = [cut_table(*one, pace, plan.seed, steps.chunking) for one in each]
+    return tables, workers, [Lap(*ends, first) for ends in zip(LAPS, LAPS[1:])]
 
 
 def workers_that_meet(most, parts, walk, plan):

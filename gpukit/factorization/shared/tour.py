@@ -13,6 +13,14 @@ class Stop(NamedTuple):
     tables: dict
 
 
+class Lap(NamedTuple):
+    """A time that blocks go round: from which share of their ratings on, up to which, by how many workers."""
+
+    low: float
+    high: float
+    workers: int
+
+
 class Move(NamedTuple):
     """A block that goes from the rank that has walked it to the one that walks it next."""
 
@@ -33,10 +41,6 @@ class Ring(NamedTuple):
         own = [{rank: (rank * apart + step) % self.blocks for rank in range(self.ranks)} for step in range(self.blocks)]
         return [Stop({block: rank for rank, block in tables.items()}, tables) for tables in own]
 
-    def laps(self, wanted):
-        """How often blocks may go round in an epoch, a part of their ratings each time."""
-        return wanted
-
 
 class Strata(NamedTuple):
     """The strata of a training that gives one result: owners (B,): the rank that has each block of users; by_users:
@@ -50,10 +54,6 @@ class Strata(NamedTuple):
         """The Stops of an epoch, whose strata come in an order of its own."""
         turn, count = schedule.turn_key(self.seed, epoch), len(self.owners)
         return [self._stratum(s) for s in sorted(range(count), key=lambda s: bits(~turn, s))]
-
-    def laps(self, wanted):
-        """See Ring; once, as without ranks."""
-        return 1
 
     def _stratum(self, s):
         sign, count = (-1 if self.by_users else 1), len(self.owners)
@@ -76,9 +76,8 @@ def travels(stops, later):
     return journeys[::-1][: len(stops)]
 
 
-def part_of(table, part):
-    """The rows of a chunk table that are walked in part (lap, of how many laps), whole quads."""
-    lap, laps = part
+def part_of(table, lap):
+    """The rows of a chunk table that are walked in a Lap, whole quads."""
     quads = table.shape[0] // schedule.QUAD
-    low, high = (schedule.QUAD * (at * quads // laps) for at in (lap, lap + 1))
-    return table if laps == 1 else table[low:high]
+    low, high = (schedule.QUAD * int(share * quads) for share in (lap.low, lap.high))
+    return table if (lap.low, lap.high) == (0.0, 1.0) else table[low:high]

@@ -13,6 +13,7 @@ from gpukit.factorization.solvers.sgd.rates import default_epochs, defaults
 from gpukit.factorization.tuning import grid as grids
 from gpukit.factorization.tuning.entries import Entry, near_the_best, ranked, simplest
 from gpukit.factorization.tuning.fold import Fold, estimator_of
+from gpukit.ratings.clicks import are_clicks
 from gpukit.ratings.pairs import ratings_of
 
 # Up to so many ratings: folds, and how many of them judge. What a tenth judges is nearly what all ratings come to.
@@ -89,6 +90,7 @@ class Search:
     def __init__(self, ratings, grid, rules, estimator, progress=None):
         self.ratings = ratings_of(ratings, repeats=False)
         check_shape(self.ratings)
+        check_differences(self.ratings)
         self.template, self.progress = LSHMF() if estimator is None else estimator, progress or (lambda *news: None)
         if not isinstance(self.template, LSHMF):
             raise ParameterError(f"estimator must be an LSHMF; got {type(self.template).__name__}. Neighbours: grid.")
@@ -183,6 +185,15 @@ class Search:
         table = [entry.row() for entry in order]
         untried = len(self.entries) - len(order)
         return Tuned(*chosen, table, means, len(best.curves), untried, self.stopped, self.template)
+
+
+def check_differences(ratings):
+    """DataError where all ratings are the same."""
+    if are_clicks(ratings):
+        raise DataError(
+            f"All {len(ratings):,} ratings are {ratings.values[0]:g}: every setting predicts just that, so there is "
+            "nothing to tune. If they are clicks, LSHMF (gpukit train-lshmf) chooses the settings for them by itself."
+        )
 
 
 def blocks_in_time(ratings, rules):

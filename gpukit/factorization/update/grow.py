@@ -62,19 +62,19 @@ def carried(state, neighbors):
     return influence
 
 
-def forgotten(state, facts):
+def forgotten(state, facts, share):
     """The State before the whole history is walked again: factors of rows that had ratings before, and influences, are
-    times plan.KEPT and NEAR_KEPT; the more a row has grown, the faster it may learn: its sum of squared errors is times
-    a power of its known share.
+    times plan.KEPT and NEAR_KEPT, and `share`; the more a row has grown, the faster it may learn: its sum of squared
+    errors is times a power of its known share.
 
-    facts: run.Facts.
+    facts: run.Facts; share: what confirmed.share tells.
     """
     sides = []
     for factors, extras, new, known in zip(factors_of(state), extras_of(state), facts.fresh, facts.known):
         less = np.where(new, 1, known**FASTER)
         extras = with_squares(extras, extras[:, SQUARES] * less, slice(None))
-        sides += [factors * np.where(new, 1, KEPT).astype(np.float32)[:, None], extras]
-    kept = np.where(facts.fresh[1], 1, NEAR_KEPT).astype(np.float32)
+        sides += [factors * np.where(new, 1, share * KEPT).astype(np.float32)[:, None], extras]
+    kept = np.where(facts.fresh[1], 1, share * NEAR_KEPT).astype(np.float32)
     return State(*sides, state.influence * kept[:, None, None], state.neighbors)
 
 

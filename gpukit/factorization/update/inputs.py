@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.update.fold import Given
@@ -107,18 +107,19 @@ def occurring(rows, first, end):
     return seen
 
 
-@njit(parallel=True)
+@njit
 def mark(rows, first, seen):
-    """seen[r - first] = True for rows (n,) from first on; what several threads write is the same."""
-    for t in prange(rows.size):
+    """seen[r - first] = True for rows (n,) from first on. One thread: others are longer in waking than a million rows
+    take."""
+    for t in range(rows.size):
         if rows[t] >= first:
             seen[rows[t] - first] = True
 
 
-@njit(parallel=True)
+@njit
 def rename(rows, first, names, renamed):
     """renamed[t] = names[rows[t] - first] where that is first or more, else rows[t]; all (n,) int32 but names."""
-    for t in prange(rows.size):
+    for t in range(rows.size):
         renamed[t] = names[rows[t] - first] if rows[t] >= first else rows[t]
 
 

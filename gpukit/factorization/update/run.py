@@ -15,7 +15,7 @@ from gpukit.factorization.settings import of_model
 from gpukit.factorization.solvers import Task
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd import training as descent
-from gpukit.factorization.update import grow, merge
+from gpukit.factorization.update import confirmed, grow, merge
 from gpukit.factorization.update.plan import walk_of
 from gpukit.ratings.orders.order import order_ratings
 
@@ -91,7 +91,7 @@ def update(model, part, settings, trainer, progress):
         if plan.epochs:
             learner.learn_fresh()
         if plan.epochs and settings.rows == "move":
-            learner.learn_all(walk)
+            learner.learn_all(walk, model)
         state = learner.state if plan.epochs else states.without_factors(learner.state)
     whole = settings.rows == "move" and walk.is_whole
     told = {
@@ -223,11 +223,13 @@ class Learner:
         if turn:
             self.progress("training", turn, turns, {"rmse": None})
 
-    def learn_all(self, walk):
-        """All rows learn of the new ratings, and again of a share of those before."""
-        merged = self.facts.merged
+    def learn_all(self, walk, model):
+        """All rows learn of the new ratings, and again of a share of those before; model: the Model as it was."""
+        merged, state = self.facts.merged, self.state
         again = np.random.default_rng([self.plan.seed, len(merged.new)]).random(len(merged.new)) < walk.share
-        state = grow.forgotten(self.state, self.facts) if walk.is_whole else self.state
+        if walk.is_whole:
+            share = confirmed.share(model, merged, self.facts.fresh, self.trainer)
+            state = grow.forgotten(state, self.facts, share)
         self.state = self.walk(state, merged.new | again, walk.epochs)
 
     def walk(self, state, which, epochs):

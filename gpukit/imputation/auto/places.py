@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from gpukit._pool import by_rows
+
 STEPS = (1, 2, 4, 8, 16, 32)  # columns to the nearest observed value of a vertex
 NEVER, ALWAYS = 0, 1  # a vertex of which nothing is observed; columns that have no order
 KINDS = 2 + len(STEPS) + 1
@@ -10,17 +12,22 @@ GROUPS = np.array([0, 2, 1, 1] + [2] * (KINDS - 4))  # of kinds: hidden whole, b
 
 def kinds(problem):
     """(N, T) int8 of all entries, those observed too: NEVER, ALWAYS, or 2 and more by the distance in columns."""
-    out = np.full(problem.seen.shape, ALWAYS, np.int8)
+    seen, out = problem.seen, np.full(problem.seen.shape, ALWAYS, np.int8)
     if problem.ordered:
-        out = (2 + np.searchsorted(STEPS, np.maximum(distances(problem.seen), 1))).astype(np.int8)
-    out[~problem.seen.any(axis=1)] = NEVER
+        of_distance = 2 + np.searchsorted(STEPS, np.maximum(np.arange(seen.shape[1] + 1), 1)).astype(np.int8)
+
+        def told(rows):
+            out[rows] = of_distance[distances(seen[rows])]
+
+        by_rows(told, seen.shape)
+    out[~seen.any(axis=1)] = NEVER
     return out
 
 
 def distances(seen):
-    """(N, T) int64: columns to the nearest observed one of a vertex; T where there is none."""
+    """(N, T) int32: columns to the nearest observed one of a vertex; T where there is none."""
     count = seen.shape[1]
-    places = np.arange(count)
-    before = np.maximum.accumulate(np.where(seen, places, -count), axis=1)
-    after = np.minimum.accumulate(np.where(seen, places, 2 * count)[:, ::-1], axis=1)[:, ::-1]
-    return np.minimum(np.minimum(places - before, after - places), count)
+    places = np.arange(count, dtype=np.int32)
+    before = np.maximum.accumulate(np.where(seen, places, np.int32(-count)), axis=1)
+    after = np.minimum.accumulate(np.where(seen, places, np.int32(2 * count))[:, ::-1], axis=1)[:, ::-1]
+    return np.minimum(np.minimum(places - before, after - places), np.int32(count))

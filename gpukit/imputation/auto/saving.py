@@ -17,7 +17,7 @@ from gpukit.imputation.auto.plan import Plan
 from gpukit.imputation.auto.signs import SIGNS
 from gpukit.io import trust
 
-PARTS = ("data", "indices", "indptr")  # of the adjacency
+PARTS = {"data": np.float64, "indices": np.int32, "indptr": np.int32}  # of the adjacency
 
 
 def packed(model):
@@ -39,7 +39,7 @@ def packed(model):
         "plan.law": plan.deviations.law,
     }
     return {"plan": told, "asked": wanted}, arrays | {
-        f"adjacency.{part}": getattr(model.adjacency_, part) for part in PARTS
+        f"adjacency.{part}": np.asarray(getattr(model.adjacency_, part), kind) for part, kind in PARTS.items()
     }
 
 
@@ -71,7 +71,7 @@ def adjacency(arrays, count):
     from scipy import sparse
 
     parts = [arrays[f"adjacency.{part}"] for part in PARTS]
-    for part, kind in zip(parts, (np.float64, np.int32, np.int32), strict=True):
+    for part, kind in zip(parts, PARTS.values(), strict=True):
         trust.check_array("adjacency", part, kind, (None,))
     data, indices, pointers = parts
     trust.check_compressed("adjacency", pointers, indices, data, (count, count))

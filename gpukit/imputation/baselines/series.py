@@ -2,15 +2,21 @@
 
 import numpy as np
 
+from gpukit._pool import by_rows
 from gpukit.imputation.problem import Method, in_order, one_setting
 
 
 def interpolation(problem, setting):
     """Linear in time between what is observed; beyond the first and the last of them their values."""
-    out = np.full(problem.values.shape, np.nan)
-    for vertex in np.flatnonzero(problem.seen.any(axis=1)):
-        seen = problem.seen[vertex]
-        out[vertex] = np.interp(problem.at, problem.at[seen], problem.values[vertex, seen])
+    out = np.empty(problem.values.shape)
+
+    def drawn(rows):
+        for vertex in range(rows.start, rows.stop):
+            seen = np.flatnonzero(problem.seen[vertex])
+            known = problem.values[vertex, seen]
+            out[vertex] = np.interp(problem.at, problem.at[seen], known) if len(seen) else np.nan
+
+    by_rows(drawn, out.shape)
     return out
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit._pool import alone, shared_out
 from gpukit.imputation.auto.judging import error_of
 
 RHOS, NUS, TAUS = (0.3, 1.0, 3.0, 10.0, 30.0), (1.0, 2.0, 4.0), (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -56,11 +57,20 @@ def variance(K, found, seen, tau):
 
 def best(basis, seen, bands, metric):
     """[(rho, nu, tau)], of each band the one with the least leave-one-out error; bands: [values (n, columns)]."""
-    grid = GRID if len(basis.vectors) <= MANY else COARSE
-    errors, last = np.empty((len(grid), len(bands))), None
-    for row, (rho, nu, tau) in enumerate(grid):
-        if last is None or last[0] != (rho, nu):
-            last = (rho, nu), covariance(basis, rho, nu)
-        found = solved(last[1], seen, tau)
-        errors[row] = [error_of(left_out(found, values), metric) for values in bands]
-    return [grid[row] for row in errors.argmin(axis=0)]
+    small = len(basis.vectors) <= MANY
+    laws = {}
+    for rho, nu, tau in GRID if small else COARSE:
+        laws.setdefault((rho, nu), []).append(tau)
+
+    def errors(law):
+        K = covariance(basis, *law)
+        found = (solved(K, seen, tau) for tau in laws[law])
+        return [[error_of(left_out(one, values), metric) for values in bands] for one in found]
+
+    if small:  # a matrix for each thread; of large ones all threads for each
+        with alone():
+            table = shared_out(errors, laws)
+    else:
+        table = [errors(law) for law in laws]
+    grid = [(*law, tau) for law, taus in laws.items() for tau in taus]
+    return [grid[row] for row in np.concatenate(table).argmin(axis=0)]

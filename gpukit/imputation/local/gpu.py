@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._cuda import cuda
+from gpukit._driver import device_array, launch
+from gpukit.device.upload import to_device
 from gpukit.imputation.local import kernels, regression
 from gpukit.imputation.local.plan import THREADS, features
 
@@ -18,12 +19,12 @@ class Session:
     def describe(self, ground, vertex, column):
         """See steps.Session."""
         if ground is not self.ground:
-            self.ground, self.there = ground, [cuda.to_device(np.ascontiguousarray(part)) for part in ground]
-        out = cuda.device_array((len(vertex), features(ground.near.shape[1])), np.float32)
-        base = cuda.device_array(len(vertex), np.float32)
+            self.ground, self.there = ground, [to_device(part) for part in ground]
+        out = device_array((len(vertex), features(ground.near.shape[1])), np.float32)
+        base = device_array(len(vertex), np.float32)
         if len(vertex):
-            places = cuda.to_device(vertex), cuda.to_device(column)
-            kernels.describe[BLOCKS, THREADS](*self.there, *places, out, base)
+            places = to_device(vertex), to_device(column)
+            launch(kernels.describe, BLOCKS, THREADS, *self.there, *places, out, base)
         return out, base
 
     def host(self, array):
@@ -32,34 +33,34 @@ class Session:
 
     def joined(self, parts, order):
         """See steps.Session."""
-        out = cuda.device_array((len(order), parts[0].shape[1]), np.float32)
+        out = device_array((len(order), parts[0].shape[1]), np.float32)
         for part, rows, places in regression.parts_of(parts, order):
-            kernels.place[BLOCKS, THREADS](part, cuda.to_device(rows), cuda.to_device(places), out)
+            launch(kernels.place, BLOCKS, THREADS, part, to_device(rows), to_device(places), out)
         return out
 
     def sent(self, array):
         """See steps.Session."""
-        return cuda.to_device(np.ascontiguousarray(array))
+        return to_device(array)
 
     def empty(self, shape):
         """See steps.Session."""
-        return cuda.device_array(shape, np.float64)
+        return device_array(shape, np.float64)
 
     def remainders(self, features, targets, owner, *arrays):
         """See steps.Session."""
-        kernels.remainders[len(owner), THREADS](features, targets, owner, *arrays)
+        launch(kernels.remainders, len(owner), THREADS, features, targets, owner, *arrays)
 
     def gather(self, features, targets, owner, *arrays):
         """See steps.Session."""
-        kernels.gather[len(owner), THREADS](features, targets, owner, *arrays)
+        launch(kernels.gather, len(owner), THREADS, features, targets, owner, *arrays)
 
     def solve(self, *arrays):
         """See steps.Session."""
-        kernels.solve[len(arrays[-1]), THREADS](*arrays)
+        launch(kernels.solve, len(arrays[-1]), THREADS, *arrays)
 
     def answer(self, features, base, group, coefficients):
         """See steps.Session."""
-        out = cuda.device_array(len(group), np.float64)
+        out = device_array(len(group), np.float64)
         if len(group):
-            kernels.answer[BLOCKS, THREADS](features, base, cuda.to_device(group), cuda.to_device(coefficients), out)
+            launch(kernels.answer, BLOCKS, THREADS, features, base, to_device(group), to_device(coefficients), out)
         return out.copy_to_host()

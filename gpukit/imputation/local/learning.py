@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit._pool import shared_out
 from gpukit.device.engine import engine
 from gpukit.imputation.auto import hiding, places
 from gpukit.imputation.auto.judging import simple
@@ -101,7 +102,8 @@ def parts_of(pairs, share):
     left, smooth = [problem.without(hidden.lost) for problem, hidden in pairs], [None] * len(pairs)
     if share is not None:
         smooth = [one.astype(np.float32) for one in soft_impute.fill_all(left, [share] * len(left))]
-    return [part_of(hidden.values, *given) for (_, hidden), *given in zip(pairs, left, smooth)]
+    values = (hidden.values for _, hidden in pairs)
+    return shared_out(lambda given: part_of(*given), zip(values, left, smooth))
 
 
 def part_of(hidden, left, smooth):

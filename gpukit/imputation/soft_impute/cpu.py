@@ -1,11 +1,9 @@
 """Soft-impute on the CPU; gpu.py has the same."""
 
-import threading
-
 import numpy as np
 
 from gpukit import _jit
-from gpukit._pool import alone, shared_out
+from gpukit._pool import alone, shared_out, within
 from gpukit.imputation.soft_impute import twins
 from gpukit.imputation.soft_impute.plan import BLOCKS
 
@@ -64,4 +62,4 @@ def each(function, walks):
 
 def threads():
     """How many threads a loop takes: one of several that work side by side has no more than itself."""
-    return None if threading.current_thread() is threading.main_thread() else 1
+    return 1 if within() else None

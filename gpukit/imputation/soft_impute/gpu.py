@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gpukit._driver import launch
 from gpukit.imputation.soft_impute import kernels
 from gpukit.imputation.soft_impute.plan import BLOCKS, THREADS
 from gpukit.imputation.spectral.gpu import array_library, shared
@@ -12,13 +13,11 @@ class Session:
 
     def __init__(self, known, seen):
         cp = array_library()
-        self.known, self.seen, self.rows = cp.asarray(known), cp.asarray(seen), len(known)
-        self.ahead, self.before, self.estimate = (
-            self.known.copy(),
-            cp.zeros_like(self.known),
-            cp.empty_like(self.known),
-        )
-        self.kept, self.sums = None, cp.empty((BLOCKS, 3), np.float64)
+        self.rows, self.kept = len(known), None
+        known, seen, self.sums = cp.asarray(known), cp.asarray(seen), cp.empty((BLOCKS, 3), np.float64)
+        self.ahead, self.before, self.estimate = known.copy(), cp.zeros_like(known), cp.empty_like(known)
+        self.given, self.next, self.parts = flat_of(known, seen), *flat_of(self.ahead), shared(self.sums)
+        self.pair = flat_of(self.estimate, self.before)
 
     def squares(self):
         """See steps.Session."""
@@ -41,15 +40,13 @@ class Session:
 
     def compare(self):
         """See steps.Session."""
-        flat = flat_of(self.estimate, self.before, self.ahead)
-        kernels.compare[BLOCKS, THREADS](*flat, shared(self.sums))
+        launch(kernels.compare, BLOCKS, THREADS, *self.pair, self.next, self.parts)
         return self.sums.get().sum(axis=0).tolist()
 
     def proceed(self, momentum):
         """See steps.Session."""
-        flat = flat_of(self.estimate, self.before, self.known, self.seen)
-        kernels.proceed[BLOCKS, THREADS](*flat, np.float32(momentum), *flat_of(self.ahead))
-        self.before, self.estimate = self.estimate, self.before
+        launch(kernels.proceed, BLOCKS, THREADS, *self.pair, *self.given, np.float32(momentum), self.next)
+        self.before, self.estimate, self.pair = self.estimate, self.before, self.pair[::-1]
 
     def answer(self):
         """See steps.Session."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gpukit._pool import shared_out
 from gpukit.device.engine import engine
 from gpukit.imputation.baselines.means import level
 from gpukit.imputation.problem import Method
@@ -28,7 +29,7 @@ def fill(problem, setting):
 def fill_all(problems, shares):
     """[(N, T) float64]: the estimates of problems of one device, a share for each, side by side."""
     steps = engine(problems[0].place.device, "gpukit.imputation.soft_impute")
-    bases = [level(problem, "both") for problem in problems]
+    bases = shared_out(lambda problem: level(problem, "both"), problems)
     sessions = [session_of(steps, problem, base) for problem, base in zip(problems, bases)]
     for base, estimate in zip(bases, completed(steps, sessions, shares)):
         base += estimate if is_wide(base) else estimate.T

@@ -33,18 +33,21 @@ class Session:
 
     def __init__(self, basis, observed, mask, dtype, workspace=None, known=None):
         self.mask, self.observed, self.shape = mask, observed, observed.shape[1:]
-        whole = mask if mask.ndim == 1 else mask.reshape(len(mask), -1).all(axis=1)
-        self.rows = np.flatnonzero(~whole)
+        self.rows = lacking(mask)
         self.hidden = hidden_entries(mask, self.rows)
-        self.rounding = 10.0 * float(np.finfo(dtype).eps)
         self.unit, self.C, self.leading = known or transformed(basis, observed, dtype)
         self.U = np.ascontiguousarray(basis.vectors[self.rows], dtype)
+        self.threads = 1 if observed.size < FOR_ONE_THREAD else None
+        now = np.zeros((len(self.rows), self.C.shape[1]), dtype)
+        self.make_room(now, np.zeros_like(now))
+
+    def make_room(self, now, before):
+        """What steps work in, beside C, U and hidden: the estimate and what it was are there, of any columns."""
+        self.now, self.before = now, before
+        self.rounding = 10.0 * float(np.finfo(now.dtype).eps)
         self.Z = np.empty_like(self.C)
-        self.now = np.zeros((len(self.rows), self.C.shape[1]), dtype)
-        self.before = np.zeros_like(self.now)
         self.sums = np.zeros((BLOCKS, 2))
         self.seconds = {"transform": 0.0, "thresholding": 0.0}
-        self.threads = 1 if observed.size < FOR_ONE_THREAD else None
         self.warm = WarmThresholding(self.slices(self.Z)) if pays(self.slices(self.Z).shape, False) else None
 
     def largest(self):
@@ -80,14 +83,16 @@ class Session:
             self.transform(self.before)
             times.append(time.perf_counter())
             lam = lam * self.unit
-            ranks = self.warm.run(lam, cap) if self.warm else self.run(lam, cap)
+            ranks = self.thresholded(lam, cap)
             times.append(time.perf_counter())
             change, size = self.transform_back()
             count_seconds(self.seconds, np.diff([*times, time.perf_counter()]))
             return change, size, ranks
 
-    def run(self, lam, cap):
-        """Z's slices thresholded, exactly: ranks."""
+    def thresholded(self, lam, cap):
+        """Z's slices thresholded: ranks."""
+        if self.warm:
+            return self.warm.run(lam, cap)
         return threshold_in_place(self.slices(self.Z), lam.astype(self.Z.dtype), cap)
 
     def transform(self, estimate):
@@ -97,12 +102,16 @@ class Session:
 
     def transform_back(self):
         """The estimate becomes U_mis Z where something is missing, `before` what it was: (change, size)."""
-        hidden, totals = np.ones((1, 1), bool) if self.hidden is None else self.hidden, np.zeros(2)
+        totals = np.zeros(2)
         for first in range(0, self.now.shape[1], COLUMNS):
-            new = self.U @ self.Z[:, first : first + COLUMNS]
-            twins.renew(new, hidden, first, self.now, self.before, self.sums)
-            totals += self.sums.sum(axis=0)
+            totals += self.keep(self.U @ self.Z[:, first : first + COLUMNS], first)
         return float(totals[0]), float(totals[1])
+
+    def keep(self, new, first):
+        """Some columns of the estimate, from column first on, become new where something is missing: (change, size)."""
+        hidden = np.ones((1, 1), bool) if self.hidden is None else self.hidden
+        twins.renew(new, hidden, first, self.now, self.before, self.sums)
+        return self.sums.sum(axis=0)
 
     def slices(self, flat):
         """(K, m, n) view of (K, m n)."""
@@ -121,6 +130,11 @@ class Session:
         out = np.array(self.observed)
         out[~self.mask] = self.missing()
         return out
+
+
+def lacking(mask):
+    """Numbers of the vertices that miss something."""
+    return np.flatnonzero(~(mask if mask.ndim == 1 else mask.reshape(len(mask), -1).all(axis=1)))
 
 
 def transformed(basis, observed, dtype):
@@ -155,11 +169,11 @@ def count_seconds(seconds, parts):
     seconds["thresholding"] += float(parts[1])
 
 
-def hidden_entries(mask, rows):
-    """(rows, m n) bool: what these vertices miss; None when all of it."""
+def hidden_entries(mask, rows, columns=slice(None)):
+    """(rows, columns) bool: what these vertices miss of some of the m n entries; None when all of it."""
     if mask.ndim == 1:
         return None
-    hidden = ~mask[rows].reshape(len(rows), -1)
+    hidden = ~mask.reshape(len(mask), -1)[rows, columns]
     return None if hidden.all() else hidden
 
 

@@ -8,7 +8,15 @@ from gpukit.device.workspace import Workspace
 from gpukit.errors import DeviceError
 from gpukit.graphs.gpu_vectors import vectors_on_gpu
 from gpukit.imputation.spectral import kernels
-from gpukit.imputation.spectral.cpu import LARGE, count_seconds, hidden_entries, in_units, out_of_units, unit_of
+from gpukit.imputation.spectral.cpu import (
+    LARGE,
+    count_seconds,
+    hidden_entries,
+    in_units,
+    lacking,
+    out_of_units,
+    unit_of,
+)
 from gpukit.imputation.spectral.steps import Known
 from gpukit.svt.gpu import Thresholding
 from gpukit.svt.warm import WarmThresholding, pays
@@ -30,22 +38,25 @@ class Session:
     def __init__(self, basis, observed, mask, dtype, workspace=None, known=None):
         self.workspace = workspace or Workspace()
         self.mask, self.observed, self.shape = mask, observed, observed.shape[1:]
-        self.rounding = 10.0 * float(np.finfo(dtype).eps)
-        whole = mask if mask.ndim == 1 else mask.reshape(len(mask), -1).all(axis=1)
-        self.rows = np.flatnonzero(~whole)
+        self.rows = lacking(mask)
         cp = array_library()
         hidden = hidden_entries(mask, self.rows)
         self.hidden = None if hidden is None else cp.asarray(hidden)
         vectors = vectors_on_gpu(basis.vectors, dtype, cp, self.workspace)
         self.unit, self.C, self.leading = known or transformed(vectors, observed, dtype, cp)
         self.U = vectors if len(self.rows) == len(vectors) else vectors[cp.asarray(self.rows)]
+        now = cp.zeros((len(self.rows), self.C.shape[1]), dtype)
+        self.make_room(now, cp.zeros_like(now))
+
+    def make_room(self, now, before):
+        """See cpu.Session."""
+        cp, dtype = array_library(), now.dtype
+        self.now, self.before = now, before
+        self.rounding = 10.0 * float(np.finfo(dtype).eps)
         self.Z = cp.empty_like(self.C)
-        self.now = cp.zeros((len(self.rows), self.C.shape[1]), dtype)
-        self.before = cp.zeros_like(self.now)
         self.lam, self.cap = cp.zeros(len(self.C), dtype), cp.zeros(len(self.C), np.int32)
         self.sums = cp.zeros((BLOCKS, 2))
-        columns = max(1, min(self.now.shape[1], SCRATCH // max(1, len(self.rows) * self.Z.itemsize)))
-        self.new, self.columns = cp.empty(len(self.rows) * columns, dtype), columns
+        self.new, self.columns = self.room_for_new()
         hidden = cp.ones((1, 1), bool) if self.hidden is None else self.hidden
         self.lists = [shared(array.ravel()) for array in (self.now, self.before)]
         self.seconds, self.marks = {"transform": 0.0, "thresholding": 0.0}, [cuda.event() for _ in range(4)]
@@ -54,6 +65,11 @@ class Session:
         self.warm = WarmThresholding(Z, True, workspace=self.workspace) if pays(Z.shape, True) else None
         self.threshold = None if self.warm else self.thresholding(shared(Z))
         self.capped = UNKNOWN
+
+    def room_for_new(self):
+        """(room for some columns of the new estimate, flat; how many)."""
+        columns = max(1, min(self.now.shape[1], SCRATCH // max(1, len(self.U) * self.Z.itemsize)))
+        return array_library().empty(len(self.U) * columns, self.Z.dtype), columns
 
     def largest(self):
         """See cpu.Session."""
@@ -92,7 +108,7 @@ class Session:
         self.transform(self.before)
         there.record()
         lam = lam * self.unit
-        ranks = self.warm.run(lam, cap) if self.warm else self.launch(lam, cap)
+        ranks = self.thresholded(lam, cap)
         done.record()
         change, size = self.transform_back()
         back.record()
@@ -102,8 +118,10 @@ class Session:
         count_seconds(self.seconds, parts)
         return change, size, ranks
 
-    def launch(self, lam, cap):
-        """Z's slices thresholded, exactly, in time: nothing is waited for."""
+    def thresholded(self, lam, cap):
+        """Z's slices thresholded: ranks; or None, exactly and in time: nothing is waited for."""
+        if self.warm:
+            return self.warm.run(lam, cap)
         self.lam.set(np.ascontiguousarray(lam, self.lam.dtype))
         if cap is not self.capped:
             self.cap.set(np.full(len(self.cap), min(self.shape), np.int32) if cap is None else cap.astype(np.int32))
@@ -117,15 +135,19 @@ class Session:
 
     def transform_back(self):
         """See cpu.Session."""
-        hidden, now, before, sums = self.tables
         totals = np.zeros(2)
         for first in range(0, self.now.shape[1], self.columns):
             Z = self.Z[:, first : first + self.columns]
             new = self.new[: len(self.U) * Z.shape[1]].reshape(len(self.U), -1)
             array_library().matmul(self.U, Z, out=new)
-            kernels.renew[BLOCKS, kernels.THREADS](shared(new), hidden, first, now, before, sums)
-            totals += self.sums.get().sum(axis=0)
+            totals += self.keep(new, first)
         return float(totals[0]), float(totals[1])
+
+    def keep(self, new, first):
+        """See cpu.Session."""
+        hidden, now, before, sums = self.tables
+        kernels.renew[BLOCKS, kernels.THREADS](shared(new), hidden, first, now, before, sums)
+        return self.sums.get().sum(axis=0)
 
     def slices(self, flat):
         """(K, m, n) view of (K, m n)."""

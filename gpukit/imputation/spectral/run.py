@@ -9,18 +9,26 @@ from gpukit import device as devices
 from gpukit.device.engine import engine
 from gpukit.imputation import holdout
 from gpukit.imputation.centering import centred, mean_of
+from gpukit.imputation.shared.parts import can_share
 from gpukit.imputation.spectral.path import Fit, Options, best_options, fit_path
 from gpukit.imputation.spectral.thresholds import first_thresholds
 
 
 class Place(NamedTuple):
     """Where tensors are completed: basis (basis.Basis), device (device.Device), dtype (numpy); workspace: of the run
-    that completes them (device.workspace.Workspace), None between runs."""
+    that completes them (device.workspace.Workspace), None between runs; crew: shared.crew.Crew of the ranks that share
+    large ones, None: this process does all."""
 
     basis: object
     device: object
     dtype: object
     workspace: object = None
+    crew: object = None
+
+    @property
+    def alone(self):
+        """The same without other ranks."""
+        return self._replace(crew=None)
 
 
 class Setting(NamedTuple):
@@ -44,8 +52,13 @@ class Outcome(NamedTuple):
 
 def start(place, setting, observed, mask, known=None):
     """(session, first thresholds) of a centred tensor (N, m, n), 0 where mask misses; known: of an earlier session."""
-    steps = engine(place.device, "gpukit.imputation.spectral")
-    session = steps.Session(place.basis, observed, mask, place.dtype, place.workspace, known)
+    if place.crew is not None and can_share(observed.shape, len(place.basis.values), place.crew.team.size):
+        from gpukit.imputation.shared.session import SharedSession
+
+        session = SharedSession(place.crew, place.basis, observed, mask, place.dtype)
+    else:
+        steps = engine(place.device, "gpukit.imputation.spectral")
+        session = steps.Session(place.basis, observed, mask, place.dtype, place.workspace, known)
     return session, first_thresholds(setting.weights, setting.exponent, place.basis.values, session.largest())
 
 

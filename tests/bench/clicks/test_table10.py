@@ -15,8 +15,7 @@ from gpukit.ratings import as_ratings
 USERS, ITEMS = 60, 40
 
 
-@pytest.fixture
-def ncf():
+def planted():
     """Clicks of users who like one half of the items; the last click of each among ten others."""
     random = np.random.default_rng(0)
     mine = (np.arange(USERS)[:, None] + np.arange(ITEMS)) % 2 == 0
@@ -27,6 +26,11 @@ def ncf():
     others = np.array([random.choice(np.flatnonzero(~row), 10, replace=False) for row in mine | mask]) + 7000
     others[0, 0], held[1] = 9999, 2000  # unknown items
     return sets.of(clicks, Negatives(np.arange(USERS) + 500, held + 7000, others, np.ones(others.shape, bool)))
+
+
+@pytest.fixture
+def ncf():
+    return planted()
 
 
 def test_candidates_are_in_the_rows_of_the_clicks(ncf):

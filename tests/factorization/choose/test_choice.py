@@ -8,8 +8,12 @@ import pytest
 
 from factorization.inputs import planted, same_state
 from gpukit import persist
+from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.choose import candidates, rule
+from gpukit.factorization.choose import candidates, damping, rule
+from gpukit.factorization.choose.folds import folds
+from gpukit.factorization.choose.trial import Trial, rms
+from gpukit.factorization.prepare.ready import Way
 from gpukit.ratings import Ratings
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
@@ -212,7 +216,7 @@ def test_each_user_has_one_rating():
 
 
 def test_judges_are_many_and_nobody_judges_twice():
-    from gpukit.factorization.choose.folds import ENOUGH, MOST, folds
+    from gpukit.factorization.choose.folds import ENOUGH, MOST
 
     ratings = planted(50, 40, 0.5)
     ratings = ratings.take(slice(0, 1000))
@@ -244,3 +248,21 @@ def test_many_epochs_that_are_named_are_trained_and_not_tried():
     fitted = MatrixFactorization(n_factors=3, n_epochs=60, device="cpu").fit(planted(60, 40, 0.5))
     assert fitted.chosen_["n_epochs"] == 60 == len(fitted.history_)
     assert {len(trial["curve"]) for trial in fitted.trials_ if trial["n_factors"]} == {50}
+
+
+def test_no_bias_is_taken_that_predicts_worse_than_the_level():
+    """Of noise what is usual would be: the judges say so."""
+    usual_is_worse = 0
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        users, items = (side.ravel().astype(np.int32) for side in np.indices((20, 6)))
+        noise = Ratings(users, items, rng.normal(size=120).astype(np.float32), np.arange(20), np.arange(6))
+        way = Way("users", seed, False, False)
+        trials = [
+            Trial(*fold, way, cpu(), lambda orders, steps: np.zeros((6, 0), np.int32)) for fold in folds(noise, 0)
+        ]
+        level = rms(damping.judged(trials, damping.NOTHING_ELSE, damping.LEVEL))
+        found, trend, errors = damping.best_biases(trials)
+        assert rms(errors) <= level and rms(damping.judged(trials, found, trend)) == pytest.approx(rms(errors))
+        usual_is_worse += rms(damping.judged(trials, (5.0, 5.0), damping.LEVEL)) > level
+    assert usual_is_worse > 2

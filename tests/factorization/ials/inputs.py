@@ -36,7 +36,7 @@ def ratings_of(clicks, shape):
 def begun(clicks, shape, n_factors, device="cpu", seed=0):
     """(session, Training) on a device."""
     reg, alpha0, nu = TERMS
-    settings = SimpleNamespace(regularization=reg, unobserved_weight=alpha0, exponent=nu, seed=seed)
+    settings = SimpleNamespace(regularization=reg, unobserved_weight=alpha0, exponent=nu, seed=seed, row_solver="auto")
     device = devices.resolve(device)
     steps = engine(device, "gpukit.factorization")
     orders = order_ratings(ratings_of(clicks, shape), device)

@@ -7,6 +7,7 @@ from factorization.ials import naive
 from factorization.ials.inputs import TERMS, begun, clicks_of
 from gpukit._jit import threads
 from gpukit.errors import DataError
+from gpukit.factorization.goal import ROW_SOLVERS
 from gpukit.factorization.solvers.ials import cpu, plan
 from gpukit.factorization.solvers.ials.rates import usual
 
@@ -178,3 +179,4 @@ def test_weights_are_above_zero():
 
 def test_usual_parameters():
     assert usual("adaptive", 10**6)["exponent"] == 1.0 and plan.way_of(8, True) == plan.way_of(8, False) == "cholesky"
+    assert ROW_SOLVERS == ("auto", *plan.WAYS)

@@ -22,6 +22,11 @@ def test_parts_are_even(walk, deterministic, size):
     if not deterministic:
         assert counts.max() < 1.1 * counts.min() and blocks.max() < 1.2 * blocks.min()
         assert parts.blocks % size == 0
+    if walk == "users":  # a block after the other, the popular first
+        order = parts.order_of_minor(walk)
+        popular = np.bincount(table.items, minlength=table.shape[1])[order]
+        assert (np.diff(parts.block[order]) >= 0).all() and sorted(order) == list(range(table.shape[1]))
+        assert all((np.diff(popular[parts.block[order] == block]) <= 0).all() for block in range(parts.blocks))
     assert sorted(np.concatenate([parts.rows(block) for block in range(parts.blocks)])) == list(range(table.shape[1]))
 
 

@@ -4,7 +4,7 @@ wanted."""
 import numpy as np
 import pytest
 
-from gpukit.factorization.shared.tour import Move, Ring, Strata, part_of, travels
+from gpukit.factorization.shared.tour import Lap, Move, Ring, Strata, part_of, travels
 
 RINGS = [Ring(1, 1), Ring(2, 2), Ring(2, 4), Ring(3, 3), Ring(4, 8)]
 STRATA = [Strata((0, 0, 1, 1), True, 7), Strata((0, 1, 1, 2, 2), False, 7)]
@@ -50,10 +50,11 @@ def test_a_block_is_under_way_while_the_next_one_is_walked():
 
 
 @pytest.mark.parametrize("rows", [0, 4, 12, 400])
-@pytest.mark.parametrize("laps", [1, 3, 8])
-def test_parts_are_all_of_a_table_in_whole_quads(rows, laps):
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (0.0, 0.1, 0.5, 1.0), tuple(share / 8 for share in range(9))], ids=str)
+def test_laps_are_all_of_a_table_in_whole_quads(rows, bounds):
     table = np.arange(3 * rows).reshape(rows, 3)
-    parts = [part_of(table, (lap, laps)) for lap in range(laps)]
+    parts = [part_of(table, Lap(low, high, 4)) for low, high in zip(bounds, bounds[1:])]
     np.testing.assert_array_equal(np.concatenate(parts), table)
     assert all(len(part) % 4 == 0 for part in parts)
-    assert max(map(len, parts)) - min(map(len, parts)) <= 4
+    for part, low, high in zip(parts, bounds, bounds[1:]):
+        assert abs(len(part) - (high - low) * rows) <= 4

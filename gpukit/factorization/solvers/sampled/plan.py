@@ -24,7 +24,7 @@ def worker_count(n_clicks, n_items, settings, most):
 def chunks_of(side, workers, settings, steps):
     """The table of chunks of an arrays.Side by user."""
     rate = user_rates(settings.learning_rate, np.diff(side.indptr))
-    return chunk_table(side.indptr, side.starts, workers, rate, settings.seed, steps)
+    return chunk_table(side.indptr, side.starts, schedule.Pace(workers, rate), settings.seed, steps)
 
 
 def draw_key(seed, epoch):

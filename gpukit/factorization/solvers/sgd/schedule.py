@@ -17,6 +17,7 @@ SHORTEST, LONGEST = 4, 256
 STALENESS = 1.6  # bound on the rate-weighted steps taken blindly, found by trial: from 3 on, skewed data diverges
 QUAD = 4
 RATINGS_A_WORKER = 1200  # fewer workers for fewer ratings, so that chunks stay long: whole columns in one go learn best
+LEAST_CHUNKS = 4  # of a worker then
 LEAST_STILL = 64  # ratings of a worker where most rows stand still
 SHY = 2.0  # times as many up to a million ratings with neighbourhoods, which learn less from numbers a chunk old
 
@@ -34,11 +35,12 @@ def worker_count(n_ratings, most, near=False):
 
 class Pace(NamedTuple):
     """How an epoch goes about its major rows: workers; rate (rows,), about that of each row's steps; shortest: chunks
-    of a row are at least so long, if they can."""
+    of a row are at least so long, if they can; longest: and at most."""
 
     workers: int
     rate: np.ndarray
     shortest: int = SHORTEST
+    longest: int = LONGEST
 
 
 def still_workers(n_ratings, steps, bounds):
@@ -54,15 +56,21 @@ def still_workers(n_ratings, steps, bounds):
     return max(fewest, workers if workers <= QUAD else workers // QUAD * QUAD)
 
 
-def chunk_lengths(counts, workers, rate, shortest=SHORTEST):
+def longest_still(n_ratings, workers):
+    """The longest chunk of rows that stand still, of which each worker has several: an epoch lasts at least as long as
+    its longest chunk."""
+    return int(np.clip(n_ratings // (LEAST_CHUNKS * workers), SHORTEST, LONGEST))
+
+
+def chunk_lengths(counts, workers, rate, bounds=(SHORTEST, LONGEST)):
     """(rows,) longest chunk allowed for rows with so many ratings, whose steps have about this rate (a number or one a
-    row); shortest: what none is below.
+    row); bounds: what none is below and above.
 
     A row with n of all ratings is walked by about workers n / total workers at a time, each adding T steps taken alone:
     workers (n / total) T rate stays below STALENESS.
     """
     shared = max(workers - 1, 1e-9) * np.maximum(counts, 1) / max(int(counts.sum()), 1) * np.maximum(rate, 1e-9)
-    return np.clip(STALENESS / shared, shortest, LONGEST).astype(np.int64)
+    return np.clip(STALENESS / shared, *bounds).astype(np.int64)
 
 
 def block_count(n_ratings, rows, grain, most):

@@ -27,7 +27,7 @@ def chunk_tables(side, pace, seed, steps):
     """(tables, workers) of an epoch: one table, or the strata of a conflict-free schedule."""
     if side.strata is not None:
         return side.strata, len(side.strata)
-    table = chunk_table(side.indptr, side.starts, pace.workers, pace.rate, seed, steps.chunking, pace.shortest)
+    table = chunk_table(side.indptr, side.starts, pace, seed, steps.chunking)
     return [table], pace.workers
 
 
@@ -52,3 +52,7 @@ class Training:
     def step(self, rates, turn):
         """`epoch` at given formulas.Rates; turn: its key."""
         self.session.epoch(rates, turn)
+
+    def start(self, rates, turn):
+        """`step`, on a GPU queued and not waited for."""
+        self.session.start_epoch(rates, turn)

@@ -74,8 +74,12 @@ class Training:
 
     def step(self, rates, turn):
         """`epoch` at given Rates; turn: key of the order of the batches."""
+        self.start(rates, turn)
+        self.session.finish()
+
+    def start(self, rates, turn):
+        """`step`, on a GPU queued and not waited for."""
         layout, parameters, (parts, *minor, seen, steps) = self.session.layout, self.session.parameters, self.batches
         for part in schedule.in_turn(parts, turn):
             steps.walk_major(layout, part.chunks, self.batch, parameters, rates, seen)
             steps.walk_minor(layout, part.starts, part.slots, *minor, seen, parameters.Q, rates)
-        self.session.finish()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.factorization.solvers.sgd.schedule import LONGEST, QUAD, SHORTEST, chunk_lengths
+from gpukit.factorization.solvers.sgd.schedule import LONGEST, QUAD, chunk_lengths
 from gpukit.random import key
 from gpukit.streams import Keyed
 
@@ -10,24 +10,23 @@ CLASSES = 8  # of length, an octave: the more, the more even a quad, but the mor
 RANDOM_BITS, LENGTH_BITS = 16, 7  # of the keys that chunks are ordered by
 
 
-def chunk_table(indptr, starts, workers, rate, seed, steps, shortest=SHORTEST):
+def chunk_table(indptr, starts, pace, seed, steps):
     """(n, 3) int64 chunks (row, first rating, number of ratings), on the device, of all rows of indptr (rows + 1,), and
     some without ratings: quads of about equal length (within an eighth of an octave), as much work for every four
     workers, each four's in an order of its own.
 
     Quads, because four groups of lanes make up a warp, which is as slow as its longest chunk; as much work, because an
     epoch is as slow as its slowest warp; about equal and at random, because a row's chunks must not meet more often
-    than they have to. starts: indptr on the device, and perhaps more; rate, shortest: see
-    schedule.chunk_lengths.
+    than they have to. starts: indptr on the device, and perhaps more; pace: schedule.Pace.
     """
-    return cut_table(np.diff(indptr), starts, workers, rate, seed, steps, shortest)
+    return cut_table(np.diff(indptr), starts, pace, seed, steps)
 
 
-def cut_table(counts, starts, workers, rate, seed, steps, shortest=SHORTEST):
+def cut_table(counts, starts, pace, seed, steps):
     """`chunk_table` of rows with counts (rows,) ratings: all that a row has, or 0 for one that is left out."""
-    pieces = -(-counts // chunk_lengths(counts, workers, rate, shortest))
+    pieces = -(-counts // chunk_lengths(counts, pace.workers, pace.rate, (pace.shortest, pace.longest)))
     before = np.concatenate(([0], np.cumsum(pieces)))
-    fours = max(1, workers // QUAD)
+    fours = max(1, pace.workers // QUAD)
     rounds = max(1, -(-int(before[-1]) // (QUAD * fours)))
     table = in_quads(starts, before, rounds * fours, seed, steps)
     return dealt(table, (rounds, fours), seed, steps)

@@ -1,0 +1,77 @@
+"""A tensor handed out to the ranks of a crew: each gets its columns, whatever rank 0 has; shares of it begin."""
+
+import numpy as np
+
+from gpukit.device.engine import engine
+from gpukit.imputation.shared.parts import own, parts_of
+from gpukit.imputation.spectral.cpu import LARGE, in_units, unit_of
+
+BLOCK = 64 << 20  # bytes of what is observed that go at a time
+DTYPES = (np.float32, np.float64)
+
+
+def described(crew, tensor):
+    """A Tensor in numbers, for `begun` on all ranks."""
+    m, n = tensor.observed.shape[1:]
+    told = [*tensor.basis.vectors.shape, m, n, DTYPES.index(tensor.dtype.type), tensor.hidden is not None]
+    return np.concatenate((told, crew.speeds.ravel()))
+
+
+def begun(crew, numbers, tensor=None):
+    """The share (cpu.Part, gpu.Part) of this rank, of a tensor that rank 0 has; numbers: `described`."""
+    N, K, m, n, code, entries = map(int, numbers[:6])
+    crew.speeds = numbers[6:].reshape(2, -1)
+    parts, dtype, team = parts_of(m * n, K, crew.speeds), np.dtype(DTYPES[code]), crew.team
+    rows = team.broadcast(None if tensor is None else tensor.rows)
+    part = engine(crew.device, __package__).Part(crew, (m, n), rows)
+    if tensor is None:
+        vectors = part.empty((N, K), dtype)
+    else:
+        vectors = part.vectors_of(tensor.basis, dtype, crew.workspace)
+    crew.lines.broadcast(part.told(vectors))
+    hidden = handed_out(team, tensor, parts) if entries else None
+    part.join(crew, parts, vectors, hidden, dtype)
+    part.begin(observed_part(part, N, tensor), rows)
+    return part
+
+
+def handed_out(team, tensor, parts):
+    """This rank's columns of what is hidden, (rows, columns) bool."""
+    if team.rank:
+        return team.receive(0)
+    for rank in team.others:
+        team.send(rank, tensor.hidden[:, own(parts.columns, rank)])
+    return tensor.hidden[:, own(parts.columns, 0)]
+
+
+def observed_part(part, count, tensor):
+    """(count, own columns) of what is observed, on the device, in units that all ranks have: part.unit."""
+    observed = None if tensor is None else tensor.observed
+    flat = columns_of(part, count, observed)
+    extremes = np.array([float(flat.max()), -float(flat.min())])
+    largest = float(part.team.allreduce(extremes, "max").max())
+    if 1 / LARGE <= largest <= LARGE:
+        return flat
+    unit = part.team.broadcast(None if tensor is None else np.array([unit_of(observed)]))
+    part.unit = float(unit[0])
+    return columns_of(part, count, None if tensor is None else in_units(observed, part.unit))
+
+
+def columns_of(part, count, observed):
+    """(count, own columns) of a tensor (count, m, n), which rank 0 has, on the device, a few vertices at a time."""
+    edges, mine = part.parts.columns, part.own_columns
+    flat = part.empty((count, mine.stop - mine.start), part.dtype)
+    some = max(1, BLOCK // (int(edges[-1]) * part.dtype.itemsize))
+    blocks = [slice(first, min(first + some, count)) for first in range(0, count, some)]
+    if observed is None:
+        for block in blocks:
+            part.lines.receive(0, part.told(flat[block]))
+        return flat
+    room = part.empty((min(some, count), int(edges[-1])), part.dtype)
+    for block in blocks:
+        there = room[: block.stop - block.start]
+        part.placed(observed[block].reshape(len(there), -1), there)
+        for rank in part.others:
+            part.lines.send(rank, part.told(part.contiguous(there[:, own(edges, rank)])))
+        flat[block] = there[:, mine]
+    return flat

@@ -1,0 +1,163 @@
+"""A tensor at work on all ranks of a crew: rank 0 has a Session and asks, the others answer.
+
+The walk along the path, what is chosen, errors on hidden values and all that is told are rank 0's, as without ranks.
+So no two ranks can come to wait for different things, whatever their libraries make of a last bit.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.imputation.shared.handing import begun, described
+from gpukit.imputation.shared.moving import move
+from gpukit.imputation.shared.parts import parts_of, pays, speeds_of, undisturbed
+from gpukit.imputation.spectral.cpu import hidden_entries, lacking, out_of_units
+from gpukit.parallel.team import SilenceError
+
+END, HERE, BEGIN, LARGEST, STEP, SPECTRUM, MISSING, MOVE = range(8)
+MEASURED = 6  # steps that say what ranks do a second, without the first, which compiles
+
+
+class Tensor(NamedTuple):
+    """What rank 0 has: basis (graphs.basis.Basis); observed (N, m, n), 0 where missing; rows: numbers of the vertices
+    that miss something; hidden (rows, m n) bool, what they miss, or None: all; dtype of the work."""
+
+    basis: object
+    observed: np.ndarray
+    rows: np.ndarray
+    hidden: np.ndarray | None
+    dtype: np.dtype
+
+
+class SharedSession:
+    """The Session (spectral/steps.py) of a whole crew, on rank 0; basis, observed, mask, dtype as there."""
+
+    def __init__(self, crew, basis, observed, mask, dtype):
+        rows = lacking(mask)
+        self.crew, self.mask, self.shape, self.steps = crew, mask, observed.shape[1:], []
+        self.tensor = Tensor(basis, observed, rows, hidden_entries(mask, rows), np.dtype(dtype))
+        numbers = described(crew, self.tensor)
+        crew.ask(BEGIN, numbers)
+        self.part = begun(crew, numbers, self.tensor)
+        self.rounding = self.part.rounding
+
+    @property
+    def seconds(self):
+        """{part of a step: seconds}, of rank 0."""
+        return self.part.seconds
+
+    def largest(self):
+        """See steps.Session."""
+        return self.answer(LARGEST)
+
+    def spectrum(self, count):
+        """See steps.Session."""
+        return self.answer(SPECTRUM, count)[:, :count]
+
+    def step(self, lam, cap=None, momentum=0.0):
+        """See steps.Session. After MEASURED steps parts become what ranks are able to do, once."""
+        change, size, ranks, seconds = self.answer(STEP, momentum, lam, [] if cap is None else cap)
+        self.steps.append(seconds)
+        if len(self.steps) == MEASURED and not self.crew.measured:
+            self.settle(undisturbed(np.array(self.steps[1:])))
+        return change, size, ranks
+
+    def settle(self, seconds):
+        """Move parts where each of some steps says that it pays; seconds (steps, 2, R) of their two parts by rank."""
+        self.crew.measured, parts = True, self.part.parts
+        if all(pays(parts, one) for one in seconds):
+            self.answer(MOVE, speeds_of(parts, seconds.mean(axis=0)))
+
+    def missing(self):
+        """See steps.Session."""
+        flat = self.answer(MISSING)
+        found = flat.ravel() if self.tensor.hidden is None else flat[self.tensor.hidden]
+        found = found.reshape(-1, *self.shape) if self.mask.ndim == 1 else found
+        return out_of_units(found, self.part.unit, self.tensor.observed.dtype)
+
+    def completed(self):
+        """See steps.Session."""
+        out = np.array(self.tensor.observed)
+        out[~self.mask] = self.missing()
+        return out
+
+    def answer(self, what, *numbers):
+        """What all ranks find together."""
+        numbers = np.concatenate([np.ravel(each) for each in (*numbers, [])])
+        self.crew.ask(what, numbers)
+        return ANSWERS[what](self.part, numbers)
+
+
+def serve(crew):
+    """On all ranks but 0: answer until rank 0 is done."""
+    part = None
+    while (what := int((question := asked(crew))[0])) != END:
+        if what == BEGIN:
+            part = None  # its memory first
+            part = begun(crew, question[1:])
+        elif what != HERE:
+            ANSWERS[what](part, question[1:])
+
+
+def asked(crew):
+    """The next question, which may take as long as rank 0 works alone; TeamError when it has ended."""
+    while True:
+        try:
+            return crew.team.broadcast()
+        except SilenceError:
+            continue
+
+
+def largest(part, numbers):
+    """The largest singular value of every slice, on rank 0."""
+    return joined(part, part.largest())
+
+
+def spectrum(part, numbers):
+    """The leading singular values of every slice, on rank 0."""
+    return joined(part, part.spectrum(int(numbers[0])))
+
+
+def step(part, numbers):
+    """On rank 0 (change, size, ranks (K,), seconds (2, R) of the transforms and the thresholding) of a step."""
+    K = int(part.parts.slices[-1])
+    momentum, lam, cap = float(numbers[0]), numbers[1 : 1 + K], numbers[1 + K :].astype(np.int32)
+    before = dict(part.seconds)
+    change, size, ranks = part.step(lam, cap if len(cap) else None, momentum)
+    taken = [part.seconds[name] - before[name] for name in ("transform", "thresholding")]
+    found = part.crew.collected(np.concatenate(([change, size, *taken], ranks)))
+    if found is None:
+        return None
+    sums = np.array([one[:4] for one in found])
+    ranks = np.concatenate([one[4:] for one in found]).astype(np.int32)
+    return float(sums[:, 0].sum()), float(sums[:, 1].sum()), ranks, sums[:, 2:].T
+
+
+def missing(part, numbers):
+    """The estimate on the host of rank 0, (rows, m n)."""
+    edges, team = part.parts.columns, part.team
+    if team.rank:
+        part.lines.send(0, part.told(part.now))
+        return None
+    out = np.empty((len(part.now), int(edges[-1])), part.dtype)
+    out[:, part.own_columns] = part.fetched(part.now)
+    for rank in team.others:
+        there = part.empty((len(out), int(edges[rank + 1] - edges[rank])), part.dtype)
+        part.lines.receive(rank, part.told(there))
+        out[:, edges[rank] : edges[rank + 1]] = part.fetched(there)
+    return out
+
+
+def moved(part, numbers):
+    """Parts by what ranks do a second, (2, R)."""
+    part.crew.speeds = numbers.reshape(2, -1)
+    move(part, parts_of(int(part.parts.columns[-1]), int(part.parts.slices[-1]), part.crew.speeds))
+
+
+def joined(part, array):
+    """On rank 0 all ranks' rows."""
+    found = part.crew.collected(array)
+    return None if found is None else np.concatenate(found)
+
+
+ANSWERS = {LARGEST: largest, STEP: step, SPECTRUM: spectrum, MISSING: missing, MOVE: moved}

@@ -1,0 +1,153 @@
+"""A rank's share of a tensor, whichever device it is on: cpu.Part and gpu.Part are a Session's with what is here.
+
+A rank has some columns of the estimate (of the m n entries, of all vertices that miss something) and some spectral
+slices, whole. The transform makes of its columns its piece of all slices: these go to whom they belong to, and back
+after the thresholding. Pieces go in chunks, those of the others first: while they travel the rank goes on with its own.
+"""
+
+import numpy as np
+
+from gpukit.imputation.shared.parts import chunk, own
+
+CHUNKS = 4  # of slices: one travels while the next is multiplied
+
+
+class Pieces:
+    """What travels between this rank and each other one, in chunks.
+
+    whole {rank: (slices, columns)}; chunks [{rank: array}], as lines take them, of those that have anything.
+    """
+
+    def __init__(self, shapes, empty, told):
+        self.whole = {rank: empty(shape) for rank, shape in shapes.items()}
+        self.chunks = [
+            {
+                rank: told(part)
+                for rank, array in self.whole.items()
+                if (part := array[chunk(len(array), number, CHUNKS)]).size
+            }
+            for number in range(CHUNKS)
+        ]
+
+
+class Share:
+    """The part of cpu.Part and gpu.Part that is the same.
+
+    They have: product(a, b, out, add=False), out = a b or more of it; copy(source, out); plus(a, b, out); zeros(shape,
+    dtype), empty(shape, dtype); told(array), as lines take it; mark() and between(mark, mark) in seconds; journeys, a
+    stream or None; keep(new, first) and make_room of the Session that they extend.
+    """
+
+    def join(self, crew, parts, vectors, hidden, dtype):
+        """Become the share of a rank; vectors (N, K) on the device, hidden (rows, own columns) or None on the host."""
+        self.crew, self.team, self.lines, self.parts = crew, crew.team, crew.lines, parts
+        self.vectors, self.dtype, self.waits = vectors, np.dtype(dtype), []
+        self.set_hidden(hidden)
+        self.make_pieces()
+
+    @property
+    def own_columns(self):
+        """This rank's columns, a slice."""
+        return own(self.parts.columns, self.team.rank)
+
+    @property
+    def own_slices(self):
+        """This rank's spectral slices, a slice."""
+        return own(self.parts.slices, self.team.rank)
+
+    @property
+    def others(self):
+        """The other ranks, the next one first: no two ranks begin with the same one."""
+        size = self.team.size
+        return [(self.team.rank + step) % size for step in range(1, size)]
+
+    def make_pieces(self):
+        """Room for what travels: `away`, other ranks' slices of own columns; `home`, own slices of others' columns."""
+        columns, slices = (np.diff(edges) for edges in self.parts)
+        mine = self.team.rank
+        empty = lambda shape: self.empty(tuple(map(int, shape)), self.dtype)  # noqa: E731
+        self.away = Pieces({rank: (slices[rank], columns[mine]) for rank in self.others}, empty, self.told)
+        self.home = Pieces({rank: (slices[mine], columns[rank]) for rank in self.others}, empty, self.told)
+
+    def begin(self, observed, rows):
+        """C and a zero estimate, of the own columns of what is observed, (N, columns) on the device; rows: the numbers
+        of the vertices that miss something."""
+        self.U = self.rows_of(self.vectors, rows)
+        self.C = self.zeros((self.own_slices.stop - self.own_slices.start, int(self.parts.columns[-1])), self.dtype)
+        self.forward(self.vectors, observed, None, self.C)
+        self.start(*(self.zeros((len(self.U), observed.shape[1]), self.dtype) for _ in range(2)))
+
+    def start(self, now, before):
+        """Room for steps from an estimate and the one before."""
+        self.make_room(now, before)
+        self.seconds["exchange"] = 0.0
+        self.new = self.empty(now.shape, self.dtype)
+        warm = self.team.allreduce(np.array([self.warm is not None]), "min")
+        self.agreed, self.wanted = bool(warm[0]), None
+
+    def forward(self, U, flat, base, out):
+        """out = the own slices of U' flat, + base; flat: own columns."""
+        for number in range(CHUNKS):
+            for other in self.others:
+                there, whole = own(self.parts.slices, other), self.away.whole[other]
+                some = chunk(len(whole), number, CHUNKS)
+                self.product(U[:, there][:, some].T, flat, whole[some])
+            self.lines.alltoall(self.away.chunks[number], self.home.chunks[number], self.journeys)
+        self.product(U[:, self.own_slices].T, flat, out[:, self.own_columns])
+        if base is not None:
+            out[:, self.own_columns] += base[:, self.own_columns]
+        self.arrive()
+        for other in self.others:
+            place = own(self.parts.columns, other)
+            if base is None:
+                self.copy(self.home.whole[other], out[:, place])
+            else:
+                self.plus(base[:, place], self.home.whole[other], out[:, place])
+
+    def backward(self, new):
+        """new = own columns of U Z."""
+        for number in range(CHUNKS):
+            for other in self.others:
+                some = chunk(len(self.Z), number, CHUNKS)
+                self.copy(self.Z[some, own(self.parts.columns, other)], self.home.whole[other][some])
+            self.lines.alltoall(self.home.chunks[number], self.away.chunks[number], self.journeys)
+        self.product(self.U[:, self.own_slices], self.Z[:, self.own_columns], new)
+        self.arrive()
+        for other in self.others:
+            self.product(self.U[:, own(self.parts.slices, other)], self.away.whole[other], new, add=True)
+
+    def arrive(self):
+        """Wait for what travels, and note how long."""
+        begun = self.mark()
+        self.lines.arrive(self.journeys)
+        self.waits.append((begun, self.mark()))
+
+    def transform(self, estimate):
+        """See cpu.Session."""
+        self.forward(self.U, estimate, self.C, self.Z)
+
+    def transform_back(self):
+        """See cpu.Session."""
+        self.backward(self.new)
+        return tuple(map(float, self.keep(self.new, 0)))
+
+    def step(self, lam, cap=None, momentum=0.0):
+        """See cpu.Session: lam and cap of all slices; what is returned is of the own ones, and of the own columns."""
+        begun = self.mark()
+        self.wanted = cap
+        if self.warm and cap is None:
+            self.wanted = self.warm.wants(lam[self.own_slices] * self.unit)
+            if self.agreed:
+                self.wanted = np.concatenate(self.team.allgather(self.wanted))
+        self.waits.append((begun, self.mark()))
+        waited, self.waits = self.waits, []
+        found = super().step(lam[self.own_slices], None if cap is None else cap[self.own_slices], momentum)
+        inside = sum(self.between(*wait) for wait in self.waits)
+        self.seconds["transform"] -= inside
+        self.seconds["exchange"] += inside + sum(self.between(*wait) for wait in waited)
+        self.waits = []
+        return found
+
+    def thresholded(self, lam, cap):
+        """See cpu.Session."""
+        return self.warm.run(lam, cap, self.wanted) if self.warm else super().thresholded(lam, cap)

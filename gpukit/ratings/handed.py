@@ -1,0 +1,50 @@
+"""A table that one rank of a parallel.Team has read, handed to all others."""
+
+import json
+
+import numpy as np
+
+from gpukit.ratings.table import Ratings, marked
+
+PIECE = 256 << 20  # bytes of a message: a count of bytes has 31 bits in many an MPI
+
+
+def read_by_first(read, team):
+    """The Ratings that read() gives on rank 0, on all ranks of a Team; what it raises there ends all of them."""
+    if team.size == 1:
+        return read()
+    table = read() if team.rank == 0 else None
+    told = None
+    if table is not None:
+        arrays = {**table.columns(), "user_ids": as_numbers(table.user_ids), "item_ids": as_numbers(table.item_ids)}
+        texts = [name for name in ("user_ids", "item_ids") if getattr(table, name).dtype.kind == "U"]
+        told = np.frombuffer(json.dumps([list(arrays), texts, table._state]).encode(), np.uint8)
+    names, texts, state = json.loads(bytes(team.broadcast(told)))
+    got = {name: broadcast(None if table is None else arrays[name], team) for name in names}
+    for name in texts:
+        got[name] = as_texts(got[name])
+    return table if team.rank == 0 else marked(Ratings(**got), state)
+
+
+def broadcast(array, team):
+    """The array of rank 0 on all ranks, in pieces."""
+    shape = team.broadcast(None if array is None else np.array(array.shape))
+    flat, pieces = None if array is None else array.reshape(-1), []
+    first = team.broadcast(None if flat is None else flat[:0])
+    size = int(np.prod(shape))
+    step = max(1, PIECE // first.dtype.itemsize)
+    for begin in range(0, size, step):
+        pieces.append(team.broadcast(None if flat is None else flat[begin : begin + step]))
+    return np.concatenate([first, *pieces]).reshape(shape) if array is None else array
+
+
+def as_numbers(ids):
+    """Ids as they are sent: texts as (n, characters) uint32."""
+    if ids.dtype.kind != "U":
+        return ids
+    return np.ascontiguousarray(ids).view(np.uint32).reshape(len(ids), ids.dtype.itemsize // 4)
+
+
+def as_texts(numbers):
+    """What `as_numbers` was given."""
+    return numbers.view(f"U{numbers.shape[1]}").reshape(len(numbers))

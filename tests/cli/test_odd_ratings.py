@@ -1,0 +1,78 @@
+"""Odd tables of ratings through `train-lshmf` and `tune`: what is said is true of them."""
+
+import numpy as np
+import pytest
+from cli_support import CPU
+
+FEW = ("--epochs", 2, *CPU)
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A function that writes (user, item, rating) rows and gives the path."""
+
+    def written(rows):
+        path = tmp_path / "ratings.csv"
+        path.write_text("user,item,rating\n" + "".join(f"{u},{i},{r}\n" for u, i, r in rows))
+        return path
+
+    return written
+
+
+def square(rating, users=12, items=10):
+    """A full table; rating(user, item, number): of a pair."""
+    return [(f"u{k % users}", f"i{k // users}", rating(k % users, k // users, k)) for k in range(users * items)]
+
+
+@pytest.mark.parametrize("rows", [[("a", f"i{k}", 1 + k % 5) for k in range(40)], [("a", "x", 3)]], ids=["user", "one"])
+def test_one_user_is_too_few(refused, table, rows):
+    assert "Learning from 1 user(s) and" in refused("train-lshmf", table(rows), "--test-fraction", 0, "--quiet", *CPU)
+    assert "give at least two of each" in refused("tune", table(rows), "--quiet", *CPU)
+
+
+def test_one_item_is_too_few(refused, table):
+    rows = [(f"u{k}", "x", 1 + k % 5) for k in range(40)]
+    assert "Learning from 40 user(s) and 1 item(s) is not possible" in refused(
+        "train-lshmf", table(rows), "--quiet", *CPU
+    )
+
+
+def test_equal_ratings_are_clicks_and_why_is_told(verb, table):
+    path = table(square(lambda *_: 4)[:60])
+    told = verb("train-lshmf", path, *FEW)
+    assert told.code == 0 and "(every rating is 4; --feedback explicit takes them as ratings)" in told.err
+    assert "every rating" not in verb("train-lshmf", path, "--feedback", "implicit", *FEW).err
+    named = verb("train-lshmf", path, "--feedback", "explicit", *CPU)
+    assert named.code == 0 and "60 ratings from 4 to 4" in named.err
+    assert [line.split()[-2:] for line in named.out.splitlines() if "LSHMF:" in line] == [["0.0000", "0.0000"]]
+    assert "every rating" not in verb("train-lshmf", table(square(lambda *_: 1)[:60]), *FEW).err
+
+
+def test_of_equal_ratings_nothing_is_tuned(refused, table):
+    assert "All 120 ratings are 4: every setting predicts" in refused(
+        "tune", table(square(lambda *_: 4)), "--quiet", *CPU
+    )
+
+
+def test_nobody_is_best_where_nobody_has_a_hit(verb, table):
+    rng = np.random.default_rng(0)
+    rows = dict.fromkeys((f"u{rng.integers(30)}", f"i{k}") for k in range(200))
+    told = verb("train-lshmf", table([(*pair, 1) for pair in rows]), *FEW)
+    assert told.code == 0 and "says nothing of who is best" in told.err and "Best by" not in told.err
+
+
+def test_ids_with_spaces_can_be_pasted(verb, table, tmp_path):
+    rows = [(f"user {u[1:]}", i, r) for u, i, r in square(lambda u, i, k: 1 + k % 5)]
+    told = verb("train-lshmf", table(rows), "--model", tmp_path / "my model", *FEW)
+    assert f"gpukit recommend '{tmp_path / 'my model'}' --user 'user 0'" in told.err
+
+
+def test_a_model_that_a_simpler_row_beats_says_so(verb, table):
+    noise = np.random.default_rng(0).integers(1, 6, 120)
+    path = table(square(lambda u, i, k: noise[k]))
+    named = ("--factors", 8, "--epochs", 40, "--learning-rate", 0.5, *CPU)
+    worse = verb("train-lshmf", path, "--regularization", 0, *named)
+    assert "errs less than the model" in worse.err
+    taste = table(square(lambda u, i, k: 1 + 4 * ((u + i) % 2)))
+    better = verb("train-lshmf", taste, *named)
+    assert better.code == 0 and "errs less" not in better.err

@@ -1,0 +1,63 @@
+"""What new ratings tell of a model before it learns them."""
+
+import numpy as np
+import pytest
+
+from factorization.inputs import make, planted
+from gpukit.device import cpu
+from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization.model.layout import BIAS
+from gpukit.factorization.update import confirmed, merge, run
+from gpukit.ratings import Ratings
+
+
+def known(model):
+    """(run.Model, run.Trainer) of a fitted estimator."""
+    history = merge_history(model)
+    return run.Model(model._state, history, model._scale, 0), run.trainer_of(model, cpu(), None)
+
+
+def merge_history(model):
+    return type(model._rated)(*map(np.asarray, model._rated))
+
+
+def arriving(model, times, count=400):
+    """A Merged of new pairs whose ratings are biases and `times` what the model adds to them."""
+    draw, (facts, trainer) = np.random.default_rng(1), known(model)
+    users, items = (draw.integers(0, n, count).astype(np.int32) for n in (len(model.user_ids_), len(model.item_ids_)))
+    biases = facts.state.user_extras[users, BIAS] + facts.state.item_extras[items, BIAS]
+    added = confirmed.predicted(facts, (users, items), trainer) - biases
+    values = (biases + times * added) * facts.scale.deviation + facts.scale.mean
+    ratings = Ratings(users, items, values.astype(np.float32), model.user_ids_, model.item_ids_)
+    return merge.Merged(ratings, np.ones(count, bool), 0)
+
+
+def nobody(model):
+    return tuple(np.zeros(len(ids), bool) for ids in (model.user_ids_, model.item_ids_))
+
+
+@pytest.mark.parametrize("kind", [MatrixFactorization, LSHMF])
+@pytest.mark.parametrize("times, expected", [(1, 1), (0.5, 0.5), (-1, 0), (2, 1)])
+def test_the_share_is_what_new_ratings_confirm(kind, times, expected):
+    model = make(kind, n_epochs=3).fit(planted(60, 30, 0.4))
+    facts, trainer = known(model)
+    assert confirmed.share(facts, arriving(model, times), nobody(model), trainer) == pytest.approx(expected, abs=0.02)
+
+
+def test_rows_that_are_new_and_old_ratings_do_not_judge():
+    model = make(MatrixFactorization, n_epochs=3).fit(planted(60, 30, 0.4))
+    facts, trainer = known(model)
+    good, bad = arriving(model, 0.5), arriving(model, -5)
+    new_users, no_items = nobody(model)
+    new_users[30:] = True
+    late = good.ratings.users >= 30
+    mixed = good.ratings.with_columns(
+        users=good.ratings.users,
+        items=good.ratings.items,
+        values=np.where(late, bad.ratings.values, good.ratings.values),
+    )
+    told = confirmed.share(facts, good._replace(ratings=mixed), (new_users, no_items), trainer)
+    assert told == pytest.approx(0.5, abs=0.03)
+    told = confirmed.share(facts, good._replace(ratings=mixed, new=~late), nobody(model), trainer)
+    assert told == pytest.approx(0.5, abs=0.03)
+    assert confirmed.share(facts, good._replace(new=np.zeros(400, bool)), nobody(model), trainer) == 1

@@ -1,0 +1,22 @@
+"""Smoothness on a GPU, or in the simulator, against the CPU."""
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.kernel
+
+from gpukit.imputation.smoothness import cpu, gpu
+from gpukit.imputation.smoothness.plan import Weights
+from gpukit.imputation.smoothness.solve import solve
+from imputation.smoothness import inputs
+
+
+def test_sessions_agree(monkeypatch):
+    monkeypatch.setattr(gpu, "BLOCKS", 2)
+    ground, start = inputs.ground(4, 9, (1, 3))[0], np.zeros((4, 9), np.float32)
+    answers = []
+    for steps in (cpu, gpu):
+        session = steps.Session(ground, start)
+        assert solve(session, ground, Weights(0, 0.2, 0.3, 0.4, (0.1,)), steps=2) == 2
+        answers.append(session.answer())
+    np.testing.assert_allclose(answers[1], answers[0], atol=1e-5)
