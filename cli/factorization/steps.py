@@ -17,6 +17,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.implicit.feedback import resolved
 from gpukit.parallel import ALONE
 from gpukit.ratings.clicks import are_pairs
+from gpukit.ratings.handed import read_by_first
 
 BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # ways of --split
 COLUMNS = {"predictor": "", "train_rmse": "train RMSE", "train_mae": "MAE", "test_rmse": "test RMSE", "test_mae": "MAE"}
@@ -38,7 +39,6 @@ def load(ask, stages, described, times=False, team=ALONE):
     times: whether times are read though the split does not need them; team: the parallel.Team of which the first rank
     reads."""
     from gpukit.ratings import read_ratings
-    from gpukit.ratings.handed import read_by_first
 
     def read(path, times=False):
         given = path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times
