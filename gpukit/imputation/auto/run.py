@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.errors import DataError
 from gpukit.imputation.auto import bending, deviations, hiding
 from gpukit.imputation.auto.judging import Fold, error_of, filled
 from gpukit.imputation.auto.methods import BY_NAME, METHODS
@@ -50,6 +51,11 @@ def decide(problem, asked, known, progress=None):
     if not folds:
         return unjudged(problem, asked)
     trials = tried(whole, folds[0], options.metric, progress)
+    if asked != "auto" and asked not in {trial.method.name for trial in trials}:
+        raise DataError(
+            f"the method {asked!r} has nothing to say about these data: they have no order or no period that it needs, "
+            "or are too many for it. Give times, take another method, or 'auto' (--method auto)."
+        )
     names = finalists(trials, asked, options.metric, few_units(folds[0]))
     judged = [judge(folds, decided(whole, trial, known, progress)) for trial in trials if trial.method.name in names]
     plan = settled(folds, judged, trials, options.metric, asked == "auto")
