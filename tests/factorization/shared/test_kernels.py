@@ -5,9 +5,11 @@ import pytest
 
 pytestmark = pytest.mark.kernel
 
+from parallel.test_team import together
 from support import launch
 
 from factorization.shared.test_ready import keyed
+from gpukit._driver import copy_in
 from gpukit.factorization.shared import kernels, twins
 
 
@@ -20,3 +22,25 @@ def test_key_blocks(counts, shape):
     twins.key_blocks(starts, others, where, blocks, len(counts), by_twin)
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(by_twin, expected)
+
+
+def test_rows_that_ranks_have_solved_for_are_everywhere(monkeypatch):
+    """By way of the host: NCCL is not simulated."""
+    from gpukit._cuda import cuda
+    from gpukit.factorization.shared import gpu
+    from gpukit.parallel.lines import HostLines
+
+    rows, spans = np.random.default_rng(0).random((7, 5), np.float32), [(0, 3), (3, 3), (3, 7)]
+    monkeypatch.setattr(
+        gpu, "lines_of", lambda team, device: HostLines(team, lambda array: array.copy_to_host(), copy_in)
+    )
+
+    def work(team):
+        mine = np.zeros_like(rows)
+        mine[slice(*spans[team.rank])] = rows[slice(*spans[team.rank])]
+        table = cuda.to_device(mine)
+        gpu.Meeting(team, None).everywhere(table, spans)
+        return table.copy_to_host()
+
+    for table in together(3, work):
+        np.testing.assert_array_equal(table, rows)
