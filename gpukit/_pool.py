@@ -1,11 +1,13 @@
 """Threads for work that is done outside the interpreter: numpy's loops, checksums, reading."""
 
 import contextlib
+import functools
 import os
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-MOST = 8
+MOST = 16
 NAME = "gpukit-pool"
 ROWS = 1 << 16  # numbers of a piece of a table
 
@@ -35,7 +37,7 @@ def by_rows(function, shape):
     """[function(slice)] of the rows of a table (N, T), piece by piece, on all cores: pieces of ROWS numbers at least,
     the same on any machine."""
     rows, columns = shape
-    each = max(1, -(-ROWS // max(1, columns)), -(-rows // (8 * MOST)))
+    each = max(1, -(-ROWS // max(1, columns)), -(-rows // (4 * MOST)))
     return shared_out(function, [slice(first, min(first + each, rows)) for first in range(0, rows, each)])
 
 
@@ -46,10 +48,20 @@ def alone():
 
     Goes by threadpoolctl; without it they take as many as ever, and the answers are the same.
     """
-    try:
-        from threadpoolctl import threadpool_limits
-    except ImportError:
+    control = libraries("scipy.linalg" in sys.modules)
+    if control is None:
         yield
         return
-    with threadpool_limits(1, user_api="blas"):
+    with control.limit(limits=1, user_api="blas"):
         yield
+
+
+@functools.cache
+def libraries(scipy):
+    """threadpoolctl's controller of the libraries that are loaded, or None without it; scipy: whether that brought its
+    own."""
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ImportError:
+        return None
+    return ThreadpoolController()

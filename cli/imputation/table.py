@@ -146,9 +146,11 @@ def winner(done):
 
 
 def verdict(done):
-    """Yield a line when a baseline wins."""
+    """Yield a line about what serves beside the best method and interpolation, or when a baseline wins."""
     from gpukit.imputation.compare import OURS
 
+    if done.model.plan_ is not None and done.rows:
+        yield served(done.model.method_, {row.name: row.error for row in done.rows}, done.rows[0].name)
     best = winner(done)
     if best is not None:
         ours = next(row.error for row in done.rows if row.name == OURS)
@@ -156,6 +158,14 @@ def verdict(done):
             f"A baseline wins: {best.name} errs {best.error:.4g} on the hidden values, the imputation {ours:.4g}. "
             "For these data take it, or other settings."
         )
+
+
+def served(name, errors, best):
+    """What the method that serves errs, in words; errors {name: error}."""
+    called, line = "the mean of methods" if name == "mix" else name, errors.get("interpolation")
+    beside = f", {errors[name] / line:.3g} times interpolation's" if line and name != "interpolation" else ""
+    less = f"; {best} errs less there, {errors[best]:.4g}" if errors[best] < errors[name] else ""
+    return f"What serves is {called}: {errors[name]:.4g} on the hidden values{beside}{less}"
 
 
 def judged(done):

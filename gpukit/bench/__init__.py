@@ -47,7 +47,6 @@ FILES = {
     "letor": ("mq2008", "solvers", "letor"),
     "svt": ("thresholding",),
     "imputation": ("impute-speed",),
-    "ranks.imputation": ("impute-ranks",),
     "decompositions": ("impute-ladder",),
     "recovery": ("impute-accuracy", "impute-metr-la", "impute-molene"),
     "ranks.rows": ("ranks",),

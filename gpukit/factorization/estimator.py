@@ -47,7 +47,8 @@ class Factorization(Answering, Updating):
             judge = runs.Judge(run.session, run.held_out, run.scale, run.settings.patience, run.history, run.best)
             checkpoints = runs.Checkpoints(checkpoint, self, data, run.choice, team or ALONE)
             work = run.session, run.training, run.settings
-            state = run.complete(runs.run(*work, judge, checkpoints, run.history, run.start, progress))
+            state = runs.run(*work, judge, checkpoints, run.history, run.start, progress)
+            state = run.complete(state, checkpoints)
         self.timings_, self.device_, self.feedback_ = run.clock.seconds, str(run.device), run.settings.feedback
         self.chosen_, self.trials_ = run.choice.facts(type(self).__name__), run.choice.trials
         self.set_fitted(state, run.session.history, run.scale, ratings.user_ids, ratings.item_ids)

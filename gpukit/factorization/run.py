@@ -19,7 +19,7 @@ CHECKPOINT_SECONDS = 60.0
 class Run(NamedTuple):
     """A training that is about to begin: the session, its solver's Training, settings.Settings, Clock and Scale, the
     first epoch, the history, the best state; Ratings to train on and to judge by (or None), Device, choose.Choice; what
-    becomes of the State that was trained."""
+    becomes of the State that was trained, a function of that and of Checkpoints or None."""
 
     session: object
     training: object
@@ -33,7 +33,7 @@ class Run(NamedTuple):
     held_out: object
     device: object
     choice: object
-    complete: object = lambda state: state
+    complete: object = lambda state, checkpoints=None: state
 
 
 class Judge:
@@ -87,6 +87,14 @@ class Checkpoints:
             if self.team.rank == 0:
                 saving.save_checkpoint(self.path, self.estimator, state, best, done, self.data, self.choice)
             self.team.barrier()
+        self.written = time.monotonic()
+
+    def write_beside(self, first, session, done):
+        """Write now: the State of the first of two models, which is done with, and the second's session after `done`
+        epochs; ranks have none."""
+        if self.path is not None:
+            second, epochs = saving.Beside(session.state(), done), len(self.estimator.history_)
+            saving.save_checkpoint(self.path, self.estimator, first, None, epochs, self.data, self.choice, second)
         self.written = time.monotonic()
 
     def due(self):

@@ -1,5 +1,7 @@
 """`gpukit impute` on tables: every layout comes back as it was, filled in."""
 
+import re
+
 import numpy as np
 import pandas
 import pytest
@@ -68,6 +70,17 @@ def test_the_same_table_comes_back(verb, tmp_path, layout, graph, suffix):
         assert got.iloc[:, :2].astype(str).equals(wanted.iloc[:, :2].astype(str))
         got, wanted = got[["temp"]], wanted[["temp"]]
     np.testing.assert_allclose(got.to_numpy(float), wanted.to_numpy(float), rtol=1e-6)
+
+
+def test_what_serves_is_said_beside_interpolation(verb, tmp_path):
+    table = frame()[1]
+    table.iloc[::2] += 1.0
+    table.to_csv(tmp_path / "t.csv")
+    result = verb("impute", tmp_path / "t.csv", "--method", "last-value")
+    assert re.search(
+        r"^What serves is last-value: \S+ on the hidden values, \S+ times interpolation's", result.out, re.M
+    )
+    assert "errs less there" in result.out
 
 
 def test_bad_tables_are_one_line(refused, tmp_path):

@@ -127,3 +127,13 @@ def test_start_state(biases):
         np.testing.assert_array_equal(none_yet, packed)
         assert none_yet.dtype == packed.dtype
     assert (state.user_factors[2] != state.item_factors[1]).all()  # streams of their own
+
+
+def test_a_state_that_is_kept_stays_as_it_was():
+    """The best one so far, while training goes on: 32 neighbours fill their slots, so nothing would copy them."""
+    layout, rng = cpu_layout(4, 32), np.random.default_rng(0)
+    packed = rng.normal(size=(7, 2 * layout.slots)).astype(np.float32)
+    kept = states.unpack_influence(packed, layout)
+    before = kept.copy()
+    packed += 1.0
+    np.testing.assert_array_equal(kept, before)

@@ -20,6 +20,7 @@ HEAVY = {  # packages that take long to import; numba.cuda takes as long again a
     "scipy",
     "sklearn",
     "surprise",
+    "libmf",
     "threadpoolctl",
     "torch",
 }

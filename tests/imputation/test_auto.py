@@ -184,10 +184,14 @@ def test_few_units_bend_nothing():
     assert not bending.learned(parts, "absolute", (bending.KNOTS, 5)).any()
 
 
-def test_units_are_vertices_and_runs_that_begin_together():
+def test_units_are_vertices_and_runs_that_begin_and_end_together():
     hidden = np.array([[1, 1, 0, 1], [1, 1, 0, 0], [0, 1, 1, 1]], bool)
     kinds = np.array([2, 2, 2, 2, 2, places.NEVER, places.NEVER, places.NEVER], np.int8)
-    assert Fold(hidden, None, None).units(kinds).tolist() == [3, 3, 6, 3, 3, 2, 2, 2]
+    one, two, _, again, like, *dead = Fold(hidden, None, None).units(kinds).tolist()
+    assert one == two == again == like and dead == [2, 2, 2]
+    hidden[1, 2] = True
+    one, _, _, other, *_ = Fold(hidden, None, None).units(np.insert(kinds, 5, 2)).tolist()
+    assert one != other
 
 
 def test_a_bend_that_costs_squares_is_none():

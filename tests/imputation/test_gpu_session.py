@@ -22,8 +22,41 @@ from imputation.inputs import problem
 KINDS = ("slices", "entries")
 
 
+class Number:
+    """What cupy's reductions give: float() alone takes it to the host."""
+
+    def __init__(self, value):
+        self.value = float(value)
+
+    def __float__(self):
+        return self.value
+
+    def __neg__(self):
+        return Number(-self.value)
+
+    def __lt__(self, other):
+        return float(self) < float(other)
+
+    def __gt__(self, other):
+        return float(self) > float(other)
+
+    def __le__(self, other):
+        return not self > other
+
+    def __array__(self, *_, **__):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+
 class Array(np.ndarray):
     """A numpy array with what cupy's have besides."""
+
+    def max(self, axis=None, **options):
+        found = super().max(axis, **options)
+        return Number(found) if axis is None else found
+
+    def min(self, axis=None, **options):
+        found = super().min(axis, **options)
+        return Number(found) if axis is None else found
 
     def get(self):
         return np.array(self)

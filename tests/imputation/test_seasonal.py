@@ -1,8 +1,10 @@
 """The profile of a period, and what is left of it."""
 
 import numpy as np
+import pytest
 
 from gpukit import GraphImputer
+from gpukit.errors import DataError
 from gpukit.imputation.baselines import seasonal
 from imputation.test_auto import asked
 
@@ -59,3 +61,9 @@ def test_the_last_days_of_all_are_those_of_the_period():
     model = GraphImputer(device="cpu").fit(None, truth, seen)
     assert np.abs(model.completed_ - truth)[~seen].mean() < 0.35
     assert 0.8 < (np.abs(model.completed_ - truth) < 1.645 * model.deviation_)[~seen].mean() <= 1.0
+
+
+def test_series_without_a_period_are_refused_by_name():
+    walks = np.cumsum(np.random.default_rng(0).normal(size=(6, 80)), axis=1)
+    with pytest.raises(DataError, match="'seasonal' has nothing to say about these data"):
+        GraphImputer(method="seasonal", device="cpu").fit(None, walks, np.random.default_rng(1).random((6, 80)) > 0.2)

@@ -1,5 +1,7 @@
 """Checks of arrays from outside: the first fault is found wherever it lies, by one thread and by several."""
 
+import threading
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -124,3 +126,18 @@ def test_shared_out_keeps_the_order():
     assert _pool.shared_out(lambda task: task, []) == []
     with pytest.raises(ZeroDivisionError):
         _pool.shared_out(lambda task: 1 // task, [1, 0, 1])
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (3, 0), (7, 3), (1000, 300), (2, 1 << 17)])
+def test_pieces_of_rows_are_all_of_them(shape, monkeypatch):
+    pieces = _pool.by_rows(lambda rows: np.arange(*rows.indices(shape[0])), shape)
+    assert np.concatenate([*pieces, np.zeros(0, int)]).tolist() == list(range(shape[0]))
+    monkeypatch.setattr(_pool, "cores", lambda: 1)
+    assert len(_pool.by_rows(lambda rows: 0, shape)) == len(pieces)  # whatever the machine
+
+
+def test_threads_that_share_work_begin_no_others(monkeypatch):
+    monkeypatch.setattr(_pool, "cores", lambda: 4)
+    name = lambda _: threading.current_thread().name  # noqa: E731
+    own, inner = zip(*_pool.shared_out(lambda task: (name(0), _pool.shared_out(name, range(3))), range(4)))
+    assert not _pool.within() and all(set(names) == {mine} for mine, names in zip(own, inner))

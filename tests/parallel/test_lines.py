@@ -125,6 +125,7 @@ def test_what_nccl_is_told(monkeypatch, made):
         lines.broadcast(array, 1)
         lines.allreduce(Array(size=2, dtype=np.uint32), "max")
         lines.allgather(array, array)
+        lines.alltoall({1: array, 2: Array(size=9, dtype=np.float64)}, {0: array})
         lines.check()
         lines.world.lost = True
         with pytest.raises(TeamError, match="NCCL has lost another rank"):
@@ -140,5 +141,8 @@ def test_what_nccl_is_told(monkeypatch, made):
             ("broadcast", 4096, 4096, 6, "FLOAT32", 1, 0),
             ("allReduce", 4096, 4096, 2, "UINT32", "MAX", 0),
             ("allGather", 4096, 4096, 6, "FLOAT32", 0),
+            ("send", 4096, 6, "FLOAT32", 1, 0),
+            ("send", 4096, 9, "FLOAT64", 2, 0),
+            ("recv", 4096, 6, "FLOAT32", 0, 0),
         ]
-    assert sorted(map(str, groups)) == ["0", "1", "end", "end", "start", "start"]
+    assert sorted(map(str, groups)) == ["0", "1", *4 * ["end"], *4 * ["start"]]

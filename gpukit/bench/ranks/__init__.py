@@ -1,6 +1,6 @@
 """Two ranks beside one of them: two GPUs, or two processes that share the CPU.
 
-rows.py         factorization and ranking: starts the ranks and makes rows of what they tell
+rows.py         starts the ranks and makes rows of what they tell
 work.py         what a rank of rows.py does: first by itself, then with the others
 imputation.py   a step of the paper's imputation on one rank, then on all
 

@@ -16,11 +16,12 @@ from gpukit.parallel.launch import launch
 SIZE = 2
 OF_RATINGS, MORE = ("netflix",), ("yahoo", "ml-10m")
 OF_DOCUMENTS = ("mslr-web30k",)
+OF_TENSORS = {True: ("512x512x2600", "64x64x2100"), False: ("64x64x2100", "512x512x2600")}  # on GPUs, the usual first
 COMMAND = "from gpukit.bench.ranks.work import main; main()"
 
 
 def ranks(conditions):
-    """Epochs, convergence and products with the Hessian over two ranks beside one."""
+    """Epochs, convergence, products with the Hessian and steps of the imputation over two ranks beside one."""
     for like in conditions.among(OF_RATINGS, MORE):
         with tempfile.TemporaryDirectory() as folder:
             save(generated(like, conditions.scale), folder)
@@ -28,6 +29,10 @@ def ranks(conditions):
     for like in conditions.among(OF_DOCUMENTS):
         with tempfile.TemporaryDirectory() as folder:
             yield from told(conditions, like, "ranking", folder, like, conditions.scale)
+    usual, more = OF_TENSORS[conditions.device.is_cuda]
+    for like in conditions.among((usual,), (more,)):
+        with tempfile.TemporaryDirectory() as folder:
+            yield from told(conditions, like, "imputation", folder, like, conditions.scale)
 
 
 def save(parts, folder):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.bench.ranking import EXACT, SINGLE, check_near, generated, on_host
+from gpukit.bench.ranks.imputation import imputation
 from gpukit.bench.ratings import CLOSE, estimators
 from gpukit.bench.timing import milliseconds
 from gpukit.errors import DataError
@@ -154,4 +155,4 @@ def ranking(team, folder, like, scale, device):
     return rows
 
 
-BENCHES = {"factorization": factorization, "ranking": ranking}
+BENCHES = {"factorization": factorization, "ranking": ranking, "imputation": imputation}

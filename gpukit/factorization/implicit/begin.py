@@ -1,28 +1,58 @@
 """Everything that training on clicks needs, before the first epoch."""
 
+from typing import NamedTuple
+
 from gpukit import interrupt
+from gpukit.errors import ModelError
 from gpukit.factorization import run as runs
 from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.blend import blended
 from gpukit.factorization.implicit.choosing import choose
 from gpukit.factorization.implicit.ground import Course, Ground
-from gpukit.factorization.model import saving
+from gpukit.factorization.model import check, saving
 from gpukit.factorization.shared.choosing import chosen
 from gpukit.parallel import ALONE
 
 
-def beside(ground, estimator, plan, progress):
-    """The State of the model that is mixed in, trained."""
+class Second(NamedTuple):
+    """A model that is mixed in, about to be trained: its settings.Settings, session and Training, the first epoch."""
+
+    plan: object
+    session: object
+    training: object
+    start: int
+
+    def trained(self, first, checkpoints, progress):
+        """Its State in the end; first: the State that it is mixed with, which a run.Checkpoints (or None) keeps beside
+        its own. Ctrl-C takes effect after the epoch at work, as in run.run."""
+        with interrupt.deferred() as pressed:
+            for epoch in range(self.start, self.plan.epochs):
+                self.training.epoch(epoch)
+                progress("training", epoch + 1, self.plan.epochs, {"rmse": None})
+                requested = pressed.requested
+                if checkpoints is not None and (requested is not None or checkpoints.due()):
+                    checkpoints.write_beside(first, self.session, epoch + 1)
+                if requested is not None:
+                    raise interrupt.Interrupted(requested)
+        return self.session.state()
+
+
+def second(ground, estimator, plan, progress, resumed):
+    """The Second of a first model's settings.Settings; resumed: where it goes on from, saving.Beside or None.
+
+    Raises ModelError for one of other sizes."""
     other = mix.partner(estimator, plan, len(ground.clicks), ground.clicks.shape)
     course = Course(ground, other)
-    session, training = course.begin(course.first(ground.neighbors(other, progress)))
-    with interrupt.deferred() as pressed:
-        for epoch in range(other.epochs):
-            training.epoch(epoch)
-            progress("training", epoch + 1, other.epochs, {"rmse": None})
-            if pressed.requested is not None:
-                raise interrupt.Interrupted(pressed.requested)
-    return session.state()
+    if resumed is None:
+        return Second(other, *course.begin(course.first(ground.neighbors(other, progress))), 0)
+    found, wanted = check.sizes_of(resumed.state), (other.n_factors, other.learned_neighbors)
+    if found != wanted or resumed.epochs_done > other.epochs:
+        raise ModelError(
+            f"The checkpoint's second model has {found[0]} factors and {found[1]} neighbours after "
+            f"{resumed.epochs_done} epochs; here it has {wanted[0]} and {wanted[1]}, {other.epochs} epochs in all. "
+            "Leave --resume out to begin anew."
+        )
+    return Second(other, *course.begin(resumed.state), resumed.epochs_done)
 
 
 def prepare(estimator, clicks, held_out, device, checked, progress, resume_from, team=ALONE):
@@ -47,13 +77,14 @@ def prepare(estimator, clicks, held_out, device, checked, progress, resume_from,
         session, training = course.begin(resumed.state if resumed else course.first(neighbors))
     first = (resumed.epochs_done, resumed.history, resumed.best) if resumed else (0, [], None)
 
-    def complete(state):
+    def complete(solved, checkpoints=None):
         """What is kept of the State that was trained."""
         with clock("neighbours"):
-            state = blended(state, clicks, plan)
+            state = blended(solved, clicks, plan)
         if plan.mixed:
             with clock("training"):
-                state = mix.joined(state, beside(ground, estimator, plan, progress), plan.mixed)
+                beside = second(ground, estimator, plan, progress, resumed.beside if resumed else None)
+                state = mix.joined(state, beside.trained(solved, checkpoints, progress), plan.mixed)
         return start.ranked_for_strangers(state, ground.counts[1])
 
     return runs.Run(session, training, plan, clock, start.SCALE, *first, clicks, None, device, choice, complete)

@@ -14,7 +14,7 @@ from gpukit.factorization.solvers import Task
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd import training as descent
 from gpukit.random import key
-from gpukit.ratings.orders.order import Orders, in_both_orders
+from gpukit.ratings.orders.order import Orders, taken
 from gpukit.streams import Keyed
 
 STILL = (
@@ -63,9 +63,21 @@ def ratings_of_fresh(entered, new, held):
     keys, _, n = parted(marked, None, own)
     if not n:
         return None
-    of_users = held.work.walk == "users" or held.work.deterministic
-    by_item, by_user, places, _, _ = in_both_orders(keys[:n], new.key, None, held.work.ordering, of_users)
-    return Orders(new.shape, held.levels, by_item, by_user, places, None)
+    keys = keys if n == keys.size else keys[:n]
+    return Orders(new.shape, held.levels, *both_orders(keys, new.key, held.work), None)
+
+
+def both_orders(keys, key, work):
+    """(by_item, by_user, places) as ratings.orders.order.in_both_orders gives them, of keys (n,) uint64 that are in
+    order by user already, which are overwritten."""
+    own, ordering, preparing, n = work.own, work.ordering, work.steps.preparing, keys.size
+    on_host = work.walk == "users" or work.deterministic
+    by_user = taken(keys, key, (key.user, 1), key.item, own.empty(0, np.uint32), ordering, on_host)
+    keys, order, _ = own.sort_by_bits(keys, 0, key.user.shift, ready.counted(n, preparing))
+    by_item = taken(keys, key, (key.item, 0), key.user, own.empty(0, np.uint32), ordering)
+    places = own.empty(n, np.uint32)
+    preparing.run("turn_around", order, places)
+    return by_item, by_user, places
 
 
 def fresh_baseline(orders, flags, base, scale, damping, work):

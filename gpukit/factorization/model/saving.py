@@ -16,7 +16,7 @@ from gpukit.factorization.model.state import State
 from gpukit.factorization.update import told
 from gpukit.io import trust
 
-STATE, HISTORY, BEST, HEAD = "state", "rated", "best", "head"
+STATE, HISTORY, BEST, HEAD, BESIDE = "state", "rated", "best", "head", "beside"
 FACTS = {
     "history": list,
     "timings": dict,
@@ -29,15 +29,23 @@ FACTS = {
 NOT_ALWAYS = {"random_share", "chosen", "trials", "feedback"}  # LSHMF's alone; not in files of earlier versions
 
 
+class Beside(NamedTuple):
+    """A second model that is mixed in (implicit.mix): its State after epochs_done epochs."""
+
+    state: State
+    epochs_done: int
+
+
 class Checkpoint(NamedTuple):
-    """Where training stands: the State after epochs_done epochs, the history so far, the best State (None: not kept)
-    and the choose.choice.Choice of settings."""
+    """Where training stands: the State after epochs_done epochs, the history so far, the best State (None: not kept),
+    the choose.choice.Choice of settings, and a Beside where its training has begun (else None)."""
 
     state: State
     epochs_done: int
     history: list
     best: State | None
     choice: object
+    beside: Beside | None = None
 
 
 def fingerprint(ratings):
@@ -48,9 +56,9 @@ def fingerprint(ratings):
     return total
 
 
-def save_checkpoint(path, estimator, state, best, done, data, choice):
+def save_checkpoint(path, estimator, state, best, done, data, choice, beside=None):
     """Write what training needs to go on after `done` epochs: State, best State or None, parameters, the history so
-    far, the Choice."""
+    far, the Choice, a Beside or None."""
     header = {
         "class": "checkpoint",
         "of": type(estimator).__name__,
@@ -61,6 +69,8 @@ def save_checkpoint(path, estimator, state, best, done, data, choice):
         "choice": choice.kept(),
     }
     arrays = persist.spread(STATE, state) | ({} if best is None else persist.spread(BEST, best))
+    if beside is not None:
+        header["beside_done"], arrays = beside.epochs_done, arrays | persist.spread(BESIDE, beside.state)
     persist.save_arrays(path, header, arrays)
 
 
@@ -108,7 +118,18 @@ def _checkpoint(header, arrays, shape, choice):
     for name, state in states.items():
         if state is not None:
             check.check_state(state, shape, sizes, name)
-    return Checkpoint(states[STATE], done, history, states[BEST], choice)
+    return Checkpoint(states[STATE], done, history, states[BEST], choice, _beside(header, arrays, shape, choice, done))
+
+
+def _beside(header, arrays, shape, choice, done):
+    """The Beside in a file's header and arrays, checked, or None; done: epochs of the first model."""
+    if not any(name.startswith(f"{BESIDE}.") for name in arrays) and "beside_done" not in header:
+        return None
+    epochs, state = persist.entry_of(header, "beside_done", int), arrays.gathered(State, BESIDE)
+    if not choice.settings.mixed or done < choice.settings.epochs or epochs < 0:
+        raise DataError(f"it keeps a second model after {epochs:,} epochs, and its settings or its epochs have none.")
+    check.check_state(state, shape, check.sizes_of(state), BESIDE)
+    return Beside(state, epochs)
 
 
 def packed(model):

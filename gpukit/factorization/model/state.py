@@ -143,7 +143,7 @@ def pack_neighborhood(neighbors, influence, base, layout):
 
 def unpack_influence(influence, layout):
     """(N, 2, K) of packed influences (N + 1, 2 slots)."""
-    return np.ascontiguousarray(influence.reshape(len(influence), 2, -1)[:-1, :, : layout.n_neighbors])
+    return influence.reshape(len(influence), 2, -1)[:-1, :, : layout.n_neighbors].copy()
 
 
 def unpack(P, Q, influence, layout, walk, neighbors):

@@ -26,7 +26,7 @@ SAME = 1e-6  # of the values' size: a standard deviation below it is that of a c
 STRENGTHS = (1.0, 0.5, 0.0)
 WIDENED = (0.7, 3.0)  # by how much scales may turn out too small on folds that they were not learned on
 MOST = 20_000  # errors that this is told from
-MOST_SHARE = 0.98  # of the errors on those folds, that are to lie within the intervals
+MOST_SHARE = 0.95  # of the errors on those folds, that are to lie within the intervals
 WIDE, HALF = 1.6448536, 0.6744898  # deviations on either side of a normal distribution's middle 90 % and 50 %
 
 
@@ -66,10 +66,10 @@ def constant(deviation):
 
 
 def least_of(values, count):
-    """What no deviation is less than: what values usually differ by, or are, over how many were found out."""
+    """What no scale is less than: what values usually differ by, or are, over the square of how many were found out."""
     size, usual = float(np.abs(values).mean()), float(values.std())
     usual = usual if usual > SAME * size else size or 1.0
-    return usual / (1 + count)
+    return usual / (1 + count) ** 2
 
 
 def flat():
@@ -81,7 +81,7 @@ def flat():
 
 def learned(parts, units=(MANY, MANY), least=0.0):
     """Deviations of [Errors], a fold each; units: how many chances (judging.Fold.units) vertices that are hidden whole,
-    and other values, took; least: no deviation is below it."""
+    and other values, took; least: no scale is below it."""
     errors, step = together(parts), max(1, sum(len(part.residuals) for part in parts) // MOST)
     few = [part.some(slice(None, None, step)) for part in parts]
     if len(few) < 2:
@@ -94,7 +94,7 @@ def learned(parts, units=(MANY, MANY), least=0.0):
     by_kind = found.by_kind * np.where(np.arange(KINDS) == NEVER, *factors)
     sizes = np.maximum(sizes * np.where(told.kinds == NEVER, *factors), least)
     shares = {share: coverage(told.residuals, sizes, z) for share, z in ((0.5, HALF), (0.9, WIDE))}
-    return Deviations(np.maximum(by_kind, least * np.exp(WIDEST)), found.law, shares)
+    return Deviations(np.maximum(by_kind, least), found.law, shares)
 
 
 def fitted(errors, strengths):

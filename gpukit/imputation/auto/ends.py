@@ -1,16 +1,21 @@
-"""Runs of missing values at the ends of series: sensors that begin late, and what is yet to come.
+"""Runs of missing values at an end of most series: what is yet to come, or was before the records.
 
-Beyond an end there is no value to go by. So such a run is hidden at an end of what is observed, together with all that
-lies beyond it, fold after fold farther in: as what comes next is told from what was before.
+Beyond an end there is no value to go by, and none of the others' either. So such runs are hidden at that end of what is
+observed, together with all that lies beyond them, fold after fold farther in: as what comes next is told from what was
+before. Ends that few miss, as of sensors that begin late, are gaps like others: the others' values tell them, wherever
+they lie.
 """
 
 import numpy as np
 
+MOST = 0.5  # of the rows
+
 
 def parted(pattern):
-    """(what lies between, lengths (2, n) of the runs at the first and at the last column) of a pattern (n, T) of what
-    is missing, of which no row misses everything."""
+    """(the rest, lengths (2, n) of the runs at the first and at the last column, 0 where few have any) of a pattern
+    (n, T) of what is missing, of which no row misses everything."""
     lengths = np.array([pattern.argmin(axis=1), pattern[:, ::-1].argmin(axis=1)])
+    lengths *= np.count_nonzero(lengths, axis=1, keepdims=True) > MOST * len(pattern)
     columns = np.arange(pattern.shape[1])
     inner = pattern & (columns >= lengths[0][:, None]) & (columns < (len(columns) - lengths[1])[:, None])
     return inner, lengths

@@ -2,7 +2,7 @@
 
 The pattern of what is missing is laid over the data once more, with the vertices exchanged and the columns moved on
 alike for all: runs stay runs, vertices that miss everything become others that do, columns that nobody sees become
-other columns; runs at an end of the series stay at an end (ends.py). Of a pattern that would hide too much some runs
+other columns; runs at an end of most series stay there (ends.py). Of a pattern that would hide too much some runs
 are left out, those that begin together on most vertices together; one that hides too little is laid over several times.
 """
 
@@ -90,7 +90,6 @@ def runs_laid_over(seen, free, rng, ordered):
         if count >= 0.8 * goal or idle == IDLE:
             break
         moved = np.roll(pattern[rng.permutation(len(alive))], int(rng.integers(pattern.shape[1])), axis=1)
-        moved = ends.parted(moved)[0] if ordered else moved
         here = here | (untouched(moved, taken) & inner)
         before, count = count, np.count_nonzero(here)
         idle = idle + 1 if count - before <= LITTLE * most else 0

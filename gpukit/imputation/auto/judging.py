@@ -19,13 +19,18 @@ class Fold(NamedTuple):
 
     def units(self, kinds):
         """(values,) int64: which hidden values err by the same chance: those of a vertex that is hidden whole, and of
-        runs that begin together; kinds (values,)."""
+        runs that begin and end together; kinds (values,)."""
         vertex, column = np.nonzero(self.hidden)
-        columns = np.arange(self.hidden.shape[1])
-        begins = self.hidden & ~np.roll(self.hidden, 1, axis=1)
-        begins[:, 0] = self.hidden[:, 0]
-        first = np.maximum.accumulate(np.where(begins, columns, 0), axis=1)
-        return np.where(kinds == NEVER, vertex, len(self.hidden) + first[vertex, column])
+        first, last = begins(self.hidden), begins(self.hidden[:, ::-1])[:, ::-1]
+        run = first[vertex, column] * self.hidden.shape[1] + last[vertex, column]
+        return np.where(kinds == NEVER, vertex, len(self.hidden) + run)
+
+
+def begins(hidden):
+    """(N, T) int64: the column in which the run begins that a hidden value (N, T) is in."""
+    starts = hidden.copy()
+    starts[:, 1:] &= ~hidden[:, :-1]
+    return np.maximum.accumulate(np.where(starts, np.arange(hidden.shape[1]), 0), axis=1)
 
 
 class Row(NamedTuple):
@@ -60,11 +65,12 @@ def filled(method, problem, setting):
 
 def simple(problem):
     """(N, T): interpolation in time where there is an order and a vertex has any value, else means."""
-    out = level(problem, "both")
     if not problem.ordered:
-        return out
-    line = interpolation(problem, {})
-    return np.where(np.isnan(line), out, line)
+        return level(problem, "both")
+    out, none = interpolation(problem, {}), ~problem.seen.any(axis=1)
+    if none.any():
+        out[none] = level(problem, "both")[none]
+    return out
 
 
 def error_of(residuals, metric):

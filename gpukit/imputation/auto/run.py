@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.errors import DataError
 from gpukit.imputation.auto import bending, deviations, hiding
 from gpukit.imputation.auto.judging import Fold, error_of, filled
 from gpukit.imputation.auto.methods import BY_NAME, METHODS
@@ -14,6 +15,7 @@ from gpukit.imputation.auto.settling import Judged, settled
 
 NUMBERS = 1 << 20  # of a problem that methods are judged on: a window of a longer one
 TRIAL = 1 << 16  # of the columns that a trial is made on, where a method takes each column by itself
+ROUNDING = 1e-6  # of the largest residual
 NEAR = 1.25  # times the least error of a trial: what is judged on all folds
 MOST = 0.5  # of the values, equal ones that are told
 MEMBERS = 3  # of each group of values
@@ -49,6 +51,11 @@ def decide(problem, asked, known, progress=None):
     if not folds:
         return unjudged(problem, asked)
     trials = tried(whole, folds[0], options.metric, progress)
+    if asked != "auto" and asked not in {trial.method.name for trial in trials}:
+        raise DataError(
+            f"the method {asked!r} has nothing to say about these data: they have no order or no period that it needs, "
+            "or are too many for it. Give times, take another method, or 'auto' (--method auto)."
+        )
     names = finalists(trials, asked, options.metric, few_units(folds[0]))
     judged = [judge(folds, decided(whole, trial, known, progress)) for trial in trials if trial.method.name in names]
     plan = settled(folds, judged, trials, options.metric, asked == "auto")
@@ -126,14 +133,18 @@ def few_units(fold):
     return 0 < whole < FEW or 0 < len(units) - whole < FEW
 
 
+def alike(trial, other):
+    """Whether two trials are the same but for rounding."""
+    size = float(np.abs(trial.residuals).max(initial=0.0))
+    return np.allclose(trial.residuals, other.residuals, rtol=0.0, atol=ROUNDING * size)
+
+
 def finalists(trials, asked, metric, few):
     """The names of the methods that are judged on all folds, of those that fill in alike the first; few: of few hidden
     units one may decide, so more methods are judged."""
     if asked != "auto":
         return {asked}
-    unlike = [
-        t for at, t in enumerate(trials) if not any(np.array_equal(t.residuals, u.residuals) for u in trials[:at])
-    ]
+    unlike = [t for at, t in enumerate(trials) if not any(alike(t, u) for u in trials[:at])]
     found, near, members = set(), *((WIDER, MORE) if few else (NEAR, MEMBERS))
     for errors in zip(*(trial.errors(metric) for trial in unlike)):
         order = np.argsort(errors, kind="stable")[:members]

@@ -65,7 +65,10 @@ def chosen(folds, found, judged, metric):
     if error_of(combined(estimates, shares, of_kind) - truth, metric) > WORTH * min(errors):
         shares = np.eye(len(judged))[[int(np.argmin(errors))] * len(shares)]
     units = np.concatenate(
-        [at * fold.hidden.size + one for at, (fold, one) in enumerate(zip(folds, units_of(folds, found)))]
+        [
+            at * fold.hidden.size * fold.hidden.shape[1] + one
+            for at, (fold, one) in enumerate(zip(folds, units_of(folds, found)))
+        ]
     )
     shares = drawn(shares, estimates, truth, of_kind, units, metric)
     kept = np.flatnonzero(shares.max(axis=0) > USED)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gpukit._pool import by_rows
 from gpukit.imputation.baselines.nearest import heaviest
 from gpukit.imputation.kriging import covariance as cov
 from gpukit.imputation.problem import lonely
@@ -21,16 +22,24 @@ def signs_of(problem, field, estimates, where):
     from the column's mean; how the series moves there; how rough the vertex is, or, where nothing of it is observed,
     its neighbours; kriging's variance of the vertex; and the value's rank among all, from -1 to 1.
     """
-    vertex, column = np.nonzero(where)
-    W = stochastic(problem.adjacency)
-    mean = field.mean(axis=0)
-    near = W @ field
-    apart = np.sqrt(np.maximum(W @ np.square(field - mean) - np.square(near - mean), 0.0))
-    spread = np.std(estimates, axis=0) if len(estimates) > 1 else np.abs(field - near)
-    moves = np.abs(np.gradient(field, axis=1)) if field.shape[1] > 1 else np.zeros(field.shape)
-    sizes = [part[vertex, column] for part in (apart, spread, np.abs(field - mean), smoothed(moves))]
-    sizes += [roughness(problem, moves, W)[vertex], place_variance(problem)[vertex]]
-    return np.column_stack([*map(logarithm, sizes), ranks(field[vertex, column])])
+    W, mean = stochastic(problem.adjacency), field.mean(axis=0)
+    squares = np.concatenate(by_rows(lambda rows: np.square(field[rows] - mean), field.shape))
+
+    def told(rows):
+        """Sizes of the entries of some rows, and how much these move where something is observed."""
+        some, here = where[rows], field[rows]
+        near = W[rows] @ field
+        apart = np.sqrt(np.maximum(W[rows] @ squares - np.square(near - mean), 0.0))
+        spread = np.std([one[rows] for one in estimates], axis=0) if len(estimates) > 1 else np.abs(here - near)
+        moves = np.abs(np.gradient(here, axis=1)) if here.shape[1] > 1 else np.zeros(here.shape)
+        own = np.where(problem.seen[rows], moves, 0.0).sum(axis=1)
+        return [part[some] for part in (apart, spread, np.abs(here - mean), smoothed(moves), here)], own
+
+    parts, own = zip(*by_rows(told, field.shape))
+    *sizes, values = (np.concatenate(part) for part in zip(*parts))
+    vertex = np.repeat(np.arange(len(where)), np.count_nonzero(where, axis=1))
+    sizes += [roughness(problem, np.concatenate(own), W)[vertex], place_variance(problem)[vertex]]
+    return np.column_stack([*map(logarithm, sizes), ranks(values)])
 
 
 def logarithm(sizes):
@@ -60,10 +69,11 @@ def smoothed(moves):
     return sum(padded[:, at : at + moves.shape[1]] for at in range(5)) / 5.0
 
 
-def roughness(problem, moves, W):
-    """(N,): how much a vertex's series moves where it is observed; its neighbours' mean where nothing of it is."""
+def roughness(problem, moved, W):
+    """(N,): how much a vertex's series moves where it is observed, of moved (N,), the sums; its neighbours' mean where
+    nothing of it is."""
     count = problem.seen.sum(axis=1)
-    own = np.where(problem.seen, moves, 0.0).sum(axis=1) / np.maximum(count, 1)
+    own = moved / np.maximum(count, 1)
     alive = (count > 0).astype(np.float64)
     weight = W @ alive
     near = np.where(weight > 0, (W @ (own * alive)) / np.where(weight > 0, weight, 1.0), own[count > 0].mean())

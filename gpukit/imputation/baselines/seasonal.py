@@ -19,6 +19,7 @@ def suits(problem):
 def settings(problem):
     """The columns after which things repeat, a period or seven, and how long what is left lasts, in columns."""
     lags = [lag for lag in (problem.period, WEEK * problem.period) if 2 * lag <= problem.values.shape[1]]
+    lags = lags or [max(1, problem.period)]
     memories = [None if share is None else share * problem.period for share in MEMORIES]
     return [{"lag": lag, "memory": memory} for lag in lags for memory in memories]
 

@@ -11,12 +11,25 @@ def interpolation(problem, setting):
     out = np.empty(problem.values.shape)
 
     def drawn(rows):
-        for vertex in range(rows.start, rows.stop):
-            seen = np.flatnonzero(problem.seen[vertex])
-            known = problem.values[vertex, seen]
-            out[vertex] = np.interp(problem.at, problem.at[seen], known) if len(seen) else np.nan
+        out[rows] = line(problem.at, problem.values[rows], problem.seen[rows])
 
     by_rows(drawn, out.shape)
+    return out
+
+
+def line(at, values, seen):
+    """(N, T) float64: interpolation() of values where seen; NaN in rows of which nothing is."""
+    places, count = np.arange(len(at)), len(at)
+    left = np.maximum.accumulate(np.where(seen, places, -1), axis=1)
+    right = np.minimum.accumulate(np.where(seen, places, count)[:, ::-1], axis=1)[:, ::-1]
+    none = left[:, -1] < 0
+    left = np.where(left < 0, right, left)
+    right = np.where(right == count, left, right)
+    left[none] = right[none] = 0
+    gap, low = at[right] - at[left], np.take_along_axis(values, left, axis=1)
+    share = np.divide(at - at[left], gap, out=np.zeros(gap.shape), where=gap > 0)
+    out = low + share * (np.take_along_axis(values, right, axis=1) - low)
+    out[none] = np.nan
     return out
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._pool import shared_out
+from gpukit._pool import by_rows
 from gpukit.device.engine import engine
 from gpukit.imputation.auto import hiding, places
 from gpukit.imputation.auto.judging import simple
@@ -102,19 +102,31 @@ def parts_of(pairs, share):
     left, smooth = [problem.without(hidden.lost) for problem, hidden in pairs], [None] * len(pairs)
     if share is not None:
         smooth = [one.astype(np.float32) for one in soft_impute.fill_all(left, [share] * len(left))]
-    values = (hidden.values for _, hidden in pairs)
-    return shared_out(lambda given: part_of(*given), zip(values, left, smooth))
+    return [part_of(hidden.values, *given) for (_, hidden), *given in zip(pairs, left, smooth)]
 
 
 def part_of(hidden, left, smooth):
     """A Part of what is left of a problem, its series filled in by interpolation."""
-    count = left.seen.shape[1]
-    number = np.arange(count, dtype=np.int32)
-    before, after = np.full(left.seen.shape, -1, np.int32), np.full(left.seen.shape, count, np.int32)
-    before[:, 1:] = np.maximum.accumulate(np.where(left.seen, number, np.int32(-1)), axis=1)[:, :-1]
-    after[:, :-1] = np.minimum.accumulate(np.where(left.seen, number, np.int32(count))[:, ::-1], axis=1)[:, ::-1][:, 1:]
-    series = np.where(left.seen, left.values, simple(left)).astype(np.float32)
+    shape, line = left.seen.shape, simple(left)
+    series, before, after = np.empty(shape, np.float32), np.empty(shape, np.int32), np.empty(shape, np.int32)
+
+    def told(rows):
+        seen = left.seen[rows]
+        before[rows], after[rows] = beside(seen)
+        series[rows] = np.where(seen, left.values[rows], line[rows])
+
+    by_rows(told, shape)
     return Part(hidden, left, places.kinds(left), series, smooth, before, after)
+
+
+def beside(seen):
+    """(before, after) (N, T) int32 of steps.Ground."""
+    count = seen.shape[1]
+    number = np.arange(count, dtype=np.int32)
+    before, after = np.full(seen.shape, -1, np.int32), np.full(seen.shape, count, np.int32)
+    before[:, 1:] = np.maximum.accumulate(np.where(seen, number, np.int32(-1)), axis=1)[:, :-1]
+    after[:, :-1] = np.minimum.accumulate(np.where(seen, number, np.int32(count))[:, ::-1], axis=1)[:, ::-1][:, 1:]
+    return before, after
 
 
 def ground_of(part, near):
@@ -191,10 +203,14 @@ def filled(session, part, learned):
 
 def limits_of(problem):
     """(N, 2): the least and the greatest that is observed of a vertex, and on either side MARGIN of their distance."""
-    seen, values = problem.seen, problem.values
-    low = np.where(seen, values, np.inf).min(axis=1)
-    high = np.where(seen, values, -np.inf).max(axis=1)
-    return np.column_stack((low - MARGIN * (high - low), high + MARGIN * (high - low)))
+
+    def told(rows):
+        seen, values = problem.seen[rows], problem.values[rows]
+        low = np.where(seen, values, np.inf).min(axis=1)
+        high = np.where(seen, values, -np.inf).max(axis=1)
+        return np.column_stack((low - MARGIN * (high - low), high + MARGIN * (high - low)))
+
+    return np.concatenate(by_rows(told, problem.seen.shape))
 
 
 def within(answers, base, limits):

@@ -13,14 +13,14 @@ class Crew:
 
     device: device.Device of this rank, a CPU's or a GPU of its own; workspace: of the run (device.workspace.Workspace).
     lines: arrays to and from the others (parallel.lines). speeds (2, R): columns and slices that each rank does a
-    second, as far as it was measured: see parts.py.
+    second, as far as it was measured: see parts.py; shared: whether any tensor was shared out, on rank 0.
     """
 
     def __init__(self, team, device, workspace):
         self.team, self.device, self.workspace = team, device, workspace
         check_apart(team, device)
         self.lines = lines_between(team, device, lambda text: warnings.warn(text, UserWarning, stacklevel=2))
-        self.speeds, self.measured = np.ones((2, team.size)), False
+        self.speeds, self.measured, self.shared = np.ones((2, team.size)), False, False
 
     def ask(self, what, *numbers):
         """Rank 0: a question to all others; a number of session.py's, and arrays or numbers, flat."""

@@ -8,11 +8,14 @@ import numpy as np
 from gpukit import device as devices
 from gpukit import persist
 from gpukit.device.workspace import Workspace
+from gpukit.imputation.shared import parts
 from gpukit.imputation.shared.crew import Crew
 from gpukit.imputation.shared.session import END, HERE, serve
 
-SPECTRAL = "spectral"
-ALONE = "method {!r} filled in: ranks share the work of method='spectral' alone, so rank 0 did this by itself."
+ALONE = (
+    "nothing was shared out: ranks share the work of method='spectral', on tensors of {:,} numbers or more; {!r} "
+    "filled in, by rank 0 itself."
+)
 
 
 def heard(crew, progress):
@@ -34,8 +37,8 @@ def finish(crew, model):
     if crew is None:
         return
     crew.ask(END)
-    if model.method_ != SPECTRAL:
-        warnings.warn(ALONE.format(model.method_), stacklevel=3)
+    if not crew.shared and not model._held.mask.all():
+        warnings.warn(ALONE.format(parts.FEWEST, model.method_), stacklevel=3)
     if wanted(crew.team, False):
         give(crew.team, model)
 

@@ -38,7 +38,7 @@ class SharedSession:
         self.tensor = Tensor(basis, observed, rows, hidden_entries(mask, rows), np.dtype(dtype))
         numbers = described(crew, self.tensor)
         crew.ask(BEGIN, numbers)
-        self.part = begun(crew, numbers, self.tensor)
+        self.part, crew.shared = begun(crew, numbers, self.tensor), True
         self.rounding = self.part.rounding
 
     @property

@@ -1,0 +1,84 @@
+"""Two models that are mixed, stopped in either of them: training goes on where it was, to the same bits."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from factorization.implicit.planted import clicks
+from gpukit import persist
+from gpukit._jit import threads
+from gpukit.errors import ModelError
+from gpukit.factorization import LSHMF, run
+from gpukit.factorization.choose.chosen import Choice
+from gpukit.factorization.implicit import begin
+
+FIRST = 3  # epochs of the first model; the second has those of its solver
+NAMED = {"n_neighbors": 4, "lsh_q": 8, "deterministic": True, "device": "cpu"}
+
+
+@pytest.fixture(autouse=True)
+def mixed(monkeypatch):
+    """What is chosen is a mixed model, and checkpoints are due after every epoch; one thread."""
+
+    def chosen(estimator, train, checked, device, progress):
+        plan = checked._replace(solver="ials", loss="squared", epochs=FIRST, n_factors=6, mixed=0.2, n_neighbors=4)
+        plan = plan._replace(regularization=0.01, unobserved_weight=0.3, exponent=1.0, biases=False)
+        return Choice(plan, [], "named")
+
+    monkeypatch.setattr(begin, "choose", chosen)
+    monkeypatch.setattr(run, "CHECKPOINT_SECONDS", 0.0)
+    with threads(1):
+        yield
+
+
+def fit(path=None, stop=None, resume=False):
+    """(the estimator, the epochs it went through); stop: (part, epoch) after which somebody asks it to stop."""
+    seen = []
+
+    def progress(stage, done, total, info):
+        if stage == "training":
+            part = 1 + (total != FIRST)
+            seen.append((part, done))
+            if (part, done) == stop:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    model = LSHMF(**NAMED)
+    try:
+        model.fit(clicks()[0], checkpoint=path, resume=resume, progress=progress)
+    except KeyboardInterrupt:
+        assert stop is not None
+    return model, seen
+
+
+@pytest.mark.parametrize("stop", [(1, 2), (1, FIRST), (2, 1), (2, 4)])
+def test_it_goes_on(stop, tmp_path):
+    whole, all_seen = fit()
+    assert (2, 1) in all_seen and not np.array_equal(whole.item_factors_[:, :6], whole.item_factors_[:, 6:12])
+    _, before = fit(tmp_path / "point", stop)
+    assert before[-1] == stop
+    resumed, after = fit(tmp_path / "point", resume=True)
+    assert before + after == all_seen
+    for one, two in zip(resumed._state, whole._state):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_a_second_model_that_does_not_fit(tmp_path):
+    path = tmp_path / "point"
+    fit(path, (2, 2))
+    header, arrays = persist.load_arrays(path)
+    assert header["beside_done"] == 2 and header["epochs_done"] == FIRST
+    for changed, what in (({"beside_done": 10**6}, "1000000 epochs"), ({"beside_done": -1}, "second model after -1")):
+        persist.save_arrays(path, {**header, **changed}, arrays)
+        with pytest.raises(ModelError, match=what):
+            fit(path, resume=True)
+    for name in ("user_factors", "item_factors"):
+        arrays[f"beside.{name}"] = np.ascontiguousarray(arrays[f"beside.{name}"][:, :-1])
+    persist.save_arrays(path, header, arrays)
+    with pytest.raises(ModelError, match="second model has"):
+        fit(path, resume=True)
+    del header["beside_done"]
+    persist.save_arrays(path, header, arrays)
+    with pytest.raises(ModelError, match="beside_done"):
+        fit(path, resume=True)
