@@ -51,7 +51,7 @@ CASES = {
     "factorization.live.kernels.mark_still": f"{LIVE}mark_still[(25, 30)-(3, 32)]",
     "factorization.live.kernels.read_base": f"{LIVE}rows_of_tables[(3, 32)]",
     "factorization.live.kernels.fresh_means": f"{LIVE}fresh_means[(2, 64)]",
-    "factorization.live.kernels.begin_rows": f"{LIVE}rows_that_begin[(3, 32)]",
+    "factorization.live.kernels.begin_rows": f"{LIVE}rows_that_begin[(3, 32)-True]",
     "factorization.live.kernels.take_flagged": f"{LIVE}rows_of_tables[(3, 32)]",
     "factorization.prepare.kernels.shuffle_rows": f"{PREPARE}shuffle_rows[powers of four-(5, 96)]",
     "factorization.prepare.kernels.lay_out": f"{PREPARE}lay_out[powers of four-(2, 64)]",
