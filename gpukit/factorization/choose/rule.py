@@ -3,7 +3,7 @@
 BIASES = "damped biases"  # what a model is called that is no more than them
 RATINGS_A_ROW = 100  # ratings of a user (or item, if those are more) from which what is usual does as well as chosen
 FEW = 200_000  # ratings up to which choosing takes a second or two, so that nobody need rely on what is usual
-VERY_MANY = 20_000_000  # ratings from which even a look at a sample of them takes as long as part of a training
+VERY_MANY = 5_000_000  # ratings from which a look at a sample of them takes as long as much of a training on a GPU
 LEAST = 30  # ratings that can be shared out to train and to judge
 OPEN = ("n_factors", "n_neighbors", "n_epochs", "regularization")  # parameters whose None means: choose
 
