@@ -96,12 +96,23 @@ class Table:
         except (pandas.errors.ParserError, OverflowError, UnicodeDecodeError) as error:
             raise DataError(f"{self.path}: {self._told(error)}.") from error
         if header and frame.shape[1] == len(self.first) + 1:  # the labels of rows have no name
+            self._refuse_one_long_line()
             self.first = ["", *self.first]
         if header and frame.shape[1] != len(self.first):
             raise DataError(
                 f"{self.path} names {len(self.first):,} columns in its header and has {frame.shape[1]:,} below it."
             )
         return frame
+
+    def _refuse_one_long_line(self):
+        """DataError where the first line below the header alone has a field more than that."""
+        lines = (line for line in re.finditer(rb"[^\r\n]+", self.raw[self.end :]) if line[0].strip())
+        fields = [self._fields(line[0]) for line in itertools.islice(lines, 2)]
+        if None not in fields and len(fields) == 2 and len(fields[0]) > len(fields[1]) == len(self.first):
+            raise DataError(
+                f"{self.path}: the first line below the header has {len(fields[0])} fields, the header and the next "
+                f"{len(fields[1])}."
+            )
 
     def _refuse_text_behind_quotes(self):
         """DataError where a field goes on behind the quote that closes it: pandas would join the two."""
@@ -206,16 +217,17 @@ class ParquetTable(FrameTable):
 
 
 def _without_comments(raw):
-    """raw with nothing in place of comments: from # or % at the start of a line, or # after a blank, to its end."""
-    parts, kept, line, at = [], 0, 0, 0
+    """raw with nothing in place of comments: from # or % at the start of a line, or # after a blank, to its end; none
+    begins within quotes."""
+    parts, kept, line, at, quotes, told = [], 0, 0, 0, 0, 0
     while (found := MARK.search(raw, at)) is not None:
         line = max(line, raw.rfind(b"\n", at, found.start()) + 1, raw.rfind(b"\r", at, found.start()) + 1)
-        at = found.end()
-        if _is_comment(raw, line, found.start()):
+        quotes, told, at = quotes + raw.count(b'"', told, found.start()), found.start(), found.end()
+        if quotes % 2 == 0 and _is_comment(raw, line, found.start()):
             end = LINE_END.search(raw, at)
             at = end.start() if end else len(raw)
             parts.append(raw[kept : found.start()])
-            kept = at
+            kept = told = at
     return b"".join([*parts, raw[kept:]]) if parts else raw
 
 

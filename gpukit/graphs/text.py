@@ -62,6 +62,9 @@ def _from_list(table):
             f"vertices{'' if weights is None else ' and a weight'}."
         )
     edges, ids = _numbered(frame)
+    if len(ids) == 1:
+        only = words.shown(str(ids[0]))
+        raise DataError(f"{table.path} joins no two vertices: all its edges are from {only} to itself.")
     return as_adjacency((edges, weights), vertices=len(ids), names=ids), ids
 
 

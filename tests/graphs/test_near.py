@@ -68,6 +68,7 @@ def test_one_vertex_has_no_neighbour():
         (frame().set_axis(["Oslo"] * 4), "label 'Oslo' twice"),
         (frame().rename(columns={"latitude": "height"}), "height, longitude; latitude and longitude, or x and y"),
         (np.zeros((3, 3)), r"\(N, 2\) numbers"),
+        (np.array([[0.0, 1.0], [1e300, 2.0], [3.0, 4.0]]), "coordinates, y and x, of vertex 1 are 2, 1e.300"),
         (frame().iloc[:0], "are empty"),
     ],
 )

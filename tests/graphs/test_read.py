@@ -234,6 +234,7 @@ TEXTS = {
     "text in a table": ([SQUARE[0], SQUARE[1].replace("1", "x", 1), *SQUARE[2:]], "line 2: 'x' .column 1. is"),
     "a hole in a table": ([SQUARE[0], SQUARE[1].replace("1", "", 1), *SQUARE[2:]], "between vertices 1 and 0 is nan"),
     "self-loops": (["1 1", "2 2"], "no edges but self-loops"),
+    "one vertex": (["a a", "a a"], "joins no two vertices: all its edges are from 'a' to itself"),
     "bytes": (["0 1\0"], "not a text file"),
 }
 

@@ -12,6 +12,7 @@ from gpukit.io.arrays import as_frame, is_frame, plain
 from gpukit.io.words import as_ids, first_repeated
 
 RADIUS = 6371.0088  # km, the mean of the earth's
+LARGEST = 1e150  # coordinate: squares of differences are float64
 FIRST = {"lat", "latitude", "y", "northing", "ycoord", "ycoordinate"}
 SECOND = {"lon", "lng", "long", "longitude", "x", "easting", "xcoord", "xcoordinate"}
 DEGREES = {"lat", "latitude", "lon", "lng", "long", "longitude"}
@@ -107,7 +108,7 @@ def check(found):
     places, ids = found.places, found.ids
     if not len(places):
         raise DataError("the coordinates are empty: give a line for each vertex.")
-    wrong = ~np.isfinite(places).all(axis=1)
+    wrong = ~(np.abs(places) <= LARGEST).all(axis=1)
     if found.degrees:
         wrong |= (np.abs(places[:, 0]) > 90) | (np.abs(places[:, 1]) > 360)
     if wrong.any():

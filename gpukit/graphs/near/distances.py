@@ -6,7 +6,7 @@ from gpukit.errors import DataError
 from gpukit.graphs.near.weights import gaussian, how_many, joined
 from gpukit.graphs.tensor import Graph
 from gpukit.io.arrays import as_frame, is_frame
-from gpukit.io.words import as_ids
+from gpukit.io.words import as_ids, first_repeated
 
 LEAST = 0.1  # weight that is kept
 
@@ -18,8 +18,12 @@ def graph_from_distances(distances, neighbors=None, ids=None):
     distances: a square array or DataFrame (NaN and infinity: not joined), or a DataFrame or list of (vertex, vertex,
     distance). A pair that is there in both directions has the shorter one's weight. Every vertex keeps its nearest
     neighbour, whatever its weight. neighbors: each vertex is joined to so many nearest (None: all with weight 0.1).
-    ids: the vertices that count, in this order (None: all). Raises DataError for negative distances and for none.
+    ids: the vertices that count, in this order (None: all). Raises DataError for negative distances, for
+    none, and for ids that come twice.
     """
+    twice = None if ids is None else first_repeated(list(map(str, ids)))
+    if twice is not None:
+        raise DataError(f"the vertices have the label {twice!r} twice; labels must differ.")
     rows, columns, lengths, ids = pairs_of(as_frame(distances), ids)
     apart = (rows != columns) & np.isfinite(lengths)
     rows, columns, lengths = rows[apart], columns[apart], lengths[apart]
