@@ -87,7 +87,7 @@ class Reader:
             return table.to_pandas()
         except pyarrow.ArrowException:
             raise
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError, SyntaxError) as error:
             raise DataError(f"{self.name}: what pandas keeps beside the columns is damaged ({error!r:.60}).") from error
 
     def refuse_missing(self, column, start, what):
