@@ -186,7 +186,13 @@ class Plan:
         """Queue the kernel on a stream, as the driver numbers it."""
         self.layout.pack_into(self.numbers, 0, *numbers)
         pointers = ctypes.addressof(self.pointers)
-        api.driver.cuLaunchKernel(self.function, *grid, *block, 0, stream, pointers, 0)
+        _asked("cuLaunchKernel", self.function, *grid, *block, 0, stream, pointers, 0)
+
+
+def _asked(name, *arguments):
+    """What a call of the driver's gives that every launch makes; numba's way to it takes as long again."""
+    answer = getattr(api.binding, name)(*arguments)
+    return api.driver._check_cuda_python_error(name, answer) if answer[0] else answer[-1]
 
 
 def written(kind):
@@ -215,7 +221,7 @@ def launch(kernel, grid, block, *arguments, stream=None):
 def _planned(kernel, arguments):
     """(the Plan of a launch, its numbers), or (None, anything) where numba has to launch: the first time, and for
     arguments that only numba can hand over."""
-    kinds, numbers = [kernel, int(api.driver.cuCtxGetCurrent())], []
+    kinds, numbers = [kernel, int(_asked("cuCtxGetCurrent"))], []
     if not _read(arguments, kinds, numbers):
         return None, ()
     known, kinds = _plans.__dict__, tuple(kinds)

@@ -121,6 +121,19 @@ def test_memory_goes_back_to_its_own_gpu(driver):
     assert told(driver) == ["take", "take", "push", "give", "pop"]
 
 
+def test_calls_are_answered_or_fail_as_numbas_do(driver):
+    def check(name, answer):
+        raise OutOfMemory(name, answer)
+
+    driver._check_cuda_python_error = check
+    calls = {"cuGood": lambda *given: (0, sum(given)), "cuBad": lambda: (2, None), "cuDone": lambda: (0,)}
+    for name, call in calls.items():
+        setattr(_driver.api.binding, name, call)
+    assert _driver._asked("cuGood", 3, 4) == 7 and _driver._asked("cuDone") == 0
+    with pytest.raises(OutOfMemory, match="cuBad"):
+        _driver._asked("cuBad")
+
+
 def test_a_forked_child_gives_nothing_back(driver, monkeypatch):
     pool, _ = pool_of()
     one = pool.take(40)
