@@ -88,6 +88,14 @@ def pytest_collection_modifyitems(config, items):
     leave_out(config, items, [i for i in items if i.get_closest_marker("kernel") or i.get_closest_marker("gpu")])
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Files side by side, and cases of tests/compile: shares.py."""
+    from shares import Shares
+
+    return Shares(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
 def leave_out(config, items, left_out):
     """Take tests out of items."""
     if left_out:
