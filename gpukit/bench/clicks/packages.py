@@ -35,7 +35,7 @@ def implicit_als(ncf, seed=0, clock=time.perf_counter, **named):
             found.append(ncf.judged(scores.reshape(ncf.found.items.shape)))
             self.begun = clock()
 
-    model = Timed(factors=FACTORS, iterations=ITERATIONS, random_state=seed, **named)
     with threadpool_limits(1, "blas"):  # as the package asks for
+        model = Timed(factors=FACTORS, iterations=ITERATIONS, random_state=seed, **named)
         model.fit(matrix, show_progress=False, callback=model.told)
     return course.Course(found, times, {}, (*found[-1], None, None))

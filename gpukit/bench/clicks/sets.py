@@ -15,7 +15,7 @@ from gpukit.io.ids import rows_of
 from gpukit.ratings import Ratings, read_ratings
 
 NAME, FOLDER, K = "MovieLens 1M, NCF's split", "ncf", 10
-OTHERS, DRAWN = 99, 5  # items beside a held-out click, and how often they are drawn, so that less is left to chance
+OTHERS = 99  # items beside a held-out click
 
 
 class Ncf(NamedTuple):
@@ -69,8 +69,8 @@ def of(clicks, tests):
 
 
 def held_out(ncf, seed=0):
-    """The Ncf of all clicks but one of each user, drawn at random, which is put DRAWN times among OTHERS items that the
-    user did not click."""
+    """The Ncf of all clicks but one of each user, drawn at random, which is put among OTHERS items that the user did
+    not click."""
     clicks, random = ncf.clicks, np.random.default_rng(seed)
     order = random.permutation(len(clicks))
     users, first = np.unique(clicks.users[order], return_index=True)
@@ -78,9 +78,8 @@ def held_out(ncf, seed=0):
     known[clicks.users, clicks.items] = True
     kept = np.ones(len(clicks), np.bool_)
     kept[places] = False
-    users, items = np.tile(users, DRAWN), np.tile(clicks.items[places], DRAWN)
     others = random.integers(0, clicks.shape[1], (len(users), OTHERS))
     while (wrong := known[users[:, None], others]).any():
         others[wrong] = random.integers(0, clicks.shape[1], np.count_nonzero(wrong))
-    ids = clicks.user_ids[users], clicks.item_ids[items], clicks.item_ids[others]
+    ids = clicks.user_ids[users], clicks.item_ids[clicks.items[places]], clicks.item_ids[others]
     return of(clicks.take(kept), Negatives(*ids, np.ones(others.shape, np.bool_)))
