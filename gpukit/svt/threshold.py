@@ -6,6 +6,8 @@ from gpukit import device as devices
 from gpukit.errors import DataError, ParameterError
 from gpukit.svt.plan import MOST
 
+SMALL, RAISE = 2.0**-900, 2.0**100  # slices of float64 below, and what they are multiplied by
+
 
 def singular_value_threshold(X, lam, *, device="auto", return_values=False):
     """U (S - lam)+ V' for every slice U S V' of a stack of matrices.
@@ -32,12 +34,39 @@ def singular_value_threshold(X, lam, *, device="auto", return_values=False):
     if 0 in X.shape:
         out, values, ranks = np.zeros_like(X), np.zeros((len(X), min(X.shape[1:])), X.dtype), np.zeros(len(X), np.int32)
     else:
+        X, lam, raised = _raised(X, lam)
         what = f"thresholding {len(X)} slices of {X.shape[1]} x {X.shape[2]} {X.dtype}"
         with devices.reported(place, what):
             steps = devices.engine(place, "gpukit.svt.host")
             devices.require_memory(place, steps.memory_needed(X.shape, X.dtype, return_values), what)
-            out, values, ranks = steps.threshold(X, lam, return_values)
+            out, values, ranks = _lowered(steps.threshold(X, lam, return_values), raised)
     return (out, values, ranks) if return_values else out
+
+
+def _raised(X, lam):
+    """(X, lam, which): slices of next to the smallest float64 times RAISE, or None where there are none: their squares
+    are 0, and no power of two in float64's range brings them near 1."""
+    which = np.flatnonzero(_largest(X) < SMALL) if X.dtype == np.float64 else ()
+    if not len(which):
+        return X, lam, None
+    X, lam = X.copy(), lam.copy()
+    X[which] *= RAISE
+    with np.errstate(over="ignore"):
+        lam[which] *= RAISE
+    return X, lam, which
+
+
+def _lowered(found, raised):
+    """(out, values or None, ranks) of the slices as they were, from those of `_raised`."""
+    for array in found[:2]:
+        if raised is not None and array is not None:
+            array[raised] /= RAISE
+    return found
+
+
+def _largest(X):
+    """(N,) the largest size of a number of each slice; nan and inf stay."""
+    return np.maximum(X.max(axis=(1, 2)), -X.min(axis=(1, 2)))
 
 
 def checked_slices(X):
