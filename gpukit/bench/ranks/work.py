@@ -87,6 +87,8 @@ def trained(make, train, test, team):
     run.training.epoch(0)  # compiles, connects
     team.barrier()
     start_again()
+    if team.size > 1:
+        run.training.gather()
     for epoch in range(run.settings.epochs):
         team.barrier()
         begun = time.perf_counter()

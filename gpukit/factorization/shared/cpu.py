@@ -4,12 +4,16 @@ import numpy as np
 
 from gpukit._jit import threads
 from gpukit.device.cpu_arrays import runner
-from gpukit.factorization.cpu import RATINGS_A_THREAD
+from gpukit.factorization.cpu import RATINGS_A_THREAD, most_workers
 from gpukit.factorization.shared import twins
-from gpukit.factorization.shared.tour import part_of
+from gpukit.factorization.shared.tour import Lap, part_of
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 
+ROUNDS = 16  # that ranks with copies meet in an epoch
 run = runner(twins)
+
+
+most_beside = most_workers
 
 
 class Road:
@@ -59,6 +63,39 @@ class Road:
             for table in self.tables:
                 own = table[self.rows[block]] if rank == self.team.rank else None
                 table[self.rows[block]] = np.asarray(self.team.broadcast(own, rank))
+
+
+class Copies:
+    """Rows of the minor side that each rank of a parallel.Team walks in a copy of its own; the sum of what all ranks
+    have changed is what all go on from."""
+
+    def __init__(self, session, team, device):
+        self.session, self.team = session, team
+        self.common = session.parameters.Q.copy()
+
+    def walk(self, lap, rates, turn):
+        """Learn from all chunks, as a tour.Lap says, and meet the others ROUNDS times on the way."""
+        session, bounds = self.session, [step / ROUNDS for step in range(ROUNDS + 1)]
+        with threads(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
+            for low, high in zip(bounds, bounds[1:]):
+                table = part_of(session.tables[0], Lap(low, high, lap.workers))
+                sgd_epoch(table, session.batch, session.parameters, rates, turn, lap.workers)
+                self.meet()
+
+    def meet(self):
+        """Add what the others have changed since the last time."""
+        Q = self.session.parameters.Q
+        self.common += self.team.allreduce(Q - self.common)
+        Q[...] = self.common
+
+    def finish(self):
+        """Return when all ranks' changes are there: `walk` does."""
+
+    def align(self):
+        """Let all ranks' copies be one, that of the first: they are, but where rows were set from outside."""
+        Q = self.session.parameters.Q
+        Q[...] = self.team.broadcast(Q)
+        self.common = Q.copy()
 
 
 class Meeting:

@@ -9,8 +9,8 @@ import warnings
 import numpy as np
 
 from gpukit._cuda import cuda
-from gpukit._driver import device_array, launch
-from gpukit.device.gpu_arrays import runner
+from gpukit._driver import device_array, launch, zeros
+from gpukit.device.gpu_arrays import processors, runner
 from gpukit.device.upload import to_device
 from gpukit.factorization.gpu import BLOCK
 from gpukit.factorization.prepare import kernels as preparing
@@ -20,6 +20,10 @@ from gpukit.parallel.nccl import device_lines, recorded, wait_for
 
 WALKS_AT_ONCE = 1  # kernels of one rank: a second one would begin in the tail of the first
 PACKING = 264, 128  # blocks and threads that copy rows
+QUAD = 4
+ROUNDS, ROOM = 32, 8  # that ranks with copies meet in an epoch; processors that the walk leaves free
+COPYING = 64, 256  # blocks and threads that read and add changes
+MOST_THREADS, LEAST_THREADS = 768, 256  # of a block of the walk: with 80 registers a thread, with 255
 run = runner(kernels)
 
 
@@ -96,6 +100,61 @@ class Road:
             for table, buffer in zip(self.tables, self.buffers[block]):
                 launch(preparing.move_rows, *PACKING, buffer, self.rows[block], table, stream=self.journeys)
             self.here[block] = recorded(self.journeys)
+
+
+class Copies:
+    """See cpu.Copies. Changes travel while rows are walked: the walk leaves ROOM processors to what adds and sends."""
+
+    def __init__(self, session, team, device):
+        self.session, self.team, self.lines = session, team, lines_of(team, device)
+        Q, layout = session.parameters.Q, session.layout
+        shape = Q.shape[0], QUAD * -(-layout.n_factors // QUAD) + QUAD
+        self.taken, self.changes, self.sums = zeros(shape, np.float32), *(device_array(shape, np.float32) for _ in "12")
+        quads = tuple(cuda.get_current_device().compute_capability) >= (9, 0)
+        self.take = kernels.make_take_changes(layout.minor.half)
+        self.add = kernels.make_add_changes(layout.minor.half, quads)
+        self.walking, self.journeys = cuda.stream(), cuda.stream()
+        launch(self.take, *COPYING, Q, self.taken, self.changes, self.sums)
+
+    def walk(self, lap, rates, turn):
+        """See cpu.Copies; queued."""
+        session, threads = self.session, threads_beside(self.session.layout)
+        grid = -(-lap.workers * session.layout.lanes // threads)
+        arguments = part_of(session.tables[0], lap), session.batch, session.parameters, rates, turn, lap.workers
+        launch(session.sgd_epoch, grid, threads, *arguments, stream=self.walking)
+        walked = recorded(self.walking)
+        for _ in range(ROUNDS - 1):
+            self.meet()
+        walked.wait(self.journeys)
+        self.meet()
+
+    def meet(self):
+        """See cpu.Copies; queued."""
+        table, own = self.session.parameters.Q, (self.taken, self.changes, self.sums)
+        launch(self.take, *COPYING, table, *own, stream=self.journeys)
+        self.lines.allreduce(self.sums, stream=self.journeys)
+        launch(self.add, *COPYING, self.changes, self.sums, table, self.taken, stream=self.journeys)
+
+    def finish(self):
+        """Return when all is walked and added; TeamError when another rank has ended, or does not come."""
+        wait_for(recorded(self.journeys), self.lines)
+
+    def align(self):
+        """Let all ranks' copies be one: they are, but for the rounding of additions."""
+        Q = self.session.parameters.Q
+        self.lines.broadcast(Q, 0, self.journeys)
+        launch(self.take, *COPYING, Q, self.taken, self.changes, self.sums, stream=self.journeys)
+        wait_for(recorded(self.journeys), self.lines)
+
+
+def threads_beside(layout):
+    """Threads of a block of the walk beside which nothing else fits on a processor: see Copies."""
+    return MOST_THREADS if layout.factors <= 8 else LEAST_THREADS
+
+
+def most_beside(layout):
+    """Workers that walk at once, ROOM processors left free."""
+    return threads_beside(layout) // layout.lanes * max(1, processors() - ROOM)
 
 
 class Meeting:

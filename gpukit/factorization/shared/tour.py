@@ -42,6 +42,12 @@ class Ring(NamedTuple):
         return [Stop({block: rank for rank, block in tables.items()}, tables) for tables in own]
 
 
+class Copies(NamedTuple):
+    """No blocks: every rank walks its ratings at one go, over a copy of all rows (training.Copied)."""
+
+    ranks: int
+
+
 class Strata(NamedTuple):
     """The strata of a training that gives one result: owners (B,): the rank that has each block of users; by_users:
     whether users are the side that is walked, whose block b meets block b + s of the other in stratum s."""
