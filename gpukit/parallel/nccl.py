@@ -94,10 +94,11 @@ class Nccl:
         address, count, kind = self._told(array)
         self.world.broadcast(address, address, count, kind, root, pointer(stream))
 
-    def allreduce(self, array, how="sum", stream=None):
+    def allreduce(self, array, how="sum", stream=None, out=None):
         """See HostLines."""
         address, count, kind = self._told(array)
-        self.world.allReduce(address, address, count, kind, self.sums[how], pointer(stream))
+        there = address if out is None else address_of(out)
+        self.world.allReduce(address, there, count, kind, self.sums[how], pointer(stream))
 
     def allgather(self, array, out, stream=None):
         """See HostLines."""

@@ -37,7 +37,8 @@ SCORES = (
 TABLES = "int32[::1]", HISTORY, RATED_BY
 CODES = HISTORY, QUERY, "int32[:, ::1], uint32[:, ::1], uint8[:, ::1]"
 LOOKED_UP = HISTORY, QUERY, "int32[:, ::1], uint32[:, ::1]"
-TAKEN = ", ".join(["float32[:, ::1]"] * 4)
+TAKEN = "float32[:, ::1], int32[::1], float32[:, ::1], float32[:, ::1]"
+ADDED = "float32[:, ::1], float32[:, ::1], int32[::1], float32[:, ::1], float32[:, ::1]"
 LAYOUTS = {  # most registers of sgd_epoch with plain and with quad additions, predict_pairs
     (8, 4, 0): (72, 72, 40),
     (8, 4, 4): (104, 96, 48),
@@ -89,14 +90,14 @@ PREPARING = [
         for kind, half in (("half", True), ("single", False))
     ),
     *(
-        Case(f"factorization.add_changes[{kind}]", shared.make_add_changes(half, False), TAKEN, registers=48)
+        Case(f"factorization.add_changes[{kind}]", shared.make_add_changes(half, False), ADDED, registers=48)
         for kind, half in (("half", True), ("single", False))
     ),
     *(
         Case(
             f"factorization.add_changes[{kind}, quad]",
             shared.make_add_changes(half, True),
-            TAKEN,
+            ADDED,
             registers=48,
             targets=ADDITIONS[True][1],
         )

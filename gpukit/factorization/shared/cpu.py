@@ -69,7 +69,7 @@ class Copies:
     """Rows of the minor side that each rank of a parallel.Team walks in a copy of its own; the sum of what all ranks
     have changed is what all go on from."""
 
-    def __init__(self, session, team, device):
+    def __init__(self, session, parts, team, device):
         self.session, self.team = session, team
         self.common = session.parameters.Q.copy()
 

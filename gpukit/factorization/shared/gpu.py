@@ -21,8 +21,9 @@ from gpukit.parallel.nccl import device_lines, recorded, wait_for
 WALKS_AT_ONCE = 1  # kernels of one rank: a second one would begin in the tail of the first
 PACKING = 264, 128  # blocks and threads that copy rows
 QUAD = 4
-ROUNDS, ROOM = 32, 8  # that ranks with copies meet in an epoch; processors that the walk leaves free
-COPYING = 64, 256  # blocks and threads that read and add changes
+ROUNDS, ROOM = 32, 16  # that ranks with copies meet in an epoch; processors that the walk leaves free
+POPULAR, EVERY = 8, 4  # one row of so many meets every time, all rows every so many times
+COPYING = 128, 256  # blocks and threads that read and add changes
 MOST_THREADS, LEAST_THREADS = 768, 256  # of a block of the walk: with 80 registers a thread, with 255
 run = runner(kernels)
 
@@ -103,18 +104,26 @@ class Road:
 
 
 class Copies:
-    """See cpu.Copies. Changes travel while rows are walked: the walk leaves ROOM processors to what adds and sends."""
+    """See cpu.Copies. Changes travel while rows are walked: the walk leaves ROOM processors to what adds and sends.
 
-    def __init__(self, session, team, device):
+    The popular rows' changes, which the most steps hang on, travel more often than all rows'.
+    """
+
+    def __init__(self, session, parts, team, device):
         self.session, self.team, self.lines = session, team, lines_of(team, device)
-        Q, layout = session.parameters.Q, session.layout
-        shape = Q.shape[0], QUAD * -(-layout.n_factors // QUAD) + QUAD
-        self.taken, self.changes, self.sums = zeros(shape, np.float32), *(device_array(shape, np.float32) for _ in "12")
+        layout, n = session.layout, len(parts.block)
+        places, order = session.places.copy_to_host(), np.argsort(-parts.counts[1], kind="stable")
+        self.rows = to_device(np.int32(places[order]))
+        width = QUAD * -(-layout.n_factors // QUAD) + QUAD
+        self.common = zeros((n, width), np.float32)
+        own = [device_array((n, width), np.float32) for _ in ("changes", "sums")]
+        popular = -(-n // POPULAR)
+        self.all, self.popular = own, [array[:popular] for array in own]
         quads = tuple(cuda.get_current_device().compute_capability) >= (9, 0)
         self.take = kernels.make_take_changes(layout.minor.half)
         self.add = kernels.make_add_changes(layout.minor.half, quads)
         self.walking, self.journeys = cuda.stream(), cuda.stream()
-        launch(self.take, *COPYING, Q, self.taken, self.changes, self.sums)
+        self.align()
 
     def walk(self, lap, rates, turn):
         """See cpu.Copies; queued."""
@@ -123,17 +132,17 @@ class Copies:
         arguments = part_of(session.tables[0], lap), session.batch, session.parameters, rates, turn, lap.workers
         launch(session.sgd_epoch, grid, threads, *arguments, stream=self.walking)
         walked = recorded(self.walking)
-        for _ in range(ROUNDS - 1):
-            self.meet()
+        for number in range(1, ROUNDS):
+            self.meet(*(self.popular if number % EVERY else self.all))
         walked.wait(self.journeys)
-        self.meet()
+        self.meet(*self.all)
 
-    def meet(self):
-        """See cpu.Copies; queued."""
-        table, own = self.session.parameters.Q, (self.taken, self.changes, self.sums)
-        launch(self.take, *COPYING, table, *own, stream=self.journeys)
-        self.lines.allreduce(self.sums, stream=self.journeys)
-        launch(self.add, *COPYING, self.changes, self.sums, table, self.taken, stream=self.journeys)
+    def meet(self, changes, sums):
+        """See cpu.Copies; queued, for as many rows as changes has."""
+        table, stream = self.session.parameters.Q, self.journeys
+        launch(self.take, *COPYING, table, self.rows, self.common, changes, stream=stream)
+        self.lines.allreduce(changes, stream=stream, out=sums)
+        launch(self.add, *COPYING, changes, sums, self.rows, table, self.common, stream=stream)
 
     def finish(self):
         """Return when all is walked and added; TeamError when another rank has ended, or does not come."""
@@ -141,9 +150,10 @@ class Copies:
 
     def align(self):
         """Let all ranks' copies be one: they are, but for the rounding of additions."""
-        Q = self.session.parameters.Q
-        self.lines.broadcast(Q, 0, self.journeys)
-        launch(self.take, *COPYING, Q, self.taken, self.changes, self.sums, stream=self.journeys)
+        table, (changes, _) = self.session.parameters.Q, self.all
+        self.lines.broadcast(table, 0, self.journeys)
+        launch(self.take, *COPYING, table, self.rows, self.common, changes, stream=self.journeys)
+        launch(self.add, *COPYING, changes, changes, self.rows, table, self.common, stream=self.journeys)
         wait_for(recorded(self.journeys), self.lines)
 
 

@@ -32,31 +32,30 @@ def make_take_changes(half):
     """take_changes for rows whose factors are float16, two to a number, or float32."""
 
     @kernel
-    def take_changes(table, taken, changes, sums):
-        """changes = sums = table - taken; taken = table as it was read: others may add to it all the while.
+    def take_changes(table, rows, common, changes):
+        """changes[r] = table[rows[r]] - common[r], for as many rows as changes has; others may add all the while.
 
-        table (rows, stride) float32: parameter rows; taken, changes, sums (rows, F + 4) float32: factors, F a multiple
-        of 4, then the first extras; overwritten.
+        table (any, stride) float32: parameter rows; rows (n or more,) int32; common (n or more, F + 4) float32 and
+        changes (n, F + 4) float32, overwritten: factors, F a multiple of 4, then the first extras.
         Launch: any grid and block; a thread four numbers.
         Deterministic: yes, exact, where nobody adds.
         Source: ours.
         """
         stored, now = cuda.local.array(QUAD, np.float32), cuda.local.array(QUAD, np.float32)
-        quads = I64(taken.shape[1] // QUAD)
+        quads = U32(U32(changes.shape[1]) // U32(QUAD))
         extras = U32(U32(table.shape[1]) - U32(EXTRA))
-        for t in range(I64(cuda.grid(1)), I64(taken.shape[0]) * quads, I64(cuda.gridsize(1))):
-            row, quad = U32(t // quads), U32(t % quads)
-            if I64(quad) < quads - 1:
+        for t in range(I64(cuda.grid(1)), I64(changes.shape[0]) * I64(quads), I64(cuda.gridsize(1))):
+            r = U32(U32(t) // quads)
+            row, quad = U32(rows[r]), U32(U32(t) - U32(r * quads))
+            if U32(quad + U32(1)) < quads:
                 load_stored(table, row, quad, 1, QUAD, half, stored)
                 as_floats(stored, QUAD, half, now)
             else:
                 load_row(table, row, extras, U32(0), 1, QUAD, now)
-            load_row(taken, row, U32(0), quad, 1, QUAD, stored)
-            store_row(taken, row, U32(0), quad, 1, QUAD, now)
+            load_row(common, r, U32(0), quad, 1, QUAD, stored)
             for i in range(QUAD):
                 now[i] -= stored[i]
-            store_row(changes, row, U32(0), quad, 1, QUAD, now)
-            store_row(sums, row, U32(0), quad, 1, QUAD, now)
+            store_row(changes, r, U32(0), quad, 1, QUAD, now)
 
     return take_changes
 
@@ -66,30 +65,32 @@ def make_add_changes(half, vector):
     """add_changes for rows as in make_take_changes; vector: additions in quads, of compute capability 9.0."""
 
     @kernel
-    def add_changes(changes, sums, table, taken):
-        """table and taken += sums - changes: what all ranks have changed but this one.
+    def add_changes(changes, sums, rows, table, common):
+        """table[rows[r]] += sums[r] - changes[r], what all ranks but this one have changed; common[r] += sums[r].
 
-        changes, sums, taken (rows, F + 4) float32, table (rows, stride) float32: as in take_changes.
+        changes, sums (n, F + 4) float32, rows (n or more,) int32, all different, table (any, stride) float32, common
+        (n or more, F + 4) float32: as in take_changes.
         Launch: any grid and block; a thread four numbers.
         Deterministic: yes, exact, where nobody else adds.
         Source: ours.
         """
         own, total = cuda.local.array(QUAD, np.float32), cuda.local.array(QUAD, np.float32)
-        quads = I64(taken.shape[1] // QUAD)
+        quads = U32(U32(changes.shape[1]) // U32(QUAD))
         extras = U32(U32(table.shape[1]) - U32(EXTRA))
-        for t in range(I64(cuda.grid(1)), I64(taken.shape[0]) * quads, I64(cuda.gridsize(1))):
-            row, quad = U32(t // quads), U32(t % quads)
-            load_row(changes, row, U32(0), quad, 1, QUAD, own)
-            load_row(sums, row, U32(0), quad, 1, QUAD, total)
+        for t in range(I64(cuda.grid(1)), I64(changes.shape[0]) * I64(quads), I64(cuda.gridsize(1))):
+            r = U32(U32(t) // quads)
+            row, quad = U32(rows[r]), U32(U32(t) - U32(r * quads))
+            load_row(changes, r, U32(0), quad, 1, QUAD, own)
+            load_row(sums, r, U32(0), quad, 1, QUAD, total)
             for i in range(QUAD):
-                total[i] -= own[i]
-            if I64(quad) < quads - 1:
-                add_stored(table, row, quad, 1, QUAD, half, vector, total)
+                own[i] = total[i] - own[i]
+            if U32(quad + U32(1)) < quads:
+                add_stored(table, row, quad, 1, QUAD, half, vector, own)
             else:
-                add_row(table, row, extras, U32(0), 1, QUAD, vector, total)
-            load_row(taken, row, U32(0), quad, 1, QUAD, own)
+                add_row(table, row, extras, U32(0), 1, QUAD, vector, own)
+            load_row(common, r, U32(0), quad, 1, QUAD, own)
             for i in range(QUAD):
                 own[i] += total[i]
-            store_row(taken, row, U32(0), quad, 1, QUAD, own)
+            store_row(common, r, U32(0), quad, 1, QUAD, own)
 
     return add_changes

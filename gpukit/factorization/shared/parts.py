@@ -33,9 +33,9 @@ class Parts(NamedTuple):
         return np.flatnonzero(self.block == block)
 
     def order_of_minor(self, walk):
-        """(rows,) uint32: how a GPU stores the rows of items that are not walked, so that those of a block by
-        themselves fall evenly on its cache (ready.minor_places); None for users, who are there all the time."""
-        if walk == "items" or self.blocks == 1:
+        """(rows,) uint32: how a GPU stores the rows of items that are not walked, the same on all ranks: those of
+        a block by themselves fall evenly on its cache (ready.minor_places); None for users, each rank's its own."""
+        if walk == "items":
             return None
         return np.lexsort((-self.counts[1], self.block)).astype(np.uint32)
 

@@ -53,5 +53,5 @@ def training_of(settings, session, parts, laps, team, device):
     """The Training or Copied of a rank."""
     own_steps = engine(device, __package__)
     if isinstance(parts.tour, Copies):
-        return Copied(settings, own_steps.Copies(session, team, device), laps)
+        return Copied(settings, own_steps.Copies(session, parts, team, device), laps)
     return Training(settings, parts.tour, own_steps.Road(session, parts, team, device), team.rank, laps)

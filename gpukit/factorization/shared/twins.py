@@ -17,25 +17,22 @@ def key_blocks(starts, others, where, blocks, rows, keys):
 
 
 @njit(parallel=True)
-def take_changes(table, taken, changes, sums):
+def take_changes(table, rows, common, changes):
     """Twin of kernels.make_take_changes."""
     first = table.shape[1] - EXTRA
-    for row in prange(taken.shape[0]):
-        for k in range(taken.shape[1]):
-            now = table[row, column(k, first, taken.shape[1])]
-            changes[row, k] = sums[row, k] = now - taken[row, k]
-            taken[row, k] = now
+    for r in prange(changes.shape[0]):
+        for k in range(changes.shape[1]):
+            changes[r, k] = table[rows[r], column(k, first, changes.shape[1])] - common[r, k]
 
 
 @njit(parallel=True)
-def add_changes(changes, sums, table, taken):
+def add_changes(changes, sums, rows, table, common):
     """Twin of kernels.make_add_changes."""
     first = table.shape[1] - EXTRA
-    for row in prange(taken.shape[0]):
-        for k in range(taken.shape[1]):
-            others = sums[row, k] - changes[row, k]
-            table[row, column(k, first, taken.shape[1])] += others
-            taken[row, k] += others
+    for r in prange(changes.shape[0]):
+        for k in range(changes.shape[1]):
+            table[rows[r], column(k, first, changes.shape[1])] += sums[r, k] - changes[r, k]
+            common[r, k] += sums[r, k]
 
 
 @njit
