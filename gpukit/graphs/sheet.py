@@ -21,6 +21,7 @@ CLASSES = bytes(
     for letter in range(256)
 )
 MARK, LINE_END, SHARP = re.compile(rb"[#%]"), re.compile(rb"[\r\n]"), ord("#")
+RETURN = re.compile(rb"\r(?=[,;\t ])")
 ODD = (b" 00", b" 01", b" -00", b" -01", b" -0 ", b" +")
 
 
@@ -43,7 +44,8 @@ class Table:
     named = False
 
     def __init__(self, raw, path):
-        self.raw, self.path, self.begin = _without_comments(raw), path, 0
+        # pandas takes a separator that begins a line for a part of the carriage return before it
+        self.raw, self.path, self.begin = RETURN.sub(b"\n", _without_comments(raw)), path, 0
         self.encoding = "utf-8" if _is_utf8(raw) else "latin-1"
         lines = (line for line in re.finditer(rb"[^\r\n]+", self.raw) if line[0].strip())
         first, second = next(lines, None), next(lines, None)

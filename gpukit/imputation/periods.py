@@ -61,10 +61,23 @@ def period_of(values, seen, shape, times=None):
     chance = CHANCE * np.sqrt(1.5 * lags / len(curve) * memory(curve) / values.shape[1])  # len / lag multiples
     height[height < np.maximum(PEAK, chance)] = 0.0
     if height.any():
-        surest = lags[np.argmax(height / chance)]
-        near = np.abs(lags - surest) <= max(1, surest // 8)  # the flank of a broad peak stands out too
+        surest = shortest_part(lags[height > 0], lags[np.argmax(height / chance)])
+        near = np.abs(lags - surest) <= flank(surest)
         return int(lags[near][np.argmax(height[near])])
     return of_calendar(curve, times)
+
+
+def flank(lag):
+    """How far from a lag the flank of its peak, which is broad, stands out too."""
+    return np.maximum(1, lag // 8)
+
+
+def shortest_part(lags, surest):
+    """The shortest of lags that stand out of which the surest is a multiple: what repeats daily does so every nine
+    days too, and a few warm days as far apart may make that look the surer."""
+    times = np.round(surest / lags)
+    parts = lags[(times > 1) & (np.abs(surest - times * lags) <= flank(lags))]
+    return parts[0] if len(parts) else surest
 
 
 def standing_out(curve, lag):

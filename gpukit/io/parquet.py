@@ -51,6 +51,11 @@ class Reader:
         with _translated(self.name):
             self.file = library()[1].ParquetFile(source.seekable())
             self.names, self.rows = list(self.file.schema_arrow.names), self.file.metadata.num_rows
+            groups = [self.file.metadata.row_group(at).num_rows for at in range(self.file.num_row_groups)]
+        if self.rows != sum(groups) or min(groups, default=0) < 0:
+            raise DataError(
+                f"{self.name} is damaged: it says {self.rows:,} rows, and its groups of rows {sum(groups):,}."
+            )
 
     def batches(self, names):
         """Yield (number of the first row from 0, {name: pyarrow array}) of some columns, batch by batch.
@@ -65,6 +70,8 @@ class Reader:
                 batch.validate(full=True)
                 yield start, dict(zip(batch.schema.names, batch.columns, strict=True))
                 start += len(batch)
+        if start != self.rows:
+            raise DataError(f"{self.name} is damaged or cut short: it says {self.rows:,} rows and holds {start:,}.")
 
     def frame(self):
         """All of it as a pandas DataFrame, an index that has a meaning first."""
@@ -87,7 +94,7 @@ class Reader:
             return table.to_pandas()
         except pyarrow.ArrowException:
             raise
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError, SyntaxError) as error:
             raise DataError(f"{self.name}: what pandas keeps beside the columns is damaged ({error!r:.60}).") from error
 
     def refuse_missing(self, column, start, what):

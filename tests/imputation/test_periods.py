@@ -48,6 +48,13 @@ def test_a_week_of_hours_has_days():
     assert period_of(*masked(values), (1, len(hours))) == 24
 
 
+def test_days_among_spells_of_nine_days_are_days():
+    hours, rng = np.arange(744), np.random.default_rng(0)
+    spells = 2 * np.sin(2 * np.pi * hours / 216 + rng.uniform(0, 6, (VERTICES, 1)))
+    values = np.sin(2 * np.pi * hours / 24) + spells + 0.3 * rng.normal(size=(VERTICES, 744))
+    assert period_of(values, np.ones(values.shape, bool), (1, 744)) == 24
+
+
 @pytest.mark.parametrize("stay", [0.0, 0.7, 0.97, 1.0 - 1e-6])
 @pytest.mark.parametrize("count", [60, 365, 744])
 def test_nothing_that_repeats(stay, count):

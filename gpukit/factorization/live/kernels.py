@@ -11,7 +11,7 @@ from gpukit.primitives.search import lower_bound, upper_bound
 
 U32, U64, I64, U8 = np.uint32, np.uint64, np.int64, np.uint8
 ZERO = np.float32(0)
-SHARE = 16  # of the old ratings, that a thread takes to their new places in one go
+SHARE = 32  # of the old ratings, that a lane takes to their new places in one go
 
 
 @kernel
@@ -79,19 +79,22 @@ def insert_records(items, codes, keys, at, item_shift, item_width, level_width, 
     items (m,) int32, codes (m,) uint8; keys (n,) uint64 and at (n,) uint32, rising; item_shift, item_width, level_width
     int32: parts of a key; all_items (m + n,) int32 and all_codes (m + n,) uint8, overwritten: a new rating's code is
     its level + 1.
-    Launch: any grid and block.
+    Launch: any grid, blocks of a multiple of 32 threads; a warp moves consecutive ratings.
     Deterministic: yes, exact.
-    Source: ours (each rating counts those that come before it, by bisection; consecutive ones among few).
+    Source: ours (merge by rank: a warp finds by bisection how many new ratings come before its first old one, and goes
+    on from there; most of the next ones have as many).
     """
-    old, tile = I64(items.size), I64(cuda.blockDim.x * SHARE)
-    for first in range(I64(cuda.blockIdx.x) * tile, old, I64(cuda.gridDim.x) * tile):
-        last = min(I64(first + tile), old)
-        low = upper_bound(at, U32(first), 0, keys.size)
-        high = upper_bound(at, U32(last - 1), low, keys.size)
-        for t in range(first + I64(cuda.threadIdx.x), last, I64(cuda.blockDim.x)):
-            there = U64(t + upper_bound(at, U32(t), low, high))
-            all_items[there] = items[U64(t)]
-            all_codes[there] = codes[U64(t)]
+    old, piece = I64(items.size), I64(32 * SHARE)
+    for first in range(I64(cuda.grid(1)) // I64(32) * piece, old, I64(cuda.gridsize(1)) // I64(32) * piece):
+        before = upper_bound(at, U32(first), 0, keys.size)
+        coming = I64(at[U64(before)]) if before < keys.size else old
+        for t in range(first + I64(cuda.laneid), min(I64(first + piece), old), I64(32)):
+            item, code = items[U64(t)], codes[U64(t)]
+            while coming <= t:
+                before += I64(1)
+                coming = I64(at[U64(before)]) if before < keys.size else old
+            all_items[U64(t + before)] = item
+            all_codes[U64(t + before)] = code
     for k in range(I64(cuda.grid(1)), I64(keys.size), I64(cuda.gridsize(1))):
         there = U64(I64(at[U64(k)]) + k)
         all_items[there] = np.int32(field(keys[U64(k)], item_shift, item_width))

@@ -21,12 +21,12 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._pool import shared_out
+from gpukit.arrayfile import pieces
+from gpukit.arrayfile.pieces import PIECE
 from gpukit.errors import DataError
 
 VERSION = 2
 ALIGN = 64
-PIECE = 1 << 20  # bytes: what a core's own cache holds
-ROW, WORD = 4096, 8  # bytes
 AT_ONCE = 8 * PIECE  # bytes of a thread's task
 START = struct.Struct("<8sIII")
 LAST_LETTER, SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)
@@ -198,7 +198,8 @@ def read_open(file, path, kind, mmap=False, leave=(), bounds=None):
         entries = [entry for entry in header.entries if entry.name not in leave]
         arrays = {entry.name: _room(file, entry, mmap) for entry in entries}
         parts = [part for entry in entries for part in _parts(entry, arrays[entry.name])]
-        looks = shared_out(lambda part: _taken(file.fileno(), mmap, bounds is not None, part), parts)
+        sums = pieces.way(sum(entry.nbytes for entry in entries))
+        looks = shared_out(lambda part: _taken(file.fileno(), mmap, bounds is not None, sums, part), parts)
     for entry in entries:
         found = [look for part, look in zip(parts, looks, strict=True) if part.entry is entry]
         if zlib.crc32(b"".join(look.crcs for look in found)) != entry.crc:
@@ -225,18 +226,18 @@ def _parts(entry, array):
     return [Part(entry, whole[at : at + AT_ONCE], entry.offset + at) for at in range(0, len(whole), AT_ONCE)]
 
 
-def _taken(file, mmap, bounded, part):
-    """The Look at a Part, piece by piece, each of which is read first unless the file is mapped."""
+def _taken(file, mmap, bounded, sums, part):
+    """The Look at a Part, piece by piece, each of which is read first unless the file is mapped; sums: pieces.way."""
     crcs, bounds = [], []
-    numbers = bounded and part.entry.dtype.kind in "iuf"
+    dtype = part.entry.dtype if bounded and part.entry.dtype.kind in "iuf" else None
     for at in range(0, len(part.whole), PIECE):
         piece = part.whole[at : at + PIECE]
         if not mmap:
             _fill(file, piece, part.offset + at)
-        crcs.append(_checksum(piece))
-        if numbers:
-            bounds.append(_bounds_of(piece.view(part.entry.dtype)))
-    return Look(np.array(crcs, "<u4").tobytes(), bounds)
+        crc, found = pieces.look(piece, dtype, sums)
+        crcs.append(crc)
+        bounds.append(found)
+    return Look(np.array(crcs, "<u4").tobytes(), bounds if dtype is not None else [])
 
 
 def _fill(file, piece, offset):
@@ -249,19 +250,6 @@ def _fill(file, piece, offset):
         done += got
 
 
-def _bounds_of(numbers):
-    """(low, high) that numbers (n,) lie within, NaN where one is none. As unsigned numbers what is negative, infinite
-    or none is larger than all that is not: where there is nothing of it, as usual, one look is enough."""
-    if numbers.dtype.kind == "u" or numbers.itemsize > WORD:
-        return numbers.min(), numbers.max()
-    bits = np.dtype(f"u{numbers.itemsize}")
-    top = numbers.view(bits).max(keepdims=True)
-    largest = np.inf if numbers.dtype.kind == "f" else np.iinfo(numbers.dtype).max
-    if top[0] < np.array([largest], numbers.dtype).view(bits)[0]:
-        return 0, top.view(numbers.dtype)[0]
-    return numbers.min(), numbers.max()
-
-
 def _around(pairs):
     """The (low, high) of several."""
     low, high = zip(*pairs)
@@ -271,17 +259,9 @@ def _around(pairs):
 
 def _crc_of(whole):
     """The checksum of bytes (n,), as the module says."""
-    pieces = range(0, len(whole), PIECE)
-    crcs = shared_out(lambda at: _checksum(whole[at : at + PIECE]), pieces)
+    starts = range(0, len(whole), PIECE)
+    crcs = shared_out(lambda at: pieces.checksum(whole[at : at + PIECE]), starts)
     return zlib.crc32(np.array(crcs, "<u4").tobytes())
-
-
-def _checksum(piece):
-    """The checksum of a piece, bytes (b,), as the module says."""
-    end = len(piece) // ROW * ROW
-    words = piece[:end].view("<u8").reshape(-1, ROW // WORD)
-    crc = zlib.crc32(words.sum(axis=1), zlib.crc32(piece[end:]))
-    return zlib.crc32(words.sum(axis=0), crc)
 
 
 def is_legible(array):
