@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from gpukit.parallel.joined import VARIABLE
+from gpukit.parallel.joined import LEFT, VARIABLE
 from gpukit.parallel.sockets import pairs
 
 GRACE = 10.0  # seconds that ranks have to end by themselves once one has failed
@@ -27,6 +27,7 @@ def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
             for end in ends[rank].values():
                 end.close()
         _watch(ranks)
+        _end(ranks, LEFT)
     except KeyboardInterrupt as stop:
         _end(ranks, getattr(stop, "number", signal.SIGINT))
         raise

@@ -20,6 +20,7 @@ EAGER, PAUSE = 0.05, 0.001  # seconds of asking without a pause; of a pause
 SETTINGS = {
     "NCCL_NVLS_ENABLE": "0",  # NVLink multicast is refused on shared hosts, and init fails there
     "NCCL_RAS_ENABLE": "0",  # a listener for monitoring that some hosts do not bear
+    "NCCL_CGA_CLUSTER_SIZE": "0",  # blocks in fours want processors side by side, which a kernel beside may not leave
 }
 
 

@@ -81,7 +81,11 @@ def test_a_pipe_is_no_input_of_several(root):
 
 @pytest.mark.parametrize(
     "arguments",
-    [("train-lshmf", "-"), ("impute", "--tensor", "/dev/stdin", "--edges", "e.csv"), ("ranksvm", "a.txt", "--test", "-")],
+    [
+        ("train-lshmf", "-"),
+        ("impute", "--tensor", "/dev/stdin", "--edges", "e.csv"),
+        ("ranksvm", "a.txt", "--test", "-"),
+    ],
     ids=str,
 )
 def test_standard_input_is_refused_where_mpiexec_starts_the_ranks(arguments):

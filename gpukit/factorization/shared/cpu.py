@@ -6,10 +6,10 @@ from gpukit._jit import threads
 from gpukit.device.cpu_arrays import runner
 from gpukit.factorization.cpu import RATINGS_A_THREAD, most_workers
 from gpukit.factorization.shared import twins
-from gpukit.factorization.shared.tour import Lap, part_of
+from gpukit.factorization.shared.tour import in_parts, part_of
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 
-ROUNDS = 16  # that ranks with copies meet in an epoch
+PARTS = 16  # of an epoch, after which ranks with copies meet
 run = runner(twins)
 
 
@@ -73,13 +73,12 @@ class Copies:
         self.session, self.team = session, team
         self.common = session.parameters.Q.copy()
 
-    def walk(self, lap, rates, turn):
-        """Learn from all chunks, as a tour.Lap says, and meet the others ROUNDS times on the way."""
-        session, bounds = self.session, [step / ROUNDS for step in range(ROUNDS + 1)]
+    def walk(self, workers, rates, turn, first):
+        """Learn from all chunks, and meet the others after each of PARTS; first: whether this is the first epoch."""
+        session = self.session
         with threads(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
-            for low, high in zip(bounds, bounds[1:]):
-                table = part_of(session.tables[0], Lap(low, high, lap.workers))
-                sgd_epoch(table, session.batch, session.parameters, rates, turn, lap.workers)
+            for table in in_parts(session.tables[0], PARTS, workers):
+                sgd_epoch(table, session.batch, session.parameters, rates, turn, workers)
                 self.meet()
 
     def meet(self):

@@ -15,14 +15,15 @@ from gpukit.device.upload import to_device
 from gpukit.factorization.gpu import BLOCK
 from gpukit.factorization.prepare import kernels as preparing
 from gpukit.factorization.shared import kernels
-from gpukit.factorization.shared.tour import part_of
+from gpukit.factorization.shared.tour import in_parts, part_of
 from gpukit.parallel.nccl import device_lines, recorded, wait_for
 
 WALKS_AT_ONCE = 1  # kernels of one rank: a second one would begin in the tail of the first
 PACKING = 264, 128  # blocks and threads that copy rows
 QUAD = 4
-ROUNDS, ROOM = 32, 16  # that ranks with copies meet in an epoch; processors that the walk leaves free
-POPULAR, EVERY = 8, 4  # one row of so many meets every time, all rows every so many times
+PARTS, ROOM = 4, 16  # of an epoch with copies of rows; processors that the walk leaves free
+FIRST, LATER = 16, 6  # that ranks meet while a part of the first epoch is walked, of a later one
+POPULAR, EVERY = 8, 3  # one row of so many meets every time, all rows every so many times
 COPYING = 128, 256  # blocks and threads that read and add changes
 MOST_THREADS, LEAST_THREADS = 768, 256  # of a block of the walk: with 80 registers a thread, with 255
 run = runner(kernels)
@@ -125,16 +126,20 @@ class Copies:
         self.walking, self.journeys = cuda.stream(), cuda.stream()
         self.align()
 
-    def walk(self, lap, rates, turn):
-        """See cpu.Copies; queued."""
-        session, threads = self.session, threads_beside(self.session.layout)
-        grid = -(-lap.workers * session.layout.lanes // threads)
-        arguments = part_of(session.tables[0], lap), session.batch, session.parameters, rates, turn, lap.workers
-        launch(session.sgd_epoch, grid, threads, *arguments, stream=self.walking)
-        walked = recorded(self.walking)
-        for number in range(1, ROUNDS):
-            self.meet(*(self.popular if number % EVERY else self.all))
-        walked.wait(self.journeys)
+    def walk(self, workers, rates, turn, first):
+        """See cpu.Copies; queued. Ranks meet while a part is walked, and the next but one waits for that."""
+        session, threads, met = self.session, threads_beside(self.session.layout), []
+        grid = -(-workers * session.layout.lanes // threads)
+        for table in in_parts(session.tables[0], PARTS, workers):
+            if len(met) > 1:
+                met[-2].wait(self.walking)
+            arguments = table, session.batch, session.parameters, rates, turn, workers
+            recorded(self.walking).wait(self.journeys)
+            launch(session.sgd_epoch, grid, threads, *arguments, stream=self.walking)
+            for number in range(FIRST if first else LATER):
+                self.meet(*(self.popular if (number + 1) % EVERY else self.all))
+            met.append(recorded(self.journeys))
+        recorded(self.walking).wait(self.journeys)
         self.meet(*self.all)
 
     def meet(self, changes, sums):

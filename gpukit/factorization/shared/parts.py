@@ -10,7 +10,7 @@ from gpukit.factorization.prepare.strata import seats_of
 from gpukit.factorization.shared.tour import Copies, Ring, Strata
 from gpukit.factorization.solvers.sgd import schedule
 
-A_RANK = {"users": 1, "items": 1}  # blocks for each rank; 0: none, every rank has a copy of all rows
+A_RANK = {"users": 0, "items": 1}  # blocks for each rank; 0: none, every rank has a copy of all rows
 
 
 class Parts(NamedTuple):

@@ -128,7 +128,8 @@ def chunk_tables(side, starts, parts, way, plan, layout, steps, own_steps):
         counts = np.diff(steps.chunking.fetch(starts)).reshape(parts.blocks, rows)
         each = [(counts[block], starts[block * rows : (block + 1) * rows + 1]) for block in range(parts.blocks)]
     pace = schedule.Pace(workers, rates)
-    tables = [cut_table(*one, pace, plan.seed, steps.chunking) for one in each]
+    pieces = own_steps.PARTS if copied else 1
+    tables = [cut_table(*one, pace, plan.seed, steps.chunking, pieces) for one in each]
     if copied:
         return tables, workers, [Lap(0.0, 1.0, first)]
     return tables, workers, [Lap(*ends, workers if ends[0] else first) for ends in zip(LAPS, LAPS[1:])]

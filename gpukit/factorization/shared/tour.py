@@ -87,3 +87,9 @@ def part_of(table, lap):
     quads = table.shape[0] // schedule.QUAD
     low, high = (schedule.QUAD * int(share * quads) for share in (lap.low, lap.high))
     return table if (lap.low, lap.high) == (0.0, 1.0) else table[low:high]
+
+
+def in_parts(table, parts, workers):
+    """A chunk table in parts one behind the other, whole quads."""
+    bounds = [part / parts for part in range(parts + 1)]
+    return [part_of(table, Lap(low, high, workers)) for low, high in zip(bounds, bounds[1:])]

@@ -40,8 +40,8 @@ class Copied:
     def epoch(self, number):
         """One pass over all ratings; returns when all ranks' changes are there."""
         rates, turn = self.settings.epoch_rates(number), schedule.turn_key(self.settings.seed, number)
-        for lap in self.laps if number == 0 else [Lap(0.0, 1.0, self.copies.session.workers)]:
-            self.copies.walk(lap, rates, turn)
+        workers = self.copies.session.workers if number else self.laps[0].workers
+        self.copies.walk(workers, rates, turn, number == 0)
         self.copies.finish()
 
     def gather(self):
