@@ -8,12 +8,15 @@ import pytest
 from factorization.live.test_live import KNOWN, fitted, whole_and_parts
 from gpukit.errors import DataError
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.live import entering, opening
+from gpukit.factorization.live import entering, opening, twins
 from gpukit.factorization.model.layout import BASE
+from gpukit.factorization.model.state import start_factors
 from gpukit.factorization.update.inputs import Part
 from gpukit.neighbors.columns import columns_of
 from gpukit.neighbors.hashes.simlsh import cpu as simlsh
+from gpukit.random import key
 from gpukit.ratings.orders.order import order_ratings
+from gpukit.streams import Keyed
 
 DAMPING, SWEEPS = (3.0, 11.0), 3  # of users' and of items' baseline biases
 
@@ -43,17 +46,31 @@ def test_baselines_of_new_rows_are_damped_means():
 
 
 def test_new_rows_begin_by_the_seed():
-    """And what they begin with is nothing, where no epoch follows."""
+    """With nothing, where no epoch follows."""
     before, (_, _, parts) = fitted(MatrixFactorization), whole_and_parts()
     found = []
-    for seed, n_epochs in ((0, 3), (5, 3), (0, 0)):
+    for n_epochs in (3, 0):
         other = copy.copy(before)
-        other.random_state, other.chosen_ = seed, {**before.chosen_, "n_epochs": n_epochs}
+        other.random_state, other.learning_rate = 5, 1e-12
+        other.chosen_ = {**before.chosen_, "n_epochs": n_epochs}
         live = other.live("cpu")
         live.add(parts[0])
-        found.append(live.model()._state.user_factors[KNOWN[0] :])
-    assert np.abs(found[0]).max() > 0 and not np.array_equal(found[0], found[1])
-    np.testing.assert_array_equal(found[2], 0)
+        found.append(live.model()._state)
+    expected = np.empty((80, 5), np.float32)
+    start_factors(np.uint32(key(5, Keyed.FIRST_FACTORS[0])), expected)
+    began = found[0].user_extras[:, BASE] != 0
+    began[: KNOWN[0]] = False
+    assert began.sum() > 10
+    np.testing.assert_allclose(found[0].user_factors[began], expected[began], rtol=1e-4)
+    np.testing.assert_array_equal(found[1].user_factors[KNOWN[0] :], 0)
+
+
+def test_a_row_ends_where_the_next_begins():
+    """A pair whose item the next user has rated is not in the history by that."""
+    keys, marked, at = np.array([3 << 4], np.uint64), np.empty(1, np.uint64), np.empty(1, np.uint32)
+    indptr, items, known = np.array([0, 2, 3, 3]), np.array([0, 1, 3], np.int32), np.zeros(1, np.int64)
+    twins.find_pairs(keys, 8, 4, 4, indptr, items, at, marked, known)
+    assert (at[0], marked[0], known[0]) == (2, 3 << 4, 0)
 
 
 def test_new_items_learn_their_neighbours():
