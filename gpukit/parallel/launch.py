@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from gpukit.parallel.joined import VARIABLE
+from gpukit.parallel.joined import LEFT, VARIABLE
 from gpukit.parallel.sockets import pairs
 from gpukit.parallel.team import TeamError
 
@@ -30,6 +30,7 @@ def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
             for end in ends[rank].values():
                 end.close()
         _watch(ranks)
+        _end(ranks, LEFT)
     except OSError as error:
         raise TeamError(f"{size:,} ranks cannot be started here ({error.strerror}). Ask for fewer.") from error
     except KeyboardInterrupt as stop:

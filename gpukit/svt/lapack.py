@@ -2,7 +2,7 @@
 
 The right singular vectors V and the squares of the values are those of the Gram matrix B'B, at half the price of a
 decomposition, and Y = B V diag((1 - lam / sigma)+) V'. Squares lose what lies below sqrt(eps) of the largest value; Y
-does not need it, for nothing below lam is kept: where lam^2 is at least SHARE of |B'B| the error is about 1e-14 of the
+does not need it, for nothing below lam is kept: where lam^2 is at least SHARE of |B'B| the error is below 1e-13 of the
 slice. Slices with a smaller lam, and whoever wants the values, get the decomposition itself.
 """
 
@@ -14,8 +14,9 @@ from gpukit._pool import alone, cores, shared_out
 from gpukit.errors import GpukitError
 from gpukit.svt.plan import sides
 
-LARGE = 128  # shorter sides from which LAPACK is faster than the twins
-SHARE = 1e-4  # of |B'B|: the least lam^2 that its eigenvalues are accurate enough for
+LARGE = 96  # shorter sides from which LAPACK is faster than the twins
+SHARE = 1e-5  # of |B'B|: the least lam^2 that its eigenvalues are accurate enough for
+MODERATE = 200  # exponents up to which numbers are left as they are
 ROUNDING = 1e-14  # of a slice's largest singular value, see formulas.tolerances
 
 
@@ -42,7 +43,7 @@ def threshold(X, lam, out, whole=False):
 
 def _all_slices(task, slices):
     """[task(k)], the cores shared by slices; by LAPACK's own threads where these are fewer than half of the cores."""
-    if 2 * slices < cores():
+    if slices == 1 or 2 * slices < cores():
         return [task(k) for k in range(slices)]
     with alone():
         return shared_out(task, range(slices))
@@ -50,29 +51,43 @@ def _all_slices(task, slices):
 
 def _threshold_slice(X, lam, out, values):
     """The rank of one slice; out (m, n) and values, unless empty, are overwritten."""
-    _, exponent = math.frexp(float(np.abs(X).max()))
-    scale = math.ldexp(1.0, min(-exponent, 1023))  # squares then neither overflow nor vanish
-    B, bound = X * scale, lam * scale
-    tall = B if len(B) >= B.shape[1] else B.T
-    if not len(values):
+    scale = _scale_of(X)
+    if scale == 1.0:
+        return _threshold_scaled(X, lam, out, values)
+    rank = _threshold_scaled(X * scale, lam * scale, out, values)
+    np.divide(out, scale, out=out)
+    np.divide(values, scale, out=values)
+    return rank
+
+
+def _scale_of(X):
+    """The power of two that keeps products of the slice's numbers from overflowing and vanishing: 1 of most slices."""
+    _, exponent = math.frexp(float(max(X.max(), -X.min())))
+    return math.ldexp(1.0, min(-exponent, 1023)) if abs(exponent) > MODERATE else 1.0
+
+
+def _threshold_scaled(X, lam, out, values):
+    tall, result = (X, out) if len(X) >= X.shape[1] else (X.T, out.T)
+    least = SHARE * np.vdot(X, X) / math.sqrt(tall.shape[1])  # no more than SHARE of |B'B|, and at once
+    if not len(values) and lam * lam >= least:
         gram = tall.T @ tall
-        if bound * bound >= SHARE * np.linalg.norm(gram):
-            return _by_gram(tall, gram, bound, scale, out if tall is B else out.T)
-    return _by_decomposition(B, bound, scale, out, values)
+        if lam * lam >= SHARE * np.linalg.norm(gram):
+            return _by_gram(tall, gram, lam, result)
+    return _by_decomposition(X, lam, out, values)
 
 
-def _by_gram(B, gram, bound, scale, out):
+def _by_gram(B, gram, lam, out):
     squares, V = np.linalg.eigh(gram)
-    first = np.searchsorted(squares, bound * bound, side="right")
+    first = np.searchsorted(squares, lam * lam, side="right")
     V, sigma = V[:, first:], np.sqrt(squares[first:])
-    np.divide(((B @ V) * (1 - bound / sigma)) @ V.T, scale, out=out)
+    np.matmul((B @ V) * (1 - lam / sigma), V.T, out=out)
     return len(sigma)
 
 
-def _by_decomposition(B, bound, scale, out, values):
-    U, sigma, V = np.linalg.svd(B, full_matrices=False)
+def _by_decomposition(X, lam, out, values):
+    U, sigma, V = np.linalg.svd(X, full_matrices=False)
     if len(values):
-        values[:] = sigma / scale
-    rank = int((sigma > max(bound, ROUNDING * sigma[0])).sum())
-    np.divide((U[:, :rank] * (sigma[:rank] - bound)) @ V[:rank], scale, out=out)
+        values[:] = sigma
+    rank = int((sigma > max(lam, ROUNDING * sigma[0])).sum())
+    np.matmul(U[:, :rank] * (sigma[:rank] - lam), V[:rank], out=out)
     return rank
