@@ -5,6 +5,7 @@
     ready.py     ratings in the form that an epoch reads, by block        session.py  judging, and the whole model
     cpu.py | gpu.py   a rank's walks and the blocks' journeys             searching.py  neighbours of all ranks' items
     rows.py      least squares: who solves for which rows                 choosing.py   settings that are left open
+    damping.py   how much of all ranks' changes is added
     kernels.py, twins.py   the keys that ratings are grouped by
 
 Every rank is handed all ratings and, but for least squares, keeps its users'. Tables of parameters have all rows on
