@@ -19,8 +19,7 @@ STAMP = $(VENV)/.installed
 SUITABLE = import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '$(SUITABLE)' 2>/dev/null && echo $$p && break; done)
 WORKERS ?= auto
-SIDE_BY_SIDE = -n $(WORKERS) --maxprocesses 8
-FILES_SIDE_BY_SIDE = $(SIDE_BY_SIDE) --dist loadfile --no-loadscope-reorder
+SIDE_BY_SIDE = -n $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 # The tiers are hundreds of processes: with this set, each would compile Python's own sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 TITLES = $(wildcard data/titles-sample.csv)
@@ -39,13 +38,13 @@ demo: $(STAMP)
 test: twin sim compile
 
 twin: $(STAMP)
-	$(PYTEST) $(FILES_SIDE_BY_SIDE) -m "not kernel and not gpu"
+	$(PYTEST) $(SIDE_BY_SIDE) -m "not kernel and not gpu"
 
 sim: $(STAMP)
-	NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 $(PYTEST) $(FILES_SIDE_BY_SIDE) -m kernel
+	NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 $(PYTEST) $(SIDE_BY_SIDE) -m kernel
 
 compile: $(STAMP)
-	$(PYTEST) $(SIDE_BY_SIDE) --dist loadgroup tests/compile
+	$(PYTEST) $(SIDE_BY_SIDE) tests/compile
 
 ptx: $(STAMP)
 	GPUKIT_KERNELS_CSV=docs/kernels.csv $(PYTEST) tests/compile

@@ -114,6 +114,8 @@ def run(arguments=None):
     except GpukitError as error:
         return _complain(f"Error: {error}", error.exit_code)
     except (KeyboardInterrupt, click.Abort) as stop:
+        if why := getattr(sys.modules.get("gpukit.parallel.joined"), "left_alone", None):
+            return _complain(f"Error: {why[0]}", 1)
         left = ctx.meta.get("gpukit.survived", "") if ctx else ""
         return _complain(f"Interrupted. {left or 'No file was left half written.'}", exit_code(stop))
     except click.exceptions.Exit as leave:

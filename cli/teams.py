@@ -2,11 +2,16 @@
 
 import os
 
+import click
+
 from gpukit.errors import ParameterError
 from gpukit.io import sinks
+from gpukit.io.sources import STANDARD_INPUT
 from gpukit.parallel.devices import settings_of_ranks
 from gpukit.parallel.joined import VARIABLE, joined
 from gpukit.parallel.launch import launch
+
+READ = ("edges", "tensor", "coordinates", "distances", "validation", "test")  # options, beside all arguments
 
 
 def run_as_team(ctx, ask, sources=()):
@@ -18,9 +23,12 @@ def run_as_team(ctx, ask, sources=()):
     if wanted > 1 and VARIABLE not in os.environ:
         check_sources(sources)
         ctx.exit(started(ctx, wanted, bool(ask.gpus)))
+    by_others = VARIABLE not in os.environ
     team = joined()
     if team.rank:
         hush()
+    if by_others and team.size > 1:
+        check_standard_input(ctx)
     return team
 
 
@@ -35,6 +43,22 @@ def hush():
 def started(ctx, size, gpus):
     """The exit code of ranks that run the same command line."""
     return launch(ctx.find_root().meta["gpukit.arguments"], size, settings_of_ranks(size, gpus))
+
+
+def check_standard_input(ctx):
+    """ParameterError for data on standard input where mpiexec has started the ranks: Open MPI's does not end once a
+    rank has read all of it, and may hand on more than there was."""
+    for parameter in ctx.command.params:
+        if ctx.params.get(parameter.name) in STANDARD_INPUT and is_read(parameter):
+            raise ParameterError(
+                f"mpiexec does not hand standard input ({ctx.params[parameter.name]}) on reliably. Give a file, or "
+                "start the ranks by --ranks or --gpus, which read a pipe."
+            )
+
+
+def is_read(parameter):
+    """Whether a parameter of a command names a file that is read."""
+    return isinstance(parameter, click.Argument) or parameter.name in READ
 
 
 def check_sources(sources):

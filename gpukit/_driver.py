@@ -6,6 +6,7 @@ few and wait for nothing. Like _cache.py this uses private names of numba-cuda, 
 of this.
 """
 
+import contextlib
 import ctypes
 import functools
 import math
@@ -20,6 +21,7 @@ from gpukit._cuda import SIMULATED, cuda
 
 if not SIMULATED:
     from numba.core import types
+    from numba.cuda.cudadrv import devices
     from numba.cuda.cudadrv import driver as api  # a module: to look at its driver is to start it
     from numba.cuda.cudadrv.devicearray import DeviceNDArray
     from numba.np.numpy_support import from_dtype
@@ -70,15 +72,16 @@ class Pool:
         self._taken.discard(int(address))
         if os.getpid() != self._process:  # a forked child, whose parent's memory it is
             return
-        api.driver.cuCtxPushCurrent(
-            self.context.handle
-        )  # the last reference may be dropped where another GPU is current
+        elsewhere = int(api.driver.cuCtxGetCurrent()) != int(self.context.handle)
+        if elsewhere:  # the last reference may be dropped where another GPU is current
+            api.driver.cuCtxPushCurrent(self.context.handle)
         try:
             api.driver.cuMemFreeAsync(address, DEFAULT)
             if not self._taken:
                 self.trim()
         finally:
-            api.driver.cuCtxPopCurrent()
+            if elsewhere:
+                api.driver.cuCtxPopCurrent()
 
     def trim(self):
         """Give what is not taken back to the driver, once the GPU has done with it."""
@@ -97,6 +100,11 @@ def pool():
         has_pools = api.driver.cuDeviceGetAttribute(supported, context.device.id)
         kept["gpukit"] = Pool(weakref.proxy(context)) if has_pools else None
     return kept["gpukit"]
+
+
+def attached():
+    """A context within which numba does not ask the driver again and again which GPU is current; it must stay so."""
+    return contextlib.nullcontext() if SIMULATED else devices._runtime.ensure_context()
 
 
 def device_array(shape, dtype):
@@ -178,7 +186,13 @@ class Plan:
         """Queue the kernel on a stream, as the driver numbers it."""
         self.layout.pack_into(self.numbers, 0, *numbers)
         pointers = ctypes.addressof(self.pointers)
-        api.driver.cuLaunchKernel(self.function, *grid, *block, 0, stream, pointers, 0)
+        _asked("cuLaunchKernel", self.function, *grid, *block, 0, stream, pointers, 0)
+
+
+def _asked(name, *arguments):
+    """What a call of the driver's gives that every launch makes; numba's way to it takes as long again."""
+    answer = getattr(api.binding, name)(*arguments)
+    return api.driver._check_cuda_python_error(name, answer) if answer[0] else answer[-1]
 
 
 def written(kind):
@@ -207,7 +221,7 @@ def launch(kernel, grid, block, *arguments, stream=None):
 def _planned(kernel, arguments):
     """(the Plan of a launch, its numbers), or (None, anything) where numba has to launch: the first time, and for
     arguments that only numba can hand over."""
-    kinds, numbers = [kernel, int(api.driver.cuCtxGetCurrent())], []
+    kinds, numbers = [kernel, int(_asked("cuCtxGetCurrent"))], []
     if not _read(arguments, kinds, numbers):
         return None, ()
     known, kinds = _plans.__dict__, tuple(kinds)

@@ -5,6 +5,7 @@ sim    NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 pytest -m kernel
 gpu    GPUKIT_REQUIRE_GPU=1 pytest            a missing GPU fails, never skips
 """
 
+import gc
 import os
 import re
 import sys
@@ -86,6 +87,22 @@ def pytest_collection_modifyitems(config, items):
     if REQUIRE_GPU or SIMULATED or config.option.markexpr:
         return
     leave_out(config, items, [i for i in items if i.get_closest_marker("kernel") or i.get_closest_marker("gpu")])
+
+
+def pytest_collection_finish():
+    """What is there now stays: it is not looked through again for what could be freed, which tests that compile ask for
+    every few milliseconds."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Files side by side, and cases of tests/compile: shares.py."""
+    from shares import Shares
+
+    return Shares(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def leave_out(config, items, left_out):

@@ -215,6 +215,9 @@ HEADERS = {
     "fractions": ({"facts": {}, "arrays": [["a", "<f8", [1.0], 0]]}, "no shape"),
     "many axes": ({"facts": {}, "arrays": [["a", "<f8", [0] * 65, 0]]}, "no shape"),
     "wide text": ({"facts": {}, "arrays": [["a", "<U99999999", [9], 0]]}, "bytes where its header says"),
+    "a long name twice": ({"facts": {}, "arrays": [["a" * 9000, "<f4", [0], 0]] * 2}, "stands there twice"),
+    "a long dtype": ({"facts": {}, "arrays": [["a", "x" * 9000, [0], 0]]}, "malformed"),
+    "a long shape": ({"facts": {}, "arrays": [["a", "<f4", [1] * 9000, 0]]}, "no shape"),
     "a checksum of text": ({"facts": {}, "arrays": [["a", "<f8", [0], "x"]]}, "bytes where|not as it was written"),
 }
 

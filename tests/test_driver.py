@@ -33,7 +33,7 @@ class Driver:
     """So many bytes of memory, and the names of the calls."""
 
     def __init__(self, size):
-        self.free, self.sizes, self.called = size, {}, []
+        self.free, self.sizes, self.called, self.current = size, {}, [], 7
 
     def cuMemAllocFromPoolAsync(self, size, pool, stream):
         self.called.append("take")
@@ -46,6 +46,15 @@ class Driver:
     def cuMemFreeAsync(self, address, stream):
         self.called.append("give")
         self.free += self.sizes[int(address)]
+
+    def cuCtxGetCurrent(self):
+        return self.current
+
+    def cuCtxPushCurrent(self, handle):
+        self.called.append("push")
+
+    def cuCtxPopCurrent(self):
+        self.called.append("pop")
 
     def __getattr__(self, name):
         return lambda *_: self.called.append({"cuMemPoolTrimTo": "trim"}.get(name, "other"))
@@ -64,7 +73,8 @@ def driver(monkeypatch):
     )
     fake = SimpleNamespace(driver=made, binding=names, CudaAPIError=OutOfMemory, MemoryPointer=Pointer)
     monkeypatch.setattr(_driver, "api", fake)
-    return made
+    yield made
+    gc.collect()  # what is left of the test goes back to its own driver
 
 
 def pool_of():
@@ -100,6 +110,28 @@ def test_too_little_memory_is_asked_for_once_more(driver):
     assert refused.value.bytes_asked == 30
     assert told(driver) == ["take", "take", "trim", "take"] and not waiting
     assert pool.take(20).size == 20 and held.size == 80
+
+
+def test_memory_goes_back_to_its_own_gpu(driver):
+    pool, _ = pool_of()
+    one, _other = pool.take(40), pool.take(50)
+    driver.current = 8
+    del one
+    gc.collect()
+    assert told(driver) == ["take", "take", "push", "give", "pop"]
+
+
+def test_calls_are_answered_or_fail_as_numbas_do(driver):
+    def check(name, answer):
+        raise OutOfMemory(name, answer)
+
+    driver._check_cuda_python_error = check
+    calls = {"cuGood": lambda *given: (0, sum(given)), "cuBad": lambda: (2, None), "cuDone": lambda: (0,)}
+    for name, call in calls.items():
+        setattr(_driver.api.binding, name, call)
+    assert _driver._asked("cuGood", 3, 4) == 7 and _driver._asked("cuDone") == 0
+    with pytest.raises(OutOfMemory, match="cuBad"):
+        _driver._asked("cuBad")
 
 
 def test_a_forked_child_gives_nothing_back(driver, monkeypatch):

@@ -9,9 +9,10 @@ import numpy as np
 
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.factorization.ids import check_known
-from gpukit.cli.factorization.listing import filters, kept
+from gpukit.cli.factorization.listing import filters, kept, shared
 from gpukit.cli.factorization.listing.given import read_lists
 from gpukit.cli.stages import Stages
+from gpukit.cli.teams import run_as_team
 from gpukit.errors import ParameterError
 from gpukit.factorization.lists.recommending import BY
 
@@ -45,7 +46,10 @@ AT_ONCE = 1 << 14  # rows
 @options.device
 @options.as_json
 @options.quiet
-def recommend(**values):
+@options.ranks
+@options.gpus
+@click.pass_context
+def recommend(ctx, **values):
     """List the items that users have not rated and would take.
 
     The score is about 1 for what is surely taken and 0 for what is not; --by rating it is the predicted rating, not cut
@@ -55,19 +59,30 @@ def recommend(**values):
     \b
     gpukit recommend my.gpukit --user 42 -n 10 --titles movies.dat
     gpukit recommend my.gpukit --all --output recommendations.csv
+    gpukit recommend my.gpukit --all --output recommendations.csv --gpus 2
     gpukit recommend my.gpukit --ratings mine.csv
     gpukit recommend my.gpukit --user 42 --categories movies.dat --only-category Comedy --min-support 20
     """
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
     outputs.check_output(ask.output, "--output", [path for path in read_by(ask) if path], ask.force, text=True)
+    with run_as_team(ctx, ask) as team:
+        run(ask, stages, team)
+
+
+def run(ask, stages, team):
+    """What a rank of a Team does: the first one tells and writes, the others help where all users are asked for."""
+    if team.rank and not ask.everyone:
+        return
     found = kept.stamp(ask.model)
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
     title_of = models.read_title_of(ask.titles)
     if ask.by == "lists":
-        kept.learn_lists(fitted, ask, found, stages)
-    total, tiles, count = answers(ask, fitted)
+        kept.learn_lists(fitted, ask, found, stages, team)
+    total, tiles, count = answers(ask, fitted, team)
     stages.done("reading")
+    if team.rank:
+        return list(tiles)
     terminal = ask.output is None or outputs.takes_stdout(ask.output)
     with report.Progress(ask.quiet or terminal) as progress:  # a bar would mix with rows on the terminal
         rows = ranked(tiles, total, title_of, stages, progress)
@@ -92,6 +107,8 @@ def check(ask):
         raise ParameterError(
             "Say for whom: --user ID (several times if need be), --ratings FILE, or --all, and one of these alone."
         )
+    if (ask.ranks or ask.gpus) and not ask.everyone:
+        raise ParameterError("--ranks and --gpus share the lists of all users out: add --all, or leave them out.")
     filters.check(ask)
     if ask.as_json and ask.output:
         raise ParameterError("--json prints on stdout and --output writes csv: leave one out.")
@@ -102,7 +119,7 @@ def read_by(ask):
     return ask.model, ask.titles, ask.ratings, *filters.files_of(ask)
 
 
-def answers(ask, fitted):
+def answers(ask, fitted, team):
     """(how many users, a generator of their answers as recommend_batches gives them, a function that counts what they
     rest on as `evidence` does)."""
     shown = filters.filters_of(ask, fitted.item_ids_)
@@ -112,9 +129,12 @@ def answers(ask, fitted):
         counts = remark_unknown(fitted, lists, ask.quiet or ask.as_json)
         tiles = fitted.recommend_for_batches(lists, ask.count, by=ask.by, filters=shown)
         return len(np.unique(lists.users)), tiles, counted_in(lists, counts, fitted)
+    asked = {"n": ask.count, "by": ask.by, "filters": shown}
+    if team.size > 1 and ask.everyone:
+        return len(fitted.user_ids_), shared.tiles_of(fitted, team, **asked), fitted.evidence
     wanted = None if ask.everyone else check_known(ask.users, fitted.user_ids_, "user")
     total = len(fitted.user_ids_ if wanted is None else wanted)
-    return total, fitted.recommend_batches(wanted, ask.count, by=ask.by, filters=shown), fitted.evidence
+    return total, fitted.recommend_batches(wanted, **asked), fitted.evidence
 
 
 def remark_unknown(fitted, lists, quiet):

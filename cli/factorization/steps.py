@@ -61,7 +61,9 @@ def check_parts(ask, train, test):
     """DataError where all ratings are on one side of the split."""
     if not len(test) and ask.split in ONE_EACH:
         raise DataError(f"--split {ask.split} holds nothing out: no user has two ratings. Split in another way.")
-    whose = {"user-time": "each user's ratings", "users": "the users"}.get(ask.split, f"{len(train):,} ratings")
+    whose = {"user-time": "each user's ratings", "users": "the users"}.get(
+        ask.split, f"{len(train) + len(test):,} ratings"
+    )
     if not len(test):
         raise DataError(
             f"--test-fraction {ask.test_fraction:g} of {whose} is none at all. Use a larger share, or 0 to train on "

@@ -140,7 +140,7 @@ def _header(path, kind, file):
     try:
         header = _parsed(raw, START.size + length)
     except (ValueError, TypeError, KeyError, RecursionError, SyntaxError) as error:
-        raise kind.refuse(path, f"its header is malformed ({error})") from error
+        raise kind.refuse(path, f"its header is malformed ({error!s:.200})") from error
     end = header.entries[-1].offset + header.entries[-1].nbytes if header.entries else START.size + length
     if size != end:
         raise kind.refuse(path, f"{size:,} bytes where its header says {end:,}")
@@ -156,7 +156,7 @@ def _parsed(raw, at):
     entries, names = [], set()
     for name, kind, shape, crc in listed:
         if not isinstance(name, str) or name in names:
-            raise ValueError(f"array {name!r} stands there twice" if isinstance(name, str) else "a name is no text")
+            raise ValueError(f"array {name!r:.80} stands there twice" if isinstance(name, str) else "a name is no text")
         at += -at % ALIGN
         entries.append(Entry(name, _dtype(kind), _shape(shape), crc, at))
         at += entries[-1].nbytes
@@ -168,15 +168,15 @@ def _dtype(text):
     """The dtype that a text spells, of numbers, booleans or strings of some width."""
     dtype = np.dtype(text) if isinstance(text, str) else np.dtype("V")
     if dtype.str != text or dtype.kind not in "biufUS" or not dtype.itemsize or text[0] == ">":
-        raise ValueError(f"{text!r} is no kind of numbers or text")
+        raise ValueError(f"{text!r:.80} is no kind of numbers or text")
     return dtype
 
 
 def _shape(shape):
     if not isinstance(shape, list) or len(shape) > 32:
-        raise ValueError(f"{shape!r} is no shape")
+        raise ValueError(f"{shape!r:.80} is no shape")
     if not all(type(size) is int and 0 <= size < 2**40 for size in shape):
-        raise ValueError(f"{shape!r} is no shape")
+        raise ValueError(f"{shape!r:.80} is no shape")
     return tuple(shape)
 
 
@@ -203,12 +203,12 @@ def read_open(file, path, kind, mmap=False, leave=(), bounds=None):
     for entry in entries:
         found = [look for part, look in zip(parts, looks, strict=True) if part.entry is entry]
         if zlib.crc32(b"".join(look.crcs for look in found)) != entry.crc:
-            raise kind.refuse(path, f"array {entry.name!r} is not as it was written")
+            raise kind.refuse(path, f"array {entry.name!r:.80} is not as it was written")
         if found and found[0].bounds:
             bounds[entry.name] = _around([pair for look in found for pair in look.bounds])
         if not is_legible(arrays[entry.name]):
             raise kind.refuse(
-                path, f"array {entry.name!r} holds no {'text' if entry.dtype.kind == 'U' else 'booleans'}"
+                path, f"array {entry.name!r:.80} holds no {'text' if entry.dtype.kind == 'U' else 'booleans'}"
             )
     return header.facts, arrays
 

@@ -107,7 +107,12 @@ def axes(values):
 
 
 def as_text(array):
-    """An array as text; bytes that are no UTF-8 keep a sign for what they are not."""
+    """An array as text; bytes that are no UTF-8 keep a sign for what they are not. DataError for a text that ends in a
+    byte of 0, which numpy would leave out."""
+    if array.dtype.kind == "O":
+        ended = next((one for one in array.flat if isinstance(one, str) and one.endswith("\0")), None)
+        if ended is not None:
+            raise DataError(f"{ended!r:.80} ends in a byte of 0, which no text holds. Take it away.")
     return np.char.decode(array, "utf-8", "replace") if array.dtype.kind == "S" else array.astype(str)
 
 

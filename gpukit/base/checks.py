@@ -22,7 +22,7 @@ def check_real(name, value, low, high=None, strict=False):
     """value as a float in [low, high] (low excluded when strict), or ParameterError naming the bounds and the value."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # an integer beyond float64
         number = float("nan")
     if (
         not (number > low if strict else number >= low)

@@ -27,7 +27,7 @@ from gpukit.imputation.spectral.run import impute
 SEEDS = range(5)
 UNSEEN = 0.5  # of a spectral slice's mass on missing vertices: nothing observed determines it
 MISSING = 0.2
-ALONE = ("interpolation", "last-value", "kriging", "local", "smoothness")  # methods that know time; those there are
+ALONE = ("interpolation", "last-value", "seasonal", "kriging", "local", "smoothness")  # methods that know time
 WEEK = (7, 288)  # days and readings a day of a sensor of METR-LA
 POINTS, FAULTS = 0.05, 0.0015  # shares of readings that miss by themselves, and that a fault begins at
 WIDE = 1.6448536  # deviations on either side that hold 90 % of a normal distribution
@@ -286,8 +286,8 @@ def check_best(found, what):
 
 
 def sensor_rows(sensors, found, what):
-    """Rows of every method's errors by seed."""
-    for name in found[0]:
+    """Rows of the errors by seed of every method that suits all of them."""
+    for name in (name for name in found[0] if all(name in errors_of for errors_of in found)):
         values, how = zip(*(errors_of[name] for errors_of in found), strict=True)
         label = name if name == "defaults" else f"{name}, best setting"
         chosen = f"; {'; '.join(dict.fromkeys(how))}" if any(how) else ""

@@ -104,11 +104,16 @@ class Reader:
             raise DataError(f"{self.name}, row {row:,} has no {what}. Remove such rows first.")
 
     def ids(self, column, start, what):
-        """A batch's column of ids as it is; DataError for missing ones, and for what spells none: lists, bytes."""
+        """A batch's column of ids, views of text as text; DataError for missing ones, NaN among them, and for what
+        spells none: lists, bytes."""
+        pyarrow, _ = library()
+        kind = _kind(column)
+        if _is_strange(kind):
+            raise DataError(f"{self.name}: the column of the {what} holds {kind}, not integers or text.")
+        if pyarrow.types.is_floating(column.type):
+            column = pyarrow.compute.if_else(pyarrow.compute.is_nan(column), None, column)
         self.refuse_missing(column, start, what)
-        if _is_strange(_kind(column)):
-            raise DataError(f"{self.name}: the column of the {what} holds {_kind(column)}, not integers or text.")
-        return column
+        return column.cast(pyarrow.string()) if str(column.type) == "string_view" else column
 
     def text(self, column, what):
         """A batch's column of text as [str], empty where there is none; DataError for another type."""
@@ -138,7 +143,8 @@ def _kind(column):
 def _is_strange(kind):
     """True for lists, structs and bytes, which are no numbers and no text."""
     types = library()[0].types
-    return types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind)
+    bytes_of_some_kind = types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
+    return types.is_nested(kind) or bytes_of_some_kind or str(kind) == "binary_view"
 
 
 def is_list(column):

@@ -9,7 +9,6 @@ From a pipe, nothing can be read twice: whoever looks at the first bytes looks a
 cannot seek and must is written to a temporary file first.
 """
 
-import bz2
 import contextlib
 import gzip
 import io
@@ -25,18 +24,20 @@ from pathlib import Path
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.io import packed
 from gpukit.io.words import SHOWN
 
 BLOCK = 32 << 20  # bytes; the parser's arrays for a block take about twice as much
 FIRST = 1 << 18  # bytes of the first block: a small file is not worth the memory of a large one
-HEAD = 1 << 16  # bytes by which a format is told
+HEAD = 1 << 16  # bytes by which a format is told, or as many more as its first lines take
+FIRST_LINES = 3  # without comments
 CHUNK = 1 << 18  # packed bytes read at a time
 LONGEST_LINE = 1 << 30
 NEWLINE = 10
 STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 BOM = b"\xef\xbb\xbf"
 PACKED = {"gz": (b"\x1f\x8b",), "bz2": (b"BZh",), "xz": (b"\xfd7zXZ\0",), "zip": (b"PK\x03\x04", b"PK\x05\x06")}
-UNPACKERS = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
+UNPACKERS = {"gz": gzip.open, "bz2": packed.bzip2, "xz": packed.xz}
 STRANGE = {"zstd": b"\x28\xb5\x2f\xfd", "7z": b"7z\xbc\xaf\x27\x1c", "rar": b"Rar!", "lz4": b"\x04\x22\x4d\x18"}
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 ENCRYPTED = 1  # a bit of a zip member's flags
@@ -149,9 +150,9 @@ class Source:
         yield self._text
 
     def _refuse_strange(self):
-        packed = next((kind for kind, sign in STRANGE.items() if self.head.startswith(sign)), None)
-        if packed:
-            raise DataError(f"{self.name} is packed by {packed}, which gpukit does not unpack. Unpack it first.")
+        strange = next((kind for kind, sign in STRANGE.items() if self.head.startswith(sign)), None)
+        if strange:
+            raise DataError(f"{self.name} is packed by {strange}, which gpukit does not unpack. Unpack it first.")
 
     def _chosen(self, choose):
         """The members of an archive that are meant."""
@@ -202,6 +203,12 @@ def _open(path):
         raise DataError(f"{path} is a folder; name a file in it.") from error
     except (OSError, ValueError) as error:  # a name that holds NUL is a ValueError
         raise DataError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+
+
+def _tells(start):
+    """Whether the first bytes of a text hold FIRST_LINES whole lines with something in them, comments aside."""
+    lines = (line for line in start[: start.rfind(b"\n") + 1].split(b"\n") if line.strip())
+    return sum(1 for line in lines if line[:1] not in (b"%", b"#")) >= FIRST_LINES
 
 
 def _short(name):
@@ -263,9 +270,11 @@ class Stream:
         self.name, self.raw, self.plain, self.unended = name, raw, plain, False
 
     def head(self, size=HEAD):
-        """The first bytes (whole lines, where its lines are not longer than size); they are read again."""
+        """The first bytes, so many or as many as FIRST_LINES lines that are no comments take, up to BLOCK: whole lines,
+        where the first is not longer. They are read again."""
         with translated(self.name):
-            start = self.raw.peek(size)
+            while len(start := self.raw.peek(size)) == size and size < BLOCK and not _tells(start):
+                size *= 2
         return start if len(start) < size else start[: start.rfind(b"\n") + 1] or start
 
     def text_head(self, needed="Save it as text in UTF-8."):

@@ -55,9 +55,14 @@ def check_range(name, array, low, high):
 
 def first_outside(array, low, high):
     """The index of the first number of an array below low or not below high, or None; see `first`."""
+    signless = np.dtype(f"u{array.dtype.itemsize}") if low == 0 and array.dtype.kind == "i" else None
 
     def outside(block):
-        return None if block.min() >= low and block.max() < high else (block < low) | (block >= high)
+        if signless:  # in which numbers below 0 are larger than all others: one look in place of two
+            fine = block.view(signless).max() < high
+        else:
+            fine = block.min() >= low and block.max() < high
+        return None if fine else (block < low) | (block >= high)
 
     return first(outside, array)
 

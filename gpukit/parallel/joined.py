@@ -12,6 +12,8 @@ from gpukit.parallel.team import ALONE, Team
 VARIABLE = "GPUKIT_TEAM"  # rank, then other rank:descriptor ..., set by launch.py
 STARTED_BY = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE", "SLURM_STEP_NUM_TASKS")
 PARENT_ENDS = 1  # PR_SET_PDEATHSIG of prctl
+LEFT = signal.SIGUSR1  # by which launch.py tells a rank that has not noticed that another one has ended
+left_alone = []  # what is to be said of it
 
 
 def joined():
@@ -36,6 +38,13 @@ def joined():
 def of_launch(text):
     """The Team that launch.py has made, of what its variable says."""
     rank, *ends = text.split(",")
+    signal.signal(LEFT, _leave)
     with contextlib.suppress(OSError):  # where there is no prctl, ranks see the closed sockets of the others
         ctypes.CDLL(None).prctl(PARENT_ENDS, signal.SIGTERM)
     return Team(sockets.Messages(int(rank), dict(map(int, end.split(":")) for end in ends)))
+
+
+def _leave(number, frame):
+    """The handler of LEFT: a request to stop, and why."""
+    left_alone.append("Another rank has ended before the work was done: killed, or out of memory.")
+    signal.raise_signal(signal.SIGTERM)

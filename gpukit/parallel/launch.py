@@ -6,8 +6,9 @@ import subprocess
 import sys
 import time
 
-from gpukit.parallel.joined import VARIABLE
+from gpukit.parallel.joined import LEFT, VARIABLE
 from gpukit.parallel.sockets import pairs
+from gpukit.parallel.team import TeamError
 
 GRACE = 10.0  # seconds that ranks have to end by themselves once one has failed
 PAUSE = 0.01
@@ -18,15 +19,20 @@ def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
     """Run `gpukit arguments` as `size` ranks; the exit code of all: rank 0's where it has one to tell, else that of the
     first that failed. Rank 0 alone has standard input and output, and the terminal; settings(rank): environment.
 
-    A request to stop goes to all ranks once, and on to the caller.
+    Raises TeamError where there are too many for this machine, or for its limits. A request to stop goes to all ranks
+    once, and on to the caller.
     """
-    ends, ranks = pairs(size), []
+    ranks = []
     try:
+        ends = pairs(size)
         for rank in range(size):
             ranks.append(_start(rank, ends[rank], arguments, settings(rank), command))
             for end in ends[rank].values():
                 end.close()
         _watch(ranks)
+        _end(ranks, LEFT)
+    except OSError as error:
+        raise TeamError(f"{size:,} ranks cannot be started here ({error.strerror}). Ask for fewer.") from error
     except KeyboardInterrupt as stop:
         _end(ranks, getattr(stop, "number", signal.SIGINT))
         raise

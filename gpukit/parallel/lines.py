@@ -36,11 +36,11 @@ class HostLines:
         if not mine:
             self.store(values, array)
 
-    def allreduce(self, array, how="sum", stream=None):
-        """array = the sum (or 'max', 'min') of all ranks', which have one shape."""
+    def allreduce(self, array, how="sum", stream=None, out=None):
+        """out, or array itself, = the sum (or 'max', 'min') of all ranks', which have one shape."""
         if how not in SUMS:
             raise ValueError(f"how must be one of {', '.join(SUMS)}; got {how!r}")
-        self.store(self.team.allreduce(self.fetch(array), how), array)
+        self.store(self.team.allreduce(self.fetch(array), how), array if out is None else out)
 
     def allgather(self, array, out, stream=None):
         """out[r] = array of rank r, of one shape on all ranks."""

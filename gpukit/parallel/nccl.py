@@ -20,6 +20,7 @@ EAGER, PAUSE = 0.05, 0.001  # seconds of asking without a pause; of a pause
 SETTINGS = {
     "NCCL_NVLS_ENABLE": "0",  # NVLink multicast is refused on shared hosts, and init fails there
     "NCCL_RAS_ENABLE": "0",  # a listener for monitoring that some hosts do not bear
+    "NCCL_CGA_CLUSTER_SIZE": "0",  # blocks in fours want processors side by side, which a kernel beside may not leave
 }
 
 
@@ -94,10 +95,11 @@ class Nccl:
         address, count, kind = self._told(array)
         self.world.broadcast(address, address, count, kind, root, pointer(stream))
 
-    def allreduce(self, array, how="sum", stream=None):
+    def allreduce(self, array, how="sum", stream=None, out=None):
         """See HostLines."""
         address, count, kind = self._told(array)
-        self.world.allReduce(address, address, count, kind, self.sums[how], pointer(stream))
+        there = address if out is None else address_of(out)
+        self.world.allReduce(address, there, count, kind, self.sums[how], pointer(stream))
 
     def allgather(self, array, out, stream=None):
         """See HostLines."""

@@ -15,9 +15,14 @@ AT_ONCE = 1 << 15  # bytes that a socket takes whether or not they are read; mor
 def pairs(size):
     """[{other rank: socket}] a rank, for ranks that are about to be started."""
     ends = [{} for _ in range(size)]
-    for one in range(size):
-        for other in range(one):
-            ends[one][other], ends[other][one] = socket.socketpair()
+    try:
+        for one in range(size):
+            for other in range(one):
+                ends[one][other], ends[other][one] = socket.socketpair()
+    except OSError:
+        for end in (end for its in ends for end in its.values()):
+            end.close()
+        raise
     return ends
 
 

@@ -83,7 +83,7 @@ def read_gkr(path, mmap=False, times=True):
     lacking = {"users", "items", "values", "user_ids", "item_ids"} - set(arrays)
     beyond = set(arrays) - {one.name for one in fields(Ratings) if one.init}
     if lacking or beyond:
-        what = f"it lacks {min(lacking)!r}" if lacking else f"{min(beyond)!r} is no column of ratings"
+        what = f"it lacks {min(lacking)!r}" if lacking else f"{min(beyond)!r:.80} is no column of ratings"
         raise KIND.refuse(name, what)
     ratings = Ratings(**arrays)
     wrong = check.fault(ratings, bounds)

@@ -25,6 +25,8 @@ FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm"
 SEPARATORS = ("\t", ",", ";", "|", " ")
 MOVIE_LINE = re.compile(r"\s*\d+:\s*$")
 BINARY_MAGIC = b"GPUKITR1"
+BANNER = "%%matrixmarket"  # of Matrix Market; then what is read, by place
+READ = {1: ("matrix",), 2: ("coordinate",), 3: ("real", "integer", "double", "pattern"), 4: ("general",)}
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,12 @@ def _netflix(lines, name, request):
 
 
 def _matrix(lines, name, request):
+    banner = lines.text.lower().split()
+    if banner[0] == BANNER and any(banner[at:] and banner[at] not in READ[at] for at in READ):
+        raise DataError(
+            f"{name}, line {lines.number}: {shown(lines.text)} is no list of all its real numbers. Write the matrix "
+            "again as `matrix coordinate real general`."
+        )
     lines.skip_blank(comment="%")
     sizes = lines.text.split()
     if len(sizes) != 3 or not all(is_integer(size) and int(size) >= 0 for size in sizes):

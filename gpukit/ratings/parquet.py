@@ -66,6 +66,10 @@ def _add_ids(column, source, ids, start, what):
     encoded = ids if pyarrow.types.is_dictionary(ids.type) else ids.dictionary_encode()
     used, which = np.unique(encoded.indices.to_numpy(), return_inverse=True)  # a dictionary may hold more
     words = [str(word) for word in encoded.dictionary.take(pyarrow.array(used)).to_pylist()]
+    for at, word in enumerate(words):
+        if not word or "\0" in word:
+            row, lacks = start + int(np.argmax(which == at)) + 1, "a byte of 0 in its" if word else "no"
+            raise DataError(f"{source.name}, row {row:,} has {lacks} {what} id. Correct or remove such rows first.")
     column.add_words(words, which)
 
 

@@ -6,6 +6,8 @@ from gpukit import device as devices
 from gpukit.errors import DataError, ParameterError
 from gpukit.svt.plan import MOST
 
+SMALL, RAISE = 2.0**-900, 2.0**100  # slices of float64 below, and what they are multiplied by
+
 
 def singular_value_threshold(X, lam, *, device="auto", return_values=False):
     """U (S - lam)+ V' for every slice U S V' of a stack of matrices.
@@ -26,22 +28,44 @@ def singular_value_threshold(X, lam, *, device="auto", return_values=False):
     array([[2.5, 0. ],
            [0. , 0.5]])
     """
-    X = checked_slices(X)
+    X, largest = checked_slices(X)
     lam = checked_thresholds(lam, X)
     place = devices.resolve(device)
     if 0 in X.shape:
         out, values, ranks = np.zeros_like(X), np.zeros((len(X), min(X.shape[1:])), X.dtype), np.zeros(len(X), np.int32)
     else:
+        X, lam, raised = _raised(X, lam, largest)
         what = f"thresholding {len(X)} slices of {X.shape[1]} x {X.shape[2]} {X.dtype}"
         with devices.reported(place, what):
             steps = devices.engine(place, "gpukit.svt.host")
             devices.require_memory(place, steps.memory_needed(X.shape, X.dtype, return_values), what)
-            out, values, ranks = steps.threshold(X, lam, return_values)
+            out, values, ranks = _lowered(steps.threshold(X, lam, return_values), raised)
     return (out, values, ranks) if return_values else out
 
 
+def _raised(X, lam, largest):
+    """(X, lam, which): slices of next to the smallest float64 times RAISE, or None where there are none: their squares
+    are 0, and no power of two in float64's range brings them near 1."""
+    which = np.flatnonzero(largest < SMALL) if X.dtype == np.float64 else ()
+    if not len(which):
+        return X, lam, None
+    X, lam = X.copy(), lam.copy()
+    X[which] *= RAISE
+    with np.errstate(over="ignore"):
+        lam[which] *= RAISE
+    return X, lam, which
+
+
+def _lowered(found, raised):
+    """(out, values or None, ranks) of the slices as they were, from those of `_raised`."""
+    for array in found[:2]:
+        if raised is not None and array is not None:
+            array[raised] /= RAISE
+    return found
+
+
 def checked_slices(X):
-    """X as a C-contiguous numpy array of float32 or float64."""
+    """(X as a C-contiguous numpy array of float32 or float64, the largest size of a number of each slice)."""
     X = np.asarray(X)
     if X.ndim != 3:
         raise DataError(f"X must be slices (N, m, n); its shape is {X.shape}. One matrix is X[None].")
@@ -53,10 +77,13 @@ def checked_slices(X):
             "matrices use numpy.linalg.svd; else cut the slices into parts (fewer columns a slice)."
         )
     X = np.ascontiguousarray(X, np.float32 if X.dtype in (np.float32, np.float16) else np.float64)
-    if not np.isfinite(X).all():
+    if 0 in X.shape:
+        return X, np.zeros(len(X))
+    largest = np.maximum(X.max(axis=(1, 2)), -X.min(axis=(1, 2)))  # nan and inf stay
+    if not np.isfinite(largest).all():
         at = np.unravel_index(np.argmin(np.isfinite(X)), X.shape)
         raise DataError(f"X[{', '.join(map(str, at))}] is {X[at]}: fill or remove what is not a finite number first.")
-    return X
+    return X, largest
 
 
 def checked_thresholds(lam, X):

@@ -67,7 +67,7 @@ def test_reals_that_pass(value):
     assert checked == float(value) and type(checked) is float
 
 
-@pytest.mark.parametrize("value", [-0.1, 1.5, float("nan"), float("inf"), "x", None])
+@pytest.mark.parametrize("value", [-0.1, 1.5, float("nan"), float("inf"), "x", None, 10**400])
 def test_reals_that_do_not(value):
     with pytest.raises(ParameterError, match="rate must be a finite number"):
         check_real("rate", value, 0, 1)

@@ -37,6 +37,8 @@ SCORES = (
 TABLES = "int32[::1]", HISTORY, RATED_BY
 CODES = HISTORY, QUERY, "int32[:, ::1], uint32[:, ::1], uint8[:, ::1]"
 LOOKED_UP = HISTORY, QUERY, "int32[:, ::1], uint32[:, ::1]"
+TAKEN = "float32[:, ::1], int32[::1], float32[:, ::1], float32[:, ::1]"
+ADDED = "float32[:, ::1], float32[:, ::1], int32[::1], float32[:, ::1], float32[:, ::1]"
 LAYOUTS = {  # most registers of sgd_epoch with plain and with quad additions, predict_pairs
     (8, 4, 0): (72, 72, 40),
     (8, 4, 4): (104, 96, 48),
@@ -82,6 +84,24 @@ PREPARING = [
         prepare.key_runs,
         f"{STARTS}, int32[::1], {PLACES}, int32[::1], int32[::1], int64, int64, uint64[::1]",
         registers=64,
+    ),
+    *(
+        Case(f"factorization.take_changes[{kind}]", shared.make_take_changes(half), TAKEN, registers=48)
+        for kind, half in (("half", True), ("single", False))
+    ),
+    *(
+        Case(f"factorization.add_changes[{kind}]", shared.make_add_changes(half, False), ADDED, registers=48)
+        for kind, half in (("half", True), ("single", False))
+    ),
+    *(
+        Case(
+            f"factorization.add_changes[{kind}, quad]",
+            shared.make_add_changes(half, True),
+            ADDED,
+            registers=48,
+            targets=ADDITIONS[True][1],
+        )
+        for kind, half in (("half", True), ("single", False))
     ),
     Case(
         "factorization.key_blocks",

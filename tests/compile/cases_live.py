@@ -16,7 +16,7 @@ CASES = [
     Case(
         "factorization.live.find_pairs",
         live.find_pairs,
-        f"{KEYS}, {FIELDS}, {STARTS}, int32[::1], {PLACES}, {KEYS}",
+        f"{KEYS}, {FIELDS}, {STARTS}, int32[::1], {PLACES}, {KEYS}, {STARTS}",
         registers=48,
     ),
     Case(

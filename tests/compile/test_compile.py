@@ -3,15 +3,17 @@
 import csv
 import os
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from compile import cases_house, usage
 from compile.cases import CASES
+from shares import CASES as CASES_FILE
+from shares import share
 
 BUILDS = [(case, target) for case in CASES for target in case.built_for()]
-PARAMETERS = [  # a case's targets share its first step, so one process builds them all
-    pytest.param(case, target, id=f"{case.name}-{target}", marks=pytest.mark.xdist_group(case.name))
-    for case, target in BUILDS
+PARAMETERS = [  # a case's targets share its first step: shares.py deals them together
+    pytest.param(case, target, id=f"{case.name}-{target}") for case, target in BUILDS
 ]
 RECORDED = [(case, target) for case, target in BUILDS if target in usage.RECORDED]
 
@@ -39,6 +41,18 @@ def test_pairs_are_counted_in_64_bits(variable):
     """More than 2**31 pairs fit a GPU: neither the rounds of predict_pairs nor the places in them may be 32 bits."""
     case = next(case for case in CASES if case.name.startswith("factorization.predict_pairs["))
     assert usage.widths(case, "sm_80", variable) == {64}
+
+
+def test_a_cases_targets_go_to_one_process():
+    dealt = {(case.name, share(f"tests/{CASES_FILE}::test[{case.name}-{target}]")) for case, target in BUILDS}
+    assert len(dealt) == len({name for name, _ in dealt}) == len({part for _, part in dealt}) == len(CASES)
+
+
+def test_shares_are_what_processes_get(request):
+    config = SimpleNamespace(getvalue={"dist": "loadfile", "tx": ["popen"]}.get)
+    scheduler = request.config.hook.pytest_xdist_make_scheduler(config=config, log=None)
+    assert scheduler._split_scope(f"tests/{CASES_FILE}::test[a-b[1, 2]-sm_80]") == f"tests/{CASES_FILE}::test[a-b[1, 2]"
+    assert scheduler._split_scope("tests/test_cache.py::test[a-b]") == "tests/test_cache.py"
 
 
 def test_case_names_are_unique():

@@ -94,6 +94,12 @@ def oracle(problem, dtype):
     )
 
 
+def predictions(problem, dtype, pairs):
+    """What the oracle predicts for pairs."""
+    model = oracle(problem, dtype)
+    return [naive.predict(model, *pair) for pair in pairs]
+
+
 def lanes_layout(n_factors, n_neighbors, lanes, half=False):
     """A Layout for so many lanes, whatever the library would choose."""
     factors, near = (4 * -(-size // (4 * lanes)) for size in (n_factors, n_neighbors))
@@ -203,8 +209,7 @@ def assert_right_keys(keys, case, users, worth, hide):
     np.testing.assert_array_equal(keys == LAST, out)
     scores = np.array([[score_of_key(key) for key in row] for row in keys], np.float32)
     exact, plain = (
-        np.array([[naive.predict(oracle(case, dtype), i, j) for j in range(n_items)] for i in users])
-        + worth.astype(dtype)
+        np.array([predictions(case, dtype, [(i, j) for j in range(n_items)]) for i in users]) + worth.astype(dtype)
         for dtype in (np.float64, np.float32)
     )
     assert_within_budget(scores[~out], plain[~out], exact[~out])

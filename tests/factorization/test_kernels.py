@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from support import assert_within_budget, launch, launch_repeatably
 
-from factorization import naive
 from factorization.inputs import (
     TURN,
     asked,
@@ -20,8 +19,8 @@ from factorization.inputs import (
     history,
     lanes_layout,
     levels,
-    oracle,
     pack,
+    predictions,
     problem,
     query,
     rates,
@@ -170,7 +169,7 @@ def test_predict_pairs(n_factors, n_neighbors, lanes, grid, block, half):
     predicted = np.full(len(pairs), np.nan, np.float32)
     predict = make_predict_pairs(layout.lanes, layout.factors, layout.near, half)
     launch(predict, grid, block, asked(case, pairs, words(code_lines(case, layout, pairs))), parameters, predicted)
-    exact, plain = ([naive.predict(oracle(case, dtype), *pair) for pair in pairs] for dtype in (np.float64, np.float32))
+    exact, plain = (predictions(case, dtype, pairs) for dtype in (np.float64, np.float32))
     assert_within_budget(predicted, plain, exact)
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from support import assert_within_budget
 
-from factorization import naive
 from factorization.inputs import (
     TURN,
     asked,
@@ -16,8 +15,8 @@ from factorization.inputs import (
     empty_tables,
     history,
     levels,
-    oracle,
     pack,
+    predictions,
     problem,
     query,
     rates,
@@ -117,7 +116,7 @@ def test_predict_pairs(n_factors, n_neighbors):
     layout, pairs = cpu_layout(n_factors, n_neighbors), [(i, j) for i in range(9) for j in range(0, 40, 3)]
     predicted = np.full(len(pairs), np.nan, np.float32)
     predict_pairs(asked(case, pairs, code_lines(case, layout, pairs)), pack(case, layout)[0], predicted)
-    exact, plain = ([naive.predict(oracle(case, dtype), *pair) for pair in pairs] for dtype in (np.float64, np.float32))
+    exact, plain = (predictions(case, dtype, pairs) for dtype in (np.float64, np.float32))
     assert_within_budget(predicted, plain, exact)
 
 

@@ -1,6 +1,7 @@
 """The gates: rules of the house as functions. Each takes a path and returns the faults it finds, as sentences."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -12,7 +13,13 @@ COMPILERS = {"_jit.py", "_cuda.py", "_cache.py", "threads.py", "_driver.py"}
 
 def tree_of(path):
     """The syntax tree of a Python file."""
-    return ast.parse(Path(path).read_text(encoding="utf-8"), filename=str(path))
+    return parsed(Path(path).read_text(encoding="utf-8"), str(path))
+
+
+@functools.cache
+def parsed(text, name):
+    """The tree of a text: a dozen gates read each file."""
+    return ast.parse(text, filename=name)
 
 
 def decorators(function):

@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from gates.gates import KERNEL_DECORATORS, holds_kernels, jitted, tree_of, twin_file
+
 HEAVY = {  # packages that take long to import; numba.cuda takes as long again as numba, mpi4py starts MPI
     "mpi4py",
     "cupy",
@@ -43,7 +45,7 @@ class House:
     def __init__(self, root):
         root = Path(root)
         self.files = {module_of(f, root): f for name in ("gpukit", "cli") for f in sorted((root / name).rglob("*.py"))}
-        self.trees = {m: ast.parse(f.read_text(encoding="utf-8"), filename=str(f)) for m, f in self.files.items()}
+        self.trees = {m: tree_of(f) for m, f in self.files.items()}
         self.homes = {module: homes_of(tree) for module, tree in self.trees.items()}
         self.imports = {module: self.imports_of(module) for module in self.files}
 
@@ -103,10 +105,17 @@ def homes_of(tree):
 
 def is_on_demand(tree, name):
     """True where a package has a __getattr__ and does not have the name itself."""
+    own = own_names(tree)
+    return "__getattr__" in own and name not in own
+
+
+@functools.cache
+def own_names(tree):
+    """What a module defines, assigns and imports at its top."""
     own = {n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
     own |= {ast.unparse(t) for n in tree.body if isinstance(n, ast.Assign) for t in n.targets}
     own |= {(a.asname or a.name) for n in tree.body if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names}
-    return "__getattr__" in own and name not in own
+    return own
 
 
 def statements(node, within=None):
@@ -211,8 +220,6 @@ def folders_stay_small(root, most=16):
 def kernels_and_twins_have_equal_files(package):
     """A folder kernels/ has a folder twins/ beside it with the same files, a kernels.py a twins.py; files of device
     functions alone need none."""
-    from gates.gates import KERNEL_DECORATORS, holds_kernels, jitted, twin_file
-
     package = Path(package)
     kernels = [f for f in sorted(package.rglob("*.py")) if holds_kernels(f) and f.name != "__init__.py"]
     faults = [

@@ -72,7 +72,15 @@ def test_methods_that_few_vertices_do_not_tell_apart_share_alike():
     units, truth, kinds = np.repeat(np.arange(6), 50), np.zeros(300), np.full(300, places.NEVER, np.int8)
     estimates = np.array([[1, 2, 1, 2, 1, 2], [2, 1, 2, 1, 2, 1.05], [9, 9, 9, 9, 9, 9]])[:, units]
     found = mixing.drawn(np.eye(3)[[0] * places.KINDS], estimates, truth, kinds, units, "absolute")
-    np.testing.assert_allclose(found[places.NEVER], [0.75, 0.25, 0.0])
+    np.testing.assert_allclose(found[places.NEVER], [0.75, 0.25, 0.0], atol=1e-3)
+
+
+def test_a_method_counts_the_less_the_more_standard_errors_it_loses():
+    lost = np.array([np.zeros(4), [1.5, 2.5, 1.5, 2.5], [-4.0, 4.0, -4.0, 4.01], np.zeros(4)])
+    found = mixing.tied(lost)
+    assert found[0] == found[3] and 0.99 < found[2] / found[0] < 1 and found.sum() == pytest.approx(1)
+    excess, unsure = 8.0, mixing.doubt(np.array([1.5, 2.5, 1.5, 2.5]))
+    assert found[1] / found[0] == pytest.approx(np.exp(-0.5 * (excess / unsure) ** 2))
 
 
 def test_shares_that_are_surely_better_stay():

@@ -19,6 +19,22 @@ def test_hidden_vertices_are_whole_and_each_is_hidden_once():
     assert sorted(np.concatenate(rows)) == list(range(10, 50))
 
 
+def test_few_vertices_are_hidden_one_by_one_and_each_of_them():
+    seen = np.ones((12, 30), bool)
+    seen[[2, 7]] = False
+    folds = hiding.folds_of(asked(np.ones((12, 30)), seen, False), 0)
+    rows = [np.flatnonzero(hidden.values.all(axis=1)) for hidden in folds]
+    assert all(len(row) == 1 for row in rows) and sorted(np.concatenate(rows)) == np.flatnonzero(seen[:, 0]).tolist()
+
+
+def test_where_runs_are_few_folds_are_more():
+    seen = np.ones((6, 1000), bool)
+    seen[:, -20:] = False
+    assert len(hiding.folds_of(asked(np.ones((6, 1000)), seen), 0)) == hiding.MORE
+    seen[np.random.default_rng(0).random(seen.shape) < 0.2] = False
+    assert len(hiding.folds_of(asked(np.ones((6, 1000)), seen), 0)) == hiding.FOLDS
+
+
 def test_hidden_runs_are_as_long_as_those_that_miss():
     seen = np.ones((40, 300), bool)
     for row in range(40):

@@ -79,6 +79,22 @@ def test_a_pipe_is_no_input_of_several(root):
     assert code == 2 and "can be read once" in err and err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("train-lshmf", "-"),
+        ("impute", "--tensor", "/dev/stdin", "--edges", "e.csv"),
+        ("ranksvm", "a.txt", "--test", "-"),
+    ],
+    ids=str,
+)
+def test_standard_input_is_refused_where_mpiexec_starts_the_ranks(arguments):
+    """Open MPI's hangs once it was read to its end."""
+    code, out, err = command(*arguments, "--device", "cpu", before=mpiexec(), stdin="1,2,3\n4,5,6\n")
+    assert code == 2 and out == ""
+    assert err.count("Error: ") == 1 and "mpiexec does not hand standard input" in err and "Traceback" not in err
+
+
 def children(number):
     """The processes that a process has started."""
     return [int(one) for one in Path(f"/proc/{number}/task/{number}/children").read_text().split()]

@@ -50,6 +50,19 @@ def test_rank_0_alone_is_heard():
     assert (code, out, err) == (0, "6\n", "here")
 
 
+def test_more_ranks_than_files_that_may_be_open():
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"
+        "from gpukit.errors import GpukitError\n"
+        "from gpukit.parallel.launch import launch\n"
+        "for size in (40, 3):\n"
+        "    try: print(launch([], size, command='pass'))\n"
+        "    except GpukitError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
+    assert done.stdout == "40 ranks cannot be started here (Too many open files). Ask for fewer.\n0\n", done.stderr
+
+
 @pytest.mark.parametrize("rank", [0, 1, 2])
 def test_the_exit_code_of_the_rank_that_fails(rank):
     code, _, _ = finish(start(f"sys.exit(5 if team.rank == {rank} else 0)"))

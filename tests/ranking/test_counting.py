@@ -35,11 +35,16 @@ def test_sums(name, solver):
     assert np.all(np.abs(np.subtract(pair_sums(solver, at, at.u), expected)) <= 1e-14 * np.array(sizes))
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_a_long_query(solver):
-    """20,000 documents in one query, many of them tied or exactly at the margin."""
+@pytest.fixture(scope="module")
+def long_query():
+    """20,000 documents in one query, many of them tied or exactly at the margin, and their sums."""
     at = inputs.queries([20000], 50, "margins")
-    expected = naive.pair_sums(at.y, at.s, at.u, at.offsets)
+    return at, naive.pair_sums(at.y, at.s, at.u, at.offsets)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_long_query(solver, long_query):
+    at, expected = long_query
     np.testing.assert_allclose(pair_sums(solver, at, at.u), expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 

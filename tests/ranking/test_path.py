@@ -173,6 +173,7 @@ def test_unfinished_trainings_are_marked():
         ("1:1000:10", [1, 10, 100, 1000]),
         ("1e-3", [0.001]),
         ("2**-1:2**1", [0.5, 1, 2]),
+        ("1e-300:1e300:1e100", [1e-300, 1e-200, 1e-100, 1, 1e100, 1e200, 1e300]),
     ],
 )
 def test_grids(text, values):
@@ -204,6 +205,7 @@ def test_the_usual_grid_is_exact():
         "3^2",
         "1:10:0.5",
         "2^1.5",
+        "2^-1074:2^1023",
     ],
 )
 def test_grids_that_cannot_be(text):

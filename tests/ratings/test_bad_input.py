@@ -60,6 +60,16 @@ def test_the_first_is_named_whatever_range_the_next_is_in(tmp_path, monkeypatch,
         read_ratings(tmp_path / "bad.csv")
 
 
+MATRICES = (
+    b"matrix coordinate complex general",
+    b"matrix coordinate real symmetric",
+    b"matrix coordinate pattern skew-symmetric",
+    b"MATRIX coordinate real Hermitian",
+    b"matrix array real general",
+    b"vector coordinate real general",
+)
+
+
 @pytest.mark.parametrize(
     "text, message",
     [
@@ -80,6 +90,10 @@ def test_the_first_is_named_whatever_range_the_next_is_in(tmp_path, monkeypatch,
         (b"%%MatrixMarket\n1 2\n", "users items ratings"),
         (b"%%MatrixMarket\n1 2 3\n", "no ratings"),
         (b"%\n1 2 1\n1\n", "1 columns"),
+        *(
+            (b"%%MatrixMarket " + kind + b"\n3 3 1\n2 1 4\n", "again as `matrix coordinate real general`")
+            for kind in MATRICES
+        ),
         (b"PK\x03\x04 not a zip", "damaged"),
         (b"\x1f\x8b not gzip", "damaged|cannot be read"),
         (b"\xfd7zXZ\0 not xz", "damaged"),

@@ -226,3 +226,21 @@ def test_pairs_do_not_hang_on_what_lies_in_memory(write, monkeypatch):
 
     monkeypatch.setattr("gpukit.ratings.parse.np.empty", poisoned)
     assert [part.tolist() for part in read_pairs(path)] == [[7, 7], [1, 2]]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_first_lines_that_are_longer_than_what_a_format_is_told_by(tmp_path, packed):
+    wide = ",".join(f"column{k}" for k in range(9000))  # 90,000 bytes
+    names = f"user,item,rating,{wide}\n" + "".join(f"{n},{n % 3},{1 + n % 5}{',' * 9000}\n" for n in range(7))
+    texts = {
+        "header": names,
+        "id": f"{'x' * 100_000},1,3\n" + "".join(f"u{n},{n % 3},{1 + n % 5}\n" for n in range(6)),
+        "comments": "%%MatrixMarket matrix coordinate real general\n"
+        + "% made by hand\n" * 9000
+        + "7 3 7\n"
+        + "".join(f"{n + 1} {n % 3 + 1} 4\n" for n in range(7)),
+    }
+    for name, text in texts.items():
+        path = tmp_path / f"{name}{'.gz' if packed else ''}"
+        path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+        assert len(read_ratings(path)) == 7, name

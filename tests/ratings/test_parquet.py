@@ -30,12 +30,11 @@ def rows(request, monkeypatch):
     monkeypatch.setattr(parquet, "ROWS", request.param)
 
 
-@pytest.mark.parametrize("dictionary", [False, True])
-def test_ids_of_both_kinds(tmp_path, rows, dictionary):
-    items = pyarrow.array(ITEMS)
-    path = write(
-        tmp_path / "a.parquet", movieId=items.dictionary_encode() if dictionary else items, stars=STARS, userId=USERS
-    )
+@pytest.mark.parametrize("kind", ["plain", "dictionary", "large", "view"])
+def test_ids_of_both_kinds(tmp_path, rows, kind):
+    items = pyarrow.array(ITEMS, {"large": pyarrow.large_string(), "view": pyarrow.string_view()}.get(kind))
+    items = items.dictionary_encode() if kind == "dictionary" else items
+    path = write(tmp_path / "a.parquet", movieId=items, stars=STARS, userId=USERS)
     ratings = read_ratings(path)
     assert triples(ratings) == list(zip(USERS, ITEMS, STARS, strict=True))
     assert ratings.user_ids.tolist() == [2, 5, 9] and ratings.item_ids.tolist() == ["a", "b", "ç"]
@@ -105,6 +104,9 @@ def test_row_groups_out(tmp_path, monkeypatch):
         (dict(rating=["1", "2", "3", "4"]), "the rating holds string, not numbers"),
         (dict(rating=[1.0, 2.0, np.nan, 4.0]), "Rating number 3 is nan"),
         (dict(timestamp=[1, None, 3, 4]), "row 2 has no time"),
+        (dict(user=[1.0, 2.0, 3.0, np.nan]), "a.parquet, row 4 has no user id"),
+        (dict(item=["a", "b", "", "c"]), "a.parquet, row 3 has no item id"),
+        (dict(item=["a", "b", "c", "a\0"]), "a.parquet, row 4 has a byte of 0 in its item id"),
     ],
 )
 def test_refused(tmp_path, rows, changes, message):
@@ -163,6 +165,8 @@ NO_TEXT = pyarrow.Array.from_buffers(pyarrow.string(), 4, BYTES.buffers())
         (pyarrow.array([[1], [2], [3], [4]]), r"the column of the item id holds list<.*>, not integers or text"),
         (pyarrow.array([{"a": 1}] * 4), r"the column of the item id holds struct<.*>, not integers or text"),
         (BYTES, "the column of the item id holds binary, not integers or text"),
+        (pyarrow.array([b"ab"] * 4, pyarrow.binary(2)), r"item id holds fixed_size_binary\[2\], not integers or text"),
+        (pyarrow.array([b"ab"] * 4, pyarrow.binary_view()), "item id holds binary_view, not integers or text"),
         (NO_TEXT, "is no Parquet file, or is damaged or cut short: .*UTF8"),
     ],
 )

@@ -4,6 +4,7 @@ has several ways. The tier holds each test to it (conftest.py). `python -m sanit
 LIVE = "factorization/live/test_kernels.py::test_"
 PREPARE = "factorization/test_prepare_kernels.py::test_"
 OF_RANKS = "factorization/shared/test_kernels.py::test_"
+OF_COPIES = "factorization/shared/test_copies.py::test_"
 CHUNKS = "factorization/test_chunk_kernels.py::test_"
 FACTORS = "factorization/test_kernels.py::test_"
 BATCHES = "factorization/batches/test_kernels.py::test_"
@@ -73,6 +74,11 @@ CASES = {
     "factorization.prepare.kernels.take_rows": ROWS,
     "factorization.prepare.kernels.read_rows": f"{PREPARE}read_rows[shape1-True-5-3-16]",
     "factorization.shared.kernels.key_blocks": f"{OF_RANKS}key_blocks[(3, 64)-[0, 3, 0, 0, 2, 0]]",
+    "factorization.shared.kernels.take_changes": f"{OF_COPIES}take_changes[5-12-True]",
+    "factorization.shared.kernels.add_changes": (
+        f"{OF_COPIES}add_changes[5-12-True-False]",
+        f"{OF_COPIES}add_changes[5-12-True-True]",
+    ),
     "factorization.prepare.kernels.pack_pairs": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.items_of": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.error_sums": f"{PREPARE}error_sums[(5, 96)-33]",

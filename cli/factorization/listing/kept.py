@@ -4,6 +4,7 @@ import os
 
 from gpukit.cli import report
 from gpukit.errors import GpukitError
+from gpukit.parallel import ALONE
 
 
 def stamp(path):
@@ -15,15 +16,18 @@ def stamp(path):
     return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
 
 
-def learn_lists(fitted, ask, found, stages):
+def learn_lists(fitted, ask, found, stages, team=ALONE):
     """Learn what ranks a fitted model's lists, unless it has it, and keep it in ask.model, if that may be written and
-    is still the file that the model was read from: found is its stamp."""
+    is still the file that the model was read from: found is its stamp. All ranks of a Team learn the same, the first
+    one keeps it."""
     stages.done("reading")
     if fitted.has_lists:
         return
     report.mention_compiling(ask.quiet or ask.as_json)
     fitted.fit_lists()
     stages.done("learning lists")
+    if team.rank:
+        return
     report.remark(f"Learned what ranks lists{written(fitted, ask.model, found)}.", ask.quiet or ask.as_json)
     stages.done("writing")
 

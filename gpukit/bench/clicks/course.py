@@ -19,16 +19,16 @@ class Course(NamedTuple):
         return next((epoch for epoch, (hit, _) in enumerate(self.found) if hit >= target), None)
 
 
-def run(epochs, judged, seconds, clock):
+def run(epochs, judged, seconds, clock, patience=float("inf")):
     """([(HR, NDCG)], [seconds up to it]) of an iterable of epochs, each a step when it is advanced; judged() is not
-    counted. Ends when the epochs do, or after so many seconds. clock: a function that gives seconds when all work is
-    done."""
+    counted. Ends when the epochs do, after so many seconds, or when HR has not risen for `patience` epochs. clock: a
+    function that gives seconds when all work is done."""
     found, times, spent, begun = [], [], 0.0, clock()
     for _ in epochs:
         spent += clock() - begun
         times.append(spent)
         found.append(judged())
-        if spent >= seconds:
+        if spent >= seconds or len(found) - 1 - best(found) >= patience:
             break
         begun = clock()
     return found, times

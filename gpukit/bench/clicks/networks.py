@@ -14,6 +14,7 @@ from gpukit.bench.clicks import course
 NAMES = ("GMF", "MLP", "NeuMF")
 FACTORS, LAYERS, NEGATIVES, BATCH, RATE, EPOCHS, START = 32, 3, 4, 256, 0.001, 20, 0.01
 JUDGED = 1 << 17  # pairs at once
+PATIENCE = 3  # epochs without a higher HR that end a training
 WARM = 3  # steps before one is recorded
 
 
@@ -119,7 +120,7 @@ def trained(name, ncf, device, seconds, seed=0):
                     break
             yield number
 
-    found, times = course.run(epochs(), lambda: ncf.judged(scores(model, ncf, place)), seconds, clock)
+    found, times = course.run(epochs(), lambda: ncf.judged(scores(model, ncf, place)), seconds, clock, PATIENCE)
     return course.Course(found, times, {}, (*found[course.best(found)], None, None))
 
 

@@ -24,6 +24,22 @@ def models(device, seed=0):
 def trained(model, ncf, seconds):
     """The course.Course of an estimator, which is fitted then: each epoch is judged, its time alone counted."""
     run = model.prepare(ncf.clicks)
+    found, times = epochs_of(run, ncf, seconds)
+    ids = ncf.clicks.user_ids, ncf.clicks.item_ids
+    model.device_, model.feedback_ = str(run.device), run.settings.feedback
+    model.set_fitted(run.complete(run.session.state()), run.session.history, run.scale, *ids)
+    return course.Course(found, times, dict(run.clock.seconds), final(model, ncf))
+
+
+def least_squares(named, ncf, seed, clock):
+    """The course.Course of iALS on the CPU with named settings, none of which is left to choose, by a clock."""
+    model = factorization.MatrixFactorization(solver="ials", feedback="implicit", device="cpu", random_state=seed)
+    found, times = epochs_of(model.set_params(**named).prepare(ncf.clicks), ncf, float("inf"), clock)
+    return course.Course(found, times, {}, (*found[-1], None, None))
+
+
+def epochs_of(run, ncf, seconds, clock=time.perf_counter):
+    """course.run of a factorization's run.Run."""
     session, start = run.session, run.session.state()
     run.training.epoch(0)  # compiles, warms up
     session.finish()
@@ -36,13 +52,7 @@ def trained(model, ncf, seconds):
             session.finish()
             yield number
 
-    found, times = course.run(
-        epochs(), lambda: ncf.judged(session.predict(asked).reshape(shape)), seconds, time.perf_counter
-    )
-    ids = ncf.clicks.user_ids, ncf.clicks.item_ids
-    model.device_, model.feedback_ = str(run.device), run.settings.feedback
-    model.set_fitted(run.complete(session.state()), session.history, run.scale, *ids)
-    return course.Course(found, times, dict(run.clock.seconds), final(model, ncf))
+    return course.run(epochs(), lambda: ncf.judged(session.predict(asked).reshape(shape)), seconds, clock)
 
 
 def final(fitted, ncf):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.bench.conditions import shape_name
 from gpukit.errors import DataError
 from gpukit.evaluation.lists import sampled
 from gpukit.evaluation.lists.clicks import clicks_of
@@ -14,14 +15,17 @@ from gpukit.io.ids import rows_of
 from gpukit.ratings import Ratings, read_ratings
 
 NAME, FOLDER, K = "MovieLens 1M, NCF's split", "ncf", 10
+OTHERS = 99  # items beside a held-out click
 
 
 class Ncf(NamedTuple):
-    """clicks: Ratings of ones; tests: Negatives (ids); found: sampled.Candidates, in the rows of clicks."""
+    """clicks: Ratings of ones; tests: Negatives (ids); found: sampled.Candidates, in the rows of clicks; name: how its
+    rows call it."""
 
     clicks: Ratings
     tests: Negatives
     found: sampled.Candidates
+    name: str = NAME
 
     def judged(self, scores):
         """(HR@10, NDCG@10) of scores (T, 1 + C) of the candidates, those of unknown items NaN."""
@@ -40,14 +44,18 @@ class Ncf(NamedTuple):
         return np.repeat(self.found.users, items.shape[1]).astype(np.int32), items.ravel().astype(np.int32)
 
 
-def read(folder):
-    """The Ncf in the folder of real data; DataError without it."""
+def read(folder, share=1.0):
+    """The Ncf in the folder of real data, of a share of its users; DataError without it."""
     if folder is None:
         raise DataError("NCF's files are needed: set GPUKIT_DATA to the folder that holds ncf/ml-1m.train.rating.")
     train = read_ratings(Path(folder) / FOLDER / "ml-1m.train.rating")
-    ones = np.ones(len(train), np.float32)
-    clicks = Ratings(train.users, train.items, ones, train.user_ids, train.item_ids)
-    return of(clicks, read_negatives(Path(folder) / FOLDER / "ml-1m.test.negative"))
+    users = max(1, round(share * train.shape[0]))
+    train = train.take(train.users < users)
+    ones, ids = np.ones(len(train), np.float32), train.user_ids[:users]
+    clicks = Ratings(train.users, train.items, ones, ids, train.item_ids)
+    tests = read_negatives(Path(folder) / FOLDER / "ml-1m.test.negative")
+    mine = rows_of(tests.users, ids) >= 0
+    return of(clicks, Negatives(*(part[mine] for part in tests)))._replace(name=shape_name(NAME, share))
 
 
 def of(clicks, tests):
@@ -58,3 +66,20 @@ def of(clicks, tests):
     known = clicks_of(clicks.users, clicks.items, clicks.shape)
     users = rows_of(tests.users, clicks.user_ids)
     return Ncf(clicks, tests, sampled.candidates(users, apart[:, 0], apart[:, 1:], tests.there, known, n_items)[0])
+
+
+def held_out(ncf, seed=0):
+    """The Ncf of all clicks but one of each user, drawn at random, which is put among OTHERS items that the user did
+    not click."""
+    clicks, random = ncf.clicks, np.random.default_rng(seed)
+    order = random.permutation(len(clicks))
+    users, first = np.unique(clicks.users[order], return_index=True)
+    places, known = order[first], np.zeros(clicks.shape, np.bool_)
+    known[clicks.users, clicks.items] = True
+    kept = np.ones(len(clicks), np.bool_)
+    kept[places] = False
+    others = random.integers(0, clicks.shape[1], (len(users), OTHERS))
+    while (wrong := known[users[:, None], others]).any():
+        others[wrong] = random.integers(0, clicks.shape[1], np.count_nonzero(wrong))
+    ids = clicks.user_ids[users], clicks.item_ids[clicks.items[places]], clicks.item_ids[others]
+    return of(clicks.take(kept), Negatives(*ids, np.ones(others.shape, np.bool_)))

@@ -36,6 +36,7 @@ def clicks_of(like, conditions):
         )
     else:
         ratings = read_ratings(Path(conditions.data) / "ncf" / "ml-1m.train.rating")
+        ratings = ratings.take(ratings.users < conditions.scale * ratings.shape[0])
     ones = np.ones(len(ratings), np.float32)
     clicks = Ratings(ratings.users, ratings.items, ones, ratings.user_ids, ratings.item_ids)
     return clicks, "generated" if like == LARGE else "real"
@@ -60,8 +61,8 @@ def epochs(conditions):
 
     for like in conditions.among((REAL, LARGE)):
         clicks, data = clicks_of(like, conditions)
-        where = like if like == REAL else shape_name(like, conditions.scale), data
-        judge = sets.read(conditions.data) if like == REAL else None
+        where = shape_name(like, conditions.scale), data
+        judge = sets.read(conditions.data) if like == REAL and conditions.scale == 1 else None
         for factors in FACTORS:
             ways = ways_for(factors)
             measured = [measure(clicks, factors, way, conditions.device, judge) for way in ways]

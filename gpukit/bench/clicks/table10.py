@@ -5,6 +5,7 @@ GPU, implicit's least squares where the CPU is measured.
 An HR of 0.65 is below item kNN's: what each comes to in the end stands beside. Who takes longer stops after SECONDS.
 """
 
+import functools
 import importlib.util
 
 import numpy as np
@@ -18,21 +19,26 @@ SEEDS = 3  # of ours
 
 
 def clicks(conditions):
-    """Time to HR 0.65 and what it comes to, of every model that can be had here."""
-    ncf = sets.read(conditions.data)
+    """Time to HR 0.65 and what it comes to, of our models and of implicit's."""
+    ncf = sets.read(conditions.data, conditions.scale)
     for name in ours.models(conditions.device):
         courses = [ours.trained(ours.models(conditions.device, seed)[name], ncf, SECONDS) for seed in range(SEEDS)]
-        yield from rows(name, courses)
-    if conditions.device.is_cuda and importlib.util.find_spec("torch"):
-        for name in networks.NAMES:
-            yield from rows(name, [networks.trained(name, ncf, conditions.device, SECONDS)])
+        yield from rows(name, courses, ncf.name)
     if not conditions.device.is_cuda and importlib.util.find_spec("implicit"):
-        yield from rows("implicit's ALS", [packages.implicit_als(ncf)], f"{packages.FACTORS} factors")
+        yield from rows("implicit's ALS", [packages.implicit_als(ncf)], ncf.name, f"{packages.FACTORS} factors")
 
 
-def rows(name, courses, more=""):
-    """Yield the Rows of a model's Courses: the time, where all come to the target, the HR and the NDCG."""
-    data, epochs = (sets.NAME, "real"), [course.reached(TARGET) for course in courses]
+def network(conditions, name):
+    """The same of one of networks.NAMES, on a GPU."""
+    if conditions.device.is_cuda and importlib.util.find_spec("torch"):
+        ncf = sets.read(conditions.data, conditions.scale)
+        yield from rows(name, [networks.trained(name, ncf, conditions.device, SECONDS)], ncf.name)
+
+
+def rows(name, courses, where, more=""):
+    """Yield the Rows of a model's Courses, on clicks called `where`: the time, where all come to the target, the HR
+    and the NDCG."""
+    data, epochs = (where, "real"), [course.reached(TARGET) for course in courses]
     printed = f"the paper: {PRINTED[name]:g} s" if name in PRINTED else "not in the paper's table"
     if None not in epochs:
         times = [1e3 * course.times[epoch] for course, epoch in zip(courses, epochs)]
@@ -58,4 +64,4 @@ def summary(courses):
     return ", ".join(f"{name} {np.mean(found):.4f}" for name, found in values if None not in found)
 
 
-BENCHES = {"clicks": clicks}
+BENCHES = {"clicks": clicks, **{name.lower(): functools.partial(network, name=name) for name in networks.NAMES}}

@@ -15,6 +15,7 @@ from gpukit.parallel.launch import launch
 
 SIZE = 2
 OF_RATINGS, MORE = ("netflix",), ("yahoo", "ml-10m")
+MODELS = ("CUSGD++", 32), ("CUSGD++", 128), ("CULSH-MF", 32)
 OF_DOCUMENTS = ("mslr-web30k",)
 OF_TENSORS = {True: ("512x512x2600", "64x64x2100"), False: ("64x64x2100", "512x512x2600")}  # on GPUs, the usual first
 COMMAND = "from gpukit.bench.ranks.work import main; main()"
@@ -25,7 +26,8 @@ def ranks(conditions):
     for like in conditions.among(OF_RATINGS, MORE):
         with tempfile.TemporaryDirectory() as folder:
             save(generated(like, conditions.scale), folder)
-            yield from told(conditions, like, "factorization", folder)
+            for model, factors in MODELS:  # ranks of their own for each, so that rows are told as they come
+                yield from told(conditions, like, "factorization", folder, model, factors)
     for like in conditions.among(OF_DOCUMENTS):
         with tempfile.TemporaryDirectory() as folder:
             yield from told(conditions, like, "ranking", folder, like, conditions.scale)

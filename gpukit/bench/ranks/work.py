@@ -23,7 +23,6 @@ from gpukit.ranking import RankSVM
 from gpukit.ratings import Ratings
 from gpukit.ratings.table import DISTINCT, marked
 
-FACTORS = 32
 AT_ONCE = 5  # epochs of a sample
 FAR = 0.01  # of RMSE: further from one rank's a training has gone wrong
 
@@ -44,22 +43,21 @@ def load(folder, name):
     return marked(Ratings(*columns, users, items), DISTINCT)
 
 
-def factorization(team, folder, device):
-    """One epoch at the rates of the defaults, and the time to a test RMSE within CLOSE of the lowest of one rank."""
-    parts, rows = (load(folder, "train"), load(folder, "test")), []
-    for model, make in estimators(FACTORS):
-        rows += of_model(team, model, make.set_params(device=device), *parts)
-    return rows
-
-
-def of_model(team, model, make, train, test):
-    """What is told of a model; on other ranks than 0 nothing. First each rank trains by itself, all at once."""
+def factorization(team, folder, model, factors, device):
+    """One epoch at the rates of the defaults, and the time to a test RMSE within CLOSE of the lowest of one rank; on
+    other ranks than 0 nothing is told. First each rank trains by itself, all at once."""
+    train, test = load(folder, "train"), load(folder, "test")
+    make = dict(estimators(int(factors)))[model].set_params(device=device)
     alone, shared = (trained(make, train, test, ranks) for ranks in (ALONE, team))
     if team.rank:
         return []
     if not abs(shared.errors[-1] - alone.errors[-1]) <= FAR:
         raise DataError(f"the benchmark's ranks end at RMSE {shared.errors[-1]:.4f}, one at {alone.errors[-1]:.4f}.")
-    what = f"{model} F={FACTORS}{' K=32' * (model == 'CULSH-MF')}"
+    return rows_of(f"{model} F={factors}{' K=32' * (model == 'CULSH-MF')}", alone, shared)
+
+
+def rows_of(what, alone, shared):
+    """What is told of the Curves of a rank by itself and of all."""
     note = f"one rank {statistics.median(alone.samples):.4g} ms; RMSE {shared.errors[-1]:.4f} after "
     note += f"{len(shared.errors)} epochs, one rank {alone.errors[-1]:.4f}"
     rows = [{"what": f"one epoch {what}", "samples": shared.samples, "note": note}]
@@ -87,6 +85,8 @@ def trained(make, train, test, team):
     run.training.epoch(0)  # compiles, connects
     team.barrier()
     start_again()
+    if team.size > 1:
+        run.training.gather()
     for epoch in range(run.settings.epochs):
         team.barrier()
         begun = time.perf_counter()

@@ -34,6 +34,21 @@ KEPT = {
 }
 
 
+TOLD = {
+    "predictor": str,
+    "n_factors": int,
+    "n_neighbors": int,
+    "n_epochs": int,
+    "learning_rate": int | float | None,
+    "regularization": int | float | None,
+    "biases": str,
+    "damping": list,
+    "share": int | float,
+    "why": str,
+}
+MOST_EPOCHS = 1 << 53
+
+
 class Choice(NamedTuple):
     """settings.Settings for all ratings, the candidates as dicts (none: nothing was tried), and why in a sentence."""
 
@@ -97,6 +112,41 @@ def kept_choice(kept, settings, n_epochs):
     if n_epochs is not None:
         facts["epochs"] = settings.epochs
     return Choice(settings._replace(**facts), trials, why)
+
+
+def check_told(told, feedback, n_factors):
+    """DataError for what no fitted model says was chosen for it, which updates rely on: of `Choice.facts`, for a kind
+    of feedback and n_factors in the model."""
+    implicit = feedback == "implicit"
+    kinds = {**TOLD, **({"feedback": str, **OF_CLICKS} if implicit else {})}
+    if beyond := sorted(set(told) - {*kinds, "trend"}):
+        raise DataError(f"{beyond[0]!r:.80} is nothing that is chosen for a training.")
+    trend = persist.entry_of({"trend": [], **told}, "trend", list)
+    facts = {name: persist.entry_of(told, name, kind) for name, kind in kinds.items()}
+    try:
+        for name, limits in {"n_factors": (0, MOST_FACTORS), "n_neighbors": (0, MOST_NEIGHBORS)}.items():
+            check_integer(name, facts[name], *limits)
+        trained = check_integer("n_epochs", facts["n_epochs"], 0, MOST_EPOCHS) > 0
+        for name in ("regularization", "learning_rate"):
+            if facts[name] is not None or (trained and name == "regularization"):
+                check_real(name, facts[name], 0.0)
+        _check_baseline(facts, trend)
+        if implicit:
+            check_clicks(facts)
+            check_choice("feedback", facts["feedback"], ("implicit",))
+            mixed = facts["mixed"] > 0
+            check_integer("n_factors", facts["n_factors"], 1 if mixed else n_factors, n_factors - mixed)
+    except ParameterError as error:
+        raise DataError(f"what was chosen for it cannot be: {error}") from None
+
+
+def _check_baseline(facts, trend):
+    """ParameterError for no baseline among the facts that people are told."""
+    check_choice("biases", facts["biases"], ("none", "held", "learned"))
+    check_integer("numbers in damping", len(facts["damping"]), 2, 2)
+    check_choice("numbers in trend", len(trend), (0, 2))
+    for number in (facts["share"], *facts["damping"], *trend):
+        check_real("a number of its settings", number, 0.0)
 
 
 def check_clicks(facts):

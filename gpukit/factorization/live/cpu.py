@@ -1,12 +1,14 @@
 """Host steps of a live model on the CPU; gpu.py has the same names."""
 
+from contextlib import nullcontext as attached
+
 import numpy as np
 
 from gpukit.device.cpu_arrays import empty, fetch, resident, runner, zeros
 from gpukit.factorization.live import twins
 from gpukit.primitives.group.cpu import row_starts, sort_by_bits
 
-__all__ = ["copy", "empty", "fetch", "finish", "resident", "row_starts", "run", "sort_by_bits", "zeros"]
+__all__ = ["attached", "copy", "empty", "fetch", "finish", "resident", "row_starts", "run", "sort_by_bits", "zeros"]
 
 run = runner(twins)
 copy = np.copyto

@@ -58,16 +58,20 @@ def look_up(new, held):
     then the others, marked."""
     own, (_, item, user) = held.work.own, new.key
     n = new.keys.size
-    at, marked = own.empty(n, np.uint32), own.empty(n, np.uint64)
+    at, marked, known = own.empty(n, np.uint32), own.empty(n, np.uint64), own.zeros(1, np.int64)
     history = held.history.indptr, held.history.items
-    own.run("find_pairs", new.keys, user.shift, item.shift, item.width, *history, at, marked)
-    return parted(marked, at, own)
+    own.run("find_pairs", new.keys, user.shift, item.shift, item.width, *history, at, marked, known)
+    n_known = int(own.fetch(known)[0])
+    if not n_known:
+        return new.keys, at, n
+    keys, at, _ = own.sort_by_bits(marked, MARK, MARK + 1, at)
+    return keys, at, n - n_known
 
 
-def parted(marked, payload, own):
-    """(keys, payload, how many are not marked): those first, then the marked ones, each in their order."""
-    keys, payload, _ = own.sort_by_bits(marked, MARK, MARK + 1, payload)
-    return keys, payload, int(own.fetch(own.row_starts(keys, MARK, 1, 2))[1])
+def parted(marked, own):
+    """(keys, how many are not marked): those first, then the marked ones, each in their order."""
+    keys, _, _ = own.sort_by_bits(marked, MARK, MARK + 1)
+    return keys, int(own.fetch(own.row_starts(keys, MARK, 1, 2))[1])
 
 
 def flagged(flags, work):

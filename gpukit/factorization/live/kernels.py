@@ -33,13 +33,13 @@ def find_levels(values, levels, codes, missing):
 
 
 @kernel
-def find_pairs(keys, user_shift, item_shift, item_width, indptr, items, at, marked):
+def find_pairs(keys, user_shift, item_shift, item_width, indptr, items, at, marked, known):
     """at[k] = where in a history the pair of key k stands, or how many stand before it; marked[k] = key k, with ASIDE
     where the pair is there.
 
     keys (n,) uint64, rising; user_shift, item_shift, item_width int32: where its parts lie; indptr (rows + 2,) int64
     and items (m,) int32: the history by user, the last row empty; users beyond stand behind it; at (n,) uint32 and
-    marked (n,) uint64, overwritten.
+    marked (n,) uint64, overwritten; known (1,) int64: how many pairs are there is added to it.
     Launch: any grid and block.
     Deterministic: yes, exact.
     Source: ours (bisection in the user's ratings).
@@ -50,9 +50,11 @@ def find_pairs(keys, user_shift, item_shift, item_width, indptr, items, at, mark
         user, item = min(I64(U64(key >> U64(user_shift))), last), I64(field(key, item_shift, item_width))
         end = I64(indptr[U64(user + 1)])
         place = lower_bound(items, item, indptr[U64(user)], end)
-        known = place < end and I64(items[U64(place if place < end else I64(0))]) == item
+        there = place < end and I64(items[U64(place if place < end else I64(0))]) == item
         at[U64(k)] = U32(place)
-        marked[U64(k)] = U64(key | ASIDE) if known else key
+        marked[U64(k)] = U64(key | ASIDE) if there else key
+        if there:
+            cuda.atomic.add(known, 0, I64(1))
 
 
 @kernel
@@ -182,9 +184,11 @@ def fresh_means(starts, others, codes, z, other_bias, damping, flags, bias):
         if cuda.laneid == 0:
             marks[U32(cuda.threadIdx.x) // U32(32)] = votes
         cuda.syncthreads()
-        for thread in range(threads):
-            if U32(marks[thread // I64(32)] >> U32(thread % I64(32))) & U32(1):  # the same for the whole block
-                row = U64(first + thread * blocks)
+        for warp in range(threads // I64(32)):
+            left = marks[warp]
+            while left != U32(0):  # the same for the whole block
+                row = U64(first + (warp * I64(32) + I64(cuda.ffs(left) - 1)) * blocks)
+                left = U32(left & U32(left - U32(1)))
                 begin, end, total = I64(starts[row]), I64(starts[row + U64(1)]), np.float64(0.0)
                 for t in range(begin + I64(cuda.threadIdx.x), end, threads):
                     total += np.float64(z[U32(codes[U64(t)])]) - other_bias[U32(others[U64(t)])]

@@ -60,7 +60,7 @@ def ratings_of_fresh(entered, new, held):
     own, (_, item, user) = held.work.own, new.key
     marked = own.empty(entered.keys.size, np.uint64)
     own.run("mark_still", entered.keys, user.shift, item.shift, item.width, *entered.fresh, marked)
-    keys, _, n = parted(marked, None, own)
+    keys, n = parted(marked, own)
     if not n:
         return None
     keys = keys if n == keys.size else keys[:n]

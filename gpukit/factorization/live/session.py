@@ -65,7 +65,9 @@ class Live:
         if not len(part):
             return None
         with devices.reported(self._device, "Updating"), interrupt.deferred():  # a request waits for the whole part
-            if not self._added(part, duplicates, clock):
+            with self._opened().work.own.attached():
+                added = self._added(part, duplicates, clock)
+            if not added:
                 self._take(self.model().partial_fit(ratings, rows="frozen", duplicates=duplicates))
         return self.updates_[-1]
 

@@ -28,16 +28,18 @@ def find_levels(values, levels, codes, missing):
 
 
 @njit(parallel=True)
-def find_pairs(keys, user_shift, item_shift, item_width, indptr, items, at, marked):
+def find_pairs(keys, user_shift, item_shift, item_width, indptr, items, at, marked, known):
     """Twin of kernels.find_pairs."""
-    last = indptr.size - 2
+    last, found = indptr.size - 2, 0
     for k in prange(keys.size):
         user, item = min(I64(keys[k] >> U64(user_shift)), last), I64(field(keys[k], item_shift, item_width))
         end = indptr[user + 1]
         place = lower_bound(items, item, indptr[user], end)
-        known = place < end and items[place] == item
+        there = place < end and items[place] == item
         at[k] = place
-        marked[k] = keys[k] | ASIDE if known else keys[k]
+        marked[k] = keys[k] | ASIDE if there else keys[k]
+        found += I64(there)
+    known[0] += found
 
 
 @njit(parallel=True)

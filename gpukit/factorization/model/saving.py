@@ -8,7 +8,7 @@ import numpy as np
 from gpukit import persist
 from gpukit.errors import DataError, ModelError
 from gpukit.factorization.arrays import History, Scale
-from gpukit.factorization.choose.chosen import kept_choice
+from gpukit.factorization.choose.chosen import check_told, kept_choice
 from gpukit.factorization.goal import FEEDBACK
 from gpukit.factorization.lists import head
 from gpukit.factorization.model import check
@@ -26,7 +26,7 @@ FACTS = {
     "trials": list,
     "feedback": str,
 }
-NOT_ALWAYS = {"random_share", "chosen", "trials", "feedback"}  # LSHMF's alone; not in files of earlier versions
+NOT_ALWAYS = {"random_share", "feedback"}  # LSHMF's alone; not in files of earlier versions
 
 
 class Beside(NamedTuple):
@@ -154,9 +154,11 @@ def unpack(model, facts, arrays):
         trust.check_ids(name, column)
     shape = tuple(map(len, ids.values()))
     check.check_scale(scale)
-    check.check_state(state, shape, check.sizes_of(state))
+    sizes = check.sizes_of(state)
+    check.check_state(state, shape, sizes)
     check.check_history(rated, shape)
     kept = {"feedback": "explicit", **kept_facts(persist.entry_of(facts, "kept", dict))}
+    check_told(kept["chosen"], kept["feedback"], sizes[0])
     for name, value in kept.items():
         setattr(model, f"{name}_", value)
     if "updates" in facts:

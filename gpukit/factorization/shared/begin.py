@@ -17,7 +17,7 @@ from gpukit.factorization.shared.parts import parts_of
 from gpukit.factorization.shared.ready import chunk_tables, levelled, make_ready
 from gpukit.factorization.shared.searching import SharedSearch
 from gpukit.factorization.shared.session import SharedSession
-from gpukit.factorization.shared.training import Training
+from gpukit.factorization.shared.training import training_of
 from gpukit.parallel.devices import check_apart
 from gpukit.ratings.orders.order import order_ratings
 
@@ -79,7 +79,7 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
         search = SharedSearch(team, device, steps)
         wait = None if resumed else estimator.searched(orders, search, plan.n_neighbors, progress)
     with clock("prepare"):
-        *tables, laps = chunk_tables(made.side, starts, parts, way, plan, layout, steps)
+        *tables, laps = chunk_tables(made.side, starts, parts, way, plan, layout, steps, own_steps)
     if resumed:
         start, history, best = resumed.epochs_done, resumed.history, resumed.best
         session = steps.Session(resumed.state, layout, estimator.walk, made.history)
@@ -92,8 +92,7 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
         start, history, best = 0, [], None
     with clock("prepare"):
         session.train_on(made.side, made.query, *tables, parts.order_of_minor(estimator.walk))
-        road = own_steps.Road(session, parts, team, device)
-        training = Training(plan, parts.tour, road, team.rank, laps)
+        training = training_of(plan, session, parts, laps, team, device)
         shared = SharedSession(session, training, parts, team)
     return runs.Run(shared, training, plan, clock, scale, start, history, best, ratings, held_out, device, choice)
 

@@ -4,12 +4,16 @@ import numpy as np
 
 from gpukit._jit import threads
 from gpukit.device.cpu_arrays import runner
-from gpukit.factorization.cpu import RATINGS_A_THREAD
+from gpukit.factorization.cpu import RATINGS_A_THREAD, most_workers
 from gpukit.factorization.shared import twins
-from gpukit.factorization.shared.tour import part_of
+from gpukit.factorization.shared.tour import in_parts, part_of
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 
+PARTS = 16  # of an epoch, after which ranks with copies meet
 run = runner(twins)
+
+
+most_beside = most_workers
 
 
 class Road:
@@ -59,6 +63,38 @@ class Road:
             for table in self.tables:
                 own = table[self.rows[block]] if rank == self.team.rank else None
                 table[self.rows[block]] = np.asarray(self.team.broadcast(own, rank))
+
+
+class Copies:
+    """Rows of the minor side that each rank of a parallel.Team walks in a copy of its own; the sum of what all ranks
+    have changed is what all go on from."""
+
+    def __init__(self, session, parts, team, device):
+        self.session, self.team = session, team
+        self.common = session.parameters.Q.copy()
+
+    def walk(self, workers, rates, turn, first):
+        """Learn from all chunks, and meet the others after each of PARTS; first: whether this is the first epoch."""
+        session = self.session
+        with threads(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
+            for table in in_parts(session.tables[0], PARTS, workers):
+                sgd_epoch(table, session.batch, session.parameters, rates, turn, workers)
+                self.meet()
+
+    def meet(self):
+        """Add what the others have changed since the last time."""
+        Q = self.session.parameters.Q
+        self.common += self.team.allreduce(Q - self.common)
+        Q[...] = self.common
+
+    def finish(self):
+        """Return when all ranks' changes are there: `walk` does."""
+
+    def align(self):
+        """Let all ranks' copies be one, that of the first: they are, but where rows were set from outside."""
+        Q = self.session.parameters.Q
+        Q[...] = self.team.broadcast(Q)
+        self.common = Q.copy()
 
 
 class Meeting:

@@ -9,17 +9,23 @@ import warnings
 import numpy as np
 
 from gpukit._cuda import cuda
-from gpukit._driver import device_array, launch
-from gpukit.device.gpu_arrays import runner
+from gpukit._driver import device_array, launch, zeros
+from gpukit.device.gpu_arrays import processors, runner
 from gpukit.device.upload import to_device
 from gpukit.factorization.gpu import BLOCK
 from gpukit.factorization.prepare import kernels as preparing
 from gpukit.factorization.shared import kernels
-from gpukit.factorization.shared.tour import part_of
+from gpukit.factorization.shared.tour import in_parts, part_of
 from gpukit.parallel.nccl import device_lines, recorded, wait_for
 
 WALKS_AT_ONCE = 1  # kernels of one rank: a second one would begin in the tail of the first
 PACKING = 264, 128  # blocks and threads that copy rows
+QUAD = 4
+PARTS, ROOM = 4, 16  # of an epoch with copies of rows; processors that the walk leaves free
+FIRST, LATER = 16, 6  # that ranks meet while a part of the first epoch is walked, of a later one
+POPULAR, EVERY = 8, 3  # one row of so many meets every time, all rows every so many times
+COPYING = 128, 256  # blocks and threads that read and add changes
+MOST_THREADS, LEAST_THREADS = 768, 256  # of a block of the walk: with 80 registers a thread, with 255
 run = runner(kernels)
 
 
@@ -96,6 +102,74 @@ class Road:
             for table, buffer in zip(self.tables, self.buffers[block]):
                 launch(preparing.move_rows, *PACKING, buffer, self.rows[block], table, stream=self.journeys)
             self.here[block] = recorded(self.journeys)
+
+
+class Copies:
+    """See cpu.Copies. Changes travel while rows are walked: the walk leaves ROOM processors to what adds and sends.
+
+    The popular rows' changes, which the most steps hang on, travel more often than all rows'.
+    """
+
+    def __init__(self, session, parts, team, device):
+        self.session, self.team, self.lines = session, team, lines_of(team, device)
+        layout, n = session.layout, len(parts.block)
+        places, order = session.places.copy_to_host(), np.argsort(-parts.counts[1], kind="stable")
+        self.rows = to_device(np.int32(places[order]))
+        width = QUAD * -(-layout.n_factors // QUAD) + QUAD
+        self.common = zeros((n, width), np.float32)
+        own = [device_array((n, width), np.float32) for _ in ("changes", "sums")]
+        popular = -(-n // POPULAR)
+        self.all, self.popular = own, [array[:popular] for array in own]
+        quads = tuple(cuda.get_current_device().compute_capability) >= (9, 0)
+        self.take = kernels.make_take_changes(layout.minor.half)
+        self.add = kernels.make_add_changes(layout.minor.half, quads)
+        self.walking, self.journeys = cuda.stream(), cuda.stream()
+        self.align()
+
+    def walk(self, workers, rates, turn, first):
+        """See cpu.Copies; queued. Ranks meet while a part is walked, and the next but one waits for that."""
+        session, threads, met = self.session, threads_beside(self.session.layout), []
+        grid = -(-workers * session.layout.lanes // threads)
+        for table in in_parts(session.tables[0], PARTS, workers):
+            if len(met) > 1:
+                met[-2].wait(self.walking)
+            arguments = table, session.batch, session.parameters, rates, turn, workers
+            recorded(self.walking).wait(self.journeys)
+            launch(session.sgd_epoch, grid, threads, *arguments, stream=self.walking)
+            for number in range(FIRST if first else LATER):
+                self.meet(*(self.popular if (number + 1) % EVERY else self.all))
+            met.append(recorded(self.journeys))
+        recorded(self.walking).wait(self.journeys)
+        self.meet(*self.all)
+
+    def meet(self, changes, sums):
+        """See cpu.Copies; queued, for as many rows as changes has."""
+        table, stream = self.session.parameters.Q, self.journeys
+        launch(self.take, *COPYING, table, self.rows, self.common, changes, stream=stream)
+        self.lines.allreduce(changes, stream=stream, out=sums)
+        launch(self.add, *COPYING, changes, sums, self.rows, table, self.common, stream=stream)
+
+    def finish(self):
+        """Return when all is walked and added; TeamError when another rank has ended, or does not come."""
+        wait_for(recorded(self.journeys), self.lines)
+
+    def align(self):
+        """Let all ranks' copies be one: they are, but for the rounding of additions."""
+        table, (changes, _) = self.session.parameters.Q, self.all
+        self.lines.broadcast(table, 0, self.journeys)
+        launch(self.take, *COPYING, table, self.rows, self.common, changes, stream=self.journeys)
+        launch(self.add, *COPYING, changes, changes, self.rows, table, self.common, stream=self.journeys)
+        wait_for(recorded(self.journeys), self.lines)
+
+
+def threads_beside(layout):
+    """Threads of a block of the walk beside which nothing else fits on a processor: see Copies."""
+    return MOST_THREADS if layout.factors <= 8 else LEAST_THREADS
+
+
+def most_beside(layout):
+    """Workers that walk at once, ROOM processors left free."""
+    return threads_beside(layout) // layout.lanes * max(1, processors() - ROOM)
 
 
 class Meeting:

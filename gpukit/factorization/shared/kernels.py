@@ -1,10 +1,15 @@
-"""GPU kernel of the preparation over ranks; twins.py has it for the CPU."""
+"""GPU kernels of training over ranks; twins.py has them for the CPU."""
+
+import functools
 
 import numpy as np
 
 from gpukit._cuda import cuda, kernel
+from gpukit.factorization.model.layout import EXTRA
+from gpukit.primitives.rows import add_row, add_stored, as_floats, load_row, load_stored, store_row
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
+QUAD = 4
 
 
 @kernel
@@ -20,3 +25,72 @@ def key_blocks(starts, others, where, blocks, rows, keys):
     for row in range(I64(cuda.blockIdx.x), I64(rows), I64(cuda.gridDim.x)):
         for t in range(I64(starts[U64(row)]) + I64(cuda.threadIdx.x), I64(starts[U64(row + 1)]), I64(cuda.blockDim.x)):
             keys[U64(where[U64(t)])] = U64(I64(blocks[U64(others[U64(t)])]) * I64(rows) + row)
+
+
+@functools.cache
+def make_take_changes(half):
+    """take_changes for rows whose factors are float16, two to a number, or float32."""
+
+    @kernel
+    def take_changes(table, rows, common, changes):
+        """changes[r] = table[rows[r]] - common[r], for as many rows as changes has; others may add all the while.
+
+        table (any, stride) float32: parameter rows; rows (n or more,) int32; common (n or more, F + 4) float32 and
+        changes (n, F + 4) float32, overwritten: factors, F a multiple of 4, then the first extras.
+        Launch: any grid and block; a thread four numbers.
+        Deterministic: yes, exact, where nobody adds.
+        Source: ours.
+        """
+        stored, now = cuda.local.array(QUAD, np.float32), cuda.local.array(QUAD, np.float32)
+        quads = U32(U32(changes.shape[1]) // U32(QUAD))
+        extras = U32(U32(table.shape[1]) - U32(EXTRA))
+        for t in range(I64(cuda.grid(1)), I64(changes.shape[0]) * I64(quads), I64(cuda.gridsize(1))):
+            r = U32(U32(t) // quads)
+            row, quad = U32(rows[r]), U32(U32(t) - U32(r * quads))
+            if U32(quad + U32(1)) < quads:
+                load_stored(table, row, quad, 1, QUAD, half, stored)
+                as_floats(stored, QUAD, half, now)
+            else:
+                load_row(table, row, extras, U32(0), 1, QUAD, now)
+            load_row(common, r, U32(0), quad, 1, QUAD, stored)
+            for i in range(QUAD):
+                now[i] -= stored[i]
+            store_row(changes, r, U32(0), quad, 1, QUAD, now)
+
+    return take_changes
+
+
+@functools.cache
+def make_add_changes(half, vector):
+    """add_changes for rows as in make_take_changes; vector: additions in quads, of compute capability 9.0."""
+
+    @kernel
+    def add_changes(changes, sums, rows, table, common):
+        """table[rows[r]] += sums[r] - changes[r], what all ranks but this one have changed; common[r] += sums[r].
+
+        changes, sums (n, F + 4) float32, rows (n or more,) int32, all different, table (any, stride) float32, common
+        (n or more, F + 4) float32: as in take_changes.
+        Launch: any grid and block; a thread four numbers.
+        Deterministic: yes, exact, where nobody else adds.
+        Source: ours.
+        """
+        own, total = cuda.local.array(QUAD, np.float32), cuda.local.array(QUAD, np.float32)
+        quads = U32(U32(changes.shape[1]) // U32(QUAD))
+        extras = U32(U32(table.shape[1]) - U32(EXTRA))
+        for t in range(I64(cuda.grid(1)), I64(changes.shape[0]) * I64(quads), I64(cuda.gridsize(1))):
+            r = U32(U32(t) // quads)
+            row, quad = U32(rows[r]), U32(U32(t) - U32(r * quads))
+            load_row(changes, r, U32(0), quad, 1, QUAD, own)
+            load_row(sums, r, U32(0), quad, 1, QUAD, total)
+            for i in range(QUAD):
+                own[i] = total[i] - own[i]
+            if U32(quad + U32(1)) < quads:
+                add_stored(table, row, quad, 1, QUAD, half, vector, own)
+            else:
+                add_row(table, row, extras, U32(0), 1, QUAD, vector, own)
+            load_row(common, r, U32(0), quad, 1, QUAD, own)
+            for i in range(QUAD):
+                own[i] += total[i]
+            store_row(common, r, U32(0), quad, 1, QUAD, own)
+
+    return add_changes

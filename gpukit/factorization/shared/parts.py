@@ -7,15 +7,15 @@ import numpy as np
 from gpukit.errors import DataError
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.prepare.strata import seats_of
-from gpukit.factorization.shared.tour import Ring, Strata
+from gpukit.factorization.shared.tour import Copies, Ring, Strata
 from gpukit.factorization.solvers.sgd import schedule
 
-A_RANK = {"users": 1, "items": 1}  # blocks for each rank; with two one is under way, but workers meet twice as often
+A_RANK = {"users": 0, "items": 1}  # blocks for each rank; 0: none, every rank has a copy of all rows
 
 
 class Parts(NamedTuple):
     """owner (M,) int32: the rank of each user; counts ((M,), (N,)): ratings of users, of items; block (N,) int32 of
-    each item; seats: strata.Seats of a training in strata, else None; tour.Ring or Strata."""
+    each item; seats: strata.Seats of a training in strata, else None; tour.Ring, Strata or Copies."""
 
     owner: np.ndarray
     counts: tuple
@@ -33,9 +33,11 @@ class Parts(NamedTuple):
         return np.flatnonzero(self.block == block)
 
     def order_of_minor(self, walk):
-        """(rows,) uint32: how a GPU stores the rows of items that are not walked, so that those of a block by
-        themselves fall evenly on its cache (ready.minor_places); None for users, who are there all the time."""
-        return None if walk == "items" else np.lexsort((-self.counts[1], self.block)).astype(np.uint32)
+        """(rows,) uint32: how a GPU stores the rows of items that are not walked, the same on all ranks: those of
+        a block by themselves fall evenly on its cache (ready.minor_places); None for users, each rank's its own."""
+        if walk == "items":
+            return None
+        return np.lexsort((-self.counts[1], self.block)).astype(np.uint32)
 
     def users_of(self, rank):
         """The users of a rank, rising."""
@@ -46,7 +48,7 @@ def parts_of(ratings, size, way, steps):
     """The Parts of Ratings for so many ranks and a ready.Way; steps: prepare.cpu or prepare.gpu. DataError where a rank
     would have no ratings."""
     counts = tuple(np.bincount(rows, minlength=n) for rows, n in zip((ratings.users, ratings.items), ratings.shape))
-    dealing = in_strata if way.deterministic else in_ring
+    dealing = in_strata if way.deterministic else in_ring if A_RANK[way.walk] else in_copies
     parts = dealing(counts, size, way, steps)
     if min(np.bincount(parts.owner, parts.counts[0], size)) == 0:
         raise DataError(
@@ -62,6 +64,13 @@ def in_ring(counts, size, way, steps):
     apart = max(1, min(A_RANK[way.walk], len(items) // size))
     owner, block = (schedule.dealt(*side, way.seed)[0] for side in ((users, size), (items, apart * size)))
     return Parts(owner, counts, block, None, Ring(size, apart * size))
+
+
+def in_copies(counts, size, way, steps):
+    """Parts of users alone."""
+    users, items = counts
+    owner, _ = schedule.dealt(users, size, way.seed)
+    return Parts(owner, counts, np.zeros(len(items), np.int32), None, Copies(size))
 
 
 def in_strata(counts, size, way, steps):

@@ -9,7 +9,7 @@ from gpukit.factorization.prepare import ready
 from gpukit.factorization.prepare import trend as trends
 from gpukit.factorization.prepare.ready import Ready
 from gpukit.factorization.prepare.strata import in_strata
-from gpukit.factorization.shared.tour import Lap
+from gpukit.factorization.shared.tour import Copies, Lap
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.chunks.table import cut_table
 from gpukit.factorization.solvers.sgd.rates import row_rates
@@ -87,7 +87,7 @@ def side_of(orders, way, scale, parts, steps, own_steps):
     where, strata, starts = ready.shuffled(order, way.seed, steps), None, None
     if parts.seats is not None:
         where, strata = in_strata(order.starts, order.others, where, parts.seats, steps)
-    elif way.walk == "users":
+    elif way.walk == "users" and parts.blocks > 1:
         where, starts = by_block(order, rows, where, parts, steps, own_steps)
     minor, values = ready.laid_out_by(where, order, orders, way.walk, scale, steps)
     return Side(order.indptr[: rows + 1], order.starts, minor, values, where, strata, other.starts), starts
@@ -109,22 +109,29 @@ def by_block(order, rows, where, parts, steps, own_steps):
     return places, starts
 
 
-def chunk_tables(side, starts, parts, way, plan, layout, steps):
+def chunk_tables(side, starts, parts, way, plan, layout, steps, own_steps):
     """([chunk table a block, or a stratum], workers, the first epoch's tour.Laps) of a rank; steps: factorization's
-    cpu.py or gpu.py."""
+    cpu.py or gpu.py; own_steps: those beside this file."""
     if side.strata is not None:
         return side.strata, len(side.strata), [Lap(0.0, 1.0, len(side.strata))]
     rates = row_rates(plan.rates, plan.learning_rate, major_first(way.walk, *parts.counts)[0])
-    n, rows = len(side.minor), len(side.indptr) - 1
-    most = schedule.worker_count(n * parts.tour.ranks // parts.blocks, steps.most_workers(layout), layout.slots > 0)
+    n, rows, copied = len(side.minor), len(side.indptr) - 1, isinstance(parts.tour, Copies)
+    at_once = n if copied else n * parts.tour.ranks // parts.blocks
+    most = own_steps.most_beside(layout) if copied else steps.most_workers(layout)
+    most = schedule.worker_count(at_once, most, layout.slots > 0)
     first, workers = workers_that_meet(most, parts, way.walk, plan)
-    if starts is None:
+    if copied:
+        each = [(np.diff(side.indptr), side.starts)]
+    elif starts is None:
         each = [(np.diff(side.indptr) * (parts.block == block), side.starts) for block in range(parts.blocks)]
     else:
         counts = np.diff(steps.chunking.fetch(starts)).reshape(parts.blocks, rows)
         each = [(counts[block], starts[block * rows : (block + 1) * rows + 1]) for block in range(parts.blocks)]
     pace = schedule.Pace(workers, rates)
-    tables = [cut_table(*one, pace, plan.seed, steps.chunking) for one in each]
+    pieces = own_steps.PARTS if copied else 1
+    tables = [cut_table(*one, pace, plan.seed, steps.chunking, pieces) for one in each]
+    if copied:
+        return tables, workers, [Lap(0.0, 1.0, first)]
     return tables, workers, [Lap(*ends, workers if ends[0] else first) for ends in zip(LAPS, LAPS[1:])]
 
 

@@ -42,6 +42,12 @@ class Ring(NamedTuple):
         return [Stop({block: rank for rank, block in tables.items()}, tables) for tables in own]
 
 
+class Copies(NamedTuple):
+    """No blocks: every rank walks its ratings at one go, over a copy of all rows (training.Copied)."""
+
+    ranks: int
+
+
 class Strata(NamedTuple):
     """The strata of a training that gives one result: owners (B,): the rank that has each block of users; by_users:
     whether users are the side that is walked, whose block b meets block b + s of the other in stratum s."""
@@ -81,3 +87,9 @@ def part_of(table, lap):
     quads = table.shape[0] // schedule.QUAD
     low, high = (schedule.QUAD * int(share * quads) for share in (lap.low, lap.high))
     return table if (lap.low, lap.high) == (0.0, 1.0) else table[low:high]
+
+
+def in_parts(table, parts, workers):
+    """A chunk table in parts one behind the other, whole quads."""
+    bounds = [part / parts for part in range(parts + 1)]
+    return [part_of(table, Lap(low, high, workers)) for low, high in zip(bounds, bounds[1:])]

@@ -1,6 +1,7 @@
 """Training over ranks, written once for either device."""
 
-from gpukit.factorization.shared.tour import Lap, travels
+from gpukit.device.engine import engine
+from gpukit.factorization.shared.tour import Copies, Lap, travels
 from gpukit.factorization.solvers.sgd import schedule
 
 
@@ -27,3 +28,30 @@ class Training:
     def gather(self):
         """Let every rank have all blocks as they are."""
         self.road.everywhere(self.walkers)
+
+
+class Copied:
+    """Epochs of a rank that walks all rows of the minor side in a copy of its own (own_steps.Copies), to which the
+    others' changes are added while it walks."""
+
+    def __init__(self, settings, copies, laps):
+        self.settings, self.copies, self.laps = settings, copies, laps
+
+    def epoch(self, number):
+        """One pass over all ratings; returns when all ranks' changes are there."""
+        rates, turn = self.settings.epoch_rates(number), schedule.turn_key(self.settings.seed, number)
+        workers = self.copies.session.workers if number else self.laps[0].workers
+        self.copies.walk(workers, rates, turn, number == 0)
+        self.copies.finish()
+
+    def gather(self):
+        """Let every rank have the same copy."""
+        self.copies.align()
+
+
+def training_of(settings, session, parts, laps, team, device):
+    """The Training or Copied of a rank."""
+    own_steps = engine(device, __package__)
+    if isinstance(parts.tour, Copies):
+        return Copied(settings, own_steps.Copies(session, parts, team, device), laps)
+    return Training(settings, parts.tour, own_steps.Road(session, parts, team, device), team.rank, laps)

@@ -3,6 +3,9 @@
 import numpy as np
 
 from gpukit._jit import njit, prange
+from gpukit.factorization.model.layout import EXTRA
+
+QUAD = 4
 
 
 @njit(parallel=True)
@@ -11,3 +14,28 @@ def key_blocks(starts, others, where, blocks, rows, keys):
     for row in prange(rows):
         for t in range(starts[row], starts[row + 1]):
             keys[where[t]] = np.uint64(np.int64(blocks[others[t]]) * rows + row)
+
+
+@njit(parallel=True)
+def take_changes(table, rows, common, changes):
+    """Twin of kernels.make_take_changes."""
+    first = table.shape[1] - EXTRA
+    for r in prange(changes.shape[0]):
+        for k in range(changes.shape[1]):
+            changes[r, k] = table[rows[r], column(k, first, changes.shape[1])] - common[r, k]
+
+
+@njit(parallel=True)
+def add_changes(changes, sums, rows, table, common):
+    """Twin of kernels.make_add_changes."""
+    first = table.shape[1] - EXTRA
+    for r in prange(changes.shape[0]):
+        for k in range(changes.shape[1]):
+            table[rows[r], column(k, first, changes.shape[1])] += sums[r, k] - changes[r, k]
+            common[r, k] += sums[r, k]
+
+
+@njit
+def column(k, first, width):
+    """Where a parameter row has number k of its changes: the last quad of them is its first extras."""
+    return k if k < width - QUAD else first + k - (width - QUAD)

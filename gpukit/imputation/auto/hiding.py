@@ -13,8 +13,10 @@ import numpy as np
 from gpukit.imputation.auto import ends
 from gpukit.streams import Numpy
 
-FOLDS, FEWER = 5, 2  # FEWER where runs are many
-MANY = 2000  # runs hidden in a fold
+FOLDS, FEWER, MORE = 5, 2, 12  # FEWER where runs are many, MORE where they are few
+MANY, ENOUGH = 2000, 40  # runs hidden in a fold; vertices, and times at which runs begin, in all folds
+SINGLY = 20  # vertices, up to which each is hidden by itself
+NUMBERS = 1 << 21  # of more folds than FOLDS together
 LEAST = 0.05  # share of what is observed that is hidden
 TRIES = 200
 LITTLE, IDLE = (
@@ -33,22 +35,32 @@ class Hidden(NamedTuple):
 
 def folds_of(problem, seed, count=None):
     """[Hidden], no two of which judge by the same value; [] where too little is observed to hide any. count: so many,
-    where there is room; else FOLDS or FEWER."""
+    where there is room; else FOLDS or FEWER, or where vertices or runs are few as many as hide enough of them."""
     seen = problem.seen
     if seen.sum() < FEWEST or (whole_only(seen) and seen.any(axis=1).sum() < FEWEST):
         return []
     rng = np.random.default_rng([seed, Numpy.HELD_OUT_RUNS[0]])
-    order, free, found = rng.permutation(np.flatnonzero(seen.any(axis=1))), seen.copy(), []
-    for fold in range(count or FOLDS):
-        whole = dead_vertices(seen, order, fold, count or FOLDS) & free
+    order, free, found, units = rng.permutation(np.flatnonzero(seen.any(axis=1))), seen.copy(), [], 0
+    parts = count or parts_of(order, seen)
+    for fold in range(count or max(FOLDS, min(max(MORE, parts), NUMBERS // seen.size))):
+        whole = dead_vertices(seen, order, fold, parts) & free
         runs = runs_laid_over(seen, free & ~whole, rng, problem.ordered)
         hidden = Hidden(whole | runs.values, whole | runs.lost)
         if hidden.values.any() and not hidden.lost[seen].all():
             found.append(hidden)
             free &= ~hidden.values
+        units += np.count_nonzero(whole.any(axis=1)) + np.count_nonzero(starts(runs.values).any(axis=0))
         if count is None and len(found) == FEWER and count_runs(found[0].values) > MANY:
             break
+        if count is None and fold + 1 >= parts and units >= ENOUGH:
+            break
     return found
+
+
+def parts_of(order, seen):
+    """Folds that the observed vertices (order) are shared out to: where others miss everything and they are few, one
+    for each."""
+    return max(FOLDS, len(order)) if len(order) <= min(SINGLY, len(seen) - 1) else FOLDS
 
 
 def nothing(seen):
@@ -128,13 +140,18 @@ def untouched(hidden, taken):
 
 def numbered(hidden):
     """(the number of each value's run, how many runs there are)."""
-    begins = hidden.copy()
-    begins[:, 1:] &= ~hidden[:, :-1]
-    number = np.cumsum(begins.ravel(), dtype=np.int32).reshape(hidden.shape)
+    number = np.cumsum(starts(hidden).ravel(), dtype=np.int32).reshape(hidden.shape)
     count = int(number[-1, -1])
     return np.maximum(number - 1, 0), count
 
 
 def count_runs(hidden):
     """How many runs of hidden values there are."""
-    return int((hidden[:, 0]).sum() + (hidden[:, 1:] & ~hidden[:, :-1]).sum())
+    return int(starts(hidden).sum())
+
+
+def starts(hidden):
+    """(N, T) bool: the first values of runs."""
+    first = hidden.copy()
+    first[:, 1:] &= ~hidden[:, :-1]
+    return first

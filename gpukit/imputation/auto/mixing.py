@@ -1,8 +1,9 @@
 """Shares of methods whose mean errs least on hidden values: convex, by Frank and Wolfe's steps towards one method.
 
-What few hidden values tell is chance in part. So shares are drawn towards the even mean of the methods that these
-values cannot tell from the best: the more, the less sure it is that the shares are better than that (as James and
-Stein's estimate is; Proc. 4th Berkeley Symposium, 1961).
+What few hidden values tell is chance in part. So shares are drawn towards the mean of the methods that these values
+cannot tell from the best: the more, the less sure it is that the shares are better than that (as James and Stein's
+estimate is; Proc. 4th Berkeley Symposium, 1961). A method counts the less in that mean the more standard errors its
+loss is above the least, by the density of a normal distribution.
 """
 
 import numpy as np
@@ -42,7 +43,7 @@ def groups(kinds):
 
 
 def drawn(shares, estimates, truth, kinds, units, metric):
-    """Shares (KINDS, members) drawn towards the even mean of the methods that are as good as the best; units (values,):
+    """Shares (KINDS, members) drawn towards the mean of the methods that may be the best (tied); units (values,):
     the number of a value's vertex and fold. Others as shares_of."""
     out, residuals = shares.copy(), estimates - truth
     found = combined(estimates, shares, kinds) - truth
@@ -69,9 +70,12 @@ def doubt(differences):
 
 
 def tied(lost):
-    """(members,) even shares of those whose losses (members, units) are within a standard error of the least."""
+    """(members,) shares by how likely each is the best, of losses (members, units): even ones of those that are equal,
+    exp(-1/2) times these of one that loses a standard error more than the least (Akaike's weights, for means)."""
     more = lost - lost[int(np.argmin(lost.sum(axis=1)))]
-    near = more.sum(axis=1) <= doubt(more)
+    excess, unsure = more.sum(axis=1), doubt(more)
+    errors = np.divide(excess, unsure, out=np.where(excess > 0, np.inf, 0.0), where=unsure > 0)
+    near = np.exp(-0.5 * np.square(errors))
     return near / near.sum()
 
 

@@ -7,9 +7,10 @@ from gpukit.imputation.baselines.nearest import heaviest
 from gpukit.imputation.kriging import covariance as cov
 from gpukit.imputation.problem import lonely
 
-SIGNS = 7
+SIGNS = 9
 NEAR = 10  # neighbours on the graph
 LEAST = 0.02  # of the usual size of a sign: smaller ones count as that
+PRIOR = 0.15  # columns of a usual departure, that each mean of departures counts too
 USUAL = (3.0, 2.0, 0.03)  # rho, nu, tau of the variance that a vertex's place on the graph gives it
 MOST = 3000  # vertices of which that is computed
 
@@ -20,10 +21,12 @@ def signs_of(problem, field, estimates, where):
     field (N, T): the values and, where something is missing, what is filled in. estimates: [(N, T)] of the methods that
     are mixed. Logarithms of: how the neighbours differ in the column; how the estimates differ; how far the value is
     from the column's mean; how the series moves there; how rough the vertex is, or, where nothing of it is observed,
-    its neighbours; kriging's variance of the vertex; and the value's rank among all, from -1 to 1.
+    its neighbours; kriging's variance of the vertex; how far the neighbours' values thereabouts are from the line
+    between those beside them, and from what their own neighbours tell; and the value's rank among all, from -1 to 1.
     """
     W, mean = stochastic(problem.adjacency), field.mean(axis=0)
     squares = np.concatenate(by_rows(lambda rows: np.square(field[rows] - mean), field.shape))
+    departed = departures(problem, field, W, float(np.sqrt(squares.max(initial=0.0))) or 1.0)
 
     def told(rows):
         """Sizes of the entries of some rows, and how much these move where something is observed."""
@@ -33,13 +36,36 @@ def signs_of(problem, field, estimates, where):
         spread = np.std([one[rows] for one in estimates], axis=0) if len(estimates) > 1 else np.abs(here - near)
         moves = np.abs(np.gradient(here, axis=1)) if here.shape[1] > 1 else np.zeros(here.shape)
         own = np.where(problem.seen[rows], moves, 0.0).sum(axis=1)
-        return [part[some] for part in (apart, spread, np.abs(here - mean), smoothed(moves), here)], own
+        means = [(W[rows] @ sizes + PRIOR) / (W[rows] @ count + PRIOR) for sizes, count in departed]
+        return [part[some] for part in (apart, spread, np.abs(here - mean), smoothed(moves), *means, here)], own
 
     parts, own = zip(*by_rows(told, field.shape))
     *sizes, values = (np.concatenate(part) for part in zip(*parts))
     vertex = np.repeat(np.arange(len(where)), np.count_nonzero(where, axis=1))
     sizes += [roughness(problem, np.concatenate(own), W)[vertex], place_variance(problem)[vertex]]
     return np.column_stack([*map(logarithm, sizes), ranks(values)])
+
+
+def departures(problem, field, W, size):
+    """[(sums, counts)] (N, T) float32, smoothed over the columns where these have an order, of what is observed: how
+    far it is from the line between the columns beside it, and from what its neighbours tell, the usual difference taken
+    off; in units of the mean of them. size: of the field, about."""
+    thereabouts = smoothed if problem.ordered else np.asarray
+
+    def told(rows):
+        here, seen = field[rows] / size, problem.seen[rows]
+        line, odd = np.zeros(here.shape), here - W[rows] @ field / size
+        line[:, 1:-1] = here[:, 1:-1] - 0.5 * (here[:, :-2] + here[:, 2:])
+        between = np.zeros(seen.shape, bool)
+        between[:, 1:-1] = seen[:, 1:-1] & seen[:, :-2] & seen[:, 2:]
+        usual = np.where(seen, odd, 0.0).sum(axis=1, keepdims=True) / np.maximum(seen.sum(axis=1, keepdims=True), 1)
+        parts = (np.where(between, np.abs(line), 0.0), between), (np.where(seen, np.abs(odd - usual), 0.0), seen)
+        return [thereabouts(part.astype(np.float32)) for pair in parts for part in pair]
+
+    line, between, odd, seen = (np.concatenate(part) for part in zip(*by_rows(told, field.shape)))
+    for sums, counts in ((line, between), (odd, seen)):
+        sums /= sums.sum(dtype=np.float64) / max(1.0, counts.sum(dtype=np.float64)) or 1.0
+    return [(line, between), (odd, seen)]
 
 
 def logarithm(sizes):

@@ -52,9 +52,11 @@ def cut_columns(indptr, pieces):
     columns cut into so many pieces of about equal length."""
     first_unit = np.cumsum(pieces) - pieces
     item = np.repeat(np.arange(len(pieces)), pieces)
-    length, count, part = np.diff(indptr)[item], pieces[item], np.arange(len(item)) - first_unit[item]
     units = np.empty((len(item), 4), np.int64)
-    units[:, 0] = item
-    units[:, 1] = indptr[item] + part * length // count
-    units[:, 2] = indptr[item] + (part + 1) * length // count
+    units[:, 0], units[:, 1], units[:, 2] = item, indptr[item], indptr[item + 1]
+    cut = np.flatnonzero(pieces[item] > 1)  # few, if any
+    if len(cut):
+        whole, begin = item[cut], units[cut, 1]
+        length, count, part = units[cut, 2] - begin, pieces[whole], cut - first_unit[whole]
+        units[cut, 1], units[cut, 2] = begin + part * length // count, begin + (part + 1) * length // count
     return units, pieces, first_unit

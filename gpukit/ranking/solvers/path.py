@@ -128,10 +128,10 @@ def parse_grid(text):
     low, high, factor = (*parts, 2.0)[:3]
     if len(parts) > 3 or low > high or factor <= 1:
         raise ParameterError(f"The grid of C {text!r} does not rise. {GRIDS}.")
-    count = int(np.floor(np.log(high / low) / np.log(factor) + 1e-9)) + 1
+    count = int(np.floor((np.log(high) - np.log(low)) / np.log(factor) + 1e-9)) + 1
     if count > MOST:
         raise ParameterError(f"The grid of C {text!r} has {count:,} values, {MOST:,} are the most. {GRIDS}.")
-    return low * factor ** np.arange(count)
+    return np.multiply.accumulate([low, *[factor] * (count - 1)])  # factor ** count may be beyond float64
 
 
 def number(text, grid):

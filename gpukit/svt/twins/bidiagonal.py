@@ -1,6 +1,7 @@
 """CPU twin of kernels/bidiagonal.py: the same name and arguments, a slice a thread.
 
 Inner loops run from 0 over parts of rows: only then does the compiler know that no index is negative, and vectorizes.
+Source of the triangle that comes first: Chan, ACM Trans. Math. Softw. 8 (1982), 72-83, an improved algorithm.
 """
 
 import math
@@ -10,19 +11,44 @@ import numpy as np
 from gpukit._jit import njit, prange
 from gpukit.svt.formulas import ZERO, binary_scale, reflection
 
+THIN = 2  # times as long as it is wide, or more: a slice is brought to a triangle first
+
 
 @njit
-def _stage(X, wide, B):
-    """B (q, p) = a slice or its transpose, whichever is tall, times the power of two that is returned."""
+def _stage(X, turned, B):
+    """The first rows of B = a slice, or its transpose, times the power of two that is returned; the others = 0."""
     largest = abs(X[0, 0])
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
             largest = max(largest, abs(X[i, j]))
     scale = binary_scale(largest)
-    for i in range(B.shape[0]):
+    rows = X.shape[1] if turned else X.shape[0]
+    for i in range(rows):
         for j in range(B.shape[1]):
-            B[i, j] = (X[j, i] if wide else X[i, j]) * scale
+            B[i, j] = (X[j, i] if turned else X[i, j]) * scale
+    B[rows:] = 0
     return scale
+
+
+@njit
+def _triangle(A, R):
+    """The first rows of R (p + 1, p) = the triangle of A' (q, p) = Q R, the last = 0; A (p, q) is overwritten."""
+    for k in range(len(A)):
+        x, square = A[k, k:], ZERO
+        for i in range(len(x)):
+            square += x[i] * x[i]
+        alpha, factor = reflection(x[0], square)
+        x[0] -= alpha
+        R[k, :k], R[k, k] = 0, alpha
+        for j in range(k + 1, len(A)):
+            y, share = A[j, k:], ZERO
+            for i in range(len(x)):
+                share += x[i] * y[i]
+            share *= factor
+            for i in range(len(x)):
+                y[i] -= share * x[i]
+            R[k, j] = y[0]
+    R[len(A)] = 0
 
 
 @njit
@@ -38,26 +64,34 @@ def _squares(B, total):
 
 @njit
 def _pass(B, k, w, v, factor, total):
-    """Both reflections of step k on the rows below k, and total = column k + 1's products with all columns of them."""
+    """Both reflections of step k on the rows below k, and total = column k + 1's products with all columns of them.
+
+    Two rows at a time, which read w, v and total once; the row of zeros at B's end stays as it is.
+    """
     w, v, total = w[k + 1 :], v[k + 1 :], total[k + 1 :]
     total[:] = 0
-    for i in range(k + 1, B.shape[0]):
-        row, x, share = B[i, k + 1 :], B[i, k], ZERO
-        for j in range(len(row)):
-            row[j] -= x * w[j]
-            share += row[j] * v[j]
-        z = share * factor
-        for j in range(len(row)):
-            row[j] -= z * v[j]
-        first = row[0]
-        for j in range(len(row)):
-            total[j] += first * row[j]
+    for i in range(k + 1, len(B) - 1, 2):
+        x, y, above, below = B[i, k], B[i + 1, k], B[i, k + 1 :], B[i + 1, k + 1 :]
+        share, share_below = ZERO, ZERO
+        for j in range(len(v)):
+            above[j] -= x * w[j]
+            share += above[j] * v[j]
+            below[j] -= y * w[j]
+            share_below += below[j] * v[j]
+        share *= factor
+        share_below *= factor
+        for j in range(len(v)):
+            above[j] -= share * v[j]
+            below[j] -= share_below * v[j]
+        first, first_below = above[0], below[0]
+        for j in range(len(v)):
+            total[j] += first * above[j] + first_below * below[j]
 
 
 @njit
 def _bidiagonalize_slice(B, d, e, reflections, w, v, total):
-    """B (q, p) -> its bidiagonal d (p,), e (p + 1,), and the reflections (p, p) of its rows: row k has that of step
-    k."""
+    """B (q + 1, p), the last row 0 -> its bidiagonal d (p,), e (p + 1,), and the reflections (p, p) of its rows: row k
+    has that of step k."""
     p = B.shape[1]
     _squares(B, total)
     e[0] = 0
@@ -101,13 +135,33 @@ def _multiplied(reflections):
                 row[i] -= share * u[i]
 
 
+@njit
+def _tall(X, B):
+    """The first rows of B = the slice or its transpose, whichever is tall, or the triangle of it, times the power of
+    two that is returned; the last row = 0."""
+    wide, p, q = X.shape[0] < X.shape[1], min(X.shape), max(X.shape)
+    if len(B) == q + 1:
+        return _stage(X, wide, B)
+    A = np.empty((p, q), X.dtype)
+    scale = _stage(X, not wide, A)
+    _triangle(A, B)
+    return scale
+
+
+@njit
+def _rows_of(p, q):
+    """Rows of B: p of a slice so tall that it is brought to its triangle first, in passes along its longer side."""
+    return p if q >= THIN * p else q
+
+
 @njit(parallel=True)
 def bidiagonalize(X, d, e, scales, states, V):
     """Twin of kernels.bidiagonal.bidiagonalize."""
-    wide, p, q = X.shape[1] < X.shape[2], min(X.shape[1:]), max(X.shape[1:])
+    p, q = min(X.shape[1:]), max(X.shape[1:])
     for k in prange(len(X)):
-        B, w, v, total = np.empty((q, p), X.dtype), np.empty(p, X.dtype), np.empty(p, X.dtype), np.empty(p, X.dtype)
-        scales[k] = _stage(X[k], wide, B)
+        B, w = np.empty((_rows_of(p, q) + 1, p), X.dtype), np.empty(p, X.dtype)
+        v, total = np.empty(p, X.dtype), np.empty(p, X.dtype)
+        scales[k] = _tall(X[k], B)
         _bidiagonalize_slice(B, d[:, k], e[:, k], V[k], w, v, total)
         _multiplied(V[k])
         states[k, 0], states[k, 1], states[k, 2] = 0, p - 1, 0

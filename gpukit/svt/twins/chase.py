@@ -19,13 +19,33 @@ def chase(d, e, states, spans, turns):
 
 
 @njit
-def _turn(V, turns, lo):
+def _turn(x, y, c, s):
+    """One rotation of two rows."""
+    for i in range(len(x)):
+        a, b = x[i], y[i]
+        x[i], y[i] = c * a + s * b, c * b - s * a
+
+
+@njit
+def _turn_twice(x, y, z, first, second):
+    """The rotation of rows x and y, and that of y and z: y is read and written once."""
+    c, s, C, S = first[0], first[1], second[0], second[1]
+    for i in range(len(x)):
+        a, b = x[i], y[i]
+        x[i], b = c * a + s * b, c * b - s * a
+        y[i], z[i] = C * b + S * z[i], C * z[i] - S * b
+
+
+@njit
+def _sweep(V, turns, lo):
     """A sweep's rotations, from row lo on."""
-    for number in range(len(turns)):
-        c, s, j = turns[number, 0], turns[number, 1], lo + number
-        for i in range(len(V)):
-            x, y = V[j, i], V[j + 1, i]
-            V[j, i], V[j + 1, i] = c * x + s * y, c * y - s * x
+    number = 0
+    while number + 1 < len(turns):
+        j = lo + number
+        _turn_twice(V[j], V[j + 1], V[j + 2], turns[number], turns[number + 1])
+        number += 2
+    if number < len(turns):
+        _turn(V[lo + number], V[lo + number + 1], turns[number, 0], turns[number, 1])
 
 
 @njit(parallel=True)
@@ -35,7 +55,7 @@ def rotate(states, spans, turns, V):
         at = 0
         for number in range(states[k, 2]):
             lo, hi = spans[k, number] & 0xFFFF, spans[k, number] >> 16
-            _turn(V[k], turns[k, at : at + hi - lo], lo)
+            _sweep(V[k], turns[k, at : at + hi - lo], lo)
             at += hi - lo
 
 
@@ -57,26 +77,43 @@ def arrange(d, states, scales, lam, cap, seats, weights, ranks, values):
         ranks[k] = kept if states[k, 1] == 0 else -1
 
 
+@njit
+def _apply(rows, V, seats, weights, rank, out):
+    """out (4, p) = four rows times V' diag(weights) V, so that a vector is read once for all of them."""
+    a, b, c, d, A, B, C, D = rows[0], rows[1], rows[2], rows[3], out[0], out[1], out[2], out[3]
+    out[:] = 0
+    for seat in range(rank):
+        u, weight_of = V[seats[seat]], weights[seat]
+        share_a, share_b, share_c, share_d = ZERO, ZERO, ZERO, ZERO
+        for j in range(len(u)):
+            share_a += a[j] * u[j]
+            share_b += b[j] * u[j]
+            share_c += c[j] * u[j]
+            share_d += d[j] * u[j]
+        share_a, share_b = share_a * weight_of, share_b * weight_of
+        share_c, share_d = share_c * weight_of, share_d * weight_of
+        for j in range(len(u)):
+            A[j] += share_a * u[j]
+            B[j] += share_b * u[j]
+            C[j] += share_c * u[j]
+            D[j] += share_d * u[j]
+
+
 @njit(parallel=True)
 def multiply(X, V, seats, weights, ranks, out):
     """Twin of kernels.chase.multiply."""
     wide, p, q = X.shape[1] < X.shape[2], min(X.shape[1:]), max(X.shape[1:])
     for k in prange(len(X)):
-        row, total = np.empty(p, X.dtype), np.empty(p, X.dtype)
-        for i in range(q):
-            for j in range(p):
-                row[j] = X[k, j, i] if wide else X[k, i, j]
-            total[:] = 0
-            for seat in range(ranks[k]):
-                u = V[k, seats[k, seat]]
-                share = ZERO
+        rows, sums = np.zeros((4, p), X.dtype), np.empty((4, p), X.dtype)
+        for i in range(0, q, 4):
+            some = min(4, q - i)
+            for at in range(some):
                 for j in range(p):
-                    share += row[j] * u[j]
-                share *= weights[k, seat]
+                    rows[at, j] = X[k, j, i + at] if wide else X[k, i + at, j]
+            _apply(rows, V[k], seats[k], weights[k], ranks[k], sums)
+            for at in range(some):
                 for j in range(p):
-                    total[j] += share * u[j]
-            for j in range(p):
-                if wide:
-                    out[k, j, i] = total[j]
-                else:
-                    out[k, i, j] = total[j]
+                    if wide:
+                        out[k, j, i + at] = sums[at, j]
+                    else:
+                        out[k, i + at, j] = sums[at, j]

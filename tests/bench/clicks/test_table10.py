@@ -68,19 +68,25 @@ def test_judging_is_not_timed():
     assert times == [2, 4, 6, 8] and found == [(0.5, 0.25)] * 4
 
 
+def test_what_rises_no_more_ends():
+    hits = iter((0.1, 0.3, 0.2, 0.3, 0.25, 0.9))
+    found, times = course.run(range(6), lambda: (next(hits), 0.0), float("inf"), lambda: 0.0, 3)
+    assert [hit for hit, _ in found] == [0.1, 0.3, 0.2, 0.3, 0.25] and len(times) == 5
+
+
 def test_the_rows_of_courses():
     courses = [
         Course([(0.5, 0.2), (0.66, 0.3)], [1.0, 2.0], {"prepare": 0.25}, (0.7, 0.4, 0.08, 0.04)),
         Course([(0.65, 0.3), (0.66, 0.3)], [1.5, 3.0], {"prepare": 0.25}, (0.6, 0.3, 0.06, 0.02)),
     ]
-    time, hit, ndcg = table10.rows("NeuMF", courses)
+    time, hit, ndcg = table10.rows("NeuMF", courses, "where")
     assert time.what == "Table 10 time to HR 0.65 NeuMF" and time.samples == [2000, 1500] and time.unit == "ms"
     assert "reached in epoch 2 of 2, 2 s" in time.note and "the paper: 308.5 s" in time.note
     assert "before: prepare 250 ms" in time.note
     assert hit.samples == [0.7, 0.6] and ndcg.samples == [0.4, 0.3]
     assert "HR 0.6500, NDCG 0.3500, full HR 0.0700, full NDCG 0.0300" in hit.note
     slow = Course([(0.5, 0.2)], [9.0], {}, (0.5, 0.2, None, None))
-    rows = list(table10.rows("implicit's ALS", [slow], "64 factors"))
+    rows = list(table10.rows("implicit's ALS", [slow], "where", "64 factors"))
     assert len(rows) == 2 and "HR 0.65 not reached" in rows[0].note and "full" not in rows[0].note
     assert rows[0].note.endswith("64 factors")
 
@@ -94,10 +100,23 @@ def test_our_models_are_trained_and_judged(ncf, monkeypatch):
 
 
 def test_the_benchmark_runs(ncf, monkeypatch):
-    monkeypatch.setattr(sets, "read", lambda folder: ncf)
+    monkeypatch.setattr(sets, "read", lambda folder, share: ncf)
     monkeypatch.setattr(ours, "MODELS", {})
     monkeypatch.setattr(table10.importlib.util, "find_spec", lambda name: None)
-    assert list(table10.clicks(Conditions(cpu()))) == []
+    for name in ("clicks", "gmf", "mlp", "neumf"):
+        assert list(table10.BENCHES[name](Conditions(cpu()))) == []
+
+
+def test_a_share_of_the_users(tmp_path):
+    (tmp_path / "ncf").mkdir()
+    clicks = "".join(f"{user}\t{item}\t5\t0\n" for user in range(4) for item in (user, 9))
+    (tmp_path / "ncf/ml-1m.train.rating").write_text(clicks)
+    tests = "".join(f"({user},7)\t1\t2\n" for user in range(4))
+    (tmp_path / "ncf/ml-1m.test.negative").write_text(tests)
+    whole, half = sets.read(tmp_path), sets.read(tmp_path, 0.5)
+    assert (len(whole.clicks), len(half.clicks), half.clicks.shape) == (8, 4, (2, 5))
+    assert whole.found.users.tolist() == [0, 1, 2, 3] and half.found.users.tolist() == [0, 1]
+    assert whole.name == sets.NAME and half.name == f"{sets.NAME} x 0.5"
 
 
 def test_ncf_is_needed():

@@ -15,6 +15,7 @@ def test_rows_of_two_ranks(capfd):
     rows = list(bench.find("ranks")(Conditions(CPU, ("netflix", "mslr-web30k"), 0.0002)))
     assert [row.what for row in rows if row.what.startswith("one ")] == [
         "one epoch CUSGD++ F=32, 2 ranks",
+        "one epoch CUSGD++ F=128, 2 ranks",
         "one epoch CULSH-MF F=32 K=32, 2 ranks",
         "one product with the Hessian in float64, answer on the host, 2 ranks",
     ]

@@ -20,3 +20,8 @@ def ratings(values=None, shape=(60, 31), n=700):
     given = rng.integers(1, 6, n) if values is None else values(n)
     sides = (pairs // shape[1]).astype(np.int32), (pairs % shape[1]).astype(np.int32)
     return Ratings(*sides, given.astype(np.float32), *map(np.arange, shape))
+
+
+def of_halves(numbers):
+    """(rows, F / 2) float32 whose bytes are those of numbers (rows, F) as float16."""
+    return np.ascontiguousarray(numbers, np.float16).view(np.float32)

@@ -50,7 +50,7 @@ def prepared(table, walk, team, deterministic=False, trend=()):
     made, starts = ready.make_ready(orders, scale, way, preparing, parts, team, own_steps)
     plan = check(settings_like(walk), len(table))
     layout = steps.layout(8, 0)
-    tables, *_ = ready.chunk_tables(made.side, starts, parts, way, plan, layout, steps)
+    tables, *_ = ready.chunk_tables(made.side, starts, parts, way, plan, layout, steps, own_steps)
     return parts, orders, scale, made, tables
 
 

@@ -78,6 +78,7 @@ def factorization(answer, files):
         _lists(answer["best"], answer["scores"], items)
         or _lists(np.atleast_2d(answer["near"]), np.atleast_2d(answer["cosines"]), items)
         or _lists(np.atleast_2d(answer["same"]), np.atleast_2d(answer["close"]), users)
+        or _lists(answer["folded"], answer["folded_scores"], items)
         or _unrated(answer)
         or _predicted(answer)
         or _explained(answer)

@@ -90,7 +90,7 @@ def loaded(path):
 
 
 def factorization(path, use):
-    """Predictions for known and unknown ids, recommendations, similar items."""
+    """Predictions for known and unknown ids, recommendations, also for somebody new, similar items; then an update."""
     model, out = loaded(path)
     users, items = model.user_ids_, model.item_ids_
     which = np.arange(60)
@@ -112,7 +112,12 @@ def factorization(path, use):
     pairs = [np.array([getattr(one, name) for one in said]) for name in ("user", "item")]
     out["explained_by_predict"] = model.predict(tuple(pairs))
     out |= {f"rated_{name}": array for name, array in model._rated._asdict().items()}
-    return {**out, "mean": model.mean_, "deviation": model._scale.deviation, "scale": np.array(model.scale_)}
+    by, given = "rating" if model.feedback_ == "explicit" else "lists", dict.fromkeys(items[:2].tolist(), 1.0)
+    out |= dict(zip(("folded", "folded_scores"), model.recommend_for(given, n=3, by=by)[1:]))
+    out |= {"mean": model.mean_, "deviation": model._scale.deviation, "scale": np.array(model.scale_)}
+    if len(users) and len(items):
+        model.partial_fit((users[:1], items[:1]), None if by == "lists" else np.array([model.mean_]))
+    return out
 
 
 def neighbors(path, use):

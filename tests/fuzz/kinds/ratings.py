@@ -1,5 +1,6 @@
 """Ratings: text of every format, packed text, folders, .npz, .gkr, Parquet."""
 
+import bz2
 import gzip
 import lzma
 import tempfile
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from fuzz.judges import tables
-from fuzz.mutate import archive, container, parquet
+from fuzz.mutate import archive, container, parquet, raw
 from fuzz.mutate.text import TEXT
 from fuzz.registry import Kind, Sample, single
 
@@ -98,6 +99,14 @@ def packed_samples():
         single("ratings.zip", one),
         single("netflix.zip", many),
     ]
+
+
+def stream_samples():
+    """Samples of text in two streams, one behind the other."""
+    text = texts()["header.csv"]
+    half = text.index(b"\n", len(text) // 2) + 1
+    packs = {"gz": lambda part: gzip.compress(part, mtime=0), "bz2": bz2.compress, "xz": lzma.compress}
+    return [single(f"ratings.csv.{kind}", pack(text[:half]) + pack(text[half:])) for kind, pack in packs.items()]
 
 
 def folder_samples():
@@ -194,6 +203,25 @@ def text_judge(found, files):
     return judge(found, files) or tables.spelled(found, files)
 
 
+def matrix_judge(found, files):
+    """Sound, and of a file that lists all of its real numbers."""
+    banner = next(iter(files.values())).split(b"\n")[0].lower().split()
+    if banner[:1] == [b"%%matrixmarket"] and set(banner) & archive.OTHER_MATRICES:
+        return f"numbers were read of a matrix that is {banner}"
+    return judge(found, files)
+
+
+def streams_judge(found, files):
+    """Sound, and as many ratings as there are in all streams, of which none is damaged."""
+    try:
+        text = archive.all_streams(next(iter(files.values())))
+    except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
+        return f"there is an answer to streams that are damaged: {error!r}"
+    wanted = text.count(b"\n") - 1
+    wrong = None if len(found["values"]) == wanted else f"{len(found['values'])} ratings of {wanted}"
+    return wrong or judge(found, files)
+
+
 def judge(found, files):
     """Sound, each pair once."""
     return tables.ratings(found, files) or tables.distinct(found, files)
@@ -218,7 +246,24 @@ KINDS = [
         plain,
         pipes=True,
     ),
-    Kind("ratings-mtx", lambda: [single("netflix_mm", matrix_market())], TEXT, answer, judge, plain, pipes=True),
+    Kind(
+        "ratings-mtx",
+        lambda: [single("netflix_mm", matrix_market())],
+        (*TEXT, *(archive.edit_banner,) * 2),
+        answer,
+        matrix_judge,
+        plain,
+        pipes=True,
+    ),
+    Kind(
+        "ratings-streams",
+        stream_samples,
+        (*raw.BYTES[:6], archive.edit_gzip),
+        answer,
+        streams_judge,
+        plain,
+        share=0.5,
+    ),
     Kind("ratings-packed", packed_samples, archive.packed(TEXT), answer, judge, plain, pipes=True, share=2),
     Kind("ratings-folder", folder_samples, TEXT, answer, text_judge, plain, share=0.5),
     Kind("ratings-npz", npz_samples, archive.NPZ, answer, judge, plain, share=2),

@@ -250,6 +250,30 @@ def edit_gzip(data, rng):
     )[rng.integers(7)]
 
 
+OTHER_MATRICES = {b"array", b"complex", b"symmetric", b"skew-symmetric", b"hermitian", b"vector"}
+
+
+def edit_banner(data, rng):
+    """Another word in the first line of a Matrix Market file."""
+    words = data.split(b"\n")[0].split(b" ")
+    words[1 + rng.integers(len(words) - 1)] = sorted(OTHER_MATRICES)[rng.integers(len(OTHER_MATRICES))]
+    return b"\n".join([b" ".join(words), *data.split(b"\n")[1:]])
+
+
+def all_streams(data):
+    """The bytes in all streams of a packed file; an error for one that is damaged, or is none."""
+    if data[:2] == b"\x1f\x8b":
+        return gzip.decompress(data)
+    text, unpacker = b"", bz2.BZ2Decompressor if data[:2] == b"BZ" else lzma.LZMADecompressor
+    while data:
+        one = unpacker()
+        text += one.decompress(data)
+        if not one.eof:
+            raise EOFError("a stream is cut short")
+        data = one.unused_data.lstrip(b"\0")
+    return text
+
+
 def _packing(data):
     """(kind, unpack, pack) of packed bytes; both in terms of [(name, bytes)]."""
     if data[:2] == b"PK":

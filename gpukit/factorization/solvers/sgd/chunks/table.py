@@ -22,14 +22,15 @@ def chunk_table(indptr, starts, pace, seed, steps):
     return cut_table(np.diff(indptr), starts, pace, seed, steps)
 
 
-def cut_table(counts, starts, pace, seed, steps):
-    """`chunk_table` of rows with counts (rows,) ratings: all that a row has, or 0 for one that is left out."""
+def cut_table(counts, starts, pace, seed, steps, parts=1):
+    """`chunk_table` of rows with counts (rows,) ratings: all that a row has, or 0 for one that is left out; in so many
+    parts, one behind the other, each as much work for every four workers."""
     pieces = -(-counts // chunk_lengths(counts, pace.workers, pace.rate, (pace.shortest, pace.longest)))
     before = np.concatenate(([0], np.cumsum(pieces)))
     fours = max(1, pace.workers // QUAD)
-    rounds = max(1, -(-int(before[-1]) // (QUAD * fours)))
+    rounds = parts * max(1, -(-int(before[-1]) // (QUAD * fours * parts)))
     table = in_quads(starts, before, rounds * fours, seed, steps)
-    return dealt(table, (rounds, fours), seed, steps)
+    return dealt(table, (rounds // parts, parts * fours), seed, steps, parts)
 
 
 def in_quads(starts, before, quads, seed, steps):
@@ -52,14 +53,17 @@ def classes_of_length():
     return (np.ceil(CLASSES * np.log2(LONGEST)) - np.ceil(CLASSES * octaves)).astype(np.uint64)
 
 
-def dealt(table, shape, seed, steps):
+def dealt(table, shape, seed, steps, parts=1):
     """The quads of a table dealt out in rounds by falling length, to and fro, so that all fours of workers get as much;
-    then each one's shuffled. shape: (rounds, fours)."""
+    then each one's shuffled. shape: (rounds, fours); the fours of so many parts come one part after the other."""
     quads = shape[0] * shape[1]
     keys, places = steps.empty(quads, np.uint64), steps.empty(quads, np.uint32)
     steps.run("fallen_lengths", table, LONGEST, keys, places)
     _, order, _ = steps.sort_by_bits(keys, 0, LONGEST.bit_length(), places)
     hands, out = steps.empty(shape, np.uint32), steps.empty(table.shape, np.int64)
     steps.run("deal_hands", order, np.uint32(key(seed, Keyed.CHUNK_ORDER[1])), hands)
+    if parts > 1:
+        apart = steps.fetch(hands).reshape(shape[0], parts, -1).swapaxes(0, 1)
+        hands = steps.resident(apart.reshape(-1, apart.shape[2]), np.uint32)
     steps.run("take_quads", table, hands, out)
     return out

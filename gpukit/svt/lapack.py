@@ -1,0 +1,93 @@
+"""Thresholding on the CPU by numpy's LAPACK: large slices of float64, which its blocks serve better than rotations do.
+
+The right singular vectors V and the squares of the values are those of the Gram matrix B'B, at half the price of a
+decomposition, and Y = B V diag((1 - lam / sigma)+) V'. Squares lose what lies below sqrt(eps) of the largest value; Y
+does not need it, for nothing below lam is kept: where lam^2 is at least SHARE of |B'B| the error is below 1e-13 of the
+slice. Slices with a smaller lam, and whoever wants the values, get the decomposition itself.
+"""
+
+import math
+
+import numpy as np
+
+from gpukit._pool import alone, cores, shared_out
+from gpukit.errors import GpukitError
+from gpukit.svt.plan import sides
+
+LARGE = 96  # shorter sides from which LAPACK is faster than the twins
+SHARE = 1e-5  # of |B'B|: the least lam^2 that its eigenvalues are accurate enough for
+MODERATE = 200  # exponents up to which numbers are left as they are
+ROUNDING = 1e-14  # of a slice's largest singular value, see formulas.tolerances
+
+
+def pays(shape, dtype):
+    """Whether slices (N, m, n) are thresholded faster here than by the twins."""
+    return sides(shape)[0] >= LARGE and np.dtype(dtype) == np.float64
+
+
+def threshold(X, lam, out, whole=False):
+    """See svt.cpu.threshold, of float64, all vectors kept."""
+    values = np.empty((len(X), sides(X.shape)[0] if whole else 0))
+
+    def task(k):
+        with np.errstate(over="ignore"):  # a value beyond the largest number is inf
+            return _threshold_slice(X[k], float(lam[k]), out[k], values[k])
+
+    try:
+        return values, np.array(_all_slices(task, len(X)), np.int32)
+    except np.linalg.LinAlgError as error:
+        raise GpukitError(
+            f"the singular values of a slice did not converge: {error}. Look for numbers of very different size in it."
+        ) from error
+
+
+def _all_slices(task, slices):
+    """[task(k)], the cores shared by slices; by LAPACK's own threads where these are fewer than half of the cores."""
+    if slices == 1 or 2 * slices < cores():
+        return [task(k) for k in range(slices)]
+    with alone():
+        return shared_out(task, range(slices))
+
+
+def _threshold_slice(X, lam, out, values):
+    """The rank of one slice; out (m, n) and values, unless empty, are overwritten."""
+    scale = _scale_of(X)
+    if scale == 1.0:
+        return _threshold_scaled(X, lam, out, values)
+    rank = _threshold_scaled(X * scale, lam * scale, out, values)
+    np.divide(out, scale, out=out)
+    np.divide(values, scale, out=values)
+    return rank
+
+
+def _scale_of(X):
+    """The power of two that keeps products of the slice's numbers from overflowing and vanishing: 1 of most slices."""
+    _, exponent = math.frexp(float(max(X.max(), -X.min())))
+    return math.ldexp(1.0, min(-exponent, 1023)) if abs(exponent) > MODERATE else 1.0
+
+
+def _threshold_scaled(X, lam, out, values):
+    tall, result = (X, out) if len(X) >= X.shape[1] else (X.T, out.T)
+    least = SHARE * np.vdot(X, X) / math.sqrt(tall.shape[1])  # no more than SHARE of |B'B|, and at once
+    if not len(values) and lam * lam >= least:
+        gram = tall.T @ tall
+        if lam * lam >= SHARE * np.linalg.norm(gram):
+            return _by_gram(tall, gram, lam, result)
+    return _by_decomposition(X, lam, out, values)
+
+
+def _by_gram(B, gram, lam, out):
+    squares, V = np.linalg.eigh(gram)
+    first = np.searchsorted(squares, lam * lam, side="right")
+    V, sigma = V[:, first:], np.sqrt(squares[first:])
+    np.matmul((B @ V) * (1 - lam / sigma), V.T, out=out)
+    return len(sigma)
+
+
+def _by_decomposition(X, lam, out, values):
+    U, sigma, V = np.linalg.svd(X, full_matrices=False)
+    if len(values):
+        values[:] = sigma
+    rank = int((sigma > max(lam, ROUNDING * sigma[0])).sum())
+    np.matmul(U[:, :rank] * (sigma[:rank] - lam), V[:rank], out=out)
+    return rank

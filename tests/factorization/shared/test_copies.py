@@ -1,0 +1,138 @@
+"""Ranks with copies of rows that add one another's changes: the kernels against twins and plain sums."""
+
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.kernel
+
+from parallel.test_team import together
+from support import launch
+
+from factorization.shared.data import of_halves
+from gpukit._cuda import cuda
+from gpukit._driver import copy_in
+from gpukit.factorization.model.layout import EXTRA, Layout, Rows
+from gpukit.factorization.shared import gpu, kernels, twins
+from gpukit.factorization.shared.parts import Parts
+from gpukit.parallel.lines import HostLines
+
+SHAPES = [(1, 4), (5, 12), (33, 32)]  # rows, factors
+
+
+def table_of(rows, factors, half, seed=0):
+    """(parameter rows, the same numbers as float32 factors and extras): eighths, which halves hold."""
+    rng = np.random.default_rng(seed)
+    numbers, extras = (rng.integers(-64, 64, (rows, n)).astype(np.float32) / 8 for n in (factors, EXTRA))
+    stored = of_halves(numbers) if half else numbers
+    return np.hstack((stored, extras)), np.hstack((numbers, extras))
+
+
+def changes_of(rows, factors, seed):
+    """Changes that a rank has taken, eighths as well."""
+    return np.random.default_rng(seed).integers(-64, 64, (rows, factors + 4)).astype(np.float32) / 8
+
+
+def numbers_of(table, factors, half):
+    """(rows, F + 4) the numbers of a table that travel."""
+    first = table.shape[1] - EXTRA
+    stored = np.ascontiguousarray(table[:, :first])
+    values = stored.view(np.float16).astype(np.float32) if half else stored
+    return np.hstack((values[:, :factors], table[:, first : first + 4]))
+
+
+def in_places(rows, more=3):
+    """(n,) int32 places of rows that are stored among `more` others, all different."""
+    return np.random.default_rng(9).permutation(rows + more)[:rows].astype(np.int32)
+
+
+@pytest.mark.parametrize("half", [False, True])
+@pytest.mark.parametrize("rows, factors", SHAPES)
+def test_take_changes(rows, factors, half):
+    """Of rows that are stored anywhere, and of the first few alone."""
+    (table, plain), places = table_of(rows + 3, factors, half), in_places(rows)
+    common = changes_of(rows, factors, 1)
+    expected = numbers_of(table, factors, half)[places] - common
+    for n in (rows, -(-rows // 2)):
+        found, by_twin = (np.full((n, factors + 4), 77, np.float32) for _ in range(2))
+        launch(kernels.make_take_changes(half), 3, 64, table, places, common, found)
+        twins.take_changes(plain, places, common, by_twin)
+        np.testing.assert_array_equal(found, expected[:n])
+        np.testing.assert_array_equal(by_twin, found)
+
+
+@pytest.mark.parametrize("vector", [False, True])
+@pytest.mark.parametrize("half", [False, True])
+@pytest.mark.parametrize("rows, factors", SHAPES)
+def test_add_changes(rows, factors, half, vector):
+    """What all ranks have changed, less what is there already; nothing of other rows."""
+    (table, plain), places = table_of(rows + 3, factors, half), in_places(rows)
+    before, (own, sums, common) = table.copy(), (changes_of(rows, factors, seed) for seed in (1, 2, 3))
+    of_twin, expected = common.copy(), common + sums
+    wanted = numbers_of(before, factors, half)
+    wanted[places] += sums - own
+    launch(kernels.make_add_changes(half, vector), 3, 64, own, sums, places, table, common)
+    np.testing.assert_array_equal(common, expected)
+    np.testing.assert_array_equal(numbers_of(table, factors, half), wanted)
+    np.testing.assert_array_equal(table[:, 4 - EXTRA :], before[:, 4 - EXTRA :])
+    twins.add_changes(own, sums, places, plain, of_twin)
+    np.testing.assert_array_equal(of_twin, common)
+    np.testing.assert_array_equal(numbers_of(plain, factors, False), wanted)
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_copies_meet(half, monkeypatch):
+    """Where ranks have added to rows of their copies all have the sum, of the popular rows sooner."""
+    monkeypatch.setattr(
+        gpu, "lines_of", lambda team, device: HostLines(team, lambda array: array.copy_to_host(), copy_in)
+    )
+    monkeypatch.setattr(gpu, "COPYING", (2, 32))
+    monkeypatch.setattr(gpu, "launch", one_at_a_time(gpu.launch))
+    counts, places = np.array([3, 9, 0, 40, 1, 2, 2, 5, 1]), in_places(9, 2)
+    parts = Parts(None, (None, counts), np.zeros(9, np.int32), None, None)
+    started, steps = table_of(11, 12, half)[0], np.random.default_rng(3).integers(-9, 9, (2, 2, 11, 16)) / 8
+    rows = Rows(12, started.shape[1], half)
+
+    def work(team):
+        table = cuda.to_device(started if team.rank == 0 else started + 1)
+        session = SimpleNamespace(
+            layout=Layout(12, 0, 1, 12, 0, rows, rows),
+            places=cuda.to_device(places),
+            parameters=SimpleNamespace(Q=table),
+        )
+        copies, seen = gpu.Copies(session, parts, team, None), []
+        for pair, step in ((copies.popular, steps[0]), (copies.all, steps[1])):
+            table.copy_to_device(moved(table.copy_to_host(), step[team.rank], half))
+            copies.meet(*pair)
+            copies.finish()
+            seen.append(numbers_of(table.copy_to_host(), 12, half))
+        return seen
+
+    begun, (one, other) = numbers_of(started, 12, half), together(2, work)
+    popular = places[np.argsort(-counts, kind="stable")[:2]]
+    np.testing.assert_array_equal(one[0][popular], (begun + steps[0].sum(0))[popular])
+    np.testing.assert_array_equal(one[0][popular], other[0][popular])
+    rest = np.setdiff1d(places, popular)
+    np.testing.assert_array_equal(other[0][rest], (begun + steps[0, 1])[rest])
+    for seen in (one, other):
+        np.testing.assert_array_equal(seen[1][places], (begun + steps.sum((0, 1)))[places])
+
+
+def one_at_a_time(function):
+    """A function for the threads of a test's ranks: the simulator knows of one launch."""
+    lock = threading.Lock()
+
+    def waiting(*arguments, **named):
+        with lock:
+            return function(*arguments, **named)
+
+    return waiting
+
+
+def moved(table, step, half):
+    """A table to whose numbers that travel a step (rows, F + 4) was added."""
+    numbers, first = numbers_of(table, 12, half) + step, table.shape[1] - EXTRA
+    factors = np.float32(numbers[:, :12])
+    return np.hstack((of_halves(factors) if half else factors, np.float32(numbers[:, 12:]), table[:, first + 4 :]))
