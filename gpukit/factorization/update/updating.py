@@ -96,14 +96,17 @@ class Updating(Serving):
         self._check_fitted()
         request, taken = self._request(n, exclude_seen, by, filters), self._taken()
         score = self._scorer(request.ranking)
-        for user, given in inputs.given_to(taken(ratings) if taken else ratings, self.item_ids_, self._scale):
+        for user, given in inputs.given_to(taken(ratings), self.item_ids_, self._scale):
             pools = fold.best_of(score(given) + request.worth, given, request.pool, request.hide)
             yield (ratings.user_ids[user : user + 1], *self._named(*self._listed(*pools, request), request, n))
 
     def _taken(self):
-        """The function that gives the Ratings to learn of those that were read; None: as they are."""
+        """The function that gives the Ratings to learn of those that were read; DataError for clicks where the model is
+        of ratings."""
         if self.feedback_ == "explicit":
-            return None
+            from gpukit.factorization.update import inputs
+
+            return lambda ratings: inputs.rated(ratings, self._scale)
         from gpukit.factorization.implicit.update import weights_of
 
         return lambda ratings: weights_of(self, ratings)
