@@ -23,7 +23,8 @@ class Updating(Serving):
         that had ratings stay bit by bit (the paper's Algorithm 4), and ratings of known users for known items only
         enter the history. hashes: 'recount', the neighbours of items that have changed are looked for again, 'kept',
         those of new items alone. The ratings' mean and deviation stay those of fit; scale_ widens to what comes.
-        progress: as fit.
+        A model of ratings that have become twice as many as when its settings were chosen is trained anew on all of
+        them, where rows may move and replay is left open; rows is 'anew' in updates_ then. progress: as fit.
 
         Leaves in updates_ a dict for each call: ratings, corrected, users, items (how many are new), rows, walked
         (ratings times epochs), settled (ratings when the whole history was last walked), seconds by stage.
@@ -33,13 +34,16 @@ class Updating(Serving):
         if not hasattr(self, self._fitted_by):
             return self._first_fit(X, y, asked, progress)
         from gpukit.factorization.implicit import update as clicks
-        from gpukit.factorization.update import inputs, run
+        from gpukit.factorization.update import anew, inputs, run
 
         self.check()
         of_clicks = self.feedback_ == "implicit"
         part = inputs.part_of(X, y, self.user_ids_, self.item_ids_, asked.duplicates, self._taken())
         inputs.check_near(part.values, self._scale)
         if not len(part):
+            return self
+        if anew.is_due(self, part, asked):
+            vars(self).update(vars(anew.trained_anew(self, part, asked, progress)))
             return self
         device = devices.resolve(self.device)
         before = getattr(self, "updates_", [])
