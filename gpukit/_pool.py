@@ -41,6 +41,31 @@ def by_rows(function, shape):
     return shared_out(function, [slice(first, min(first + each, rows)) for first in range(0, rows, each)])
 
 
+def beside(calls, aside, begin, heard):
+    """[call()] in order; those whose number is in `aside` in a thread of their own, one after another, beside the rest.
+
+    begin(): what that thread does first. heard(result): told of each by the calling thread, of the rest as they come.
+    """
+    calls, out = list(calls), {}
+    with ThreadPoolExecutor(1, "gpukit-beside", begin) as pool:
+        waited = {number: pool.submit(calls[number]) for number in aside}
+        for number in (number for number in range(len(calls)) if number not in waited):
+            heard(out.setdefault(number, calls[number]()))
+        for number, future in waited.items():
+            heard(out.setdefault(number, future.result()))
+    return [out[number] for number in range(len(calls))]
+
+
+class _Limit:
+    """Who is within alone(): the first of several threads sets the limit, the last takes it back."""
+
+    def __init__(self):
+        self.lock, self.count, self.kept = threading.Lock(), 0, None
+
+
+_limit = _Limit()
+
+
 @contextlib.contextmanager
 def alone():
     """Within it BLAS and LAPACK take one thread a call: of matrices so small that their threads wait for each other
@@ -52,8 +77,17 @@ def alone():
     if control is None:
         yield
         return
-    with control.limit(limits=1, user_api="blas"):
+    with _limit.lock:
+        _limit.count += 1
+        if _limit.count == 1:
+            _limit.kept = control.limit(limits=1, user_api="blas")
+    try:
         yield
+    finally:
+        with _limit.lock:
+            _limit.count -= 1
+            if not _limit.count:
+                _limit.kept.restore_original_limits()
 
 
 @functools.cache

@@ -3,6 +3,8 @@
 pandas is never imported for it: who hands in a frame has done so.
 """
 
+import functools
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -169,6 +171,33 @@ def cupy_of(values):
             "pip install 'gpukit[cuda]', or hand in numpy.asarray of it."
         ) from None
     return cupy.from_dlpack(values)
+
+
+def placer(values):
+    """A function that puts a numpy array where `values` lie: on their GPU, as an array of cupy's, torch's or numba's;
+    None for what lies on the host or is of another library."""
+    if not is_on_gpu(values):
+        return None
+    name = type(values).__module__.partition(".")[0]
+    library = sys.modules.get(name)
+    if name == "torch":
+        return lambda array: library.from_numpy(np.ascontiguousarray(array)).to(values.device)
+    if name == "cupy":
+        return functools.partial(to_cupy, library, values.device)
+    return to_numba if name == "numba" else None
+
+
+def to_cupy(cupy, device, array):
+    """A numpy array as cupy's, on a device of cupy's."""
+    with device:
+        return cupy.asarray(array)
+
+
+def to_numba(array):
+    """A numpy array as numba's, on the current GPU."""
+    from gpukit._cuda import cuda
+
+    return cuda.to_device(np.ascontiguousarray(array))
 
 
 def labels(values):

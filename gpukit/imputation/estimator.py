@@ -32,7 +32,8 @@ class GraphImputer(Estimator):
     are handed to fit; methods that know time serve then.
 
     After fit, for every method: completed_, the tensor with what was missing filled in, in its shape and dtype, a frame
-    where fit was given one; deviation_, float64 of that shape (after load both are arrays with a row a vertex): the
+    or an array on a GPU where fit was given one; deviation_, float64 of that shape (after load both are arrays of the
+    host with a row a vertex): the
     standard deviation of the error of each filled value, 0 where observed, NaN where nothing was hidden to tell it from
     (weights named and no values hidden); an interval of 1.645 of them on
     either side has 90 % of the hidden values; coverage_ {0.5: share, 0.9: share} of hidden values within the intervals
@@ -155,7 +156,9 @@ class GraphImputer(Estimator):
         times by vertices or vertices by times, or with a line a reading (time, sensor, value): labels are matched with
         the graph's, in any order; fit(frame) alone is fit(None, frame). mask: (N,) or of the tensor's shape, bool,
         True = observed; with NaN too, what either of them misses is missing; pandas' are matched by label.
-        Arrays on a GPU are copied to the host, where they are checked and centred. times: seconds or dates of the
+        An array on a GPU is copied to the host once, where it is checked and methods are judged; completed_,
+        deviation_ and what transform gives then lie on its GPU too, as arrays of its library (cupy, torch, numba; of
+        others they are numpy's). times: seconds or dates of the
         entries of a slice, row after row (a GraphTensor and a frame bring their own), in any order; columns are as far
         apart as they say.
         progress: called as progress(stage, done, total, info), stages "judging" (total None, info {"method", "error"}),

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.base.arrays import aligned, as_array, axes, labels, plain
+from gpukit.base.arrays import aligned, as_array, axes, labels, placer, plain
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.check import sound
@@ -64,6 +64,22 @@ class Taken(NamedTuple):
 
 def taken(graph, tensor=None, mask=None, times=None):
     """Taken of what GraphImputer.fit takes."""
+    return where_it_lay(tensor, on_host(graph, tensor, mask, times))
+
+
+def taken_again(model, tensor, mask=None, times=None):
+    """Taken of what a fitted GraphImputer's transform takes."""
+    return where_it_lay(tensor, on_host_again(model, tensor, mask, times))
+
+
+def where_it_lay(tensor, found):
+    """Taken whose results go where a tensor lies, if that is on a GPU."""
+    there = placer(tensor)
+    return found if there is None else found._replace(give=lambda array, known: there(array))
+
+
+def on_host(graph, tensor, mask, times):
+    """taken() with results on the host."""
     if isinstance(graph, GraphTensor):
         if tensor is not None:
             raise DataError("a GraphTensor brings its tensor: leave tensor out.")
@@ -91,8 +107,8 @@ def taken(graph, tensor=None, mask=None, times=None):
     return in_time(adjacency, data, times, names, form)
 
 
-def taken_again(model, tensor, mask=None, times=None):
-    """Taken of what a fitted GraphImputer's transform takes."""
+def on_host_again(model, tensor, mask, times):
+    """taken_again() with results on the host."""
     count, known, adjacency = len(model.basis_.vectors), model.vertices_, getattr(model, "adjacency_", None)
     if isinstance(tensor, GraphTensor):
         data = sound(tensor)

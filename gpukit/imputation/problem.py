@@ -85,6 +85,7 @@ class Method(NamedTuple):
     alone     whether every column is filled in by itself, so that some of the columns will do for a trial
     decide    decide(problem, progress): the setting that serves, where it costs more than a trial may; or None
     ordered   whether it cannot do without columns that follow each other in time
+    long      whether it takes about as long as all others together, so that it had better work beside them
     """
 
     name: str
@@ -94,6 +95,7 @@ class Method(NamedTuple):
     alone: bool = False
     decide: object = None
     ordered: bool = False
+    long: bool = False
 
 
 def always(problem):

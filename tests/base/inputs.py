@@ -1,5 +1,7 @@
 """Stand-ins for arrays of libraries that the tests do not install."""
 
+import numpy as np
+
 
 class OnDevice:
     """What cupy's and torch's arrays look like from outside; copied by `way`."""
@@ -25,3 +27,33 @@ class Capsule:
 
     def __dlpack__(self, **asked):
         return self.array.__dlpack__(**asked)
+
+
+class Cupy:
+    """A stand-in for the library: what asarray makes of a numpy array, on the device that is current."""
+
+    def __init__(self):
+        self.made, self.current = [], None
+
+    def array(self, values, number):
+        """What lies on the GPU of a number."""
+        library = self
+
+        class ndarray(OnDevice):
+            __module__ = "cupy"
+
+        class Device:
+            def __enter__(self):
+                library.current = number
+
+            def __exit__(self, *_):
+                library.current = None
+
+        found = ndarray(values, "cupy")
+        found.device, found.number = Device(), number
+        return found
+
+    def asarray(self, values):
+        """A new one on the current device."""
+        self.made.append(values.shape)
+        return self.array(np.array(values), self.current)

@@ -1,11 +1,14 @@
 """method='auto': what is hidden, how methods are judged and mixed, and what fit leaves behind."""
 
+import threading
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from gpukit import GraphImputer
 from gpukit.imputation import names
-from gpukit.imputation.auto import bending, deviations, methods, mixing, places
+from gpukit.imputation.auto import bending, deviations, judging, methods, mixing, places
 from gpukit.imputation.auto.judging import Fold, error_of
 from gpukit.imputation.problem import Problem
 from gpukit.persist import load_model
@@ -253,3 +256,40 @@ def test_most_are_zero():
     counts = rng.poisson(0.2, (N, T)).astype(float)
     model = GraphImputer(device="cpu", minimum=0).fit(ring(), counts, rng.random((N, T)) > 0.2)
     assert "of what is observed is 0" in model.notes_[0] and model.completed_.min() >= 0
+
+
+def test_long_methods_have_a_thread_of_their_own_on_a_gpu(monkeypatch):
+    """Results in order whatever comes first; on the CPU, and of graphs whose products want all threads, one thread."""
+    begun = []
+    monkeypatch.setattr(judging.devices, "gpu", begun.append)
+    methods = [SimpleNamespace(long=long) for long in (False, True, False)]
+    threads, heard = {}, []
+
+    def work(at):
+        threads[at] = threading.current_thread()
+        return 10 * at
+
+    for is_cuda, count, apart in ((True, 3, True), (False, 3, False), (True, judging.SMALL + 1, False)):
+        place = SimpleNamespace(device=SimpleNamespace(is_cuda=is_cuda, index=2))
+        problem = SimpleNamespace(place=place, values=np.zeros((count, 1)))
+        assert judging.side_by_side(problem, methods, work, heard.append) == [0, 10, 20]
+        assert (threads[1] is not threads[0]) == apart and threads[0] is threads[2]
+    assert begun == [2] and heard == [0, 20, 10, 0, 10, 20, 0, 10, 20]
+
+
+def test_side_by_side_answers_are_the_same(monkeypatch):
+    """A fit whose methods work in two threads gives what one thread gives, to the bit."""
+    rng = np.random.default_rng(5)
+    t = np.arange(300)
+    series = np.sin(t / 9.0 + rng.random((9, 1))) + 0.1 * rng.normal(size=(9, 300))
+    series[rng.random(series.shape) < 0.2] = np.nan
+    ring = np.roll(np.eye(9), 1, axis=1)
+    alone = GraphImputer(device="cpu").fit(ring + ring.T, series)
+
+    def two(calls, aside, begin, heard, beside=judging.beside):
+        return beside(calls, [len(calls) - 1] if len(calls) > 1 else [], lambda: None, heard)
+
+    monkeypatch.setattr(judging, "beside", two)
+    other = GraphImputer(device="cpu").fit(ring + ring.T, series)
+    np.testing.assert_array_equal(other.completed_, alone.completed_)
+    assert [row[:5] for row in other.report_] == [row[:5] for row in alone.report_]

@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
+from gpukit._cuda import cuda
+from gpukit.base.arrays import to_host
 from gpukit.graphs import synth_graph
 from gpukit.graphs.basis import fourier_basis
+from gpukit.imputation.spectral.gpu import array_library
 from imputation.test_shared_gpu import both_walked, walked
 
 pytestmark = pytest.mark.gpu
@@ -107,3 +110,15 @@ def test_the_basis_of_both_devices_spans_the_same():
     np.testing.assert_allclose(there.values, here.values, atol=1e-12)
     rebuilt = (there.vectors * there.values) @ there.vectors.T
     np.testing.assert_allclose(rebuilt, (here.vectors * here.values) @ here.vectors.T, atol=1e-12)
+
+
+@pytest.mark.parametrize("library", ["cupy", "numba"])
+def test_an_array_on_a_gpu_comes_back_as_one(library):
+    """cupy's and numba's, from fit and from transform, with the values that an array of the host gets."""
+    tensor = np.where(GRAPH.mask[:, None, None], GRAPH.truth, np.nan)
+    given = array_library().asarray(tensor) if library == "cupy" else cuda.to_device(tensor)
+    model, host = (GraphImputer(device="cuda").fit(GRAPH.adjacency, one) for one in (given, tensor))
+    for found in (model.completed_, model.transform(given)):
+        assert type(found) is type(given)
+        np.testing.assert_array_equal(to_host(found), host.completed_)
+    np.testing.assert_array_equal(to_host(model.deviation_), host.deviation_)

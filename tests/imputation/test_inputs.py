@@ -1,10 +1,12 @@
 """What GraphImputer takes: GraphTensors, frames and graphs with labels, masked arrays, arrays on a GPU."""
 
+import sys
+
 import networkx
 import numpy as np
 import pandas
 import pytest
-from base.inputs import OnDevice
+from base.inputs import Cupy, OnDevice
 
 from gpukit import GraphImputer
 from gpukit.errors import DataError
@@ -89,3 +91,18 @@ def test_masked_and_nullable_and_device_arrays(case, expected):
         np.testing.assert_array_equal(imputer().fit_transform(case.A, tensor), expected)
     graph, mask = OnDevice(case.A, "torch"), OnDevice(case.mask, "torch")
     np.testing.assert_array_equal(imputer().fit_transform(graph, case.truth, mask), expected)
+
+
+def test_an_array_on_a_gpu_comes_back_as_one(case, expected, monkeypatch):
+    """What fit and transform give lies where the tensor lay, each copied there once; labels and files see the host."""
+    cupy = Cupy()
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    given = cupy.array(with_nan(case.truth, case.mask), 1)
+    model = imputer().fit(case.A, given)
+    again = model.transform(given)
+    for found in (model.completed_, again):
+        assert type(found).__module__ == "cupy" and found.number == 1
+        np.testing.assert_array_equal(found.get(), expected)
+    assert model.deviation_.number == 1 and model.deviation_.shape == case.truth.shape
+    assert cupy.made == [case.truth.shape] * 3
+    assert isinstance(model.transform(given.get()), np.ndarray)

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit.imputation.auto.bending import bent
 from gpukit.imputation.auto.deviations import Deviations
-from gpukit.imputation.auto.judging import filled
+from gpukit.imputation.auto.judging import filled, side_by_side
 from gpukit.imputation.auto.methods import BY_NAME
 from gpukit.imputation.auto.mixing import combined
 from gpukit.imputation.auto.places import kinds
@@ -42,7 +42,8 @@ class Filled(NamedTuple):
 
 def estimates_of(problem, plan):
     """[(N, T)]: what each member fills in."""
-    return [filled(BY_NAME[name], problem, setting) for name, setting in plan.members]
+    methods = [BY_NAME[name] for name, _ in plan.members]
+    return side_by_side(problem, methods, lambda at: filled(methods[at], problem, plan.members[at][1]))
 
 
 def joined(problem, plan, estimates):

@@ -1,5 +1,6 @@
 """From a problem to a plan: methods tried, the near ones judged, the best or a mean of them taken."""
 
+import itertools
 import warnings
 from typing import NamedTuple
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.imputation.auto import bending, deviations, hiding
-from gpukit.imputation.auto.judging import Fold, error_of, filled
+from gpukit.imputation.auto.judging import Fold, error_of, filled, side_by_side
 from gpukit.imputation.auto.methods import BY_NAME, METHODS
 from gpukit.imputation.auto.places import GROUPS, KINDS, kinds
 from gpukit.imputation.auto.plan import Plan
@@ -57,7 +58,12 @@ def decide(problem, asked, known, progress=None):
             "or are too many for it. Give times, take another method, or 'auto' (--method auto)."
         )
     names = finalists(trials, asked, options.metric, few_units(folds[0]))
-    judged = [judge(folds, decided(whole, trial, known, progress)) for trial in trials if trial.method.name in names]
+    near = [trial for trial in trials if trial.method.name in names]
+    judged = side_by_side(
+        whole,
+        [trial.method for trial in near],
+        lambda at: judge(folds, decided(whole, near[at], known, progress)),
+    )
     plan = settled(folds, judged, trials, options.metric, asked == "auto")
     return plan._replace(notes=notes_of(problem))
 
@@ -102,14 +108,14 @@ def tried(problem, fold, metric, progress):
         rng = np.random.default_rng(problem.options.seed)
         busy = np.flatnonzero(fold.hidden.any(axis=0))
         some = np.sort(rng.permutation(busy)[: max(1, TRIAL // count)])
-    found = []
-    for method in METHODS:
-        if method.suits(problem):
-            found.append(best_setting(method, problem, fold, some, metric))
-            if progress:
-                told = {"method": method.name, "error": error_of(found[-1].residuals, metric)}
-                progress("judging", len(found), None, told)
-    return found
+    suited, numbers = [method for method in METHODS if method.suits(problem)], itertools.count(1)
+
+    def heard(trial):
+        if progress:
+            told = {"method": trial.method.name, "error": error_of(trial.residuals, metric)}
+            progress("judging", next(numbers), None, told)
+
+    return side_by_side(problem, suited, lambda at: best_setting(suited[at], problem, fold, some, metric), heard)
 
 
 def best_setting(method, problem, fold, some, metric):

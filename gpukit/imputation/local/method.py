@@ -9,4 +9,4 @@ def suits(problem):
     return problem.ordered and len(problem.values) > 1
 
 
-METHOD = Method("local", suits, learning.settings, learning.fill, ordered=True)
+METHOD = Method("local", suits, learning.settings, learning.fill, ordered=True, long=True)

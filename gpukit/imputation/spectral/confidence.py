@@ -20,6 +20,7 @@ least confidence carried at least 99.7 % of the squared error.
 
 import numpy as np
 
+from gpukit._pool import by_rows
 from gpukit.imputation.centering import spread
 
 STEEP = 16
@@ -32,8 +33,17 @@ def slice_scores(basis, mask):
     """
     lacking = missing_shares(mask)
     rows = np.flatnonzero(lacking)
-    U = basis.vectors[rows]
-    return np.clip(np.einsum("ik,ik,i->k", U, U, lacking[rows]), 0.0, 1.0)
+    found = by_squares(basis.vectors, rows, lambda some, squares: lacking[some] @ squares)
+    return np.clip(sum(found, np.zeros(len(basis.values))), 0.0, 1.0)
+
+
+def by_squares(vectors, rows, work):
+    """[work(some, squares)] of some of the rows at a time, on all cores, and the squares of what vectors have there."""
+
+    def part(few):
+        return work(rows[few], np.square(vectors[rows[few]]))
+
+    return by_rows(part, (len(rows), vectors.shape[1]))
 
 
 def vertex_confidence(basis, mask):
@@ -43,9 +53,10 @@ def vertex_confidence(basis, mask):
     """
     lacking = missing_shares(mask)
     rows = np.flatnonzero(lacking)
-    U, found = basis.vectors[rows], 1.0 - slice_scores(basis, mask) ** STEEP
+    found = 1.0 - slice_scores(basis, mask) ** STEEP
     confidence = np.ones(len(lacking))
-    confidence[rows] -= lacking[rows] * (1.0 - np.einsum("ik,ik,k->i", U, U, found))
+    for some, share in by_squares(basis.vectors, rows, lambda some, squares: (some, squares @ found)):
+        confidence[some] -= lacking[some] * (1.0 - share)
     return np.clip(confidence, 0.0, 1.0)
 
 

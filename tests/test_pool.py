@@ -1,0 +1,50 @@
+"""Work side by side: in order, in the threads asked for, BLAS limited as long as anybody asks for it."""
+
+import threading
+
+import numpy as np  # noqa: F401  (its BLAS is what is limited)
+import pytest
+from threadpoolctl import threadpool_info
+
+from gpukit import _pool
+
+
+def blas():
+    """Threads of each BLAS that is loaded."""
+    return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+
+
+def test_beside_has_one_thread_for_what_is_aside():
+    here, begun, heard, gate = threading.current_thread(), [], [], threading.Event()
+
+    def call(at):
+        if at == 1:
+            assert gate.wait(60)  # until the others are done: they do not wait for it
+        return at, threading.current_thread()
+
+    def told(result):
+        heard.append(result[0])
+        if heard == [0, 2]:
+            gate.set()
+        assert threading.current_thread() is here
+
+    found = _pool.beside([lambda at=at: call(at) for at in range(4)], [1, 3], lambda: begun.append(1), told)
+    assert [at for at, _ in found] == [0, 1, 2, 3] and heard == [0, 2, 1, 3] and begun == [1]
+    assert found[0][1] is found[2][1] is here and found[1][1] is found[3][1] is not here
+
+
+def test_beside_raises_what_is_raised_aside():
+    with pytest.raises(ZeroDivisionError):
+        _pool.beside([lambda: 1, lambda: 1 // 0], [1], lambda: None, lambda result: None)
+
+
+def test_the_last_one_takes_the_limit_back():
+    """Two that overlap, the first to come the first to go: else one thread would stay the limit for good."""
+    before = blas()
+    one, other = _pool.alone(), _pool.alone()
+    one.__enter__()
+    other.__enter__()
+    one.__exit__(None, None, None)
+    assert set(blas()) == {1}
+    other.__exit__(None, None, None)
+    assert blas() == before
