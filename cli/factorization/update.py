@@ -8,6 +8,7 @@ from gpukit.cli import models, options, outputs, report
 from gpukit.cli.stages import Stages
 from gpukit.errors import ParameterError
 from gpukit.factorization.update.settings import HASHES, ROWS
+from gpukit.factorization.update.told import ANEW
 
 
 @click.command()
@@ -42,7 +43,8 @@ from gpukit.factorization.update.settings import HASHES, ROWS
 @options.as_json
 @options.quiet
 def update(**values):
-    """Let the model in the file MODEL learn from the ratings in the file NEW, without training anew.
+    """Let the model in the file MODEL learn from the ratings in the file NEW, without training anew until there are
+    twice as many as it was chosen for.
 
     New users and items are added; a pair that the model knows is corrected. Where the updated model goes must be said:
     MODEL stays as it is unless it is named again, with --force.
@@ -109,7 +111,7 @@ def show(ask, told, errors, chosen, stages):
         return
     click.echo(
         f"{told['ratings']:,} new ratings, {told['corrected']:,} corrected; {told['users']:,} new users, "
-        f"{told['items']:,} new items; {told['walked']:,} ratings walked."
+        f"{told['items']:,} new items; {told['walked']:,} ratings walked{', trained anew' * (told['rows'] == ANEW)}."
     )
     if errors[0] is not None:
         rows = [{"model": name, **error} for name, error in zip(("before", "updated"), errors)]

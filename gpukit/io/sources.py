@@ -206,7 +206,10 @@ def _open(path):
 
 
 def _tells(start):
-    """Whether the first bytes of a text hold FIRST_LINES whole lines with something in them, comments aside."""
+    """Whether the first bytes of a text hold FIRST_LINES whole lines with something in them, comments aside, or a
+    byte of 0, which no text has."""
+    if b"\0" in start:
+        return True
     lines = (line for line in start[: start.rfind(b"\n") + 1].split(b"\n") if line.strip())
     return sum(1 for line in lines if line[:1] not in (b"%", b"#")) >= FIRST_LINES
 

@@ -90,11 +90,15 @@ def check_ids(name, ids, rows=None):
 
 
 def repeated(ids):
-    """An id that is there twice, or None; quickest where they ascend."""
-    if len(ids) < 2 or (ids[1:] > ids[:-1]).all():
+    """An id that is there twice, or None; quickest where they ascend, or most do and some were put behind them."""
+    rising = ids[1:] > ids[:-1]
+    if rising.all():
         return None
-    known, counts = np.unique(ids, return_counts=True)
-    return None if len(known) == len(ids) else known[np.argmax(counts > 1)]
+    count = 1 + int(np.argmin(rising))
+    ascending, behind = ids[:count], ids[count:]
+    known, counts = np.unique(behind, return_counts=True)
+    twice = (counts > 1) | (ascending[np.minimum(np.searchsorted(ascending, known), count - 1)] == known)
+    return known[np.argmax(twice)] if twice.any() else None
 
 
 def check_sparse(name, matrix):

@@ -1,6 +1,7 @@
 """`gpukit recommend` with what its lists may show."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -30,6 +31,16 @@ def test_items_named_and_in_files(verb, model_file, tmp_path):
     assert lists(verb, model_file, "--without", file, "--without", "a00, a01") == expected(
         model_file, without=[*some, "a00", "a01"]
     )
+
+
+def test_items_through_a_pipe(verb, model_file, tmp_path):
+    some = [f"a{i:02d}" for i in range(3, 20)]
+    for option, how in (("--only", {"only": some}), ("--without", {"without": some})):
+        reading, writing = os.pipe()
+        os.write(writing, "".join(f"{one}\n" for one in some).encode())
+        os.close(writing)
+        assert lists(verb, model_file, option, f"/dev/fd/{reading}") == expected(model_file, **how)
+        os.close(reading)
 
 
 def test_categories(verb, model_file, tmp_path):
@@ -73,6 +84,8 @@ def test_what_is_not_known_is_told(verb, model_file, tmp_path):
     [
         (("--only-category", "x"), "need --categories FILE"),
         (("--only", "nope", "--quiet"), "leave none of the model's 40 items"),
+        (("--only", "/dev/null"), "/dev/null is empty"),
+        (("--without", "./none.csv"), "none.csv does not exist"),
         (("--min-support", 10**6), "leave none"),
         (("--min-support", -1), "--min-support"),
         (("--diversity", 2), "--diversity"),

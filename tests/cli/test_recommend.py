@@ -132,7 +132,12 @@ def test_for_several_lists(verb, model_file, tmp_path):
 
 @pytest.mark.parametrize(
     "rows, line",
-    [([("a00", "good"), ("a01", "bad")], "the rating 'bad' of an item is not a number"), ([], "is empty")],
+    [
+        ([("a00", "good"), ("a01", "bad")], "the rating 'bad' of an item is not a number"),
+        ([], "is empty"),
+        ([("user", "item"), ("x", "a00"), ("x", "a01")], "names users and items and no ratings"),
+        ([("user", "item", "plays"), ("x", "a00", 3), ("x", "a01", 4)], "pairs without ratings, and the model is of"),
+    ],
 )
 def test_lists_that_will_not_do(refused, model_file, tmp_path, rows, line):
     assert line in refused("recommend", model_file, "--ratings", write_rows(tmp_path / "bad.csv", rows))

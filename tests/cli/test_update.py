@@ -82,3 +82,11 @@ def test_a_known_pair_by_rule(refused, verb, model_file, new, tmp_path):
 
 def test_a_model_of_another_kind(refused, ranking_model, new, tmp_path):
     assert "holds a RankSVM" in refused("update", ranking_model, new, "--model", tmp_path / "o")
+
+
+def test_twice_as_many_ratings_are_trained_on_anew(verb, model_file, tmp_path):
+    out, known = tmp_path / "out.gpukit", len(load_model(model_file)._rated.items)
+    new = write_rows(tmp_path / "many.csv", [(5000 + t // 20, f"a{t % 20:02d}", 1 + t % 5) for t in range(known)])
+    result = verb("update", model_file, new, "--model", out, *CPU)
+    assert result.code == 0 and "ratings walked, trained anew." in result.out
+    assert load_model(out).updates_[-1]["settled"] == 2 * known

@@ -38,7 +38,7 @@ TABLES = "int32[::1]", HISTORY, RATED_BY
 CODES = HISTORY, QUERY, "int32[:, ::1], uint32[:, ::1], uint8[:, ::1]"
 LOOKED_UP = HISTORY, QUERY, "int32[:, ::1], uint32[:, ::1]"
 TAKEN = "float32[:, ::1], int32[::1], float32[:, ::1], float32[:, ::1]"
-ADDED = "float32[:, ::1], float32[:, ::1], int32[::1], float32[:, ::1], float32[:, ::1]"
+ADDED = "float32[:, ::1], float32[:, ::1], float32[::1], int32[::1], float32[:, ::1], float32[:, ::1]"
 LAYOUTS = {  # most registers of sgd_epoch with plain and with quad additions, predict_pairs
     (8, 4, 0): (72, 72, 40),
     (8, 4, 4): (104, 96, 48),

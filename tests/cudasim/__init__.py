@@ -40,7 +40,8 @@ class Kernel(stock.FakeCUDAKernel):
 
     def __call__(self, *arguments):
         if isinstance(getcurrent(), Thread):
-            self._lend()
+            if id(self.fn.__globals__) not in self.lent:
+                self._lend()
             return self.fn(*arguments)
         if self._device:
             raise RuntimeError(f"{self.fn.__name__} is a device function: call it from a kernel")
@@ -51,11 +52,10 @@ class Kernel(stock.FakeCUDAKernel):
 
     def _lend(self):
         names = self.fn.__globals__
-        if id(names) not in self.lent:
-            mine = [name for name, value in names.items() if value is cuda]
-            self.lent[id(names)] = (names, mine)
-            for name in mine:
-                names[name] = stock._get_kernel_context()
+        mine = [name for name, value in names.items() if value is cuda]
+        self.lent[id(names)] = (names, mine)
+        for name in mine:
+            names[name] = stock._get_kernel_context()
 
     def _take_back(self):
         while self.lent:

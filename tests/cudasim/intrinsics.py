@@ -10,18 +10,17 @@ FULL = 0xFFFFFFFF
 
 
 def warp_meeting(operation, mask, value):
-    """Meet the lanes of mask; returns (my lane, {lane: value})."""
+    """Meet the lanes of mask; returns (my lane, machine.Came)."""
     thread, mask = getcurrent(), int(mask) & FULL
     if not mask >> thread.lane & 1:
         raise RuntimeError(f"{operation}: lane {thread.lane} is not in its own mask {mask:#010x}")
-    came = thread.meet(("warp", thread.warp, mask, operation), value)
-    return thread.lane, {number % WARP: v for number, v in came.items()}
+    return thread.lane, thread.meet(("warp", thread.warp, mask, operation), value)
 
 
 def shuffle(operation, mask, value, source):
     """value of lane `source(mine)`; my own if that is outside the warp; undefined if that lane takes no part."""
-    lane, values = warp_meeting(operation, mask, value)
-    wanted = source(lane)
+    lane, came = warp_meeting(operation, mask, value)
+    wanted, values = source(lane), came.lanes()
     if not 0 <= wanted < WARP:
         return value
     return values[wanted] if wanted in values else undefined((), np.asarray(value).dtype)[()]
@@ -44,7 +43,7 @@ def block_vote(operation, predicate):
     """All predicates of the block. The compiler takes integers only, so a bool is refused here too."""
     if isinstance(predicate, (bool, np.bool_)):
         raise TypeError(f"cuda.syncthreads_{operation} takes an integer: write np.int32(predicate)")
-    return getcurrent().meet(("block", operation), predicate).values()
+    return getcurrent().meet(("block", operation), predicate)
 
 
 class Barriers:
@@ -56,15 +55,15 @@ class Barriers:
 
     def syncthreads_count(self, predicate):
         """How many threads have a true predicate."""
-        return sum(map(bool, block_vote("count", predicate)))
+        return block_vote("count", predicate).once(lambda values: sum(map(bool, values)))
 
     def syncthreads_and(self, predicate):
         """1 if all predicates are true."""
-        return int(all(block_vote("and", predicate)))
+        return int(block_vote("and", predicate).once(all))
 
     def syncthreads_or(self, predicate):
         """1 if any predicate is true."""
-        return int(any(block_vote("or", predicate)))
+        return int(block_vote("or", predicate).once(any))
 
 
 class Warps:
@@ -92,27 +91,29 @@ class Warps:
 
     def ballot_sync(self, mask, predicate):
         """int32 mask of the lanes with a true predicate."""
-        return lanes_mask(lane for lane, v in warp_meeting("ballot", mask, bool(predicate))[1].items() if v)
+        came = warp_meeting("ballot", mask, bool(predicate))[1]
+        return came.once(lambda _: lanes_mask(lane for lane, v in came.lanes().items() if v))
 
     def any_sync(self, mask, predicate):
         """True if any predicate is true."""
-        return any(warp_meeting("any", mask, bool(predicate))[1].values())
+        return warp_meeting("any", mask, bool(predicate))[1].once(any)
 
     def all_sync(self, mask, predicate):
         """True if all predicates are true."""
-        return all(warp_meeting("all", mask, bool(predicate))[1].values())
+        return warp_meeting("all", mask, bool(predicate))[1].once(all)
 
     def eq_sync(self, mask, predicate):
         """True if all predicates are equal."""
-        return len(set(warp_meeting("eq", mask, bool(predicate))[1].values())) == 1
+        return len(warp_meeting("eq", mask, bool(predicate))[1].once(set)) == 1
 
     def match_any_sync(self, mask, value):
         """int32 mask of the lanes with my value."""
-        return lanes_mask(lane for lane, v in warp_meeting("match_any", mask, value)[1].items() if v == value)
+        values = warp_meeting("match_any", mask, value)[1].lanes()
+        return lanes_mask(lane for lane, v in values.items() if v == value)
 
     def match_all_sync(self, mask, value):
         """(mask, True) if all values are equal, else (0, False)."""
-        values = warp_meeting("match_all", mask, value)[1]
+        values = warp_meeting("match_all", mask, value)[1].lanes()
         same = all(v == value for v in values.values())
         return (lanes_mask(values) if same else np.int32(0)), same
 

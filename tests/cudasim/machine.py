@@ -15,6 +15,22 @@ class Divergence(RuntimeError):
     """Threads wait for others that will never come; the message lists who waits where."""
 
 
+class Came(dict):
+    """{thread number: value} of those who came to a meeting, the same for all of them."""
+
+    def once(self, make):
+        """make(values), the first time that it is asked for; the same answer for all who ask."""
+        if not hasattr(self, "made"):
+            self.made = make(self.values())
+        return self.made
+
+    def lanes(self):
+        """{lane: value} of a warp, made once."""
+        if not hasattr(self, "by_lane"):
+            self.by_lane = {number % WARP: value for number, value in self.items()}
+        return self.by_lane
+
+
 class Thread(greenlet):
     """One CUDA thread. `place`: the meeting it waits at (None while it can run); `answer`: what that gave it."""
 
@@ -25,9 +41,12 @@ class Thread(greenlet):
         self.place = self.answer = None
 
     def meet(self, place, value=None):
-        """Bring value to the meeting `place`, wait for all, return {thread number: value} of those who came."""
-        self.place = place
-        self.block.meetings.setdefault(place, {})[self.thread_id] = value
+        """Bring value to the meeting `place`, wait for all, return the Came of those who came."""
+        self.place, meetings = place, self.block.meetings
+        came = meetings.get(place)
+        if came is None:
+            came = meetings[place] = Came()
+        came[self.thread_id] = value
         self.parent.switch()
         return self.answer
 
@@ -40,7 +59,7 @@ class Thread(greenlet):
 
 
 class Block:
-    """The threads of one block, their shared memory and the meetings under way: {place: {thread number: value}}."""
+    """The threads of one block, their shared memory and the meetings under way: {place: Came}."""
 
     def __init__(self, body, index, shape, dynamic):
         self.index, self.shared, self.meetings = Dim3(*index), Shared(dynamic), {}

@@ -9,7 +9,7 @@ from gpukit.factorization.prepare import cpu as steps
 from gpukit.factorization.prepare import ready
 from gpukit.factorization.solvers.sgd import rates, schedule
 from gpukit.factorization.solvers.sgd.chunks import cpu as chunking
-from gpukit.factorization.solvers.sgd.chunks.table import CLASSES, chunk_table
+from gpukit.factorization.solvers.sgd.chunks.table import CLASSES, chunk_table, cut_table
 from gpukit.ratings import Ratings
 
 COUNTS = {
@@ -184,3 +184,16 @@ def test_strata(shape, n_ratings, walk, monkeypatch):
 
 def test_epochs_have_keys_of_their_own():
     assert len({int(schedule.turn_key(seed, epoch)) for seed in range(3) for epoch in range(50)}) == 150
+
+
+@pytest.mark.parametrize("parts", [2, 4])
+def test_parts_of_a_table_are_as_much_work_for_every_four_workers(parts):
+    """All chunks once, and no part that some are done with long before others."""
+    counts = np.random.default_rng(0).lognormal(3.0, 1.2, 3000).astype(np.int64)
+    starts, pace = np.append(0, np.cumsum(counts)), schedule.Pace(32, np.full(3000, 0.01))
+    whole, apart = (cut_table(counts, starts, pace, 1, chunking, n) for n in (1, parts))
+    for_each = [np.sort(table[table[:, 2] > 0].view("i8,i8,i8").ravel()) for table in (whole, apart)]
+    np.testing.assert_array_equal(*for_each)
+    for part in np.split(apart, parts):
+        work = part.reshape(-1, 8, 4, 3)[..., 2].max(2).sum(0)  # of each four workers
+        assert work.max() <= 1.1 * work.mean(), work

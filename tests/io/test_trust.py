@@ -141,3 +141,36 @@ def test_threads_that_share_work_begin_no_others(monkeypatch):
     name = lambda _: threading.current_thread().name  # noqa: E731
     own, inner = zip(*_pool.shared_out(lambda task: (name(0), _pool.shared_out(name, range(3))), range(4)))
     assert not _pool.within() and all(set(names) == {mine} for mine, names in zip(own, inner))
+
+
+@pytest.mark.parametrize(
+    "ids, twice",
+    [
+        ([], None),
+        ([3], None),
+        ([3, 3], 3),
+        ([1, 2, 5, 9], None),
+        ([1, 2, 5, 9, 3, 4, 0], None),
+        ([1, 2, 5, 9, 3, 4, 3], 3),
+        ([1, 2, 5, 9, 10, 0, 9], 9),
+        ([1, 2, 5, 9, 1], 1),
+        ([9, 8, 7], None),
+        ([9, 8, 9], 9),
+        ([1, 2, 2], 2),
+    ],
+)
+def test_ids_that_come_twice(ids, twice):
+    """Also behind others that ascend, as those of rows that were added to a model."""
+    assert trust.repeated(np.array(ids, np.int64)) == twice
+    text = trust.repeated(np.array([f"{one:02d}" for one in ids], "U2"))
+    assert text == (None if twice is None else f"{twice:02d}")
+
+
+@pytest.mark.parametrize("wrong", [-1, -(2**31), 7, 2**31 - 1])
+def test_the_first_row_outside(wrong):
+    """Below 0 or too large, in integers with a sign, which are looked at once for both; whatever comes behind."""
+    rows = np.arange(7, dtype=np.int32)
+    assert trust.first_outside(rows, 0, 7) is None and trust.first_outside(rows.astype(np.uint8), 0, 7) is None
+    for dtype in (np.int32, np.int64):
+        found = np.concatenate((rows, [wrong, 3, -5])).astype(dtype)
+        assert trust.first_outside(found, 0, 7) == (7,) and trust.first_outside(found[:0], 0, 7) is None

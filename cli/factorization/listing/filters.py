@@ -1,5 +1,6 @@
 """What lists may show, from the command line: options and the Filters that they mean."""
 
+import os
 from pathlib import Path
 
 import click
@@ -57,8 +58,9 @@ def files_of(ask):
 
 
 def is_file(one):
-    """Whether IDS of an option is a file."""
-    return one == "-" or Path(one).is_file()
+    """Whether IDS of an option is a file, a pipe, or the name of one in some folder."""
+    path = Path(one)
+    return one == "-" or path.is_file() or path.is_fifo() or path.is_char_device() or (os.sep in one and "," not in one)
 
 
 def filters_of(ask, item_ids):

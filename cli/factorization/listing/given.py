@@ -7,7 +7,7 @@ from gpukit.factorization.lists.files import lines_of
 from gpukit.io import sources
 from gpukit.io.arrays import plain
 from gpukit.io.words import as_ids, is_integer
-from gpukit.ratings.headers import ITEM
+from gpukit.ratings.headers import ITEM, by_name
 
 NEEDED = "a file with a line item,rating, or user,item,rating, for each rating"
 ONE = "new"  # the user of a file without users
@@ -37,6 +37,10 @@ def read_two(source, sep):
             raise DataError(f"{source.name}, line {number:,} has no item beside a rating: {' '.join(words)[:80]!r}.")
     if not lines:
         raise DataError(f"{source.name} holds a header and nothing else: no ratings. Give {NEEDED}.")
+    if by_name(lines[0][1], need_rating=False):
+        raise DataError(
+            f"{source.name} names users and items and no ratings, and the model is of ratings. Give {NEEDED}."
+        )
     items, texts = zip(*(words for _, words in lines))
     return np.array(items), np.array(texts)
 

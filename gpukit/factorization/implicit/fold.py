@@ -8,6 +8,7 @@ from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.settings import of_model
 from gpukit.factorization.solvers import usual
 from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
+from gpukit.factorization.solvers.squares.host import solved
 from gpukit.factorization.update.fold import neighborhood
 
 STEPS = 12  # of Newton's method
@@ -77,6 +78,6 @@ def newton(design, truth, weights, offset, decay):
         chance = 1.0 / (1.0 + np.exp(-np.clip(design @ found + offset, -30.0, 30.0)))
         slope = design.T @ (weights * (chance - truth)) + decay * found
         curve = (design.T * (weights * chance * (1.0 - chance))) @ design + decay * np.eye(len(found))
-        step = np.linalg.solve(curve, slope)
+        step = solved(curve, slope[:, None])[:, 0]
         found -= step / max(1.0, np.abs(step).max())
     return found

@@ -5,7 +5,8 @@ import numpy as np
 from gpukit._jit import threads
 from gpukit.device.cpu_arrays import runner
 from gpukit.factorization.cpu import RATINGS_A_THREAD, most_workers
-from gpukit.factorization.shared import twins
+from gpukit.factorization.model.layout import EXTRA, SQUARES
+from gpukit.factorization.shared import damping, twins
 from gpukit.factorization.shared.tour import in_parts, part_of
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 
@@ -69,22 +70,28 @@ class Copies:
     """Rows of the minor side that each rank of a parallel.Team walks in a copy of its own; the sum of what all ranks
     have changed is what all go on from."""
 
-    def __init__(self, session, parts, team, device):
+    def __init__(self, session, settings, parts, team, device):
         self.session, self.team = session, team
         self.common = session.parameters.Q.copy()
+        shares = damping.shares(settings, session.walk, parts.counts, team.size, PARTS)
+        self.shares = np.append(shares, np.ones((len(shares), 1), np.float32), 1)  # the row of the unknown stays
 
-    def walk(self, workers, rates, turn, first):
-        """Learn from all chunks, and meet the others after each of PARTS; first: whether this is the first epoch."""
+    def walk(self, workers, rates, turn, epoch):
+        """Learn from all chunks, and meet the others after each of PARTS."""
         session = self.session
         with threads(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
             for table in in_parts(session.tables[0], PARTS, workers):
                 sgd_epoch(table, session.batch, session.parameters, rates, turn, workers)
-                self.meet()
+                self.meet(self.shares[min(epoch, len(self.shares) - 1)])
 
-    def meet(self):
-        """Add what the others have changed since the last time."""
+    def meet(self, shares):
+        """Add what the others have changed since the last time, as much of the sum as damping.shares has."""
         Q = self.session.parameters.Q
-        self.common += self.team.allreduce(Q - self.common)
+        changes = self.team.allreduce(Q - self.common)
+        whole = changes[:, SQUARES - EXTRA].copy()
+        changes *= shares[:, None]
+        changes[:, SQUARES - EXTRA] = whole
+        self.common += changes
         Q[...] = self.common
 
     def finish(self):

@@ -14,7 +14,7 @@ from gpukit.device.gpu_arrays import processors, runner
 from gpukit.device.upload import to_device
 from gpukit.factorization.gpu import BLOCK
 from gpukit.factorization.prepare import kernels as preparing
-from gpukit.factorization.shared import kernels
+from gpukit.factorization.shared import damping, kernels
 from gpukit.factorization.shared.tour import in_parts, part_of
 from gpukit.parallel.nccl import device_lines, recorded, wait_for
 
@@ -110,7 +110,7 @@ class Copies:
     The popular rows' changes, which the most steps hang on, travel more often than all rows'.
     """
 
-    def __init__(self, session, parts, team, device):
+    def __init__(self, session, settings, parts, team, device):
         self.session, self.team, self.lines = session, team, lines_of(team, device)
         layout, n = session.layout, len(parts.block)
         places, order = session.places.copy_to_host(), np.argsort(-parts.counts[1], kind="stable")
@@ -119,6 +119,8 @@ class Copies:
         self.common = zeros((n, width), np.float32)
         own = [device_array((n, width), np.float32) for _ in ("changes", "sums")]
         popular = -(-n // POPULAR)
+        shares = damping.shares(settings, session.walk, parts.counts, team.size, PARTS)[:, order]
+        self.shares = [to_device(np.ascontiguousarray(each)) for each in shares]
         self.all, self.popular = own, [array[:popular] for array in own]
         quads = tuple(cuda.get_current_device().compute_capability) >= (9, 0)
         self.take = kernels.make_take_changes(layout.minor.half)
@@ -126,9 +128,10 @@ class Copies:
         self.walking, self.journeys = cuda.stream(), cuda.stream()
         self.align()
 
-    def walk(self, workers, rates, turn, first):
+    def walk(self, workers, rates, turn, epoch):
         """See cpu.Copies; queued. Ranks meet while a part is walked, and the next but one waits for that."""
         session, threads, met = self.session, threads_beside(self.session.layout), []
+        shares = self.shares[min(epoch, len(self.shares) - 1)]
         grid = -(-workers * session.layout.lanes // threads)
         for table in in_parts(session.tables[0], PARTS, workers):
             if len(met) > 1:
@@ -136,18 +139,18 @@ class Copies:
             arguments = table, session.batch, session.parameters, rates, turn, workers
             recorded(self.walking).wait(self.journeys)
             launch(session.sgd_epoch, grid, threads, *arguments, stream=self.walking)
-            for number in range(FIRST if first else LATER):
-                self.meet(*(self.popular if (number + 1) % EVERY else self.all))
+            for number in range(LATER if epoch else FIRST):
+                self.meet(shares, *(self.popular if (number + 1) % EVERY else self.all))
             met.append(recorded(self.journeys))
         recorded(self.walking).wait(self.journeys)
-        self.meet(*self.all)
+        self.meet(shares, *self.all)
 
-    def meet(self, changes, sums):
+    def meet(self, shares, changes, sums):
         """See cpu.Copies; queued, for as many rows as changes has."""
         table, stream = self.session.parameters.Q, self.journeys
         launch(self.take, *COPYING, table, self.rows, self.common, changes, stream=stream)
         self.lines.allreduce(changes, stream=stream, out=sums)
-        launch(self.add, *COPYING, changes, sums, self.rows, table, self.common, stream=stream)
+        launch(self.add, *COPYING, changes, sums, shares, self.rows, table, self.common, stream=stream)
 
     def finish(self):
         """Return when all is walked and added; TeamError when another rank has ended, or does not come."""
@@ -158,7 +161,8 @@ class Copies:
         table, (changes, _) = self.session.parameters.Q, self.all
         self.lines.broadcast(table, 0, self.journeys)
         launch(self.take, *COPYING, table, self.rows, self.common, changes, stream=self.journeys)
-        launch(self.add, *COPYING, changes, changes, self.rows, table, self.common, stream=self.journeys)
+        own = changes, changes, self.shares[0]  # all of it
+        launch(self.add, *COPYING, *own, self.rows, table, self.common, stream=self.journeys)
         wait_for(recorded(self.journeys), self.lines)
 
 

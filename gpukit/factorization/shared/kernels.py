@@ -5,10 +5,10 @@ import functools
 import numpy as np
 
 from gpukit._cuda import cuda, kernel
-from gpukit.factorization.model.layout import EXTRA
+from gpukit.factorization.model.layout import EXTRA, SQUARES
 from gpukit.primitives.rows import add_row, add_stored, as_floats, load_row, load_stored, store_row
 
-U32, U64, I64 = np.uint32, np.uint64, np.int64
+F32, U32, U64, I64 = np.float32, np.uint32, np.uint64, np.int64
 QUAD = 4
 
 
@@ -65,11 +65,12 @@ def make_add_changes(half, vector):
     """add_changes for rows as in make_take_changes; vector: additions in quads, of compute capability 9.0."""
 
     @kernel
-    def add_changes(changes, sums, rows, table, common):
-        """table[rows[r]] += sums[r] - changes[r], what all ranks but this one have changed; common[r] += sums[r].
+    def add_changes(changes, sums, shares, rows, table, common):
+        """common[r] += shares[r] sums[r], and table[rows[r]] as much but for its own changes[r], which it has; but for
+        the sum of squared errors, which is added whole.
 
-        changes, sums (n, F + 4) float32, rows (n or more,) int32, all different, table (any, stride) float32, common
-        (n or more, F + 4) float32: as in take_changes.
+        changes, sums (n, F + 4) float32, shares (n or more,) float32, rows (n or more,) int32, all different, table
+        (any, stride) float32, common (n or more, F + 4) float32: as in take_changes.
         Launch: any grid and block; a thread four numbers.
         Deterministic: yes, exact, where nobody else adds.
         Source: ours.
@@ -79,10 +80,12 @@ def make_add_changes(half, vector):
         extras = U32(U32(table.shape[1]) - U32(EXTRA))
         for t in range(I64(cuda.grid(1)), I64(changes.shape[0]) * I64(quads), I64(cuda.gridsize(1))):
             r = U32(U32(t) // quads)
-            row, quad = U32(rows[r]), U32(U32(t) - U32(r * quads))
+            row, quad, share = U32(rows[r]), U32(U32(t) - U32(r * quads)), shares[r]
             load_row(changes, r, U32(0), quad, 1, QUAD, own)
             load_row(sums, r, U32(0), quad, 1, QUAD, total)
             for i in range(QUAD):
+                whole = i == SQUARES and U32(quad + U32(1)) == quads
+                total[i] = total[i] if whole else F32(share * total[i])
                 own[i] = total[i] - own[i]
             if U32(quad + U32(1)) < quads:
                 add_stored(table, row, quad, 1, QUAD, half, vector, own)

@@ -41,7 +41,7 @@ class Copied:
         """One pass over all ratings; returns when all ranks' changes are there."""
         rates, turn = self.settings.epoch_rates(number), schedule.turn_key(self.settings.seed, number)
         workers = self.copies.session.workers if number else self.laps[0].workers
-        self.copies.walk(workers, rates, turn, number == 0)
+        self.copies.walk(workers, rates, turn, number)
         self.copies.finish()
 
     def gather(self):
@@ -53,5 +53,5 @@ def training_of(settings, session, parts, laps, team, device):
     """The Training or Copied of a rank."""
     own_steps = engine(device, __package__)
     if isinstance(parts.tour, Copies):
-        return Copied(settings, own_steps.Copies(session, parts, team, device), laps)
+        return Copied(settings, own_steps.Copies(session, settings, parts, team, device), laps)
     return Training(settings, parts.tour, own_steps.Road(session, parts, team, device), team.rank, laps)

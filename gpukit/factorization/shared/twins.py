@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._jit import njit, prange
-from gpukit.factorization.model.layout import EXTRA
+from gpukit.factorization.model.layout import EXTRA, SQUARES
 
 QUAD = 4
 
@@ -26,13 +26,15 @@ def take_changes(table, rows, common, changes):
 
 
 @njit(parallel=True)
-def add_changes(changes, sums, rows, table, common):
+def add_changes(changes, sums, shares, rows, table, common):
     """Twin of kernels.make_add_changes."""
     first = table.shape[1] - EXTRA
     for r in prange(changes.shape[0]):
         for k in range(changes.shape[1]):
-            table[rows[r], column(k, first, changes.shape[1])] += sums[r, k] - changes[r, k]
-            common[r, k] += sums[r, k]
+            whole = k == changes.shape[1] - QUAD + SQUARES
+            total = sums[r, k] if whole else shares[r] * sums[r, k]
+            table[rows[r], column(k, first, changes.shape[1])] += total - changes[r, k]
+            common[r, k] += total
 
 
 @njit

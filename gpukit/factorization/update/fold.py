@@ -16,6 +16,7 @@ import numpy as np
 from gpukit.factorization.baseline import DAMPING
 from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.factorization.solvers.sgd.rates import BIAS_DECAY
+from gpukit.factorization.solvers.squares.host import solved
 
 LEAST = 1e-6  # of the ridge, so that few ratings do for many factors
 
@@ -46,8 +47,8 @@ def taste_of(state, given, decay):
     design = np.column_stack((np.ones(len(target)), state.item_factors[given.items].astype(np.float64)))
     ridge = np.full(design.shape[1], max(decay, LEAST) * len(target))
     ridge[0] = BIAS_DECAY * len(target) + DAMPING
-    solved = np.linalg.solve(design.T @ design + np.diag(ridge), design.T @ target)
-    return Taste(float(solved[0]), base, solved[1:])
+    found = solved(design.T @ design + np.diag(ridge), (design.T @ target)[:, None])[:, 0]
+    return Taste(float(found[0]), base, found[1:])
 
 
 def scores_of(state, given, taste, items=slice(None)):

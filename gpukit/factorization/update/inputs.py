@@ -10,6 +10,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.update.fold import Given
 from gpukit.factorization.weights import counted
 from gpukit.io.ids import rows_of
+from gpukit.ratings.clicks import are_pairs
 from gpukit.ratings.pairs import ratings_of
 from gpukit.ratings.repeats import without_repeats
 
@@ -35,14 +36,14 @@ class Part(NamedTuple):
         return len(self.user_ids), len(self.item_ids)
 
 
-def part_of(new, y, user_ids, item_ids, duplicates, taken=None):
+def part_of(new, y, user_ids, item_ids, duplicates, taken):
     """The Part of what fit takes (new, y), in the rows of a model with these ids.
 
     duplicates: what a pair means that comes twice in it (gpukit.ratings.repeats); taken: a function that gives the
     Ratings that are learned of those that were read. Raises DataError, ParameterError.
     """
     ratings = unweighted(without_repeats(ratings_of(new, y, repeats=False), duplicates))
-    return in_rows(ratings if taken is None else taken(ratings), user_ids, item_ids)
+    return in_rows(taken(ratings), user_ids, item_ids)
 
 
 def in_rows(ratings, user_ids, item_ids, finders=(rows_of, rows_of)):
@@ -51,6 +52,16 @@ def in_rows(ratings, user_ids, item_ids, finders=(rows_of, rows_of)):
     users, user_ids = grown(ratings.users, ratings.user_ids, user_ids, "user", finders[0])
     items, item_ids = grown(ratings.items, ratings.item_ids, item_ids, "item", finders[1])
     return Part(users, items, ratings.values, user_ids, item_ids)
+
+
+def rated(ratings, scale):
+    """Ratings; DataError for clicks, whose values of 1 would pass for the worst ratings of a Scale that has several."""
+    if scale.low < scale.high and are_pairs(ratings):
+        raise DataError(
+            f"There are pairs without ratings, and the model is of ratings from {scale.low:g} to {scale.high:g}. Name "
+            "the column of ratings, or train a model of clicks."
+        )
+    return ratings
 
 
 def unweighted(ratings):

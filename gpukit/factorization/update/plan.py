@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 KEPT, NEAR_KEPT = 0.4, 0.6  # of what factors and influences were, when the whole history is walked again
 FASTER = 3  # power of a row's known share that its sum of squared errors is times then: what has grown learns faster
-WHOLE = (0.0, 0.2, 0.4, 0.6, 0.8)  # where in a training those epochs stand whose rates are taken then
+AGAIN, MOST = 0.4, 5  # of a training's epochs, that many are walked then: few where few were chosen, 5 at most
 FEW = 0.0  # earlier ratings walked again for each new one, while the history has hardly grown: they are learned already
 LATE = 2  # epochs then, at the rates of a training's last ones
 SETTLED = 25  # the whole history is walked again once it has grown by a SETTLED-th since that was done last
@@ -36,5 +36,6 @@ def walk_of(replay, before, now, settled, epochs):
     due = replay is None and (now - settled) * SETTLED >= now
     replay = FEW if replay is None else replay
     if due or replay * new >= before:
-        return Walk(1.0, tuple(place * epochs for place in WHOLE))
+        count = max(1, min(round(AGAIN * epochs), MOST))
+        return Walk(1.0, tuple(place * epochs / count for place in range(count)))
     return Walk(replay * new / before, tuple(range(max(0, epochs - LATE), epochs)))

@@ -4,6 +4,7 @@ from gpukit import persist
 from gpukit.errors import DataError
 from gpukit.factorization.update.settings import ROWS
 
+ANEW = "anew"  # of rows: the model was trained on all that had come (anew.py)
 COUNTS = ("ratings", "corrected", "users", "items", "walked", "settled")
 
 
@@ -11,6 +12,15 @@ def settled_of(told, ratings):
     """How many ratings there were when the whole history was last walked; ratings: so many there are now."""
     if told:
         return told[-1]["settled"]
+    return ratings
+
+
+def chosen_on(told, ratings):
+    """How many ratings there were when the model's settings were chosen; ratings: so many there are now."""
+    for entry in reversed(told):
+        if entry["rows"] == ANEW:
+            return entry["settled"]
+        ratings -= entry["ratings"]
     return ratings
 
 
@@ -24,7 +34,7 @@ def checked(told):
         for name in COUNTS:
             if persist.entry_of(entry, name, int) < 0:
                 raise DataError(f"{name!r} of an update in its header is {entry[name]}.")
-        if entry["rows"] not in ROWS:
+        if entry["rows"] not in (*ROWS, ANEW):
             raise DataError(f"'rows' of an update in its header is {entry['rows']!r:.80}.")
         persist.check_seconds(persist.entry_of(entry, "seconds", dict))
     return told

@@ -23,7 +23,8 @@ class Updating(Serving):
         that had ratings stay bit by bit (the paper's Algorithm 4), and ratings of known users for known items only
         enter the history. hashes: 'recount', the neighbours of items that have changed are looked for again, 'kept',
         those of new items alone. The ratings' mean and deviation stay those of fit; scale_ widens to what comes.
-        progress: as fit.
+        A model of ratings that have become twice as many as when its settings were chosen is trained anew on all of
+        them, where rows may move and replay is left open; rows is 'anew' in updates_ then. progress: as fit.
 
         Leaves in updates_ a dict for each call: ratings, corrected, users, items (how many are new), rows, walked
         (ratings times epochs), settled (ratings when the whole history was last walked), seconds by stage.
@@ -33,13 +34,16 @@ class Updating(Serving):
         if not hasattr(self, self._fitted_by):
             return self._first_fit(X, y, asked, progress)
         from gpukit.factorization.implicit import update as clicks
-        from gpukit.factorization.update import inputs, run
+        from gpukit.factorization.update import anew, inputs, run
 
         self.check()
         of_clicks = self.feedback_ == "implicit"
         part = inputs.part_of(X, y, self.user_ids_, self.item_ids_, asked.duplicates, self._taken())
         inputs.check_near(part.values, self._scale)
         if not len(part):
+            return self
+        if anew.is_due(self, part, asked):
+            vars(self).update(vars(anew.trained_anew(self, part, asked, progress)))
             return self
         device = devices.resolve(self.device)
         before = getattr(self, "updates_", [])
@@ -92,14 +96,17 @@ class Updating(Serving):
         self._check_fitted()
         request, taken = self._request(n, exclude_seen, by, filters), self._taken()
         score = self._scorer(request.ranking)
-        for user, given in inputs.given_to(taken(ratings) if taken else ratings, self.item_ids_, self._scale):
+        for user, given in inputs.given_to(taken(ratings), self.item_ids_, self._scale):
             pools = fold.best_of(score(given) + request.worth, given, request.pool, request.hide)
             yield (ratings.user_ids[user : user + 1], *self._named(*self._listed(*pools, request), request, n))
 
     def _taken(self):
-        """The function that gives the Ratings to learn of those that were read; None: as they are."""
+        """The function that gives the Ratings to learn of those that were read; DataError for clicks where the model is
+        of ratings."""
         if self.feedback_ == "explicit":
-            return None
+            from gpukit.factorization.update import inputs
+
+            return lambda ratings: inputs.rated(ratings, self._scale)
         from gpukit.factorization.implicit.update import weights_of
 
         return lambda ratings: weights_of(self, ratings)

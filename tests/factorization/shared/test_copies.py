@@ -14,7 +14,7 @@ from support import launch
 from factorization.shared.data import of_halves
 from gpukit._cuda import cuda
 from gpukit._driver import copy_in
-from gpukit.factorization.model.layout import EXTRA, Layout, Rows
+from gpukit.factorization.model.layout import EXTRA, SQUARES, Layout, Rows
 from gpukit.factorization.shared import gpu, kernels, twins
 from gpukit.factorization.shared.parts import Parts
 from gpukit.parallel.lines import HostLines
@@ -70,14 +70,17 @@ def test_add_changes(rows, factors, half, vector):
     """What all ranks have changed, less what is there already; nothing of other rows."""
     (table, plain), places = table_of(rows + 3, factors, half), in_places(rows)
     before, (own, sums, common) = table.copy(), (changes_of(rows, factors, seed) for seed in (1, 2, 3))
-    of_twin, expected = common.copy(), common + sums
+    shares = np.random.default_rng(4).choice(np.float32([0.5, 0.75, 1.0]), rows)
+    added = sums * shares[:, None]
+    added[:, factors + SQUARES] = sums[:, factors + SQUARES]
+    of_twin, expected = common.copy(), common + added
     wanted = numbers_of(before, factors, half)
-    wanted[places] += sums - own
-    launch(kernels.make_add_changes(half, vector), 3, 64, own, sums, places, table, common)
+    wanted[places] += added - own
+    launch(kernels.make_add_changes(half, vector), 3, 64, own, sums, shares, places, table, common)
     np.testing.assert_array_equal(common, expected)
     np.testing.assert_array_equal(numbers_of(table, factors, half), wanted)
     np.testing.assert_array_equal(table[:, 4 - EXTRA :], before[:, 4 - EXTRA :])
-    twins.add_changes(own, sums, places, plain, of_twin)
+    twins.add_changes(own, sums, shares, places, plain, of_twin)
     np.testing.assert_array_equal(of_twin, common)
     np.testing.assert_array_equal(numbers_of(plain, factors, False), wanted)
 
@@ -91,21 +94,22 @@ def test_copies_meet(half, monkeypatch):
     monkeypatch.setattr(gpu, "COPYING", (2, 32))
     monkeypatch.setattr(gpu, "launch", one_at_a_time(gpu.launch))
     counts, places = np.array([3, 9, 0, 40, 1, 2, 2, 5, 1]), in_places(9, 2)
-    parts = Parts(None, (None, counts), np.zeros(9, np.int32), None, None)
+    parts = Parts(None, (counts, counts), np.zeros(9, np.int32), None, None)
     started, steps = table_of(11, 12, half)[0], np.random.default_rng(3).integers(-9, 9, (2, 2, 11, 16)) / 8
     rows = Rows(12, started.shape[1], half)
 
     def work(team):
         table = cuda.to_device(started if team.rank == 0 else started + 1)
         session = SimpleNamespace(
+            walk="users",
             layout=Layout(12, 0, 1, 12, 0, rows, rows),
             places=cuda.to_device(places),
             parameters=SimpleNamespace(Q=table),
         )
-        copies, seen = gpu.Copies(session, parts, team, None), []
+        copies, seen = gpu.Copies(session, PLAN, parts, team, None), []
         for pair, step in ((copies.popular, steps[0]), (copies.all, steps[1])):
             table.copy_to_device(moved(table.copy_to_host(), step[team.rank], half))
-            copies.meet(*pair)
+            copies.meet(copies.shares[0], *pair)
             copies.finish()
             seen.append(numbers_of(table.copy_to_host(), 12, half))
         return seen
@@ -129,6 +133,9 @@ def one_at_a_time(function):
             return function(*arguments, **named)
 
     return waiting
+
+
+PLAN = SimpleNamespace(epochs=1)
 
 
 def moved(table, step, half):

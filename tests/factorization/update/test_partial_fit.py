@@ -195,6 +195,14 @@ def test_ratings_beyond_the_scale_widen_it(early):
     assert model.scale_ == (-2, 9) and early.scale_ == (1, 5) and model.mean_ == early.mean_
 
 
+def test_clicks_are_no_ratings(early):
+    _, late, _ = parts()
+    pairs = late.user_ids[late.users], late.item_ids[late.items]
+    for learn in (lambda: copy.copy(early).partial_fit(pairs), lambda: early.recommend_for(pairs, by="rating")):
+        with pytest.raises(DataError, match="There are pairs without ratings, and the model is of ratings from 1 to 5"):
+            learn()
+
+
 @pytest.mark.parametrize("value", [3e38, -1e5])
 def test_ratings_of_another_scale_are_refused(early, value):
     far = np.array([7]), np.array([1]), np.array([value], np.float32)

@@ -2,14 +2,22 @@
 
 import pytest
 
-from gpukit.factorization.update.plan import FEW, LATE, WHOLE, walk_of
+from gpukit.factorization.update.plan import FEW, LATE, walk_of
 
 
 @pytest.mark.parametrize("before, new", [(700_000, 78_172), (685_077, 65_636), (49, 49), (3, 1), (10**8, 10**7 + 3)])
 def test_the_whole_history_is_walked_when_it_is_time(before, new):
     """Whatever the quotient of old and new ratings rounds to."""
     walk = walk_of(None, before, before + new, before, 12)
-    assert walk.is_whole and walk.epochs == tuple(place * 12 for place in WHOLE)
+    assert walk.is_whole and walk.epochs == pytest.approx((0, 2.4, 4.8, 7.2, 9.6))
+
+
+@pytest.mark.parametrize(
+    "epochs, walked", [(1, (0,)), (3, (0,)), (4, (0, 2)), (8, (0, 8 / 3, 16 / 3)), (50, (0, 10, 20, 30, 40))]
+)
+def test_few_epochs_where_few_were_chosen(epochs, walked):
+    """Ratings that a training of three epochs has learned are not to be learned by heart in five."""
+    assert walk_of(None, 100, 120, 100, epochs).epochs == pytest.approx(walked)
 
 
 def test_whole_walks_of_many_sizes():

@@ -57,6 +57,7 @@ def test_series_that_are_alike():
     rng = np.random.default_rng(0)
     series = np.repeat(rng.normal(size=(3, 50)), 2, axis=0) + 0.01 * rng.normal(size=(6, 50))
     alive = np.array([True] * 5 + [False])
+    series += 5 * np.arange(6)[:, None]  # levels say nothing
     found = alike.alike(series.astype(np.float32), alive, None, 4)
     assert found[:, 0].tolist()[:4] == [1, 0, 3, 2] and (found[:, :4] != np.arange(6)[:, None]).all()
     assert not (found == 5).any()
@@ -69,6 +70,7 @@ def test_of_many_vertices_neighbours_are_compared(monkeypatch):
     series = np.array([[0, 1, 0, 1], [0, 1, 0, 2], [1, 0, 1, 0], [0, 1, 1, 1]], np.float32)
     adjacency = sparse.csr_matrix(np.array([[0, 0, 1, 1], [0, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]], float))
     assert alike.alike(series, np.ones(4, bool), adjacency, 2).tolist() == [[3, 2], [1, 1], [0, 2], [0, 3]]
+    assert alike.alike(series, np.arange(4) < 3, adjacency, 2)[0].tolist() == [2, 3]  # the last one has no values
 
 
 def test_a_period_away():
@@ -136,6 +138,36 @@ def test_a_feature_that_a_vertex_has_not_shown_keeps_the_coefficient_of_all():
     np.testing.assert_allclose(found[2], 2.0, atol=0.1)
 
 
+def test_values_that_are_far_off_are_heeded_by_squares_alone():
+    some = folds(np.full(20, 2.0), 60, 0.1)
+    for fold in some:
+        fold.targets[::5] = -20 * fold.features[::5, 0]
+    found = {}
+    for metric in ("absolute", "squared"):
+        table = Table(cpu.Session(), 20, metric, np.random.default_rng(0))
+        found[metric] = table.coefficients(some, np.full(KINDS, 30.0)).reshape(KINDS, 20)[2].mean()
+    assert abs(found["absolute"] - 2.0) < 0.3 and found["squared"] < 0
+
+
+def test_small_features_tell_as_much_as_large_ones():
+    some = folds(np.full(20, 2.0), 60, 0.01)
+    small = [fold._replace(features=fold.features * np.float32(0.01), targets=fold.targets / 100) for fold in some]
+    table = Table(cpu.Session(), 20, "squared", np.random.default_rng(0))
+    found, _ = table.of_kinds(small)
+    np.testing.assert_allclose(found[2], 2.0, atol=0.1)
+
+
+def test_of_each_group_some_are_drawn():
+    some = folds(np.full(4, 2.0), 60, 0.1)[:1]
+    group = some[0].group - 2 * 4
+    values = Table(cpu.Session(), 4, "squared", np.random.default_rng(0)).sorted(some, group, 5, 7)
+    assert np.diff(values.first).tolist() == [7, 7, 7, 7, 0]
+    rows = np.array([np.flatnonzero(some[0].targets == one)[0] for one in values.targets])
+    np.testing.assert_array_equal(group[rows], np.repeat(np.arange(4), 7))
+    assert (rows % 60 >= 7).sum() > 14 and len(set(rows)) == 28
+    np.testing.assert_array_equal(values.features, some[0].features[rows])
+
+
 def test_mean_squares():
     x, start = np.array([[1, 2], [3, 4], [5, 6]], np.float32), np.array([[7.0, 8.0]])
     found = mean_squares(x, np.array([0, 2, 2, 3]), start, np.zeros(3, int))
@@ -148,7 +180,6 @@ def test_as_many_folds_as_tell_enough(shape, count):
 
 
 def test_of_long_series_a_window_is_learned_from(monkeypatch):
-    """Shorter than two periods: then what a series is a period away serves neither there nor in the whole."""
     t = np.arange(3 * T)
     truth = np.sin(2 * np.pi * t / 250) + np.sin(2 * np.pi * t / 37 + np.linspace(0, 1, N)[:, None])
     seen = np.random.default_rng(0).random(truth.shape) > 0.2
@@ -157,3 +188,72 @@ def test_of_long_series_a_window_is_learned_from(monkeypatch):
     monkeypatch.setattr(learning, "folds_for", lambda part: windows.append(part.shape) or 3)
     model = GraphImputer(method="local", device="cpu").fit(ring(), truth, seen)
     assert set(windows) == {(N, 300)} and np.abs(model.completed_ - truth)[~seen].mean() < 0.05
+
+
+def test_a_window_shorter_than_two_periods(monkeypatch):
+    """What a series is a period away serves neither there nor in the whole."""
+    rng, t = np.random.default_rng(0), np.arange(1200)
+    rough = rng.normal(size=(N, 200))
+    smooth = sum(np.roll(rough, shift, axis=1) for shift in range(6))
+    truth = smooth[:, t % 200] + 0.1 * rng.normal(size=(N, len(t)))
+    given, kept, units, parts_of = set(), set(), learning.units, learning.parts_of
+    monkeypatch.setattr(learning, "WINDOW", N * 300)
+    monkeypatch.setattr(learning, "folds_for", lambda part: 2)
+    monkeypatch.setattr(learning, "units", lambda problem: given.add(problem.period) or units(problem))
+    monkeypatch.setattr(learning, "parts_of", lambda *all: kept.update(p.period for p, _ in all[0]) or parts_of(*all))
+    GraphImputer(method="local", device="cpu").fit(ring(), truth, rng.random(truth.shape) > 0.2)
+    assert given == {200} and kept == {0}
+
+
+def test_a_vertex_without_values_is_left_to_others():
+    """To what any method leaves it to: nothing is told of it here."""
+    seen = np.random.default_rng(0).random((N, T)) > 0.2
+    seen[3] = False
+    rows = [
+        GraphImputer(method=method, device="cpu").fit(ring(), waves(), seen).completed_[3]
+        for method in ("local", "interpolation")
+    ]
+    np.testing.assert_allclose(*rows)
+
+
+def test_ridges_are_judged_on_a_fold_that_nothing_was_learned_from(monkeypatch):
+    judged = []
+    ridges = Table.ridges
+
+    def told(self, folds, held):
+        judged.append((len(folds), any(held is fold for fold in folds)))
+        return ridges(self, folds, held)
+
+    monkeypatch.setattr(Table, "ridges", told)
+    seen = np.random.default_rng(0).random((N, T)) > 0.2
+    GraphImputer(method="local", device="cpu").fit(ring(), waves(), seen)
+    assert judged and all(folds >= 1 and not among for folds, among in judged)
+
+
+def test_a_vertex_that_never_moves_has_a_scale():
+    values = np.array([[1.0, 3, 1, 3], [2, 2, 2, 2]])
+    mean, scale = learning.units(SimpleNamespace(seen=np.ones((2, 4), bool), values=values))
+    np.testing.assert_allclose(np.hstack((mean, scale)), [[2, 1], [2, learning.FLOOR * np.sqrt(0.5)]])
+
+
+def test_of_each_vertex_some_hidden_values_are_told(monkeypatch):
+    monkeypatch.setattr(learning, "OF_VERTEX", 12)
+    hidden = np.random.default_rng(0).random((4, 50)) < 0.8
+    part = SimpleNamespace(hidden=hidden, kinds=np.ones(hidden.shape, np.int8))
+    vertex, column = learning.some(part, np.random.default_rng(0), 3)
+    assert np.bincount(vertex).tolist() == [4] * 4 and hidden[vertex, column].all() and column.max() > 20
+
+
+def test_the_second_pass_begins_with_the_answers_of_the_first(monkeypatch):
+    series, told = [], learning.told
+
+    def kept(session, part, *rest):
+        series.append(part.series)
+        return told(session, part, *rest)
+
+    monkeypatch.setattr(learning, "told", kept)
+    monkeypatch.setattr(learning, "folds_for", lambda seen: 2)
+    seen = np.random.default_rng(0).random((N, T)) > 0.2
+    GraphImputer(method="local", device="cpu").fit(ring(), waves(), seen)
+    first, second = series[-4], series[-2]
+    assert np.array_equal(first != second, (first != second) & ~np.isnan(first)) and (first != second).mean() > 0.1

@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit.factorization.solvers.ials.formulas import decays_of
+from gpukit.factorization.solvers.squares.host import solved
 
 TOGETHER = 1 << 22  # numbers of the matrices that are solved at once
 
@@ -41,5 +42,5 @@ def fold_in(other_factors, indptr, indices, weights, settings, gram=None):
             weighed = own if weights is None else np.asarray(weights[mine], np.float64)[:, None] * own
             matrix += weighed.T @ own
             target[:] = weighed.sum(axis=0)
-        out[rows] = np.linalg.solve(matrices, targets[:, :, None])[:, :, 0]
+        out[rows] = solved(matrices, targets[:, :, None])[:, :, 0]
     return out

@@ -1,0 +1,85 @@
+"""A model whose ratings have become twice as many is trained anew by an update, and says so."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from factorization.inputs import make, planted, same_state
+from gpukit.errors import DataError
+from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization.update import told
+from gpukit.persist import load_model
+from gpukit.ratings import Ratings
+
+KNOWN = 50, 24
+
+
+def cut(*shares):
+    """Ratings of which the first users and items know some; the others in parts of so many times those."""
+    whole = planted(60, 30, 0.5, seed=2)
+    rest = np.random.default_rng(0).permutation(len(whole))
+    first = rest[(whole.users[rest] < KNOWN[0]) & (whole.items[rest] < KNOWN[1])][:200]
+    old = whole.take(first)
+    old = Ratings(old.users, old.items, old.values, whole.user_ids[: KNOWN[0]], whole.item_ids[: KNOWN[1]])
+    others, parts = np.setdiff1d(rest, first)[::-1], []
+    for share in shares:
+        parts.append(whole.take(others[: int(share * len(first))]))
+        others = others[int(share * len(first)) :]
+    return old, parts
+
+
+def fitted(model=MatrixFactorization):
+    return make(model, n_epochs=2, n_factors=4).fit(cut()[0])
+
+
+@pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
+def test_it_is_what_fit_makes_of_all_ratings(model):
+    old, (part,) = cut(1.0)
+    before = make(model, n_epochs=2, n_factors=4).fit(old)
+    state, users = before._state, len(before.user_ids_)
+    updated = copy.copy(before).partial_fit(part)
+    columns = (np.concatenate([getattr(one, name) for one in (old, part)]) for name in ("users", "items", "values"))
+    whole = Ratings(*columns, part.user_ids, part.item_ids)
+    beside = make(model, n_epochs=2, n_factors=4).fit(whole.take(np.lexsort((whole.items, whole.users))))
+    assert same_state(updated, beside) and updated._scale == beside._scale != before._scale
+    assert before._state is state and not hasattr(before, "updates_") and len(before.user_ids_) == users
+    (entry,) = updated.updates_
+    assert entry["rows"] == told.ANEW and entry["ratings"] == len(part) and entry["settled"] == 400
+    assert entry["walked"] == 800 and entry["seconds"] == updated.timings_
+    new = (len(np.setdiff1d(mine, known)) for mine, known in ((part.users, old.users), (part.items, old.items)))
+    assert (entry["users"], entry["items"]) == tuple(new)
+
+
+def test_it_is_counted_from_the_last_time():
+    """Ratings that come bit by bit count too, and after a training those before it do not."""
+    model, (_, parts) = fitted(), cut(0.5, 0.4, 0.1, 0.9, 0.6)
+    for part in parts:
+        model.partial_fit(part)
+    assert [entry["rows"] for entry in model.updates_] == ["move", "move", "anew", "move", "move"]
+    assert told.chosen_on(model.updates_, len(model._rated.items)) == 400
+
+
+@pytest.mark.parametrize("how", [{"rows": "frozen"}, {"replay": 1.0}])
+def test_what_is_asked_for_is_done(how):
+    model = fitted().partial_fit(cut(1.5)[1][0], **how)
+    assert model.updates_[-1]["rows"] == how.get("rows", "move")
+
+
+def test_known_pairs_go_by_the_rule():
+    model, (old, (part,)) = fitted(), cut(1.2)
+    columns = {name: np.concatenate((getattr(part, name), getattr(old, name)[:3])) for name in ("users", "items")}
+    again = part.with_columns(**columns, values=np.append(part.values, [5, 5, 5]).astype(np.float32))
+    state = model._state
+    with pytest.raises(DataError, match="already"):
+        model.partial_fit(again, duplicates="error")
+    assert model._state is state and not hasattr(model, "updates_")
+    model.partial_fit(again)
+    entry = model.updates_[-1]
+    assert entry["rows"] == "anew" and entry["corrected"] == 3 and len(model._rated.items) == len(old) + len(part)
+
+
+def test_a_file_keeps_what_was_done(tmp_path):
+    model = fitted().partial_fit(cut(1.0)[1][0])
+    model.save(tmp_path / "m.gpukit")
+    assert load_model(tmp_path / "m.gpukit").updates_ == model.updates_
