@@ -144,6 +144,17 @@ def test_the_inverse_that_preconditions(n, decay):
     assert found.dtype == np.float32 and (found[1] != 0).sum() == (decay > 0)
 
 
+def test_an_unknown_that_is_another_twice_is_left_alone():
+    """Nothing is left of it but rounding, by which nothing is divided."""
+    half = np.random.default_rng(0).normal(size=(5, 15)) * 1e3
+    half[3] = 2 * half[1]
+    shared = (half @ half.T).astype(np.float32)
+    found, rest = cpu.inverse_of(shared, 0.0), [0, 1, 2, 4]
+    expected = np.linalg.inv(shared[np.ix_(rest, rest)].astype(float))
+    assert not found[3].any() and not found[:, 3].any()
+    np.testing.assert_allclose(found[np.ix_(rest, rest)], expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+
+
 def test_the_answer_has_the_least_loss(monkeypatch):
     """No small move of a solved row makes the loss smaller."""
     monkeypatch.setattr(plan, "way_of", lambda *facts: "cholesky")
@@ -181,4 +192,5 @@ def test_weights_are_above_zero():
 
 def test_usual_parameters():
     assert usual("adaptive", 10**6)["exponent"] == 1.0 and plan.way_of(8, True) == plan.way_of(8, False) == "cholesky"
+    assert [plan.way_of(n, False) for n in (plan.DIRECT[False], plan.DIRECT[False] + 1)] == ["cholesky", "gradients"]
     assert ROW_SOLVERS == ("auto", *plan.WAYS)
