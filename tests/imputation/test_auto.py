@@ -278,7 +278,7 @@ def test_long_methods_have_a_thread_of_their_own_on_a_gpu(monkeypatch):
         threads[at] = threading.current_thread()
         return 10 * at
 
-    for is_cuda, count, apart in ((True, 3, True), (False, 3, False), (True, judging.SMALL + 1, False)):
+    for is_cuda, count, apart in ((True, 3, True), (False, 3, False), (True, judging.MANY + 1, False)):
         place = SimpleNamespace(device=SimpleNamespace(is_cuda=is_cuda, index=2))
         problem = SimpleNamespace(place=place, values=np.zeros((count, 1)))
         assert judging.side_by_side(problem, methods, work, heard.append) == [0, 10, 20]
