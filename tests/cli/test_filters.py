@@ -101,3 +101,6 @@ def test_a_category_that_is_not_there(refused, model_file, tmp_path):
     kinds = write_rows(tmp_path / "kinds.csv", [("a01", "Drama"), ("a02", "Comedy")])
     line = refused("recommend", model_file, "--user", 103, "--categories", kinds, "--only-category", "drama")
     assert "has no category 'drama', but 2 others, such as Comedy, Drama" in line
+    kinds = write_rows(tmp_path / "long.csv", [("a01", "x" * 10_000), ("a02", "Comedy")])
+    line = refused("recommend", model_file, "--user", 103, "--categories", kinds, "--only-category", "drama")
+    assert line.endswith(f"such as Comedy, {'x' * 40}.")

@@ -102,7 +102,7 @@ def known_categories(ask, item_ids, quiet):
     items_of = read_categories(ask.categories)
     for name in (*ask.only_category, *ask.without_category):
         if name not in items_of:
-            some = ", ".join(sorted(items_of)[:SHOWN])
+            some = ", ".join(f"{one:.40}" for one in sorted(items_of)[:SHOWN])
             raise DataError(f"{ask.categories} has no category {name!r}, but {len(items_of):,} others, such as {some}.")
     known(np.array(sum(items_of.values(), [])), item_ids, ask.categories, quiet)
     wanted = {*ask.only_category, *ask.without_category}
