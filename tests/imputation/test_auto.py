@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
+from gpukit.errors import DataError
 from gpukit.imputation import names
 from gpukit.imputation.auto import bending, deviations, judging, methods, mixing, places
 from gpukit.imputation.auto.judging import Fold, error_of
@@ -234,6 +235,14 @@ def test_too_little_to_judge_by_is_said():
     assert model.method_ == "two-way-mean" and model.notes_ and model.report_ == []
     np.testing.assert_allclose(model.completed_[3], [282.0, 283.0], atol=0.1)
     assert (model.deviation_[3] > 1).all()
+
+
+@pytest.mark.parametrize("value", [2e15, -1e39, 1e300])
+def test_values_whose_squares_float32_does_not_hold(value):
+    seen, values = np.random.default_rng(0).random((N, T)) > 0.2, waves()
+    seen[3, 5], values[3, 5] = True, value
+    with pytest.raises(DataError, match=r"A value is -?\d.*; what is observed may be 1e\+15 in size at most"):
+        GraphImputer(device="cpu").fit(ring(), values, seen)
 
 
 def test_one_value_everywhere():
