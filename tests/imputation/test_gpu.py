@@ -122,3 +122,19 @@ def test_an_array_on_a_gpu_comes_back_as_one(library):
         assert type(found) is type(given)
         np.testing.assert_array_equal(to_host(found), host.completed_)
     np.testing.assert_array_equal(to_host(model.deviation_), host.deviation_)
+
+
+def test_methods_in_two_threads_are_those_in_one(monkeypatch):
+    """On a GPU the long method works beside the others: the same bits again, and by one thread."""
+    from gpukit.imputation.auto import judging
+
+    rng, t = np.random.default_rng(2), np.arange(400)
+    series = np.sin(t / 11.0 + rng.random((20, 1))) + 0.1 * rng.normal(size=(20, 400))
+    series[rng.random(series.shape) < 0.2] = np.nan
+    ring = np.roll(np.eye(20), 1, axis=1)
+    first, second = (GraphImputer(device="cuda").fit(ring + ring.T, series) for _ in range(2))
+    monkeypatch.setattr(judging, "MANY", 0)
+    one = GraphImputer(device="cuda").fit(ring + ring.T, series)
+    for other in (second, one):
+        np.testing.assert_array_equal(other.completed_, first.completed_)
+        assert [row.name for row in other.report_] == [row.name for row in first.report_]
