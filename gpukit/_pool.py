@@ -29,8 +29,44 @@ def shared_out(function, tasks):
     workers = min(cores(), MOST, len(tasks))
     if workers < 2 or within():
         return [function(task) for task in tasks]
+    pool = _stay.pool()
+    if pool is not None:
+        return list(pool.map(function, tasks))
     with ThreadPoolExecutor(workers, NAME) as pool:
         return list(pool.map(function, tasks))
+
+
+class _Stay:
+    """The threads of those who are within staying(); a child that is forked meanwhile has none of them."""
+
+    def __init__(self):
+        self.lock, self.count, self.kept, self.process = threading.Lock(), 0, None, None
+
+    def pool(self):
+        """The threads, or None."""
+        return self.kept if self.process == os.getpid() else None
+
+
+_stay = _Stay()
+
+
+@contextlib.contextmanager
+def staying():
+    """Within it the threads of shared_out stay: for work of many short pieces, which starting threads would double."""
+    with _stay.lock:
+        _stay.count += 1
+        if _stay.count == 1:
+            _stay.kept, _stay.process = ThreadPoolExecutor(min(cores(), MOST), NAME), os.getpid()
+    try:
+        yield
+    finally:
+        with _stay.lock:
+            _stay.count -= 1
+            done = None if _stay.count else _stay.kept
+            if done:
+                _stay.kept = _stay.process = None
+        if done:
+            done.shutdown()
 
 
 def by_rows(function, shape):

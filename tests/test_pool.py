@@ -1,5 +1,6 @@
 """Work side by side: in order, in the threads asked for, BLAS limited as long as anybody asks for it."""
 
+import os
 import threading
 
 import numpy as np  # noqa: F401  (its BLAS is what is limited)
@@ -48,3 +49,32 @@ def test_the_last_one_takes_the_limit_back():
     assert set(blas()) == {1}
     other.__exit__(None, None, None)
     assert blas() == before
+
+
+def test_threads_stay_for_who_asks(monkeypatch):
+    """Within staying() the same threads serve call after call, for two who overlap; afterwards none is left."""
+    monkeypatch.setattr(_pool, "cores", lambda: 3)
+    gate = threading.Barrier(3, timeout=60)
+
+    def who(at):
+        gate.wait()
+        return threading.current_thread()
+
+    with _pool.staying():
+        first = _pool.shared_out(who, range(3))
+        with _pool.staying():
+            pass
+        again = _pool.shared_out(who, range(3))
+    assert set(first) == set(again) and len(set(first)) == 3
+    assert not any(thread.is_alive() for thread in first)
+    assert not set(first) & set(_pool.shared_out(who, range(3)))
+
+
+def test_a_forked_child_does_without_the_threads_that_stay(monkeypatch):
+    monkeypatch.setattr(_pool, "cores", lambda: 2)
+    with _pool.staying():
+        _pool.shared_out(abs, range(2))
+        child = os.getpid() + 1  # whose parent's threads are not there
+        monkeypatch.setattr(os, "getpid", lambda: child)
+        assert _pool._stay.pool() is None
+        assert _pool.shared_out(abs, range(-3, 0)) == [3, 2, 1]

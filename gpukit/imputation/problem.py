@@ -4,10 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.errors import DataError
 from gpukit.imputation.centering import spread
 from gpukit.imputation.periods import in_time, period_of, rising
 
 FEWEST_WINDOW = 256
+LARGEST = 1e15  # of a value: methods square them, and sum the squares, in float32
 
 
 class Problem(NamedTuple):
@@ -115,9 +117,15 @@ def one_setting(problem):
 
 def as_problem(adjacency, data, place, options, times=None):
     """The Problem of inputs.Data; times (m n,) float64, rising, or None: whether the columns are in order is then told
-    from values."""
+    from values. DataError for a value beyond LARGEST."""
     values = data.tensor.reshape(len(data.tensor), -1).astype(np.float64)
     seen = np.broadcast_to(spread(data.mask), data.tensor.shape).reshape(values.shape)
+    beyond = seen & ~(np.abs(values) <= LARGEST)
+    if beyond.any():
+        raise DataError(
+            f"A value is {values[beyond][0]:g}; what is observed may be {LARGEST:g} in size at most. Correct it, or "
+            "give the values in other units."
+        )
     at = None if times is None else rising(times)
     if times is None and in_time(values, seen):
         at = np.arange(values.shape[1], dtype=np.float64)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import device as devices
+from gpukit._pool import staying
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import fourier_basis
 from gpukit.imputation import choose, inputs
@@ -59,7 +60,7 @@ class Run(NamedTuple):
     def found(self, progress):
         """fitted(), by vertex and in order of time."""
         settings, place, data = self.settings, self.place, self.data
-        with place.workspace, devices.reported(place.device, "The imputation"):
+        with place.workspace, staying(), devices.reported(place.device, "The imputation"):
             if data.complete or settings.method == SPECTRAL:
                 return self.by_spectrum(decide(settings, place, data, progress), progress)
             problem = self.problem()

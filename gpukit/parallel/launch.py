@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+from gpukit import interrupt
 from gpukit.parallel.joined import LEFT, VARIABLE
 from gpukit.parallel.sockets import pairs
 from gpukit.parallel.team import TeamError
@@ -22,7 +23,7 @@ def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
     Raises TeamError where there are too many for this machine, or for its limits. A request to stop goes to all ranks
     once, and on to the caller.
     """
-    ranks = []
+    ranks, number = [], signal.SIGTERM
     try:
         ends = pairs(size)
         for rank in range(size):
@@ -30,14 +31,15 @@ def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
             for end in ends[rank].values():
                 end.close()
         _watch(ranks)
-        _end(ranks, LEFT)
+        number = LEFT
     except OSError as error:
         raise TeamError(f"{size:,} ranks cannot be started here ({error.strerror}). Ask for fewer.") from error
     except KeyboardInterrupt as stop:
-        _end(ranks, getattr(stop, "number", signal.SIGINT))
+        number = getattr(stop, "number", signal.SIGINT)
         raise
     finally:
-        _end(ranks, signal.SIGTERM)
+        with interrupt.deferred():  # a request that comes again must not leave ranks behind
+            _end(ranks, number)
     return _exit_code([rank.returncode for rank in ranks])
 
 

@@ -9,7 +9,7 @@ from numba.core.typing.typeof import typeof
 
 from gpukit.factorization.arrays import Parameters
 from gpukit.factorization.solvers.hogwild import kernels as hogwild
-from gpukit.factorization.solvers.hogwild.arrays import Samples, Tables
+from gpukit.factorization.solvers.hogwild.arrays import HogwildTables, Samples
 from gpukit.factorization.solvers.sampled.arrays import Clicks, Draw
 from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch
 from gpukit.factorization.solvers.sgd.formulas import Rates
@@ -52,7 +52,7 @@ def cases_of_hogwild():
         arguments = f"{text}[:, ::1], int64, float{48 - int(text[5:])}[:, ::1]"
         yield Case(f"factorization.copy_factors[from {precision}]", hogwild.copy_factors, arguments, registers=40)
         single = {name: (types.float32, 2) for name in ("own", "other")}
-        tables = named(Tables, P=(dtype, 2), Q=(dtype, 2), **single)
+        tables = named(HogwildTables, P=(dtype, 2), Q=(dtype, 2), **single)
         for factors, most in ((1, 56), (4, 64), (32, 255)):
             arguments = SAMPLES, tables, "float32, float32, float32, int64, int64"
             kernel = hogwild.make_hogwild_epoch(factors)

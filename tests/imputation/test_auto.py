@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
+from gpukit.errors import DataError
 from gpukit.imputation import names
 from gpukit.imputation.auto import bending, deviations, judging, methods, mixing, places
 from gpukit.imputation.auto.judging import Fold, error_of
@@ -236,6 +237,14 @@ def test_too_little_to_judge_by_is_said():
     assert (model.deviation_[3] > 1).all()
 
 
+@pytest.mark.parametrize("value", [2e15, -1e39, 1e300])
+def test_values_whose_squares_float32_does_not_hold(value):
+    seen, values = np.random.default_rng(0).random((N, T)) > 0.2, waves()
+    seen[3, 5], values[3, 5] = True, value
+    with pytest.raises(DataError, match=r"A value is -?\d.*; what is observed may be 1e\+15 in size at most"):
+        GraphImputer(device="cpu").fit(ring(), values, seen)
+
+
 def test_one_value_everywhere():
     seen = np.random.default_rng(0).random((N, T)) > 0.2
     model = GraphImputer(device="cpu").fit(ring(), np.full((N, T), 7.0), seen)
@@ -269,7 +278,7 @@ def test_long_methods_have_a_thread_of_their_own_on_a_gpu(monkeypatch):
         threads[at] = threading.current_thread()
         return 10 * at
 
-    for is_cuda, count, apart in ((True, 3, True), (False, 3, False), (True, judging.SMALL + 1, False)):
+    for is_cuda, count, apart in ((True, 3, True), (False, 3, False), (True, judging.MANY + 1, False)):
         place = SimpleNamespace(device=SimpleNamespace(is_cuda=is_cuda, index=2))
         problem = SimpleNamespace(place=place, values=np.zeros((count, 1)))
         assert judging.side_by_side(problem, methods, work, heard.append) == [0, 10, 20]

@@ -42,6 +42,7 @@ def gone(numbers, seconds=20):
     return not any(map(alive, numbers))
 
 
+SLEEP = "time.sleep(60)"
 TELL = "print(*np.concatenate(team.allgather(np.array([os.getpid()]))), flush=True); "
 
 
@@ -95,3 +96,15 @@ def test_nobody_is_left_when_the_launcher_is_killed():
     process.kill()
     assert gone(numbers)
     process.communicate(timeout=20)
+
+
+def test_a_request_that_comes_again_leaves_nobody_behind():
+    """While ranks take their time to end."""
+    slow = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+    slow += "signal.signal(signal.SIGINT, lambda *_: time.sleep(7) or sys.exit(1)); "
+    code = "from gpukit import interrupt; interrupt.heed(); " + START.format(size=2, command=JOIN + slow + TELL + SLEEP)
+    process = subprocess.Popen([sys.executable, "-P", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    numbers = list(map(int, process.stdout.readline().split()))
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode != 0 and not any(map(alive, numbers))

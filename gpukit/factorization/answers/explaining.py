@@ -49,7 +49,7 @@ class Explanation(NamedTuple):
         return self.prediction != float(np.float32(self.total))
 
 
-class Rows(NamedTuple):
+class PairTerms(NamedTuple):
     """One pair's numbers in z; zeros and empty arrays for what the model does not know.
 
     u, v (F,) float64; user, item (3,): extras; near (K,) int32, influence (2, K): w and c; codes (K,) uint8: how the
@@ -66,7 +66,7 @@ class Rows(NamedTuple):
 
 
 def rows_of_pair(user, item, state, history):
-    """The Rows of user and item rows, the row behind the last for unknown ones."""
+    """The PairTerms of user and item rows, the row behind the last for unknown ones."""
     (m, f), (n, k) = state.user_factors.shape, state.neighbors.shape
     nobody = np.zeros(f), np.zeros(state.user_extras.shape[1])
     u, of_user = (state.user_factors[user], state.user_extras[user]) if user < m else nobody
@@ -76,7 +76,9 @@ def rows_of_pair(user, item, state, history):
     mine = slice(*history.indptr[user : user + 2])
     codes = np.zeros(len(state.neighbors), np.uint8)
     codes[history.items[mine]] = history.codes[mine]
-    return Rows(*(np.asarray(array, np.float64) for array in (u, v, of_user, of_item)), near, influence, codes[near])
+    return PairTerms(
+        *(np.asarray(array, np.float64) for array in (u, v, of_user, of_item)), near, influence, codes[near]
+    )
 
 
 def neighbours(rows, bases, history, scale, item_ids):

@@ -25,7 +25,7 @@ class Walked(NamedTuple):
     walk: str = "users"
 
 
-class Pairs:
+class Extent:
     """What a Ground asks of clicks that are in order already: how many there are, of shape (M, N)."""
 
     def __init__(self, size, shape):
@@ -41,7 +41,7 @@ def learned(history, shape, device):
     The same on every run. Raises DeviceMemoryError.
     """
     plan, orders = plan_of(shape), orders_of(history, shape, device)
-    course = Course(Ground(Walked(True), Pairs(len(orders), shape), device, orders), plan)
+    course = Course(Ground(Walked(True), Extent(len(orders), shape), device, orders), plan)
     clicks = tuple(np.diff(order.indptr[: rows + 1]) for order, rows in zip((orders.by_user, orders.by_item), shape))
     first = start.start_state(clicks, plan.n_factors, np.zeros((shape[1], 0), np.int32), SEED)
     session, training = course.begin(first)

@@ -24,7 +24,7 @@ MANY = 1e9  # a damping beside which every number of ratings is small
 FLAT = 1e-9  # variance of x below which rows have nothing to tell them apart
 
 
-class Side(NamedTuple):
+class OrderedRows(NamedTuple):
     """One side's rows in order, as `sums` reads them: ratings.orders' starts, others, codes; weights of ratings or
     None; counts (rows,) float64 on the host: ratings of each, or what they weigh; damping; share of the slope."""
 
@@ -55,19 +55,19 @@ def settled(sides, z, steps, means_of):
 
 
 def side_of(orders, side, z, steps, damping, share, weights):
-    """The Side of ratings in orders: 0 the users', 1 the items'."""
+    """The OrderedRows of ratings in orders: 0 the users', 1 the items'."""
     order, rows = (orders.by_user, orders.by_item)[side], orders.shape[side]
     read = order.starts[: rows + 1], order.others, order.codes
     if weights is None:
-        return Side(read, None, np.diff(steps.fetch(read[0])).astype(np.float64), damping, share)
-    found = Side(read, weights[side], None, damping, share)
+        return OrderedRows(read, None, np.diff(steps.fetch(read[0])).astype(np.float64), damping, share)
+    found = OrderedRows(read, weights[side], None, damping, share)
     ones = steps.resident(np.ones(len(z)), np.float32)
     parts = damped_means(found, ones, np.zeros(orders.shape[1 - side]), MANY, steps)  # n / (n + MANY)
     return found._replace(counts=MANY * parts / (1.0 - parts))
 
 
 def damped_means(side, z, other, damping, steps):
-    """(rows,) float64 on the host: sum(z - other side's bias) / (n + damping) of a Side."""
+    """(rows,) float64 on the host: sum(z - other side's bias) / (n + damping) of OrderedRows."""
     other = steps.resident(other, np.float64)
     own = steps.empty(len(side.read[0]) - 1, np.float64)
     if side.weights is None:

@@ -18,6 +18,7 @@ B blocks in a ring, `parts.A_RANK` for each rank; with more than one, one is und
 deterministic=True they are the strata of prepare/strata.py, the same blocks and the same order as without ranks, and
 so is the result to the bit (MatrixFactorization).
 
-Sources: Gemulla et al. 2011 (blocks without conflicts); Li et al. 2022, sec. 4.2 (MCUSGD++, MCULSH-MF). What travels:
-rows of items, of MatrixFactorization Q, of LSHMF P and w, c; fewer bytes than users' wherever there are fewer items.
+Sources: Gemulla et al. 2011 (blocks without conflicts); Dean et al. 2012, sec. 4.1 (copies to which all add their
+changes); Li et al. 2022, sec. 4.2 (MCUSGD++, MCULSH-MF). What travels: rows of items, of MatrixFactorization Q, of
+LSHMF P and w, c; fewer bytes than users' wherever there are fewer items.
 """

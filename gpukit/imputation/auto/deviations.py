@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit._pool import by_rows
 from gpukit.imputation.auto.places import KINDS, NEVER
 from gpukit.imputation.auto.signs import SIGNS
 
@@ -152,9 +153,13 @@ def law_of(sizes, signs):
 
 def exponents(law, kinds, signs):
     """beta' (f - mean) / spread of values, within bounds."""
-    mean, spread, beta = np.moveaxis(law[np.where(kinds == NEVER, 0, 1)], 1, 0)
-    away = np.clip((signs - mean) / spread, -FARTHEST, FARTHEST)
-    return np.clip(np.einsum("ij,ij->i", away, beta), -WIDEST, WIDEST)
+
+    def told(rows):
+        mean, spread, beta = np.moveaxis(law[np.where(kinds[rows] == NEVER, 0, 1)], 1, 0)
+        away = np.clip((signs[rows] - mean) / spread, -FARTHEST, FARTHEST)
+        return np.clip(np.einsum("ij,ij->i", away, beta), -WIDEST, WIDEST)
+
+    return np.concatenate(by_rows(told, signs.shape)) if len(signs) else np.zeros(0)
 
 
 def scales(residuals, kinds):

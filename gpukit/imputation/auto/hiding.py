@@ -133,9 +133,13 @@ def untouched(hidden, taken):
     """The hidden values without the runs that have a taken value: what is left of one is another kind of gap."""
     if not hidden.any():
         return hidden
-    number, count = numbered(hidden)
-    free = np.bincount(number[hidden & taken], minlength=count) == 0
-    return hidden & free[number]
+    at, begins = np.flatnonzero(hidden), hidden.copy()
+    begins[:, 1:] &= ~hidden[:, :-1]
+    number = np.cumsum(begins.ravel()[at]) - 1
+    free = np.bincount(number[taken.ravel()[at]], minlength=number[-1] + 1) == 0
+    out = np.zeros(hidden.shape, bool)
+    out.ravel()[at] = free[number]
+    return out
 
 
 def numbered(hidden):

@@ -11,9 +11,8 @@ from gpukit._pool import alone, beside
 from gpukit.imputation.auto.places import NEVER
 from gpukit.imputation.baselines.means import level
 from gpukit.imputation.baselines.series import interpolation
+from gpukit.imputation.kriging.plan import MANY, MOST
 from gpukit.imputation.problem import lonely
-
-SMALL = 600  # vertices up to which no product or inverse of the host is worth more than a thread
 
 
 class Fold(NamedTuple):
@@ -57,11 +56,12 @@ class Row(NamedTuple):
 def side_by_side(problem, methods, work, heard=lambda result: None):
     """[work(at)] for the number of each of methods, in order; heard: told of each result as it comes.
 
-    On a GPU most of a method's time is the host's, in one thread: so a long one has a thread of its own there.
+    On a GPU most of a method's time is the host's, in one thread: so a long one has a thread of its own there, unless
+    there are matrices for all threads of the host.
     """
     calls, device = [functools.partial(work, at) for at in range(len(methods))], problem.place.device
     aside = [at for at, method in enumerate(methods) if method.long]
-    if not (device.is_cuda and 0 < len(aside) < len(calls) and len(problem.values) <= SMALL):
+    if not (device.is_cuda and 0 < len(aside) < len(calls)) or MANY < len(problem.values) <= MOST:
         aside = []
     begin = functools.partial(devices.gpu, device.index) if aside else None
     with alone() if aside else contextlib.nullcontext():

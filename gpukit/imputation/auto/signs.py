@@ -76,7 +76,8 @@ def logarithm(sizes):
 
 def ranks(values):
     """Ranks of values, from -1 to 1."""
-    order = np.argsort(np.argsort(values, kind="stable"), kind="stable")
+    order = np.empty(len(values), np.int64)
+    order[np.argsort(values, kind="stable")] = np.arange(len(values))
     return 2.0 * (order + 0.5) / max(1, len(values)) - 1.0
 
 

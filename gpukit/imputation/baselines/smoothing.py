@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit._pool import shared_out
 from gpukit.base import check_integer, check_real
 from gpukit.graphs.adjacency import laplacian, normalized_adjacency, normalized_laplacian
 from gpukit.imputation.centering import centred, mean_of, restored, spread
@@ -18,7 +19,7 @@ from gpukit.imputation.centering import centred, mean_of, restored, spread
 TAUS = tuple(10.0 ** np.arange(1.0, -3.01, -0.5))  # falling: each solution starts the next
 ITERATIONS = (2, 5, 10, 40)
 CENTERS = ("global", "entry")
-NUMBERS = 1 << 21  # of a block of columns: bounds the memory of conjugate gradients, some seven such arrays
+NUMBERS = 1 << 19  # of a block of columns, a thread's: bounds the memory of conjugate gradients, some seven such arrays
 TOLERANCE, ROUGH = 1e-8, 1e-4  # of a solution asked for, and of those on a grid that are compared
 MOST_STEPS = 2000
 
@@ -48,10 +49,13 @@ def smoothed(laplacian, tensor, mask, tau, start=None, tolerance=TOLERANCE):
     data, seen = _columns(centred(tensor, mask, np.zeros(shape[1:]))), _columns(spread(mask))
     start = data if start is None else _columns(start)
     out, width = np.empty(data.shape), max(1, NUMBERS // shape[0])
-    for first in range(0, data.shape[1], width):
+
+    def solved(first):
         part = slice(first, first + width)
         seen_part = seen if seen.shape[1] == 1 else seen[:, part]
         out[:, part] = _solve(System(laplacian, seen_part, tau, tolerance), data[:, part], start[:, part])
+
+    shared_out(solved, range(0, data.shape[1], width))
     return out.reshape(shape)
 
 

@@ -9,7 +9,7 @@ frequencies (a cosine transform along the columns); each band of them has its ow
 slowly is alike over longer ways and stands out of the noise more. Then vertices of which nothing is observed are told
 from all the others.
 
-    covariance.py   K, leave-one-out errors, what is told      method.py   the method 'kriging'
+    covariance.py   K, leave-one-out errors, what is told      method.py   the method 'kriging'      plan.py   sizes
 
 The matrices are LAPACK's. Cost: an inverse of the observed vertices' matrix for each of GRID.
 Source: Borovitskiy et al., "Matern Gaussian processes on graphs", AISTATS 2021; leave-one-out: Dubrule, Math. Geol. 15

@@ -7,11 +7,11 @@ import numpy as np
 
 from gpukit._pool import alone, shared_out
 from gpukit.imputation.auto.judging import error_of
+from gpukit.imputation.kriging.plan import MANY
 
 RHOS, NUS, TAUS = (0.3, 1.0, 3.0, 10.0, 30.0), (1.0, 2.0, 4.0), (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 GRID = tuple(itertools.product(RHOS, NUS, TAUS))
 COARSE = tuple(itertools.product((1.0, 3.0, 10.0), (2.0,), (0.01, 0.1)))
-MANY = 600  # vertices from which on COARSE is what is tried
 
 
 class Solved(NamedTuple):

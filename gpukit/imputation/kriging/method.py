@@ -5,9 +5,9 @@ import numpy as np
 from gpukit.imputation.auto.judging import simple
 from gpukit.imputation.baselines.means import level
 from gpukit.imputation.kriging import covariance as cov
+from gpukit.imputation.kriging.plan import MOST
 from gpukit.imputation.problem import Method
 
-MOST = 3000  # vertices
 WORK = 1 << 36  # additions, of columns with matrices of their own
 SAMPLE = 64  # columns of a band that leave-one-out errors are taken of
 FEWEST = 3  # observed vertices

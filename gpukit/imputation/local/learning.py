@@ -4,14 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._pool import by_rows
+from gpukit._pool import by_rows, shared_out
 from gpukit.device.engine import engine
 from gpukit.imputation.auto import hiding, places
 from gpukit.imputation.auto.judging import simple
+from gpukit.imputation.auto.places import KINDS
 from gpukit.imputation.local.alike import alike
 from gpukit.imputation.local.plan import FEWEST, FOLDS, MOST, OF_VERTEX, PASSES, TOGETHER, WINDOW
 from gpukit.imputation.local.steps import Ground
-from gpukit.imputation.local.table import Table, Told, ranks
+from gpukit.imputation.local.table import Table, Told, numbered, ranks
 from gpukit.imputation.soft_impute import method as soft_impute
 from gpukit.imputation.soft_impute.plan import SHARES
 
@@ -99,10 +100,10 @@ def best_share(problem, hidden):
 
 def parts_of(pairs, share):
     """[Part] of [(problem, hiding.Hidden)]; share: soft-impute's, or None."""
-    left, smooth = [problem.without(hidden.lost) for problem, hidden in pairs], [None] * len(pairs)
-    if share is not None:
-        smooth = [one.astype(np.float32) for one in soft_impute.fill_all(left, [share] * len(left))]
-    return [part_of(hidden.values, *given) for (_, hidden), *given in zip(pairs, left, smooth)]
+    left = shared_out(lambda pair: pair[0].without(pair[1].lost), pairs)
+    smooth = [None] * len(pairs) if share is None else soft_impute.fill_all(left, [share] * len(left))
+    given = [(hidden.values, *both) for (_, hidden), *both in zip(pairs, left, smooth)]
+    return [*shared_out(lambda one: part_of(*one), given[:-1]), part_of(*given[-1])]  # the last is larger: row by row
 
 
 def part_of(hidden, left, smooth):
@@ -116,6 +117,7 @@ def part_of(hidden, left, smooth):
         series[rows] = np.where(seen, left.values[rows], line[rows])
 
     by_rows(told, shape)
+    smooth = None if smooth is None else smooth.astype(np.float32)
     return Part(hidden, left, places.kinds(left), series, smooth, before, after)
 
 
@@ -179,7 +181,7 @@ def some(part, rng, parts):
     vertex, column = np.nonzero(part.hidden & (part.kinds != places.NEVER))
     order = rng.permutation(len(vertex))
     vertex, column = vertex[order], column[order]
-    group = part.kinds[vertex, column].astype(np.int64) * len(part.hidden) + vertex
+    group = numbered(part.kinds[vertex, column].astype(np.int64) * len(part.hidden) + vertex, KINDS * len(part.hidden))
     order = np.argsort(group, kind="stable")
     rank = ranks(group[order])
     kept = order[rank < max(1, OF_VERTEX // parts)]

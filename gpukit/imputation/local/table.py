@@ -82,8 +82,7 @@ class Table:
     def sorted(self, folds, group, count, most):
         """Sorted of folds' values by their groups (n,), of so many groups, at random `most` of each."""
         shuffled = self.rng.permutation(len(group))
-        kind = np.uint16 if count < 1 << 16 else np.int64  # of two bytes numbers are sorted in a pass each
-        order = shuffled[np.argsort(group[shuffled].astype(kind), kind="stable")]
+        order = shuffled[np.argsort(numbered(group, count)[shuffled], kind="stable")]
         order = order[ranks(group[order]) < most]
         first = np.searchsorted(group[order], np.arange(count + 1))
         targets = np.concatenate([fold.targets for fold in folds])[order]
@@ -96,6 +95,11 @@ def mean_squares(x, first, sizes, origin):
     for g in np.flatnonzero(np.diff(first)):
         out[g] = np.square(x[first[g] : first[g + 1]]).mean(axis=0, dtype=np.float64)
     return out
+
+
+def numbered(group, count):
+    """Numbers below a count in two bytes, if they fit: such are sorted in a pass for each byte."""
+    return group.astype(np.uint16 if count < 1 << 16 else np.int64)
 
 
 def ranks(groups):

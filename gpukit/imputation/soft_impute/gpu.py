@@ -5,6 +5,7 @@ import numpy as np
 from gpukit._driver import launch
 from gpukit.imputation.soft_impute import kernels
 from gpukit.imputation.soft_impute.plan import BLOCKS, THREADS
+from gpukit.imputation.soft_impute.walk import side_by_side
 from gpukit.imputation.spectral.gpu import array_library, shared
 
 
@@ -53,9 +54,9 @@ class Session:
         return self.before.get()
 
 
-def each(function, walks):
-    """See steps.each: one after another."""
-    return [function(walk) for walk in walks]
+def walked(walks):
+    """See steps.walked: a step of all of them, then the next."""
+    side_by_side(walks)
 
 
 def sent(array):

@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from gpukit import device as devices
 from gpukit._pool import shared_out
 from gpukit.device.engine import engine
 from gpukit.imputation.baselines.means import level
 from gpukit.imputation.problem import Method
-from gpukit.imputation.soft_impute.plan import MOST_WORK, SHARES
+from gpukit.imputation.soft_impute.plan import MOST_WORK, SHARES, SMALL, WHOLE
 from gpukit.imputation.soft_impute.walk import completed
 
 
@@ -28,12 +29,20 @@ def fill(problem, setting):
 
 def fill_all(problems, shares):
     """[(N, T) float64]: the estimates of problems of one device, a share for each, side by side."""
-    steps = engine(problems[0].place.device, "gpukit.imputation.soft_impute")
-    bases = shared_out(lambda problem: level(problem, "both"), problems)
-    sessions = [session_of(steps, problem, base) for problem, base in zip(problems, bases)]
-    for base, estimate in zip(bases, completed(steps, sessions, shares)):
-        base += estimate if is_wide(base) else estimate.T
+    bases, found = shared_out(lambda problem: level(problem, "both"), problems), [steps_of(one) for one in problems]
+    for steps in dict.fromkeys(found):
+        some = [number for number, one in enumerate(found) if one is steps]
+        sessions = [session_of(steps, problems[number], bases[number]) for number in some]
+        for number, estimate in zip(some, completed(steps, sessions, [shares[number] for number in some])):
+            bases[number] += estimate if is_wide(bases[number]) else estimate.T
     return bases
+
+
+def steps_of(problem):
+    """The steps of a problem: on a GPU too those of the CPU for small ones, of which the decompositions, that are the
+    CPU's, take most of the time."""
+    small = problem.values.size <= SMALL and min(problem.values.shape) <= WHOLE
+    return engine(devices.cpu() if small else problem.place.device, "gpukit.imputation.soft_impute")
 
 
 def session_of(steps, problem, base):

@@ -31,5 +31,5 @@ class Session(Protocol):
         """(n, m) float32 on the host: the last estimate."""
 
 
-def each(function, walks):
-    """[function(walk)] in order, on as many threads as the device bears."""
+def walked(walks):
+    """All steps of walk.Walk's, on as many threads as the device bears."""

@@ -12,15 +12,30 @@ def completed(steps, sessions, shares):
     steps: the module of the sessions.
     """
     walks = [Walk(session, share) for session, share in zip(sessions, shares)]
+    steps.walked(walks)
+    return [session.answer() for session in sessions]
+
+
+def by_itself(walk):
+    """All steps of a walk, whatever others do."""
+    for _ in range(STEPS):
+        if walk.done:
+            break
+        squares = walk.squares()
+        with alone():
+            found = largest(squares)
+        walk.step(*found)
+
+
+def side_by_side(walks):
+    """A step of all walks, then the next: by one thread that has a device before it, but for the decompositions."""
     for _ in range(STEPS):
         walking = [walk for walk in walks if not walk.done]
-        if not walking:
-            break
-        squares = steps.each(Walk.squares, walking)
+        squares = [walk.squares() for walk in walking]
         with alone():
             found = shared_out(largest, squares)
-        steps.each(lambda pair: pair[0].step(*pair[1]), list(zip(walking, found)))
-    return [session.answer() for session in sessions]
+        for walk, pair in zip(walking, found):
+            walk.step(*pair)
 
 
 class Walk:

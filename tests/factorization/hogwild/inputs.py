@@ -7,7 +7,7 @@ from factorization import naive
 from factorization.inputs import Z, oracle, problem
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.model.state import pack_sides
-from gpukit.factorization.solvers.hogwild.arrays import Samples, Tables
+from gpukit.factorization.solvers.hogwild.arrays import HogwildTables, Samples
 from gpukit.factorization.solvers.sgd.formulas import Rates
 
 RATE, BIAS_RATE, DECAY = (np.float32(x) for x in (0.21, 0.13, 0.09))
@@ -39,7 +39,7 @@ def without_conflicts(n_factors, workers):
 def tables_of(case, layout):
     """The Tables of a Problem's parameter rows in a layout."""
     sides = pack_sides(case.state, layout, "users")
-    return Tables(*sides, *sides)
+    return HogwildTables(*sides, *sides)
 
 
 def assert_learned(case, tables, pairs, within=0.0):

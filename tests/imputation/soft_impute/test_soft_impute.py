@@ -1,10 +1,14 @@
 """Matrices of low rank: what soft_impute fills in against plain singular value decompositions."""
 
+from types import ModuleType, SimpleNamespace
+
 import numpy as np
 import pytest
 
 from gpukit import _pool
-from gpukit.imputation.soft_impute import cpu, walk
+from gpukit.device import Device
+from gpukit.imputation.problem import Problem
+from gpukit.imputation.soft_impute import cpu, method, walk
 from gpukit.imputation.soft_impute.plan import SHARES
 
 
@@ -74,3 +78,30 @@ def test_blas_alone_has_one_thread():
     with _pool.alone():
         pools = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
     assert {pool["num_threads"] for pool in pools} == {1}
+
+
+@pytest.mark.parametrize("shape, small", [((512, 2048), True), ((512, 2049), False), ((513, 600), False)])
+def test_small_matrices_are_the_cpus(shape, small, monkeypatch):
+    """On a GPU too: their decompositions are the CPU's."""
+    monkeypatch.setattr(method, "engine", lambda device, room: device)
+    gpu = SimpleNamespace(is_cuda=True)
+    found = method.steps_of(SimpleNamespace(values=np.empty(shape), place=SimpleNamespace(device=gpu)))
+    assert found is not gpu if small else found is gpu
+
+
+def test_small_and_large_ones_together(monkeypatch):
+    """Each comes back at its place, whatever takes it."""
+    truth, seen = case()
+    problems = [asked(truth[:, :m], seen[:, :m]) for m in (50, 40, 45, 20)]
+    alone = [method.fill_all([one], [0.1])[0] for one in problems]
+    other = ModuleType("other")
+    other.Session, other.walked = cpu.Session, lambda walks: walk.side_by_side(walks)
+    monkeypatch.setattr(method, "steps_of", lambda one: cpu if one.values.shape[1] > 42 else other)
+    for found, expected in zip(method.fill_all(problems, [0.1] * 4), alone):
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def asked(values, seen):
+    """A Problem of which only values and what is seen are looked at."""
+    place = SimpleNamespace(device=Device("cpu", 0, "cpu"))
+    return Problem(None, np.where(seen, values, 0.0), seen, None, 0, (1, values.shape[1]), place, None)

@@ -13,7 +13,7 @@ class Samples(NamedTuple):
     values: np.ndarray
 
 
-class Tables(NamedTuple):
+class HogwildTables(NamedTuple):
     """Factors P, Q (rows + 1, any), float32 or float16, zero behind the model's; own, other (rows + 1, stride) float32:
     parameter rows with the biases, perhaps the same arrays."""
 

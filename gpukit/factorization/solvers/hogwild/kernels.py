@@ -58,9 +58,9 @@ def make_hogwild_epoch(factors):
     def hogwild_epoch(samples, tables, rate, bias_rate, decay, batch, workers):
         """One pass over all ratings, Eq. (5) for each; worker w takes the batches w, w + workers, ...
 
-        samples: Samples (n,); tables: Tables (rows + 1, any); rate, bias_rate float32: gamma of factors and biases;
-        decay float32: lambda; batch int64: ratings of a batch; workers int64: warps that take part. Rows are read,
-        changed and stored without locks: what another worker stored meanwhile is lost.
+        samples: Samples (n,); tables: HogwildTables (rows + 1, any); rate, bias_rate float32: gamma of factors and
+        biases; decay float32: lambda; batch int64: ratings of a batch; workers int64: warps that take part. Rows are
+        read, changed and stored without locks: what another worker stored meanwhile is lost.
 
         Launch: any grid of at least 32 * workers threads, blocks of a multiple of 32.
         Deterministic: with one worker, or when no two workers share a row; else no (racy stores).

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.factorization.solvers.hogwild.arrays import Samples, Tables
+from gpukit.factorization.solvers.hogwild.arrays import HogwildTables, Samples
 from gpukit.factorization.solvers.hogwild.rates import BETA
 from gpukit.factorization.solvers.sgd.formulas import falling_rate
 from gpukit.random import key
@@ -46,7 +46,7 @@ class Training:
         rates = rate, rate if settings.biases else np.float32(0.0), np.float32(settings.regularization)
         for stored, table in zip(self.halves, sides):
             self.steps.run("copy_factors", table, stored.shape[1], stored)
-        tables = Tables(*(self.halves or sides), *sides)
+        tables = HogwildTables(*(self.halves or sides), *sides)
         self.steps.walk(self.n_factors, self.samples, tables, *rates, BATCH, self.workers)
         for stored, table in zip(self.halves, sides):
             self.steps.run("copy_factors", stored, self.n_factors, table)

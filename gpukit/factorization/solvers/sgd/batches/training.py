@@ -10,7 +10,7 @@ from gpukit.factorization.solvers.sgd.batches import deal
 from gpukit.factorization.solvers.sgd.rates import row_rates
 
 
-class Batch(NamedTuple):
+class CutBatch(NamedTuple):
     """One batch, on the device: its chunks and the starts of the minor rows' slots, each as the device's `cut` has
     them; slots, as walk_minor takes them."""
 
@@ -20,8 +20,8 @@ class Batch(NamedTuple):
 
 
 class Batches(NamedTuple):
-    """A list of Batch; of the minor rows, by falling count, rows and at_once (rows,) int32, as the device's `cut` has
-    them; seen, room for what the ratings of a batch note; the device's steps."""
+    """A list of CutBatch; of the minor rows, by falling count, rows and at_once (rows,) int32, as the device's `cut`
+    has them; seen, room for what the ratings of a batch note; the device's steps."""
 
     parts: list
     rows: tuple
@@ -46,7 +46,7 @@ def arrange(task):
         if size:
             own = chunks[first:last]
             starts, slots = minor_segments(own, size, side.minor, ranks, steps)
-            parts.append(Batch(steps.cut(own, int(of_long)), steps.cut(starts, long, 1), slots))
+            parts.append(CutBatch(steps.cut(own, int(of_long)), steps.cut(starts, long, 1), slots))
     rows, at_once = (steps.cut(steps.resident(each, np.int32), long) for each in (order, at_once))
     return Batches(parts, rows, at_once, steps.empty((max(sizes), width), np.float32), steps)
 

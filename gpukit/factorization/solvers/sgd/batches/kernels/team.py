@@ -21,7 +21,7 @@ from gpukit.primitives.warp import group_pick, sum_of_groups
 U32, I32, U64 = np.uint32, np.int32, np.uint64
 
 
-class Team(NamedTuple):
+class Seat(NamedTuple):
     """A thread's number in its group, and its group's in the team; lanes of a group, factors and neighbours of a lane,
     groups and warps of the team."""
 
@@ -57,7 +57,7 @@ class Stretch(NamedTuple):
 def team_of(lanes, factors, near, warps):
     """The thread's place in its team."""
     group = U32(U32(U32(cuda.threadIdx.x) % U32(32 * warps)) // U32(lanes))
-    return Team(lane_of(lanes), I32(group), lanes, factors, near, 32 // lanes * warps, warps)
+    return Seat(lane_of(lanes), I32(group), lanes, factors, near, 32 // lanes * warps, warps)
 
 
 @device
