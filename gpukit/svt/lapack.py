@@ -63,7 +63,7 @@ def _threshold_slice(X, lam, out, values):
 def _scale_of(X):
     """The power of two that keeps products of the slice's numbers from overflowing and vanishing: 1 of most slices."""
     _, exponent = math.frexp(float(max(X.max(), -X.min())))
-    return math.ldexp(1.0, min(-exponent, 1023)) if abs(exponent) > MODERATE else 1.0
+    return math.ldexp(1.0, -exponent) if abs(exponent) > MODERATE else 1.0
 
 
 def _threshold_scaled(X, lam, out, values):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit import device as devices
+from gpukit.base.arrays import as_array
 from gpukit.errors import DataError, ParameterError
 from gpukit.svt.plan import MOST
 
@@ -66,7 +67,7 @@ def _lowered(found, raised):
 
 def checked_slices(X):
     """(X as a C-contiguous numpy array of float32 or float64, the largest size of a number of each slice)."""
-    X = np.asarray(X)
+    X = as_array(X, "X")
     if X.ndim != 3:
         raise DataError(f"X must be slices (N, m, n); its shape is {X.shape}. One matrix is X[None].")
     if X.dtype.kind not in "iufb" or X.dtype.itemsize > 8:
@@ -88,7 +89,7 @@ def checked_slices(X):
 
 def checked_thresholds(lam, X):
     """lam as (N,) of X's dtype."""
-    lam = np.asarray(lam)
+    lam = as_array(lam, "lam")
     if lam.dtype.kind not in "iufb" or lam.ndim > 1 or (lam.ndim == 1 and len(lam) != len(X)):
         raise DataError(f"lam must be a number or one a slice ({len(X)},); it is {lam.dtype} of shape {lam.shape}.")
     good = np.isfinite(lam) & (lam >= 0)

@@ -30,6 +30,12 @@ def test_awkward_slices(name, share):
         check(X, lam, whole)
 
 
+@pytest.mark.parametrize("name, rank", [("rank-deficient", 4), ("equal columns", 5), ("rank 1", 1)])
+def test_ranks_of_deficient_slices_count_no_rounding_error(name, rank):
+    X = inputs.slices(name, np.float64)
+    assert (lapack.threshold(X, np.zeros(len(X)), np.empty_like(X))[1] == rank).all()
+
+
 @pytest.mark.parametrize("shape", [(3, 130, 200), (3, 200, 130), (1, 150, 150)])
 def test_the_gram_matrix_serves_where_lam_is_not_too_small(shape, monkeypatch):
     """Each slice of a stack goes its own way; whoever wants values gets a decomposition."""

@@ -68,6 +68,17 @@ def test_what_cannot_be_is_refused(X, lam, error, message):
         threshold(X, lam)
 
 
+def test_what_is_masked_is_missing_not_a_number_like_others():
+    X = np.ma.masked_greater(np.arange(12.0).reshape(2, 2, 3), 10)
+    with pytest.raises(DataError, match=r"X\[1, 1, 2\] is nan"):
+        threshold(X, 1.0)
+    np.testing.assert_array_equal(threshold(X[:1], 1.0), threshold(X.data[:1], 1.0))
+    with pytest.raises(DataError, match="lam must be finite"):
+        threshold(X.data, np.ma.masked_less([0.5, 2.0], 1))
+    with pytest.raises(DataError, match="X is no array"):
+        threshold([[[1.0, 2.0], [3.0]]], 1.0)
+
+
 def test_devices_are_those_of_the_library():
     with pytest.raises(ParameterError, match="device must be"):
         singular_value_threshold(np.zeros((1, 2, 2)), 1.0, device="tpu")
