@@ -189,7 +189,8 @@ def test_epochs_have_keys_of_their_own():
 @pytest.mark.parametrize("parts", [2, 4])
 def test_parts_of_a_table_are_as_much_work_for_every_four_workers(parts):
     """All chunks once, and no part that some are done with long before others."""
-    counts = np.random.default_rng(0).lognormal(3.0, 1.2, 3000).astype(np.int64)
+    counts, heavy = np.random.default_rng(0).lognormal(3.0, 1.2, 3000).astype(np.int64), 7
+    counts[heavy] = 4000
     starts, pace = np.append(0, np.cumsum(counts)), schedule.Pace(32, np.full(3000, 0.01))
     whole, apart = (cut_table(counts, starts, pace, 1, chunking, n) for n in (1, parts))
     for_each = [np.sort(table[table[:, 2] > 0].view("i8,i8,i8").ravel()) for table in (whole, apart)]
@@ -197,3 +198,5 @@ def test_parts_of_a_table_are_as_much_work_for_every_four_workers(parts):
     for part in np.split(apart, parts):
         work = part.reshape(-1, 8, 4, 3)[..., 2].max(2).sum(0)  # of each four workers
         assert work.max() <= 1.1 * work.mean(), work
+        mine = part[(part[:, 0] == heavy) & (part[:, 2] > 0)]
+        assert len(mine) <= -(-len(whole[(whole[:, 0] == heavy) & (whole[:, 2] > 0)]) // parts) + 8, "they meet"

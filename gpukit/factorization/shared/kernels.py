@@ -35,8 +35,8 @@ def make_take_changes(half):
     def take_changes(table, rows, common, changes):
         """changes[r] = table[rows[r]] - common[r], for as many rows as changes has; others may add all the while.
 
-        table (any, stride) float32: parameter rows; rows (n or more,) int32; common (n or more, F + 4) float32 and
-        changes (n, F + 4) float32, overwritten: factors, F a multiple of 4, then the first extras.
+        table (any, stride) float32: parameter rows, stride a multiple of 4; rows (n or more,) int32; common (n or more,
+        F + 4) float32 and changes (n, F + 4) float32, overwritten: factors, F a multiple of 4, then the first extras.
         Launch: any grid and block; a thread four numbers.
         Deterministic: yes, exact, where nobody adds.
         Source: ours.

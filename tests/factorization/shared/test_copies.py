@@ -14,7 +14,7 @@ from support import launch
 from factorization.shared.data import of_halves
 from gpukit._cuda import cuda
 from gpukit._driver import copy_in
-from gpukit.factorization.model.layout import EXTRA, SQUARES, Layout, Rows
+from gpukit.factorization.model.layout import EXTRA, SQUARES, Layout, Rows, gpu_rows
 from gpukit.factorization.shared import gpu, kernels, twins
 from gpukit.factorization.shared.parts import Parts
 from gpukit.parallel.lines import HostLines
@@ -23,11 +23,13 @@ SHAPES = [(1, 4), (5, 12), (33, 32)]  # rows, factors
 
 
 def table_of(rows, factors, half, seed=0):
-    """(parameter rows, the same numbers as float32 factors and extras): eighths, which halves hold."""
+    """(parameter rows, the same numbers as float32 factors and extras): eighths, which halves hold; rows begin on a
+    line, as model.layout has them."""
     rng = np.random.default_rng(seed)
     numbers, extras = (rng.integers(-64, 64, (rows, n)).astype(np.float32) / 8 for n in (factors, EXTRA))
     stored = of_halves(numbers) if half else numbers
-    return np.hstack((stored, extras)), np.hstack((numbers, extras))
+    between = np.zeros((rows, gpu_rows(factors, factors, half).stride - stored.shape[1] - EXTRA), np.float32)
+    return np.hstack((stored, between, extras)), np.hstack((numbers, extras))
 
 
 def changes_of(rows, factors, seed):
@@ -140,6 +142,8 @@ PLAN = SimpleNamespace(epochs=1)
 
 def moved(table, step, half):
     """A table to whose numbers that travel a step (rows, F + 4) was added."""
-    numbers, first = numbers_of(table, 12, half) + step, table.shape[1] - EXTRA
+    numbers, first, out = numbers_of(table, 12, half) + step, table.shape[1] - EXTRA, table.copy()
     factors = np.float32(numbers[:, :12])
-    return np.hstack((of_halves(factors) if half else factors, np.float32(numbers[:, 12:]), table[:, first + 4 :]))
+    stored = of_halves(factors) if half else factors
+    out[:, : stored.shape[1]], out[:, first : first + 4] = stored, numbers[:, 12:]
+    return out

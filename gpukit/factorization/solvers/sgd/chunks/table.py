@@ -63,7 +63,9 @@ def dealt(table, shape, seed, steps, parts=1):
     hands, out = steps.empty(shape, np.uint32), steps.empty(table.shape, np.int64)
     steps.run("deal_hands", order, np.uint32(key(seed, Keyed.CHUNK_ORDER[1])), hands)
     if parts > 1:
-        apart = steps.fetch(hands).reshape(shape[0], parts, -1).swapaxes(0, 1)
+        apart = (
+            steps.fetch(hands).reshape(shape[0], -1, parts).transpose(2, 0, 1)
+        )  # a row's chunks are about equally long
         hands = steps.resident(apart.reshape(-1, apart.shape[2]), np.uint32)
     steps.run("take_quads", table, hands, out)
     return out
