@@ -47,6 +47,15 @@ def trained_anew(model, part, settings, progress):
     return fitted
 
 
+def taken_over(model, fitted):
+    """A model, with all that a fitted one has and nothing that it has not: heads and what else was kept are of other
+    rows."""
+    vars(model).update(vars(fitted))
+    for name in vars(model).keys() - vars(fitted).keys():
+        delattr(model, name)
+    return model
+
+
 def new_rows(history, ratings):
     """[users, items]: how many have Ratings, of those without any in a History."""
     before = np.diff(history.indptr), np.bincount(history.items, minlength=1)

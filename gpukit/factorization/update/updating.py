@@ -43,8 +43,7 @@ class Updating(Serving):
         if not len(part):
             return self
         if anew.is_due(self, part, asked):
-            vars(self).update(vars(anew.trained_anew(self, part, asked, progress)))
-            return self
+            return anew.taken_over(self, anew.trained_anew(self, part, asked, progress))
         device = devices.resolve(self.device)
         before = getattr(self, "updates_", [])
         model = run.Model(self._state, self._rated, self._scale, told.settled_of(before, len(self._rated.items)))

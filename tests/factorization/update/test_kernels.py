@@ -41,7 +41,7 @@ def test_an_update_is_the_same_on_both_devices(model, rows, monkeypatch):
     monkeypatch.setattr(strata, "in_strata_on", lambda device, deterministic: False)
     more = {"n_neighbors": 2, "lsh_q": 1, "lsh_p": 1} if model is LSHMF else {}
     fitted = make(model, n_epochs=2, deterministic=True, **more).fit(few(5, 4))
-    part = inputs.part_of(planted(6, 5, 0.7), None, fitted.user_ids_, fitted.item_ids_, "last")
+    part = inputs.part_of(planted(6, 5, 0.7), None, fitted.user_ids_, fitted.item_ids_, "last", lambda ratings: ratings)
     found = []
     for device in (cpu(), Device("cuda", 0, "")):
         trainer = run.trainer_of(fitted, device, lambda orders, device=device: fitted._neighbors_of(orders, device))

@@ -23,7 +23,7 @@ def triples(ratings):
 
 
 def merged(fitted, new, duplicates="last"):
-    part = inputs.part_of(new, None, fitted.user_ids_, fitted.item_ids_, duplicates)
+    part = inputs.part_of(new, None, fitted.user_ids_, fitted.item_ids_, duplicates, lambda ratings: ratings)
     return merge.merged(fitted._rated, fitted._scale, part, duplicates)
 
 
@@ -82,7 +82,7 @@ def test_levels_become_the_ratings_they_were(values):
 def test_ids_of_a_table_that_have_no_rating_are_not_added(fitted):
     row = np.array([2], np.int32)
     new = Ratings(row, row - 2, np.ones(1, np.float32), np.array([500, 600, 700]), np.arange(9))
-    part = inputs.part_of(new, None, fitted.user_ids_, fitted.item_ids_, "last")
+    part = inputs.part_of(new, None, fitted.user_ids_, fitted.item_ids_, "last", lambda ratings: ratings)
     assert part.user_ids.tolist() == [*fitted.user_ids_.tolist(), 700] and part.users.tolist() == [60]
     assert part.item_ids.tolist() == [*fitted.item_ids_.tolist(), 0]
 
