@@ -49,6 +49,15 @@ CASES = [
         registers=64,
         float64_ok=True,
     ),
+    Case("factorization.live.most_rated", live.most_rated, f"{STARTS}, {FLAGS}, {STARTS}", registers=40),
+    Case(
+        "factorization.live.count_pieces",
+        live.count_pieces,
+        f"{STARTS}, {FLAGS}, float64, float64, float64, int64, {STARTS}",
+        registers=64,
+        float64_ok=True,
+    ),
+    Case("factorization.live.add_parts", live.add_parts, f"{STARTS}, {STARTS}, {STARTS}", registers=40),
     *(
         Case(
             f"factorization.live.take_flagged[{kind}]",

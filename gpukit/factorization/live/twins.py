@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._jit import njit, prange
-from gpukit.factorization.live.formulas import ASIDE, field
+from gpukit.factorization.live.formulas import ASIDE, field, piece_count
 from gpukit.factorization.model.formulas import first_factor
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.primitives.search import lower_bound, upper_bound
@@ -142,3 +142,28 @@ def take_flagged(source, flags, out):
     for r in prange(flags.size):
         if flags[r]:
             out[r] = source[r]
+
+
+@njit
+def most_rated(starts, flags, most):
+    """Twin of kernels.most_rated."""
+    for r in range(flags.size):
+        if flags[r]:
+            most[0] = max(most[0], starts[r + 1] - starts[r])
+
+
+@njit(parallel=True)
+def count_pieces(starts, flags, rate, gain, blind, longest, pieces):
+    """Twin of kernels.count_pieces."""
+    for r in prange(pieces.size):
+        count = starts[r + 1] - starts[r] if r < flags.size else 0
+        steps = rate if r < flags.size and flags[r] else 0.0
+        pieces[r] = piece_count(count, steps, gain, blind, longest)
+
+
+@njit(parallel=True)
+def add_parts(within, parts, out):
+    """Twin of kernels.add_parts."""
+    share = within.size // parts.size
+    for r in prange(out.size):
+        out[r] = within[r] + parts[r // share]
