@@ -15,6 +15,38 @@ SHARE = 32  # of the old ratings, that a lane takes to their new places in one g
 
 
 @kernel
+def mark_new(rows, first, seen):
+    """seen[1 + r - first] = 1 for rows r from first on; seen[0] = 1 where one is below 0 or beyond the last of seen.
+
+    rows (n,) int32; first int64; seen (1 + new rows,) uint8, in place.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for t in range(I64(cuda.grid(1)), I64(rows.size), I64(cuda.gridsize(1))):
+        r = I64(rows[U64(t)])
+        place = I64(r - first + I64(1))
+        if r < I64(0) or place >= I64(seen.size):
+            seen[0] = U8(1)
+        elif place > I64(0):
+            seen[U64(place)] = U8(1)
+
+
+@kernel
+def count_flags(flags, count):
+    """count[0] += how many of flags are not 0.
+
+    flags (n,) uint8, most of them 0; count (1,) int64, in place.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for t in range(I64(cuda.grid(1)), I64(flags.size), I64(cuda.gridsize(1))):
+        if flags[U64(t)] != U8(0):
+            cuda.atomic.add(count, 0, I64(1))
+
+
+@kernel
 def find_levels(values, levels, codes, missing):
     """codes[t] = the number of the level that rating t is.
 

@@ -13,6 +13,24 @@ PARTS = 16  # in which ratings are gone through at once
 TILE = 1 << 14
 
 
+@njit
+def mark_new(rows, first, seen):
+    """Twin of kernels.mark_new."""
+    for t in range(rows.size):
+        place = rows[t] - first + 1
+        if rows[t] < 0 or place >= seen.size:
+            seen[0] = 1
+        elif place > 0:
+            seen[place] = 1
+
+
+@njit
+def count_flags(flags, count):
+    """Twin of kernels.count_flags."""
+    for t in range(flags.size):
+        count[0] += flags[t] != 0
+
+
 @njit(parallel=True)
 def find_levels(values, levels, codes, missing):
     """Twin of kernels.find_levels."""

@@ -261,3 +261,16 @@ def test_pieces_before(steps, rows, monkeypatch):
     starts = steps.resident(np.append(0, np.cumsum(counts)), np.int64)
     before = piecing.pieces_before(starts, steps.resident(flags, np.uint8), (1e-9, 0.0, 1e-9, 1), steps)
     np.testing.assert_array_equal(steps.fetch(before), np.append(0, np.cumsum(counts)))
+
+
+@pytest.mark.parametrize("rows", [[0, 5, 3, 6, 8, 6], [0, 4], [9, 2], [-1, 8, 7], [4, 9, -2]])
+def test_new_rows_are_marked(shape, rows):
+    (seen,) = both("mark_new", shape, (np.array(rows, np.int32), 5), [np.zeros(5, np.uint8)])
+    wrong = any(row not in range(9) for row in rows)
+    assert seen.tolist() == [wrong, *(5 + place in rows for place in range(4))]
+
+
+def test_flags_are_counted(shape):
+    flags = (np.random.default_rng(4).random(300) < 0.1).astype(np.uint8)
+    (count,) = both("count_flags", shape, (flags,), [np.array([7])])
+    assert count[0] == 7 + flags.sum() > 20
