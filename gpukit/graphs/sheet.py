@@ -248,5 +248,7 @@ def _is_utf8(raw):
 
 
 def _to_the_last_bit(pandas):
-    """The option that reads numbers as Python does, which pandas 3 does by itself; before, the last bit was a guess."""
-    return {} if int(pandas.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
+    """The option that reads numbers as Python does, which pandas does by itself from 3.1 on; before, the last bit was a
+    guess."""
+    version = tuple(int(part) for part in pandas.__version__.split(".")[:2])
+    return {} if version >= (3, 1) else {"float_precision": "round_trip"}
