@@ -119,7 +119,7 @@ def as_problem(adjacency, data, place, options, times=None):
     """The Problem of inputs.Data; times (m n,) float64, rising, or None: whether the columns are in order is then told
     from values. DataError for a value beyond LARGEST."""
     values = data.tensor.reshape(len(data.tensor), -1).astype(np.float64)
-    seen = np.broadcast_to(spread(data.mask), data.tensor.shape).reshape(values.shape)
+    seen = np.array(np.broadcast_to(spread(data.mask), data.tensor.shape)).reshape(values.shape)
     beyond = seen & ~(np.abs(values) <= LARGEST)
     if beyond.any():
         raise DataError(
