@@ -109,3 +109,22 @@ def runs(hidden, out):
                 out[number] = i * count + end - 1
                 number += 1
             i = end + 1
+
+
+@scan
+def ratios(first, neighbors, weights, sums, counts, prior, out):
+    """out (n, T) float64: the weighted sums of a row's neighbours in sums (N, T) over those in counts (N, T), to each
+    of which prior is added; first (n + 1,), neighbors (E,), weights (E,) float64: of each row its neighbours, as csr.
+
+    As scipy's products, which would make float64 tables of both for every few rows.
+    """
+    above, below = np.empty(out.shape[1]), np.empty(out.shape[1])
+    for row in range(len(out)):
+        above[:], below[:] = 0.0, 0.0
+        for edge in range(first[row], first[row + 1]):
+            other, weight = neighbors[edge], weights[edge]
+            for i in range(len(above)):
+                above[i] += weight * np.float64(sums[other, i])
+                below[i] += weight * np.float64(counts[other, i])
+        for i in range(len(above)):
+            out[row, i] = (above[i] + prior) / (below[i] + prior)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from gpukit.imputation import scans
 
@@ -83,3 +84,12 @@ def test_runs_and_those_without_a_taken_value(shape, share):
     found = np.empty(len(number), np.int64)
     scans.runs(hidden, found)
     np.testing.assert_array_equal(found, (first * shape[1] + first + length - 1)[number])
+
+
+def test_ratios_are_those_of_two_products():
+    rng = np.random.default_rng(0)
+    sums, counts = rng.normal(size=(9, 21)).astype(np.float32), (rng.random((9, 21)) < 0.6).astype(np.float32)
+    W = sparse.random_array((6, 9), density=0.4, rng=rng).tocsr()
+    out = np.empty((6, 21))
+    scans.ratios(W.indptr, W.indices, W.data, sums, counts, 0.15, out)
+    np.testing.assert_array_equal(out, (W @ sums + 0.15) / (W @ counts + 0.15))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit._pool import by_rows
+from gpukit.imputation import scans
 from gpukit.imputation.baselines.nearest import heaviest
 from gpukit.imputation.kriging import covariance as cov
 from gpukit.imputation.problem import lonely
@@ -36,7 +37,7 @@ def signs_of(problem, field, estimates, where):
         spread = np.std([one[rows] for one in estimates], axis=0) if len(estimates) > 1 else np.abs(here - near)
         moves = np.abs(np.gradient(here, axis=1)) if here.shape[1] > 1 else np.zeros(here.shape)
         own = np.where(problem.seen[rows], moves, 0.0).sum(axis=1)
-        means = [(W[rows] @ sizes + PRIOR) / (W[rows] @ count + PRIOR) for sizes, count in departed]
+        means = [around(W[rows], *pair) for pair in departed]
         return [part[some] for part in (apart, spread, np.abs(here - mean), smoothed(moves), *means, here)], own
 
     parts, own = zip(*by_rows(told, field.shape))
@@ -68,10 +69,19 @@ def departures(problem, field, W, size):
     return [(line, between), (odd, seen)]
 
 
+def around(W, sums, counts):
+    """(n, T): the neighbours' mean departure, by rows W (n, N) of weights."""
+    out = np.empty((W.shape[0], sums.shape[1]))
+    scans.ratios(W.indptr, W.indices, W.data, sums, counts, PRIOR, out)
+    return out
+
+
 def logarithm(sizes):
     """log sizes, the smallest of them raised."""
-    usual = float(np.mean(sizes)) if len(sizes) else 0.0
-    return np.log(sizes + LEAST * usual) if usual > 0 else np.zeros(len(sizes))
+    usual, out = float(np.mean(sizes)) if len(sizes) else 0.0, np.zeros(len(sizes))
+    if usual > 0:
+        by_rows(lambda rows: np.log(sizes[rows] + LEAST * usual, out=out[rows]), (len(sizes), 1))
+    return out
 
 
 def ranks(values):
