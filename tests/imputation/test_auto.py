@@ -9,9 +9,9 @@ import pytest
 from gpukit import GraphImputer
 from gpukit.errors import DataError
 from gpukit.imputation import names
-from gpukit.imputation.auto import bending, deviations, judging, methods, mixing, places
+from gpukit.imputation.auto import bending, deviations, judging, methods, mixing, places, run
 from gpukit.imputation.auto.judging import Fold, error_of
-from gpukit.imputation.problem import Problem
+from gpukit.imputation.problem import Method, Problem, always
 from gpukit.persist import load_model
 from imputation.inputs import problem
 
@@ -238,6 +238,37 @@ def test_deviations_follow_the_signs_and_their_intervals_hold():
     assert np.corrcoef(np.log(found.at(kinds, signs)), np.log(sizes))[0, 1] > 0.95
     few = deviations.learned([deviations.Errors(np.ones(30), kinds[:30], signs[:30])])
     np.testing.assert_allclose(few.at(kinds, signs), 1 / deviations.WIDE)
+
+
+def test_a_setting_is_the_one_that_errs_least_on_all_folds_of_a_trial():
+    values, seen, off = np.zeros((2, 8)), np.ones((2, 8), bool), [(0.0, 4.0), (1.0, 1.0)]  # of a setting, by fold
+
+    def fill(problem, setting):
+        return np.full((2, 8), off[setting["number"]][int(problem.seen[0, 7])])
+
+    method = Method("none", always, lambda problem: [{"number": 0}, {"number": 1}], fill)
+    hidden = np.zeros((2, 2, 8), bool)
+    hidden[0, :, 6:] = hidden[1, :, 4:6] = True
+    folds = [Fold(one, asked(values, seen).without(one), values) for one in hidden]
+    one = run.best_setting(method, asked(values, seen), folds[:1], np.arange(8), "absolute")
+    both = run.best_setting(method, asked(values, seen), folds, np.arange(8), "absolute")
+    assert (one.setting, both.setting) == ({"number": 0}, {"number": 1})
+    assert len(one.estimates) == 1 and len(both.estimates) == 2 and len(both.residuals) == 8
+
+
+@pytest.mark.parametrize("days_to_come", [False, True])
+def test_of_few_runs_all_folds_are_tried(monkeypatch, days_to_come):
+    seen, tried, counts = np.random.default_rng(0).random((N, T)) > 0.2, run.tried, []
+    if days_to_come:
+        seen[:] = np.arange(T) < T - 10
+
+    def counted(problem, folds, *rest):
+        counts.append(len(folds))
+        return tried(problem, folds, *rest)
+
+    monkeypatch.setattr(run, "tried", counted)
+    GraphImputer(device="cpu").fit(ring(), waves(), seen)
+    assert counts[0] > 1 if days_to_come else counts == [1]
 
 
 def test_too_little_to_judge_by_is_said():
