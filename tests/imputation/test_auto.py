@@ -12,6 +12,7 @@ from gpukit.imputation import names
 from gpukit.imputation.auto import bending, deviations, judging, methods, mixing, places, run
 from gpukit.imputation.auto.judging import Fold, error_of
 from gpukit.imputation.problem import Method, Problem, always
+from gpukit.imputation.serve import FLOOR
 from gpukit.persist import load_model
 from imputation.inputs import problem
 
@@ -345,3 +346,17 @@ def test_side_by_side_answers_are_the_same(monkeypatch):
     other = GraphImputer(device="cpu").fit(ring + ring.T, series)
     np.testing.assert_array_equal(other.completed_, alone.completed_)
     assert [row[:5] for row in other.report_] == [row[:5] for row in alone.report_]
+
+
+def test_what_is_filled_in_ends_where_what_is_observed_does():
+    rng = np.random.default_rng(0)
+    truth, seen = np.maximum(waves() - 10.0, 0.0), rng.random((N, T)) > 0.2
+    assert (truth[seen] == 0).mean() > FLOOR
+    by_zero, beyond = (
+        GraphImputer(method="spectral", device="cpu").fit(ring(), values, seen).completed_[~seen]
+        for values in (truth, truth - 1e-3)
+    )
+    assert by_zero.min() == 0 and beyond.min() < -2e-3
+    rare = np.where(truth == 0, 0.01, truth)
+    rare[np.argmax(seen[:, 0]), 0] = 0.0  # one value of 2,400
+    assert GraphImputer(method="spectral", device="cpu").fit(ring(), rare, seen).completed_[~seen].min() < 0
