@@ -27,7 +27,7 @@ class GraphImputer(Estimator):
     vertices, runs of columns, single entries), has every method fill it in, the simple ones too, and takes the one that
     errs least, or a mean of several where that errs less. Where weights or center is named, 'auto' means 'spectral'.
     metric: what errors are judged by, 'absolute' (mean |error|) or 'squared' (root of the mean square).
-    minimum, maximum: bounds of what is filled in (None: none).
+    minimum, maximum: bounds of what is filled in (None: none, but 0 where what is observed ends there).
     The entries of a slice, row after row, are taken for a series in time where neighbouring ones are alike, or times
     are handed to fit; methods that know time serve then.
 

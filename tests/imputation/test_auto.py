@@ -9,9 +9,10 @@ import pytest
 from gpukit import GraphImputer
 from gpukit.errors import DataError
 from gpukit.imputation import names
-from gpukit.imputation.auto import bending, deviations, judging, methods, mixing, places
+from gpukit.imputation.auto import bending, deviations, judging, methods, mixing, places, run
 from gpukit.imputation.auto.judging import Fold, error_of
-from gpukit.imputation.problem import Problem
+from gpukit.imputation.problem import Method, Problem, always
+from gpukit.imputation.serve import FLOOR
 from gpukit.persist import load_model
 from imputation.inputs import problem
 
@@ -240,6 +241,37 @@ def test_deviations_follow_the_signs_and_their_intervals_hold():
     np.testing.assert_allclose(few.at(kinds, signs), 1 / deviations.WIDE)
 
 
+def test_a_setting_is_the_one_that_errs_least_on_all_folds_of_a_trial():
+    values, seen, off = np.zeros((2, 8)), np.ones((2, 8), bool), [(0.0, 4.0), (1.0, 1.0)]  # of a setting, by fold
+
+    def fill(problem, setting):
+        return np.full((2, 8), off[setting["number"]][int(problem.seen[0, 7])])
+
+    method = Method("none", always, lambda problem: [{"number": 0}, {"number": 1}], fill)
+    hidden = np.zeros((2, 2, 8), bool)
+    hidden[0, :, 6:] = hidden[1, :, 4:6] = True
+    folds = [Fold(one, asked(values, seen).without(one), values) for one in hidden]
+    one = run.best_setting(method, asked(values, seen), folds[:1], np.arange(8), "absolute")
+    both = run.best_setting(method, asked(values, seen), folds, np.arange(8), "absolute")
+    assert (one.setting, both.setting) == ({"number": 0}, {"number": 1})
+    assert len(one.estimates) == 1 and len(both.estimates) == 2 and len(both.residuals) == 8
+
+
+@pytest.mark.parametrize("days_to_come", [False, True])
+def test_of_few_runs_all_folds_are_tried(monkeypatch, days_to_come):
+    seen, tried, counts = np.random.default_rng(0).random((N, T)) > 0.2, run.tried, []
+    if days_to_come:
+        seen[:] = np.arange(T) < T - 10
+
+    def counted(problem, folds, *rest):
+        counts.append(len(folds))
+        return tried(problem, folds, *rest)
+
+    monkeypatch.setattr(run, "tried", counted)
+    GraphImputer(device="cpu").fit(ring(), waves(), seen)
+    assert counts[0] > 1 if days_to_come else counts == [1]
+
+
 def test_too_little_to_judge_by_is_said():
     truth = np.array([[280.0, 281.0], [282.0, 283.0], [284.0, 285.0], [0.0, 0.0]])
     with pytest.warns(UserWarning, match="6 values on 3 vertices are observed, too few"):
@@ -314,3 +346,17 @@ def test_side_by_side_answers_are_the_same(monkeypatch):
     other = GraphImputer(device="cpu").fit(ring + ring.T, series)
     np.testing.assert_array_equal(other.completed_, alone.completed_)
     assert [row[:5] for row in other.report_] == [row[:5] for row in alone.report_]
+
+
+def test_what_is_filled_in_ends_where_what_is_observed_does():
+    rng = np.random.default_rng(0)
+    truth, seen = np.maximum(waves() - 10.0, 0.0), rng.random((N, T)) > 0.2
+    assert (truth[seen] == 0).mean() > FLOOR
+    by_zero, beyond = (
+        GraphImputer(method="spectral", device="cpu").fit(ring(), values, seen).completed_[~seen]
+        for values in (truth, truth - 1e-3)
+    )
+    assert by_zero.min() == 0 and beyond.min() < -2e-3
+    rare = np.where(truth == 0, 0.01, truth)
+    rare[np.argmax(seen[:, 0]), 0] = 0.0  # one value of 2,400
+    assert GraphImputer(method="spectral", device="cpu").fit(ring(), rare, seen).completed_[~seen].min() < 0
