@@ -152,6 +152,8 @@ def _from_frame(frame, columns, times):
         raise DataError(f"The DataFrame has {frame.shape[1]} column(s); user, item and rating are needed.")
     names = list(frame.columns)
     header = headers.by_name(names) or headers.pairs_by_name(names)
+    if header:
+        headers.refuse_repeated(names, columns, "The DataFrame")
     usual = headers.Triple(0, 1, 2 if frame.shape[1] > 2 else -1)
     places = headers.by_request(columns) if columns is not None else header or usual
     if places.rating < 0:

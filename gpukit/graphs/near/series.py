@@ -7,7 +7,7 @@ from gpukit.graphs.tensor import Graph
 
 DOUBT = 10  # columns that count as observed without any likeness
 COLUMNS = 20_000  # of long series: so many, evenly spaced
-BLOCK = 1 << 24  # numbers at a time
+BLOCK = 1 << 20  # correlations at a time: what they are made of stays in the cache, tens of MB in all
 
 
 def graph_from_series(values, neighbors=None, ids=None):
