@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpukit.base.arrays import as_array, plain
+from gpukit.base.arrays import as_array, axes, plain
 from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.io.arrays import as_frame, is_frame, whole_column
@@ -44,7 +44,7 @@ def _made(data, columns, times):
     data = as_frame(data)
     if is_frame(data):
         return _from_frame(data, columns, times)
-    if isinstance(data, tuple) and len(data) in (2, 3) and all(np.ndim(plain(part)) == 1 for part in data):
+    if isinstance(data, tuple) and len(data) in (2, 3) and all(axes(plain(part)) == 1 for part in data):
         return _from_triples(*data)
     data = plain(data)
     if isinstance(data, (list, tuple)) or hasattr(data, "__array__"):

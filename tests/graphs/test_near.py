@@ -222,3 +222,31 @@ def test_the_most_alike_take_memory_by_the_series_not_by_pairs(monkeypatch):
     monkeypatch.setattr(series, "BLOCK", 1000)
     assert abs(graph_from_series(values).adjacency - whole).max() < 1e-12
     assert len(sizes) == 100 and max(sizes) <= 1000
+
+
+NO_DISTANCES = (
+    3.0,
+    None,
+    "abc",
+    {"a": 1},
+    [[1], [2, 3]],
+    np.zeros((3, 3, 1)),
+    np.zeros((3, 3), "V4"),
+    [("a", "b", "x")],
+)
+
+
+@pytest.mark.parametrize("made", NO_DISTANCES, ids=str)
+def test_what_are_no_distances(made):
+    with pytest.raises(DataError, match="distances"):
+        graph_from_distances(made)
+
+
+def test_pairs_keep_the_spelling_of_their_ids():
+    assert graph_from_distances([(1, 2, 0.5), (2, 7, 0.25)]).vertices.tolist() == [1, 2, 7]
+
+
+@pytest.mark.parametrize("made", [*NO_DISTANCES[:5], NO_DISTANCES[6], [], np.zeros((0, 4)), np.zeros((4, 0))], ids=str)
+def test_what_are_no_series(made):
+    with pytest.raises(DataError, match="series"):
+        graph_from_series(made)

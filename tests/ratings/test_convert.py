@@ -229,3 +229,8 @@ def test_a_frame_of_two_columns_of_one_name():
     with pytest.raises(DataError, match="The DataFrame has several columns named 'user'. Say which one counts"):
         as_ratings(frame)
     assert as_ratings(frame, columns=["-", "user", "item", "rating"]).user_ids.tolist() == [2]
+
+
+def test_a_side_of_unequal_lists():
+    with pytest.raises(DataError, match="the matrix is no array"):
+        as_ratings(([[1], [2, 3]], [1, 2], [3.0, 4.0]))
