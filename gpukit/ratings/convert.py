@@ -57,7 +57,7 @@ def _regular(ratings):
     found = ratings.columns()
     if ratings._state or all(_is_column(one, name) for name, one in found.items()):
         return ratings
-    ways = {"times": as_seconds, "counts": lambda column: as_counts(np.asarray(column, np.float64))}
+    ways = {"times": as_seconds, "counts": lambda column: as_counts(as_array(column, "counts", np.float64))}
     columns = {name: ways.get(name, as_values)(plain(found[name])) for name in found if name not in ONE}
     ids = {f"{one}_ids": as_array(getattr(ratings, f"{one}_ids"), f"{one}_ids") for one in ("user", "item")}
     if any(known.ndim != 1 for known in ids.values()):
