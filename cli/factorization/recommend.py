@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import partial
 from types import SimpleNamespace
 
 import click
@@ -83,9 +84,10 @@ def run(ask, stages, team):
     stages.done("reading")
     if team.rank:
         return list(tiles)
+    remark = partial(report.remark, quiet=ask.quiet)
     terminal = ask.output is None or outputs.takes_stdout(ask.output)
     with report.Progress(ask.quiet or terminal) as progress:  # a bar would mix with rows on the terminal
-        rows = ranked(tiles, total, title_of, stages, progress)
+        rows = counted(ranked(tiles, total, title_of, stages, progress), total, remark)
         rows = with_evidence(rows, count) if ask.evidence else rows
         if ask.output is not None or (ask.everyone and not ask.as_json):
             write_csv(rows, ask.output, columns(bool(ask.titles), ask.evidence))
@@ -173,6 +175,20 @@ def ranked(tiles, total, title_of, stages, progress):
         done += len(tile)
         progress("recommending", done, total)
         stages.done("writing")
+
+
+def counted(rows, asked, remark):
+    """Yield rows; once they are through, remark(text) if users, of whom so many are asked for, have none."""
+    users, last = 0, object()
+    for row in rows:
+        users += row["user"] != last
+        last = row["user"]
+        yield row
+    if users < asked:
+        remark(
+            f"Of {asked:,} users, {asked - users:,} have an empty list: there is no item that they have not rated and "
+            "that may be shown to them."
+        )
 
 
 def with_evidence(rows, count):

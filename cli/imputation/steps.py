@@ -164,7 +164,8 @@ def without(data, value):
     from gpukit.graphs.check import sound
 
     mask = data.mask if data.mask.ndim == 3 else np.broadcast_to(data.mask[:, None, None], data.tensor.shape)
-    mask = mask & (data.tensor != value)
+    with np.errstate(over="ignore"):  # what float32 does not hold is nowhere
+        mask = mask & (data.tensor != data.tensor.dtype.type(value))
     if not mask.any():
         raise DataError(f"Nothing is observed: all values are missing, or {value:g} (--missing-value).")
     whole = mask.all(axis=(1, 2))

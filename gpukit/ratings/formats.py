@@ -203,6 +203,8 @@ def _delimited(lines, name, request, format):
         extras = named.extras_of(words, by_header is not None, request.columns, request.times, name)
     named.check_reach((*places, *extras), len(words), name)
     told = places.rating if places.rating >= 0 else extras.count
+    if by_header:
+        named.refuse_repeated(words, request.columns, name)
     if by_header or (request.columns is not None and need and told >= 0 and not is_number(words[told])):
         lines.advance()
     else:

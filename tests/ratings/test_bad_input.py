@@ -155,3 +155,14 @@ def test_unclear_arguments(tmp_path):
     (tmp_path / "a.csv").write_text("1:\n2,3,2005\n")
     with pytest.raises(ParameterError, match="columns and sep"):
         read_ratings(tmp_path / "a.csv", format="netflix", columns="user,item,rating")
+
+
+def test_two_columns_of_one_name(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("user,user,item,rating\n5,1,7,4\n6,2,8,3\n")
+    with pytest.raises(DataError, match="several columns named 'user'. Say which one counts with --columns"):
+        read_ratings(path)
+    assert read_ratings(path, columns="-,user,item,rating").user_ids.tolist() == [1, 2]
+    path.write_text("user,User,item\n5,1,7\n6,2,8\n")
+    with pytest.raises(DataError, match="several columns named 'user'"):
+        read_ratings(path)

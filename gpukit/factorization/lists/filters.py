@@ -67,7 +67,7 @@ def known_rows(ids, item_ids):
     from gpukit.io.ids import id_array, rows_of
 
     ids = list(ids) if isinstance(ids, set | frozenset | dict) else ids
-    if isinstance(ids, list | tuple | np.ndarray) and not len(ids):
+    if isinstance(ids, list | tuple) and not ids or isinstance(ids, np.ndarray) and not ids.size:
         return np.empty(0, np.int32)
     rows = rows_of(id_array(ids, "item"), item_ids, "item")
     return rows[rows >= 0]
