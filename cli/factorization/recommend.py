@@ -15,6 +15,7 @@ from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
 from gpukit.errors import ParameterError
 from gpukit.factorization.lists.recommending import BY
+from gpukit.ratings.clicks import clicks_after
 
 AT_ONCE = 1 << 14  # rows
 
@@ -155,8 +156,6 @@ def remark_unknown(fitted, lists, quiet):
 
 def remark_without_clicks(fitted, lists, quiet):
     """Say how many users of a file have no rating that the model takes for a click: they get no list."""
-    from gpukit.ratings.clicks import clicks_after
-
     total, clicking = len(np.unique(lists.users)), len(np.unique(clicks_after(lists, fitted.positive_from).users))
     if clicking < total:
         report.remark(f"Without a click, and so without a list: {total - clicking:,} of {total:,} users.", quiet)
