@@ -38,7 +38,7 @@ def size_of(path):
 
 def spelled_size(size):
     """Bytes in words."""
-    return f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"
+    return f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size / 1e3:.3g} kB"
 
 
 def takes_stdout(path, as_json=False):

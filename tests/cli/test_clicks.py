@@ -124,6 +124,7 @@ def test_ratings_from_a_threshold_on(verb, files):
     [
         (("--positive-from", 4), "--positive-from 4 asks for ratings"),
         (("--feedback", "explicit", "--loss", "bpr"), "is for clicks"),
+        (("--feedback", "explicit"), "--feedback explicit finds nothing to learn. Leave it out, or say which"),
         (("--solver", "sgd"), "learns ratings, and these are clicks"),
         (("--solver", "ials", "--loss", "bpr"), "not by --loss"),
         (("--solver", "ials", "--learning-rate", 0.1), "--learning-rate 0.1 means nothing"),
