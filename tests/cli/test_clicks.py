@@ -86,8 +86,10 @@ def test_what_comes_after_a_threshold(verb, files, tmp_path):
     assert "Nothing was learned of 1 of 12 users" in verb("recommend", tmp_path / "m", "--all", *CPU).err
     told = verb("recommend", tmp_path / "m", "--user", 0, "--user", 1, "-n", 3, *CPU)
     assert told.code == 0 and "Nothing was learned of 1 of 2 users" in told.err
-    told = verb("update", tmp_path / "m", tmp_path / "alike.csv", "--model", tmp_path / "n", *CPU)
-    assert told.code == 0 and "1 new clicks" in told.out
+    (tmp_path / "mixed.csv").write_text("user,item,rating\n0,3,5\n0,7,1\n")
+    for name in ("alike", "mixed"):
+        told = verb("update", tmp_path / "m", tmp_path / f"{name}.csv", "--model", tmp_path / name, *CPU)
+        assert told.code == 0 and "1 new clicks" in told.out
     told = verb("evaluate", tmp_path / "m", tmp_path / "later.csv", "--json", *CPU)
     assert json.loads(told.out)["lists"]["left_out"]["pairs"] == 2
     assert "ratings from 4 on are clicks" in verb("evaluate", tmp_path / "m", tmp_path / "later.csv", *CPU).err
