@@ -270,8 +270,14 @@ def _separator(line, format):
         return "\t" if "\t" in line else " "
     there = [sep for sep in SEPARATORS if sep in line.strip()]
     if there[:1] == [","] and "," not in DECIMAL_COMMA.sub("", line):  # u1;i1;3,5
-        return next((sep for sep in (";", "|") if line.count(sep) > 1), ",")
+        return next((sep for sep in (";", "|") if line.count(sep) > 1), " " if _rated_in_blanks(line) else ",")
     return there[0] if there else ","
+
+
+def _rated_in_blanks(line):
+    """Whether the third word of a line is a number with a comma, and all behind it are numbers."""
+    words = line.split()
+    return len(words) > 2 and with_point(words[2]) is not None and all(map(is_number, words[3:]))
 
 
 def split(line, sep):

@@ -107,7 +107,7 @@ def test_no_ratings_in_it(tmp_path, text, message):
     assert "bad.dat" in str(caught.value) and "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("sep", ";|")
+@pytest.mark.parametrize("sep", ";| \t")
 @pytest.mark.parametrize("header", ["", "user{0}item{0}rating\n"])
 def test_decimal_commas_are_told(tmp_path, sep, header):
     """Never taken for two columns, which would be clicks of users such as u1;i1;3."""
@@ -117,7 +117,7 @@ def test_decimal_commas_are_told(tmp_path, sep, header):
         read_ratings(tmp_path / "bad.csv")
 
 
-@pytest.mark.parametrize("line", ["u1,x;y;z", "1,2;3", "a;b,c;d"])
+@pytest.mark.parametrize("line", ["u1,x;y;z", "1,2;3", "a;b,c;d", "new york 1,2 nd", "x 1,2"])
 def test_pairs_with_semicolons_are_pairs(tmp_path, line):
     (tmp_path / "pairs.csv").write_text(line + "\n")
     read = read_ratings(tmp_path / "pairs.csv")

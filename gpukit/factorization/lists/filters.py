@@ -55,9 +55,10 @@ def worth_of(filters, item_ids, counts, unit=1.0):
         worth[its < filters.min_support] = np.nan
         worth += np.float32(filters.popularity / unit) * np.log1p(its).astype(np.float32)
     if np.isnan(worth).all():
+        lower = f", or lower min_support={filters.min_support}" if filters.min_support else ""
         raise DataError(
             f"The filters leave none of the model's {len(item_ids):,} items to recommend: name others that the model "
-            f"knows, or lower min_support={filters.min_support}."
+            f"knows{lower}."
         )
     return worth
 
