@@ -13,7 +13,7 @@ from gpukit.imputation.auto.places import KINDS
 from gpukit.imputation.local.alike import alike
 from gpukit.imputation.local.plan import FEWEST, FOLDS, MOST, OF_VERTEX, PASSES, TOGETHER, WINDOW
 from gpukit.imputation.local.steps import Ground
-from gpukit.imputation.local.table import Table, Told, numbered, ranks
+from gpukit.imputation.local.table import Table, Told, grouped
 from gpukit.imputation.soft_impute import method as soft_impute
 from gpukit.imputation.soft_impute.plan import SHARES
 
@@ -169,12 +169,8 @@ def told(session, part, values, near, places):
 def some(part, rng, parts):
     """(vertex, column) int32 of hidden values that are learned from: of each kind and vertex not too many."""
     vertex, column = np.nonzero(part.hidden & (part.kinds != places.NEVER))
-    order = rng.permutation(len(vertex))
-    vertex, column = vertex[order], column[order]
-    group = numbered(part.kinds[vertex, column].astype(np.int64) * len(part.hidden) + vertex, KINDS * len(part.hidden))
-    order = np.argsort(group, kind="stable")
-    rank = ranks(group[order])
-    kept = order[rank < max(1, OF_VERTEX // parts)]
+    group = part.kinds[vertex, column].astype(np.int64) * len(part.hidden) + vertex
+    kept, _ = grouped(group, KINDS * len(part.hidden), max(1, OF_VERTEX // parts), rng)
     return vertex[kept].astype(np.int32), column[kept].astype(np.int32)
 
 
