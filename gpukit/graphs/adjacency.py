@@ -16,6 +16,7 @@ FORMS = (
     "0 to N-1, or a pair (edges, weights)"
 )
 ROUNDING = 1e-6  # relative; weights of one edge that differ by less are equal
+MARGIN = 4.0  # of a sum of weights below the largest number: eigenvalues of the Laplacian reach twice the degree
 MOST_VERTICES = 2**31 - 1  # indices are int32
 
 
@@ -167,11 +168,17 @@ def _symmetric(matrix, names):
             f"the adjacency is not symmetric: the weight from vertex {one} to {other} is {matrix[i, j]:g}, "
             f"from {other} to {one} it is {matrix[j, i]:g}. Make it so, by (A + A.T) / 2 if that is meant."
         )
-    return _canonical(((matrix + other) / 2).tocsr() if apart.nnz else matrix)
+    return _canonical((matrix / 2 + other / 2).tocsr() if apart.nnz else matrix, names)
 
 
-def _canonical(matrix):
+def _canonical(matrix, names):
+    """matrix with its duplicates added and sorted; DataError for a vertex whose Laplacian float64 does not hold."""
     matrix.sum_duplicates()  # and sorts
+    with np.errstate(over="ignore"):
+        wrong = ~np.isfinite(MARGIN * degrees(matrix))
+    if wrong.any():
+        at = _called(int(np.argmax(wrong)), names)
+        raise DataError(f"the weights of vertex {at} add up to more than float64 holds; divide all by their largest.")
     return matrix
 
 
@@ -195,7 +202,7 @@ def _from_edges(edges, weights, vertices, names):
     low, high, weights = low[first], high[first], weights[first]
     ends = np.concatenate((low, high)), np.concatenate((high, low))
     both = sparse.coo_array((np.concatenate((weights, weights)), ends), shape=(size, size))
-    return _canonical(_checked(both, names))
+    return _canonical(_checked(both, names), names)
 
 
 def _vertices(edges):

@@ -149,6 +149,8 @@ REFUSED = {
     "negative": (both(2, 4, -1.5), "between vertices 2 and 4 is -1.5; weights must be finite and not negative"),
     "NaN": (both(2, 4, np.nan), "between vertices 2 and 4 is nan"),
     "infinite": (both(2, 4, np.inf), "between vertices 2 and 4 is inf"),
+    "a sum beyond float64": (both(2, 4, 1.7e308), "weights of vertex 2 add up to more than float64 holds"),
+    "a list beyond float64": (([[0, 1], [1, 2]], [1e308, 1e308]), "weights of vertex 0 add up to more"),
     "negative self-loop": (changed(3, 3, -1.0), "between vertices 3 and 3 is -1"),
     "self-loops only": (np.eye(3), "no edges but self-loops"),
     "self-loops only, listed": (np.array([[0, 0], [1, 1], [2, 2]]), "no edges but self-loops"),

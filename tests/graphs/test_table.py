@@ -1,10 +1,12 @@
 """Values as a table beside a file of edges: which side the vertices are, headers, ids, and whose is whose."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.graphs import read_graph
+from gpukit.graphs import read_graph, sheet
 
 N, TIMES = 5, 8
 VALUES = np.round(np.random.default_rng(0).uniform(-9, 9, (N, TIMES)), 3)
@@ -166,6 +168,7 @@ def test_refused(read):
     for lines, options, error, words in (
         (PLAIN[:4], {}, DataError, "4 rows of 8 values, and the graph 5 vertices: neither is its vertices"),
         ([*PLAIN[:4], ["1", "x", *PLAIN[4][2:]]], {}, DataError, r"line 5: 'x' \(column 2\) is not a number"),
+        ([*PLAIN[:4], ["1", '"3,5"', *PLAIN[4][2:]]], {}, DataError, r"'3,5' \(column 2\) has a decimal comma"),
         ([*PLAIN[:4], [*PLAIN[4], "1"]], {}, DataError, "Expected 8 fields in line 5, saw 9"),
         ([*PLAIN[:4], ["inf", *PLAIN[4][1:]]], {}, DataError, "the tensor is inf at vertex 4, row 0, column 0"),
         (PLAIN, {"layout": "sides"}, ParameterError, "layout must be one of"),
@@ -189,3 +192,17 @@ def test_more_columns_than_memory_has_room_for(tmp_path, monkeypatch):
     monkeypatch.setattr(pandas, "read_csv", full)
     with pytest.raises(DataError, match=r"e\.txt: 2 columns take more memory than there is\. Turn the table"):
         read_graph(edges=edges, tensor=values)
+
+
+EXACT = [-2.4659999999995454, 1.2940006221234799, -1.8891592636108399, -9.223372036854777e19, 1.1805916207174112e21]
+
+
+def test_numbers_are_read_to_the_last_bit(read):
+    values = np.array(EXACT * 2 + EXACT[::-1] * 2).reshape(4, 5).T
+    assert np.array_equal(read(rows(values)).tensor[:, 0], values)
+
+
+@pytest.mark.parametrize("version, guesses", [("2.3.3", 1), ("3.0.6", 1), ("3.1.0", 0), ("3.1.0rc1", 0), ("4.0.0", 0)])
+def test_which_pandas_guesses_the_last_bit(version, guesses):
+    told = sheet._to_the_last_bit(SimpleNamespace(__version__=version))
+    assert told == ({"float_precision": "round_trip"} if guesses else {})

@@ -11,11 +11,11 @@ CURVATURE = 0.1  # of a row's squared error in its factors' directions, in z; fo
 def shares(settings, walk, counts, ranks, meetings):
     """(epochs, rows) float32: what to multiply the sum of R ranks' changes to a row by.
 
-    counts: ratings of the users, of the items, of all ranks; meetings: in an epoch, at least. A row's s steps between
-    two meetings, at a rate g, bring it 1 - exp(-x) of the way to where its own ratings pull it, x = g s CURVATURE:
-    all ranks' steps, one after the other, would bring it 1 - exp(-R x) of the way to where all pull it. Where x is
-    small the sum does that; where it is large only the mean does, and the sum would overshoot, from three ranks on
-    without end. In the first epoch factors are small, and so is the curvature: changes are added up.
+    counts: ratings of the users, of the items, of all ranks; meetings: in an epoch, or (rows,) those of each row. A
+    row's s steps between two meetings, at a rate g, bring it 1 - exp(-x) of the way to where its own ratings pull it,
+    x = g s CURVATURE: all ranks' steps, one after the other, would bring it 1 - exp(-R x) of the way to where all pull
+    it. Where x is small the sum does that; where it is large only the mean does, and the sum would overshoot, from
+    three ranks on without end. In the first epoch factors are small, and so is the curvature: changes are added up.
     """
     _, rows = major_first(walk, *counts)
     steps = rows / (ranks * meetings)

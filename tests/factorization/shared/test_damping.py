@@ -31,3 +31,12 @@ def test_a_row_goes_as_far_as_by_one_step_after_the_other(row, ranks):
     own, wanted = (np.exp(-rate * CURVATURE * steps * n) - 1 for n in (1, ranks))
     share = shares(PLAN, "users", COUNTS, ranks, 4)[1, row]
     assert share * ranks * own == pytest.approx(wanted, rel=1e-4)
+
+
+def test_rows_that_meet_more_often():
+    often = np.array([4, 4, 4, 24, 24, 24])
+    found = shares(PLAN, "users", COUNTS, 2, often)
+    for meetings in (4, 24):
+        one = shares(PLAN, "users", COUNTS, 2, meetings)[:, often == meetings]
+        assert np.array_equal(found[:, often == meetings], one)
+    assert (found[1, 3:5] > shares(PLAN, "users", COUNTS, 2, 4)[1, 3:5]).all()
