@@ -82,7 +82,7 @@ class Table:
 
     def sorted(self, folds, group, count, most):
         """Sorted of folds' values by their groups (n,), of so many groups, at random `most` of each."""
-        order, first = grouped(group, count, most, self.rng)
+        order, first = grouped(group, count, most, self.rng.permutation(len(group)))
         targets = np.concatenate([fold.targets for fold in folds])[order]
         return Sorted(self.session.joined([fold.features for fold in folds], order), targets, first)
 
@@ -95,8 +95,8 @@ def mean_squares(x, first, sizes, origin):
     return out
 
 
-def grouped(group, count, most, rng):
-    """(order, first (count + 1,)): members of groups (n,) int64, group after group, and where each begins; of each at
-    random `most`."""
-    order, first = np.empty(len(group), np.int64), np.empty(count + 1, np.int64)
-    return order[: scans.by_group(group, rng.permutation(len(group)), most, first, order)], first
+def grouped(group, count, most, order):
+    """(order, first (count + 1,)): members of groups (n,) int64, group after group, and where each begins; of each the
+    first `most` of an order (n,)."""
+    out, first = np.empty(len(group), np.int64), np.empty(count + 1, np.int64)
+    return out[: scans.by_group(group, order, most, first, out)], first

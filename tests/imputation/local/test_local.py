@@ -236,7 +236,7 @@ def test_of_each_vertex_some_hidden_values_are_told(monkeypatch):
     monkeypatch.setattr(learning, "OF_VERTEX", 12)
     hidden = np.random.default_rng(0).random((4, 50)) < 0.8
     part = SimpleNamespace(hidden=hidden, kinds=np.ones(hidden.shape, np.int8))
-    vertex, column = learning.some(part, np.random.default_rng(0), 3)
+    vertex, column = learning.some(part, np.random.default_rng(0).permutation(hidden.sum()), 3)
     assert np.bincount(vertex).tolist() == [4] * 4 and hidden[vertex, column].all() and column.max() > 20
 
 
