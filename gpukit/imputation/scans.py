@@ -173,3 +173,24 @@ def by_group(group, order, most, first, out):
             out[place[g]] = member
             place[g] += 1
     return first[-1]
+
+
+@scan
+def commonest(values, seen):
+    """(value, how many there are of it, how many values there are) of values (N, T) where seen (N, T) bool: the one
+    that more than half of them are, if there is such a value, else one of them.
+
+    Source: Boyer, Moore, "MJRTY: a fast majority vote algorithm" (1981).
+    """
+    best, votes, count, alike = 0.0, 0, 0, 0
+    for row in range(len(values)):
+        for i in range(values.shape[1]):
+            if seen[row, i]:
+                count += 1
+                if votes == 0:
+                    best = values[row, i]
+                votes += 1 if values[row, i] == best else -1
+    for row in range(len(values)):
+        for i in range(values.shape[1]):
+            alike += seen[row, i] and values[row, i] == best
+    return best, alike, count

@@ -121,3 +121,20 @@ def test_members_group_after_group(most):
     wanted = [order[group[order] == one][:most] for one in range(7)]
     np.testing.assert_array_equal(out[:count], np.concatenate(wanted))
     np.testing.assert_array_equal(first, np.cumsum([0, *map(len, wanted)]))
+
+
+@pytest.mark.parametrize("share", [0.51, 0.9, 1.0])
+def test_a_value_that_most_are(share):
+    rng = np.random.default_rng(1)
+    values, seen = rng.normal(size=(20, 30)), rng.random((20, 30)) < 0.5
+    some = np.argwhere(seen)
+    chosen = rng.permutation(some)[: int(np.ceil(share * len(some)))]
+    values[~seen] = 9.0
+    values[chosen[:, 0], chosen[:, 1]] = 3.0
+    assert scans.commonest(values, seen) == (3.0, len(chosen), len(some))
+
+
+def test_where_no_value_is_most_of_them_one_is_counted():
+    values = np.array([[1.0, 2.0, 1.0, 2.0, 3.0]])
+    value, alike, count = scans.commonest(values, np.ones((1, 5), bool))
+    assert alike == (values == value).sum() <= 2 and count == 5
