@@ -27,6 +27,10 @@ class Work(NamedTuple):
         """(N, T) float64: the answer as values."""
         return self.level + self.unit * self.session.answer().astype(np.float64)
 
+    def at(self, vertex, column):
+        """(values,) float64: the answer in some places, as values."""
+        return self.level[0, column] + self.unit[vertex, 0] * self.session.answer()[vertex, column].astype(np.float64)
+
 
 def suits(problem):
     """Series in time of two vertices at least."""
