@@ -311,11 +311,11 @@ def test_most_are_zero():
     assert "of what is observed is 0" in model.notes_[0] and model.completed_.min() >= 0
 
 
-def test_long_methods_have_a_thread_of_their_own_on_a_gpu(monkeypatch):
+def test_long_methods_and_those_of_the_host_have_threads_of_their_own_on_a_gpu(monkeypatch):
     """Results in order whatever comes first; on the CPU, and of graphs whose products want all threads, one thread."""
-    begun = []
+    begun, here = [], threading.current_thread()
     monkeypatch.setattr(judging.devices, "gpu", begun.append)
-    methods = [SimpleNamespace(long=long) for long in (False, True, False)]
+    methods = [SimpleNamespace(long=at == 1, alone=at == 3) for at in range(4)]
     threads, heard = {}, []
 
     def work(at):
@@ -325,9 +325,9 @@ def test_long_methods_have_a_thread_of_their_own_on_a_gpu(monkeypatch):
     for is_cuda, count, apart in ((True, 3, True), (False, 3, False), (True, judging.MANY + 1, False)):
         place = SimpleNamespace(device=SimpleNamespace(is_cuda=is_cuda, index=2))
         problem = SimpleNamespace(place=place, values=np.zeros((count, 1)))
-        assert judging.side_by_side(problem, methods, work, heard.append) == [0, 10, 20]
-        assert (threads[1] is not threads[0]) == apart and threads[0] is threads[2]
-    assert begun == [2] and heard == [0, 20, 10, 0, 10, 20, 0, 10, 20]
+        assert judging.side_by_side(problem, methods, work, heard.append) == [0, 10, 20, 30]
+        assert [threads[at] is here for at in range(4)] == [True, not apart, True, not apart]
+    assert set(begun) == {2} and heard == [0, 20, 10, 30, *2 * [0, 10, 20, 30]]
 
 
 def test_side_by_side_answers_are_the_same(monkeypatch):
@@ -340,7 +340,7 @@ def test_side_by_side_answers_are_the_same(monkeypatch):
     alone = GraphImputer(device="cpu").fit(ring + ring.T, series)
 
     def two(calls, aside, begin, heard, beside=judging.beside):
-        return beside(calls, [len(calls) - 1] if len(calls) > 1 else [], lambda: None, heard)
+        return beside(calls, [[len(calls) - 1], [0]] if len(calls) > 2 else [], lambda: None, heard)
 
     monkeypatch.setattr(judging, "beside", two)
     other = GraphImputer(device="cpu").fit(ring + ring.T, series)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.imputation import scans
 from gpukit.imputation.auto import bending, deviations, hiding
 from gpukit.imputation.auto.judging import Fold, error_of, filled, side_by_side
 from gpukit.imputation.auto.methods import BY_NAME, METHODS
@@ -18,7 +19,7 @@ NUMBERS = 1 << 20  # of a problem that methods are judged on: a window of a long
 TRIAL = 1 << 16  # of the columns that a trial is made on, where a method takes each column by itself
 ROUNDING = 1e-6  # of the largest residual
 NEAR = 1.25  # times the least error of a trial: what is judged on all folds
-MOST = 0.5  # of the values, equal ones that are told
+MOST = 0.5  # of the values, equal ones that are told: no less, see scans.commonest
 MEMBERS = 3  # of each group of values
 FEW, WIDER, MORE = 20, 1.5, 6  # units hidden in a trial; in place of NEAR and MEMBERS where they are fewer
 
@@ -85,13 +86,13 @@ def unjudged(problem, asked):
 
 def notes_of(problem):
     """[text] of what is odd about a problem."""
-    values, notes = problem.values[problem.seen], []
-    common = values == np.median(values)
-    if common.all():
-        notes.append(f"all that is observed is {values[0]:g}.")
-    elif common.mean() > MOST:
+    value, alike, count = scans.commonest(*scans.some(slice(None), problem.values, problem.seen))
+    notes = []
+    if alike == count:
+        notes.append(f"all that is observed is {value:g}.")
+    elif alike > MOST * count:
         notes.append(
-            f"{common.mean():.0%} of what is observed is {np.median(values):g}: the least absolute error may be that "
+            f"{alike / count:.0%} of what is observed is {value:g}: the least absolute error may be that "
             "of this value everywhere; metric='squared' (--metric squared) judges by squares."
         )
     empty = int((~problem.seen.any(axis=0)).sum())
