@@ -30,7 +30,8 @@ def weights_of(model, ratings):
 
 
 def update(model, part, asked, device, progress):
-    """The update.run.Updated of a fitted estimator that takes an update.inputs.Part of clicks, as update.settings say.
+    """The update.run.Updated of a fitted estimator that takes an update.inputs.NewRatings of clicks, as
+    update.settings say.
 
     Raises DataError, DeviceMemoryError.
     """

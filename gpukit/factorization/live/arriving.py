@@ -10,8 +10,8 @@ from gpukit.ratings.table import Ratings
 
 
 def part_of(X, y, known, finders, own):
-    """The inputs.Part of what fit takes (X, y), its columns on the host or on the device; known: (user ids, item ids);
-    finders: as inputs.in_rows has them; own: the live model's steps. Raises DataError, ParameterError."""
+    """The inputs.NewRatings of what fit takes (X, y), its columns on the host or on the device; known: (user ids,
+    item ids); finders: as inputs.in_rows has them; own: the live model's steps. Raises DataError, ParameterError."""
     if y is None and isinstance(X, Ratings) and X.weights is None and len(X):
         part = as_it_is(X, known, own)
         if part is not None:
@@ -20,9 +20,9 @@ def part_of(X, y, known, finders, own):
 
 
 def as_it_is(ratings, known, own):
-    """The Part of Ratings whose ids begin with the known ones. Its columns lie on the device, which sees whether rows
-    are in range and which new ones occur: a look at each on the host took longer than sending them there. None for any
-    other, and for what is wrong with them, that the usual way may say so."""
+    """The NewRatings of Ratings whose ids begin with the known ones. Its columns lie on the device, which sees
+    whether rows are in range and which new ones occur: a look at each on the host took longer than sending them
+    there. None for any other, and for what is wrong with them, that the usual way may say so."""
     ids = ratings.user_ids, ratings.item_ids
     sound = ratings._state >= check.SOUND
     if not sound and (check.misshapen(ratings) or not all(isinstance(one, np.ndarray) for one in ids)):
@@ -34,7 +34,7 @@ def as_it_is(ratings, known, own):
     if seen is None:
         return None
     (users, user_ids), (items, item_ids) = (without_others(*side, own) for side in zip(rows, ids, known, seen))
-    return inputs.Part(users, items, own.resident(ratings.values, np.float32), user_ids, item_ids)
+    return inputs.NewRatings(users, items, own.resident(ratings.values, np.float32), user_ids, item_ids)
 
 
 def unique_behind(ids, known):

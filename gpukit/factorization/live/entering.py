@@ -37,7 +37,7 @@ class Entered(NamedTuple):
 
 
 def sort_part(part, held):
-    """The Sorted of an inputs.Part, its pairs in any order; DataError for more than a key holds."""
+    """The Sorted of inputs.NewRatings, its pairs in any order; DataError for more than a key holds."""
     own, ordering, key = held.work.own, held.work.ordering, key_of(part.shape, len(held.levels.values))
     if key.end > MARK:
         raise DataError(f"{part.shape[0]:,} users x {part.shape[1]:,} items are too many to be kept live.")
@@ -54,7 +54,7 @@ def sort_part(part, held):
 
 
 def there(part, own):
-    """(users, items (n,) int32, values (n,) float32) of an inputs.Part on the device."""
+    """(users, items (n,) int32, values (n,) float32) of inputs.NewRatings on the device."""
     columns = (part.users, np.int32), (part.items, np.int32), (part.values, np.float32)
     return [own.resident(*one) if isinstance(one[0], np.ndarray) else one[0] for one in columns]
 

@@ -91,5 +91,5 @@ def packed(state, work):
 def history_as_ratings(model):
     """The Ratings of a model's History, by user."""
     none = (np.empty(0, dtype) for dtype in (np.int32, np.int32, np.float32))
-    part = inputs.Part(*none, model.user_ids_, model.item_ids_)
+    part = inputs.NewRatings(*none, model.user_ids_, model.item_ids_)
     return merge.merged(model._rated, model._scale, part, "last").ratings

@@ -99,8 +99,8 @@ class Live:
         return self._held
 
     def _added(self, part, duplicates, clock):
-        """Add an inputs.Part; False, with nothing done, where a pair comes twice in it, a rating's value is new, or a
-        mean is asked for."""
+        """Add inputs.NewRatings; False, with nothing done, where a pair comes twice in it, a rating's value is new, or
+        a mean is asked for."""
         held = self._opened()
         with clock("orders"):
             new = entering.sort_part(part, held)

@@ -17,8 +17,8 @@ TIMES = 2.0  # as many ratings as there were when the settings were chosen
 
 
 def is_due(model, part, settings):
-    """Whether a fitted model of ratings that takes an inputs.Part is to be trained anew; settings: settings.Settings of
-    the update, whose rows have to be free to move, and what is walked left open."""
+    """Whether a fitted model of ratings that takes inputs.NewRatings is to be trained anew; settings: settings.Settings
+    of the update, whose rows have to be free to move, and what is walked left open."""
     if model.feedback_ == "implicit" or settings.rows != "move" or settings.replay is not None:
         return False
     known = len(model._rated.items)
@@ -26,7 +26,7 @@ def is_due(model, part, settings):
 
 
 def trained_anew(model, part, settings, progress):
-    """A model like a fitted one, trained on its history and an inputs.Part; its updates_ go on, and say so.
+    """A model like a fitted one, trained on its history and inputs.NewRatings; its updates_ go on, and say so.
 
     Raises as fit does, and DataError for a known pair where duplicates='error'.
     """

@@ -17,7 +17,7 @@ from gpukit.ratings.repeats import without_repeats
 FAR = 1000.0  # standard deviations: what lies beyond is no rating of the same scale
 
 
-class Part(NamedTuple):
+class NewRatings(NamedTuple):
     """n new ratings: users, items (n,) int32 rows of the grown model, values (n,) float32, each pair once; user_ids,
     item_ids: the model's, the new ones behind them."""
 
@@ -37,7 +37,7 @@ class Part(NamedTuple):
 
 
 def part_of(new, y, user_ids, item_ids, duplicates, taken):
-    """The Part of what fit takes (new, y), in the rows of a model with these ids.
+    """The NewRatings of what fit takes (new, y), in the rows of a model with these ids.
 
     duplicates: what a pair means that comes twice in it (gpukit.ratings.repeats); taken: a function that gives the
     Ratings that are learned of those that were read. Raises DataError, ParameterError.
@@ -47,11 +47,11 @@ def part_of(new, y, user_ids, item_ids, duplicates, taken):
 
 
 def in_rows(ratings, user_ids, item_ids, finders=(rows_of, rows_of)):
-    """The Part of Ratings in the rows of a model with these ids, pairs as often as they come; finders: of users and of
-    items, what rows_of does. DataError."""
+    """The NewRatings of Ratings in the rows of a model with these ids, pairs as often as they come; finders: of users
+    and of items, what rows_of does. DataError."""
     users, user_ids = grown(ratings.users, ratings.user_ids, user_ids, "user", finders[0])
     items, item_ids = grown(ratings.items, ratings.item_ids, item_ids, "item", finders[1])
-    return Part(users, items, ratings.values, user_ids, item_ids)
+    return NewRatings(users, items, ratings.values, user_ids, item_ids)
 
 
 def rated(ratings, scale):

@@ -35,7 +35,7 @@ def values_of(levels, scale):
 
 
 def merged(history, scale, part, duplicates):
-    """The Merged of a model's History (on the host) and an inputs.Part.
+    """The Merged of a model's History (on the host) and inputs.NewRatings.
 
     A pair that is there already is corrected by rule `duplicates`: 'last' takes the new rating, 'mean' the mean of
     both, 'error' raises DataError.

@@ -71,7 +71,7 @@ class Facts(NamedTuple):
 
 
 def update(model, part, settings, trainer, progress):
-    """The Updated of a Model that takes an inputs.Part, as update.settings.Settings say.
+    """The Updated of a Model that takes inputs.NewRatings, as update.settings.Settings say.
 
     Raises DataError, DeviceMemoryError. An interrupt takes effect between two epochs, and the model is as it was.
     """

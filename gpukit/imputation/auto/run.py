@@ -24,7 +24,7 @@ MEMBERS = 3  # of each group of values
 FEW, WIDER, MORE = 20, 1.5, 6  # units hidden in a trial; in place of NEAR and MEMBERS where they are fewer
 
 
-class Trial(NamedTuple):
+class Candidate(NamedTuple):
     """A method at the best of its settings, and its residuals on the columns of a trial, with their groups
     (places.GROUPS), of all its folds. estimates: [(N, T) float32] of these, where they were made."""
 
@@ -102,7 +102,7 @@ def notes_of(problem):
 
 
 def tried(problem, folds, metric, progress):
-    """A Trial of every method that suits, on folds."""
+    """A Candidate of every method that suits, on folds."""
     count, columns = problem.values.shape
     some = np.arange(columns)
     if problem.values.size > TRIAL:
@@ -120,14 +120,14 @@ def tried(problem, folds, metric, progress):
 
 
 def best_setting(method, problem, folds, some, metric):
-    """The Trial of a method: the setting with the least error on the hidden values of some columns."""
+    """The Candidate of a method: the setting with the least error on the hidden values of some columns."""
     groups = np.concatenate([GROUPS[kinds(fold.problem)[:, some][fold.hidden[:, some]]] for fold in folds])
     best = None
     for setting in method.settings(folds[0].problem):
         pairs = [residuals_on(method, problem, fold, some, setting) for fold in folds]
         residuals = np.concatenate([one for one, _ in pairs])
         if best is None or error_of(residuals, metric) < error_of(best.residuals, metric):
-            best = Trial(method, setting, residuals, groups, [] if method.alone else [kept for _, kept in pairs])
+            best = Candidate(method, setting, residuals, groups, [] if method.alone else [kept for _, kept in pairs])
     return best
 
 
@@ -168,7 +168,7 @@ def finalists(trials, asked, metric, few):
 
 
 def decided(problem, trial, known, progress):
-    """A Trial with the setting that serves."""
+    """A Candidate with the setting that serves."""
     name, find = trial.method.name, trial.method.decide
     if find is None:
         return trial
@@ -176,7 +176,7 @@ def decided(problem, trial, known, progress):
 
 
 def judge(folds, trial):
-    """Judged of a Trial on all folds."""
+    """Judged of a Candidate on all folds."""
     rest = folds[len(trial.estimates) :]
     more = [filled(trial.method, fold.problem, trial.setting).astype(np.float32) for fold in rest]
     return Judged(trial.method.name, trial.setting, trial.estimates + more)

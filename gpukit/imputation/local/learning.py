@@ -13,7 +13,7 @@ from gpukit.imputation.auto.judging import simple
 from gpukit.imputation.auto.places import KINDS
 from gpukit.imputation.local.alike import alike
 from gpukit.imputation.local.plan import FEWEST, FOLDS, MOST, OF_VERTEX, PASSES, TOGETHER, WINDOW
-from gpukit.imputation.local.steps import Ground
+from gpukit.imputation.local.steps import Predictors
 from gpukit.imputation.local.table import Table, Told, grouped
 from gpukit.imputation.soft_impute import method as soft_impute
 from gpukit.imputation.soft_impute.plan import SHARES
@@ -22,11 +22,11 @@ MARGIN = 0.25  # of a vertex's range, beyond which no answer of a regression is 
 FLOOR = 0.05  # of the usual scale of a vertex: none is less
 
 
-class Part(NamedTuple):
+class MaskedProblem(NamedTuple):
     """A problem with some of it hidden, in units of its vertices.
 
     hidden (N, T) bool; problem; kinds (N, T) int8; series (N, T) float32: whole ones, as they are known so far; smooth
-    (N, T) float32: of low rank, or None; before, after (N, T) int32 (steps.Ground).
+    (N, T) float32: of low rank, or None; before, after (N, T) int32 (steps.Predictors).
     """
 
     hidden: np.ndarray
@@ -106,7 +106,7 @@ def best_share(problem, hidden):
 
 
 def parts_of(pairs, share):
-    """[Part] of [(problem, hiding.Hidden)]; share: soft-impute's, or None."""
+    """[MaskedProblem] of [(problem, hiding.Hidden)]; share: soft-impute's, or None."""
     left = shared_out(lambda pair: pair[0].without(pair[1].lost), pairs)
     smooth = [None] * len(pairs) if share is None else soft_impute.fill_all(left, [share] * len(left))
     given = [(hidden.values, *both) for (_, hidden), *both in zip(pairs, left, smooth)]
@@ -114,7 +114,7 @@ def parts_of(pairs, share):
 
 
 def part_of(hidden, left, smooth):
-    """A Part of what is left of a problem, its series filled in by interpolation."""
+    """A MaskedProblem of what is left of a problem, its series filled in by interpolation."""
     shape, line = left.seen.shape, simple(left)
     series, before, after = np.empty(shape, np.float32), np.empty(shape, np.int32), np.empty(shape, np.int32)
 
@@ -124,12 +124,12 @@ def part_of(hidden, left, smooth):
 
     by_rows(told, shape)
     smooth = None if smooth is None else smooth.astype(np.float32)
-    return Part(hidden, left, places.kinds(left), series, smooth, before, after)
+    return MaskedProblem(hidden, left, places.kinds(left), series, smooth, before, after)
 
 
 def ground_of(part, near):
-    """The steps.Ground of a Part: its series, those of low rank, and where there is a period what they are a period
-    before and after."""
+    """The steps.Predictors of a MaskedProblem: its series, those of low rank, and where there is a period what they
+    are a period before and after."""
     problem, series = part.problem, [part.series]
     if part.smooth is not None:
         series.append(part.smooth)
@@ -139,7 +139,9 @@ def ground_of(part, near):
     near = np.column_stack([near, *(own + number * len(near) for number in range(1, len(series)))])
     series = np.concatenate(series)
     at = problem.at.astype(np.float32)
-    return Ground(problem.values.astype(np.float32), part.before, part.after, at, series, np.ascontiguousarray(near))
+    return Predictors(
+        problem.values.astype(np.float32), part.before, part.after, at, series, np.ascontiguousarray(near)
+    )
 
 
 def period_away(series, period):
@@ -152,14 +154,14 @@ def period_away(series, period):
 
 
 def near_of(whole, neighbors):
-    """(N, k) int32: which series are looked at, of a Part."""
+    """(N, k) int32: which series are looked at, of a MaskedProblem."""
     alive = whole.problem.seen.any(axis=1)
     return alike(whole.series, alive, whole.problem.adjacency, min(neighbors, len(alive) - 1))
 
 
 def learn(session, parts, grounds, whole, ridges):
     """(coefficients (KINDS N, size) float64, of a kind and a vertex each, as what the parts hide tells them; the ridge
-    of each kind). grounds: steps.Ground of each part; ridges: those, or None where they are to be found."""
+    of each kind). grounds: steps.Predictors of each part; ridges: those, or None where they are to be found."""
     problem = whole.problem
     rng = np.random.default_rng(problem.options.seed)
     orders = [rng.permutation(np.count_nonzero(in_question(part))) for part in parts]
@@ -172,7 +174,7 @@ def learn(session, parts, grounds, whole, ridges):
 
 
 def told(session, part, values, ground, places):
-    """table.Told of hidden values (vertex, column) of a Part."""
+    """table.Told of hidden values (vertex, column) of a MaskedProblem."""
     vertex, column = places
     x, base = session.describe(ground, vertex, column)
     group = part.kinds[vertex, column].astype(np.int64) * len(values) + vertex
@@ -194,13 +196,13 @@ def some(part, order, parts):
 
 
 def filled(session, parts, grounds, coefficients):
-    """[Part] with their series filled in anew; grounds: steps.Ground of each."""
+    """[MaskedProblem] with their series filled in anew; grounds: steps.Predictors of each."""
     asked = shared_out(asked_of, parts)
     return [answered(session, part, *rest, coefficients) for part, *rest in zip(parts, grounds, asked)]
 
 
 def asked_of(part):
-    """The Asked of a Part."""
+    """The Asked of a MaskedProblem."""
     seen, kinds = part.problem.seen, part.kinds
 
     def told(rows):
@@ -212,7 +214,7 @@ def asked_of(part):
 
 
 def answered(session, part, ground, asked, coefficients):
-    """A Part with what is Asked filled in."""
+    """A MaskedProblem with what is Asked filled in."""
     series = part.series.copy()
     for first in range(0, len(asked.vertex), TOGETHER):
         vertex, column, group = (one[first : first + TOGETHER] for one in asked[:3])

@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 
-class Ground(NamedTuple):
+class Predictors(NamedTuple):
     """values (N, T) float32, 0 where missing; before, after (N, T) int32 (kernels.describe); at (T,) float32; series
     (M, T) float32; near (N, k) int32."""
 

@@ -12,14 +12,14 @@ from gpukit.imputation.problem import Method
 from gpukit.imputation.smoothness.choose import best
 from gpukit.imputation.smoothness.plan import FEW, Weights
 from gpukit.imputation.smoothness.solve import ground_of, lags_of, solve
-from gpukit.imputation.smoothness.steps import Ground
+from gpukit.imputation.smoothness.steps import Observed
 
 
 class Work(NamedTuple):
     """A problem at work on a device: session; ground, in units; level (1, T) and unit (N, 1) of what it stands for."""
 
     session: object
-    ground: Ground
+    ground: Observed
     level: np.ndarray
     unit: np.ndarray
 

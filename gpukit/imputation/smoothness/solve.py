@@ -4,16 +4,16 @@ import numpy as np
 
 from gpukit.imputation.smoothness.graph import laplacian_of
 from gpukit.imputation.smoothness.plan import STEPS, TOLERANCE, WEEK
-from gpukit.imputation.smoothness.steps import Ground
+from gpukit.imputation.smoothness.steps import Observed
 
 
 def ground_of(problem, rest, alike):
-    """The steps.Ground of a problem; rest (N, T) float32: its values, 0 where missing; alike: see
+    """The steps.Observed of a problem; rest (N, T) float32: its values, 0 where missing; alike: see
     graph.laplacian_of."""
     L = laplacian_of(problem.adjacency, rest, problem.seen, alike)
     lags = np.array([1, *lags_of(problem)], np.int32)
     edges = L.indptr.astype(np.int32), L.indices.astype(np.int32), L.data.astype(np.float32)
-    return Ground(rest, problem.seen, gaps_of(problem.at), lags, *edges, L.diagonal().astype(np.float32))
+    return Observed(rest, problem.seen, gaps_of(problem.at), lags, *edges, L.diagonal().astype(np.float32))
 
 
 def lags_of(problem):

@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 
-class Ground(NamedTuple):
+class Observed(NamedTuple):
     """What is known of a table before any weights.
 
     values (N, T) float32, 0 where missing; seen (N, T) bool; gaps (T,) float32, lags (K,) int32 (kernels.differ); first
@@ -24,7 +24,7 @@ class Ground(NamedTuple):
 
 
 class Session(Protocol):
-    """A Ground on a device, with an answer x, at first that of Session(ground, start), start (N, T) float32."""
+    """An Observed on a device, with an answer x, at first that of Session(ground, start), start (N, T) float32."""
 
     def weigh(self, near, steady, together, inverse):
         """Weights from now on: near float32, steady and together (K,) float32; inverse (N, T) float32: 1 over the

@@ -11,7 +11,7 @@ from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.live import entering, opening, twins
 from gpukit.factorization.model.layout import BASE
 from gpukit.factorization.model.state import start_factors
-from gpukit.factorization.update.inputs import Part
+from gpukit.factorization.update.inputs import NewRatings
 from gpukit.neighbors.columns import columns_of
 from gpukit.neighbors.hashes.simlsh import cpu as simlsh
 from gpukit.random import key
@@ -133,9 +133,9 @@ def test_values_between_levels_are_new():
     few = parts[0].take(np.lexsort((parts[0].items, parts[0].users)))
     ids, rows = (np.arange(80), np.arange(30)), np.r_[np.arange(len(few)), len(few) - 1]
     between = np.where(np.arange(len(few)) == 5, np.float32(2.5), few.values)
-    kept = Part(few.users, few.items, few.values, *ids)
-    odd = Part(few.users, few.items, between, *ids)
-    twice = Part(few.users[rows], few.items[rows], few.values[rows], *ids)
+    kept = NewRatings(few.users, few.items, few.values, *ids)
+    odd = NewRatings(few.users, few.items, between, *ids)
+    twice = NewRatings(few.users[rows], few.items[rows], few.values[rows], *ids)
     told = [entering.sort_part(part, live._held) for part in (kept, odd, twice)]
     assert [(one.unknown, one.repeated) for one in told] == [(False, False), (True, False), (False, True)]
 
@@ -145,4 +145,4 @@ def test_more_rows_than_a_marked_key_holds():
     ids = np.broadcast_to(nobody, 1 << 31), np.broadcast_to(nobody, 1 << 30)
     none = (np.zeros(0, dtype) for dtype in (np.int32, np.int32, np.float32))
     with pytest.raises(DataError, match="2,147,483,648 users x 1,073,741,824 items are too many to be kept live"):
-        entering.sort_part(Part(*none, *ids), live._held)
+        entering.sort_part(NewRatings(*none, *ids), live._held)

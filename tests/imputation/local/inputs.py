@@ -4,7 +4,7 @@ import numpy as np
 
 
 def ground(vertices=5, columns=17, near=3, seed=0):
-    """(values, seen, before, after, at, series, near) as steps.Ground has them; seen beside."""
+    """(values, seen, before, after, at, series, near) as steps.Predictors has them; seen beside."""
     rng = np.random.default_rng(seed)
     seen = rng.random((vertices, columns)) > 0.5
     seen[0] = False

@@ -3,11 +3,11 @@
 import numpy as np
 from scipy import sparse
 
-from gpukit.imputation.smoothness.steps import Ground
+from gpukit.imputation.smoothness.steps import Observed
 
 
 def ground(vertices=5, columns=17, lags=(1, 4), seed=0, isolated=True):
-    """(steps.Ground, dense L, at)."""
+    """(steps.Observed, dense L, at)."""
     rng = np.random.default_rng(seed)
     A = rng.random((vertices, vertices)) * (rng.random((vertices, vertices)) < 0.6)
     A = np.triu(A, 1) + np.triu(A, 1).T
@@ -22,4 +22,4 @@ def ground(vertices=5, columns=17, lags=(1, 4), seed=0, isolated=True):
     gaps = np.append(np.median(np.diff(at)) / np.diff(at), 0).astype(np.float32) if columns > 1 else np.zeros(1, "f4")
     edges = rows.indptr.astype(np.int32), rows.indices.astype(np.int32), rows.data.astype(np.float32)
     values = np.where(seen, rng.normal(size=seen.shape), 0).astype(np.float32)
-    return Ground(values, seen, gaps, np.array(lags, np.int32), *edges, L.diagonal().astype(np.float32)), L, at
+    return Observed(values, seen, gaps, np.array(lags, np.int32), *edges, L.diagonal().astype(np.float32)), L, at
