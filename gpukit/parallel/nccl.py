@@ -141,13 +141,18 @@ def recorded(*stream):
     return event
 
 
+def ended(event):
+    """Whether an event has come."""
+    return SIMULATED or event.query()
+
+
 def wait_for(event, lines):
     """Return when an event of a stream on which lines' calls are queued has come: NCCL's own waits have no end.
 
     Raises TeamError when another rank has ended, or does not come.
     """
     begun = time.monotonic()
-    while not (SIMULATED or event.query()):
+    while not ended(event):
         waited = time.monotonic() - begun
         if waited > SECONDS:
             raise TeamError(f"Another rank has not answered for {SECONDS:g} s. Is it stopped, or out of memory?")
