@@ -120,7 +120,7 @@ def written(data, output, stages):
         facts |= {"clicks": int(data.counts.sum())}
         what = (
             f"{len(data):,} pairs without ratings (clicks), {data.shape[0]:,} users, {data.shape[1]:,} items, counted "
-            f"{data.counts.min():g} to {data.counts.max():g} times"
+            + ("once" if data.counts.max() == 1 else f"{data.counts.min():g} to {data.counts.max():g} times")
         )
     return facts, what
 

@@ -1,6 +1,7 @@
 """`gpukit`: the table of verbs. A verb's file is imported when the verb runs, so that --help costs no heavy import."""
 
 import contextlib
+import difflib
 import importlib
 import resource
 import sys
@@ -55,6 +56,13 @@ class LazyGroup(click.Group):
             return None
         _, module, attribute = VERBS[name]
         return getattr(importlib.import_module(f"gpukit.cli.{module}"), attribute)
+
+    def resolve_command(self, ctx, args):
+        """As click does it, and of a name that is none the verb that is nearest."""
+        near = difflib.get_close_matches(args[0], VERBS, 1) if args[0] not in VERBS else ()
+        if near:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx, formatter):
         """The list of verbs in --help, from the table."""

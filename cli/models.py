@@ -8,7 +8,7 @@ from gpukit.errors import ModelError
 
 RATINGS, RANKING = ("LSHMF", "MatrixFactorization"), ("RankSVM",)  # what a model may be of
 USES = {
-    **dict.fromkeys(RATINGS, "gpukit predict, recommend, similar, explain and export"),
+    **dict.fromkeys(RATINGS, "gpukit update, predict, evaluate, recommend, similar, explain and export"),
     **dict.fromkeys(RANKING, "gpukit rank"),
     "GraphImputer": "gpukit impute",
     "SimLSH": "gpukit.load_model in Python",

@@ -99,7 +99,9 @@ def load_header(path):
     """The header alone; reads no array. Raises as load_arrays does."""
     path = Path(path)
     if not path.is_file():
-        raise DataError(f"no model file {path}." if not path.exists() else f"{path} is not a file.")
+        if path.exists():
+            raise DataError(f"{path} is not a file. Name the model file itself.")
+        raise DataError(f"no model file {path}. Check the name; the folder that gpukit looks from is {Path.cwd()}.")
     if arrayfile.begins_with(path, ZIP):
         raise ModelError(
             f"{path} is a zip archive: a model of format 2 or older, which gpukit {__version__} does not read, or no "

@@ -5,6 +5,8 @@ import click
 from gpukit.cli import models, options, report
 from gpukit.cli.stages import Stages
 
+DONE = {"ratings": "rated", "clicks": "clicked"}
+
 
 @click.command()
 @click.argument("model")
@@ -39,7 +41,7 @@ def explain(model, user, item, count, titles, as_json, quiet):
     if as_json:
         report.print_json({**facts_of(found, alike, title_of), "device": str(chosen), "seconds": stages.seconds})
     else:
-        show(found, alike, count, title_of)
+        show(found, alike, count, title_of, "clicks" if fitted.feedback_ == "implicit" else "ratings")
         remark_unknown(found, quiet)
     models.closing_remark(chosen, stages, quiet or as_json)
 
@@ -64,9 +66,9 @@ def facts_of(found, alike, title_of):
     return {**facts, "rated": rated, "alike": alike}
 
 
-def show(found, alike, count, title_of):
-    """Print the parts as a table, the sum last, and whether it was cut off."""
-    rows = parts_of(found, count, title_of)
+def show(found, alike, count, title_of, learned):
+    """Print the parts as a table, the sum last, and whether it was cut off; learned: 'ratings' or 'clicks'."""
+    rows = parts_of(found, count, title_of, learned)
     keys = ["part", *(["rating", "expected", "weight"] if found.rated else []), "share"]
     title = title_of.get(str(found.item))
     shown = f"{found.item} ({title})" if title else found.item
@@ -75,27 +77,28 @@ def show(found, alike, count, title_of):
         click.echo(f"The sum {found.total:.4f} lies beyond the scale: {found.prediction:g} is predicted.")
     if alike:
         rows = [{**row, **({"title": title_of.get(str(row["item"]), "")} if title_of else {})} for row in alike]
-        report.print_table(rows, {key: key for key in rows[0]}, "Most similar of what the user has rated:")
+        report.print_table(rows, {key: key for key in rows[0]}, f"Most similar of what the user has {DONE[learned]}:")
 
 
-def parts_of(found, count, title_of):
+def parts_of(found, count, title_of, learned):
     """[dict] (part, share and, of rated neighbours, rating, expected, weight) that add up to the total."""
+    done = DONE[learned]
     user, item = (f"{found.user_ratings:,}", f"{found.item_ratings:,}")
     rows = [
-        {"part": "mean of all ratings", "share": found.mean},
-        {"part": f"user's bias (ratings: {user})", "share": found.user_bias},
-        {"part": f"item's bias (ratings: {item})", "share": found.item_bias},
+        {"part": f"mean of all {learned}", "share": found.mean},
+        {"part": f"user's bias ({learned}: {user})", "share": found.user_bias},
+        {"part": f"item's bias ({learned}: {item})", "share": found.item_bias},
         {"part": "factors", "share": found.factors},
     ]
     for one in found.rated[:count]:
         row = one._asdict()
         name = title_of.get(str(row.pop("item")))
-        rows.append({"part": f"rated {one.item}" + (f" ({name})" if name else ""), **row})
+        rows.append({"part": f"{done} {one.item}" + (f" ({name})" if name else ""), **row})
     rest = found.rated[count:]
     if rest:
-        rows.append({"part": f"rated others ({len(rest)})", "share": sum(one.share for one in rest)})
+        rows.append({"part": f"{done} others ({len(rest)})", "share": sum(one.share for one in rest)})
     if found.n_unrated:
-        rows.append({"part": f"neighbours not rated ({found.n_unrated})", "share": found.unrated})
+        rows.append({"part": f"neighbours not {done} ({found.n_unrated})", "share": found.unrated})
     return [*rows, {"part": "sum", "share": found.total}]
 
 

@@ -33,13 +33,14 @@ def predict(model, pairs, output, force, file_format, columns, sep, evidence, de
     fitted, chosen = models.open_model(model, device, stages)
     users, items = read_pairs(pairs, file_format, columns, sep)
     stages.done("reading")
+    spelling = ".6g" if fitted.feedback_ == "implicit" else ".4f"  # a score may be as small as it likes
     names = ["user", "item", "prediction", *(models.EVIDENCE if evidence else ())]
     with outputs.csv_rows(output, names) as writer:
         for start in range(0, len(users), TILE):
             tile = slice(start, start + TILE)
             values = fitted.predict((users[tile], items[tile]))
             stages.done("predicting")
-            texts = (f"{value:.4f}" for value in values.tolist())
+            texts = (f"{value:{spelling}}" for value in values.tolist())
             counts = fitted.evidence(users[tile], items[tile]) if evidence else ()
             writer.writerows(zip(users[tile].tolist(), items[tile].tolist(), texts, *(one.tolist() for one in counts)))
             stages.done("writing")

@@ -144,7 +144,8 @@ def remark_unknown(fitted, lists, quiet):
     known = rows_of(lists.item_ids, fitted.item_ids_)[lists.items] >= 0
     lost = int((~known).sum())
     if lost:
-        report.remark(f"Of {len(lists):,} ratings, {lost:,} are of items that the model does not know.", quiet)
+        what = "clicks" if fitted.feedback_ == "implicit" else "ratings"
+        report.remark(f"The model does not know the items of {lost:,} of {len(lists):,} {what}.", quiet)
     return np.bincount(lists.users[known], minlength=len(lists.user_ids))
 
 

@@ -49,9 +49,10 @@ def load(ask, stages, described, times=False, team=ALONE):
     remark = described(ask, train)
     stages.done("reading")
     if ask.test_fraction:
+        what = "clicks" if are_pairs(train) else "ratings"
         train, test = train.split(ask.test_fraction, ask.seed, ask.split)
         check_parts(ask, train, test)
-        remark += f"; {len(test):,} of the ratings{since(ask, test)} are held out for testing"
+        remark += f"; {len(test):,} of the {what}{since(ask, test)} are held out for testing"
     report.remark(remark + ".", ask.quiet or ask.as_json)
     stages.done("splitting")
     return train, test

@@ -65,7 +65,7 @@ def update(**values):
     fitted.save(ask.target)
     stages.done("writing")
     told = {**told, "total_users": len(fitted.user_ids_), "total_items": len(fitted.item_ids_)}
-    show(ask, told, (before, after), chosen, stages)
+    show(ask, told, (before, after), chosen, stages, "clicks" if fitted.feedback_ == "implicit" else "ratings")
 
 
 def check_target(ask):
@@ -102,16 +102,17 @@ def learn(ask, fitted, new):
     return fitted.updates_[-1]
 
 
-def show(ask, told, errors, chosen, stages):
-    """Print what came of it: a JSON object, or a line or two and the seconds. errors: before and after, or None."""
+def show(ask, told, errors, chosen, stages, learned):
+    """Print what came of it: a JSON object, or a line or two and the seconds. errors: before and after, or None;
+    learned: 'ratings' or 'clicks'."""
     if ask.as_json:
         before, after = errors
         result = {"before": before, "after": after, "model": ask.target, "device": str(chosen)}
         report.print_json({"command": "update", **told, **result, "seconds": stages.seconds})
         return
     click.echo(
-        f"{told['ratings']:,} new ratings, {told['corrected']:,} corrected; {told['users']:,} new users, "
-        f"{told['items']:,} new items; {told['walked']:,} ratings walked{', trained anew' * (told['rows'] == ANEW)}."
+        f"{told['ratings']:,} new {learned}, {told['corrected']:,} corrected; {told['users']:,} new users, "
+        f"{told['items']:,} new items; {told['walked']:,} {learned} walked{', trained anew' * (told['rows'] == ANEW)}."
     )
     if errors[0] is not None:
         rows = [{"model": name, **error} for name, error in zip(("before", "updated"), errors)]

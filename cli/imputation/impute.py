@@ -9,7 +9,7 @@ from gpukit.cli.imputation import again, plot, steps, table
 from gpukit.cli.imputation.slices import slices
 from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
-from gpukit.device import resolve
+from gpukit.device import begin
 from gpukit.imputation.centering import CENTERS
 from gpukit.imputation.names import METHODS, METRICS
 from gpukit.imputation.spectral.thresholds import WEIGHTS
@@ -186,8 +186,8 @@ def impute(ctx, **values):
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
     again.check(ctx, ask)
-    resolve(ask.device)
     steps.build(ask).check()  # raises for a parameter out of bounds, before anything is read
+    begin(ask.device)  # raises for a device that there is not
     with run_as_team(ctx, ask, []) as team:  # the first one alone reads
         if ask.model is not None:
             return None if team.rank else again.run(ctx, ask, stages)

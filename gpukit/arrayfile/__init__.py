@@ -60,7 +60,7 @@ class Entry(NamedTuple):
         return prod(self.shape) * self.dtype.itemsize
 
 
-class Part(NamedTuple):
+class Stretch(NamedTuple):
     """A stretch of an array in a file: its Entry, its bytes (b,), where they stand in the file."""
 
     entry: Entry
@@ -69,7 +69,7 @@ class Part(NamedTuple):
 
 
 class Look(NamedTuple):
-    """What was found in a Part: the checksums of its pieces, as bytes; [(low, high)] of their numbers, or []."""
+    """What was found in a Stretch: the checksums of its pieces, as bytes; [(low, high)] of their numbers, or []."""
 
     crcs: bytes
     bounds: list
@@ -197,7 +197,7 @@ def read_open(file, path, kind, mmap=False, leave=(), bounds=None):
         header = _header(path, kind, file)
         entries = [entry for entry in header.entries if entry.name not in leave]
         arrays = {entry.name: _room(file, entry, mmap) for entry in entries}
-        parts = [part for entry in entries for part in _parts(entry, arrays[entry.name])]
+        parts = [part for entry in entries for part in _stretches(entry, arrays[entry.name])]
         sums = pieces.way(sum(entry.nbytes for entry in entries))
         looks = shared_out(lambda part: _taken(file.fileno(), mmap, bounds is not None, sums, part), parts)
     for entry in entries:
@@ -220,20 +220,20 @@ def _room(file, entry, mmap):
     return np.empty(entry.shape, entry.dtype)
 
 
-def _parts(entry, array):
-    """[Part] of the array of an entry."""
+def _stretches(entry, array):
+    """[Stretch] of the array of an entry."""
     whole = _bytes_of(array)
-    return [Part(entry, whole[at : at + AT_ONCE], entry.offset + at) for at in range(0, len(whole), AT_ONCE)]
+    return [Stretch(entry, whole[at : at + AT_ONCE], entry.offset + at) for at in range(0, len(whole), AT_ONCE)]
 
 
-def _taken(file, mmap, bounded, sums, part):
-    """The Look at a Part, piece by piece, each of which is read first unless the file is mapped; sums: pieces.way."""
+def _taken(file, mmap, bounded, sums, stretch):
+    """The Look at a Stretch, piece by piece, each read first unless the file is mapped; sums: pieces.way."""
     crcs, bounds = [], []
-    dtype = part.entry.dtype if bounded and part.entry.dtype.kind in "iuf" else None
-    for at in range(0, len(part.whole), PIECE):
-        piece = part.whole[at : at + PIECE]
+    dtype = stretch.entry.dtype if bounded and stretch.entry.dtype.kind in "iuf" else None
+    for at in range(0, len(stretch.whole), PIECE):
+        piece = stretch.whole[at : at + PIECE]
         if not mmap:
-            _fill(file, piece, part.offset + at)
+            _fill(file, piece, stretch.offset + at)
         crc, found = pieces.look(piece, dtype, sums)
         crcs.append(crc)
         bounds.append(found)

@@ -35,21 +35,26 @@ def resolve(spec="auto"):
     """
     if isinstance(spec, Device):
         return spec
+    index = number_of(spec)
+    return cpu() if index is None else gpu(index)
+
+
+def number_of(spec):
+    """The number of the GPU that resolve takes for 'auto', 'cpu', 'cuda' or 'cuda:N', None for the CPU. Raises as
+    resolve."""
     kind, _, number = str(spec).partition(":")
     if kind not in ("auto", "cpu", "cuda") or (number and (kind != "cuda" or not number.isdecimal())):
         raise ParameterError(f"device must be auto, cpu, cuda or cuda:N; got {spec!r}.")
-    if kind == "cpu":
-        return cpu()
-    found = gpu_count()
-    if kind == "auto" and not found:
-        return cpu()
+    found = 0 if kind == "cpu" else gpu_count()
+    if kind == "cpu" or (kind == "auto" and not found):
+        return None
     index = int(number or 0)
     if index >= found:
         have = "no CUDA GPU was found" if not found else f"only {found} GPU(s) were found, numbered from 0"
         raise DeviceError(
             f"device {spec} was asked for, but {have}. Use --device cpu (device='cpu'), or {INSTALL_HINT}."
         )
-    return gpu(index)
+    return index
 
 
 def cpu():

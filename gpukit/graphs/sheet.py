@@ -9,12 +9,13 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.io import parquet, sources
-from gpukit.io.words import decoded, is_number, shown, words_of
+from gpukit.io.words import decimal_comma, decoded, is_number, shown, with_point, words_of
 
 SEPARATORS = (",", "\t", ";")
 BLANKS = r"\s+"  # the separator that any run of spaces and tabs is
 MISSING = {"", "na", "n/a", "#n/a", "#na", "<na>", "null", "none", "nan", "-nan"}  # of values, in any case
 UNKNOWN = [*(MISSING - {"nan", "-nan"}), "NA", "N/A", "#N/A", "<NA>", "NULL", "None", "NaN", "-NaN"]  # for pandas
+EMPTY = "Correct it, or leave the field empty where the value is missing."
 # Bytes as classes, and what integers look like in them that are not spelled as Python prints them: 007, +7, -0.
 CLASSES = bytes(
     {48: 48, 43: 43, 45: 45}.get(letter, 49 if 49 <= letter <= 57 else 32 if letter in b' \t\r\n,;"' else 46)
@@ -168,9 +169,8 @@ class Table:
         words = ["" if word is None or word != word else str(word).strip() for word in column]
         for row, word in enumerate(words):
             if word.lower() not in MISSING and not is_number(word, finite=False):
-                raise DataError(
-                    f"{self.path}, {self.place(row)}: {shown(word)} (column {column.name + 1}) is not a number."
-                )
+                wrong = f"has {decimal_comma(word)}" if with_point(word) else "is not a number. " + EMPTY
+                raise DataError(f"{self.path}, {self.place(row)}: {shown(word)} (column {column.name + 1}) {wrong}")
         return [np.nan if word.lower() in MISSING else float(word) for word in words]
 
     def has_odd_numbers(self):

@@ -117,11 +117,20 @@ def autocorrelation(values, seen):
     """(lags,): the mean product of what is seen of series (N, T), their means taken off, by lag."""
     count = values.shape[1]
     size = 1 << (2 * count - 1).bit_length()
+
+    def spectra(rows):
+        return spectrum(scaled(values[rows], seen[rows]), size), spectrum(seen[rows].astype(np.float64), size)
+
+    both = [sum(parts) for parts in zip(*by_rows(spectra, values.shape))]
+    power, there = (np.fft.irfft(one, size)[: int(REACH * count)] for one in both)
+    return np.where(there > 0.5, power / np.maximum(there, 1.0), 0.0)
+
+
+def scaled(values, seen):
+    """(N, T): what is seen less its vertex's mean, in units of the vertex's deviation: no vertex has all the say."""
     rest = np.where(seen, values - row_means(values, seen), 0.0)
     scale = np.sqrt(np.square(rest).sum(axis=1, keepdims=True) / np.maximum(seen.sum(axis=1, keepdims=True), 1))
-    rest = np.divide(rest, scale, out=np.zeros_like(rest), where=scale > 0)  # no vertex has all the say
-    power, there = (correlation(part, size)[: int(REACH * count)] for part in (rest, seen.astype(np.float64)))
-    return np.where(there > 0.5, power / np.maximum(there, 1.0), 0.0)
+    return np.divide(rest, scale, out=np.zeros_like(rest), where=scale > 0)
 
 
 def row_means(values, seen):
@@ -129,11 +138,7 @@ def row_means(values, seen):
     return values.sum(axis=1, keepdims=True) / np.maximum(seen.sum(axis=1, keepdims=True), 1)
 
 
-def correlation(series, size):
-    """(size,): the autocorrelation by lag of series (N, T), summed over them."""
-
-    def power(rows):
-        waves = np.fft.rfft(series[rows], size, axis=1)
-        return np.einsum("ij,ij->j", waves.real, waves.real) + np.einsum("ij,ij->j", waves.imag, waves.imag)
-
-    return np.fft.irfft(sum(by_rows(power, series.shape)), size)
+def spectrum(series, size):
+    """(size / 2 + 1,): the power of each frequency of series (N, T), summed over them; of its autocorrelation."""
+    waves = np.fft.rfft(series, size, axis=1)
+    return np.einsum("ij,ij->j", waves.real, waves.real) + np.einsum("ij,ij->j", waves.imag, waves.imag)

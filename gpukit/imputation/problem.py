@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit._pool import by_rows
 from gpukit.errors import DataError
 from gpukit.imputation.centering import spread
 from gpukit.imputation.periods import in_time, period_of, rising
@@ -115,15 +116,20 @@ def one_setting(problem):
     return [{}]
 
 
+def too_large(values, seen):
+    """Those of the values that are seen that are beyond LARGEST, or no numbers."""
+    return values[seen & ~(np.abs(values) <= LARGEST)]
+
+
 def as_problem(adjacency, data, place, options, times=None):
     """The Problem of inputs.Data; times (m n,) float64, rising, or None: whether the columns are in order is then told
     from values. DataError for a value beyond LARGEST."""
     values = data.tensor.reshape(len(data.tensor), -1).astype(np.float64)
-    seen = np.broadcast_to(spread(data.mask), data.tensor.shape).reshape(values.shape)
-    beyond = seen & ~(np.abs(values) <= LARGEST)
-    if beyond.any():
+    seen = np.array(np.broadcast_to(spread(data.mask), data.tensor.shape)).reshape(values.shape)
+    beyond = [one for one in by_rows(lambda rows: too_large(values[rows], seen[rows]), values.shape) if len(one)]
+    if beyond:
         raise DataError(
-            f"A value is {values[beyond][0]:g}; what is observed may be {LARGEST:g} in size at most. Correct it, or "
+            f"A value is {beyond[0][0]:g}; what is observed may be {LARGEST:g} in size at most. Correct it, or "
             "give the values in other units."
         )
     at = None if times is None else rising(times)

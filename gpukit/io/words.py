@@ -30,6 +30,17 @@ def is_number(text, finite=True):
     return "_" not in text and (not finite or abs(value) <= FLOAT32_MAX)
 
 
+def with_point(text):
+    """The text with a point in place of its comma where that spells a number, such as 3,5; else None."""
+    changed = text.replace(",", ".")
+    return changed if text.count(",") == 1 and is_number(changed) else None
+
+
+def decimal_comma(text):
+    """What to say of a number such as 3,5, behind `has`."""
+    return f"a decimal comma. Numbers are read with a point, {with_point(text)}: write the file again with points."
+
+
 def is_integer(word):
     """True for a whole number of 64 bits, spelled as Python prints it: its id may be kept as an integer."""
     digits = word.removeprefix("-")

@@ -35,10 +35,11 @@ def sound(ratings):
 def fault(ratings, bounds=None):
     """One line that says what is wrong with a table, repeated pairs aside; None when nothing is. bounds: {name: (low,
     high)} that columns are known to lie within, as arrayfile.read has them."""
-    return _misshapen(ratings) or _bad_ids(ratings) or _bad_entry(ratings, bounds or {})
+    return misshapen(ratings) or _bad_ids(ratings) or _bad_entry(ratings, bounds or {})
 
 
-def _misshapen(ratings):
+def misshapen(ratings):
+    """One line that says which column is no array of its type and length, None when all are."""
     lacking = [name for name in ("users", "items", "values") if not np.ndim(getattr(ratings, name)) == 1]
     if lacking:
         return (

@@ -16,13 +16,14 @@ import re
 from dataclasses import dataclass
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.io.words import is_integer, is_number, shown, words_of
+from gpukit.io.words import decimal_comma, is_integer, is_number, shown, with_point, words_of
 from gpukit.ratings import headers as named
 from gpukit.ratings.headers import Extras
 from gpukit.ratings.parse import Rule
 
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
 SEPARATORS = ("\t", ",", ";", "|", " ")
+DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 MOVIE_LINE = re.compile(r"\s*\d+:\s*$")
 BINARY_MAGIC = b"GPUKITR1"
 BANNER = "%%matrixmarket"  # of Matrix Market; then what is read, by place
@@ -218,12 +219,12 @@ def _check_first(words, places, name, lines):
         return _check_first_pair(words, places, name, lines)
     if is_number(words[places.rating]):
         return
-    if any(word.lstrip("-").isdecimal() for word in words[:2]):
+    if with_point(words[places.rating]) or any(word.lstrip("-").isdecimal() for word in words[:2]):
         raise bad_rating(name, lines.number, words[places.rating])
     raise DataError(
         f"{name}, line {lines.number}: {shown(lines.text)} is neither a rating ({shown(words[places.rating])} is "
-        "not a number) nor a header with names that gpukit knows (user, item, rating and the like). Name "
-        "the columns in order with --columns (such as user,item,-,rating)."
+        f"not a number) nor a header with names that gpukit knows ({named.unknown(words)}). Name the columns in order "
+        f"with --columns (such as {named.columns_like(words)})."
     )
 
 
@@ -243,6 +244,8 @@ def _check_first_pair(words, places, name, lines):
 
 def bad_rating(name, line, text, what="rating"):
     """The DataError for a rating, a weight or a count that is not a finite number."""
+    if with_point(text):
+        return DataError(f"{name}, line {line:,}: the {what} {shown(text)} has {decimal_comma(text)}")
     kind = "a finite number" if is_number(text, finite=False) else "a number"
     return DataError(
         f"{name}, line {line:,}: the {what} {shown(text)} is not {kind}. Correct or remove the line; if the "
@@ -263,7 +266,10 @@ def _separator(line, format):
         return "::"
     if format in ("tsv", "ml-100k", "ncf"):
         return "\t" if "\t" in line else " "
-    return next((sep for sep in SEPARATORS if sep in line.strip()), ",")
+    there = [sep for sep in SEPARATORS if sep in line.strip()]
+    if there[:1] == [","] and "," not in DECIMAL_COMMA.sub("", line):  # u1;i1;3,5
+        return next((sep for sep in (";", "|") if line.count(sep) > 1), ",")
+    return there[0] if there else ","
 
 
 def split(line, sep):

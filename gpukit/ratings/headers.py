@@ -72,6 +72,7 @@ COUNT = {
 }
 
 
+ROLES = {"user": USER, "item": ITEM, "rating": RATING}
 AUTO = "auto"  # times that are read where they are there
 
 
@@ -105,6 +106,25 @@ def pairs_by_name(names):
     places = by_name(names, need_rating=False)
     beside = USER | ITEM | TIME | WEIGHT | COUNT
     return places if places is not None and all(plain(name) in beside for name in names) else None
+
+
+def unknown(names):
+    """What a header that is not understood lacks, in words."""
+    lacking = [role for role, known in ROLES.items() if _place(names, known) < 0]
+    if len(lacking) == len(ROLES):
+        return "user, item, rating and the like"
+    return f"there is no {' and no '.join(lacking)} among them"
+
+
+def columns_like(names):
+    """What --columns could say of a header that is not understood: an example, to the point where one of user, item and
+    rating is lacking and one name is not known."""
+    known = {**ROLES, "timestamp": TIME, "weight": WEIGHT, "count": COUNT}
+    words = [next((role for role in known if plain(name) in known[role]), "-") for name in names]
+    lacking = [role for role in ROLES if role not in words]
+    if len(lacking) == words.count("-") == 1:
+        return ",".join(lacking[0] if word == "-" else word for word in words)
+    return "user,item,-,rating"
 
 
 def time_by_name(names):

@@ -43,10 +43,15 @@ def kin(listed):
 
 
 def test_every_verb(verb, files, model):
-    assert verb("predict", model, files / "later.csv", *CPU).code == 0
+    (files / "pairs.csv").write_text("nobody,0\nnobody,4\n")
+    told = verb("predict", model, files / "pairs.csv", *CPU)
+    popular = [float(line.split(",")[-1]) for line in told.out.splitlines()[1:]]
+    assert told.code == 0 and 0 < min(popular) < 1e-3  # a ten-thousandth of the popularity, to more than 4 decimals
     assert verb("similar", model, "--item", 4, *CPU).code == 0
     assert verb("similar", model, "--user", "u7", *CPU).code == 0
-    assert verb("explain", model, "--user", "u7", "--item", 4).code == 0
+    told = verb("explain", model, "--user", "u7", "--item", 4)
+    assert told.code == 0 and "(clicks: " in told.out and "what the user has clicked" in told.out
+    assert "rated" not in told.out
     assert verb("export", model, files / "out.npz", "--force").code == 0
     judged = verb("evaluate", model, files / "later.csv", "--json", *CPU)
     assert judged.code == 0 and json.loads(judged.out)["judged"] == "lists"
@@ -66,9 +71,14 @@ def test_who_is_not_known_and_what_is_new(verb, files, model):
     assert [row["item"] for row in alone] == [row["item"] for row in listed]
     later = "--force", "--test", files / "later.csv"
     out = verb("update", model, files / "mine.csv", "--model", files / "new.gpukit", *later, *CPU)
-    assert out.code == 0 and "1 new users" in out.out and "NDCG@10" in out.out
+    assert out.code == 0 and "3 new clicks" in out.out and "1 new users" in out.out and "NDCG@10" in out.out
     again = json.loads(verb("recommend", files / "new.gpukit", "--user", "me", "--json", *CPU).out)["recommendations"]
     assert kin(again)
+
+
+def test_clicks_are_held_out(verb, files):
+    told = verb("train-lshmf", files / "clicks.csv", *QUICK)
+    assert told.code == 0 and "of the clicks are held out for testing" in told.err
 
 
 def test_json(verb, files):

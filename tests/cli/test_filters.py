@@ -74,9 +74,9 @@ def test_lists_of_ratings_are_filtered(verb, model_file, tmp_path):
 def test_what_is_not_known_is_told(verb, model_file, tmp_path):
     kinds = write_rows(tmp_path / "kinds.csv", [("a01", "x"), ("zz", "x"), ("yy", "y")])
     found = verb("recommend", model_file, "--user", 103, "--only", "a01,a02,nope", "--device", "cpu")
-    assert found.code == 0 and "Of 3 items in --only, 1 are not in the model." in found.err
+    assert found.code == 0 and "The model does not know 1 of 3 items in --only." in found.err
     found = verb("recommend", model_file, "--user", 103, "--categories", kinds, "--without-category", "x")
-    assert f"Of 3 items in {kinds}, 2 are not in the model." in found.err
+    assert f"The model does not know 2 of 3 items in {kinds}." in found.err
 
 
 @pytest.mark.parametrize(

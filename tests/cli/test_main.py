@@ -56,6 +56,14 @@ def test_every_verb_has_its_file_and_helps(verb, capsys):
     assert f"gpukit {verb}" in capsys.readouterr().out
 
 
+def test_a_mistyped_verb_is_guessed(capsys):
+    for typed, meant in (("trian-lshmf", "train-lshmf"), ("recomend", "recommend")):
+        assert main.run([typed, "x"]) == 2
+        assert f"Did you mean {meant!r}?" in capsys.readouterr().err
+    assert main.run(["xyzzy"]) == 2
+    assert "No such command 'xyzzy'. (gpukit --help" in capsys.readouterr().err
+
+
 def test_version(capsys):
     import gpukit
 

@@ -105,7 +105,7 @@ def test_models_that_cannot_be_used(refused, ranking_model, model_file, test_fil
     assert "no model file" in refused("rank", tmp_path / "none", test_file)
     assert "not a gpukit model" in refused("rank", test_file, test_file)
     line = refused("rank", model_file, test_file)
-    assert "holds a LSHMF, which is for gpukit predict" in line and "a RankSVM is needed" in line
+    assert "holds a LSHMF, which is for gpukit update, predict" in line and "a RankSVM is needed" in line
 
 
 @pytest.mark.parametrize("arguments", [("predict", "pairs.csv"), ("recommend", "--all"), ("similar", "--item", 1)])

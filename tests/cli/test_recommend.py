@@ -127,7 +127,7 @@ def test_for_several_lists(verb, model_file, tmp_path):
     result = verb("recommend", model_file, "--ratings", mine, "-n", 2, "--output", tmp_path / "o.csv")
     rows = list(csv.DictReader((tmp_path / "o.csv").open()))
     assert [row["user"] for row in rows] == ["x", "x", "y", "y"]
-    assert "Of 4 ratings, 1 are of items that the model does not know" in result.err
+    assert "The model does not know the items of 1 of 4 ratings" in result.err
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,17 @@ CASES = [
         registers=64,
         float64_ok=True,
     ),
+    Case("factorization.live.mark_new", live.mark_new, f"int32[::1], int64, {FLAGS}", registers=40),
+    Case("factorization.live.count_flags", live.count_flags, f"{FLAGS}, {STARTS}", registers=40),
+    Case("factorization.live.most_rated", live.most_rated, f"{STARTS}, {FLAGS}, {STARTS}", registers=40),
+    Case(
+        "factorization.live.count_pieces",
+        live.count_pieces,
+        f"{STARTS}, {FLAGS}, float64, float64, float64, int64, {STARTS}",
+        registers=64,
+        float64_ok=True,
+    ),
+    Case("factorization.live.add_parts", live.add_parts, f"{STARTS}, {STARTS}, {STARTS}", registers=40),
     *(
         Case(
             f"factorization.live.take_flagged[{kind}]",

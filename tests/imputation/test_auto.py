@@ -112,9 +112,21 @@ def test_deviations_hold_on_vertices_that_they_were_not_learned_on():
         offsets, signs = rng.normal(size=30), rng.normal(size=(30, deviations.SIGNS))
         errors = deviations.Errors(offsets.repeat(40), np.full(1200, places.NEVER, np.int8), signs.repeat(40, axis=0))
         parts = [errors.some(slice(200 * fold, 200 * fold + 200)) for fold in range(5)]
-        found = deviations.learned(parts, (25, 0))
+        found = deviations.learned(parts, 25)
         held.append(np.abs(offsets[25:]) < 1.645 * found.at(errors.kinds[1000::40], signs[25:]))
     assert 0.85 < np.mean(held) < 0.97
+
+
+def test_few_runs_widen_no_interval():
+    rng, parts = np.random.default_rng(0), []
+    for _ in range(8):
+        errors, signs = rng.normal(size=200), rng.normal(size=(200, deviations.SIGNS))
+        parts.append(deviations.Errors(errors, np.full(200, places.ALWAYS, np.int8), signs))
+    found, whole = (
+        deviations.learned([part._replace(kinds=np.full(200, kind, np.int8)) for part in parts], units=8)
+        for kind in (places.ALWAYS, places.NEVER)
+    )
+    assert abs(found.coverage[0.9] - 0.9) < 0.01 and abs(whole.coverage[0.9] - deviations.MOST_SHARE) < 0.01
 
 
 def test_series_are_filled_in_along_time_and_the_report_says_so(tmp_path):

@@ -107,6 +107,39 @@ def test_no_ratings_in_it(tmp_path, text, message):
     assert "bad.dat" in str(caught.value) and "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("sep", ";|")
+@pytest.mark.parametrize("header", ["", "user{0}item{0}rating\n"])
+def test_decimal_commas_are_told(tmp_path, sep, header):
+    """Never taken for two columns, which would be clicks of users such as u1;i1;3."""
+    rows = [["u1", "i1", "3,5"], ["u2", "i1", "4,0"]]
+    (tmp_path / "bad.csv").write_text(header.format(sep) + "\n".join(map(sep.join, rows)) + "\n")
+    with pytest.raises(DataError, match=r"line \d: the rating '3,5' has a decimal comma.* with a point, 3\.5"):
+        read_ratings(tmp_path / "bad.csv")
+
+
+@pytest.mark.parametrize("line", ["u1,x;y;z", "1,2;3", "a;b,c;d"])
+def test_pairs_with_semicolons_are_pairs(tmp_path, line):
+    (tmp_path / "pairs.csv").write_text(line + "\n")
+    read = read_ratings(tmp_path / "pairs.csv")
+    assert [str(read.user_ids[0]), str(read.item_ids[0])] == line.split(",")
+
+
+@pytest.mark.parametrize(
+    "header, lacking, columns",
+    [
+        ("rating,title,date,user", "no item among", "rating,item,timestamp,user"),
+        ("viewer,film,seen,stars", "no user among", "user,item,-,rating"),
+        ("who,film,seen", "no user and no rating among", "user,item,-,rating"),
+        ("wer,was,wann", "user, item, rating and the like", "user,item,-,rating"),
+    ],
+)
+def test_a_header_that_is_not_known_is_helped(tmp_path, header, lacking, columns):
+    (tmp_path / "bad.csv").write_text(header + "\n" + ",".join("1" for _ in header.split(",")) + "\n")
+    with pytest.raises(DataError) as caught:
+        read_ratings(tmp_path / "bad.csv")
+    assert lacking in str(caught.value) and f"--columns (such as {columns})" in str(caught.value)
+
+
 def test_missing_file_and_folder(tmp_path):
     for read in (read_ratings, read_pairs, read_titles):
         with pytest.raises(DataError, match="does not exist"):

@@ -93,7 +93,7 @@ def known(texts, item_ids, source, quiet):
     rows = rows_of(texts, item_ids, "item")
     lost = int((rows < 0).sum())
     if lost:
-        report.remark(f"Of {len(texts):,} items in {source}, {lost:,} are not in the model.", quiet)
+        report.remark(f"The model does not know {lost:,} of {len(texts):,} items in {source}.", quiet)
     return item_ids[rows[rows >= 0]]
 
 

@@ -3,7 +3,7 @@
     feedback.py  ratings or clicks? told from the data or by name   hold_out.py  the clicks that judge
     weights.py   how much a click weighs                            trial.py     settings tried on them
     begin.py     everything before the first epoch                  choosing.py  the best of them
-    ground.py    clicks on a device, trainings over them            blend.py     a neighbourhood beside the factors
+    prepared.py  clicks on a device, trainings over them            blend.py     a neighbourhood beside the factors
     start.py     the State that training begins with
 
 A model of clicks is a State as any other: mean 0, deviation 1, no bounds, baseline biases 0, each user's clicks as

@@ -8,7 +8,7 @@ from gpukit.factorization import run as runs
 from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.blend import blended
 from gpukit.factorization.implicit.choosing import choose
-from gpukit.factorization.implicit.ground import Course, Ground
+from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.model import check, saving
 from gpukit.factorization.shared.choosing import chosen
 from gpukit.parallel import ALONE
@@ -37,14 +37,14 @@ class Second(NamedTuple):
         return self.session.state()
 
 
-def second(ground, estimator, plan, progress, resumed):
+def second(prepared, estimator, plan, progress, resumed):
     """The Second of a first model's settings.Settings; resumed: where it goes on from, saving.Beside or None.
 
     Raises ModelError for one of other sizes."""
-    other = mix.partner(estimator, plan, len(ground.clicks), ground.clicks.shape)
-    course = Course(ground, other)
+    other = mix.partner(estimator, plan, len(prepared.clicks), prepared.clicks.shape)
+    course = Course(prepared, other)
     if resumed is None:
-        return Second(other, *course.begin(course.first(ground.neighbors(other, progress))), 0)
+        return Second(other, *course.begin(course.first(prepared.neighbors(other, progress))), 0)
     found, wanted = check.sizes_of(resumed.state), (other.n_factors, other.learned_neighbors)
     if found != wanted or resumed.epochs_done > other.epochs:
         raise ModelError(
@@ -67,12 +67,12 @@ def prepare(estimator, clicks, held_out, device, checked, progress, resume_from,
     with clock("choosing"):
         given = estimator, clicks, checked, device, progress
         choice = resumed.choice if resumed else chosen(lambda: choose(*given), checked, estimator.n_epochs, team)
-    plan, ground = choice.settings, Ground(estimator, clicks, device, team=team)
+    plan, prepared = choice.settings, PreparedClicks(estimator, clicks, device, team=team)
     progress("preparing", 0, 1, {})
     with clock("prepare"):
-        course = Course(ground, plan)
+        course = Course(prepared, plan)
     with clock("neighbours"):
-        neighbors = resumed.state.neighbors if resumed else ground.neighbors(plan, progress)
+        neighbors = resumed.state.neighbors if resumed else prepared.neighbors(plan, progress)
     with clock("prepare"):
         session, training = course.begin(resumed.state if resumed else course.first(neighbors))
     first = (resumed.epochs_done, resumed.history, resumed.best) if resumed else (0, [], None)
@@ -83,8 +83,8 @@ def prepare(estimator, clicks, held_out, device, checked, progress, resume_from,
             state = blended(solved, clicks, plan)
         if plan.mixed:
             with clock("training"):
-                beside = second(ground, estimator, plan, progress, resumed.beside if resumed else None)
+                beside = second(prepared, estimator, plan, progress, resumed.beside if resumed else None)
                 state = mix.joined(state, beside.trained(solved, checkpoints, progress), plan.mixed)
-        return start.ranked_for_strangers(state, ground.counts[1])
+        return start.ranked_for_strangers(state, prepared.counts[1])
 
     return runs.Run(session, training, plan, clock, start.SCALE, *first, clicks, None, device, choice, complete)

@@ -95,7 +95,7 @@ def least_squares(contest, trial, settings):
     for axis, step in AXES.items():
         if axis in contest.free:
             best = along(contest, trial, best, axis, step)
-    for change in weighings(trial.ground.clicks):
+    for change in weighings(trial.prepared.clicks):
         better = contest.met(*tried(trial, best.settings._replace(**change)))
         best = max(best, better, key=worth)
     return best
@@ -142,7 +142,7 @@ def second_round(contest, trial, best, on_gpu):
             leader = outcome, state
         leader = held_harder(contest, trial, leader, epochs)
         found.append(leader[0])
-    many = len(trial.ground.clicks) > MOST_SAMPLED[on_gpu]
+    many = len(trial.prepared.clicks) > MOST_SAMPLED[on_gpu]
     if "sampled" in contest.solvers and not (many and found):
         found += with_negatives(contest, trial, best, leader)
     if leader is not None and len(contest.solvers) > 1 and has_neighbors(contest.estimator):
@@ -179,7 +179,7 @@ def has_neighbors(estimator):
 def with_negatives(contest, trial, plan, leader):
     """[Outcome] of the loss with sampled negatives, neighbourhoods and all, by itself and, where the number of factors
     is open, beside the leader of the others: (its Outcome, its State) or None."""
-    clicks = trial.ground.clicks
+    clicks = trial.prepared.clicks
     alone = partner(contest.estimator, plan, len(clicks), clicks.shape)
     alone = alone._replace(n_factors=alone.n_factors if "n_factors" in contest.free else plan.n_factors)
     outcome, state = trial.tried(alone, 0 if leader else contest.stops)
@@ -192,7 +192,7 @@ def with_negatives(contest, trial, plan, leader):
 
 def sizes(contest, trial, plan, on_gpu):
     """The numbers of factors to try, in order."""
-    shape = trial.ground.clicks.shape
+    shape = trial.prepared.clicks.shape
     if "n_factors" not in contest.free:
         return [plan.n_factors]
     fit = [size for size in FACTORS if size <= min(shape) and work(trial, size) <= WORK[on_gpu]]
@@ -201,12 +201,12 @@ def sizes(contest, trial, plan, on_gpu):
 
 def work(trial, size):
     """Multiplications of an epoch with so many factors."""
-    return len(trial.ground.clicks) * size**2 + sum(trial.ground.clicks.shape) * size**3 / 6
+    return len(trial.prepared.clicks) * size**2 + sum(trial.prepared.clicks.shape) * size**3 / 6
 
 
 def baselines(trial):
     """Rows of popularity and item kNN on the same held-out clicks."""
-    clicks, judges = trial.ground.clicks, trial.judges
+    clicks, judges = trial.prepared.clicks, trial.judges
     known, rows = clicks_of(clicks.users, clicks.items, clicks.shape), []
     for kind in (Popularity, ItemKNN):
         plain = kind(known, clicks.shape[1])

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.factorization.implicit import blend, mix
-from gpukit.factorization.implicit.ground import Course, Ground
+from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 
 DEPTH, SHOWN = 100, 10  # a held-out click further down is worth nothing; the length of lists that is told
 PATIENCE = 2
@@ -58,7 +58,7 @@ class Trial:
     """Clicks that train, hold_out.Judges that judge, on a device, for any number of candidates of an estimator."""
 
     def __init__(self, estimator, clicks, judges, device):
-        self.ground, self.judges, self.near = Ground(estimator, clicks, device), judges, {}
+        self.prepared, self.judges, self.near = PreparedClicks(estimator, clicks, device), judges, {}
 
     def judged(self, session):
         """Places of the held-out clicks in a session's lists."""
@@ -73,7 +73,7 @@ class Trial:
     def tried(self, plan, patience=0):
         """(the Outcome of settings.Settings, the State that it came to); patience: epochs without a better one that end
         it, 0: all epochs are trained and the last judges."""
-        course, begun = Course(self.ground, plan), time.perf_counter()
+        course, begun = Course(self.prepared, plan), time.perf_counter()
         session, training = course.begin(course.first(self.neighbors(plan)))
         curve, best = [], (-1.0, 0, None)
         for epoch in range(plan.epochs):
@@ -92,13 +92,13 @@ class Trial:
     def neighbors(self, plan):
         """The neighbours of a training, searched once."""
         if plan.learned_neighbors not in self.near:
-            self.near[plan.learned_neighbors] = self.ground.neighbors(plan)
+            self.near[plan.learned_neighbors] = self.prepared.neighbors(plan)
         return self.near[plan.learned_neighbors]
 
     def mixes(self, plan, state, other, weights):
         """Yield the Outcome of a State that was trained, with each weight of another's score beside it."""
-        steps = self.ground.steps
-        history, size = self.ground.ready(plan, "users", False).history, other.user_factors.shape[1]
+        steps = self.prepared.steps
+        history, size = self.prepared.ready(plan, "users", False).history, other.user_factors.shape[1]
         for weight in weights:
             mixed = mix.joined(state, other, weight)
             layout = steps.layout(plan.n_factors + size, other.neighbors.shape[1])
@@ -107,8 +107,8 @@ class Trial:
     def blends(self, plan, state, shares):
         """Yield the Outcome of a State that was trained, with each share of a neighbourhood's score."""
         k = min(blend.MOST_NEIGHBORS, plan.n_neighbors)
-        near, steps = blend.alike(self.ground.clicks, k), self.ground.steps
-        history = self.ground.ready(plan, "users", False).history
+        near, steps = blend.alike(self.prepared.clicks, k), self.prepared.steps
+        history = self.prepared.ready(plan, "users", False).history
         for share in shares:
             mixed = blend.joined(state, *near, share)
             session = steps.Session(mixed, steps.layout(plan.n_factors, k), "items", history)

@@ -10,7 +10,7 @@ from gpukit.device.engine import engine
 from gpukit.factorization import run as runs
 from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.blend import MOST_NEIGHBORS, alike, joined
-from gpukit.factorization.implicit.ground import Course, Ground
+from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.implicit.weights import weighted
 from gpukit.factorization.prepare import ready
 from gpukit.factorization.settings import of_model
@@ -48,8 +48,8 @@ def update(model, part, asked, device, progress):
     plan = of_model(model, len(merged.ratings))
     with clock("training"):
         learn = both if plan.mixed else solved if plan.solver == "ials" else walked
-        ground = Ground(model, merged.ratings, device, orders)
-        state, count = learn(model._state, ground, plan, (fresh, moving), asked)
+        prepared = PreparedClicks(model, merged.ratings, device, orders)
+        state, count = learn(model._state, prepared, plan, (fresh, moving), asked)
     told = {
         "ratings": len(part) - merged.corrected,
         "corrected": merged.corrected,
@@ -63,19 +63,19 @@ def update(model, part, asked, device, progress):
     return Updated(state, history, start.SCALE, told)
 
 
-def both(state, ground, plan, which, asked):
+def both(state, prepared, plan, which, asked):
     """(the State of two models in one, clicks that were read or walked); arguments as `solved`."""
     one, other = mix.parted(state, plan)
-    own = mix.partner(ground.estimator, plan, len(ground.clicks), ground.clicks.shape)
-    one, read = solved(one, ground, plan._replace(mixed=0.0), which, asked)
-    other, count = walked(other, ground, own._replace(n_factors=other.user_factors.shape[1]), which, asked)
+    own = mix.partner(prepared.estimator, plan, len(prepared.clicks), prepared.clicks.shape)
+    one, read = solved(one, prepared, plan._replace(mixed=0.0), which, asked)
+    other, count = walked(other, prepared, own._replace(n_factors=other.user_factors.shape[1]), which, asked)
     return mix.joined(one, other, plan.mixed), read + count
 
 
-def solved(state, ground, plan, which, asked):
+def solved(state, prepared, plan, which, asked):
     """(the State with rows solved for, clicks that were read); which: ((M,), (N,)) bool of rows that are new, of rows
     that may move."""
-    (fresh, moving), clicks = which, ground.clicks
+    (fresh, moving), clicks = which, prepared.clicks
     share = 1.0 - plan.blend
     users, items = (with_rows(old, len(new)) for old, new in zip(grow.factors_of(state), fresh))
     if share:
@@ -93,7 +93,7 @@ def solved(state, ground, plan, which, asked):
     if plan.blend:
         grown = joined(grown._replace(), *alike(clicks, min(MOST_NEIGHBORS, plan.n_neighbors)), plan.blend)
         grown = grown._replace(user_factors=users)
-    return kept_still(start.ranked_for_strangers(grown, ground.counts[1]), state, fresh, asked), count
+    return kept_still(start.ranked_for_strangers(grown, prepared.counts[1]), state, fresh, asked), count
 
 
 def solve(own, other, table, rows, plan):
@@ -124,18 +124,18 @@ def kept_still(state, before, fresh, asked):
     return state._replace(**{name: grow.stayed(own, with_rows(old, len(own)), new) for name, own, old, new in parts})
 
 
-def walked(state, ground, plan, which, asked):
+def walked(state, prepared, plan, which, asked):
     """(the State after some late epochs over all clicks, clicks walked); arguments as `solved`."""
     fresh, _ = which
-    neighbors = ground.neighbors(plan)
+    neighbors = prepared.neighbors(plan)
     if asked.hashes == "kept":
         neighbors[: len(state.neighbors)] = state.neighbors
-    begin = start.start_state(ground.counts, plan.n_factors, neighbors, plan.seed)
+    begin = start.start_state(prepared.counts, plan.n_factors, neighbors, plan.seed)
     rows = {}
     for name, own, old, new in zip(state._fields[:4], begin, state, (fresh[0], fresh[0], fresh[1], fresh[1])):
         rows[name] = grow.stayed(own, with_rows(old, len(own)), new)
-    session, training = Course(ground, plan).begin(begin._replace(**rows, influence=grow.carried(state, neighbors)))
+    session, training = Course(prepared, plan).begin(begin._replace(**rows, influence=grow.carried(state, neighbors)))
     epochs = range(max(0, plan.epochs - LATE), max(plan.epochs, 1))
     for epoch in epochs:
         training.epoch(epoch)
-    return kept_still(session.state(), state, fresh, asked), len(epochs) * len(ground.clicks)
+    return kept_still(session.state(), state, fresh, asked), len(epochs) * len(prepared.clicks)

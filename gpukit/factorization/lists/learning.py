@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit.device.engine import engine
 from gpukit.factorization.implicit import start
-from gpukit.factorization.implicit.ground import Course, Ground
+from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.lists.head import Head, weights_of
 from gpukit.factorization.model.layout import LEVELS
 from gpukit.factorization.settings import Settings
@@ -19,14 +19,14 @@ SEED = 0  # not the model's, which may have been set to another since it was fit
 
 
 class Walked(NamedTuple):
-    """What a Ground asks of an estimator."""
+    """What a PreparedClicks asks of an estimator."""
 
     deterministic: bool
     walk: str = "users"
 
 
 class Extent:
-    """What a Ground asks of clicks that are in order already: how many there are, of shape (M, N)."""
+    """What a PreparedClicks asks of clicks that are in order already: how many there are, of shape (M, N)."""
 
     def __init__(self, size, shape):
         self.size, self.shape = size, shape
@@ -41,7 +41,7 @@ def learned(history, shape, device):
     The same on every run. Raises DeviceMemoryError.
     """
     plan, orders = plan_of(shape), orders_of(history, shape, device)
-    course = Course(Ground(Walked(True), Extent(len(orders), shape), device, orders), plan)
+    course = Course(PreparedClicks(Walked(True), Extent(len(orders), shape), device, orders), plan)
     clicks = tuple(np.diff(order.indptr[: rows + 1]) for order, rows in zip((orders.by_user, orders.by_item), shape))
     first = start.start_state(clicks, plan.n_factors, np.zeros((shape[1], 0), np.int32), SEED)
     session, training = course.begin(first)

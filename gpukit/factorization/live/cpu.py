@@ -6,9 +6,21 @@ import numpy as np
 
 from gpukit.device.cpu_arrays import empty, fetch, resident, runner, zeros
 from gpukit.factorization.live import twins
-from gpukit.primitives.group.cpu import row_starts, sort_by_bits
+from gpukit.primitives.group.cpu import row_starts, scan_parts, sort_by_bits
 
-__all__ = ["attached", "copy", "empty", "fetch", "finish", "resident", "row_starts", "run", "sort_by_bits", "zeros"]
+__all__ = [
+    "attached",
+    "copy",
+    "empty",
+    "fetch",
+    "finish",
+    "resident",
+    "row_starts",
+    "run",
+    "scan_parts",
+    "sort_by_bits",
+    "zeros",
+]
 
 run = runner(twins)
 copy = np.copyto

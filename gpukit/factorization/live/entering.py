@@ -42,8 +42,8 @@ def sort_part(part, held):
     if key.end > MARK:
         raise DataError(f"{part.shape[0]:,} users x {part.shape[1]:,} items are too many to be kept live.")
     n = len(part)
-    users, items = (own.resident(rows, np.int32) for rows in (part.users, part.items))
-    values, levels = (own.resident(array, np.float32) for array in (part.values, held.levels.values))
+    users, items, values = there(part, own)
+    levels = own.resident(held.levels.values, np.float32)
     codes, keys, found = own.empty(n, np.uint8), own.empty(n, np.uint64), own.resident(np.full(3, n), np.int64)
     own.run("find_levels", values, levels, codes, found[:1])
     ordering.run("pack_keys", users, items, codes, *part.shape, key.item.shift, key.user.shift, keys, found[1:2])
@@ -51,6 +51,12 @@ def sort_part(part, held):
     ordering.run("first_repeat", keys, key.item.shift, found[2:])
     unknown, _, repeated = own.fetch(found)
     return Sorted(keys, key, part.shape, repeated < n, unknown < n)
+
+
+def there(part, own):
+    """(users, items (n,) int32, values (n,) float32) of an inputs.Part on the device."""
+    columns = (part.users, np.int32), (part.items, np.int32), (part.values, np.float32)
+    return [own.resident(*one) if isinstance(one[0], np.ndarray) else one[0] for one in columns]
 
 
 def look_up(new, held):
@@ -74,11 +80,12 @@ def parted(marked, own):
     return keys, int(own.fetch(own.row_starts(keys, MARK, 1, 2))[1])
 
 
-def flagged(flags, work):
-    """How many of flags (rows,) uint8 are set."""
-    counts = work.own.zeros(2, np.int64)
-    work.ordering.run("count_codes", flags, counts)
-    return int(work.own.fetch(counts)[1])
+def flagged(flags, own):
+    """[users, items]: how many of flags ((M,), (N,)) uint8 are set."""
+    counts = own.zeros(2, np.int64)
+    for side, mine in enumerate(flags):
+        own.run("count_flags", mine, counts[side : side + 1])
+    return own.fetch(counts).tolist()
 
 
 def refuse_known(found, new, part, held):

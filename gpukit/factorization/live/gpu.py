@@ -4,9 +4,21 @@ from gpukit._cuda import cuda
 from gpukit._driver import attached
 from gpukit.device.gpu_arrays import empty, fetch, resident, runner, zeros
 from gpukit.factorization.live import kernels
-from gpukit.primitives.group.gpu import row_starts, sort_by_bits
+from gpukit.primitives.group.gpu import row_starts, scan_parts, sort_by_bits
 
-__all__ = ["attached", "copy", "empty", "fetch", "finish", "resident", "row_starts", "run", "sort_by_bits", "zeros"]
+__all__ = [
+    "attached",
+    "copy",
+    "empty",
+    "fetch",
+    "finish",
+    "resident",
+    "row_starts",
+    "run",
+    "scan_parts",
+    "sort_by_bits",
+    "zeros",
+]
 
 run = runner(kernels)
 

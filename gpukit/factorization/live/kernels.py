@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
-from gpukit.factorization.live.formulas import ASIDE, field
+from gpukit.factorization.live.formulas import ASIDE, field, piece_count
 from gpukit.factorization.model.formulas import first_factor
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.factorization.prepare.kernels import FULL, WARPS, block_sum
@@ -12,6 +12,38 @@ from gpukit.primitives.search import lower_bound, upper_bound
 U32, U64, I64, U8 = np.uint32, np.uint64, np.int64, np.uint8
 ZERO = np.float32(0)
 SHARE = 32  # of the old ratings, that a lane takes to their new places in one go
+
+
+@kernel
+def mark_new(rows, first, seen):
+    """seen[1 + r - first] = 1 for rows r from first on; seen[0] = 1 where one is below 0 or beyond the last of seen.
+
+    rows (n,) int32; first int64; seen (1 + new rows,) uint8, in place.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for t in range(I64(cuda.grid(1)), I64(rows.size), I64(cuda.gridsize(1))):
+        r = I64(rows[U64(t)])
+        place = I64(r - first + I64(1))
+        if r < I64(0) or place >= I64(seen.size):
+            seen[0] = U8(1)
+        elif place > I64(0):
+            seen[U64(place)] = U8(1)
+
+
+@kernel
+def count_flags(flags, count):
+    """count[0] += how many of flags are not 0.
+
+    flags (n,) uint8, most of them 0; count (1,) int64, in place.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for t in range(I64(cuda.grid(1)), I64(flags.size), I64(cuda.gridsize(1))):
+        if flags[U64(t)] != U8(0):
+            cuda.atomic.add(count, 0, I64(1))
 
 
 @kernel
@@ -247,3 +279,50 @@ def take_flagged(source, flags, out):
         if flags[U64(r)] != U8(0):
             for f in range(I64(cuda.laneid), I64(out.shape[1]), I64(32)):
                 out[U64(r), U64(f)] = source[U64(r), U64(f)]
+
+
+@kernel
+def most_rated(starts, flags, most):
+    """most[0] = the ratings of the flagged row that has the most, where those are more.
+
+    starts (rows + 1 or more,) int64: where rows begin; flags (rows,) uint8; most (1,) int64, in place.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for r in range(I64(cuda.grid(1)), I64(flags.size), I64(cuda.gridsize(1))):
+        if flags[U64(r)] != U8(0):
+            cuda.atomic.max(most, 0, I64(starts[U64(r + 1)] - starts[U64(r)]))
+
+
+@kernel
+def count_pieces(starts, flags, rate, gain, blind, longest, pieces):
+    """pieces[r] = formulas.piece_count of row r, at rate 0 where it is not flagged; 0 behind the last row.
+
+    starts (rows + 1 or more,) int64: where rows begin; flags (rows,) uint8; rate, gain, blind float64, longest int64:
+    as piece_count has them; pieces (rows or more,) int64, overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    rows = I64(flags.size)
+    for r in range(I64(cuda.grid(1)), I64(pieces.size), I64(cuda.gridsize(1))):
+        count = I64(0)
+        if r < rows:
+            count = I64(starts[U64(r + 1)] - starts[U64(r)])
+        steps = rate if r < rows and flags[U64(r)] != U8(0) else 0.0
+        pieces[U64(r)] = piece_count(count, steps, gain, blind, longest)
+
+
+@kernel
+def add_parts(within, parts, out):
+    """out[r] = within[r] + parts[r // share], where every part has `share` of within.
+
+    within (parts * share,), parts (parts,) and out (any,) int64, out overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    share = U64(within.size) // U64(parts.size)
+    for r in range(I64(cuda.grid(1)), I64(out.size), I64(cuda.gridsize(1))):
+        out[U64(r)] = within[U64(r)] + parts[U64(r) // share]

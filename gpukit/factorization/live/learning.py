@@ -6,8 +6,8 @@ import numpy as np
 
 from gpukit.factorization.arrays import History
 from gpukit.factorization.baseline import SWEEPS
+from gpukit.factorization.live import pieces
 from gpukit.factorization.live.entering import parted
-from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.model.state import rows_of_side
 from gpukit.factorization.prepare import ready, strata
 from gpukit.factorization.solvers import Task
@@ -71,8 +71,7 @@ def both_orders(keys, key, work):
     """(by_item, by_user, places) as ratings.orders.order.in_both_orders gives them, of keys (n,) uint64 that are in
     order by user already, which are overwritten."""
     own, ordering, preparing, n = work.own, work.ordering, work.steps.preparing, keys.size
-    on_host = work.walk == "users" or work.deterministic
-    by_user = taken(keys, key, (key.user, 1), key.item, own.empty(0, np.uint32), ordering, on_host)
+    by_user = taken(keys, key, (key.user, 1), key.item, own.empty(0, np.uint32), ordering, work.deterministic)
     keys, order, _ = own.sort_by_bits(keys, 0, key.user.shift, ready.counted(n, preparing))
     by_item = taken(keys, key, (key.item, 0), key.user, own.empty(0, np.uint32), ordering)
     places = own.empty(n, np.uint32)
@@ -156,7 +155,8 @@ def walk(session, fresh, held, plan, heed):
         query = ready.training_query(asked, orders, side, work.walk, preparing)
     made = ready.Ready(held.history, side, query, None)
     task = Task(orders, held.scale, made, plan, work.layout, work.steps, work.device, False, work.deterministic)
-    training = descent.begin(session, task, descent.arrange(task, still_pace(fresh, task, held)))
+    arranged = descent.arrange(task) if work.deterministic else pieces.still_tables(task, fresh.flags, work)
+    training = descent.begin(session, task, arranged)
     for turn in range(plan.epochs):
         if heed:
             heed(turn, plan.epochs)
@@ -164,12 +164,3 @@ def walk(session, fresh, held, plan, heed):
         step(plan.epoch_rates(turn), schedule.turn_key(plan.seed, turn))
     if heed:
         heed(plan.epochs, plan.epochs)
-
-
-def still_pace(fresh, task, held):
-    """The schedule.Pace of rows that learn beside others that stand still."""
-    work, usual, counts = held.work, descent.usual_pace(task), np.diff(task.made.side.indptr)
-    rate = usual.rate * (work.own.fetch(major_first(work.walk, *fresh.flags)[0]) != 0)
-    most = work.steps.most_workers(work.layout)
-    workers = schedule.still_workers(len(task.orders), counts * rate, (usual.workers, most))
-    return schedule.Pace(workers, rate, 1, schedule.longest_still(len(task.orders), workers))

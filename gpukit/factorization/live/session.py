@@ -8,13 +8,12 @@ from gpukit import device as devices
 from gpukit import interrupt
 from gpukit.errors import GpukitError
 from gpukit.factorization import run as runs
-from gpukit.factorization.live import entering, learning, opening
+from gpukit.factorization.live import arriving, entering, learning, opening
 from gpukit.factorization.live.finding import Finder
 from gpukit.factorization.model.state import State
 from gpukit.factorization.settings import of_model
-from gpukit.factorization.update import inputs, told
 from gpukit.factorization.update import settings as updating
-from gpukit.ratings.pairs import ratings_of
+from gpukit.factorization.update import told
 
 
 class Live:
@@ -59,16 +58,15 @@ class Live:
         """
         updating.check("frozen", "recount", duplicates, None)
         clock = runs.Clock()
-        with clock("reading"):
-            ratings = inputs.unweighted(ratings_of(X, y, repeats=False))
-            part = inputs.in_rows(ratings, self.user_ids_, self.item_ids_, self._finders)
-        if not len(part):
-            return None
         with devices.reported(self._device, "Updating"), interrupt.deferred():  # a request waits for the whole part
-            with self._opened().work.own.attached():
+            with (own := self._opened().work.own).attached():
+                with clock("reading"):
+                    part = arriving.part_of(X, y, (self.user_ids_, self.item_ids_), self._finders, own)
+                if not len(part):
+                    return None
                 added = self._added(part, duplicates, clock)
             if not added:
-                self._take(self.model().partial_fit(ratings, rows="frozen", duplicates=duplicates))
+                self._take(self.model().partial_fit(X, y, rows="frozen", duplicates=duplicates))
         return self.updates_[-1]
 
     def predict(self, X):
@@ -132,7 +130,7 @@ class Live:
         with clock("training"):
             walked = learning.learn(fresh, held, plan) if fresh else 0
             own.finish()
-        rows = [entering.flagged(flags, held.work) for flags in fresh.flags] if fresh else (0, 0)
+        rows = entering.flagged(fresh.flags, own) if fresh else (0, 0)
         counts = new.keys.size - entered.corrected, entered.corrected, *rows, walked
         entry = dict(zip(("ratings", "corrected", "users", "items", "walked"), counts))
         return {**entry, "settled": told.settled_of(self.updates_, before)}

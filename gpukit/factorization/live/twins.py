@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._jit import njit, prange
-from gpukit.factorization.live.formulas import ASIDE, field
+from gpukit.factorization.live.formulas import ASIDE, field, piece_count
 from gpukit.factorization.model.formulas import first_factor
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.primitives.search import lower_bound, upper_bound
@@ -11,6 +11,24 @@ from gpukit.primitives.search import lower_bound, upper_bound
 U8, U32, U64, I64 = np.uint8, np.uint32, np.uint64, np.int64
 PARTS = 16  # in which ratings are gone through at once
 TILE = 1 << 14
+
+
+@njit
+def mark_new(rows, first, seen):
+    """Twin of kernels.mark_new."""
+    for t in range(rows.size):
+        place = rows[t] - first + 1
+        if rows[t] < 0 or place >= seen.size:
+            seen[0] = 1
+        elif place > 0:
+            seen[place] = 1
+
+
+@njit
+def count_flags(flags, count):
+    """Twin of kernels.count_flags."""
+    for t in range(flags.size):
+        count[0] += flags[t] != 0
 
 
 @njit(parallel=True)
@@ -142,3 +160,28 @@ def take_flagged(source, flags, out):
     for r in prange(flags.size):
         if flags[r]:
             out[r] = source[r]
+
+
+@njit
+def most_rated(starts, flags, most):
+    """Twin of kernels.most_rated."""
+    for r in range(flags.size):
+        if flags[r]:
+            most[0] = max(most[0], starts[r + 1] - starts[r])
+
+
+@njit(parallel=True)
+def count_pieces(starts, flags, rate, gain, blind, longest, pieces):
+    """Twin of kernels.count_pieces."""
+    for r in prange(pieces.size):
+        count = starts[r + 1] - starts[r] if r < flags.size else 0
+        steps = rate if r < flags.size and flags[r] else 0.0
+        pieces[r] = piece_count(count, steps, gain, blind, longest)
+
+
+@njit(parallel=True)
+def add_parts(within, parts, out):
+    """Twin of kernels.add_parts."""
+    share = within.size // parts.size
+    for r in prange(out.size):
+        out[r] = within[r] + parts[r // share]

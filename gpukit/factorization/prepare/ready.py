@@ -89,7 +89,8 @@ def side_of(orders, walk, scale, seed, steps, deterministic=False):
     """The Side that is walked, 'users' or 'items', rows in random order; in strata without conflicts where
     deterministic."""
     (order, others), shape = major_first(walk, orders.by_user, orders.by_item), major_first(walk, *orders.shape)
-    where, indptr, strata = shuffled(order, seed, steps), order.indptr[: shape[0] + 1], None
+    indptr = None if order.indptr is None else order.indptr[: shape[0] + 1]
+    where, strata = shuffled(order, seed, steps), None
     if deterministic:
         counts = np.diff(indptr), np.diff(others.indptr[: shape[1] + 1])
         blocks = schedule.block_count(len(orders), shape, steps.GRAIN, steps.MOST_BLOCKS)

@@ -21,7 +21,8 @@ from gpukit.parallel.nccl import device_lines, ended, recorded, wait_for
 WALKS_AT_ONCE = 1  # kernels of one rank: a second one would begin in the tail of the first
 PACKING = 264, 128  # blocks and threads that copy rows
 QUAD = 4
-PARTS, ROOM = 4, 16  # of an epoch with copies of rows; processors that the walk leaves free
+PARTS = 4  # of an epoch with copies of rows
+ROOM, MUCH_ROOM = 16, 24  # processors that the walk leaves free, where changes are narrow, where they are wide
 AT_A_TIME = 1  # meetings that are queued before ranks tell each other whether they have walked
 POPULAR, EVERY = 8, 3  # one row of so many meets every time, all rows every so many times
 COPYING = 128, 256  # blocks and threads that read and add changes
@@ -105,7 +106,7 @@ class Road:
 
 
 class Copies:
-    """See cpu.Copies. Changes travel while rows are walked: the walk leaves ROOM processors to what adds and sends.
+    """See cpu.Copies. Changes travel while rows are walked: the walk leaves processors to what adds and sends.
 
     The popular rows' changes, which the most steps hang on, travel more often than all rows'.
     """
@@ -195,12 +196,17 @@ class Copies:
 
 def threads_beside(layout):
     """Threads of a block of the walk beside which nothing else fits on a processor: see Copies."""
-    return MOST_THREADS if layout.factors <= 8 else LEAST_THREADS
+    return LEAST_THREADS if is_wide(layout) else MOST_THREADS
+
+
+def is_wide(layout):
+    """Whether a lane of the walk has so many factors that it takes all registers."""
+    return layout.factors > 8
 
 
 def most_beside(layout):
-    """Workers that walk at once, ROOM processors left free."""
-    return threads_beside(layout) // layout.lanes * max(1, processors() - ROOM)
+    """Workers that walk at once, some processors left free."""
+    return threads_beside(layout) // layout.lanes * max(1, processors() - (MUCH_ROOM if is_wide(layout) else ROOM))
 
 
 class Meeting:

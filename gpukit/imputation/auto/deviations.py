@@ -5,8 +5,9 @@
 f: logarithms of what errors grow with (signs.py), beta by least squares of log |error|, one for vertices that are
 hidden whole and one for all other values; the strength of each is the one that tells a fold's errors best when learned
 on the other folds. The scale of a kind is such that the middle 90 % of a normal distribution has 90 % of its errors,
-on folds that it was not learned on; of few units a little more, as one more would need (Vovk et al., Algorithmic
-Learning in a Random World, 2005). No deviation is 0: that nothing differed so far does not say that nothing will.
+on folds that it was not learned on; of few vertices that are hidden whole a little more, as one more would need (Vovk
+et al., Algorithmic Learning in a Random World, 2005). Runs in time need no more: of days to come, the folds farther in
+err more than what they stand for. No deviation is 0: that nothing differed so far does not say that nothing will.
 """
 
 from typing import NamedTuple
@@ -27,7 +28,7 @@ SAME = 1e-6  # of the values' size: a standard deviation below it is that of a c
 STRENGTHS = (1.0, 0.5, 0.0)
 WIDENED = (0.7, 3.0)  # by how much scales may turn out too small on folds that they were not learned on
 MOST = 20_000  # errors that this is told from
-MOST_SHARE = 0.95  # of the errors on those folds, that are to lie within the intervals
+SHARE, MOST_SHARE = 0.9, 0.95  # of the errors on those folds, that are to lie within the intervals
 WIDE, HALF = 1.6448536, 0.6744898  # deviations on either side of a normal distribution's middle 90 % and 50 %
 
 
@@ -80,9 +81,8 @@ def flat():
     return law
 
 
-def learned(parts, units=(MANY, MANY), least=0.0):
-    """Deviations of [Errors], a fold each; units: how many chances (judging.Fold.units) vertices that are hidden whole,
-    and other values, took; least: no scale is below it."""
+def learned(parts, units=MANY, least=0.0):
+    """Deviations of [Errors], a fold each; units: how many vertices were hidden whole; least: no scale is below it."""
     errors, step = together(parts), max(1, sum(len(part.residuals) for part in parts) // MOST)
     few = [part.some(slice(None, None, step)) for part in parts]
     if len(few) < 2:
@@ -91,7 +91,8 @@ def learned(parts, units=(MANY, MANY), least=0.0):
         told, strengths = together(few), strengths_of(few)
         found, sizes = fitted(errors, strengths), left_out(few, strengths)
     sizes = found.at(told.kinds, told.signs) if sizes is None else sizes
-    factors = [widened(told, sizes, told.kinds == NEVER, units[0]), widened(told, sizes, told.kinds != NEVER, units[1])]
+    one_more = min(MOST_SHARE, SHARE * (1.0 + 1.0 / max(units, 1)))
+    factors = [widened(told, sizes, told.kinds == NEVER, one_more), widened(told, sizes, told.kinds != NEVER, SHARE)]
     by_kind = found.by_kind * np.where(np.arange(KINDS) == NEVER, *factors)
     sizes = np.maximum(sizes * np.where(told.kinds == NEVER, *factors), least)
     shares = {share: coverage(told.residuals, sizes, z) for share, z in ((0.5, HALF), (0.9, WIDE))}
@@ -133,11 +134,10 @@ def surprise(residuals, deviations):
     return float((half + 10.0 * np.maximum(np.abs(residuals) - half, 0.0)).mean()) if len(residuals) else 0.0
 
 
-def widened(errors, sizes, some, units):
-    """The factor by which deviations (values,) of some errors, of so many units, are to be multiplied."""
+def widened(errors, sizes, some, share):
+    """The factor by which deviations (values,) of some errors are to be multiplied, that intervals hold a share."""
     if np.count_nonzero(some) < ENOUGH:
         return 1.0
-    share = min(MOST_SHARE, 0.9 * (1.0 + 1.0 / max(units, 1)))
     needed = np.abs(errors.residuals[some]) / np.maximum(sizes[some], 1e-300)
     return float(np.clip(np.quantile(needed, share) / WIDE, *WIDENED))
 

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit._pool import by_rows
+from gpukit.imputation import scans
 from gpukit.imputation.auto import ends
 from gpukit.streams import Numpy
 
@@ -131,14 +133,8 @@ def thinned(hidden, goal, rng):
 
 def untouched(hidden, taken):
     """The hidden values without the runs that have a taken value: what is left of one is another kind of gap."""
-    if not hidden.any():
-        return hidden
-    at, begins = np.flatnonzero(hidden), hidden.copy()
-    begins[:, 1:] &= ~hidden[:, :-1]
-    number = np.cumsum(begins.ravel()[at]) - 1
-    free = np.bincount(number[taken.ravel()[at]], minlength=number[-1] + 1) == 0
-    out = np.zeros(hidden.shape, bool)
-    out.ravel()[at] = free[number]
+    out = np.empty(hidden.shape, bool)
+    by_rows(lambda rows: scans.untouched(*scans.some(rows, hidden, taken), out[rows]), out.shape)
     return out
 
 

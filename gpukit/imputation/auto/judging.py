@@ -8,6 +8,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit._pool import alone, beside
+from gpukit.imputation import scans
 from gpukit.imputation.auto.places import NEVER
 from gpukit.imputation.baselines.means import level
 from gpukit.imputation.baselines.series import interpolation
@@ -25,17 +26,10 @@ class Fold(NamedTuple):
     def units(self, kinds):
         """(values,) int64: which hidden values err by the same chance: those of a vertex that is hidden whole, and of
         runs that begin and end together; kinds (values,)."""
-        vertex, column = np.nonzero(self.hidden)
-        first, last = begins(self.hidden), begins(self.hidden[:, ::-1])[:, ::-1]
-        run = first[vertex, column] * self.hidden.shape[1] + last[vertex, column]
+        run = np.empty(len(kinds), np.int64)
+        scans.runs(np.ascontiguousarray(self.hidden), run)
+        vertex = np.repeat(np.arange(len(self.hidden)), np.count_nonzero(self.hidden, axis=1))
         return np.where(kinds == NEVER, vertex, len(self.hidden) + run)
-
-
-def begins(hidden):
-    """(N, T) int64: the column in which the run begins that a hidden value (N, T) is in."""
-    starts = hidden.copy()
-    starts[:, 1:] &= ~hidden[:, :-1]
-    return np.maximum.accumulate(np.where(starts, np.arange(hidden.shape[1]), 0), axis=1)
 
 
 class Row(NamedTuple):

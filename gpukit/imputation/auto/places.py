@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit._pool import by_rows
+from gpukit.imputation import scans
 
 STEPS = (1, 2, 4, 8, 16, 32)  # columns to the nearest observed value of a vertex
 NEVER, ALWAYS = 0, 1  # a vertex of which nothing is observed; columns that have no order
@@ -15,19 +16,13 @@ def kinds(problem):
     seen, out = problem.seen, np.full(problem.seen.shape, ALWAYS, np.int8)
     if problem.ordered:
         of_distance = 2 + np.searchsorted(STEPS, np.maximum(np.arange(seen.shape[1] + 1), 1)).astype(np.int8)
-
-        def told(rows):
-            out[rows] = of_distance[distances(seen[rows])]
-
-        by_rows(told, seen.shape)
+        by_rows(lambda rows: scans.by_distance(*scans.some(rows, seen), of_distance, out[rows]), seen.shape)
     out[~seen.any(axis=1)] = NEVER
     return out
 
 
 def distances(seen):
     """(N, T) int32: columns to the nearest observed one of a vertex; T where there is none."""
-    count = seen.shape[1]
-    places = np.arange(count, dtype=np.int32)
-    before = np.maximum.accumulate(np.where(seen, places, np.int32(-count)), axis=1)
-    after = np.minimum.accumulate(np.where(seen, places, np.int32(2 * count))[:, ::-1], axis=1)[:, ::-1]
-    return np.minimum(np.minimum(places - before, after - places), np.int32(count))
+    out, themselves = np.empty(seen.shape, np.int32), np.arange(seen.shape[1] + 1, dtype=np.int32)
+    by_rows(lambda rows: scans.by_distance(*scans.some(rows, seen), themselves, out[rows]), seen.shape)
+    return out

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit._pool import by_rows
 from gpukit.imputation.auto.bending import bent
 from gpukit.imputation.auto.deviations import Deviations
 from gpukit.imputation.auto.judging import filled, side_by_side
@@ -49,7 +50,13 @@ def estimates_of(problem, plan):
 def joined(problem, plan, estimates):
     """Filled of a problem, of its members' estimates; the deviation is 0 where something is observed."""
     found, missing, deviation = kinds(problem), ~problem.seen, np.zeros(problem.seen.shape)
-    estimate = bent(plan.bends, combined(estimates, plan.shares, found), found)
-    field = np.where(problem.seen, problem.values, estimate)
+    estimate, field = np.empty(missing.shape), np.empty(missing.shape)
+
+    def served(rows):
+        whole = combined([one[rows] for one in estimates], plan.shares, found[rows])
+        estimate[rows] = bent(plan.bends, whole, found[rows])
+        field[rows] = np.where(problem.seen[rows], problem.values[rows], estimate[rows])
+
+    by_rows(served, missing.shape)
     deviation[missing] = plan.deviations.at(found[missing], signs_of(problem, field, estimates, missing))
     return Filled(estimate, deviation)

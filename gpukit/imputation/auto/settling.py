@@ -31,7 +31,7 @@ def settled(folds, judged, trials, metric, free):
     bends = bends_of(folds, found, fields, metric) if free else bending.straight()
     errors = [errors_of(folds, found, members, bends, fields, at) for at in range(len(folds))]
     left, hidden = folds[0].problem, sum(np.count_nonzero(fold.hidden) for fold in folds)
-    known = deviations.learned(errors, counted(folds, found), deviations.least_of(left.values[left.seen], hidden))
+    known = deviations.learned(errors, counted(folds, found)[0], deviations.least_of(left.values[left.seen], hidden))
     mean = np.bincount(np.concatenate([part.kinds for part in errors]), minlength=len(shares)) @ shares
     served = dict(zip((one.name for one in members), (mean / mean.sum()).tolist()))
     rows = report(folds, judged, trials, served, metric)

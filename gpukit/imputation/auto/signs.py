@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._pool import by_rows
+from gpukit._pool import by_rows, shared_out
+from gpukit.imputation import scans
 from gpukit.imputation.baselines.nearest import heaviest
 from gpukit.imputation.kriging import covariance as cov
 from gpukit.imputation.problem import lonely
@@ -24,33 +25,37 @@ def signs_of(problem, field, estimates, where):
     its neighbours; kriging's variance of the vertex; how far the neighbours' values thereabouts are from the line
     between those beside them, and from what their own neighbours tell; and the value's rank among all, from -1 to 1.
     """
-    W, mean = stochastic(problem.adjacency), field.mean(axis=0)
-    squares = np.concatenate(by_rows(lambda rows: np.square(field[rows] - mean), field.shape))
+    W, mean, squares = stochastic(problem.adjacency), field.mean(axis=0), np.empty(field.shape)
+    by_rows(lambda rows: np.square(field[rows] - mean, out=squares[rows]), field.shape)
     departed = departures(problem, field, W, float(np.sqrt(squares.max(initial=0.0))) or 1.0)
+    counts = np.count_nonzero(where, axis=1)
+    ends = np.r_[0, np.cumsum(counts)]
+    sizes, moved = np.empty((SIGNS - 2, ends[-1])), np.empty(len(where))
 
     def told(rows):
-        """Sizes of the entries of some rows, and how much these move where something is observed."""
+        """Sizes of the entries of some rows, and their values; how much the rows move where something is observed."""
         some, here = where[rows], field[rows]
         near = W[rows] @ field
         apart = np.sqrt(np.maximum(W[rows] @ squares - np.square(near - mean), 0.0))
         spread = np.std([one[rows] for one in estimates], axis=0) if len(estimates) > 1 else np.abs(here - near)
         moves = np.abs(np.gradient(here, axis=1)) if here.shape[1] > 1 else np.zeros(here.shape)
-        own = np.where(problem.seen[rows], moves, 0.0).sum(axis=1)
-        means = [(W[rows] @ sizes + PRIOR) / (W[rows] @ count + PRIOR) for sizes, count in departed]
-        return [part[some] for part in (apart, spread, np.abs(here - mean), smoothed(moves), *means, here)], own
+        moved[rows] = np.where(problem.seen[rows], moves, 0.0).sum(axis=1)
+        means = [around(W[rows], *pair) for pair in departed]
+        parts = apart, spread, np.abs(here - mean), smoothed(moves), *means, here
+        for place, part in zip(sizes, parts):
+            place[ends[rows.start] : ends[rows.stop]] = part[some]
 
-    parts, own = zip(*by_rows(told, field.shape))
-    *sizes, values = (np.concatenate(part) for part in zip(*parts))
-    vertex = np.repeat(np.arange(len(where)), np.count_nonzero(where, axis=1))
-    sizes += [roughness(problem, np.concatenate(own), W)[vertex], place_variance(problem)[vertex]]
-    return np.column_stack([*map(logarithm, sizes), ranks(values)])
+    by_rows(told, field.shape)
+    of_vertices = [np.repeat(one, counts) for one in (roughness(problem, moved, W), place_variance(problem))]
+    return logarithms([*sizes[:-1], *of_vertices], sizes[-1])
 
 
 def departures(problem, field, W, size):
-    """[(sums, counts)] (N, T) float32, smoothed over the columns where these have an order, of what is observed: how
+    """(2, 2, N, T) float32, [(sums, counts)], smoothed over columns that have an order, of what is observed: how
     far it is from the line between the columns beside it, and from what its neighbours tell, the usual difference taken
     off; in units of the mean of them. size: of the field, about."""
     thereabouts = smoothed if problem.ordered else np.asarray
+    found = np.empty((2, 2, *field.shape), np.float32)
 
     def told(rows):
         here, seen = field[rows] / size, problem.seen[rows]
@@ -60,12 +65,31 @@ def departures(problem, field, W, size):
         between[:, 1:-1] = seen[:, 1:-1] & seen[:, :-2] & seen[:, 2:]
         usual = np.where(seen, odd, 0.0).sum(axis=1, keepdims=True) / np.maximum(seen.sum(axis=1, keepdims=True), 1)
         parts = (np.where(between, np.abs(line), 0.0), between), (np.where(seen, np.abs(odd - usual), 0.0), seen)
-        return [thereabouts(part.astype(np.float32)) for pair in parts for part in pair]
+        for place, part in zip(found.reshape(4, *field.shape), (part for pair in parts for part in pair)):
+            place[rows] = thereabouts(part.astype(np.float32))
 
-    line, between, odd, seen = (np.concatenate(part) for part in zip(*by_rows(told, field.shape)))
-    for sums, counts in ((line, between), (odd, seen)):
+    by_rows(told, field.shape)
+    for sums, counts in found:
         sums /= sums.sum(dtype=np.float64) / max(1.0, counts.sum(dtype=np.float64)) or 1.0
-    return [(line, between), (odd, seen)]
+    return found
+
+
+def around(W, sums, counts):
+    """(n, T): the neighbours' mean departure, by rows W (n, N) of weights."""
+    out = np.empty((W.shape[0], sums.shape[1]))
+    scans.ratios(W.indptr, W.indices, W.data, sums, counts, PRIOR, out)
+    return out
+
+
+def logarithms(sizes, values):
+    """(values, SIGNS) of columns: sizes' logarithms, and values' ranks; a thread each."""
+    out = np.empty((len(values), SIGNS))
+
+    def told(number):
+        out[:, number] = ranks(values) if number == len(sizes) else logarithm(sizes[number])
+
+    shared_out(told, reversed(range(SIGNS)))  # ranks take the longest
+    return out
 
 
 def logarithm(sizes):

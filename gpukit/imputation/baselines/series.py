@@ -3,33 +3,14 @@
 import numpy as np
 
 from gpukit._pool import by_rows
+from gpukit.imputation import scans
 from gpukit.imputation.problem import Method, in_order, one_setting
 
 
 def interpolation(problem, setting):
     """Linear in time between what is observed; beyond the first and the last of them their values."""
     out = np.empty(problem.values.shape)
-
-    def drawn(rows):
-        out[rows] = line(problem.at, problem.values[rows], problem.seen[rows])
-
-    by_rows(drawn, out.shape)
-    return out
-
-
-def line(at, values, seen):
-    """(N, T) float64: interpolation() of values where seen; NaN in rows of which nothing is."""
-    places, count = np.arange(len(at)), len(at)
-    left = np.maximum.accumulate(np.where(seen, places, -1), axis=1)
-    right = np.minimum.accumulate(np.where(seen, places, count)[:, ::-1], axis=1)[:, ::-1]
-    none = left[:, -1] < 0
-    left = np.where(left < 0, right, left)
-    right = np.where(right == count, left, right)
-    left[none] = right[none] = 0
-    gap, low = at[right] - at[left], np.take_along_axis(values, left, axis=1)
-    share = np.divide(at - at[left], gap, out=np.zeros(gap.shape), where=gap > 0)
-    out = low + share * (np.take_along_axis(values, right, axis=1) - low)
-    out[none] = np.nan
+    by_rows(lambda rows: scans.line(problem.at, *scans.some(rows, problem.values, problem.seen), out[rows]), out.shape)
     return out
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from gpukit._pool import by_rows, shared_out
 from gpukit.device.engine import engine
+from gpukit.imputation import scans
 from gpukit.imputation.auto import hiding, places
 from gpukit.imputation.auto.judging import simple
 from gpukit.imputation.auto.places import KINDS
@@ -112,23 +113,12 @@ def part_of(hidden, left, smooth):
     series, before, after = np.empty(shape, np.float32), np.empty(shape, np.int32), np.empty(shape, np.int32)
 
     def told(rows):
-        seen = left.seen[rows]
-        before[rows], after[rows] = beside(seen)
-        series[rows] = np.where(seen, left.values[rows], line[rows])
+        scans.beside(*scans.some(rows, left.seen), before[rows], after[rows])
+        series[rows] = np.where(left.seen[rows], left.values[rows], line[rows])
 
     by_rows(told, shape)
     smooth = None if smooth is None else smooth.astype(np.float32)
     return Part(hidden, left, places.kinds(left), series, smooth, before, after)
-
-
-def beside(seen):
-    """(before, after) (N, T) int32 of steps.Ground."""
-    count = seen.shape[1]
-    number = np.arange(count, dtype=np.int32)
-    before, after = np.full(seen.shape, -1, np.int32), np.full(seen.shape, count, np.int32)
-    before[:, 1:] = np.maximum.accumulate(np.where(seen, number, np.int32(-1)), axis=1)[:, :-1]
-    after[:, :-1] = np.minimum.accumulate(np.where(seen, number, np.int32(count))[:, ::-1], axis=1)[:, ::-1][:, 1:]
-    return before, after
 
 
 def ground_of(part, near):

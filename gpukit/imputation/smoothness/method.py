@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit._pool import by_rows
 from gpukit.device.engine import engine
 from gpukit.imputation.baselines.series import interpolation
 from gpukit.imputation.periods import row_means
@@ -35,15 +36,21 @@ def suits(problem):
 def begun(problem, alike):
     """The Work of a problem, whose first answer is interpolation; alike: see graph.laplacian_of."""
     level, line = level_of(problem), interpolation(problem, {})
-    rest = np.where(problem.seen, problem.values - level, 0.0)
-    size = float(max(rest.max(), -rest.min())) or 1.0
-    rest = (rest / size).astype(np.float32)
+    rest, start = np.empty((2, *line.shape), np.float32)
+
+    def apart(rows):
+        return np.where(problem.seen[rows], problem.values[rows] - level, 0.0)
+
+    def in_units(rows):
+        rest[rows] /= unit[rows]
+        start[rows] = np.nan_to_num(((line[rows] - level) / (size * unit[rows].astype(np.float64))).astype(np.float32))
+
+    size = max(by_rows(lambda rows: float(np.abs(apart(rows)).max()), line.shape)) or 1.0
+    by_rows(lambda rows: np.divide(apart(rows), size, out=rest[rows], casting="same_kind"), line.shape)
     unit = units(rest, problem.seen)
-    rest /= unit
+    by_rows(in_units, line.shape)
     unit = size * unit.astype(np.float64)
-    line -= level
-    line /= unit
-    ground, start = ground_of(problem, rest, alike), np.nan_to_num(line.astype(np.float32), copy=False)
+    ground = ground_of(problem, rest, alike)
     session = engine(problem.place.device, "gpukit.imputation.smoothness").Session(ground, start)
     return Work(session, ground, level, unit)
 

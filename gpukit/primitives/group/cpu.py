@@ -27,6 +27,15 @@ def sort_by_bits(keys, begin, end, payload=None, spare=None):
     return *own, other
 
 
+def scan_parts(counts):
+    """counts (parts, share) int64, in place: of each the sum of those before it in its part; (parts,) int64: of each
+    part the sum of all parts before it."""
+    totals = np.empty(len(counts), np.int64)
+    twins.scan_digits(counts, totals)
+    twins.scan_digits(totals.reshape(1, -1), np.empty(1, np.int64))
+    return totals
+
+
 def row_starts(keys, shift, width, n_rows):
     """(n_rows + 1,) int64: where each row begins in keys (n,) uint64, in order of the `width` bits from `shift` on."""
     starts = np.zeros(n_rows + 1, np.int64)

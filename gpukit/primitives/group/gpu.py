@@ -31,6 +31,15 @@ def sort_by_bits(keys, begin, end, payload=None, spare=None):
     return *own, other
 
 
+def scan_parts(counts):
+    """See cpu.scan_parts; device arrays."""
+    parts = counts.shape[0]
+    totals, whole = device_array((1, parts), np.int64), device_array(1, np.int64)
+    launch(kernels.scan_digits, parts, kernels.THREADS, counts, totals.reshape(parts))
+    launch(kernels.scan_digits, 1, kernels.THREADS, totals, whole)
+    return totals.reshape(parts)
+
+
 def row_starts(keys, shift, width, n_rows):
     """See cpu.row_starts; device arrays."""
     if not keys.size:

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.device.engine import engine
-from gpukit.factorization.implicit.ground import ready_of
+from gpukit.factorization.implicit.prepared import ready_of
 from gpukit.factorization.implicit.start import SCALE, start_state
 from gpukit.factorization.solvers import Task
 from gpukit.factorization.solvers.ials import training

@@ -6,16 +6,19 @@ from support import launch, launch_repeatably, small_launches
 
 from factorization.inputs import make, planted
 from factorization.live import inputs
-from gpukit.factorization.live import twins
+from gpukit.factorization.live import cpu, twins
+from gpukit.factorization.live import pieces as piecing
 from gpukit.factorization.live.formulas import ASIDE
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.factorization.prepare import twins as preparing
+from gpukit.factorization.solvers.sgd import rates, schedule
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit.device import Device
 from gpukit.factorization import LSHMF, MatrixFactorization, gpu
 from gpukit.factorization import run as runs
+from gpukit.factorization.live import gpu as gpu_of_live
 from gpukit.factorization.live import kernels, session
 from gpukit.factorization.prepare import gpu as gpu_steps
 from gpukit.ratings import Ratings
@@ -229,3 +232,45 @@ def test_a_live_model_is_the_same_on_both_devices(model, few_threads):
     kept = [{**entry, "seconds": None} for entry in mine.updates_]
     assert kept == [{**entry, "seconds": None} for entry in other.updates_] and kept[1]["corrected"] == 3
     assert kept[0]["users"] == kept[0]["items"] == 1
+
+
+@pytest.mark.parametrize("rows", [1, 40, 1500])
+def test_rows_are_cut_as_the_host_cuts_them(shape, rows):
+    """Pieces of rows of which few move: those of schedule.chunk_lengths; rows without ratings have none."""
+    rng = np.random.default_rng(rows)
+    counts, flags = rng.poisson(rng.exponential(8, rows)), (rng.random(rows) < 0.2).astype(np.uint8)
+    counts[-1], flags[-1] = 3000, 1
+    starts, (workers, longest) = np.append(0, np.cumsum(np.append(counts, 0))), (96, 20)
+    (most,) = both("most_rated", shape, (starts, flags), [np.array([2])])
+    assert most[0] == 3000
+    pace = 0.2, rates.FACTOR_GAIN, (workers - 1) / counts.sum(), longest
+    (pieces,) = both("count_pieces", shape, (starts, flags, *pace), [np.full(rows + 5, 7)])
+    slow = rates.row_rates("adaptive", 0.2, counts) * flags
+    lengths = schedule.chunk_lengths(counts, workers, slow, (1, longest))
+    np.testing.assert_array_equal(pieces, np.append(-(-counts // lengths), np.zeros(5)))
+    assert lengths[-1] < longest and (lengths[flags == 0] == longest).all()
+
+
+@pytest.mark.parametrize("steps", [cpu, gpu_of_live], ids=["cpu", "gpu"])
+@pytest.mark.parametrize("rows", [1, 1023, 1024, 2500])
+def test_pieces_before(steps, rows, monkeypatch):
+    small_launches(monkeypatch)
+    monkeypatch.setattr(piecing, "PARTS", 7)
+    rng = np.random.default_rng(rows)
+    counts, flags = rng.poisson(1, rows), np.ones(rows, np.uint8)
+    starts = steps.resident(np.append(0, np.cumsum(counts)), np.int64)
+    before = piecing.pieces_before(starts, steps.resident(flags, np.uint8), (1e-9, 0.0, 1e-9, 1), steps)
+    np.testing.assert_array_equal(steps.fetch(before), np.append(0, np.cumsum(counts)))
+
+
+@pytest.mark.parametrize("rows", [[0, 5, 3, 6, 8, 6], [0, 4], [9, 2], [-1, 8, 7], [4, 9, -2]])
+def test_new_rows_are_marked(shape, rows):
+    (seen,) = both("mark_new", shape, (np.array(rows, np.int32), 5), [np.zeros(5, np.uint8)])
+    wrong = any(row not in range(9) for row in rows)
+    assert seen.tolist() == [wrong, *(5 + place in rows for place in range(4))]
+
+
+def test_flags_are_counted(shape):
+    flags = (np.random.default_rng(4).random(300) < 0.1).astype(np.uint8)
+    (count,) = both("count_flags", shape, (flags,), [np.array([7])])
+    assert count[0] == 7 + flags.sum() > 20

@@ -8,19 +8,22 @@ from gpukit.factorization.solvers.sgd.chunks.table import chunk_table
 from gpukit.factorization.solvers.sgd.rates import row_rates
 
 
-def arrange(task, pace=None):
-    """(chunk tables, workers) of a solvers.Task, or the Batches of one that is to give one result and has no strata;
-    pace: schedule.Pace, None: the usual one."""
+def arrange(task):
+    """(chunk tables, workers) of a solvers.Task, or the Batches of one that is to give one result and has no strata."""
     if task.deterministic and task.made.side.strata is None:
         return batches.arrange(task)
-    return chunk_tables(task.made.side, pace or usual_pace(task), task.settings.seed, task.steps)
+    return chunk_tables(task.made.side, usual_pace(task), task.settings.seed, task.steps)
 
 
 def usual_pace(task):
     """The schedule.Pace of a solvers.Task."""
-    most, settings = task.steps.most_workers(task.layout), task.settings
-    workers = schedule.worker_count(len(task.orders), most, task.layout.slots > 0)
-    return schedule.Pace(workers, row_rates(settings.rates, settings.learning_rate, np.diff(task.made.side.indptr)))
+    settings, counts = task.settings, np.diff(task.made.side.indptr)
+    return schedule.Pace(usual_workers(task), row_rates(settings.rates, settings.learning_rate, counts))
+
+
+def usual_workers(task):
+    """Workers for the ratings of a solvers.Task."""
+    return schedule.worker_count(len(task.orders), task.steps.most_workers(task.layout), task.layout.slots > 0)
 
 
 def chunk_tables(side, pace, seed, steps):

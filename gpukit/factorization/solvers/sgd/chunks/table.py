@@ -1,5 +1,7 @@
 """`chunk_table`: what an epoch walks, in which order; `steps` is the module cpu.py or gpu.py beside this file."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from gpukit.factorization.solvers.sgd.schedule import LONGEST, QUAD, chunk_lengths
@@ -8,6 +10,15 @@ from gpukit.streams import Keyed
 
 CLASSES = 8  # of length, an octave: the more, the more even a quad, but the more often chunks of one row meet
 RANDOM_BITS, LENGTH_BITS = 16, 7  # of the keys that chunks are ordered by
+
+
+class Cut(NamedTuple):
+    """Rows and how they are cut: starts (rows + 1 or more,) int64, where they begin, and before (rows + 1,) int64, how
+    many chunks the rows before each have, on the device; chunks: how many all have."""
+
+    starts: object
+    before: object
+    chunks: int
 
 
 def chunk_table(indptr, starts, pace, seed, steps):
@@ -27,19 +38,24 @@ def cut_table(counts, starts, pace, seed, steps, parts=1):
     parts, one behind the other, each as much work for every four workers."""
     pieces = -(-counts // chunk_lengths(counts, pace.workers, pace.rate, (pace.shortest, pace.longest)))
     before = np.concatenate(([0], np.cumsum(pieces)))
-    fours = max(1, pace.workers // QUAD)
-    rounds = parts * max(1, -(-int(before[-1]) // (QUAD * fours * parts)))
-    table = in_quads(starts, before, rounds * fours, seed, steps)
+    cut = Cut(starts, steps.resident(before, np.int64), int(before[-1]))
+    return table_of(cut, pace.workers, seed, steps, parts)
+
+
+def table_of(cut, workers, seed, steps, parts=1):
+    """`cut_table` of a Cut."""
+    fours = max(1, workers // QUAD)
+    rounds = parts * max(1, -(-cut.chunks // (QUAD * fours * parts)))
+    table = in_quads(cut, rounds * fours, seed, steps)
     return dealt(table, (rounds // parts, parts * fours), seed, steps, parts)
 
 
-def in_quads(starts, before, quads, seed, steps):
-    """Chunks (4 quads, 3) of rows with before (rows + 1,) chunks before them: by falling length, about, then at random;
-    behind them chunks without ratings."""
-    n = int(before[-1])
+def in_quads(cut, quads, seed, steps):
+    """Chunks (4 quads, 3) of a Cut: by falling length, about, then at random; behind them chunks without ratings."""
+    starts, before, n = cut
     chunks, keys, places = steps.empty((n, 3), np.int64), steps.empty(n, np.uint64), steps.empty(n, np.uint32)
     random_key = np.uint32(key(seed, Keyed.CHUNK_ORDER[0]))
-    before, classes = steps.resident(before, np.int64), steps.resident(classes_of_length(), np.uint64)
+    classes = steps.resident(classes_of_length(), np.uint64)
     steps.run("cut_rows", starts, before, classes, RANDOM_BITS, random_key, chunks, keys, places)
     _, order, _ = steps.sort_by_bits(keys, 0, LENGTH_BITS + RANDOM_BITS, places)
     table = steps.empty((quads * QUAD, 3), np.int64)

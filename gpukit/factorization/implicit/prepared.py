@@ -14,7 +14,7 @@ from gpukit.parallel import ALONE
 from gpukit.ratings.orders.order import order_ratings
 
 
-class Ground:
+class PreparedClicks:
     """Clicks, Ratings whose values are 1, for trainings of an estimator on a Device.
 
     orders: the clicks in two orders where these are made already, what they weigh as their values; team: the
@@ -66,26 +66,26 @@ def ready_of(orders, walk, seed, near, steps):
 
 
 class Course:
-    """The way of one training over a Ground, for settings.Settings."""
+    """The way of one training over a PreparedClicks, for settings.Settings."""
 
-    def __init__(self, ground, plan):
-        self.ground, self.plan = ground, plan
-        self.walk = "users" if plan.solver == "ials" else ground.estimator.walk
-        self.layout = ground.steps.layout(plan.n_factors, plan.learned_neighbors)
-        sides = major_first(self.walk, *ground.clicks.shape)
-        runs.check_memory(ground.device, len(ground.clicks), sides, self.layout)
-        self.made = ground.ready(plan, self.walk, plan.learned_neighbors > 0)
+    def __init__(self, prepared, plan):
+        self.prepared, self.plan = prepared, plan
+        self.walk = "users" if plan.solver == "ials" else prepared.estimator.walk
+        self.layout = prepared.steps.layout(plan.n_factors, plan.learned_neighbors)
+        sides = major_first(self.walk, *prepared.clicks.shape)
+        runs.check_memory(prepared.device, len(prepared.clicks), sides, self.layout)
+        self.made = prepared.ready(plan, self.walk, plan.learned_neighbors > 0)
 
     def first(self, neighbors):
         """The State that training begins with."""
-        return start.start_state(self.ground.counts, self.plan.n_factors, neighbors, self.plan.seed)
+        return start.start_state(self.prepared.counts, self.plan.n_factors, neighbors, self.plan.seed)
 
     def begin(self, state):
         """(session, its solver's Training) that go on from a State."""
-        ground, solver = self.ground, training_of(self.plan.solver)
-        where, exact = (self.layout, ground.steps, ground.device), ground.estimator.deterministic
-        share = share_of(ground.clicks, self.plan.n_factors, ground.team, ground.device)
-        task = Task(ground.orders(self.plan), start.SCALE, self.made, self.plan, *where, False, exact, share)
+        prepared, solver = self.prepared, training_of(self.plan.solver)
+        where, exact = (self.layout, prepared.steps, prepared.device), prepared.estimator.deterministic
+        share = share_of(prepared.clicks, self.plan.n_factors, prepared.team, prepared.device)
+        task = Task(prepared.orders(self.plan), start.SCALE, self.made, self.plan, *where, False, exact, share)
         arranged = solver.arrange(task)
-        session = ground.steps.Session(state, self.layout, self.walk, self.made.history)
+        session = prepared.steps.Session(state, self.layout, self.walk, self.made.history)
         return session, solver.begin(session, task, arranged)

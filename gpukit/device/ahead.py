@@ -1,0 +1,27 @@
+"""A GPU made ready by a thread of its own, while others read: the driver takes as long for it as a table is read in."""
+
+import contextlib
+import threading
+
+from gpukit.device.place import gpu, number_of
+
+
+def begin(spec):
+    """Make the GPU ready that resolve takes for a spec, without waiting for it; nothing for the CPU.
+
+    Raises as resolve where there is none. What else goes wrong does so again, aloud, for who needs it.
+    """
+    index = number_of(spec)
+    if index is not None:
+        threading.Thread(target=made_ready, args=(index,), name="gpukit-ahead").start()
+
+
+def made_ready(index):
+    """The context of a GPU, and where cupy is installed the library of its products."""
+    with contextlib.suppress(Exception):
+        gpu(index)
+        import cupy
+
+        with cupy.cuda.Device(index):
+            few = cupy.zeros((2, 2), cupy.float32)
+            (few @ few).get()

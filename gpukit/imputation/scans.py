@@ -1,0 +1,130 @@
+"""Passes along the rows of a table, compiled: what numpy needs a dozen tables of its own for, and many threads wait
+for each other's memory. They hold no lock, so that rows may be shared out (_pool.by_rows); products and sums are
+rounded as numpy does it."""
+
+import functools
+
+import numpy as np
+
+from gpukit._jit import njit
+
+scan = functools.partial(njit, nogil=True, fastmath=False)
+
+
+def some(rows, *tables):
+    """[table[rows]] as the passes take them."""
+    return [np.ascontiguousarray(table[rows]) for table in tables]
+
+
+@scan
+def line(at, values, seen, out):
+    """out (n, T) float64: values (n, T) float64 where seen (n, T) bool, a straight line in time at (T,) float64 between
+    them; beyond the first and the last of them their values; NaN in rows of which nothing is seen."""
+    count = seen.shape[1]
+    for row in range(len(seen)):
+        low = -1
+        while low < count:
+            high = low + 1
+            while high < count and not seen[row, high]:
+                high += 1
+            left, right = low if low >= 0 else high, high if high < count else low
+            for i in range(low + 1, high):
+                if left == count:
+                    out[row, i] = np.nan
+                else:
+                    gap = at[right] - at[left]
+                    share = (at[i] - at[left]) / gap if gap > 0 else 0.0
+                    out[row, i] = values[row, left] + share * (values[row, right] - values[row, left])
+            if high < count:
+                out[row, high] = values[row, high]
+            low = high
+
+
+@scan
+def beside(seen, before, after):
+    """before, after (n, T) int32: the columns seen (n, T) bool last before and first after each; -1 and T for none."""
+    count = seen.shape[1]
+    for row in range(len(seen)):
+        last = -1
+        for i in range(count):
+            before[row, i] = last
+            if seen[row, i]:
+                last = i
+        last = count
+        for i in range(count - 1, -1, -1):
+            after[row, i] = last
+            if seen[row, i]:
+                last = i
+
+
+@scan
+def by_distance(seen, table, out):
+    """out (n, T): of table (T + 1,) the entry whose number is that of columns to the nearest one seen (n, T) bool of
+    the row; the last where there is none."""
+    count = seen.shape[1]
+    for row in range(len(seen)):
+        low = -count
+        while low < count:
+            high = max(low + 1, 0)
+            while high < count and not seen[row, high]:
+                high += 1
+            end = high if high < count else 2 * count
+            for i in range(max(low + 1, 0), high):
+                out[row, i] = table[min(i - low, end - i, count)]
+            if high < count:
+                out[row, high] = table[0]
+            low = high
+
+
+@scan
+def untouched(hidden, taken, out):
+    """out (n, T) bool, overwritten: hidden (n, T) without its runs that have a value taken (n, T)."""
+    count = hidden.shape[1]
+    for row in range(len(hidden)):
+        i = 0
+        while i < count:
+            end, free = i, True
+            while end < count and hidden[row, end]:
+                free &= not taken[row, end]
+                end += 1
+            for at in range(i, end):
+                out[row, at] = free
+            if end < count:
+                out[row, end] = False
+            i = end + 1
+
+
+@scan
+def runs(hidden, out):
+    """out (values,) int64: of the values hidden (N, T), row after row, the first column of their run times T, and its
+    last."""
+    count, number = hidden.shape[1], 0
+    for row in range(len(hidden)):
+        i = 0
+        while i < count:
+            end = i
+            while end < count and hidden[row, end]:
+                end += 1
+            for _ in range(i, end):
+                out[number] = i * count + end - 1
+                number += 1
+            i = end + 1
+
+
+@scan
+def ratios(first, neighbors, weights, sums, counts, prior, out):
+    """out (n, T) float64: the weighted sums of a row's neighbours in sums (N, T) over those in counts (N, T), to each
+    of which prior is added; first (n + 1,), neighbors (E,), weights (E,) float64: of each row its neighbours, as csr.
+
+    As scipy's products, which would make float64 tables of both for every few rows.
+    """
+    above, below = np.empty(out.shape[1]), np.empty(out.shape[1])
+    for row in range(len(out)):
+        above[:], below[:] = 0.0, 0.0
+        for edge in range(first[row], first[row + 1]):
+            other, weight = neighbors[edge], weights[edge]
+            for i in range(len(above)):
+                above[i] += weight * np.float64(sums[other, i])
+                below[i] += weight * np.float64(counts[other, i])
+        for i in range(len(above)):
+            out[row, i] = (above[i] + prior) / (below[i] + prior)

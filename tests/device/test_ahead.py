@@ -1,0 +1,44 @@
+"""A GPU that is made ready while others read."""
+
+import threading
+
+import pytest
+
+from gpukit.device import ahead
+from gpukit.errors import DeviceError, ParameterError
+
+
+def begun(monkeypatch, index, gpu):
+    """What begin starts for a GPU of that number, once it has ended."""
+    monkeypatch.setattr(ahead, "number_of", lambda spec: index)
+    monkeypatch.setattr(ahead, "gpu", gpu)
+    before = set(threading.enumerate())
+    ahead.begin("auto")
+    for thread in set(threading.enumerate()) - before:
+        thread.join()
+
+
+def test_a_gpu_is_made_current_by_a_thread_of_its_own(monkeypatch):
+    seen = []
+    begun(monkeypatch, 3, lambda index: seen.append((index, threading.current_thread())))
+    assert [index for index, _ in seen] == [3] and seen[0][1] is not threading.current_thread()
+
+
+def test_the_cpu_needs_no_thread(monkeypatch):
+    begun(monkeypatch, None, lambda index: pytest.fail("there is no GPU to make ready"))
+
+
+def test_what_goes_wrong_meanwhile_is_told_by_who_needs_it(monkeypatch, capfd):
+    def gone(index):
+        raise DeviceError("the GPU is lost")
+
+    begun(monkeypatch, 0, gone)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_there_is_not_is_told_at_once(monkeypatch):
+    monkeypatch.setattr("gpukit.device.place.gpu_count", lambda: 1)
+    with pytest.raises(DeviceError, match="only 1 GPU"):
+        ahead.begin("cuda:1")
+    with pytest.raises(ParameterError, match="must be auto"):
+        ahead.begin("gpu")

@@ -1,0 +1,83 @@
+"""Ratings that a live model takes as they are, and those that it does not."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from factorization.inputs import make
+from factorization.live.test_live import KNOWN, fitted, same_model, whole_and_parts
+from gpukit.errors import DataError
+from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization.live import arriving, cpu
+from gpukit.factorization.update import inputs
+from gpukit.ratings import Ratings
+
+
+def plain(users, items, user_ids, item_ids):
+    """Ratings that nobody has looked at."""
+    users, items = (np.array(rows, np.int32) for rows in (users, items))
+    return Ratings(users, items, np.ones(len(users), np.float32), np.array(user_ids), np.array(item_ids))
+
+
+KNOWN_IDS = np.array([3, 5, 8]), np.array([1, 2])
+AS_THEY_ARE = {
+    "nothing new": plain([0, 2], [1, 0], [3, 5, 8], [1, 2]),
+    "new users": plain([4, 0, 3], [1, 0, 1], [3, 5, 8, 9, 12], [1, 2]),
+    "new ones of both, out of order": plain([4, 3], [0, 2], [3, 5, 8, 7, 6], [1, 2, 9]),
+}
+NOT = {
+    "a new user without ratings": plain([4, 0], [1, 0], [3, 5, 8, 9, 12], [1, 2]),
+    "other ids first": plain([0, 1], [0, 1], [5, 3, 8], [1, 2]),
+    "fewer ids": plain([0, 1], [0, 1], [3, 5], [1, 2]),
+    "none": plain([], [], [3, 5, 8], [1, 2]),
+}
+WRONG = {
+    "an id twice": (plain([0, 3], [1, 0], [3, 5, 8, 5], [1, 2]), "5 twice"),
+    "a new id twice": (plain([4, 3], [1, 0], [3, 5, 8, 9, 9], [1, 2]), "9 twice"),
+    "a row beyond": (plain([0, 3], [1, 0], [3, 5, 8], [1, 2]), "user row 3, beyond"),
+    "a row below": (plain([0, 1], [1, -1], [3, 5, 8], [1, 2]), "item row -1, beyond"),
+}
+
+
+def read(ratings):
+    return arriving.part_of(ratings, None, KNOWN_IDS, (inputs.rows_of, inputs.rows_of), cpu)
+
+
+@pytest.mark.parametrize("name", [*AS_THEY_ARE, *NOT])
+def test_both_ways_are_the_same(name):
+    ratings = {**AS_THEY_ARE, **NOT}[name]
+    if len(ratings):
+        assert (arriving.as_it_is(ratings, KNOWN_IDS, cpu) is not None) == (name in AS_THEY_ARE)
+    for mine, usual in zip(read(ratings), inputs.in_rows(ratings, *KNOWN_IDS)):
+        np.testing.assert_array_equal(mine, usual)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_said(name):
+    ratings, line = WRONG[name]
+    with pytest.raises(DataError, match=line):
+        read(ratings)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_ratings_that_are_no_numbers(value):
+    _, old, _ = whole_and_parts()
+    before = fitted(MatrixFactorization)
+    live, values = before.live("cpu"), old.values[:9].copy()
+    values[4] = value
+    with pytest.raises(DataError, match="finite number"):
+        live.add(Ratings(old.users[:9], old.items[:9], values, old.user_ids, old.item_ids))
+    assert same_model(live.model(), before)
+
+
+def test_a_part_that_nobody_has_looked_at():
+    """Users and items behind the known ones: what partial_fit makes of them."""
+    whole, _, _ = whole_and_parts()
+    new = np.flatnonzero((whole.users >= KNOWN[0]) | (whole.items >= KNOWN[1]))
+    part = Ratings(*(one[new] for one in (whole.users, whole.items, whole.values)), whole.user_ids, whole.item_ids)
+    before = make(LSHMF, n_epochs=2, n_factors=5).fit(whole_and_parts()[1])
+    live = before.live("cpu")
+    assert arriving.as_it_is(part, (live.user_ids_, live.item_ids_), cpu) is not None
+    live.add(part)
+    assert same_model(live.model(), copy.copy(before).partial_fit(part, rows="frozen"))

@@ -1,0 +1,95 @@
+"""Compiled passes along rows against numpy's tables, to the bit."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from gpukit.imputation import scans
+
+SHAPES = [(1, 1), (3, 2), (7, 33), (5, 100)]
+SHARES = [0.0, 0.1, 0.6, 1.0]  # of what is seen
+every = pytest.mark.parametrize("shape, share", [(shape, share) for shape in SHAPES for share in SHARES])
+
+
+def table(shape, share):
+    """(rng, seen): seen in part, its last row not at all."""
+    rng = np.random.default_rng(int(100 * share) + shape[1])
+    seen = rng.random(shape) < share
+    seen[-1] &= shape[0] == 1
+    return rng, seen
+
+
+def around(seen):
+    """(left, right) (n, T): the nearest columns seen at or before each and at or after it; -1 and T for none."""
+    places, count = np.arange(seen.shape[1]), seen.shape[1]
+    left = np.maximum.accumulate(np.where(seen, places, -1), axis=1)
+    return left, np.minimum.accumulate(np.where(seen, places, count)[:, ::-1], axis=1)[:, ::-1]
+
+
+@every
+def test_a_line_between_what_is_seen(shape, share):
+    rng, seen = table(shape, share)
+    at, values, count = np.cumsum(rng.random(shape[1])), np.where(seen, rng.normal(size=shape), 0.0), shape[1]
+    left, right = around(seen)
+    none = left[:, -1] < 0
+    left = np.where(left < 0, right, left)
+    right = np.where(right == count, left, right)
+    left[none] = right[none] = 0
+    gap, low = at[right] - at[left], np.take_along_axis(values, left, axis=1)
+    part = np.divide(at - at[left], gap, out=np.zeros(gap.shape), where=gap > 0)
+    wanted = low + part * (np.take_along_axis(values, right, axis=1) - low)
+    wanted[none] = np.nan
+    out = np.empty(shape)
+    scans.line(at, values, seen, out)
+    np.testing.assert_array_equal(out, wanted)
+
+
+@every
+def test_columns_seen_before_and_after(shape, share):
+    _, seen = table(shape, share)
+    left, right = around(seen)
+    before, after = np.empty((2, *shape), np.int32)
+    scans.beside(seen, before, after)
+    np.testing.assert_array_equal(before[:, 1:], left[:, :-1])
+    np.testing.assert_array_equal(after[:, :-1], right[:, 1:])
+    assert (before[:, 0] == -1).all() and (after[:, -1] == shape[1]).all()
+
+
+@every
+def test_what_a_table_says_of_the_distance(shape, share):
+    rng, seen = table(shape, share)
+    count, places = shape[1], np.arange(shape[1])
+    left, right = around(seen)
+    away = np.minimum(np.where(left < 0, count, places - left), np.where(right == count, count, right - places))
+    said, out = rng.permutation(count + 1).astype(np.int32), np.empty(shape, np.int32)
+    scans.by_distance(seen, said, out)
+    np.testing.assert_array_equal(out, said[away])
+
+
+@every
+def test_runs_and_those_without_a_taken_value(shape, share):
+    rng, hidden = table(shape, share)
+    taken = rng.random(shape) < 0.1
+    starts = hidden.copy()
+    starts[:, 1:] &= ~hidden[:, :-1]
+    number = np.cumsum(starts.ravel())[hidden.ravel()] - 1
+    free = np.array([not taken.ravel()[hidden.ravel()][number == one].any() for one in range(starts.sum())], bool)
+    wanted, out = np.zeros(shape, bool), np.ones(shape, bool)
+    wanted[hidden] = free[number]
+    scans.untouched(hidden, taken, out)
+    np.testing.assert_array_equal(out, wanted)
+
+    first = np.flatnonzero(starts.ravel()) % shape[1]
+    length = np.bincount(number, minlength=len(first)).astype(int)
+    found = np.empty(len(number), np.int64)
+    scans.runs(hidden, found)
+    np.testing.assert_array_equal(found, (first * shape[1] + first + length - 1)[number])
+
+
+def test_ratios_are_those_of_two_products():
+    rng = np.random.default_rng(0)
+    sums, counts = rng.normal(size=(9, 21)).astype(np.float32), (rng.random((9, 21)) < 0.6).astype(np.float32)
+    W = sparse.random_array((6, 9), density=0.4, rng=rng).tocsr()
+    out = np.empty((6, 21))
+    scans.ratios(W.indptr, W.indices, W.data, sums, counts, 0.15, out)
+    np.testing.assert_array_equal(out, (W @ sums + 0.15) / (W @ counts + 0.15))
