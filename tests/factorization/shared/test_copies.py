@@ -128,7 +128,8 @@ def test_copies_meet(half, monkeypatch):
 
 
 def test_copies_walk(monkeypatch):
-    """Each part is walked once, and ranks meet as often as they all must, whichever of them is behind."""
+    """Each part is walked once, and ranks meet as often as they all must, whichever of them is behind,
+    and once all have walked: what a part adds is there when its end is."""
     monkeypatch.setattr(
         gpu, "lines_of", lambda team, device: HostLines(team, lambda array: array.copy_to_host(), copy_in)
     )
@@ -154,9 +155,16 @@ def test_copies_walk(monkeypatch):
             if kernel is not session.sgd_epoch:
                 return plain(kernel, grid, block, *given, **named)
             kernel(given[0])
-            own.copy_to_device(own.copy_to_host() + np.float32(team.rank + 1))
 
-        local.launch, local.ended = launch, lambda event: next(asked, True)
+        def ended(event):
+            if not next(asked, True):
+                return False
+            if event not in seen:
+                own.copy_to_device(own.copy_to_host() + np.float32(team.rank + 1))
+                seen.append(event)
+            return True
+
+        local.launch, local.ended, seen = launch, ended, []
         copies = gpu.Copies(session, PLAN, parts, team, None)
         copies.walk(4, None, None, 0)
         copies.finish()
