@@ -73,19 +73,19 @@ class Copies:
     def __init__(self, session, settings, parts, team, device):
         self.session, self.team = session, team
         self.common = session.parameters.Q.copy()
-        self.damping = damping.Damping(settings, session.walk, parts.counts, team.size)
+        shares = damping.shares(settings, session.walk, parts.counts, team.size, PARTS)
+        self.shares = np.append(shares, np.ones((len(shares), 1), np.float32), 1)  # the row of the unknown stays
 
     def walk(self, workers, rates, turn, epoch):
         """Learn from all chunks, and meet the others after each of PARTS."""
         session = self.session
-        shares = np.append(self.damping.shares(epoch, PARTS), np.float32(1))  # the row of the unknown stays
         with threads(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
             for table in in_parts(session.tables[0], PARTS, workers):
                 sgd_epoch(table, session.batch, session.parameters, rates, turn, workers)
-                self.meet(shares)
+                self.meet(self.shares[min(epoch, len(self.shares) - 1)])
 
     def meet(self, shares):
-        """Add what the others have changed since the last time, as much of the sum as damping.Damping has."""
+        """Add what the others have changed since the last time, as much of the sum as damping.shares has."""
         Q = self.session.parameters.Q
         changes = self.team.allreduce(Q - self.common)
         whole = changes[:, SQUARES - EXTRA].copy()

@@ -16,14 +16,14 @@ from gpukit.factorization.gpu import BLOCK
 from gpukit.factorization.prepare import kernels as preparing
 from gpukit.factorization.shared import damping, kernels
 from gpukit.factorization.shared.tour import in_parts, part_of
-from gpukit.parallel.nccl import device_lines, ended, recorded, wait_for
+from gpukit.parallel.nccl import device_lines, recorded, wait_for
 
 WALKS_AT_ONCE = 1  # kernels of one rank: a second one would begin in the tail of the first
 PACKING = 264, 128  # blocks and threads that copy rows
 QUAD = 4
 PARTS = 4  # of an epoch with copies of rows
 ROOM, MUCH_ROOM = 16, 24  # processors that the walk leaves free, where changes are narrow, where they are wide
-AT_A_TIME = 1  # meetings that are queued before ranks tell each other whether they have walked
+FIRST, LATER = 16, 6  # that ranks meet while a part of the first epoch is walked, of a later one
 POPULAR, EVERY = 8, 3  # one row of so many meets every time, all rows every so many times
 COPYING = 128, 256  # blocks and threads that read and add changes
 MOST_THREADS, LEAST_THREADS = 768, 256  # of a block of the walk: with 80 registers a thread, with 255
@@ -120,8 +120,10 @@ class Copies:
         self.common = zeros((n, width), np.float32)
         own = [device_array((n, width), np.float32) for _ in ("changes", "sums")]
         popular = -(-n // POPULAR)
-        self.damping = damping.Damping(settings, session.walk, parts.counts, team.size, order)
-        self.shares, self.meetings = device_array(n, np.float32), PARTS * EVERY  # of an epoch, at least
+        times = np.full(n, PARTS * LATER // EVERY)
+        times[order[:popular]] = PARTS * LATER
+        shares = damping.shares(settings, session.walk, parts.counts, team.size, times)[:, order]
+        self.shares = [to_device(np.ascontiguousarray(each)) for each in shares]
         self.all, self.popular = own, [array[:popular] for array in own]
         quads = tuple(cuda.get_current_device().compute_capability) >= (9, 0)
         self.take = kernels.make_take_changes(layout.minor.half)
@@ -130,54 +132,28 @@ class Copies:
         self.align()
 
     def walk(self, workers, rates, turn, epoch):
-        """See cpu.Copies. Ranks meet all the while, and a part waits until they have met in the last but one."""
-        walked, self.met = [], []
-        for table in in_parts(self.session.tables[0], PARTS, workers):
-            if len(walked) > 1:
-                self.meet_until(walked[-2])
-                self.met[-1].wait(self.walking)
-            walked.append(self.begin(table, workers, rates, turn))
-            if len(walked) == 1:  # while the first part is walked already
-                self.damp(epoch)
-        for end in walked[-2:]:
-            self.meet_until(end)
-        walked[-1].wait(self.journeys)
-        self.meet(*self.all)
-        self.meetings = len(self.met)
+        """See cpu.Copies; queued. Ranks meet while a part is walked, and the next but one waits for that."""
+        session, threads, met = self.session, threads_beside(self.session.layout), []
+        shares = self.shares[min(epoch, len(self.shares) - 1)]
+        grid = -(-workers * session.layout.lanes // threads)
+        for table in in_parts(session.tables[0], PARTS, workers):
+            if len(met) > 1:
+                met[-2].wait(self.walking)
+            arguments = table, session.batch, session.parameters, rates, turn, workers
+            recorded(self.walking).wait(self.journeys)
+            launch(session.sgd_epoch, grid, threads, *arguments, stream=self.walking)
+            for number in range(LATER if epoch else FIRST):
+                self.meet(shares, *(self.popular if (number + 1) % EVERY else self.all))
+            met.append(recorded(self.journeys))
+        recorded(self.walking).wait(self.journeys)
+        self.meet(shares, *self.all)
 
-    def begin(self, table, workers, rates, turn):
-        """Queue the walk of a chunk table; an event at its end."""
-        session, threads = self.session, threads_beside(self.session.layout)
-        arguments = table, session.batch, session.parameters, rates, turn, workers
-        launch(
-            session.sgd_epoch, -(-workers * session.layout.lanes // threads), threads, *arguments, stream=self.walking
-        )
-        return recorded(self.walking)
-
-    def meet_until(self, end):
-        """Meet, all rows once at least, until all ranks say that this event has come: equally often on all of them."""
-        least = len(self.met) + EVERY
-        while len(self.met) < least or self.team.allreduce(np.array([not ended(end)])).any():
-            for _ in range(AT_A_TIME):
-                self.meet(*(self.popular if (len(self.met) + 1) % EVERY else self.all))
-                self.met.append(recorded(self.journeys))
-            if len(self.met) > AT_A_TIME:
-                wait_for(self.met[-1 - AT_A_TIME], self.lines)
-
-    def damp(self, epoch):
-        """Queue the shares of what is changed in an epoch, for meetings as many as in the last one: the same on all
-        ranks."""
-        meetings = np.full(len(self.common), max(1, self.meetings // EVERY))
-        meetings[: len(self.popular[0])] = self.meetings
-        self.told = self.damping.shares(epoch, meetings)  # kept until it is there
-        self.shares.copy_to_device(self.told, stream=self.journeys)
-
-    def meet(self, changes, sums):
+    def meet(self, shares, changes, sums):
         """See cpu.Copies; queued, for as many rows as changes has."""
         table, stream = self.session.parameters.Q, self.journeys
         launch(self.take, *COPYING, table, self.rows, self.common, changes, stream=stream)
         self.lines.allreduce(changes, stream=stream, out=sums)
-        launch(self.add, *COPYING, changes, sums, self.shares, self.rows, table, self.common, stream=stream)
+        launch(self.add, *COPYING, changes, sums, shares, self.rows, table, self.common, stream=stream)
 
     def finish(self):
         """Return when all is walked and added; TeamError when another rank has ended, or does not come."""
@@ -188,8 +164,7 @@ class Copies:
         table, (changes, _) = self.session.parameters.Q, self.all
         self.lines.broadcast(table, 0, self.journeys)
         launch(self.take, *COPYING, table, self.rows, self.common, changes, stream=self.journeys)
-        self.damp(0)
-        own = changes, changes, self.shares  # all of it
+        own = changes, changes, self.shares[0]  # all of it
         launch(self.add, *COPYING, *own, self.rows, table, self.common, stream=self.journeys)
         wait_for(recorded(self.journeys), self.lines)
 

@@ -19,7 +19,6 @@ from gpukit.factorization.shared import gpu, kernels, twins
 from gpukit.factorization.shared.parts import Parts
 from gpukit.parallel.lines import HostLines
 
-QUAD = 4
 SHAPES = [(1, 4), (5, 12), (33, 32)]  # rows, factors
 
 
@@ -112,7 +111,7 @@ def test_copies_meet(half, monkeypatch):
         copies, seen = gpu.Copies(session, PLAN, parts, team, None), []
         for pair, step in ((copies.popular, steps[0]), (copies.all, steps[1])):
             table.copy_to_device(moved(table.copy_to_host(), step[team.rank], half))
-            copies.meet(*pair)
+            copies.meet(copies.shares[0], *pair)
             copies.finish()
             seen.append(numbers_of(table.copy_to_host(), 12, half))
         return seen
@@ -125,59 +124,6 @@ def test_copies_meet(half, monkeypatch):
     np.testing.assert_array_equal(other[0][rest], (begun + steps[0, 1])[rest])
     for seen in (one, other):
         np.testing.assert_array_equal(seen[1][places], (begun + steps.sum((0, 1)))[places])
-
-
-def test_copies_walk(monkeypatch):
-    """Each part is walked once, and ranks meet as often as they all must, whichever of them is behind,
-    and once all have walked: what a part adds is there when its end is."""
-    monkeypatch.setattr(
-        gpu, "lines_of", lambda team, device: HostLines(team, lambda array: array.copy_to_host(), copy_in)
-    )
-    monkeypatch.setattr(gpu, "COPYING", (2, 32))
-    counts, places, rows = np.array([9, 5, 2]), np.array([2, 0, 1], np.int32), 12
-    parts = Parts(None, (counts, counts), np.zeros(3, np.int32), None, None)
-    table = table_of(3, rows, False)[0]
-    shape, plain = Rows(rows, table.shape[1], False), one_at_a_time(gpu.launch)
-
-    def work(team):
-        own, walked, asked = cuda.to_device(table), [], iter([False] * (3 if team.rank else 0))
-        session = SimpleNamespace(
-            walk="users",
-            layout=Layout(rows, 0, 1, rows, 0, shape, shape),
-            places=cuda.to_device(places),
-            parameters=SimpleNamespace(Q=own),
-            batch=None,
-            sgd_epoch=lambda part: walked.append(part),
-            tables=[np.arange(4 * gpu.PARTS * QUAD)],
-        )
-
-        def launch(kernel, grid, block, *given, **named):
-            if kernel is not session.sgd_epoch:
-                return plain(kernel, grid, block, *given, **named)
-            kernel(given[0])
-
-        def ended(event):
-            if not next(asked, True):
-                return False
-            if event not in seen:
-                own.copy_to_device(own.copy_to_host() + np.float32(team.rank + 1))
-                seen.append(event)
-            return True
-
-        local.launch, local.ended, seen = launch, ended, []
-        copies = gpu.Copies(session, PLAN, parts, team, None)
-        copies.walk(4, None, None, 0)
-        copies.finish()
-        return np.concatenate(walked), copies.meetings, own.copy_to_host()
-
-    local = threading.local()
-    monkeypatch.setattr(gpu, "launch", lambda *given, **named: getattr(local, "launch", plain)(*given, **named))
-    monkeypatch.setattr(gpu, "ended", lambda event: local.ended(event))
-    (walked, meetings, one), (_, others, other) = together(2, work)
-    np.testing.assert_array_equal(walked, np.arange(4 * gpu.PARTS * QUAD))
-    assert meetings == others == gpu.EVERY * gpu.PARTS + 3
-    for found in (one, other):
-        np.testing.assert_array_equal(numbers_of(found, rows, False), numbers_of(table, rows, False) + 3 * gpu.PARTS)
 
 
 def one_at_a_time(function):

@@ -5,7 +5,7 @@ import pytest
 
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.settings import check
-from gpukit.factorization.shared.damping import CURVATURE, Damping
+from gpukit.factorization.shared.damping import CURVATURE, shares
 from gpukit.factorization.solvers.sgd.rates import row_rates
 
 COUNTS = np.array([300, 40]), np.array([0, 1, 30, 1_000, 100_000, 10_000_000])
@@ -14,7 +14,7 @@ PLAN = check(MatrixFactorization(n_factors=4, learning_rate=0.3, n_epochs=4), 1_
 
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_from_the_sum_to_the_mean(ranks):
-    found = np.array([Damping(PLAN, "users", COUNTS, ranks).shares(epoch, 4) for epoch in range(4)])
+    found = shares(PLAN, "users", COUNTS, ranks, 4)
     assert found.shape == (4, 6) and found.dtype == np.float32
     assert (found[0] == 1).all()
     assert (np.diff(found[1:], axis=1) <= 1e-6).all() and (np.diff(found[1:], axis=0) >= -1e-6).all()
@@ -29,11 +29,14 @@ def test_a_row_goes_as_far_as_by_one_step_after_the_other(row, ranks):
     rate = row_rates(PLAN.rates, PLAN.epoch_rates(1).factor, COUNTS[1][row : row + 1])[0]
     steps = COUNTS[1][row] / (4 * ranks)
     own, wanted = (np.exp(-rate * CURVATURE * steps * n) - 1 for n in (1, ranks))
-    share = Damping(PLAN, "users", COUNTS, ranks).shares(1, 4)[row]
+    share = shares(PLAN, "users", COUNTS, ranks, 4)[1, row]
     assert share * ranks * own == pytest.approx(wanted, rel=1e-4)
 
 
-def test_rows_in_an_order_that_meet_more_often_or_less():
-    damping, order = Damping(PLAN, "users", COUNTS, 2), np.array([5, 2, 4])
-    found = Damping(PLAN, "users", COUNTS, 2, order).shares(2, np.array([8, 2, 64]))
-    np.testing.assert_array_equal(found, [damping.shares(2, n)[row] for n, row in zip((8, 2, 64), order)])
+def test_rows_that_meet_more_often():
+    often = np.array([4, 4, 4, 24, 24, 24])
+    found = shares(PLAN, "users", COUNTS, 2, often)
+    for meetings in (4, 24):
+        one = shares(PLAN, "users", COUNTS, 2, meetings)[:, often == meetings]
+        assert np.array_equal(found[:, often == meetings], one)
+    assert (found[1, 3:5] > shares(PLAN, "users", COUNTS, 2, 4)[1, 3:5]).all()
