@@ -141,18 +141,13 @@ def recorded(*stream):
     return event
 
 
-def ended(event):
-    """Whether an event has come."""
-    return SIMULATED or event.query()
-
-
 def wait_for(event, lines):
     """Return when an event of a stream on which lines' calls are queued has come: NCCL's own waits have no end.
 
     Raises TeamError when another rank has ended, or does not come.
     """
     begun = time.monotonic()
-    while not ended(event):
+    while not (SIMULATED or event.query()):
         waited = time.monotonic() - begun
         if waited > SECONDS:
             raise TeamError(f"Another rank has not answered for {SECONDS:g} s. Is it stopped, or out of memory?")
