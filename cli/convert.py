@@ -153,7 +153,8 @@ def show(facts, line, stages, as_json, quiet, rate):
     if quiet:
         return
     aside = outputs.takes_stdout(facts["output"])
-    size = "" if aside else f"; {facts['bytes'] / 1e6:,.1f} MB"
+    size = "" if aside else f"; {outputs.spelled_size(facts['bytes'])}"
     click.echo(f"{facts['output']}: {line}{size}.", err=aside)
-    click.echo(f"{stage.capitalize()}: {speed / 1e6:,.2f} million {things} a second.", err=aside)
+    spelled = f"{speed / 1e6:,.2f} million" if speed >= 1e5 else f"{speed:,.0f}"
+    click.echo(f"{stage.capitalize()}: {spelled} {things} a second.", err=aside)
     click.echo(stages.line(), err=aside)

@@ -36,6 +36,11 @@ def size_of(path):
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
+def spelled_size(size):
+    """Bytes in words."""
+    return f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size / 1e3:.3g} kB"
+
+
 def takes_stdout(path, as_json=False):
     """True when path sends a table to standard output, so that remarks must not go there; ParameterError where --json
     prints there too."""

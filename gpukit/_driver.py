@@ -50,7 +50,7 @@ class Pool:
     def take(self, size):
         """A MemoryPointer to so many bytes of device memory, given back when it is no longer referred to."""
         try:
-            address = api.driver.cuMemAllocFromPoolAsync(size, self._pool, DEFAULT)
+            address = _asked("cuMemAllocFromPoolAsync", size, self._pool, DEFAULT)
         except api.CudaAPIError:  # what others have freed, and what numba has not yet
             self.context.deallocations.clear()
             self.trim()
@@ -63,7 +63,7 @@ class Pool:
     def _asked(self, size):
         """The address of so many bytes; an error for want of them says how many (device.memory.reported tells)."""
         try:
-            return api.driver.cuMemAllocFromPoolAsync(size, self._pool, DEFAULT)
+            return _asked("cuMemAllocFromPoolAsync", size, self._pool, DEFAULT)
         except api.CudaAPIError as error:
             error.bytes_asked = size
             raise
@@ -72,11 +72,11 @@ class Pool:
         self._taken.discard(int(address))
         if os.getpid() != self._process:  # a forked child, whose parent's memory it is
             return
-        elsewhere = int(api.driver.cuCtxGetCurrent()) != int(self.context.handle)
+        elsewhere = int(_asked("cuCtxGetCurrent")) != int(self.context.handle)
         if elsewhere:  # the last reference may be dropped where another GPU is current
             api.driver.cuCtxPushCurrent(self.context.handle)
         try:
-            api.driver.cuMemFreeAsync(address, DEFAULT)
+            _asked("cuMemFreeAsync", address, DEFAULT)
             if not self._taken:
                 self.trim()
         finally:
@@ -190,7 +190,7 @@ class Plan:
 
 
 def _asked(name, *arguments):
-    """What a call of the driver's gives that every launch makes; numba's way to it takes as long again."""
+    """What a call of the driver's gives that every launch or array makes; numba's way to it takes as long again."""
     answer = getattr(api.binding, name)(*arguments)
     return api.driver._check_cuda_python_error(name, answer) if answer[0] else answer[-1]
 
@@ -245,8 +245,9 @@ def _read(arguments, kinds, numbers):
     """Append what tells the arguments' types, and their numbers; whether that could be done."""
     for argument in arguments:
         if isinstance(argument, DeviceNDArray):
-            kinds.append(_code_of(argument))
-            numbers += _numbers_of(argument)
+            code, own = argument.__dict__.get("_gpukit_handed") or _handed(argument)
+            kinds.append(code)
+            numbers += own
         elif isinstance(argument, tuple):
             kinds += type(argument), len(argument)
             if not _read(argument, kinds, numbers):
@@ -259,14 +260,17 @@ def _read(arguments, kinds, numbers):
     return True
 
 
+def _handed(array):
+    """(the number of an array's numba type, what numba-cuda hands over of it); kept with it, since neither changes."""
+    array.__dict__["_gpukit_handed"] = found = _code_of(array), _numbers_of(array)
+    return found
+
+
 def _code_of(array):
-    """The number of an array's numba type; kept with it, and not made anew for each array, which takes numba ten
-    microseconds and more."""
-    kept = array.__dict__
-    if "_gpukit_code" not in kept:
-        plain = array.flags["C_CONTIGUOUS"] and 0 not in array.strides
-        kept["_gpukit_code"] = (_type(array.dtype, array.ndim) if plain else array._numba_type_)._code
-    return kept["_gpukit_code"]
+    """The number of an array's numba type; not made anew for each array, which takes numba ten microseconds and
+    more."""
+    plain = array.flags["C_CONTIGUOUS"] and 0 not in array.strides
+    return (_type(array.dtype, array.ndim) if plain else array._numba_type_)._code
 
 
 @functools.cache
@@ -276,12 +280,9 @@ def _type(dtype, axes):
 
 
 def _numbers_of(array):
-    """What numba-cuda hands over of an array; kept with it, since neither changes."""
-    kept = array.__dict__
-    if "_gpukit_numbers" not in kept:
-        address = array.device_ctypes_pointer.value or 0
-        kept["_gpukit_numbers"] = (0, 0, array.size, array.dtype.itemsize, address, *array.shape, *array.strides)
-    return kept["_gpukit_numbers"]
+    """What numba-cuda hands over of an array."""
+    address = array.device_ctypes_pointer.value or 0
+    return 0, 0, array.size, array.dtype.itemsize, address, *array.shape, *array.strides
 
 
 def _three(shape):

@@ -78,17 +78,19 @@ def by_rows(function, shape):
 
 
 def beside(calls, aside, begin, heard):
-    """[call()] in order; those whose number is in `aside` in a thread of their own, one after another, beside the rest.
+    """[call()] in order; those whose numbers are in a list of `aside` in a thread of their own, one after another,
+    beside the rest.
 
-    begin(): what that thread does first. heard(result): told of each by the calling thread, of the rest as they come.
+    begin(): what such a thread does first. heard(result): told of each by the calling thread, of the rest as they come.
     """
     calls, out = list(calls), {}
-    with ThreadPoolExecutor(1, "gpukit-beside", begin) as pool:
-        waited = {number: pool.submit(calls[number]) for number in aside}
-        for number in (number for number in range(len(calls)) if number not in waited):
+    with ThreadPoolExecutor(max(1, len(aside)), "gpukit-beside", begin) as pool:
+        waited = [(some, pool.submit(lambda some=some: [calls[number]() for number in some])) for some in aside]
+        for number in sorted(set(range(len(calls))).difference(*aside)):
             heard(out.setdefault(number, calls[number]()))
-        for number, future in waited.items():
-            heard(out.setdefault(number, future.result()))
+        for some, future in waited:
+            for number, result in zip(some, future.result()):
+                heard(out.setdefault(number, result))
     return [out[number] for number in range(len(calls))]
 
 

@@ -51,5 +51,5 @@ def export(model, output, side, vectors, force, as_json, quiet):
         report.print_json({**facts, "seconds": stages.seconds})
         return
     whose = " and ".join(f"{facts[name]:,} {name}" for name in sizes if name in facts)
-    size = "" if aside else f"; {facts['bytes'] / 1e6:,.1f} MB"
+    size = "" if aside else f"; {outputs.spelled_size(facts['bytes'])}"
     report.remark(f"{output}: {whose}, {facts['factors']} factors{size}. {stages.line()}", quiet)

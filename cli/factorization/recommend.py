@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import partial
 from types import SimpleNamespace
 
 import click
@@ -15,6 +16,7 @@ from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
 from gpukit.errors import ParameterError
 from gpukit.factorization.lists.recommending import BY
+from gpukit.ratings.clicks import clicks_after
 
 AT_ONCE = 1 << 14  # rows
 
@@ -83,9 +85,10 @@ def run(ask, stages, team):
     stages.done("reading")
     if team.rank:
         return list(tiles)
+    remark = partial(report.remark, quiet=ask.quiet)
     terminal = ask.output is None or outputs.takes_stdout(ask.output)
     with report.Progress(ask.quiet or terminal) as progress:  # a bar would mix with rows on the terminal
-        rows = ranked(tiles, total, title_of, stages, progress)
+        rows = counted(ranked(tiles, total, title_of, stages, progress), total, remark)
         rows = with_evidence(rows, count) if ask.evidence else rows
         if ask.output is not None or (ask.everyone and not ask.as_json):
             write_csv(rows, ask.output, columns(bool(ask.titles), ask.evidence))
@@ -127,6 +130,8 @@ def answers(ask, fitted, team):
         how = ask.file_format, ask.columns, ask.duplicates, ask.sep
         lists = read_lists(ask.ratings, *how, fitted.feedback_ == "implicit")
         counts = remark_unknown(fitted, lists, ask.quiet or ask.as_json)
+        if fitted.feedback_ == "implicit":
+            remark_without_clicks(fitted, lists, ask.quiet or ask.as_json)
         tiles = fitted.recommend_for_batches(lists, ask.count, by=ask.by, filters=shown)
         return len(np.unique(lists.users)), tiles, counted_in(lists, counts, fitted)
     asked = {"n": ask.count, "by": ask.by, "filters": shown}
@@ -134,6 +139,8 @@ def answers(ask, fitted, team):
         return len(fitted.user_ids_), shared.tiles_of(fitted, team, **asked), fitted.evidence
     wanted = None if ask.everyone else check_known(ask.users, fitted.user_ids_, "user")
     total = len(fitted.user_ids_ if wanted is None else wanted)
+    if ask.by == BY[0]:
+        remark_strangers(fitted, wanted, ask.quiet or ask.as_json)
     return total, fitted.recommend_batches(wanted, **asked), fitted.evidence
 
 
@@ -147,6 +154,26 @@ def remark_unknown(fitted, lists, quiet):
         what = "clicks" if fitted.feedback_ == "implicit" else "ratings"
         report.remark(f"The model does not know the items of {lost:,} of {len(lists):,} {what}.", quiet)
     return np.bincount(lists.users[known], minlength=len(lists.user_ids))
+
+
+def remark_without_clicks(fitted, lists, quiet):
+    """Say how many users of a file have no rating that the model takes for a click: they get no list."""
+    total, clicking = len(np.unique(lists.users)), len(np.unique(clicks_after(lists, fitted.positive_from).users))
+    if clicking < total:
+        report.remark(f"Without a click, and so without a list: {total - clicking:,} of {total:,} users.", quiet)
+
+
+def remark_strangers(fitted, wanted, quiet):
+    """Say how many of the users wanted (None: all) nothing was learned of."""
+    from gpukit.io.ids import rows_of
+
+    counts = fitted.rating_counts()[0]
+    counts = counts if wanted is None else counts[rows_of(wanted, fitted.user_ids_)]
+    if not counts.all():
+        none = np.count_nonzero(counts == 0)
+        report.remark(
+            f"Nothing was learned of {none:,} of {len(counts):,} users: their lists are what is popular.", quiet
+        )
 
 
 def counted_in(lists, counts, fitted):
@@ -173,6 +200,20 @@ def ranked(tiles, total, title_of, stages, progress):
         done += len(tile)
         progress("recommending", done, total)
         stages.done("writing")
+
+
+def counted(rows, asked, remark):
+    """Yield rows; once they are through, remark(text) if users, of whom so many are asked for, have none."""
+    users, last = 0, object()
+    for row in rows:
+        users += row["user"] != last
+        last = row["user"]
+        yield row
+    if users < asked:
+        remark(
+            f"Of {asked:,} users, {asked - users:,} have an empty list: there is no item that they have not rated and "
+            "that may be shown to them."
+        )
 
 
 def with_evidence(rows, count):

@@ -98,6 +98,11 @@ def of_either(ask, ratings):
         if ask.plot is not None:
             raise ParameterError("--plot draws RMSE on ratings held out, and these are clicks: leave it out.")
         return judged.read_line(ask.ratings, clicks) + alike(ask, ratings)
+    if are_pairs(ratings):
+        raise DataError(
+            f"{ask.ratings} holds {len(ratings):,} pairs without ratings: --feedback explicit finds nothing to learn. "
+            "Leave it out, or say which column is the rating with --columns (such as user,item,rating)."
+        )
     return of_ratings(ask, ratings)
 
 

@@ -67,13 +67,19 @@ def values_file(ask):
 
 def check_form(ask):
     """ParameterError for an --output that cannot be written as its suffix says."""
-    from gpukit.graphs.completed import is_table
+    from gpukit.graphs.completed import SUFFIXES, is_table
     from gpukit.graphs.read import check_copy
 
     source = values_file(ask)
+    arrays = source.lower().endswith((".npz", ".npy")) or sinks.is_stream(source)
     if not is_table(ask.output):
+        if not arrays and not ask.output.lower().endswith(".npz"):
+            raise ParameterError(
+                f"--output {ask.output} must end in {', '.join(SUFFIXES)} for the table filled in, or in .npz for "
+                "arrays."
+            )
         check_copy(ask.output)
-    elif source.lower().endswith((".npz", ".npy")) or sinks.is_stream(source):
+    elif arrays:
         raise ParameterError(
             f"--output {ask.output} must end in .npz: a table is written where the values are a file with one, as text "
             "or Parquet."
@@ -164,7 +170,8 @@ def without(data, value):
     from gpukit.graphs.check import sound
 
     mask = data.mask if data.mask.ndim == 3 else np.broadcast_to(data.mask[:, None, None], data.tensor.shape)
-    mask = mask & (data.tensor != value)
+    with np.errstate(over="ignore"):  # what float32 does not hold is nowhere
+        mask = mask & (data.tensor != data.tensor.dtype.type(value))
     if not mask.any():
         raise DataError(f"Nothing is observed: all values are missing, or {value:g} (--missing-value).")
     whole = mask.all(axis=(1, 2))

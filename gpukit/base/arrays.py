@@ -109,6 +109,8 @@ def axes(values):
 def as_text(array):
     """An array as text; bytes that are no UTF-8 keep a sign for what they are not. DataError for a text that ends in a
     byte of 0, which numpy would leave out."""
+    if array.dtype.kind == "V":
+        raise DataError(f"an array of {array.dtype} is no text.")
     if array.dtype.kind == "O":
         ended = next((one for one in array.flat if isinstance(one, str) and one.endswith("\0")), None)
         if ended is not None:

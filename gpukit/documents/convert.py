@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.base.arrays import as_array, plain
+from gpukit.base.arrays import as_array, as_text, plain
 from gpukit.documents.check import sound
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
@@ -27,7 +27,7 @@ def as_documents(X, y=None, qid=None, group=None, weights=None, comments=None):
     y = _relevance(y, matrix.shape[0])
     order, offsets, qids = _queries(qid, group, matrix.shape[0])
     if comments is not None:
-        comments = np.asarray(comments, dtype=str)
+        comments = as_text(as_array(comments, "comments"))
         if comments.shape != y.shape:
             raise DataError(f"comments must hold one text a document, {len(y):,}; its shape is {comments.shape}.")
     if weights is not None:
@@ -45,7 +45,7 @@ def _regular(documents):
     if offsets.dtype.kind in "iu":
         offsets = offsets.astype(np.int64, copy=False)
     if comments is not None:
-        comments = np.asarray(comments, dtype=str)
+        comments = as_text(as_array(comments, "comments"))
     if weights is not None:
         weights = _numbers("weights", weights)
     made = Documents(X, y, offsets, qids, comments, weights)

@@ -9,6 +9,7 @@ from gpukit.factorization.baseline import USUAL as USUAL_DAMPING
 from gpukit.factorization.goal import ROW_SOLVERS, goal_of
 from gpukit.factorization.model.layout import PRECISIONS
 from gpukit.factorization.solvers import usual
+from gpukit.factorization.update import told
 
 MOST_FACTORS = 1024
 MOST_NEGATIVES = 1000
@@ -106,21 +107,28 @@ def weights_of(estimator, standard):
 
 
 def of_model(model, n_ratings):
-    """The Settings by which a fitted model takes further ratings, n_ratings in all: those that were chosen for it. What
-    another solver began goes on by stochastic gradient descent."""
+    """The Settings by which a fitted model takes further ratings, n_ratings in all: those that were chosen for it, or
+    where these were the usual ones the usual ones for so many. What another solver began goes on by stochastic gradient
+    descent."""
     plan, chosen = check(model, n_ratings, model.feedback_), model.chosen_
     if model.feedback_ == "implicit":
         others = ("damping", "trend", "biases")
         known = {name: chosen[name] for name in plan._fields if name in chosen and name not in others}
         return plan._replace(**known, epochs=chosen["n_epochs"], biases=chosen["biases"] == "learned")
     trained, learned = chosen["n_epochs"] > 0, plan.solver == "sgd"
-    if trained and learned:
+    if trained and learned and not is_usual(model):
         plan = plan._replace(epochs=chosen["n_epochs"], regularization=chosen["regularization"])
     if not learned:
         plan = plan._replace(**usual("sgd", plan.rates, n_ratings), solver="sgd")
     held = chosen["biases"] == "held" or not trained
     baseline = {"damping": tuple(chosen["damping"]), "trend": tuple(chosen.get("trend", ()))}
     return plan._replace(epochs=plan.epochs * trained, held=held, **baseline)
+
+
+def is_usual(model):
+    """Whether a fitted model's epochs and regularization are the usual ones for as many ratings as it was fitted to."""
+    then = check(model, told.chosen_on(getattr(model, "updates_", []), len(model._rated.items)), model.feedback_)
+    return (then.epochs, then.regularization) == (model.chosen_["n_epochs"], model.chosen_["regularization"])
 
 
 def check_rate(solver, given, standard):

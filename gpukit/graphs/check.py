@@ -19,6 +19,11 @@ def sound(data):
         what = type(data.adjacency if isinstance(data, GraphTensor) else data).__name__
         raise DataError(f"a GraphTensor has an adjacency in CSR; got {what}. as_graph_tensor makes one.")
     adjacency = as_adjacency(data.adjacency)
+    for name in ("tensor", "mask", "truth", "times"):
+        if (one := getattr(data, name)) is not None and not isinstance(one, np.ndarray):
+            raise DataError(
+                f"GraphTensor.{name} must be an array; got {type(one).__name__}. as_graph_tensor makes one."
+            )
     count, shape = adjacency.shape[0], np.shape(data.tensor)
     trust.check_array("GraphTensor.tensor", data.tensor, FLOATS, (count, None, None))
     trust.check_finite("GraphTensor.tensor", data.tensor)

@@ -15,6 +15,7 @@ from gpukit.streams import NumpySynth
 LIKES = ("random", "ego-facebook")
 USUAL = {"random": 400, "ego-facebook": VERTICES}  # vertices
 GRAPH, SPECTRUM, NOISE, MISSING = NumpySynth.GRAPHS_SYNTH
+NOISIEST = 1e6  # what imputation takes has 15 digits before the point at most
 TOGETHER = 256  # slices multiplied in float64 at a time
 
 
@@ -44,7 +45,7 @@ def synth_graph(
     if rank > min(shape):
         raise ParameterError(f"rank must be at most the smaller side of a slice, {min(shape)}; got {rank}.")
     missing = check_real("missing", missing, 0.0, 1.0)
-    noise, seed = check_real("noise", noise, 0.0), check_integer("seed", seed, 0)
+    noise, seed = check_real("noise", noise, 0.0, NOISIEST), check_integer("seed", seed, 0)
     adjacency = _graph(like, vertices, seed) if adjacency is None else _given(adjacency, vertices)
     truth = _truth(adjacency, shape, rank, seed, dtype)
     mask = _mask(truth.shape if entries else truth.shape[:1], missing, _stream(seed, MISSING))
@@ -68,9 +69,10 @@ def _shape(shape):
 def _graph(like, vertices, seed):
     """The adjacency of a generated graph."""
     from gpukit.graphs.adjacency import as_adjacency
+    from gpukit.graphs.basis import LARGEST_DENSE
 
     check_choice("like", like, LIKES)
-    count = USUAL[like] if vertices is None else check_integer("vertices", vertices, 2)
+    count = USUAL[like] if vertices is None else check_integer("vertices", vertices, 2, LARGEST_DENSE)
     edges = {"random": random_edges, "ego-facebook": ego_edges}[like](count, _stream(seed, GRAPH))
     return as_adjacency((edges, None), vertices=count)
 

@@ -96,6 +96,8 @@ def _has_header(table, known):
     first, second = table.first, table.second
     if table.named:
         return True
+    if not any(first) and not is_number(second[0]):
+        raise DataError(f"{table.path}: the first line names no column. Name them there, or take the line away.")
     if known is not None and known <= set(first):
         return True
     if not all(is_number(word) or word.lower() in MISSING for word in first[1:]) or (

@@ -27,7 +27,7 @@ class GraphImputer(Estimator):
     vertices, runs of columns, single entries), has every method fill it in, the simple ones too, and takes the one that
     errs least, or a mean of several where that errs less. Where weights or center is named, 'auto' means 'spectral'.
     metric: what errors are judged by, 'absolute' (mean |error|) or 'squared' (root of the mean square).
-    minimum, maximum: bounds of what is filled in (None: none).
+    minimum, maximum: bounds of what is filled in (None: none, but 0 where what is observed ends there).
     The entries of a slice, row after row, are taken for a series in time where neighbouring ones are alike, or times
     are handed to fit; methods that know time serve then.
 
@@ -119,9 +119,9 @@ class GraphImputer(Estimator):
             self.check_method(),
             check_choice("metric", self.metric, METRICS),
             *bounds(self.minimum, self.maximum),
-            check_choice("weights", self.weights, ("auto", *WEIGHTS)),
+            self.check_weights(),
             check_real("exponent", self.exponent, 0.0),
-            check_choice("center", self.center, ("auto", *CENTERS)),
+            self.check_center(),
             self.check_options(),
             None if self.holdout is None else below_one("holdout", self.holdout),
             None if self.basis_size is None else check_integer("basis_size", self.basis_size, 1),
@@ -132,8 +132,16 @@ class GraphImputer(Estimator):
     def check_method(self):
         """The method: 'spectral' for 'auto' where a parameter of that model alone is named."""
         method = check_choice("method", self.method, ("auto", *METHODS))
-        named = (self.weights, self.center) != ("auto", "auto") or self.holdout is not None
+        named = (self.check_weights(), self.check_center()) != ("auto", "auto") or self.holdout is not None
         return "spectral" if method == "auto" and named else method
+
+    def check_weights(self):
+        """The weights, or ParameterError."""
+        return check_choice("weights", self.weights, ("auto", *WEIGHTS))
+
+    def check_center(self):
+        """The centring, or ParameterError."""
+        return check_choice("center", self.center, ("auto", *CENTERS))
 
     def check_options(self):
         """The parameters of the iterations as path.Options."""

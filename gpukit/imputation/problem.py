@@ -85,7 +85,7 @@ class Method(NamedTuple):
     suits     suits(problem): whether it has anything to say there, at a cost that can be borne
     settings  settings(problem): [dict], what is tried, the usual one first
     fill      fill(problem, setting): (N, T) float64, a value wherever something is missing, NaN where it knows none
-    alone     whether every column is filled in by itself, so that some of the columns will do for a trial
+    alone     whether every column is filled in by itself, on the host, so that some of the columns will do for a trial
     decide    decide(problem, progress): the setting that serves, where it costs more than a trial may; or None
     ordered   whether it cannot do without columns that follow each other in time
     long      whether it takes about as long as all others together, so that it had better work beside them

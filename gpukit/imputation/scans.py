@@ -128,3 +128,69 @@ def ratios(first, neighbors, weights, sums, counts, prior, out):
                 below[i] += weight * np.float64(counts[other, i])
         for i in range(len(above)):
             out[row, i] = (above[i] + prior) / (below[i] + prior)
+
+
+@scan
+def listed(hidden, row, first, end):
+    """How many runs of hidden (N, T) bool there are; of each, row after row, row, first, end (runs,) int64: where it
+    is, its first column and the one after its last."""
+    count, number = hidden.shape[1], 0
+    for at in range(len(hidden)):
+        i = 0
+        while i < count:
+            if hidden[at, i]:
+                row[number], first[number] = at, i
+                while i < count and hidden[at, i]:
+                    i += 1
+                end[number] = i
+                number += 1
+            i += 1
+    return number
+
+
+@scan
+def taken_back(row, first, end, out):
+    """out (N, T) bool False in runs as listed() has them."""
+    for number in range(len(row)):
+        for i in range(first[number], end[number]):
+            out[row[number], i] = False
+
+
+@scan
+def by_group(group, order, most, first, out):
+    """The members of an order (n,) int64 group after group, each group's in their order, the first `most` of it: how
+    many they are, which then begin out (n,) int64. group (n,) int64: each member's, from 0 to G - 1; first (G + 1,)
+    int64, overwritten: where each group begins."""
+    first[:] = 0
+    for member in order:
+        first[group[member] + 1] += 1
+    for g in range(len(first) - 1):
+        first[g + 1] = first[g] + min(first[g + 1], most)
+    place = first[:-1].copy()
+    for member in order:
+        g = group[member]
+        if place[g] < first[g + 1]:
+            out[place[g]] = member
+            place[g] += 1
+    return first[-1]
+
+
+@scan
+def commonest(values, seen):
+    """(value, how many there are of it, how many values there are) of values (N, T) where seen (N, T) bool: the one
+    that more than half of them are, if there is such a value, else one of them.
+
+    Source: Boyer, Moore, "MJRTY: a fast majority vote algorithm" (1981).
+    """
+    best, votes, count, alike = 0.0, 0, 0, 0
+    for row in range(len(values)):
+        for i in range(values.shape[1]):
+            if seen[row, i]:
+                count += 1
+                if votes == 0:
+                    best = values[row, i]
+                votes += 1 if values[row, i] == best else -1
+    for row in range(len(values)):
+        for i in range(values.shape[1]):
+            alike += seen[row, i] and values[row, i] == best
+    return best, alike, count

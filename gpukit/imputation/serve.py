@@ -9,6 +9,8 @@ from gpukit.imputation.spectral.path import Fit, Walk
 from gpukit.imputation.spectral.run import Outcome, Setting, impute
 from gpukit.imputation.tables.window import Held, check_series, check_window, follows, joined
 
+FLOOR = 1e-3  # of what is observed: more zeros, with nothing below them, are a bound
+
 
 def setting_of(model):
     """spectral.run.Setting of a fitted GraphImputer: what was decided."""
@@ -88,11 +90,22 @@ def nothing():
 
 
 def bounded(values, data, settings):
-    """values, in place, within the bounds asked for where something was missing."""
-    if settings.minimum is not None or settings.maximum is not None:
+    """values, in place, within the bounds asked for where something was missing; not below 0 where no minimum is
+    asked for and what is observed ends there."""
+    minimum = settings.minimum if settings.minimum is not None or not ends_at_zero(data) else 0.0
+    if minimum is not None or settings.maximum is not None:
         missing = np.broadcast_to(~spread(data.mask), data.tensor.shape).reshape(values.shape)
-        values[missing] = np.clip(values[missing], settings.minimum, settings.maximum)
+        values[missing] = np.clip(values[missing], minimum, settings.maximum)
     return values
+
+
+def ends_at_zero(data):
+    """Whether 0 is the least of what is observed and more than one value in a thousand: counts, rain, concentrations.
+    A least value that hardly any other shares is that of a range which may go on."""
+    seen = np.broadcast_to(spread(data.mask), data.tensor.shape)
+    if data.tensor.min(where=seen, initial=np.inf) != 0:
+        return False
+    return bool(np.count_nonzero(seen & (data.tensor == 0)) > FLOOR * np.count_nonzero(seen))
 
 
 def filled(data, estimate):

@@ -64,6 +64,9 @@ class Reader:
         """
         start = 0
         names = list(names)
+        twice = next((name for name in names if self.names.count(name) > 1), None)
+        if twice is not None:
+            raise DataError(f"{self.name} has several columns named {twice!r}. Rename them, or leave all but one out.")
         rows = max(1, min(ROWS, NUMBERS // max(1, len(names))))
         with _translated(self.name):
             for batch in self.file.iter_batches(rows, columns=names):

@@ -39,6 +39,7 @@ BOM = b"\xef\xbb\xbf"
 PACKED = {"gz": (b"\x1f\x8b",), "bz2": (b"BZh",), "xz": (b"\xfd7zXZ\0",), "zip": (b"PK\x03\x04", b"PK\x05\x06")}
 UNPACKERS = {"gz": gzip.open, "bz2": packed.bzip2, "xz": packed.xz}
 STRANGE = {"zstd": b"\x28\xb5\x2f\xfd", "7z": b"7z\xbc\xaf\x27\x1c", "rar": b"Rar!", "lz4": b"\x04\x22\x4d\x18"}
+OFFICE = {"[Content_Types].xml", "content.xml"}  # members of .xlsx and .ods
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 ENCRYPTED = 1  # a bit of a zip member's flags
 
@@ -157,6 +158,8 @@ class Source:
     def _chosen(self, choose):
         """The members of an archive that are meant."""
         found = {info.filename: info for info in self.archive().infolist() if not info.filename.endswith("/")}
+        if OFFICE & found.keys():
+            raise DataError(f"{self.name} is a spreadsheet, or another office file. Save it as csv and give that.")
         names = list(found) if len(found) == 1 else choose(sorted(found))
         if not names:
             some = ", ".join(_short(name) for name in sorted(found)[:6]) or "nothing"

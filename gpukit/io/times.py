@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit.base.arrays import as_text
+from gpukit.base.arrays import as_array, as_text
 from gpukit.errors import DataError
 from gpukit.io.fields import MINUS, integer
 
@@ -74,7 +74,12 @@ def seconds_of(text):
 
 def as_seconds(values, what="times"):
     """(n,) int64 seconds of an array: whole numbers as they are, datetime64, or text; DataError naming the bad row."""
-    array = np.asarray(values)
+    array = as_array(values, what)
+    if array.dtype.kind in "Vc" or array.ndim != 1:
+        raise DataError(
+            f"{what} are {array.dtype} of shape {array.shape}. Give one column of seconds since 1970 or of dates such "
+            "as 2005-09-06."
+        )
     if array.dtype.kind in "iu":
         found, bad = array.astype(np.int64), array > np.uint64(2**63 - 1) if array.dtype == np.uint64 else np.False_
     elif array.dtype.kind == "M":

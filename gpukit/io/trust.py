@@ -11,6 +11,7 @@ from gpukit.errors import DataError
 
 BLOCK = 1 << 17  # numbers: what a core's own cache holds
 TASK = 32 * BLOCK  # of a thread
+DENSE = 16  # times as many numbers in the range of ids as ids, for which a mark each takes less than sorting them
 
 
 def check_array(name, array, dtypes, shape):
@@ -90,15 +91,26 @@ def check_ids(name, ids, rows=None):
 
 
 def repeated(ids):
-    """An id that is there twice, or None; quickest where they ascend, or most do and some were put behind them."""
+    """An id that is there twice, or None; quickest where they ascend, or most do and some were put behind them, or are
+    whole numbers of a range that is not much larger than there are of them."""
     rising = ids[1:] > ids[:-1]
-    if rising.all():
+    if rising.all() or (ids.dtype.kind == "i" and marked_once(ids)):
         return None
     count = 1 + int(np.argmin(rising))
     ascending, behind = ids[:count], ids[count:]
     known, counts = np.unique(behind, return_counts=True)
     twice = (counts > 1) | (ascending[np.minimum(np.searchsorted(ascending, known), count - 1)] == known)
     return known[np.argmax(twice)] if twice.any() else None
+
+
+def marked_once(ids):
+    """Whether ids (n,), whole numbers, are seen to differ: each is marked, where their range is DENSE."""
+    low, high = int(ids.min()), int(ids.max())
+    if high - low >= DENSE * len(ids):
+        return False
+    marks = np.zeros(high - low + 1, np.bool_)
+    marks[np.subtract(ids, low, dtype=np.int64)] = True
+    return np.count_nonzero(marks) == len(ids)
 
 
 def check_sparse(name, matrix):

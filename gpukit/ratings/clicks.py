@@ -47,6 +47,18 @@ def clicks_of(ratings, positive_from=None):
     return kept.with_columns(**columns, values=np.ones(len(kept), np.float32))
 
 
+def clicks_after(ratings, positive_from=None):
+    """`clicks_of` of what comes after a training with positive_from: pairs that count alike are clicks as they are, and
+    ratings that are alike are all clicks, or none. Raises DataError where no click is left."""
+    if positive_from is None or not are_clicks(ratings):
+        return clicks_of(ratings, positive_from)
+    if are_pairs(ratings):
+        return clicks_of(ratings, None if np.ptp(ratings.counts) == 0 else positive_from)
+    if ratings.values[0] < positive_from:
+        raise DataError(none_left(ratings.values, positive_from))
+    return clicks_of(ratings)
+
+
 def scores_and_counts(ratings, positive_from):
     """(what a threshold is for (n,), counts (n,) or None) of Ratings."""
     alike = are_clicks(ratings)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpukit.base.arrays import as_array, plain
+from gpukit.base.arrays import as_array, axes, plain
 from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.io.arrays import as_frame, is_frame, whole_column
@@ -44,7 +44,7 @@ def _made(data, columns, times):
     data = as_frame(data)
     if is_frame(data):
         return _from_frame(data, columns, times)
-    if isinstance(data, tuple) and len(data) in (2, 3) and all(np.ndim(plain(part)) == 1 for part in data):
+    if isinstance(data, tuple) and len(data) in (2, 3) and all(axes(plain(part)) == 1 for part in data):
         return _from_triples(*data)
     data = plain(data)
     if isinstance(data, (list, tuple)) or hasattr(data, "__array__"):
@@ -57,7 +57,7 @@ def _regular(ratings):
     found = ratings.columns()
     if ratings._state or all(_is_column(one, name) for name, one in found.items()):
         return ratings
-    ways = {"times": as_seconds, "counts": lambda column: as_counts(np.asarray(column, np.float64))}
+    ways = {"times": as_seconds, "counts": lambda column: as_counts(as_array(column, "counts", np.float64))}
     columns = {name: ways.get(name, as_values)(plain(found[name])) for name in found if name not in ONE}
     ids = {f"{one}_ids": as_array(getattr(ratings, f"{one}_ids"), f"{one}_ids") for one in ("user", "item")}
     if any(known.ndim != 1 for known in ids.values()):
@@ -152,6 +152,8 @@ def _from_frame(frame, columns, times):
         raise DataError(f"The DataFrame has {frame.shape[1]} column(s); user, item and rating are needed.")
     names = list(frame.columns)
     header = headers.by_name(names) or headers.pairs_by_name(names)
+    if header:
+        headers.refuse_repeated(names, columns, "The DataFrame")
     usual = headers.Triple(0, 1, 2 if frame.shape[1] > 2 else -1)
     places = headers.by_request(columns) if columns is not None else header or usual
     if places.rating < 0:

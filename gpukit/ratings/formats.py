@@ -203,6 +203,8 @@ def _delimited(lines, name, request, format):
         extras = named.extras_of(words, by_header is not None, request.columns, request.times, name)
     named.check_reach((*places, *extras), len(words), name)
     told = places.rating if places.rating >= 0 else extras.count
+    if by_header:
+        named.refuse_repeated(words, request.columns, name)
     if by_header or (request.columns is not None and need and told >= 0 and not is_number(words[told])):
         lines.advance()
     else:
@@ -268,8 +270,14 @@ def _separator(line, format):
         return "\t" if "\t" in line else " "
     there = [sep for sep in SEPARATORS if sep in line.strip()]
     if there[:1] == [","] and "," not in DECIMAL_COMMA.sub("", line):  # u1;i1;3,5
-        return next((sep for sep in (";", "|") if line.count(sep) > 1), ",")
+        return next((sep for sep in (";", "|") if line.count(sep) > 1), " " if _rated_in_blanks(line) else ",")
     return there[0] if there else ","
+
+
+def _rated_in_blanks(line):
+    """Whether the third word of a line is a number with a comma, and all behind it are numbers."""
+    words = line.split()
+    return len(words) > 2 and with_point(words[2]) is not None and all(map(is_number, words[3:]))
 
 
 def split(line, sep):

@@ -132,6 +132,18 @@ def time_by_name(names):
     return _place(names, TIME)
 
 
+def refuse_repeated(names, columns, what):
+    """DataError for a header that names a user, an item or a rating twice with one word, unless the caller named the
+    columns; names, columns and what as for `extras_of`."""
+    simple = [plain(name) for name in names]
+    for name in simple if columns is None else ():
+        if name in USER | ITEM | RATING and simple.count(name) > 1:
+            raise DataError(
+                f"{what} has several columns named {str(names[simple.index(name)])!r:.80}. Say which one counts with "
+                "--columns, - for the others (such as user,-,item,rating)."
+            )
+
+
 def _place(names, known):
     """The first place whose name is among those known, -1 without one."""
     return next((at for at, name in enumerate(names) if plain(name) in known), -1)

@@ -35,6 +35,8 @@ def _places(source, request):
     """(Triple, Extras) of the columns by their names, or as the caller names them."""
     need = request.need_rating
     places = headers.by_name(source.names, need) or (headers.pairs_by_name(source.names) if need else None)
+    if places is not None:
+        headers.refuse_repeated(source.names, request.columns, source.name)
     if request.columns is not None:
         places = headers.by_request(request.columns, need)
     if places is None:

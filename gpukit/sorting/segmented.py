@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.base.arrays import device_view, is_on_gpu
+from gpukit.base.arrays import as_array, device_view, is_on_gpu
 from gpukit.errors import DataError, ParameterError
 
 EXACT = 1 << 53  # integers up to here are exact in float64
@@ -58,7 +58,7 @@ def require_row(array, what):
 
 def host_keys(keys):
     """keys as a contiguous numpy array of float32 or float64 with the same values."""
-    keys = np.asarray(keys)
+    keys = as_array(keys, "keys")
     require_row(keys, "keys")
     if keys.dtype.kind in "iub":
         if len(keys) and (int(keys.max()) > EXACT or int(keys.min()) < -EXACT):
@@ -82,7 +82,7 @@ def device_keys(keys):
 
 def checked_offsets(offsets, n):
     """offsets as an int64 numpy array that begins at 0, never falls and ends at n."""
-    offsets = np.asarray(device_view(offsets).copy_to_host() if is_on_gpu(offsets) else offsets)
+    offsets = as_array(device_view(offsets).copy_to_host() if is_on_gpu(offsets) else offsets, "offsets")
     require_row(offsets, "offsets")
     if offsets.dtype.kind not in "iu":
         raise DataError(f"offsets must be integers; they are {offsets.dtype}.")

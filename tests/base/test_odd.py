@@ -10,8 +10,9 @@ import scipy.sparse
 import gpukit
 from base.test_contract import CASES, fitted  # noqa: F401  (a fixture)
 from gpukit.documents import Documents, as_documents
-from gpukit.errors import GpukitError
+from gpukit.errors import DataError, GpukitError, ParameterError
 from gpukit.graphs import GraphTensor, as_graph_tensor
+from gpukit.io.times import as_seconds
 from gpukit.ratings import Ratings, as_ratings
 
 
@@ -154,3 +155,39 @@ def test_huge_ids_are_unknown_and_missing_ones_refused(fitted):  # noqa: F811
         model.predict(([1, 2], [3, np.nan]))
     with pytest.raises(gpukit.errors.DataError, match="does not know item 1180591620717411303424"):
         model.similar_items(2**70)
+
+
+RAGGED = [[1], [2, 3]]
+
+
+@pytest.mark.parametrize("times", [RAGGED, "abc", 3.0, {"a": 1}, np.zeros(60, "V4"), np.zeros((2, 30))], ids=str)
+def test_times_that_are_no_column(times):
+    with pytest.raises(DataError, match="times"):
+        as_seconds(times)
+
+
+@pytest.mark.parametrize("name", ["times", "counts"])
+@pytest.mark.parametrize("column", [RAGGED, "abc", {"a": 1}], ids=str)
+def test_columns_of_ratings_that_are_none(name, column):
+    one = np.array([1, 2])
+    with pytest.raises(DataError, match=name):
+        gpukit.as_ratings(gpukit.Ratings(one - 1, one - 1, one.astype(np.float32), one, one, **{name: column}))
+
+
+@pytest.mark.parametrize("name", ["tensor", "mask", "truth", "times"])
+def test_parts_of_a_graph_tensor_that_are_no_arrays(name):
+    data = gpukit.synth_graph(vertices=6, shape=(2, 3), rank=1)
+    with pytest.raises(DataError, match=f"GraphTensor.{name} must be an array; got list"):
+        gpukit.GraphImputer(device="cpu").fit(data._replace(**{name: RAGGED}))
+
+
+@pytest.mark.parametrize("name", ["weights", "center", "method", "metric"])
+def test_choices_that_are_arrays(name):
+    with pytest.raises(ParameterError, match=f"{name} must be one of"):
+        gpukit.GraphImputer(**{name: np.ones(3)}, device="cpu").check()
+
+
+def test_comments_that_are_none():
+    documents = gpukit.synth_letor("mq2008", 0.01)
+    with pytest.raises(DataError, match="comments"):
+        gpukit.RankSVM(device="cpu").fit(documents._replace(comments=RAGGED))

@@ -76,6 +76,31 @@ def test_who_is_not_known_and_what_is_new(verb, files, model):
     assert kin(again)
 
 
+def test_what_comes_after_a_threshold(verb, files, tmp_path):
+    """Good ratings are clicks in updates, lists and tests, as they were in training."""
+    rows = [f"{u},{i},{5 if u and (u + i) % 3 else 1}" for u in range(12) for i in range(20) if (u * i) % 4 != 1]
+    for name, some in (("rated", rows), ("alike", ["0,3,5"]), ("later", ["1,1,5", "2,1,5", "3,1,1", "5,1,1"])):
+        (tmp_path / f"{name}.csv").write_text("user,item,rating\n" + "\n".join(some) + "\n")
+    good, model = ("--positive-from", 4, "--test-fraction", 0), ("--model", tmp_path / "m")
+    assert verb("train-lshmf", tmp_path / "rated.csv", *good, *model, *QUICK).code == 0
+    assert "Nothing was learned of 1 of 12 users" in verb("recommend", tmp_path / "m", "--all", *CPU).err
+    told = verb("recommend", tmp_path / "m", "--user", 0, "--user", 1, "-n", 3, *CPU)
+    assert told.code == 0 and "Nothing was learned of 1 of 2 users" in told.err
+    (tmp_path / "mixed.csv").write_text("user,item,rating\n0,3,5\n0,7,1\n")
+    for name in ("alike", "mixed"):
+        told = verb("update", tmp_path / "m", tmp_path / f"{name}.csv", "--model", tmp_path / name, *CPU)
+        assert told.code == 0 and "1 new clicks" in told.out
+    told = verb("evaluate", tmp_path / "m", tmp_path / "later.csv", "--json", *CPU)
+    assert json.loads(told.out)["lists"]["left_out"]["pairs"] == 2
+    assert "ratings from 4 on are clicks" in verb("evaluate", tmp_path / "m", tmp_path / "later.csv", *CPU).err
+    (tmp_path / "mine.csv").write_text("item,rating\n4,5\n5,1\n")
+    told = verb("recommend", tmp_path / "m", "--ratings", tmp_path / "mine.csv", "-n", 3, "--json", *CPU)
+    assert told.code == 0 and 4 not in [row["item"] for row in json.loads(told.out)["recommendations"]]
+    (tmp_path / "two.csv").write_text("user,item,rating\nq,4,5\nr,5,1\n")
+    told = verb("recommend", tmp_path / "m", "--ratings", tmp_path / "two.csv", "-n", 3, *CPU)
+    assert told.code == 0 and "without a list: 1 of 2 users" in told.err
+
+
 def test_clicks_are_held_out(verb, files):
     told = verb("train-lshmf", files / "clicks.csv", *QUICK)
     assert told.code == 0 and "of the clicks are held out for testing" in told.err
@@ -101,6 +126,7 @@ def test_ratings_from_a_threshold_on(verb, files):
     [
         (("--positive-from", 4), "--positive-from 4 asks for ratings"),
         (("--feedback", "explicit", "--loss", "bpr"), "is for clicks"),
+        (("--feedback", "explicit"), "--feedback explicit finds nothing to learn. Leave it out, or say which"),
         (("--solver", "sgd"), "learns ratings, and these are clicks"),
         (("--solver", "ials", "--loss", "bpr"), "not by --loss"),
         (("--solver", "ials", "--learning-rate", 0.1), "--learning-rate 0.1 means nothing"),

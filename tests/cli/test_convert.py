@@ -23,6 +23,7 @@ def test_convert(source, tmp_path, capsys, suffix):
     assert run(["convert", str(source), str(out)]) == 0
     printed = capsys.readouterr().out
     assert "2 ratings, 2 users, 2 items, 0 to 4.5" in printed and "reading" in printed and "ratings a second" in printed
+    assert "0.0 MB" not in printed and " kB." in printed and "0.00 million" not in printed
     first, second = read_ratings(source), read_ratings(out)
     assert np.array_equal(first.values, second.values)
     assert first.user_ids.tolist() == second.user_ids.tolist() == ["anna", "bob"]

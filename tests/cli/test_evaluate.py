@@ -145,7 +145,9 @@ def test_bad_requests(refused, data, tmp_path):
     assert "--protocol ncf is for users of MODEL" in refused("evaluate", one, test, *asked)
     assert "--no-baselines is about lists" in refused("evaluate", one, test, "--no-baselines")
     assert "k=41 is no length of a list; the model knows" in refused("evaluate", one, test, "--lists", "-k", 41)
-    assert "holds no clicks rated 9 or better" in refused("evaluate", one, test, "--lists", "--positive-from", 9)
+    assert "--positive-from 9 is more than the highest value" in refused(
+        "evaluate", one, test, "--lists", "--positive-from", 9
+    )
     assert "does not exist" in refused("evaluate", one, tmp_path / "none.csv")
     assert "no model file" in refused("evaluate", one, test, "--against", tmp_path / "none.gpukit")
     assert "Protocol" in refused("evaluate", one, test, "--protocol", "vae", "x").title()

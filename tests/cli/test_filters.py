@@ -104,3 +104,15 @@ def test_a_category_that_is_not_there(refused, model_file, tmp_path):
     kinds = write_rows(tmp_path / "long.csv", [("a01", "x" * 10_000), ("a02", "Comedy")])
     line = refused("recommend", model_file, "--user", 103, "--categories", kinds, "--only-category", "drama")
     assert line.endswith(f"such as Comedy, {'x' * 40}.")
+
+
+def test_an_empty_list_is_said(verb, model_file, tmp_path):
+    rated = json.loads(verb("recommend", model_file, "--user", 103, "-n", 99, "--json").out)["recommendations"]
+    others = sorted({f"a{i:02d}" for i in range(40)} - {row["item"] for row in rated})
+    options = ("recommend", model_file, "--user", 103, "--only", ",".join(others))
+    said = "Of 1 users, 1 have an empty list: there is no item that they have not rated and that may be shown to them."
+    for how in ((), ("--json",), ("--output", tmp_path / "o.csv")):
+        found = verb(*options, *how)
+        assert found.code == 0 and found.err.count(said) == 1
+    assert said not in verb(*options, "--quiet").err
+    assert "empty list" not in verb("recommend", model_file, "--user", 103, "--user", 120, "-n", 2).err

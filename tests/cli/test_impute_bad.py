@@ -177,6 +177,7 @@ def begun(*_, **__):
         (("a.npz", "--slice", "3"), "rows x columns"),
         (("a.npz", "--layout", "both"), "--layout"),
         (("a.npz", "--output", "o.csv"), "must end in .npz"),
+        (("a.csv", "--output", "o.xlsx"), "must end in .csv, .tsv, .txt, .parquet for the table filled in, or in .npz"),
         (("a.npz", "--output", "no/such/o.npz"), "does not exist"),
         (("a.npz", "--output", "a.npz", "--force"), "would overwrite a file that this command reads"),
         (("a.npz", "--plot", "p.doc"), ".png"),
@@ -213,3 +214,15 @@ def test_a_graph_too_large_for_a_whole_basis(untouched, arrays, monkeypatch):
     monkeypatch.setattr("gpukit.graphs.basis.available_memory", lambda: 100)
     line = untouched(arrays(edges=[[i, i + 1] for i in range(8)], tensor=np.r_[np.ones((8, 2)), [[np.nan] * 2]]))
     assert "--basis-size" in line and "an approximation" in line
+
+
+def test_a_header_without_names(refused, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text(",,\n2024-01-01 00:00,1,2\n2024-01-01 01:00,,3\n2024-01-01 02:00,4,3\n")
+    line = refused("impute", table, "--quiet", *CPU)
+    assert "the first line names no column. Name them there, or take the line away." in line
+
+
+def test_a_missing_value_beyond_float32_is_nowhere(verb, arrays, recwarn):
+    found = verb("impute", arrays(edges=RING, tensor=TENSOR.astype(np.float32)), "--missing-value", "1e300", *CPU, "-q")
+    assert found.code == 0 and not [one for one in recwarn if "overflow" in str(one.message)]

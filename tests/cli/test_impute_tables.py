@@ -96,7 +96,7 @@ def test_bad_tables_are_one_line(refused, tmp_path):
 
 
 def test_a_kept_imputer_fills_in_what_comes_next(verb, refused, tmp_path):
-    whole, hidden = frame()
+    whole, hidden = (part / 7 for part in frame())
     hidden.iloc[:18].to_csv(tmp_path / "old.csv")
     new = hidden.iloc[18:, [2, 0, 3, 1]]
     new.to_csv(tmp_path / "new.csv")
@@ -105,6 +105,8 @@ def test_a_kept_imputer_fills_in_what_comes_next(verb, refused, tmp_path):
     assert first.code == 0 and model.is_file(), first.err
     result = verb("impute", tmp_path / "new.csv", "--model", model, "--output", out, *CPU)
     assert result.code == 0 and "as it was fitted" in result.out, result.err
+    spelled = pandas.read_csv(out, index_col=0, dtype=str).to_numpy()[new.isna().to_numpy()]
+    assert len(spelled) and max(map(len, spelled)) < 13  # digits of float32
     got = pandas.read_csv(out, index_col=0)
     assert got.columns.tolist() == new.columns.tolist()
     np.testing.assert_allclose(got.to_numpy(), whole.iloc[18:, [2, 0, 3, 1]].to_numpy(), rtol=1e-6)

@@ -50,6 +50,7 @@ CASES = [
         float64_ok=True,
     ),
     Case("factorization.live.mark_new", live.mark_new, f"int32[::1], int64, {FLAGS}", registers=40),
+    Case("factorization.live.rename_new", live.rename_new, "int32[::1], int64, int32[::1], int32[::1]", registers=40),
     Case("factorization.live.count_flags", live.count_flags, f"{FLAGS}, {STARTS}", registers=40),
     Case("factorization.live.most_rated", live.most_rated, f"{STARTS}, {FLAGS}, {STARTS}", registers=40),
     Case(

@@ -6,6 +6,7 @@ import pytest
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import as_graph_tensor, graph_from_coordinates, graph_from_distances, graph_from_series, read_graph
+from gpukit.graphs.near import series
 
 CITIES = {"Oslo": (59.91, 10.75), "Bergen": (60.39, 5.32), "Rome": (41.9, 12.5), "Naples": (40.85, 14.27)}
 FLIGHT = {("Oslo", "Bergen"): 304.2, ("Rome", "Naples"): 189.6}  # km, great circles
@@ -204,3 +205,48 @@ def test_a_graph_keeps_its_labels():
     values = pandas.DataFrame([[1.0, 2, 3, np.nan]], columns=["Rome", "Oslo", "Naples", "Bergen"])
     data = as_graph_tensor(graph, values)
     assert data.vertices.tolist() == list(CITIES) and data.tensor[:, 0, 0].tolist() == [2, 0, 1, 3]
+
+
+def test_the_most_alike_take_memory_by_the_series_not_by_pairs(monkeypatch):
+    rng, sizes = np.random.default_rng(0), []
+    values = np.where(rng.random((300, 7)) < 0.1, np.nan, rng.normal(size=(300, 7)))
+    whole = graph_from_series(values).adjacency
+    of_rows = series.likeness
+
+    def noted(*arrays):
+        found = of_rows(*arrays)
+        sizes.append(found.size)
+        return found
+
+    monkeypatch.setattr(series, "likeness", noted)
+    monkeypatch.setattr(series, "BLOCK", 1000)
+    assert abs(graph_from_series(values).adjacency - whole).max() < 1e-12
+    assert len(sizes) == 100 and max(sizes) <= 1000
+
+
+NO_DISTANCES = (
+    3.0,
+    None,
+    "abc",
+    {"a": 1},
+    [[1], [2, 3]],
+    np.zeros((3, 3, 1)),
+    np.zeros((3, 3), "V4"),
+    [("a", "b", "x")],
+)
+
+
+@pytest.mark.parametrize("made", NO_DISTANCES, ids=str)
+def test_what_are_no_distances(made):
+    with pytest.raises(DataError, match="distances"):
+        graph_from_distances(made)
+
+
+def test_pairs_keep_the_spelling_of_their_ids():
+    assert graph_from_distances([(1, 2, 0.5), (2, 7, 0.25)]).vertices.tolist() == [1, 2, 7]
+
+
+@pytest.mark.parametrize("made", [*NO_DISTANCES[:5], NO_DISTANCES[6], [], np.zeros((0, 4)), np.zeros((4, 0))], ids=str)
+def test_what_are_no_series(made):
+    with pytest.raises(DataError, match="series"):
+        graph_from_series(made)

@@ -9,9 +9,10 @@ import pytest
 from gpukit import GraphImputer
 from gpukit.errors import DataError
 from gpukit.imputation import names
-from gpukit.imputation.auto import bending, deviations, judging, methods, mixing, places
+from gpukit.imputation.auto import bending, deviations, judging, methods, mixing, places, run
 from gpukit.imputation.auto.judging import Fold, error_of
-from gpukit.imputation.problem import Problem
+from gpukit.imputation.problem import Method, Problem, always
+from gpukit.imputation.serve import FLOOR
 from gpukit.persist import load_model
 from imputation.inputs import problem
 
@@ -240,6 +241,37 @@ def test_deviations_follow_the_signs_and_their_intervals_hold():
     np.testing.assert_allclose(few.at(kinds, signs), 1 / deviations.WIDE)
 
 
+def test_a_setting_is_the_one_that_errs_least_on_all_folds_of_a_trial():
+    values, seen, off = np.zeros((2, 8)), np.ones((2, 8), bool), [(0.0, 4.0), (1.0, 1.0)]  # of a setting, by fold
+
+    def fill(problem, setting):
+        return np.full((2, 8), off[setting["number"]][int(problem.seen[0, 7])])
+
+    method = Method("none", always, lambda problem: [{"number": 0}, {"number": 1}], fill)
+    hidden = np.zeros((2, 2, 8), bool)
+    hidden[0, :, 6:] = hidden[1, :, 4:6] = True
+    folds = [Fold(one, asked(values, seen).without(one), values) for one in hidden]
+    one = run.best_setting(method, asked(values, seen), folds[:1], np.arange(8), "absolute")
+    both = run.best_setting(method, asked(values, seen), folds, np.arange(8), "absolute")
+    assert (one.setting, both.setting) == ({"number": 0}, {"number": 1})
+    assert len(one.estimates) == 1 and len(both.estimates) == 2 and len(both.residuals) == 8
+
+
+@pytest.mark.parametrize("days_to_come", [False, True])
+def test_of_few_runs_all_folds_are_tried(monkeypatch, days_to_come):
+    seen, tried, counts = np.random.default_rng(0).random((N, T)) > 0.2, run.tried, []
+    if days_to_come:
+        seen[:] = np.arange(T) < T - 10
+
+    def counted(problem, folds, *rest):
+        counts.append(len(folds))
+        return tried(problem, folds, *rest)
+
+    monkeypatch.setattr(run, "tried", counted)
+    GraphImputer(device="cpu").fit(ring(), waves(), seen)
+    assert counts[0] > 1 if days_to_come else counts == [1]
+
+
 def test_too_little_to_judge_by_is_said():
     truth = np.array([[280.0, 281.0], [282.0, 283.0], [284.0, 285.0], [0.0, 0.0]])
     with pytest.warns(UserWarning, match="6 values on 3 vertices are observed, too few"):
@@ -279,11 +311,11 @@ def test_most_are_zero():
     assert "of what is observed is 0" in model.notes_[0] and model.completed_.min() >= 0
 
 
-def test_long_methods_have_a_thread_of_their_own_on_a_gpu(monkeypatch):
+def test_long_methods_and_those_of_the_host_have_threads_of_their_own_on_a_gpu(monkeypatch):
     """Results in order whatever comes first; on the CPU, and of graphs whose products want all threads, one thread."""
-    begun = []
+    begun, here = [], threading.current_thread()
     monkeypatch.setattr(judging.devices, "gpu", begun.append)
-    methods = [SimpleNamespace(long=long) for long in (False, True, False)]
+    methods = [SimpleNamespace(long=at == 1, alone=at == 3) for at in range(4)]
     threads, heard = {}, []
 
     def work(at):
@@ -293,9 +325,9 @@ def test_long_methods_have_a_thread_of_their_own_on_a_gpu(monkeypatch):
     for is_cuda, count, apart in ((True, 3, True), (False, 3, False), (True, judging.MANY + 1, False)):
         place = SimpleNamespace(device=SimpleNamespace(is_cuda=is_cuda, index=2))
         problem = SimpleNamespace(place=place, values=np.zeros((count, 1)))
-        assert judging.side_by_side(problem, methods, work, heard.append) == [0, 10, 20]
-        assert (threads[1] is not threads[0]) == apart and threads[0] is threads[2]
-    assert begun == [2] and heard == [0, 20, 10, 0, 10, 20, 0, 10, 20]
+        assert judging.side_by_side(problem, methods, work, heard.append) == [0, 10, 20, 30]
+        assert [threads[at] is here for at in range(4)] == [True, not apart, True, not apart]
+    assert set(begun) == {2} and heard == [0, 20, 10, 30, *2 * [0, 10, 20, 30]]
 
 
 def test_side_by_side_answers_are_the_same(monkeypatch):
@@ -308,9 +340,23 @@ def test_side_by_side_answers_are_the_same(monkeypatch):
     alone = GraphImputer(device="cpu").fit(ring + ring.T, series)
 
     def two(calls, aside, begin, heard, beside=judging.beside):
-        return beside(calls, [len(calls) - 1] if len(calls) > 1 else [], lambda: None, heard)
+        return beside(calls, [[len(calls) - 1], [0]] if len(calls) > 2 else [], lambda: None, heard)
 
     monkeypatch.setattr(judging, "beside", two)
     other = GraphImputer(device="cpu").fit(ring + ring.T, series)
     np.testing.assert_array_equal(other.completed_, alone.completed_)
     assert [row[:5] for row in other.report_] == [row[:5] for row in alone.report_]
+
+
+def test_what_is_filled_in_ends_where_what_is_observed_does():
+    rng = np.random.default_rng(0)
+    truth, seen = np.maximum(waves() - 10.0, 0.0), rng.random((N, T)) > 0.2
+    assert (truth[seen] == 0).mean() > FLOOR
+    by_zero, beyond = (
+        GraphImputer(method="spectral", device="cpu").fit(ring(), values, seen).completed_[~seen]
+        for values in (truth, truth - 1e-3)
+    )
+    assert by_zero.min() == 0 and beyond.min() < -2e-3
+    rare = np.where(truth == 0, 0.01, truth)
+    rare[np.argmax(seen[:, 0]), 0] = 0.0  # one value of 2,400
+    assert GraphImputer(method="spectral", device="cpu").fit(ring(), rare, seen).completed_[~seen].min() < 0

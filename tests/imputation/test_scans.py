@@ -93,3 +93,48 @@ def test_ratios_are_those_of_two_products():
     out = np.empty((6, 21))
     scans.ratios(W.indptr, W.indices, W.data, sums, counts, 0.15, out)
     np.testing.assert_array_equal(out, (W @ sums + 0.15) / (W @ counts + 0.15))
+
+
+@every
+def test_runs_in_a_list_and_without_some_of_them(shape, share):
+    _, hidden = table(shape, share)
+    starts, ends = hidden.copy(), hidden.copy()
+    starts[:, 1:] &= ~hidden[:, :-1]
+    ends[:, :-1] &= ~hidden[:, 1:]
+    row, first, end = np.empty((3, starts.sum()), np.int64)
+    assert scans.listed(hidden, row, first, end) == len(row)
+    np.testing.assert_array_equal([row, first, row, end - 1], [*np.nonzero(starts), *np.nonzero(ends)])
+    wanted = hidden.copy()
+    for one in range(0, len(row), 2):
+        wanted[row[one], first[one] : end[one]] = False
+    out = hidden.copy()
+    scans.taken_back(row[::2].copy(), first[::2].copy(), end[::2].copy(), out)
+    np.testing.assert_array_equal(out, wanted)
+
+
+@pytest.mark.parametrize("most", [1, 4, 100])
+def test_members_group_after_group(most):
+    rng = np.random.default_rng(most)
+    group, order = rng.choice([0, 2, 3, 6], 50), rng.permutation(50)
+    out, first = np.empty(50, np.int64), np.empty(8, np.int64)
+    count = scans.by_group(group, order, most, first, out)
+    wanted = [order[group[order] == one][:most] for one in range(7)]
+    np.testing.assert_array_equal(out[:count], np.concatenate(wanted))
+    np.testing.assert_array_equal(first, np.cumsum([0, *map(len, wanted)]))
+
+
+@pytest.mark.parametrize("share", [0.51, 0.9, 1.0])
+def test_a_value_that_most_are(share):
+    rng = np.random.default_rng(1)
+    values, seen = rng.normal(size=(20, 30)), rng.random((20, 30)) < 0.5
+    some = np.argwhere(seen)
+    chosen = rng.permutation(some)[: int(np.ceil(share * len(some)))]
+    values[~seen] = 9.0
+    values[chosen[:, 0], chosen[:, 1]] = 3.0
+    assert scans.commonest(values, seen) == (3.0, len(chosen), len(some))
+
+
+def test_where_no_value_is_most_of_them_one_is_counted():
+    values = np.array([[1.0, 2.0, 1.0, 2.0, 3.0]])
+    value, alike, count = scans.commonest(values, np.ones((1, 5), bool))
+    assert alike == (values == value).sum() <= 2 and count == 5

@@ -66,6 +66,7 @@ def test_zips_that_can_be_unpacked(tmp_path, method):
         (patched(zipped("a.csv"), 6, 8, 32), "cannot be unpacked"),
         (patched(zipped("\u00e9.csv"), 30, 46, 0x92), "cannot be unpacked|damaged"),
         (zipped("a.csv", "b.csv"), "holds a.csv, b.csv: which is meant is not clear"),
+        (zipped("[Content_Types].xml", "xl/workbook.xml"), "is a spreadsheet.*Save it as csv"),
         (zipped(), "holds nothing"),
         (zipped("folder/"), "holds nothing"),
         (zipped("x" * 300, "y" * 300), "which is meant"),

@@ -174,3 +174,17 @@ def test_the_first_row_outside(wrong):
     for dtype in (np.int32, np.int64):
         found = np.concatenate((rows, [wrong, 3, -5])).astype(dtype)
         assert trust.first_outside(found, 0, 7) == (7,) and trust.first_outside(found[:0], 0, 7) is None
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int32, np.int64])
+@pytest.mark.parametrize("spread", [1, trust.DENSE // 2, 10**6])
+@pytest.mark.parametrize("again", [False, True])
+def test_whole_numbers_in_any_order(kind, spread, again):
+    """Marked or sorted, from the lowest to the highest number of their type: the one that comes twice is found."""
+    low, high = np.iinfo(kind).min, np.iinfo(kind).max
+    step = min(spread, (high - low) // 16)
+    ids = np.array([*(low + step * place for place in range(8)), *(high - step * place for place in range(7))], kind)
+    ids = np.random.default_rng(spread).permutation(ids if spread == 10**6 else ids[:8])
+    if again:
+        ids = np.append(ids, ids[3])
+    assert trust.repeated(ids) == (ids[3] if again else None)

@@ -451,3 +451,9 @@ def test_a_device_that_is_not_there():
     at = make()
     with pytest.raises(DeviceError, match="no CUDA GPU was found"):
         RankSVM(device="cuda").fit(at.X, at.y, at.qid)
+
+
+def test_features_whose_products_overflow():
+    X, y = np.random.default_rng(0).normal(size=(12, 3)) * 1e300, np.tile([0, 1, 2], 4)
+    with pytest.raises(DataError, match="features are so large that their products overflow"):
+        gpukit.RankSVM(device="cpu").fit(X, y, group=[6, 6])

@@ -107,7 +107,7 @@ def test_no_ratings_in_it(tmp_path, text, message):
     assert "bad.dat" in str(caught.value) and "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("sep", ";|")
+@pytest.mark.parametrize("sep", ";| \t")
 @pytest.mark.parametrize("header", ["", "user{0}item{0}rating\n"])
 def test_decimal_commas_are_told(tmp_path, sep, header):
     """Never taken for two columns, which would be clicks of users such as u1;i1;3."""
@@ -117,7 +117,7 @@ def test_decimal_commas_are_told(tmp_path, sep, header):
         read_ratings(tmp_path / "bad.csv")
 
 
-@pytest.mark.parametrize("line", ["u1,x;y;z", "1,2;3", "a;b,c;d"])
+@pytest.mark.parametrize("line", ["u1,x;y;z", "1,2;3", "a;b,c;d", "new york 1,2 nd", "x 1,2"])
 def test_pairs_with_semicolons_are_pairs(tmp_path, line):
     (tmp_path / "pairs.csv").write_text(line + "\n")
     read = read_ratings(tmp_path / "pairs.csv")
@@ -155,3 +155,14 @@ def test_unclear_arguments(tmp_path):
     (tmp_path / "a.csv").write_text("1:\n2,3,2005\n")
     with pytest.raises(ParameterError, match="columns and sep"):
         read_ratings(tmp_path / "a.csv", format="netflix", columns="user,item,rating")
+
+
+def test_two_columns_of_one_name(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("user,user,item,rating\n5,1,7,4\n6,2,8,3\n")
+    with pytest.raises(DataError, match="several columns named 'user'. Say which one counts with --columns"):
+        read_ratings(path)
+    assert read_ratings(path, columns="-,user,item,rating").user_ids.tolist() == [1, 2]
+    path.write_text("user,User,item\n5,1,7\n6,2,8\n")
+    with pytest.raises(DataError, match="several columns named 'user'"):
+        read_ratings(path)

@@ -7,7 +7,7 @@ import scipy.sparse
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.ratings import as_ratings, read_pairs, read_ratings, write_ratings
-from gpukit.ratings.clicks import are_clicks, are_pairs, clicks_of
+from gpukit.ratings.clicks import are_clicks, are_pairs, clicks_after, clicks_of
 
 PAIRS = [(1, 10), (2, 10), (1, 11), (1, 10)]
 COUNTED = {(1, 10): 2, (2, 10): 1, (1, 11): 1}
@@ -114,6 +114,16 @@ def test_clicks_from_a_threshold_on():
         clicks_of(as_ratings((users, items)), 4)
     with pytest.raises(DataError, match="0 or less"):
         clicks_of(as_ratings((users, items, np.array([0.0, -1.0, 0.0, -2.0]))))
+
+
+def test_clicks_of_what_comes_later():
+    """Ratings that are alike are all clicks or none; pairs without counts are clicks as they are."""
+    five, pairs = as_ratings(([1, 1], [2, 3], [5.0, 5.0])), as_ratings(([1, 1], [2, 3]))
+    assert len(clicks_after(five, 4)) == len(clicks_after(pairs, 4)) == len(clicks_after(five)) == 2
+    with pytest.raises(DataError, match="positive_from=6 is more than the highest value, 5"):
+        clicks_after(five, 6)
+    mixed, plays = as_ratings(([1, 1], [2, 3], [5.0, 1.0])), as_ratings(([1, 1, 1], [2, 2, 3]), repeats=True)
+    assert len(clicks_after(mixed, 4)) == len(clicks_after(plays, 2)) == 1
 
 
 def test_counts_in_the_first_column_go_before_weights(tmp_path):

@@ -222,3 +222,15 @@ def test_sparse_matrices_of_any_kind():
         assert sorted(triples(as_ratings(matrix.asformat(kind)))) == [("0", "1", 3.0), ("1", "0", 5.0)]
     with pytest.raises(DataError, match="Complex"):
         as_ratings(matrix.astype(complex))
+
+
+def test_a_frame_of_two_columns_of_one_name():
+    frame = pandas.DataFrame([[1, 2, 3, 4.0]], columns=["user", "User", "item", "rating"])
+    with pytest.raises(DataError, match="The DataFrame has several columns named 'user'. Say which one counts"):
+        as_ratings(frame)
+    assert as_ratings(frame, columns=["-", "user", "item", "rating"]).user_ids.tolist() == [2]
+
+
+def test_a_side_of_unequal_lists():
+    with pytest.raises(DataError, match="the matrix is no array"):
+        as_ratings(([[1], [2, 3]], [1, 2], [3.0, 4.0]))

@@ -174,3 +174,27 @@ def test_ids_that_are_none(tmp_path, items, message):
     path = write(tmp_path / "a.parquet", user=USERS, item=items, rating=STARS)
     with pytest.raises(DataError, match=message):
         read_ratings(path)
+
+
+def repeated(path, *names):
+    """A file whose columns, of which the first two differ, have these names."""
+    columns = [[5, 6, 7], *([[1, 2, 3]] * (len(names) - 2)), [4.0, 2.0, 1.0]]
+    pyarrow.parquet.write_table(pyarrow.Table.from_arrays(list(map(pyarrow.array, columns)), names=list(names)), path)
+    return path
+
+
+@pytest.mark.parametrize("names", [("user", "user", "item", "rating"), ("movie_id", "user", "MovieID", "rating")])
+def test_columns_that_say_the_same(tmp_path, names):
+    path = repeated(tmp_path / "a.parquet", *names)
+    with pytest.raises(DataError, match=f"several columns named '{names[0]}'. Say which one counts with --columns"):
+        read_ratings(path)
+
+
+def test_the_caller_says_which_column_counts(tmp_path):
+    path = repeated(tmp_path / "a.parquet", "uid", "UID", "item", "rating")
+    assert read_ratings(path, columns="-,user,item,rating").user_ids.tolist() == [1, 2, 3]
+    path = repeated(tmp_path / "b.parquet", "user", "user", "item", "rating")
+    with pytest.raises(DataError, match="several columns named 'user'. Rename them, or leave all but one out"):
+        read_ratings(path, columns="-,user,item,rating")
+    path = repeated(tmp_path / "c.parquet", "user", "note", "item", "rating", "note", "rank")
+    assert read_ratings(path).user_ids.tolist() == [5, 6, 7]

@@ -5,7 +5,8 @@ import hashlib
 import numpy as np
 import pytest
 
-from gpukit.errors import ParameterError
+from gpukit.device import memory
+from gpukit.errors import DeviceMemoryError, ParameterError
 from gpukit.ratings import synth_ratings
 from gpukit.ratings.generated import planted, synth
 
@@ -109,3 +110,15 @@ def test_refused_requests():
             synth_ratings(*arguments)
     with pytest.raises(ParameterError, match="do not fit"):
         synth.generate(synth.resized(synth.scaled("netflix", 0.01), 5, 5, 26))
+
+
+@pytest.mark.parametrize("sizes", [{"items": 2**31}, {"users": 2**63}, {"ratings": 2**32}])
+def test_sizes_beyond_what_rows_number(sizes):
+    with pytest.raises(ParameterError, match="must be an integer, between 1 and"):
+        synth.resized(synth.scaled("netflix", 0.001), **sizes)
+
+
+def test_sizes_beyond_memory_are_told_before_the_work(monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 1 << 30)
+    with pytest.raises(DeviceMemoryError, match="Generating ratings of 10,000,050 users and items needs 2.98 GiB"):
+        synth.generate(synth.resized(synth.scaled("netflix", 0.001), 50, 10_000_000, 400))

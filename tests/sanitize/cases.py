@@ -55,6 +55,7 @@ CASES = {
     "factorization.live.kernels.begin_rows": f"{LIVE}rows_that_begin[(3, 32)-True]",
     "factorization.live.kernels.take_flagged": f"{LIVE}rows_of_tables[(3, 32)]",
     "factorization.live.kernels.mark_new": f"{LIVE}new_rows_are_marked[(3, 32)-rows4]",
+    "factorization.live.kernels.rename_new": f"{LIVE}new_rows_are_renamed[(3, 32)]",
     "factorization.live.kernels.count_flags": f"{LIVE}flags_are_counted[(3, 32)]",
     "factorization.live.kernels.most_rated": f"{LIVE}rows_are_cut_as_the_host_cuts_them[(3, 32)-40]",
     "factorization.live.kernels.count_pieces": f"{LIVE}rows_are_cut_as_the_host_cuts_them[(3, 32)-40]",

@@ -6,7 +6,7 @@ import numpy as np
 from gpukit.cli import report
 from gpukit.cli.factorization.judging import lists
 from gpukit.errors import DataError
-from gpukit.ratings.clicks import are_pairs, clicks_of
+from gpukit.ratings.clicks import clicks_after
 
 CUT = 10  # length of the lists that are judged
 KEPT = {"predictor": "", "hr": "HR", "recall": "recall", "ndcg": "NDCG", "coverage": "coverage"}
@@ -26,7 +26,7 @@ def closing_table(model, test, positive_from=None, split="random", seed=0):
     if test is None:
         return None
     try:
-        clicks = clicks_of(test, None if are_pairs(test) else positive_from)
+        clicks = clicks_after(test, positive_from)
         return lists.closing(model, clicks, split, seed, min(CUT, len(model.item_ids_)))
     except DataError as error:
         report.remark(f"The lists were not judged: {error}", False)

@@ -4,8 +4,10 @@ from typing import NamedTuple
 
 from gpukit.cli import report
 from gpukit.cli.factorization.judging import difference
+from gpukit.cli.factorization.words import options_named
 from gpukit.errors import DataError
 from gpukit.evaluation.lists.negatives import read_negatives
+from gpukit.ratings.clicks import are_pairs, clicks_after
 
 COLUMNS = {
     "predictor": "",
@@ -47,7 +49,7 @@ def judged(ask, fitted, other, stages, team):
     """The Found of a test file; lists are made by the ranks of a Team."""
     from gpukit.factorization.answers import judging
 
-    pairs = read_clicks(ask)
+    pairs = read_clicks(ask, least_of(ask, fitted))
     tests = read_tests(ask, pairs) if ask.protocol else None
     stages.done("reading")
     named = {ask.model: fitted} | ({ask.against: other} if other is not None else {})
@@ -63,20 +65,30 @@ def judged(ask, fitted, other, stages, team):
     return Found(full, sampled, compared)
 
 
-def read_clicks(ask):
-    """(user ids, item ids) of the clicks of ask.test, in its order."""
+def least_of(ask, fitted):
+    """From which rating on a test's are clicks: as named, else, but for a protocol's, as in the model's training; None
+    where all are."""
+    if ask.positive_from is not None or ask.protocol or fitted.feedback_ != "implicit":
+        return ask.positive_from
+    return fitted.positive_from
+
+
+def read_clicks(ask, least):
+    """(user ids, item ids) of the clicks of ask.test, in its order: of ratings those from `least` on."""
     from gpukit.ratings import read_pairs, read_ratings
 
-    if ask.positive_from is None:
+    if least is None:
         users, items = read_pairs(ask.test, ask.file_format, ask.columns, ask.sep)
-    else:
-        test = read_ratings(ask.test, ask.file_format, ask.columns, ask.duplicates, ask.sep)
-        test = test.take(test.values >= ask.positive_from)
-        users, items = test.user_ids[test.users], test.item_ids[test.items]
-    if not len(users):
-        least = "" if ask.positive_from is None else f" rated {ask.positive_from:g} or better"
-        raise DataError(f"{ask.test} holds no clicks{least} to judge lists by.")
-    return users, items
+        if not len(users):
+            raise DataError(f"{ask.test} holds no clicks to judge lists by.")
+        return users, items
+    test = read_ratings(ask.test, ask.file_format, ask.columns, ask.duplicates, ask.sep)
+    if ask.positive_from is None and not are_pairs(test):
+        told = f"Of the test, ratings from {least:g} on are clicks, as in training; --positive-from says otherwise."
+        report.remark(told, ask.quiet or ask.as_json)
+    with options_named():
+        test = clicks_after(test, least)
+    return test.user_ids[test.users], test.item_ids[test.items]
 
 
 def read_given(ask):

@@ -7,7 +7,7 @@ from gpukit.factorization.lists.files import lines_of
 from gpukit.io import sources
 from gpukit.io.arrays import plain
 from gpukit.io.words import as_ids, is_integer
-from gpukit.ratings.headers import ITEM, by_name
+from gpukit.ratings.headers import COUNT, ITEM, RATING, by_name
 
 NEEDED = "a file with a line item,rating, or user,item,rating, for each rating"
 ONE = "new"  # the user of a file without users
@@ -17,15 +17,21 @@ SEPARATORS = ("::", "\t", ";", ",", " ")
 
 def read_lists(path, file_format, columns, duplicates, sep, of_clicks=False):
     """The Ratings in a file; the one user of a file of two columns has the id 'new'. of_clicks: pairs user,item, or the
-    items of one user."""
+    items of one user, with ratings or counts where a header names them."""
     from gpukit.ratings import read_ratings
 
     with sources.opened(path, NEEDED) as source:
         if of_clicks and file_format == "auto" and columns is None and fields_of(source.head, sep) == 1:
             return clicked_by_one(source)
+        of_clicks = of_clicks and not names_ratings(first_line(source.head).split(separator(source.head, sep)))
         if of_clicks or file_format != "auto" or columns is not None or fields_of(source.head, sep) != 2:
             return read_ratings(source, file_format, columns, duplicates, sep)
         return of_one(*read_two(source, sep), source.name, duplicates)
+
+
+def names_ratings(words):
+    """Whether the fields of a first line name items and what one user gave them."""
+    return len(words) == 2 and {plain(words[0]) in ITEM, plain(words[1]) in RATING | COUNT} == {True}
 
 
 def read_two(source, sep):

@@ -17,7 +17,7 @@ from gpukit.factorization.settings import of_model
 from gpukit.factorization.solvers.ials.fold import fold_in
 from gpukit.factorization.update import grow, merge
 from gpukit.factorization.update.run import Updated, counts_before, touched_rows
-from gpukit.ratings.clicks import are_pairs, clicks_of
+from gpukit.ratings.clicks import clicks_after
 from gpukit.ratings.orders.order import order_ratings
 
 ROUNDS, LATE = 2, 4  # of solving for both sides; epochs with sampled negatives
@@ -26,7 +26,7 @@ ROUNDS, LATE = 2, 4  # of solving for both sides; epochs with sampled negatives
 def weights_of(model, ratings):
     """Ratings as a model of clicks learns them: values are what clicks weigh, what is none is left out."""
     plan = of_model(model, 0)._replace(recency=0.0)
-    return weighted(clicks_of(ratings, None if are_pairs(ratings) else model.positive_from), plan)
+    return weighted(clicks_after(ratings, model.positive_from), plan)
 
 
 def update(model, part, asked, device, progress):

@@ -55,9 +55,10 @@ def worth_of(filters, item_ids, counts, unit=1.0):
         worth[its < filters.min_support] = np.nan
         worth += np.float32(filters.popularity / unit) * np.log1p(its).astype(np.float32)
     if np.isnan(worth).all():
+        lower = f", or lower min_support={filters.min_support}" if filters.min_support else ""
         raise DataError(
             f"The filters leave none of the model's {len(item_ids):,} items to recommend: name others that the model "
-            f"knows, or lower min_support={filters.min_support}."
+            f"knows{lower}."
         )
     return worth
 
@@ -67,7 +68,7 @@ def known_rows(ids, item_ids):
     from gpukit.io.ids import id_array, rows_of
 
     ids = list(ids) if isinstance(ids, set | frozenset | dict) else ids
-    if isinstance(ids, list | tuple | np.ndarray) and not len(ids):
+    if isinstance(ids, list | tuple) and not ids or isinstance(ids, np.ndarray) and not ids.size:
         return np.empty(0, np.int32)
     rows = rows_of(id_array(ids, "item"), item_ids, "item")
     return rows[rows >= 0]

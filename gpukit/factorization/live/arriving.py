@@ -1,4 +1,4 @@
-"""Ratings as they arrive: in the rows of the grown model, and on the device where nothing has to be renamed."""
+"""Ratings as they arrive: in the rows of the grown model; on the device where their ids begin with the known ones."""
 
 import numpy as np
 
@@ -20,20 +20,21 @@ def part_of(X, y, known, finders, own):
 
 
 def as_it_is(ratings, known, own):
-    """The Part of Ratings whose ids begin with the known ones, and all occur: nothing to rename. Its columns lie on the
-    device, which sees whether rows are in range: a look at each on the host took longer than sending them there. None
-    for any other, and for what is wrong with them, that the usual way may say so."""
+    """The Part of Ratings whose ids begin with the known ones. Its columns lie on the device, which sees whether rows
+    are in range and which new ones occur: a look at each on the host took longer than sending them there. None for any
+    other, and for what is wrong with them, that the usual way may say so."""
     ids = ratings.user_ids, ratings.item_ids
     sound = ratings._state >= check.SOUND
     if not sound and (check.misshapen(ratings) or not all(isinstance(one, np.ndarray) for one in ids)):
         return None
     if not all(map(inputs.begins_with, ids, known)) or not (sound or all(map(unique_behind, ids, known))):
         return None
-    counts = [(len(before), len(now) - len(before)) for before, now in zip(known, ids)]
-    rows = tuple(own.resident(side, np.int32) for side in (ratings.users, ratings.items))
-    if not all_occur(rows, counts, own):
+    rows = [own.resident(side, np.int32) for side in (ratings.users, ratings.items)]
+    seen = occurring(rows, ids, known, own)
+    if seen is None:
         return None
-    return inputs.Part(*rows, own.resident(ratings.values, np.float32), *ids)
+    (users, user_ids), (items, item_ids) = (without_others(*side, own) for side in zip(rows, ids, known, seen))
+    return inputs.Part(users, items, own.resident(ratings.values, np.float32), user_ids, item_ids)
 
 
 def unique_behind(ids, known):
@@ -45,13 +46,22 @@ def unique_behind(ids, known):
     return bool(rises) or trust.repeated(ids) is None
 
 
-def all_occur(rows, counts, own):
-    """Whether rows ((n,), (n,)) of users and items on the device are all in range, and each of the new ones occurs;
-    counts: for either side, how many are known and how many new."""
-    (_, users), (_, items) = counts
-    seen = own.zeros(2 + users + items, np.uint8)
-    sides = seen[: 1 + users], seen[1 + users :]
-    for side, (before, _), own_seen in zip(rows, counts, sides):
-        own.run("mark_new", side, before, own_seen)
-    flags = own.fetch(seen)
-    return not flags[0] and not flags[1 + users] and np.count_nonzero(flags) == users + items
+def occurring(rows, ids, known, own):
+    """((new users,), (new items,)) bool: which of the ids behind the known ones occur in rows ((n,), (n,)) on the
+    device; None where a row is out of range."""
+    firsts = [len(before) for before in known]
+    users, items = (1 + len(now) - first for now, first in zip(ids, firsts))
+    seen = own.zeros(users + items, np.uint8)
+    for side, first, mine in zip(rows, firsts, (seen[:users], seen[users:])):
+        own.run("mark_new", side, first, mine)
+    flags = own.fetch(seen) != 0
+    return None if flags[0] or flags[users] else (flags[1:users], flags[users + 1 :])
+
+
+def without_others(rows, ids, known, seen, own):
+    """(rows (n,) int32 on the device, ids) without those behind the known ones that are not seen."""
+    if seen.all():
+        return rows, ids
+    first, renamed = len(known), own.empty(rows.size, np.int32)
+    own.run("rename_new", rows, first, own.resident(first - 1 + np.cumsum(seen), np.int32), renamed)
+    return renamed, np.concatenate((ids[:first], ids[first:][seen]))

@@ -33,6 +33,20 @@ def mark_new(rows, first, seen):
 
 
 @kernel
+def rename_new(rows, first, names, renamed):
+    """renamed[t] = names[rows[t] - first] where that is first or more, else rows[t].
+
+    rows, renamed (n,) int32, renamed overwritten; first int64; names (new rows,) int32.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for t in range(I64(cuda.grid(1)), I64(rows.size), I64(cuda.gridsize(1))):
+        place = I64(I64(rows[U64(t)]) - first)
+        renamed[U64(t)] = names[U64(place)] if place >= I64(0) else rows[U64(t)]
+
+
+@kernel
 def count_flags(flags, count):
     """count[0] += how many of flags are not 0.
 

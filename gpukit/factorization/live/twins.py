@@ -25,6 +25,13 @@ def mark_new(rows, first, seen):
 
 
 @njit
+def rename_new(rows, first, names, renamed):
+    """Twin of kernels.rename_new."""
+    for t in range(rows.size):
+        renamed[t] = names[rows[t] - first] if rows[t] >= first else rows[t]
+
+
+@njit
 def count_flags(flags, count):
     """Twin of kernels.count_flags."""
     for t in range(flags.size):

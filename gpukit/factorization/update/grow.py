@@ -5,7 +5,7 @@ import numpy as np
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, BIAS, SQUARES
 from gpukit.factorization.model.state import State, start_factors
-from gpukit.factorization.update.plan import FASTER, KEPT, NEAR_KEPT
+from gpukit.factorization.update.plan import FASTER, KEPT
 from gpukit.random import key
 from gpukit.streams import Keyed
 
@@ -63,9 +63,9 @@ def carried(state, neighbors):
 
 
 def forgotten(state, facts, share):
-    """The State before the whole history is walked again: factors of rows that had ratings before, and influences, are
-    times plan.KEPT and NEAR_KEPT, and `share`; the more a row has grown, the faster it may learn: its sum of squared
-    errors is times a power of its known share.
+    """The State before the whole history is walked again: factors of rows that had ratings before are times plan.KEPT,
+    these and influences times `share`; the more a row has grown, the faster it may learn: its sum of squared errors is
+    times a power of its known share.
 
     facts: run.Facts; share: what confirmed.share tells.
     """
@@ -74,7 +74,7 @@ def forgotten(state, facts, share):
         less = np.where(new, 1, known**FASTER)
         extras = with_squares(extras, extras[:, SQUARES] * less, slice(None))
         sides += [factors * np.where(new, 1, share * KEPT).astype(np.float32)[:, None], extras]
-    kept = np.where(facts.fresh[1], 1, share * NEAR_KEPT).astype(np.float32)
+    kept = np.where(facts.fresh[1], 1, share).astype(np.float32)
     return State(*sides, state.influence * kept[:, None, None], state.neighbors)
 
 

@@ -98,7 +98,15 @@ def grown(rows, ids, known, what, find=rows_of):
 def begins_with(ids, known):
     """Whether ids are the known ones, in their order, and perhaps others behind them."""
     same_type = ids.dtype == known.dtype or ids.dtype.kind == known.dtype.kind == "U"
-    return len(ids) >= len(known) and same_type and np.array_equal(ids[: len(known)], known)
+    if len(ids) < len(known) or not same_type:
+        return False
+    return is_beginning(ids, known) or np.array_equal(ids[: len(known)], known)
+
+
+def is_beginning(ids, known):
+    """Whether the known ids are the very memory in which ids begin: parts of one array that grows."""
+    first, other = ids.__array_interface__, known.__array_interface__
+    return ids.dtype == known.dtype and first["data"] == other["data"] and ids.strides == known.strides
 
 
 def behind(rows, ids, count):

@@ -5,7 +5,7 @@ Found by trial on MovieLens 1M, in 20 parts and by the paper's split; docs/facto
 
 from typing import NamedTuple
 
-KEPT, NEAR_KEPT = 0.4, 0.6  # of what factors and influences were, when the whole history is walked again
+KEPT = 0.5  # of what factors were, when the whole history is walked again
 FASTER = 3  # power of a row's known share that its sum of squared errors is times then: what has grown learns faster
 AGAIN, MOST = 0.4, 5  # of a training's epochs, that many are walked then: few where few were chosen, 5 at most
 FEW = 0.0  # earlier ratings walked again for each new one, while the history has hardly grown: they are learned already

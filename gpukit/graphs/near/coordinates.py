@@ -68,7 +68,8 @@ def columns_of(names, what):
     found = [[at for at, name in enumerate(names) if name in those] for those in (FIRST, SECOND)]
     if not all(found):
         raise DataError(
-            f"{what} have the columns {', '.join(names)}; latitude and longitude, or x and y, are to be among them."
+            f"{what}: the columns are {', '.join(names)}; latitude and longitude, or x and y, are to be among them. "
+            "Name them so."
         )
     return found[0][0], found[1][0]
 

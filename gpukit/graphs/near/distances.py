@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gpukit.base.arrays import as_array
 from gpukit.errors import DataError
 from gpukit.graphs.near.weights import gaussian, how_many, joined
 from gpukit.graphs.tensor import Graph
@@ -39,14 +40,16 @@ def graph_from_distances(distances, neighbors=None, ids=None):
 
 def pairs_of(distances, ids):
     """(rows, columns, lengths, ids) of distances in any form."""
-    if not is_frame(distances) and np.ndim(distances) == 2 and np.shape(distances)[0] == np.shape(distances)[1]:
-        array = np.asarray(distances, np.float64)
-        names = np.arange(len(array)) if ids is None else ids
-        return *map(np.ravel, np.indices(array.shape)), array.ravel(), names
     if not is_frame(distances):
         import pandas
 
-        distances = pandas.DataFrame(distances)
+        array = as_array(distances, "distances")
+        if array.ndim != 2:
+            raise DataError(f"distances are a table, with two axes; the shape of these is {array.shape}.")
+        if array.shape[0] == array.shape[1]:
+            names = np.arange(len(array)) if ids is None else ids
+            return *map(np.ravel, np.indices(array.shape)), lengths_of(array).ravel(), names
+        distances = pandas.DataFrame(distances)  # columns of their own types
     counted = type(distances.columns).__name__ == "RangeIndex"
     if distances.shape[1] != 3 or (not counted and set(distances.index) == set(distances.columns)):
         return of_square(distances, ids)
@@ -56,7 +59,7 @@ def pairs_of(distances, ids):
     known = pandas.Index(list(map(str, ids)) if ids is not None else pandas.unique(pandas.concat(ends)))
     rows, columns = (known.get_indexer(one) for one in ends)
     there = (rows >= 0) & (columns >= 0)
-    lengths = distances.iloc[:, 2].to_numpy(np.float64, na_value=np.nan)
+    lengths = lengths_of(distances.iloc[:, 2])
     return rows[there], columns[there], lengths[there], as_ids(known.tolist()) if ids is None else ids
 
 
@@ -73,8 +76,18 @@ def of_square(frame, ids):
     if lacking is not None:
         raise DataError(f"the distances have no vertex {lacking!r}.")
     frame = frame.set_axis(rows, axis=0).set_axis(columns, axis=1)
-    array = frame.reindex(index=wanted, columns=wanted).to_numpy(np.float64, na_value=np.nan)
+    array = lengths_of(frame.reindex(index=wanted, columns=wanted))
     return *map(np.ravel, np.indices(array.shape)), array.ravel(), as_ids(wanted) if ids is None else ids
+
+
+def lengths_of(distances):
+    """Distances as float64; DataError for what are no numbers."""
+    try:
+        if hasattr(distances, "to_numpy"):
+            return distances.to_numpy(np.float64, na_value=np.nan)
+        return distances.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the distances hold what is no number ({error}).") from error
 
 
 def ranks(rows, lengths):

@@ -2,12 +2,14 @@
 
 import numpy as np
 
+from gpukit.errors import DataError
+from gpukit.graphs.convert import numbers
 from gpukit.graphs.near.weights import SMALLEST, how_many, joined
 from gpukit.graphs.tensor import Graph
 
 DOUBT = 10  # columns that count as observed without any likeness
 COLUMNS = 20_000  # of long series: so many, evenly spaced
-BLOCK = 1 << 24  # numbers at a time
+BLOCK = 1 << 20  # correlations at a time: what they are made of stays in the cache, tens of MB in all
 
 
 def graph_from_series(values, neighbors=None, ids=None):
@@ -15,9 +17,12 @@ def graph_from_series(values, neighbors=None, ids=None):
 
     values (N, T), NaN where missing. neighbors: how many (None: 8). Weights are correlations over the columns in which
     both are observed, shrunk where these are few, 0.001 at least. A vertex of which nothing is observed is joined to
-    none, unless no two are joined otherwise: then all to the next.
+    none, unless no two are joined otherwise: then all to the next. Raises DataError for what are no numbers, or none.
     """
-    values = np.asarray(values, np.float64).reshape(len(values), -1)
+    values = numbers(values, "the series").astype(np.float64, copy=False)
+    if not values.size or not values.ndim:
+        raise DataError(f"a graph is made of series, a row a vertex; the shape of these is {values.shape}.")
+    values = values.reshape(len(values), -1)
     count, length = values.shape
     values = values[:, np.unique(np.linspace(0, length - 1, min(length, COLUMNS)).astype(int))]
     k, alive = how_many(neighbors, count), np.isfinite(values).any(axis=1)

@@ -17,5 +17,6 @@
 | spectral.py     | the paper's algorithm among the methods                                                     |
 
 A trial on one fold, of large data on some columns, shows which methods come near the best; those are judged on all
-folds. Mixed are at most MEMBERS of them, and only where the mean errs less than the best of them by itself.
+folds. Where a fold hides few runs, as days to come, settings are tried on all folds: one day tells no weekday from a
+Sunday. Mixed are at most MEMBERS methods, and only where the mean errs less than the best of them by itself.
 """

@@ -30,6 +30,8 @@ def laid(seen, free, lengths):
 
 def at_start(seen, free, lengths):
     """laid() of the first values alone."""
+    if not lengths.any():
+        return np.zeros((2, *seen.shape), bool)
     columns, begin = np.arange(seen.shape[1]), free.argmax(axis=1)
     end = np.where((lengths > 0) & free.any(axis=1), begin + lengths, 0)[:, None]
     lost = seen & (columns < end)

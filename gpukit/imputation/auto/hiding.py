@@ -118,17 +118,17 @@ def thinned(hidden, goal, rng):
     column on most of the rows all or none."""
     if hidden.sum() <= 1.2 * goal:
         return hidden
-    number, count = numbered(hidden)
-    begins = np.zeros(count, np.int64)
-    row, column = np.nonzero(hidden)
-    begins[number[row, column][::-1]] = column[::-1]
-    together = np.bincount(begins, minlength=hidden.shape[1])[begins] > 0.5 * len(hidden)
-    event = np.where(together, begins, hidden.shape[1] + np.arange(count))
-    sizes = np.bincount(event, np.bincount(number[row, column], minlength=count))
+    row, first, end = np.empty((3, count_runs(hidden)), np.int64)
+    scans.listed(hidden, row, first, end)
+    together = np.bincount(first, minlength=hidden.shape[1])[first] > 0.5 * len(hidden)
+    event = np.where(together, first, hidden.shape[1] + np.arange(len(row)))
+    sizes = np.bincount(event, end - first)
     order = rng.permutation(np.flatnonzero(sizes))
-    kept = np.zeros(len(sizes), bool)
-    kept[order[np.cumsum(sizes[order]) - sizes[order] < goal]] = True
-    return hidden & kept[event][number]
+    lost = np.ones(len(sizes), bool)
+    lost[order[np.cumsum(sizes[order]) - sizes[order] < goal]] = False
+    away, out = lost[event], hidden.copy()
+    scans.taken_back(row[away], first[away], end[away], out)
+    return out
 
 
 def untouched(hidden, taken):
@@ -136,13 +136,6 @@ def untouched(hidden, taken):
     out = np.empty(hidden.shape, bool)
     by_rows(lambda rows: scans.untouched(*scans.some(rows, hidden, taken), out[rows]), out.shape)
     return out
-
-
-def numbered(hidden):
-    """(the number of each value's run, how many runs there are)."""
-    number = np.cumsum(starts(hidden).ravel(), dtype=np.int32).reshape(hidden.shape)
-    count = int(number[-1, -1])
-    return np.maximum(number - 1, 0), count
 
 
 def count_runs(hidden):

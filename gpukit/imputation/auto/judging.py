@@ -50,12 +50,13 @@ class Row(NamedTuple):
 def side_by_side(problem, methods, work, heard=lambda result: None):
     """[work(at)] for the number of each of methods, in order; heard: told of each result as it comes.
 
-    On a GPU most of a method's time is the host's, in one thread: so a long one has a thread of its own there, unless
-    there are matrices for all threads of the host.
+    On a GPU most of a method's time is the host's, in one thread: so long ones have a thread of their own there, and
+    those that leave the GPU alone another, unless there are matrices for all threads of the host.
     """
     calls, device = [functools.partial(work, at) for at in range(len(methods))], problem.place.device
-    aside = [at for at, method in enumerate(methods) if method.long]
-    if not (device.is_cuda and 0 < len(aside) < len(calls)) or MANY < len(problem.values) <= MOST:
+    aside = [[at for at, one in enumerate(methods) if one.long], [at for at, one in enumerate(methods) if one.alone]]
+    aside = [some for some in aside if 0 < len(some) < len(calls)]
+    if not device.is_cuda or MANY < len(problem.values) <= MOST:
         aside = []
     begin = functools.partial(devices.gpu, device.index) if aside else None
     with alone() if aside else contextlib.nullcontext():

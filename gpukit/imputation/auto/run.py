@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.imputation import scans
 from gpukit.imputation.auto import bending, deviations, hiding
 from gpukit.imputation.auto.judging import Fold, error_of, filled, side_by_side
 from gpukit.imputation.auto.methods import BY_NAME, METHODS
@@ -18,21 +19,20 @@ NUMBERS = 1 << 20  # of a problem that methods are judged on: a window of a long
 TRIAL = 1 << 16  # of the columns that a trial is made on, where a method takes each column by itself
 ROUNDING = 1e-6  # of the largest residual
 NEAR = 1.25  # times the least error of a trial: what is judged on all folds
-MOST = 0.5  # of the values, equal ones that are told
+MOST = 0.5  # of the values, equal ones that are told: no less, see scans.commonest
 MEMBERS = 3  # of each group of values
 FEW, WIDER, MORE = 20, 1.5, 6  # units hidden in a trial; in place of NEAR and MEMBERS where they are fewer
 
 
 class Trial(NamedTuple):
     """A method at the best of its settings, and its residuals on the columns of a trial, with their groups
-    (places.GROUPS). estimate (N, T): of its fold, where
-    it was made."""
+    (places.GROUPS), of all its folds. estimates: [(N, T) float32] of these, where they were made."""
 
     method: object
     setting: dict
     residuals: np.ndarray
     groups: np.ndarray
-    estimate: np.ndarray | None
+    estimates: list
 
     def errors(self, metric):
         """[error of the residuals of each group that has any]."""
@@ -51,13 +51,14 @@ def decide(problem, asked, known, progress=None):
     folds = [Fold(hidden.values, whole.without(hidden.lost), whole.values) for hidden in folds]
     if not folds:
         return unjudged(problem, asked)
-    trials = tried(whole, folds[0], options.metric, progress)
+    units = units_in(folds[0])
+    trials = tried(whole, folds if 0 < units[1] < FEW else folds[:1], options.metric, progress)
     if asked != "auto" and asked not in {trial.method.name for trial in trials}:
         raise DataError(
             f"the method {asked!r} has nothing to say about these data: they have no order or no period that it needs, "
             "or are too many for it. Give times, take another method, or 'auto' (--method auto)."
         )
-    names = finalists(trials, asked, options.metric, few_units(folds[0]))
+    names = finalists(trials, asked, options.metric, any(0 < count < FEW for count in units))
     near = [trial for trial in trials if trial.method.name in names]
     judged = side_by_side(
         whole,
@@ -85,13 +86,13 @@ def unjudged(problem, asked):
 
 def notes_of(problem):
     """[text] of what is odd about a problem."""
-    values, notes = problem.values[problem.seen], []
-    common = values == np.median(values)
-    if common.all():
-        notes.append(f"all that is observed is {values[0]:g}.")
-    elif common.mean() > MOST:
+    value, alike, count = scans.commonest(*scans.some(slice(None), problem.values, problem.seen))
+    notes = []
+    if alike == count:
+        notes.append(f"all that is observed is {value:g}.")
+    elif alike > MOST * count:
         notes.append(
-            f"{common.mean():.0%} of what is observed is {np.median(values):g}: the least absolute error may be that "
+            f"{alike / count:.0%} of what is observed is {value:g}: the least absolute error may be that "
             "of this value everywhere; metric='squared' (--metric squared) judges by squares."
         )
     empty = int((~problem.seen.any(axis=0)).sum())
@@ -100,13 +101,13 @@ def notes_of(problem):
     return notes
 
 
-def tried(problem, fold, metric, progress):
-    """A Trial of every method that suits, on one fold."""
+def tried(problem, folds, metric, progress):
+    """A Trial of every method that suits, on folds."""
     count, columns = problem.values.shape
     some = np.arange(columns)
     if problem.values.size > TRIAL:
         rng = np.random.default_rng(problem.options.seed)
-        busy = np.flatnonzero(fold.hidden.any(axis=0))
+        busy = np.flatnonzero(np.any([fold.hidden.any(axis=0) for fold in folds], axis=0))
         some = np.sort(rng.permutation(busy)[: max(1, TRIAL // count)])
     suited, numbers = [method for method in METHODS if method.suits(problem)], itertools.count(1)
 
@@ -115,28 +116,36 @@ def tried(problem, fold, metric, progress):
             told = {"method": trial.method.name, "error": error_of(trial.residuals, metric)}
             progress("judging", next(numbers), None, told)
 
-    return side_by_side(problem, suited, lambda at: best_setting(suited[at], problem, fold, some, metric), heard)
+    return side_by_side(problem, suited, lambda at: best_setting(suited[at], problem, folds, some, metric), heard)
 
 
-def best_setting(method, problem, fold, some, metric):
+def best_setting(method, problem, folds, some, metric):
     """The Trial of a method: the setting with the least error on the hidden values of some columns."""
-    truth, hidden = problem.values[:, some], fold.hidden[:, some]
-    groups = GROUPS[kinds(fold.problem)[:, some][hidden]]
-    part = fold.problem.columns(some) if method.alone else fold.problem
+    groups = np.concatenate([GROUPS[kinds(fold.problem)[:, some][fold.hidden[:, some]]] for fold in folds])
     best = None
-    for setting in method.settings(fold.problem):
-        estimate = filled(method, part, setting)
-        residuals = ((estimate if method.alone else estimate[:, some]) - truth)[hidden]
+    for setting in method.settings(folds[0].problem):
+        pairs = [residuals_on(method, problem, fold, some, setting) for fold in folds]
+        residuals = np.concatenate([one for one, _ in pairs])
         if best is None or error_of(residuals, metric) < error_of(best.residuals, metric):
-            best = Trial(method, setting, residuals, groups, None if method.alone else estimate.astype(np.float32))
+            best = Trial(method, setting, residuals, groups, [] if method.alone else [kept for _, kept in pairs])
     return best
 
 
-def few_units(fold):
-    """Whether a fold has few vertices hidden whole, or few other runs."""
+def residuals_on(method, problem, fold, some, setting):
+    """(residuals on the hidden values of some columns of a fold, the estimate (N, T) float32, None of a method that was
+    asked for those columns alone)."""
+    truth, hidden = problem.values[:, some], fold.hidden[:, some]
+    if method.alone:
+        return (filled(method, fold.problem.columns(some), setting) - truth)[hidden], None
+    estimate = filled(method, fold.problem, setting)
+    return (estimate[:, some] - truth)[hidden], estimate.astype(np.float32)
+
+
+def units_in(fold):
+    """(vertices that a fold hides whole, its other runs), as many as err by chances of their own."""
     units = np.unique(fold.units(kinds(fold.problem)[fold.hidden]))
     whole = np.count_nonzero(units < len(fold.hidden))
-    return 0 < whole < FEW or 0 < len(units) - whole < FEW
+    return whole, len(units) - whole
 
 
 def alike(trial, other):
@@ -163,11 +172,11 @@ def decided(problem, trial, known, progress):
     name, find = trial.method.name, trial.method.decide
     if find is None:
         return trial
-    return trial._replace(setting=known[name] if name in known else find(problem, progress), estimate=None)
+    return trial._replace(setting=known[name] if name in known else find(problem, progress), estimates=[])
 
 
 def judge(folds, trial):
     """Judged of a Trial on all folds."""
-    known = [] if trial.estimate is None else [trial.estimate]
-    rest = [filled(trial.method, fold.problem, trial.setting).astype(np.float32) for fold in folds[len(known) :]]
-    return Judged(trial.method.name, trial.setting, known + rest)
+    rest = folds[len(trial.estimates) :]
+    more = [filled(trial.method, fold.problem, trial.setting).astype(np.float32) for fold in rest]
+    return Judged(trial.method.name, trial.setting, trial.estimates + more)

@@ -1,5 +1,6 @@
 """The local regression from a problem to what is filled in."""
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from gpukit.imputation.auto.places import KINDS
 from gpukit.imputation.local.alike import alike
 from gpukit.imputation.local.plan import FEWEST, FOLDS, MOST, OF_VERTEX, PASSES, TOGETHER, WINDOW
 from gpukit.imputation.local.steps import Ground
-from gpukit.imputation.local.table import Table, Told, numbered, ranks
+from gpukit.imputation.local.table import Table, Told, grouped
 from gpukit.imputation.soft_impute import method as soft_impute
 from gpukit.imputation.soft_impute.plan import SHARES
 
@@ -37,11 +38,14 @@ class Part(NamedTuple):
     after: np.ndarray
 
 
-class Learned(NamedTuple):
-    """coefficients (KINDS N, size) float64, of a kind and a vertex each; near (N, k) int32."""
+class Asked(NamedTuple):
+    """Missing values that are to be filled in: vertex, column, group (n,) int32, group the number of a value's kind
+    times that of vertices, and its vertex; limits (N, 2): of vertices, beyond which no answer is believed."""
 
-    coefficients: np.ndarray
-    near: np.ndarray
+    vertex: np.ndarray
+    column: np.ndarray
+    group: np.ndarray
+    limits: np.ndarray
 
 
 def fill(problem, setting):
@@ -57,10 +61,12 @@ def fill(problem, setting):
     session = engine(problem.place.device, "gpukit.imputation.local").Session()
     ridges = None
     for number in range(PASSES if parts else 0):
-        learned, ridges = learn(session, parts, whole, setting["neighbors"], ridges)
+        near = near_of(whole, setting["neighbors"])
+        grounds = shared_out(functools.partial(ground_of, near=near), parts)
+        coefficients, ridges = learn(session, parts, grounds, whole, ridges)
         if number + 1 < PASSES:
-            parts = [filled(session, part, learned) for part in parts]
-        whole = filled(session, whole, learned)
+            parts = filled(session, parts, grounds, coefficients)
+        [whole] = filled(session, [whole], [ground_of(whole, near)], coefficients)
     out = whole.series * scale + mean
     out[~problem.seen.any(axis=1)] = np.nan
     return out
@@ -145,51 +151,74 @@ def period_away(series, period):
     return out
 
 
-def learn(session, parts, whole, neighbors, ridges):
-    """(Learned from what the parts hide, the ridge of each kind); ridges: those, or None where they are to be found."""
+def near_of(whole, neighbors):
+    """(N, k) int32: which series are looked at, of a Part."""
     alive = whole.problem.seen.any(axis=1)
-    count = len(alive)
-    near = alike(whole.series, alive, whole.problem.adjacency, min(neighbors, count - 1))
-    rng = np.random.default_rng(whole.problem.options.seed)
-    folds = [told(session, part, whole.problem.values, near, some(part, rng, len(parts))) for part in parts]
-    table = Table(session, count, whole.problem.options.metric, rng)
+    return alike(whole.series, alive, whole.problem.adjacency, min(neighbors, len(alive) - 1))
+
+
+def learn(session, parts, grounds, whole, ridges):
+    """(coefficients (KINDS N, size) float64, of a kind and a vertex each, as what the parts hide tells them; the ridge
+    of each kind). grounds: steps.Ground of each part; ridges: those, or None where they are to be found."""
+    problem = whole.problem
+    rng = np.random.default_rng(problem.options.seed)
+    orders = [rng.permutation(np.count_nonzero(in_question(part))) for part in parts]
+    chosen = shared_out(lambda pair: some(*pair, len(parts)), zip(parts, orders))
+    folds = [told(session, part, problem.values, *rest) for part, *rest in zip(parts, grounds, chosen)]
+    table = Table(session, len(problem.values), problem.options.metric, rng)
     if ridges is None:
         ridges = table.ridges(folds[:-1], folds[-1])
-    return Learned(table.coefficients(folds, ridges), near), ridges
+    return table.coefficients(folds, ridges), ridges
 
 
-def told(session, part, values, near, places):
+def told(session, part, values, ground, places):
     """table.Told of hidden values (vertex, column) of a Part."""
     vertex, column = places
-    x, base = session.describe(ground_of(part, near), vertex, column)
+    x, base = session.describe(ground, vertex, column)
     group = part.kinds[vertex, column].astype(np.int64) * len(values) + vertex
     return Told(x, base, values[vertex, column].astype(np.float32) - session.host(base), group)
 
 
-def some(part, rng, parts):
-    """(vertex, column) int32 of hidden values that are learned from: of each kind and vertex not too many."""
-    vertex, column = np.nonzero(part.hidden & (part.kinds != places.NEVER))
-    order = rng.permutation(len(vertex))
-    vertex, column = vertex[order], column[order]
-    group = numbered(part.kinds[vertex, column].astype(np.int64) * len(part.hidden) + vertex, KINDS * len(part.hidden))
-    order = np.argsort(group, kind="stable")
-    rank = ranks(group[order])
-    kept = order[rank < max(1, OF_VERTEX // parts)]
+def in_question(part):
+    """(N, T) bool: the hidden values that may be learned from."""
+    return part.hidden & (part.kinds != places.NEVER)
+
+
+def some(part, order, parts):
+    """(vertex, column) int32 of hidden values that are learned from: of each kind and vertex not too many, the first in
+    an order of in_question()."""
+    vertex, column = np.nonzero(in_question(part))
+    group = part.kinds[vertex, column].astype(np.int64) * len(part.hidden) + vertex
+    kept, _ = grouped(group, KINDS * len(part.hidden), max(1, OF_VERTEX // parts), order)
     return vertex[kept].astype(np.int32), column[kept].astype(np.int32)
 
 
-def filled(session, part, learned):
-    """A Part with its series filled in anew."""
-    vertex, column = np.nonzero(~part.problem.seen & (part.kinds != places.NEVER))
-    vertex, column = vertex.astype(np.int32), column.astype(np.int32)
-    ground, series = ground_of(part, learned.near), part.series.copy()
-    group = part.kinds[vertex, column].astype(np.int32) * len(series) + vertex
-    limits = limits_of(part.problem)
-    for first in range(0, len(vertex), TOGETHER):
-        few = slice(first, first + TOGETHER)
-        x, base = session.describe(ground, vertex[few], column[few])
-        answers = session.answer(x, base, group[few], learned.coefficients)
-        series[vertex[few], column[few]] = within(answers, session.host(base), limits[vertex[few]])
+def filled(session, parts, grounds, coefficients):
+    """[Part] with their series filled in anew; grounds: steps.Ground of each."""
+    asked = shared_out(asked_of, parts)
+    return [answered(session, part, *rest, coefficients) for part, *rest in zip(parts, grounds, asked)]
+
+
+def asked_of(part):
+    """The Asked of a Part."""
+    seen, kinds = part.problem.seen, part.kinds
+
+    def told(rows):
+        vertex, column = np.nonzero(~seen[rows] & (kinds[rows] != places.NEVER))
+        kind, vertex = kinds[rows][vertex, column].astype(np.int32), (rows.start + vertex).astype(np.int32)
+        return vertex, column.astype(np.int32), kind * len(seen) + vertex
+
+    return Asked(*map(np.concatenate, zip(*by_rows(told, seen.shape))), limits_of(part.problem))
+
+
+def answered(session, part, ground, asked, coefficients):
+    """A Part with what is Asked filled in."""
+    series = part.series.copy()
+    for first in range(0, len(asked.vertex), TOGETHER):
+        vertex, column, group = (one[first : first + TOGETHER] for one in asked[:3])
+        x, base = session.describe(ground, vertex, column)
+        answers = session.answer(x, base, group, coefficients)
+        series[vertex, column] = within(answers, session.host(base), asked.limits[vertex])
     return part._replace(series=series)
 
 

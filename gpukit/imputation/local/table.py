@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.imputation import scans
 from gpukit.imputation.auto.judging import error_of
 from gpukit.imputation.auto.places import KINDS
 from gpukit.imputation.local.plan import ENOUGH, EQUAL, FEW, OF_VERTEX, POOL, RIDGE, RIDGES, ROUNDS
@@ -81,10 +82,7 @@ class Table:
 
     def sorted(self, folds, group, count, most):
         """Sorted of folds' values by their groups (n,), of so many groups, at random `most` of each."""
-        shuffled = self.rng.permutation(len(group))
-        order = shuffled[np.argsort(numbered(group, count)[shuffled], kind="stable")]
-        order = order[ranks(group[order]) < most]
-        first = np.searchsorted(group[order], np.arange(count + 1))
+        order, first = grouped(group, count, most, self.rng.permutation(len(group)))
         targets = np.concatenate([fold.targets for fold in folds])[order]
         return Sorted(self.session.joined([fold.features for fold in folds], order), targets, first)
 
@@ -97,12 +95,8 @@ def mean_squares(x, first, sizes, origin):
     return out
 
 
-def numbered(group, count):
-    """Numbers below a count in two bytes, if they fit: such are sorted in a pass for each byte."""
-    return group.astype(np.uint16 if count < 1 << 16 else np.int64)
-
-
-def ranks(groups):
-    """The number of each of sorted groups' members within its group."""
-    first = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]]) if len(groups) else np.zeros(0, int)
-    return np.arange(len(groups)) - np.repeat(first, np.diff(np.r_[first, len(groups)]))
+def grouped(group, count, most, order):
+    """(order, first (count + 1,)): members of groups (n,) int64, group after group, and where each begins; of each the
+    first `most` of an order (n,)."""
+    out, first = np.empty(len(group), np.int64), np.empty(count + 1, np.int64)
+    return out[: scans.by_group(group, order, most, first, out)], first

@@ -51,7 +51,10 @@ class Search:
     def __init__(self, problem, folds, begun, lags):
         self.metric, self.known, self.lags = problem.options.metric, {}, lags
         self.parts = [
-            [(hidden.values, problem.values, begun(problem.without(hidden.lost), alike)) for hidden in folds]
+            [
+                (np.nonzero(hidden.values), problem.values[hidden.values], begun(problem.without(hidden.lost), alike))
+                for hidden in folds
+            ]
             for alike in POWERS
         ]
 
@@ -62,10 +65,10 @@ class Search:
             self.known[weights] = error_of(np.concatenate(residuals), self.metric)
         return self.known[weights]
 
-    def residuals(self, weights, hidden, truth, work):
-        """Of one fold."""
+    def residuals(self, weights, places, truth, work):
+        """Of one fold: (values,), of hidden values at places (vertex, column)."""
         solve(work.session, work.ground, self.fitting(weights, work), ROUGH)
-        return (work.filled() - truth)[hidden]
+        return work.at(*places) - truth
 
     def fitting(self, weights, work):
         """Weights with as many repeats as the window has lags."""

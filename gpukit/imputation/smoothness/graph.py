@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from gpukit._pool import shared_out
 from gpukit.graphs.adjacency import normalized_laplacian
 from gpukit.imputation.smoothness.plan import FEW
 
 NUMBERS, COLUMNS = 1 << 24, 256  # changes that likeness is told from, of all edges; columns at least
-TOGETHER = 1 << 22  # changes at a time
+TOGETHER = 1 << 20  # changes at a time, of a thread
 
 
 def laplacian_of(adjacency, values, seen, alike):
@@ -32,13 +33,16 @@ def likeness(values, seen, row, column):
     change = np.where(there, np.diff(values, axis=1), 0.0).astype(np.float32)
     count, product = np.zeros(len(row)), np.zeros((3, len(row)))
     each = max(1, TOGETHER // max(1, there.shape[1]))
-    for first in range(0, len(row), each):
+
+    def told(first):
         some = slice(first, first + each)
         pairs = (row[some], column[some]), (row[some], row[some]), (column[some], column[some])
         both = (there[row[some]] & there[column[some]]).astype(np.float32)
         count[some] = both.sum(axis=1)
         for number, (one, other) in enumerate(pairs):
             product[number, some] = np.einsum("ij,ij,ij->i", change[one], change[other], both)
+
+    shared_out(told, range(0, len(row), each))
     size = product[1] * product[2]
     squares = np.where(size > 0.0, np.maximum(product[0], 0.0) ** 2 / np.where(size > 0.0, size, 1.0), 0.0)
     usual = float(count @ squares / count.sum()) if count.any() else 1.0

@@ -27,6 +27,10 @@ class Work(NamedTuple):
         """(N, T) float64: the answer as values."""
         return self.level + self.unit * self.session.answer().astype(np.float64)
 
+    def at(self, vertex, column):
+        """(values,) float64: the answer in some places, as values."""
+        return self.level[0, column] + self.unit[vertex, 0] * self.session.answer()[vertex, column].astype(np.float64)
+
 
 def suits(problem):
     """Series in time of two vertices at least."""
@@ -69,10 +73,14 @@ def level_of(problem):
 def units(rest, seen):
     """(N, 1) float32 above 0: how much a vertex changes from column to column, drawn to how much all do; rest (N, T)
     float32, seen (N, T)."""
-    there = seen[:, 1:] & seen[:, :-1]
-    change = np.diff(rest, axis=1)
-    change *= there
-    squares, count = np.einsum("ij,ij->i", change, change).astype(np.float64), there.sum(axis=1)
+
+    def told(rows):
+        there = seen[rows, 1:] & seen[rows, :-1]
+        change = np.diff(rest[rows], axis=1)
+        change *= there
+        return np.einsum("ij,ij->i", change, change).astype(np.float64), there.sum(axis=1)
+
+    squares, count = (np.concatenate(part) for part in zip(*by_rows(told, rest.shape)))
     usual = squares.sum() / max(1, count.sum()) or 1.0
     return np.sqrt((squares + FEW * usual) / (count + FEW))[:, None].astype(np.float32)
 

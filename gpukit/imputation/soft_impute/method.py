@@ -29,13 +29,18 @@ def fill(problem, setting):
 
 def fill_all(problems, shares):
     """[(N, T) float64]: the estimates of problems of one device, a share for each, side by side."""
-    bases, found = shared_out(lambda problem: level(problem, "both"), problems), [steps_of(one) for one in problems]
+    given, found = shared_out(begun, problems), [steps_of(one) for one in problems]
     for steps in dict.fromkeys(found):
         some = [number for number, one in enumerate(found) if one is steps]
-        sessions = [session_of(steps, problems[number], bases[number]) for number in some]
-        for number, estimate in zip(some, completed(steps, sessions, [shares[number] for number in some])):
-            bases[number] += estimate if is_wide(bases[number]) else estimate.T
-    return bases
+        sessions = [steps.Session(*given[number][1:]) for number in some]
+        estimates = completed(steps, sessions, [shares[number] for number in some])
+        shared_out(lambda pair: raised(given[pair[0]][0], pair[1]), zip(some, estimates))
+    return [base for base, *_ in given]
+
+
+def raised(base, estimate):
+    """base (N, T) += an estimate of it, whose smaller side are rows."""
+    base += estimate if is_wide(base) else estimate.T
 
 
 def steps_of(problem):
@@ -45,12 +50,13 @@ def steps_of(problem):
     return engine(devices.cpu() if small else problem.place.device, "gpukit.imputation.soft_impute")
 
 
-def session_of(steps, problem, base):
-    """A session of a problem less a base, its smaller side the rows."""
+def begun(problem):
+    """(a problem's base (N, T) float64, what is known less it float32, what is seen): of both the smaller side rows."""
+    base = level(problem, "both")
     known, seen = np.where(problem.seen, problem.values - base, 0.0).astype(np.float32), problem.seen
     if not is_wide(base):
         known, seen = known.T, seen.T
-    return steps.Session(np.ascontiguousarray(known), np.ascontiguousarray(seen))
+    return base, np.ascontiguousarray(known), np.ascontiguousarray(seen)
 
 
 def is_wide(table):

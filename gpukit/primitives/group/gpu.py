@@ -22,8 +22,10 @@ def sort_by_bits(keys, begin, end, payload=None, spare=None):
     tiles, blocks = plan.tiles_a_block(keys.size, kernels.TILE, most)
     counts = device_array((kernels.BINS, blocks), np.int64)
     totals = device_array(kernels.BINS, np.int64)
-    for shift, width in plan.digits(begin, end) if keys.size else ():
-        counted = counts[: 1 << width]
+    digits = plan.digits(begin, end) if keys.size else []
+    counts_of = {width: counts[: 1 << width] for width in {width for _, width in digits}}
+    for shift, width in digits:
+        counted = counts_of[width]
         launch(kernels.count_digits, blocks, kernels.THREADS, own[0], shift, width, tiles, counted)
         launch(kernels.scan_digits, 1 << width, kernels.THREADS, counted, totals)
         launch(scatter, blocks, kernels.THREADS, *own, shift, width, tiles, counted, totals, *other)

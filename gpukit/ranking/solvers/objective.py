@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from gpukit.errors import DataError
+
 WIDEST = 1024  # features up to which the preconditioner's eigenvectors are computed
 
 
@@ -16,6 +18,11 @@ class Preconditioner:
     def __init__(self, gram):
         from scipy.linalg import eigh  # numpy's wakes BLAS threads that then wait busily, on cores that training wants
 
+        if not np.isfinite(gram).all():
+            raise DataError(
+                "The features are so large that their products overflow. Give them in other units, or scale them "
+                "(--scale minmax, scale='minmax')."
+            )
         values, self.vectors = eigh(gram)
         self.values = np.maximum(values, 0.0)
 

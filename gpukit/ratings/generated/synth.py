@@ -14,11 +14,13 @@ import numpy as np
 
 from gpukit import random
 from gpukit.base import check_choice, check_integer, check_real
+from gpukit.device import require_host
 from gpukit.errors import ParameterError
 from gpukit.normals import normals, shuffled_normals
 from gpukit.ratings.generated import planted
 from gpukit.ratings.table import DISTINCT, Ratings, marked
 
+MOST = {"users": 2**31 - 1, "items": 2**31 - 1, "ratings": 2**32 - 1}  # as for all ratings that are trained on
 RANK = 16
 GROUP = 10
 
@@ -81,7 +83,9 @@ def scaled(like, scale):
 def resized(shape, users=None, items=None, ratings=None):
     """The Shape with other counts where they are given."""
     given = {"users": users, "items": items, "ratings": ratings}
-    return replace(shape, **{name: check_integer(name, count, 1) for name, count in given.items() if count is not None})
+    return replace(
+        shape, **{name: check_integer(name, count, 1, MOST[name]) for name, count in given.items() if count is not None}
+    )
 
 
 def generate(shape, seed=0):
@@ -92,6 +96,8 @@ def generate(shape, seed=0):
             f"{shape.ratings:,} ratings do not fit {shape.users:,} users x {shape.items:,} items: at "
             "least one a user and at most one a pair."
         )
+    rows = shape.users + shape.items
+    require_host(rows * (16 * RANK + 64) + shape.ratings * 16, f"Generating ratings of {rows:,} users and items")
     indptr = np.concatenate(([0], np.cumsum(_counts(shape, seed))))
     weights, group, members = _catalogue(shape, seed)
     items = np.empty(shape.ratings, dtype=np.int32)

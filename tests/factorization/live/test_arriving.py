@@ -25,9 +25,9 @@ AS_THEY_ARE = {
     "nothing new": plain([0, 2], [1, 0], [3, 5, 8], [1, 2]),
     "new users": plain([4, 0, 3], [1, 0, 1], [3, 5, 8, 9, 12], [1, 2]),
     "new ones of both, out of order": plain([4, 3], [0, 2], [3, 5, 8, 7, 6], [1, 2, 9]),
+    "new ones without ratings": plain([4, 0, 6], [1, 0, 3], [3, 5, 8, 9, 12, 10, 4], [1, 2, 7, 9]),
 }
 NOT = {
-    "a new user without ratings": plain([4, 0], [1, 0], [3, 5, 8, 9, 12], [1, 2]),
     "other ids first": plain([0, 1], [0, 1], [5, 3, 8], [1, 2]),
     "fewer ids": plain([0, 1], [0, 1], [3, 5], [1, 2]),
     "none": plain([], [], [3, 5, 8], [1, 2]),
@@ -49,8 +49,10 @@ def test_both_ways_are_the_same(name):
     ratings = {**AS_THEY_ARE, **NOT}[name]
     if len(ratings):
         assert (arriving.as_it_is(ratings, KNOWN_IDS, cpu) is not None) == (name in AS_THEY_ARE)
+    before = ratings.users.copy()
     for mine, usual in zip(read(ratings), inputs.in_rows(ratings, *KNOWN_IDS)):
         np.testing.assert_array_equal(mine, usual)
+    np.testing.assert_array_equal(ratings.users, before)
 
 
 @pytest.mark.parametrize("name", WRONG)

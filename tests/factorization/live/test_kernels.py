@@ -5,13 +5,14 @@ import pytest
 from support import launch, launch_repeatably, small_launches
 
 from factorization.inputs import make, planted
-from factorization.live import inputs
-from gpukit.factorization.live import cpu, twins
+from factorization.live import inputs, test_arriving
+from gpukit.factorization.live import arriving, cpu, twins
 from gpukit.factorization.live import pieces as piecing
 from gpukit.factorization.live.formulas import ASIDE
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.factorization.prepare import twins as preparing
 from gpukit.factorization.solvers.sgd import rates, schedule
+from gpukit.factorization.update import inputs as usual_way
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
@@ -274,3 +275,19 @@ def test_flags_are_counted(shape):
     flags = (np.random.default_rng(4).random(300) < 0.1).astype(np.uint8)
     (count,) = both("count_flags", shape, (flags,), [np.array([7])])
     assert count[0] == 7 + flags.sum() > 20
+
+
+def test_new_rows_are_renamed(shape):
+    rows, names = np.array([0, 7, 5, 4, 6, 7, 2], np.int32), np.array([5, 5, 6], np.int32)
+    (renamed,) = both("rename_new", shape, (rows, 5, names), [np.zeros(7, np.int32)])
+    assert renamed.tolist() == [0, 6, 5, 4, 5, 6, 2] and rows[1] == 7
+
+
+@pytest.mark.parametrize("name", test_arriving.AS_THEY_ARE)
+def test_a_part_is_read_as_on_the_host(name, monkeypatch):
+    small_launches(monkeypatch)
+    ratings, known = test_arriving.AS_THEY_ARE[name], test_arriving.KNOWN_IDS
+    part = arriving.as_it_is(ratings, known, gpu_of_live)
+    for mine, usual in zip(part, usual_way.in_rows(ratings, *known)):
+        found = mine if isinstance(mine, np.ndarray) else gpu_of_live.fetch(mine)
+        np.testing.assert_array_equal(found, usual)

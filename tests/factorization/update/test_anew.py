@@ -7,7 +7,7 @@ import pytest
 
 from factorization.inputs import make, planted, same_state
 from gpukit.errors import DataError
-from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization import LSHMF, MatrixFactorization, settings
 from gpukit.factorization.update import told
 from gpukit.persist import load_model
 from gpukit.ratings import Ratings
@@ -83,3 +83,20 @@ def test_a_file_keeps_what_was_done(tmp_path):
     model = fitted().partial_fit(cut(1.0)[1][0])
     model.save(tmp_path / "m.gpukit")
     assert load_model(tmp_path / "m.gpukit").updates_ == model.updates_
+
+
+@pytest.mark.parametrize("change", [{}, {"regularization": 0.21}, {"n_epochs": 5}])
+def test_what_is_usual_grows_with_the_ratings(change):
+    """Epochs and regularization that were chosen stay; the usual ones are those for as many ratings as there are."""
+    old, parts = cut(0.5)
+    model = MatrixFactorization(n_factors=4, device="cpu").fit(old)
+    then = settings.check(model, len(old))
+    model.chosen_ = {**model.chosen_, "n_epochs": then.epochs, "regularization": then.regularization, **change}
+    model.chosen_["biases"] = "learned"
+    for _ in range(2):
+        now = settings.of_model(model, 10**8)
+        expected = settings.check(model, 10**8) if not change else then
+        named = {"n_epochs": expected.epochs, "regularization": expected.regularization, **change}
+        assert {"n_epochs": now.epochs, "regularization": now.regularization} == named
+        model.partial_fit(parts[0], rows="frozen")  # what was chosen for fewer ratings is still so
+    assert settings.check(model, 10**8).regularization != then.regularization

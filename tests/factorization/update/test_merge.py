@@ -97,3 +97,19 @@ def test_numbers_and_text_that_spells_them(known, new, grown):
 def test_text_among_numbers_is_refused():
     with pytest.raises(DataError, match="new item 'b7' is text, and the model's 2 item ids are whole numbers"):
         inputs.grown(np.array([0], np.int32), np.array(["b7"]), np.array([1, 2]), "item")
+
+
+def test_ids_begin_with_the_known_ones():
+    """Parts of one array, equal ones elsewhere; not those of every other place, nor others."""
+    ids = np.arange(10)
+    for known in (ids[:7], ids[:7].copy(), ids):
+        assert inputs.begins_with(ids, known)
+    for known in (
+        ids[::2][:4],
+        ids[1:5],
+        np.array([0, 2]),
+        np.arange(11),
+        ids[:7].view(np.float64),
+        ids[:3].astype("U2"),
+    ):
+        assert not inputs.begins_with(ids, known)

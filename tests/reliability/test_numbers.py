@@ -1,0 +1,54 @@
+"""Numbers that hurt, for every option of every verb that takes one: an answer, or one line with exit code 1 or 2."""
+
+import click
+import pytest
+from cli_support import CPU
+
+from reliability.test_outputs import commands
+from reliability.verbs import CASES, arguments
+
+HURT = ("nan", "-inf", "1e300", "-1", "0", str(2**31), str(2**63), "")
+AS_LONG_AS_ASKED = {"--epochs", "--repeat", "--iterations", "--max-iter"}  # not tried with numbers that are allowed
+READERS = {
+    "similar": ("similar", "{in}/m.gpukit", "--item", "1"),
+    "explain": ("explain", "{in}/m.gpukit", "--user", "1", "--item", "1"),
+    "evaluate": ("evaluate", "{in}/m.gpukit", "{in}/r.csv", *CPU),
+}
+
+
+def is_number(option):
+    """Whether an option takes a number, or a range of one."""
+    return isinstance(option, click.Option) and isinstance(
+        option.type, click.types.IntParamType | click.types.FloatParamType
+    )
+
+
+def base(verb, folder, out):
+    """Arguments with which a verb works: its first case of those that write, else of those that read."""
+    name = next((name for name in CASES if name.rpartition(" ")[0] == verb), None)
+    if name is None:
+        return [word.replace("{in}", str(folder)) for word in READERS[verb]]
+    return [*arguments(name, folder, out / CASES[name].output), "--force"]
+
+
+NUMBERED = {verb: options for verb, one in commands().items() if (options := list(filter(is_number, one.params)))}
+APART = {"bench", "doctor"}  # what bench measures takes its time
+
+
+@pytest.mark.parametrize("verb", sorted(set(NUMBERED) - APART))
+def test_numbers_that_hurt(verb, folder, tmp_path, capsys, recwarn):
+    from gpukit.cli.main import run
+
+    words = base(verb, folder, tmp_path)
+    assert run(words) == 0, capsys.readouterr().err
+    for option in NUMBERED[verb]:
+        name = option.opts[0]
+        if name in {"--ranks", "--gpus"}:
+            continue
+        for number in HURT:
+            if name in AS_LONG_AS_ASKED and len(number) > 9:
+                continue
+            code = run([*words, f"{name}={number}"])
+            lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("Error")]
+            assert code in (0, 1, 2) and len(lines) == (code > 0), (name, number, code, lines)
+    assert not [one for one in recwarn if issubclass(one.category, RuntimeWarning)]
