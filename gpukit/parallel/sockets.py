@@ -1,17 +1,14 @@
 """Messages between ranks on one machine: for any two of them a pair of sockets, made before they start."""
 
 import os
-import select
 import socket
 import struct
-import time
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 
 from gpukit.parallel.team import SilenceError, TeamError
 
 SECONDS = 600.0  # that a rank is waited for
-EAGER, PLENTY = 3e-4, 8  # seconds that a message is asked for without a pause; where a rank has so many processors
 AT_ONCE = 1 << 15  # bytes that a socket takes whether or not they are read; more are sent by a thread
 
 
@@ -38,11 +35,8 @@ class Messages:
         self.lines = {other: Connection(descriptor) for other, descriptor in ends.items()}
         self.sending = {other: ThreadPoolExecutor(1) for other in ends}
         self.queued = {other: [] for other in ends}
-        self.eager = EAGER if cores() >= PLENTY * self.size else 0.0
-        self.coming = {other: select.poll() for other in ends}
-        for other, line in self.lines.items():
+        for line in self.lines.values():
             limit_waits(line.fileno(), seconds)
-            self.coming[other].register(line.fileno(), select.POLLIN)
 
     def send(self, rank, data):
         """See team.Messages."""
@@ -56,7 +50,6 @@ class Messages:
 
     def receive(self, rank):
         """See team.Messages."""
-        self._watch(rank)
         try:
             return memoryview(self.lines[rank].recv_bytes())
         except (EOFError, OSError) as error:
@@ -73,12 +66,6 @@ class Messages:
             pool.shutdown(wait=False, cancel_futures=True)
         for line in self.lines.values():
             line.close()
-
-    def _watch(self, rank):
-        """Return when a message comes, or soon: who waits in the kernel is woken tens of microseconds late."""
-        end, coming = time.perf_counter() + self.eager, self.coming[rank]
-        while self.eager and not coming.poll(0) and time.perf_counter() < end:
-            pass
 
     def _settle(self, rank):
         """Wait until all messages to a rank have gone."""

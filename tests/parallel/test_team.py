@@ -1,13 +1,12 @@
 """Teams of threads, each with the sockets of a rank: what ranks do together, and what they say of one that fails."""
 
 import threading
-import time
 
 import numpy as np
 import pytest
 
 from gpukit.errors import DataError
-from gpukit.parallel import ALONE, Team, TeamError, sockets
+from gpukit.parallel import ALONE, Team, TeamError
 from gpukit.parallel.sockets import Messages, pairs
 from gpukit.parallel.team import SilenceError
 
@@ -47,22 +46,6 @@ def test_reductions(size, how, naive):
     for rank, (reduced, everywhere) in enumerate(done):
         assert (reduced is None) == (rank > 0)
         np.testing.assert_array_equal(everywhere, expected)
-
-
-@pytest.mark.parametrize("late", [0.0, 0.01])
-def test_who_watches_for_a_message_gets_it(late, monkeypatch):
-    """Where there are plenty of processors: one that comes at once, and one that comes when nobody watches any more."""
-    monkeypatch.setattr(sockets, "PLENTY", 0)
-
-    def work(team):
-        assert team.messages.eager == sockets.EAGER
-        if team.rank:
-            time.sleep(late)
-        return [team.allreduce(of_rank(team.rank)) for _ in range(20)]
-
-    expected = of_rank(0) + of_rank(1)
-    for found in together(2, work):
-        np.testing.assert_array_equal(found, [expected] * 20)
 
 
 def test_sums_are_added_in_the_order_of_ranks():
