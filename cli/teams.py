@@ -11,7 +11,7 @@ from gpukit.parallel.devices import settings_of_ranks
 from gpukit.parallel.joined import VARIABLE, joined
 from gpukit.parallel.launch import launch
 
-READ = ("edges", "tensor", "coordinates", "distances", "validation", "test")  # options, beside all arguments
+READ = ("edges", "tensor", "coordinates", "distances", "validation", "test", "given")  # options, beside all arguments
 
 
 def run_as_team(ctx, ask, sources=()):

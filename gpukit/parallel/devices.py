@@ -7,6 +7,7 @@ import numpy as np
 
 from gpukit.device import gpu_count
 from gpukit.errors import DeviceError
+from gpukit.parallel.sockets import cores
 
 
 def check_apart(team, device):
@@ -34,8 +35,7 @@ def settings_of_ranks(size, gpus):
     """A function that gives the environment of a rank: a GPU of its own, of those that can be seen, or its share of the
     processors. DeviceError for more ranks than GPUs."""
     if not gpus:
-        own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        threads = str(max(1, int(os.environ.get("NUMBA_NUM_THREADS") or own) // size))
+        threads = str(max(1, int(os.environ.get("NUMBA_NUM_THREADS") or cores()) // size))
         return lambda rank: {"NUMBA_NUM_THREADS": threads}
     found = gpu_count()
     if size > found:

@@ -86,6 +86,11 @@ class Messages:
         return TeamError(f"Rank {rank} has ended before the work was done: killed, or out of memory.")
 
 
+def cores():
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def limit_waits(descriptor, seconds):
     """Let reads from and writes to a socket end with an error after so many seconds without a byte."""
     limit = struct.pack("ll", int(seconds), int(1e6 * (seconds % 1)))

@@ -7,6 +7,7 @@ import click
 from gpukit.cli import models, options, report
 from gpukit.cli.factorization.judging import lists, ratings
 from gpukit.cli.stages import Stages
+from gpukit.cli.teams import run_as_team
 from gpukit.errors import ParameterError
 from gpukit.factorization.lists.recommending import BY
 
@@ -38,7 +39,10 @@ from gpukit.factorization.lists.recommending import BY
 @options.table_file
 @options.duplicates
 @options.shared
-def evaluate(**values):
+@options.ranks
+@options.gpus
+@click.pass_context
+def evaluate(ctx, **values):
     """Judge MODEL by TEST: ratings, or clicks, that it was not trained on.
 
     Predicted ratings are judged by RMSE and MAE. Lists are judged by what their users clicked later, over all items,
@@ -47,16 +51,26 @@ def evaluate(**values):
     \b
     gpukit evaluate my.gpukit later.csv
     gpukit evaluate my.gpukit later.csv --lists -k 10 -k 50 --against other.gpukit
+    gpukit evaluate my.gpukit later.csv --lists --gpus 2
     gpukit evaluate ncf.gpukit ml-1m.test.rating --protocol ncf ml-1m.test.negative
     """
     ask, stages = SimpleNamespace(**values), Stages()
+    sources = (ask.model, ask.test, ask.against, ask.given, *(ask.protocol or ())[1:])
+    with run_as_team(ctx, ask, [path for path in sources if path]) as team:
+        run(ask, stages, team)
+
+
+def run(ask, stages, team):
+    """What a rank of a Team does: all judge, the first one tells."""
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
     other = models.open_model(ask.against, ask.device, stages)[0] if ask.against else None
     of_clicks = getattr(fitted, "feedback_", "explicit") == "implicit"
     ask.of_lists = bool(ask.of_lists or ask.protocol or of_clicks)
     check(ask)
     kind = lists if ask.of_lists else ratings
-    found = kind.judged(ask, fitted, other, stages)
+    found = kind.judged(ask, fitted, other, stages, team)
+    if team.rank:
+        return
     if ask.as_json:
         facts = {"command": "evaluate", "model": ask.model, "test": ask.test, "device": str(chosen)}
         report.print_json({**facts, **kind.result(ask, found), "seconds": stages.seconds})

@@ -45,8 +45,8 @@ class Found(NamedTuple):
     differences: list
 
 
-def judged(ask, fitted, other, stages):
-    """The Found of a test file."""
+def judged(ask, fitted, other, stages, team):
+    """The Found of a test file; lists are made by the ranks of a Team."""
     from gpukit.factorization.answers import judging
 
     pairs = read_clicks(ask, least_of(ask, fitted))
@@ -55,7 +55,7 @@ def judged(ask, fitted, other, stages):
     named = {ask.model: fitted} | ({ask.against: other} if other is not None else {})
     given = read_given(ask)
     beside = () if ask.no_baselines else judging.listers_of({"": fitted}, given)[0].baselines()
-    full = judging.judge_lists(named, pairs, ask.cuts, beside, given, ask.by)
+    full = judging.judge_lists(named, pairs, ask.cuts, beside, given, ask.by, team)
     sampled = judging.judge_sampled(named, tests, ask.cuts, beside, ask.by) if tests else None
     compared = []
     if other is not None:

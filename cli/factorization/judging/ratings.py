@@ -3,14 +3,19 @@
 from gpukit.cli import report
 from gpukit.cli.factorization.judging import difference
 from gpukit.cli.factorization.table import closing_table
-from gpukit.errors import DataError
+from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.serve import in_rows_of
 
 COLUMNS = {"predictor": "", "test_rmse": "test RMSE", "test_mae": "MAE"}
 
 
-def judged(ask, fitted, other, stages):
+def judged(ask, fitted, other, stages, team):
     """{rows, ratings, unknown: how many are of unknown users and items, differences} of the test."""
+    if team.size > 1:
+        raise ParameterError(
+            "Ranks (--ranks, --gpus, mpiexec) share lists out, and predicted ratings are judged here: add --lists, or "
+            "start one."
+        )
     from gpukit.factorization.update.inputs import rated
     from gpukit.ratings import read_ratings
 

@@ -10,8 +10,10 @@ from gpukit.evaluation.lists.clicks import LeftOut, clicks_of, judged_by
 from gpukit.evaluation.lists.judge import check_cuts, judge
 from gpukit.evaluation.lists.significance import compare
 from gpukit.factorization.answers.listers import Lister, Newcomers
+from gpukit.factorization.answers.sharing import lists_by
 from gpukit.factorization.serve import rows_or_unknown
 from gpukit.io.ids import factorize
+from gpukit.parallel import ALONE
 
 SCORES_AT_ONCE = 1 << 22  # of the sampled protocol
 
@@ -60,12 +62,13 @@ def listers_of(models, given=None, by="lists"):
     return [Lister(model, by) if given is None else Newcomers(model, given, by) for model in models.values()]
 
 
-def judge_lists(models, X, k=10, baselines=True, given=None, by="lists"):
+def judge_lists(models, X, k=10, baselines=True, given=None, by="lists", team=ALONE):
     """The Report of models {name: fitted estimator} over the full ranking; the other arguments and errors as
     `evaluate_lists`.
 
     They are judged on the same users and clicks, and know them by the same ids. baselines: whether they stand beside,
-    learned from the first one's clicks, or these, made already.
+    learned from the first one's clicks, or these, made already. team: the parallel.Team whose ranks make the lists,
+    each those of some users; every rank gets the Report.
     """
     listers = listers_of(models, given, by)
     lead = listers[0]
@@ -74,10 +77,12 @@ def judge_lists(models, X, k=10, baselines=True, given=None, by="lists"):
     users = np.unique(common.sides[0][0])
     ids, judged = lead.user_ids[users], []
     for name, one, side in zip(models, listers, common.sides):
-        judged.append(judge(name, one.lists(ids, cuts[-1]), clicks_of(*side, one.shape), one.counts, cuts))
+        judged.append(
+            judge(name, lists_by(team, one.lists, ids, cuts[-1]), clicks_of(*side, one.shape), one.counts, cuts)
+        )
     relevant = clicks_of(*common.sides[0], lead.shape)
     for made in made_of(baselines, lead):
-        judged.append(judge(made.name, made.lists(users, cuts[-1]), relevant, lead.counts, cuts))
+        judged.append(judge(made.name, lists_by(team, made.lists, users, cuts[-1]), relevant, lead.counts, cuts))
     return Report(judged, cuts, ids, common.left_out, common.strange)
 
 

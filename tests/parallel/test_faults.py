@@ -1,0 +1,125 @@
+"""What befalls ranks in the midst of their work: one is killed where mpiexec has started them, the disk is full."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpukit.factorization import MatrixFactorization
+from gpukit.graphs import synth_graph
+from gpukit.ratings import synth_ratings
+from parallel.test_commands import GPUKIT, children, mpiexec, started
+
+WALK = ("--weights", "slice", "--center", "none", "--no-rank-phase", "--tolerance", 0)
+TRAINING = ("--factors", 6, "--no-neighbors", "--learning-rate", 0.01)
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """{what: a file of it}: ratings, a model of them, a tensor."""
+    folder, table = tmp_path_factory.mktemp("inputs"), synth_ratings("ml-10m", 0.03, 1)
+    columns = table.user_ids[table.users], table.item_ids[table.items], table.values
+    np.savetxt(folder / "ratings.csv", np.stack(columns, axis=1), "%g", delimiter=",")
+    MatrixFactorization(4, n_epochs=1, device="cpu", learning_rate=0.1, regularization=0.05).fit(table).save(
+        folder / "m.gpukit"
+    )
+    data = synth_graph("random", 60, (40, 30), 2, 0.2, entries=True, noise=0.1)
+    np.savez(folder / "g.npz", tensor=data.tensor, mask=data.mask, adjacency=data.adjacency.toarray())
+    return {
+        name: folder / file for name, file in (("ratings", "ratings.csv"), ("model", "m.gpukit"), ("graph", "g.npz"))
+    }
+
+
+def endless(what, inputs, out):
+    """The words of a command that would take minutes."""
+    return {
+        "training": ("train-lshmf", inputs["ratings"], *TRAINING, "--epochs", 1_000_000, "--model", out),
+        "imputation": ("impute", inputs["graph"], *WALK, "--iterations", 100_000, "--output", out),
+    }[what]
+
+
+def begin(words, before=(), **how):
+    """The process of a command on the CPU, quiet."""
+    words = [*before, *GPUKIT, *map(str, words), "--device", "cpu", "--quiet"]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how)
+
+
+def offspring(number):
+    """The Pythons that a process has started, also by others."""
+    found = [one for child in children(number) for one in (child, *offspring(child))]
+    return [one for one in found if words_of(one)[:1] == [sys.executable.encode()]]
+
+
+def words_of(number):
+    """The command line of a process, [] of one that has ended."""
+    try:
+        return Path(f"/proc/{number}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def gone(ranks, seconds=20):
+    """Whether all processes have ended, or do so soon; of one whose parent has not asked how, no words are left."""
+    begun = time.monotonic()
+    while any(b"".join(words_of(rank)) for rank in ranks):
+        if time.monotonic() - begun > seconds:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@pytest.mark.parametrize("what", ["training", "imputation"])
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_rank_of_mpiexec_is_killed(inputs, tmp_path, what, victim):
+    """In the midst of training over copies of rows, and of the steps of an imputation: all end, no file is left."""
+    process = begin(endless(what, inputs, tmp_path / "out.npz"), mpiexec())
+    begun = time.monotonic()
+    while len(offspring(process.pid)) < 2:
+        assert time.monotonic() - begun < 60 and process.poll() is None
+        time.sleep(0.05)
+    time.sleep(6)
+    ranks = offspring(process.pid)
+    begun = time.monotonic()
+    os.kill(ranks[victim], signal.SIGKILL)
+    out, err = process.communicate(timeout=60)
+    assert time.monotonic() - begun < 30
+    assert process.returncode != 0 and out == "" and "Traceback" not in err and err.count("Error: ") <= 1, err
+    assert gone(ranks)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("what", ["model", "lists"])
+def test_a_full_disk(inputs, tmp_path, what):
+    """The first rank alone writes; that fails, and all end by its line."""
+    words = {
+        "model": ("train-lshmf", inputs["ratings"], *TRAINING, "--epochs", 2, "--model", tmp_path / "m.gpukit"),
+        "lists": ("recommend", inputs["model"], "--all", "--by", "rating", "--output", tmp_path / "lists.csv"),
+    }[what]
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))  # noqa: E731
+    process = begin((*words, "--ranks", 2), preexec_fn=limit)
+    ranks = started(process, 2)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode in (1, 2) and err.count("Error: ") == 1 and err.count("\n") == 1, err
+    assert not any(Path(f"/proc/{rank}").exists() for rank in ranks)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_rank_is_killed_while_lists_are_made(inputs, tmp_path, victim):
+    words = ("recommend", inputs["model"], "--all", "--by", "rating", "--output", tmp_path / "lists.csv", "--ranks", 2)
+    process = begin(words)
+    ranks = started(process, 2)
+    begun = time.monotonic()
+    while process.poll() is None and not list(tmp_path.iterdir()) and time.monotonic() - begun < 30:
+        time.sleep(0.01)  # its first lists are there
+    os.kill(ranks[victim], signal.SIGKILL)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1 and err.count("\n") == 1, err
+    assert not any(Path(f"/proc/{rank}").exists() for rank in ranks)
+    assert not (tmp_path / "lists.csv").exists()
