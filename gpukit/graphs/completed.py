@@ -67,8 +67,13 @@ def _write_long(path, table, long, completed, observed, as_parquet):
 
 
 def _write_text(path, table, header, cells, labels):
-    """Write rows of words, of which `labels` are the first; DataError for labels that would be comments."""
+    """Write rows of words, of which `labels` are the first; DataError for labels that a text would lose."""
     _refuse_comments(path, [*labels, *(table.first if header else ())])
+    if header and not any(name.strip() for name in table.first[1:]):
+        raise DataError(
+            f"{path}: the columns' names are blank ({shown(table.first[-1])}), and a text would read them as values. "
+            "Write a file.parquet instead."
+        )
     separator = getattr(table, "separator", ",")
     separator = " " if separator == BLANKS else separator
     with atomic_write(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:

@@ -113,6 +113,8 @@ class Reader:
         kind = _kind(column)
         if _is_strange(kind):
             raise DataError(f"{self.name}: the column of the {what} holds {kind}, not integers or text.")
+        if pyarrow.types.is_float16(column.type):
+            column = column.cast(pyarrow.float32())  # pyarrow 19 has no is_nan of halves
         if pyarrow.types.is_floating(column.type):
             column = pyarrow.compute.if_else(pyarrow.compute.is_nan(column), None, column)
         self.refuse_missing(column, start, what)
