@@ -205,6 +205,7 @@ def written(kind):
 
 
 _plans = threading.local()
+_loading, _loads = threading.Lock(), weakref.WeakKeyDictionary()  # {kernel: a lock}
 
 
 def launch(kernel, grid, block, *arguments, stream=None):
@@ -212,10 +213,16 @@ def launch(kernel, grid, block, *arguments, stream=None):
     plan, numbers = (None, ()) if SIMULATED else _planned(kernel, arguments)
     if plan is not None:
         plan.launch(_three(grid), _three(block), numbers, DEFAULT if stream is None else int(stream))
-    elif stream is None:
-        kernel[grid, block](*arguments)
     else:
-        kernel[grid, block, stream](*arguments)
+        how = (grid, block) if stream is None else (grid, block, stream)
+        with _alone(kernel):
+            kernel[how](*arguments)
+
+
+def _alone(kernel):
+    """The lock of a kernel: numba-cuda fails where two threads load one kernel's code at once."""
+    with _loading:
+        return _loads.setdefault(kernel, threading.RLock())
 
 
 def _planned(kernel, arguments):
@@ -229,7 +236,8 @@ def _planned(kernel, arguments):
         compiled = kernel.overloads.get(tuple(map(kernel.typeof_pyval, arguments)))
         if compiled is None:
             return None, ()
-        known[kinds] = _plan(compiled)
+        with _alone(kernel):
+            known[kinds] = _plan(compiled)
     return known[kinds], numbers
 
 

@@ -1,5 +1,8 @@
 """Launches by the driver's own call: what arrives is what numba hands over."""
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -117,3 +120,48 @@ def test_memory_goes_back_when_nothing_is_taken():
     more = _driver.device_array(1 << 28, np.uint8)
     del more, other
     assert cuda.current_context().get_memory_info()[0] >= free - (32 << 20), "given back with the last"
+
+
+class Loads:
+    """A kernel whose code is loaded at its first launch, as numba-cuda does it: not by two threads at once."""
+
+    def __init__(self):
+        self.loading, self.twice, self.launched = threading.Semaphore(1), 0, []
+
+    def __getitem__(self, how):
+        return lambda *arguments: self.load(how, arguments)
+
+    def load(self, how, arguments):
+        alone = self.loading.acquire(blocking=False)
+        self.twice += not alone
+        time.sleep(0.01)
+        self.launched.append((how, arguments))
+        if alone:
+            self.loading.release()
+
+
+def test_threads_load_a_kernel_one_after_the_other(monkeypatch):
+    monkeypatch.setattr(_driver, "SIMULATED", True)  # every launch is a first one
+    loads, other = Loads(), Loads()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda turn: launch((loads, other)[turn % 2], 1, 32, turn), range(16)))
+    assert loads.twice == other.twice == 0
+    assert sorted(loads.launched) == [((1, 32), (turn,)) for turn in range(0, 16, 2)]
+
+
+@pytest.mark.gpu
+def test_threads_that_launch_a_kernel_first_at_once():
+    @cuda.jit
+    def count(out, by):
+        out[cuda.threadIdx.x] += by
+
+    arrays, begin = [cuda.to_device(np.zeros(32, np.float32)) for _ in range(16)], threading.Barrier(16)
+
+    def first(turn):
+        begin.wait()
+        launch(count, 1, 32, arrays[turn], np.float32(turn))
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(first, range(16)))
+    for turn, array in enumerate(arrays):
+        np.testing.assert_array_equal(array.copy_to_host(), np.full(32, turn, np.float32))

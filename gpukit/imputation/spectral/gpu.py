@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit._cuda import cuda
+from gpukit._driver import launch
 from gpukit.device.upload import upload
 from gpukit.device.workspace import Workspace
 from gpukit.errors import DeviceError
@@ -104,7 +105,7 @@ class Session:
         """See cpu.Session."""
         begun, there, done, back = self.marks
         begun.record()
-        kernels.extrapolate[BLOCKS, kernels.THREADS](*self.lists, self.Z.dtype.type(momentum))
+        launch(kernels.extrapolate, BLOCKS, kernels.THREADS, *self.lists, self.Z.dtype.type(momentum))
         self.transform(self.before)
         there.record()
         lam = lam * self.unit
@@ -146,7 +147,7 @@ class Session:
     def keep(self, new, first):
         """See cpu.Session."""
         hidden, now, before, sums = self.tables
-        kernels.renew[BLOCKS, kernels.THREADS](shared(new), hidden, first, now, before, sums)
+        launch(kernels.renew, BLOCKS, kernels.THREADS, shared(new), hidden, first, now, before, sums)
         return self.sums.get().sum(axis=0)
 
     def slices(self, flat):
