@@ -17,7 +17,8 @@ recovery.py        the imputation's accuracy: generated tensors; METR-LA and Mol
 clicks/      clicks: epochs of iALS and with sampled negatives; the paper's Table 10, beside networks in torch and
              implicit's ALS, on NCF's MovieLens 1M (real)
 ranks/       two GPUs, or processes, beside one
-rivals/      the factorizations' defaults beside other packages, on real ratings, whole and thinned
+rivals/      the factorizations' defaults beside other packages, on real ratings, whole and thinned; deterministic
+             training beside plain training
 reproduce/   the papers' tables and figures, a function each, printed values beside
 process.py   what runs in fresh processes: readers and commands
 kernels.py   the ladder: kernels as the papers describe them      twins.py   their CPU twins
@@ -59,6 +60,7 @@ FILES = {
     "clicks.duel": ("implicit",),
     "clicks.negatives": ("negatives",),
     "rivals.defaults": ("defaults",),
+    "rivals.deterministic": ("deterministic",),
     "reproduce.neighbors": ("table7", "fig7", "fig8", "fig9", "fig10"),
 }  # file -> what it measures: the keys of its BENCHES
 NAMES = tuple(name for names in FILES.values() for name in names)
