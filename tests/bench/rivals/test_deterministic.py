@@ -1,13 +1,15 @@
 """The benchmark of deterministic training on a handful of ratings: what it times is what it says."""
 
 import numpy as np
+import pytest
 
-from gpukit.bench.rivals import deterministic as bench
 from gpukit.bench.conditions import Conditions
+from gpukit.bench.rivals import deterministic as bench
 from gpukit.device import cpu
 from gpukit.ratings import synth_ratings
 
 
+@pytest.mark.filterwarnings("ignore:.* of the neighbour slots are random")
 def test_both_ways_are_trained_with_each_seed(monkeypatch):
     ratings = synth_ratings("ml-10m", 0.0003, 0)
     monkeypatch.setattr(bench, "movielens", lambda folder: ratings.split(0.1, seed=0))
