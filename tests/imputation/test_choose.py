@@ -112,7 +112,7 @@ def test_the_splits_decide_together(monkeypatch):
     curves = {1.0: [[9, 5.0, 6, 7], [9, 8.0, 8, 8]], 2.0: [[9, 6, 5.1, 7], [9, 6.2, 6.0, 5.9, 5.0]]}
     place, _, _, tensor, mask = road(False)
 
-    def run(ground, trial):
+    def run(contest, trial):
         pair = curves.get(trial.setting.exponent if trial.setting.weights == "frequency" else None, [[9.0] * 4] * 2)
         trial.curves.append(np.array(pair[min(len(trial.curves), 1)], float))
 
@@ -127,7 +127,7 @@ def test_the_splits_decide_together(monkeypatch):
 def test_where_nothing_is_in_question_one_split_is_enough(monkeypatch, last, splits):
     place, _, _, tensor, mask = road(False)
 
-    def run(ground, trial):
+    def run(contest, trial):
         trial.curves.append(np.array([9.0, 5.0, last] if trial.setting.weights == "slice" else [9.0, 7.0, 7.0]))
 
     monkeypatch.setattr(choose, "run", run)
