@@ -142,6 +142,8 @@ def test_a_phase_of_ranks_that_ends_well_stays_and_one_that_does_not_is_stopped(
     assert choose.stopped(Trial(setting, [np.array(good)])) == setting
     options = choose.stopped(Trial(setting, [np.array(bad)])).options
     assert options.iterations == 2 and not options.rank_phase and options.decay == pytest.approx(0.1)
+    options = choose.stopped(Trial(setting, [np.array([9.0, 8.0, 7.5, 7.0, 9.0])])).options  # in the phase's first step
+    assert options.rank_phase and (options.iterations, options.rank_iterations) == (3, 1)
 
 
 def test_paths_are_as_deep_as_their_laws_need():
