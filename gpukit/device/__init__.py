@@ -9,6 +9,7 @@
 | upload.py    | large host arrays to a GPU through page-locked buffers                 |
 | trial.py     | a kernel of one line, compiled and run: do driver and compiler fit?    |
 | engine.py    | a room's steps, gpu.py or cpu.py, for a device                         |
+| gpu_arrays.py, cpu_arrays.py | arrays, and kernels or twins, where a step runs: the same names |
 """
 
 from gpukit.device.ahead import begin

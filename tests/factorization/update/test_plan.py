@@ -1,8 +1,11 @@
 """How much of the history an update walks."""
 
+import numpy as np
 import pytest
 
 from gpukit.factorization.update.plan import FEW, LATE, walk_of
+from gpukit.factorization.update.run import changed_items
+from gpukit.factorization.update.settings import Settings
 
 
 @pytest.mark.parametrize("before, new", [(700_000, 78_172), (685_077, 65_636), (49, 49), (3, 1), (10**8, 10**7 + 3)])
@@ -34,3 +37,16 @@ def test_replay_is_obeyed():
     assert walk_of(3.0, 1000, 1100, 0, 12).share == pytest.approx(0.3)
     assert walk_of(0.0, 1000, 5000, 1000, 12).share == 0.0
     assert walk_of(10.0, 1000, 1100, 1000, 12).is_whole
+
+
+def test_items_whose_neighbours_are_looked_for_again():
+    """Those with a tenth more ratings, where rows may move and hashes are counted again; new ones in any case."""
+    before, now = np.array([0, 10, 10, 10, 0]), np.array([3, 11, 10, 12, 0])
+    touched, part = np.array([True, True, True, False, False]), walk_of(None, 1_000_000, 1_010_000, 1_000_000, 12)
+    whole = walk_of(None, 1000, 1200, 1000, 12)
+
+    def changed(walk, **settings):
+        return np.flatnonzero(changed_items(before, now, touched, walk, Settings(**settings))).tolist()
+
+    assert changed(part) == [0, 1] and changed(whole) == [0, 1, 2]
+    assert changed(whole, rows="frozen") == changed(whole, hashes="kept") == [0]
