@@ -57,6 +57,7 @@ FILES = {
     "clicks.squares": ("ials",),
     "clicks.table10": ("clicks", "gmf", "mlp", "neumf"),
     "clicks.duel": ("implicit",),
+    "clicks.quality": ("quality",),
     "clicks.negatives": ("negatives",),
     "rivals.defaults": ("defaults",),
     "reproduce.neighbors": ("table7", "fig7", "fig8", "fig9", "fig10"),

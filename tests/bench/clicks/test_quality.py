@@ -1,0 +1,84 @@
+"""What lists come to, on a handful of clicks: who chooses, what the rows say."""
+
+import numpy as np
+import pytest
+
+from bench.clicks.test_table10 import planted
+from gpukit.bench.clicks import quality, sets
+from gpukit.bench.clicks.quality import CHOSEN, SQUARES, Learned
+from gpukit.bench.conditions import Conditions
+from gpukit.device import cpu
+from gpukit.errors import DataError
+
+
+def learned_of(hits, settings="F=4"):
+    """The Learned of users' hits, each in the first place."""
+    values = {"hr": np.array(hits, float), "ndcg": np.array(hits, float)}
+    return Learned(values, {"hr": 0.2, "ndcg": 0.1}, settings)
+
+
+def test_the_mean_over_draws_chooses(monkeypatch):
+    """One setting is the best of a draw, another on the mean; of equal NDCG HR decides; the test is never asked."""
+    told = {(0.1, 0): 0.9, (0.1, 1): 0.1, (0.1, 2): 0.1, (0.3, 0): 0.5, (0.3, 1): 0.5, (0.3, 2): 0.5}
+    asked = []
+
+    class Told:
+        def fit(self, clicks):
+            return self
+
+    class Held:
+        clicks = None
+
+        def __init__(self, draw):
+            self.draw = draw
+
+        def judged(self, named):
+            worth = told.get((named["unobserved_weight"], self.draw), 0.0)
+            return 0.5 + worth * (named["regularization"] == 0.007), worth
+
+    def least_squares(device, seed, named):
+        fitted = Told()
+        fitted.named = named
+        return fitted
+
+    monkeypatch.setattr(sets, "held_out", lambda ncf, draw: asked.append(draw) or Held(draw))
+    monkeypatch.setattr(quality, "least_squares", least_squares)
+    monkeypatch.setattr(quality, "scores_of", lambda fitted, held: fitted.named)
+    named, mean = quality.choose("the test", cpu())
+    assert named == {"unobserved_weight": 0.3, "regularization": 0.007} and asked == [0, 1, 2]
+    assert mean == pytest.approx((1.0, 0.5))
+
+
+def test_the_rows_of_a_model():
+    hit, gain = quality.rows("model", [learned_of([1, 0, 0, 0]), learned_of([1, 1, 0, 0])], "where", "how")
+    assert hit.what == "HR@10 of model" and hit.samples == [0.25, 0.5] and gain.unit == "NDCG@10"
+    assert hit.note == "mean 0.3750 +- 0.1768, full ranking 0.2000; how"
+
+
+def test_the_difference_is_paired_over_users():
+    ours = [learned_of([1] * 40 + [0] * 20)] * 2
+    theirs = [learned_of([1] * 20 + [0] * 40), learned_of([0] * 20 + [1] * 20 + [0] * 20)]
+    row = quality.more("hr", ours, theirs, "where")
+    assert row.samples == [pytest.approx(1 / 3)] and "60 users" in row.note and "p 0.0001" in row.note
+    same = quality.more("hr", theirs, theirs, "where")
+    assert same.samples == [0.0] and "p 1," in same.note
+
+
+def test_what_has_not_learned_is_refused():
+    with pytest.raises(DataError, match=r"comes to HR@10 0\.250, below 0\.65"):
+        quality.check([learned_of([1, 1, 1, 1]), learned_of([1, 0, 0, 0])])
+
+
+def test_the_benchmark_runs(monkeypatch):
+    ncf = planted()
+    monkeypatch.setattr(sets, "read", lambda folder, share: ncf)
+    for name, value in {"FACTORS": 4, "EPOCHS": 2, "SEEDS": 2, "DRAWS": 1}.items():
+        monkeypatch.setattr(quality, name, value)
+    monkeypatch.setattr(quality, "GRID", {"unobserved_weight": (0.1, 0.3), "regularization": (0.01,)})
+    rows = {row.what: row for row in quality.BENCHES["quality"](Conditions(cpu()))}
+    assert list(rows) == [f"{metric} of {name}" for name in (SQUARES, CHOSEN) for metric in ("HR@10", "NDCG@10")] + [
+        f"{metric}, {CHOSEN} less {SQUARES}" for metric in ("HR@10", "NDCG@10")
+    ]
+    squares = rows[f"HR@10 of {SQUARES}"]
+    assert len(squares.samples) == 2 and min(squares.samples) > 0.8 and "of 2 the best on 1 draws" in squares.note
+    assert rows[f"HR@10 of {CHOSEN}"].note.count("F=") == 2
