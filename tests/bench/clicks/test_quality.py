@@ -1,5 +1,8 @@
 """What lists come to, on a handful of clicks: who chooses, what the rows say."""
 
+from types import SimpleNamespace
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -9,6 +12,7 @@ from gpukit.bench.clicks.quality import CHOSEN, SQUARES, Learned
 from gpukit.bench.conditions import Conditions
 from gpukit.device import cpu
 from gpukit.errors import DataError
+from gpukit.factorization.implicit import hold_out
 
 
 def learned_of(hits, settings="F=4"):
@@ -18,35 +22,22 @@ def learned_of(hits, settings="F=4"):
 
 
 def test_the_mean_over_draws_chooses(monkeypatch):
-    """One setting is the best of a draw, another on the mean; of equal NDCG HR decides; the test is never asked."""
-    told = {(0.1, 0): 0.9, (0.1, 1): 0.1, (0.1, 2): 0.1, (0.3, 0): 0.5, (0.3, 1): 0.5, (0.3, 2): 0.5}
-    asked = []
+    """One setting is the best of a draw, another on the mean; the test is never asked."""
+    told, asked = {(0.2, 0): 0.9, (0.3, 0): 0.5, (0.3, 1): 0.5, (0.3, 2): 0.5}, []
 
-    class Told:
-        def fit(self, clicks):
-            return self
+    class Told(NamedTuple):
+        draw: int
 
-    class Held:
-        clicks = None
+        def tried(self, plan):
+            worth = told.get((plan.unobserved_weight, self.draw), 0.0) * (plan.regularization == 0.007)
+            return SimpleNamespace(gains=np.array([worth, worth])), None
 
-        def __init__(self, draw):
-            self.draw = draw
-
-        def judged(self, named):
-            worth = told.get((named["unobserved_weight"], self.draw), 0.0)
-            return 0.5 + worth * (named["regularization"] == 0.007), worth
-
-    def least_squares(device, seed, named):
-        fitted = Told()
-        fitted.named = named
-        return fitted
-
-    monkeypatch.setattr(sets, "held_out", lambda ncf, draw: asked.append(draw) or Held(draw))
-    monkeypatch.setattr(quality, "least_squares", least_squares)
-    monkeypatch.setattr(quality, "scores_of", lambda fitted, held: fitted.named)
-    named, mean = quality.choose("the test", cpu())
-    assert named == {"unobserved_weight": 0.3, "regularization": 0.007} and asked == [0, 1, 2]
-    assert mean == pytest.approx((1.0, 0.5))
+    held_out, clicks = hold_out.held_out, planted().clicks
+    monkeypatch.setattr(hold_out, "held_out", lambda clicks, draw: asked.append(draw) or held_out(clicks, draw))
+    monkeypatch.setattr(quality, "Trial", lambda model, *where: Told(model.random_state))
+    named, mean = quality.choose(SimpleNamespace(clicks=clicks), cpu())
+    assert named == {"unobserved_weight": 0.3, "regularization": 0.007} and mean == pytest.approx(0.5)
+    assert asked == [0, 1, 2]
 
 
 def test_the_rows_of_a_model():

@@ -15,7 +15,7 @@ PLENTY = [learning.REGULARIZATION, learning.UNOBSERVED, learning.EXPONENT]
 
 
 def tastes(seed=0, share=0.12):
-    """Ratings without a pattern, of items that have one: each user rates mostly one kind of them, the first ones more."""
+    """Ratings that are noise, of items that are not: each user rates mostly one kind of them, the first ones more."""
     random = np.random.default_rng(seed)
     likes = np.arange(USERS)[:, None] % KINDS == np.arange(ITEMS) % KINDS
     known = np.linspace(1.8, 0.2, ITEMS) * np.where(likes, 2.5, 0.5)
