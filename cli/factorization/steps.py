@@ -98,7 +98,7 @@ def of_either(ask, ratings):
     if feedback == "implicit":
         if ask.plot is not None:
             raise ParameterError("--plot draws RMSE on ratings held out, and these are clicks: leave it out.")
-        return judged.read_line(ask.ratings, clicks) + alike(ask, ratings)
+        return judged.read_line(ask.ratings, clicks, ratings) + alike(ask, ratings)
     if are_pairs(ratings):
         raise DataError(
             f"{ask.ratings} holds {len(ratings):,} pairs without ratings: --feedback explicit finds nothing to learn. "
