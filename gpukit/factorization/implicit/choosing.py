@@ -164,19 +164,26 @@ def grown(contest, trial, plan, on_gpu):
     if work(trial, first) <= FINER * WORK[on_gpu]:
         leader = sought(contest, FINE_AXES, leader, tried)
     for size in more:
-        larger = tried(leader[0].settings._replace(n_factors=size))
+        plan = leader[0].settings._replace(n_factors=size)
+        larger = tried(plan)
+        if worth(larger[0]) <= worth(leader[0]) and "regularization" in contest.free:
+            larger = tried(harder(plan))  # more factors learn by heart what fewer did not
         if worth(larger[0]) <= worth(leader[0]):
             break
         leader = larger
     return held_harder(contest, leader, epochs, tried)
 
 
+def harder(plan):
+    """settings.Settings that hold parameters smaller."""
+    return plan._replace(regularization=float(f"{plan.regularization * HARDER:.2g}"))
+
+
 def held_harder(contest, leader, epochs, tried):
     """(Outcome, State) of a leader or, where that was best after less than half of the epochs, and so learned by heart
     what it went on to, of what is held smaller, as long as it gets better."""
     while {"regularization", "n_epochs"} <= contest.free and 2 * leader[0].settings.epochs < epochs:
-        plan = leader[0].settings
-        found = tried(plan._replace(regularization=float(f"{plan.regularization * HARDER:.2g}")))
+        found = tried(harder(leader[0].settings))
         if worth(found[0]) <= worth(leader[0]):
             break
         leader = found
