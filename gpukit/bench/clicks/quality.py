@@ -3,9 +3,9 @@ that held-out clicks choose, with the significance of the difference.
 
 Least squares of FACTORS factors have a grid of settings, judged as `fit` judges: by where a click that is held out of
 each user stands among all items (its NDCG), not among a few drawn ones, which prefers other settings. One such draw
-errs by more than neighbouring settings differ, so DRAWS of them judge by their mean, each with a seed of its own. Then
-more factors are tried with the best settings. The other model chooses for itself, as `fit` does. The test has no say in
-either; each learns all clicks from SEEDS seeds.
+errs by more than neighbouring settings and epochs differ, so DRAWS of them judge by their mean, each with a seed of its
+own. Then more factors are tried with the best settings. The other model chooses for itself, as `fit` does. The test has
+no say in either; each learns all clicks from SEEDS seeds.
 """
 
 import itertools
@@ -50,15 +50,16 @@ def least_squares(device, seed, named):
 
 
 def choose(ncf, device, tried):
-    """(the best of named settings, its mean NDCG of DRAWS draws of held-out clicks)."""
-    worth = np.zeros((DRAWS, len(tried)))
+    """(the best of named settings, epochs among them, its mean NDCG of DRAWS draws of held-out clicks)."""
+    curves = []
     for draw in range(DRAWS):
         train, judges = hold_out.held_out(ncf.clicks, draw)
         model = least_squares(device, draw, {})
         trial, plan = Trial(model, train, judges, device), check_settings(model, len(train), "implicit")
-        worth[draw] = [trial.tried(plan._replace(**named))[0].gains.mean() for named in tried]
-    means = worth.mean(axis=0)
-    return tried[means.argmax()], float(means.max())
+        curves.append([trial.tried(plan._replace(**named), EPOCHS)[0].curve for named in tried])
+    worth = np.mean([[[point["ndcg"] for point in curve] for curve in draw] for draw in curves], axis=0)
+    place, point = np.unravel_index(worth.argmax(), worth.shape)
+    return {**tried[place], "n_epochs": curves[0][place][point]["epoch"]}, float(worth.max())
 
 
 def learned(model, ncf):
@@ -80,11 +81,12 @@ def of_squares(ncf, device):
     held-out clicks are better found by more."""
     grid = [{"n_factors": FACTORS, **dict(zip(GRID, values))} for values in itertools.product(*GRID.values())]
     named, worth = choose(ncf, device, grid)
-    larger, most = choose(ncf, device, [{**named, "n_factors": size} for size in LARGER[device.is_cuda]])
+    weighed = {name: named[name] for name in GRID}
+    larger, most = choose(ncf, device, [{**weighed, "n_factors": size} for size in LARGER[device.is_cuda]])
     found = [(named, worth, f"of {len(grid)} the best")]
     found += [(larger, most, "by what is best of fewer factors, the best number of them")] * (most > worth)
     for settings, best, how in found:
-        told = ", ".join(f"{name} {settings[name]:g}" for name in GRID)
+        told = ", ".join(f"{name} {settings[name]:g}" for name in (*GRID, "n_epochs"))
         note = f"{told}: {how} on {DRAWS} draws of a held-out click a user, full NDCG {best:.4f} there"
         learners = (least_squares(device, seed, settings) for seed in range(SEEDS))
         yield f"iALS F={settings['n_factors']}", [learned(model, ncf) for model in learners], note

@@ -28,9 +28,11 @@ def test_the_mean_over_draws_chooses(monkeypatch):
     class Told(NamedTuple):
         draw: int
 
-        def tried(self, plan):
+        def tried(self, plan, patience):
+            assert patience >= plan.epochs  # no candidate is given up
             worth = told.get((plan.unobserved_weight, self.draw), 0.0) * (plan.regularization == 0.007)
-            return SimpleNamespace(gains=np.array([worth, worth])), None
+            points = zip((2, 4, 6), (0.9 * worth, worth, 0.8 * worth))
+            return SimpleNamespace(curve=[{"epoch": epoch, "ndcg": ndcg} for epoch, ndcg in points]), None
 
     held_out, clicks = hold_out.held_out, planted().clicks
     monkeypatch.setattr(hold_out, "held_out", lambda clicks, draw: asked.append(draw) or held_out(clicks, draw))
@@ -39,7 +41,7 @@ def test_the_mean_over_draws_chooses(monkeypatch):
         {"unobserved_weight": weight, "regularization": decay} for weight in (0.2, 0.3) for decay in (0.005, 0.007)
     ]
     named, mean = quality.choose(SimpleNamespace(clicks=clicks), cpu(), tried)
-    assert named == tried[-1] and mean == pytest.approx(0.5)
+    assert named == {**tried[-1], "n_epochs": 4} and mean == pytest.approx(0.5)
     assert asked == [0, 1, 2]
 
 
