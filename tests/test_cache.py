@@ -232,6 +232,17 @@ def test_the_file_of_what_runs_while_compiling_counts_whole(package, name, decor
     assert {"top", "many"} <= set(run(package)["compiled"])
 
 
+def test_loading_does_not_wait_for_what_compiling_needs(package):
+    """numba's tables of what can be compiled take longer than loading; an edit learns them, beside what is loaded."""
+    table = "numba.np.polynomial.polynomial_core"
+    told = f"import sys\nsys.stderr.write(str({table!r} in sys.modules))\n"
+    found, err = finish(start(package, RUN + told))
+    assert found["loaded"] == EVERYTHING and err == "False"
+    edit(package, "other", "return x", "return -x")
+    found, err = finish(start(package, RUN + told))
+    assert found["compiled"] == ["other"] and err == "True"
+
+
 def test_a_moved_package_and_new_times_change_nothing(package):
     for file in (package / "tiny").iterdir():
         os.utime(file, (0, 0))
