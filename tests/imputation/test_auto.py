@@ -10,6 +10,7 @@ from gpukit import GraphImputer
 from gpukit.errors import DataError
 from gpukit.imputation import names
 from gpukit.imputation.auto import bending, deviations, judging, methods, mixing, places, run
+from gpukit.imputation.auto import plan as planned
 from gpukit.imputation.auto.judging import Fold, error_of
 from gpukit.imputation.problem import Method, Problem, always
 from gpukit.imputation.serve import FLOOR
@@ -343,9 +344,19 @@ def test_side_by_side_answers_are_the_same(monkeypatch):
         return beside(calls, [[len(calls) - 1], [0]] if len(calls) > 2 else [], lambda: None, heard)
 
     monkeypatch.setattr(judging, "beside", two)
-    other = GraphImputer(device="cpu").fit(ring + ring.T, series)
-    np.testing.assert_array_equal(other.completed_, alone.completed_)
-    assert [row[:5] for row in other.report_] == [row[:5] for row in alone.report_]
+    ahead = []
+
+    def counted(problem, methods, work):
+        ahead.append(len(methods))
+        return judging.side_by_side(problem, methods, work)
+
+    for threads_pay in (False, True):  # the local regression fills in while it is judged
+        monkeypatch.setattr(run, "threads_pay", lambda problem, pay=threads_pay: pay)
+        monkeypatch.setattr(planned, "side_by_side", counted)
+        other = GraphImputer(device="cpu").fit(ring + ring.T, series)
+        np.testing.assert_array_equal(other.completed_, alone.completed_)
+        assert [row[:5] for row in other.report_] == [row[:5] for row in alone.report_]
+    assert "local" in dict(alone.plan_.members) and ahead[1] == ahead[0] - 1
 
 
 def test_what_is_filled_in_ends_where_what_is_observed_does():
