@@ -17,6 +17,7 @@ from gpukit.imputation.auto.settling import Judged, settled
 
 NUMBERS = 1 << 20  # of a problem that methods are judged on: a window of a longer one
 TRIAL = 1 << 16  # of the columns that a trial is made on, where a method takes each column by itself
+AHEAD = 1 << 25  # of a problem that methods fill in before it is known whether they serve: each has a table of its own
 ROUNDING = 1e-6  # of the largest residual
 NEAR = 1.25  # times the least error of a trial: what is judged on all folds
 MOST = 0.5  # of the values, equal ones that are told: no less, see scans.commonest
@@ -68,10 +69,12 @@ def decide(problem, asked, known, progress=None):
 def judged_of(near, folds, whole, problem, decide):
     """([Judged] of Candidates on all folds, {name: (N, T)} of those that fill in the problem meanwhile).
 
-    Where methods work beside each other, the long ones do: nothing but their setting is needed for it, and who comes
-    as near as that serves more often than not. whole: what they are judged on; decide(trial): with its setting.
+    Where methods work beside each other and one of them is long, which the others would wait for, all do whose setting
+    is known: who comes as near as that serves more often than not. whole: what they are judged on; decide(trial): with
+    its setting.
     """
-    ahead = [trial for trial in near if trial.method.long] if threads_pay(whole) else []
+    early = threads_pay(whole) and problem.values.size <= AHEAD and any(trial.method.long for trial in near)
+    ahead = [trial for trial in near if trial.method.decide is None] if early else []
 
     def work(at):
         if at < len(near):
