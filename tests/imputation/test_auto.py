@@ -316,7 +316,7 @@ def test_long_methods_and_those_of_the_host_have_threads_of_their_own_on_a_gpu(m
     """Results in order whatever comes first; on the CPU, and of graphs whose products want all threads, one thread."""
     begun, here = [], threading.current_thread()
     monkeypatch.setattr(judging.devices, "gpu", begun.append)
-    methods = [SimpleNamespace(long=at == 1, alone=at == 3) for at in range(4)]
+    methods = [SimpleNamespace(long=at == 1, leaves_gpu=at == 3) for at in range(4)]
     threads, heard = {}, []
 
     def work(at):
@@ -329,6 +329,11 @@ def test_long_methods_and_those_of_the_host_have_threads_of_their_own_on_a_gpu(m
         assert judging.side_by_side(problem, methods, work, heard.append) == [0, 10, 20, 30]
         assert [threads[at] is here for at in range(4)] == [True, not apart, True, not apart]
     assert set(begun) == {2} and heard == [0, 20, 10, 30, *2 * [0, 10, 20, 30]]
+
+
+def test_methods_that_leave_a_gpu_alone():
+    leaving = {one.name for one in methods.METHODS if one.leaves_gpu}
+    assert {"kriging", "tikhonov", "neighbors"} <= leaving and not leaving & {"local", "smoothness", "spectral"}
 
 
 def test_side_by_side_answers_are_the_same(monkeypatch):

@@ -53,7 +53,8 @@ def side_by_side(problem, methods, work, heard=lambda result: None):
     Where threads pay, long ones have a thread each, and those that leave the GPU alone another.
     """
     calls = [functools.partial(work, at) for at in range(len(methods))]
-    aside = [[at] for at, one in enumerate(methods) if one.long] + [[at for at, one in enumerate(methods) if one.alone]]
+    host = [at for at, one in enumerate(methods) if one.leaves_gpu]
+    aside = [[at] for at, one in enumerate(methods) if one.long] + [host]
     aside = [some for some in aside if 0 < len(some) < len(calls)] if threads_pay(problem) else []
     begin = functools.partial(devices.gpu, problem.place.device.index) if aside else None
     with alone() if aside else contextlib.nullcontext():
