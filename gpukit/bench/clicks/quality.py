@@ -20,7 +20,7 @@ from gpukit.errors import DataError
 from gpukit.evaluation.lists.significance import compare
 from gpukit.factorization.answers import judging
 from gpukit.factorization.implicit import hold_out
-from gpukit.factorization.implicit.trial import Trial
+from gpukit.factorization.implicit.evaluator import Evaluator
 from gpukit.factorization.settings import check as check_settings
 
 FACTORS, EPOCHS = 192, 12
@@ -55,8 +55,8 @@ def choose(ncf, device, tried):
     for draw in range(DRAWS):
         train, judges = hold_out.held_out(ncf.clicks, draw)
         model = least_squares(device, draw, {})
-        trial, plan = Trial(model, train, judges, device), check_settings(model, len(train), "implicit")
-        curves.append([trial.tried(plan._replace(**named), EPOCHS)[0].curve for named in tried])
+        evaluator, plan = Evaluator(model, train, judges, device), check_settings(model, len(train), "implicit")
+        curves.append([evaluator.tried(plan._replace(**named), EPOCHS)[0].curve for named in tried])
     worth = np.mean([[[point["ndcg"] for point in curve] for curve in draw] for draw in curves], axis=0)
     place, point = np.unravel_index(worth.argmax(), worth.shape)
     return {**tried[place], "n_epochs": curves[0][place][point]["epoch"]}, float(worth.max())

@@ -11,7 +11,7 @@ from gpukit.device.engine import engine
 from gpukit.factorization.choose.rule import is_doubtful
 from gpukit.factorization.implicit import hold_out
 from gpukit.factorization.implicit.choosing import AXES, Contest, least_squares
-from gpukit.factorization.implicit.trial import Trial
+from gpukit.factorization.implicit.evaluator import Evaluator
 from gpukit.ratings.table import Ratings
 
 
@@ -27,7 +27,7 @@ def chosen(plan, estimator, history, shape, device):
     if len(judges.users) < hold_out.FEW:
         return plan
     contest = Contest(estimator, set(AXES), ("ials",), 0, [], lambda *told: None)
-    found = least_squares(contest, Trial(estimator, train, judges, device), plan).settings
+    found = least_squares(contest, Evaluator(estimator, train, judges, device), plan).settings
     return plan._replace(**{axis: getattr(found, axis) for axis in AXES})
 
 

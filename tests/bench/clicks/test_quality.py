@@ -36,7 +36,7 @@ def test_the_mean_over_draws_chooses(monkeypatch):
 
     held_out, clicks = hold_out.held_out, planted().clicks
     monkeypatch.setattr(hold_out, "held_out", lambda clicks, draw: asked.append(draw) or held_out(clicks, draw))
-    monkeypatch.setattr(quality, "Trial", lambda model, *where: Told(model.random_state))
+    monkeypatch.setattr(quality, "Evaluator", lambda model, *where: Told(model.random_state))
     tried = [
         {"unobserved_weight": weight, "regularization": decay} for weight in (0.2, 0.3) for decay in (0.005, 0.007)
     ]
