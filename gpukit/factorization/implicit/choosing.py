@@ -2,8 +2,8 @@
 
 First, on the clicks of some users where there are many: least squares over all pairs with few factors, whose weight of
 what was not clicked and whose regularization are sought along each in turn; how clicks weigh. Then, on all but the
-held-out clicks: more factors while they help; the loss with sampled negatives, by itself and mixed with these; a
-neighbourhood's score beside that of the factors. What is named is obeyed.
+held-out clicks: both once more, in finer steps; more factors while they help; the loss with sampled negatives, by
+itself and mixed with these; a neighbourhood's score beside that of the factors. What is named is obeyed.
 """
 
 from typing import NamedTuple
