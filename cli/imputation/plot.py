@@ -126,7 +126,8 @@ def draw_slices(axes, done, vertex):
     """Observed, completed and, where it is known, true slice of one vertex, in one scale of colours."""
     data, model = done.data, done.model
     seen = np.broadcast_to(data.mask[vertex], data.tensor.shape[1:])
-    shown = {"observed": np.where(seen, data.tensor[vertex], np.nan), "completed": model.completed_[vertex]}
+    completed = model.completed_.reshape(data.tensor.shape)[vertex]
+    shown = {"observed": np.where(seen, data.tensor[vertex], np.nan), "completed": completed}
     if data.truth is not None:
         shown["true"] = data.truth[vertex]
     known = shown.get("true", shown["completed"])

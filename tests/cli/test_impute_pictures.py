@@ -101,3 +101,10 @@ def test_a_picture_of_a_table(verb, tmp_path):
     more = ("--coordinates", tmp_path / "c.csv", "--method", "interpolation", "--plot", tmp_path / "p.png", *CPU)
     result = verb("impute", tmp_path / "t.csv", *more)
     assert result.code == 0 and (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG"), result.err
+
+
+def test_a_picture_of_a_table_that_misses_nothing(verb, tmp_path):
+    rows = [f"{at},{np.sin(number)},{np.cos(number)}" for number, at in enumerate(TIMES)]
+    (tmp_path / "t.csv").write_text("time,a,b\n" + "\n".join(rows) + "\n")
+    result = verb("impute", tmp_path / "t.csv", "--plot", tmp_path / "p.png", *CPU)
+    assert result.code == 0 and (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG"), result.err

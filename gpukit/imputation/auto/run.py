@@ -91,8 +91,9 @@ def unjudged(problem, asked):
     usual = "interpolation" if problem.ordered else "two-way-mean"
     name = usual if asked == "auto" else asked
     note = (
-        f"{problem.seen.sum():,} values on {problem.seen.any(axis=1).sum():,} vertices are observed, too few to hide "
-        f"any and judge methods by: {name} fills in, and deviations are those of what is observed."
+        f"too few values are observed to hide any and judge methods by, {problem.seen.sum():,}, of "
+        f"{problem.seen.any(axis=1).sum():,} of the vertices: {name} fills in, and deviations are those of what is "
+        "observed."
     )
     warnings.warn(note, stacklevel=6)
     values = problem.values[problem.seen]
