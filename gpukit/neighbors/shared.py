@@ -61,7 +61,7 @@ def counts_of(lengths, chunk=work.CHUNK):
 
 def shared_codes(columns, settings, counts, team, device):
     """(N, n_words) uint32 on the device: the codes of all ranks' ratings."""
-    steps = hashes.steps(settings.hash, "gpu" if device.is_cuda else "cpu")
+    steps = engine(device, f"{hashes.__name__}.{settings.hash}")
     lines = device_lines(team, device) if device.is_cuda else HostLines(team)
     weights = work.level_weights(columns.values, settings.psi)
     whole = np.append(0, np.cumsum(counts.lengths.sum(axis=0)))

@@ -243,6 +243,30 @@ def names_mean_one_thing(package, alike=ALIKE):
     ]
 
 
+def environment_is_read_when_asked(root):
+    """No file of gpukit/ or cli/ reads os.environ when it is imported: what is set later would not count. Files may set
+    what other packages read when they are imported (setdefault)."""
+    root = Path(root)
+    files = [f for name in ("gpukit", "cli") for f in sorted((root / name).rglob("*.py"))]
+    return [
+        f"{f.relative_to(root).as_posix()}:{node.lineno} reads the environment when it is imported"
+        for f in files
+        for node in at_import(tree_of(f))
+        if ast.unparse(node) in ("os.environ", "os.getenv", "environ", "getenv")
+    ]
+
+
+def at_import(node):
+    """The nodes of a tree that are evaluated when it is imported, setdefault of the environment aside."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(child, ast.Attribute) and child.attr == "setdefault":
+            continue
+        yield child
+        yield from at_import(child)
+
+
 STANDARD = {  # a room's files whose meaning docs/architecture.md says for all rooms
     *("__init__", "__main__", "formulas", "kernels", "twins", "gpu", "cpu", "steps", "plan", "inputs", "run"),
     *("estimator", "serve", "saving"),

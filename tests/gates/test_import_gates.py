@@ -23,6 +23,7 @@ def write(root, files):
         imports.imports_have_no_circle,
         imports.imports_in_functions_put_something_off,
         imports.folders_stay_small,
+        imports.environment_is_read_when_asked,
     ],
     ids=lambda gate: gate.__name__,
 )
@@ -52,6 +53,16 @@ def test_names_mean_one_thing_bites(tmp_path):
 
 def test_cards_name_their_files(root):
     assert imports.cards_name_their_files(root / "gpukit") == []
+
+
+def test_environment_is_read_when_asked_bites(tmp_path):
+    asked = 'import os\n\nos.environ.setdefault("A", "4")\n\n\ndef f():\n    return os.environ["A"]\n'
+    assert imports.environment_is_read_when_asked(write(tmp_path, {"gpukit/a.py": asked, "cli/b.py": ""})) == []
+    write(tmp_path, {"cli/b.py": 'import os\n\nB = os.environ.get("B")\n\n\nclass C:\n    c = os.getenv("C")\n'})
+    lines = [3, 7]
+    assert imports.environment_is_read_when_asked(tmp_path) == [
+        f"cli/b.py:{line} reads the environment when it is imported" for line in lines
+    ]
 
 
 def test_cards_name_their_files_bites(tmp_path):
