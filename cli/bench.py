@@ -43,9 +43,17 @@ SHAPES = (
     show_default=True,
     help="Share of their ratings, queries or vertices.",
 )
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 256),
+    default=1,
+    show_default=True,
+    help="Processes that judge seeds side by side, where errors are measured and no times (impute-metr-la, "
+    "impute-molene).",
+)
 @click.option("--output", metavar="FILE", help="Add the rows to this csv file.")
 @options.device
-def bench(names, shapes, scale, output, device):
+def bench(names, shapes, scale, workers, output, device):
     """Measure NAMES (all of them without any) and print a line each: what, shape, p20, p50, p80, unit.
 
     Real data is found in the folder that GPUKIT_DATA names. Answers are checked before they are timed.
@@ -57,7 +65,7 @@ def bench(names, shapes, scale, output, device):
     """
     from gpukit.bench import record
 
-    conditions = Conditions(resolve(device), shapes, scale, os.environ.get("GPUKIT_DATA"))
+    conditions = Conditions(resolve(device), shapes, scale, os.environ.get("GPUKIT_DATA"), workers)
     for name in names or NAMES:
         for row in find(name)(conditions):
             line = record.line(row, conditions.device)

@@ -118,6 +118,12 @@ class _OnDisk:
         key = f"{types} {result} {codegen.magic_tuple()} {settings} {self._launch_config_key}"
         return f"{start}-{hashlib.sha256(key.encode()).hexdigest()[:32]}.nbc"
 
+    def load_overload(self, signature, context):
+        """As numba's, without first learning all that can be compiled, which takes longer than loading what a command
+        runs: what is loaded asks for none of it, and compiling begins with it anyway."""
+        self._prepare(context)
+        return self._load_overload(signature, context)
+
     def _load_overload(self, signature, context):
         if not self._enabled:
             return None
@@ -142,12 +148,14 @@ class _OnDisk:
 def _cpu_cache():
     """The class of CPU functions' caches."""
     from numba.core import caching, serialize
+    from numba.core.runtime import rtsys
 
     class Content(caching.CompileResultCacheImpl):
         __init__ = object.__init__
 
     class Cache(_OnDisk, caching.FunctionCache):
         _content, _target, _dumps = Content, "cpu", staticmethod(serialize.dumps)
+        _prepare = staticmethod(rtsys.initialize)  # loaded code counts references by it
 
     return Cache
 
@@ -160,8 +168,16 @@ def _gpu_cache():
     class Content(dispatcher.CUDACacheImpl):
         __init__ = object.__init__
 
+        def rebuild(self, context, payload):
+            """The kernel, loaded on the current GPU under the compiler's lock: numba has two threads that launch one
+            for the first time load it twice, of which the second raises."""
+            kernel = super().rebuild(context, payload)
+            kernel.bind()
+            return kernel
+
     class Cache(_OnDisk, dispatcher.CUDACache):
         _content, _target, _dumps = Content, "cuda", staticmethod(serialize.dumps)
+        _prepare = staticmethod(lambda context: None)
 
     return Cache
 

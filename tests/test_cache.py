@@ -7,8 +7,12 @@ import subprocess
 import sys
 import time
 from subprocess import PIPE
+from types import SimpleNamespace
 
 import pytest
+
+from gpukit import _cache
+from gpukit._cuda import SIMULATED
 
 BASE = '''
 """Leaves."""
@@ -230,6 +234,26 @@ def test_what_does_not_depend_on_an_edit_is_loaded(package, name, old, new):
 def test_the_file_of_what_runs_while_compiling_counts_whole(package, name, decorator):
     edit(package, name, decorator, f"# A comment.\n{decorator}")
     assert {"top", "many"} <= set(run(package)["compiled"])
+
+
+def test_loading_does_not_wait_for_what_compiling_needs(package):
+    """numba's tables of what can be compiled take longer than loading; an edit learns them, beside what is loaded."""
+    table = "numba.np.polynomial.polynomial_core"
+    told = f"import sys\nsys.stderr.write(str({table!r} in sys.modules))\n"
+    found, err = finish(start(package, RUN + told))
+    assert found["loaded"] == EVERYTHING and err == "False"
+    edit(package, "other", "return x", "return -x")
+    found, err = finish(start(package, RUN + told))
+    assert found["compiled"] == ["other"] and err == "True"
+
+
+@pytest.mark.skipif(SIMULATED, reason="the simulator has no kernels on disk")
+def test_a_kernel_from_disk_is_loaded_on_the_gpu_at_once(monkeypatch):
+    """While the compiler's lock is held: numba does not bear two threads that load it at their first launch."""
+    content, bound = _cache._gpu_cache()._content, []
+    kernel = SimpleNamespace(bind=lambda: bound.append("bound"))
+    monkeypatch.setattr(content.__base__, "rebuild", lambda self, context, payload: kernel)
+    assert content().rebuild(None, {}) is kernel and bound == ["bound"]
 
 
 def test_a_moved_package_and_new_times_change_nothing(package):

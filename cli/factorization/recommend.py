@@ -211,8 +211,8 @@ def counted(rows, asked, remark):
         yield row
     if users < asked:
         remark(
-            f"Of {asked:,} users, {asked - users:,} have an empty list: there is no item that they have not rated and "
-            "that may be shown to them."
+            f"Of {asked:,} users, {asked - users:,} have an empty list: no item is both new to them and may be "
+            "shown to them."
         )
 
 

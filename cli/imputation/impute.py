@@ -9,7 +9,7 @@ from gpukit.cli.imputation import again, plot, steps, table
 from gpukit.cli.imputation.slices import slices
 from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
-from gpukit.device import begin
+from gpukit.device import begin, wake
 from gpukit.imputation.centering import CENTERS
 from gpukit.imputation.names import METHODS, METRICS
 from gpukit.imputation.spectral.thresholds import WEIGHTS
@@ -184,6 +184,7 @@ def impute(ctx, **values):
     gpukit impute graph.npz --weights slice --center none --no-acceleration --no-rank-phase    the paper's algorithm
     """
     ask, stages = SimpleNamespace(**values), Stages()
+    wake(ask.device)
     check(ask)
     again.check(ctx, ask)
     steps.build(ask).check()  # raises for a parameter out of bounds, before anything is read

@@ -38,7 +38,7 @@ class Tail(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What came of it. sample: compare.Sample or None; rows: [compare.Row], the best first, or []; truth: dict of
+    """What came of it. sample: compare.Sample or None; rows: [compare.Standing], the best first, or []; truth: dict of
     errors or None; tail: Tail or None; warnings: texts."""
 
     data: object

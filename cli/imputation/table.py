@@ -116,7 +116,7 @@ def over_what(done):
 
 
 def row_of(row):
-    """A row of the table of a compare.Row."""
+    """A row of the table of a compare.Standing."""
     setting = dict(row.setting)
     if "exponent" in setting:
         setting["weights"] = law(setting["weights"], setting.pop("exponent"))
@@ -137,7 +137,7 @@ def spelled(value):
 
 
 def winner(done):
-    """The compare.Row of a baseline that errs less than the imputation; None when none does."""
+    """The compare.Standing of a baseline that errs less than the imputation; None when none does."""
     from gpukit.imputation.compare import OURS
 
     if done.model.plan_ is not None:

@@ -7,6 +7,8 @@ the checksums (uint32) of an array's pieces of 1 MiB, so that threads can share 
 of the sums of its rows and of its columns, as a table of uint64, 512 a row (and of what is left of a row). Sums take a
 quarter of the time of a CRC; no change of up to three words keeps those of rows and columns both.
 
+pieces.py has the sums; those of large arrays are compiled.py's, where numba is loaded already.
+
 A file is read only if its size is, to the byte, what its header makes it: nothing is allocated that is not there.
 """
 

@@ -58,6 +58,7 @@ FILES = {
     "clicks.squares": ("ials",),
     "clicks.table10": ("clicks", "gmf", "mlp", "neumf"),
     "clicks.duel": ("implicit",),
+    "clicks.quality": ("quality",),
     "clicks.negatives": ("negatives",),
     "rivals.defaults": ("defaults",),
     "rivals.deterministic": ("deterministic",),

@@ -7,12 +7,13 @@ from gpukit import device as devices
 
 class Conditions(NamedTuple):
     """Where and on how much benchmarks run: a device.Device, the names of the shapes asked for (none: the usual ones),
-    the share of their data, the folder of real data or None."""
+    the share of their data, the folder of real data or None, how many processes may share out what is not timed."""
 
     device: devices.Device
     shapes: tuple = ()
     scale: float = 1.0
     data: str | None = None
+    workers: int = 1
 
     def among(self, usual, more=()):
         """The shapes to measure: the usual ones, or those of them and of `more` that were asked for."""

@@ -1,7 +1,10 @@
-"""What is measured in fresh processes, whose compiled code is cached: readers and whole commands."""
+"""What is measured in fresh processes, whose compiled code is cached: readers and whole commands; and work whose
+accuracy alone counts, shared out to processes."""
 
+import multiprocessing
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
 from gpukit.bench.timing import seconds
@@ -47,3 +50,12 @@ def command_seconds(words, device, repeat=5):
     name = "cpu" if not device.is_cuda else f"cuda:{device.index}"
     call = [sys.executable, "-m", "gpukit", *words, "--device", name, "--quiet"]
     return seconds(lambda: subprocess.run(call, check=True, capture_output=True), repeat, 1)
+
+
+def shared_out(work, tasks, workers):
+    """Yield work(*task) in order; with more than one worker in so many processes, where work must be a module's."""
+    if workers < 2:
+        yield from (work(*task) for task in tasks)
+        return
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(work, *zip(*tasks))

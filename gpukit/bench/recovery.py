@@ -5,6 +5,7 @@ Molene's weather stations (real), some of them, of their readings, or points and
 baselines and methods at the setting that is best for each with the truth known; and what intervals are worth.
 """
 
+import itertools
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from gpukit.bench.conditions import shape_name
 from gpukit.bench.imputation import PAPERS_OWN, graph_of
+from gpukit.bench.process import shared_out
 from gpukit.bench.record import Row
 from gpukit.errors import DataError
 from gpukit.graphs import synth_graph
@@ -190,8 +192,10 @@ def stations(conditions):
 
 def hidden_of(sensors, conditions):
     """Rows of errors on hidden sensors, readings, and points and faults, and of what the intervals are worth."""
+    tasks = [(sensors, what, seed, conditions.device) for what in HIDDEN for seed in sensors.seeds]
+    each = shared_out(judged_of, tasks, conditions.workers)
     for what in HIDDEN:
-        found = [judged(sensors, hide(sensors, what, seed), conditions.device) for seed in sensors.seeds]
+        found = list(itertools.islice(each, len(sensors.seeds)))
         check_best([one.methods for one in found], what)
         yield from sensor_rows(sensors, [one.methods for one in found], what)
         yield from interval_rows(sensors, found, what)
@@ -211,6 +215,11 @@ def hide(sensors, what, seed):
     for vertex, first in zip(*np.nonzero(rng.random(flat) < FAULTS)):
         mask[vertex, first : first + rng.integers(least, most + 1)] = False
     return mask.reshape(shape)
+
+
+def judged_of(sensors, what, seed, device):
+    """Judged where `what` is hidden by a seed."""
+    return judged(sensors, hide(sensors, what, seed), device)
 
 
 def judged(sensors, mask, device):

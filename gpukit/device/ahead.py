@@ -1,9 +1,24 @@
 """A GPU made ready by a thread of its own, while others read: the driver takes as long for it as a table is read in."""
 
 import contextlib
+import ctypes
 import threading
 
 from gpukit.device.place import gpu, number_of
+
+DRIVER = "libcuda.so.1"
+
+
+def wake(spec):
+    """Start the driver, unless spec is 'cpu': before numba is imported, whose first question would wait for it."""
+    if str(spec) != "cpu":
+        threading.Thread(target=woken, name="gpukit-awake", daemon=True).start()
+
+
+def woken():
+    """The driver's first call, by itself; where there is none, or it fails, who needs it says so."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(DRIVER).cuInit(0)
 
 
 def begin(spec):

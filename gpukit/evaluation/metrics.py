@@ -10,7 +10,7 @@ from gpukit.errors import DataError
 
 
 def rmse(truth, predicted):
-    """Root of the mean squared error of two arrays of one shape. Raises DataError when they are empty or differ."""
+    """Root of the mean squared error of two arrays. Raises DataError when they are empty or their shapes differ."""
     truth, predicted = _pair(truth, predicted)
     return float(np.sqrt(np.mean((truth - predicted) ** 2)))
 

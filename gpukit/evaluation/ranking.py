@@ -28,7 +28,7 @@ def evaluate(y, scores, offsets, *, ndcg="letor", relevant=1, cuts=CUTS):
     pa, pa_ties   share of the preference pairs of all queries whose scores stand in the order of their labels (Eq. 16);
                   pa_ties: equal scores count as right. NaN when no query has two labels
     tau           mean of Kendall's tau-b over the queries with pairs, 0 for one whose scores are all equal; NaN as pa
-    ndcg@k        for every k of `cuts`, in the dialect `ndcg`, which see `ndcg` below
+    ndcg@k        for every k of `cuts`, in the dialect that `ndcg` names: see the function ndcg
     mean_ndcg     in the same dialect: mean of a query's NDCG@k over k = 1 ... n, as LETOR's scripts do.
                   This and ndcg@k are NaN where a label is below 0 or above 30: gains 2**y - 1 are for grades, not for
                   the places of a total order. pa and tau are for both
@@ -78,7 +78,7 @@ def mean_average_precision(grades, scores, queries=None, relevant=1):
 
 
 def pairwise_accuracy(grades, scores, queries=None, ties=0.0):
-    """Share of the pairs with different grades whose scores stand in the same order; a pair is of one query.
+    """Share of the pairs with different grades whose scores stand in the same order; pairs are within a query.
 
     Arguments as ndcg; ties: what a pair of equal scores counts (0, 0.5 or 1). O(n log n). DataError without a pair.
     """

@@ -31,7 +31,7 @@ def drawn(n, fraction, seed):
 
 
 def fold_numbers(n, folds, seed):
-    """(n,) uint8: the fold of each row, at random, all as large within one row; at most 255 folds."""
+    """(n,) uint8: the fold of each row, at random; sizes of folds differ by one row at most; up to 255 folds."""
     numbers = np.resize(np.arange(folds, dtype=np.uint8), n)
     np.random.default_rng(seed).shuffle(numbers)
     return numbers

@@ -11,11 +11,13 @@ Z = U' G by the Laplacian's eigenvectors U, slices of low rank:
     asked.py       what a fitted model goes by             scans.py      passes along the rows of a table, compiled
     auto/          methods judged on what is hidden, mixed; deviations of what is filled in
     baselines/     simple methods                              kriging/, local/   a Gaussian process; regression
+    smoothness/    near in time and on the graph: alike        soft_impute/   low rank of the whole table
+    shared/        over the ranks of a parallel.Team           tables/        tables and times as people have them
     estimator.py   GraphImputer                                inputs.py      what people hand in, checked
     run.py         settings decided, a tensor completed        choose.py      'auto': weights, center, stopping point
     serve.py       another tensor on the same graph            saving.py      model files
     centering.py   means taken off and put back                holdout.py     what is hidden to judge by
-    compare.py     simple methods beside the spectral one
+    compare.py     simple methods beside the spectral one      periods.py     after how many columns things repeat
     spectral/      the paper's algorithm; gpukit.graphs has the graph, its Fourier basis and the tensors
       run.py         one tensor on one device                  path.py        the path, then the phase of fixed ranks
       thresholds.py  where each slice's lambda starts          ranks.py       the rank that each slice shows

@@ -89,8 +89,8 @@ class Watch:
         return self.errors[-1]
 
 
-class Ground(NamedTuple):
-    """What trials are made on: place (run.Place), tensor and mask, its splits; progress: see choose; count: of the
+class Contest(NamedTuple):
+    """What settings are tried on: place (run.Place), tensor and mask, its splits; progress: see choose; count: of the
     walks, from 1; kept: {(number of a split, center): Prepared}, of the last one asked for."""
 
     place: object
@@ -122,18 +122,18 @@ def choose(place, setting, data, seed, progress=None):
     if np.count_nonzero(data.mask) < FEWEST:
         return Chosen(plain(setting), [])
     tensor, mask = reduced(data.tensor, data.mask, seed)
-    ground = Ground(place, tensor, mask, splits(mask, seed), progress, itertools.count(1), {})
-    centers = worthwhile(tensor, ground.folds[0], setting.center)
+    contest = Contest(place, tensor, mask, splits(mask, seed), progress, itertools.count(1), {})
+    centers = worthwhile(tensor, contest.folds[0], setting.center)
     trials = [Trial(candidate, []) for candidate in candidates(setting, centers[0])]
     for at, trial in enumerate(trials):
-        run(ground, trial)
-        if solved(trial, tensor, ground.folds[0]):
+        run(contest, trial)
+        if solved(trial, tensor, contest.folds[0]):
             return Chosen(trial.setting, trials[: at + 1])
     best = min(trials, key=lambda trial: trial.error)
     others = [Trial(best.setting._replace(center=center), []) for center in centers[1:]]
     for trial in others:
-        run(ground, trial)
-    last = finals(ground, trials + others)
+        run(contest, trial)
+    last = finals(contest, trials + others)
     return Chosen(stopped(last[0]), last + [trial for trial in trials + others if len(trial.curves) == 1])
 
 
@@ -191,32 +191,32 @@ def with_path(setting):
     return setting._replace(options=options._replace(decay=decay, accelerate=False, rank_phase=False))
 
 
-def run(ground, trial):
+def run(contest, trial):
     """Walk the path of a Trial on the first split that it has not seen; its errors become another curve of it."""
     setting, fold = trial.setting, len(trial.curves)
-    parts, now = ground.folds[fold], prepared(ground, fold, setting.center)
-    session, first = start(ground.place, setting, now.observed, parts.kept, now.known)
-    ground.kept[fold, setting.center] = now._replace(known=session.known())
-    steps, enough = setting.options.iterations, goal(setting, ground.tensor, parts)
+    parts, now = contest.folds[fold], prepared(contest, fold, setting.center)
+    session, first = start(contest.place, setting, now.observed, parts.kept, now.known)
+    contest.kept[fold, setting.center] = now._replace(known=session.known())
+    steps, enough = setting.options.iterations, goal(setting, contest.tensor, parts)
     watch = Watch(now.judge, enough, steps + PATIENCE if setting.options.rank_phase else steps // 2)
     with contextlib.suppress(Enough):
         fit_path(session, first, setting.options, watch)
     trial.curves.append(np.array(watch.errors))
-    if ground.progress:
+    if contest.progress:
         law = f"{setting.weights} {setting.exponent:g}" if setting.weights == "frequency" else setting.weights
         told = {"weights": law, "error": float(np.min(watch.errors))}
-        ground.progress("choosing", next(ground.count), None, told)
+        contest.progress("choosing", next(contest.count), None, told)
 
 
-def prepared(ground, fold, center):
+def prepared(contest, fold, center):
     """The Prepared of a split and a center; the one before, which takes memory of the device, is let go."""
-    if (fold, center) not in ground.kept:
-        ground.kept.clear()
-        parts = ground.folds[fold]
-        mean = mean_of(ground.tensor, parts.kept, center)
-        judge = holdout.watcher(centred(ground.tensor, ground.mask, mean), parts)
-        ground.kept[fold, center] = Prepared(centred(ground.tensor, parts.kept, mean), judge)
-    return ground.kept[fold, center]
+    if (fold, center) not in contest.kept:
+        contest.kept.clear()
+        parts = contest.folds[fold]
+        mean = mean_of(contest.tensor, parts.kept, center)
+        judge = holdout.watcher(centred(contest.tensor, contest.mask, mean), parts)
+        contest.kept[fold, center] = Prepared(centred(contest.tensor, parts.kept, mean), judge)
+    return contest.kept[fold, center]
 
 
 def goal(setting, tensor, parts):
@@ -234,14 +234,14 @@ def is_solved(trials):
     return bool(trials) and trials[-1].setting.options.rank_phase and all(len(trial.curves) == 1 for trial in trials)
 
 
-def finals(ground, trials):
+def finals(contest, trials):
     """The trials that come near the best, on further folds too, the best first."""
     order = sorted(trials, key=lambda trial: trial.error)
     near = [trial for trial in order if trial.error <= NEAR * order[0].error][:FINALISTS]
     alone = len(near) == 1 and stopped(near[0]) == near[0].setting  # neither law nor stopping point is in question
-    for _ in ground.folds[:0] if alone else ground.folds[1:]:
+    for _ in contest.folds[:0] if alone else contest.folds[1:]:
         for trial in sorted(near, key=lambda trial: trial.setting.center):  # those that share what is prepared
-            run(ground, trial)
+            run(contest, trial)
     return sorted(near, key=lambda trial: trial.error)
 
 

@@ -22,7 +22,7 @@ class Sample(NamedTuple):
     parts: holdout.Split
 
 
-class Row(NamedTuple):
+class Standing(NamedTuple):
     """name: 'imputation' or a baseline's; setting: a dict, of a baseline the best of its grid; error: the mean absolute
     error on the hidden values."""
 
@@ -40,8 +40,8 @@ def sample_of(tensor, mask, seed, share=None):
 
 
 class Comparison(NamedTuple):
-    """rows: a Row for the imputation and for each baseline at its best setting, the least error first; estimate: the
-    imputation's of what parts.kept of the Sample leaves out, as run.Outcome has it."""
+    """rows: a Standing for the imputation and for each baseline at its best setting, the least error first; estimate:
+    the imputation's of what parts.kept of the Sample leaves out, as run.Outcome has it."""
 
     rows: list
     estimate: np.ndarray
@@ -58,9 +58,9 @@ def compare(adjacency, place, setting, sample, seed):
     estimate = impute(place, setting, tensor, mask, parts.hidden).estimate
     judge = HiddenError(tensor, parts, columns)
     ours = {"weights": setting.weights, "exponent": setting.exponent, "center": setting.center}
-    rows = [Row(OURS, ours, judge(columns_of(completed(tensor, parts, estimate), columns)))]
+    rows = [Standing(OURS, ours, judge(columns_of(completed(tensor, parts, estimate), columns)))]
     sample, kept = columns_of(tensor, columns), columns_of(parts.kept, columns)
-    rows += best_rows(Row(name, how, judge(out)) for name, how, out in all_baselines(adjacency, sample, kept))
+    rows += best_rows(Standing(name, how, judge(out)) for name, how, out in all_baselines(adjacency, sample, kept))
     return Comparison(sorted(rows, key=lambda row: row.error), estimate)
 
 

@@ -16,6 +16,7 @@ from gpukit.graphs.tensor import GraphTensor
 from gpukit.imputation.centering import spread
 from gpukit.imputation.tables.clock import clock_of
 from gpukit.imputation.tables.forms import form_of
+from gpukit.imputation.tables.suspects import suspects
 from gpukit.io.arrays import as_frame, is_frame
 from gpukit.io.times import as_seconds
 from gpukit.svt.plan import MOST
@@ -143,7 +144,7 @@ def in_time(adjacency, data, times, vertices=None, form=None, notes=()):
     """Taken of Data in the order in which they were handed in."""
     clock = clock_of(times_of(times, data))
     give = None if form is None else form.give
-    return Taken(adjacency, clock.forth(data), clock, vertices, give, [*notes, *clock.notes])
+    return Taken(adjacency, clock.forth(data), clock, vertices, give, [*notes, *clock.notes, *suspects(data, vertices)])
 
 
 def count_of(tensor):

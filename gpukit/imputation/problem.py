@@ -89,6 +89,7 @@ class Method(NamedTuple):
     decide    decide(problem, progress): the setting that serves, where it costs more than a trial may; or None
     ordered   whether it cannot do without columns that follow each other in time
     long      whether it takes about as long as all others together, so that it had better work beside them
+    host      whether it leaves a GPU alone, as those do that are asked for some columns
     """
 
     name: str
@@ -99,6 +100,12 @@ class Method(NamedTuple):
     decide: object = None
     ordered: bool = False
     long: bool = False
+    host: bool = False
+
+    @property
+    def leaves_gpu(self):
+        """Whether all that it does is the host's."""
+        return self.alone or self.host
 
 
 def always(problem):

@@ -70,10 +70,10 @@ class Run(NamedTuple):
                 if choose.is_solved(decided[1]):
                     return self.by_spectrum(decided, progress) | {"notes_": auto.notes_of(problem)}
                 known = {SPECTRAL: packed(decided[0])}
-            plan = auto.decide(problem._replace(place=place.alone), settings.method, known, progress)
+            plan, ahead = auto.decide(problem._replace(place=place.alone), settings.method, known, progress)
             if known and [name for name, _ in plan.members] == [SPECTRAL]:
                 return self.by_spectrum(decided, progress, problem, plan)
-            return self.by_plan(problem, plan, progress)
+            return self.by_plan(problem, plan, ahead)
 
     def by_spectrum(self, decided, progress, problem=None, plan=None):
         """What the paper's algorithm alone leaves behind; decided: what decide() gives; plan: that which found it the
@@ -90,10 +90,10 @@ class Run(NamedTuple):
         kept["completed_"] = bounded(filled(data, outcome.estimate), data, self.settings)
         return kept | unplanned(data, trials)
 
-    def by_plan(self, problem, plan, progress):
-        """What a plan of method='auto', or of another method, leaves behind."""
+    def by_plan(self, problem, plan, ahead):
+        """What a plan of method='auto', or of another method, leaves behind; ahead: see auto.run.decide."""
         begun = time.perf_counter()
-        estimates = planned.estimates_of(problem, plan)
+        estimates = planned.estimates_of(problem, plan, ahead)
         outcome = Outcome(None, nothing(), {"filling": time.perf_counter() - begun})
         kept = self.kept(spectral_setting(plan, self.settings), outcome, [], None)
         return kept | self.by_estimates(problem, plan, estimates)

@@ -131,6 +131,19 @@ def ratios(first, neighbors, weights, sums, counts, prior, out):
 
 
 @scan
+def smoothed(values, out):
+    """out (n, T): the mean of five columns of values (n, T) of out's type, the first and the last standing for those
+    beyond them."""
+    count, five = values.shape[1], out.dtype.type(5)
+    for row in range(len(values)):
+        for i in range(count):
+            total = values[row, max(i - 2, 0)]
+            for at in range(i - 1, i + 3):
+                total += values[row, min(max(at, 0), count - 1)]
+            out[row, i] = total / five
+
+
+@scan
 def listed(hidden, row, first, end):
     """How many runs of hidden (N, T) bool there are; of each, row after row, row, first, end (runs,) int64: where it
     is, its first column and the one after its last."""

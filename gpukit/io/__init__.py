@@ -9,6 +9,7 @@
 | fields.py    | bytes of one line to fields, integers, decimals                                  |
 | ids.py       | ids as people write them to rows 0, 1, ..., by hashing, and back                 |
 | times.py     | dates and numbers to seconds since 1970                                          |
+| packed.py    | bzip2 and xz, unpacked as they come                                              |
 | container.py | binary copies: array files that load at disk speed                               |
 | archives.py  | .npz and .npy that people hand in, nothing in them believed before it is seen    |
 | trust.py     | are indices in range, pointers rising, numbers finite, ids unique?               |

@@ -23,6 +23,7 @@ Determinism: integers throughout, a function of the seed, bitwise equal on CPU a
     hashes/{simlsh,minhash,projection}        Columns -> codes; a further one is a folder and its name in hashes.HASHES
     search/{hamming,buckets,exact,random}     codes or Columns -> distances; the same, in search.SEARCHES
     supplement/                the selected -> neighbours and scores, random items in the slots left over
+    shared.py                  each rank of a parallel.Team has some users' ratings; sums of simLSH are added up
 """
 
 import importlib

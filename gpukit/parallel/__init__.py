@@ -10,6 +10,7 @@
 | between.py | which of the two, for ranks on CPUs, on GPUs, or on some of each                                |
 | launch.py  | starts ranks of a command on this machine, ends all of them when one fails                      |
 | joined.py  | the Team that this process belongs to, told by its environment                                  |
+| devices.py | each rank its own GPU, looked at before any work                                                |
 
 A sum over ranks is added in the order of the ranks, so it is the same on every run. A rank that fails tells the others
 why, and rank 0 says it once; one that is killed leaves a closed socket, which all others see. Every wait has a limit.

@@ -32,7 +32,7 @@ def uuid(device):
 
 
 def settings_of_ranks(size, gpus):
-    """A function that gives the environment of a rank: a GPU of its own, of those that can be seen, or its share of the
+    """A function that gives the environment of a rank: a GPU of its own, of the visible ones, or its share of the
     processors. DeviceError for more ranks than GPUs."""
     if not gpus:
         threads = str(max(1, int(os.environ.get("NUMBA_NUM_THREADS") or cores()) // size))

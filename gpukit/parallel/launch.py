@@ -17,11 +17,12 @@ COMMAND = "from gpukit.cli.process import main; main()"
 
 
 def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
-    """Run `gpukit arguments` as `size` ranks; the exit code of all: rank 0's where it has one to tell, else that of the
-    first that failed. Rank 0 alone has standard input and output, and the terminal; settings(rank): environment.
+    """Run `gpukit arguments` as `size` ranks and return one exit code: rank 0's where it has one to tell, else that of
+    the first rank that failed. Rank 0 alone has standard input and output, and the terminal; settings(rank): its
+    environment.
 
-    Raises TeamError where there are too many for this machine, or for its limits. A request to stop goes to all ranks
-    once, and on to the caller.
+    Raises TeamError where there are too many for this machine, or for its limits. A request to stop is passed to
+    all ranks once, and on to the caller.
     """
     ranks, number = [], signal.SIGTERM
     try:

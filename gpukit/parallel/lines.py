@@ -18,7 +18,7 @@ class HostLines:
         self.team, self.fetch, self.store, self.coming = team, fetch, store, []
 
     def together(self):
-        """A context: what is sent and received in it may come in any order, sends told first."""
+        """A context whose sends and receives may be carried out in any order; call the sends first."""
         return contextlib.nullcontext()
 
     def send(self, rank, array, stream=None):
@@ -37,7 +37,7 @@ class HostLines:
             self.store(values, array)
 
     def allreduce(self, array, how="sum", stream=None, out=None):
-        """out, or array itself, = the sum (or 'max', 'min') of all ranks', which have one shape."""
+        """Write the sum (or 'max', 'min') of all ranks' arrays, of one shape, to out, or to array itself."""
         if how not in SUMS:
             raise ValueError(f"how must be one of {', '.join(SUMS)}; got {how!r}")
         self.store(self.team.allreduce(self.fetch(array), how), array if out is None else out)
@@ -48,17 +48,17 @@ class HostLines:
 
     def alltoall(self, parts, out, stream=None):
         """out[r] = what rank r has for this rank among its parts, {rank: array} both, of other ranks; arrays that have
-        nothing may be left out on both sides. They are there when `arrive` has returned: what comes between waits for
-        no other rank."""
+        nothing may be left out on both sides. They are there once `arrive` has returned; what is done in between waits
+        for no other rank."""
         for rank, array in parts.items():
             self.send(rank, array, stream)
         self.coming += out.items()
 
     def arrive(self, stream=None):
-        """Return when all that `alltoall` was to bring is there; on a GPU by NCCL: when work that is queued on the
-        default stream from now on will find it there."""
+        """Wait until all that `alltoall` was to bring is there; by NCCL on a GPU, until work queued on the default
+        stream from now on will find it there."""
         while self.coming:
             self.receive(*self.coming.pop(0))
 
     def check(self):
-        """Raise what has been noticed of the other ranks meanwhile: nothing, since all waits here have a limit."""
+        """Raise what has gone wrong on other ranks meanwhile: nothing here, where every wait has a limit."""

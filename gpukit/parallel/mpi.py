@@ -37,7 +37,7 @@ class Messages:
         return data.data
 
     def close(self):
-        """See team.Messages. What is still under way is sent."""
+        """See team.Messages. What is still queued is sent first."""
         for _, request in self.queued:
             self._await(request.Test, None)
         self.queued = []

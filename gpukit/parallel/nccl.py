@@ -123,7 +123,7 @@ class Nccl:
         arrived.wait()
 
     def check(self):
-        """Raise what NCCL has noticed of the other ranks meanwhile."""
+        """Raise an error that NCCL has noticed on another rank meanwhile."""
         try:
             self.world.check_async_error()
         except (self.nccl.NcclError, KeyError) as error:  # cupy has no words for NCCL's later errors
@@ -135,16 +135,16 @@ class Nccl:
 
 
 def recorded(*stream):
-    """An event at the end of what a stream, else the default one, has been given."""
+    """An event behind all work that has been queued on a stream, by default the default one."""
     event = cuda.event()
     event.record(*stream)
     return event
 
 
 def wait_for(event, lines):
-    """Return when an event of a stream on which lines' calls are queued has come: NCCL's own waits have no end.
+    """Wait for an event of a stream on which lines' calls are queued; NCCL's own waits have no limit.
 
-    Raises TeamError when another rank has ended, or does not come.
+    Raises TeamError when another rank has ended, or does not answer.
     """
     begun = time.monotonic()
     while not (SIMULATED or event.query()):
@@ -157,12 +157,12 @@ def wait_for(event, lines):
 
 
 def packed_id(made):
-    """NCCL's unique id as an array: whether it is bytes, as cupy from 14 on has it, or numbers; then these."""
+    """NCCL's unique id as an array, made of bytes, as cupy has it from 14 on, or of the numbers of earlier ones."""
     return np.array([isinstance(made, bytes), *made], np.int64)
 
 
 def unpacked_id(numbers):
-    """What `packed_id` was given."""
+    """The id that `packed_id` was given."""
     return bytes(numbers[1:].tolist()) if numbers[0] else tuple(numbers[1:].tolist())
 
 

@@ -13,7 +13,7 @@ AT_ONCE = 1 << 15  # bytes that a socket takes whether or not they are read; mor
 
 
 def pairs(size):
-    """[{other rank: socket}] a rank, for ranks that are about to be started."""
+    """[{other rank: socket}], a dict for each rank, of ranks that are about to be started."""
     ends = [{} for _ in range(size)]
     try:
         for one in range(size):
@@ -56,7 +56,7 @@ class Messages:
             raise self._lost(rank, error) from None
 
     def close(self):
-        """See team.Messages. What is still under way is sent."""
+        """See team.Messages. What is still queued is sent first."""
         for rank in self.lines:
             try:
                 self._settle(rank)
@@ -92,7 +92,7 @@ def cores():
 
 
 def limit_waits(descriptor, seconds):
-    """Let reads from and writes to a socket end with an error after so many seconds without a byte."""
+    """Make reads from and writes to a socket fail after so many seconds without a byte."""
     limit = struct.pack("ll", int(seconds), int(1e6 * (seconds % 1)))
     with socket.socket(fileno=os.dup(descriptor)) as line:
         line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)

@@ -20,7 +20,8 @@ class SilenceError(TeamError):
 
 
 class Messages(Protocol):
-    """What a Team talks by: sockets.Messages or mpi.Messages. A message is bytes; two ranks' arrive in their order."""
+    """How a Team's ranks talk: sockets.Messages or mpi.Messages. A message is bytes; those from one rank to another
+    arrive in the order in which they were sent."""
 
     rank: int
     size: int
@@ -39,7 +40,7 @@ class Messages(Protocol):
 class Team:
     """The ranks of one piece of work; a context: an exception in it is told to all others, who raise it too.
 
-    rank: this one's number, from 0; size: how many there are. Without messages: one rank, for whom everything is there
+    rank: this one's number, from 0; size: how many there are. Without messages: one rank, which has everything
     already. Arrays are numpy's; what is returned belongs to the caller.
     """
 

@@ -6,7 +6,7 @@
 | block.py      | sums and running sums over a block                                                   |
 | group/        | records in order of a few of their bits, digit by digit                              |
 | rows.py       | a row of a matrix spread over a group of lanes, in registers                         |
-| search.py      | bisection: where, in an order, what was true ceases to be                             |
+| search.py     | bisection: where, in an order, what was true ceases to be                            |
 | wide.py       | 128-bit loads, vector additions, half precision, what caches should keep             |
 | roots.py      | `1 / sqrt(x)` for both compilers; roots_cuda.py makes it one instruction on a GPU    |
 """

@@ -15,6 +15,8 @@
 | copies.py, parquet.py  | .gkr, .npz, .parquet and .csv copies                                        |
 | titles.py              | titles of items                                                             |
 | generated/             | generated ratings of the papers' shapes; what is planted in them            |
+| handed.py              | a table that one rank of a parallel.Team has read, handed to all others     |
+| orders/                | the same ratings by item and by user, on a device                           |
 
 Reading is exact: ratings equal float32(float(text)), ids are kept as written, threads do not change the result.
 Text ids are told apart by a 64-bit hash (for a million ids, a chance of 3e-8 that two of them fall together).

@@ -134,7 +134,7 @@ def find_last(keys, row, limit, index_bits, least, k, histogram, sums, answer):
 
 @device
 def collect(keys, row, limit, index_bits, least, shift, prefix, answer, best):
-    """best[...] = the entries from least on with entry >> shift <= prefix, in no order."""
+    """best[...] = the entries from least on with entry >> shift <= prefix, in no particular order."""
     if cuda.threadIdx.x == 0:
         answer[3] = 0
     cuda.syncthreads()

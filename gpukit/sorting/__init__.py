@@ -7,9 +7,9 @@ Algorithm 3 of the linear RankSVM paper made right: places are copied with their
 among the greater ones *and* laid down again. Exact and deterministic: equal keys (-0 equals 0) by position, whatever
 the seed of the pivots. Segments of any length, float32 and float64.
 
-GPU: a group of 1 to 32 lanes a segment up to 256 keys (bitonic, in registers and by shuffles), a block up to 1024
-(sorted runs merged in shared memory), a block with quicksort above, O(n log n) each. CPU: merge sort over short runs
-sorted by insertion, segments in parallel.
+GPU: a group of 1 to 32 lanes a segment up to 256 keys (warp_sort.py: bitonic, in registers and by shuffles), a block up
+to 1024 (block_merge.py: sorted runs merged in shared memory), a block with quicksort above, O(n log n) each. CPU: merge
+sort over short runs sorted by insertion, segments in parallel. segmented.py: what people hand in, checked, either way.
 """
 
 from gpukit.sorting.segmented import segmented_argsort

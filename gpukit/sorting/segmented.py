@@ -22,7 +22,7 @@ def segmented_argsort(keys, offsets, *, device="auto", seed=0):
     among them -0 and 0, by position. So keys[offsets[s]:offsets[s + 1]][order[offsets[s]:offsets[s + 1]]] is sorted.
     A numpy array, or an array on the GPU when the keys are there (anything with __cuda_array_interface__).
 
-    Raises DataError for keys or offsets that are none (with the place of the first NaN), ParameterError for
+    Raises DataError for what cannot be keys or offsets (with the place of the first NaN), ParameterError for
     device="cpu" with keys on a GPU, DeviceError without the GPU asked for.
     Source: linear RankSVM's Algorithm 3, GPU-quicksorting of many sequences in one launch.
 
@@ -45,7 +45,7 @@ def segmented_argsort(keys, offsets, *, device="auto", seed=0):
 
 
 def refuse_nan(index, size):
-    """Raise DataError when the index of the first NaN is one."""
+    """Raise DataError when there is a NaN: index is the first one's, or size for none."""
     if index < size:
         raise DataError(f"keys[{index}] is NaN, which has no place in an order: remove it or put a number there.")
 

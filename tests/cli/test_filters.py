@@ -110,7 +110,7 @@ def test_an_empty_list_is_said(verb, model_file, tmp_path):
     rated = json.loads(verb("recommend", model_file, "--user", 103, "-n", 99, "--json").out)["recommendations"]
     others = sorted({f"a{i:02d}" for i in range(40)} - {row["item"] for row in rated})
     options = ("recommend", model_file, "--user", 103, "--only", ",".join(others))
-    said = "Of 1 users, 1 have an empty list: there is no item that they have not rated and that may be shown to them."
+    said = "Of 1 users, 1 have an empty list: no item is both new to them and may be shown to them."
     for how in ((), ("--json",), ("--output", tmp_path / "o.csv")):
         found = verb(*options, *how)
         assert found.code == 0 and found.err.count(said) == 1

@@ -64,6 +64,16 @@ def test_a_mistyped_verb_is_guessed(capsys):
     assert "No such command 'xyzzy'. (gpukit --help" in capsys.readouterr().err
 
 
+def test_a_process_ends_without_looking_through_what_it_imported():
+    """What is frozen by then Python's last collection passes by; handlers of exit run."""
+    code = (
+        "import atexit, gc, sys; from gpukit.cli.process import main; sys.argv[1:] = ['--version'];"
+        "atexit.register(lambda: print(gc.get_freeze_count() > 1000)); main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stdout.endswith("True\n")
+
+
 def test_version(capsys):
     import gpukit
 

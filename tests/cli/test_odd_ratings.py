@@ -76,3 +76,25 @@ def test_a_model_that_a_simpler_row_beats_says_so(verb, table):
     taste = table(square(lambda u, i, k: 1 + 4 * ((u + i) % 2)))
     better = verb("train-lshmf", taste, *named)
     assert better.code == 0 and "errs less" not in better.err
+
+
+TIMES = "(these look like times: --columns user,item,timestamp takes the pairs as clicks)"
+
+
+@pytest.mark.parametrize(
+    "values, said",
+    [
+        ((0, 1), "(0 and 1 alone: if 1 is a click, --positive-from 1 learns lists)"),
+        ((-1, 1), "(-1 and 1 alone: if 1 is a click, --positive-from 1 learns lists)"),
+        ((1_500_000_000, 1_600_000_000), TIMES),
+        ((1_500_000_000_000, 1_600_000_000_000), TIMES),
+        ((0, 0.5, 1), ""),
+        ((0, 1_600_000_000), ""),
+    ],
+)
+def test_numbers_that_may_be_no_ratings_are_told(verb, table, values, said):
+    path = table(square(lambda user, item, _: values[(user + item) % len(values)]))
+    told = verb("train-lshmf", path, *FEW)
+    assert told.code == 0 and said in told.err and ("alone" in told.err or "look like" in told.err) == bool(said)
+    named = verb("train-lshmf", path, "--feedback", "explicit", *FEW)
+    assert "alone" not in named.err and "look like" not in named.err

@@ -42,3 +42,25 @@ def test_what_there_is_not_is_told_at_once(monkeypatch):
         ahead.begin("cuda:1")
     with pytest.raises(ParameterError, match="must be auto"):
         ahead.begin("gpu")
+
+
+@pytest.mark.parametrize("spec, asked", [("auto", True), ("cuda:1", True), ("cpu", False)])
+def test_the_driver_is_woken_unless_the_cpu_serves(monkeypatch, spec, asked):
+    called = threading.Event()
+
+    class Driver:
+        def __init__(self, name):
+            assert name == ahead.DRIVER
+
+        def cuInit(self, flags):
+            called.set()
+
+    monkeypatch.setattr(ahead.ctypes, "CDLL", Driver)
+    ahead.wake(spec)
+    assert called.wait(5.0 if asked else 0.05) == asked
+
+
+def test_a_driver_that_is_not_there_is_told_by_who_needs_it(monkeypatch, capfd):
+    monkeypatch.setattr(ahead, "DRIVER", "libcuda-of-nobody.so")
+    ahead.woken()
+    assert capfd.readouterr() == ("", "")

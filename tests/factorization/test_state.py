@@ -6,7 +6,7 @@ import pytest
 from factorization.inputs import assert_unused_is_zero, problem
 from gpukit.errors import ParameterError
 from gpukit.factorization.model import state as states
-from gpukit.factorization.model.formulas import SPREAD
+from gpukit.factorization.model.formulas import SPREAD, first_factor
 from gpukit.factorization.model.layout import (
     BASE,
     BIAS,
@@ -93,6 +93,13 @@ def test_precision():
         is_half("half", False, 0)
     with pytest.raises(ValueError, match="single precision"):
         cpu_layout(3, 0, True)
+
+
+def test_first_factors_do_not_repeat_after_2_to_the_32():
+    """A number of 64 bits: 2**25 rows of 128 factors have as many."""
+    own = key(4, Keyed.FIRST_FACTORS[0])
+    first, second = ([float(first_factor(own, np.uint64(high + n))) for n in range(64)] for high in (0, 2**32))
+    assert len({*first, *second}) == 128
 
 
 def test_start_factors_do_not_depend_on_their_number():

@@ -87,7 +87,7 @@ def test_what_settings_share_changes_nothing_on_a_gpu():
 
 def test_neighbours_of_fewer_are_the_first_of_more(one_thread):
     train, test = planted().split(0.2, 0)
-    more, fewer = (Fold(train, test, TEMPLATE, most).trial(TEMPLATE, 3).neighbors for most in (9, 4))
+    more, fewer = (Fold(train, test, TEMPLATE, most).evaluator(TEMPLATE, 3).neighbors for most in (9, 4))
     assert more.shape == (30, 9) and np.array_equal(more[:, :4], fewer)
 
 

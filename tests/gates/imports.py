@@ -217,6 +217,52 @@ def folders_stay_small(root, most=16):
     return [f"{folder}/ has {n} files, more than {most}" for folder, n in sizes.items() if n > most]
 
 
+STEPS = {"cpu", "gpu", "steps"}  # files that have the same classes, one a device, and the Protocols of both
+ALIKE = {  # (room, class): kinds of one thing, each in the part of the room that has that kind
+    ("bench", "Course"),  # what a training went by: of ours, of a rival
+    ("factorization", "Contest"),  # what candidates are tried on: ratings, clicks
+    ("factorization", "Rating"),  # what a lane knows of the rating it walks: alone, in a batch
+    ("factorization", "Registers"),  # a lane's local arrays: alone, in a batch
+    ("imputation", "Walk"),  # a method's steps of a session
+    ("parallel", "Messages"),  # the ways for ranks to talk
+}
+
+
+def names_mean_one_thing(package, alike=ALIKE):
+    """Public classes of one room that share a name stand in files of one meaning: of one name, or a device's steps."""
+    homes, package = {}, Path(package)
+    for path in sorted(package.glob("*/**/*.py")):
+        room = path.relative_to(package).parts[0]
+        for node in tree_of(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and (room, node.name) not in alike:
+                homes.setdefault((room, node.name), []).append(path)
+    return [
+        f"{room}: {name} means several things: " + ", ".join(f.relative_to(package / room).as_posix() for f in files)
+        for (room, name), files in homes.items()
+        if len({"steps" if f.stem in STEPS else f.stem for f in files}) > 1
+    ]
+
+
+STANDARD = {  # a room's files whose meaning docs/architecture.md says for all rooms
+    *("__init__", "__main__", "formulas", "kernels", "twins", "gpu", "cpu", "steps", "plan", "inputs", "run"),
+    *("estimator", "serve", "saving"),
+}
+
+
+def cards_name_their_files(package):
+    """A folder's __init__.py, its card, names the files and folders in it; not those that mean the same in all rooms,
+    nor twins, which are named as their kernels are, nor what lies directly in the package."""
+    faults, package = [], Path(package)
+    for card in sorted(package.glob("*/**/__init__.py")):
+        folder, text = card.parent, card.read_text(encoding="utf-8")
+        if folder.name in ("kernels", "twins"):
+            continue
+        parts = {f.stem for f in folder.glob("*.py")} | {f.parent.name for f in folder.glob("*/__init__.py")}
+        lacking = sorted(part for part in parts - STANDARD if not re.search(rf"\b{part}\b", text))
+        faults += [f"the card of {folder.relative_to(package).as_posix()}/ does not name {part}" for part in lacking]
+    return faults
+
+
 def kernels_and_twins_have_equal_files(package):
     """A folder kernels/ has a folder twins/ beside it with the same files, a kernels.py a twins.py; files of device
     functions alone need none."""

@@ -34,6 +34,35 @@ def test_kernels_and_twins_have_equal_files(root):
     assert imports.kernels_and_twins_have_equal_files(root / "gpukit") == []
 
 
+def test_names_mean_one_thing(root):
+    assert imports.names_mean_one_thing(root / "gpukit") == []
+    used = {room for room, name in imports.ALIKE if len(list((root / "gpukit" / room).rglob("*.py"))) > 1}
+    assert used == {room for room, _ in imports.ALIKE}
+
+
+def test_names_mean_one_thing_bites(tmp_path):
+    one = "class Part: ...\n\n\nclass _Own: ...\n"
+    files = {f"a/{name}.py": one for name in ("cpu", "gpu", "steps", "x/cpu")} | {"b/other.py": one}
+    assert imports.names_mean_one_thing(write(tmp_path, files)) == []
+    write(tmp_path, {"a/x/other.py": one})
+    (fault,) = imports.names_mean_one_thing(tmp_path)
+    assert fault.startswith("a: Part means several things: ") and "x/other.py" in fault
+    assert imports.names_mean_one_thing(tmp_path, {("a", "Part")}) == []
+
+
+def test_cards_name_their_files(root):
+    assert imports.cards_name_their_files(root / "gpukit") == []
+
+
+def test_cards_name_their_files_bites(tmp_path):
+    text = '"""A room: one.py, part/."""\n'
+    files = {"a/__init__.py": text, "a/one.py": "", "a/gpu.py": "", "a/part/__init__.py": "", "top.py": ""}
+    assert imports.cards_name_their_files(write(tmp_path, files)) == []
+    write(tmp_path, {"a/on.py": "", "a/part/two.py": "", "a/twins/__init__.py": "", "a/twins/three.py": ""})
+    lacking = ["a/ does not name on", "a/part/ does not name two"]
+    assert imports.cards_name_their_files(tmp_path) == [f"the card of {one}" for one in lacking]
+
+
 def test_imports_go_down(root, order):
     assert imports.imports_go_down(root, order) == []
 

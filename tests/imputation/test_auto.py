@@ -10,6 +10,7 @@ from gpukit import GraphImputer
 from gpukit.errors import DataError
 from gpukit.imputation import names
 from gpukit.imputation.auto import bending, deviations, judging, methods, mixing, places, run
+from gpukit.imputation.auto import plan as planned
 from gpukit.imputation.auto.judging import Fold, error_of
 from gpukit.imputation.problem import Method, Problem, always
 from gpukit.imputation.serve import FLOOR
@@ -315,7 +316,7 @@ def test_long_methods_and_those_of_the_host_have_threads_of_their_own_on_a_gpu(m
     """Results in order whatever comes first; on the CPU, and of graphs whose products want all threads, one thread."""
     begun, here = [], threading.current_thread()
     monkeypatch.setattr(judging.devices, "gpu", begun.append)
-    methods = [SimpleNamespace(long=at == 1, alone=at == 3) for at in range(4)]
+    methods = [SimpleNamespace(long=at == 1, leaves_gpu=at == 3) for at in range(4)]
     threads, heard = {}, []
 
     def work(at):
@@ -328,6 +329,11 @@ def test_long_methods_and_those_of_the_host_have_threads_of_their_own_on_a_gpu(m
         assert judging.side_by_side(problem, methods, work, heard.append) == [0, 10, 20, 30]
         assert [threads[at] is here for at in range(4)] == [True, not apart, True, not apart]
     assert set(begun) == {2} and heard == [0, 20, 10, 30, *2 * [0, 10, 20, 30]]
+
+
+def test_methods_that_leave_a_gpu_alone():
+    leaving = {one.name for one in methods.METHODS if one.leaves_gpu}
+    assert {"kriging", "tikhonov", "neighbors"} <= leaving and not leaving & {"local", "smoothness", "spectral"}
 
 
 def test_side_by_side_answers_are_the_same(monkeypatch):
@@ -343,9 +349,20 @@ def test_side_by_side_answers_are_the_same(monkeypatch):
         return beside(calls, [[len(calls) - 1], [0]] if len(calls) > 2 else [], lambda: None, heard)
 
     monkeypatch.setattr(judging, "beside", two)
-    other = GraphImputer(device="cpu").fit(ring + ring.T, series)
-    np.testing.assert_array_equal(other.completed_, alone.completed_)
-    assert [row[:5] for row in other.report_] == [row[:5] for row in alone.report_]
+    ahead = []
+
+    def counted(problem, methods, work):
+        ahead.append(len(methods))
+        return judging.side_by_side(problem, methods, work)
+
+    for threads_pay in (False, True):  # who comes near fills in while it is judged
+        monkeypatch.setattr(run, "threads_pay", lambda problem, pay=threads_pay: pay)
+        monkeypatch.setattr(planned, "side_by_side", counted)
+        other = GraphImputer(device="cpu").fit(ring + ring.T, series)
+        np.testing.assert_array_equal(other.completed_, alone.completed_)
+        assert [row[:5] for row in other.report_] == [row[:5] for row in alone.report_]
+    members = dict(alone.plan_.members)
+    assert "local" in members and ahead == [len(members), "spectral" in members]
 
 
 def test_what_is_filled_in_ends_where_what_is_observed_does():

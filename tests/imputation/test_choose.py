@@ -112,7 +112,7 @@ def test_the_splits_decide_together(monkeypatch):
     curves = {1.0: [[9, 5.0, 6, 7], [9, 8.0, 8, 8]], 2.0: [[9, 6, 5.1, 7], [9, 6.2, 6.0, 5.9, 5.0]]}
     place, _, _, tensor, mask = road(False)
 
-    def run(ground, trial):
+    def run(contest, trial):
         pair = curves.get(trial.setting.exponent if trial.setting.weights == "frequency" else None, [[9.0] * 4] * 2)
         trial.curves.append(np.array(pair[min(len(trial.curves), 1)], float))
 
@@ -127,7 +127,7 @@ def test_the_splits_decide_together(monkeypatch):
 def test_where_nothing_is_in_question_one_split_is_enough(monkeypatch, last, splits):
     place, _, _, tensor, mask = road(False)
 
-    def run(ground, trial):
+    def run(contest, trial):
         trial.curves.append(np.array([9.0, 5.0, last] if trial.setting.weights == "slice" else [9.0, 7.0, 7.0]))
 
     monkeypatch.setattr(choose, "run", run)
@@ -142,6 +142,35 @@ def test_a_phase_of_ranks_that_ends_well_stays_and_one_that_does_not_is_stopped(
     assert choose.stopped(Trial(setting, [np.array(good)])) == setting
     options = choose.stopped(Trial(setting, [np.array(bad)])).options
     assert options.iterations == 2 and not options.rank_phase and options.decay == pytest.approx(0.1)
+    options = choose.stopped(Trial(setting, [np.array([9.0, 8.0, 7.5, 7.0, 9.0])])).options  # in the phase's first step
+    assert options.rank_phase and (options.iterations, options.rank_iterations) == (3, 1)
+
+
+def test_paths_are_as_deep_as_their_laws_need():
+    """'common' ends at DEEP of its start; 'frequency' as far below as its smoothest slice begins above."""
+    for weights, exponent, end in (("common", 1.0, choose.DEEP), ("frequency", 2.0, choose.DEEP * choose.FLOOR**2)):
+        options = choose.with_path(Setting(weights, exponent, "none", Options(iterations=7))).options
+        assert options.decay**7 == pytest.approx(end) and not options.accelerate and not options.rank_phase
+    papers = Setting("slice", 1.0, "none", Options())
+    assert choose.with_path(papers) == papers
+
+
+def test_data_are_solved_where_the_first_split_recovers_them():
+    phase, without = (Setting("slice", 1.0, "none", Options(rank_phase=phase)) for phase in (True, False))
+    one, two = [np.ones(3)], [np.ones(3)] * 2
+    assert choose.is_solved([Trial(without, one), Trial(phase, one)])
+    assert not choose.is_solved([]) and not choose.is_solved([Trial(phase, one), Trial(without, one)])
+    assert not choose.is_solved([Trial(phase, two), Trial(phase, one)])
+
+
+@pytest.mark.parametrize("weights, sure", [("slice", 20 + choose.PATIENCE), ("common", 10)])
+def test_a_phase_of_ranks_is_begun_before_a_path_is_given_up(weights, sure, monkeypatch):
+    """The phase starts after all steps of the path; other laws have shown half-way what they can."""
+    place, _, _, tensor, mask = road(False)
+    watched = []
+    monkeypatch.setattr(choose, "Watch", lambda *given: watched.append(given[2]) or Watch(*given))
+    choose.choose(place, AUTO._replace(weights=weights, center="none"), of(tensor, mask), 0)
+    assert set(watched) == {sure}
 
 
 def test_a_path_ends_at_its_goal_or_after_getting_worse_for_long():

@@ -8,6 +8,7 @@ from gpukit import GraphImputer
 from gpukit.imputation.tables.clock import HOUR, clock_of
 
 START = 1_583_000_000
+NIGHT = 86_400 * 18_000 + 3 * HOUR  # three o'clock
 
 
 def test_rising_times_stay():
@@ -41,11 +42,20 @@ def test_times_that_repeat_are_next_to_each_other():
 @pytest.mark.parametrize("step", [300, 900, 1800, 3600])
 @pytest.mark.parametrize("spring", [False, True])
 def test_clocks_that_are_set_back(step, spring):
-    whole = START + step * np.arange(400)
+    whole = NIGHT + step * np.arange(-200, 200)
     local = whole - HOUR * (whole >= whole[200]) + spring * HOUR * (whole >= whole[320])
     found = clock_of(local)
     np.testing.assert_array_equal(found.at, whole)
     assert found.order is None and "set back" in found.notes[0]
+
+
+@pytest.mark.parametrize("hour, back", [(-5, False), (-4, False), (-3, True), (0, True), (1, False), (9, False)])
+def test_a_line_that_is_there_twice_is_no_clock_set_back(hour, back):
+    """Hourly times of which one repeats look the same; clocks are set back at night, to two o'clock here."""
+    twice = NIGHT + hour * HOUR + HOUR * np.array([*range(-50, 0), *range(-1, 50)])
+    found = clock_of(twice)
+    assert ("set back" if back else "repeat") in found.notes[0]
+    assert found.at[-1] == twice[-1] + back * HOUR
 
 
 def test_a_clock_that_is_set_forward_leaves_a_gap():
@@ -66,7 +76,7 @@ def test_series_at_odd_times_are_filled_in_well(kind):
     if kind == "repeated":
         at = np.sort(np.concatenate((at[:100], at[30:40])))
     truth = np.sin(at / 100_000)[None] + np.arange(4.0)[:, None]
-    shown = at - HOUR * (np.arange(len(at)) >= 60) if kind == "back" else at
+    shown = at - HOUR * (np.arange(len(at)) >= 57) if kind == "back" else at
     order = np.arange(len(at)) if kind == "back" else rng.permutation(len(at))
     hidden = rng.random(truth.shape) < 0.2
     frame = pandas.DataFrame(np.where(hidden, np.nan, truth).T, pandas.to_datetime(shown, unit="s"), list("abcd"))

@@ -68,7 +68,11 @@ def test_all_are_judged_on_the_same_hidden_values(entries):
 
 
 def test_the_best_setting_of_each_baseline_counts():
-    rows = [compare.Row("a", {"tau": 1}, 3.0), compare.Row("b", {}, 2.0), compare.Row("a", {"tau": 2}, 1.0)]
+    rows = [
+        compare.Standing("a", {"tau": 1}, 3.0),
+        compare.Standing("b", {}, 2.0),
+        compare.Standing("a", {"tau": 2}, 1.0),
+    ]
     assert compare.best_rows(rows) == [rows[2], rows[1]]
 
 

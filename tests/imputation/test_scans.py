@@ -86,6 +86,15 @@ def test_runs_and_those_without_a_taken_value(shape, share):
     np.testing.assert_array_equal(found, (first * shape[1] + first + length - 1)[number])
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 6, 31])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_means_of_five_columns_are_numpys_to_the_bit(count, dtype):
+    values = np.random.default_rng(count).normal(size=(7, count)).astype(dtype)
+    padded, found = np.pad(values, ((0, 0), (2, 2)), mode="edge"), np.empty_like(values)
+    scans.smoothed(values, found)
+    np.testing.assert_array_equal(found, sum(padded[:, at : at + count] for at in range(5)) / 5.0)
+
+
 def test_ratios_are_those_of_two_products():
     rng = np.random.default_rng(0)
     sums, counts = rng.normal(size=(9, 21)).astype(np.float32), (rng.random((9, 21)) < 0.6).astype(np.float32)

@@ -336,7 +336,8 @@ def test_arrange_and_its_twin(wanted, dtype, order, monkeypatch):
 @orders
 @dtypes
 @pytest.mark.parametrize(
-    "shape, rows_own, step", [((3, 9, 6), 1, 8), ((1, 5, 67), 2, 16), ((1, 40, 3), 1, 16), ((1, 1, 1), 1, 8)]
+    "shape, rows_own, step",
+    [((3, 9, 6), 1, 8), ((1, 5, 67), 2, 16), ((1, 40, 3), 1, 16), ((1, 1, 1), 1, 8), ((1, 10, 11), 1, 8)],
 )
 def test_multiply_and_its_twin(shape, rows_own, step, dtype, order, monkeypatch):
     monkeypatch.setenv("GPUKIT_SIM_ORDER", order)

@@ -70,26 +70,37 @@ def whiten(gram, shift=0.0):
     return out
 
 
+def by_kernel(gram, shift):
+    """The kernel's result."""
+    from gpukit._cuda import cuda, with_shared_memory
+
+    (count, k, _), real = gram.shape, gram.dtype.type
+    threads, nbytes = subspace_kernels.threads_for(k), bytes_of_whiten(k, gram.itemsize)
+    out = cuda.to_device(np.full_like(gram, np.nan))
+    launch = with_shared_memory(subspace_kernels.make_whiten(real), count, threads, nbytes)
+    launch(cuda.to_device(gram), shift, out)
+    return out.copy_to_host()
+
+
 @pytest.mark.kernel
 @pytest.mark.parametrize("real", REALS)
 @pytest.mark.parametrize("k", [1, 2, 5, 9])
 def test_whiten_kernel_is_its_twin(k, real):
-    from gpukit._cuda import cuda, with_shared_memory
-
     _, gram = grams(k, real)
     for shift in (real(0.0), real(1e-3)):
-        out = cuda.to_device(np.full_like(gram, np.nan))
-        launch = with_shared_memory(
-            subspace_kernels.make_whiten(real),
-            len(gram),
-            subspace_kernels.threads_for(k),
-            bytes_of_whiten(k, np.dtype(real).itemsize),
-        )
-        launch(cuda.to_device(gram), shift, out)
-        twin, out = whiten(gram, shift), out.copy_to_host()
+        twin, out = whiten(gram, shift), by_kernel(gram, shift)
         np.testing.assert_array_equal(out == 0, twin == 0)
         largest = abs(twin).max(axis=1, keepdims=True)  # of a column; its small numbers are small differences
         assert (abs(out - twin) <= (2e-5 if real == np.float32 else 1e-12) * largest).all()
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("real", REALS)
+def test_a_column_next_to_nothing_beside_the_largest_is_left_out(real):
+    gram = np.diag([4.0, 4.0 * float(np.finfo(real).eps) ** 2.5]).astype(real)[None]
+    out = by_kernel(gram, real(0.0))
+    np.testing.assert_array_equal(out, whiten(gram))
+    np.testing.assert_array_equal(out[0], [[0.5, 0.0], [0.0, 0.0]])
 
 
 @pytest.mark.parametrize("real", REALS)

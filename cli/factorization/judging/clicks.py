@@ -12,12 +12,13 @@ CUT = 10  # length of the lists that are judged
 KEPT = {"predictor": "", "hr": "HR", "recall": "recall", "ndcg": "NDCG", "coverage": "coverage"}
 
 
-def read_line(path, clicks):
-    """What was read, and that it is taken as clicks."""
+def read_line(path, clicks, ratings):
+    """What was read, and that it is taken as clicks; ratings: Ratings of which they are those that are any."""
     users, items = clicks.shape
     counts = clicks.counts if clicks.counts is not None else np.ones(1, np.int32)
     often = f", counted up to {counts.max():g} times" if counts.max() > 1 else ""
-    return f"{path}: {len(clicks):,} clicks (implicit feedback){often}, {users:,} users, {items:,} items"
+    of = f" of {len(ratings):,} ratings" if len(clicks) < len(ratings) else ""
+    return f"{path}: {len(clicks):,} clicks (implicit feedback){of}{often}, {users:,} users, {items:,} items"
 
 
 def closing_table(model, test, positive_from=None, split="random", seed=0):

@@ -40,7 +40,7 @@ def clicks_of(users, items, shape):
 
 
 def clicks_in_rows(indptr, items):
-    """Clicks of rows that are together already; each is put in order where it is not."""
+    """Clicks that are grouped by row already; a row that is not in order is sorted."""
     rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     if ((items[1:] > items[:-1]) | (rows[1:] > rows[:-1])).all():
         return Clicks(np.asarray(indptr, np.int64), np.asarray(items, np.int32))
@@ -69,7 +69,7 @@ def _find(indptr, clicked, rows, items, out):
 
 def judged_by(users, items, known, n_items, every_item=False):
     """(mask (n,) of the pairs that can be judged, LeftOut) of test pairs of rows (n,), those of unknown ids below 0 or
-    behind the last. every_item: unknown items can be judged too, as ever so bad."""
+    beyond the last. every_item: pairs with unknown items are judged too, as missed."""
     n_users = len(known.indptr) - 1
     no_user = (users < 0) | (users >= n_users)
     no_item = ~no_user & ((items < 0) | (items >= n_items))

@@ -26,8 +26,8 @@ class Judged(NamedTuple):
 
 
 def check_cuts(k, most, told="the model knows {:,} items"):
-    """Lengths of lists, one or several, as a tuple in rising order; ParameterError for none, or more than most, told
-    so."""
+    """Lengths of lists, one or several, as a tuple in rising order; ParameterError for none, or for one above `most`:
+    `told` says what there are that many of."""
     cuts = sorted({check_integer("k", one, 1) for one in np.atleast_1d(np.asarray(k, object))})
     if not cuts or cuts[-1] > most:
         why = f"{told.format(most)}, so take k from 1 to {most:,}"

@@ -17,7 +17,7 @@ from gpukit.evaluation.lists.measures import discounts
 
 
 class Candidates(NamedTuple):
-    """users (T,) rows; items (T, C) int32 rows, the click first, those of unknown items behind the last one; there
+    """users (T,) rows; items (T, C) int32 rows, the click first, unknown ones in the row behind the last; there
     (T, C) bool: whether a place holds a candidate."""
 
     users: np.ndarray
@@ -26,7 +26,7 @@ class Candidates(NamedTuple):
 
 
 class Dropped(NamedTuple):
-    """Of how many tests a negative was the click itself; negatives that were repeated; that were learned from."""
+    """Counts: tests that have the click itself among the negatives; repeated negatives; those learned from."""
 
     itself: int
     repeated: int

@@ -10,7 +10,7 @@ def shown(slots, clicks):
     """{name: float} of slots (N,), how often each item stands in a list, and clicks (N,) that were learned from.
 
     coverage    share of the items that stand in any list
-    gini        how unevenly slots fall to items: 0 all alike, near 1 all to one
+    gini        how unevenly slots fall to items (0: all alike, near 1: all to one)
     popularity  mean clicks of the item in a slot
     few         share of the slots whose item has fewer than FEW clicks
     """

@@ -7,21 +7,21 @@ from gpukit.factorization.choose import candidates, rule
 from gpukit.factorization.choose.budget import budget_of
 from gpukit.factorization.choose.chosen import Choice
 from gpukit.factorization.choose.damping import best_biases
+from gpukit.factorization.choose.evaluator import ONE_THREAD, Evaluator, curve, rms
 from gpukit.factorization.choose.folds import folds
 from gpukit.factorization.choose.sample import usual_suits
 from gpukit.factorization.choose.share import blended, share_of
-from gpukit.factorization.choose.trial import ONE_THREAD, Trial, curve, rms
 from gpukit.factorization.prepare.ready import Way
 
 STOPPING_SHARE = 0.05  # of the ratings, by which early stopping judges unless told otherwise
 
 
 class Contest(NamedTuple):
-    """What candidates are tried on: Trials; names of open parameters; epochs without a better one until a candidate is
-    given up, 0 for never; whether ratings are candidates.MANY, where trials are cut short; progress as fit's; the
+    """What candidates are tried on: Evaluators; names of open parameters; epochs without a better one until a candidate
+    is given up, 0 for never; whether ratings are candidates.MANY, where trials are cut short; progress as fit's; the
     budget.Budget."""
 
-    trials: list
+    evaluators: list
     free: set
     patience: int
     many: bool
@@ -56,11 +56,11 @@ def _contest(estimator, ratings, settings, device, stopping, progress):
     def find(orders, steps):
         return estimator.find_neighbors(orders, steps, settings.n_neighbors)
 
-    trials = [Trial(*fold, way, device, find) for fold in folds(ratings, settings.seed, share)]
+    evaluators = [Evaluator(*fold, way, device, find) for fold in folds(ratings, settings.seed, share)]
     free = rule.left_open(estimator)
     patience = settings.patience if stopping else candidates.PATIENCE if "n_epochs" in free else 0
     many = len(ratings) >= candidates.MANY
-    return Contest(trials, free, patience, many, progress, budget_of(len(ratings), many))
+    return Contest(evaluators, free, patience, many, progress, budget_of(len(ratings), many))
 
 
 def _usual(estimator, ratings, settings, free):
@@ -95,13 +95,13 @@ def _contested(estimator, settings, contest):
     """The Choice among candidates and damped biases."""
     damping, trend, plain = settings.damping, settings.trend, None
     if settings.biases:
-        damping, trend, plain = best_biases(contest.trials)
+        damping, trend, plain = best_biases(contest.evaluators)
     most = settings.epochs if contest.patience else min(settings.epochs, candidates.LONGEST)
     epochs = candidates.EPOCHS if "n_epochs" in contest.free else most
     first = settings._replace(damping=damping, trend=trend, held=True, epochs=epochs)
     outcomes = _in_turn(candidates.decays(first, contest.free), contest, [])
     leader = min(outcomes, key=_rmse).settings._replace(epochs=epochs)
-    outcomes = _in_turn(candidates.sizes(leader, contest.free, contest.trials[0].shape), contest, outcomes)
+    outcomes = _in_turn(candidates.sizes(leader, contest.free, contest.evaluators[0].shape), contest, outcomes)
     leader = min(outcomes, key=_rmse)
     if settings.biases and (plain is None or leader.rmse < rms(plain)):
         outcomes = _in_turn([leader.settings._replace(held=False, epochs=epochs)], contest, outcomes)
@@ -144,7 +144,7 @@ def _tried(settings, contest, leader=None):
     """The Outcome of a candidate, which may be given up for that of a leader."""
     facts = {"F": settings.n_factors, "K": settings.n_neighbors, "lambda": settings.regularization}
     return curve(
-        contest.trials,
+        contest.evaluators,
         settings,
         contest.patience,
         lambda epoch, rmse: contest.progress("choosing", epoch, settings.epochs, {**facts, "rmse": rmse}),

@@ -21,23 +21,23 @@ LEVEL, ITEMS, BOTH = (0.0, 0.0), (0.0, 1.0), (1.0, 1.0)  # shares of the users' 
 SIDES = 2  # that are tried
 
 
-def best_biases(trials):
+def best_biases(evaluators):
     """(damping, trend, (n,) errors of the judging ratings): dampings of users and items, the best of GRID, and shares
     of their slopes."""
-    level, errors = best_damping(trials, LEVEL, FIRST, ROUNDS)
-    sloped, found = best_damping(trials, ITEMS, level, 1)
+    level, errors = best_damping(evaluators, LEVEL, FIRST, ROUNDS)
+    sloped, found = best_damping(evaluators, ITEMS, level, 1)
     items = share_of(found, errors, SIDES)
     damping, trend = (sloped, (0.0, items)) if items else (level, LEVEL)
-    errors = judged(trials, damping, trend)
-    users = share_of(judged(trials, damping, (1.0, items)), errors, SIDES)
+    errors = judged(evaluators, damping, trend)
+    users = share_of(judged(evaluators, damping, (1.0, items)), errors, SIDES)
     if users:
         trend = users, items
-        errors = judged(trials, damping, trend)
-    level = judged(trials, NOTHING_ELSE, LEVEL)
+        errors = judged(evaluators, damping, trend)
+    level = judged(evaluators, NOTHING_ELSE, LEVEL)
     return (damping, trend, errors) if errors @ errors <= level @ level else (NOTHING_ELSE, LEVEL, level)
 
 
-def best_damping(trials, trend, first, rounds):
+def best_damping(evaluators, trend, first, rounds):
     """(dampings, (n,) errors): the likeliest of GRID, a side at a time, so many times around, beginning with the first.
 
     Likely is what predicts well and, where too few ratings judge to tell, what is usual: squared errors count by the
@@ -47,7 +47,7 @@ def best_damping(trials, trend, first, rounds):
 
     def errors(damping):
         if damping not in known:
-            known[damping] = judged(trials, damping, trend)
+            known[damping] = judged(evaluators, damping, trend)
         return known[damping]
 
     def unlikely(damping):
@@ -61,6 +61,6 @@ def best_damping(trials, trend, first, rounds):
     return best, errors(best)
 
 
-def judged(trials, damping, trend):
-    """(n,) errors of damped biases on the judging ratings of all trials."""
-    return np.concatenate([trial.biased(damping, trend) for trial in trials])
+def judged(evaluators, damping, trend):
+    """(n,) errors of damped biases on the judging ratings of all evaluators."""
+    return np.concatenate([evaluator.biased(damping, trend) for evaluator in evaluators])

@@ -11,9 +11,9 @@ from gpukit import _jit
 from gpukit.factorization.baseline import USUAL
 from gpukit.factorization.choose import rule
 from gpukit.factorization.choose.candidates import PATIENCE
+from gpukit.factorization.choose.evaluator import Evaluator, curve
 from gpukit.factorization.choose.folds import folds
 from gpukit.factorization.choose.share import share_of
-from gpukit.factorization.choose.trial import Trial, curve
 from gpukit.factorization.prepare.ready import Way
 from gpukit.streams import Numpy
 
@@ -31,10 +31,10 @@ def usual_suits(estimator, ratings, settings, device):
     way = Way(estimator.walk, settings.seed, estimator.deterministic, False)
     with _jit.threads(1):
         train, held_out = folds(of_some_users(ratings, settings.seed), settings.seed)[0]
-        trial = Trial(train, held_out, way, device, _no_neighbors)
+        evaluator = Evaluator(train, held_out, way, device, _no_neighbors)
         alone = min(settings.n_factors, *train.shape)
-        found = curve([trial], settings._replace(n_neighbors=0, n_factors=alone), PATIENCE)
-        return share_of(found.errors, trial.biased(USUAL), settings.epochs) > 0.0
+        found = curve([evaluator], settings._replace(n_neighbors=0, n_factors=alone), PATIENCE)
+        return share_of(found.errors, evaluator.biased(USUAL), settings.epochs) > 0.0
 
 
 def of_some_users(ratings, seed):

@@ -16,8 +16,8 @@ from gpukit.factorization.choose.chosen import Choice
 from gpukit.factorization.goal import goal_of
 from gpukit.factorization.implicit import hold_out
 from gpukit.factorization.implicit.blend import MOST_NEIGHBORS
+from gpukit.factorization.implicit.evaluator import DEPTH, PATIENCE, Evaluator, Outcome, places_in
 from gpukit.factorization.implicit.mix import partner
-from gpukit.factorization.implicit.trial import DEPTH, PATIENCE, Outcome, Trial, places_in
 from gpukit.factorization.solvers import usual
 
 FIRST_FACTORS, FIRST_EPOCHS = 32, 5
@@ -25,6 +25,8 @@ FACTORS = (64, 128, 192, 256, 384, 512)
 WORK = {False: 6.0e10, True: 2.0e13}  # multiplications of an epoch, at most, of a candidate; on a GPU
 MOST_SAMPLED = {False: 3_000_000, True: 1_000_000_000}  # clicks beyond which sampled negatives are not tried; on a GPU
 AXES = {"unobserved_weight": 3.0, "regularization": 2.0}  # what a step along each multiplies by
+FINE_AXES = {"unobserved_weight": 1.7, "regularization": 1.4}
+FINER = 0.1  # of WORK: an epoch of what is sought in finer steps
 MOST_STEPS, HARDER = 4, 1.5
 RECENCY = 2.0
 SHARES, MIXED = (0.1, 0.3, 1.0), (0.02, 0.05, 0.1, 0.2)
@@ -48,6 +50,11 @@ class Contest(NamedTuple):
         self.progress("choosing", len(self.rows), None, {"ndcg": self.rows[-1]["ndcg"]})
         return outcome
 
+    def tried(self, evaluator, plan, patience=0):
+        """(the Outcome, told, of settings.Settings, the State that they came to); see Evaluator.tried."""
+        outcome, state = evaluator.tried(plan, patience)
+        return self.met(outcome, f"{plan.solver}, {plan.loss}"), state
+
 
 def choose(estimator, clicks, settings, device, progress):
     """The choose.chosen.Choice for an estimator's settings.Settings and clicks, Ratings whose values are 1."""
@@ -62,14 +69,16 @@ def choose(estimator, clicks, settings, device, progress):
     stops = settings.patience or (PATIENCE if "n_epochs" in free else 0)
     contest = Contest(estimator, free, solvers, stops, [], progress)
     some = hold_out.sampled(train, judges, settings.seed)
-    trial = Trial(estimator, *some, device)
+    evaluator = Evaluator(estimator, *some, device)
     best = settings
     if "ials" in solvers:
-        best = least_squares(contest, trial, settings._replace(solver="ials", loss="squared", biases=False)).settings
+        best = least_squares(
+            contest, evaluator, settings._replace(solver="ials", loss="squared", biases=False)
+        ).settings
     if some[0] is not train:
-        trial = Trial(estimator, train, judges, device)
-    best = second_round(contest, trial, best, device.is_cuda)
-    rows = baselines(trial)
+        evaluator = Evaluator(estimator, train, judges, device)
+    best = second_round(contest, evaluator, best, device.is_cuda)
+    rows = baselines(evaluator)
     return Choice(fitting(best.settings), contest.rows + rows, why(best, judges, rows))
 
 
@@ -86,34 +95,35 @@ def worth(outcome):
     return float(outcome.gains.mean())
 
 
-def least_squares(contest, trial, settings):
+def least_squares(contest, evaluator, settings):
     """The best Outcome of a search along AXES, and of how clicks may weigh."""
     epochs = FIRST_EPOCHS if "n_epochs" in contest.free else settings.epochs
     factors = min(FIRST_FACTORS, settings.n_factors) if "n_factors" in contest.free else settings.n_factors
     plan = settings._replace(epochs=epochs, n_factors=factors)
-    best = contest.met(*tried(trial, plan))
-    for axis, step in AXES.items():
-        if axis in contest.free:
-            best = along(contest, trial, best, axis, step)
-    for change in weighings(trial.prepared.clicks):
-        better = contest.met(*tried(trial, best.settings._replace(**change)))
+    best = sought(contest, AXES, contest.tried(evaluator, plan), lambda plan: contest.tried(evaluator, plan))[0]
+    for change in weighings(evaluator.prepared.clicks):
+        better, _ = contest.tried(evaluator, best.settings._replace(**change))
         best = max(best, better, key=worth)
     return best
 
 
-def tried(trial, plan):
-    """(Outcome, how it is called) of a candidate."""
-    return trial.tried(plan)[0], f"{plan.solver}, {plan.loss}"
+def sought(contest, axes, best, tried):
+    """The best (Outcome, State) of a search from one along those axes {name: step} that are open, in turn; tried: the
+    function of settings.Settings that gives such a pair."""
+    for axis, step in axes.items():
+        if axis in contest.free:
+            best = along(best, axis, step, tried)
+    return best
 
 
-def along(contest, trial, best, axis, step):
-    """The best Outcome along an axis, up or down from one as long as it gets better."""
+def along(best, axis, step, tried):
+    """The best (Outcome, State) along an axis, up or down from one as long as it gets better."""
     for factor in (1.0 / step, step):
         before = best
         for _ in range(MOST_STEPS):
-            value = float(f"{getattr(best.settings, axis) * factor:.2g}")
-            found = contest.met(*tried(trial, best.settings._replace(**{axis: value})))
-            if worth(found) <= worth(best):
+            settings = best[0].settings
+            found = tried(settings._replace(**{axis: float(f"{getattr(settings, axis) * factor:.2g}")}))
+            if worth(found[0]) <= worth(best[0]):
                 break
             best = found
         if best is not before:
@@ -129,38 +139,58 @@ def weighings(clicks):
         yield {"recency": RECENCY}
 
 
-def second_round(contest, trial, best, on_gpu):
+def second_round(contest, evaluator, best, on_gpu):
     """The best Outcome on all but the held-out clicks; best: settings.Settings of few factors."""
-    stops, leader, found = contest.stops, None, []
+    leader, found = None, []
     if "ials" in contest.solvers:
-        epochs = usual("ials", best.rates, 0)["epochs"] if "n_epochs" in contest.free else best.epochs
-        for size in sizes(contest, trial, best, on_gpu):
-            outcome, state = trial.tried(best._replace(n_factors=size, epochs=epochs), stops)
-            contest.met(outcome, "ials, squared")
-            if leader is not None and worth(outcome) <= worth(leader[0]):
-                break
-            leader = outcome, state
-        leader = held_harder(contest, trial, leader, epochs)
+        leader = grown(contest, evaluator, best, on_gpu)
         found.append(leader[0])
-    many = len(trial.prepared.clicks) > MOST_SAMPLED[on_gpu]
+    many = len(evaluator.prepared.clicks) > MOST_SAMPLED[on_gpu]
     if "sampled" in contest.solvers and not (many and found):
-        found += with_negatives(contest, trial, best, leader)
+        found += with_negatives(contest, evaluator, best, leader)
     if leader is not None and len(contest.solvers) > 1 and has_neighbors(contest.estimator):
-        found += [contest.met(one, "ials and cosines") for one in trial.blends(leader[0].settings, leader[1], SHARES)]
+        found += [
+            contest.met(one, "ials and cosines") for one in evaluator.blends(leader[0].settings, leader[1], SHARES)
+        ]
     return clearest(found)
 
 
-def held_harder(contest, trial, leader, epochs):
+def grown(contest, evaluator, plan, on_gpu):
+    """The best (Outcome, State) of least squares with more factors while they help; with the fewest, what was found on
+    the clicks of some users is sought once more, in finer steps."""
+    epochs = usual("ials", plan.rates, 0)["epochs"] if "n_epochs" in contest.free else plan.epochs
+
+    def tried(plan):
+        return contest.tried(evaluator, plan._replace(epochs=epochs), contest.stops)
+
+    first, *more = sizes(contest, evaluator, plan, on_gpu)
+    leader = tried(plan._replace(n_factors=first))
+    if work(evaluator, first) <= FINER * WORK[on_gpu]:
+        leader = sought(contest, FINE_AXES, leader, tried)
+    for size in more:
+        plan = leader[0].settings._replace(n_factors=size)
+        larger = tried(plan)
+        if worth(larger[0]) <= worth(leader[0]) and "regularization" in contest.free:
+            larger = tried(harder(plan))  # more factors learn by heart what fewer did not
+        if worth(larger[0]) <= worth(leader[0]):
+            break
+        leader = larger
+    return held_harder(contest, leader, epochs, tried)
+
+
+def harder(plan):
+    """settings.Settings that hold parameters smaller."""
+    return plan._replace(regularization=float(f"{plan.regularization * HARDER:.2g}"))
+
+
+def held_harder(contest, leader, epochs, tried):
     """(Outcome, State) of a leader or, where that was best after less than half of the epochs, and so learned by heart
     what it went on to, of what is held smaller, as long as it gets better."""
     while {"regularization", "n_epochs"} <= contest.free and 2 * leader[0].settings.epochs < epochs:
-        plan = leader[0].settings
-        value = float(f"{plan.regularization * HARDER:.2g}")
-        outcome, state = trial.tried(plan._replace(regularization=value, epochs=epochs), contest.stops)
-        contest.met(outcome, "ials, squared")
-        if worth(outcome) <= worth(leader[0]):
+        found = tried(harder(leader[0].settings))
+        if worth(found[0]) <= worth(leader[0]):
             break
-        leader = outcome, state
+        leader = found
     return leader
 
 
@@ -176,37 +206,37 @@ def has_neighbors(estimator):
     return getattr(estimator, "n_neighbors", 0) != 0
 
 
-def with_negatives(contest, trial, plan, leader):
+def with_negatives(contest, evaluator, plan, leader):
     """[Outcome] of the loss with sampled negatives, neighbourhoods and all, by itself and, where the number of factors
     is open, beside the leader of the others: (its Outcome, its State) or None."""
-    clicks = trial.prepared.clicks
+    clicks = evaluator.prepared.clicks
     alone = partner(contest.estimator, plan, len(clicks), clicks.shape)
     alone = alone._replace(n_factors=alone.n_factors if "n_factors" in contest.free else plan.n_factors)
-    outcome, state = trial.tried(alone, 0 if leader else contest.stops)
+    outcome, state = evaluator.tried(alone, 0 if leader else contest.stops)
     found = [contest.met(outcome, f"sampled, {alone.loss}")]
     if leader is not None and "n_factors" in contest.free:
         settings, factors = leader[0].settings, leader[1]
-        found += [contest.met(one, "ials and sampled") for one in trial.mixes(settings, factors, state, MIXED)]
+        found += [contest.met(one, "ials and sampled") for one in evaluator.mixes(settings, factors, state, MIXED)]
     return found
 
 
-def sizes(contest, trial, plan, on_gpu):
+def sizes(contest, evaluator, plan, on_gpu):
     """The numbers of factors to try, in order."""
-    shape = trial.prepared.clicks.shape
+    shape = evaluator.prepared.clicks.shape
     if "n_factors" not in contest.free:
         return [plan.n_factors]
-    fit = [size for size in FACTORS if size <= min(shape) and work(trial, size) <= WORK[on_gpu]]
+    fit = [size for size in FACTORS if size <= min(shape) and work(evaluator, size) <= WORK[on_gpu]]
     return fit or [min(plan.n_factors, *shape)]
 
 
-def work(trial, size):
+def work(evaluator, size):
     """Multiplications of an epoch with so many factors."""
-    return len(trial.prepared.clicks) * size**2 + sum(trial.prepared.clicks.shape) * size**3 / 6
+    return len(evaluator.prepared.clicks) * size**2 + sum(evaluator.prepared.clicks.shape) * size**3 / 6
 
 
-def baselines(trial):
+def baselines(evaluator):
     """Rows of popularity and item kNN on the same held-out clicks."""
-    clicks, judges = trial.prepared.clicks, trial.judges
+    clicks, judges = evaluator.prepared.clicks, evaluator.judges
     known, rows = clicks_of(clicks.users, clicks.items, clicks.shape), []
     for kind in (Popularity, ItemKNN):
         plain = kind(known, clicks.shape[1])

@@ -43,6 +43,13 @@ def sampled(clicks, judges, seed, most=SAMPLE):
     """(clicks, Judges) of as many whole users as have about `most` clicks, drawn at random; all where these do."""
     if len(clicks) <= most:
         return clicks, judges
-    users = np.random.default_rng([seed, Numpy.CLICK_JUDGES[1]]).random(clicks.shape[0]) < most / len(clicks)
+    users = some_users(len(clicks), clicks.shape[0], seed, most)
     chosen = users[judges.users]
     return clicks.take(users[clicks.users]), Judges(judges.users[chosen], judges.items[chosen], judges.latest)
+
+
+def some_users(n_clicks, n_users, seed, most=SAMPLE):
+    """(M,) bool: users drawn at random that have about `most` of the clicks; all where there are no more."""
+    if n_clicks <= most:
+        return np.ones(n_users, np.bool_)
+    return np.random.default_rng([seed, Numpy.CLICK_JUDGES[1]]).random(n_users) < most / n_clicks

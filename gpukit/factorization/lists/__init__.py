@@ -2,7 +2,8 @@
 
     filters.py      Filters: what a list may show               recommending.py  recommend, for users that are known
     diversity.py    unlike items first among the best           files.py         items and categories, from files
-    head.py         what ranks lists of a model of ratings: who rates what at all, and how; learning.py learns it
+    head.py         what ranks lists of a model of ratings: who rates what at all, and how; learning.py learns it,
+                    choosing.py how strongly it is held where ratings are few
 
 Source of the diversity: Carbonell and Goldstein, "The Use of MMR, Diversity-Based Reranking for Reordering Documents
 and Producing Summaries", SIGIR 1998.

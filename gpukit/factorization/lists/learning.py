@@ -7,6 +7,7 @@ import numpy as np
 from gpukit.device.engine import engine
 from gpukit.factorization.implicit import start
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
+from gpukit.factorization.lists.choosing import chosen
 from gpukit.factorization.lists.head import Head, weights_of
 from gpukit.factorization.model.layout import LEVELS
 from gpukit.factorization.settings import Settings
@@ -40,20 +41,21 @@ def learned(history, shape, device):
 
     The same on every run. Raises DeviceMemoryError.
     """
-    plan, orders = plan_of(shape), orders_of(history, shape, device)
-    course = Course(PreparedClicks(Walked(True), Extent(len(orders), shape), device, orders), plan)
+    walked, orders = Walked(True), orders_of(history, shape, device)
+    plan = chosen(plan_of(shape), walked, history, shape, device)
+    course = Course(PreparedClicks(walked, Extent(len(orders), shape), device, orders), plan)
     clicks = tuple(np.diff(order.indptr[: rows + 1]) for order, rows in zip((orders.by_user, orders.by_item), shape))
     first = start.start_state(clicks, plan.n_factors, np.zeros((shape[1], 0), np.int32), SEED)
     session, training = course.begin(first)
     for epoch in range(plan.epochs):
         training.epoch(epoch)
     training.way.solve(training.halves[0], *session.parameters[1::-1])  # users by the last items, as new ones are
-    state, numbers = session.state(), np.array([REGULARIZATION, UNOBSERVED, EXPONENT])
+    state, numbers = session.state(), np.array([plan.regularization, plan.unobserved_weight, plan.exponent])
     return Head(state.user_factors, state.item_factors, clicks[1], numbers)
 
 
 def plan_of(shape):
-    """The settings.Settings that a head is learned by, of ratings of shape (M, N)."""
+    """The settings.Settings that a head of plenty of ratings of shape (M, N) is learned by."""
     plan = Settings(EPOCHS, "ials", "adaptive", None, REGULARIZATION, 1.0, False, 0, SEED, min(FACTORS, *shape))
     return plan._replace(feedback="implicit", unobserved_weight=UNOBSERVED, exponent=EXPONENT)
 

@@ -5,6 +5,7 @@ the new ratings, not of all.
     opening.py   a fitted model put there                      tables.py    rows with room for more
     entering.py  new ratings sorted, merged into the history   hashing.py   sums of simLSH that are added to
     learning.py  rows without ratings so far learn theirs      finding.py   ids among those that are known
+    arriving.py  ratings as they come, in the model's rows      pieces.py    rows cut into chunks where they lie
     cpu.py | gpu.py -> twins.py | kernels.py
 
 What is kept: parameter rows, neighbour lists, w and c; the history by user; of the items how many ratings each has and

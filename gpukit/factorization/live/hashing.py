@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.factorization.live.tables import Table
+from gpukit.factorization.live.tables import GrowingTable
 from gpukit.neighbors import plan as searching
 from gpukit.neighbors.hashes import work
 from gpukit.neighbors.hashes.simlsh import plan
@@ -47,9 +47,9 @@ class Hashes:
         n_items, n_words, own = len(self._most), self.settings.n_words, self._own
         if self.tables is None:
             shapes = ((n_items, slices, n_words), np.uint32), (n_items, np.int64), ((n_items, n_words), np.uint32)
-            self.tables = [Table(own.zeros(*shape), own) for shape in shapes]
+            self.tables = [GrowingTable(own.zeros(*shape), own) for shape in shapes]
         before = self.tables[0].all
         if slices > before.shape[1]:
             wider = np.zeros((n_items, slices, n_words), np.uint32)
             wider[:, : before.shape[1]] = own.fetch(before)
-            self.tables[0] = Table(own.resident(wider, np.uint32), own)
+            self.tables[0] = GrowingTable(own.resident(wider, np.uint32), own)

@@ -1,7 +1,7 @@
 """What a live model has on its device."""
 
 from gpukit.factorization.arrays import History
-from gpukit.factorization.live.tables import ROOM, Table
+from gpukit.factorization.live.tables import ROOM, GrowingTable
 
 
 class Held:
@@ -21,9 +21,9 @@ class Held:
     def keep(self, P, Q, neighbors, neighborhood):
         """Take over parameter rows of both sides, neighbors and the packed neighborhood, or None."""
         steps, (users, items) = self.work.own, (P, Q) if self.work.walk == "users" else (Q, P)
-        self.users, self.items, self.neighbors = (Table(array, steps) for array in (users, items, neighbors))
+        self.users, self.items, self.neighbors = (GrowingTable(array, steps) for array in (users, items, neighbors))
         self.near, influence, self.offsets = neighborhood or (None, None, None)
-        self.influence = None if influence is None else Table(influence, steps)
+        self.influence = None if influence is None else GrowingTable(influence, steps)
 
     @property
     def shape(self):

@@ -6,7 +6,7 @@ import numpy as np
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.solvers.sgd import rates, schedule
 from gpukit.factorization.solvers.sgd import training as descent
-from gpukit.factorization.solvers.sgd.chunks.table import Cut, table_of
+from gpukit.factorization.solvers.sgd.chunks.table import RowChunks, table_of
 
 PARTS = 1024  # in which pieces are counted at once
 
@@ -25,7 +25,7 @@ def still_tables(task, flags, work):
     gain = rates.FACTOR_GAIN if settings.rates == "adaptive" else 0.0
     pace = float(settings.learning_rate), gain, blind, schedule.longest_still(n, workers)
     before = pieces_before(starts, flags, pace, own)
-    cut = Cut(starts, before, int(own.fetch(before[flags.size :])[0]))
+    cut = RowChunks(starts, before, int(own.fetch(before[flags.size :])[0]))
     return [table_of(cut, workers, settings.seed, work.steps.chunking)], workers
 
 

@@ -3,7 +3,7 @@
 ROOM = 1.25  # times the rows that are needed, once they have to be moved
 
 
-class Table:
+class GrowingTable:
     """Rows of one shape and type on a device; rows that come are zero until they are written.
 
     all: the rows there are, a view, to be asked for anew once they have grown.

@@ -66,7 +66,7 @@ class Road:
                 table[self.rows[block]] = np.asarray(self.team.broadcast(own, rank))
 
 
-class Copies:
+class CopiedRows:
     """Rows of the minor side that each rank of a parallel.Team walks in a copy of its own; the sum of what all ranks
     have changed is what all go on from."""
 

@@ -105,8 +105,8 @@ class Road:
             self.here[block] = recorded(self.journeys)
 
 
-class Copies:
-    """See cpu.Copies. Changes travel while rows are walked: the walk leaves processors to what adds and sends.
+class CopiedRows:
+    """See cpu.CopiedRows. Changes travel while rows are walked: the walk leaves processors to what adds and sends.
 
     The popular rows' changes, which the most steps hang on, travel more often than all rows'.
     """
@@ -132,7 +132,7 @@ class Copies:
         self.align()
 
     def walk(self, workers, rates, turn, epoch):
-        """See cpu.Copies; queued. Ranks meet while a part is walked, and the next but one waits for that."""
+        """See cpu.CopiedRows; queued. Ranks meet while a part is walked, and the next but one waits for that."""
         session, threads, met = self.session, threads_beside(self.session.layout), []
         shares = self.shares[min(epoch, len(self.shares) - 1)]
         grid = -(-workers * session.layout.lanes // threads)
@@ -149,7 +149,7 @@ class Copies:
         self.meet(shares, *self.all)
 
     def meet(self, shares, changes, sums):
-        """See cpu.Copies; queued, for as many rows as changes has."""
+        """See cpu.CopiedRows; queued, for as many rows as changes has."""
         table, stream = self.session.parameters.Q, self.journeys
         launch(self.take, *COPYING, table, self.rows, self.common, changes, stream=stream)
         self.lines.allreduce(changes, stream=stream, out=sums)
@@ -170,7 +170,7 @@ class Copies:
 
 
 def threads_beside(layout):
-    """Threads of a block of the walk beside which nothing else fits on a processor: see Copies."""
+    """Threads of a block of the walk beside which nothing else fits on a processor: see CopiedRows."""
     return LEAST_THREADS if is_wide(layout) else MOST_THREADS
 
 

@@ -31,7 +31,7 @@ class Training:
 
 
 class Copied:
-    """Epochs of a rank that walks all rows of the minor side in a copy of its own (own_steps.Copies), to which the
+    """Epochs of a rank that walks all rows of the minor side in a copy of its own (own_steps.CopiedRows), to which the
     others' changes are added while it walks."""
 
     def __init__(self, settings, copies, laps):
@@ -53,5 +53,5 @@ def training_of(settings, session, parts, laps, team, device):
     """The Training or Copied of a rank."""
     own_steps = engine(device, __package__)
     if isinstance(parts.tour, Copies):
-        return Copied(settings, own_steps.Copies(session, settings, parts, team, device), laps)
+        return Copied(settings, own_steps.CopiedRows(session, settings, parts, team, device), laps)
     return Training(settings, parts.tour, own_steps.Road(session, parts, team, device), team.rank, laps)

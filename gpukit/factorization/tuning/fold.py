@@ -10,7 +10,7 @@ from gpukit import _jit
 from gpukit import device as devices
 from gpukit.errors import DataError
 from gpukit.factorization.baseline import USUAL
-from gpukit.factorization.choose.trial import ONE_THREAD, Trial, rms
+from gpukit.factorization.choose.evaluator import ONE_THREAD, Evaluator, rms
 from gpukit.factorization.estimator import LSHMF, MatrixFactorization, check_shape
 from gpukit.factorization.prepare.ready import Way
 from gpukit.factorization.tuning.grid import OPEN
@@ -46,15 +46,15 @@ class Fold:
             raise DataError("a fold has no ratings to judge by: use fewer folds (cv).")
         self.train, self.test, self.template, self.most = train, test, template, most
         self.device, self.threads = devices.resolve(template.device), 1 if len(train) <= ONE_THREAD else None
-        self.trials = {}
+        self.evaluators = {}
 
-    def trial(self, model, seed):
-        """The choose.trial.Trial of all settings that walk the ratings as an estimator does."""
-        if model.walk not in self.trials:
+    def evaluator(self, model, seed):
+        """The choose.evaluator.Evaluator of all settings that walk the ratings as an estimator does."""
+        if model.walk not in self.evaluators:
             way = Way(model.walk, seed, model.deterministic, model.walk == LSHMF.walk)
             find = lambda orders, steps: model.find_neighbors(orders, steps, self.most)  # noqa: E731
-            self.trials[model.walk] = Trial(self.train, self.test, way, self.device, find)
-        return self.trials[model.walk]
+            self.evaluators[model.walk] = Evaluator(self.train, self.test, way, self.device, find)
+        return self.evaluators[model.walk]
 
     def curve(self, setting, epochs, goal=None):
         """The Curve of a training of a Setting: `epochs` at most, fewer where PATIENCE of them bring nothing, or where
@@ -68,7 +68,7 @@ class Fold:
         """[RMSE after each epoch]; arguments as curve."""
         model, errors = estimator_of(self.template, setting, epochs), []
         plan = model.check(len(self.train))
-        attempt = self.trial(model, plan.seed).begin(plan)
+        attempt = self.evaluator(model, plan.seed).begin(plan)
         for epoch in range(epochs):
             error = rms(attempt.epoch(epoch))
             errors.append(error if math.isfinite(error) else math.inf)
@@ -82,8 +82,8 @@ class Fold:
 
     def means_rmse(self):
         """RMSE of the bias-only predictor (baseline.py) on what judges."""
-        trial = next(iter(self.trials.values()), None) or self.trial(self.template, 0)
-        return rms(trial.biased(USUAL))
+        evaluator = next(iter(self.evaluators.values()), None) or self.evaluator(self.template, 0)
+        return rms(evaluator.biased(USUAL))
 
 
 def enough(errors):

@@ -10,6 +10,7 @@ one (Ash and Adams, "On Warm-Starting Neural Network Training", NeurIPS 2020).
     merge.py     the history with them in it; corrections   grow.py    the model's numbers with the new rows
     plan.py      how much is walked again, at which rates   run.py     one update: written once, for either device
     told.py      what is told of updates                    confirmed.py  what new ratings tell of the model before
+    fold.py      a new user, by ridge regression on the items' numbers
 
 Cost: the history is put in order once (O(ratings)); training walks the new ratings and `replay` earlier ones for each.
 Deterministic: as training is.

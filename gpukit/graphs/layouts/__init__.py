@@ -6,4 +6,5 @@
 | long.py     | a long table as values by sensor and time                          |
 | filled.py   | a long table again: values filled in, the lines that lacked added  |
 | alone.py    | a wide table without a graph: which side is time                   |
+| moments.py  | times as tables spell them, as seconds                             |
 """

@@ -14,6 +14,8 @@
 | plan.py         | what was decided; a problem filled in by it                                                 |
 | run.py          | from a problem to judged methods                                                            |
 | settling.py     | from judged methods to a plan and its report                                                |
+| kept.py         | settings of methods as a file has them, checked                                             |
+| saving.py       | what a file keeps of a plan                                                                 |
 | spectral.py     | the paper's algorithm among the methods                                                     |
 
 A trial on one fold, of large data on some columns, shows which methods come near the best; those are judged on all

@@ -50,17 +50,21 @@ class Row(NamedTuple):
 def side_by_side(problem, methods, work, heard=lambda result: None):
     """[work(at)] for the number of each of methods, in order; heard: told of each result as it comes.
 
-    On a GPU most of a method's time is the host's, in one thread: so long ones have a thread of their own there, and
-    those that leave the GPU alone another, unless there are matrices for all threads of the host.
+    Where threads pay, long ones have a thread each, and those that leave the GPU alone another.
     """
-    calls, device = [functools.partial(work, at) for at in range(len(methods))], problem.place.device
-    aside = [[at for at, one in enumerate(methods) if one.long], [at for at, one in enumerate(methods) if one.alone]]
-    aside = [some for some in aside if 0 < len(some) < len(calls)]
-    if not device.is_cuda or MANY < len(problem.values) <= MOST:
-        aside = []
-    begin = functools.partial(devices.gpu, device.index) if aside else None
+    calls = [functools.partial(work, at) for at in range(len(methods))]
+    host = [at for at, one in enumerate(methods) if one.leaves_gpu]
+    aside = [[at] for at, one in enumerate(methods) if one.long] + [host]
+    aside = [some for some in aside if 0 < len(some) < len(calls)] if threads_pay(problem) else []
+    begin = functools.partial(devices.gpu, problem.place.device.index) if aside else None
     with alone() if aside else contextlib.nullcontext():
         return beside(calls, aside, begin, heard)
+
+
+def threads_pay(problem):
+    """Whether methods work beside each other: on a GPU most of a method's time is the host's, in one thread, unless
+    there are matrices for all threads of the host."""
+    return problem.place.device.is_cuda and not MANY < len(problem.values) <= MOST
 
 
 def filled(method, problem, setting):

@@ -41,10 +41,13 @@ class Filled(NamedTuple):
     deviation: np.ndarray
 
 
-def estimates_of(problem, plan):
-    """[(N, T)]: what each member fills in."""
-    methods = [BY_NAME[name] for name, _ in plan.members]
-    return side_by_side(problem, methods, lambda at: filled(methods[at], problem, plan.members[at][1]))
+def estimates_of(problem, plan, known=None):
+    """[(N, T)]: what each member fills in; known: {name: (N, T)} of those that have done so."""
+    found = dict(known or {})
+    rest = [(BY_NAME[name], setting) for name, setting in plan.members if name not in found]
+    more = side_by_side(problem, [method for method, _ in rest], lambda at: filled(rest[at][0], problem, rest[at][1]))
+    found |= {method.name: estimate for (method, _), estimate in zip(rest, more)}
+    return [found[name] for name, _ in plan.members]
 
 
 def joined(problem, plan, estimates):

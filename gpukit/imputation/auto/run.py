@@ -9,7 +9,7 @@ import numpy as np
 from gpukit.errors import DataError
 from gpukit.imputation import scans
 from gpukit.imputation.auto import bending, deviations, hiding
-from gpukit.imputation.auto.judging import Fold, error_of, filled, side_by_side
+from gpukit.imputation.auto.judging import Fold, error_of, filled, side_by_side, threads_pay
 from gpukit.imputation.auto.methods import BY_NAME, METHODS
 from gpukit.imputation.auto.places import GROUPS, KINDS, kinds
 from gpukit.imputation.auto.plan import Plan
@@ -17,6 +17,7 @@ from gpukit.imputation.auto.settling import Judged, settled
 
 NUMBERS = 1 << 20  # of a problem that methods are judged on: a window of a longer one
 TRIAL = 1 << 16  # of the columns that a trial is made on, where a method takes each column by itself
+AHEAD = 1 << 25  # of a problem that methods fill in before it is known whether they serve: each has a table of its own
 ROUNDING = 1e-6  # of the largest residual
 NEAR = 1.25  # times the least error of a trial: what is judged on all folds
 MOST = 0.5  # of the values, equal ones that are told: no less, see scans.commonest
@@ -40,7 +41,7 @@ class Candidate(NamedTuple):
 
 
 def decide(problem, asked, known, progress=None):
-    """The Plan for a problem.
+    """(the Plan for a problem, {name: (N, T)} of members that have filled it in already).
 
     asked: 'auto' or a method's name, which then serves by itself; the report has all methods. known: {name: setting}
     of methods that are decided. progress: called as progress("judging", done, None, {"method", "error"}).
@@ -50,7 +51,7 @@ def decide(problem, asked, known, progress=None):
     folds = hiding.folds_of(whole, options.seed)
     folds = [Fold(hidden.values, whole.without(hidden.lost), whole.values) for hidden in folds]
     if not folds:
-        return unjudged(problem, asked)
+        return unjudged(problem, asked), {}
     units = units_in(folds[0])
     trials = tried(whole, folds if 0 < units[1] < FEW else folds[:1], options.metric, progress)
     if asked != "auto" and asked not in {trial.method.name for trial in trials}:
@@ -60,13 +61,29 @@ def decide(problem, asked, known, progress=None):
         )
     names = finalists(trials, asked, options.metric, any(0 < count < FEW for count in units))
     near = [trial for trial in trials if trial.method.name in names]
-    judged = side_by_side(
-        whole,
-        [trial.method for trial in near],
-        lambda at: judge(folds, decided(whole, near[at], known, progress)),
-    )
+    judged, ahead = judged_of(near, folds, whole, problem, lambda trial: decided(whole, trial, known, progress))
     plan = settled(folds, judged, trials, options.metric, asked == "auto")
-    return plan._replace(notes=notes_of(problem))
+    return plan._replace(notes=notes_of(problem)), ahead
+
+
+def judged_of(near, folds, whole, problem, decide):
+    """([Judged] of Candidates on all folds, {name: (N, T)} of those that fill in the problem meanwhile).
+
+    Where methods work beside each other and one of them is long, which the others would wait for, all do whose setting
+    is known: who comes as near as that serves more often than not. whole: what they are judged on; decide(trial): with
+    its setting.
+    """
+    early = threads_pay(whole) and problem.values.size <= AHEAD and any(trial.method.long for trial in near)
+    ahead = [trial for trial in near if trial.method.decide is None] if early else []
+
+    def work(at):
+        if at < len(near):
+            return judge(folds, decide(near[at]))
+        method, setting, *_ = ahead[at - len(near)]
+        return filled(method, problem, setting)
+
+    found = side_by_side(whole, [trial.method for trial in near + ahead], work)
+    return found[: len(near)], {trial.method.name: one for trial, one in zip(ahead, found[len(near) :])}
 
 
 def unjudged(problem, asked):

@@ -94,4 +94,4 @@ def by_column(problem, setting):
     return out
 
 
-METHOD = Method("kriging", suits, settings, fill)
+METHOD = Method("kriging", suits, settings, fill, host=True)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gpukit._pool import by_rows
 from gpukit.imputation.baselines.nearest import heaviest
 
 ALL = 2048  # vertices that are all compared with each other; of more, neighbours on the graph
@@ -14,12 +15,18 @@ def alike(series, alive, adjacency, count):
     series (N, T) float32, whole; alive (N,) bool: which have values of their own; others come last. Of a graph of many
     vertices neighbours alone are compared, and the first stand for those that have too few.
     """
-    whole = (series - series.mean(axis=1, keepdims=True)).astype(np.float32)
-    size = np.linalg.norm(whole, axis=1)
-    whole /= np.where(size > 0, size, 1)[:, None]
+    whole = np.empty(series.shape, np.float32)
+    by_rows(lambda rows: scaled(series[rows], whole[rows]), series.shape)
     if len(series) <= ALL:
         return best(whole @ whole.T, alive, count)
     return of_graph(whole, alive, adjacency, count)
+
+
+def scaled(series, out):
+    """out = series (n, T) less their means, of length 1."""
+    out[:] = series - series.mean(axis=1, keepdims=True)
+    size = np.linalg.norm(out, axis=1)
+    out /= np.where(size > 0, size, 1)[:, None]
 
 
 def best(correlation, alive, count):
@@ -33,7 +40,12 @@ def of_graph(whole, alive, adjacency, count):
     """best() among the neighbours on a graph."""
     near = heaviest(adjacency, GRAPH)
     rows = np.repeat(np.arange(len(whole)), np.diff(near.indptr))
-    found = np.einsum("ij,ij->i", whole[rows], whole[near.indices])
+    found = np.empty(len(rows), np.float32)
+
+    def told(some):
+        found[some] = np.einsum("ij,ij->i", whole[rows[some]], whole[near.indices[some]])
+
+    by_rows(told, (len(rows), whole.shape[1]))
     found[~alive[near.indices]] = -2.0
     order = np.lexsort((-found, rows))
     out = np.repeat(np.arange(len(whole), dtype=np.int32)[:, None], count, axis=1)  # itself: its features are 0

@@ -38,7 +38,7 @@ class MaskedProblem(NamedTuple):
     after: np.ndarray
 
 
-class Asked(NamedTuple):
+class Missing(NamedTuple):
     """Missing values that are to be filled in: vertex, column, group (n,) int32, group the number of a value's kind
     times that of vertices, and its vertex; limits (N, 2): of vertices, beyond which no answer is believed."""
 
@@ -202,7 +202,7 @@ def filled(session, parts, grounds, coefficients):
 
 
 def asked_of(part):
-    """The Asked of a MaskedProblem."""
+    """The Missing values of a MaskedProblem."""
     seen, kinds = part.problem.seen, part.kinds
 
     def told(rows):
@@ -210,11 +210,11 @@ def asked_of(part):
         kind, vertex = kinds[rows][vertex, column].astype(np.int32), (rows.start + vertex).astype(np.int32)
         return vertex, column.astype(np.int32), kind * len(seen) + vertex
 
-    return Asked(*map(np.concatenate, zip(*by_rows(told, seen.shape))), limits_of(part.problem))
+    return Missing(*map(np.concatenate, zip(*by_rows(told, seen.shape))), limits_of(part.problem))
 
 
 def answered(session, part, ground, asked, coefficients):
-    """A MaskedProblem with what is Asked filled in."""
+    """A MaskedProblem with its Missing values filled in."""
     series = part.series.copy()
     for first in range(0, len(asked.vertex), TOGETHER):
         vertex, column, group = (one[first : first + TOGETHER] for one in asked[:3])

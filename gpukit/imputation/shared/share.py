@@ -2,7 +2,7 @@
 
 A rank has some columns of the estimate (of the m n entries, of all vertices that miss something) and some spectral
 slices, whole. The transform makes of its columns its piece of all slices: these go to whom they belong to, and back
-after the thresholding. Pieces go in chunks, those of the others first: while they travel the rank goes on with its own.
+after the thresholding. They go in chunks, those of the others first: while they travel the rank goes on with its own.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from gpukit.imputation.shared.parts import chunk, own
 CHUNKS = 4  # of slices: one travels while the next is multiplied
 
 
-class Pieces:
+class Parcels:
     """What travels between this rank and each other one, in chunks.
 
     whole {rank: (slices, columns)}; chunks [{rank: array}], as lines take them, of those that have anything.
@@ -66,8 +66,8 @@ class Share:
         columns, slices = (np.diff(edges) for edges in self.parts)
         mine = self.team.rank
         empty = lambda shape: self.empty(tuple(map(int, shape)), self.dtype)  # noqa: E731
-        self.away = Pieces({rank: (slices[rank], columns[mine]) for rank in self.others}, empty, self.told)
-        self.home = Pieces({rank: (slices[mine], columns[rank]) for rank in self.others}, empty, self.told)
+        self.away = Parcels({rank: (slices[rank], columns[mine]) for rank in self.others}, empty, self.told)
+        self.home = Parcels({rank: (slices[mine], columns[rank]) for rank in self.others}, empty, self.told)
 
     def begin(self, observed, rows):
         """C and a zero estimate, of the own columns of what is observed, (N, columns) on the device; rows: the numbers

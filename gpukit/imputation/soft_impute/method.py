@@ -12,7 +12,7 @@ from gpukit.imputation.soft_impute.walk import completed
 
 
 def suits(problem):
-    """Two vertices and columns at least, and no more than can be decomposed at every step."""
+    """Three vertices and columns at least, and no more than can be decomposed at every step."""
     small, large = sorted(problem.values.shape)
     return small > 2 and small * small * large < MOST_WORK
 

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-HOUR = 3600  # seconds, what clocks are set back by
+HOUR, DAY = 3600, 86_400  # seconds; what clocks are set back by
+NIGHT = 4  # hours, from eleven on, in which they then stand; at other times a line is there twice
 APART = 0.5  # of the usual step: over how much of it repeated times are spread
 
 
@@ -46,9 +47,9 @@ class Clock(NamedTuple):
 def clock_of(times):
     """The Clock of (T,) seconds in the order of the columns, or of None.
 
-    Times that fall once by less than a usual step and an hour, and rise on both sides, are those of a clock that was
-    set back: what follows counts as an hour later. Other times are sorted; those that repeat count as half a step
-    apart at most, in the order in which they stand.
+    Times that fall once by less than a usual step and an hour, at night, and rise on both sides, are those of a clock
+    that was set back: what follows counts as an hour later. Other times are sorted; those that repeat count as half a
+    step apart at most, in the order in which they stand.
     """
     if times is None or (len(times) > 1 and (np.asarray(times) == times[0]).all()):
         return Clock(None, None, [])
@@ -57,7 +58,8 @@ def clock_of(times):
         return Clock(at, None, [])
     found = set_back(at)
     if found is not None:
-        return Clock(found, None, ["times fall by an hour: the clock was set back there, and what follows is later."])
+        told = "times fall by an hour at night: the clock was set back there, and what follows is later."
+        return Clock(found, None, [told])
     order = np.argsort(at, kind="stable")
     notes = [] if (np.diff(at[order]) > 0).all() else ["times repeat: their columns count as next to each other."]
     order = None if (order == np.arange(len(order))).all() else order
@@ -69,7 +71,7 @@ def set_back(at):
     forward later; None where they do not rise then."""
     steps = np.diff(at)
     usual = np.median(steps)
-    falls = np.isclose(steps, usual - HOUR) & (steps <= 0)
+    falls = np.isclose(steps, usual - HOUR) & (steps <= 0) & ((at[1:] + HOUR) % DAY < NIGHT * HOUR)
     if usual <= 0 or not falls.any() or (steps <= 0).sum() > falls.sum():
         return None
     later = np.cumsum(np.concatenate(([0], falls)))

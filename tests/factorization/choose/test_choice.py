@@ -11,8 +11,8 @@ from gpukit import persist
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.choose import candidates, damping, rule
+from gpukit.factorization.choose.evaluator import Evaluator, rms
 from gpukit.factorization.choose.folds import folds
-from gpukit.factorization.choose.trial import Trial, rms
 from gpukit.factorization.prepare.ready import Way
 from gpukit.ratings import Ratings
 
@@ -233,11 +233,11 @@ def test_judges_are_many_and_nobody_judges_twice():
 
 def test_candidates_share_what_is_prepared(monkeypatch):
     """Ratings are put in order and neighbours are searched once a part, not once a candidate."""
-    from gpukit.factorization.choose import trial
+    from gpukit.factorization.choose import evaluator
 
     calls = []
-    original = trial.order_ratings
-    monkeypatch.setattr(trial, "order_ratings", lambda *given: calls.append(1) or original(*given))
+    original = evaluator.order_ratings
+    monkeypatch.setattr(evaluator, "order_ratings", lambda *given: calls.append(1) or original(*given))
     monkeypatch.setattr("gpukit.factorization.choose.folds.MOST_PARTS", 2)
     fitted = make(LSHMF, n_epochs=1).fit(sparse()[0])
     assert len(calls) == 2 and len(fitted.trials_) in (len(candidates.DECAYS) + 3, len(candidates.DECAYS) + 4)
@@ -258,11 +258,11 @@ def test_no_bias_is_taken_that_predicts_worse_than_the_level():
         users, items = (side.ravel().astype(np.int32) for side in np.indices((20, 6)))
         noise = Ratings(users, items, rng.normal(size=120).astype(np.float32), np.arange(20), np.arange(6))
         way = Way("users", seed, False, False)
-        trials = [
-            Trial(*fold, way, cpu(), lambda orders, steps: np.zeros((6, 0), np.int32)) for fold in folds(noise, 0)
+        evaluators = [
+            Evaluator(*fold, way, cpu(), lambda orders, steps: np.zeros((6, 0), np.int32)) for fold in folds(noise, 0)
         ]
-        level = rms(damping.judged(trials, damping.NOTHING_ELSE, damping.LEVEL))
-        found, trend, errors = damping.best_biases(trials)
-        assert rms(errors) <= level and rms(damping.judged(trials, found, trend)) == pytest.approx(rms(errors))
-        usual_is_worse += rms(damping.judged(trials, (5.0, 5.0), damping.LEVEL)) > level
+        level = rms(damping.judged(evaluators, damping.NOTHING_ELSE, damping.LEVEL))
+        found, trend, errors = damping.best_biases(evaluators)
+        assert rms(errors) <= level and rms(damping.judged(evaluators, found, trend)) == pytest.approx(rms(errors))
+        usual_is_worse += rms(damping.judged(evaluators, (5.0, 5.0), damping.LEVEL)) > level
     assert usual_is_worse > 2

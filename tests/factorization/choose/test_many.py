@@ -6,7 +6,7 @@ import pytest
 from factorization.inputs import planted
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.choose import budget, candidates
-from gpukit.factorization.choose.trial import Outcome, lags, reach
+from gpukit.factorization.choose.evaluator import Outcome, lags, reach
 
 
 def outcome(*curve):

@@ -7,7 +7,7 @@ from factorization.implicit.planted import clicks
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.arrays import History
 from gpukit.factorization.implicit import blend, hold_out, mix
-from gpukit.factorization.implicit.trial import DEPTH, gains, places_in
+from gpukit.factorization.implicit.evaluator import DEPTH, gains, places_in
 from gpukit.factorization.implicit.weights import weighted
 from gpukit.factorization.settings import check
 from gpukit.ratings import Ratings, as_ratings

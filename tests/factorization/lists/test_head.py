@@ -32,7 +32,7 @@ def solved(fitted, ratings):
     """A user's factors by the oracle."""
     mean, deviation = fitted._scale.mean, fitted._scale.deviation
     clicks = {row: naive.weight(rating, mean, deviation) for row, rating in ratings.items()}
-    return naive.solved(fitted._head.item_factors.astype(np.float64), clicks, 0.005, 0.3, 1.0)
+    return naive.solved(fitted._head.item_factors.astype(np.float64), clicks, *fitted._head.numbers)
 
 
 @pytest.mark.parametrize("user", [0, 17, 59])

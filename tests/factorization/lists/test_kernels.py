@@ -10,14 +10,20 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow en
 
 from gpukit._cuda import cuda
 from gpukit.device import Device, cpu
+from gpukit.factorization.implicit import choosing as clicks
+from gpukit.factorization.implicit import hold_out
 from gpukit.factorization.lists import learning
 
 
+@pytest.mark.parametrize("judges", [2, hold_out.FEW])
 @pytest.mark.parametrize("resident", [False, True])
-def test_as_on_the_cpu(resident, monkeypatch):
+def test_as_on_the_cpu(resident, judges, monkeypatch):
+    """What holds the head as chosen (enough users judge) and as usual."""
     small_launches(monkeypatch)
     monkeypatch.setattr(learning, "FACTORS", 3)
     monkeypatch.setattr(learning, "EPOCHS", 2)
+    monkeypatch.setattr(hold_out, "FEW", judges)
+    monkeypatch.setattr(clicks, "MOST_STEPS", 1)
     case = problem(1, 0, shape=(7, 9), n_ratings=25)
     rated = history(case)
     rated = rated._replace(levels=np.nan_to_num(rated.levels))
@@ -27,4 +33,6 @@ def test_as_on_the_cpu(resident, monkeypatch):
     for one, other in zip(found, expected):
         assert one.dtype == other.dtype
         np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5)
+    usual = [learning.REGULARIZATION, learning.UNOBSERVED, learning.EXPONENT]
+    assert (found.numbers.tolist() == usual) == (judges == hold_out.FEW and judges > 2)
     assert found.clicks.sum() == 25 and np.abs(found.item_factors).max() > 0.01

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from factorization.inputs import make, planted, same_state
-from gpukit.errors import DataError, GpukitError, ParameterError
+from gpukit.device import cpu
+from gpukit.errors import DataError, DeviceMemoryError, GpukitError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.live import opening, tables
 from gpukit.neighbors.columns import columns_of
@@ -45,6 +46,19 @@ def same_model(one, other):
         and one.item_ids_.tolist() == other.item_ids_.tolist()
         and one._scale == other._scale
     )
+
+
+def test_too_little_memory_is_told_before_the_model_goes_to_the_device(monkeypatch):
+    model, asked = fitted(LSHMF), []
+
+    def refuse(device, n_ratings, rows, layout):
+        asked.append((n_ratings, rows))
+        raise DeviceMemoryError("too large")
+
+    monkeypatch.setattr(opening.runs, "check_memory", refuse)
+    with pytest.raises(DeviceMemoryError, match="too large"):
+        opening.opened(model, cpu())
+    assert asked == [(len(whole_and_parts()[1]), KNOWN[:: 1 if model.walk == "users" else -1])]
 
 
 def counts(entry):

@@ -108,7 +108,7 @@ def test_copies_meet(half, monkeypatch):
             places=cuda.to_device(places),
             parameters=SimpleNamespace(Q=table),
         )
-        copies, seen = gpu.Copies(session, PLAN, parts, team, None), []
+        copies, seen = gpu.CopiedRows(session, PLAN, parts, team, None), []
         for pair, step in ((copies.popular, steps[0]), (copies.all, steps[1])):
             table.copy_to_device(moved(table.copy_to_host(), step[team.rank], half))
             copies.meet(copies.shares[0], *pair)

@@ -9,6 +9,7 @@ from factorization.inputs import make, planted, same_state
 from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.model.layout import BASE
+from gpukit.factorization.update import anew, run
 from gpukit.persist import load_arrays, load_model, save_arrays
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.levels import MOST
@@ -276,3 +277,22 @@ def test_unrated_rows_of_a_fit_are_new_when_they_come():
     updated = fitted.partial_fit(ratings.take(ratings.users == 5), rows="frozen")
     assert updated._state.user_factors[5].any() and updated.updates_[0]["users"] == 1
     assert updated._state.user_extras[5, BASE] != 0
+
+
+@pytest.mark.parametrize("rows", ["move", "frozen"])
+def test_new_rows_learn_their_factors(early, rows, monkeypatch):
+    """Biases alone predict nearly as well: the factors must have moved from where they began."""
+    model, still = (copy.deepcopy(early) for _ in range(2))
+    model.partial_fit(parts()[1], rows=rows)
+    monkeypatch.setattr(run.Learner, "learn_fresh", lambda self: None)
+    still.partial_fit(parts()[1], rows=rows)
+    assert (model.user_factors_[340:] != still.user_factors_[340:]).all()
+    if rows == "frozen":
+        np.testing.assert_array_equal(model.user_factors_[:340], still.user_factors_[:340])
+
+
+def test_a_model_trained_anew_keeps_nothing_of_other_rows():
+    model, fitted = MatrixFactorization(), MatrixFactorization(n_factors=7)
+    model.old_, fitted.new_ = 1, 2
+    assert anew.taken_over(model, fitted) is model
+    assert not hasattr(model, "old_") and model.new_ == 2 and model.n_factors == 7

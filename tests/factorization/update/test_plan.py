@@ -1,15 +1,18 @@
 """How much of the history an update walks."""
 
+import numpy as np
 import pytest
 
-from gpukit.factorization.settings import Settings
+from gpukit.factorization import settings as of_training
 from gpukit.factorization.solvers.sgd.rates import usual
 from gpukit.factorization.update.plan import FALLEN, FEW, LATE, late_epochs, walk_of
+from gpukit.factorization.update.run import changed_items
+from gpukit.factorization.update.settings import Settings
 
 
 def training(epochs, annealing=0.87):
-    """The Settings of a training."""
-    return Settings(epochs, "sgd", "adaptive", 0.2, 0.04, annealing, True, 0, 0, 32)
+    """The settings of a training."""
+    return of_training.Settings(epochs, "sgd", "adaptive", 0.2, 0.04, annealing, True, 0, 0, 32)
 
 
 @pytest.mark.parametrize("before, new", [(700_000, 78_172), (685_077, 65_636), (49, 49), (3, 1), (10**8, 10**7 + 3)])
@@ -58,3 +61,16 @@ def test_rows_move_however_many_ratings_anneal(n_ratings):
 def test_the_last_epochs_where_rates_have_hardly_fallen(epochs, annealing, late):
     """Few epochs, and rates that fall by another rule."""
     assert late_epochs(epochs, annealing) == late
+
+
+def test_items_whose_neighbours_are_looked_for_again():
+    """Those with a tenth more ratings, where rows may move and hashes are counted again; new ones in any case."""
+    before, now = np.array([0, 10, 10, 10, 0]), np.array([3, 11, 10, 12, 0])
+    touched, plan = np.array([True, True, True, False, False]), training(12)
+    part, whole = walk_of(None, 1_000_000, 1_010_000, 1_000_000, plan), walk_of(None, 1000, 1200, 1000, plan)
+
+    def changed(walk, **settings):
+        return np.flatnonzero(changed_items(before, now, touched, walk, Settings(**settings))).tolist()
+
+    assert changed(part) == [0, 1] and changed(whole) == [0, 1, 2]
+    assert changed(whole, rows="frozen") == changed(whole, hashes="kept") == [0]

@@ -106,6 +106,21 @@ def test_weights_are_those_that_err_least():
     assert errors[0] < 0.2 * errors[1]
 
 
+def test_a_search_begins_where_the_error_is_least(monkeypatch):
+    truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.3
+    errors, error = {}, choose.Search.error
+    monkeypatch.setattr(choose, "FACTORS", ())
+    monkeypatch.setattr(choose.Search, "error", lambda self, w: errors.setdefault(w, error(self, w)))
+    found = choose.best(problem(truth, seen), method.begun)
+    assert len(errors) == len(plan.STARTS) and errors[found] == min(errors.values()) < max(errors.values())
+
+
+def test_steps_multiply_one_weight():
+    weights = Weights(1, 0.1, 0.2, 0.3, (0.5, 0.25))
+    assert choose.stepped(weights, "steady", 4.0) == weights._replace(steady=0.8)
+    assert choose.stepped(weights, 1, 4.0) == weights._replace(repeats=(0.5, 1.0))
+
+
 def test_vertices_of_which_nothing_is_observed_have_a_value():
     truth, seen = waves(), np.ones((N, T), bool)
     seen[[2, 7]] = False

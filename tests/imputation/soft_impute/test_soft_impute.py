@@ -105,3 +105,24 @@ def asked(values, seen):
     """A Problem of which only values and what is seen are looked at."""
     place = SimpleNamespace(device=Device("cpu", 0, "cpu"))
     return Problem(None, np.where(seen, values, 0.0), seen, None, 0, (1, values.shape[1]), place, None)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_is_missing_is_filled_in_on_top_of_the_level(turned):
+    truth, seen = (part.T if turned else part for part in case())
+    truth = truth + np.arange(truth.shape[0])[:, None] + 100.0
+    found = method.fill(asked(truth, seen), {"share": min(SHARES)})
+    assert np.abs(found - truth)[~seen].mean() < 0.2 * np.abs(truth - truth.mean(axis=1, keepdims=True)).mean()
+
+
+def test_numbers_of_any_size_take_the_same_steps():
+    """When momentum is dropped hangs on a sign alone."""
+    truth, seen = case()
+    known, scale = np.where(seen, truth, 0), np.float32(2.0**-12)
+    for one, other in zip(completed(known, seen, *SHARES), completed(scale * known, seen, *SHARES)):
+        np.testing.assert_allclose(other, scale * one, rtol=0, atol=1e-5 * scale)
+
+
+@pytest.mark.parametrize("shape, fits", [((2, 9), False), ((3, 9), True), ((9, 3), True), ((20_000, 20_000), False)])
+def test_shapes_that_it_suits(shape, fits):
+    assert method.suits(SimpleNamespace(values=np.broadcast_to(np.float32(0), shape))) is fits

@@ -112,7 +112,7 @@ def made_for(way, layout, sizes, few, steps):
     if way == "cholesky":
         return Cholesky(equations, few, steps)
     if way == "blocks":
-        return Blocks(equations, steps.Blocks(layout, rows, clicks, pieces))
+        return BlockByBlock(equations, steps.Blocks(layout, rows, clicks, pieces))
     return Gradients(equations, steps.Descent(layout, rows, pieces), steps)
 
 
@@ -157,7 +157,7 @@ class Gradients(NamedTuple):
             self.descent.solve(batch, half.data, other, (shared, inverse), plan.STEPS, own)
 
 
-class Blocks(NamedTuple):
+class BlockByBlock(NamedTuple):
     """Rows brought forward by a block of factors after the other, each solved for exactly while the others are held."""
 
     equations: object

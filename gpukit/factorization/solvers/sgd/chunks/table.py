@@ -12,7 +12,7 @@ CLASSES = 8  # of length, an octave: the more, the more even a quad, but the mor
 RANDOM_BITS, LENGTH_BITS = 16, 7  # of the keys that chunks are ordered by
 
 
-class Cut(NamedTuple):
+class RowChunks(NamedTuple):
     """Rows and how they are cut: starts (rows + 1 or more,) int64, where they begin, and before (rows + 1,) int64, how
     many chunks the rows before each have, on the device; chunks: how many all have."""
 
@@ -38,12 +38,12 @@ def cut_table(counts, starts, pace, seed, steps, parts=1):
     parts, one behind the other, each as much work for every four workers."""
     pieces = -(-counts // chunk_lengths(counts, pace.workers, pace.rate, (pace.shortest, pace.longest)))
     before = np.concatenate(([0], np.cumsum(pieces)))
-    cut = Cut(starts, steps.resident(before, np.int64), int(before[-1]))
+    cut = RowChunks(starts, steps.resident(before, np.int64), int(before[-1]))
     return table_of(cut, pace.workers, seed, steps, parts)
 
 
 def table_of(cut, workers, seed, steps, parts=1):
-    """`cut_table` of a Cut."""
+    """`cut_table` of RowChunks."""
     fours = max(1, workers // QUAD)
     rounds = parts * max(1, -(-cut.chunks // (QUAD * fours * parts)))
     table = in_quads(cut, rounds * fours, seed, steps)
@@ -51,7 +51,7 @@ def table_of(cut, workers, seed, steps, parts=1):
 
 
 def in_quads(cut, quads, seed, steps):
-    """Chunks (4 quads, 3) of a Cut: by falling length, about, then at random; behind them chunks without ratings."""
+    """Chunks (4 quads, 3) of RowChunks: by falling length, about, then at random; then chunks without ratings."""
     starts, before, n = cut
     chunks, keys, places = steps.empty((n, 3), np.int64), steps.empty(n, np.uint64), steps.empty(n, np.uint32)
     random_key = np.uint32(key(seed, Keyed.CHUNK_ORDER[0]))

@@ -34,7 +34,7 @@ class Outcome(NamedTuple):
         return rms(self.errors)
 
 
-class Trial:
+class Evaluator:
     """Ratings that train and ratings that judge, prepared on a device for any number of candidates.
 
     train, held_out: Ratings with the same id maps; way: ready.Way; what is to be the same on every run is trained in
@@ -95,16 +95,16 @@ class Trial:
 
 
 class Attempt:
-    """One candidate in training on a Trial."""
+    """One candidate in training on an Evaluator."""
 
-    def __init__(self, session, training, trial):
-        self.session, self.training, self.trial = session, training, trial
-        self.asked = session.ask(trial.held_out.users, trial.held_out.items)
+    def __init__(self, session, training, evaluator):
+        self.session, self.training, self.evaluator = session, training, evaluator
+        self.asked = session.ask(evaluator.held_out.users, evaluator.held_out.items)
 
     def epoch(self, number):
         """Train one epoch more and return the errors (n,) of the judging ratings."""
         self.training.epoch(number)
-        return self.trial.errors(self.session.predict(self.asked))
+        return self.evaluator.errors(self.session.predict(self.asked))
 
 
 def rms(errors):
@@ -131,19 +131,19 @@ def lags(errors, leader):
     return errors[-1] > ahead and reach(errors) > leader.rmse * (1.0 - WORTH)
 
 
-def curve(trials, settings, patience=0, progress=lambda epoch, rmse: None, leader=None, budget=None):
-    """The Outcome of settings, trained on all trials side by side, an epoch at a time, for settings.epochs at most.
+def curve(evaluators, settings, patience=0, progress=lambda epoch, rmse: None, leader=None, budget=None):
+    """The Outcome of settings, trained on all evaluators side by side, an epoch at a time, for settings.epochs at most.
 
     patience: stop after so many epochs without a better one and take the best; 0: train them all and take the last.
     leader: with patience, stop where this Outcome is out of reach; budget: and where this budget.Budget is spent.
     """
     begun, history, best = time.perf_counter(), [], None
-    attempts = [trial.begin(settings) for trial in trials]
+    attempts = [evaluator.begin(settings) for evaluator in evaluators]
     for epoch in range(settings.epochs):
         errors = np.concatenate([attempt.epoch(epoch) for attempt in attempts])
         rmse = rms(errors)
         if budget:
-            budget.spend(sum(len(trial.orders) for trial in trials), settings)
+            budget.spend(sum(len(evaluator.orders) for evaluator in evaluators), settings)
         history.append({"epoch": epoch + 1, "seconds": time.perf_counter() - begun, "rmse": rmse})
         progress(epoch + 1, rmse)
         if best is None or not patience or rmse < best[1]:

@@ -54,7 +54,7 @@ def places_in(lists, items):
     return np.where(found.any(axis=1), found.argmax(axis=1), DEPTH)
 
 
-class Trial:
+class Evaluator:
     """Clicks that train, hold_out.Judges that judge, on a device, for any number of candidates of an estimator."""
 
     def __init__(self, estimator, clicks, judges, device):

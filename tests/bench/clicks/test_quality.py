@@ -1,0 +1,88 @@
+"""What lists come to, on a handful of clicks: who chooses, what the rows say."""
+
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from bench.clicks.test_table10 import planted
+from gpukit.bench.clicks import quality, sets
+from gpukit.bench.clicks.quality import CHOSEN, Learned
+from gpukit.bench.conditions import Conditions
+from gpukit.device import cpu
+from gpukit.errors import DataError
+from gpukit.factorization.implicit import hold_out
+
+
+def learned_of(hits, settings="F=4"):
+    """The Learned of users' hits, each in the first place."""
+    values = {"hr": np.array(hits, float), "ndcg": np.array(hits, float)}
+    return Learned(values, {"hr": 0.2, "ndcg": 0.1}, settings)
+
+
+def test_the_mean_over_draws_chooses(monkeypatch):
+    """One setting is the best of a draw, another on the mean; the test is never asked."""
+    told, asked = {(0.2, 0): 0.9, (0.3, 0): 0.5, (0.3, 1): 0.5, (0.3, 2): 0.5}, []
+
+    class Told(NamedTuple):
+        draw: int
+
+        def tried(self, plan, patience):
+            assert patience >= plan.epochs  # no candidate is given up
+            worth = told.get((plan.unobserved_weight, self.draw), 0.0) * (plan.regularization == 0.007)
+            points = zip((2, 4, 6), (0.9 * worth, worth, 0.8 * worth))
+            return SimpleNamespace(curve=[{"epoch": epoch, "ndcg": ndcg} for epoch, ndcg in points]), None
+
+    held_out, clicks = hold_out.held_out, planted().clicks
+    monkeypatch.setattr(hold_out, "held_out", lambda clicks, draw: asked.append(draw) or held_out(clicks, draw))
+    monkeypatch.setattr(quality, "Evaluator", lambda model, *where: Told(model.random_state))
+    tried = [
+        {"unobserved_weight": weight, "regularization": decay} for weight in (0.2, 0.3) for decay in (0.005, 0.007)
+    ]
+    named, mean = quality.choose(SimpleNamespace(clicks=clicks), cpu(), tried)
+    assert named == {**tried[-1], "n_epochs": 4} and mean == pytest.approx(0.5)
+    assert asked == [0, 1, 2]
+
+
+def test_the_rows_of_a_model():
+    hit, gain = quality.rows("model", [learned_of([1, 0, 0, 0]), learned_of([1, 1, 0, 0])], "where", "how")
+    assert hit.what == "HR@10 of model" and hit.samples == [0.25, 0.5] and gain.unit == "NDCG@10"
+    assert hit.note == "mean 0.3750 +- 0.1768, full ranking 0.2000; how"
+
+
+def test_the_difference_is_paired_over_users():
+    ours = [learned_of([1] * 40 + [0] * 20)] * 2
+    theirs = [learned_of([1] * 20 + [0] * 40), learned_of([0] * 20 + [1] * 20 + [0] * 20)]
+    row = quality.more("hr", ours, ("iALS", theirs), "where")
+    assert row.samples == [pytest.approx(1 / 3)] and "60 users" in row.note and "p 0.0001" in row.note
+    same = quality.more("hr", theirs, ("iALS", theirs), "where")
+    assert same.samples == [0.0] and "p 1," in same.note
+
+
+def test_what_has_not_learned_is_refused():
+    with pytest.raises(DataError, match=r"comes to HR@10 0\.250, below 0\.65"):
+        quality.check("iALS", [learned_of([1, 1, 1, 1]), learned_of([1, 0, 0, 0])])
+
+
+@pytest.mark.parametrize("larger, names", [((8,), ["iALS F=4", "iALS F=8"]), ((1,), ["iALS F=4"])])
+def test_the_benchmark_runs(monkeypatch, larger, names):
+    """More factors have rows where they find held-out clicks better."""
+    ncf, choose = planted(), quality.choose
+
+    def better_by_more(ncf, device, tried):
+        named, worth = choose(ncf, device, tried)
+        return named, worth + tried[0]["n_factors"]
+
+    monkeypatch.setattr(sets, "read", lambda folder, share: ncf)
+    monkeypatch.setattr(quality, "choose", better_by_more)
+    for name, value in {"FACTORS": 4, "EPOCHS": 2, "SEEDS": 2, "DRAWS": 1, "LARGER": {False: larger}}.items():
+        monkeypatch.setattr(quality, name, value)
+    monkeypatch.setattr(quality, "GRID", {"unobserved_weight": (0.1, 0.3), "regularization": (0.01,)})
+    rows = {row.what: row for row in quality.BENCHES["quality"](Conditions(cpu()))}
+    assert list(rows) == [f"{metric} of {name}" for name in (*names, CHOSEN) for metric in ("HR@10", "NDCG@10")] + [
+        f"{metric}, {CHOSEN} less {names[-1]}" for metric in ("HR@10", "NDCG@10")
+    ]
+    squares = rows["HR@10 of iALS F=4"]
+    assert len(squares.samples) == 2 and min(squares.samples) > 0.8 and "of 2 the best on 1 draws" in squares.note
+    assert rows[f"HR@10 of {CHOSEN}"].note.count("F=") == 2

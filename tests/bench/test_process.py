@@ -1,0 +1,18 @@
+"""Work of benchmarks that is shared out to processes."""
+
+import os
+
+import pytest
+
+from gpukit.bench.process import shared_out
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_results_come_in_the_order_of_the_tasks(workers):
+    assert list(shared_out(pow, [(2, 3), (3, 2), (5, 1)], workers)) == [8, 9, 5]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_more_than_one_worker_is_other_processes(workers):
+    (process,) = shared_out(eval, [("__import__('os').getpid()",)], workers)
+    assert (process == os.getpid()) == (workers == 1)

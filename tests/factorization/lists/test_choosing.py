@@ -1,0 +1,71 @@
+"""What a head of few ratings is held by is chosen from them; of plenty of ratings it stays as it is."""
+
+import numpy as np
+import pytest
+
+from gpukit.device import cpu
+from gpukit.factorization import MatrixFactorization
+from gpukit.factorization.choose import rule
+from gpukit.factorization.implicit import hold_out
+from gpukit.factorization.lists import choosing, learning
+from gpukit.ratings import as_ratings
+
+USERS, ITEMS, KINDS = 150, 80, 4
+PLENTY = [learning.REGULARIZATION, learning.UNOBSERVED, learning.EXPONENT]
+
+
+def tastes(seed=0, share=0.12):
+    """Ratings that are noise, of items that are not: each user rates mostly one kind of them, the first ones more."""
+    random = np.random.default_rng(seed)
+    likes = np.arange(USERS)[:, None] % KINDS == np.arange(ITEMS) % KINDS
+    known = np.linspace(1.8, 0.2, ITEMS) * np.where(likes, 2.5, 0.5)
+    users, items = np.nonzero(random.random(likes.shape) < share * known)
+    return as_ratings((users, items, random.integers(1, 11, len(users)) / 2))
+
+
+def fitted_of(ratings):
+    return MatrixFactorization(n_factors=4, n_epochs=2, device="cpu").fit(ratings)
+
+
+def test_lists_of_few_ratings_are_better_than_popularity():
+    train, test = tastes().split(0.15, 0)
+    model, popularity = fitted_of(train).evaluate_lists(test).rows(10)[:2]
+    assert model["ndcg"] > 1.2 * popularity["ndcg"]
+
+
+def test_what_suits_plenty_of_ratings_is_worse_here(monkeypatch):
+    train, test = tastes().split(0.15, 0)
+    chosen = fitted_of(train).evaluate_lists(test, baselines=False).rows(10)[0]
+    monkeypatch.setattr(learning, "chosen", lambda plan, *where: plan)
+    usual = fitted_of(train).evaluate_lists(test, baselines=False).rows(10)[0]
+    assert chosen["ndcg"] > 1.2 * usual["ndcg"]
+
+
+def test_the_choice_is_the_same_on_every_run():
+    first, second = (fitted_of(tastes()).fit_lists()._head for _ in range(2))
+    assert first.numbers.tolist() != PLENTY
+    assert all(np.array_equal(one, other) for one, other in zip(first, second))
+
+
+@pytest.mark.parametrize("limits", [{"FEW": 100, "RATINGS_A_ROW": 0.1}])
+def test_plenty_of_ratings_are_not_asked(monkeypatch, limits):
+    for name, value in limits.items():
+        monkeypatch.setattr(rule, name, value)
+    monkeypatch.setattr(choosing, "least_squares", None)
+    assert fitted_of(tastes()).fit_lists()._head.numbers.tolist() == PLENTY
+
+
+def test_too_few_users_cannot_judge():
+    ratings = tastes()
+    few = ratings.take(ratings.users < hold_out.FEW - 1)
+    assert fitted_of(few).fit_lists()._head.numbers.tolist() == PLENTY
+
+
+def test_some_users_stand_for_many(monkeypatch):
+    monkeypatch.setattr(hold_out.some_users, "__defaults__", (400,))
+    ratings = tastes()
+    some = choosing.rated_by_some(fitted_of(ratings)._history_on(cpu()), ratings.shape, 0, cpu())
+    whole = np.bincount(ratings.users, minlength=USERS)
+    counts = np.bincount(some.users, minlength=USERS)
+    assert 200 < len(some) < 700 and np.isin(counts, (0, *np.unique(whole))).all()
+    assert (counts[counts > 0] == whole[counts > 0]).all() and some.shape == ratings.shape

@@ -1,0 +1,36 @@
+"""Soft-impute's session on a GPU in the simulator, with numpy standing in for cupy, against the CPU's."""
+
+import numpy as np
+import pytest
+from support import SIMULATED
+
+pytestmark = pytest.mark.kernel
+
+from gpukit._cuda import cuda
+from gpukit.imputation.soft_impute import cpu, gpu, walk
+from imputation.soft_impute.test_soft_impute import case
+from imputation.test_gpu_session import Library
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    if not SIMULATED:
+        pytest.skip("on a GPU test_gpu.py has the same with cupy itself")
+    monkeypatch.setattr(gpu, "array_library", Library)
+    monkeypatch.setattr(gpu, "shared", lambda array: cuda.cudadrv.devicearray.FakeCUDAArray(np.asarray(array)))
+    monkeypatch.setattr(gpu, "BLOCKS", 1)
+
+
+@pytest.mark.parametrize("whole", [512, 4])
+def test_sessions_agree(whole, stand_in, monkeypatch):
+    """All of the matrix's products, and a part's along the largest singular vectors; several steps, with momentum."""
+    monkeypatch.setattr(walk, "WHOLE", whole)
+    monkeypatch.setattr(walk, "STEPS", 4)
+    truth, seen = case(6, 9, 2)
+    known = np.where(seen, truth, 0).astype(np.float32)
+    answers = [
+        walk.completed(steps, [steps.Session(known, seen) for _ in range(2)], [0.3, 0.1]) for steps in (cpu, gpu)
+    ]
+    for here, there in zip(*answers):
+        assert np.abs(here).max() > 0.1
+        np.testing.assert_allclose(there, here, atol=1e-4)
