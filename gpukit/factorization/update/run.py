@@ -82,7 +82,7 @@ def update(model, part, settings, trainer, progress):
         before = counts_before(model.history, merged.ratings.shape)
         now = merge.counts_of(merged.ratings)
     plan = trainer.settings(len(merged.ratings))
-    walk = walk_of(settings.replay, len(model.history.items), len(merged.ratings), model.settled, plan.epochs)
+    walk = walk_of(settings.replay, len(model.history.items), len(merged.ratings), model.settled, plan)
     facts = learned_facts(model, merged, (before, now), (walk, settings, trainer), clock)
     state = grow.grown_state(model.state, facts.fresh, facts.base, facts.neighbors, plan.biases, plan.seed)
     state = grow.at_baseline(state) if plan.held else state
