@@ -168,13 +168,6 @@ def _gpu_cache():
     class Content(dispatcher.CUDACacheImpl):
         __init__ = object.__init__
 
-        def rebuild(self, context, payload):
-            """The kernel, loaded on the current GPU under the compiler's lock: numba has two threads that launch one
-            for the first time load it twice, of which the second raises."""
-            kernel = super().rebuild(context, payload)
-            kernel.bind()
-            return kernel
-
     class Cache(_OnDisk, dispatcher.CUDACache):
         _content, _target, _dumps = Content, "cuda", staticmethod(serialize.dumps)
         _prepare = staticmethod(lambda context: None)

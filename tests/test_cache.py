@@ -7,12 +7,8 @@ import subprocess
 import sys
 import time
 from subprocess import PIPE
-from types import SimpleNamespace
 
 import pytest
-
-from gpukit import _cache
-from gpukit._cuda import SIMULATED
 
 BASE = '''
 """Leaves."""
@@ -245,15 +241,6 @@ def test_loading_does_not_wait_for_what_compiling_needs(package):
     edit(package, "other", "return x", "return -x")
     found, err = finish(start(package, RUN + told))
     assert found["compiled"] == ["other"] and err == "True"
-
-
-@pytest.mark.skipif(SIMULATED, reason="the simulator has no kernels on disk")
-def test_a_kernel_from_disk_is_loaded_on_the_gpu_at_once(monkeypatch):
-    """While the compiler's lock is held: numba does not bear two threads that load it at their first launch."""
-    content, bound = _cache._gpu_cache()._content, []
-    kernel = SimpleNamespace(bind=lambda: bound.append("bound"))
-    monkeypatch.setattr(content.__base__, "rebuild", lambda self, context, payload: kernel)
-    assert content().rebuild(None, {}) is kernel and bound == ["bound"]
 
 
 def test_a_moved_package_and_new_times_change_nothing(package):
