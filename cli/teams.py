@@ -8,7 +8,7 @@ from gpukit.errors import ParameterError
 from gpukit.io import sinks
 from gpukit.io.sources import STANDARD_INPUT
 from gpukit.parallel.devices import settings_of_ranks
-from gpukit.parallel.joined import VARIABLE, joined
+from gpukit.parallel.joined import VARIABLE, check_alike, joined, told
 from gpukit.parallel.launch import launch
 
 READ = ("edges", "tensor", "coordinates", "distances", "validation", "test", "given")  # options, beside all arguments
@@ -24,10 +24,13 @@ def run_as_team(ctx, ask, sources=()):
         check_sources(sources)
         ctx.exit(started(ctx, wanted, bool(ask.gpus)))
     by_others = VARIABLE not in os.environ
+    if by_others and told()[1]:
+        hush()
     team = joined()
     if team.rank:
         hush()
     if by_others and team.size > 1:
+        check_alike(team)
         check_standard_input(ctx)
     return team
 

@@ -4,13 +4,23 @@ import contextlib
 import ctypes
 import os
 import signal
+import socket
+from importlib import metadata
 
+import numpy as np
+
+from gpukit._version import __version__
 from gpukit.errors import ParameterError
 from gpukit.parallel import mpi, sockets
 from gpukit.parallel.team import ALONE, Team
 
 VARIABLE = "GPUKIT_TEAM"  # rank, then other rank:descriptor ..., set by launch.py
-STARTED_BY = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE", "SLURM_STEP_NUM_TASKS")
+STARTED_BY = {  # how many ranks, and which one this is, as mpiexec and srun say
+    "OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK",
+    "PMI_SIZE": "PMI_RANK",
+    "PMIX_SIZE": "PMIX_RANK",
+    "SLURM_STEP_NUM_TASKS": "SLURM_PROCID",
+}
 PARENT_ENDS = 1  # PR_SET_PDEATHSIG of prctl
 LEFT = signal.SIGUSR1  # by which launch.py tells a rank that has not noticed that another one has ended
 left_alone = []  # what is to be said of it
@@ -19,20 +29,53 @@ left_alone = []  # what is to be said of it
 def joined():
     """The Team of this process; ALONE for a process that was started by itself.
 
-    Raises ParameterError where mpiexec has started several and mpi4py is not installed.
+    Raises ParameterError where mpiexec or srun has started several and mpi4py is not installed, or MPI does not know of
+    the others.
     """
     if VARIABLE in os.environ:
         return of_launch(os.environ.pop(VARIABLE))
-    sizes = [os.environ[name] for name in STARTED_BY if name in os.environ]
-    if not any(size.isdigit() and int(size) > 1 for size in sizes):
+    size, _ = told()
+    if size == 1:
         return ALONE
     try:
-        return Team(mpi.Messages())
+        messages = mpi.Messages()
     except ImportError as error:
         raise ParameterError(
-            f"{sizes[0]} ranks were started by mpiexec or srun, and mpi4py cannot be loaded ({error}). "
+            f"{size} ranks were started by mpiexec or srun, and mpi4py cannot be loaded ({error}). "
             "Install gpukit[mpi], or start one process with --ranks."
         ) from None
+    if messages.size == 1:
+        raise ParameterError(
+            f"{size} ranks were started by mpiexec or srun, and MPI sees each of them alone, with all of the work. "
+            "Start them by srun --mpi=pmix (srun --mpi=list tells which), or by the mpiexec of mpi4py's own MPI."
+        )
+    return Team(messages)
+
+
+def told():
+    """(how many ranks mpiexec or srun have started, the number of this one); (1, 0) where they have not."""
+    for size, rank in STARTED_BY.items():
+        if (count := os.environ.get(size, "")).isdigit() and int(count) > 1:
+            return int(count), int(os.environ.get(rank, 0))
+    return 1, 0
+
+
+def check_alike(team):
+    """ParameterError, on all ranks, where two ranks of a Team run different versions of what the answer depends on."""
+    own = f"{socket.gethostname()}\n{versions()}"
+    named = [bytes(text).decode().split("\n") for text in team.allgather(np.frombuffer(own.encode(), np.uint8))]
+    (first, expected), *others = named
+    for rank, (host, found) in enumerate(others, 1):
+        if found != expected:
+            raise ParameterError(
+                f"Rank 0 on {first} runs {expected}; rank {rank} on {host} runs {found}. Install the same on both."
+            )
+
+
+def versions():
+    """gpukit, numba, numba-cuda and numpy, in words."""
+    others = (f"{name} {metadata.version(name)}" for name in ("numba", "numba-cuda", "numpy"))
+    return ", ".join((f"gpukit {__version__}", *others))
 
 
 def of_launch(text):

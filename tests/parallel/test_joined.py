@@ -1,0 +1,67 @@
+"""Ranks that mpiexec or srun has started: how many they are, whether MPI knows of them, whether they run the same."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from gpukit.errors import ParameterError
+from gpukit.parallel import joined
+from parallel.test_team import together
+
+
+@pytest.fixture(autouse=True)
+def nobody(monkeypatch):
+    """An environment in which nobody has started this process."""
+    for name in (*joined.STARTED_BY, *joined.STARTED_BY.values(), joined.VARIABLE):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(joined.mpi, "Messages", lambda: SimpleNamespace(rank=0, size=1))
+
+
+@pytest.mark.parametrize(("size", "rank"), joined.STARTED_BY.items())
+def test_who_has_started_ranks_says_how_many(monkeypatch, size, rank):
+    assert joined.told() == (1, 0) and joined.joined() is joined.ALONE
+    for count, number, expected in (("1", "0", (1, 0)), ("none", "3", (1, 0)), ("12", "3", (12, 3))):
+        monkeypatch.setenv(size, count)
+        monkeypatch.setenv(rank, number)
+        assert joined.told() == expected
+    monkeypatch.setattr(joined.mpi, "Messages", lambda: SimpleNamespace(rank=3, size=12))
+    team = joined.joined()
+    assert (team.rank, team.size) == (3, 12)
+
+
+def test_tasks_that_mpi_does_not_know_of(monkeypatch):
+    """srun without its plugin for MPI: each would do everything, and write the same files."""
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
+    with pytest.raises(ParameterError, match=r"^4 ranks were started .* MPI sees each of them alone.* srun --mpi=pmix"):
+        joined.joined()
+
+
+def test_tasks_without_mpi(monkeypatch):
+    def missing():
+        raise ImportError("no module of that name")
+
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
+    monkeypatch.setattr(joined.mpi, "Messages", missing)
+    with pytest.raises(ParameterError, match=r"^4 ranks .* mpi4py cannot be loaded .*Install gpukit\[mpi\]"):
+        joined.joined()
+
+
+def test_all_ranks_run_the_same():
+    assert together(3, joined.check_alike) == [None] * 3
+
+
+def test_another_version_on_another_host(monkeypatch):
+    """All ranks end, and say both."""
+    hosts = iter("abc")
+    monkeypatch.setattr(joined.socket, "gethostname", lambda: next(hosts))
+    monkeypatch.setattr(joined, "versions", lambda: next(found))
+    found = iter(["gpukit 0.1.0", "gpukit 0.1.0", "gpukit 0.2.0"])
+
+    def refused(team):
+        with pytest.raises(ParameterError) as told:
+            joined.check_alike(team)
+        return str(told.value)
+
+    said = together(3, refused)
+    assert len(set(said)) == 1 and "gpukit 0.1.0" in said[0] and "gpukit 0.2.0" in said[0]
+    assert said[0].endswith("Install the same on both.")
