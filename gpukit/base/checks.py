@@ -21,7 +21,7 @@ def check_integer(name, value, low, high=None):
 def check_real(name, value, low, high=None, strict=False):
     """value as a float in [low, high] (low excluded when strict), or ParameterError naming the bounds and the value."""
     try:
-        number = float(value)
+        number = float("nan") if is_text(value) else float(value)
     except (TypeError, ValueError, OverflowError):  # an integer beyond float64
         number = float("nan")
     if (
@@ -32,6 +32,12 @@ def check_real(name, value, low, high=None, strict=False):
         bounds = f"{'more than' if strict else 'at least'} {low}" + ("" if high is None else f" and at most {high}")
         raise ParameterError(f"{name} must be a finite number, {bounds}; got {said(value)}.")
     return number
+
+
+def is_text(value):
+    """Whether a value is text, of numpy's too: a number that it spells is none yet."""
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    return isinstance(value, (str, bytes, bytearray)) or kind in ("S", "U")
 
 
 def check_choice(name, value, choices):
