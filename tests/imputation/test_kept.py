@@ -69,4 +69,6 @@ def test_settings_that_no_method_has(name, change, told):
 
 def test_numbers_are_numbers():
     assert setting_of("local", {"neighbors": 8, "share": None}, GraphImputer)["share"] is None
-    assert setting_of("tikhonov", {"tau": "0.3", "center": "both"}, GraphImputer)["tau"] == 0.3
+    assert setting_of("tikhonov", {"tau": 0.3, "center": "both"}, GraphImputer)["tau"] == 0.3
+    with pytest.raises(ParameterError, match="tau of tikhonov must be a finite number.*got '0.3'"):
+        setting_of("tikhonov", {"tau": "0.3", "center": "both"}, GraphImputer)
