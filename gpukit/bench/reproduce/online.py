@@ -42,6 +42,26 @@ def last_rows(ratings):
     return (ratings.users >= users) | (ratings.items >= items)
 
 
+def paper_rows(ratings, like):
+    """(n,) bool: ratings of SHARE of the users and of the items, chosen so that as large a share of ratings is new as
+    in Table 9, half of it by users and half by items (the paper says neither who they are nor how it is shared)."""
+    (_, _, old), (_, _, new) = PRINTED[like][:2]
+    each = len(ratings) * new / (old + new) / 2
+    sides = zip((ratings.users, ratings.items), ratings.shape)
+    users, items = (alike(np.bincount(rows, minlength=n), max(1, round(SHARE * n)), each)[rows] for rows, n in sides)
+    return users | items
+
+
+def alike(counts, number, total):
+    """(n,) bool: `number` rows, one after the other by their counts, that have about `total` together."""
+    order = np.argsort(counts, kind="stable")
+    sums = np.cumsum(np.concatenate(([0], counts[order])))
+    begin = int(np.argmin(np.abs(sums[number:] - sums[:-number] - total)))
+    chosen = np.zeros(len(counts), bool)
+    chosen[order[begin : begin + number]] = True
+    return chosen
+
+
 def stream_parts(ratings, parts=PARTS, seed=0):
     """(n,) int: the part in which each rating comes. Users arrive in a seeded order, as many in each part, with half of
     their ratings; each of the others comes in some later part, or with them in the last one."""
@@ -68,9 +88,10 @@ def timed(work):
     return work(), time.perf_counter() - begun
 
 
-def old_and_new(train):
-    """(Ratings without the last rows, those of the last rows)."""
-    return tuple(occurring(part) for part in train.parted(~last_rows(train)))
+def old_and_new(train, like=None):
+    """(Ratings without the new rows, those of the new rows): the last ones; of a shape, as many as the paper's."""
+    late = last_rows(train) if like is None else paper_rows(train, like)
+    return tuple(occurring(part) for part in train.parted(~late))
 
 
 def trial(train, test, parts, model):
@@ -94,9 +115,9 @@ def sizes(train, old, like):
 
 
 def table9(conditions):
-    """The last 1 % of users and of items are new, with all their ratings: how much RMSE rises above training anew."""
+    """1 % of users and of items are new, with all their ratings: how much RMSE rises above training anew."""
     for train, test, shape, data, like in inputs(conditions):
-        parts, trials = old_and_new(train), []
+        parts, trials = old_and_new(train, like), []
         for seed in range(SEEDS if data == "real" else 1):
             model = LSHMF(n_factors=32, n_neighbors=32, device=conditions.device, random_state=seed)
             trials.append(trial(train, test, parts, model))

@@ -19,6 +19,16 @@ def test_the_last_users_and_items_are_new():
     assert set(old.users.tolist()) == set(range(old.shape[0]))
 
 
+def test_of_a_shape_as_many_ratings_are_new_as_the_paper_has():
+    ratings = synth_ratings("ml-10m", 0.02)
+    late = online.paper_rows(ratings, "ml-10m")
+    users, items = (np.unique(rows[late]) for rows in (ratings.users, ratings.items))
+    gone = np.setdiff1d(users, ratings.users[~late]), np.setdiff1d(items, ratings.items[~late])
+    assert len(gone[0]) >= round(0.01 * ratings.shape[0]) and len(gone[1]) >= round(0.01 * ratings.shape[1])
+    assert abs(late.mean() / (110_807 / 9_900_054) - 1) < 0.1
+    assert online.alike(np.array([5, 1, 9, 3, 7]), 2, 9).tolist() == [True, False, False, True, False]
+
+
 def test_a_stream_has_every_rating_once_and_half_of_a_user_at_first():
     ratings = planted(200, 100, 0.5)
     part = online.stream_parts(ratings, 10)
