@@ -33,5 +33,6 @@ def whole_column(column, what):
 
 
 def plain(name):
-    """A column name without case, spaces, quotes and punctuation: 'User_ID' -> 'userid'."""
-    return "".join(letter for letter in str(name).lower() if letter.isalnum())
+    """A column name without case, spaces, quotes and punctuation, and without the type that some sets declare after
+    a colon: 'User_ID' and 'user_id:token' -> 'userid'."""
+    return "".join(letter for letter in str(name).lower().partition(":")[0] if letter.isalnum())

@@ -24,6 +24,7 @@ from gpukit.ratings import read_titles
         ("MovieID,YearOfRelease,Title\n1,2003,One, two\n", {1: "One, two"}),
         ("item\ttitle\na\tOne, two\n", {"a": "One, two"}),
         ("title,item\nOne,7\n", {7: "One"}),
+        ("item_id:token\tmovie_title:token_seq\n7\tOne, two\n", {7: "One, two"}),
         ("7,One, two\n\n8,Three\n", {7: "One, two", 8: "Three"}),
     ],
 )

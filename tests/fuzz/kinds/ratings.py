@@ -59,6 +59,7 @@ def texts():
     return {
         "plain.csv": lines(","),
         "header.csv": lines(",", "userId,movieId,rating,timestamp"),
+        "typed.inter": lines("\t", "user_id:token\titem_id:token\trating:float\ttimestamp:float"),
         "words.csv": lines(",", "user,item,rating", "user {}", extras=False),
         "quoted.csv": lines(",", "user,item,rating", '"u, {}"', extras=False),
         "semi.csv": lines(";", "User-ID;ISBN;Book-Rating", extras=False),
