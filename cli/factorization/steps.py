@@ -9,6 +9,7 @@ import numpy as np
 
 from gpukit.cli import report
 from gpukit.cli.factorization.judging import clicks as judged
+from gpukit.cli.factorization.oddities import alike, unlike_ratings
 from gpukit.cli.factorization.plot import training_curve
 from gpukit.cli.factorization.table import closing_table, count_unknown
 from gpukit.cli.factorization.words import options_named, spoken
@@ -19,7 +20,6 @@ from gpukit.parallel import ALONE
 from gpukit.ratings.clicks import are_pairs
 from gpukit.ratings.handed import read_by_first
 
-EARLIEST = 1e8  # seconds: numbers that all are larger are times from 1973 on, or of milliseconds
 BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # ways of --split
 COLUMNS = {"predictor": "", "train_rmse": "train RMSE", "train_mae": "MAE", "test_rmse": "test RMSE", "test_mae": "MAE"}
 
@@ -105,26 +105,6 @@ def of_either(ask, ratings):
             "Leave it out, or say which column is the rating with --columns (such as user,item,rating)."
         )
     return of_ratings(ask, ratings) + unlike_ratings(ask, ratings)
-
-
-def alike(ask, ratings):
-    """Why ratings that nobody called clicks are some, where that may surprise."""
-    low, high = ratings.scale
-    if ask.feedback != "auto" or ask.positive_from is not None or low < high or low == 1:
-        return ""
-    return f" (every rating is {low:g}; --feedback explicit takes them as ratings)"
-
-
-def unlike_ratings(ask, ratings):
-    """What ratings that nobody called so may be instead, where their numbers look like it."""
-    low, high = ratings.scale
-    if ask.feedback != "auto":
-        return ""
-    if low >= EARLIEST:
-        return " (these look like times: --columns user,item,timestamp takes the pairs as clicks)"
-    if high == 1 and low in (0, -1) and bool(((ratings.values == low) | (ratings.values == high)).all()):
-        return f" ({low:g} and 1 alone: if 1 is a click, --positive-from 1 learns lists)"
-    return ""
 
 
 def since(ask, test):

@@ -22,6 +22,7 @@ from gpukit.ratings.headers import Extras
 from gpukit.ratings.parse import Rule
 
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
+WIDE = 12  # columns, more than tables of ratings have: one for each item
 SEPARATORS = ("\t", ",", ";", "|", " ")
 DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 MOVIE_LINE = re.compile(r"\s*\d+:\s*$")
@@ -183,6 +184,7 @@ def _matrix(lines, name, request):
 
 
 def _delimited(lines, name, request, format):
+    _refuse_json(lines.text, name)
     sep = request.sep or _separator(lines.text, format)
     words = split(lines.text, sep)
     need = request.need_rating
@@ -205,7 +207,8 @@ def _delimited(lines, name, request, format):
     told = places.rating if places.rating >= 0 else extras.count
     if by_header:
         named.refuse_repeated(words, request.columns, name)
-    if by_header or (request.columns is not None and need and told >= 0 and not is_number(words[told])):
+    in_words = named.heads(words, places) or (need and told >= 0 and not is_number(words[told]))
+    if by_header or (request.columns is not None and in_words):
         lines.advance()
     else:
         _check_first(words, places, name, lines)
@@ -213,6 +216,15 @@ def _delimited(lines, name, request, format):
         raise DataError(f"{name} holds a header and nothing else: no ratings.")
     places = (places.user, places.item, places.rating if need else -1)
     return Layout(format, sep, len(words), *places, lines.start, lines.number, extras=extras)
+
+
+def _refuse_json(line, name):
+    """DataError for a first line that begins an object of JSON."""
+    if line.lstrip().startswith(('{"', '[{"')):
+        raise DataError(
+            f"{name} holds JSON ({shown(line)}), not a table. Make one of it first, in Python: pandas.read_json(path, "
+            "lines=True)[[user, item, rating]].to_csv('ratings.csv', index=False), with the names that it has for them."
+        )
 
 
 def _check_first(words, places, name, lines):
@@ -225,9 +237,18 @@ def _check_first(words, places, name, lines):
         raise bad_rating(name, lines.number, words[places.rating])
     raise DataError(
         f"{name}, line {lines.number}: {shown(lines.text)} is neither a rating ({shown(words[places.rating])} is "
-        f"not a number) nor a header with names that gpukit knows ({named.unknown(words)}). Name the columns in order "
-        f"with --columns (such as {named.columns_like(words)})."
+        f"not a number) nor a header with names that gpukit knows ({named.unknown(words)}). {_what_helps(words)}"
     )
+
+
+def _what_helps(words):
+    """What to do about a header that is not understood."""
+    if len(words) > WIDE:
+        return (
+            "A table with a column for each item needs a line for each rating instead (pandas: melt); of other tables "
+            f"name the columns in order with --columns (such as {named.columns_like(words)})."
+        )
+    return f"Name the columns in order with --columns (such as {named.columns_like(words)})."
 
 
 def _check_first_pair(words, places, name, lines):

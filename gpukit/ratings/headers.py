@@ -17,6 +17,12 @@ USER = {
     "reviewerid",
     "visitorid",
     "rater",
+    "memberid",
+    "accountid",
+    "clientid",
+    "viewerid",
+    "readerid",
+    "playerid",
 }
 ITEM = {
     "item",
@@ -30,6 +36,24 @@ ITEM = {
     "product",
     "productid",
     "asin",
+    "parentasin",
+    "sku",
+    "stockcode",
+    "article",
+    "articleid",
+    "newsid",
+    "video",
+    "videoid",
+    "photoid",
+    "recipe",
+    "recipeid",
+    "game",
+    "gameid",
+    "appid",
+    "courseid",
+    "beerid",
+    "restaurantid",
+    "venueid",
     "book",
     "bookid",
     "isbn",
@@ -118,13 +142,18 @@ def unknown(names):
 
 def columns_like(names):
     """What --columns could say of a header that is not understood: an example, to the point where one of user, item and
-    rating is lacking and one name is not known."""
+    rating is lacking and one name is not known, or rating alone (then the pairs are clicks)."""
     known = {**ROLES, "timestamp": TIME, "weight": WEIGHT, "count": COUNT}
     words = [next((role for role in known if plain(name) in known[role]), "-") for name in names]
     lacking = [role for role in ROLES if role not in words]
     if len(lacking) == words.count("-") == 1:
         return ",".join(lacking[0] if word == "-" else word for word in words)
-    return "user,item,-,rating"
+    return ",".join(words) if lacking == ["rating"] else "user,item,-,rating"
+
+
+def heads(words, places):
+    """Whether the words of a line name a user and an item at these places, a Triple: a header, whatever else it names."""
+    return plain(words[places.user]) in USER and plain(words[places.item]) in ITEM
 
 
 def time_by_name(names):

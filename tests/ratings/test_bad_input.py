@@ -166,3 +166,19 @@ def test_two_columns_of_one_name(tmp_path):
     path.write_text("user,User,item\n5,1,7\n6,2,8\n")
     with pytest.raises(DataError, match="several columns named 'user'"):
         read_ratings(path)
+
+
+@pytest.mark.parametrize("line", ['{"rating": 4, "asin": "B1", "user_id": "A2"}', ' [{"user": 1, "item": 2}]'])
+def test_json_is_told(tmp_path, line):
+    (tmp_path / "reviews.jsonl").write_text(f"{line}\n{line}\n")
+    with pytest.raises(DataError, match="reviews.jsonl holds JSON .* not a table. Make one of it first"):
+        read_ratings(tmp_path / "reviews.jsonl")
+    with pytest.raises(DataError, match="reviews.jsonl holds JSON"):
+        read_pairs(tmp_path / "reviews.jsonl")
+
+
+def test_a_table_of_users_by_items_is_told(tmp_path):
+    names = ",".join(f"m{k}" for k in range(20))
+    (tmp_path / "wide.csv").write_text(f"user,{names}\n" + "".join(f"{u}" + ",3" * 20 + "\n" for u in range(9)))
+    with pytest.raises(DataError, match="column for each item needs a line for each rating instead .pandas: melt."):
+        read_ratings(tmp_path / "wide.csv")

@@ -43,6 +43,16 @@ def test_text(tmp_path, lines):
     assert counts(ratings) == COUNTED and are_pairs(ratings) and ratings.counts.dtype == np.int32
 
 
+@pytest.mark.parametrize("columns", ["-,user,item,-", "timestamp,user,item,-"])
+def test_a_header_above_pairs_whose_columns_are_named_is_no_pair(tmp_path, columns):
+    """Ids that are text look like the names above them."""
+    (tmp_path / "sales.csv").write_text("t_dat,customer_id,article_id,price\n2018-09-20,c1,a1,1\n2018-09-21,c2,a1,2\n")
+    ratings = read_ratings(tmp_path / "sales.csv", columns=columns)
+    assert counts(ratings) == {("c1", "a1"): 1, ("c2", "a1"): 1}
+    with pytest.raises(DataError, match="there is no rating among them.*such as -,user,item,-"):
+        read_ratings(tmp_path / "sales.csv")
+
+
 def test_columns_and_times(tmp_path):
     (tmp_path / "a.csv").write_text(text(extra=[(9, 9, 9, 9), (5, 6, 7, 8)]))
     named = read_ratings(tmp_path / "a.csv", columns="user,item,-,timestamp", times=True)

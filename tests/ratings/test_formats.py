@@ -55,6 +55,8 @@ def test_separators(write, sep, end, extra):
         ("stars,Customer_ID,product,x", (2, 0, 1)),
         ('"score","item","user","when"', (2, 1, 0)),
         ("\ufeffuser,item,rating,t", (0, 1, 2)),
+        ("user_id,parent_asin,rating,timestamp", (0, 1, 2)),
+        ("recipe_id,memberId,stars,date", (1, 0, 2)),
         ("item_id:token,user_id:token,rating:float,timestamp:float", (1, 0, 2)),
     ],
 )
