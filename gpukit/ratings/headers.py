@@ -152,7 +152,7 @@ def columns_like(names):
 
 
 def heads(words, places):
-    """Whether the words of a line name a user and an item at these places, a Triple: a header, whatever else it names."""
+    """Whether a line's words name a user and an item at these places, a Triple: a header, whatever else it names."""
     return plain(words[places.user]) in USER and plain(words[places.item]) in ITEM
 
 
