@@ -27,7 +27,7 @@ def convert(source, output, null, force, as_json, quiet, **request):
     .parquet and .csv have the columns user, item, rating; - writes csv on stdout. --times, and --columns
     user,item,rating,weight,count, keep more than the ratings.
 
-    Documents of queries (svmlight with qid:, or with FILE.query beside it, or Parquet with the columns label and qid)
+    Documents of queries (svmlight with qid:, or with FILE.query beside it, csv or Parquet with columns label and qid)
     become a .gkl, a binary copy that loads at disk speed, .parquet, or .txt, svmlight text (- too); --null is for them,
     --format, --columns, --sep, --duplicates and --times for ratings.
 

@@ -5,7 +5,8 @@
 | file                   | what it does                                                                |
 |------------------------|-----------------------------------------------------------------------------|
 | table.py, folds.py     | `Documents` (features, relevance, queries); LETOR's folds                   |
-| read.py                | `read_letor`: svmlight with query ids, group files, Parquet, binary copies  |
+| read.py                | `read_letor`: svmlight with query ids, group files, tables, binary copies   |
+| columns.py             | tables: which column is what; csv (delimited.py), Parquet (parquet.py)      |
 | convert.py, check.py   | `as_documents`: arrays and frames; are documents sound?                     |
 | parse.py -> gather.py  | a block of lines to arrays, on all cores; errors with their line            |
 | copies.py              | `write_letor`: .gkl copies, Parquet (parquet.py), svmlight text (write.py)  |

@@ -176,7 +176,8 @@ def _explained(problem, block, position):
     if problem == parse.NO_QID:
         return (
             f"no query id: {shown(_text(block, position, LINE).strip())}. A line is `relevance qid:ID 1:value ...`; "
-            "files without ids need a file FILE.query with the number of documents of each query, a line each."
+            "files without ids need a file FILE.query with the number of documents of each query, a line each, and "
+            "tables (csv) a header that names label and qid."
         )
     return {
         parse.NO_INDEX: f"a feature is not index:value: {word}. Correct or remove the line.",

@@ -4,39 +4,19 @@ import numpy as np
 
 from gpukit.documents import parse
 from gpukit.documents.check import sound
+from gpukit.documents.columns import Columns, are_documents, queries_of, weights_of
 from gpukit.documents.gather import MANY
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
 from gpukit.io import parquet
-from gpukit.io.arrays import plain
-from gpukit.io.ids import factorize
 from gpukit.io.words import text_array
-
-NAMES = {
-    "label": {"label", "labels", "relevance", "rel", "y", "target", "grade"},
-    "qid": {"qid", "qids", "query", "queryid", "queries"},
-    "weight": {"weight", "queryweight"},
-    "comment": {"comment", "comments"},
-}
-
-
-class Columns:
-    """Which columns of a Parquet file are what: label, qid, weight, comment (None where absent), features."""
-
-    def __init__(self, source):
-        found = {
-            role: next((name for name in source.names if plain(name) in known), None) for role, known in NAMES.items()
-        }
-        self.label, self.qid, self.weight, self.comment = found.values()
-        self.features = [name for name in source.names if name not in found.values()]
 
 
 def is_documents(source):
     """True for an open Source of Parquet with columns for a label and a query id."""
     if not parquet.is_parquet(source):
         return False
-    columns = Columns(parquet.Reader(source))
-    return columns.label is not None and columns.qid is not None
+    return are_documents(parquet.Reader(source).names)
 
 
 def read_parquet(source, null, dtype):
@@ -48,12 +28,7 @@ def read_parquet(source, null, dtype):
     naming the row.
     """
     source = parquet.Reader(source)
-    columns = Columns(source)
-    if columns.label is None or columns.qid is None or not columns.features:
-        raise DataError(
-            f"{source.name} has the columns {', '.join(source.names)}: documents need label (relevance), qid, and "
-            "features in columns of their own or as lists in one."
-        )
+    columns = Columns(source.names, source.name)
     table = _Table(source, columns, null, dtype)
     for start, batch in source.batches(source.names):
         table.add(start, batch)
@@ -125,40 +100,18 @@ class _Table:
         single = all(one.dtype == np.float32 for one in features) or self.source.rows * len(features) > MANY
         return np.dtype(np.float32 if single else np.float64)
 
+    def place(self, row):
+        """Where a row stands, in words."""
+        return f"{self.source.name}, row {row + 1:,}"
+
     def documents(self):
         """Everything taken, as Documents."""
-        offsets, qids = self._queries()
+        offsets, qids = queries_of(np.concatenate(self.qids), self.place)
         if self.nulls and self.null == parse.NULL_KEPT:
             parse.fill_dense(self.X, offsets)
         comments = np.concatenate(self.comments) if self.comments else None
-        weights = self._weights(offsets, qids) if self.weights else None
+        weights = weights_of(np.concatenate(self.weights), offsets, qids, self.place) if self.weights else None
         return sound(Documents(self.X, self.y, offsets, qids, comments, weights))
-
-    def _queries(self):
-        """(offsets (m+1,) int64, ids (m,)); DataError for a query that comes back."""
-        rows, ids = factorize(np.concatenate(self.qids), "query")
-        starts = np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1])))
-        _, first = np.unique(rows[starts], return_index=True)
-        if len(first) < len(starts):
-            again = starts[np.setdiff1d(np.arange(len(starts)), first)[0]]
-            raise DataError(
-                f"{self.source.name}, row {again + 1:,}: query {ids[rows[again]]} comes back after others. Sort the "
-                "rows so that each query's documents are together."
-            )
-        return np.append(starts, len(rows)).astype(np.int64), ids[rows[starts]]
-
-    def _weights(self, offsets, qids):
-        """(m,) the weight of each query; DataError where its documents differ in it."""
-        weights = np.concatenate(self.weights)
-        each = weights[offsets[:-1]]
-        differ = np.flatnonzero(weights != np.repeat(each, np.diff(offsets)))
-        if len(differ):
-            query = qids[np.searchsorted(offsets, differ[0], "right") - 1]
-            raise DataError(
-                f"{self.source.name}, row {differ[0] + 1:,}: the weight is not that of the other documents of query "
-                f"{query}. A weight is a query's, for a pair of documents has no other."
-            )
-        return each
 
 
 def write_parquet(documents, file):

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpukit import _jit
 from gpukit.base import check_choice, check_integer
-from gpukit.documents import copies, parquet, parse
+from gpukit.documents import copies, delimited, parquet, parse
 from gpukit.documents.gather import DocumentsBuilder
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
@@ -20,7 +20,7 @@ from gpukit.io.parquet import is_parquet
 
 NULLS = {"error": parse.NULL_ERROR, "zero": parse.NULL_ZERO, "min": parse.NULL_KEPT}
 DTYPES = (None, "float32", "float64")
-NEEDED = "a file with a line `relevance qid:ID 1:value ...` for each document"
+NEEDED = "a file with a line `relevance qid:ID 1:value ...` for each document, or a table with columns label and qid"
 MOST_DIGITS = 18  # of a number of documents
 SPARSE_WIDTH = 256  # features; CSR pays above it when less than
 SPARSE_DENSITY = 0.25  # of them are stored
@@ -32,7 +32,8 @@ def read_letor(path, *, null="error", n_features=None, dtype=None):
     path: LETOR's svmlight, LF or CRLF, also as .gz, .bz2, .xz or .zip; a pipe's name, '-' for standard input, or an
     open Source; a file without query ids when FILE.query beside it
     holds the number of documents of each query, a line each (LightGBM; the ids are then 1 to m); Parquet, its columns
-    label, qid and features (see parquet.py; a missing value is NULL); a binary copy (.gkl).
+    label, qid and features (see parquet.py; a missing value is NULL), or csv with such a header (delimited.py); a
+    binary copy (.gkl).
     Feature k is column k-1; columns are as many as the largest index, or n_features. null: what the token NULL stands
     for: 'error', 'zero', or 'min', the smallest value of the feature in the query (LETOR's min.txt), 0 where all are
     NULL. X is CSR when more than 256 features are stored with a density below 0.25. dtype: 'float32', 'float64', or
@@ -54,7 +55,11 @@ def read_letor(path, *, null="error", n_features=None, dtype=None):
             documents = parquet.read_parquet(source, NULLS[null], dtype)
             return documents._replace(X=_widened(documents.X, n_features, source.name))
         with _jit.threads(1 if source.holds_less(ONE_THREAD) else None):
-            return _read_text(source, NULLS[null], n_features, dtype)
+            stream = source.stream()
+            if delimited.is_table(stream.text_head()):
+                documents = delimited.read_table(stream.whole(), stream.name, NULLS[null], dtype)
+                return documents._replace(X=_widened(documents.X, n_features, stream.name))
+            return _read_text(stream, query_file(source.path), NULLS[null], n_features, dtype)
 
 
 def is_letor(path):
@@ -67,7 +72,8 @@ def is_letor(path):
             return True
         if is_parquet(source):
             return parquet.is_documents(source)
-        return source.compression != "zip" and _has_qids(source.stream().head())
+        head = b"" if source.compression == "zip" else source.stream().head()
+        return _has_qids(head) or delimited.is_table(head)
 
 
 def query_file(path):
@@ -78,10 +84,10 @@ def query_file(path):
     return next((file for name in names if os.path.isfile(file := path.with_name(f"{name}.query"))), None)
 
 
-def _read_text(source, null, n_features, dtype):
-    stream = source.stream()
+def _read_text(stream, groups, null, n_features, dtype):
+    """Documents of svmlight text; groups: the file of counts beside it, or None."""
     head = stream.text_head()
-    groups = None if _has_qids(head) else query_file(source.path)
+    groups = None if _has_qids(head) else groups
     builder = DocumentsBuilder(stream, groups is None, null, dtype)
     for block in stream.blocks(len(sources.BOM) if head.startswith(sources.BOM) else 0):
         builder.add(block)

@@ -11,7 +11,6 @@
 | convert.py               | `as_graph_tensor`: arrays and frames, checked                             |
 | labels.py                | frames put in the order of the vertices, by their labels                  |
 | read.py                  | `read_graph`, `write_graph`: .npz, or a graph and a tensor in two files   |
-| sheet.py                 | rows of fields in text and Parquet                                        |
 | text.py, table.py        | lists of edges, adjacencies and tables of values in them                  |
 | completed.py             | the table that was read, filled in                                        |
 | layouts/                 | long tables (time, sensor, value), and tables without a graph             |

@@ -8,8 +8,8 @@ import numpy as np
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.layouts.filled import completed_frame
 from gpukit.graphs.layouts.long import long_of, roles_in
-from gpukit.graphs.sheet import BLANKS, ParquetTable, open_table
 from gpukit.graphs.table import lie_of
+from gpukit.io.sheet import BLANKS, ParquetTable, open_table
 from gpukit.io.words import shown
 from gpukit.persist import atomic_write
 

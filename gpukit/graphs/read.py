@@ -11,11 +11,11 @@ from gpukit.graphs.check import sound
 from gpukit.graphs.convert import as_graph_tensor, check_slice, is_list
 from gpukit.graphs.layouts.long import long_of, roles_in
 from gpukit.graphs.near.files import Near
-from gpukit.graphs.sheet import open_table
 from gpukit.graphs.table import Values, read_table
 from gpukit.graphs.tensor import Graph
 from gpukit.graphs.text import read_graph_text
 from gpukit.io import archives, container, sources, trust
+from gpukit.io.sheet import open_table
 from gpukit.persist import atomic_write
 
 EDGES = "a list of edges, an adjacency, or an .npz"

@@ -8,8 +8,8 @@ from gpukit.base import check_choice
 from gpukit.errors import DataError
 from gpukit.graphs.layouts import moments
 from gpukit.graphs.layouts.alone import SIDES, are_dates, names_times, side_of
-from gpukit.graphs.sheet import MISSING, Table, open_table
 from gpukit.graphs.text import is_number
+from gpukit.io.sheet import MISSING, Table, open_table
 from gpukit.io.words import as_ids
 
 WAYS = "--layout rows (layout='rows') for one row a vertex, --layout columns for one column a vertex"

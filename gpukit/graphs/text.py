@@ -3,9 +3,8 @@
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.graphs import sheet
 from gpukit.graphs.adjacency import as_adjacency
-from gpukit.io import words
+from gpukit.io import sheet, words
 
 ENDS = {
     "source",

@@ -324,7 +324,7 @@ def test_ids_with_zeros_in_front_stay_text(tmp_path):
 
 def test_a_line_of_many_columns_is_no_adjacency_before_it_is_parsed(tmp_path, monkeypatch):
     (tmp_path / "e.txt").write_text("1,2," * 20_000 + "1\n2,1\n")
-    monkeypatch.setattr("gpukit.graphs.sheet.Table.frame", None)
+    monkeypatch.setattr("gpukit.io.sheet.Table.frame", None)
     with pytest.raises(DataError, match="40,001 columns and fewer rows: an adjacency has as many rows as columns"):
         read_edges(tmp_path / "e.txt")
 

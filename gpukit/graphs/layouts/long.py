@@ -7,7 +7,7 @@ import numpy as np
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.layouts import moments as spelled
 from gpukit.graphs.layouts import roles as told
-from gpukit.graphs.sheet import MISSING
+from gpukit.io.sheet import MISSING
 from gpukit.io.words import as_ids, is_number, shown
 
 SEVERAL = "Give each time of a sensor once; where clocks are set back, give times in UTC or with their offset."

@@ -4,8 +4,8 @@ import re
 from typing import NamedTuple
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.graphs.sheet import MISSING
 from gpukit.io.arrays import plain
+from gpukit.io.sheet import MISSING
 from gpukit.io.words import is_number
 
 ROLES = ("time", "sensor", "value")

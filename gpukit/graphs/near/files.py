@@ -10,8 +10,8 @@ from gpukit.graphs.layouts.roles import is_called
 from gpukit.graphs.near.coordinates import DEGREES, Coordinates, columns_of, graph_from_coordinates
 from gpukit.graphs.near.distances import graph_from_distances
 from gpukit.graphs.near.series import graph_from_series
-from gpukit.graphs.sheet import open_table
 from gpukit.io.arrays import plain
+from gpukit.io.sheet import open_table
 from gpukit.io.words import as_ids, is_number, shown
 
 

@@ -11,8 +11,8 @@ from gpukit.graphs.layouts import moments
 from gpukit.graphs.layouts.alone import are_dates, names_times
 from gpukit.graphs.layouts.filled import completed_frame
 from gpukit.graphs.layouts.long import long_of, roles_in
-from gpukit.graphs.sheet import FrameTable
 from gpukit.io.arrays import as_frame, is_frame
+from gpukit.io.sheet import FrameTable
 from gpukit.io.times import as_seconds
 from gpukit.io.words import as_ids
 

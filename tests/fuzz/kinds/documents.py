@@ -1,4 +1,4 @@
-"""Documents: svmlight text with query ids, with a file of groups beside it, packed, folders of folds, .gkl, Parquet."""
+"""Documents: svmlight text with query ids, with a file of groups beside it, packed, folders of folds, .gkl, tables."""
 
 import gzip
 import lzma
@@ -37,6 +37,21 @@ def text_samples():
         "crlf.txt": lines().replace(b"\n", b"\r\n"),
     }
     return [single(name, data) for name, data in texts.items()]
+
+
+def table_samples():
+    """Tables under a header: csv, tabs with weights and names, values missing."""
+    found = [(10, 2, 0.25, -3), (10, 0, 1e-7, 4), (3, 1, 5, 0.1), (77, 1, 7.125, 8), (77, 2, 0.5, -2.5e3), (8, 0, 1, 1)]
+    plain = "".join(f"{q},{y},{a},{b}\n" for q, y, a, b in found)
+    named = "".join(f"q{q}\tdoc {a}\t{y}\t{q / 2}\t{b}\n" for q, y, a, b in found)
+    missing = "".join(
+        f"{k};{q};{y};{'' if k % 3 else a};{b if k % 2 else 'NA'}\n" for k, (q, y, a, b) in enumerate(found)
+    )
+    return [
+        single("train.csv", ("qid,label,f1,f2\n" + plain).encode()),
+        single("train.tsv", ("query_id\tdoc_id\trelevance\tweight\tf\n" + named).encode()),
+        single("index.csv", (";qid;label;f1;f2\n" + missing).encode()),
+    ]
 
 
 def group_samples():
@@ -178,6 +193,7 @@ def uses(rng):
 
 KINDS = [
     Kind("letor-text", text_samples, TEXT, answer, text_judge, uses, pipes=True, share=3),
+    Kind("letor-table", table_samples, TEXT, answer, text_judge, uses, pipes=True),
     Kind("letor-groups", group_samples, TEXT, answer, text_judge, uses),
     Kind("letor-packed", packed_samples, archive.packed(TEXT), answer, judge, uses, pipes=True),
     Kind("letor-folder", folder_samples, TEXT, folder, each, share=0.5),

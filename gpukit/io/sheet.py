@@ -1,4 +1,4 @@
-"""Rows of fields in a text or in Parquet, as pandas frames in which ends of edges and labels keep their spelling."""
+"""Rows of fields in a text or in Parquet, as pandas frames in which ids and labels keep their spelling."""
 
 import csv
 import io
@@ -70,9 +70,12 @@ class Table:
     def frame(self, header, spelled=0):
         """A pandas DataFrame, columns 0 to C-1, without comments, blank lines and, with header=True, the first line.
 
-        spelled: how many columns, from the first on, are text as it is written.
+        spelled: the columns that are text as it is written: how many, from the first on, or which.
         """
         import pandas
+
+        as_text = range(spelled) if isinstance(spelled, int) else spelled
+        others = [place for place in range(len(self.first) + 2) if place not in as_text]
 
         self._refuse_text_behind_quotes()
         self.begin = self.end if header else 0
@@ -85,9 +88,9 @@ class Table:
                 **_to_the_last_bit(pandas),
                 skipinitialspace=True,
                 encoding=self.encoding,
-                dtype=dict.fromkeys(range(spelled), str),
+                dtype=dict.fromkeys(as_text, str),
                 keep_default_na=False,
-                na_values=dict.fromkeys(range(spelled, len(self.first) + 2), UNKNOWN) if spelled else UNKNOWN,
+                na_values=dict.fromkeys(others, UNKNOWN) if as_text else UNKNOWN,
             )
         except pandas.errors.EmptyDataError as error:
             raise DataError(f"{self.path} has a header and no lines below it.") from error

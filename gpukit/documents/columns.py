@@ -1,0 +1,87 @@
+"""Tables of documents, a row each: which column is what, by its name; and what holds for the rows of a query."""
+
+import numpy as np
+
+from gpukit.errors import DataError
+from gpukit.io.arrays import plain
+from gpukit.io.ids import factorize
+
+NAMES = {
+    "label": {"label", "labels", "relevance", "rel", "y", "target", "grade"},
+    "qid": {"qid", "qids", "query", "queryid", "queries"},
+    "weight": {"weight", "queryweight"},
+    "comment": {"comment", "comments", "docid", "documentid"},
+}
+
+
+SHOWN = 20  # names of columns in a message
+
+
+class Columns:
+    """Which columns of a table are what: label, qid, weight, comment (None where absent), features, by their names.
+    Those without a name, such as an index that pandas wrote, are none.
+
+    Raises DataError for a table without label, qid or features, and for several that could be one of them.
+    """
+
+    def __init__(self, names, file):
+        """names: [str] the columns'; file: its name, for messages."""
+        found = {role: _named(names, known) for role, known in NAMES.items()}
+        self.features = [
+            name for name in names if not is_index(name) and not any(name in some for some in found.values())
+        ]
+        if not found["label"] or not found["qid"] or not self.features:
+            told = ", ".join(map(str, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+            raise DataError(
+                f"{file} has the columns {told}: documents need label (relevance), qid, and features in columns of "
+                "their own or, in Parquet, as lists in one."
+            )
+        for role, some in found.items():
+            if len(some) > 1:
+                raise DataError(f"{file} has several columns that could be the {role}: {', '.join(some)}. Leave one.")
+        self.label, self.qid, self.weight, self.comment = (some[0] if some else None for some in found.values())
+
+
+def is_index(name):
+    """True for the name of a column that pandas makes of row numbers, or of a separator at the end of each line."""
+    return name in ("", "__index_level_0__") or name.startswith("Unnamed: ")
+
+
+def _named(names, known):
+    """Those of the names that are known ones."""
+    return [name for name in names if plain(name) in known]
+
+
+def are_documents(names):
+    """True for names of columns that have a label and a query id among them."""
+    return all(_named(names, NAMES[role]) for role in ("label", "qid"))
+
+
+def queries_of(qids, place):
+    """(offsets (m+1,) int64, ids (m,)) of the query id of each row (l,); DataError for a query that comes back.
+
+    place: a function that says in words where a row stands.
+    """
+    rows, ids = factorize(qids, "query")
+    starts = np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1])))
+    _, first = np.unique(rows[starts], return_index=True)
+    if len(first) < len(starts):
+        again = starts[np.setdiff1d(np.arange(len(starts)), first)[0]]
+        raise DataError(
+            f"{place(again)}: query {ids[rows[again]]} comes back after others. Sort the rows so that each query's "
+            "documents are together."
+        )
+    return np.append(starts, len(rows)).astype(np.int64), ids[rows[starts]]
+
+
+def weights_of(weights, offsets, qids, place):
+    """(m,) the weight of each query, of the documents' (l,); DataError where a query's differ; place: as above."""
+    each = weights[offsets[:-1]]
+    differ = np.flatnonzero(weights != np.repeat(each, np.diff(offsets)))
+    if len(differ):
+        query = qids[np.searchsorted(offsets, differ[0], "right") - 1]
+        raise DataError(
+            f"{place(differ[0])}: the weight is not that of the other documents of query {query}. A weight is a "
+            "query's, for a pair of documents has no other."
+        )
+    return each

@@ -1,0 +1,102 @@
+"""Documents from csv and the like: a header that names label and qid, and a line a document."""
+
+import numpy as np
+
+from gpukit.documents import parse
+from gpukit.documents.check import sound
+from gpukit.documents.columns import Columns, are_documents, queries_of, weights_of
+from gpukit.documents.gather import MANY
+from gpukit.documents.table import Documents
+from gpukit.errors import DataError
+from gpukit.io.sheet import SEPARATORS, Table
+from gpukit.io.sources import BOM
+from gpukit.io.words import as_ids, decoded, is_number, shown, text_array, words_of
+
+
+def is_table(head):
+    """True for the first bytes of a text whose first line names a label and a query id between tabs, commas,
+    semicolons or blanks."""
+    first = next((line for line in head.removeprefix(BOM).splitlines() if line.strip()), b"")
+    mark = next((mark for mark in SEPARATORS if mark.encode() in first), " ")
+    return are_documents(words_of(decoded(first).replace("\t", mark if mark == " " else "\t"), mark) or ())
+
+
+def read_table(raw, name, null, dtype):
+    """Documents of a text (bytes) whose first line is a header; name: the file's, for messages.
+
+    Columns label (or relevance, ...) and qid, optional weight (one a query) and comment (or docid); all others are
+    features, in their order. Empty fields and NULL, NA, nan are missing: null says what they stand for (read_letor).
+    dtype: of X; None: float64, float32 for more than 2^27 numbers. Raises DataError naming the line.
+    """
+    table = Table(raw.removeprefix(BOM), name)
+    columns = Columns(table.first, name)
+    at = {role: _place(table.first, getattr(columns, role)) for role in ("label", "qid", "weight", "comment")}
+    frame = table.frame(True, spelled=[at[role] for role in ("qid", "comment") if at[role] is not None])
+    X = _features(table, frame, [place for place, word in enumerate(table.first) if word in columns.features], dtype)
+    offsets, qids = queries_of(_ids(table, frame[at["qid"]]), lambda row: f"{name}, {table.place(row)}")
+    _fill(table, X, offsets, null)
+    weights = None if at["weight"] is None else _whole(table, frame, at["weight"], "weight")
+    if weights is not None:
+        weights = weights_of(weights, offsets, qids, lambda row: f"{name}, {table.place(row)}")
+    comments = None if at["comment"] is None else text_array(_texts(frame[at["comment"]]), f"{name}: a comment")
+    return sound(Documents(X, _whole(table, frame, at["label"], "label"), offsets, qids, comments, weights))
+
+
+def _place(names, name):
+    """The place of a name among others, None for none."""
+    return None if name is None else names.index(name)
+
+
+def _texts(column):
+    """A column of text as [str]."""
+    return ["" if word is None or word != word else word.strip() for word in column]
+
+
+def _ids(table, column):
+    """(l,) ids; DataError for a line without one."""
+    words = _texts(column)
+    if "" in words:
+        raise DataError(f"{table.path}, {table.place(words.index(''))} has no query id.")
+    return as_ids(words, f"{table.path}: query")
+
+
+def _whole(table, frame, place, what):
+    """(l,) float64 of a column that has a number in each line."""
+    values = table.numbers(frame[[place]])[:, 0]
+    if np.isnan(values).any():
+        raise DataError(f"{table.path}, {table.place(int(np.argmax(np.isnan(values))))} has no {what}.")
+    return values
+
+
+def _features(table, frame, places, dtype):
+    """(l, n) of the features' columns, NaN where missing."""
+    for place in places:
+        word = frame[place].iloc[0]
+        if frame[place].dtype.kind not in "biuf" and word == word and not is_number(str(word), finite=False):
+            raise DataError(
+                f"{table.path}: the column {shown(table.first[place])} holds text ({shown(str(word))} in its first "
+                "line), and features are numbers. Leave it out, or call it comment."
+            )
+    X = table.numbers(frame[places])
+    with np.errstate(over="ignore"):
+        X = X.astype(dtype or (np.float32 if X.size > MANY else np.float64), copy=False)
+    if np.isinf(X).any():
+        row = int(np.argmax(np.isinf(X).any(axis=1)))
+        raise DataError(f"{table.path}, {table.place(row)} has a feature that is not finite. Correct or remove it.")
+    return X
+
+
+def _fill(table, X, offsets, null):
+    """Put in place of NaN what null says; DataError where it says nothing."""
+    missing = np.isnan(X)
+    if not missing.any():
+        return
+    if null == parse.NULL_ERROR:
+        row = int(np.argmax(missing.any(axis=1)))
+        raise DataError(
+            f"{table.path}, {table.place(row)} has no feature's value (choose what it stands for with --null). Remove "
+            "such rows first."
+        )
+    X[missing] = parse.NULL if null == parse.NULL_KEPT else 0
+    if null == parse.NULL_KEPT:
+        parse.fill_dense(X, offsets)
