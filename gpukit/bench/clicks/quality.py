@@ -1,11 +1,9 @@
 """`gpukit bench quality`: how good lists of NCF's clicks become, by least squares alone and by the model of any kind
 that held-out clicks choose, with the significance of the difference.
 
-Least squares of FACTORS factors have a grid of settings, judged as `fit` judges: by where a click that is held out of
-each user stands among all items (its NDCG), not among a few drawn ones, which prefers other settings. One such draw
-errs by more than neighbouring settings and epochs differ, so DRAWS of them judge by their mean, each with a seed of its
-own. Then more factors are tried with the best settings. The other model chooses for itself, as `fit` does. The test has
-no say in either; each learns all clicks from SEEDS seeds.
+Least squares of FACTORS factors have a grid of settings, judged by where a click that is held out of each user stands
+among all items (held.py). Then more factors are tried with the best settings. The other model chooses for itself, as
+`fit` does. The test has no say in either; each learns all clicks from SEEDS seeds.
 """
 
 import itertools
@@ -14,18 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import factorization
-from gpukit.bench.clicks import sets
+from gpukit.bench.clicks import held, sets
 from gpukit.bench.record import Row
 from gpukit.errors import DataError
 from gpukit.evaluation.lists.significance import compare
 from gpukit.factorization.answers import judging
-from gpukit.factorization.implicit import hold_out
-from gpukit.factorization.implicit.evaluator import Evaluator
-from gpukit.factorization.settings import check as check_settings
 
 FACTORS, EPOCHS = 192, 12
 LARGER = {False: (256,), True: (256, 384, 512)}  # on a GPU or not: an epoch costs as much as all its factors' products
-SEEDS, DRAWS = 5, 3
+SEEDS = 5
 GRID = {"unobserved_weight": (0.2, 0.3, 0.4, 0.6), "regularization": (0.004, 0.005, 0.006, 0.007, 0.0085)}
 LEAST = 0.65  # HR@10 that any least squares come to
 CHOSEN = "what held-out clicks choose"
@@ -49,19 +44,6 @@ def least_squares(device, seed, named):
     )
 
 
-def choose(ncf, device, tried):
-    """(the best of named settings, epochs among them, its mean NDCG of DRAWS draws of held-out clicks)."""
-    curves = []
-    for draw in range(DRAWS):
-        train, judges = hold_out.held_out(ncf.clicks, draw)
-        model = least_squares(device, draw, {})
-        evaluator, plan = Evaluator(model, train, judges, device), check_settings(model, len(train), "implicit")
-        curves.append([evaluator.tried(plan._replace(**named), EPOCHS)[0].curve for named in tried])
-    worth = np.mean([[[point["ndcg"] for point in curve] for curve in draw] for draw in curves], axis=0)
-    place, point = np.unravel_index(worth.argmax(), worth.shape)
-    return {**tried[place], "n_epochs": curves[0][place][point]["epoch"]}, float(worth.max())
-
-
 def learned(model, ncf):
     """The Learned of an estimator, trained on all clicks."""
     fitted = model.fit(ncf.clicks)
@@ -80,14 +62,15 @@ def of_squares(ncf, device):
     """Yield (name, [Learned], how its settings were chosen) of least squares: of FACTORS factors, and of more where
     held-out clicks are better found by more."""
     grid = [{"n_factors": FACTORS, **dict(zip(GRID, values))} for values in itertools.product(*GRID.values())]
-    named, worth = choose(ncf, device, grid)
+    given = lambda seed: least_squares(device, seed, {}), ncf.clicks, device
+    named, rank = held.choose(*given, grid)
     weighed = {name: named[name] for name in GRID}
-    larger, most = choose(ncf, device, [{**weighed, "n_factors": size} for size in LARGER[device.is_cuda]])
-    found = [(named, worth, f"of {len(grid)} the best")]
-    found += [(larger, most, "by what is best of fewer factors, the best number of them")] * (most > worth)
+    larger, least = held.choose(*given, [{**weighed, "n_factors": size} for size in LARGER[device.is_cuda]])
+    found = [(named, rank, f"of {len(grid)} the best")]
+    found += [(larger, least, "by what is best of fewer factors, the best number of them")] * (least < rank)
     for settings, best, how in found:
         told = ", ".join(f"{name} {settings[name]:g}" for name in (*GRID, "n_epochs"))
-        note = f"{told}: {how} on {DRAWS} draws of a held-out click a user, full NDCG {best:.4f} there"
+        note = f"{told}: {how} on {held.DRAWS} draws of a held-out click a user, geometric mean rank {best:.2f} there"
         learners = (least_squares(device, seed, settings) for seed in range(SEEDS))
         yield f"iALS F={settings['n_factors']}", [learned(model, ncf) for model in learners], note
 

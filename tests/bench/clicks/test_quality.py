@@ -1,48 +1,20 @@
 """What lists come to, on a handful of clicks: who chooses, what the rows say."""
 
-from types import SimpleNamespace
-from typing import NamedTuple
-
 import numpy as np
 import pytest
 
 from bench.clicks.test_table10 import planted
-from gpukit.bench.clicks import quality, sets
+from gpukit.bench.clicks import held, quality, sets
 from gpukit.bench.clicks.quality import CHOSEN, Learned
 from gpukit.bench.conditions import Conditions
 from gpukit.device import cpu
 from gpukit.errors import DataError
-from gpukit.factorization.implicit import hold_out
 
 
 def learned_of(hits, settings="F=4"):
     """The Learned of users' hits, each in the first place."""
     values = {"hr": np.array(hits, float), "ndcg": np.array(hits, float)}
     return Learned(values, {"hr": 0.2, "ndcg": 0.1}, settings)
-
-
-def test_the_mean_over_draws_chooses(monkeypatch):
-    """One setting is the best of a draw, another on the mean; the test is never asked."""
-    told, asked = {(0.2, 0): 0.9, (0.3, 0): 0.5, (0.3, 1): 0.5, (0.3, 2): 0.5}, []
-
-    class Told(NamedTuple):
-        draw: int
-
-        def tried(self, plan, patience):
-            assert patience >= plan.epochs  # no candidate is given up
-            worth = told.get((plan.unobserved_weight, self.draw), 0.0) * (plan.regularization == 0.007)
-            points = zip((2, 4, 6), (0.9 * worth, worth, 0.8 * worth))
-            return SimpleNamespace(curve=[{"epoch": epoch, "ndcg": ndcg} for epoch, ndcg in points]), None
-
-    held_out, clicks = hold_out.held_out, planted().clicks
-    monkeypatch.setattr(hold_out, "held_out", lambda clicks, draw: asked.append(draw) or held_out(clicks, draw))
-    monkeypatch.setattr(quality, "Evaluator", lambda model, *where: Told(model.random_state))
-    tried = [
-        {"unobserved_weight": weight, "regularization": decay} for weight in (0.2, 0.3) for decay in (0.005, 0.007)
-    ]
-    named, mean = quality.choose(SimpleNamespace(clicks=clicks), cpu(), tried)
-    assert named == {**tried[-1], "n_epochs": 4} and mean == pytest.approx(0.5)
-    assert asked == [0, 1, 2]
 
 
 def test_the_rows_of_a_model():
@@ -68,15 +40,16 @@ def test_what_has_not_learned_is_refused():
 @pytest.mark.parametrize("larger, names", [((8,), ["iALS F=4", "iALS F=8"]), ((1,), ["iALS F=4"])])
 def test_the_benchmark_runs(monkeypatch, larger, names):
     """More factors have rows where they find held-out clicks better."""
-    ncf, choose = planted(), quality.choose
+    ncf, choose = planted(), held.choose
 
-    def better_by_more(ncf, device, tried):
-        named, worth = choose(ncf, device, tried)
-        return named, worth + tried[0]["n_factors"]
+    def better_by_more(learner, clicks, device, tried):
+        named, rank = choose(learner, clicks, device, tried)
+        return named, rank / tried[0]["n_factors"]
 
     monkeypatch.setattr(sets, "read", lambda folder, share: ncf)
-    monkeypatch.setattr(quality, "choose", better_by_more)
-    for name, value in {"FACTORS": 4, "EPOCHS": 2, "SEEDS": 2, "DRAWS": 1, "LARGER": {False: larger}}.items():
+    monkeypatch.setattr(held, "choose", better_by_more)
+    monkeypatch.setattr(held, "DRAWS", 1)
+    for name, value in {"FACTORS": 4, "EPOCHS": 2, "SEEDS": 2, "LARGER": {False: larger}}.items():
         monkeypatch.setattr(quality, name, value)
     monkeypatch.setattr(quality, "GRID", {"unobserved_weight": (0.1, 0.3), "regularization": (0.01,)})
     rows = {row.what: row for row in quality.BENCHES["quality"](Conditions(cpu()))}
