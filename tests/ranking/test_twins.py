@@ -155,6 +155,18 @@ def test_products_with_a_dense_matrix(rows, dtype):
     np.testing.assert_allclose(dense.transposed(z), X.astype(float).T @ z, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_what_scores_of_a_query_have_in_common_costs_no_digits(sparse):
+    at = inputs.queries([3000, 1, 40], 0, "margins")
+    u, found = np.round(at.u * 2**30) / 2**30, []
+    for common in (0.0, 2.0**20):  # u + common is exact; its sums over a query are not
+        X = np.column_stack([at.s, u + common])
+        session = make_session(sessions.problem_of(at, scipy.sparse.csr_array(X) if sparse else X), "scan", cpu)
+        session.move(np.array([1.0, 0.0]))
+        found.append(session.walk(np.array([0.0, 1.0]), 0.0)[-1])
+    assert found[1] == pytest.approx(found[0], rel=1e-12)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_products_with_a_sparse_matrix(dtype):
     """With rows and columns that are empty."""

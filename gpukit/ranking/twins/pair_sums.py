@@ -8,6 +8,18 @@ from gpukit.ranking.twins.matrix import row_dot
 
 
 @njit
+def _centred(u, size, out):
+    """out[:size] = u[:size] less its mean, which is in no difference of two documents: its digits would push out
+    others where prefix sums grow large. u and out may be one array."""
+    total = 0.0
+    for i in range(size):
+        total += u[i]
+    mean = total / size
+    for i in range(size):
+        out[i] = u[i] - mean
+
+
+@njit
 def _prefix_sums(table, begin, size, u, sums):
     """sums[r] = sum of u over the first r documents in the plane's order."""
     running = 0.0
@@ -49,6 +61,7 @@ def _walk_query(X, v, margin, begin, size, height, partners, weight, scratch, to
     n, (u, sums, z) = v.size, scratch
     for i in range(size):
         u[i] = row_dot(X[begin + i], v)
+    _centred(u, size, u)
     total[n] += pair_sums_of_query(margin, begin, size, height, partners, weight, u, sums, z)
     for i in range(size):
         row, factor = X[begin + i], z[i]
@@ -84,12 +97,12 @@ def pair_sums(u, margin, walk, partners, z, loss):
     """Twin of kernels.pair_sums.pair_sums."""
     longest = _longest(walk.offsets)
     for block in prange(walk.firsts.size - 1):
-        sums, total = np.empty(longest + 1), 0.0
+        own, sums, total = np.empty(longest), np.empty(longest + 1), 0.0
         for at in range(walk.firsts[block], walk.firsts[block + 1]):
             t = walk.queries[at]
             begin, end, height, weight = walk.offsets[t], walk.offsets[t + 1], walk.heights[t], walk.weights[t]
-            own, out = u[begin:end], z[begin:end]
-            total += pair_sums_of_query(margin, begin, end - begin, height, partners, weight, own, sums, out)
+            _centred(u[begin:end], end - begin, own)
+            total += pair_sums_of_query(margin, begin, end - begin, height, partners, weight, own, sums, z[begin:end])
         loss[block] = total
 
 
