@@ -126,9 +126,12 @@ def curve(estimator, train, test, device):
     for _ in range(2):
         errors, times, parts = converging(estimator, train, test, device)
     finished(device)
-    before = parts["neighbours"] + parts["prepare"]
-    text = "; ".join(f"{before + second:.3f} s {error:.4f}" for second, error in zip(times, errors, strict=True))
-    return errors, text
+    return errors, points(times, errors, parts["neighbours"] + parts["prepare"])
+
+
+def points(times, errors, before):
+    """A curve as text 'second RMSE; ...', each second with those before training."""
+    return "; ".join(f"{before + second:.3f} s {error:.4f}" for second, error in zip(times, errors, strict=True))
 
 
 def best_row(what, estimator, data, device):

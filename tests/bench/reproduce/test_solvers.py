@@ -44,6 +44,14 @@ def test_tables(table, names):
         assert "the paper" in alone.note and "neighbours" in whole.note
 
 
+def test_curves():
+    found = list(bench.find("fig6")(TINY))
+    assert [row.what for row in found] == [f"Fig. 6 {name}" for name in (*solvers.TABLE_4, "CULSH-MF")]
+    for row in found:
+        seconds, errors = zip(*(map(float, point.split(" s ")) for point in row.note.split("; ")))
+        assert list(seconds) == sorted(seconds) and row.samples[0] == pytest.approx(min(errors), abs=6e-5)
+
+
 def test_printed_values_are_those_of_the_shape():
     assert solvers.printed_4("ALS", "netflix x 0.1") == "the paper: 15 s, Netflix"
     assert solvers.printed_4("CUSGD++", "MovieLens 1M") == "the paper: 0.15 s, MovieLens 10M"
