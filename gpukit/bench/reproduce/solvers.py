@@ -1,5 +1,5 @@
-"""What the paper says of time to train (Li et al. 2022, sections 5.2 and 5.3): Tables 4 and 6 and Fig. 6, on MovieLens 1M
-(real) and the shapes of MovieLens 10M and Netflix (generated). Each is a function of Conditions that yields record.Rows.
+"""What the paper says of time to train (Li et al. 2022, sections 5.2 and 5.3): Tables 4 and 6 and Fig. 6, on MovieLens
+1M (real) and the shapes of MovieLens 10M and Netflix (generated). Functions of Conditions that yield record.Rows.
 
 The paper stops at RMSE 0.92 (Netflix) and 0.80 (MovieLens), which mean nothing on other ratings: here all run until the
 lowest RMSE that the worst of them comes to, and CLOSE to it counts. All have our biases and defaults; the notes have
