@@ -5,6 +5,7 @@ import numpy as np
 from gpukit.errors import DataError
 from gpukit.io.arrays import plain
 from gpukit.io.ids import factorize
+from gpukit.io.words import shown
 
 NAMES = {
     "label": {"label", "labels", "relevance", "rel", "y", "target", "grade"},
@@ -14,7 +15,7 @@ NAMES = {
 }
 
 
-SHOWN = 20  # names of columns in a message
+SHOWN = 20  # names of columns in a message, letters of one
 
 
 class Columns:
@@ -31,14 +32,15 @@ class Columns:
             name for name in names if not is_index(name) and not any(name in some for some in found.values())
         ]
         if not found["label"] or not found["qid"] or not self.features:
-            told = ", ".join(map(str, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+            told = ", ".join(name[:SHOWN] for name in names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
             raise DataError(
                 f"{file} has the columns {told}: documents need label (relevance), qid, and features in columns of "
                 "their own or, in Parquet, as lists in one."
             )
         for role, some in found.items():
             if len(some) > 1:
-                raise DataError(f"{file} has several columns that could be the {role}: {', '.join(some)}. Leave one.")
+                two = " and ".join(map(shown, some[:2]))
+                raise DataError(f"{file} has several columns that could be the {role}: {two}. Leave one.")
         self.label, self.qid, self.weight, self.comment = (some[0] if some else None for some in found.values())
 
 

@@ -29,17 +29,25 @@ def read_table(raw, name, null, dtype):
     dtype: of X; None: float64, float32 for more than 2^27 numbers. Raises DataError naming the line.
     """
     table = Table(raw.removeprefix(BOM), name)
-    columns = Columns(table.first, name)
+    columns = Columns(table.first, table.path)
     at = {role: _place(table.first, getattr(columns, role)) for role in ("label", "qid", "weight", "comment")}
     frame = table.frame(True, spelled=[at[role] for role in ("qid", "comment") if at[role] is not None])
-    X = _features(table, frame, [place for place, word in enumerate(table.first) if word in columns.features], dtype)
-    offsets, qids = queries_of(_ids(table, frame[at["qid"]]), lambda row: f"{name}, {table.place(row)}")
+    features = set(columns.features)
+    X = _features(table, frame, [place for place, name in enumerate(table.first) if name in features], dtype)
+    offsets, qids = queries_of(_ids(table, frame[at["qid"]]), lambda row: _where(table, row))
     _fill(table, X, offsets, null)
-    weights = None if at["weight"] is None else _whole(table, frame, at["weight"], "weight")
-    if weights is not None:
-        weights = weights_of(weights, offsets, qids, lambda row: f"{name}, {table.place(row)}")
-    comments = None if at["comment"] is None else text_array(_texts(frame[at["comment"]]), f"{name}: a comment")
+    weights = comments = None
+    if at["weight"] is not None:
+        each = _whole(table, frame, at["weight"], "weight")
+        weights = weights_of(each, offsets, qids, lambda row: _where(table, row))
+    if at["comment"] is not None:
+        comments = text_array(_texts(frame[at["comment"]]), f"{name}: a comment")
     return sound(Documents(X, _whole(table, frame, at["label"], "label"), offsets, qids, comments, weights))
+
+
+def _where(table, row):
+    """The file and the line of a document."""
+    return f"{table.path}, {table.place(int(row))}"
 
 
 def _place(names, name):
@@ -56,7 +64,7 @@ def _ids(table, column):
     """(l,) ids; DataError for a line without one."""
     words = _texts(column)
     if "" in words:
-        raise DataError(f"{table.path}, {table.place(words.index(''))} has no query id.")
+        raise DataError(f"{_where(table, words.index(''))} has no query id.")
     return as_ids(words, f"{table.path}: query")
 
 
@@ -64,7 +72,7 @@ def _whole(table, frame, place, what):
     """(l,) float64 of a column that has a number in each line."""
     values = table.numbers(frame[[place]])[:, 0]
     if np.isnan(values).any():
-        raise DataError(f"{table.path}, {table.place(int(np.argmax(np.isnan(values))))} has no {what}.")
+        raise DataError(f"{_where(table, np.argmax(np.isnan(values)))} has no {what}.")
     return values
 
 
@@ -81,8 +89,8 @@ def _features(table, frame, places, dtype):
     with np.errstate(over="ignore"):
         X = X.astype(dtype or (np.float32 if X.size > MANY else np.float64), copy=False)
     if np.isinf(X).any():
-        row = int(np.argmax(np.isinf(X).any(axis=1)))
-        raise DataError(f"{table.path}, {table.place(row)} has a feature that is not finite. Correct or remove it.")
+        row = np.argmax(np.isinf(X).any(axis=1))
+        raise DataError(f"{_where(table, row)} has a feature that is not finite. Correct or remove it.")
     return X
 
 
@@ -92,10 +100,10 @@ def _fill(table, X, offsets, null):
     if not missing.any():
         return
     if null == parse.NULL_ERROR:
-        row = int(np.argmax(missing.any(axis=1)))
+        row = np.argmax(missing.any(axis=1))
         raise DataError(
-            f"{table.path}, {table.place(row)} has no feature's value (choose what it stands for with --null). Remove "
-            "such rows first."
+            f"{_where(table, row)} has no feature's value (choose what it stands for with --null). Remove such rows "
+            "first."
         )
     X[missing] = parse.NULL if null == parse.NULL_KEPT else 0
     if null == parse.NULL_KEPT:

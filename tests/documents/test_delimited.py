@@ -67,7 +67,11 @@ def test_missing_features(tmp_path, null, filled, spelled):
         ("qid,label,f1,f2", "d,inf,1,2", "relevance|label|y .*finite"),
         ("qid,label,f1,f2", "d,1,1,2,3", "line 7"),
         ("qid,label,f1,f2", 'd,1,"1"x,2', "behind a closing quote"),
-        ("qid,label,relevance,f2", "d,1,1,2", "several columns that could be the label: label, relevance. Leave one"),
+        (
+            "qid,label,relevance,f2",
+            "d,1,1,2",
+            "several columns that could be the label: 'label' and 'relevance'. Leave one",
+        ),
         ("qid,label,weight,f2", "d,1,1,2", "line 3: the weight is not that of the other documents of query b"),
         ("label,qid,,", "1,a,,", "documents need label"),
     ],

@@ -103,10 +103,13 @@ def numbers_stand_in(values, text):
     return all(value.tobytes() in known for value in np.unique(values.astype(np.float32)))
 
 
-def features_stand_in(values, text):
-    """True when each value is float(word) of what stands behind a colon in the text."""
+FEATURES, FIELDS = rb":([^ \t\n:#]+)", rb"[^,;\t \r\n\"]+"  # words behind a colon; between separators
+
+
+def features_stand_in(values, text, words=FEATURES):
+    """True when each value is float(word) of the words in the text, which a regular expression finds."""
     known = set()
-    for word in re.findall(rb":([^ \t\n:#]+)", text):
+    for word in re.findall(words, text):
         try:
             value = float(word.decode("utf-8", "replace"))
             known |= {value, float(np.float32(value))}

@@ -175,15 +175,21 @@ def judge(found, files):
     return wrong
 
 
-def text_judge(found, files):
-    """Sound, and nothing invented."""
+def text_judge(found, files, words=tables.FEATURES):
+    """Sound, and nothing invented; words: where numbers stand in a text."""
     wrong = judge(found, files)
     if wrong:
         return wrong
     values = found["X"] if "X" in found else found["data"]
-    words = b"\n".join(files.values())
     stored = np.unique(values[values != 0])
-    return None if tables.features_stand_in(stored, words) else "a feature is not in the file"
+    known = tables.features_stand_in(stored, b"\n".join(files.values()), words)
+    return None if known else "a feature is not in the file"
+
+
+def table_judge(found, files):
+    """Sound, and nothing invented: a table's fields are numbers, or true and false."""
+    truth = b" 1 0" if b"true" in b"".join(files.values()).lower() else b""
+    return text_judge(found, {**files, "truth": truth}, tables.FIELDS)
 
 
 def uses(rng):
@@ -193,7 +199,7 @@ def uses(rng):
 
 KINDS = [
     Kind("letor-text", text_samples, TEXT, answer, text_judge, uses, pipes=True, share=3),
-    Kind("letor-table", table_samples, TEXT, answer, text_judge, uses, pipes=True),
+    Kind("letor-table", table_samples, TEXT, answer, table_judge, uses, pipes=True),
     Kind("letor-groups", group_samples, TEXT, answer, text_judge, uses),
     Kind("letor-packed", packed_samples, archive.packed(TEXT), answer, judge, uses, pipes=True),
     Kind("letor-folder", folder_samples, TEXT, folder, each, share=0.5),
