@@ -59,6 +59,7 @@ FILES = {
     "clicks.table10": ("clicks", "gmf", "mlp", "neumf"),
     "clicks.duel": ("implicit",),
     "clicks.quality": ("quality",),
+    "clicks.head": ("head",),
     "clicks.negatives": ("negatives",),
     "rivals.defaults": ("defaults",),
     "rivals.deterministic": ("deterministic",),

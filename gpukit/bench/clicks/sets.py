@@ -46,16 +46,23 @@ class Ncf(NamedTuple):
 
 def read(folder, share=1.0):
     """The Ncf in the folder of real data, of a share of its users; DataError without it."""
+    clicks, tests = ratings(folder, share)
+    ones = clicks.with_columns(users=clicks.users, items=clicks.items, values=np.ones(len(clicks), np.float32))
+    return of(ones, tests)._replace(name=shape_name(NAME, share))
+
+
+def ratings(folder, share=1.0):
+    """(Ratings to learn from, Negatives) of a share of the users, in the folder of real data; DataError without it."""
     if folder is None:
         raise DataError("NCF's files are needed: set GPUKIT_DATA to the folder that holds ncf/ml-1m.train.rating.")
     train = read_ratings(Path(folder) / FOLDER / "ml-1m.train.rating")
     users = max(1, round(share * train.shape[0]))
     train = train.take(train.users < users)
-    ones, ids = np.ones(len(train), np.float32), train.user_ids[:users]
-    clicks = Ratings(train.users, train.items, ones, ids, train.item_ids)
+    ids = train.user_ids[:users]
     tests = read_negatives(Path(folder) / FOLDER / "ml-1m.test.negative")
     mine = rows_of(tests.users, ids) >= 0
-    return of(clicks, Negatives(*(part[mine] for part in tests)))._replace(name=shape_name(NAME, share))
+    rated = Ratings(train.users, train.items, train.values, ids, train.item_ids)
+    return rated, Negatives(*(part[mine] for part in tests))
 
 
 def of(clicks, tests):
