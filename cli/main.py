@@ -120,10 +120,10 @@ def run(arguments=None):
         sys.stdout.flush()
         return 0
     except GpukitError as error:
-        return _complain(f"Error: {error}", error.exit_code)
+        return _complain("" if left_alone() == "" else f"Error: {error}", error.exit_code)
     except (KeyboardInterrupt, click.Abort) as stop:
-        if why := getattr(sys.modules.get("gpukit.parallel.joined"), "left_alone", None):
-            return _complain(f"Error: {why[0]}", 1)
+        if (why := left_alone()) is not None:
+            return _complain(why and f"Error: {why}", 1)
         left = ctx.meta.get("gpukit.survived", "") if ctx else ""
         return _complain(f"Interrupted. {left or 'No file was left half written.'}", exit_code(stop))
     except click.exceptions.Exit as leave:
@@ -143,9 +143,16 @@ def run(arguments=None):
         return _complain(f"Error: {line}", 1)
 
 
+def left_alone():
+    """What is to be said by a rank that its launcher has ended, "" where the launcher says it; None of all others."""
+    why = getattr(sys.modules.get("gpukit.parallel.joined"), "left_alone", None)
+    return why[0] if why else None
+
+
 def _complain(line, code):
     with contextlib.suppress(OSError):
-        click.echo(" ".join(line.split("\n")), err=True)
+        if line:
+            click.echo(" ".join(line.split("\n")), err=True)
     return code
 
 

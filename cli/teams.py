@@ -24,9 +24,7 @@ def run_as_team(ctx, ask, sources=()):
         check_sources(sources)
         ctx.exit(started(ctx, wanted, bool(ask.gpus)))
     by_others = VARIABLE not in os.environ
-    if by_others and told()[1]:
-        hush()
-    team = joined()
+    team = joined(hush() if by_others and told()[1] else None)
     if team.rank:
         hush()
     if by_others and team.size > 1:
@@ -36,11 +34,12 @@ def run_as_team(ctx, ask, sources=()):
 
 
 def hush():
-    """Say nothing from now on: the first rank tells for all."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    """Say nothing from now on: the first rank tells for all. A descriptor of what was standard error."""
+    before, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(nowhere, stream)
     os.close(nowhere)
+    return before
 
 
 def started(ctx, size, gpus):

@@ -39,4 +39,6 @@ def options_named():
     try:
         yield
     except GpukitError as error:
-        raise type(error)(spoken(str(error))) from None
+        told = type(error)(spoken(str(error)))
+        told.exit_code = error.exit_code  # of another rank's error
+        raise told from None

@@ -9,6 +9,7 @@
 | nccl.py    | the same for arrays on GPUs, from one to another, by NCCL                                       |
 | between.py | which of the two, for ranks on CPUs, on GPUs, or on some of each                                |
 | launch.py  | starts ranks of a command on this machine, ends all of them when one fails                      |
+| stopped.py | ranks that are stopped, told from ones that compute for long; Ctrl-Z stops all                  |
 | joined.py  | the Team that this process belongs to, told by its environment                                  |
 | devices.py | each rank its own GPU, looked at before any work                                                |
 

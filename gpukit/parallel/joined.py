@@ -12,6 +12,7 @@ import numpy as np
 from gpukit._version import __version__
 from gpukit.errors import ParameterError
 from gpukit.parallel import mpi, sockets
+from gpukit.parallel.stopped import QUIET
 from gpukit.parallel.team import ALONE, Team
 
 VARIABLE = "GPUKIT_TEAM"  # rank, then other rank:descriptor ..., set by launch.py
@@ -23,11 +24,11 @@ STARTED_BY = {  # how many ranks, and which one this is, as mpiexec and srun say
 }
 PARENT_ENDS = 1  # PR_SET_PDEATHSIG of prctl
 LEFT = signal.SIGUSR1  # by which launch.py tells a rank that has not noticed that another one has ended
-left_alone = []  # what is to be said of it
+left_alone = []  # what is to be said of it, "" where nothing is
 
 
-def joined():
-    """The Team of this process; ALONE for a process that was started by itself.
+def joined(errors=None):
+    """The Team of this process; ALONE for a process that was started by itself. errors: see mpi.Messages.
 
     Raises ParameterError where mpiexec or srun has started several and mpi4py is not installed, or MPI does not know of
     the others.
@@ -38,7 +39,7 @@ def joined():
     if size == 1:
         return ALONE
     try:
-        messages = mpi.Messages()
+        messages = mpi.Messages(errors=errors)
     except ImportError as error:
         raise ParameterError(
             f"{size} ranks were started by mpiexec or srun, and mpi4py cannot be loaded ({error}). "
@@ -49,6 +50,7 @@ def joined():
             f"{size} ranks were started by mpiexec or srun, and MPI sees each of them alone, with all of the work. "
             "Start them by srun --mpi=pmix (srun --mpi=list tells which), or by the mpiexec of mpi4py's own MPI."
         )
+    signal.signal(QUIET, _leave)
     return Team(messages)
 
 
@@ -81,13 +83,15 @@ def versions():
 def of_launch(text):
     """The Team that launch.py has made, of what its variable says."""
     rank, *ends = text.split(",")
-    signal.signal(LEFT, _leave)
+    for number in (LEFT, QUIET):
+        signal.signal(number, _leave)
     with contextlib.suppress(OSError):  # where there is no prctl, ranks see the closed sockets of the others
         ctypes.CDLL(None).prctl(PARENT_ENDS, signal.SIGTERM)
     return Team(sockets.Messages(int(rank), dict(map(int, end.split(":")) for end in ends)))
 
 
 def _leave(number, frame):
-    """The handler of LEFT: a request to stop, and why."""
-    left_alone.append("Another rank has ended before the work was done: killed, or out of memory.")
+    """The handler of LEFT and QUIET: a request to stop, and why."""
+    why = "Another rank has ended before the work was done: killed, or out of memory."
+    left_alone.append(why if number == LEFT else "")
     signal.raise_signal(signal.SIGTERM)

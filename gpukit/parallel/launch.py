@@ -9,6 +9,7 @@ import time
 from gpukit import interrupt
 from gpukit.parallel.joined import LEFT, VARIABLE
 from gpukit.parallel.sockets import pairs
+from gpukit.parallel.stopped import QUIET, StoppedError, Watch, passed_on, tell
 from gpukit.parallel.team import TeamError
 
 GRACE = 10.0  # seconds that ranks have to end by themselves once one has failed
@@ -21,26 +22,31 @@ def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
     the first rank that failed. Rank 0 alone has standard input and output, and the terminal; settings(rank): its
     environment.
 
-    Raises TeamError where there are too many for this machine, or for its limits. A request to stop is passed to
-    all ranks once, and on to the caller.
+    Raises TeamError where there are too many for this machine, or for its limits, and where one is stopped while others
+    are at work. A request to stop is passed to all ranks once, and on to the caller; Ctrl-Z stops all.
     """
-    ranks, number = [], signal.SIGTERM
+    ranks, number, lost = [], signal.SIGTERM, None
     try:
         ends = pairs(size)
         for rank in range(size):
             ranks.append(_start(rank, ends[rank], arguments, settings(rank), command))
             for end in ends[rank].values():
                 end.close()
-        _watch(ranks)
+        watch = Watch({number: rank.pid for number, rank in enumerate(ranks)})
+        with passed_on(ranks):
+            _watch(ranks, watch)
         number = LEFT
     except OSError as error:
         raise TeamError(f"{size:,} ranks cannot be started here ({error.strerror}). Ask for fewer.") from error
+    except StoppedError:
+        number, lost = QUIET, ranks[watch.found[0]]
+        raise
     except KeyboardInterrupt as stop:
         number = getattr(stop, "number", signal.SIGINT)
         raise
     finally:
         with interrupt.deferred():  # a request that comes again must not leave ranks behind
-            _end(ranks, number)
+            _end(ranks, number, lost)
     return _exit_code([rank.returncode for rank in ranks])
 
 
@@ -58,10 +64,11 @@ def _start(rank, ends, arguments, settings, command):
     )
 
 
-def _watch(ranks):
-    """Return when all have ended, or one has failed and GRACE is over."""
+def _watch(ranks, watch):
+    """Return when all have ended, or one has failed and GRACE is over; StoppedError when one has been stopped."""
     failed = None
     while None in (codes := [rank.poll() for rank in ranks]):
+        watch.check()
         if failed is None and any(codes):
             failed = time.monotonic()
         if failed is not None and time.monotonic() - failed > GRACE:
@@ -69,11 +76,14 @@ def _watch(ranks):
         time.sleep(PAUSE)
 
 
-def _end(ranks, number):
-    """Let all that are still there end: by a signal, then by force."""
+def _end(ranks, number, lost):
+    """Let all that are still there end: by a signal, then by force; at once one that has been stopped, for which others
+    may wait. The first one hears of it before the others can tell it of their end."""
     left = [rank for rank in ranks if rank.poll() is None]
-    for rank in left:
-        rank.send_signal(number)
+    tell(left, number)
+    if lost is not None:
+        lost.kill()
+    tell(left, signal.SIGCONT)
     begun = time.monotonic()
     for rank in left:
         try:

@@ -1,26 +1,34 @@
 """Messages of ranks that mpiexec or srun has started, by MPI on host arrays."""
 
+import atexit
+import os
+import sys
 import time
 
 import numpy as np
 
 from gpukit.parallel.sockets import SECONDS
-from gpukit.parallel.team import SilenceError
+from gpukit.parallel.stopped import QUIET, Waited, Watch, beside, place
+from gpukit.parallel.team import SilenceError, TeamError
 
 TAG = 7
+GRACE, MORE = 8.0, 2.0  # seconds that the first rank has to say why, before another one does, before mpiexec ends all
 PATIENT, PAUSE = 0.002, 0.0005  # seconds of asking without a pause; of a pause
 
 
 class Messages:
-    """The messages of a rank of an MPI communicator (mpi4py's; None: of all ranks)."""
+    """The messages of a rank of an MPI communicator (mpi4py's; None: of all ranks); errors: a descriptor on which it
+    says what the first rank cannot say any more."""
 
-    def __init__(self, world=None, seconds=SECONDS):
+    def __init__(self, world=None, seconds=SECONDS, errors=None):
         from mpi4py import MPI
 
         self.MPI, self.seconds = MPI, seconds
         self.world = (MPI.COMM_WORLD if world is None else world).Dup()
         self.rank, self.size = self.world.Get_rank(), self.world.Get_size()
-        self.queued = []
+        self.queued, self.errors = [], errors
+        self.watch = Watch(beside(self.world.allgather(place())))
+        atexit.register(self._leave)
 
     def send(self, rank, data):
         """See team.Messages."""
@@ -36,19 +44,50 @@ class Messages:
         self.world.Recv([data, self.MPI.BYTE], rank, TAG)
         return data.data
 
-    def close(self):
+    def check(self):
+        """See team.Messages: of ranks on this host."""
+        self.watch.check()
+
+    def close(self, patient=True):
         """See team.Messages. What is still queued is sent first."""
-        for _, request in self.queued:
-            self._await(request.Test, None)
+        if not patient:
+            self.watch.seconds = 0.0  # who is stopped now takes nothing more
+        try:
+            for _, request in self.queued:
+                self._await(request.Test, None)
+        except TeamError:
+            if patient:
+                raise
         self.queued = []
 
     def _await(self, ready, rank):
         """Return when ready() is true; MPI's own waits would have no end."""
-        begun = time.monotonic()
+        so_far = Waited()
         while not ready():
-            waited = time.monotonic() - begun
+            waited = so_far.seconds()
             if waited > self.seconds:
                 whom = "Another rank" if rank is None else f"Rank {rank}"
                 raise SilenceError(f"{whom} has not answered for {self.seconds:g} s. Is it stopped, or out of memory?")
             if waited > PATIENT:
+                self.check()
                 time.sleep(PAUSE)
+
+    def _leave(self):
+        """MPI's own end, which comes next, would wait for a rank that is stopped; without it mpiexec ends all."""
+        if self.watch.found is None:
+            return
+        if self.rank:  # once one has left, mpiexec lets nobody get further
+            stopped, why = self.watch.found
+            speaks = self.rank == (2 if stopped == 1 else 1)
+            time.sleep(GRACE if speaks else GRACE + MORE)
+            self._say(why)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(1)
+
+    def _say(self, why):
+        """Say for all what the first rank has not said: it is stopped, or at work by itself."""
+        if 0 in self.watch.ranks:
+            os.kill(self.watch.ranks[0], QUIET)
+        if self.errors is not None:
+            os.write(self.errors, f"Error: {why}\n".encode())

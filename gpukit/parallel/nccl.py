@@ -14,6 +14,7 @@ from gpukit._cuda import SIMULATED, cuda
 from gpukit._driver import copy_in
 from gpukit.parallel.lines import HostLines
 from gpukit.parallel.sockets import SECONDS
+from gpukit.parallel.stopped import Waited
 from gpukit.parallel.team import TeamError
 
 EAGER, PAUSE = 0.05, 0.001  # seconds of asking without a pause; of a pause
@@ -123,7 +124,8 @@ class Nccl:
         arrived.wait()
 
     def check(self):
-        """Raise an error that NCCL has noticed on another rank meanwhile."""
+        """Raise an error that NCCL has noticed on another rank meanwhile, and of one that is stopped."""
+        self.team.check()
         try:
             self.world.check_async_error()
         except (self.nccl.NcclError, KeyError) as error:  # cupy has no words for NCCL's later errors
@@ -146,9 +148,9 @@ def wait_for(event, lines):
 
     Raises TeamError when another rank has ended, or does not answer.
     """
-    begun = time.monotonic()
+    so_far = Waited()
     while not (SIMULATED or event.query()):
-        waited = time.monotonic() - begun
+        waited = so_far.seconds()
         if waited > SECONDS:
             raise TeamError(f"Another rank has not answered for {SECONDS:g} s. Is it stopped, or out of memory?")
         if waited > EAGER:

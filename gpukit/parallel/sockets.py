@@ -55,7 +55,10 @@ class Messages:
         except (EOFError, OSError) as error:
             raise self._lost(rank, error) from None
 
-    def close(self):
+    def check(self):
+        """See team.Messages: launch.py looks after ranks that it has started."""
+
+    def close(self, patient=True):
         """See team.Messages. What is still queued is sent first."""
         for rank in self.lines:
             try:

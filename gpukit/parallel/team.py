@@ -33,8 +33,12 @@ class Messages(Protocol):
         """The next message of a rank, as a buffer; raises TeamError when it has ended, SilenceError when the limit is
         over."""
 
-    def close(self):
-        """No more messages."""
+    def check(self):
+        """Raise TeamError where another rank is known to be stopped; for who waits by other ways. May be called
+        often."""
+
+    def close(self, patient=True):
+        """No more messages; not patient: the work has failed, and others may not take what is still queued."""
 
 
 class Team:
@@ -112,10 +116,15 @@ class Team:
             except TeamError:  # it knows, or it is the one that has ended
                 continue
 
-    def close(self):
-        """Leave the team."""
+    def check(self):
+        """Raise TeamError where another rank is known to be stopped."""
         if self.messages is not None:
-            self.messages.close()
+            self.messages.check()
+
+    def close(self, patient=True):
+        """Leave the team; patient: see Messages."""
+        if self.messages is not None:
+            self.messages.close(patient)
 
     def __enter__(self):
         return self
@@ -123,7 +132,7 @@ class Team:
     def __exit__(self, kind, error, trace):
         if error is not None:
             self.fail(error)
-        self.close()
+        self.close(patient=error is None)
 
     def send(self, rank, array):
         """Hand an array over to a rank; may return before it has arrived, and never waits for a rank that waits too."""

@@ -14,7 +14,7 @@ def nobody(monkeypatch):
     """An environment in which nobody has started this process."""
     for name in (*joined.STARTED_BY, *joined.STARTED_BY.values(), joined.VARIABLE):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(joined.mpi, "Messages", lambda: SimpleNamespace(rank=0, size=1))
+    monkeypatch.setattr(joined.mpi, "Messages", lambda errors: SimpleNamespace(rank=0, size=1))
 
 
 @pytest.mark.parametrize(("size", "rank"), joined.STARTED_BY.items())
@@ -24,7 +24,7 @@ def test_who_has_started_ranks_says_how_many(monkeypatch, size, rank):
         monkeypatch.setenv(size, count)
         monkeypatch.setenv(rank, number)
         assert joined.told() == expected
-    monkeypatch.setattr(joined.mpi, "Messages", lambda: SimpleNamespace(rank=3, size=12))
+    monkeypatch.setattr(joined.mpi, "Messages", lambda errors: SimpleNamespace(rank=3, size=12))
     team = joined.joined()
     assert (team.rank, team.size) == (3, 12)
 
@@ -37,7 +37,7 @@ def test_tasks_that_mpi_does_not_know_of(monkeypatch):
 
 
 def test_tasks_without_mpi(monkeypatch):
-    def missing():
+    def missing(errors):
         raise ImportError("no module of that name")
 
     monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")

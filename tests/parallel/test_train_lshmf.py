@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 from cli_support import heed_ctrl_c, read_until
 
+from gpukit.cli.factorization.words import options_named
 from gpukit.factorization import MatrixFactorization
+from gpukit.parallel import TeamError
 from gpukit.persist import load_header
 from gpukit.ratings import synth_ratings
 from parallel.test_commands import GPUKIT, command, mpiexec, started
@@ -137,3 +139,12 @@ def test_ctrl_c_leaves_a_checkpoint_that_any_number_of_ranks_goes_on_from(path, 
         code, out, err = command("train-lshmf", path, *again, *ranks)
         assert code == 0, err
         assert json.loads(out)["epochs"] == done + 1
+
+
+def test_another_ranks_error_keeps_its_exit_code():
+    """Told in the words of the command's options."""
+    error = TeamError("n_factors=0 is too few.")
+    error.exit_code = 2
+    with pytest.raises(TeamError, match=r"^--factors 0 is too few\.$") as told, options_named():
+        raise error
+    assert told.value.exit_code == 2
