@@ -6,6 +6,7 @@ among all items (held.py). Then more factors are tried with the best settings. T
 `fit` does. The test has no say in either; each learns all clicks from SEEDS seeds.
 """
 
+import functools
 import itertools
 from typing import NamedTuple
 
@@ -36,9 +37,9 @@ class Learned(NamedTuple):
     settings: str
 
 
-def least_squares(device, seed, named):
+def least_squares(device, seed, named=None):
     """iALS with named settings, none of which is left to choose."""
-    named = {"n_factors": FACTORS, "n_epochs": EPOCHS, **named}
+    named = {"n_factors": FACTORS, "n_epochs": EPOCHS, **(named or {})}
     return factorization.MatrixFactorization(
         solver="ials", feedback="implicit", device=device, random_state=seed, **named
     )
@@ -62,7 +63,7 @@ def of_squares(ncf, device):
     """Yield (name, [Learned], how its settings were chosen) of least squares: of FACTORS factors, and of more where
     held-out clicks are better found by more."""
     grid = [{"n_factors": FACTORS, **dict(zip(GRID, values))} for values in itertools.product(*GRID.values())]
-    given = lambda seed: least_squares(device, seed, {}), ncf.clicks, device
+    given = functools.partial(least_squares, device), ncf.clicks, device
     named, rank = held.choose(*given, grid)
     weighed = {name: named[name] for name in GRID}
     larger, least = held.choose(*given, [{**weighed, "n_factors": size} for size in LARGER[device.is_cuda]])
