@@ -1,6 +1,7 @@
 """Ratings in two orders, by item and by user: sorted once, where the work is, for all that comes after.
 
     order.py             `order_ratings`: Ratings -> Orders on a device, written once
+    resident.py          `ratings_where`: Ratings that lie on a GPU already, numbered and read there
     compressed.py        pairs in order on the host: Ratings.csr, Ratings.csc, and what finds repeated pairs
     levels.py            which values ratings take, and the grid that stands in for too many
     cpu.py | gpu.py      its steps -> twins.py | kernels.py; the sorts are gpukit.primitives.group's
