@@ -49,16 +49,17 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
         task = Task(orders, scale, made, plan, layout, steps, device, half, estimator.deterministic, share)
         arranged, task = solver.arrange(task), task._replace(orders=None)
     if resumed:
+        orders = None
         start, history, best = resumed.epochs_done, resumed.history, resumed.best
         session = steps.Session(resumed.state, layout, estimator.walk, made.history)
     else:
         with clock("neighbours"):
             neighbors = neighbors()
+        orders = None
         with clock("prepare"):
             facts = ratings.shape, plan.n_factors, neighbors, made.baseline, plan.biases, plan.seed
             session = steps.begin(Beginning(*facts), layout, estimator.walk, made.history)
         start, history, best = 0, [], None
-    orders = None
     with clock("prepare"):
         training = solver.begin(session, task, arranged)
     return runs.Run(session, training, plan, clock, scale, start, history, best, ratings, held_out, device, choice)

@@ -10,6 +10,7 @@ A rating becomes one 64-bit key, user | item | level. Sorted by its lower part i
 item, equal ratings side by side); sorted on by its upper part, the history of every user, items ascending. Both know
 where the other has a rating. Neighbours, history, sides, biases and evaluation read these and sort nothing again.
 
-Memory while sorting: 29 bytes a rating beside what was handed in. Cost: 6 passes over the keys at Netflix's shape.
+Memory while sorting: 34 bytes a rating, up to 8 more where ratings are not exactly on their levels.
+Cost: 6 passes over the keys at Netflix's shape.
 Deterministic: yes, exact, the same on every device.
 """

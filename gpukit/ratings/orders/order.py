@@ -98,6 +98,7 @@ def order_ratings(ratings, device, team=ALONE):
     keys = packed_keys(ratings, codes, key, steps)
     codes = None
     values = None if levels.exact else steps.owned(bits)
+    bits = None  # 4 bytes a rating, while the sorts take the most
     by_item, by_user, places, values, keys = in_both_orders(keys, key, values, steps)
     refuse_repeats(keys, key, ratings, steps)
     marked(ratings, DISTINCT)
@@ -108,10 +109,11 @@ def order_ratings(ratings, device, team=ALONE):
 def in_both_orders(keys, key, values, steps, of_users=True):
     """(by_item, by_user, places, values by item, keys by user) of keys (n,) uint64 in their order in the input, which
     are overwritten; values (n,) uint32, bits of ratings, or None; of_users: whether by_user's indptr is wanted."""
-    keys, values, _ = steps.sort_by_bits(keys, 0, key.user.shift, values)
+    keys, values, spare = steps.sort_by_bits(keys, 0, key.user.shift, values)
     places = steps.empty(keys.size, np.uint32)
     by_item = taken(keys, key, (key.item, 0), key.user, places, steps)
-    keys, places, _ = steps.sort_by_bits(keys, key.user.shift, key.end, places)
+    spare = spare[0], steps.empty(places.shape, np.uint32)
+    keys, places, spare = steps.sort_by_bits(keys, key.user.shift, key.end, places, spare)
     by_user = taken(keys, key, (key.user, 1), key.item, steps.empty(0, np.uint32), steps, of_users)
     return by_item, by_user, places, values, keys
 
