@@ -3,17 +3,12 @@
 Arrays are counted in the simulator. No kernel runs: how large arrays are hangs on their results in four places alone.
 """
 
-import sys
-import weakref
-
 import numpy as np
 import pytest
-from support import SIMULATED
+from base.counted import counting, held
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.* encountered|.* neighbour slots are random")]
 
-from gpukit import _driver
-from gpukit._cuda import cuda
 from gpukit.device import Device
 from gpukit.factorization import LSHMF, MatrixFactorization, gpu, plan
 from gpukit.factorization.model.layout import major_first
@@ -24,28 +19,6 @@ from gpukit.ratings.orders import order
 GPU = Device("cuda", 0, "a GPU", (9, 0))
 NAMED = {"n_factors": 32, "n_epochs": 1, "regularization": 0.02, "device": GPU}
 MOST = 1.3  # times what was asked for
-
-
-class Counter:
-    """Bytes of the simulator's device arrays: now, and most at once."""
-
-    def __init__(self):
-        self.now, self.most, self.known = 0, 0, set()
-
-    def add(self, array):
-        """Count the memory of an array until it goes."""
-        while isinstance(array.base, np.ndarray):
-            array = array.base
-        if id(array) not in self.known:
-            self.known.add(id(array))
-            self.now += array.nbytes
-            self.most = max(self.most, self.now)
-            weakref.finalize(array, self.gone, id(array), array.nbytes)
-
-    def gone(self, number, size):
-        """What was counted under a number is there no more."""
-        self.known.discard(number)
-        self.now -= size
 
 
 def pack_keys(users, items, codes, n_users, n_items, item_shift, user_shift, keys, wrong):
@@ -73,31 +46,14 @@ RUN = {one.__name__: one for one in (pack_keys, enter_values, scatter_digits, ro
 def launch(kernel, grid, block, *arguments, stream=None):
     """The results that sizes hang on, by numpy."""
     if run := RUN.get(kernel.fn.__name__):
-        run(*(one._ary if isinstance(one, type(EMPTY)) else one for one in arguments))
-
-
-EMPTY = cuda.to_device(np.zeros(1)) if SIMULATED else None
+        run(*map(held, arguments))
 
 
 @pytest.fixture
 def counter(monkeypatch):
-    """A Counter of all arrays that are made, on a GPU with room enough where kernels do nothing."""
-    if not SIMULATED:
-        pytest.skip("arrays are counted in the simulator")
-    found, real, made = Counter(), _driver.launch, type(EMPTY).__init__
-
-    def counted(self, array, stream=0):
-        made(self, array, stream)
-        if isinstance(array, np.ndarray):
-            found.add(array)
-
-    for name, module in list(sys.modules.items()):
-        if name.startswith("gpukit.") and getattr(module, "launch", None) is real:
-            monkeypatch.setattr(module, "launch", launch)
-    monkeypatch.setattr(type(EMPTY), "__init__", counted)
+    """The Counter of a GPU with room enough, where kernels do nothing else."""
     monkeypatch.setattr(gpu, "most_workers", lambda layout: 6000)
-    monkeypatch.setattr("gpukit.device.memory.free_memory", lambda device: 1 << 40)
-    return found
+    return counting(monkeypatch, launch)
 
 
 def table(shape, n, levels=5):
