@@ -56,6 +56,10 @@ class Resident(NamedTuple):
         """Whether it lies in C order, without gaps."""
         return self.given.__cuda_array_interface__.get("strides") is None
 
+    def is_plain(self, axes, dtypes):
+        """Whether it has so many axes, one of some dtypes and no gaps: what kernels read as it is."""
+        return len(self.shape) == axes and self.is_contiguous and self.dtype in dtypes
+
     @property
     def gpu(self):
         """The number of the GPU that holds it; of an array that does not say, of the current one."""
@@ -66,7 +70,10 @@ class Resident(NamedTuple):
         return int(cuda.get_current_device().id)
 
     def view(self):
-        """It, as numba's array on the device; work that its owner has queued is waited for."""
+        """It, as numba's array on the device; work that its owner has queued is waited for, on whatever stream."""
+        from gpukit._cuda import cuda
+
+        cuda.synchronize()
         return device_view(self.given)
 
 

@@ -17,6 +17,7 @@ from gpukit.bench.timing import gpu_milliseconds, milliseconds, seconds
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.model.layout import major_first
+from gpukit.factorization.plan import memory_kept, memory_needed
 from gpukit.neighbors.plan import Settings
 
 CLOSE = 0.001  # an RMSE this near the converged one counts as there
@@ -192,8 +193,6 @@ def memory(conditions):
     """Device memory that a training holds before its first epoch, beside what its arrays need on paper."""
     if not conditions.device.is_cuda:
         return
-    from gpukit.factorization.run import memory_kept
-
     for like in conditions.among(SHAPES, MORE):
         train, _ = generated(like, conditions.scale)
         for name, estimator in estimators(32):
@@ -201,8 +200,9 @@ def memory(conditions):
             run = estimator.set_params(device=conditions.device).prepare(train)
             taken = before - freed_memory(conditions.device)
             sides = major_first(estimator.walk, *train.shape)
-            paper = memory_kept(len(train), sides, run.session.layout)
+            paper, asked = (one(len(train), sides, run.session.layout) for one in (memory_kept, memory_needed))
             note = f"{paper / 2**20:.0f} MiB on paper, {taken / paper:.2f} times that"
+            note += f"; {asked / 2**20:.0f} MiB asked for, {taken / asked:.2f} times that"
             shape = shape_name(like, conditions.scale)
             yield Row(f"device memory {name} F=32", shape, "generated", [taken / 2**20], "MiB", note)
             del run

@@ -39,7 +39,7 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
         weights = weighed(ratings, orders, steps.preparing)
         in_strata = strata.in_strata_on(device, estimator.deterministic and plan.solver == "sgd")
         way = ready.Way(estimator.walk, plan.seed, in_strata, plan.n_neighbors > 0, plan.damping, plan.trend)
-        scale = ready.scale_of(orders, ratings.values, ratings.weights)
+        scale = ready.scale_of(orders, values_for(orders, ratings), ratings.weights)
         scale = ready.levelled(orders, scale, steps.preparing, way, weights)
         made = ready.make_ready(orders, scale, way, steps.preparing, weights)
     with clock("neighbours"):
@@ -49,19 +49,25 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
         task = Task(orders, scale, made, plan, layout, steps, device, half, estimator.deterministic, share)
         arranged, task = solver.arrange(task), task._replace(orders=None)
     if resumed:
+        orders = None
         start, history, best = resumed.epochs_done, resumed.history, resumed.best
         session = steps.Session(resumed.state, layout, estimator.walk, made.history)
     else:
         with clock("neighbours"):
             neighbors = neighbors()
+        orders = None
         with clock("prepare"):
             facts = ratings.shape, plan.n_factors, neighbors, made.baseline, plan.biases, plan.seed
             session = steps.begin(Beginning(*facts), layout, estimator.walk, made.history)
         start, history, best = 0, [], None
-    orders = None
     with clock("prepare"):
         training = solver.begin(session, task, arranged)
     return runs.Run(session, training, plan, clock, scale, start, history, best, ratings, held_out, device, choice)
+
+
+def values_for(orders, ratings):
+    """The values of Ratings in orders where ready.scale_of looks at them: they may have to be copied to the host."""
+    return None if orders.levels.exact and ratings.weights is None else ratings.values
 
 
 def layout_of(estimator, plan, ratings, device, steps, held=None):

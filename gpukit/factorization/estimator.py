@@ -12,6 +12,7 @@ from gpukit.factorization.update.updating import Updating
 from gpukit.neighbors.estimator import warn_if_random
 from gpukit.parallel import ALONE
 from gpukit.persist import check_writable
+from gpukit.ratings.orders.resident import ratings_where
 
 
 class Factorization(Answering, Updating):
@@ -26,13 +27,16 @@ class Factorization(Answering, Updating):
 
         X: Ratings, users x items (sparse, or dense with NaN), a DataFrame of triples; or, with y (n,) their ratings, X
         of user and item ids: an (n, 2) array, a DataFrame, a tuple (users, items). With a matrix y is ignored. Pandas'
-        X and y are matched by their labels; arrays on a GPU are copied to the host. sample_weight (n,): how much each
-        rating counts (of a matrix, each user's), in place of the weights that Ratings may have; 0: as if it were not
-        there (weights.py). validation: ratings to judge every epoch by (instead of validation_fraction), as X without
-        y. progress: called as progress(stage, done, total, info). checkpoint: a file that the state of training is
-        written to every minute and on Ctrl-C; resume: go on from it. team: a parallel.Team, whose ranks all call this
-        with the same arguments and all get the model (gpukit.factorization.shared says what works so). Raises
-        ParameterError, DataError, DeviceError, DeviceMemoryError, ModelError (a checkpoint that does not fit).
+        X and y are matched by their labels. Arrays on a GPU, of integer ids and of ratings, are read there if it is the
+        GPU that trains, and copied to the host where something needs them there: more than 254 different ratings,
+        clicks, sample_weight, validation_fraction, what is left open and has to be chosen, checkpoints, several ranks.
+        sample_weight (n,): how much each rating counts (of a matrix, each user's), in place of the weights that Ratings
+        may have; 0: as if it were not there (weights.py). validation: ratings to judge every epoch by (instead of
+        validation_fraction), as X without y. progress: called as progress(stage, done, total, info). checkpoint: a file
+        that the state of training is written to every minute and on Ctrl-C; resume: go on from it. team: a
+        parallel.Team, whose ranks all call this with the same arguments and all get the model
+        (gpukit.factorization.shared says what works so). Raises ParameterError, DataError, DeviceError,
+        DeviceMemoryError, ModelError (a checkpoint that does not fit).
         """
         from gpukit.factorization import run as runs
         from gpukit.factorization.model import saving
@@ -72,7 +76,9 @@ class Factorization(Answering, Updating):
         from gpukit.ratings.pairs import ratings_of
 
         self.check()
-        ratings = weights.counted(weights.weighted(ratings_of(X, y, repeats=False), sample_weight, X, y))
+        spec = self.device if team is None or team.size == 1 else "cpu"  # ranks hand parts of the host's on
+        ratings = ratings_where(X, y, spec, lambda: ratings_of(X, y, repeats=False))
+        ratings = weights.counted(weights.weighted(ratings, sample_weight, X, y))
         feedback, ratings = resolved(self, ratings)
         checked, device = self.check(len(ratings), feedback), devices.resolve(self.device)
         weights.check_solver(checked.solver, self.deterministic and device.is_cuda, ratings)

@@ -12,6 +12,7 @@ from gpukit.factorization.kernels.predict import make_predict_pairs
 from gpukit.factorization.kernels.scores import ITEMS, USERS, WARPS, fill_tables, score_rows
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
+from gpukit.factorization.plan import CODE_BLOCKS
 from gpukit.factorization.prepare import gpu as preparing
 from gpukit.factorization.prepare import ready
 from gpukit.factorization.solvers.sgd import schedule
@@ -28,7 +29,6 @@ __all__ = ["Session", "begin", "chunking", "find_neighbors", "layout", "most_wor
 BLOCK = 128
 WORKERS_AN_SM = 96, 64  # without and with neighbourhoods, which take more registers; measured
 TABLE_BYTES = 512 << 20  # keys and tables of a tile of users
-CODE_BLOCKS = 1056
 FEW = 64  # ratings of the history for each pair that is asked for, from which on pairs are looked up one by one
 FEW_BLOCKS = 1 << 14
 SCORE_BLOCKS = 48  # for 32 users; measured

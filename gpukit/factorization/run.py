@@ -9,6 +9,7 @@ import numpy as np
 from gpukit import device as devices
 from gpukit import interrupt
 from gpukit.errors import GpukitError
+from gpukit.factorization import plan as plans
 from gpukit.factorization.model import saving
 from gpukit.factorization.model import state as states
 from gpukit.parallel import ALONE
@@ -159,30 +160,9 @@ class Clock:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - begun
 
 
-def memory_kept(n_ratings, sides, layout):
-    """Bytes that training holds: ratings with their codes (8 bytes a rating and one a slot) and the users' history (5),
-    both parameter tables, influences, offsets, neighbours.
-
-    sides: rows of the side that is walked (with neighbourhoods: the items) and of the other.
-    """
-    rows = sum(4 * (count + 1) * side.stride for count, side in zip(sides, (layout.major, layout.minor)))
-    return n_ratings * (13 + layout.slots) + rows + 16 * (sides[0] + 1) * layout.slots
-
-
-def memory_needed(n_ratings, sides, layout):
-    """Bytes that it takes at most: 34 a rating while ratings are sorted, or while the codes are made 8 more than later:
-    where each rating stands, and where its codes go."""
-    return max(34 * n_ratings, memory_kept(n_ratings, sides, layout) + 8 * n_ratings)
-
-
 def check_memory(device, n_ratings, sides, layout, beside=0):
     """DeviceMemoryError with both sizes when a GPU, or the main memory, cannot hold the work; beside: bytes that a way
     of training needs of its own on the device."""
     what = f"Training on {n_ratings:,} ratings"
-    devices.require_memory(device, memory_needed(n_ratings, sides, layout) + beside, what)
-    devices.require_host(memory_on_host(sides, layout), what)
-
-
-def memory_on_host(sides, layout):
-    """Bytes of main memory of a State, beside its parameter rows where these lie there too."""
-    return 2 * memory_kept(0, sides, layout)
+    devices.require_memory(device, plans.memory_needed(n_ratings, sides, layout) + beside, what)
+    devices.require_host(plans.memory_on_host(sides, layout), what)

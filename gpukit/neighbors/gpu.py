@@ -12,7 +12,7 @@ from gpukit.neighbors import search as searches
 from gpukit.neighbors.supplement import gpu as supplement
 from gpukit.selection import gpu as selection
 
-STRIPE_BYTES = 256 << 20  # keys of a stripe of query rows
+STRIPE_BYTES = plan.STRIPE_BYTES
 
 
 def search(items, settings):

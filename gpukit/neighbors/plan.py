@@ -56,6 +56,9 @@ class Found(NamedTuple):
     seconds: dict
 
 
+STRIPE_BYTES = 256 << 20  # keys of a stripe of query rows on a GPU
+
+
 def check_items(settings, n_items):
     """Raise ParameterError when n_items items cannot have n_neighbors neighbours each."""
     if settings.n_neighbors > n_items - 1:

@@ -50,6 +50,24 @@ def grid(count, block=BLOCK):
     return max(-(-count // block), 1)
 
 
+def memory_needed(problem):
+    """Bytes that a session of a Problem takes at most: the matrix, the level tree's tables, 100 more a document, and
+    what the covariance is summed up in."""
+    X, tree, n = problem.X, problem.tree, problem.X.shape[1]
+    tables = len(tree.level) * (tree.planes * (2 * tree.arity - 1) * 4 + 100)
+    if hasattr(X, "indptr"):
+        return tables + 2 * (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
+    if n > LIMIT:  # by rows and by columns
+        return tables + 2 * X.size * (X.dtype.itemsize + 4)
+    covariance = 8 * n * (gram_shares(n, X.shape[0]) * n + len(problem.weights))
+    return tables + covariance + X.shape[0] * (n + -n % 4) * X.dtype.itemsize
+
+
+def gram_shares(n, count):
+    """In how many parts the covariance (n, n) of so many documents is summed up."""
+    return int(max(1, min(SHARES, GRAM_BYTES // (8 * n * n), grid(count, gram_kernels.STEP))))
+
+
 def total(array):
     """The sum of a device array."""
     return float(array.copy_to_host().sum())
@@ -173,7 +191,7 @@ class Dense:
         n, tiles = self.n, np.array(tile_pairs(self.n), np.int32)
         means = empty((len(offsets) - 1, n), np.float64)
         launch(gram_kernels.query_means, len(offsets) - 1, 64, self.X, offsets, pulls, means)
-        shares = int(max(1, min(SHARES, GRAM_BYTES // (8 * n * n), grid(len(query), gram_kernels.STEP))))
+        shares = gram_shares(n, len(query))
         partial = empty((shares, n, n), np.float64)
         blocks = len(tiles), shares
         launch(gram_kernels.weighted_gram, blocks, BLOCK, self.X, means, query, pulls, put(tiles), partial)

@@ -198,8 +198,7 @@ def relevance(y, count):
 
 def can_stay(there):
     """Whether a base.arrays.Resident is a table that kernels read as it is, on a GPU that can be used."""
-    fits = len(there.shape) == 2 and there.is_contiguous and there.dtype in (np.float32, np.float64)
-    return fits and gpu_count() > 0
+    return there.is_plain(2, (np.float32, np.float64)) and gpu_count() > 0
 
 
 def features(X, may_stay=False):

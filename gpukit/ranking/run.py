@@ -101,9 +101,7 @@ class Run:
 
 
 def check_memory(device, problem):
-    """DeviceMemoryError when a GPU is too small for the matrix and the level tree's tables."""
-    X, tree = problem.X, problem.tree
-    sparse = hasattr(X, "indptr")
-    matrix = 2 * (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) if sparse else X.nbytes
-    tables = len(tree.level) * (tree.planes * (2 * tree.arity - 1) * 4 + 100)
-    devices.require_memory(device, matrix + tables, f"Training on {X.shape[0]:,} documents x {X.shape[1]:,} features")
+    """DeviceMemoryError when a GPU is too small for the matrix, the level tree's tables and the covariance."""
+    if device.is_cuda:
+        (l, n), needed = problem.X.shape, engine(device, "gpukit.ranking").memory_needed(problem)
+        devices.require_memory(device, needed, f"Training on {l:,} documents x {n:,} features")

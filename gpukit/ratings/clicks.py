@@ -18,10 +18,10 @@ def values_of_pairs(n, counts):
 
 def are_clicks(ratings):
     """Whether all values of Ratings are one and the same."""
-    values = ratings.values
-    if not len(values) or (values[:SAMPLE] != values[0]).any():
+    first = ratings.first_values(SAMPLE)
+    if not len(first) or (first != first[0]).any():
         return False
-    return bool((values == values[0]).all())
+    return bool((ratings.values == first[0]).all())
 
 
 def are_pairs(ratings):

@@ -60,6 +60,10 @@ class Ratings:
         """Bytes of the columns: 12 a rating, 8 more with times, 4 with weights, 4 with counts."""
         return sum(column.nbytes for column in self.columns().values())
 
+    def first_values(self, count):
+        """Up to so many of the first values."""
+        return self.values[:count]
+
     def columns(self):
         """{name: (n,) array} of the triples and of the optional columns that are there."""
         names = (one.name for one in fields(self) if not one.name.endswith("_ids") and one.name != "_state")

@@ -1,5 +1,7 @@
 """The estimators on a real GPU: against the CPU in batches, learning as well where workers meet."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from gpukit.factorization.prepare import strata
 
 pytestmark = pytest.mark.gpu
 
+from gpukit._cuda import cuda
 from gpukit.factorization.solvers.sgd.batches import gpu as batches
 
 
@@ -38,3 +41,41 @@ def test_the_estimators_on_a_gpu(model, precision, tmp_path, monkeypatch):
         expected = loaded.recommend(n=n)
         np.testing.assert_allclose(scores, expected[1], atol=1e-3)
         assert (ids == expected[0]).mean() > 0.99
+
+
+def device_arrays():
+    """{library: a function that puts a numpy array on the GPU as an array of its} of those that are installed."""
+    found = {"numba": cuda.to_device}
+    with contextlib.suppress(ImportError):
+        import cupy
+
+        found["cupy"] = cupy.asarray
+    with contextlib.suppress(ImportError):
+        import torch
+
+        found["torch"] = lambda array: torch.from_numpy(array).to("cuda")
+    return found
+
+
+@pytest.mark.parametrize("ids", [np.int32, np.int64])
+@pytest.mark.parametrize("values", [np.float32, np.float64])
+@pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
+def test_ratings_that_lie_there_are_not_copied(model, values, ids, monkeypatch):
+    table = planted(300, 1500, 0.1, seed=2)
+    triple = (7 * table.users - 11).astype(ids), table.items.astype(ids), np.round(table.values).astype(values)
+    named = {"n_factors": 32, "n_epochs": 3, "regularization": 0.02, "deterministic": True, "device": "cuda"}
+    if model is LSHMF:
+        named["n_neighbors"] = 8
+    expected = model(**named).fit(triple[:2], triple[2])
+
+    def refused(values):
+        raise AssertionError("copied to the host")
+
+    monkeypatch.setattr("gpukit.base.arrays.to_host", refused)
+    for library, put in device_arrays().items():
+        held = tuple(map(put, triple))
+        pairs = put(np.ascontiguousarray(np.column_stack(triple[:2])))
+        for X, y in ((held, None), (held[:2], held[2]), (pairs, held[2])):
+            assert same_state(model(**named).fit(X, y), expected), library
+        for one, given in zip(held, triple):
+            np.testing.assert_array_equal(cuda.as_cuda_array(one).copy_to_host(), given)  # nothing is written there

@@ -9,8 +9,8 @@ from factorization.inputs import ordered, planted, problem, rates
 from gpukit.factorization.arrays import Side
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.model.state import Beginning
+from gpukit.factorization.plan import memory_kept
 from gpukit.factorization.prepare import ready
-from gpukit.factorization.run import memory_kept
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.training import chunk_tables
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import SIMULATED
+from base.held import Held
 
 from ranking import inputs
 
@@ -17,24 +17,6 @@ from gpukit.ranking.kernels import matrix as kernels
 from gpukit.ranking.twins import matrix as twins
 
 GPU = Device("cuda", 0, "a GPU", (9, 0))
-
-
-class Held:
-    """What cupy's and torch's arrays look like from outside; `seen` counts the copies to the host."""
-
-    def __init__(self, array, number=0):
-        self.array, self.number, self.seen = array, number, 0
-        self.there = cuda.to_device(array, copy=False) if SIMULATED else cuda.to_device(array)
-        self.shape, self.dtype = array.shape, array.dtype
-        strides = None if array.flags.c_contiguous else array.strides
-        self.__cuda_array_interface__ = {"shape": array.shape, "typestr": array.dtype.str, "strides": strides}
-
-    def __dlpack_device__(self):
-        return 2, self.number
-
-    def get(self):
-        self.seen += 1
-        return self.array
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,7 @@ FEW = "rows_of_few_clicks"
 SQUARES = "factorization/squares/test_kernels.py::test_"
 SAMPLED = "factorization/sampled/test_kernels.py::test_"
 ORDERS = "ratings/test_orders_kernels.py::test_"
+RESIDENT = "ratings/test_resident.py::test_ids_and_their_twins[700-3-64-int64]"
 GROUP = "primitives/test_group_kernels.py::test_"
 SIMLSH = "neighbors/hashes/simlsh/test_kernels.py::test_"
 BUCKETS = "neighbors/search/buckets/test_kernels.py::test_"
@@ -214,6 +215,10 @@ CASES = {
     "ratings.orders.kernels.pack_keys": FIELDS,
     "ratings.orders.kernels.take_fields": FIELDS,
     "ratings.orders.kernels.count_codes": FIELDS,
+    "ratings.orders.kernels.id_bounds": RESIDENT,
+    "ratings.orders.kernels.mark_ids": RESIDENT,
+    "ratings.orders.kernels.rank_ids": RESIDENT,
+    "ratings.orders.kernels.as_single": "ratings/test_resident.py::test_as_single_and_its_twin[float64]",
     "ratings.orders.kernels.first_repeat": f"{ORDERS}first_repeat[rows0-2]",
     "selection.kernels.select_smallest": (
         "selection/test_kernels.py::test_select_smallest[few keys]",

@@ -173,3 +173,64 @@ def count_codes(codes, counts):
         count += 1
     if count > 0:
         cuda.atomic.add(counts, last, count)
+
+
+@kernel
+def id_bounds(ids, column, bounds):
+    """bounds = the least and the greatest of a column of ids.
+
+    ids (n, k) int32 or int64; column int32; bounds (2,) int64, the greatest and the least int64 before.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    low, high = bounds[0], bounds[1]  # of others' ids by now, or as before: nothing beyond them is lost
+    for t in range(I64(cuda.grid(1)), I64(ids.shape[0]), I64(cuda.gridsize(1))):
+        own = I64(ids[U64(t), column])
+        if own < low:
+            low = own
+            cuda.atomic.min(bounds, 0, own)
+        if own > high:
+            high = own
+            cuda.atomic.max(bounds, 1, own)
+
+
+@kernel
+def mark_ids(ids, column, low, present):
+    """present[id - low] = 1 for every id of a column.
+
+    ids (n, k) int32 or int64; column int32; low int64: the least of them; present (greatest - low + 1,) uint8, zero
+    before.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for t in range(I64(cuda.grid(1)), I64(ids.shape[0]), I64(cuda.gridsize(1))):
+        present[U64(I64(ids[U64(t), column]) - low)] = np.uint8(1)
+
+
+@kernel
+def rank_ids(ids, column, low, ranks, rows):
+    """rows[t] = the row of an id: ranks[id - low].
+
+    ids (n, k) int32 or int64; column int32; low int64: the least of them; ranks (greatest - low + 1,) int32; rows (n,)
+    int32, overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for t in range(I64(cuda.grid(1)), I64(ids.shape[0]), I64(cuda.gridsize(1))):
+        rows[U64(t)] = ranks[U64(I64(ids[U64(t), column]) - low)]
+
+
+@kernel
+def as_single(values, out):
+    """out = values, rounded to float32.
+
+    values (n,) float32, float64, int32 or int64; out (n,) float32, overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for t in range(I64(cuda.grid(1)), I64(values.size), I64(cuda.gridsize(1))):
+        out[U64(t)] = np.float32(values[U64(t)])

@@ -10,6 +10,7 @@ from gpukit.parallel import ALONE
 from gpukit.ratings.orders import levels as leveling
 from gpukit.ratings.orders.formulas import FREE, TABLE
 from gpukit.ratings.orders.levels import Levels
+from gpukit.ratings.orders.resident import ResidentRatings
 from gpukit.ratings.table import DISTINCT, marked
 
 MOST_RATINGS = (1 << 32) - 1  # places are 32-bit numbers
@@ -90,13 +91,14 @@ def order_ratings(ratings, device, team=ALONE):
     Raises DataError without ratings, for a rating that is not finite, a user or item that is not a row, and for a pair
     that is rated twice.
     """
-    check_size(ratings)
+    check_size(len(ratings))
     steps = engine(device, __package__)
     levels, codes, bits = level_codes(ratings, steps, team)
     key = key_of(ratings.shape, len(levels.values))
     keys = packed_keys(ratings, codes, key, steps)
     codes = None
     values = None if levels.exact else steps.owned(bits)
+    bits = None  # 4 bytes a rating, while the sorts take the most
     by_item, by_user, places, values, keys = in_both_orders(keys, key, values, steps)
     refuse_repeats(keys, key, ratings, steps)
     marked(ratings, DISTINCT)
@@ -107,36 +109,35 @@ def order_ratings(ratings, device, team=ALONE):
 def in_both_orders(keys, key, values, steps, of_users=True):
     """(by_item, by_user, places, values by item, keys by user) of keys (n,) uint64 in their order in the input, which
     are overwritten; values (n,) uint32, bits of ratings, or None; of_users: whether by_user's indptr is wanted."""
-    keys, values, _ = steps.sort_by_bits(keys, 0, key.user.shift, values)
+    keys, values, spare = steps.sort_by_bits(keys, 0, key.user.shift, values)
     places = steps.empty(keys.size, np.uint32)
     by_item = taken(keys, key, (key.item, 0), key.user, places, steps)
-    keys, places, _ = steps.sort_by_bits(keys, key.user.shift, key.end, places)
+    spare = spare[0], steps.empty(places.shape, np.uint32)
+    keys, places, spare = steps.sort_by_bits(keys, key.user.shift, key.end, places, spare)
     by_user = taken(keys, key, (key.user, 1), key.item, steps.empty(0, np.uint32), steps, of_users)
     return by_item, by_user, places, values, keys
 
 
-def check_size(ratings):
+def check_size(count):
     """DataError for no ratings at all, or more than places can number."""
-    if not len(ratings.values):
+    if not count:
         raise DataError("There are no ratings: 0 rows. Give at least one user, item, rating triple.")
-    if len(ratings.values) > MOST_RATINGS:
-        raise DataError(f"{len(ratings.values):,} ratings are more than the {MOST_RATINGS:,} that can be ordered.")
+    if count > MOST_RATINGS:
+        raise DataError(f"{count:,} ratings are more than the {MOST_RATINGS:,} that can be ordered.")
 
 
 def level_codes(ratings, steps, team=ALONE):
     """(Levels without counts, codes (n,) uint8, the ratings' bits (n,) uint32), the latter two on the device."""
-    host = np.ascontiguousarray(ratings.values, np.float32)
-    bits = steps.resident(host.view(np.uint32), np.uint32)
+    bits = sent(ratings, "values", steps).view(np.uint32)
     table, found = steps.resident(np.full(TABLE, FREE), np.uint32), steps.zeros(2, np.int32)
     steps.run("enter_values", bits, leveling.MOST, table, found)
     count, bad = steps.fetch(found)
     crowded = count > leveling.MOST  # and so not all ratings were looked at
-    if bad or (crowded and not np.isfinite([host.min(), host.max()]).all()):
-        at = int(np.argmax(~np.isfinite(host)))
-        raise DataError(f"Rating number {at + 1:,} is {host[at]}: ratings must be finite numbers. Remove such rows.")
+    if bad or crowded:
+        refuse_not_finite(ratings.values)
     if team.size > 1:
         table, crowded = of_all_ranks(table, crowded, steps, team)
-    codes = steps.empty(len(host), np.uint8)
+    codes, host = steps.empty(len(ratings), np.uint8), ratings.values if crowded else None
     if crowded:
         low, high = (float(team.allreduce(bound, how)) for bound, how in ((host.min(), "min"), (host.max(), "max")))
         values, levels_a_unit = leveling.grid(low, high)
@@ -145,6 +146,20 @@ def level_codes(ratings, steps, team=ALONE):
     values, ranks = leveling.ranked(steps.fetch(table))
     steps.run("find_codes", bits, table, steps.resident(ranks, np.uint8), codes)
     return Levels(values, True, np.empty(0, np.int64)), codes, bits
+
+
+def sent(ratings, name, steps):
+    """A column of the triples of Ratings on the device: (n,) int32, or of values float32."""
+    if isinstance(ratings, ResidentRatings):
+        return ratings.sent(name, steps)
+    return steps.resident(getattr(ratings, name), np.float32 if name == "values" else np.int32)
+
+
+def refuse_not_finite(values):
+    """DataError for values (n,) of which one is not finite."""
+    if not np.isfinite([values.min(), values.max()]).all():
+        at = int(np.argmax(~np.isfinite(values)))
+        raise DataError(f"Rating number {at + 1:,} is {values[at]}: ratings must be finite numbers. Remove such rows.")
 
 
 def of_all_ranks(table, crowded, steps, team):
@@ -160,9 +175,9 @@ def of_all_ranks(table, crowded, steps, team):
 
 def packed_keys(ratings, codes, key, steps):
     """keys (n,) uint64 on the device; DataError for a user or item that is not a row."""
-    size, (users, items) = len(ratings.values), ratings.shape
+    size, (users, items) = len(ratings), ratings.shape
     keys, wrong = steps.empty(size, np.uint64), steps.resident(np.array([size]), np.int64)
-    triples = (steps.resident(rows, np.int32) for rows in (ratings.users, ratings.items))
+    triples = (sent(ratings, name, steps) for name in ("users", "items"))
     steps.run("pack_keys", *triples, codes, users, items, key.item.shift, key.user.shift, keys, wrong)
     first = int(steps.fetch(wrong)[0])
     if first < size:

@@ -113,3 +113,31 @@ def count_codes(codes, counts):
         for t in range(codes.size * part // PARTS, codes.size * (part + 1) // PARTS):
             parts[part, codes[t]] += 1
     counts += parts.sum(axis=0)
+
+
+@njit
+def id_bounds(ids, column, bounds):
+    """Twin of kernels.id_bounds."""
+    for t in range(ids.shape[0]):
+        bounds[0], bounds[1] = min(bounds[0], ids[t, column]), max(bounds[1], ids[t, column])
+
+
+@njit
+def mark_ids(ids, column, low, present):
+    """Twin of kernels.mark_ids."""
+    for t in range(ids.shape[0]):
+        present[ids[t, column] - low] = 1
+
+
+@njit(parallel=True)
+def rank_ids(ids, column, low, ranks, rows):
+    """Twin of kernels.rank_ids."""
+    for t in prange(ids.shape[0]):
+        rows[t] = ranks[ids[t, column] - low]
+
+
+@njit(parallel=True)
+def as_single(values, out):
+    """Twin of kernels.as_single."""
+    for t in prange(values.size):
+        out[t] = np.float32(values[t])

@@ -1,0 +1,59 @@
+"""Bytes of device arrays that are there at once, counted in the simulator."""
+
+import sys
+import weakref
+
+import numpy as np
+import pytest
+from support import SIMULATED
+
+
+class Counter:
+    """Bytes of the simulator's device arrays: now, and most at once."""
+
+    def __init__(self):
+        self.now, self.most, self.known = 0, 0, set()
+
+    def add(self, array):
+        """Count the memory of an array until it goes."""
+        while isinstance(array.base, np.ndarray):
+            array = array.base
+        if id(array) not in self.known:
+            self.known.add(id(array))
+            self.now += array.nbytes
+            self.most = max(self.most, self.now)
+            weakref.finalize(array, self.gone, id(array), array.nbytes)
+
+    def gone(self, number, size):
+        """What was counted under a number is there no more."""
+        self.known.discard(number)
+        self.now -= size
+
+
+def held(argument):
+    """The numpy array of one of the simulator's; anything else as it is."""
+    return getattr(argument, "_ary", argument)
+
+
+def counting(monkeypatch, launch):
+    """A Counter of all device arrays that are made from now on, on a GPU with room enough whose kernels are launched by
+    a function in place of _driver.launch."""
+    if not SIMULATED:
+        pytest.skip("arrays are counted in the simulator")
+    from gpukit import _driver
+    from gpukit._cuda import cuda
+
+    found, real, kind = Counter(), _driver.launch, type(cuda.to_device(np.zeros(1)))
+    made = kind.__init__
+
+    def counted(self, array, stream=0):
+        made(self, array, stream)
+        if isinstance(array, np.ndarray):
+            found.add(array)
+
+    for name, module in list(sys.modules.items()):
+        if name.startswith("gpukit.") and getattr(module, "launch", None) is real:
+            monkeypatch.setattr(module, "launch", launch)
+    monkeypatch.setattr(kind, "__init__", counted)
+    monkeypatch.setattr("gpukit.device.memory.free_memory", lambda device: 1 << 40)
+    return found

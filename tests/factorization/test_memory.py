@@ -1,0 +1,96 @@
+"""What `require_memory` is asked for, against the bytes of the device's arrays that are there at once.
+
+Arrays are counted in the simulator. No kernel runs: how large arrays are hangs on their results in four places alone.
+"""
+
+import numpy as np
+import pytest
+from base.counted import counting, held
+
+pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.* encountered|.* neighbour slots are random")]
+
+from gpukit.device import Device
+from gpukit.factorization import LSHMF, MatrixFactorization, gpu, plan
+from gpukit.factorization.model.layout import major_first
+from gpukit.neighbors import plan as neighbors
+from gpukit.ratings import Ratings
+from gpukit.ratings.orders import order
+
+GPU = Device("cuda", 0, "a GPU", (9, 0))
+NAMED = {"n_factors": 32, "n_epochs": 1, "regularization": 0.02, "device": GPU}
+MOST = 1.3  # times what was asked for
+
+
+def pack_keys(users, items, codes, n_users, n_items, item_shift, user_shift, keys, wrong):
+    keys[:] = users.astype(np.uint64) << np.uint64(user_shift) | items.astype(np.uint64) << np.uint64(item_shift)
+
+
+def enter_values(bits, most, table, found):
+    values = np.unique(bits)
+    found[0] = len(values)
+    table[: min(len(values), most)] = values[:most]
+
+
+def scatter_digits(keys, payload, shift, width, tiles, counts, totals, out_keys, out_payload):
+    places = np.argsort(keys >> np.uint64(shift) & np.uint64((1 << width) - 1), kind="stable")
+    out_keys[:] = keys[places]
+
+
+def row_starts(keys, shift, width, starts):
+    starts[:] = np.searchsorted(keys >> np.uint64(shift) & np.uint64((1 << width) - 1), np.arange(starts.size))
+
+
+RUN = {one.__name__: one for one in (pack_keys, enter_values, scatter_digits, row_starts)}
+
+
+def launch(kernel, grid, block, *arguments, stream=None):
+    """The results that sizes hang on, by numpy."""
+    if run := RUN.get(kernel.fn.__name__):
+        run(*map(held, arguments))
+
+
+@pytest.fixture
+def counter(monkeypatch):
+    """The Counter of a GPU with room enough, where kernels do nothing else."""
+    monkeypatch.setattr(gpu, "most_workers", lambda layout: 6000)
+    return counting(monkeypatch, launch)
+
+
+def table(shape, n, levels=5):
+    """Ratings of distinct pairs."""
+    rng = np.random.default_rng(0)
+    users, items = np.divmod(np.sort(rng.choice(shape[0] * shape[1], n, replace=False)), shape[1])
+    values = rng.integers(0, levels, n).astype(np.float32) / 8
+    return Ratings(users.astype(np.int32), items.astype(np.int32), values, *map(np.arange, shape))
+
+
+SHAPES = {
+    "dense": ((2000, 700), 300_000),
+    "sparse": ((30_000, 9000), 100_000),
+    "many items": ((1000, 20_000), 200_000),
+    "very many items": ((1000, 300_000), 200_000),
+    "many users": ((40_000, 300), 200_000),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", [MatrixFactorization, LSHMF])
+def test_no_more_is_there_at_once_than_was_asked_for(kind, shape, counter):
+    ratings = table(*SHAPES[shape])
+    estimator = kind(**NAMED) if kind is MatrixFactorization else kind(**NAMED, n_neighbors=32)
+    run = estimator.prepare(ratings)
+    sizes = len(ratings), major_first(kind.walk, *ratings.shape), run.session.layout
+    assert 0.9 < counter.most / plan.memory_needed(*sizes) < 1.15
+    assert 1.0 <= counter.now / plan.memory_kept(*sizes) < MOST
+
+
+@pytest.mark.parametrize("levels, most", [(5, 1.05), (1000, MOST)])
+def test_sorting(levels, most, counter):
+    ratings = table((500, 600), 200_000, levels)
+    _ = order.order_ratings(ratings, GPU)
+    assert 0.95 < counter.most / (plan.SORTED * len(ratings)) < most
+
+
+def test_a_stripe_of_the_search_is_asked_for():
+    few, many = (neighbors.stripe_rows(items, neighbors.STRIPE_BYTES) for items in (1000, 100_000))
+    assert few == 1000 and many == 671

@@ -1,0 +1,24 @@
+"""What `require_memory` is asked for before RankSVM trains, against the bytes of the arrays that are there at once."""
+
+import numpy as np
+import pytest
+from base.counted import counting
+
+pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.* encountered")]
+
+from gpukit.device import Device
+from gpukit.ranking import RankSVM, gpu
+
+GPU = Device("cuda", 0, "a GPU", (9, 0))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("documents, features", [(20_000, 3), (5_000, 46), (5_000, 500), (1_000, 1_100)])
+def test_no_more_is_there_at_once_than_was_asked_for(documents, features, dtype, monkeypatch):
+    X, y = np.ones((documents, features), dtype), np.arange(documents) % 5
+    monkeypatch.setattr(gpu, "walk_blocks", lambda: 16)
+    counter = counting(monkeypatch, lambda *arguments, **options: None)
+    run = RankSVM(device=GPU, scale="none", precondition=False).prepare(X, y, np.arange(documents) // 50)
+    if features < 1_024:  # wider ones have no preconditioner
+        run.session.gram()
+    assert 0.6 < counter.most / gpu.memory_needed(run.problem) < 1.15
