@@ -16,7 +16,7 @@ from gpukit.parallel import mpi, sockets
 from gpukit.parallel.stopped import QUIET
 from gpukit.parallel.team import ALONE, Team
 
-VARIABLE = "GPUKIT_TEAM"  # rank, then other rank:descriptor ..., set by launch.py
+VARIABLE = "GPUKIT_TEAM"  # rank, process that starts it, then other rank:descriptor ..., set by launch.py
 STARTED_BY = {  # how many ranks, and which one this is, as mpiexec and srun say
     "OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK",
     "PMI_SIZE": "PMI_RANK",
@@ -118,11 +118,13 @@ def versions():
 
 def of_launch(text):
     """The Team that launch.py has made, of what its variable says."""
-    rank, *ends = text.split(",")
+    rank, starter, *ends = text.split(",")
     for number in (LEFT, QUIET):
         signal.signal(number, _leave)
     with contextlib.suppress(OSError):  # where there is no prctl, ranks see the closed sockets of the others
         ctypes.CDLL(None).prctl(PARENT_ENDS, signal.SIGTERM)
+    if os.getppid() != int(starter):  # it has ended already
+        signal.raise_signal(signal.SIGTERM)
     return Team(sockets.Messages(int(rank), dict(map(int, end.split(":")) for end in ends)))
 
 
