@@ -124,6 +124,8 @@ def run(arguments=None):
     except (KeyboardInterrupt, click.Abort) as stop:
         if (why := left_alone()) is not None:
             return _complain(why and f"Error: {why}", 1)
+        if getattr(stop, "told", False):  # by the first of its ranks
+            return exit_code(stop)
         left = ctx.meta.get("gpukit.survived", "") if ctx else ""
         return _complain(f"Interrupted. {left or 'No file was left half written.'}", exit_code(stop))
     except click.exceptions.Exit as leave:

@@ -8,7 +8,7 @@ from gpukit.errors import ParameterError
 from gpukit.io import sinks
 from gpukit.io.sources import STANDARD_INPUT
 from gpukit.parallel.devices import settings_of_ranks
-from gpukit.parallel.joined import VARIABLE, check_alike, joined, told
+from gpukit.parallel.joined import VARIABLE, check_alike, check_files, joined, told
 from gpukit.parallel.launch import launch
 
 READ = ("edges", "tensor", "coordinates", "distances", "validation", "test", "given")  # options, beside all arguments
@@ -29,6 +29,7 @@ def run_as_team(ctx, ask, sources=()):
         hush()
     if by_others and team.size > 1:
         check_alike(team)
+        check_files(team, sources)
         check_standard_input(ctx)
     return team
 

@@ -10,6 +10,7 @@ import sys
 import threading
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+OF_RANKS = [getattr(signal, name) for name in ("SIGUSR1", "SIGUSR2") if hasattr(signal, name)]  # parallel/joined.py's
 # C code calls Python in these: an exception there is lost, or ends in a crash. Imports: a module half made is an error
 # of its own.
 UNSAFE = ("_frozen_importlib", "importlib._bootstrap", "numba.", "llvmlite.", "weakref")
@@ -119,8 +120,13 @@ def heed():
 def over():
     """The command has ended: what comes now changes nothing any more."""
     if signal.getsignal(signal.SIGALRM) == _command.again:
-        for number in (*SIGNALS, signal.SIGALRM):
+        for number in (*SIGNALS, signal.SIGALRM, *filter(is_heeded, OF_RANKS)):
             signal.signal(number, signal.SIG_IGN)
+
+
+def is_heeded(number):
+    """Whether a function of this process answers a signal."""
+    return callable(signal.getsignal(number))
 
 
 _command = _Command()

@@ -109,3 +109,14 @@ def test_in_another_thread_nothing_is_deferred():
     thread.start()
     thread.join()
     assert seen == [None]
+
+
+def test_what_comes_when_all_is_over_changes_nothing():
+    """A rank is asked to leave by signals that it alone heeds; of other processes they stay what they were."""
+    lines = (
+        "import signal; from gpukit import interrupt; interrupt.heed()",
+        "signal.signal(signal.SIGUSR1, lambda *_: print('late')); interrupt.over()",
+        "signal.raise_signal(signal.SIGUSR1); print(signal.getsignal(signal.SIGUSR2).name)",
+    )
+    done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "SIG_DFL\n", "")

@@ -68,7 +68,7 @@ def recommend(ctx, **values):
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
     outputs.check_output(ask.output, "--output", [path for path in read_by(ask) if path], ask.force, text=True)
-    with run_as_team(ctx, ask) as team:
+    with run_as_team(ctx, ask, [ask.model] if ask.everyone else ()) as team:
         run(ask, stages, team)
 
 

@@ -5,17 +5,18 @@ import ctypes
 import os
 import signal
 import socket
+import zlib
 from importlib import metadata
 
 import numpy as np
 
 from gpukit._version import __version__
-from gpukit.errors import ParameterError
+from gpukit.errors import DataError, ParameterError
 from gpukit.parallel import mpi, sockets
 from gpukit.parallel.stopped import QUIET
 from gpukit.parallel.team import ALONE, Team
 
-VARIABLE = "GPUKIT_TEAM"  # rank, then other rank:descriptor ..., set by launch.py
+VARIABLE = "GPUKIT_TEAM"  # rank, process that starts it, then other rank:descriptor ..., set by launch.py
 STARTED_BY = {  # how many ranks, and which one this is, as mpiexec and srun say
     "OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK",
     "PMI_SIZE": "PMI_RANK",
@@ -23,6 +24,7 @@ STARTED_BY = {  # how many ranks, and which one this is, as mpiexec and srun say
     "SLURM_STEP_NUM_TASKS": "SLURM_PROCID",
 }
 PARENT_ENDS = 1  # PR_SET_PDEATHSIG of prctl
+PIECES, PIECE = 16, 1 << 18  # of a file, and their bytes, that tell it from another
 LEFT = signal.SIGUSR1  # by which launch.py tells a rank that has not noticed that another one has ended
 left_alone = []  # what is to be said of it, "" where nothing is
 
@@ -64,14 +66,48 @@ def told():
 
 def check_alike(team):
     """ParameterError, on all ranks, where two ranks of a Team run different versions of what the answer depends on."""
-    own = f"{socket.gethostname()}\n{versions()}"
-    named = [bytes(text).decode().split("\n") for text in team.allgather(np.frombuffer(own.encode(), np.uint8))]
+    if found := another(team, versions()):
+        first, expected, rank, host, its = found
+        raise ParameterError(
+            f"Rank 0 on {first} runs {expected}; rank {rank} on {host} runs {its}. Install the same on both."
+        )
+
+
+def check_files(team, paths):
+    """DataError, on all ranks, where files that every rank opens for itself are not the same on all, by their sizes and
+    parts of them."""
+    if found := another(team, ", ".join(map(glance, paths))):
+        first, expected, rank, host, its = found
+        raise DataError(
+            f"Ranks do not read the same ({', '.join(map(str, paths))}): {expected} for rank 0 on {first}, {its} for "
+            f"rank {rank} on {host}. Give all of them the same files."
+        )
+
+
+def glance(path):
+    """The size of a file and a checksum of pieces of it, its beginning and end among them, in words; why not, of one
+    that cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            size, total = os.fstat(file.fileno()).st_size, 0
+            for at in sorted({max(0, size - PIECE) * part // PIECES for part in range(PIECES + 1)}):
+                file.seek(at)
+                total = zlib.crc32(file.read(PIECE), total)
+    except OSError as error:
+        return str(error.strerror)
+    return f"{size:,} bytes ({total:08x})"
+
+
+def another(team, own):
+    """(host of rank 0, its text, rank, host, text) of the first rank of a Team that has another text than rank 0;
+    None where all have the same."""
+    told = np.frombuffer(f"{socket.gethostname()}\n{own}".encode(), np.uint8)
+    named = [bytes(text).decode().split("\n") for text in team.allgather(told)]
     (first, expected), *others = named
     for rank, (host, found) in enumerate(others, 1):
         if found != expected:
-            raise ParameterError(
-                f"Rank 0 on {first} runs {expected}; rank {rank} on {host} runs {found}. Install the same on both."
-            )
+            return first, expected, rank, host, found
+    return None
 
 
 def versions():
@@ -82,11 +118,13 @@ def versions():
 
 def of_launch(text):
     """The Team that launch.py has made, of what its variable says."""
-    rank, *ends = text.split(",")
+    rank, starter, *ends = text.split(",")
     for number in (LEFT, QUIET):
         signal.signal(number, _leave)
     with contextlib.suppress(OSError):  # where there is no prctl, ranks see the closed sockets of the others
         ctypes.CDLL(None).prctl(PARENT_ENDS, signal.SIGTERM)
+    if os.getppid() != int(starter):  # it has ended already
+        signal.raise_signal(signal.SIGTERM)
     return Team(sockets.Messages(int(rank), dict(map(int, end.split(":")) for end in ends)))
 
 

@@ -14,6 +14,7 @@ from gpukit.parallel.team import TeamError
 
 GRACE = 10.0  # seconds that ranks have to end by themselves once one has failed
 PAUSE = 0.01
+SHELL = 128  # and a signal's number: the exit code of a command that was asked to stop, and has said so
 COMMAND = "from gpukit.cli.process import main; main()"
 
 
@@ -23,9 +24,10 @@ def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
     environment.
 
     Raises TeamError where there are too many for this machine, or for its limits, and where one is stopped while others
-    are at work. A request to stop is passed to all ranks once, and on to the caller; Ctrl-Z stops all.
+    are at work. A request to stop is passed to all ranks once, and on to the caller, with `told` where rank 0 has said
+    so; Ctrl-Z stops all. Ranks hear of Ctrl-C by SIGTERM, which ends a Python that is about to start without a word.
     """
-    ranks, number, lost = [], signal.SIGTERM, None
+    ranks, number, lost, request = [], signal.SIGTERM, None, None
     try:
         ends = pairs(size)
         for rank in range(size):
@@ -42,18 +44,20 @@ def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
         number, lost = QUIET, ranks[watch.found[0]]
         raise
     except KeyboardInterrupt as stop:
-        number = getattr(stop, "number", signal.SIGINT)
+        request = stop
         raise
     finally:
         with interrupt.deferred():  # a request that comes again must not leave ranks behind
             _end(ranks, number, lost)
+            if request is not None and ranks:
+                request.told = ranks[0].returncode == SHELL + number
     return _exit_code([rank.returncode for rank in ranks])
 
 
 def _start(rank, ends, arguments, settings, command):
     """The process of a rank. A group of its own: Ctrl-C comes by way of this process, once."""
     kept = [end.fileno() for end in ends.values()]
-    told = ",".join([str(rank), *(f"{other}:{end.fileno()}" for other, end in ends.items())])
+    told = ",".join([str(rank), str(os.getpid()), *(f"{other}:{end.fileno()}" for other, end in ends.items())])
     quiet = {} if rank == 0 else dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
     return subprocess.Popen(
         [sys.executable, "-P", "-c", command, *arguments],

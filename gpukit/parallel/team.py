@@ -1,11 +1,13 @@
 """`Team`: what ranks do together, on top of messages from one to another."""
 
+import signal
 import struct
 from typing import Protocol
 
 import numpy as np
 
 from gpukit.errors import GpukitError
+from gpukit.interrupt import Interrupted
 
 HEAD, FAILED = struct.Struct("<4sq"), b"fail"
 SUMS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
@@ -106,8 +108,10 @@ class Team:
         self.allreduce(np.zeros(1, np.int8))
 
     def fail(self, error):
-        """Tell all others that this rank has failed, and why."""
+        """Tell all others that this rank has failed, and why; one that was asked to stop asks them."""
         code = error.exit_code if isinstance(error, GpukitError) else 1
+        if isinstance(error, KeyboardInterrupt):
+            code = -getattr(error, "number", signal.SIGINT)
         text = str(error) if isinstance(error, GpukitError) else f"{type(error).__name__}: {error}"
         told = HEAD.pack(FAILED, code) + text.encode()
         for rank in self.others:
@@ -155,8 +159,10 @@ def packed(array):
 
 
 def unpacked(data):
-    """The array of a message; raises what a rank that failed has told."""
+    """The array of a message; raises what a rank that failed has told, Interrupted where it was asked to stop."""
     kind, numbers = HEAD.unpack_from(data)
+    if kind == FAILED and numbers < 0:
+        raise Interrupted(-numbers)
     if kind == FAILED:
         error = TeamError(bytes(data[HEAD.size :]).decode())
         error.exit_code = numbers

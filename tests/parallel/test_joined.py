@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gpukit.errors import ParameterError
+from gpukit.errors import DataError, ParameterError
 from gpukit.parallel import joined
 from parallel.test_team import together
 
@@ -65,3 +65,30 @@ def test_another_version_on_another_host(monkeypatch):
     said = together(3, refused)
     assert len(set(said)) == 1 and "gpukit 0.1.0" in said[0] and "gpukit 0.2.0" in said[0]
     assert said[0].endswith("Install the same on both.")
+
+
+def test_files_that_are_the_same(tmp_path):
+    """Whatever their names; folders and files that are not there are told later, by who reads them."""
+    paths = [write(tmp_path / str(rank), b"0123456789" * 200_000) for rank in range(3)]
+    assert together(3, lambda team: joined.check_files(team, [paths[team.rank], tmp_path])) == [None] * 3
+    assert together(2, lambda team: joined.check_files(team, [tmp_path / "missing"])) == [None] * 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda data: data[:-1] + b"x", lambda data: b"x" + data[1:], lambda data: data + b"x", lambda data: None],
+    ids=["end", "beginning", "length", "missing"],
+)
+def test_a_rank_that_reads_another_file(tmp_path, change):
+    """All ranks end, and say which."""
+    data = b"0123456789" * 200_000
+    paths = [write(tmp_path / str(rank), data if rank != 1 else change(data)) for rank in range(3)]
+    done = together(3, lambda team: joined.check_files(team, [paths[team.rank]]))
+    assert all(isinstance(error, DataError) and "for rank 1 on" in str(error) for error in done), done
+    assert "2,000,000 bytes" in str(done[0])
+
+
+def write(path, data):
+    if data is not None:
+        path.write_bytes(data)
+    return path

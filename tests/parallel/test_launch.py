@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -90,6 +91,17 @@ def test_a_request_to_stop_reaches_all(number):
     assert process.returncode != 0 and gone(numbers)
 
 
+def test_a_request_to_stop_while_pythons_start():
+    """They say nothing of it."""
+    process = start("pass")
+    begun = time.monotonic()
+    while not Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().strip():
+        assert time.monotonic() - begun < 60
+    process.send_signal(signal.SIGINT)
+    _, _, err = finish(process)
+    assert process.returncode != 0 and err.count("Traceback") <= 1 and "Fatal" not in err, err  # the launcher's own
+
+
 def test_nobody_is_left_when_the_launcher_is_killed():
     process = start(TELL + "time.sleep(60)")
     numbers = list(map(int, process.stdout.readline().split()))
@@ -98,10 +110,20 @@ def test_nobody_is_left_when_the_launcher_is_killed():
     process.communicate(timeout=20)
 
 
+def test_nobody_is_left_when_the_launcher_is_killed_at_once():
+    """Before ranks have come to know it."""
+    late = "import os, time; print(os.getpid(), flush=True); time.sleep(1.5); " + JOIN
+    code = START.format(size=1, command=late + SLEEP)
+    process = subprocess.Popen([sys.executable, "-P", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    number = int(process.stdout.readline())
+    process.kill()
+    assert gone([number])
+    process.communicate(timeout=20)
+
+
 def test_a_request_that_comes_again_leaves_nobody_behind():
     """While ranks take their time to end."""
-    slow = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
-    slow += "signal.signal(signal.SIGINT, lambda *_: time.sleep(7) or sys.exit(1)); "
+    slow = "import signal; signal.signal(signal.SIGTERM, lambda *_: time.sleep(7) or sys.exit(1)); "
     code = "from gpukit import interrupt; interrupt.heed(); " + START.format(size=2, command=JOIN + slow + TELL + SLEEP)
     process = subprocess.Popen([sys.executable, "-P", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     numbers = list(map(int, process.stdout.readline().split()))

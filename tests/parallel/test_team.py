@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gpukit.errors import DataError
+from gpukit.interrupt import Interrupted
 from gpukit.parallel import ALONE, Team, TeamError
 from gpukit.parallel.sockets import Messages, pairs
 from gpukit.parallel.team import SilenceError
@@ -147,6 +148,22 @@ def test_a_failure_is_told_to_all(failing):
     for rank in {0, 1, 2} - {failing}:
         assert isinstance(done[rank], TeamError), done[rank]
         assert str(done[rank]) == "row 7 has no rating." and done[rank].exit_code == 2
+
+
+def test_a_request_to_stop_is_told_to_all():
+    """As one: nobody speaks of an error."""
+
+    def work(team):
+        try:
+            if team.rank == 1:
+                raise Interrupted(15)
+            with team:
+                team.broadcast(root=1)
+        except KeyboardInterrupt as stop:
+            team.fail(stop)
+            return type(stop), stop.number
+
+    assert together(3, work) == [(Interrupted, 15)] * 3
 
 
 def test_a_rank_that_has_ended_is_noticed():
