@@ -11,6 +11,7 @@ Z = U' G by the Laplacian's eigenvectors U, slices of low rank:
     asked.py       what a fitted model goes by             scans.py      passes along the rows of a table, compiled
     auto/          methods judged on what is hidden, mixed; deviations of what is filled in
     baselines/     simple methods                              kriging/, local/   a Gaussian process; regression
+    regularized_em/   the vertices' joint distribution
     smoothness/    near in time and on the graph: alike        soft_impute/   low rank of the whole table
     shared/        over the ranks of a parallel.Team           tables/        tables and times as people have them
     estimator.py   GraphImputer                                inputs.py      what people hand in, checked

@@ -2,9 +2,11 @@
 
 SIMPLE = (
     "vertex-mean",
+    "vertex-median",
     "time-mean",
     "two-way-mean",
     "interpolation",
+    "akima",
     "last-value",
     "seasonal",
     "neighbors",
@@ -13,5 +15,5 @@ SIMPLE = (
     "feature-propagation",
     "soft-impute",
 )
-METHODS = (*SIMPLE, "kriging", "smoothness", "local", "spectral")
+METHODS = (*SIMPLE, "kriging", "regularized-em", "smoothness", "local", "spectral")
 METRICS = ("absolute", "squared")

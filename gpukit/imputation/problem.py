@@ -89,6 +89,7 @@ class Method(NamedTuple):
     decide    decide(problem, progress): the setting that serves, where it costs more than a trial may; or None
     ordered   whether it cannot do without columns that follow each other in time
     long      whether it takes about as long as all others together, so that it had better work beside them
+    unjoined  whether it knows something of vertices of which nothing is observed and that are joined to none
     host      whether it leaves a GPU alone, as those do that are asked for some columns
     """
 
@@ -101,6 +102,7 @@ class Method(NamedTuple):
     ordered: bool = False
     long: bool = False
     host: bool = False
+    unjoined: bool = False
 
     @property
     def leaves_gpu(self):

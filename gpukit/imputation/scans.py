@@ -41,6 +41,51 @@ def line(at, values, seen, out):
 
 
 @scan
+def akima(at, values, seen, out):
+    """out (n, T) float64: a cubic between every two values (n, T) float64 that are seen (n, T) bool, in time at (T,)
+    float64; what it holds beyond the first and the last of them, and in rows with fewer than three, stays.
+
+    Source: Akima, "A new method of interpolation and smooth curve fitting based on local procedures", J. ACM 17 (1970).
+    """
+    knots = np.empty(seen.shape[1], np.int64)
+    slopes = np.empty(seen.shape[1] + 3)  # of the lines between knots, two more on either side
+    for row in range(len(seen)):
+        count = 0
+        for i in range(seen.shape[1]):
+            if seen[row, i] and (count == 0 or at[i] > at[knots[count - 1]]):
+                knots[count] = i
+                count += 1
+        if count < 3:
+            continue
+        for k in range(count - 1):
+            low, high = knots[k], knots[k + 1]
+            slopes[k + 2] = (values[row, high] - values[row, low]) / (at[high] - at[low])
+        for k in (1, 0):
+            slopes[k] = 2.0 * slopes[k + 1] - slopes[k + 2]
+        for k in (count + 1, count + 2):
+            slopes[k] = 2.0 * slopes[k - 1] - slopes[k - 2]
+        begin = tangent(slopes, 0)
+        for k in range(count - 1):
+            low, high, slope, end = knots[k], knots[k + 1], slopes[k + 2], tangent(slopes, k + 1)
+            wide = at[high] - at[low]
+            for i in range(low + 1, high):
+                if not seen[row, i]:
+                    s = (at[i] - at[low]) / wide
+                    bow = (begin - slope) * (1.0 - s) - (end - slope) * s
+                    out[row, i] = values[row, low] + wide * s * (slope + (1.0 - s) * bow)
+            begin = end
+
+
+@scan
+def tangent(slopes, k):
+    """The derivative at knot k: of the lines on either side, the more of one the less it differs from the next."""
+    before, after = abs(slopes[k + 1] - slopes[k]), abs(slopes[k + 3] - slopes[k + 2])
+    if before + after <= 1e-9 * (abs(slopes[k + 1]) + abs(slopes[k + 2])):
+        return 0.5 * (slopes[k + 1] + slopes[k + 2])
+    return (after * slopes[k + 1] + before * slopes[k + 2]) / (before + after)
+
+
+@scan
 def beside(seen, before, after):
     """before, after (n, T) int32: the columns seen (n, T) bool last before and first after each; -1 and T for none."""
     count = seen.shape[1]

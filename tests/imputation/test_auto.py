@@ -277,7 +277,7 @@ def test_too_little_to_judge_by_is_said():
     truth = np.array([[280.0, 281.0], [282.0, 283.0], [284.0, 285.0], [0.0, 0.0]])
     with pytest.warns(UserWarning, match="too few values are observed .*, 6, of 3 of the vertices"):
         model = GraphImputer(device="cpu").fit(np.ones((4, 4)) - np.eye(4), truth, np.array([1, 1, 1, 0], bool))
-    assert model.method_ == "two-way-mean" and model.notes_ and model.report_ == []
+    assert model.method_ == "vertex-median" and model.notes_ and model.report_ == []
     np.testing.assert_allclose(model.completed_[3], [282.0, 283.0], atol=0.1)
     assert (model.deviation_[3] > 1).all()
 

@@ -21,6 +21,7 @@ GOOD = {
     "local": {"neighbors": 8, "share": 0.03},
     "seasonal": {"lag": 24, "memory": None},
     "smoothness": {"alike": 1, "near": 0.1, "steady": 0.03, "together": 0.2, "repeats": [0.0, 0.01]},
+    "regularized-em": {"lags": 1, "ridge": 0.01},
     "interpolation": {},
 }
 BAD = [
@@ -43,6 +44,8 @@ BAD = [
     ("kriging", {"bands": [[1, 1.0, 2.0, 0.1]]}, "do not rise from 0"),
     ("kriging", {"bands": [BANDS[0], BANDS[0]]}, "do not rise from 0"),
     ("kriging", {"bands": [[0, 1.0, 2.0, 0.0]]}, "must be a finite number, more than 0"),
+    ("regularized-em", {"lags": 2}, "lags of regularized-em must be an integer, between 0 and 1"),
+    ("regularized-em", {"ridge": 0.0}, "ridge of regularized-em must be a finite number, more than 0"),
     ("interpolation", {"tau": 1.0}, "the setting of interpolation in its header"),
     ("spectral", {"weights": "slice"}, "is no setting"),
 ]
@@ -51,7 +54,7 @@ BAD = [
 @pytest.mark.parametrize("name", [name for name in BY_NAME if name not in ("kriging", "local", "smoothness")])
 def test_what_methods_try_is_read_as_it_is(name):
     options = SimpleNamespace(options=GraphImputer().check_options())
-    asked = SimpleNamespace(options=options, values=np.zeros((3, 400)), period=24)
+    asked = SimpleNamespace(options=options, values=np.zeros((3, 400)), period=24, ordered=True)
     for setting in BY_NAME[name].settings(asked):
         assert setting_of(name, setting, GraphImputer) == setting
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.interpolate import Akima1DInterpolator
 
 from gpukit.imputation import scans
 
@@ -42,6 +43,29 @@ def test_a_line_between_what_is_seen(shape, share):
     out = np.empty(shape)
     scans.line(at, values, seen, out)
     np.testing.assert_array_equal(out, wanted)
+
+
+@every
+def test_a_curve_between_what_is_seen_is_scipys(shape, share):
+    rng, seen = table(shape, share)
+    at, values = np.cumsum(rng.random(shape[1]) + 0.01), np.where(seen, rng.normal(size=shape).round(1), 0.0)
+    out, line = np.empty((2, *shape))
+    scans.line(at, values, seen, line)
+    scans.line(at, values, seen, out)
+    scans.akima(at, values, seen, out)
+    for row, known in enumerate(seen):
+        wanted = line[row].copy()
+        if known.sum() > 2:
+            curve = Akima1DInterpolator(at[known], values[row, known])(at)
+            inside = ~known & np.isfinite(curve)
+            wanted[inside] = curve[inside]
+        np.testing.assert_allclose(out[row], wanted, rtol=1e-9, atol=1e-9)
+
+
+def test_a_curve_through_times_that_are_there_twice_is_finite():
+    at, out = np.array([0.0, 1.0, 1.0, 1.0, 2.0, 3.0, 4.0]), np.zeros((1, 7))
+    scans.akima(at, np.arange(7.0)[None], np.array([[1, 1, 1, 0, 1, 0, 1]], bool), out)
+    assert np.isfinite(out).all()
 
 
 @every

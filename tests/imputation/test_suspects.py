@@ -1,11 +1,12 @@
 """Columns that are no sensor, and numbers that stand for missing: what is said of them, and of what nothing is."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from gpukit import GraphImputer
 from gpukit.imputation.inputs import read
-from gpukit.imputation.tables.suspects import suspects
+from gpukit.imputation.tables.suspects import suspects, years
 
 N, T = 4, 60
 
@@ -73,3 +74,33 @@ def test_the_imputer_says_so():
     values[0, 20] = np.nan
     notes = " ".join(GraphImputer(method="interpolation", device="cpu").fit(np.ones((N, N)), values).notes_)
     assert "-999" in notes and "'2' changes by 1" in notes
+
+
+@pytest.mark.parametrize(
+    "labels, told",
+    [
+        (np.arange(1929, 1945), True),
+        (np.arange(1950, 2000, 5)[::-1], True),
+        (np.arange(16), False),
+        (np.arange(1, 17), False),
+        (np.arange(717440, 717456), False),
+        (np.arange(1929, 1932), False),
+        (np.r_[1929:1944, 2000], False),
+        (np.array([f"s{i}" for i in range(16)]), False),
+        (None, False),
+    ],
+)
+def test_labels_that_count_as_years_do_are_told(labels, told):
+    notes = list(years(labels))
+    assert bool(notes) == told
+    assert not told or "--layout" in notes[0]
+
+
+def test_the_years_of_a_table_with_a_line_a_reading_are_told():
+    table = pd.DataFrame({"year": np.tile(np.arange(1952, 2012, 5), 9), "life": np.linspace(40.0, 80.0, 108)})
+    table.loc[3, "life"] = np.nan
+    notes = GraphImputer(device="cpu").fit(table).notes_
+    assert any("'year' has each of 12 numbers 9 times" in note and "--columns" in note for note in notes)
+    rng = np.random.default_rng(0)
+    table["year"] = rng.permutation(table["year"].to_numpy()) + rng.integers(0, 2, 108)
+    assert not any("numbers" in note for note in GraphImputer(device="cpu").fit(table).notes_)

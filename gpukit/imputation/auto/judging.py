@@ -69,7 +69,8 @@ def threads_pay(problem):
 
 def filled(method, problem, setting):
     """(N, T) of a method, finite: where it knows nothing, as of columns without the order that it needs, simple()
-    does; of vertices that are joined to none and have no value it is the columns' means, whatever the method."""
+    does; of vertices that are joined to none and have no value it is the columns' means, whatever the
+    method, but for one that knows more of them."""
     if method.ordered and not problem.ordered:
         return simple(problem)
     out = np.array(method.fill(problem, setting))
@@ -77,7 +78,7 @@ def filled(method, problem, setting):
     if lost.any():
         out[lost] = simple(problem)[lost]
     alone = lonely(problem)
-    if alone.any():
+    if alone.any() and not method.unjoined:
         out[alone] = level(problem, "columns")[alone]
     return out
 

@@ -96,6 +96,7 @@ RULES = {
     "seasonal": {"lag": whole(int(LARGEST)), "memory": unless_none(not_negative(LARGEST))},
     "soft-impute": {"share": positive(1.0)},
     "kriging": {"bands": bands},
+    "regularized-em": {"lags": lambda name, value: check_integer(name, value, 0, 1), "ridge": positive(1.0)},
     "smoothness": {
         "alike": lambda name, value: check_integer(name, value, 0, 1),
         **dict.fromkeys(("near", "steady", "together"), positive(LARGEST)),

@@ -4,10 +4,11 @@ from gpukit.imputation.auto import spectral
 from gpukit.imputation.baselines import means, nearest, seasonal, series, smoothed
 from gpukit.imputation.kriging import method as kriging
 from gpukit.imputation.local import method as local
+from gpukit.imputation.regularized_em import method as regularized_em
 from gpukit.imputation.smoothness import method as smoothness
 from gpukit.imputation.soft_impute import method as soft_impute
 
 SIMPLE = (*means.METHODS, *series.METHODS, *seasonal.METHODS, *nearest.METHODS, *smoothed.METHODS, soft_impute.METHOD)
-METHODS = (*SIMPLE, kriging.METHOD, smoothness.METHOD, local.METHOD, spectral.METHOD)
+METHODS = (*SIMPLE, kriging.METHOD, regularized_em.METHOD, smoothness.METHOD, local.METHOD, spectral.METHOD)
 BY_NAME = {method.name: method for method in METHODS}
 NAMES = tuple(BY_NAME)

@@ -87,8 +87,11 @@ def judged_of(near, folds, whole, problem, decide):
 
 
 def unjudged(problem, asked):
-    """The Plan where too little is observed to hide any: interpolation in time, means where there is no order."""
+    """The Plan where too little is observed to hide any: interpolation in time, means where there is no order; where
+    vertices miss everything or nothing, what is the middle of the others."""
     usual = "interpolation" if problem.ordered else "two-way-mean"
+    if hiding.whole_only(problem.seen):
+        usual = "vertex-median" if problem.options.metric == "absolute" else "vertex-mean"
     name = usual if asked == "auto" else asked
     note = (
         f"too few values are observed to hide any and judge methods by, {problem.seen.sum():,}, of "
@@ -173,11 +176,11 @@ def alike(trial, other):
 
 
 def finalists(trials, asked, metric, few):
-    """The names of the methods that are judged on all folds, of those that fill in alike the first; few: of few hidden
-    units one may decide, so more methods are judged."""
+    """The names of the methods that are judged on all folds, of those that fill in alike the first, and what knows
+    something where others do not (unjoined); few: of few hidden units one may decide, so more methods are judged."""
     if asked != "auto":
         return {asked}
-    unlike = [t for at, t in enumerate(trials) if not any(alike(t, u) for u in trials[:at])]
+    unlike = [t for at, t in enumerate(trials) if t.method.unjoined or not any(alike(t, u) for u in trials[:at])]
     found, near, members = set(), *((WIDER, MORE) if few else (NEAR, MEMBERS))
     for errors in zip(*(trial.errors(metric) for trial in unlike)):
         order = np.argsort(errors, kind="stable")[:members]

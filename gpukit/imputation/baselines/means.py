@@ -1,4 +1,4 @@
-"""Means: of a column over the vertices, of a vertex over its columns, of both."""
+"""Means, and the median: of a column over the vertices, of a vertex over its columns, of both."""
 
 import numpy as np
 
@@ -48,6 +48,17 @@ def of_columns(problem, setting):
     return level(problem, "columns")
 
 
+def middle_of_columns(problem, setting):
+    """The median over the vertices; where nothing is seen that of the columns beside it, or of all."""
+    values, seen = problem.values, problem.seen
+    some = seen.any(axis=0)
+    middle = np.full(len(some), np.median(values[seen]))
+    middle[some] = np.nanmedian(np.where(seen[:, some], values[:, some], np.nan), axis=0)
+    if problem.ordered and not some.all():
+        middle = np.interp(problem.at, problem.at[some], middle[some])
+    return np.broadcast_to(middle, values.shape)
+
+
 def of_vertices(problem, setting):
     """The mean of a vertex over its columns."""
     count = problem.seen.sum(axis=1, keepdims=True)
@@ -64,6 +75,7 @@ def of_both(problem, setting):
 
 METHODS = (
     Method("vertex-mean", always, one_setting, of_columns, alone=True),
+    Method("vertex-median", always, one_setting, middle_of_columns, alone=True, unjoined=True),
     Method("time-mean", always, one_setting, of_vertices),
     Method("two-way-mean", always, one_setting, of_both),
 )

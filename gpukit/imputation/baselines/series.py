@@ -1,4 +1,4 @@
-"""Along time, each vertex by itself: linear interpolation, and the last value."""
+"""Along time, each vertex by itself: linear interpolation, a smooth curve, and the last value."""
 
 import numpy as np
 
@@ -14,6 +14,14 @@ def interpolation(problem, setting):
     return out
 
 
+def akima(problem, setting):
+    """A smooth curve in time through what is observed, which bends where the values do and nowhere else; beyond the
+    first and the last of them their values."""
+    out = interpolation(problem, setting)
+    by_rows(lambda rows: scans.akima(problem.at, *scans.some(rows, problem.values, problem.seen), out[rows]), out.shape)
+    return out
+
+
 def last_value(problem, setting):
     """What was observed last; before the first of it the first."""
     places = np.arange(problem.seen.shape[1])
@@ -25,5 +33,6 @@ def last_value(problem, setting):
 
 METHODS = (
     Method("interpolation", in_order, one_setting, interpolation, ordered=True),
+    Method("akima", in_order, one_setting, akima, ordered=True),
     Method("last-value", in_order, one_setting, last_value, ordered=True),
 )

@@ -4,7 +4,7 @@
 |-----------|------------------------------------------------------------------------------------|
 | forms.py  | frames (wide, long), xarray: as an array by vertex, and the result in the same form |
 | clock.py  | times that are not in order, that repeat, of clocks that were set back             |
-| suspects.py | columns that count, numbers that stand for missing                             |
+| suspects.py | columns and labels that count, numbers that stand for missing                    |
 | window.py | new columns for a fitted imputer, beside those that it knows                       |
 | saving.py | what a file keeps of these                                                         |
 """

@@ -1,4 +1,4 @@
-"""What of a table may be no reading: a column that counts, and a number that stands for missing."""
+"""What of a table may be no reading: columns that count, labels that do, and a number that stands for missing."""
 
 import numpy as np
 
@@ -7,6 +7,7 @@ from gpukit.imputation.centering import spread
 
 LONG = 8  # columns, from which on an even rise is no chance
 EVEN = 1e-3  # of the step, by which rounding moves it
+YEARS = 1500, 2500
 OFTEN = 3  # values that are alike
 FAR = 3.0  # ranges of all others, by which they lie beyond these
 
@@ -14,7 +15,19 @@ FAR = 3.0  # ranges of all others, by which they lie beyond these
 def suspects(data, vertices):
     """[text] of inputs.Data whose columns are in the order in which they were handed in; vertices: (N,) ids, or
     None."""
-    return [*counters(data, vertices), *sentinels(data)]
+    return [*years(vertices), *counters(data, vertices), *repeaters(data, vertices), *sentinels(data)]
+
+
+def years(vertices):
+    """Yield what to say of labels that are years, each as far from the next: of a table that lies the other way."""
+    if vertices is None or len(vertices) < LONG or vertices.dtype.kind not in "iu":
+        return
+    ids = np.sort(vertices)
+    if YEARS[0] <= ids[0] and ids[-1] <= YEARS[1] and len(np.unique(np.diff(ids))) == 1:
+        yield (
+            f"the sensors' labels, {ids[0]} to {ids[-1]}, are {ids[1] - ids[0]} apart, as those of years are: if they "
+            "are times, say which side the sensors are (--layout; in Python give the table transposed)."
+        )
 
 
 def counters(data, vertices):
@@ -31,6 +44,26 @@ def counters(data, vertices):
             yield (
                 f"{str(name)!r} changes by {step[row]:g} at every step, as a count of times does, and is taken for a "
                 "sensor: if it is none, leave it out, or call it time."
+            )
+
+
+def repeaters(data, vertices):
+    """Yield what to say of the vertices that are observed throughout and have several whole numbers, evenly spaced,
+    each as often as the others and no two of them side by side: times of a table with a line a reading."""
+    series = data.tensor.reshape(len(data.tensor), -1)
+    if 1 not in data.tensor.shape[1:] or series.shape[1] < LONG:
+        return
+    seen = np.broadcast_to(spread(data.mask), data.tensor.shape).reshape(series.shape)
+    first = series[:, :LONG]
+    some = (first % 1 == 0).all(axis=1) & (first[:, 1:] != first[:, :-1]).all(axis=1)
+    for row in np.flatnonzero(some):
+        numbers, times = np.unique(series[row], return_counts=True)
+        even = len(numbers) > 2 and len(np.unique(np.diff(numbers))) == 1 and len(np.unique(times)) == 1
+        if even and times[0] > 1 and seen[row].all():
+            name = row if vertices is None else vertices[row]
+            yield (
+                f"{str(name)!r} has each of {len(numbers):,} numbers {times[0]:,} times, as times do in a table with a "
+                "line a reading: if it is one, say what its columns are (--columns sensor,time,value, - for others)."
             )
 
 

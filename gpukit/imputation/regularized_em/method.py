@@ -1,0 +1,56 @@
+"""Regularized EM among the methods."""
+
+import numpy as np
+
+from gpukit.imputation.auto.judging import simple
+from gpukit.imputation.problem import Method
+from gpukit.imputation.regularized_em.normal import completed
+from gpukit.imputation.regularized_em.plan import FEWEST, MARGIN, MOST_WORK, RIDGES
+
+
+def suits(problem):
+    """Two vertices at least that are seen in part, one of them not everywhere, and no more than can be multiplied in
+    every round."""
+    alive = problem.seen.any(axis=1)
+    enough = alive.sum() > 1 and problem.values.shape[1] >= FEWEST and not problem.seen[alive].all()
+    return bool(enough and work(problem, 0) <= MOST_WORK)
+
+
+def work(problem, lags):
+    """Additions of a round, about: n^2 T + n^3."""
+    count, columns = problem.values.shape
+    rows = count * (1 + 2 * lags)
+    return rows**2 * (columns + rows)
+
+
+def settings(problem):
+    """How many columns on either side, and the ridge."""
+    most = 1 if problem.ordered and work(problem, 1) <= MOST_WORK else 0
+    return [{"lags": lags, "ridge": ridge} for lags in range(most + 1) for ridge in RIDGES]
+
+
+def fill(problem, setting):
+    """(N, T): what the others tell; NaN for vertices of which nothing is observed."""
+    alive = problem.seen.any(axis=1)
+    out = np.full(problem.values.shape, np.nan)
+    if alive.any():
+        out[alive] = of_alive(simple(problem)[alive], problem.seen[alive], setting)
+    return out
+
+
+def of_alive(series, seen, setting):
+    """(N, T) of series whole ones, as a simple method has them where they are not seen (N, T)."""
+    mean = series.mean(axis=1, keepdims=True, where=seen)
+    scale = series.std(axis=1, keepdims=True, where=seen)
+    scale[scale <= 0] = 1.0
+    series = (series - mean) / scale
+    least = series.min(axis=1, where=seen, initial=np.inf)
+    most = series.max(axis=1, where=seen, initial=-np.inf)
+    margin = MARGIN * (most - least)
+    limits = np.stack([least - margin, most + margin], axis=1)
+    for lags in range(setting["lags"] + 1):
+        series = completed(series, seen, lags, setting["ridge"], limits)
+    return series * scale + mean
+
+
+METHOD = Method("regularized-em", suits, settings, fill, host=True)

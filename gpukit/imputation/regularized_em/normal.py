@@ -1,0 +1,57 @@
+"""Vertices as parts of one normal distribution, and what those that are seen tell of the others."""
+
+import numpy as np
+
+from gpukit.imputation.regularized_em.plan import ROUNDS, STILL
+
+
+def stacked(series, lags):
+    """(n, T), n = N (1 + 2 lags): series (N, T), then for each lag those so many columns before, and after; at the ends
+    the first and the last stand for those beyond them."""
+    places, last = np.arange(series.shape[1]), series.shape[1] - 1
+    moved = [np.clip(places + step, 0, last) for lag in range(1, lags + 1) for step in (-lag, lag)]
+    return np.concatenate([series, *(series[:, columns] for columns in moved)])
+
+
+def completed(series, seen, lags, ridge, limits):
+    """series (N, T) float64 where seen (N, T) bool, elsewhere what the others tell; at first what series has there.
+
+    limits (N, 2): least and largest of what is filled in, of each vertex. Every vertex is seen somewhere.
+    """
+    out, gaps = series.copy(), [np.flatnonzero(~row) for row in seen]
+    lacking, lost = (~seen).mean(axis=1), np.zeros(len(series))
+    for _ in range(ROUNDS):
+        rows = stacked(out, lags)
+        means = rows.mean(axis=1)
+        rows -= means[:, None]
+        weights, own = told_by(rows, np.tile(lost, 1 + 2 * lags), ridge, len(series))
+        lost, before = lacking / own, out.copy()
+        swept(rows, weights, gaps, limits - means[: len(series), None], lags)
+        out = np.where(seen, series, rows[: len(series)] + means[: len(series), None])
+        if np.square(out - before).sum() <= STILL**2 * max(1, sum(map(len, gaps))):
+            break
+    return out
+
+
+def told_by(rows, lost, ridge, count):
+    """(weights (count, n), P_ii (count,)) of rows (n, T) about their means: what each of the first `count` of them is
+    told by all; lost (n,): what their variances lack."""
+    S = rows @ rows.T / rows.shape[1]
+    S[np.diag_indices(len(S))] += lost + ridge
+    P = np.linalg.inv(S)[:count]
+    own = np.diag(P).copy()
+    weights = -P / own[:, None]
+    weights[np.arange(count), np.arange(count)] = 0.0
+    return weights, own
+
+
+def swept(rows, weights, gaps, limits, lags):
+    """rows (n, T), their gaps [columns] filled in one vertex after another, each by the latest of the others."""
+    count, last = len(weights), rows.shape[1] - 1
+    for vertex, columns in enumerate(gaps):
+        new = np.clip(weights[vertex] @ rows[:, columns], *limits[vertex])
+        rows[vertex, columns] = new
+        for lag in range(1, lags + 1):
+            for part, step in ((2 * lag - 1, lag), (2 * lag, -lag)):  # what is so many columns before those after it
+                inside = (columns + step >= 0) & (columns + step <= last)
+                rows[part * count + vertex, columns[inside] + step] = new[inside]
