@@ -206,3 +206,13 @@ def test_times_of_other_spellings(tmp_path):
         text = text.replace(time, pandas.Timestamp(time).strftime("%m/%d/%Y %H:%M"))
     (tmp_path / "l.csv").write_text(text)
     check(read_graph(tmp_path / "l.csv"))
+
+
+@pytest.mark.parametrize("header", ["country,year,value", "State,Year,rate", "firm_id,year,capital"])
+def test_a_line_a_unit_and_a_year(tmp_path, header):
+    lines = [(unit, year, year - 1990) for unit in "abc" for year in range(1990, 1995)]
+    rows = "".join(f"{unit},{year},{value}\n" for unit, year, value in lines).replace("b,1991,1", "b,1991,")
+    (tmp_path / "panel.csv").write_text(f"{header}\n{rows}")
+    data = read_graph(tmp_path / "panel.csv")
+    assert data.vertices.tolist() == ["a", "b", "c"] and data.times.tolist() == list(range(1990, 1995))
+    assert data.tensor[2, 0].tolist() == [0, 1, 2, 3, 4] and (~data.mask).sum() == 1 and not data.mask[1].all()

@@ -11,9 +11,23 @@ from gpukit.io.words import is_number
 ROLES = ("time", "sensor", "value")
 IGNORED = "-"
 NAMES = {
-    "time": {"time", "timestamp", "datetime", "date", "when", "ts", "moment", "datehour", "utc", "timeutc", "hour"},
+    "time": {
+        "time",
+        "timestamp",
+        "datetime",
+        "date",
+        "when",
+        "ts",
+        "moment",
+        "datehour",
+        "utc",
+        "timeutc",
+        "hour",
+        "year",
+    },
     "sensor": {
         *("sensor", "station", "node", "vertex", "detector", "location", "site", "device", "unit", "meter", "series"),
+        *("country", "state", "region", "province", "county", "city", "firm", "company", "ticker", "symbol", "subject"),
         *("id", "name", "variable"),
     },
     "value": {"value", "values", "reading", "measurement", "val", "y", "obs", "observation", "result"},
