@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.graphs import read_graph, sheet
+from gpukit.graphs import read_graph
+from gpukit.io import sheet
 
 N, TIMES = 5, 8
 VALUES = np.round(np.random.default_rng(0).uniform(-9, 9, (N, TIMES)), 3)
