@@ -48,7 +48,8 @@ class Watch:
         self.since = {rank: before.get(rank, now) for rank, each in states.items() if each == STOPPED}
         for rank, since in self.since.items():
             if now - since >= self.seconds:
-                self.found = rank, TOLD.format(rank, socket.gethostname(), self.seconds)
+                if self.found is None:  # the first time says how long it was
+                    self.found = rank, TOLD.format(rank, socket.gethostname(), self.seconds)
                 raise StoppedError(self.found[1])
 
 

@@ -18,7 +18,13 @@ from parallel.test_launch import JOIN, START, TELL, finish
 SOON = "import gpukit.parallel.stopped as stopped; stopped.PATIENCE = {}; "
 HEED = "from gpukit import interrupt; interrupt.heed(); "
 HASTE = SOON.format(2.0) + "import gpukit.parallel.mpi as mpi; mpi.GRACE = 3.0; "
-COMMAND = [sys.executable, "-P", "-c", HASTE + "from gpukit.cli.process import main; main()"]
+MAIN = "from gpukit.cli.process import main; main()"
+COMMAND = [sys.executable, "-P", "-c", HASTE + MAIN]
+MARKED = (
+    "import itertools, os, pathlib; at, send = itertools.count(), mpi.Messages.send; "
+    "mark = lambda team: next(at) == 50 and pathlib.Path(os.environ['AT_WORK'], str(team.rank)).touch(); "
+    "mpi.Messages.send = lambda team, rank, data: (mark(team), send(team, rank, data))[1]; "
+)  # a rank says so once it is at work, whatever it has to compile before
 TOGETHER = "[(team.allreduce(np.ones(2)), time.sleep(0.01)) for _ in range(200)]; print('done' * (team.rank == 0))"
 
 
@@ -104,10 +110,11 @@ def test_who_may_be_looked_at():
     assert state(number) in (b"R", b"S") and state(2**22 + 1) == b""
 
 
-def begin(words, before=()):
-    """The process of a command on the CPU whose ranks may be stopped for two seconds."""
-    words = [*before, *COMMAND, *map(str, words), "--device", "cpu", "--quiet"]
-    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def begin(words, before=(), command=COMMAND, **settings):
+    """The process of a command on the CPU whose ranks may be stopped for two seconds; settings: of its environment."""
+    words = [*before, *command, *map(str, words), "--device", "cpu", "--quiet"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(words, **pipes, env={**os.environ, **settings})
 
 
 @pytest.mark.parametrize("what, victim", [("training", 0), ("training", 1), ("imputation", 0), ("imputation", 1)])
@@ -126,18 +133,18 @@ def test_a_stopped_rank_ends_the_command(inputs, tmp_path, what, victim):  # noq
 
 
 @pytest.mark.parametrize("victim", [0, 1])
-def test_a_stopped_rank_of_mpiexec(inputs, tmp_path, victim):  # noqa: F811
+def test_a_stopped_rank_of_mpiexec(inputs, tmp_path, tmp_path_factory, victim):  # noqa: F811
     """What mpiexec says besides is its own."""
-    process = begin(endless("training", inputs, tmp_path / "out.npz"), mpiexec())
+    marks, command = tmp_path_factory.mktemp("marks"), [sys.executable, "-P", "-c", HASTE + MARKED + MAIN]
+    process = begin(endless("training", inputs, tmp_path / "out.npz"), mpiexec(), command, AT_WORK=str(marks))
     begun = time.monotonic()
-    while len(offspring(process.pid)) < 2:
-        assert time.monotonic() - begun < 60 and process.poll() is None
+    while len(list(marks.iterdir())) < 2:
+        assert time.monotonic() - begun < 120 and process.poll() is None
         time.sleep(0.05)
-    time.sleep(6)
     ranks, begun = offspring(process.pid), time.monotonic()
     os.kill(ranks[victim], signal.SIGSTOP)
     _, err = process.communicate(timeout=60)
-    assert time.monotonic() - begun < 15
+    assert time.monotonic() - begun < 30
     assert process.returncode != 0 and "Traceback" not in err and err.count("Error: ") == 1, err
     assert f"Error: Rank {victim} on {socket.gethostname()} has been stopped for 2 s" in err, err
     assert gone(ranks)

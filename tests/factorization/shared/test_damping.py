@@ -5,7 +5,7 @@ import pytest
 
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.settings import check
-from gpukit.factorization.shared.damping import CURVATURE, shares
+from gpukit.factorization.shared.damping import CURVATURE, MOST, shares
 from gpukit.factorization.solvers.sgd.rates import row_rates
 
 COUNTS = np.array([300, 40]), np.array([0, 1, 30, 1_000, 100_000, 10_000_000])
@@ -40,3 +40,10 @@ def test_rows_that_meet_more_often():
         one = shares(PLAN, "users", COUNTS, 2, meetings)[:, often == meetings]
         assert np.array_equal(found[:, often == meetings], one)
     assert (found[1, 3:5] > shares(PLAN, "users", COUNTS, 2, 4)[1, 3:5]).all()
+
+
+def test_a_training_of_very_many_epochs_takes_no_more_memory():
+    many = PLAN._replace(epochs=10**9)
+    assert np.array_equal(
+        shares(many, "users", COUNTS, 2, 4), shares(PLAN._replace(epochs=MOST), "users", COUNTS, 2, 4)
+    )
