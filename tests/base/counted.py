@@ -1,5 +1,6 @@
 """Bytes of device arrays that are there at once, counted in the simulator."""
 
+import contextlib
 import sys
 import weakref
 
@@ -35,9 +36,10 @@ def held(argument):
     return getattr(argument, "_ary", argument)
 
 
+@contextlib.contextmanager
 def counting(monkeypatch, launch):
-    """A Counter of all device arrays that are made from now on, on a GPU with room enough whose kernels are launched by
-    a function in place of _driver.launch."""
+    """Within it: a Counter of all device arrays that are made, on a GPU with room enough whose kernels are launched by
+    a function in place of _driver.launch, also in modules that are imported there."""
     if not SIMULATED:
         pytest.skip("arrays are counted in the simulator")
     from gpukit import _driver
@@ -51,9 +53,17 @@ def counting(monkeypatch, launch):
         if isinstance(array, np.ndarray):
             found.add(array)
 
-    for name, module in list(sys.modules.items()):
-        if name.startswith("gpukit.") and getattr(module, "launch", None) is real:
-            monkeypatch.setattr(module, "launch", launch)
     monkeypatch.setattr(kind, "__init__", counted)
     monkeypatch.setattr("gpukit.device.memory.free_memory", lambda device: 1 << 40)
-    return found
+    replace(real, launch)
+    try:
+        yield found
+    finally:
+        replace(launch, real)
+
+
+def replace(launch, other):
+    """Let all modules of gpukit that launch kernels by one function do so by another."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("gpukit.") and getattr(module, "launch", None) is launch:
+            module.launch = other

@@ -53,7 +53,8 @@ def launch(kernel, grid, block, *arguments, stream=None):
 def counter(monkeypatch):
     """The Counter of a GPU with room enough, where kernels do nothing else."""
     monkeypatch.setattr(gpu, "most_workers", lambda layout: 6000)
-    return counting(monkeypatch, launch)
+    with counting(monkeypatch, launch) as found:
+        yield found
 
 
 def table(shape, n, levels=5):

@@ -17,8 +17,8 @@ GPU = Device("cuda", 0, "a GPU", (9, 0))
 def test_no_more_is_there_at_once_than_was_asked_for(documents, features, dtype, monkeypatch):
     X, y = np.ones((documents, features), dtype), np.arange(documents) % 5
     monkeypatch.setattr(gpu, "walk_blocks", lambda: 16)
-    counter = counting(monkeypatch, lambda *arguments, **options: None)
-    run = RankSVM(device=GPU, scale="none", precondition=False).prepare(X, y, np.arange(documents) // 50)
-    if features < 1_024:  # wider ones have no preconditioner
-        run.session.gram()
-    assert 0.6 < counter.most / gpu.memory_needed(run.problem) < 1.15
+    with counting(monkeypatch, lambda *arguments, **options: None) as counter:
+        run = RankSVM(device=GPU, scale="none", precondition=False).prepare(X, y, np.arange(documents) // 50)
+        if features < 1_024:  # wider ones have no preconditioner
+            run.session.gram()
+        assert 0.6 < counter.most / gpu.memory_needed(run.problem) < 1.15
