@@ -9,6 +9,7 @@
 | sheet.py     | a whole text or Parquet as a frame of fields, ids and labels as they are spelled |
 | fields.py    | bytes of one line to fields, integers, decimals                                  |
 | ids.py       | ids as people write them to rows 0, 1, ..., by hashing, and back                 |
+| numbering.py | ids that lie close together are numbered by a table: what host and GPU share     |
 | times.py     | dates and numbers to seconds since 1970                                          |
 | packed.py    | bzip2 and xz, unpacked as they come                                              |
 | container.py | binary copies: array files that load at disk speed                               |

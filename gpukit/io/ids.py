@@ -6,8 +6,10 @@ from gpukit._jit import njit, prange
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError
 from gpukit.io.fields import text_keys
+from gpukit.io.numbering import WIDEST, are_close, ranked
 
 EMPTY = np.int32(-1)
+PARTS = 16  # ids are looked through in so many parts at once
 
 
 def id_array(ids, what="user"):
@@ -46,12 +48,31 @@ def factorize(ids, what="user"):
     if ids.dtype.kind == "f" and (np.abs(ids.astype(np.float64)) < 2.0**63).all() and (ids == np.floor(ids)).all():
         ids = ids.astype(np.int64)
     if ids.dtype.kind in "biu" and not _beyond(ids).any():
+        ids = np.ascontiguousarray(ids, dtype=np.int32 if ids.dtype == np.int32 else np.int64)
+        close = numbered(ids)
+        if close is not None:
+            return close
         table = KeyTable()
-        codes = table.codes(np.ascontiguousarray(ids, dtype=np.int64))
+        codes = table.codes(ids.astype(np.int64, copy=False))
         known, rank = np.unique(table.keys, return_inverse=True)
         return rank.astype(np.int32)[codes], known
     known, rows = np.unique(as_text(ids), return_inverse=True)
     return rows.reshape(-1).astype(np.int32), known
+
+
+def numbered(ids):
+    """(rows (n,) int32, sorted ids (M,) int64) of ids (n,), int32 or int64, by a table; None where they lie too far
+    apart for one."""
+    lows, highs = np.full(PARTS, WIDEST.max), np.full(PARTS, WIDEST.min)
+    _id_bounds(ids, lows, highs)
+    low, high = int(lows.min()), int(highs.max())
+    if not len(ids) or not are_close(low, high, len(ids)):
+        return None
+    present, rows = np.zeros(high - low + 1, np.uint8), np.empty(len(ids), np.int32)
+    _mark_ids(ids, low, present)
+    ranks, known = ranked(present, low)
+    _rank_ids(ids, low, ranks, rows)
+    return rows, known
 
 
 def _beyond(ids):
@@ -185,3 +206,25 @@ def _place(keys, slots):
         while slots[at] >= 0:
             at = (at + 1) & mask
         slots[at] = code
+
+
+@njit(parallel=True, nogil=True)
+def _id_bounds(ids, lows, highs):
+    """lows, highs (PARTS,): the least and the greatest id of each part; what they were before where it has none."""
+    for part in prange(PARTS):
+        for t in range(len(ids) * part // PARTS, len(ids) * (part + 1) // PARTS):
+            lows[part], highs[part] = min(lows[part], ids[t]), max(highs[part], ids[t])
+
+
+@njit(parallel=True, nogil=True)
+def _mark_ids(ids, low, present):
+    """present[id - low] = 1 for every id; all threads write the same."""
+    for t in prange(len(ids)):
+        present[ids[t] - low] = 1
+
+
+@njit(parallel=True, nogil=True)
+def _rank_ids(ids, low, ranks, rows):
+    """rows[t] = ranks[id - low]."""
+    for t in prange(len(ids)):
+        rows[t] = ranks[ids[t] - low]

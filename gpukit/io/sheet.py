@@ -169,12 +169,13 @@ class Table:
 
     def _spelled(self, column):
         """(rows,) float64 of a column of words and numbers."""
-        words = ["" if word is None or word != word else str(word).strip() for word in column]
+        words = ["" if word is None or word != word else str(word) for word in column]
+        missing = [word.strip().lower() in MISSING for word in words]
         for row, word in enumerate(words):
-            if word.lower() not in MISSING and not is_number(word, finite=False):
+            if not missing[row] and not is_number(word, finite=False):
                 wrong = f"has {decimal_comma(word)}" if with_point(word) else "is not a number. " + EMPTY
                 raise DataError(f"{self.path}, {self.place(row)}: {shown(word)} (column {column.name + 1}) {wrong}")
-        return [np.nan if word.lower() in MISSING else float(word) for word in words]
+        return [np.nan if gap else float(word) for gap, word in zip(missing, words)]
 
     def has_odd_numbers(self):
         """True where a number is not spelled as Python prints it, such as 007: as integers they would be lost."""

@@ -12,7 +12,7 @@ from gpukit.device import Device, cpu
 from gpukit.errors import DataError
 from gpukit.ratings.clicks import are_clicks
 from gpukit.ratings.orders import gpu, kernels, order, resident, twins
-from gpukit.ratings.orders.resident import ResidentRatings, ratings_where
+from gpukit.ratings.orders.resident import ResidentRatings, SentRatings, ratings_where
 from gpukit.ratings.pairs import ratings_of
 
 GPU = Device("cuda", 0, "a GPU", (9, 0))
@@ -205,3 +205,80 @@ def test_as_single_and_its_twin(dtype):
     launch(kernels.as_single, 2, 64, values, out[0])
     twins.as_single(values, out[1])
     assert out[0].tobytes() == out[1].tobytes() == values.astype(np.float32).tobytes()
+
+
+@pytest.fixture
+def large_arrays(monkeypatch):
+    monkeypatch.setattr(resident, "MANY", N)
+
+
+def plain_forms(triple):
+    """What fit takes of arrays of the host: (X, y)."""
+    users, items, values = triple
+    pairs = np.column_stack([users, items])
+    return {"a triple": (triple, None), "pairs": ((users, items), values), "columns": (pairs, values)}
+
+
+@pytest.mark.parametrize("form", ["a triple", "pairs", "columns"])
+@pytest.mark.parametrize("ids", [np.int32, np.int64])
+@pytest.mark.parametrize("values", [np.float32, np.float64, np.int32, np.int64])
+def test_large_arrays_of_the_host_are_numbered_there(form, ids, values, large_arrays):
+    X, y = plain_forms(triple(ids, values))[form]
+    found, expected = where(X, y), ratings_of(X, y, repeats=False)
+    assert type(found) is SentRatings and len(found) == N
+    assert found.first_values(7).tolist() == expected.values[:7].tolist() and found.first_values(7).dtype == np.float32
+    for name in ("user_ids", "item_ids"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+        assert getattr(found, name).dtype == getattr(expected, name).dtype
+    assert are_clicks(found) is False and "users" not in vars(found)
+    same_orders(order.order_ratings(found, GPU), order.order_ratings(expected, cpu()))
+    assert "users" not in vars(found) and set(found._there) == {"values"}  # no rows are kept
+    same_orders(order.order_ratings(found, GPU), order.order_ratings(expected, cpu()))  # once more, of the copies
+    for name in ("users", "items", "values"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+def test_a_table_of_pairs_is_sent_once(large_arrays, monkeypatch):
+    sent, real = [], gpu.resident
+    monkeypatch.setattr(gpu, "resident", lambda array, dtype: sent.append(np.shape(array)) or real(array, dtype))
+    users, items, values = triple()
+    where(np.column_stack([users, items]), values)
+    assert sent.count((N, 2)) == 1 and (N,) not in sent
+
+
+@pytest.mark.parametrize(
+    "why", ["few", "on the CPU", "cpu", "masked", "a list", "floats", "apart", "every other", "no GPU"]
+)
+def test_other_arrays_of_the_host_are_numbered_on_it(why, large_arrays, monkeypatch):
+    users, items, values = triple()
+    spec = {"on the CPU": cpu(), "cpu": "cpu"}.get(why, GPU)
+    if why in ("on the CPU", "cpu"):
+        monkeypatch.setattr(resident, "gpu_count", lambda: pytest.fail("a GPU is asked for"))
+    elif why == "few":
+        monkeypatch.setattr(resident, "MANY", N + 1)
+    elif why == "masked":
+        values = np.ma.masked_array(values, np.arange(N) == 4)
+    elif why == "a list":
+        users = users.tolist()
+    elif why == "floats":
+        users = users.astype(np.float64)
+    elif why == "apart":
+        items[np.argmax(items)] = 2**62
+    elif why == "every other":
+        users = np.repeat(users, 2)[::2]
+    else:
+        monkeypatch.setattr(resident, "gpu_count", lambda: 0)
+    found, expected = where((users, items, values), spec=spec), ratings_of((users, items, values), repeats=False)
+    assert type(found) is not SentRatings
+    np.testing.assert_array_equal(found.users, expected.users)
+
+
+@pytest.mark.parametrize("kind", ["NaN", "too large for float32", "twice"])
+def test_what_is_refused_of_large_arrays(kind, large_arrays):
+    users, items, values = triple(values=np.float64)
+    values[7] = {"NaN": np.nan, "too large for float32": 1e39}.get(kind, values[7])
+    if kind == "twice":
+        users[3], items[3] = users[50], items[50]
+    words = f"User {users[3]} has rated item {items[3]} more than once" if kind == "twice" else "Rating number 8 is"
+    with pytest.raises(DataError, match=words), np.errstate(all="ignore"):
+        order.order_ratings(where((users, items, values)), GPU)

@@ -1,4 +1,4 @@
-"""Ratings that lie on a GPU already as ids and values: told apart and numbered there, and read where they are.
+"""Ratings as ids and values that lie on a GPU already, or in large arrays of the host: told apart and numbered there.
 
 What is asked of their columns on the host, by whatever is not done on the device, is answered by the copy that is made
 then, the usual way; so all that takes Ratings takes these.
@@ -11,12 +11,35 @@ import numpy as np
 from gpukit.base.arrays import resident
 from gpukit.device import gpu_count, reported, resolve
 from gpukit.device.engine import engine
+from gpukit.io.numbering import WIDEST, are_close, ranked
 from gpukit.ratings.table import Ratings
 
 IDS, VALUES = (np.int32, np.int64), (np.float32, np.float64, np.int32, np.int64)
 TRIPLE = ("users", "items", "values")
-SPAN = 1 << 20  # ids from the least to the greatest for which a table pays, however few ratings there are
-WIDEST = np.iinfo(np.int64)
+MANY = 1 << 20  # ratings in arrays of the host from which on a GPU numbers them sooner
+
+
+class Hosted(NamedTuple):
+    """A numpy array on the host, with what a base.arrays.Resident has; its view is a copy on the device."""
+
+    array: np.ndarray
+    gpu = None
+
+    @classmethod
+    def of(cls, array):
+        """Of an array that is a plain numpy one, large enough to be sent; else None."""
+        return cls(array) if type(array) is np.ndarray and array.shape[:1] >= (MANY,) else None
+
+    @property
+    def shape(self):
+        return self.array.shape
+
+    @property
+    def size(self):
+        return self.array.size
+
+    def is_plain(self, axes, dtypes):
+        return self.array.ndim == axes and self.array.flags.c_contiguous and self.array.dtype in dtypes
 
 
 class Ids(NamedTuple):
@@ -27,6 +50,19 @@ class Ids(NamedTuple):
     column: int
     low: int
     ranks: np.ndarray
+    known: np.ndarray
+
+    def rows(self, steps):
+        """(n,) int32 on the device."""
+        out = steps.empty(self.ids.shape[0], np.int32)
+        steps.run("rank_ids", self.ids, self.column, self.low, steps.resident(self.ranks, np.int32), out)
+        return out
+
+
+class Numbered(NamedTuple):
+    """A column of rows (n,) int32 on the device; known (rows,) int64: their ids, ascending."""
+
+    rows: object
     known: np.ndarray
 
 
@@ -59,38 +95,78 @@ class ResidentRatings(Ratings):
     def sent(self, name, steps):
         """A column (n,), int32 or of values float32, on the device in memory of its own; steps: order_ratings'."""
         there = self._there[name]
-        out = steps.empty(len(self), np.float32 if name == "values" else np.int32)
+        return as_single(there.view(), steps) if name == "values" else there.rows(steps)
+
+
+class SentRatings(ResidentRatings):
+    """Ratings of large arrays of the host, whose ids have been numbered on a GPU: users and items (Numbered) are handed
+    on once, so that they take no memory while the ratings are sorted; values (a Hosted) are sent when asked for."""
+
+    def first_values(self, count):
+        with np.errstate(over="ignore"):
+            return self._there["values"].array[:count].astype(np.float32)
+
+    def sent(self, name, steps):
         if name == "values":
-            steps.run("as_single", there.view(), out)
-        else:
-            steps.run("rank_ids", there.ids, there.column, there.low, steps.resident(there.ranks, np.int32), out)
-        return out
+            values = self._there[name].array
+            there = steps.resident(values, values.dtype)
+            return there if values.dtype == np.float32 else as_single(there, steps)
+        numbered_there = self._there.pop(name, None)
+        return steps.resident(getattr(self, name), np.int32) if numbered_there is None else numbered_there.rows
+
+
+def as_single(values, steps):
+    """values (n,) on the device, as float32 in memory of their own."""
+    out = steps.empty(values.size, np.float32)
+    steps.run("as_single", values, out)
+    return out
 
 
 def ratings_where(X, y, spec, on_host):
-    """ResidentRatings of what fit takes, where users, items and ratings lie on the GPU that a device spec stands for
-    and are of types IDS and VALUES; else on_host(), the Ratings of their copies."""
-    triple = _triple(X, y)
+    """Ratings of what fit takes, numbered on the GPU that a device spec stands for: where users, items and ratings lie
+    on it (ResidentRatings) or are large arrays of the host (SentRatings), of types IDS and VALUES; else on_host(), the
+    Ratings of their copies."""
+    triple = None if getattr(spec, "kind", spec) == "cpu" else _triple(X, y)
     if triple is None or not gpu_count():
         return on_host()
-    gpus, device = {part.gpu for part, _ in triple}, resolve(spec)
-    if not device.is_cuda or gpus != {device.index}:
+    device = resolve(spec)
+    if not device.is_cuda or {part.gpu for part, _ in triple} not in ({device.index}, {None}):
         return on_host()
-    (users, first), (items, second), (values, _) = triple
     with reported(device, "Reading ratings"):
         steps = engine(device, __package__)
-        found = numbered(users.view(), first, steps), numbered(items.view(), second, steps)
-    return on_host() if None in found else ResidentRatings.of(*found, values, on_host)
+        make = _of_hosted if isinstance(triple[0][0], Hosted) else _of_resident
+        return make(*triple, steps, on_host) or on_host()
+
+
+def _of_resident(users, items, values, steps, on_host):
+    """ResidentRatings of ((Resident, column), ...); None where they cannot be numbered by a table."""
+    found = [numbered(part.view(), column, steps) for part, column in (users, items)]
+    return None if None in found else ResidentRatings.of(*found, values[0], on_host)
+
+
+def _of_hosted(users, items, values, steps, on_host):
+    """SentRatings of ((Hosted, column), ...), of whose ids no copy is left on the device; None as `_of_resident`."""
+    sent, there, found = None, None, []
+    for part, column in (users, items):
+        if part.array is not sent:
+            there = None  # its memory is free before more is asked for
+            sent, there = part.array, steps.resident(part.array, part.array.dtype)
+        ids = numbered(there, column, steps)
+        if ids is None:
+            return None
+        found.append(Numbered(ids.rows(steps), ids.known))
+    return SentRatings.of(*found, values[0], on_host)
 
 
 def _triple(X, y):
-    """((Resident, column), ...) of users, items and values; None for what is anything else, or has to be looked at on
-    the host: other types, with gaps, of sizes that do not agree."""
+    """((part, column), ...) of users, items and values, all of them Resident or all Hosted; None for what is anything
+    else, or has to be looked at on the host: other types, with gaps, of sizes that do not agree."""
     apart = isinstance(X, tuple) and len(X) == (3 if y is None else 2)
     if not apart and (y is None or isinstance(X, tuple)):
         return None
     given = (*X, y) if apart and y is not None else X if apart else (X, X, y)
-    parts = [resident(part) for part in given]
+    where = resident if resident(given[0]) else Hosted.of
+    parts = [where(part) for part in given]
     if any(part is None for part in parts):
         return None
     *ids, values = parts
@@ -107,9 +183,8 @@ def numbered(ids, column, steps):
     bounds = steps.resident(np.array([WIDEST.max, WIDEST.min]), np.int64)
     steps.run("id_bounds", ids, column, bounds)
     low, high = map(int, steps.fetch(bounds))
-    if high - low >= max(SPAN, ids.shape[0]):
+    if not are_close(low, high, ids.shape[0]):
         return None
     present = steps.zeros(high - low + 1, np.uint8)
     steps.run("mark_ids", ids, column, low, present)
-    seen = steps.fetch(present) > 0
-    return Ids(ids, column, low, np.cumsum(seen, dtype=np.int32) - np.int32(1), np.flatnonzero(seen) + low)
+    return Ids(ids, column, low, *ranked(steps.fetch(present), low))
