@@ -5,8 +5,24 @@ import click
 from gpukit.factorization.goal import FEEDBACK, LOSSES, ROW_SOLVERS
 
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
+AUTO = "auto"  # as many ranks as are faster than one
 FROM_DATA = "default: by the ratings"
 METRICS = ("pa", "pa_ties", "tau", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map")
+
+
+class Count(click.ParamType):
+    """How many processes: a number from 1 on, or 'auto'."""
+
+    name = "count"
+
+    def convert(self, value, param, ctx):
+        """int or 'auto'."""
+        if value == AUTO or isinstance(value, int):
+            return value
+        if str(value).isdecimal() and int(value):
+            return int(value)
+        return self.fail(f"{value!r} is no number from 1 on, nor auto.", param, ctx)
+
 
 device = click.option(
     "--device",
@@ -23,13 +39,16 @@ seed = click.option(
     help="Every random choice follows from it.",
 )
 ranks = click.option(
-    "--ranks", type=click.IntRange(min=1), metavar="N", help="Share the work out to N processes on this machine's CPU."
+    "--ranks",
+    type=Count(),
+    metavar="N|auto",
+    help="Share the work out to N processes on this machine's CPU; auto: one, whose threads take all of it.",
 )
 gpus = click.option(
     "--gpus",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Share the work out to N GPUs of this machine, a process each.",
+    type=Count(),
+    metavar="N|auto",
+    help="Share the work out to N GPUs of this machine, a process each; auto: all, where that is faster, else one.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 quiet = click.option("--quiet", "-q", is_flag=True, help="No progress bar and no remarks; results and errors only.")

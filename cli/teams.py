@@ -4,34 +4,67 @@ import os
 
 import click
 
+from gpukit.cli import report
+from gpukit.cli.options import AUTO
+from gpukit.device import gpu_count
 from gpukit.errors import ParameterError
 from gpukit.io import sinks
 from gpukit.io.sources import STANDARD_INPUT
+from gpukit.parallel import worth
 from gpukit.parallel.devices import settings_of_ranks
 from gpukit.parallel.joined import VARIABLE, check_alike, check_files, joined, told
 from gpukit.parallel.launch import launch
+from gpukit.parallel.sockets import cores
 
 READ = ("edges", "tensor", "coordinates", "distances", "validation", "test", "given")  # options, beside all arguments
 
 
-def run_as_team(ctx, ask, sources=()):
+def run_as_team(ctx, ask, sources=(), work=lambda: None):
     """The parallel.Team of this process. Where --ranks or --gpus asks for several, this process starts them, waits, and
-    leaves by their exit code. sources: the files that every rank opens for itself."""
+    leaves by their exit code. sources: the files that every rank opens for itself; work(): the worth.Work that auto
+    goes by."""
     if ask.ranks and ask.gpus:
         raise ParameterError("--ranks and --gpus exclude each other: processes on the CPU, or on GPUs.")
-    wanted = ask.ranks or ask.gpus or 1
-    if wanted > 1 and VARIABLE not in os.environ:
+    by_others = VARIABLE not in os.environ
+    wanted = wished(ask, work) if by_others and told()[0] == 1 else 1
+    if wanted > 1:
         check_sources(sources)
         ctx.exit(started(ctx, wanted, bool(ask.gpus)))
-    by_others = VARIABLE not in os.environ
     team = joined(hush() if by_others and told()[1] else None)
     if team.rank:
         hush()
     if by_others and team.size > 1:
+        check_launched_once(ask)
         check_alike(team)
         check_files(team, sources)
         check_standard_input(ctx)
     return team
+
+
+def wished(ask, work):
+    """How many ranks --ranks or --gpus asks for; what auto comes to is said. work: see run_as_team."""
+    name, asked = ("--gpus", ask.gpus) if ask.gpus else ("--ranks", ask.ranks)
+    if asked != AUTO:
+        return asked or 1
+    size, why = chosen(ask.device, work) if ask.gpus else worth.processes_for(cores())
+    report.remark(f"{name} auto: {f'{size} GPUs' if size > 1 else 'one process'} ({why}).", ask.quiet or ask.as_json)
+    return size
+
+
+def chosen(device, work):
+    """(how many GPUs auto takes, why) for a --device."""
+    if device not in ("auto", "cuda"):
+        return 1, f"--device {device} names one place"
+    found = gpu_count()
+    return worth.gpus_for(work() if found > 1 else None, found)
+
+
+def check_launched_once(ask):
+    """ParameterError, on all ranks, where mpiexec has started them and each is to start some more."""
+    asked = ask.ranks or ask.gpus
+    if asked not in (None, 1, AUTO):
+        name = "--ranks" if ask.ranks else "--gpus"
+        raise ParameterError(f"mpiexec or srun has started the ranks: leave {name} {asked}, which starts some, out.")
 
 
 def hush():

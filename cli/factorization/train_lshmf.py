@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import click
 
-from gpukit.cli import options, outputs, report
+from gpukit.cli import amounts, options, outputs, report
 from gpukit.cli.factorization import steps
 from gpukit.cli.factorization.words import options_named
 from gpukit.cli.stages import Stages
@@ -112,7 +112,7 @@ def train_lshmf(ctx, **values):
     is_half(ask.precision, resolve(ask.device).is_cuda, 0)  # this and check() raise for what will not do
     with options_named():
         steps.build(ask).check()
-    with run_as_team(ctx, ask) as team:
+    with run_as_team(ctx, ask, work=lambda: amounts.of_ratings(ask.ratings, steps.build(ask))) as team:
         report.mention_compiling(ask.quiet or ask.as_json)
         stages.done("start")
         train, test = steps.load(ask, stages, steps.of_either, steps.times_wanted(ask), team)

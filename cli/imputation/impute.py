@@ -189,7 +189,7 @@ def impute(ctx, **values):
     again.check(ctx, ask)
     steps.build(ask).check()  # raises for a parameter out of bounds, before anything is read
     begin(ask.device)  # raises for a device that there is not
-    with run_as_team(ctx, ask, []) as team:  # the first one alone reads
+    with run_as_team(ctx, ask, (), lambda: steps.work(ask)) as team:  # the first one alone reads
         if ask.model is not None:
             return None if team.rank else again.run(ctx, ask, stages)
         if team.rank:  # the first one reads, tells and writes

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._version import __version__
-from gpukit.cli import report
+from gpukit.cli import amounts, report
 from gpukit.cli.main import survived
 from gpukit.errors import DataError, ParameterError
 from gpukit.imputation.serve import setting_of
@@ -63,6 +63,11 @@ def sources(ask):
 def values_file(ask):
     """The file of the values."""
     return ask.path if ask.tensor is None else ask.tensor
+
+
+def work(ask):
+    """The worth.Work that ranks would share; None where there is nothing."""
+    return None if ask.model else amounts.of_tensor(values_file(ask), ask.method, ask.iterations)
 
 
 def check_form(ask):

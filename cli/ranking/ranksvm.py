@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import click
 
 from gpukit.base import check_real
-from gpukit.cli import options, report
+from gpukit.cli import amounts, options, report
 from gpukit.cli.ranking import jobs as fold_jobs
 from gpukit.cli.ranking import steps, table
 from gpukit.cli.stages import Stages
@@ -86,7 +86,8 @@ def ranksvm(ctx, **values):
     if ask.device != "auto":  # which needs no GPU, and for small sets asks for none
         resolve(ask.device)
     steps.build(ask).check()  # raises for a parameter out of bounds, before anything is read
-    with run_as_team(ctx, ask, [path for job in jobs for path in job.sources.values()]) as team:
+    files = [path for job in jobs for path in job.sources.values()]
+    with run_as_team(ctx, ask, files, lambda: amounts.of_documents([job.train for job in jobs], ask.grid)) as team:
         report.mention_compiling(ask.quiet or ask.as_json, "ranking")
         stages.done("start")
         done = []

@@ -12,6 +12,7 @@
 | stopped.py | ranks that are stopped, told from ones that compute for long; Ctrl-Z stops all                  |
 | joined.py  | the Team that this process belongs to, told by its environment                                  |
 | devices.py | each rank its own GPU, looked at before any work                                                |
+| worth.py   | how many GPUs are sooner than one: what --gpus auto goes by                                     |
 
 A sum over ranks is added in the order of the ranks, so it is the same on every run. A rank that fails tells the others
 why, and rank 0 says it once; one that is killed leaves a closed socket, which all others see. Every wait has a limit.

@@ -66,7 +66,9 @@ def test_bad_data_are_told_once(tmp_path, how):
     [
         (("--ranks", "2", "--gpus", "2"), "exclude each other"),
         (("--gpus", "99"), "--gpus 99 was asked for"),
-        (("--ranks", "0"), "--ranks"),
+        (("--ranks", "0"), "--ranks': '0' is no number from 1 on, nor auto"),
+        (("--gpus", "all"), "--gpus': 'all' is no number from 1 on, nor auto"),
+        (("--ranks", "auto", "--gpus", "auto"), "exclude each other"),
     ],
 )
 def test_bad_requests(root, arguments, told):
@@ -77,6 +79,23 @@ def test_bad_requests(root, arguments, told):
 def test_a_pipe_is_no_input_of_several(root):
     code, _, err = command("ranksvm", "/dev/stdin", "--ranks", "2")
     assert code == 2 and "can be read once" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("how", ["--ranks", "--gpus"])
+def test_auto_says_what_it_takes_and_trains(root, tmp_path, alone, how, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    path = tmp_path / "one.gpukit"
+    code, _, err = command(
+        "ranksvm", root / "data/letor-sample", "--fold", 1, "--device", "cpu", "--model", path, how, "auto"
+    )
+    assert code == 0 and err.startswith(f"{how} auto: one process (")
+    np.testing.assert_array_equal(RankSVM.load(path).coef_, alone.coef_)
+
+
+def test_ranks_that_are_to_start_ranks(root):
+    code, out, err = command("ranksvm", root / "data/letor-sample", "--device", "cpu", "--ranks", 2, before=mpiexec())
+    assert code == 2 and out == "" and err.count("Error: ") == 1
+    assert "mpiexec or srun has started the ranks: leave --ranks 2" in err and "Traceback" not in err
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,13 @@ BY_ROWS = ("als", "ials")
 
 def check_supported(estimator, ratings, checked, device):
     """ParameterError for what one process trains alone."""
+    check_asked(estimator, checked, device.is_cuda)
+    if checked.solver not in BY_ROWS and ratings.weights is not None:
+        raise ParameterError(f"Ratings with weights are not trained over ranks. {INSTEAD}, or drop the weights.")
+
+
+def check_asked(estimator, checked, on_gpus):
+    """ParameterError for parameters of an estimator, checked, that one process trains by alone."""
     if checked.feedback == "implicit" and (checked.solver != "ials" or goal_of(estimator, "implicit").open):
         raise ParameterError(
             f"Clicks are learned over ranks by solver='ials' alone; got solver={estimator.solver!r}. Name it, or leave "
@@ -36,9 +43,7 @@ def check_supported(estimator, ratings, checked, device):
         return
     if checked.solver != "sgd":
         raise ParameterError(f"solver={checked.solver!r} does not work over ranks; 'sgd' and 'als' do. {INSTEAD}.")
-    if ratings.weights is not None:
-        raise ParameterError(f"Ratings with weights are not trained over ranks. {INSTEAD}, or drop the weights.")
-    if estimator.deterministic and device.is_cuda:
+    if estimator.deterministic and on_gpus:
         raise ParameterError(
             "deterministic=True works over ranks on CPUs alone: on a GPU it trains in batches of all ratings. "
             f"{INSTEAD}, or deterministic."

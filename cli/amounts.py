@@ -1,0 +1,65 @@
+"""About how much a verb has to do, by the sizes of its files: what --gpus auto asks for before anything is read."""
+
+import contextlib
+import zipfile
+from pathlib import Path
+
+from gpukit.errors import ParameterError
+from gpukit.io import sinks
+from gpukit.parallel import worth
+
+PACKED = (".gz", ".bz2", ".xz", ".zip", ".zst")
+A_RATING = {".gkr": 12, ".npz": 12, ".parquet": 5, "packed": 5, "text": 20}  # bytes of a file, as files usually are
+A_FEATURE = {".gkl": 4, ".npz": 4, ".parquet": 4, "packed": 2.5, "text": 10}
+A_NUMBER = {".npz": 8, ".npy": 8, ".parquet": 4, "packed": 2.5, "text": 7}
+PRODUCTS = 20  # with the Hessian, of a training
+
+
+def entries(paths, each):
+    """About how many entries files or folders have, of bytes as `each` says by suffix; None where one is a pipe."""
+    total = 0.0
+    for path in map(Path, paths):
+        if sinks.is_stream(path):
+            return None
+        files = [path] if path.is_file() else path.rglob("*")
+        total += sum(size(file) / each[kind(file, each)] for file in files if file.is_file())
+    return total
+
+
+def kind(file, each):
+    """What a file is, of the keys of `each`."""
+    suffix = file.suffix.lower()
+    return suffix if suffix in each else "packed" if suffix in PACKED else "text"
+
+
+def size(file):
+    """Bytes of a file; of an archive of arrays those of its largest."""
+    with contextlib.suppress(zipfile.BadZipFile, NotImplementedError, ValueError):  # which reading will tell
+        if file.suffix.lower() == ".npz":
+            with zipfile.ZipFile(file) as archive:
+                return max(member.file_size for member in archive.infolist())
+    return file.stat().st_size
+
+
+def of_ratings(path, estimator):
+    """The worth.Work of an estimator's training on a file; None where nothing is known of it, or ranks are refused."""
+    from gpukit.factorization.shared.begin import check_asked
+
+    settings, count = estimator.check(), entries([path], A_RATING)
+    with contextlib.suppress(ParameterError):
+        check_asked(estimator, settings, on_gpus=True)
+        if count is not None and settings.solver == "sgd":
+            return worth.of_ratings(count, settings.epochs, settings.n_factors, settings.n_neighbors)
+    return None
+
+
+def of_documents(paths, grid):
+    """The worth.Work of RankSVMs on training files, each with all weights of a grid (None: with one)."""
+    values = entries(paths, A_FEATURE)
+    return None if values is None else worth.of_documents(values, PRODUCTS * len(grid or [1]))
+
+
+def of_tensor(path, method, steps):
+    """The worth.Work of an imputation; None where ranks would have nothing to share."""
+    numbers = entries([path], A_NUMBER) if method in ("auto", "spectral") else None
+    return None if numbers is None else worth.of_tensor(numbers, steps)

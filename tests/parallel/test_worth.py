@@ -1,0 +1,145 @@
+"""What --gpus auto and --ranks auto take, and what they say: several GPUs only where that is sooner, start included."""
+
+import csv
+import re
+import zipfile
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from gpukit.cli import amounts, options, teams
+from gpukit.errors import ParameterError
+from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.parallel import worth
+
+TENSOR, DOCUMENTS = worth.NUMBERS, worth.VALUES
+
+
+@pytest.mark.parametrize(
+    "work, sizes",
+    [
+        (worth.of_ratings(1e6, 16, 32, 0), (1, 1)),
+        (worth.of_ratings(99e6, 16, 128, 0), (1, 1)),  # 0.27 s of work: no start is worth it
+        (worth.of_ratings(99e6, 500, 128, 0), (2, 1)),  # eight ranks are handed the ratings seven times
+        (worth.of_ratings(99e6, 1000, 32, 32), (2, 1)),
+        (worth.of_ratings(1e5, 10**6, 32, 0), (1, 1)),  # epochs of 7 us: the way between two takes 0.7 ms
+        (worth.of_documents(DOCUMENTS, 20), (1, 1)),
+        (worth.of_documents(DOCUMENTS, 20_000), (2, 8)),
+        (worth.of_tensor(TENSOR, 20), (1, 1)),
+        (worth.of_tensor(TENSOR, 100), (2, 8)),
+        (worth.of_tensor(1e6, 100), (1, 1)),
+        (None, (1, 1)),
+    ],
+    ids=str,
+)
+def test_several_only_where_that_is_sooner(work, sizes):
+    assert tuple(worth.gpus_for(work, found)[0] for found in (2, 8)) == sizes
+    assert worth.gpus_for(work, 1)[0] == worth.gpus_for(work, 0)[0] == 1
+
+
+def test_one_process_of_a_cpu():
+    assert worth.processes_for(16)[0] == 1 and "all 16 processors" in worth.processes_for(16)[1]
+
+
+def test_the_figures_are_rows_of_the_table(root):
+    """The last row of a name is what the docs and the rule go by, but for those of another host, which are named."""
+    with open(root / "docs/benchmarks.csv", newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.reader(file) if len(row) > 10 and row[0].endswith(", 2 ranks")]
+    told = {(float(re.search(r"one rank ([\d.]+) ms", row[11])[1]), round(float(row[7]), 2)) for row in rows}
+    for one, two in (*worth.EPOCHS.values(), worth.STEP, worth.PRODUCT):
+        assert (one, round(two, 2)) in told, (one, two, told)
+
+
+def test_a_pass_at_the_shape_of_a_row_takes_what_the_row_says():
+    for (factors, neighbors), (one, two) in worth.EPOCHS.items():
+        work = worth.of_ratings(worth.RATINGS, 1, factors, neighbors)
+        np.testing.assert_allclose((work.one, work.two), (1e-3 * one, 1e-3 * two))
+    narrow = worth.of_ratings(worth.RATINGS, 1, 1, 0)
+    assert 0 < narrow.one < 7.12e-3 and narrow.two > narrow.one / 2
+
+
+def test_entries_of_files(tmp_path):
+    """By bytes and suffix; of an archive by what it unpacks to, and one that is damaged by its size."""
+    for name, content in (("a.csv", 2000), ("b.gkr", 1200), ("c.csv.gz", 500), ("d.npz", 1200)):
+        (tmp_path / name).write_bytes(b"x" * content)
+        assert amounts.entries([tmp_path / name], amounts.A_RATING) == 100
+    assert amounts.entries([tmp_path], amounts.A_RATING) == 400  # a folder
+    assert amounts.entries([tmp_path / "nothing.csv"], amounts.A_RATING) == 0  # which reading will tell
+    assert amounts.entries(["-"], amounts.A_RATING) is amounts.entries(["/dev/stdin"], amounts.A_RATING) is None
+    np.savez_compressed(tmp_path / "e.npz", tensor=np.zeros(10_000), adjacency=np.zeros(3))
+    assert amounts.entries([tmp_path / "e.npz"], amounts.A_NUMBER) == pytest.approx(10_000, rel=0.02)
+    zipfile.ZipFile(tmp_path / "f.npz", "w").close()
+    assert amounts.entries([tmp_path / "f.npz"], amounts.A_NUMBER) == 22 / 8
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        MatrixFactorization(solver="als"),
+        MatrixFactorization(solver="hogwild"),
+        MatrixFactorization(deterministic=True),
+        MatrixFactorization(feedback="implicit"),
+        LSHMF(hash="minhash"),
+        LSHMF(search="exact"),
+    ],
+    ids=str,
+)
+def test_nothing_is_shared_that_ranks_refuse_or_nobody_measured(estimator, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"x" * 2000)
+    assert amounts.of_ratings(path, estimator) is None
+    assert amounts.of_ratings(path, LSHMF(n_epochs=9)).passes == 9
+    assert amounts.of_ratings("-", LSHMF()) is None
+
+
+def test_methods_that_ranks_do_not_share(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"x" * 700)
+    assert amounts.of_tensor(path, "kriging", 20) is None
+    assert amounts.of_tensor(path, "auto", 20) == worth.of_tensor(100, 20)
+    assert amounts.of_documents([path, path], [1.0, 2.0, 4.0]) == worth.of_documents(140, 60)
+
+
+@pytest.mark.parametrize(
+    "asked, device, found, expected, said",
+    [
+        ({"gpus": "auto"}, "auto", 2, 2, "--gpus auto: 2 GPUs (about 99 s of work on one, 51 s on 2"),
+        ({"gpus": "auto"}, "cuda", 8, 8, "--gpus auto: 8 GPUs"),
+        ({"gpus": "auto"}, "cuda:1", 2, 1, "--gpus auto: one process (--device cuda:1 names one place)"),
+        ({"gpus": "auto"}, "cpu", 2, 1, "--device cpu names one place"),
+        ({"gpus": "auto"}, "auto", 0, 1, "no GPU was found"),
+        ({"gpus": "auto"}, "auto", 1, 1, "no other GPU was found"),
+        ({"ranks": "auto"}, "auto", 2, 1, "--ranks auto: one process (its threads take all "),
+        ({"gpus": 3}, "auto", 2, 3, ""),
+        ({"ranks": 4}, "auto", 0, 4, ""),
+        ({}, "auto", 2, 1, ""),
+    ],
+    ids=str,
+)
+def test_what_is_taken_and_what_is_said(asked, device, found, expected, said, monkeypatch, capsys):
+    monkeypatch.setattr(teams, "gpu_count", lambda: found)
+    ask = SimpleNamespace(**{"ranks": None, "gpus": None, "device": device, "quiet": False, "as_json": False, **asked})
+    assert teams.wished(ask, lambda: worth.Work(1.0, 99.0, 50.0)) == expected
+    told = capsys.readouterr().err
+    assert said in told and told.count("\n") == bool(said)
+    ask.quiet = True
+    teams.wished(ask, lambda: None)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "two", "1.5", "Auto", "", "٠"], ids=str)
+def test_no_number_of_ranks(value):
+    with pytest.raises(Exception, match="is no number from 1 on, nor auto"):
+        options.Count().convert(value, None, None)
+    assert options.Count().convert("auto", None, None) == "auto" and options.Count().convert("12", None, None) == 12
+
+
+def test_ranks_that_start_ranks():
+    for asked, fails in (({"ranks": 2}, True), ({"gpus": 2}, True), ({"gpus": "auto"}, False), ({}, False)):
+        ask = SimpleNamespace(**{"ranks": None, "gpus": None, **asked})
+        if fails:
+            with pytest.raises(ParameterError, match="mpiexec or srun has started the ranks"):
+                teams.check_launched_once(ask)
+        else:
+            teams.check_launched_once(ask)
