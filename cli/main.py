@@ -13,6 +13,7 @@ from gpukit.cli import standard
 from gpukit.cli.process import main
 from gpukit.errors import GpukitError
 from gpukit.interrupt import exit_code
+from gpukit.runtime.start import put_off_unused
 
 __all__ = ["LazyGroup", "VERBS", "gpukit", "main", "run", "run_alone", "survived"]
 
@@ -55,7 +56,9 @@ class LazyGroup(click.Group):
         if name not in VERBS:
             return None
         _, module, attribute = VERBS[name]
-        return getattr(importlib.import_module(f"gpukit.cli.{module}"), attribute)
+        found = getattr(importlib.import_module(f"gpukit.cli.{module}"), attribute)
+        put_off_unused()
+        return found
 
     def resolve_command(self, ctx, args):
         """As click does it, and of a name that is none the verb that is nearest."""

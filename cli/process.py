@@ -5,6 +5,7 @@ import importlib
 import sys
 
 from gpukit import interrupt
+from gpukit.runtime.start import seldom_collected
 
 
 def main(arguments=None):
@@ -12,6 +13,7 @@ def main(arguments=None):
     code = None
     try:
         interrupt.heed()
+        seldom_collected()
         code = importlib.import_module("gpukit.cli.main").run_alone(arguments)
         interrupt.over()
     except KeyboardInterrupt as stop:  # in the first moment, or in the last

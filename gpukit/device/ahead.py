@@ -32,9 +32,12 @@ def begin(spec):
 
 
 def made_ready(index):
-    """The context of a GPU, and where cupy is installed the library of its products."""
+    """The context of a GPU, the buffers of uploads, and where cupy is installed the library of its products."""
     with contextlib.suppress(Exception):
         gpu(index)
+        from gpukit.device.upload import current_ring
+
+        current_ring()
         import cupy
 
         with cupy.cuda.Device(index):

@@ -47,8 +47,7 @@ def upload(array, out):
         with np.errstate(over="ignore"):  # numbers too large for out's type become infinite
             copy_in(array.reshape(out.shape), out)
         return
-    with _making:
-        own = ring(cuda.get_current_device().id)
+    own = current_ring()
     with own.free:
         send(array.reshape(-1), out.reshape(out.size), own)
 
@@ -88,6 +87,12 @@ def copy(source, out):
     for piece in prange(-(-source.size // PIECE)):
         end = min((piece + 1) * PIECE, source.size)
         out[piece * PIECE : end] = source[piece * PIECE : end]
+
+
+def current_ring():
+    """The Ring of the current device, made if there is none."""
+    with _making:
+        return ring(cuda.get_current_device().id)
 
 
 @functools.cache

@@ -11,10 +11,10 @@ class Copies:
     def __init__(self, vectors, there=None):
         self.vectors, self.there = vectors, there
 
-    def of(self, dtype, library):
-        """The copy of that type, made from the one before it, which is let go; library: cupy."""
+    def of(self, dtype, bring):
+        """The copy of that type, made from the one before it, which is let go; bring: see vectors_on_gpu."""
         if self.there is None:
-            self.there = library.asarray(self.vectors.astype(dtype, copy=False))
+            self.there = bring(self.vectors, dtype)
         elif self.there.dtype != dtype:
             self.there = self.there.astype(dtype)
         return self.there
@@ -25,10 +25,10 @@ def keep_vectors(vectors, there, workspace):
     workspace.keep(NAME, lambda copies: copies.vectors is vectors, lambda: Copies(vectors, there))
 
 
-def vectors_on_gpu(vectors, dtype, library, workspace):
-    """A basis's vectors (N, K) float64 as an array of dtype on the current GPU; library: cupy.
+def vectors_on_gpu(vectors, dtype, bring, workspace):
+    """A basis's vectors (N, K) float64 as a cupy array of dtype on the current GPU; bring(vectors, dtype) makes one.
 
     The workspace keeps one copy, the last; vectors are known by being the same array, not by their numbers.
     """
     copies = workspace.keep(NAME, lambda copies: copies.vectors is vectors, lambda: Copies(vectors))
-    return copies.of(np.dtype(dtype), library)
+    return copies.of(np.dtype(dtype), bring)

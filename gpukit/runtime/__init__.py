@@ -4,4 +4,5 @@
 |------------|-----------------------------------------------------------------------------------------------|
 | threads.py | the threading layer of compiled loops; what a layer cannot bear of threads and forks          |
 | aside.py   | files and folders made aside and renamed; what a killed process left behind is removed        |
+| start.py   | what a command's process leaves out while it imports                                          |
 """

@@ -64,3 +64,13 @@ def test_a_driver_that_is_not_there_is_told_by_who_needs_it(monkeypatch, capfd):
     monkeypatch.setattr(ahead, "DRIVER", "libcuda-of-nobody.so")
     ahead.woken()
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.kernel
+def test_the_buffers_of_uploads_are_there_before_the_first(monkeypatch):
+    from gpukit.device import upload
+
+    upload.ring.cache_clear()
+    begun(monkeypatch, 0, lambda index: None)
+    assert upload.ring.cache_info().currsize == 1
+    upload.ring.cache_clear()

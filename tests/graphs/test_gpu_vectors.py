@@ -7,15 +7,15 @@ from gpukit.device import workspace as workspaces
 from gpukit.graphs.gpu_vectors import keep_vectors, vectors_on_gpu
 
 
-class Library:
-    """cupy, of which only uploads are wanted."""
+class Bring:
+    """Brings arrays to a GPU, and counts them."""
 
     def __init__(self):
         self.uploads = 0
 
-    def asarray(self, array):
+    def __call__(self, array, dtype):
         self.uploads += 1
-        return np.array(array)
+        return array.astype(dtype)
 
 
 @pytest.fixture
@@ -25,20 +25,20 @@ def workspace(monkeypatch):
 
 
 def test_vectors_go_up_once_for_a_type(workspace):
-    library, vectors, others = Library(), np.eye(4), np.eye(5)
-    first = vectors_on_gpu(vectors, np.float32, library, workspace)
+    bring, vectors, others = Bring(), np.eye(4), np.eye(5)
+    first = vectors_on_gpu(vectors, np.float32, bring, workspace)
     assert first.dtype == np.float32 and (first == vectors).all()
-    assert vectors_on_gpu(vectors, "float32", library, workspace) is first and library.uploads == 1
-    assert (vectors_on_gpu(others, np.float32, library, workspace) == others).all() and library.uploads == 2
-    assert (vectors_on_gpu(vectors, np.float32, library, workspace) == vectors).all() and library.uploads == 3
+    assert vectors_on_gpu(vectors, "float32", bring, workspace) is first and bring.uploads == 1
+    assert (vectors_on_gpu(others, np.float32, bring, workspace) == others).all() and bring.uploads == 2
+    assert (vectors_on_gpu(vectors, np.float32, bring, workspace) == vectors).all() and bring.uploads == 3
 
 
 def test_vectors_computed_there_need_not_go_up(workspace):
-    library, vectors = Library(), np.random.default_rng(0).normal(size=(4, 4))
+    bring, vectors = Bring(), np.random.default_rng(0).normal(size=(4, 4))
     there = vectors.copy()
     keep_vectors(vectors, there, workspace)
-    assert vectors_on_gpu(vectors, np.float64, library, workspace) is there
-    single = vectors_on_gpu(vectors, np.float32, library, workspace)
-    assert single.dtype == np.float32 and (single == vectors.astype(np.float32)).all() and library.uploads == 0
+    assert vectors_on_gpu(vectors, np.float64, bring, workspace) is there
+    single = vectors_on_gpu(vectors, np.float32, bring, workspace)
+    assert single.dtype == np.float32 and (single == vectors.astype(np.float32)).all() and bring.uploads == 0
     equal = vectors.copy()  # another array with the same numbers is not known to be the same
-    assert vectors_on_gpu(equal, np.float32, library, workspace) is not single and library.uploads == 1
+    assert vectors_on_gpu(equal, np.float32, bring, workspace) is not single and bring.uploads == 1

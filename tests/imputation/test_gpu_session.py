@@ -153,7 +153,7 @@ def test_sessions_of_a_run_share_what_outlives_them_and_the_run_ends_it(stand_in
 
 def vectors_of(workspace, basis):
     """The basis's vectors as the workspace keeps them."""
-    return vectors_on_gpu(basis.vectors, np.float32, Library(), workspace)
+    return vectors_on_gpu(basis.vectors, np.float32, gpu.brought, workspace)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -163,3 +163,12 @@ def test_numbers_of_unusual_size_go_up_in_units(factor, dtype, stand_in):
     unit, flat = gpu.uploaded(observed, np.dtype(dtype), Library())
     assert flat.dtype == dtype and np.abs(flat).max() <= 1 and (factor == 0) == (unit == 1)
     np.testing.assert_allclose(flat.astype(np.float64) / unit, observed.reshape(3, 4), rtol=1e-6)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(1, 1), (5, 3), (3, 5)])
+def test_vectors_arrive_in_their_order_and_in_another_type(shape, order, stand_in):
+    array = np.asarray(np.random.default_rng(0).normal(size=shape), order=order)
+    there = gpu.brought(array, np.dtype(np.float32))
+    assert there.dtype == np.float32 and there.flags[f"{order}_CONTIGUOUS"]
+    np.testing.assert_array_equal(there, array.astype(np.float32))

@@ -11,7 +11,7 @@ from gpukit.device.upload import upload
 from gpukit.graphs.gpu_vectors import vectors_on_gpu
 from gpukit.imputation.shared.share import Share
 from gpukit.imputation.spectral import gpu
-from gpukit.imputation.spectral.gpu import array_library, shared
+from gpukit.imputation.spectral.gpu import array_library, brought, shared
 from gpukit.parallel.nccl import recorded
 
 
@@ -30,7 +30,7 @@ class Part(Share, gpu.Session):
     @staticmethod
     def vectors_of(basis, dtype, workspace):
         """See cpu.Part."""
-        return vectors_on_gpu(basis.vectors, dtype, array_library(), workspace)
+        return vectors_on_gpu(basis.vectors, dtype, brought, workspace)
 
     @staticmethod
     def placed(observed, there):

@@ -43,7 +43,7 @@ class Session:
         cp = array_library()
         hidden = hidden_entries(mask, self.rows)
         self.hidden = None if hidden is None else cp.asarray(hidden)
-        vectors = vectors_on_gpu(basis.vectors, dtype, cp, self.workspace)
+        vectors = vectors_on_gpu(basis.vectors, dtype, brought, self.workspace)
         self.unit, self.C, self.leading = known or transformed(vectors, observed, dtype, cp)
         self.U = vectors if len(self.rows) == len(vectors) else vectors[cp.asarray(self.rows)]
         now = cp.zeros((len(self.rows), self.C.shape[1]), dtype)
@@ -178,6 +178,15 @@ def transformed(vectors, observed, dtype, cp):
     """See cpu.transformed; vectors on the device."""
     unit, flat = uploaded(observed, dtype, cp)
     return Known(unit, vectors.T @ flat, None)
+
+
+def brought(array, dtype):
+    """A host array (N, K) as cupy's of a dtype, through the buffers of uploads; in Fortran's order if it is in that."""
+    turned = not array.flags.c_contiguous
+    source = np.ascontiguousarray(array.T if turned else array)
+    there = array_library().empty(source.shape, dtype)
+    upload(source, shared(there))
+    return there.T if turned else there
 
 
 def uploaded(observed, dtype, cp):

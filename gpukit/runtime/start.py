@@ -1,0 +1,35 @@
+"""How a command's process starts fast: what Python does besides while packages are imported, left out."""
+
+import gc
+import importlib.util
+import sys
+
+YOUNG = 50_000  # objects made, less those let go, between two looks for what refers to itself
+# `from numpy import *`, which scipy does, imports these: a compiler of Fortran and a test suite, which nobody here uses
+UNUSED = ("numpy.f2py", "numpy.testing")
+
+
+def seldom_collected():
+    """Let Python look for objects that refer to themselves every 50,000 objects, not every 700: of what is imported
+    nothing is let go, and looking through all of it time and again took a seventh of the time of the imports."""
+    gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
+
+
+def put_off_unused():
+    """Leave modules that numpy imports when somebody asks for all of its names for who asks them for something."""
+    if "numpy" in sys.modules:
+        for name in UNUSED:
+            put_off(name)
+
+
+def put_off(name):
+    """Let a module of a package that is imported be executed when one of its names is first asked for; nothing where
+    it is there already, or is nowhere."""
+    spec = None if name in sys.modules else importlib.util.find_spec(name)
+    if spec is None:
+        return
+    spec.loader = importlib.util.LazyLoader(spec.loader)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    package, _, own = name.rpartition(".")
+    setattr(sys.modules[package], own, module)
