@@ -1,12 +1,15 @@
 """What is measured in fresh processes, whose compiled code is cached: readers and whole commands; and work whose
 accuracy alone counts, shared out to processes."""
 
+import contextlib
 import multiprocessing
+import os
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
+from gpukit._pool import cores
 from gpukit.bench.timing import seconds
 
 READER = """
@@ -53,9 +56,27 @@ def command_seconds(words, device, repeat=5):
 
 
 def shared_out(work, tasks, workers):
-    """Yield work(*task) in order; with more than one worker in so many processes, where work must be a module's."""
+    """Yield work(*task) in order; with more than one worker in so many processes, which share the processors, and where
+    work must be a module's."""
     if workers < 2:
         yield from (work(*task) for task in tasks)
         return
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+    share = str(max(1, cores() // workers))
+    with (
+        settings(NUMBA_NUM_THREADS=share, OMP_NUM_THREADS=share, OPENBLAS_NUM_THREADS=share),
+        ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool,
+    ):
         yield from pool.map(work, *zip(*tasks))
+
+
+@contextlib.contextmanager
+def settings(**environment):
+    """Within it, the environment has these variables too: what is started then reads them."""
+    before = {name: os.environ.get(name) for name in environment}
+    os.environ.update(environment)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            os.environ.update({} if value is None else {name: value})

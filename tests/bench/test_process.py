@@ -16,3 +16,12 @@ def test_results_come_in_the_order_of_the_tasks(workers):
 def test_more_than_one_worker_is_other_processes(workers):
     (process,) = shared_out(eval, [("__import__('os').getpid()",)], workers)
     assert (process == os.getpid()) == (workers == 1)
+
+
+def test_processes_share_the_processors(monkeypatch):
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "7")
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    names = ["NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"]
+    share = str(max(1, process.cores() // 2))
+    assert list(process.shared_out(os.getenv, [(name,) for name in names], 2)) == [share, share]
+    assert [os.getenv(name) for name in names] == ["7", None]
