@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from gpukit.bench.process import shared_out
+from gpukit.bench.process import cores, shared_out
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -22,6 +22,6 @@ def test_processes_share_the_processors(monkeypatch):
     monkeypatch.setenv("NUMBA_NUM_THREADS", "7")
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     names = ["NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"]
-    share = str(max(1, process.cores() // 2))
-    assert list(process.shared_out(os.getenv, [(name,) for name in names], 2)) == [share, share]
+    share = str(max(1, cores() // 2))
+    assert list(shared_out(os.getenv, [(name,) for name in names], 2)) == [share, share]
     assert [os.getenv(name) for name in names] == ["7", None]
