@@ -33,7 +33,7 @@ CASES = [
     Case("ratings.first_repeat", kernels.first_repeat, f"{KEYS}, int64, {ONE}", registers=32),
     Case("ratings.count_codes", kernels.count_codes, f"{CODES}, {ONE}", registers=32),
     *(
-        Case(f"ratings.id_bounds[{ids}]", kernels.id_bounds, f"{ids}[:, ::1], int64, {ONE}", registers=32)
+        Case(f"ratings.id_bounds[{ids}]", kernels.id_bounds, f"{ids}[:, ::1], int64, {ONE}", registers=40)
         for ids in IDS
     ),
     *(

@@ -6,6 +6,7 @@ from gpukit._cuda import cuda, kernel
 from gpukit.ratings.orders.formulas import FREE, TABLE, first_slot, is_finite, packed, plain_bits
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
+NO_LEAST, NO_GREATEST = I64(2**63 - 1), I64(-(2**63))  # of no ids at all
 
 
 @kernel
@@ -184,15 +185,14 @@ def id_bounds(ids, column, bounds):
     Deterministic: yes, exact.
     Source: ours.
     """
-    low, high = bounds[0], bounds[1]  # of others' ids by now, or as before: nothing beyond them is lost
+    low, high = NO_LEAST, NO_GREATEST
     for t in range(I64(cuda.grid(1)), I64(ids.shape[0]), I64(cuda.gridsize(1))):
         own = I64(ids[U64(t), column])
-        if own < low:
-            low = own
-            cuda.atomic.min(bounds, 0, own)
-        if own > high:
-            high = own
-            cuda.atomic.max(bounds, 1, own)
+        low, high = min(low, own), max(high, own)
+    if low < bounds[0]:  # as others have left it by now, or before: atomics decide
+        cuda.atomic.min(bounds, 0, low)
+    if high > bounds[1]:
+        cuda.atomic.max(bounds, 1, high)
 
 
 @kernel
@@ -206,7 +206,9 @@ def mark_ids(ids, column, low, present):
     Source: ours.
     """
     for t in range(I64(cuda.grid(1)), I64(ids.shape[0]), I64(cuda.gridsize(1))):
-        present[U64(I64(ids[U64(t), column]) - low)] = np.uint8(1)
+        place = U64(I64(ids[U64(t), column]) - low)
+        if present[place] == 0:  # few places and many ids: most are marked, and reading costs less than writing
+            present[place] = np.uint8(1)
 
 
 @kernel
