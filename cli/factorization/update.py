@@ -43,8 +43,11 @@ from gpukit.factorization.update.told import ANEW
 @options.as_json
 @options.quiet
 def update(**values):
-    """Let the model in the file MODEL learn from the ratings in the file NEW, without training anew until there are
-    twice as many as it was chosen for.
+    """Let the model in the file MODEL learn from the ratings in the file NEW.
+
+    The model is trained anew, its open settings chosen again, when its ratings are twice as many as they were the last
+    time; up to 200,000 ratings, where that takes about a second, when they have grown by 4 %. The line that is printed
+    says so. With --rows frozen, --hashes kept or --replay it never is.
 
     New users and items are added; a pair that the model knows is corrected. Where the updated model goes must be said:
     MODEL stays as it is unless it is named again, with --force.

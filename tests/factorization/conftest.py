@@ -12,3 +12,11 @@ def one_thread():
     numba.set_num_threads(1)
     yield
     numba.set_num_threads(before)
+
+
+@pytest.fixture
+def as_of_many(monkeypatch):
+    """Updates of few ratings as of many: trained anew when these have doubled, not whenever all would be walked."""
+    from gpukit.factorization.update import anew
+
+    monkeypatch.setattr(anew, "FEW", 0)

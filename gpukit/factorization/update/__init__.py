@@ -1,4 +1,5 @@
-"""Ratings that keep coming: a fitted model takes new ratings, users and items without being trained anew.
+"""Ratings that keep coming: a fitted model takes new ratings, users and items, and is trained anew (anew.py) only when
+it has outgrown its settings.
 
 Paper: Li et al. 2022, section 4.3, Algorithm 4: hash values counted again, neighbours of new items found, new rows
 trained while the old ones stay (rows='frozen'). Beside that all rows may move (rows='move'), which is closer to

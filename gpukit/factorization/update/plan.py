@@ -37,12 +37,17 @@ def walk_of(replay, before, now, settled, plan):
     settings.Settings.
     """
     new = max(now - before, 1)
-    due = replay is None and (now - settled) * SETTLED >= now
+    due = replay is None and has_grown(settled, now)
     replay = FEW if replay is None else replay
     if due or replay * new >= before:
         count = max(1, min(round(AGAIN * plan.epochs), MOST))
         return Walk(1.0, tuple(place * plan.epochs / count for place in range(count)))
     return Walk(replay * new / before, late_epochs(plan.epochs, plan.annealing))
+
+
+def has_grown(settled, now):
+    """Whether the ratings have grown by a SETTLED-th of what they are now, from so many."""
+    return (now - settled) * SETTLED >= now
 
 
 def late_epochs(epochs, annealing):

@@ -23,8 +23,9 @@ class Updating(Serving):
         that had ratings stay bit by bit (the paper's Algorithm 4), and ratings of known users for known items only
         enter the history. hashes: 'recount', the neighbours of items that have changed are looked for again, 'kept',
         those of new items alone. The ratings' mean and deviation stay those of fit; scale_ widens to what comes.
-        A model of ratings that have become twice as many as when its settings were chosen is trained anew on all of
-        them, where rows may move and replay is left open; rows is 'anew' in updates_ then. progress: as fit.
+        A model of ratings that have become twice as many as when its settings were chosen, or of up to 200,000 that
+        have grown by a twenty-fifth, is trained anew on all of them, where rows may move, hashes are recounted and
+        replay is left open; rows is 'anew' in updates_ then. progress: as fit.
 
         Leaves in updates_ a dict for each call: ratings, corrected, users, items (how many are new), rows, walked
         (ratings times epochs), settled (ratings when the whole history was last walked), seconds by stage.

@@ -1,4 +1,4 @@
-"""A model whose ratings have become twice as many is trained anew by an update, and says so."""
+"""A model that has outgrown what was chosen for it is trained anew by an update, and says so."""
 
 import copy
 
@@ -8,7 +8,8 @@ import pytest
 from factorization.inputs import make, planted, same_state
 from gpukit.errors import DataError
 from gpukit.factorization import LSHMF, MatrixFactorization, settings
-from gpukit.factorization.update import told
+from gpukit.factorization.update import anew, told
+from gpukit.factorization.update import settings as update_settings
 from gpukit.persist import load_model
 from gpukit.ratings import Ratings
 
@@ -51,6 +52,7 @@ def test_it_is_what_fit_makes_of_all_ratings(model):
     assert (entry["users"], entry["items"]) == tuple(new)
 
 
+@pytest.mark.usefixtures("as_of_many")
 def test_it_is_counted_from_the_last_time():
     """Ratings that come bit by bit count too, and after a training those before it do not."""
     model, (_, parts) = fitted(), cut(0.5, 0.4, 0.1, 0.9, 0.6)
@@ -60,7 +62,22 @@ def test_it_is_counted_from_the_last_time():
     assert told.chosen_on(model.updates_, len(model._rated.items)) == 400
 
 
-@pytest.mark.parametrize("how", [{"rows": "frozen"}, {"replay": 1.0}])
+def test_few_are_trained_anew_where_all_would_be_walked():
+    """A twenty-fifth of what there is then, however it has come."""
+    model, (_, parts) = fitted(), cut(0.03, 0.015, 0.03, 0.05)
+    for part in parts:
+        model.partial_fit(part)
+    assert [entry["rows"] for entry in model.updates_] == ["move", "anew", "move", "anew"]
+
+
+def test_few_and_many(monkeypatch):
+    model, (part,) = fitted(), cut(0.5)[1]
+    for few, due in ((300, True), (299, False)):
+        monkeypatch.setattr(anew, "FEW", few)
+        assert anew.is_due(model, part, update_settings.Settings()) == due
+
+
+@pytest.mark.parametrize("how", [{"rows": "frozen"}, {"replay": 1.0}, {"hashes": "kept"}])
 def test_what_is_asked_for_is_done(how):
     model = fitted().partial_fit(cut(1.5)[1][0], **how)
     assert model.updates_[-1]["rows"] == how.get("rows", "move")

@@ -14,6 +14,7 @@ from gpukit.persist import load_arrays, load_model, save_arrays
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.levels import MOST
 
+pytestmark = pytest.mark.usefixtures("as_of_many")
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 
 
