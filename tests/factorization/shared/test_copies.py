@@ -180,23 +180,24 @@ def test_ranks_damp_alike(monkeypatch):
 
     def on_gpus(team):
         its = session(team, cuda.to_device, places=cuda.to_device(in_places(6, 2)))
-        copies = gpu.CopiedRows(its, plan, parts, team, None)
-        for paces in copies.paces:
-            copies.damp(paces)
-            yield copies.shares.copy_to_host()
+        return list(damped(gpu.CopiedRows(its, plan, parts, team, None), lambda array: array.copy_to_host()))
 
     def on_cpus(team):
         monkeypatch.setattr(cpu, "PARTS", gpu.PARTS * gpu.LATER)
-        copies = cpu.CopiedRows(session(team, np.array), plan, parts, team, None)
-        for paces in copies.paces:
-            copies.damp(paces)
-            yield copies.shares[:-1].copy()
+        return list(damped(cpu.CopiedRows(session(team, np.array), plan, parts, team, None), lambda array: array[:-1]))
 
     order = np.argsort(-items, kind="stable")
-    (one, other), (by_cpu, _) = (together(2, lambda team: list(work(team))) for work in (on_gpus, on_cpus))
+    (one, other), (by_cpu, _) = (together(2, work) for work in (on_gpus, on_cpus))
     np.testing.assert_array_equal(one, other)
     np.testing.assert_allclose(np.array(one)[:, 0], np.array(by_cpu)[:, order[0]], rtol=1e-5)  # who meets every time
     assert (one[0] == 1).all() and 0.5 < one[1][0] < one[2][0] < 0.99 and one[1][-1] == 1
+
+
+def damped(copies, fetch):
+    """The shares of each epoch that copies have paces for."""
+    for paces in copies.paces:
+        copies.damp(paces)
+        yield np.array(fetch(copies.shares))
 
 
 def one_at_a_time(function):
