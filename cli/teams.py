@@ -1,6 +1,7 @@
 """Verbs that ranks share: started here (--ranks, --gpus), or by mpiexec and srun."""
 
 import os
+import time
 
 import click
 
@@ -16,6 +17,8 @@ from gpukit.parallel.joined import VARIABLE, check_alike, check_files, joined, t
 from gpukit.parallel.launch import launch
 from gpukit.parallel.sockets import cores
 
+AFTER = 5.0  # seconds that the first rank has to say what is wrong with a request
+hushed = []  # whether this process says nothing any more
 READ = ("edges", "tensor", "coordinates", "distances", "validation", "test", "given")  # options, beside all arguments
 
 
@@ -67,8 +70,16 @@ def check_launched_once(ask):
         raise ParameterError(f"mpiexec or srun has started the ranks: leave {name} {asked}, which starts some, out.")
 
 
+def let_first_speak():
+    """Return at once, but of a rank of mpiexec's that has something to say before it was hushed, later: once the first
+    has said the same and ended, mpiexec ends all."""
+    if told()[1] and not hushed:
+        time.sleep(AFTER)
+
+
 def hush():
     """Say nothing from now on: the first rank tells for all. A descriptor of what was standard error."""
+    hushed.append(True)
     before, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(nowhere, stream)

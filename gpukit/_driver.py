@@ -141,6 +141,16 @@ def copy_in(array, there):
         api.driver.cuMemcpyHtoDAsync(there.device_ctypes_pointer.value, array.ctypes.data, array.nbytes, DEFAULT)
 
 
+def copy_out(array):
+    """A C-contiguous device array on the host, once the default stream has come to here."""
+    if SIMULATED:
+        return array.copy_to_host()
+    there = np.empty(array.shape, array.dtype)
+    if there.size:
+        _asked("cuMemcpyDtoH", there.ctypes.data, array.device_ctypes_pointer.value, there.nbytes)
+    return there
+
+
 def copy_page_locked(memory, there, first, stream):
     """there[first : first + memory.size] = memory (page-locked, of there's dtype) in the order of a stream; memory must
     not be changed before."""

@@ -88,6 +88,9 @@ def test_small_copies():
     _driver.copy_in(np.arange(24.0).reshape(4, 6).T[::2], there)
     np.testing.assert_array_equal(there.copy_to_host(), np.arange(24.0).reshape(4, 6).T[::2])
     np.testing.assert_array_equal(_driver.zeros((3, 4), np.int16).copy_to_host(), np.zeros((3, 4)))
+    back = _driver.copy_out(there)
+    assert back.dtype == np.float32 and _driver.copy_out(_driver.device_array((0, 3), np.int8)).shape == (0, 3)
+    np.testing.assert_array_equal(back, np.arange(24.0).reshape(4, 6).T[::2])
 
 
 @pytest.mark.gpu

@@ -110,7 +110,7 @@ def check(ask):
         raise ParameterError(
             "Say for whom: --user ID (several times if need be), --ratings FILE, or --all, and one of these alone."
         )
-    if (ask.ranks or ask.gpus) and not ask.everyone:
+    if not {ask.ranks, ask.gpus} <= {None, options.AUTO} and not ask.everyone:
         raise ParameterError("--ranks and --gpus share the lists of all users out: add --all, or leave them out.")
     filters.check(ask)
     if ask.as_json and ask.output:

@@ -3,13 +3,16 @@
 import os
 import socket
 import struct
+import time
 from concurrent.futures import ThreadPoolExecutor
-from multiprocessing.connection import Connection
+
+import numpy as np
 
 from gpukit.parallel.team import SilenceError, TeamError
 
 SECONDS = 600.0  # that a rank is waited for
-AT_ONCE = 1 << 15  # bytes that a socket takes whether or not they are read; more are sent by a thread
+EAGER = 0.001  # seconds of asking again and again, where processors are idle: a rank that sleeps wakes up late
+LENGTH = struct.Struct("<q")  # of a message, before it
 
 
 def pairs(size):
@@ -31,29 +34,30 @@ class Messages:
 
     def __init__(self, rank, ends, seconds=SECONDS):
         self.rank, self.size = rank, len(ends) + 1
-        self.seconds = seconds
-        self.lines = {other: Connection(descriptor) for other, descriptor in ends.items()}
+        self.seconds, self.eager = seconds, EAGER if cores() >= 2 * self.size else 0.0
+        self.lines = {other: socket.socket(fileno=descriptor) for other, descriptor in ends.items()}
         self.sending = {other: ThreadPoolExecutor(1) for other in ends}
         self.queued = {other: [] for other in ends}
         for line in self.lines.values():
             limit_waits(line.fileno(), seconds)
 
     def send(self, rank, data):
-        """See team.Messages."""
+        """See team.Messages. What the socket does not take at once is sent by a thread."""
         queue = self.queued[rank]
         while queue and queue[0].done():
             queue.pop(0).result()
-        if not queue and len(data) <= AT_ONCE:
-            self._send(rank, data)
-        else:
-            queue.append(self.sending[rank].submit(self._send, rank, data))
+        parts = LENGTH.pack(len(data)), data
+        left = parts if queue else self._send(rank, parts, socket.MSG_DONTWAIT)
+        if left:
+            queue.append(self.sending[rank].submit(self._send, rank, left))
 
     def receive(self, rank):
         """See team.Messages."""
-        try:
-            return memoryview(self.lines[rank].recv_bytes())
-        except (EOFError, OSError) as error:
-            raise self._lost(rank, error) from None
+        head = bytearray(LENGTH.size)
+        self._fill(rank, memoryview(head), self._glance(rank, head))
+        data = np.empty(LENGTH.unpack(head)[0], np.uint8)
+        self._fill(rank, memoryview(data))
+        return data.data
 
     def check(self):
         """See team.Messages: launch.py looks after ranks that it has started."""
@@ -75,11 +79,44 @@ class Messages:
         while self.queued[rank]:
             self.queued[rank].pop(0).result()
 
-    def _send(self, rank, data):
+    def _send(self, rank, parts, flags=0):
+        """Send all parts, or with MSG_DONTWAIT as much as is taken at once; what is left, as parts."""
         try:
-            self.lines[rank].send_bytes(data)
+            while parts:
+                parts = beyond(parts, self.lines[rank].sendmsg(parts, (), flags))
+        except OSError as error:
+            if not (flags and isinstance(error, BlockingIOError)):
+                raise self._lost(rank, error) from None
+        return parts
+
+    def _glance(self, rank, into):
+        """How many bytes are read, of a message that is looked for again and again; 0: none within self.eager."""
+        until = time.monotonic() + self.eager
+        while time.monotonic() < until:
+            try:
+                return self._read(rank, into, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                os.sched_yield()
+        return 0
+
+    def _fill(self, rank, view, have=0):
+        """Fill a memoryview of bytes, of which some are there."""
+        try:
+            while have < len(view):
+                have += self._read(rank, view[have:])
+        except BlockingIOError as error:
+            raise self._lost(rank, error) from None
+
+    def _read(self, rank, into, flags=0):
+        """How many bytes are read; TeamError where the other has ended, BlockingIOError where it does not answer."""
+        try:
+            if count := self.lines[rank].recv_into(into, flags=flags):
+                return count
+        except BlockingIOError:
+            raise
         except OSError as error:
             raise self._lost(rank, error) from None
+        raise self._lost(rank, None)
 
     def _lost(self, rank, error):
         if isinstance(error, BlockingIOError):
@@ -87,6 +124,14 @@ class Messages:
                 f"Rank {rank} has not answered for {self.seconds:g} s. Is it stopped, or out of memory?"
             )
         return TeamError(f"Rank {rank} has ended before the work was done: killed, or out of memory.")
+
+
+def beyond(parts, sent):
+    """What is left of parts of a message, of which so many bytes have gone."""
+    head, *others = parts
+    if sent < len(head):
+        return memoryview(head)[sent:], *others
+    return beyond(others, sent - len(head)) if others else ()
 
 
 def cores():

@@ -9,7 +9,7 @@ import numpy as np
 from gpukit.errors import GpukitError
 from gpukit.interrupt import Interrupted
 
-HEAD, FAILED = struct.Struct("<4sq"), b"fail"
+HEAD, FAILED = struct.Struct("<4s4xq"), b"fail"  # as long as keeps numbers behind it where processors like them
 SUMS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
 
@@ -32,8 +32,8 @@ class Messages(Protocol):
         """Hand over bytes-like data; may return before they have arrived, and never waits for a rank that waits too."""
 
     def receive(self, rank):
-        """The next message of a rank, as a buffer; raises TeamError when it has ended, SilenceError when the limit is
-        over."""
+        """The next message of a rank, as a buffer that belongs to the caller; raises TeamError when it has ended,
+        SilenceError when the limit is over."""
 
     def check(self):
         """Raise TeamError where another rank is known to be stopped; for who waits by other ways. May be called
@@ -169,7 +169,7 @@ def unpacked(data):
         raise error
     shape = struct.unpack_from(f"<{numbers}q", data, HEAD.size)
     start = HEAD.size + 8 * numbers
-    return np.frombuffer(data, kind.rstrip(b"\0").decode(), offset=start).reshape(shape).copy()
+    return np.frombuffer(data, kind.rstrip(b"\0").decode(), offset=start).reshape(shape)
 
 
 ALONE = Team()

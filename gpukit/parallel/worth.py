@@ -9,7 +9,7 @@ near where it matters either answer is about as fast.
 from typing import NamedTuple
 
 START = 1.0  # s: 0.6 that a second process takes on a CPU beside the first one, 0.2 of NCCL's first connections, a GPU
-HANDED = 1.5e-9  # s a byte that the first rank has read and hands on to another by sockets, on two cores
+HANDED = 1e-9  # s a byte that the first rank has read and hands on to another by sockets, on two cores
 LINKED = 0.09e-9  # s a byte by NCCL, beyond its way to one GPU: 0.57 s in place of 0.34 for the tensor of STEP
 RATINGS, VALUES, NUMBERS = 99.07e6, 3.77e6 * 136, 512 * 512 * 2600.0  # of the rows: Netflix, WEB30K, a tensor
 EPOCHS = {(32, 0): (7.12, 4.29), (128, 0): (16.81, 8.58), (32, 32): (11.44, 6.05)}  # (F, K): ms on one GPU, on two

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._cuda import cuda
-from gpukit._driver import copy_in, device_array, launch
+from gpukit._driver import copy_in, copy_out, device_array, launch
 from gpukit.device.upload import to_device as put
 from gpukit.ranking.arrays import Csr
 from gpukit.ranking.kernels import gram as gram_kernels
@@ -70,7 +70,7 @@ def gram_shares(n, count):
 
 def total(array):
     """The sum of a device array."""
-    return float(array.copy_to_host().sum())
+    return float(copy_out(array).sum())
 
 
 def first_fault(X):
@@ -86,11 +86,11 @@ def row_of(X, row):
     return X[row : row + 1].copy_to_host()[0]
 
 
-def added(partial):
-    """The sum of the rows of partial (rows, columns), on the host."""
-    out = empty(partial.shape[1], np.float64)
+def added(partial, out=None):
+    """The sum of the rows of partial (rows, columns), on the host; out: (columns,) on the device, by which it goes."""
+    out = empty(partial.shape[1], np.float64) if out is None else out
     launch(matrix_kernels.add_rows, grid(partial.shape[1], 32), (32, 8), partial, out)
-    return out.copy_to_host()
+    return copy_out(out)
 
 
 def by_rank(scores, place, keys):
@@ -158,7 +158,7 @@ class Dense:
         X = padded(X)
         self.X = put(X) if isinstance(X, np.ndarray) else X  # handed in where it is needed: it is not copied
         self.v = empty(self.n, np.float64)
-        self.partial = empty((walk_blocks(), self.n + 1), np.float64)
+        self.partial, self.sums = empty((walk_blocks(), self.n + 1), np.float64), empty(self.n + 1, np.float64)
 
     def scores(self, v, out):
         """out = X v."""
@@ -184,7 +184,7 @@ class Dense:
         """See session.Session.walk."""
         copy_in(v, self.v)
         self.queue_product(self.v, margin, exact, over, partners, room)
-        return added(self.partial)
+        return added(self.partial, self.sums)
 
     def gram(self, offsets, query, pulls):
         """See session.Session.gram."""
@@ -221,7 +221,7 @@ class Sparse:
     def transposed(self, z):
         """X'z (n,) on the host."""
         launch(matrix_kernels.csr_product, grid(32 * self.out.size), BLOCK, self.T, z, self.out)
-        return self.out.copy_to_host()
+        return copy_out(self.out)
 
     def pair_product(self, v, margin, exact, over, partners, room):
         """See session.Session.walk."""
@@ -231,7 +231,7 @@ class Sparse:
         self.scores(v, self.u)
         kernel = pair_sums_kernels.make_pair_sums(capacity)
         launch(kernel, blocks, THREADS, self.u, margin, over, partners, self.z, loss, workspace)
-        return np.append(self.transposed(self.z), loss.copy_to_host().sum())
+        return np.append(self.transposed(self.z), total(loss))
 
     def gram(self, offsets, query, pulls):
         """See session.Session.gram."""

@@ -104,6 +104,21 @@ PREPARING = [
         for kind, half in (("half", True), ("single", False))
     ),
     Case(
+        "factorization.factor_squares",
+        shared.factor_squares,
+        "float32[:, ::1], float32[::1], int64, int64, float64[:, ::1]",
+        registers=64,
+        float64_ok=True,
+        shared=128,
+    ),
+    Case(
+        "factorization.damp",
+        shared.damp,
+        "float64[:, ::1], float32[::1], int64, float32[::1]",
+        registers=48,
+        float64_ok=True,
+    ),
+    Case(
         "factorization.key_blocks",
         shared.key_blocks,
         f"{STARTS}, int32[::1], {PLACES}, int32[::1], int64, uint64[::1]",

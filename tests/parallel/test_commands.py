@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -12,7 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpukit.cli import main, teams
+from gpukit.factorization import MatrixFactorization
 from gpukit.ranking import RankSVM
+from gpukit.ratings import read_ratings
 
 GPUKIT = [sys.executable, "-P", "-c", "from gpukit.cli.process import main; main()"]
 
@@ -112,6 +116,49 @@ def test_standard_input_is_refused_where_mpiexec_starts_the_ranks(arguments):
     code, out, err = command(*arguments, "--device", "cpu", before=mpiexec(), stdin="1,2,3\n4,5,6\n")
     assert code == 2 and out == ""
     assert err.count("Error: ") == 1 and "mpiexec does not hand standard input" in err and "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("train-lshmf", "a.csv", "--resume", "--checkpoint", "none"),
+        ("ranksvm", "none.txt"),
+        ("impute", "--nearest", "0"),
+    ],
+    ids=str,
+)
+def test_a_request_that_will_not_do_is_told_once_by_mpiexec(tmp_path, monkeypatch, arguments):
+    """All ranks look at it before they know of one another."""
+    monkeypatch.chdir(tmp_path)
+    code, out, err = command(*arguments, "--device", "cpu", before=mpiexec())
+    assert code == 2 and out == "" and err.count("Error: ") == 1 and "Traceback" not in err, err
+
+
+def test_a_request_that_will_not_do_for_another_rank_alone(monkeypatch, capsys):
+    """It has waited for the first one, which had nothing to say."""
+    waited = []
+    monkeypatch.setattr(teams.time, "sleep", waited.append)
+    for rank, hushed, expected in ((0, [], []), (1, [True], []), (1, [], [teams.AFTER])):
+        monkeypatch.setattr(teams, "told", lambda rank=rank: (2, rank))
+        monkeypatch.setattr(teams, "hushed", hushed)
+        waited.clear()
+        assert main.run(["train-lshmf"]) == 2 and waited == expected
+        assert "Missing argument" in capsys.readouterr().err
+
+
+def test_the_example_of_the_page(root, tmp_path, monkeypatch):
+    """Three ranks of a few lines of Python, as docs/ranks.md has them, have the model of one."""
+    lines = re.search(r"```python\n(.*?)```", (root / "docs/ranks.md").read_text(), re.S)[1]
+    (tmp_path / "train.py").write_text(lines)
+    shutil.copy(root / "data/ratings-sample.csv", tmp_path / "ratings.csv")
+    monkeypatch.chdir(tmp_path)
+    words = [*mpiexec()[:-1], "3", sys.executable, "train.py"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    table = read_ratings("ratings.csv")
+    alone = MatrixFactorization(device="cpu").fit(table)
+    errors = [model.score(table) for model in (MatrixFactorization.load("my.gpukit"), alone)]
+    np.testing.assert_allclose(*errors, rtol=0.05)
 
 
 def children(number):

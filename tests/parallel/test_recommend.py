@@ -39,6 +39,8 @@ def test_the_lists_of_one_process(model, tmp_path, how, by, monkeypatch):
 def test_ranks_are_for_all_users(model):
     code, out, err = command("recommend", model, "--user", 1, "--ranks", 2)
     assert code == 2 and out == "" and "add --all" in err and err.count("\n") == 1
+    code, out, err = command("recommend", model, "--user", 1, "--ranks", "auto", "--device", "cpu")
+    assert code == 0 and err.startswith("--ranks auto: one process (") and out.count("\n") == 11
 
 
 def test_a_killed_rank_ends_the_command(model, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from gpukit.errors import DataError
 from gpukit.interrupt import Interrupted
-from gpukit.parallel import ALONE, Team, TeamError
+from gpukit.parallel import ALONE, Team, TeamError, sockets
 from gpukit.parallel.sockets import Messages, pairs
 from gpukit.parallel.team import SilenceError
 
@@ -96,6 +96,25 @@ def test_several_large_messages_before_anybody_reads():
         return [team.receive(1 - team.rank)[0] for _ in range(6)]
 
     assert together(2, work, 10.0) == [[1, 0, 11, 1, 21, 2], [0, 0, 10, 1, 20, 2]]
+
+
+@pytest.mark.parametrize("idle", [1, 1000])
+def test_many_messages_before_anybody_reads(idle, monkeypatch):
+    """More than sockets hold, none of them large; with and without idle processors, on which ranks ask eagerly."""
+    monkeypatch.setattr(sockets, "cores", lambda: idle)
+
+    def work(team):
+        for number in range(60):
+            team.send(1 - team.rank, np.full(30_000, number, np.uint8))
+        return [int(team.receive(1 - team.rank)[-1]) for _ in range(60)]
+
+    assert together(2, work, 10.0) == [list(range(60))] * 2
+
+
+@pytest.mark.parametrize("shape", [(5,), (2, 3), (1, 2, 3)])
+def test_numbers_arrive_where_processors_like_them(shape):
+    for got in together(2, lambda team: team.broadcast(of_rank(1, shape))):
+        assert got.flags.aligned and got.flags.writeable and got.flags.c_contiguous
 
 
 def test_large_sums():

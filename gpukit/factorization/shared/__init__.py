@@ -6,7 +6,8 @@
     cpu.py | gpu.py   a rank's walks; what travels                        searching.py  neighbours of all ranks' items
     rows.py      least squares: who solves for which rows                 choosing.py   settings that are left open
     damping.py   how much of all ranks' changes is added
-    kernels.py, twins.py   the keys that ratings are grouped by
+    kernels.py, twins.py   the keys that ratings are grouped by; changes of rows; how far they go
+    formulas.py  what kernels and twins share
 
 Every rank is handed all ratings and, but for least squares, keeps its users'. Tables of parameters have all rows on
 every rank, numbered as without ranks; a user's are right where the user is, an item's where its block was walked last.

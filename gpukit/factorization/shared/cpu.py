@@ -73,19 +73,27 @@ class CopiedRows:
     def __init__(self, session, settings, parts, team, device):
         self.session, self.team = session, team
         self.common = session.parameters.Q.copy()
-        shares = damping.shares(settings, session.walk, parts.counts, team.size, PARTS)
-        self.shares = np.append(shares, np.ones((len(shares), 1), np.float32), 1)  # the row of the unknown stays
+        self.paces = damping.paces(settings, session.walk, parts.counts, team.size, PARTS)
+        self.counts, self.every = damping.sample(parts, team.rank)
+        self.shares = np.ones(len(self.common), np.float32)  # the row of the unknown stays
 
     def walk(self, workers, rates, turn, epoch):
         """Learn from all chunks, and meet the others after each of PARTS."""
         session = self.session
         with threads(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
+            self.damp(self.paces[min(epoch, len(self.paces) - 1)])
             for table in in_parts(session.tables[0], PARTS, workers):
                 sgd_epoch(table, session.batch, session.parameters, rates, turn, workers)
-                self.meet(self.shares[min(epoch, len(self.shares) - 1)])
+                self.meet(self.shares)
+
+    def damp(self, paces):
+        """Set the shares of an epoch, by damping.paces and by how long factors of the major side are now."""
+        sums, factors = np.empty((1, 2)), self.session.layout.n_factors
+        run("factor_squares", self.session.parameters.P, self.counts, factors, self.every, sums)
+        run("damp", self.team.allreduce(sums), paces, self.team.size, self.shares[:-1])
 
     def meet(self, shares):
-        """Add what the others have changed since the last time, as much of the sum as damping.shares has."""
+        """Add what the others have changed since the last time, shares of the sums."""
         Q = self.session.parameters.Q
         changes = self.team.allreduce(Q - self.common)
         whole = changes[:, SQUARES - EXTRA].copy()

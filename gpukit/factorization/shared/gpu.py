@@ -25,6 +25,7 @@ PARTS = 4  # of an epoch with copies of rows
 ROOM, MUCH_ROOM = 16, 24  # processors that the walk leaves free, where changes are narrow, where they are wide
 FIRST, LATER = 16, 6  # that ranks meet while a part of the first epoch is walked, of a later one
 POPULAR, EVERY = 8, 3  # one row of so many meets every time, all rows every so many times
+MEASURING = 64, 256  # blocks and threads that tell how long factors are
 COPYING = 128, 256  # blocks and threads that read and add changes
 MOST_THREADS, LEAST_THREADS = 768, 256  # of a block of the walk: with 80 registers a thread, with 255
 run = runner(kernels)
@@ -122,8 +123,11 @@ class CopiedRows:
         popular = -(-n // POPULAR)
         times = np.full(n, PARTS * LATER // EVERY)
         times[order[:popular]] = PARTS * LATER
-        shares = damping.shares(settings, session.walk, parts.counts, team.size, times)[:, order]
-        self.shares = [to_device(np.ascontiguousarray(each)) for each in shares]
+        paces = damping.paces(settings, session.walk, parts.counts, team.size, times)[:, order]
+        self.paces = [to_device(np.ascontiguousarray(each)) for each in paces]
+        counts, self.every = damping.sample(parts, team.rank)
+        self.counts, self.sums = to_device(counts), device_array((MEASURING[0], 2), np.float64)
+        self.whole, self.shares = to_device(np.ones(n, np.float32)), device_array(n, np.float32)
         self.all, self.popular = own, [array[:popular] for array in own]
         quads = tuple(cuda.get_current_device().compute_capability) >= (9, 0)
         self.take = kernels.make_take_changes(layout.minor.half)
@@ -134,7 +138,6 @@ class CopiedRows:
     def walk(self, workers, rates, turn, epoch):
         """See cpu.CopiedRows; queued. Ranks meet while a part is walked, and the next but one waits for that."""
         session, threads, met = self.session, threads_beside(self.session.layout), []
-        shares = self.shares[min(epoch, len(self.shares) - 1)]
         grid = -(-workers * session.layout.lanes // threads)
         for table in in_parts(session.tables[0], PARTS, workers):
             if len(met) > 1:
@@ -142,11 +145,20 @@ class CopiedRows:
             arguments = table, session.batch, session.parameters, rates, turn, workers
             recorded(self.walking).wait(self.journeys)
             launch(session.sgd_epoch, grid, threads, *arguments, stream=self.walking)
+            if not met:  # behind the walk, which waits for nothing
+                self.damp(self.paces[min(epoch, len(self.paces) - 1)])
             for number in range(LATER if epoch else FIRST):
-                self.meet(shares, *(self.popular if (number + 1) % EVERY else self.all))
+                self.meet(self.shares, *(self.popular if (number + 1) % EVERY else self.all))
             met.append(recorded(self.journeys))
         recorded(self.walking).wait(self.journeys)
-        self.meet(shares, *self.all)
+        self.meet(self.shares, *self.all)
+
+    def damp(self, paces):
+        """See cpu.CopiedRows; queued."""
+        given = self.session.parameters.P, self.counts, self.session.layout.n_factors, self.every, self.sums
+        launch(kernels.factor_squares, *MEASURING, *given, stream=self.journeys)
+        self.lines.allreduce(self.sums, stream=self.journeys)
+        launch(kernels.damp, *COPYING, self.sums, paces, self.team.size, self.shares, stream=self.journeys)
 
     def meet(self, shares, changes, sums):
         """See cpu.CopiedRows; queued, for as many rows as changes has."""
@@ -164,7 +176,7 @@ class CopiedRows:
         table, (changes, _) = self.session.parameters.Q, self.all
         self.lines.broadcast(table, 0, self.journeys)
         launch(self.take, *COPYING, table, self.rows, self.common, changes, stream=self.journeys)
-        own = changes, changes, self.shares[0]  # all of it
+        own = changes, changes, self.whole
         launch(self.add, *COPYING, *own, self.rows, table, self.common, stream=self.journeys)
         wait_for(recorded(self.journeys), self.lines)
 

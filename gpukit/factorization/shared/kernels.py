@@ -6,10 +6,12 @@ import numpy as np
 
 from gpukit._cuda import cuda, kernel
 from gpukit.factorization.model.layout import EXTRA, SQUARES
+from gpukit.factorization.shared.formulas import share_of
+from gpukit.primitives.block import block_sum
 from gpukit.primitives.rows import add_row, add_stored, as_floats, load_row, load_stored, store_row
 
-F32, U32, U64, I64 = np.float32, np.uint32, np.uint64, np.int64
-QUAD = 4
+F32, F64, U32, U64, I64 = np.float32, np.float64, np.uint32, np.uint64, np.int64
+QUAD, WARPS = 4, 8
 
 
 @kernel
@@ -97,3 +99,46 @@ def make_add_changes(half, vector):
             store_row(common, r, U32(0), quad, 1, QUAD, own)
 
     return add_changes
+
+
+@kernel
+def factor_squares(table, counts, factors, every, sums):
+    """sums[b] = (sum of counts[r] |p_r|^2, sum of counts[r]) over what block b has of rows r = 0, every, 2 every, ...
+
+    table (rows, stride) float32: parameter rows whose first `factors` numbers are factors; others may add all the
+    while; counts (rows or fewer,) float32; factors, every int64; sums (blocks, 2) float64, overwritten.
+    Launch: 256 threads, as many blocks as sums has rows.
+    Deterministic: yes, of a grid; budget.
+    Source: ours.
+    """
+    squares, sizes = cuda.shared.array(WARPS, np.float64), cuda.shared.array(WARPS, np.float64)
+    square, size = F64(0.0), F64(0.0)
+    chosen = (I64(counts.size) + I64(every) - I64(1)) // I64(every)
+    for t in range(I64(cuda.grid(1)), chosen * I64(factors), I64(cuda.gridsize(1))):
+        row = U64(t // I64(factors) * I64(every))
+        count, p = counts[row], table[row, U64(t % I64(factors))]
+        square += F64(F32(count * F32(p * p)))
+        size += F64(count) if t % I64(factors) == 0 else F64(0.0)
+    square, size = block_sum(square, WARPS, squares), block_sum(size, WARPS, sizes)
+    if cuda.threadIdx.x == 0:
+        sums[U32(cuda.blockIdx.x), 0] = square
+        sums[U32(cuda.blockIdx.x), 1] = size
+
+
+@kernel
+def damp(sums, paces, ranks, shares):
+    """shares[r] = share_of(paces[r] |p|^2), |p|^2 the quotient of the two columns of sums, added up; 1 where they are
+    nothing.
+
+    sums (any, 2) float64: factor_squares' of all ranks; paces, shares (n,) float32, shares overwritten; ranks int64.
+    Launch: any grid and block.
+    Deterministic: yes; budget.
+    Source: ours, after damping.paces.
+    """
+    square, size = F64(0.0), F64(0.0)
+    for b in range(sums.shape[0]):
+        square += sums[U32(b), 0]
+        size += sums[U32(b), 1]
+    mean = F32(square / size) if size > F64(0.0) else F32(0.0)
+    for r in range(I64(cuda.grid(1)), I64(shares.size), I64(cuda.gridsize(1))):
+        shares[U64(r)] = share_of(F32(paces[U64(r)] * mean), F32(ranks))

@@ -4,6 +4,7 @@ import numpy as np
 
 from gpukit._jit import njit, prange
 from gpukit.factorization.model.layout import EXTRA, SQUARES
+from gpukit.factorization.shared.formulas import share_of
 
 QUAD = 4
 
@@ -35,6 +36,29 @@ def add_changes(changes, sums, shares, rows, table, common):
             total = sums[r, k] if whole else shares[r] * sums[r, k]
             table[rows[r], column(k, first, changes.shape[1])] += total - changes[r, k]
             common[r, k] += total
+
+
+@njit(parallel=True)
+def factor_squares(table, counts, factors, every, sums):
+    """Twin of kernels.factor_squares; all is in the first row of sums."""
+    square, size = 0.0, 0.0
+    for chosen in prange((counts.size + every - 1) // every):
+        row, own = chosen * every, np.float32(0.0)
+        for k in range(factors):
+            own += table[row, k] * table[row, k]
+        square += np.float64(counts[row] * own)
+        size += np.float64(counts[row])
+    sums[:] = 0.0
+    sums[0, 0], sums[0, 1] = square, size
+
+
+@njit(parallel=True)
+def damp(sums, paces, ranks, shares):
+    """Twin of kernels.damp."""
+    square, size = sums[:, 0].sum(), sums[:, 1].sum()
+    mean = np.float32(square / size) if size > 0.0 else np.float32(0.0)
+    for r in prange(shares.size):
+        shares[r] = share_of(np.float32(paces[r] * mean), np.float32(ranks))
 
 
 @njit

@@ -14,8 +14,10 @@ from support import launch
 from factorization.shared.data import of_halves
 from gpukit._cuda import cuda
 from gpukit._driver import copy_in
+from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.model.layout import EXTRA, SQUARES, Layout, Rows, gpu_rows
-from gpukit.factorization.shared import gpu, kernels, twins
+from gpukit.factorization.settings import check
+from gpukit.factorization.shared import cpu, gpu, kernels, twins
 from gpukit.factorization.shared.parts import Parts
 from gpukit.parallel.lines import HostLines
 
@@ -96,7 +98,7 @@ def test_copies_meet(half, monkeypatch):
     monkeypatch.setattr(gpu, "COPYING", (2, 32))
     monkeypatch.setattr(gpu, "launch", one_at_a_time(gpu.launch))
     counts, places = np.array([3, 9, 0, 40, 1, 2, 2, 5, 1]), in_places(9, 2)
-    parts = Parts(None, (counts, counts), np.zeros(9, np.int32), None, None)
+    parts = Parts(np.zeros(9, np.int32), (counts, counts), np.zeros(9, np.int32), None, None)
     started, steps = table_of(11, 12, half)[0], np.random.default_rng(3).integers(-9, 9, (2, 2, 11, 16)) / 8
     rows = Rows(12, started.shape[1], half)
 
@@ -111,7 +113,7 @@ def test_copies_meet(half, monkeypatch):
         copies, seen = gpu.CopiedRows(session, PLAN, parts, team, None), []
         for pair, step in ((copies.popular, steps[0]), (copies.all, steps[1])):
             table.copy_to_device(moved(table.copy_to_host(), step[team.rank], half))
-            copies.meet(copies.shares[0], *pair)
+            copies.meet(copies.whole, *pair)
             copies.finish()
             seen.append(numbers_of(table.copy_to_host(), 12, half))
         return seen
@@ -124,6 +126,78 @@ def test_copies_meet(half, monkeypatch):
     np.testing.assert_array_equal(other[0][rest], (begun + steps[0, 1])[rest])
     for seen in (one, other):
         np.testing.assert_array_equal(seen[1][places], (begun + steps.sum((0, 1)))[places])
+
+
+@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("blocks", [1, 3])
+@pytest.mark.parametrize("rows, factors", [(1, 1), (5, 7), (70, 33)])
+def test_how_long_factors_are(rows, factors, blocks, every):
+    """By ratings, over every row or each third; the last row, of the unknown, has none."""
+    table = np.random.default_rng(0).normal(size=(rows + 1, factors + 3 + EXTRA)).astype(np.float32)
+    counts = np.random.default_rng(1).integers(0, 9, rows).astype(np.float32)
+    some, weights = table[:rows:every, :factors].astype(float), counts[::every].astype(float)
+    expected = [(weights * (some**2).sum(1)).sum(), weights.sum()]
+    for run in (lambda *given: launch(kernels.factor_squares, blocks, 256, *given), twins.factor_squares):
+        sums = np.full((blocks, 2), 77.0)
+        run(table, counts, factors, every, sums)
+        np.testing.assert_allclose(sums.sum(0), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("rows", [1, 33, 200])
+def test_damp(rows):
+    """As float64 has it; nothing is held back where nothing is known of the factors."""
+    sums = np.array([[3.0, 4.0], [0.0, 0.0], [1.5, 2.0]])
+    paces = np.random.default_rng(rows).choice(np.float32([0, 1e-7, 1e-4, 0.3, 5, 1e4]), rows)
+    x = np.maximum(paces * 0.75, 1e-12)
+    for told, expected in ((sums, np.expm1(-3 * x) / (3 * np.expm1(-x))), (0 * sums, np.ones(rows))):
+        found, by_twin = (np.full(rows, 77, np.float32) for _ in range(2))
+        launch(kernels.damp, 2, 64, told, paces, 3, found)
+        twins.damp(told, paces, 3, by_twin)
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+        np.testing.assert_allclose(by_twin, expected, rtol=1e-5)
+
+
+def test_ranks_damp_alike(monkeypatch):
+    """By the factors of all users, each told by the rank that has it, as on the CPU."""
+    monkeypatch.setattr(
+        gpu, "lines_of", lambda team, device: HostLines(team, lambda array: array.copy_to_host(), copy_in)
+    )
+    for name, shape in (("COPYING", (2, 32)), ("MEASURING", (3, 256))):
+        monkeypatch.setattr(gpu, name, shape)
+    monkeypatch.setattr(gpu, "launch", one_at_a_time(gpu.launch))
+    users, items = np.array([4, 1, 0, 7, 2]), np.array([900, 3, 40, 0, 7, 6])
+    parts = Parts(np.array([0, 1, 1, 0, 1]), (users, items), np.zeros(6, np.int32), None, None)
+    plan = check(MatrixFactorization(n_factors=12, n_epochs=3), 10**6)
+    table, (Q, _) = np.random.default_rng(5).normal(size=(6, 12 + EXTRA)), table_of(8, 12, False)
+    of = {
+        rank: np.where(np.append(parts.owner == rank, True)[:, None], table, 99).astype(np.float32) for rank in (0, 1)
+    }
+    rows = Rows(12, Q.shape[1], False)
+
+    def session(team, put, **more):
+        parameters = SimpleNamespace(Q=put(Q[: 6 + 2 * len(more)]), P=put(of[team.rank]))
+        return SimpleNamespace(walk="users", layout=Layout(12, 0, 1, 12, 0, rows, rows), parameters=parameters, **more)
+
+    def on_gpus(team):
+        its = session(team, cuda.to_device, places=cuda.to_device(in_places(6, 2)))
+        return list(damped(gpu.CopiedRows(its, plan, parts, team, None), lambda array: array.copy_to_host()))
+
+    def on_cpus(team):
+        monkeypatch.setattr(cpu, "PARTS", gpu.PARTS * gpu.LATER)
+        return list(damped(cpu.CopiedRows(session(team, np.array), plan, parts, team, None), lambda array: array[:-1]))
+
+    order = np.argsort(-items, kind="stable")
+    (one, other), (by_cpu, _) = (together(2, work) for work in (on_gpus, on_cpus))
+    np.testing.assert_array_equal(one, other)
+    np.testing.assert_allclose(np.array(one)[:, 0], np.array(by_cpu)[:, order[0]], rtol=1e-5)  # who meets every time
+    assert (one[0] == 1).all() and 0.5 < one[1][0] < one[2][0] < 0.99 and one[1][-1] == 1
+
+
+def damped(copies, fetch):
+    """The shares of each epoch that copies have paces for."""
+    for paces in copies.paces:
+        copies.damp(paces)
+        yield np.array(fetch(copies.shares))
 
 
 def one_at_a_time(function):

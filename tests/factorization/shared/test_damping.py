@@ -1,20 +1,32 @@
 """What is added of ranks' changes: the sum of small ones, the mean of large ones, and never a step too far."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.settings import check
-from gpukit.factorization.shared.damping import CURVATURE, MOST, shares
+from gpukit.factorization.shared import damping, twins
+from gpukit.factorization.shared.damping import CURVATURE, MOST, paces
+from gpukit.factorization.shared.formulas import share_of
 from gpukit.factorization.solvers.sgd.rates import row_rates
 
 COUNTS = np.array([300, 40]), np.array([0, 1, 30, 1_000, 100_000, 10_000_000])
 PLAN = check(MatrixFactorization(n_factors=4, learning_rate=0.3, n_epochs=4), 1_000_000)
 
 
+def shares_of(found, ranks, mean):
+    """What damp makes of paces (epochs, rows) where |p|^2 is `mean`."""
+    out = np.empty_like(found)
+    for pace, shares in zip(found, out):
+        twins.damp(np.array([[2 * mean, 2.0]]), pace, ranks, shares)
+    return out
+
+
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_from_the_sum_to_the_mean(ranks):
-    found = shares(PLAN, "users", COUNTS, ranks, 4)
+    found = shares_of(paces(PLAN, "users", COUNTS, ranks, 4), ranks, 0.5)
     assert found.shape == (4, 6) and found.dtype == np.float32
     assert (found[0] == 1).all()
     assert (np.diff(found[1:], axis=1) <= 1e-6).all() and (np.diff(found[1:], axis=0) >= -1e-6).all()
@@ -24,26 +36,40 @@ def test_from_the_sum_to_the_mean(ranks):
 
 @pytest.mark.parametrize("ranks", [2, 4])
 @pytest.mark.parametrize("row", range(1, 6))
-def test_a_row_goes_as_far_as_by_one_step_after_the_other(row, ranks):
+@pytest.mark.parametrize("mean", [0.01, 1.5])
+def test_a_row_goes_as_far_as_by_one_step_after_the_other(row, ranks, mean):
     """Towards 0 by steps of so much of the way, from 1: all ranks' changes, as many as their share says."""
     rate = row_rates(PLAN.rates, PLAN.epoch_rates(1).factor, COUNTS[1][row : row + 1])[0]
     steps = COUNTS[1][row] / (4 * ranks)
-    own, wanted = (np.exp(-rate * CURVATURE * steps * n) - 1 for n in (1, ranks))
-    share = shares(PLAN, "users", COUNTS, ranks, 4)[1, row]
+    own, wanted = (np.expm1(-rate * CURVATURE * mean * steps * n) for n in (1, ranks))
+    share = shares_of(paces(PLAN, "users", COUNTS, ranks, 4), ranks, mean)[1, row]
     assert share * ranks * own == pytest.approx(wanted, rel=1e-4)
+
+
+def test_a_share_is_between_the_mean_and_the_sum():
+    for x in (0.0, 1e-7, 1e-6, 1e-3, 1.0, 80.0, 1e9):
+        assert 0.25 <= share_of(np.float32(x), np.float32(4)) <= 1
+    assert share_of(np.float32(0), np.float32(4)) == 1 and share_of(np.float32(1e9), np.float32(4)) == 0.25
 
 
 def test_rows_that_meet_more_often():
     often = np.array([4, 4, 4, 24, 24, 24])
-    found = shares(PLAN, "users", COUNTS, 2, often)
+    found = paces(PLAN, "users", COUNTS, 2, often)
     for meetings in (4, 24):
-        one = shares(PLAN, "users", COUNTS, 2, meetings)[:, often == meetings]
+        one = paces(PLAN, "users", COUNTS, 2, meetings)[:, often == meetings]
         assert np.array_equal(found[:, often == meetings], one)
-    assert (found[1, 3:5] > shares(PLAN, "users", COUNTS, 2, 4)[1, 3:5]).all()
+    assert (found[1, 3:5] < paces(PLAN, "users", COUNTS, 2, 4)[1, 3:5]).all()
 
 
 def test_a_training_of_very_many_epochs_takes_no_more_memory():
     many = PLAN._replace(epochs=10**9)
-    assert np.array_equal(
-        shares(many, "users", COUNTS, 2, 4), shares(PLAN._replace(epochs=MOST), "users", COUNTS, 2, 4)
-    )
+    assert np.array_equal(paces(many, "users", COUNTS, 2, 4), paces(PLAN._replace(epochs=MOST), "users", COUNTS, 2, 4))
+
+
+def test_a_rank_tells_of_its_own_users(monkeypatch):
+    parts = SimpleNamespace(owner=np.array([0, 1, 1, 0, 1]), counts=(np.array([5, 4, 3, 2, 1]), None))
+    counts, every = damping.sample(parts, 1)
+    np.testing.assert_array_equal(counts, np.float32([0, 4, 3, 0, 1]))
+    assert counts.dtype == np.float32 and every == 1
+    monkeypatch.setattr(damping, "SAMPLE", 2)
+    assert damping.sample(parts, 1)[1] == 2
