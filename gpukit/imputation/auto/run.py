@@ -51,7 +51,7 @@ def decide(problem, asked, known, progress=None):
     folds = hiding.folds_of(whole, options.seed)
     folds = [Fold(hidden.values, whole.without(hidden.lost), whole.values) for hidden in folds]
     if not folds:
-        return unjudged(problem, asked), {}
+        return unjudged(problem, asked)._replace(units=problem.units), {}
     units = units_in(folds[0])
     trials = tried(whole, folds if 0 < units[1] < FEW else folds[:1], options.metric, progress)
     if asked != "auto" and asked not in {trial.method.name for trial in trials}:
@@ -63,7 +63,7 @@ def decide(problem, asked, known, progress=None):
     near = [trial for trial in trials if trial.method.name in names]
     judged, ahead = judged_of(near, folds, whole, problem, lambda trial: decided(whole, trial, known, progress))
     plan = settled(folds, judged, trials, options.metric, asked == "auto")
-    return plan._replace(notes=notes_of(problem)), ahead
+    return plan._replace(notes=notes_of(problem), units=problem.units), ahead
 
 
 def judged_of(near, folds, whole, problem, decide):
@@ -107,6 +107,8 @@ def unjudged(problem, asked):
 
 def notes_of(problem):
     """[text] of what is odd about a problem."""
+    if problem.units is not None:
+        return [problem.units.note, *empty_columns(problem)]
     value, alike, count = scans.commonest(*scans.some(slice(None), problem.values, problem.seen))
     notes = []
     if alike == count:
@@ -116,10 +118,15 @@ def notes_of(problem):
             f"{alike / count:.0%} of what is observed is {value:g}: the least absolute error may be that "
             "of this value everywhere; metric='squared' (--metric squared) judges by squares."
         )
+    return notes + empty_columns(problem)
+
+
+def empty_columns(problem):
+    """[text] of columns without order in which nothing is observed."""
     empty = int((~problem.seen.any(axis=0)).sum())
-    if empty and not problem.ordered:
-        notes.append(f"{empty:,} columns are observed on no vertex: they have the vertices' means.")
-    return notes
+    if not empty or problem.ordered:
+        return []
+    return [f"{empty:,} columns are observed on no vertex: they have the vertices' means."]
 
 
 def tried(problem, folds, metric, progress):
