@@ -10,7 +10,7 @@ import numpy as np
 
 from gpukit._pool import by_rows
 
-UNLIKE = 1000.0  # times the least spread of a vertex, the largest: by then the least decides nothing
+UNLIKE = 2000.0  # times the least spread of a vertex, the largest: tables of one unit have up to 1,000
 
 
 class Units(NamedTuple):

@@ -11,6 +11,7 @@ from gpukit.imputation import scans
 from gpukit.imputation.auto import bending, deviations, hiding
 from gpukit.imputation.auto.judging import Fold, error_of, filled, side_by_side, threads_pay
 from gpukit.imputation.auto.methods import BY_NAME, METHODS
+from gpukit.imputation.auto.mixing import costs, doubt
 from gpukit.imputation.auto.places import GROUPS, KINDS, kinds
 from gpukit.imputation.auto.plan import Plan
 from gpukit.imputation.auto.settling import Judged, settled
@@ -23,6 +24,7 @@ NEAR = 1.25  # times the least error of a trial: what is judged on all folds
 MOST = 0.5  # of the values, equal ones that are told: no less, see scans.commonest
 MEMBERS = 3  # of each group of values
 FEW, WIDER, MORE = 20, 1.5, 6  # units hidden in a trial; in place of NEAR and MEMBERS where they are fewer
+SURE = 2.0  # standard errors of the difference to the least, up to which WIDER holds in place of NEAR too
 
 
 class Candidate(NamedTuple):
@@ -38,6 +40,12 @@ class Candidate(NamedTuple):
     def errors(self, metric):
         """[error of the residuals of each group that has any]."""
         return [error_of(self.residuals[self.groups == group], metric) for group in np.unique(self.groups)]
+
+    def may_beat(self, best, group, metric):
+        """Whether it loses no more than chance may account for to the best of a group: a few values may be all."""
+        some = self.groups == group
+        mine, least = costs(np.array([self.residuals[some], best.residuals[some]]), metric)
+        return bool((mine - least).sum() <= SURE * doubt(mine - least))
 
 
 def decide(problem, asked, known, progress=None):
@@ -189,9 +197,12 @@ def finalists(trials, asked, metric, few):
         return {asked}
     unlike = [t for at, t in enumerate(trials) if t.method.unjoined or not any(alike(t, u) for u in trials[:at])]
     found, near, members = set(), *((WIDER, MORE) if few else (NEAR, MEMBERS))
-    for errors in zip(*(trial.errors(metric) for trial in unlike)):
+    for group, errors in zip(np.unique(unlike[0].groups), zip(*(trial.errors(metric) for trial in unlike))):
         order = np.argsort(errors, kind="stable")[:members]
-        found |= {unlike[at].method.name for at in order if errors[at] <= near * errors[order[0]]}
+        best, least = unlike[order[0]], errors[order[0]]
+        some = [unlike[at] for at in order if errors[at] <= WIDER * least]
+        found |= {t.method.name for t in some if t.may_beat(best, group, metric)}
+        found |= {unlike[at].method.name for at in order if errors[at] <= near * least}
     return found
 
 
