@@ -146,7 +146,8 @@ def load(ask, edges=None):
 
     asked = ("tensor", "slice_shape", "layout", "columns", "coordinates", "distances")
     edges = ask.edges if edges is None else edges
-    data = read_graph(ask.path, edges=edges, neighbors=ask.nearest, **{name: getattr(ask, name) for name in asked})
+    with report.warnings_told(ask.quiet or ask.as_json):
+        data = read_graph(ask.path, edges=edges, neighbors=ask.nearest, **{name: getattr(ask, name) for name in asked})
     if ask.missing_value is not None:
         data = without(data, ask.missing_value)
     report.remark(f"{values_file(ask)}: {sizes(data)}.", ask.quiet or ask.as_json)

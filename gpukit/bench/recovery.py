@@ -29,7 +29,10 @@ from gpukit.imputation.spectral.run import impute
 SEEDS = range(5)
 UNSEEN = 0.5  # of a spectral slice's mass on missing vertices: nothing observed determines it
 MISSING = 0.2
-ALONE = ("interpolation", "last-value", "seasonal", "kriging", "local", "smoothness")  # methods that know time
+ALONE = (  # methods that know time, or what the sensors have in common
+    *("interpolation", "akima", "last-value", "seasonal", "kriging", "regularized-em", "local", "smoothness"),
+    "vertex-median",
+)
 WEEK = (7, 288)  # days and readings a day of a sensor of METR-LA
 POINTS, FAULTS = 0.05, 0.0015  # shares of readings that miss by themselves, and that a fault begins at
 WIDE = 1.6448536  # deviations on either side that hold 90 % of a normal distribution

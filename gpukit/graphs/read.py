@@ -9,7 +9,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.check import sound
 from gpukit.graphs.convert import as_graph_tensor, check_slice, is_list
-from gpukit.graphs.layouts.long import long_of, roles_in
+from gpukit.graphs.layouts.long import long_of, roles_in, warn_of_others
 from gpukit.graphs.near.files import Near
 from gpukit.graphs.table import Values, read_table
 from gpukit.graphs.tensor import Graph
@@ -158,6 +158,7 @@ def _of_long(table, roles, graph, ids):
     count = 0 if graph is None else _count(graph)
     known = None if graph is None else np.arange(count) if ids is None else ids
     long = long_of(table, *roles, known)
+    warn_of_others(table, long)
     if graph is not None and ids is None and len(long.ids) > count:
         raise DataError(
             f"{table.path} names sensor {str(long.ids[count])!r}, and the graph's vertices have no labels: they are 0 "

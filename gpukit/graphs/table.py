@@ -10,7 +10,7 @@ from gpukit.graphs.layouts import moments
 from gpukit.graphs.layouts.alone import SIDES, are_dates, names_times, side_of
 from gpukit.graphs.text import is_number
 from gpukit.io.sheet import MISSING, Table, open_table
-from gpukit.io.words import as_ids
+from gpukit.io.words import as_ids, refuse_repeated
 
 WAYS = "--layout rows (layout='rows') for one row a vertex, --layout columns for one column a vertex"
 
@@ -53,6 +53,7 @@ def read_table(path, count=None, ids=None, layout=None, length=None):
     own, other = names[found.layout], names["columns" if found.layout == "rows" else "rows"]
     clock = found.layout == "columns" and found.header and table.first[0] and names_times(table.first[0])
     times = moments.seconds(other) if other and (are_dates(other) or clock) else None
+    refuse_repeated(own or (), f"{table.path} names the {found.layout.removesuffix('s')}")
     return Values(values, None, None if own is None else as_ids(own), times)
 
 
@@ -76,7 +77,8 @@ def _lie_alone(table, ids, layout, spelled):
     """(Lie, frame) of a table that no graph tells the sides of."""
     header = _has_header(table, None)
     frame = table.frame(header, spelled=spelled)
-    labels = _words(frame) if header and names_times(table.first[0]) else _texts(_words(frame))
+    words = _words(frame)
+    labels = words if (header and names_times(table.first[0])) or are_dates(words) else _texts(words)
     head = table.first[labels is not None :] if header else None
     known = None if ids is None else set(map(str, ids))
     return Lie(header, labels, head, side_of(table.path, labels, head, layout, known)), frame

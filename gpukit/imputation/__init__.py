@@ -19,6 +19,7 @@ Z = U' G by the Laplacian's eigenvectors U, slices of low rank:
     serve.py       another tensor on the same graph            saving.py      model files
     centering.py   means taken off and put back                holdout.py     what is hidden to judge by
     compare.py     simple methods beside the spectral one      periods.py     after how many columns things repeat
+    units.py       sensors of unlike kinds, each by its spread
     spectral/      the paper's algorithm; gpukit.graphs has the graph, its Fourier basis and the tensors
       run.py         one tensor on one device                  path.py        the path, then the phase of fixed ranks
       thresholds.py  where each slice's lambda starts          ranks.py       the rank that each slice shows

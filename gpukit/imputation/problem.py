@@ -24,6 +24,7 @@ class Problem(NamedTuple):
     shape      (m, n) of the slices
     place      spectral.run.Place: the graph's basis, the device, the computation's dtype
     options    estimator.Settings: the parameters, checked
+    units      units.Units that values are in, None: those in which they were given
     """
 
     adjacency: object
@@ -34,6 +35,7 @@ class Problem(NamedTuple):
     shape: tuple
     place: object
     options: object
+    units: object = None
 
     @property
     def ordered(self):

@@ -22,6 +22,7 @@ from gpukit.imputation.shared.crew import Crew
 from gpukit.imputation.spectral.confidence import vertex_confidence
 from gpukit.imputation.spectral.run import Outcome, Place, Setting, stop_by_holdout
 from gpukit.imputation.tables.window import Held
+from gpukit.imputation.units import in_units, units_of
 from gpukit.parallel import ALONE
 
 AUTO, SPECTRAL = "auto", "spectral"
@@ -43,7 +44,8 @@ class Run(NamedTuple):
 
     def problem(self):
         """The Problem that methods are judged on."""
-        return as_problem(self.taken.adjacency, self.data, self.place, self.settings, self.taken.clock.at)
+        found = as_problem(self.taken.adjacency, self.data, self.place, self.settings, self.taken.clock.at)
+        return in_units(found, units_of(found.values, found.seen))
 
     def fitted(self, progress=None):
         """{attribute: value} of a fitted GraphImputer."""
@@ -65,7 +67,7 @@ class Run(NamedTuple):
                 return self.by_spectrum(decide(settings, place, data, progress), progress)
             problem = self.problem()
             known = {}
-            if settings.method == AUTO and not problem.ordered:
+            if settings.method == AUTO and not problem.ordered and problem.units is None:
                 decided = decide(settings, place, data, progress)
                 if choose.is_solved(decided[1]):
                     return self.by_spectrum(decided, progress) | {"notes_": auto.notes_of(problem)}

@@ -8,6 +8,7 @@ from gpukit.imputation.problem import as_problem
 from gpukit.imputation.spectral.path import Fit, Walk
 from gpukit.imputation.spectral.run import Outcome, Setting, impute
 from gpukit.imputation.tables.window import Held, check_series, check_window, follows, joined
+from gpukit.imputation.units import in_units
 
 FLOOR = 1e-3  # of what is observed: more zeros, with nothing below them, are a bound
 
@@ -64,7 +65,7 @@ def planned(model, data, at):
         return Held(data.given.copy(), np.zeros(data.shape), mask_like(data), at)
     with Workspace() as workspace:
         place = model.place_._replace(workspace=workspace)
-        problem = as_problem(model.adjacency_, data, place, settings, at)
+        problem = in_units(as_problem(model.adjacency_, data, place, settings, at), model.plan_.units)
         found = mixed(problem, model.plan_, estimates_of(problem, model.plan_))
     estimate = found.estimate.reshape(data.tensor.shape)[~data.mask]
     out = bounded(filled(data, estimate), data, settings)

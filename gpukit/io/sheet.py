@@ -16,6 +16,7 @@ BLANKS = r"\s+"  # the separator that any run of spaces and tabs is
 MISSING = {"", "na", "n/a", "#n/a", "#na", "<na>", "null", "none", "nan", "-nan"}  # of values, in any case
 UNKNOWN = [*(MISSING - {"nan", "-nan"}), "NA", "N/A", "#N/A", "<NA>", "NULL", "None", "NaN", "-NaN"]  # for pandas
 EMPTY = "Correct it, or leave the field empty where the value is missing."
+NO_NUMBERS = "Nor is anything else in its column: leave the column out, or make it the first if it says when."
 # Bytes as classes, and what integers look like in them that are not spelled as Python prints them: 007, +7, -0.
 CLASSES = bytes(
     {48: 48, 43: 43, 45: 45}.get(letter, 49 if 49 <= letter <= 57 else 32 if letter in b' \t\r\n,;"' else 46)
@@ -173,7 +174,7 @@ class Table:
         missing = [word.strip().lower() in MISSING for word in words]
         for row, word in enumerate(words):
             if not missing[row] and not is_number(word, finite=False):
-                wrong = f"has {decimal_comma(word)}" if with_point(word) else "is not a number. " + EMPTY
+                wrong = f"has {decimal_comma(word)}" if with_point(word) else f"is not a number. {_advice(words)}"
                 raise DataError(f"{self.path}, {self.place(row)}: {shown(word)} (column {column.name + 1}) {wrong}")
         return [np.nan if gap else float(word) for gap, word in zip(missing, words)]
 
@@ -220,6 +221,11 @@ class ParquetTable(FrameTable):
 
     def __init__(self, source):
         super().__init__(source.name, parquet.Reader(source).frame())
+
+
+def _advice(words):
+    """What to do with a column that has a word that is no number."""
+    return EMPTY if len(words) == 1 or any(is_number(word) for word in words) else NO_NUMBERS
 
 
 def _without_comments(raw):

@@ -258,6 +258,21 @@ def test_a_setting_is_the_one_that_errs_least_on_all_folds_of_a_trial():
     assert len(one.estimates) == 1 and len(both.estimates) == 2 and len(both.residuals) == 8
 
 
+@pytest.mark.parametrize("metric", ["absolute", "squared"])
+def test_who_loses_by_chance_alone_is_judged_on_all_folds(metric):
+    rng = np.random.default_rng(0)
+    least = rng.normal(size=400)
+    once, always, groups = rng.permutation(least), 1.4 * rng.permutation(least), np.zeros(400, int)
+    once[7] = {"absolute": 140.0, "squared": 20.0}[metric]  # one value, where a series jumps
+    trials = [
+        run.Candidate(methods.BY_NAME[name], {}, residuals, groups, [])
+        for name, residuals in (("last-value", least), ("interpolation", once), ("seasonal", always))
+    ]
+    assert run.finalists(trials, "auto", metric, False) == {"last-value", "interpolation"}
+    once[7] *= 3  # more than half as much again
+    assert run.finalists(trials, "auto", metric, False) == {"last-value"}
+
+
 @pytest.mark.parametrize("days_to_come", [False, True])
 def test_of_few_runs_all_folds_are_tried(monkeypatch, days_to_come):
     seen, tried, counts = np.random.default_rng(0).random((N, T)) > 0.2, run.tried, []

@@ -2,10 +2,13 @@
 
 from gpukit.base import check_choice
 from gpukit.errors import DataError
+from gpukit.graphs.layouts.moments import compact, seconds
 from gpukit.graphs.layouts.roles import CLOCK, NAMES
 from gpukit.io.arrays import plain
+from gpukit.io.words import is_number
 
 SIDES = ("rows", "columns")
+COUNTED = ("index", "step", "t", "month", "quarter", "week", "day", "period")  # a first column that is no sensor
 
 
 def side_of(path, labels, head, layout=None, known=None):
@@ -26,10 +29,17 @@ def side_of(path, labels, head, layout=None, known=None):
 
 
 def are_dates(words):
-    """Whether words, if there are any, all are dates or clocks."""
-    return bool(words) and all(CLOCK.search(word) for word in words)
+    """Whether words, if there are any, all are dates or clocks. Of those without signs days alone: months of six digits
+    may be ids."""
+    if not words:
+        return False
+    if all(CLOCK.search(word) for word in words):
+        return True
+    if all(is_number(word) for word in words):
+        return len(words[0]) >= len("20060905") and compact(words) is not None
+    return seconds(words) is not None
 
 
 def names_times(word):
     """Whether a header calls its first column times, or nothing."""
-    return not word or plain(word) in NAMES["time"] or plain(word) in ("index", "step", "t")
+    return not word or plain(word) in NAMES["time"] or plain(word) in COUNTED

@@ -1,5 +1,6 @@
 """A long table, a line a reading: as values by sensor and time, and where each line stands among them."""
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.layouts import moments as spelled
 from gpukit.graphs.layouts import roles as told
-from gpukit.io.sheet import MISSING
+from gpukit.io.sheet import MISSING, UNKNOWN
 from gpukit.io.words import as_ids, is_number, shown
 
 SEVERAL = "Give each time of a sensor once; where clocks are set back, give times in UTC or with their offset."
@@ -56,8 +57,8 @@ def roles_in(table, ids=None, layout=None, columns=None):
     header, known = has_header(table), None if ids is None else set(map(str, ids))
     named = header and not (known and known <= set(table.first))
     found = told.by_name(table.first, table.path, numeric(table)) if named else None
-    if found is None and width == 3 and not header:
-        found = told.by_looks(first_rows(table), known)
+    if found is None and width == 3:
+        found = told.by_looks(first_rows(table, header), known, header)
     if found is None and layout == "long":
         raise DataError(
             f"{table.path} does not say which of its {width:,} columns are time, sensor and value. Say so: --columns "
@@ -77,9 +78,9 @@ def numeric(table):
     return {at for at, word in enumerate(words) if word.lower() in MISSING or is_number(word, finite=False)}
 
 
-def first_rows(table):
-    """The first lines of a table without a header, as words."""
-    rows = table.frame(False, spelled=len(table.first)).head(told.FEW)
+def first_rows(table, header):
+    """The first lines of a table below its header, as words."""
+    rows = table.frame(header, spelled=len(table.first)).head(told.FEW).astype(object)
     return [[word.strip() if isinstance(word, str) else "" for word in row] for row in rows.to_numpy().tolist()]
 
 
@@ -93,6 +94,27 @@ def long_of(table, roles, header, ids=None):
     numbers = table.numbers(frame[[roles.value]]).ravel()
     values = pivoted(vertex, time, numbers, (len(ids), len(moments)), Named(ids, moments, table))
     return Long(roles, header, vertex, time, ids, moments, seconds, values, frame)
+
+
+def warn_of_others(table, long):
+    """Warn of other columns of numbers in which some are missing: one column is filled in, and they stay as they
+    are."""
+    names = table.first if long.header else [f"column {at + 1}" for at in long.frame.columns]
+    others = [names[at] for at in long.frame.columns if at not in long.roles and lacks_numbers(long.frame[at])]
+    if others:
+        lack = f"{', '.join(others[:4])} lack{'s' * (len(others) == 1)} values too"
+        warnings.warn(
+            f"{table.path}: {names[long.roles.value]} is filled in; {lack}, which stay missing. --columns (columns=) "
+            "says which column is the values.",
+            stacklevel=2,
+        )
+
+
+def lacks_numbers(column):
+    """Whether a column has empty fields, and all others, as far as the first ones tell, are numbers."""
+    empty = column.isna() | column.isin(["", *UNKNOWN])
+    words = column[~empty].head(told.FEW)
+    return bool(empty.any()) and len(words) > 0 and all(is_number(str(word)) for word in words)
 
 
 def words_of(column):

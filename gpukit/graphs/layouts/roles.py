@@ -95,10 +95,12 @@ def is_called(name, role):
     return word in NAMES[role]
 
 
-def by_looks(rows, known=None):
-    """Roles of three columns without names, by the first rows (lists of words); None where they are no readings.
+def by_looks(rows, known=None, header=False):
+    """Roles of three columns whose names tell nothing, by the first rows (lists of words); None where they are no
+    readings.
 
-    Times look like dates or clocks, and are the same in several rows; sensors are words, or the ids in `known`.
+    Times look like dates or clocks, and are the same in several rows, which below a header they must be: words may
+    otherwise say something of each time. Sensors are words, or the ids in `known`.
     """
     columns = [list(column) for column in zip(*rows)] if rows and all(len(row) == 3 for row in rows) else []
     times = [at for at, column in enumerate(columns) if all(CLOCK.search(word) for word in column)]
@@ -110,7 +112,8 @@ def by_looks(rows, known=None):
         return None
     value = next(at for at in rest if at != named[0])
     numbers = all(word.lower() in MISSING or is_number(word, finite=False) for word in columns[value])
-    repeated = len(rows) >= REPEATED * len(set(columns[times[0]])) or not are_numbers(columns[named[0]])
+    repeated = len(rows) >= REPEATED * len(set(columns[times[0]]))
+    repeated |= not header and not are_numbers(columns[named[0]])
     return Roles(times[0], named[0], value) if numbers and repeated else None
 
 

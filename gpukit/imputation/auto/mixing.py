@@ -57,9 +57,14 @@ def drawn(shares, estimates, truth, kinds, units, metric):
 
 def losses(residuals, units, metric):
     """(members, units): the sum of what residuals (members, values) cost."""
-    sizes = np.abs(residuals) if metric == "absolute" else np.square(residuals)
+    sizes = costs(residuals, metric)
     _, number = np.unique(units, return_inverse=True)
     return np.array([np.bincount(number, part) for part in sizes])
+
+
+def costs(residuals, metric):
+    """What residuals cost."""
+    return np.abs(residuals) if metric == "absolute" else np.square(residuals)
 
 
 def doubt(differences):

@@ -18,7 +18,7 @@ MIX = "mix"
 
 class Plan(NamedTuple):
     """members: [(name, setting)]; shares (KINDS, members); bends (2, 2, KNOTS); deviations; rows: [judging.Row], the
-    best first; notes: [text]."""
+    best first; notes: [text]; units: units.Units of the problem that it was made for, or None."""
 
     members: list
     shares: np.ndarray
@@ -26,6 +26,7 @@ class Plan(NamedTuple):
     deviations: Deviations
     rows: list
     notes: list
+    units: object = None
 
     @property
     def method(self):
@@ -51,7 +52,8 @@ def estimates_of(problem, plan, known=None):
 
 
 def joined(problem, plan, estimates):
-    """Filled of a problem, of its members' estimates; the deviation is 0 where something is observed."""
+    """Filled of a problem, of its members' estimates, as values were given; the deviation is 0 where something is
+    observed."""
     found, missing, deviation = kinds(problem), ~problem.seen, np.zeros(problem.seen.shape)
     estimate, field = np.empty(missing.shape), np.empty(missing.shape)
 
@@ -62,4 +64,4 @@ def joined(problem, plan, estimates):
 
     by_rows(served, missing.shape)
     deviation[missing] = plan.deviations.at(found[missing], signs_of(problem, field, estimates, missing))
-    return Filled(estimate, deviation)
+    return Filled(*((estimate, deviation) if problem.units is None else problem.units.back(estimate, deviation)))

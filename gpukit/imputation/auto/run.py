@@ -11,6 +11,7 @@ from gpukit.imputation import scans
 from gpukit.imputation.auto import bending, deviations, hiding
 from gpukit.imputation.auto.judging import Fold, error_of, filled, side_by_side, threads_pay
 from gpukit.imputation.auto.methods import BY_NAME, METHODS
+from gpukit.imputation.auto.mixing import costs, doubt
 from gpukit.imputation.auto.places import GROUPS, KINDS, kinds
 from gpukit.imputation.auto.plan import Plan
 from gpukit.imputation.auto.settling import Judged, settled
@@ -23,6 +24,7 @@ NEAR = 1.25  # times the least error of a trial: what is judged on all folds
 MOST = 0.5  # of the values, equal ones that are told: no less, see scans.commonest
 MEMBERS = 3  # of each group of values
 FEW, WIDER, MORE = 20, 1.5, 6  # units hidden in a trial; in place of NEAR and MEMBERS where they are fewer
+SURE = 2.0  # standard errors of the difference to the least, up to which WIDER holds in place of NEAR too
 
 
 class Candidate(NamedTuple):
@@ -39,6 +41,12 @@ class Candidate(NamedTuple):
         """[error of the residuals of each group that has any]."""
         return [error_of(self.residuals[self.groups == group], metric) for group in np.unique(self.groups)]
 
+    def may_beat(self, best, group, metric):
+        """Whether it loses no more than chance may account for to the best of a group: a few values may be all."""
+        some = self.groups == group
+        mine, least = costs(np.array([self.residuals[some], best.residuals[some]]), metric)
+        return bool((mine - least).sum() <= SURE * doubt(mine - least))
+
 
 def decide(problem, asked, known, progress=None):
     """(the Plan for a problem, {name: (N, T)} of members that have filled it in already).
@@ -51,7 +59,7 @@ def decide(problem, asked, known, progress=None):
     folds = hiding.folds_of(whole, options.seed)
     folds = [Fold(hidden.values, whole.without(hidden.lost), whole.values) for hidden in folds]
     if not folds:
-        return unjudged(problem, asked), {}
+        return unjudged(problem, asked)._replace(units=problem.units), {}
     units = units_in(folds[0])
     trials = tried(whole, folds if 0 < units[1] < FEW else folds[:1], options.metric, progress)
     if asked != "auto" and asked not in {trial.method.name for trial in trials}:
@@ -63,7 +71,7 @@ def decide(problem, asked, known, progress=None):
     near = [trial for trial in trials if trial.method.name in names]
     judged, ahead = judged_of(near, folds, whole, problem, lambda trial: decided(whole, trial, known, progress))
     plan = settled(folds, judged, trials, options.metric, asked == "auto")
-    return plan._replace(notes=notes_of(problem)), ahead
+    return plan._replace(notes=notes_of(problem), units=problem.units), ahead
 
 
 def judged_of(near, folds, whole, problem, decide):
@@ -107,6 +115,8 @@ def unjudged(problem, asked):
 
 def notes_of(problem):
     """[text] of what is odd about a problem."""
+    if problem.units is not None:
+        return [problem.units.note, *empty_columns(problem)]
     value, alike, count = scans.commonest(*scans.some(slice(None), problem.values, problem.seen))
     notes = []
     if alike == count:
@@ -116,10 +126,15 @@ def notes_of(problem):
             f"{alike / count:.0%} of what is observed is {value:g}: the least absolute error may be that "
             "of this value everywhere; metric='squared' (--metric squared) judges by squares."
         )
+    return notes + empty_columns(problem)
+
+
+def empty_columns(problem):
+    """[text] of columns without order in which nothing is observed."""
     empty = int((~problem.seen.any(axis=0)).sum())
-    if empty and not problem.ordered:
-        notes.append(f"{empty:,} columns are observed on no vertex: they have the vertices' means.")
-    return notes
+    if not empty or problem.ordered:
+        return []
+    return [f"{empty:,} columns are observed on no vertex: they have the vertices' means."]
 
 
 def tried(problem, folds, metric, progress):
@@ -182,9 +197,12 @@ def finalists(trials, asked, metric, few):
         return {asked}
     unlike = [t for at, t in enumerate(trials) if t.method.unjoined or not any(alike(t, u) for u in trials[:at])]
     found, near, members = set(), *((WIDER, MORE) if few else (NEAR, MEMBERS))
-    for errors in zip(*(trial.errors(metric) for trial in unlike)):
+    for group, errors in zip(np.unique(unlike[0].groups), zip(*(trial.errors(metric) for trial in unlike))):
         order = np.argsort(errors, kind="stable")[:members]
-        found |= {unlike[at].method.name for at in order if errors[at] <= near * errors[order[0]]}
+        best, least = unlike[order[0]], errors[order[0]]
+        some = [unlike[at] for at in order if errors[at] <= WIDER * least]
+        found |= {t.method.name for t in some if t.may_beat(best, group, metric)}
+        found |= {unlike[at].method.name for at in order if errors[at] <= near * least}
     return found
 
 

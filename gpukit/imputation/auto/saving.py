@@ -15,6 +15,7 @@ from gpukit.imputation.auto.methods import BY_NAME
 from gpukit.imputation.auto.places import KINDS
 from gpukit.imputation.auto.plan import Plan
 from gpukit.imputation.auto.signs import SIGNS
+from gpukit.imputation.units import Units
 from gpukit.io import trust
 
 PARTS = {"data": np.float64, "indices": np.int32, "indptr": np.int32}  # of the adjacency
@@ -38,6 +39,8 @@ def packed(model):
         "plan.deviations": plan.deviations.by_kind,
         "plan.law": plan.deviations.law,
     }
+    if plan.units is not None:
+        arrays |= persist.spread("plan.units", plan.units)
     return {"plan": told, "asked": wanted}, arrays | {
         f"adjacency.{part}": np.asarray(getattr(model.adjacency_, part), kind) for part, kind in PARTS.items()
     }
@@ -94,7 +97,20 @@ def read(told, arrays, estimator):
     coverage = dict(pairs("coverage", persist.entry_of(told, "coverage", list)))
     rows = [row_of(one) for one in persist.entry_of(told, "rows", list)]
     notes = [str(note) for note in persist.entry_of(told, "notes", list)]
-    return Plan(members, shares, bends, Deviations(by_kind, law, coverage), rows, notes)
+    return Plan(members, shares, bends, Deviations(by_kind, law, coverage), rows, notes, units_in(arrays))
+
+
+def units_in(arrays):
+    """The Units in a file, of as many vertices as its basis has; None where there are none."""
+    if "plan.units.level" not in arrays:
+        return None
+    found, count = arrays.gathered(Units, "plan.units"), len(arrays["basis.vectors"])
+    for name, array in found._asdict().items():
+        trust.check_array(f"plan.units.{name}", array, np.float64, (count,))
+        trust.check_finite(f"plan.units.{name}", array)
+    if (found.size <= 0).any():
+        raise DataError(f"plan.units.size has {found.size.min():g}; spreads are above 0.")
+    return found
 
 
 def pairs(name, found):

@@ -1,0 +1,115 @@
+"""Times in the spellings of tables, by themselves and as the labels of tables that no graph is given with."""
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from gpukit.errors import DataError
+from gpukit.graphs import read_graph
+from gpukit.graphs.layouts.moments import seconds
+
+MONTHS = [datetime(2005 + at // 12, 1 + at % 12, 1, tzinfo=UTC) for at in range(30)]
+DAYS = [datetime(1999, 12, 20, tzinfo=UTC) + timedelta(days=7 * at) for at in range(30)]
+QUARTERS = [f"{1970 + at // 4}{mark}Q{at % 4 + 1}" for at, mark in zip(range(9), [" "] * 9)]
+OF_MONTHS = ("%Y%m", "%Y-%m", "%Y/%m", "%m/%Y", "%b %Y", "%B %Y", "%b-%Y", "%b-%y")
+OF_DAYS = ("%Y%m%d", "%Y%m%d%H%M", "%d %B %Y", "%d-%b-%y", "%b %d %Y", "%B %d, %Y", "%d %b %Y %H:%M")
+
+
+def table(labels, first, lack=(3,)):
+    """Two sensors by those labels, of which the first lacks some values."""
+    lines = [f"{label},{'' if at in lack else at + 0.5},{10 - at}" for at, label in enumerate(labels)]
+    return "\n".join([f"{first},a,b", *lines]) + "\n"
+
+
+@pytest.mark.parametrize("form", [*OF_MONTHS, *OF_DAYS])
+def test_dates_in_words_and_without_signs(form, tmp_path):
+    moments = MONTHS if form in OF_MONTHS else DAYS
+    labels, wanted = [one.strftime(form) for one in moments], [int(one.timestamp()) for one in moments]
+    assert seconds(labels).tolist() == wanted
+    if "," not in form:
+        (tmp_path / "t.csv").write_text(table(labels, "month"))
+        data = read_graph(tmp_path / "t.csv")
+        assert data.vertices.tolist() == ["a", "b"] and data.times.tolist() == wanted
+
+
+def test_days_without_signs_need_no_name(tmp_path):
+    labels = [one.strftime("%Y%m%d") for one in DAYS]
+    (tmp_path / "t.csv").write_text(table(labels, "obs"))
+    assert read_graph(tmp_path / "t.csv").times.tolist() == [int(one.timestamp()) for one in DAYS]
+
+
+def test_dates_in_a_header_are_times(tmp_path):
+    labels = [one.strftime("%b-%y") for one in MONTHS]
+    lines = [",".join([name, *(f"{at}.5" for at in range(30))]) for name in "abc"]
+    (tmp_path / "t.csv").write_text("\n".join([",".join(["site", *labels]), *lines]) + "\n")
+    data = read_graph(tmp_path / "t.csv")
+    assert data.vertices.tolist() == ["a", "b", "c"] and data.times[1] - data.times[0] == 31 * 86400
+
+
+def test_quarters():
+    wanted = [int(datetime(1970 + at // 4, 1 + 3 * (at % 4), 1, tzinfo=UTC).timestamp()) for at in range(9)]
+    for mark in (" ", "", "-"):
+        assert seconds([one.replace(" ", mark) for one in QUARTERS]).tolist() == wanted
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["20060230", "20060301"],  # no 30th of February
+        ["773869", "767541"],  # sensors of METR-LA
+        ["1500000000", "1500000300"],
+        ["1950", "1951"],
+        ["20060228", "2006030"],
+    ],
+)
+def test_other_numbers_are_seconds(words):
+    assert seconds(words).tolist() == list(map(int, words))
+
+
+def test_a_long_table_runs_by_time_though_its_first_sensor_begins_late(tmp_path):
+    late = [f"G,{one:%b %d %Y},{at}" for at, one in enumerate(MONTHS) if at > 9]
+    whole = [f"A,{one:%b %d %Y},{at}" for at, one in enumerate(MONTHS)]
+    (tmp_path / "t.csv").write_text("\n".join(["symbol,date,price", *late, *whole]) + "\n")
+    data = read_graph(tmp_path / "t.csv")
+    assert (np.diff(data.times) > 0).all() and data.tensor[data.vertices.tolist().index("A")].ravel().tolist() == [
+        *range(30)
+    ]
+
+
+def test_columns_that_are_no_numbers_are_told_what_to_do(tmp_path):
+    for word, line, told in (
+        ("t", "2010-01-02,5.5,rain", r"'rain' \(column 3\) is not a number\. Nor is anything else in its column"),
+        ("t", "2010-01-02,5.5,1", r"'sun' \(column 3\) is not a number\. Correct it"),
+    ):
+        (tmp_path / "t.csv").write_text(f"{word},a,b\n2010-01-01,4.5,sun\n{line}\n")
+        with pytest.raises(DataError, match=told.replace("rain", "sun")):
+            read_graph(tmp_path / "t.csv")
+
+
+def test_two_columns_of_one_name_are_named(tmp_path):
+    (tmp_path / "t.csv").write_text(table([f"{one:%Y-%m-%d}" for one in DAYS], "date").replace("a,b", "ISE,ISE"))
+    with pytest.raises(DataError, match=r"t\.csv names the column 'ISE' twice"):
+        read_graph(tmp_path / "t.csv")
+
+
+def test_other_columns_that_lack_values_are_told(tmp_path):
+    lines = [f"{firm},{1935 + at},{at}.5,{'' if at == 3 else at},{firm}{at}" for firm in "xy" for at in range(9)]
+    (tmp_path / "t.csv").write_text("\n".join(["firm,year,value,invest,remark", *lines]) + "\n")
+    with pytest.warns(UserWarning, match="value is filled in; invest lacks values too, which stay missing. --columns"):
+        assert read_graph(tmp_path / "t.csv").tensor.shape == (2, 1, 9)
+
+
+@pytest.mark.parametrize("times, long", [([0, 0, 0, 1, 1, 1, 2, 2, 2], True), (list(range(9)), False)])
+def test_words_beside_times_are_sensors_where_times_repeat(times, long, tmp_path):
+    days = [f"{DAYS[at]:%Y-%m-%d}" for at in times]
+    lines = [f"{day},{('coal', 'gas', 'sun')[at % 3]},{at}.5" for at, day in enumerate(days)]
+    (tmp_path / "t.csv").write_text("\n".join(["year,source,generation", *lines]) + "\n")
+    if long:
+        data = read_graph(tmp_path / "t.csv")
+        assert data.vertices.tolist() == ["coal", "gas", "sun"] and data.tensor.ravel().tolist() == [
+            *(0.5, 3.5, 6.5, 1.5, 4.5, 7.5, 2.5, 5.5, 8.5)
+        ]
+    else:
+        with pytest.raises(DataError, match=r"'coal' \(column 2\) is not a number\. Nor is anything else"):
+            read_graph(tmp_path / "t.csv")

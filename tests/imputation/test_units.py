@@ -1,0 +1,99 @@
+"""Sensors of unlike kinds: counted in their own spreads, given back as they were."""
+
+import numpy as np
+import pytest
+
+from gpukit import GraphImputer, load_model
+from gpukit.errors import DataError
+from gpukit.imputation.auto.saving import units_in
+from gpukit.imputation.units import Units, moments, units_of
+from gpukit.persist import Arrays
+
+SIZES = np.array([1.0, 0.02, 3e6, 40.0])
+LEVELS = np.array([5.0, 0.0, 2e7, -300.0])
+
+
+def series(columns=120, seed=0):
+    """(values (4, T) of like kinds, seen)."""
+    rng, t = np.random.default_rng(seed), np.arange(columns)
+    common = np.sin(t / 7.0) + np.cumsum(rng.normal(size=columns)) / 8
+    values = common * np.array([[1.0], [-1.0], [0.8], [1.2]]) + 0.1 * rng.normal(size=(4, columns))
+    return values, rng.random(values.shape) < 0.8
+
+
+def unlike(values):
+    """The same series as kinds that have nothing to do with each other."""
+    return values * SIZES[:, None] + LEVELS[:, None]
+
+
+def test_spreads_and_means_are_those_of_what_is_seen():
+    values, seen = unlike(series()[0]), series()[1]
+    found = units_of(np.where(seen, values, 0.0), seen)
+    for row in range(4):
+        assert found.level[row] == pytest.approx(values[row][seen[row]].mean(), rel=1e-12)
+        assert found.size[row] == pytest.approx(values[row][seen[row]].std(), rel=1e-9)
+
+
+def test_what_does_not_change_has_the_others_spread():
+    values, seen = unlike(series()[0]), series()[1]
+    values[1] = 0.1  # whose mean is not 0.1 to the bit
+    values = np.where(seen, values, 0.0)
+    assert moments(values, seen)[1, 1] == 0
+    assert units_of(values, seen).size[1] == np.median(moments(values, seen)[[0, 2, 3], 1])
+
+
+def test_one_kind_and_vertices_without_values_stay_as_they_are():
+    values, seen = series()
+    assert units_of(np.where(seen, 500 * values * np.array([[1.0], [2], [1], [1]]), 0.0), seen) is None
+    assert units_of(np.zeros((4, 9)), np.ones((4, 9), bool)) is None
+    seen[2] = False
+    assert units_of(np.where(seen, unlike(values), 0.0), seen) is None
+
+
+def fitted(values, seen, **options):
+    return GraphImputer(device="cpu", **options).fit(None, np.where(seen, values, np.nan))
+
+
+def test_each_kind_is_filled_in_as_if_it_were_alone_in_its_units():
+    values, seen = series()
+    given, alike = unlike(values), Units(*moments(np.where(seen, unlike(values), 0.0), seen).T)
+    model, wanted = fitted(given, seen), fitted(alike.off(given, np.ones_like(seen)), seen)
+    estimate, deviation = alike.back(wanted.completed_, wanted.deviation_)
+    missing = ~seen
+    scale = np.broadcast_to(alike.size[:, None], seen.shape)[missing]
+    np.testing.assert_allclose(model.completed_[missing] / scale, estimate[missing] / scale, atol=2e-3, rtol=1e-6)
+    np.testing.assert_allclose(model.deviation_[missing], deviation[missing], rtol=0.05)
+    assert (model.completed_[seen] == given[seen]).all() and (model.deviation_[seen] == 0).all()
+    assert model.report_[0].error < 1 and "in units of each sensor's own spread" in model.notes_[0]
+    inside = np.abs(model.completed_ - given) <= 1.645 * model.deviation_
+    assert all(inside[row][missing[row]].mean() > 0.6 for row in range(4))
+
+
+def test_bounds_are_those_of_the_values():
+    values, seen = unlike(series()[0]), series()[1]
+    assert fitted(values, seen, minimum=4.0).completed_[~seen].min() >= 4.0
+
+
+def test_a_kept_imputer_fills_in_new_readings_in_the_same_units(tmp_path):
+    values, seen = series(150)
+    given = unlike(values)
+    model = fitted(given[:, :120], seen[:, :120])
+    model.save(tmp_path / "m.gpukit")
+    again, units = load_model(tmp_path / "m.gpukit"), model.plan_.units
+    np.testing.assert_array_equal(again.plan_.units.size, units.size)
+    np.testing.assert_array_equal(again.plan_.units.level, units.level)
+    new, gaps = np.where(seen, given, np.nan)[:, 120:], ~seen[:, 120:]
+    found, scale = again.transform(new), np.broadcast_to(units.size[:, None], gaps.shape)[gaps]
+    np.testing.assert_array_equal(found, model.transform(new))
+    again.extend(new)
+    deviation = again.deviation_[:, 120:][gaps] / scale
+    assert 0.02 < deviation.min() and deviation.max() < 2.0
+    assert (np.abs(found - given[:, 120:])[gaps] / scale).mean() < 0.5
+
+
+@pytest.mark.parametrize("size, told", [(0.0, "spreads are above 0"), (np.nan, "plan.units.size"), (1.0, "plan.units")])
+def test_damaged_units_are_refused(size, told):
+    level = np.zeros(3 if size == 1 else 2)
+    arrays = {"plan.units.level": level, "plan.units.size": np.full(2, size), "basis.vectors": np.eye(2)}
+    with pytest.raises(DataError, match=told):
+        units_in(Arrays("m.gpukit", arrays))
