@@ -106,7 +106,7 @@ class Updating(Serving):
         if self.feedback_ == "explicit":
             from gpukit.factorization.update import inputs
 
-            return lambda ratings: inputs.rated(ratings, self._scale)
+            return lambda ratings: inputs.rated(ratings, self._scale, len(self._rated.items))
         from gpukit.factorization.implicit.update import weights_of
 
         return lambda ratings: weights_of(self, ratings)

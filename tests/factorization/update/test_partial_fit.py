@@ -8,8 +8,9 @@ import pytest
 from factorization.inputs import make, planted, same_state
 from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization.arrays import Scale
 from gpukit.factorization.model.layout import BASE
-from gpukit.factorization.update import anew, run
+from gpukit.factorization.update import anew, inputs, run
 from gpukit.persist import load_arrays, load_model, save_arrays
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.levels import MOST
@@ -297,3 +298,18 @@ def test_a_model_trained_anew_keeps_nothing_of_other_rows():
     model.old_, fitted.new_ = 1, 2
     assert anew.taken_over(model, fitted) is model
     assert not hasattr(model, "old_") and model.new_ == 2 and model.n_factors == 7
+
+
+@pytest.mark.parametrize("count, beyond, known, good", [(10, 5, 30, True), (10, 6, 30, False), (9, 9, 30, True),
+                                                        (10, 6, 29, True), (11, 11, 10**6, False)])  # fmt: skip
+@pytest.mark.parametrize("far", [0.5, 6.0])
+def test_most_of_ten_ratings_beyond_the_scale_are_of_another(count, beyond, known, good, far):
+    scale = Scale(mean=3.5, deviation=1.0, low=1.0, high=5.0)
+    values = np.where(np.arange(count) < beyond, far, 1.0).astype(np.float32)
+    new = Ratings(np.arange(count, dtype=np.int32), np.zeros(count, np.int32), values, np.arange(count), np.arange(1))
+    if good:
+        assert inputs.rated(new, scale, known) is new
+    else:
+        with pytest.raises(DataError, match=f"{beyond} of {count} ratings.*lie beyond all"):
+            inputs.rated(new, scale, known)
+    assert inputs.rated(new, scale._replace(low=5.0), known) is new  # all known ones are alike
