@@ -107,14 +107,17 @@ def evaluated(fitted, judged, stages):
 
 
 def learn(ask, fitted, new):
-    """Update the model; the entry of its updates_, or one like it where nothing is new."""
+    """Update the model; the entry of its updates_, or one like it where nothing is new; unchanged: how many ratings the
+    model had as they are."""
     if new is None:
-        return nothing(fitted, ask.rows)
+        return {**nothing(fitted, ask.rows), "unchanged": 0}
     with report.Progress(ask.quiet or ask.as_json) as progress:
         fitted.partial_fit(
             new, rows=ask.rows, hashes=ask.hashes, duplicates=ask.duplicates, replay=ask.replay, progress=progress
         )
-    return fitted.updates_[-1]
+    told = fitted.updates_[-1]
+    same = len(new) - told["ratings"] - told["corrected"] if fitted.feedback_ == "explicit" else 0
+    return {**told, "unchanged": same}
 
 
 def show(ask, fitted, told, errors, chosen, stages):
@@ -126,8 +129,9 @@ def show(ask, fitted, told, errors, chosen, stages):
         return
     learned, anew = "clicks" if fitted.feedback_ == "implicit" else "ratings", told["rows"] == ANEW
     click.echo(
-        f"{told['ratings']:,} new {learned}, {told['corrected']:,} corrected; {told['users']:,} new users, "
-        f"{told['items']:,} new items; "
+        f"{told['ratings']:,} new {learned}, {told['corrected']:,} corrected"
+        + f", {told['unchanged']:,} known as they are" * (told["unchanged"] > 0)
+        + f"; {told['users']:,} new users, {told['items']:,} new items; "
         + (f"trained anew on all {told['settled']:,}." if anew else f"{told['walked']:,} {learned} walked.")
     )
     if errors[0] is not None:

@@ -34,7 +34,7 @@ def test_as_json_with_a_test(verb, model_file, new, ratings_file, tmp_path):
     result = verb("update", model_file, new, "--model", out, "--rows", "frozen", "--test", ratings_file, "--json", *CPU)
     told = json.loads(result.out)
     assert told["command"] == "update" and told["rows"] == "frozen" and told["users"] == 2 and told["items"] == 1
-    assert told["ratings"] + told["corrected"] == 21 and told["model"] == str(out)
+    assert (told["ratings"], told["corrected"], told["unchanged"]) == (19, 0, 2) and told["model"] == str(out)
     assert {"before", "after", "seconds", "device", "total_users", "total_items"} <= set(told)
     assert told["after"]["rmse"] == load_model(out).evaluate(_read(ratings_file))["rmse"]
 
@@ -112,3 +112,11 @@ def test_ratings_of_another_scale(verb, refused, model_file, tmp_path):
     assert "12 of 12 ratings, which go from 20 to 100, lie beyond all" in line and not out.exists()
     result = verb("recommend", model_file, "--ratings", bad)
     assert result.code == 2 and "lie beyond all" in result.err
+
+
+def test_a_night_told_twice(verb, model_file, new, tmp_path):
+    once, twice = tmp_path / "once.gpukit", tmp_path / "twice.gpukit"
+    assert ", 2 known as they are" in verb("update", model_file, new, "--model", once, "--rows", "frozen", *CPU).out
+    result = verb("update", once, new, "--model", twice, *CPU)
+    assert result.code == 0 and result.out.startswith("0 new ratings, 0 corrected, 21 known as they are; 0 new users")
+    assert same_state(load_model(once), load_model(twice)) and len(load_model(twice).updates_) == 2
