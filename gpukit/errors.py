@@ -30,6 +30,10 @@ class DataError(GpukitError, ValueError):
     exit_code = 2
 
 
+class NoRowsError(DataError):
+    """The input is sound and holds nothing, as a night's export may, where something is needed."""
+
+
 class ModelError(GpukitError, ValueError):
     """A file is not a gpukit model, is damaged, or is from a version this one cannot read."""
 

@@ -12,7 +12,7 @@ from gpukit.cli.factorization.judging import clicks as judged
 from gpukit.cli.factorization.oddities import alike, unlike_ratings
 from gpukit.cli.factorization.plot import training_curve
 from gpukit.cli.factorization.table import closing_table, count_unknown
-from gpukit.cli.factorization.words import options_named, spoken
+from gpukit.cli.factorization.words import chosen_line, options_named, spoken
 from gpukit.cli.main import survived
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.implicit.feedback import resolved
@@ -247,20 +247,6 @@ def what_next(ask, run):
         user = run.train.user_ids[run.train.users[0]]
         following = shlex.join(["gpukit", "recommend", ask.model, "--user", str(user)])
         yield f"Model saved in {ask.model}. Next: {following}"
-
-
-def chosen_line(chosen):
-    """The settings of a training and why they were taken, as a line."""
-    users, items = chosen["damping"]
-    biases = f"biases damped by {users:g} ratings a user, {items:g} an item"
-    if any(chosen["trend"]):
-        biases += ", to a line in their numbers"
-    if chosen["n_epochs"]:
-        biases = (
-            f"F={chosen['n_factors']}, K={chosen['n_neighbors']}, {chosen['n_epochs']} epochs, lambda "
-            f"{chosen['regularization']:.3g}, {biases if chosen['biases'] == 'held' else 'biases learned'}"
-        )
-    return f"Settings: {biases} ({chosen['why']})."
 
 
 def result(ask, run, unknown):

@@ -5,10 +5,11 @@ from types import SimpleNamespace
 import click
 
 from gpukit.cli import models, options, outputs, report
+from gpukit.cli.factorization.words import chosen_line
 from gpukit.cli.stages import Stages
-from gpukit.errors import ParameterError
+from gpukit.errors import NoRowsError, ParameterError
 from gpukit.factorization.update.settings import HASHES, ROWS
-from gpukit.factorization.update.told import ANEW
+from gpukit.factorization.update.told import ANEW, nothing
 
 
 @click.command()
@@ -59,7 +60,7 @@ def update(**values):
     ask, stages = SimpleNamespace(**values), Stages()
     check_target(ask)
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
-    new, judged = read(ask, ask.new), None if ask.test is None else read(ask, ask.test)
+    new, judged = read_new(ask), None if ask.test is None else read(ask, ask.test)
     stages.done("reading")
     before = evaluated(fitted, judged, stages)
     told = learn(ask, fitted, new)
@@ -68,7 +69,7 @@ def update(**values):
     fitted.save(ask.target)
     stages.done("writing")
     told = {**told, "total_users": len(fitted.user_ids_), "total_items": len(fitted.item_ids_)}
-    show(ask, told, (before, after), chosen, stages, "clicks" if fitted.feedback_ == "implicit" else "ratings")
+    show(ask, fitted, told, (before, after), chosen, stages)
 
 
 def check_target(ask):
@@ -87,6 +88,15 @@ def read(ask, path):
     return read_ratings(path, ask.file_format, ask.columns, ask.duplicates, ask.sep)
 
 
+def read_new(ask):
+    """The new Ratings, None where a header says that there are none today."""
+    try:
+        return read(ask, ask.new)
+    except NoRowsError as nothing:
+        report.remark(f"{nothing} The model stays as it is.", ask.quiet)
+        return None
+
+
 def evaluated(fitted, judged, stages):
     """What the model is worth on Ratings, by the name of the measure; None without them."""
     if judged is None:
@@ -97,29 +107,38 @@ def evaluated(fitted, judged, stages):
 
 
 def learn(ask, fitted, new):
-    """Update the model; the entry of its updates_."""
+    """Update the model; the entry of its updates_, or one like it where nothing is new; unchanged: how many ratings the
+    model had as they are."""
+    if new is None:
+        return {**nothing(fitted, ask.rows), "unchanged": 0}
     with report.Progress(ask.quiet or ask.as_json) as progress:
         fitted.partial_fit(
             new, rows=ask.rows, hashes=ask.hashes, duplicates=ask.duplicates, replay=ask.replay, progress=progress
         )
-    return fitted.updates_[-1]
+    told = fitted.updates_[-1]
+    same = len(new) - told["ratings"] - told["corrected"] if fitted.feedback_ == "explicit" else 0
+    return {**told, "unchanged": same}
 
 
-def show(ask, told, errors, chosen, stages, learned):
-    """Print what came of it: a JSON object, or a line or two and the seconds. errors: before and after, or None;
-    learned: 'ratings' or 'clicks'."""
+def show(ask, fitted, told, errors, chosen, stages):
+    """Print what came of it: a JSON object, or a line or two and the seconds. errors: before and after, or None."""
     if ask.as_json:
         before, after = errors
         result = {"before": before, "after": after, "model": ask.target, "device": str(chosen)}
         report.print_json({"command": "update", **told, **result, "seconds": stages.seconds})
         return
+    learned, anew = "clicks" if fitted.feedback_ == "implicit" else "ratings", told["rows"] == ANEW
     click.echo(
-        f"{told['ratings']:,} new {learned}, {told['corrected']:,} corrected; {told['users']:,} new users, "
-        f"{told['items']:,} new items; {told['walked']:,} {learned} walked{', trained anew' * (told['rows'] == ANEW)}."
+        f"{told['ratings']:,} new {learned}, {told['corrected']:,} corrected"
+        + f", {told['unchanged']:,} known as they are" * (told["unchanged"] > 0)
+        + f"; {told['users']:,} new users, {told['items']:,} new items; "
+        + (f"trained anew on all {told['settled']:,}." if anew else f"{told['walked']:,} {learned} walked.")
     )
     if errors[0] is not None:
         rows = [{"model": name, **error} for name, error in zip(("before", "updated"), errors)]
         named = {"rmse": "test RMSE", "mae": "MAE", "hr@10": "HR@10", "recall@10": "recall@10", "ndcg@10": "NDCG@10"}
         report.print_table(rows, {"model": "", **{key: named[key] for key in errors[0]}})
     click.echo(stages.line())
+    if anew:
+        report.remark(chosen_line(fitted.chosen_), ask.quiet)
     report.remark(f"Model saved in {ask.target}, on {chosen}.", ask.quiet)

@@ -42,3 +42,17 @@ def options_named():
         told = type(error)(spoken(str(error)))
         told.exit_code = error.exit_code  # of another rank's error
         raise told from None
+
+
+def chosen_line(chosen):
+    """The settings of a training and why they were taken, as a line."""
+    users, items = chosen["damping"]
+    biases = f"biases damped by {users:g} ratings a user, {items:g} an item"
+    if any(chosen["trend"]):
+        biases += ", to a line in their numbers"
+    if chosen["n_epochs"]:
+        biases = (
+            f"F={chosen['n_factors']}, K={chosen['n_neighbors']}, {chosen['n_epochs']} epochs, lambda "
+            f"{chosen['regularization']:.3g}, {biases if chosen['biases'] == 'held' else 'biases learned'}"
+        )
+    return f"Settings: {biases} ({chosen['why']})."

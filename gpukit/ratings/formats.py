@@ -15,7 +15,7 @@
 import re
 from dataclasses import dataclass
 
-from gpukit.errors import DataError, ParameterError
+from gpukit.errors import DataError, NoRowsError, ParameterError
 from gpukit.io.words import decimal_comma, is_integer, is_number, shown, with_point, words_of
 from gpukit.ratings import headers as named
 from gpukit.ratings.headers import Extras
@@ -213,7 +213,7 @@ def _delimited(lines, name, request, format):
     else:
         _check_first(words, places, name, lines)
     if not lines.skip_blank():
-        raise DataError(f"{name} holds a header and nothing else: no ratings.")
+        raise NoRowsError(f"{name} holds a header and nothing else: no ratings.")
     places = (places.user, places.item, places.rating if need else -1)
     return Layout(format, sep, len(words), *places, lines.start, lines.number, extras=extras)
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from cli_support import CPU, write_rows
+from factorization.inputs import same_state
 
 from gpukit.persist import load_model
 
@@ -33,7 +34,7 @@ def test_as_json_with_a_test(verb, model_file, new, ratings_file, tmp_path):
     result = verb("update", model_file, new, "--model", out, "--rows", "frozen", "--test", ratings_file, "--json", *CPU)
     told = json.loads(result.out)
     assert told["command"] == "update" and told["rows"] == "frozen" and told["users"] == 2 and told["items"] == 1
-    assert told["ratings"] + told["corrected"] == 21 and told["model"] == str(out)
+    assert (told["ratings"], told["corrected"], told["unchanged"]) == (19, 0, 2) and told["model"] == str(out)
     assert {"before", "after", "seconds", "device", "total_users", "total_items"} <= set(told)
     assert told["after"]["rmse"] == load_model(out).evaluate(_read(ratings_file))["rmse"]
 
@@ -88,5 +89,34 @@ def test_twice_as_many_ratings_are_trained_on_anew(verb, model_file, tmp_path):
     out, known = tmp_path / "out.gpukit", len(load_model(model_file)._rated.items)
     new = write_rows(tmp_path / "many.csv", [(5000 + t // 20, f"a{t % 20:02d}", 1 + t % 5) for t in range(known)])
     result = verb("update", model_file, new, "--model", out, *CPU)
-    assert result.code == 0 and "ratings walked, trained anew." in result.out
+    assert result.code == 0 and "; trained anew on all " in result.out and "Settings: " in result.err
     assert load_model(out).updates_[-1]["settled"] == 2 * known
+
+
+def test_a_night_without_ratings(verb, model_file, tmp_path):
+    """A header alone: the model is handed on as it is, with or without --json."""
+    night, out = write_rows(tmp_path / "night.csv", [("user", "item", "rating")]), tmp_path / "out.gpukit"
+    result = verb("update", model_file, night, "--model", out, *CPU)
+    assert result.code == 0 and result.out.startswith("0 new ratings, 0 corrected; 0 new users, 0 new items; 0 ratings")
+    assert "holds a header and nothing else: no ratings. The model stays as it is." in result.err
+    assert same_state(load_model(model_file), load_model(out)) and not hasattr(load_model(out), "updates_")
+    told = json.loads(verb("update", model_file, night, "--model", out, "--force", "--json", *CPU).out)
+    assert told["ratings"] == told["walked"] == 0 and told["settled"] == len(load_model(out)._rated.items)
+    assert told["total_users"] == len(load_model(out).user_ids_)
+
+
+def test_ratings_of_another_scale(verb, refused, model_file, tmp_path):
+    rows = [(100 + k, f"a{k:02d}", 20 * (1 + k % 5)) for k in range(12)]
+    bad, out = write_rows(tmp_path / "bad.csv", rows), tmp_path / "out.gpukit"
+    line = refused("update", model_file, bad, "--model", out)
+    assert "12 of 12 ratings, which go from 20 to 100, lie beyond all" in line and not out.exists()
+    result = verb("recommend", model_file, "--ratings", bad)
+    assert result.code == 2 and "lie beyond all" in result.err
+
+
+def test_a_night_told_twice(verb, model_file, new, tmp_path):
+    once, twice = tmp_path / "once.gpukit", tmp_path / "twice.gpukit"
+    assert ", 2 known as they are" in verb("update", model_file, new, "--model", once, "--rows", "frozen", *CPU).out
+    result = verb("update", once, new, "--model", twice, *CPU)
+    assert result.code == 0 and result.out.startswith("0 new ratings, 0 corrected, 21 known as they are; 0 new users")
+    assert same_state(load_model(once), load_model(twice)) and len(load_model(twice).updates_) == 2

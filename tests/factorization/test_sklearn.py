@@ -44,7 +44,6 @@ PAIRS = {
         "check_sample_weight_equivalence_on_sparse_data",
     )
 }
-PAIRS["check_estimators_partial_fit_n_features"] = "partial_fit takes users and items that are new"
 IGNORED = dict.fromkeys(("check_regressors_train", "check_supervised_y_no_nan"), MATRIX)
 TWICE = dict.fromkeys(
     ("check_sample_weights_shape", "check_sample_weights_not_overwritten"), "their two columns name pairs twice"

@@ -15,6 +15,7 @@ from gpukit.ratings.pairs import ratings_of
 from gpukit.ratings.repeats import without_repeats
 
 FAR = 1000.0  # standard deviations: what lies beyond is no rating of the same scale
+SOME, KNOWN = 10, 30  # new ratings, and known ones, of which it can be told whether their scales are the same
 
 
 class NewRatings(NamedTuple):
@@ -54,14 +55,29 @@ def in_rows(ratings, user_ids, item_ids, finders=(rows_of, rows_of)):
     return NewRatings(users, items, ratings.values, user_ids, item_ids)
 
 
-def rated(ratings, scale):
-    """Ratings; DataError for clicks, whose values of 1 would pass for the worst ratings of a Scale that has several."""
+def rated(ratings, scale, known):
+    """Ratings; DataError for clicks, whose values of 1 would pass for the worst ratings of a Scale that has several,
+    and for ratings of another scale than the `known` ones that a model has learned from."""
     if scale.low < scale.high and are_pairs(ratings):
         raise DataError(
             f"There are pairs without ratings, and the model is of ratings from {scale.low:g} to {scale.high:g}. Name "
             "the column of ratings, or train a model of clicks."
         )
+    if known >= KNOWN:
+        check_scale(ratings.values, scale)
     return ratings
+
+
+def check_scale(values, scale):
+    """DataError where most of SOME values or more lie beyond all that a model has learned from: of the same scale few
+    do, and one that has widened to them would let predictions go as far."""
+    beyond = np.count_nonzero((values < scale.low) | (values > scale.high))
+    if len(values) >= SOME and 2 * beyond > len(values) and scale.low < scale.high:
+        raise DataError(
+            f"{beyond:,} of {len(values):,} ratings, which go from {values.min():g} to {values.max():g}, lie beyond "
+            f"all that the model has learned from ({scale.low:g} to {scale.high:g}). Bring them to that scale, or "
+            "train again with them."
+        )
 
 
 def unweighted(ratings):

@@ -34,6 +34,19 @@ def values_of(levels, scale):
     return values
 
 
+def changes(history, scale, part):
+    """inputs.NewRatings without those that a model's History (on the host) has as they are: what comes again, as when a
+    night is told twice or a whole table is handed on, is nothing to learn from."""
+    at, known = np.empty(len(part), np.int64), np.empty(len(part), bool)
+    find_pairs(history.indptr, history.items, pair_keys(part.users, part.items), at, known)
+    same = np.flatnonzero(known)
+    same = same[values_of(history.levels, scale)[history.codes[at[same]]] == part.values[same]]
+    if not len(same):
+        return part
+    users, items, values = (np.delete(column, same) for column in (part.users, part.items, part.values))
+    return type(part)(users, items, values, part.user_ids, part.item_ids)
+
+
 def merged(history, scale, part, duplicates):
     """The Merged of a model's History (on the host) and inputs.NewRatings.
 

@@ -8,6 +8,12 @@ ANEW = "anew"  # of rows: the model was trained on all that had come (anew.py)
 COUNTS = ("ratings", "corrected", "users", "items", "walked", "settled")
 
 
+def nothing(model, rows):
+    """An entry like those of updates_ for an update with nothing new of a fitted model; rows: as it was asked for."""
+    settled = settled_of(getattr(model, "updates_", []), len(model._rated.items))
+    return {**dict.fromkeys(COUNTS, 0), "rows": rows, "settled": settled, "seconds": {}}
+
+
 def settled_of(told, ratings):
     """How many ratings there were when the whole history was last walked; ratings: so many there are now."""
     if told:

@@ -27,7 +27,8 @@ class Updating(Serving):
         have grown by a twenty-fifth, is trained anew on all of them, where rows may move, hashes are recounted and
         replay is left open; rows is 'anew' in updates_ then. progress: as fit.
 
-        Leaves in updates_ a dict for each call: ratings, corrected, users, items (how many are new), rows, walked
+        Ratings that the model has as they are count for nothing, unless duplicates='error'. Leaves in updates_ a dict
+        for each call: ratings, corrected, users, items (how many are new), rows, walked
         (ratings times epochs), settled (ratings when the whole history was last walked), seconds by stage.
         Raises ParameterError, DataError, DeviceError, DeviceMemoryError; the model is then as it was.
         """
@@ -35,18 +36,21 @@ class Updating(Serving):
         if not hasattr(self, self._fitted_by):
             return self._first_fit(X, y, asked, progress)
         from gpukit.factorization.implicit import update as clicks
-        from gpukit.factorization.update import anew, inputs, run
+        from gpukit.factorization.update import anew, inputs, merge, run
 
         self.check()
         of_clicks = self.feedback_ == "implicit"
         part = inputs.part_of(X, y, self.user_ids_, self.item_ids_, asked.duplicates, self._taken())
         inputs.check_near(part.values, self._scale)
+        if not of_clicks and asked.duplicates != "error":
+            part = merge.changes(self._rated, self._scale, part)
+        before = getattr(self, "updates_", [])
         if not len(part):
+            self.updates_ = [*before, told.nothing(self, asked.rows)]
             return self
         if anew.is_due(self, part, asked):
             return anew.taken_over(self, anew.trained_anew(self, part, asked, progress))
         device = devices.resolve(self.device)
-        before = getattr(self, "updates_", [])
         model = run.Model(self._state, self._rated, self._scale, told.settled_of(before, len(self._rated.items)))
         news = progress or (lambda *news: None)
         with devices.reported(device, "Updating"):
@@ -106,7 +110,7 @@ class Updating(Serving):
         if self.feedback_ == "explicit":
             from gpukit.factorization.update import inputs
 
-            return lambda ratings: inputs.rated(ratings, self._scale)
+            return lambda ratings: inputs.rated(ratings, self._scale, len(self._rated.items))
         from gpukit.factorization.implicit.update import weights_of
 
         return lambda ratings: weights_of(self, ratings)

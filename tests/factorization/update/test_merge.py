@@ -113,3 +113,17 @@ def test_ids_begin_with_the_known_ones():
         ids[:3].astype("U2"),
     ):
         assert not inputs.begins_with(ids, known)
+
+
+def test_what_is_known_as_it_is_changes_nothing(fitted):
+    """A whole table handed on, with a corrected rating and a new one of a new user: these two are left."""
+    old = planted()
+    new = {**triples(old), (1000, 7): 2.0}
+    pair = next(iter(new))
+    new[pair] = 6.0 - new[pair] if new[pair] != 3.0 else 4.0
+    users, items = (np.array(ids) for ids in zip(*new))
+    values = np.array(list(new.values()), np.float32)
+    part = inputs.part_of((users, items, values), None, fitted.user_ids_, fitted.item_ids_, "last", lambda same: same)
+    left = merge.changes(fitted._rated, fitted._scale, part)
+    assert triples(Ratings(*left)) == {pair: new[pair], (1000, 7): 2.0}
+    assert merge.changes(fitted._rated, fitted._scale, left) is left

@@ -8,8 +8,9 @@ import pytest
 from factorization.inputs import make, planted, same_state
 from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization.arrays import Scale
 from gpukit.factorization.model.layout import BASE
-from gpukit.factorization.update import anew, run
+from gpukit.factorization.update import anew, inputs, run
 from gpukit.persist import load_arrays, load_model, save_arrays
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.levels import MOST
@@ -25,6 +26,11 @@ def parts(seed=3):
     early = whole.take(~late)
     early = Ratings(early.users, early.items, early.values, whole.user_ids[:340], whole.item_ids[:70])
     return early, whole.take(late), whole
+
+
+def raised(ratings):
+    """Ratings half a star higher."""
+    return ratings.with_columns(users=ratings.users, items=ratings.items, values=ratings.values + np.float32(0.5))
 
 
 def known_pairs():
@@ -142,7 +148,7 @@ def test_a_saved_model_goes_on_as_the_one_in_memory(model, tmp_path):
     back = load_model(tmp_path / "n.gpukit").set_params(device="cpu")
     assert same_state(back, one) and back.updates_ == other.updates_
     assert back.predict(more).tolist() == one.predict(more).tolist()
-    assert back.partial_fit(first.take(slice(9))).updates_[1]["corrected"] == 9
+    assert back.partial_fit(raised(first.take(slice(9)))).updates_[1]["corrected"] == 9
 
 
 @BOTH
@@ -159,12 +165,12 @@ def test_nothing_new_changes_nothing(model):
     fitted = make(model).fit(ratings)
     before = copy.copy(fitted)
     assert fitted.partial_fit(ratings.take(slice(0))) is fitted and same_state(fitted, before)
-    assert not hasattr(fitted, "updates_")
+    assert fitted.updates_[0]["ratings"] == 0 and fitted.updates_[0]["settled"] == len(ratings)
 
 
 def test_the_same_part_twice_only_corrects(early):
     late = parts()[1]
-    model = copy.copy(early).partial_fit(late).partial_fit(late)
+    model = copy.copy(early).partial_fit(late).partial_fit(raised(late))
     assert model.updates_[1]["corrected"] == len(late) and model.updates_[1]["ratings"] == 0
     assert len(model._rated.items) == len(parts()[2])
 
@@ -297,3 +303,30 @@ def test_a_model_trained_anew_keeps_nothing_of_other_rows():
     model.old_, fitted.new_ = 1, 2
     assert anew.taken_over(model, fitted) is model
     assert not hasattr(model, "old_") and model.new_ == 2 and model.n_factors == 7
+
+
+@pytest.mark.parametrize("count, beyond, known, good", [(10, 5, 30, True), (10, 6, 30, False), (9, 9, 30, True),
+                                                        (10, 6, 29, True), (11, 11, 10**6, False)])  # fmt: skip
+@pytest.mark.parametrize("far", [0.5, 6.0])
+def test_most_of_ten_ratings_beyond_the_scale_are_of_another(count, beyond, known, good, far):
+    scale = Scale(mean=3.5, deviation=1.0, low=1.0, high=5.0)
+    values = np.where(np.arange(count) < beyond, far, 1.0).astype(np.float32)
+    new = Ratings(np.arange(count, dtype=np.int32), np.zeros(count, np.int32), values, np.arange(count), np.arange(1))
+    if good:
+        assert inputs.rated(new, scale, known) is new
+    else:
+        with pytest.raises(DataError, match=f"{beyond} of {count} ratings.*lie beyond all"):
+            inputs.rated(new, scale, known)
+    assert inputs.rated(new, scale._replace(low=5.0), known) is new  # all known ones are alike
+
+
+def test_what_comes_again_is_not_learned_again(early):
+    first = parts()[0]
+    again = copy.copy(early).partial_fit(first)
+    assert same_state(early, again) and again.updates_[0]["ratings"] == again.updates_[0]["walked"] == 0
+    values = np.append(first.values[:50], 6 - first.values[50])  # of 1 to 5; 3 stays as it is
+    some = Ratings(first.users[:51], first.items[:51], values.astype(np.float32), first.user_ids, first.item_ids)
+    (entry,) = copy.copy(early).partial_fit(some).updates_
+    assert (entry["ratings"], entry["corrected"]) == (0, int(first.values[50] != 3))
+    with pytest.raises(DataError, match="already"):
+        copy.copy(early).partial_fit(first, duplicates="error")
