@@ -35,7 +35,9 @@ def broadcast(array, team):
     step = max(1, PIECE // first.dtype.itemsize)
     for begin in range(0, size, step):
         pieces.append(team.broadcast(None if flat is None else flat[begin : begin + step]))
-    return np.concatenate([first, *pieces]).reshape(shape) if array is None else array
+    if array is not None:
+        return array
+    return (pieces[0] if len(pieces) == 1 else np.concatenate([first, *pieces])).reshape(shape)
 
 
 def as_numbers(ids):

@@ -22,7 +22,7 @@ TENSOR, DOCUMENTS = worth.NUMBERS, worth.VALUES
         (worth.of_ratings(1e6, 16, 32, 0), (1, 1)),
         (worth.of_ratings(99e6, 16, 128, 0), (1, 1)),  # 0.27 s of work: no start is worth it
         (worth.of_ratings(99e6, 500, 128, 0), (2, 1)),  # eight ranks are handed the ratings seven times
-        (worth.of_ratings(99e6, 1000, 32, 32), (2, 1)),
+        (worth.of_ratings(99e6, 1000, 32, 32), (2, 8)),
         (worth.of_ratings(1e5, 10**6, 32, 0), (1, 1)),  # epochs of 7 us: the way between two takes 0.7 ms
         (worth.of_documents(DOCUMENTS, 20), (1, 1)),
         (worth.of_documents(DOCUMENTS, 20_000), (2, 8)),
