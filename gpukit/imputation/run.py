@@ -22,7 +22,7 @@ from gpukit.imputation.shared.crew import Crew
 from gpukit.imputation.spectral.confidence import vertex_confidence
 from gpukit.imputation.spectral.run import Outcome, Place, Setting, stop_by_holdout
 from gpukit.imputation.tables.window import Held
-from gpukit.imputation.units import in_units, units_of
+from gpukit.imputation.units import in_units, units_for
 from gpukit.parallel import ALONE
 
 AUTO, SPECTRAL = "auto", "spectral"
@@ -45,7 +45,7 @@ class Run(NamedTuple):
     def problem(self):
         """The Problem that methods are judged on."""
         found = as_problem(self.taken.adjacency, self.data, self.place, self.settings, self.taken.clock.at)
-        return in_units(found, units_of(found.values, found.seen))
+        return in_units(found, units_for(found))
 
     def fitted(self, progress=None):
         """{attribute: value} of a fitted GraphImputer."""

@@ -36,6 +36,14 @@ class Units(NamedTuple):
         )
 
 
+def units_for(problem):
+    """The Units of a Problem of series; None of one of matrices without order, whose spectral slices' ranks they would
+    change."""
+    if not problem.ordered and min(problem.shape) > 1:
+        return None
+    return units_of(problem.values, problem.seen)
+
+
 def units_of(values, seen):
     """The Units of series (N, T); None where the vertices are of one kind, as far as their spreads tell, or where one
     of them is not observed at all, of which there are no units to give it back in.

@@ -50,6 +50,26 @@ def test_one_kind_and_vertices_without_values_stay_as_they_are():
     assert units_of(np.where(seen, unlike(values), 0.0), seen) is None
 
 
+def test_matrices_without_order_have_none():
+    values = np.random.default_rng(0).normal(size=(6, 4, 5)) * 10.0 ** np.arange(6)[:, None, None]
+    seen = np.random.default_rng(1).random(values.shape) < 0.8
+    found = GraphImputer(device="cpu").prepare(np.ones((6, 6)) - np.eye(6), np.where(seen, values, np.nan)).problem()
+    assert found.units is None and not found.ordered
+    flat = np.where(seen, values, np.nan).reshape(6, 20)
+    found = GraphImputer(device="cpu").prepare(np.ones((6, 6)) - np.eye(6), flat).problem()
+    assert found.units is not None and not found.ordered
+
+
+def test_a_table_without_order_is_given_back_as_it_was():
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=(1, 60)) * np.array([[1.0], [1.1], [0.9], [1.0], [1.2], [0.8]])
+    sizes = 10.0 ** np.arange(6)[:, None]
+    values, seen = sizes * (common + 0.1 * rng.normal(size=common.shape)), rng.random(common.shape) < 0.8
+    model = fitted(values, seen)
+    errors = np.abs(model.completed_ - values)[~seen] / np.broadcast_to(sizes, seen.shape)[~seen]
+    assert model.plan_.units is not None and errors.mean() < 0.3 and (model.completed_[seen] == values[seen]).all()
+
+
 def fitted(values, seen, **options):
     return GraphImputer(device="cpu", **options).fit(None, np.where(seen, values, np.nan))
 
