@@ -73,7 +73,7 @@ class CopiedRows:
     def __init__(self, session, settings, parts, team, device):
         self.session, self.team = session, team
         self.common = session.parameters.Q.copy()
-        self.paces = damping.paces(settings, session.walk, parts.counts, team.size, PARTS)
+        self.paces = damping.paces(settings, session.walk, parts.counts, team.size, PARTS, PARTS)
         self.counts, self.every = damping.sample(parts, team.rank)
         self.shares = np.ones(len(self.common), np.float32)  # the row of the unknown stays
 
@@ -81,13 +81,16 @@ class CopiedRows:
         """Learn from all chunks, and meet the others after each of PARTS."""
         session = self.session
         with threads(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
-            self.damp(self.paces[min(epoch, len(self.paces) - 1)])
-            for table in in_parts(session.tables[0], PARTS, workers):
+            for part, table in enumerate(in_parts(session.tables[0], PARTS, workers)):
+                quarter, late = divmod(part * damping.QUARTERS, PARTS)
+                if not (late or (epoch and quarter)):
+                    self.damp(epoch, quarter)
                 sgd_epoch(table, session.batch, session.parameters, rates, turn, workers)
                 self.meet(self.shares)
 
-    def damp(self, paces):
-        """Set the shares of an epoch, by damping.paces and by how long factors of the major side are now."""
+    def damp(self, epoch, quarter):
+        """Set the shares of an epoch, or of its quarter, by how long factors of the major side are now."""
+        paces = self.paces[damping.turn_of(epoch, quarter, len(self.paces))]
         sums, factors = np.empty((1, 2)), self.session.layout.n_factors
         run("factor_squares", self.session.parameters.P, self.counts, factors, self.every, sums)
         run("damp", self.team.allreduce(sums), paces, self.team.size, self.shares[:-1])

@@ -21,7 +21,7 @@ from gpukit.parallel.nccl import device_lines, recorded, wait_for
 WALKS_AT_ONCE = 1  # kernels of one rank: a second one would begin in the tail of the first
 PACKING = 264, 128  # blocks and threads that copy rows
 QUAD = 4
-PARTS = 4  # of an epoch with copies of rows
+PARTS = damping.QUARTERS  # of an epoch with copies of rows
 ROOM, MUCH_ROOM = 16, 24  # processors that the walk leaves free, where changes are narrow, where they are wide
 FIRST, LATER = 16, 6  # that ranks meet while a part of the first epoch is walked, of a later one
 POPULAR, EVERY = 8, 3  # one row of so many meets every time, all rows every so many times
@@ -121,9 +121,10 @@ class CopiedRows:
         self.common = zeros((n, width), np.float32)
         own = [device_array((n, width), np.float32) for _ in ("changes", "sums")]
         popular = -(-n // POPULAR)
-        times = np.full(n, PARTS * LATER // EVERY)
-        times[order[:popular]] = PARTS * LATER
-        paces = damping.paces(settings, session.walk, parts.counts, team.size, times)[:, order]
+        often = np.full(n, PARTS / EVERY)
+        often[order[:popular]] = PARTS
+        times = FIRST * often, LATER * often
+        paces = damping.paces(settings, session.walk, parts.counts, team.size, *times)[:, order]
         self.paces = [to_device(np.ascontiguousarray(each)) for each in paces]
         counts, self.every = damping.sample(parts, team.rank)
         self.counts, self.sums = to_device(counts), device_array((MEASURING[0], 2), np.float64)
@@ -139,22 +140,23 @@ class CopiedRows:
         """See cpu.CopiedRows; queued. Ranks meet while a part is walked, and the next but one waits for that."""
         session, threads, met = self.session, threads_beside(self.session.layout), []
         grid = -(-workers * session.layout.lanes // threads)
-        for table in in_parts(session.tables[0], PARTS, workers):
+        for part, table in enumerate(in_parts(session.tables[0], PARTS, workers)):
             if len(met) > 1:
                 met[-2].wait(self.walking)
             arguments = table, session.batch, session.parameters, rates, turn, workers
             recorded(self.walking).wait(self.journeys)
             launch(session.sgd_epoch, grid, threads, *arguments, stream=self.walking)
-            if not met:  # behind the walk, which waits for nothing
-                self.damp(self.paces[min(epoch, len(self.paces) - 1)])
+            if not (epoch and part):  # behind the walk, which waits for nothing
+                self.damp(epoch, part)
             for number in range(LATER if epoch else FIRST):
                 self.meet(self.shares, *(self.popular if (number + 1) % EVERY else self.all))
             met.append(recorded(self.journeys))
         recorded(self.walking).wait(self.journeys)
         self.meet(self.shares, *self.all)
 
-    def damp(self, paces):
+    def damp(self, epoch, quarter):
         """See cpu.CopiedRows; queued."""
+        paces = self.paces[damping.turn_of(epoch, quarter, len(self.paces))]
         given = self.session.parameters.P, self.counts, self.session.layout.n_factors, self.every, self.sums
         launch(kernels.factor_squares, *MEASURING, *given, stream=self.journeys)
         self.lines.allreduce(self.sums, stream=self.journeys)

@@ -8,7 +8,7 @@ import pytest
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.settings import check
 from gpukit.factorization.shared import damping, twins
-from gpukit.factorization.shared.damping import CURVATURE, MOST, paces
+from gpukit.factorization.shared.damping import CURVATURE, MOST, QUARTERS, paces, turn_of
 from gpukit.factorization.shared.formulas import share_of
 from gpukit.factorization.solvers.sgd.rates import row_rates
 
@@ -26,12 +26,11 @@ def shares_of(found, ranks, mean):
 
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_from_the_sum_to_the_mean(ranks):
-    found = shares_of(paces(PLAN, "users", COUNTS, ranks, 4), ranks, 0.5)
-    assert found.shape == (4, 6) and found.dtype == np.float32
-    assert (found[0] == 1).all()
-    assert (np.diff(found[1:], axis=1) <= 1e-6).all() and (np.diff(found[1:], axis=0) >= -1e-6).all()
-    np.testing.assert_allclose(found[1:, :2], 1, atol=0.01)
-    assert found.min() >= 1 / ranks and found[1, -1] < 1.05 / ranks
+    found = shares_of(paces(PLAN, "users", COUNTS, ranks, 4, 4), ranks, 0.5)
+    assert found.shape == (QUARTERS + 3, 6) and found.dtype == np.float32
+    assert (np.diff(found, axis=1) <= 1e-6).all() and (np.diff(found, axis=0) >= -1e-6).all()
+    np.testing.assert_allclose(found[:, :2], 1, atol=0.02)
+    assert found.min() >= 1 / ranks and found[QUARTERS, -1] < 1.05 / ranks
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
@@ -42,7 +41,7 @@ def test_a_row_goes_as_far_as_by_one_step_after_the_other(row, ranks, mean):
     rate = row_rates(PLAN.rates, PLAN.epoch_rates(1).factor, COUNTS[1][row : row + 1])[0]
     steps = COUNTS[1][row] / (4 * ranks)
     own, wanted = (np.expm1(-rate * CURVATURE * mean * steps * n) for n in (1, ranks))
-    share = shares_of(paces(PLAN, "users", COUNTS, ranks, 4), ranks, mean)[1, row]
+    share = shares_of(paces(PLAN, "users", COUNTS, ranks, 9, 4), ranks, mean)[QUARTERS, row]
     assert share * ranks * own == pytest.approx(wanted, rel=1e-4)
 
 
@@ -54,16 +53,28 @@ def test_a_share_is_between_the_mean_and_the_sum():
 
 def test_rows_that_meet_more_often():
     often = np.array([4, 4, 4, 24, 24, 24])
-    found = paces(PLAN, "users", COUNTS, 2, often)
+    found = paces(PLAN, "users", COUNTS, 2, 2 * often, often)
     for meetings in (4, 24):
-        one = paces(PLAN, "users", COUNTS, 2, meetings)[:, often == meetings]
+        one = paces(PLAN, "users", COUNTS, 2, 2 * meetings, meetings)[:, often == meetings]
         assert np.array_equal(found[:, often == meetings], one)
-    assert (found[1, 3:5] < paces(PLAN, "users", COUNTS, 2, 4)[1, 3:5]).all()
+    assert (found[:, 3:5] < paces(PLAN, "users", COUNTS, 2, 8, 4)[:, 3:5]).all()
+
+
+def test_the_first_epoch_has_quarters():
+    """By the rates of rows that have seen so many of their ratings, and by meetings of its own."""
+    found = paces(PLAN, "users", COUNTS, 2, 64, 24)
+    for quarter in range(QUARTERS):
+        seen = (2 * quarter + 1) / 8 * COUNTS[1]
+        rate = row_rates(PLAN.rates, PLAN.epoch_rates(0).factor, seen)
+        np.testing.assert_allclose(found[quarter], CURVATURE * rate * COUNTS[1] / 128, rtol=1e-6)
+    assert [turn_of(0, quarter, 7) for quarter in range(QUARTERS)] == [0, 1, 2, 3]
+    assert [turn_of(epoch, 0, 7) for epoch in (1, 2, 3, 4, 10**9)] == [4, 5, 6, 6, 6]
 
 
 def test_a_training_of_very_many_epochs_takes_no_more_memory():
     many = PLAN._replace(epochs=10**9)
-    assert np.array_equal(paces(many, "users", COUNTS, 2, 4), paces(PLAN._replace(epochs=MOST), "users", COUNTS, 2, 4))
+    most = PLAN._replace(epochs=MOST)
+    assert np.array_equal(*(paces(plan, "users", COUNTS, 2, 4, 4) for plan in (many, most)))
 
 
 def test_a_rank_tells_of_its_own_users(monkeypatch):
