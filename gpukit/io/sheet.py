@@ -16,6 +16,7 @@ BLANKS = r"\s+"  # the separator that any run of spaces and tabs is
 MISSING = {"", "na", "n/a", "#n/a", "#na", "<na>", "null", "none", "nan", "-nan"}  # of values, in any case
 UNKNOWN = [*(MISSING - {"nan", "-nan"}), "NA", "N/A", "#N/A", "<NA>", "NULL", "None", "NaN", "-NaN"]  # for pandas
 EMPTY = "Correct it, or leave the field empty where the value is missing."
+LONGER = "Mend the line; or, if it is the table's header, take away what stands above it"
 NO_NUMBERS = "Nor is anything else in its column: leave the column out, or make it the first if it says when."
 # Bytes as classes, and what integers look like in them that are not spelled as Python prints them: 007, +7, -0.
 CLASSES = bytes(
@@ -142,7 +143,8 @@ class Table:
         """What pandas finds wrong, with the number of the line in the file."""
         what = str(error).strip().splitlines()[-1].removeprefix("Error tokenizing data. C error: ")
         before = self._newlines(self.begin)
-        return re.sub(r"line (\d+)", lambda found: f"line {int(found[1]) + before}", what)
+        told = re.sub(r"line (\d+)", lambda found: f"line {int(found[1]) + before}", what)
+        return f"{told}. {LONGER}" if what.startswith("Expected") else told
 
     def place(self, row):
         """Where a row of the last frame stands, in words: a line, or, where quotes may hold newlines, a row."""

@@ -1,6 +1,7 @@
 """A line of text to words; words to numbers and ids, each kept as it is spelled. No compiler is loaded for it."""
 
 import csv
+import re
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from gpukit.errors import DataError
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 USUAL, WIDEST = 256, 1 << 30  # letters of a text, bytes of an array of texts as wide as the widest
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234, which may have a decimal comma too
 SHOWN = 80  # letters of a word or a line in a message
 
 
@@ -37,7 +39,9 @@ def with_point(text):
 
 
 def decimal_comma(text):
-    """What to say of a number such as 3,5, behind `has`."""
+    """What to say of a number such as 3,5, behind `has`; of 1,234 that it may be something else."""
+    if THOUSANDS.fullmatch(text):
+        return "a comma, of thousands or a decimal one. Write it without the former, and with a point for the latter."
     return f"a decimal comma. Numbers are read with a point, {with_point(text)}: write the file again with points."
 
 
