@@ -14,7 +14,7 @@ from gpukit.factorization import LSHMF, MatrixFactorization, begin
 from gpukit.factorization.implicit import begin as begin_implicit
 from gpukit.parallel import ALONE
 from gpukit.ratings.orders import resident
-from gpukit.ratings.orders.resident import ResidentRatings
+from gpukit.ratings.orders.resident import ResidentRatings, SentRatings
 
 GPU = Device("cuda", 0, "a GPU", (9, 0))
 NAMED = {"n_factors": 2, "n_epochs": 1, "regularization": 0.02}
@@ -66,3 +66,22 @@ def test_values_are_copied_where_the_scale_looks_at_them():
     for exact in (True, False):
         orders = SimpleNamespace(levels=SimpleNamespace(exact=exact))
         assert (begin.values_for(orders, found) is None) == exact and bool(held[2].seen) != exact
+
+
+def test_large_arrays_of_the_host_arrive_numbered(monkeypatch):
+    monkeypatch.setattr(resident, "MANY", 40)
+    users, items, values = triple()
+    _, found, *_ = LSHMF(**NAMED, device=GPU).prepare((users, items), values)
+    assert type(found) is SentRatings and found.shape == (9, 8) and "users" not in vars(found)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_needs_the_host_has_large_arrays_as_they_are(way, monkeypatch):
+    options, given = WAYS[way]
+    estimator = MatrixFactorization(**{"n_factors": 2, "device": GPU, **options})
+    expected = estimator.prepare(triple()[:2], triple()[2], **given)[1]
+    monkeypatch.setattr(resident, "MANY", 40)
+    found = estimator.prepare(triple()[:2], triple()[2], **given)[1]
+    assert type(found) is type(expected)
+    for name, column in expected.columns().items():
+        np.testing.assert_array_equal(getattr(found, name), column)
