@@ -55,9 +55,9 @@ def in_rows(ratings, user_ids, item_ids, finders=(rows_of, rows_of)):
     return NewRatings(users, items, ratings.values, user_ids, item_ids)
 
 
-def rated(ratings, scale, known):
+def rated(ratings, scale, known=0):
     """Ratings; DataError for clicks, whose values of 1 would pass for the worst ratings of a Scale that has several,
-    and for ratings of another scale than the `known` ones that a model has learned from."""
+    and for ratings of another scale than the `known` ones that a model has learned from (0: not asked)."""
     if scale.low < scale.high and are_pairs(ratings):
         raise DataError(
             f"There are pairs without ratings, and the model is of ratings from {scale.low:g} to {scale.high:g}. Name "
