@@ -119,6 +119,20 @@ def test_pair_product(name, exact):
     np.testing.assert_allclose(partial, twin, rtol=0, atol=(1e-12 if exact else 1e-6) * expected[1].max())
 
 
+@pytest.mark.parametrize("length, capacity", [(200, 256), (700, 1280), (300, 0)])
+def test_what_scores_of_a_query_have_in_common_costs_no_digits(length, capacity):
+    """Of one document a thread, of several, and through the workspace."""
+    at = inputs.queries([length], 5, "margins")
+    over, u, found = walk(at, 5, np.zeros((length, 1)), np.ones(1), 1), np.round(at.u * 2**20) / 2**20, []
+    product = pair_sums_kernels.make_pair_product(4, 1, 4, capacity, True)
+    for common in (0.0, 2.0**30):  # u + common is exact; its sums over a query are not
+        partial, workspace = np.full((1, 2), np.nan), np.full((1, 3 * length + 1), np.nan)
+        X = gpu.padded(u[:, None] + common)
+        launch(product, 1, rows_kernels.THREADS, X, np.ones(1), 0.0, *over, partial, workspace)
+        found.append(partial[0, 1])
+    assert found[1] == pytest.approx(found[0], rel=1e-12)
+
+
 def test_blocks_without_queries():
     at = inputs.queries([1, 5, 9], 2)
     X, w = sessions.documents(at, 4)

@@ -23,6 +23,19 @@ PATIENCE = 64  # rows that a thread adds up in float32, and those of a query, be
 
 
 @device
+def _centre(size, space, parts):
+    """space[:size] -= its mean, by the block, with a barrier: the mean is in no difference of two documents, and its
+    digits would push out others where prefix sums grow large."""
+    thread, own = U32(cuda.threadIdx.x), F64(0.0)
+    for i in range(thread, size, U32(THREADS)):
+        own += space[i]
+    mean = block_sum(own, WARPS, parts) / F64(size)
+    for i in range(thread, size, U32(THREADS)):
+        space[i] -= mean
+    cuda.syncthreads()
+
+
+@device
 def _prefix_sums(table, begin, size, space, sums, parts):
     """space[sums + r] = sum of u (space[:size]) over the first r documents in the plane's order, by the block."""
     share = U32(U32(size + U32(THREADS - 1)) // U32(THREADS))
@@ -52,8 +65,9 @@ def _subtract_partners(table, begin, size, space, sums, z):
 
 @device
 def _pair_sums(margin, begin, size, height, partners, weight, space, sums, z, parts):
-    """space[z:] = weight * (A'A u - margin A'e) from u = space[:size]; the thread's share of the loss."""
+    """space[z:] = weight * (A'A u - margin A'e) from u = space[:size], centred; the thread's share of the loss."""
     tables, counts = partners.tables, partners.counts
+    _centre(size, space, parts)
     for i in range(U32(cuda.threadIdx.x), size, U32(THREADS)):
         space[U32(z + i)] = F64(counts[0, U32(begin + i)]) * space[i]
     for plane in range(U32(0), U32(height)):
@@ -82,9 +96,12 @@ def _hold(partners, document, slots, held):
 
 @device
 def _held_pair_sums(margin, size, weight, slots, held, space, sums, z, parts):
-    """`_pair_sums` of a query of one plane with at most a document a thread, whose numbers are held."""
+    """`_pair_sums` of a query of one plane with at most a document a thread, whose numbers are held.
+
+    Centred on its first score instead of the mean, which would take two barriers: sums of so few stay small.
+    """
     thread = U32(cuda.threadIdx.x)
-    own = space[U32(held[0])] if thread < size else F64(0.0)
+    own = space[U32(held[0])] - space[0] if thread < size else F64(0.0)
     running = block_prefix(own, WARPS, parts)
     if thread < size:
         space[U32(sums + thread)] = running
@@ -93,7 +110,7 @@ def _held_pair_sums(margin, size, weight, slots, held, space, sums, z, parts):
     cuda.syncthreads()
     share = F64(0.0)
     if thread < size:
-        total, u = F64(0.0), space[thread]
+        total, u = F64(0.0), space[thread] - space[0]
         for slot in range(slots):
             a, b = U32(held[3 + 2 * slot]), U32(held[4 + 2 * slot])
             total += space[U32(sums + max(a, b))] - space[U32(sums + min(a, b))]
