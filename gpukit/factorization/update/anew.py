@@ -8,6 +8,8 @@ again as its last training.
 Of few ratings a choice holds for less: on a quarter more of them damped biases may no longer win, neighbours may begin
 to help. There a training takes about a second, its choice included, and takes the place of every walk over the whole
 history, which would take a tenth of that.
+
+So does a training where new ratings tell that the model does not hold for them (confirmed.py).
 """
 
 import copy
@@ -24,11 +26,16 @@ TIMES = 2.0  # as many ratings as there were when the settings were chosen, wher
 def is_due(model, part, settings):
     """Whether a fitted model of ratings that takes inputs.NewRatings is to be trained anew; settings: settings.Settings
     of the update, whose rows and neighbours have to be free to move, and what is walked left open."""
-    if model.feedback_ == "implicit" or settings != settings._replace(rows="move", hashes="recount", replay=None):
+    if model.feedback_ == "implicit" or not is_free(settings):
         return False
     known = len(model._rated.items)
     now, then = known + len(part), told.chosen_on(getattr(model, "updates_", []), known)
     return has_grown(then, now) if now <= FEW else now >= TIMES * then
+
+
+def is_free(settings):
+    """Whether settings.Settings of an update let rows and neighbours move, and leave open what is walked."""
+    return settings == settings._replace(rows="move", hashes="recount", replay=None)
 
 
 def trained_anew(model, part, settings, progress):

@@ -15,7 +15,7 @@ from gpukit.factorization.settings import of_model
 from gpukit.factorization.solvers import Task
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd import training as descent
-from gpukit.factorization.update import confirmed, grow, merge
+from gpukit.factorization.update import anew, confirmed, grow, merge
 from gpukit.factorization.update.plan import walk_of
 from gpukit.ratings.orders.order import order_ratings
 
@@ -71,7 +71,8 @@ class Facts(NamedTuple):
 
 
 def update(model, part, settings, trainer, progress):
-    """The Updated of a Model that takes inputs.NewRatings, as update.settings.Settings say.
+    """The Updated of a Model that takes inputs.NewRatings, as update.settings.Settings say; None where it is better
+    trained anew (anew.py).
 
     Raises DataError, DeviceMemoryError. An interrupt takes effect between two epochs, and the model is as it was.
     """
@@ -84,6 +85,9 @@ def update(model, part, settings, trainer, progress):
     plan = trainer.settings(len(merged.ratings))
     walk = walk_of(settings.replay, len(model.history.items), len(merged.ratings), model.settled, plan)
     facts = learned_facts(model, merged, (before, now), (walk, settings, trainer), clock)
+    share = confirmed.share(model, merged, facts.fresh, trainer) if walk.is_whole else 1.0
+    if share < confirmed.LEAST and anew.is_free(settings):
+        return None
     state = grow.grown_state(model.state, facts.fresh, facts.base, facts.neighbors, plan.biases, plan.seed)
     state = grow.at_baseline(state) if plan.held else state
     with clock("training"), interrupt.deferred() as pressed:
@@ -91,7 +95,7 @@ def update(model, part, settings, trainer, progress):
         if plan.epochs:
             learner.learn_fresh()
         if plan.epochs and settings.rows == "move":
-            learner.learn_all(walk, model)
+            learner.learn_all(walk, max(share, confirmed.LEAST))
         state = learner.state if plan.epochs else states.without_factors(learner.state)
     whole = settings.rows == "move" and walk.is_whole
     told = {
@@ -223,12 +227,11 @@ class Learner:
         if turn:
             self.progress("training", turn, turns, {"rmse": None})
 
-    def learn_all(self, walk, model):
-        """All rows learn of the new ratings, and again of a share of those before; model: the Model as it was."""
+    def learn_all(self, walk, share):
+        """All rows learn of the new ratings, and again of a share of those before; share: what they confirm."""
         merged, state = self.facts.merged, self.state
         again = np.random.default_rng([self.plan.seed, len(merged.new)]).random(len(merged.new)) < walk.share
         if walk.is_whole:
-            share = confirmed.share(model, merged, self.facts.fresh, self.trainer)
             state = grow.forgotten(state, self.facts, share)
         self.state = self.walk(state, merged.new | again, walk.epochs)
 

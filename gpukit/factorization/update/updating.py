@@ -60,6 +60,8 @@ class Updating(Serving):
                 if of_clicks
                 else run.update(model, part, asked, trainer, news)
             )
+        if done is None:
+            return anew.taken_over(self, anew.trained_anew(self, part, asked, progress))
         self.device_, self.updates_ = str(device), [*before, done.told]
         self.set_fitted(done.state, done.history, done.scale, part.user_ids, part.item_ids)
         return self

@@ -7,7 +7,7 @@ from factorization.inputs import make, planted
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.model.layout import BIAS
-from gpukit.factorization.update import confirmed, merge, run
+from gpukit.factorization.update import anew, confirmed, merge, run
 from gpukit.ratings import Ratings
 
 
@@ -61,3 +61,19 @@ def test_rows_that_are_new_and_old_ratings_do_not_judge():
     told = confirmed.share(facts, good._replace(ratings=mixed, new=~late), nobody(model), trainer)
     assert told == pytest.approx(0.5, abs=0.03)
     assert confirmed.share(facts, good._replace(new=np.zeros(400, bool)), nobody(model), trainer) == 1
+
+
+@pytest.mark.parametrize(
+    "how, rows, bound", [({}, "anew", 1.2), ({"hashes": "kept"}, "move", 2), ({"rows": "frozen"}, "frozen", 1.05)]
+)
+def test_a_few_who_deny_the_model_cost_the_others_little(how, rows, bound, monkeypatch):
+    """What all others have learned is not given up for the ratings of known users that contradict all factors."""
+    monkeypatch.setattr(anew, "FEW", 0)
+    whole = planted(60, 30, 0.5)
+    model = make(MatrixFactorization, n_epochs=40).fit(whole)
+    others, told = whole.take(whole.users < 50), arriving(model, -2, 2000).ratings
+    before, few = model.evaluate(others)["rmse"], told.take(told.users >= 50)
+    given = model.user_ids_[few.users], model.item_ids_[few.items], few.values
+    model.partial_fit(given, **how)
+    assert model.updates_[-1]["rows"] == rows
+    assert model.evaluate(others)["rmse"] < bound * before
