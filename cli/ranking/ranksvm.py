@@ -18,7 +18,13 @@ from gpukit.errors import ParameterError
 
 @click.command()
 @click.argument("path")
-@click.option("--c", "c", metavar="C", help="Weight of a pair's loss, such as 0.5 or 2^-3.  [default: 1]")
+@click.option(
+    "--c",
+    "c",
+    metavar="C",
+    help="Weight of a pair's loss, such as 0.5 or 2^-3; auto: 1, or what is better on queries held out of the training "
+    "set.  [default: auto]",
+)
 @click.option("--c-grid", metavar="GRID", help="Choose C on the validation set: 2^-15:2^8, or a list 0.1,1,10.")
 @click.option(
     "--metric",
@@ -30,10 +36,11 @@ from gpukit.errors import ParameterError
 @click.option("--fold", type=click.IntRange(0), metavar="N", help="Train this fold of the folder alone.")
 @click.option(
     "--scale",
-    type=click.Choice(["none", "minmax", "query"]),
-    default="none",
+    type=click.Choice(["auto", "none", "minmax", "deviation", "query"]),
+    default="auto",
     show_default=True,
-    help="Features as they are, to 0..1 by the training set's ranges, or to 0..1 in each query.",
+    help="Features as they are, to 0..1 by the training set's ranges, to deviation 1 within its queries, or to "
+    "0..1 in each query; auto: chosen with C, none where C is named or --c-grid chooses it.",
 )
 @options.null
 @click.option(
@@ -72,8 +79,9 @@ def ranksvm(ctx, **values):
 
     PATH is a LETOR folder (Fold1 to FoldN, each is trained), one fold's folder, or a training file: svmlight with
     qid:ID, or with FILE.query beside it, csv or Parquet with columns label and qid, compressed or not, or a binary
-    copy (.gkl). C weighs each pair; it is not divided by their number. Small sets are trained on the CPU, where a
-    GPU is slower, unless --device asks for one.
+    copy (.gkl). C weighs each pair; it is not divided by their number. What --c and --scale leave open is chosen on
+    queries held out of the training set. Small sets are trained on the CPU, where a GPU is slower, unless --device
+    asks for one.
 
     \b
     gpukit ranksvm MQ2008
@@ -111,7 +119,7 @@ def check(ask):
     check_real("--relevant", ask.relevant, -math.inf)
     ask.metric = ask.metric or options.METRICS[0]
     ask.grid = None if ask.c_grid is None else numbers(ask.c_grid)
-    ask.c = 1.0 if ask.c is None else one_number(ask.c)
+    ask.c = "auto" if ask.c in (None, "auto") else one_number(ask.c)
     jobs = fold_jobs.jobs(ask)
     fold_jobs.check_outputs(ask, jobs)
     return jobs
@@ -129,4 +137,4 @@ def one_number(text):
     with contextlib.suppress(ParameterError):
         if len(values := numbers(text)) == 1:
             return values[0]
-    raise ParameterError(f"--c {text}: C must be one number above 0, such as 0.5 or 2^-3.")
+    raise ParameterError(f"--c {text}: C must be one number above 0, such as 0.5 or 2^-3, or auto.")

@@ -78,7 +78,7 @@ def fit(ask, job, parts, stages, team):
                 progress=tell,
                 team=team,
             )
-    named = {"prepare": "preparing", "precondition": "preconditioning", "training": "training"}
+    named = {"choose": "choosing", "prepare": "preparing", "precondition": "preconditioning", "training": "training"}
     rest = "preparing" if ask.grid is None else "validating"
     stages.done(rest, {named[stage]: seconds for stage, seconds in model.timings_.items()})
     return model, told

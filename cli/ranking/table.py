@@ -21,6 +21,12 @@ METRICS = {
     "mean_ndcg": "mean",
     "map": "MAP",
 }
+SCALED = {
+    "none": "features as they are",
+    "minmax": "features to 0..1",
+    "deviation": "features to deviation 1",
+    "query": "features to 0..1 in each query",
+}
 BY_FOLD = {"fold": "fold", "C": "C", **METRICS, "newton": "Newton", "cg": "CG", "seconds": "sec"}
 ON_TRAIN = {"fold": "fold", "C": "C", **METRICS}
 BY_PART = {"part": "", "queries": "queries", "documents": "documents", **METRICS}
@@ -49,7 +55,7 @@ def title(ask, done):
     devices, solvers = (
         ", ".join(dict.fromkeys(getattr(one.model, name) for one in done)) for name in ("device_", "solver_")
     )
-    C = f"C = {spelled(ask.c)}" if ask.grid is None else (f"C of {len(ask.grid)} by {ask.metric} on the validation set")
+    C = f"C = {given(ask, done)}" if ask.grid is None else f"C of {len(ask.grid)} by {ask.metric} on the validation set"
     yield f"RankSVM on {devices}, solver {solvers}, eps {ask.eps:g}, {C}"
     if len(done) > 1:
         whole = "" if ask.grid is None else "; Newton, CG, sec: for all C together"
@@ -60,6 +66,33 @@ def title(ask, done):
         f"{chosen}{steps['newton']} Newton and {steps['cg']} CG steps, {done[0].seconds:.3f} s of training, "
         f"NDCG: {ask.ndcg}"
     )
+
+
+def given(ask, done):
+    """C as the title names it where there is no grid: that of all, or auto."""
+    found = {one.model.C_ for one in done}
+    return spelled(found.pop()) if len(found) == 1 else ask.c
+
+
+def settings(one):
+    """What was chosen for one fold or file, and why; None where nothing was left open."""
+    chosen = getattr(one.model, "chosen_", None)
+    if chosen is None:
+        return None
+    usual, many = one.model.trials_[0], f"{chosen['queries']:,}"
+    where = f"{many} held-out queries" if chosen["held_out"] == "queries" else f"held-out documents of {many} queries"
+    other = f", {usual['pa']:.4f} with {named(usual)}" if named(usual) != named(chosen) else ""
+    gain = (
+        f"the best of {len(one.model.trials_)} trials adds {chosen['gain']:.4f}, standard error {chosen['error']:.4f}"
+    )
+    return (
+        f"Settings of {one.job.name}: {named(chosen)} (on {where} {chosen['pa']:.4f} of pairs in order{other}; {gain})."
+    )
+
+
+def named(trial):
+    """C and scale of a trial in words."""
+    return f"C = {spelled(trial['C'])}, {SCALED[trial['scale']]}"
 
 
 def rows_by_part(one):
@@ -117,6 +150,7 @@ def remarks(ask, done):
     """Yield what else to say: files written, what to do next."""
     if ask.plot is not None:
         yield f"Curve drawn in {ask.plot}."
+    yield from filter(None, map(settings, done))
     for one in done:
         written = [f"{what} in {path}" for what, path in (("model", one.job.model), ("scores", one.job.scores)) if path]
         if written:
@@ -155,6 +189,9 @@ def fold_result(one):
         "device": model.device_,
         "solver": model.solver_,
         "C": model.C_,
+        "scale": model.scaling_.kind,
+        "chosen": getattr(model, "chosen_", None),
+        "trials": getattr(model, "trials_", None),
         **one.steps,
         "training_seconds": one.seconds,
         "objective": model.objective_,

@@ -41,16 +41,30 @@ def evaluate(y, scores, offsets, *, ndcg="letor", relevant=1, cuts=CUTS):
     y, scores = _column("y", y), _column("scores", scores)
     if not y.size or y.size != scores.size:
         raise DataError(f"evaluation needs a label and a score a document; got {y.size} labels, {scores.size} scores.")
-    with _jit.threads(1 if y.size < ONE_THREAD else None):
-        order = segmented_argsort(-scores, offsets, device="cpu")
-        offsets = np.asarray(offsets, np.int64)
-        longest = int(np.diff(offsets).max())
-        table, pairs = np.empty((offsets.size - 1, len(cuts) + 3)), np.empty((offsets.size - 1, 3), np.int64)
-        letor, ranks = ndcg == "letor", np.array(cuts, np.int64)
-        _queries(y, scores, offsets, order, _discounts(longest, letor), ranks, relevant, letor, table, pairs)
+    offsets = np.asarray(offsets, np.int64)
+    table, pairs = _judged(y, scores, offsets, cuts, relevant, ndcg == "letor")
     there = offsets[1:] > offsets[:-1]
     graded = y.min() >= 0 and y.max() <= LAST_GRADE
     return _summary(table[there], pairs[there], cuts, ndcg == "skip-blank", graded)
+
+
+def pair_counts(y, scores, offsets):
+    """(m, 3) int64, a row a query: its preference pairs, those in order, those of equal scores.
+
+    y, scores, offsets: as evaluate takes them, checked.
+    """
+    return _judged(y, scores, np.asarray(offsets, np.int64), (), 1.0, False)[1]
+
+
+def _judged(y, scores, offsets, cuts, relevant, letor):
+    """(table, pairs) of `_queries`."""
+    with _jit.threads(1 if y.size < ONE_THREAD else None):
+        order = segmented_argsort(-scores, offsets, device="cpu")
+        longest = int(np.diff(offsets).max())
+        table, pairs = np.empty((offsets.size - 1, len(cuts) + 3)), np.empty((offsets.size - 1, 3), np.int64)
+        ranks = np.array(cuts, np.int64)
+        _queries(y, scores, offsets, order, _discounts(longest, letor), ranks, relevant, letor, table, pairs)
+    return table, pairs
 
 
 def ndcg(grades, scores, queries=None, k=10, kind="standard"):

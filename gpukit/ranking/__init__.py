@@ -14,6 +14,7 @@ Algorithm 1, P-SWX Algorithm 2. The level tree takes P-SWX's place (solver="scan
     shared.py      over the ranks of a parallel.Team, each with some of the queries
     solvers/       tron.py: trust-region Newton, preconditioned CG, on objective.py: f, gradient, H v, preconditioner
                    choose.py: which solver, device, threads; path.py: C on a grid, by validation
+                   held_out.py: C and the scale where they are left open
                    counting.py: DCM and OST on the CPU; sparse_gram.py: the preconditioner of a CSR matrix
 
 Cost for l documents of n features, k levels a query: a Newton step sorts and searches, O(l log l); a CG step takes

@@ -10,19 +10,20 @@ from gpukit.errors import DataError
 from gpukit.parallel import ALONE
 from gpukit.ranking.solvers import choose
 
-SCALES = ("none", "minmax", "query")
+SCALES = ("auto", "none", "minmax", "deviation", "query")
 
 
 class Settings(NamedTuple):
     """The parameters of a RankSVM, checked."""
 
-    C: float
+    C: float | str
     solver: str
     eps: float
     max_iter: int
     scale: str
     device: object
     precondition: bool
+    chosen: object = None  # held_out.Chosen, where C was "auto"
 
 
 class RankSVM(Estimator):
@@ -32,15 +33,19 @@ class RankSVM(Estimator):
     SVMrank divides by the number of queries, its -l 2 by the pairs of each query too; dlib divides by the number of
     pairs. A weight of a query multiplies C for its pairs. There is no intercept: it would cancel.
 
-    Parameters: C > 0; solver 'scan', 'p-swx' (the paper's), 'dcm', 'ost' (on the CPU) or 'auto'; eps > 0: stop at
-    ||gradient|| <= eps ||gradient at w = 0||; max_iter Newton steps at most; scale 'none', 'minmax' or 'query' (see
-    gpukit.ranking.scaling); device 'auto' (small problems go to the CPU), 'cpu', 'cuda', 'cuda:N'; precondition:
-    conjugate gradients with the covariance inside queries (up to 1024 features), or plain ones, as the paper's rivals.
+    Parameters: C > 0, or 'auto': 1, or what is better on queries that are held out (solvers.held_out); solver
+    'scan', 'p-swx' (the paper's), 'dcm', 'ost' (on the CPU) or 'auto'; eps > 0: stop at ||gradient|| <= eps ||gradient
+    at w = 0||; max_iter Newton steps at most; scale 'none', 'minmax', 'deviation' or 'query' (see
+    gpukit.ranking.scaling), or 'auto': chosen with C, 'none' where C is named; device 'auto' (small problems go to the
+    CPU), 'cpu', 'cuda', 'cuda:N'; precondition: conjugate gradients with the covariance inside queries (up to 1024
+    features), or plain ones, as the paper's rivals.
 
     After fit: coef_ (n,) float64, for the scaled features; objective_ f, gradient_norm_; C_, the C of coef_; n_pairs_,
     n_queries_, n_features_in_, feature_names_in_ (where X has names); n_iter_ Newton steps, n_cg_ conjugate gradient
     steps; converged_; history_ (a dict a Newton step: f, gradient, cg_steps, radius); solver_, device_; scaling_;
-    timings_ (seconds: prepare, precondition, training). After fit_path also path_ and metric_.
+    timings_ (seconds: choose, prepare, precondition, training). Where C was chosen, chosen_ (C, scale, how many of the
+    held-out pairs are in order with it and with C = 1, the gain of the best trial, its standard error) and trials_, a
+    dict a trial. After fit_path also path_ and metric_.
 
     With scikit-learn's metadata routing (sklearn.set_config(enable_metadata_routing=True)) qid and query_weight are
     asked for by fit, qid by predict and score too, so that GridSearchCV and cross_val_score pass them on; GroupKFold
@@ -52,7 +57,9 @@ class RankSVM(Estimator):
     __metadata_request__predict = {"qid": True}
     __metadata_request__score = {"qid": True}
 
-    def __init__(self, C=1.0, *, solver="auto", eps=1e-5, max_iter=200, scale="none", device="auto", precondition=True):
+    def __init__(
+        self, C="auto", *, solver="auto", eps=1e-5, max_iter=200, scale="auto", device="auto", precondition=True
+    ):
         self.C = C
         self.solver = solver
         self.eps = eps
@@ -65,7 +72,7 @@ class RankSVM(Estimator):
         """The parameters as Settings; raises ParameterError for one out of bounds, before any data is read."""
         choose.check(self.solver, self.device)
         return Settings(
-            check_real("C", self.C, 0.0, strict=True),
+            self.C if isinstance(self.C, str) and self.C == "auto" else check_real("C", self.C, 0.0, strict=True),
             self.solver,
             check_real("eps", self.eps, 0.0, strict=True),
             check_integer("max_iter", self.max_iter, 1),
@@ -94,17 +101,22 @@ class RankSVM(Estimator):
         given = {"group": group, "query_weight": query_weight, "feature_names": feature_names}
         run = self.prepare(X, y, qid, **given, team=team)
         self.set_trained(run, run.settings.C, run.train(run.settings.C, progress=progress))
-        for name in ("path_", "metric_"):
-            vars(self).pop(name, None)
         return self
 
-    def prepare(self, X, y=None, qid=None, *, group=None, query_weight=None, feature_names=None, team=None):
-        """run.Run: all that does not depend on C, ready to train; arguments and errors as fit."""
+    def prepare(
+        self, X, y=None, qid=None, *, group=None, query_weight=None, feature_names=None, team=None, choose=True
+    ):
+        """run.Run: all that does not depend on C, ready to train, with settings that leave nothing open.
+
+        choose: whether C "auto" is chosen from the data. Other arguments and errors as fit.
+        """
         from gpukit.ranking import inputs, run
+        from gpukit.ranking.solvers import held_out
 
         settings, team = self.check(), team or ALONE
         weights = inputs.weights_given(query_weight, X)
         read = inputs.read(X, y, qid, group, feature_names, may_stay=team.size == 1)
+        settings = held_out.settled(read, settings, weights, group, team, choose)
         return run.Run(read, settings, weights, group, team)
 
     def fit_path(
@@ -124,9 +136,9 @@ class RankSVM(Estimator):
 
         train, validation: Documents, or (X, y, qid). grid: "2^-15:2^8", "0.1,1,10" (path.parse_grid) or numbers.
         metric: a name of evaluation.evaluate, in its dialect ndcg and with its `relevant`; of equal ones the smaller C
-        is taken. The parameter C is not used; C_ is the one chosen, and coef_, objective_, history_, n_iter_ are its
-        own. path_: a dict a C: C, objective, gradient_norm, newton, cg, seconds, converged, validation ({metric:
-        value}). metric_: the name.
+        is taken. The parameter C is not used, and scale 'auto' is 'none'; C_ is the one chosen, and coef_, objective_,
+        history_, n_iter_ are its own. path_: a dict a C: C, objective, gradient_norm, newton, cg, seconds, converged,
+        validation ({metric: value}). metric_: the name.
         Raises as fit, and DataError for a metric that the validation set does not have.
         """
         from gpukit.ranking.solvers import path
@@ -142,7 +154,10 @@ class RankSVM(Estimator):
         self.n_pairs_, self.n_queries_ = run.n_pairs, run.n_queries
         self.solver_, self.device_, self.scaling_ = run.solver, str(run.device), run.scaling
         self.n_features_in_, self.timings_ = len(result.w), dict(run.timings)
-        vars(self).pop("feature_names_in_", None)
+        for name in ("feature_names_in_", "path_", "metric_", "chosen_", "trials_"):
+            vars(self).pop(name, None)
+        if run.settings.chosen is not None:
+            self.chosen_, self.trials_ = run.settings.chosen.facts, run.settings.chosen.trials
         if run.names is not None:
             self.feature_names_in_ = run.names
         if not self.converged_:

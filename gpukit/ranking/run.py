@@ -32,7 +32,8 @@ class Run:
     def __init__(self, inputs, settings, weights=None, group=None, team=ALONE):
         count = inputs.X.shape[1]
         devices.require_host(VECTORS * 8 * count, f"Training on {inputs.X.shape[0]:,} documents x {count:,} features")
-        self.settings, self.timings, self.unit_norm, self.team = settings, {}, None, team
+        self.settings, self.unit_norm, self.team = settings, None, team
+        self.timings = {"choose": settings.chosen.seconds} if settings.chosen else {}
         self.names = inputs.names
         stored = stored_values(inputs.X)
         self.device, self.threads = choose_device(settings.solver, settings.device, stored), threads_for(stored)
@@ -42,7 +43,7 @@ class Run:
             queries = inputs.queries
             stays = settings.scale == "none" and queries.rows is None and team.size == 1
             X = queries.ordered(placed(inputs.X, self.device, stays))
-            self.scaling = scaling.fit(settings.scale, X)
+            self.scaling = scaling.fit(settings.scale, X, queries.offsets)
             y, weights = queries.ordered(inputs.y), query_weights(weights, queries, group)
             whole = make_problem(X, y, queries.offsets, weights)
             self.n_pairs, self.n_queries = whole.n_pairs, len(whole.weights)

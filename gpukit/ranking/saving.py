@@ -6,7 +6,7 @@ from gpukit import persist
 from gpukit.base import check_choice
 from gpukit.errors import DataError
 from gpukit.io import trust
-from gpukit.ranking.scaling import KINDS, Scaling
+from gpukit.ranking.scaling import FITTED, KINDS, Scaling
 
 NUMBER = int | float
 FACTS = {
@@ -24,11 +24,12 @@ FACTS = {
     "timings": dict,
 }
 PATH = {"path": list, "metric": str}  # of fit_path
+CHOICE = {"chosen": dict, "trials": list}  # where C was "auto"
 
 
 def packed(model):
     """(facts, arrays) of a fitted RankSVM."""
-    kept = {name: getattr(model, f"{name}_") for name in (*FACTS, *PATH) if hasattr(model, f"{name}_")}
+    kept = {name: getattr(model, f"{name}_") for name in (*FACTS, *PATH, *CHOICE) if hasattr(model, f"{name}_")}
     names = getattr(model, "feature_names_in_", None)
     facts = {"kept": kept, "scale": model.scaling_.kind, "feature_names": None if names is None else names.tolist()}
     ranges = {} if model.scaling_.low is None else {"low": model.scaling_.low, "factor": model.scaling_.factor}
@@ -39,7 +40,7 @@ def unpack(model, facts, arrays):
     """Give a RankSVM what `packed` took from one; DataError for what is none."""
     size = arrays["coef"].size
     kind = check_choice("scale in its header", facts.get("scale"), KINDS)
-    names = ("coef", "low", "factor") if kind == "minmax" else ("coef",)
+    names = ("coef", "low", "factor") if kind in FITTED else ("coef",)
     for name in names:
         trust.check_array(name, arrays[name], np.float64, (size,))
         trust.check_finite(name, arrays[name])
@@ -55,14 +56,14 @@ def unpack(model, facts, arrays):
 
 def _kept(kept):
     """The facts that a file keeps of a training, checked; those of fit_path where it was one."""
-    known = FACTS | (PATH if "path" in kept else {})
+    known = FACTS | (PATH if "path" in kept else {}) | (CHOICE if "chosen" in kept else {})
     for name in kept:
         if name not in known:
             raise DataError(f"{name!r} in its header is nothing that is kept of a training.")
     for name, kind in known.items():
         persist.entry_of(kept, name, kind)
     persist.check_seconds(kept["timings"])
-    for name in {"history", "path"} & set(kept):
+    for name in {"history", "path", "trials"} & set(kept):
         for step in kept[name]:
             persist.entry_of({f"a step of {name}": step}, f"a step of {name}", dict)
     return kept
@@ -83,7 +84,7 @@ def save_text(path, model):
     lines = [f"# linear RankSVM of gpukit; C={model.C_!r}; score = sum of weight * feature, higher is better\n"]
     if model.scaling_.kind == "query":
         lines.append("# features are brought to 0..1 within each query first\n")
-    if model.scaling_.kind == "minmax":
+    if model.scaling_.kind in FITTED:
         lines.append("# index:weight:low:factor, where (feature - low) * factor is what the weight is for\n")
     columns = [model.coef_.tolist()]
     if model.scaling_.low is not None:

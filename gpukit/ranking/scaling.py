@@ -3,10 +3,13 @@
     none     as they are
     minmax   each feature to [0, 1] by the training set's range. Documents seen later are not clipped: what lies outside
              the range comes out below 0 or above 1. A constant feature becomes 0, at prediction too
+    deviation  each feature to deviation 1 within queries, over the training set's. What is the same within every query,
+             and so in no pair's difference, becomes 0
     query    each feature to [0, 1] within each query, as LETOR's Querylevelnorm; 0 where a query has one value. Nothing
              is fitted, but prediction has to know the queries
 
-A sparse X can be divided, not shifted: with minmax it is divided by the largest value, if none is negative.
+A sparse X can be divided, not shifted: with minmax it is divided by the largest value, if none is negative,
+with deviation by the deviation, as a dense one.
 """
 
 from typing import NamedTuple
@@ -16,12 +19,14 @@ import numpy as np
 from gpukit._jit import njit, prange
 from gpukit.errors import DataError
 
-KINDS = ("none", "minmax", "query")
+KINDS = ("none", "minmax", "deviation", "query")
+FITTED = ("minmax", "deviation")  # those that keep low and factor
 RUN = 4096  # rows of a thread's task
+ROUNDING = 1e-12  # of squares, below which what a subtraction of sums of squares leaves is nothing
 
 
 class Scaling(NamedTuple):
-    """kind: of KINDS; with minmax low (n,) float64 and factor (n,) float64: x becomes (x - low) * factor."""
+    """kind: of KINDS; of FITTED with low (n,) float64 and factor (n,) float64: x becomes (x - low) * factor."""
 
     kind: str
     low: np.ndarray | None = None
@@ -41,13 +46,17 @@ class Scaling(NamedTuple):
 
     def missing(self, X, w):
         """What scores X w lack because a sparse X could not be shifted."""
-        return -float((self.low * self.factor) @ w) if self.kind == "minmax" and hasattr(X, "indptr") else 0.0
+        return -float((self.low * self.factor) @ w) if self.kind in FITTED and hasattr(X, "indptr") else 0.0
 
 
-def fit(kind, X):
-    """Scaling of the training set's X (l, n); DataError for a sparse X that it does not go with."""
-    if kind != "minmax":
+def fit(kind, X, offsets=None):
+    """Scaling of the training set's X (l, n), of queries offsets (m + 1,); DataError for a sparse X that it does not go
+    with."""
+    if kind not in FITTED:
         return Scaling(kind)
+    if kind == "deviation":
+        low, spread = _sparse_spread(X, offsets) if hasattr(X, "indptr") else dense_spread(X, offsets)
+        return Scaling(kind, low, inverse(spread))
     low, high = _sparse_range(X) if hasattr(X, "indptr") else dense_range(X)
     return Scaling(kind, low, inverse(high - low))
 
@@ -75,6 +84,29 @@ def _sparse_range(X):
     return np.zeros(X.shape[1]), high
 
 
+def dense_spread(X, offsets):
+    """(low, spread): smallest value of each column, its root mean squared distance from the query's mean, (n,) each."""
+    low, high = dense_range(X)
+    runs = np.linspace(0, len(offsets) - 1, max(-(-X.shape[0] // RUN), 1) + 1).astype(np.int64)
+    squares, width = np.empty((len(runs) - 1, X.shape[1])), high - low
+    _scatter(X, np.asarray(offsets, np.int64), runs, inverse(width), squares)
+    return low, width * np.sqrt(squares.sum(axis=0) / X.shape[0])
+
+
+def _sparse_spread(X, offsets):
+    """As dense_spread of a CSR matrix; low is 0. A spread that rounding alone would give is 0."""
+    from scipy.sparse import csr_array
+
+    width = np.zeros(X.shape[1])
+    np.maximum.at(width, X.indices, np.abs(X.data))
+    scaled = csr_array((X.data * inverse(width)[X.indices], X.indices, X.indptr), X.shape)
+    lengths, rows = np.diff(offsets), np.arange(X.shape[0])
+    sums = csr_array((np.ones(X.shape[0]), rows, offsets), (len(lengths), X.shape[0])) @ scaled
+    squares, means = scaled.power(2).sum(axis=0), sums.power(2).T @ inverse(lengths)
+    spread = np.where(squares - means > ROUNDING * squares, squares - means, 0.0)
+    return np.zeros(X.shape[1]), width * np.sqrt(spread / X.shape[0])
+
+
 def _multiplied(X, factor):
     return (X.data * factor[X.indices]).astype(X.dtype)
 
@@ -98,6 +130,25 @@ def _ranges(X, lows, highs):
             for f in range(X.shape[1]):
                 low[f] = min(low[f], X[i, f])
                 high[f] = max(high[f], X[i, f])
+
+
+@njit(parallel=True)
+def _scatter(X, offsets, runs, inverse, squares):
+    """Row `run` of squares: of the queries runs[run]:runs[run + 1], the squared distances from the queries' means, in
+    units of 1 / inverse. Distances from the first document come first, so that what is the same leaves 0."""
+    for run in prange(squares.shape[0]):
+        total = squares[run]
+        total[:] = 0.0
+        for t in range(runs[run], runs[run + 1]):
+            first, last = offsets[t], offsets[t + 1]
+            sums = np.zeros(X.shape[1])
+            for i in range(first, last):
+                for f in range(X.shape[1]):
+                    away = (np.float64(X[i, f]) - np.float64(X[first, f])) * inverse[f]
+                    sums[f] += away
+                    total[f] += away * away
+            for f in range(X.shape[1]):
+                total[f] = max(total[f] - sums[f] * sums[f] / max(last - first, 1), 0.0)
 
 
 @njit(parallel=True)

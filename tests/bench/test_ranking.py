@@ -41,7 +41,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def optimum(parts):
-    model = RankSVM(eps=1e-8, device="cpu").fit(parts["train"])
+    model = RankSVM(1.0, eps=1e-8, device="cpu").fit(parts["train"])
     found = letor.accuracies(model, parts)
     return model.objective_, found["train", "pa_ties"], found["test", "pa_ties"]
 

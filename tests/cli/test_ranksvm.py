@@ -262,12 +262,49 @@ def test_ctrl_c_says_what_is_there(verb, letor_folder, tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["m.Fold1"]
 
 
+# --- C and the scale, left open or named
+
+
+def wild(path, seed):
+    """A csv of documents whose features have scales from 1e-4 to 1e4."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(600, 6))
+    y = np.digitize(X.sum(axis=1) + rng.normal(size=600), [1, 3])
+    rows = np.column_stack([y, np.arange(600) // 12, X * 10.0 ** np.linspace(-4, 4, 6)])
+    np.savetxt(path, rows, delimiter=",", header="label,qid,a,b,c,d,e,f", comments="", fmt="%.10g")
+    return path
+
+
+def test_what_is_open_is_chosen_and_told(verb, tmp_path):
+    train, test = wild(tmp_path / "train.csv", 1), wild(tmp_path / "test.csv", 2)
+    result = verb("ranksvm", train, "--test", test, *CPU)
+    told = re.search(
+        r"^Settings of train: C = \S+, features to deviation 1 \(on 49 held-out queries (.*)\)\.$", result.err, re.M
+    )
+    assert result.code == 0 and told
+    number = r"\d\.\d{4}"
+    usual, best = told[1].split("; ")
+    assert re.fullmatch(f"the best of 18 trials adds {number}, standard error {number}", best)
+    told = re.fullmatch(f"{number} of pairs in order, ({number}) with C = 1, features as they are", usual)
+    found = as_json(verb, train, "--test", test, "--c", "auto")["folds"][0]
+    assert found["scale"] == found["chosen"]["scale"] == "deviation" and len(found["trials"]) == 18
+    assert float(told[1]) == pytest.approx(found["chosen"]["usual_pa"], abs=5e-5)
+    usual = as_json(verb, train, "--test", test, "--c", "1")["folds"][0]
+    assert (usual["C"], usual["scale"], usual["chosen"]) == (1.0, "none", None)
+    assert found["metrics"]["test"]["pa"] > usual["metrics"]["test"]["pa"] + 0.02
+
+
+def test_a_grid_leaves_features_as_they_are(verb, letor_folder):
+    found = as_json(verb, letor_folder, "--c-grid", "2^-2:2^2")["folds"][0]
+    assert (found["scale"], found["chosen"]) == ("none", None)
+
+
 # --- real data
 
 
 def test_mq2008(verb, data):
     """MQ2008, C = 1: f* and PA of the rivals' own program, means as LETOR's script scores them."""
-    result = as_json(verb, data("MQ2008"), "--eps", "1e-7")
+    result = as_json(verb, data("MQ2008"), "--eps", "1e-7", "--c", 1)
     objectives = [fold["objective"] for fold in result["folds"]]
     wanted = [29566.522846, 26650.339392, 22576.419192, 24334.240528, 28285.101148]
     assert objectives == pytest.approx(wanted, rel=1e-8)

@@ -27,7 +27,7 @@ def ranks(device):
     """Weights of a RankSVM on 200 generated queries."""
     rng = np.random.default_rng(2)
     X, qid = rng.standard_normal((6000, 20)).astype(np.float32), np.repeat(np.arange(200), 30)
-    return RankSVM(device=device).fit(X, rng.integers(0, 4, len(X)), qid=qid).coef_.ravel()
+    return RankSVM(1.0, device=device).fit(X, rng.integers(0, 4, len(X)), qid=qid).coef_.ravel()
 
 
 def graphs(device):

@@ -18,7 +18,7 @@ SOLVERS = ["scan", "p-swx", "dcm", "ost"]
 
 def tight(**parameters):
     """A RankSVM on the CPU that goes on until rounding stops it."""
-    return RankSVM(**{"eps": 1e-10, "device": "cpu", **parameters})
+    return RankSVM(**{"C": 1.0, "eps": 1e-10, "device": "cpu", **parameters})
 
 
 @pytest.mark.parametrize("precondition", [True, False])
@@ -37,7 +37,7 @@ def test_the_minimum(levels, C, solver, precondition):
 
 def test_what_fit_leaves():
     at, news = make(), []
-    model = RankSVM(device="cpu").fit(at.X, at.y, at.qid, progress=lambda *n: news.append(n))
+    model = RankSVM(1.0, device="cpu").fit(at.X, at.y, at.qid, progress=lambda *n: news.append(n))
     assert model.n_pairs_ == naive.pair_count(at.y, at.offsets)
     assert (model.n_queries_, model.n_features_in_, model.C_, model.coef_.dtype) == (6, 5, 1.0, np.float64)
     assert model.n_iter_ == len(model.history_) and model.n_cg_ == sum(h["cg_steps"] for h in model.history_)
@@ -456,4 +456,4 @@ def test_a_device_that_is_not_there():
 def test_features_whose_products_overflow():
     X, y = np.random.default_rng(0).normal(size=(12, 3)) * 1e300, np.tile([0, 1, 2], 4)
     with pytest.raises(DataError, match="features are so large that their products overflow"):
-        gpukit.RankSVM(device="cpu").fit(X, y, group=[6, 6])
+        gpukit.RankSVM(1.0, device="cpu").fit(X, y, group=[6, 6])

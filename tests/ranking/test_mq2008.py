@@ -25,7 +25,7 @@ def part(data, fold, name):
 
 def fit(documents, **parameters):
     X, y, offsets = documents
-    return RankSVM(**{"device": "cpu", **parameters}).fit(X, y, group=np.diff(offsets))
+    return RankSVM(**{"C": 1.0, "device": "cpu", **parameters}).fit(X, y, group=np.diff(offsets))
 
 
 def measures(model, documents):
@@ -78,7 +78,7 @@ def test_queries_and_documents_in_any_order(folds):
     X, y, offsets = folds[1][0]
     qid = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     rows = np.random.default_rng(0).permutation(len(y))
-    model, plain = RankSVM(device="cpu").fit(X[rows], y[rows], qid[rows]), fit(folds[1][0])
+    model, plain = RankSVM(1.0, device="cpu").fit(X[rows], y[rows], qid[rows]), fit(folds[1][0])
     assert model.objective_ == pytest.approx(plain.objective_, rel=1e-10) and relative(model.coef_, plain.coef_) < 1e-6
 
 

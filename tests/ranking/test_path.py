@@ -50,11 +50,12 @@ def test_the_best_by_the_metric_is_kept(metric):
     values = [evaluate(validation.y, one.predict(validation.X), validation.offsets)[metric] for one in alone]
     assert [row["validation"][metric] for row in model.path_] == pytest.approx(values, rel=1e-12)
     best = int(np.argmax(values))
-    assert (model.C_, model.metric_, model.C) == (GRID[best], metric, 1.0)
+    assert (model.C_, model.metric_, model.C) == (GRID[best], metric, "auto")
     assert relative(model.coef_, alone[best].coef_) < 1e-6
     assert model.objective_ == model.path_[best]["objective"] and model.n_cg_ == model.path_[best]["cg"]
     assert len(model.history_) == model.n_iter_ == model.path_[best]["newton"]
-    assert not hasattr(model.fit(*three(train)), "path_") and model.C_ == 1.0
+    assert not hasattr(model, "chosen_") and model.scaling_.kind == "none"
+    assert not hasattr(model.set_params(C=1.0).fit(*three(train)), "path_") and model.C_ == 1.0
 
 
 def test_the_smaller_of_equal_ones():

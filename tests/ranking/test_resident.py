@@ -33,7 +33,7 @@ def documents(n, dtype=np.float32):
 
 
 def trained(X, y, qid, **options):
-    options = {"device": GPU, "precondition": False, "max_iter": 2, "eps": 0.5, **options}
+    options = {"C": 1.0, "device": GPU, "precondition": False, "max_iter": 2, "eps": 0.5, **options}
     return RankSVM(**options).prepare(X, y, qid), RankSVM(**options).fit(X, y, qid)
 
 

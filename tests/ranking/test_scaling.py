@@ -93,8 +93,8 @@ def test_the_model_scales_what_it_predicts():
     at, other = make(), make(seed=7)
     X, Z = 100 * at.X + 3, 100 * other.X + 3
     low, high = X.min(axis=0), X.max(axis=0)
-    model = RankSVM(scale="minmax", device="cpu").fit(X, at.y, at.qid)
-    plain = RankSVM(device="cpu").fit((X - low) / (high - low), at.y, at.qid)
+    model = RankSVM(1.0, scale="minmax", device="cpu").fit(X, at.y, at.qid)
+    plain = RankSVM(1.0, device="cpu").fit((X - low) / (high - low), at.y, at.qid)
     np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-9)
     np.testing.assert_allclose(model.predict(Z), (Z - low) / (high - low) @ model.coef_, rtol=1e-12)
     np.testing.assert_allclose(model.predict(scipy.sparse.csr_array(Z)), model.predict(Z), rtol=1e-9)
@@ -116,3 +116,44 @@ def test_the_model_scales_by_query():
     assert model.score(X, y, qid) == model.score(documents)
     with pytest.raises(DataError, match="predict needs qid or group"):
         model.predict(X)
+
+
+def naive_spread(X, offsets):
+    """Root mean squared distance from the query's mean, of each column."""
+    total = np.zeros(X.shape[1])
+    for begin, end in zip(offsets[:-1], offsets[1:]):
+        for i in range(begin, end):
+            total += (X[i] - X[begin:end].mean(axis=0)) ** 2
+    return np.sqrt(total / len(X))
+
+
+@pytest.mark.parametrize("lengths", [[1], [2], [0, 3, 1, 0], [40] * 20 + [700], [5000, 1, 4000]])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_deviation(lengths, dtype):
+    offsets = np.append(0, np.cumsum(lengths))
+    X = np.random.default_rng(1).normal(3, 50, (offsets[-1], 5)).astype(dtype)
+    X[:, 1], X[:, 2] = 0.1, np.repeat(np.arange(len(lengths)) * 0.1, lengths)
+    X[:, 4] = (X[:, 4] > 0) * X[:, 4]
+    spread = naive_spread(X.astype(np.float64), offsets)
+    spread[1:3] = 0
+    expected = np.divide(1.0, spread, out=np.zeros(5), where=spread > 0)
+    for given in (X, scipy.sparse.csr_array(X)):
+        found = scaling.fit("deviation", given, offsets)
+        np.testing.assert_allclose(found.factor, expected, rtol=1e-6)
+        assert found.apply(given, offsets).dtype == dtype
+    out = scaling.fit("deviation", X, offsets).apply(X)
+    np.testing.assert_allclose(naive_spread(out.astype(float), offsets), expected * spread, rtol=1e-4, atol=1e-6)
+
+
+def test_deviations_of_any_size():
+    offsets, X = np.array([0, 3, 6]), np.random.default_rng(3).normal(size=(6, 1))
+    for size in (1e-200, 1e200):
+        factor = scaling.fit("deviation", X * size, offsets).factor
+        np.testing.assert_allclose(factor * size, scaling.fit("deviation", X, offsets).factor, rtol=1e-12)
+
+
+def test_a_model_of_deviations_scores_sparse_documents_alike():
+    at = make()
+    model = RankSVM(1.0, scale="deviation", device="cpu").fit(100 * at.X + 3, at.y, at.qid)
+    Z = 100 * make(seed=7).X + 3
+    np.testing.assert_allclose(model.predict(scipy.sparse.csr_array(Z)), model.predict(Z), rtol=1e-9)

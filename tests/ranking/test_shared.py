@@ -29,6 +29,7 @@ def test_ranks_have_the_answer_of_one(size, solver, precondition):
         assert model.objective_ == pytest.approx(alone.objective_, rel=1e-12)
         assert (model.n_pairs_, model.n_queries_) == (alone.n_pairs_, alone.n_queries_)
         np.testing.assert_array_equal(model.coef_, done[0].coef_)
+        assert model.chosen_ == done[0].chosen_ == alone.chosen_ and model.C_ == alone.C_
         assert model.history_ == done[0].history_
 
 

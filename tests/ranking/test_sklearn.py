@@ -89,7 +89,7 @@ def test_frames_and_their_folds(routing):
     at = shuffled(make())
     X = pandas.DataFrame(at.X, columns=list("abcde"), index=np.arange(len(at.y)) + 100)
     y, qid = pandas.Series(at.y, X.index), pandas.Series(at.qid, X.index)
-    found = cross_validate(RankSVM(device="cpu"), X, y, cv=GroupKFold(3), params={"qid": qid, "groups": qid})
+    found = cross_validate(RankSVM(1.0, device="cpu"), X, y, cv=GroupKFold(3), params={"qid": qid, "groups": qid})
     np.testing.assert_array_equal(found["test_score"], folds_by_hand(at, None, 1.0))
 
 

@@ -40,7 +40,7 @@ class Best(NamedTuple):
 def regularization_path(model, train, validation, grid, question, query_weight=None, progress=None, team=None):
     """See RankSVM.fit_path; model is fitted and returned."""
     values, judge = checked_grid(grid), Validation(arguments(validation), question)
-    run = model.prepare(*arguments(train), query_weight=query_weight, team=team)
+    run = model.prepare(*arguments(train), query_weight=query_weight, team=team, choose=False)
     judge.stand_by(run)
     path, best, w = [], None, None
     for at, C in enumerate(values):

@@ -1,0 +1,161 @@
+"""C and the scale that are left open: what is tried, how it is judged, what is taken, and what is obeyed."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from gpukit.parallel import ALONE
+from gpukit.persist import load_model
+from gpukit.ranking import RankSVM, inputs
+from gpukit.ranking.solvers import held_out
+
+
+def documents(queries=60, size=12, features=10, noise=1.0, seed=0, scales=1.0):
+    """(X, y, qid) of a linear relevance of half of the features, in five grades."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(queries * size, features))
+    score = X[:, : features // 2].sum(axis=1) + noise * np.sqrt(features / 2) * rng.normal(size=len(X))
+    return X * scales, np.digitize(score, np.quantile(score, [0.5, 0.75, 0.9, 0.97])).astype(float), qids(queries, size)
+
+
+def qids(queries, size):
+    return np.repeat(np.arange(queries), size)
+
+
+def settled(model, X, y, qid, weights=None):
+    return held_out.settled(inputs.read(X, y, qid, None), model.check(), weights, None, ALONE)
+
+
+def test_wild_scales_are_brought_together():
+    wild = 10.0 ** np.linspace(-5, 5, 10)
+    X, y, qid = documents(scales=wild, seed=1)
+    Z, labels, others = documents(scales=wild, seed=2)
+    found = RankSVM().fit(X, y, qid)
+    assert found.scaling_.kind == found.chosen_["scale"] == "deviation" and found.C_ == found.chosen_["C"]
+    assert found.score(Z, labels, others) > RankSVM(1.0).fit(X, y, qid).score(Z, labels, others) + 0.02
+
+
+def test_few_queries_of_many_features_are_held_smaller():
+    X, y, qid = documents(queries=14, features=60, noise=1.5, seed=3)
+    Z, labels, others = documents(queries=60, features=60, noise=1.5, seed=4)
+    found = RankSVM().fit(X, y, qid)
+    assert found.C_ < 0.1
+    assert found.score(Z, labels, others) > RankSVM(1.0).fit(X, y, qid).score(Z, labels, others) + 0.01
+
+
+def test_what_is_no_better_for_certain_is_not_taken():
+    X, y, qid = documents(queries=40, features=2, noise=0.5)
+    found = RankSVM().fit(X, y, qid)
+    assert (found.C_, found.scaling_.kind) == (1.0, "none")
+    assert found.chosen_["gain"] <= found.chosen_["error"] and found.chosen_["pa"] == found.chosen_["usual_pa"]
+    np.testing.assert_array_equal(found.coef_, RankSVM(1.0).fit(X, y, qid).coef_)
+
+
+def test_what_is_named_is_obeyed():
+    X, y, qid = documents(scales=10.0 ** np.linspace(-5, 5, 10))
+    assert settled(RankSVM(0.5), X, y, qid)[:5] == (0.5, "auto", 1e-5, 200, "none")
+    assert settled(RankSVM(0.5, scale="query"), X, y, qid).scale == "query"
+    only = settled(RankSVM(scale="minmax"), X, y, qid)
+    assert only.scale == "minmax" and {trial["scale"] for trial in only.chosen.trials} == {"minmax"}
+    run = RankSVM().prepare(X, y, qid, choose=False)
+    assert (run.settings.C, run.settings.scale, run.settings.chosen) == (1.0, "none", None)
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_trials_are_judged_on_what_they_have_not_seen(few):
+    """Each trial's accuracy, found again with the estimator alone on folds made by hand."""
+    X, y, qid = documents(queries=6 if few else 23, size=9, features=4, seed=5)
+    weights = np.random.default_rng(0).integers(1, 4, qid[-1] + 1).astype(float)
+    sample = held_out.drawn(inputs.read(X, y, qid, None), weights, None)
+    folds = held_out.folds_of(sample)
+    assert len(folds) == held_out.FOLDS
+    judged = np.concatenate([held.X for _, held in folds])
+    assert sorted(map(tuple, judged)) == sorted(map(tuple, sample.X))
+    trials = held_out.chosen_of(sample, RankSVM().check(), held_out.OPEN).trials
+    for trial in (trials[0], trials[4], trials[-1]):
+        right = pairs = 0.0
+        for train, held in folds:
+            shared = set(train.query) & set(held.query)
+            assert bool(shared) == few and not set(map(tuple, train.X)) & set(map(tuple, held.X))
+            model = RankSVM(trial["C"], scale=trial["scale"], eps=1e-3).fit(
+                train.X, train.y, train.query, query_weight=dict(zip(train.query.tolist(), train.weight))
+            )
+            one = in_order(held, model.predict(held.X))
+            right, pairs = right + one[0], pairs + one[1]
+        assert trial["pa"] == pytest.approx(right / pairs, abs=2e-3)
+
+
+def in_order(held, scores):
+    """(weight of the pairs in order, equal ones half; of all pairs), pair by pair."""
+    right = pairs = 0.0
+    for i in range(len(held.y)):
+        for j in range(len(held.y)):
+            if held.query[i] == held.query[j] and held.y[i] > held.y[j]:
+                pairs += held.weight[i]
+                right += held.weight[i] * (0.5 + 0.5 * np.sign(scores[i] - scores[j]))
+    return right, pairs
+
+
+def test_the_gain_and_its_error():
+    pairs = np.array([4.0, 2.0, 6.0])
+    first, second = (held_out.Trial("none", 1.0, np.array(right), pairs) for right in ([2.0, 1, 3], [3.0, 2, 3]))
+    gain, error = second.gain(first)
+    more = np.array([1.0, 1, 0]) - pairs * 2 / 12
+    assert gain == pytest.approx(second.accuracy - first.accuracy) == pytest.approx(2 / 12)
+    assert error == pytest.approx(np.sqrt((more**2).sum()) / 12)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "qid"),
+    [
+        ([[1.0], [2.0]], [0, 1], [0, 0]),
+        (np.random.default_rng(0).random((3, 2)), [0, 1, 2], [0, 0, 0]),
+        (np.ones((20, 3)), np.arange(20) % 3, np.arange(20) // 5),
+        (np.random.default_rng(0).random((30, 2)), [0, 1, 0, 1] + [0] * 26, [0, 0, 1, 1, *range(5, 31)]),
+    ],
+    ids=["one pair", "three documents", "constant features", "queries of one document"],
+)
+def test_where_nothing_can_be_held_out_C_is_1(X, y, qid):
+    found = RankSVM().fit(np.asarray(X), np.asarray(y, float), np.asarray(qid))
+    assert (found.C_, found.scaling_.kind) == (1.0, "none") and not hasattr(found, "chosen_")
+
+
+def test_features_too_large_for_products_are_scaled():
+    X, y, qid = documents(scales=1e300)
+    found = RankSVM().fit(X, y, qid)
+    assert found.scaling_.kind == "deviation" and found.score(X, y, qid) > 0.7
+
+
+def test_weights_of_nothing_do_not_judge():
+    X, y, qid = documents(queries=20)
+    weights = np.where(np.arange(20) < 12, 1.0, 0.0)
+    alone = settled(RankSVM(), X[:144], y[:144], qid[:144])
+    assert settled(RankSVM(), X, y, qid, weights).chosen.facts["queries"] == alone.chosen.facts["queries"] == 12
+
+
+@pytest.mark.parametrize(("queries", "drawn"), [(80, 60), (4, 4)])
+def test_of_much_a_part_is_looked_at(queries, drawn, monkeypatch):
+    X, y, qid = documents(queries=queries, size=240 // queries * 4)
+    monkeypatch.setattr(held_out, "MOST", X.size * 3 // 4)
+    sample = held_out.drawn(inputs.read(X, y, qid, None), None, None)
+    assert len(np.unique(sample.query)) == drawn and 0.65 * len(X) < len(sample.y) < 0.85 * len(X)
+    assert (np.diff(sample.query) >= 0).all()
+
+
+def test_order_and_sparsity_change_nothing():
+    X, y, qid = documents(queries=30, seed=6)
+    rows = np.argsort(np.tile(np.arange(12), 30), kind="stable")  # the queries interleaved, each in its order
+    plain, mixed = settled(RankSVM(), X, y, qid), settled(RankSVM(), X[rows], y[rows], qid[rows])
+    sparse = settled(RankSVM(), scipy.sparse.csr_array(X), y, qid)
+    assert plain.chosen.facts == mixed.chosen.facts
+    assert sparse.chosen.facts["pa"] == pytest.approx(plain.chosen.facts["pa"], abs=2e-3)
+
+
+def test_a_file_keeps_the_choice(tmp_path):
+    X, y, qid = documents(scales=10.0 ** np.linspace(-5, 5, 10))
+    model = RankSVM().fit(X, y, qid)
+    model.save(tmp_path / "m.gpukit")
+    again = load_model(tmp_path / "m.gpukit")
+    assert again.chosen_ == model.chosen_ and again.trials_ == model.trials_
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert not hasattr(model.set_params(C=1.0).fit(X, y, qid), "chosen_")
