@@ -10,7 +10,7 @@ from gpukit.graphs.layouts.filled import completed_frame
 from gpukit.graphs.layouts.long import long_of, roles_in
 from gpukit.graphs.table import lie_of
 from gpukit.io.sheet import BLANKS, ParquetTable, open_table
-from gpukit.io.words import shown
+from gpukit.io.words import shown, with_comma
 from gpukit.persist import atomic_write
 
 COMMENT = re.compile(r"^[#%]|[ \t]#")  # a label that a text, read again, would not have
@@ -78,9 +78,9 @@ def _write_text(path, table, header, cells, labels):
     separator = " " if separator == BLANKS else separator
     with atomic_write(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file, delimiter=separator, lineterminator="\n")
-        if header:
-            rows.writerow(table.first)
-        rows.writerows(cells.tolist())
+        lines = cells.tolist()
+        for line in [table.first, *lines] if header else lines:
+            rows.writerow([with_comma(str(word)) for word in line] if table.commas else line)
 
 
 def _refuse_comments(path, labels):

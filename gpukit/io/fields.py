@@ -6,7 +6,7 @@ from gpukit._jit import njit
 from gpukit.io.words import FLOAT32_MAX
 
 NEWLINE, RETURN, SPACE, TAB, QUOTE, COLON = (np.uint8(ord(letter)) for letter in '\n\r \t":')
-MINUS, PLUS, POINT, ZERO, NINE = (np.uint8(ord(letter)) for letter in "-+.09")
+MINUS, PLUS, POINT, COMMA, ZERO, NINE = (np.uint8(ord(letter)) for letter in "-+.,09")
 POWERS = 10.0 ** np.arange(23)  # exact in float64
 LARGEST = np.int64(2**63 - 1)
 LONGEST = np.int64(10**17)  # mantissas are read to 18 digits
@@ -256,6 +256,45 @@ def number(buffer, start, stop):
         return np.nan
     value = mantissa * POWERS[scale] if scale >= 0 else mantissa / POWERS[-scale]
     return -value if buffer[start] == MINUS else value
+
+
+@njit
+def with_commas(buffer, starts, stops):
+    """(numbers (n,) float64, certain (n,) bool): what each [start, stop) spells with a comma in place of its point, NaN
+    for anything else (and seldom for one); whether it cannot be one with a comma of thousands, as 1,234 can."""
+    numbers, certain = np.full(len(starts), np.nan), np.zeros(len(starts), dtype=np.bool_)
+    for row in range(len(starts)):
+        word = buffer[starts[row] : stops[row]].copy()
+        comma = _only_comma(word)
+        if comma >= 0:
+            certain[row] = not _may_be_thousands(word, comma)
+            word[comma] = POINT
+            numbers[row] = double(word, 0, len(word))
+    return numbers, certain
+
+
+@njit
+def _only_comma(word):
+    """Where the one comma of a word without points is, else -1."""
+    found = -1
+    for at in range(len(word)):
+        if word[at] == POINT or (word[at] == COMMA and found >= 0):
+            return -1
+        if word[at] == COMMA:
+            found = at
+    return found
+
+
+@njit
+def _may_be_thousands(word, comma):
+    """Whether a word has one to three digits before its comma, not 0 first, and three behind it, and no more."""
+    first = 1 if word[0] == MINUS or word[0] == PLUS else 0
+    if len(word) - comma != 4 or comma - first < 1 or comma - first > 3 or word[first] == ZERO:
+        return False
+    for at in range(first, len(word)):
+        if at != comma and not ZERO <= word[at] <= NINE:
+            return False
+    return True
 
 
 @njit

@@ -9,7 +9,18 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.io import parquet, sources
-from gpukit.io.words import decimal_comma, decoded, is_number, shown, with_point, words_of
+from gpukit.io.words import (
+    comma_told,
+    commas_are_decimal,
+    decimal_commas,
+    decoded,
+    is_integer,
+    is_number,
+    separator_of,
+    shown,
+    with_point,
+    words_of,
+)
 
 SEPARATORS = (",", "\t", ";")
 BLANKS = r"\s+"  # the separator that any run of spaces and tabs is
@@ -41,10 +52,10 @@ def open_table(path):
 class Table:
     """Rows of fields in a text: `first` and `second`, the fields of its first lines, and `frame`, all of it parsed.
 
-    named: the first line is known to be a header.
+    named: the first line is known to be a header. commas: numbers have decimal commas in the file, and points here.
     """
 
-    named = False
+    named = commas = False
 
     def __init__(self, raw, path):
         # pandas takes a separator that begins a line for a part of the carriage return before it
@@ -55,11 +66,13 @@ class Table:
         if first is None:
             raise DataError(f"{path} has no lines but comments.")
         head = (first[0], second[0]) if second else (first[0],)  # a header of one column has no separator
-        self.separator = next((mark for line in head for mark in SEPARATORS if mark.encode() in line), BLANKS)
-        self.end = first.end()
-        self.first, self.second = self._fields(first[0]), (second and self._fields(second[0])) or [""]
+        self.separator = _separator([decoded(line).strip() for line in head])
+        self.end = first.end()  # a comma and a point take as much room
+        self.raw, self.commas = decimal_commas(self.raw, self.separator)
+        first, second = self.raw[slice(*first.span())], second and self.raw[slice(*second.span())]
+        self.first, self.second = self._fields(first), (second and self._fields(second)) or [""]
         if self.first is None:
-            line = shown(decoded(first[0]))
+            line = shown(decoded(first))
             raise DataError(f"{path} opens a quote in its first line that this line does not close: {line}.")
 
     def _fields(self, line):
@@ -176,7 +189,7 @@ class Table:
         missing = [word.strip().lower() in MISSING for word in words]
         for row, word in enumerate(words):
             if not missing[row] and not is_number(word, finite=False):
-                wrong = f"has {decimal_comma(word)}" if with_point(word) else f"is not a number. {_advice(words)}"
+                wrong = f"has {told}" if (told := comma_told(word)) else f"is not a number. {_advice(words)}"
                 raise DataError(f"{self.path}, {self.place(row)}: {shown(word)} (column {column.name + 1}) {wrong}")
         return [np.nan if gap else float(word) for gap, word in zip(missing, words)]
 
@@ -223,6 +236,22 @@ class ParquetTable(FrameTable):
 
     def __init__(self, source):
         super().__init__(source.name, parquet.Reader(source).frame())
+
+
+def _separator(lines):
+    """What parts the fields of the first lines [str]."""
+    mark = separator_of(lines, SEPARATORS)
+    return BLANKS if mark == "," and commas_are_decimal(lines[-1]) and _are_in_blanks(lines) else mark or BLANKS
+
+
+def _are_in_blanks(lines):
+    """Whether blanks part the fields of lines of which the last has commas in numbers alone: 1 2 0,5; 10:00 1,5 2,5."""
+    words, last = lines[-1].split(), lines[-1].split(",")[1:]
+    if "," not in lines[0]:
+        return len(lines[0].split()) == len(words) > 1
+    if len(words) == 3 and all(map(is_integer, words[:2])):
+        return True
+    return any(" " in field for field in last) and all(map(with_point, words[2:]))
 
 
 def _advice(words):

@@ -10,6 +10,10 @@ from gpukit.errors import DataError
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 USUAL, WIDEST = 256, 1 << 30  # letters of a text, bytes of an array of texts as wide as the widest
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234, which may have a decimal comma too
+POINT = r"[+-]?(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?"  # a number with a point, and one with a comma
+IN_NUMBER = re.compile(r"(?<=\d),(?=\d)")
+COMMA = POINT.replace(r"\.", ",")
+GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?:,\d{3}){2,}(?:\.\d*)?|,\d{3}\.\d*|(?:\.\d{3}){2,}(?:,\d*)?|\.\d{3},\d*)")
 SHOWN = 80  # letters of a word or a line in a message
 
 
@@ -21,6 +25,22 @@ def words_of(line, sep):
     except csv.Error:  # carriage returns within the line
         return None
     return [word.strip() for word in words] if reader.line_num == 1 else None
+
+
+def separator_of(lines, marks):
+    """The first of the marks in a table's first lines [str]; not a comma where all commas of the last line are in
+    numbers such as 3,5 and another mark parts as many fields of each line. None where there is none."""
+    there = next((some for line in lines if (some := [mark for mark in marks if mark in line])), [])
+    if there[:1] == [","] and commas_are_decimal(lines[-1]):
+        counts = {mark: {line.count(mark) for line in lines} for mark in marks if mark not in ", "}
+        least = 1 if len(lines) > 1 else 2
+        return next((mark for mark, some in counts.items() if len(some) == 1 and min(some) >= least), ",")
+    return there[0] if there else None
+
+
+def commas_are_decimal(line):
+    """Whether a line has commas between digits alone."""
+    return "," in line and "," not in IN_NUMBER.sub("", line)
 
 
 def is_number(text, finite=True):
@@ -38,11 +58,54 @@ def with_point(text):
     return changed if text.count(",") == 1 and is_number(changed) else None
 
 
-def decimal_comma(text):
-    """What to say of a number such as 3,5, behind `has`; of 1,234 that it may be something else."""
+def is_decimal_comma(text):
+    """True for a number with a comma that stands for a point for certain: 3,5 and 12,3456, not 1,234."""
+    return with_point(text) is not None and THOUSANDS.fullmatch(text) is None
+
+
+def comma_told(text):
+    """What is wrong with a number that has a comma and was not read, such as 3,5 or 1,234,567, behind `has`; None for
+    anything else. 1,234 may be either."""
+    if GROUPED.fullmatch(text):
+        return "marks of thousands. Write it without them, and with a point where it has a fraction."
+    if with_point(text) is None:
+        return None
     if THOUSANDS.fullmatch(text):
         return "a comma, of thousands or a decimal one. Write it without the former, and with a point for the latter."
-    return f"a decimal comma. Numbers are read with a point, {with_point(text)}: write the file again with points."
+    return (
+        "a decimal comma, which is read where no other number has a point and fields are not parted by commas. Write "
+        f"it with a point: {with_point(text)}."
+    )
+
+
+def decimal_commas(raw, sep):
+    """(text with points in place of decimal commas, True) of the text of a table, or (the text as it is, False).
+
+    raw: bytes; sep: what parts its fields, a mark or, of blanks, a pattern. Numbers have decimal commas where each that
+    has a comma has one, no other number has a point, and one at least is not what thousands look like (1,234): then
+    all are read so. Where commas part the fields, those of numbers stand in quotes. `with_comma` takes each back.
+    """
+    if b"," not in raw:
+        return raw, False
+    commas = fields_of(COMMA, sep)
+    if not any(is_decimal_comma(found[2].decode()) for found in commas.finditer(raw)):
+        return raw, False
+    if b"." in raw and fields_of(POINT, sep).search(raw):
+        return raw, False
+    return commas.sub(lambda found: found[1] + found[2].replace(b",", b"."), raw), True
+
+
+def fields_of(form, sep):
+    """The pattern of fields that are numbers of a form; its groups: what stands before the number, and the number."""
+    marks, pad = (re.escape(sep), "[ \t]*+") if len(sep) == 1 else (" \t", "")
+    pad = " *+" if sep == "\t" else pad
+    quote = f'{pad}"{pad}' if sep == "," and form == COMMA else f'{pad}"?{pad}'
+    return re.compile(rf"((?:\A|[{marks}\r\n]){quote})({form})(?={quote}(?:[{marks}\r\n]|\Z))".encode())
+
+
+def with_comma(text):
+    """A number with a comma in place of its point; another word as it is."""
+    return text.replace(".", ",") if "." in text and is_number(text, finite=False) else text
 
 
 def is_integer(word):

@@ -16,7 +16,16 @@ import re
 from dataclasses import dataclass
 
 from gpukit.errors import DataError, NoRowsError, ParameterError
-from gpukit.io.words import decimal_comma, is_integer, is_number, shown, with_point, words_of
+from gpukit.io.words import (
+    comma_told,
+    commas_are_decimal,
+    is_integer,
+    is_number,
+    separator_of,
+    shown,
+    with_point,
+    words_of,
+)
 from gpukit.ratings import headers as named
 from gpukit.ratings.headers import Extras
 from gpukit.ratings.parse import Rule
@@ -24,7 +33,6 @@ from gpukit.ratings.parse import Rule
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
 WIDE = 12  # columns, more than tables of ratings have: one for each item
 SEPARATORS = ("\t", ",", ";", "|", " ")
-DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 MOVIE_LINE = re.compile(r"\s*\d+:\s*$")
 BINARY_MAGIC = b"GPUKITR1"
 BANNER = "%%matrixmarket"  # of Matrix Market; then what is read, by place
@@ -207,7 +215,7 @@ def _delimited(lines, name, request, format):
     told = places.rating if places.rating >= 0 else extras.count
     if by_header:
         named.refuse_repeated(words, request.columns, name)
-    in_words = named.heads(words, places) or (need and told >= 0 and not is_number(words[told]))
+    in_words = named.heads(words, places) or (need and told >= 0 and not _is_rating(words[told]))
     if by_header or (request.columns is not None and in_words):
         lines.advance()
     else:
@@ -231,14 +239,19 @@ def _check_first(words, places, name, lines):
     """DataError when the first line is neither a rating nor a header with known names."""
     if places.rating < 0:
         return _check_first_pair(words, places, name, lines)
-    if is_number(words[places.rating]):
+    if _is_rating(words[places.rating]):
         return
-    if with_point(words[places.rating]) or any(word.lstrip("-").isdecimal() for word in words[:2]):
+    if comma_told(words[places.rating]) or any(word.lstrip("-").isdecimal() for word in words[:2]):
         raise bad_rating(name, lines.number, words[places.rating])
     raise DataError(
         f"{name}, line {lines.number}: {shown(lines.text)} is neither a rating ({shown(words[places.rating])} is "
         f"not a number) nor a header with names that gpukit knows ({named.unknown(words)}). {_what_helps(words)}"
     )
+
+
+def _is_rating(word):
+    """Whether a word is a number, with a point or a comma."""
+    return is_number(word) or with_point(word) is not None
 
 
 def _what_helps(words):
@@ -267,8 +280,8 @@ def _check_first_pair(words, places, name, lines):
 
 def bad_rating(name, line, text, what="rating"):
     """The DataError for a rating, a weight or a count that is not a finite number."""
-    if with_point(text):
-        return DataError(f"{name}, line {line:,}: the {what} {shown(text)} has {decimal_comma(text)}")
+    if (told := comma_told(text)) is not None:
+        return DataError(f"{name}, line {line:,}: the {what} {shown(text)} has {told}")
     kind = "a finite number" if is_number(text, finite=False) else "a number"
     return DataError(
         f"{name}, line {line:,}: the {what} {shown(text)} is not {kind}. Correct or remove the line; if the "
@@ -289,10 +302,8 @@ def _separator(line, format):
         return "::"
     if format in ("tsv", "ml-100k", "ncf"):
         return "\t" if "\t" in line else " "
-    there = [sep for sep in SEPARATORS if sep in line.strip()]
-    if there[:1] == [","] and "," not in DECIMAL_COMMA.sub("", line):  # u1;i1;3,5
-        return next((sep for sep in (";", "|") if line.count(sep) > 1), " " if _rated_in_blanks(line) else ",")
-    return there[0] if there else ","
+    sep = separator_of([line.strip()], SEPARATORS)
+    return " " if sep == "," and commas_are_decimal(line) and _rated_in_blanks(line) else sep or ","
 
 
 def _rated_in_blanks(line):

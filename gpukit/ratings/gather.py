@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit._jit import numba
 from gpukit.errors import DataError
-from gpukit.io.fields import QUOTE
+from gpukit.io.fields import QUOTE, with_commas
 from gpukit.io.ids import KeyTable, word_keys
 from gpukit.io.lines import count_lines, cut, last_newline
 from gpukit.io.times import UNSETTLED, seconds_of
@@ -24,12 +24,27 @@ class Position:
 
     def __init__(self, name, layout):
         self.name, self.layout, self.line, self.movie = name, layout, layout.first_line, parse.UNKNOWN
+        self.commas = {what: Commas() for what in ("rating", "weight", "count")}
+
+    def settled(self):
+        """DataError, at the end, where all commas of a column may be of thousands."""
+        for what, commas in self.commas.items():
+            if commas.first is not None and not commas.certain:
+                raise formats.bad_rating(self.name, *commas.first, what)
 
     def at(self, block, position):
         """(number, text) of the line at a position of the block."""
         start = last_newline(block, position)
         raw = block[start : start + 400].tobytes().split(b"\n")[0]
         return self.line + count_lines(block, position), raw.decode("utf-8", "replace").strip()
+
+
+class Commas:
+    """What a column's numbers have shown so far: first, (line, word) of the first with a comma; certain: one has a
+    comma that is none of thousands; pointed: one has a point, and a fraction behind it."""
+
+    def __init__(self):
+        self.first, self.certain, self.pointed = None, False, False
 
 
 def parsed(block, place, columns):
@@ -98,10 +113,33 @@ def _settle(block, rows, place):
 
 
 def _settle_numbers(block, values, starts, place, what):
-    for row, at, word in _words(block, np.flatnonzero(np.isnan(values)), starts, place.layout):
-        if not formats.is_number(word):
+    rows = np.flatnonzero(np.isnan(values))
+    commas = place.commas[what]
+    commas.pointed |= bool((values[np.isfinite(values)] % 1 != 0).any())
+    if len(rows):
+        _settle_commas(block, values, rows, starts, place, commas)
+    if commas.first is not None and commas.pointed:
+        raise formats.bad_rating(place.name, *commas.first, what)
+    for row, at, word in _words(block, rows[np.isnan(values[rows])], starts, place.layout):
+        number = word if formats.is_number(word) else formats.with_point(word)
+        if number is None:
             raise formats.bad_rating(place.name, place.at(block, at)[0], word, what)
-        values[row] = float(word)
+        values[row] = float(number)
+
+
+def _settle_commas(block, values, rows, starts, place, commas):
+    """Fill in the numbers of some rows that have a decimal comma."""
+    places = starts[rows].astype(np.int64)
+    stops = parse.field_stops(block, places, ord(place.layout.sep[0]), place.layout.width)
+    numbers, certain = with_commas(block, places, stops)
+    found = np.flatnonzero(~np.isnan(numbers))
+    if not len(found):
+        return
+    values[rows[found]] = numbers[found]
+    commas.certain |= bool(certain[found].any())
+    if commas.first is None:
+        at, stop = places[found[0]], stops[found[0]]
+        commas.first = place.at(block, at)[0], block[at:stop].tobytes().decode()
 
 
 def _words(block, rows, starts, layout):
@@ -237,6 +275,7 @@ class RatingsBuilder:
                     values, counts = values_of_pairs(len(values), counts)
                 self.add_columns(values=values, times=rows.times, weights=rows.weights, counts=counts)
             place.line += count_lines(block, len(block))
+        place.settled()
 
     def add_columns(self, values, **optional):
         """Take the values, and the optional columns that are not empty, of further ratings."""

@@ -51,6 +51,21 @@ def test_only_what_is_missing_changes(tmp_path, turned, separator, header, label
     assert all(b.endswith(".1") for _, b in changed)
 
 
+@pytest.mark.parametrize("separator", [";", "\t", " ", ","])
+def test_decimal_commas_come_back(tmp_path, separator):
+    """What was observed keeps its comma, what is filled in gets one; 1,234 is no thousand beside 2,5."""
+    cells = [["279,250", "NA", "1e1"], ["280", "-0,5", "nan"], ["1,5e-1", "1,234", "8"], ["1", "2", "3"]]
+    quote = '"{}"'.format if separator == "," else str
+    lines = [["time", *IDS], *([time.replace(" ", "T"), *map(quote, row)] for time, row in zip(TIMES, cells))]
+    source, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("\n".join(map(separator.join, lines)) + "\n")
+    values = read_table(source, 3).values
+    np.testing.assert_array_equal(values, [[279.25, 280, 0.15, 1], [np.nan, -0.5, 1.234, 2], [10, np.nan, 8, 3]])
+    got, _ = completed(source, out)
+    assert got.replace('"', "") == source.read_text().replace('"', "").replace("NA", "4,1").replace("nan", "9,1")
+    np.testing.assert_allclose(read_table(out, 3).values[[1, 2], [0, 1]], [4.1, 9.1], rtol=1e-6)
+
+
 def test_the_values_are_at_their_places(tmp_path):
     source, out = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text(text())

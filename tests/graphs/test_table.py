@@ -169,7 +169,8 @@ def test_refused(read):
     for lines, options, error, words in (
         (PLAIN[:4], {}, DataError, "4 rows of 8 values, and the graph 5 vertices: neither is its vertices"),
         ([*PLAIN[:4], ["1", "x", *PLAIN[4][2:]]], {}, DataError, r"line 5: 'x' \(column 2\) is not a number"),
-        ([*PLAIN[:4], ["1", '"3,5"', *PLAIN[4][2:]]], {}, DataError, r"'3,5' \(column 2\) has a decimal comma"),
+        ([*PLAIN[:4], ["1.5", '"3,5"', *PLAIN[4][2:]]], {}, DataError, r"'3,5' \(column 2\) has a decimal comma"),
+        ([*PLAIN[:4], ["1", '"1.234,5"', *PLAIN[4][2:]]], {}, DataError, r"'1.234,5' .* has marks of thousands"),
         ([*PLAIN[:4], ["1", '"1,234"', *PLAIN[4][2:]]], {}, DataError, r"has a comma, of thousands or a decimal one"),
         ([*PLAIN[:4], [*PLAIN[4], "1"]], {}, DataError, r"Expected 8 fields in line 5, saw 9\. Mend the line; or, if"),
         ([*PLAIN[:4], ["inf", *PLAIN[4][1:]]], {}, DataError, "the tensor is inf at vertex 4, row 0, column 0"),

@@ -107,13 +107,19 @@ def test_no_ratings_in_it(tmp_path, text, message):
     assert "bad.dat" in str(caught.value) and "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("sep", ";| \t")
-@pytest.mark.parametrize("header", ["", "user{0}item{0}rating\n"])
-def test_decimal_commas_are_told(tmp_path, sep, header):
-    """Never taken for two columns, which would be clicks of users such as u1;i1;3."""
-    rows = [["u1", "i1", "3,5"], ["u2", "i1", "4,0"]]
-    (tmp_path / "bad.csv").write_text(header.format(sep) + "\n".join(map(sep.join, rows)) + "\n")
-    with pytest.raises(DataError, match=r"line \d: the rating '3,5' has a decimal comma.* with a point, 3\.5"):
+@pytest.mark.parametrize(
+    "ratings, words",
+    [
+        (("3,5", "4.5"), r"line 1: the rating '3,5' has a decimal comma.* with a point: 3\.5"),
+        (("4.5", "3,5"), r"line 2: the rating '3,5' has a decimal comma"),
+        (("1,234", "5"), r"line 1: the rating '1,234' has a comma, of thousands or a decimal one"),
+        (("1", "1.234,5"), r"line 2: the rating '1\.234,5' has marks of thousands"),
+        (("1", "1,234,567"), r"line 2: the rating '1,234,567' has marks of thousands"),
+    ],
+)
+def test_commas_that_may_mean_two_things_are_told(tmp_path, ratings, words):
+    (tmp_path / "bad.csv").write_text("".join(f"u1;i{row};{one}\n" for row, one in enumerate(ratings)))
+    with pytest.raises(DataError, match=words):
         read_ratings(tmp_path / "bad.csv")
 
 

@@ -47,6 +47,33 @@ def test_separators(write, sep, end, extra):
     assert triples(read_ratings(write(path.read_bytes().rstrip()))) == ROWS  # no newline at the end
 
 
+@pytest.mark.parametrize("sep", ";|\t ")
+@pytest.mark.parametrize("header", [None, "user{0}item{0}rating"])
+def test_decimal_commas(write, sep, header):
+    rows = [
+        ("u1", "i1", "3,5"),
+        ("u2", "i1", "4"),
+        ("u2", "i,2", "-0,25"),
+        ("u3", "1,5", "1,234"),
+        ("u3", "i1", "1,5e1"),
+    ]
+    path = write("\n".join(map(sep.join, [*([header.format(sep).split(sep)] if header else []), *rows])) + "\n")
+    expected = [(user, item, float(np.float32(rating.replace(",", ".")))) for user, item, rating in rows]
+    assert triples(read_ratings(path)) == expected  # ids keep their commas
+    quoted = write("".join(f'{user},"{item}","{rating}"\n' for user, item, rating in rows))
+    assert triples(read_ratings(quoted)) == expected
+
+
+def test_decimal_commas_of_long_files(write):
+    """Every block is read so, and counts and weights are too."""
+    rows = [(user, item, (user * item) % 7 / 2) for user in range(300) for item in range(300)]
+    text = "".join(f"{user}\t{item}\t{value:g}\t0,5\n".replace(".", ",") for user, item, value in rows)
+    read = read_ratings(write(text), columns="user,item,rating,weight")
+    assert read.values.tolist() == [value for _, _, value in rows] and (read.weights == 0.5).all()
+    with pytest.raises(DataError, match="line 302: the rating '0,5' has a decimal comma"):
+        read_ratings(write(text + "1\t900\t2.5\t1\n"), columns="user,item,rating,-")
+
+
 @pytest.mark.parametrize(
     "header, order",
     [

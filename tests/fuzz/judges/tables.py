@@ -8,6 +8,7 @@ import re
 import numpy as np
 
 WORDS = re.compile(rb"[^\s,;|:\"]+")
+COMMAS = re.compile(rb"(?<![^;|\s\"])[^;|\s\",]*,[^;|\s\",]*(?![^;|\s\"])")  # 3,5 where fields are so parted
 
 
 def ratings(answer, files):
@@ -95,12 +96,18 @@ def spelled(answer, files):
 def numbers_stand_in(values, text):
     """True when each of the values is float32(float(word)) of a word in the text, or of a part of one in quotes."""
     known = set()
-    for word in WORDS.findall(text.replace(b"\0", b" ")):
+    text = text.replace(b"\0", b" ")
+    for word in WORDS.findall(text) + pointed(text):
         try:
             known.add(np.float32(float(word.decode("utf-8", "replace"))).tobytes())
         except (ValueError, OverflowError):
             continue
     return all(value.tobytes() in known for value in np.unique(values.astype(np.float32)))
+
+
+def pointed(text):
+    """The numbers in a text that have decimal commas, with points."""
+    return [word.replace(b",", b".") for word in COMMAS.findall(text)]
 
 
 FEATURES, FIELDS = rb":([^ \t\n:#]+)", rb"[^,;\t \r\n\"]+"  # words behind a colon; between separators
@@ -109,7 +116,7 @@ FEATURES, FIELDS = rb":([^ \t\n:#]+)", rb"[^,;\t \r\n\"]+"  # words behind a col
 def features_stand_in(values, text, words=FEATURES):
     """True when each value is float(word) of the words in the text, which a regular expression finds."""
     known = set()
-    for word in re.findall(words, text):
+    for word in re.findall(words, text) + pointed(text):
         try:
             value = float(word.decode("utf-8", "replace"))
             known |= {value, float(np.float32(value))}

@@ -36,6 +36,7 @@ def text_samples():
         table("\t", ["", *DAYS], words),
         table(";", words, turned=True),
         table(" ", side=words),
+        table(";", ["time", *words], DAYS, True).replace(b".", b","),
     ]
     made = [(edges, values) for values in named] + [(graphs.edge_lines(), graphs.value_lines())]
     return [Sample({"e.txt": e, "v.csv": v}, "v.csv", ("v.csv",)) for e, v in made]

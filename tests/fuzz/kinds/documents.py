@@ -51,6 +51,7 @@ def table_samples():
         single("train.csv", ("qid,label,f1,f2\n" + plain).encode()),
         single("train.tsv", ("query_id\tdoc_id\trelevance\tweight\tf\n" + named).encode()),
         single("index.csv", (";qid;label;f1;f2\n" + missing).encode()),
+        single("comma.csv", (";qid;label;f1;f2\n" + missing).replace(".", ",").encode()),
     ]
 
 

@@ -63,6 +63,7 @@ def texts():
         "words.csv": lines(",", "user,item,rating", "user {}", extras=False),
         "quoted.csv": lines(",", "user,item,rating", '"u, {}"', extras=False),
         "semi.csv": lines(";", "User-ID;ISBN;Book-Rating", extras=False),
+        "comma.csv": lines(";", "user;item;rating", extras=False).replace(b".", b","),
         "bar.txt": lines("|"),
         "blank.txt": lines(" ", extras=False),
         "u.data": lines("\t"),

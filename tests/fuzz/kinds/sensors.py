@@ -39,6 +39,7 @@ def table_samples():
         readings("", names=["p", "q", "r"]),
         wide(),
         wide(True),
+        wide().replace(b",", b";").replace(b".", b","),
     ]
     frame = pandas.read_csv(io.BytesIO(texts[0]), parse_dates=["time"])
     packed = io.BytesIO()
