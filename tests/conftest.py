@@ -62,15 +62,15 @@ LONGEST = (
     "reliability/test_threads.py",
     "reliability/test_signals.py",
     "svt/test_kernels.py",
-    "ranking/test_kernels.py",
+    "ranking/kernels/test_kernels.py",
     "neighbors/test_estimator.py",
     "bench/test_ranking.py",
-    "ranking/test_twins.py",
-    "ranking/test_counting.py",
+    "ranking/twins/test_twins.py",
+    "ranking/solvers/test_counting.py",
     "bench/test_imputation.py",
-    "cli/test_impute.py",
-    "cli/test_ranksvm.py",
-    "factorization/test_accuracy.py",
+    "cli/imputation/test_impute.py",
+    "cli/ranking/test_ranksvm.py",
+    "factorization/estimator/test_accuracy.py",
 )
 
 

@@ -1,4 +1,4 @@
-"""Every case of every cases_<room>.py, for all its targets, against its limits; `make ptx` records docs/kernels.csv."""
+"""Every case that cases.py finds, for all its targets, against its limits; `make ptx` records docs/kernels.csv."""
 
 import csv
 import os
@@ -52,7 +52,7 @@ def test_shares_are_what_processes_get(request):
     config = SimpleNamespace(getvalue={"dist": "loadfile", "tx": ["popen"]}.get)
     scheduler = request.config.hook.pytest_xdist_make_scheduler(config=config, log=None)
     assert scheduler._split_scope(f"tests/{CASES_FILE}::test[a-b[1, 2]-sm_80]") == f"tests/{CASES_FILE}::test[a-b[1, 2]"
-    assert scheduler._split_scope("tests/test_cache.py::test[a-b]") == "tests/test_cache.py"
+    assert scheduler._split_scope("tests/cache/test_cache.py::test[a-b]") == "tests/cache/test_cache.py"
 
 
 def test_case_names_are_unique():

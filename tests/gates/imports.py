@@ -208,13 +208,30 @@ def puts_nothing_off(house, one):
 
 
 def folders_stay_small(root, most=16):
-    """No folder of gpukit/ or cli/ has more than `most` Python files."""
+    """No folder of gpukit/, cli/ or tests/ has more than `most` Python files."""
     root = Path(root)
     sizes = {}
-    for path in (path for name in ("gpukit", "cli") for path in sorted((root / name).rglob("*.py"))):
+    for path in (path for name in ("gpukit", "cli", "tests") for path in sorted((root / name).rglob("*.py"))):
         folder = path.parent.relative_to(root).as_posix()
         sizes[folder] = sizes.get(folder, 0) + 1
     return [f"{folder}/ has {n} files, more than {most}" for folder, n in sizes.items() if n > most]
+
+
+OF_THE_HOUSE = {"compile", "cudasim", "fuzz", "gates", "limits", "reliability", "sanitize"}  # tests of all rooms
+
+
+def tests_lie_as_what_they_test(root, of_the_house=OF_THE_HOUSE):
+    """A folder of tests/ has the place of a folder or a module of gpukit/; one of tests/cli/, of a folder of cli/."""
+    root, faults = Path(root), []
+    for folder in sorted({path.parent for path in (root / "tests").rglob("test_*.py")}):
+        place = folder.relative_to(root / "tests")
+        if not place.parts or place.parts[0] in of_the_house:
+            continue
+        house = root if place.parts[0] == "cli" else root / "gpukit"
+        homes = [house / place, house / f"{place}.py", house / f"_{place}.py"]
+        if not any(home.exists() for home in homes):
+            faults.append(f"tests/{place.as_posix()}/ has the place of nothing in gpukit/ or cli/")
+    return faults
 
 
 STEPS = {"cpu", "gpu", "steps"}  # files that have the same classes, one a device, and the Protocols of both

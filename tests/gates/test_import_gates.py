@@ -23,6 +23,7 @@ def write(root, files):
         imports.imports_have_no_circle,
         imports.imports_in_functions_put_something_off,
         imports.folders_stay_small,
+        imports.tests_lie_as_what_they_test,
         imports.environment_is_read_when_asked,
     ],
     ids=lambda gate: gate.__name__,
@@ -180,6 +181,19 @@ def test_folders_stay_small_bites(tmp_path):
     assert imports.folders_stay_small(write(tmp_path, full)) == []
     write(tmp_path, {"gpukit/a/more.py": "", "gpukit/a/part/one.py": "", "gpukit/a/notes.txt": ""})
     assert imports.folders_stay_small(tmp_path) == ["gpukit/a/ has 17 files, more than 16"]
+    write(tmp_path, {f"tests/a/b/{n}.py": "" for n in range(18)} | {f"cli/{n}.py": "" for n in range(16)})
+    assert imports.folders_stay_small(tmp_path)[1:] == ["tests/a/b/ has 18 files, more than 16"]
+
+
+def test_tests_lie_as_what_they_test_bites(tmp_path):
+    """Folders, modules (_driver.py too), commands and the house's own are found; folders of helpers are not asked."""
+    homes = ("gpukit/a/b/__init__.py", "gpukit/a/c.py", "gpukit/_d.py", "cli/e/f.py")
+    places = ("", "a/", "a/b/", "a/c/", "d/", "cli/", "cli/e/", "fuzz/kinds/")
+    files = dict.fromkeys((*homes, *(f"tests/{place}test_it.py" for place in places), "tests/a/helpers/inputs.py"), "")
+    assert imports.tests_lie_as_what_they_test(write(tmp_path, files)) == []
+    write(tmp_path, dict.fromkeys(("tests/b/test_it.py", "tests/a/e/test_it.py", "tests/cli/a/test_it.py"), ""))
+    faults = imports.tests_lie_as_what_they_test(tmp_path)
+    assert [fault.split("/ ")[0] for fault in faults] == ["tests/a/e", "tests/b", "tests/cli/a"]
 
 
 KERNEL, TWIN = "@kernel\ndef scale(x): ...\n", "@njit\ndef scale(x): ...\n"

@@ -12,7 +12,7 @@ from gpukit.base.arrays import to_host
 from gpukit.graphs import synth_graph
 from gpukit.graphs.basis import fourier_basis
 from gpukit.imputation.spectral.gpu import array_library
-from imputation.test_shared_gpu import both_walked, walked
+from imputation.shared.test_gpu import both_walked, walked
 
 pytestmark = pytest.mark.gpu
 

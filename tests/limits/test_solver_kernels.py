@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from factorization.squares.inputs import batch_of, problem, table_of
+from factorization.solvers.squares.inputs import batch_of, problem, table_of
 
 from limits.sparse import sparse, with_tail
 

@@ -2,23 +2,23 @@
 has several ways. The tier holds each test to it (conftest.py). `python -m sanitize --choose TESTS` proposes lines."""
 
 LIVE = "factorization/live/test_kernels.py::test_"
-PREPARE = "factorization/test_prepare_kernels.py::test_"
+PREPARE = "factorization/prepare/test_kernels.py::test_"
 OF_RANKS = "factorization/shared/test_kernels.py::test_"
 OF_COPIES = "factorization/shared/test_copies.py::test_"
-CHUNKS = "factorization/test_chunk_kernels.py::test_"
+CHUNKS = "factorization/solvers/sgd/chunks/test_kernels.py::test_"
 FACTORS = "factorization/test_kernels.py::test_"
-BATCHES = "factorization/batches/test_kernels.py::test_"
-RACES = "factorization/hogwild/test_kernels.py::test_"
-IALS = "factorization/ials/test_kernels.py::test_"
+BATCHES = "factorization/solvers/sgd/batches/test_kernels.py::test_"
+RACES = "factorization/solvers/hogwild/test_kernels.py::test_"
+IALS = "factorization/solvers/ials/test_kernels.py::test_"
 FEW = "rows_of_few_clicks"
-SQUARES = "factorization/squares/test_kernels.py::test_"
-SAMPLED = "factorization/sampled/test_kernels.py::test_"
-ORDERS = "ratings/test_orders_kernels.py::test_"
-RESIDENT = "ratings/test_resident.py::test_ids_and_their_twins[700-3-64-int64]"
+SQUARES = "factorization/solvers/squares/test_kernels.py::test_"
+SAMPLED = "factorization/solvers/sampled/test_kernels.py::test_"
+ORDERS = "ratings/orders/test_kernels.py::test_"
+RESIDENT = "ratings/orders/test_resident.py::test_ids_and_their_twins[700-3-64-int64]"
 GROUP = "primitives/test_group_kernels.py::test_"
 SIMLSH = "neighbors/hashes/simlsh/test_kernels.py::test_"
 BUCKETS = "neighbors/search/buckets/test_kernels.py::test_"
-RANKING = "ranking/test_kernels.py::test_"
+RANKING = "ranking/kernels/test_kernels.py::test_"
 SVT = "svt/test_kernels.py::test_"
 
 SLICES = (f"{SVT}threshold_slices[33 x 7-float32]", f"{SVT}slices_too_large_for_shared_memory")
@@ -159,8 +159,8 @@ CASES = {
     "imputation.smoothness.kernels.redirect": "imputation/smoothness/test_kernels.py::test_redirect[0.7]",
     "imputation.soft_impute.kernels.compare": "imputation/soft_impute/test_kernels.py::test_compare[33-2]",
     "imputation.soft_impute.kernels.proceed": "imputation/soft_impute/test_kernels.py::test_proceed[0.7]",
-    "imputation.spectral.kernels.extrapolate": "imputation/test_kernels.py::test_extrapolate[3-float32]",
-    "imputation.spectral.kernels.renew": "imputation/test_kernels.py::test_renew[2-True-shape1-3-5]",
+    "imputation.spectral.kernels.extrapolate": "imputation/spectral/test_kernels.py::test_extrapolate[3-float32]",
+    "imputation.spectral.kernels.renew": "imputation/spectral/test_kernels.py::test_renew[2-True-shape1-3-5]",
     "neighbors.hashes.minhash.kernels.hash_columns": (
         "neighbors/hashes/minhash/test_kernels.py::test_codes_are_the_twins[64-full words-None]"
     ),
@@ -202,7 +202,7 @@ CASES = {
     "ranking.kernels.matrix.add_rows": f"{RANKING}add_rows[19-65]",
     "ranking.kernels.matrix.document_scores": DENSE,
     "ranking.kernels.matrix.transposed_product": DENSE,
-    "ranking.kernels.p_swx.p_swx": "ranking/test_kernels_pairs.py::test_sums_over_several_tiles[wide]",
+    "ranking.kernels.p_swx.p_swx": "ranking/kernels/test_p_swx.py::test_sums_over_several_tiles[wide]",
     "ranking.kernels.pair_sums.combine": PAIRS,
     "ranking.kernels.pair_sums.pair_product": (
         f"{RANKING}pair_product[few features-True]",
@@ -220,7 +220,7 @@ CASES = {
     "ratings.orders.kernels.id_bounds": RESIDENT,
     "ratings.orders.kernels.mark_ids": RESIDENT,
     "ratings.orders.kernels.rank_ids": RESIDENT,
-    "ratings.orders.kernels.as_single": "ratings/test_resident.py::test_as_single_and_its_twin[float64]",
+    "ratings.orders.kernels.as_single": "ratings/orders/test_resident.py::test_as_single_and_its_twin[float64]",
     "ratings.orders.kernels.first_repeat": f"{ORDERS}first_repeat[rows0-2]",
     "selection.kernels.select_smallest": (
         "selection/test_kernels.py::test_select_smallest[few keys]",

@@ -7,7 +7,7 @@ from gpukit import GraphImputer
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import fourier_basis
 from gpukit.imputation.kriging import covariance as cov
-from imputation.test_auto import T, waves
+from imputation.auto.test_auto import T, waves
 
 COUNT = 14
 

@@ -9,8 +9,8 @@ from gpukit import GraphImputer
 from gpukit.imputation.local import alike, cpu, learning, regression, twins
 from gpukit.imputation.local.learning import folds_for, limits_of, period_away, within
 from gpukit.imputation.local.table import KINDS, Table, Told, mean_squares
+from imputation.auto.test_auto import N, T, ring, waves
 from imputation.local import inputs, naive
-from imputation.test_auto import N, T, ring, waves
 
 
 def test_describe():

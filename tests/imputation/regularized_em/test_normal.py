@@ -7,8 +7,8 @@ from gpukit import GraphImputer
 from gpukit.imputation.auto.methods import BY_NAME
 from gpukit.imputation.regularized_em import normal
 from gpukit.imputation.regularized_em.plan import ROUNDS, STILL
+from imputation.auto.test_auto import asked
 from imputation.regularized_em import naive
-from imputation.test_auto import asked
 
 WIDE = np.array([-np.inf, np.inf])
 

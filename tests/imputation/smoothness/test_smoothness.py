@@ -13,8 +13,8 @@ from gpukit.imputation.smoothness import choose, graph, method, plan, solve
 from gpukit.imputation.smoothness.cpu import Session
 from gpukit.imputation.smoothness.plan import Weights
 from gpukit.persist import load_model
+from imputation.auto.test_auto import N, T, ring, waves
 from imputation.smoothness import inputs, naive
-from imputation.test_auto import N, T, ring, waves
 
 
 @pytest.mark.parametrize("lags, repeats", [((1,), ()), ((1, 4), (0.3,)), ((1, 3, 8), (0.5, 0.2))])

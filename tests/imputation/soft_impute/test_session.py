@@ -9,7 +9,7 @@ pytestmark = pytest.mark.kernel
 from gpukit._cuda import cuda
 from gpukit.imputation.soft_impute import cpu, gpu, walk
 from imputation.soft_impute.test_soft_impute import case
-from imputation.test_gpu_session import Library
+from imputation.spectral.test_gpu_session import Library
 
 
 @pytest.fixture

@@ -1,0 +1,59 @@
+"""Batch-Hogwild on the CPU against the oracle."""
+
+import numpy as np
+import pytest
+
+from factorization.inputs import problem
+from factorization.solvers.hogwild.inputs import (
+    BATCH,
+    BIAS_RATE,
+    DECAY,
+    RATE,
+    assert_learned,
+    in_random_order,
+    samples_of,
+    tables_of,
+    without_conflicts,
+)
+from gpukit.factorization.model.layout import cpu_layout
+from gpukit.factorization.solvers.hogwild.arrays import Samples
+from gpukit.factorization.solvers.hogwild.twins import copy_factors, hogwild_epoch, scatter_ratings
+
+
+@pytest.mark.parametrize("n_factors", [1, 3, 32, 33])
+@pytest.mark.parametrize("batch", [1, 7, 1000])
+def test_one_worker(n_factors, batch):
+    case = problem(n_factors, 0)
+    pairs, tables = in_random_order(case), tables_of(case, cpu_layout(n_factors, 0))
+    hogwild_epoch(samples_of(case, pairs), tables, RATE, BIAS_RATE, DECAY, batch, 1)
+    assert_learned(case, tables, pairs)
+
+
+def test_workers_without_conflicts():
+    case, pairs = without_conflicts(5, 2)
+    tables = tables_of(case, cpu_layout(5, 0))
+    hogwild_epoch(samples_of(case, pairs), tables, RATE, BIAS_RATE, DECAY, BATCH, 2)
+    assert_learned(case, tables, pairs)
+
+
+@pytest.mark.parametrize("counts", [(1,), (0, 3, 0, 5), (40, 0, 1, 23)])
+def test_ratings_are_scattered(counts):
+    """Each rating once, in an order that hangs on the key."""
+    starts, n = np.concatenate(([0], np.cumsum(counts))).astype(np.int64), sum(counts)
+    minor, values = np.arange(n, dtype=np.int32), np.linspace(-1, 1, n).astype(np.float32)
+    orders = []
+    for seed_key in (1, 1, 2):
+        found = Samples(np.full(n, -1, np.int32), np.full(n, -1, np.int32), np.full(n, np.nan, np.float32))
+        scatter_ratings(starts, minor, values, np.uint32(seed_key), found)
+        assert sorted(found.minor.tolist()) == list(range(n))
+        np.testing.assert_array_equal(found.major, np.repeat(np.arange(len(counts)), counts)[found.minor])
+        np.testing.assert_array_equal(found.values, values[found.minor])
+        orders.append(found.minor.tolist())
+    assert orders[0] == orders[1] and (n < 5 or orders[0] != orders[2] and orders[0] != sorted(orders[0]))
+
+
+def test_factors_are_copied():
+    source, out = np.arange(12, dtype=np.float32).reshape(3, 4), np.full((3, 5), -1, np.float32)
+    copy_factors(source, 3, out)
+    np.testing.assert_array_equal(out[:, :3], source[:, :3])
+    assert (out[:, 3:] == -1).all()

@@ -1,0 +1,197 @@
+"""Epochs of iALS on the CPU against the oracle."""
+
+import numpy as np
+import pytest
+
+from factorization.solvers.ials import naive
+from factorization.solvers.ials.inputs import TERMS, begun, clicks_of
+from gpukit._jit import threads
+from gpukit.errors import DataError
+from gpukit.factorization.goal import ROW_SOLVERS
+from gpukit.factorization.solvers.ials import cpu, plan
+from gpukit.factorization.solvers.ials.rates import usual
+
+SHAPE = (23, 14)
+
+
+def sides(session):
+    """(U, V) float64."""
+    state = session.state()
+    return np.asarray(state.user_factors, float), np.asarray(state.item_factors, float)
+
+
+def close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("n_factors", [1, 5, 16])
+@pytest.mark.parametrize("weighted, longest", [(False, 8192), (True, 4)])
+def test_rows_are_solved_exactly(n_factors, weighted, longest, monkeypatch):
+    """Three epochs by elimination, each half from the other side as it then stands; rows in a piece, in several."""
+    monkeypatch.setattr(cpu.squares, "LONGEST", longest)
+    monkeypatch.setattr(plan, "way_of", lambda *facts: "cholesky")
+    clicks = clicks_of(weighted=weighted)
+    session, training = begun(clicks, SHAPE, n_factors)
+    V, losses = sides(session)[1], []
+    for epoch in range(3):
+        training.epoch(epoch)
+        U = naive.solved(clicks, SHAPE[0], 0, V, *TERMS)
+        V = naive.solved(clicks, SHAPE[1], 1, U, *TERMS)
+        found = sides(session)
+        close(found[0], U)
+        close(found[1], V)
+        losses.append(naive.loss(clicks, *found, *TERMS))
+    assert losses[0] > losses[1] > losses[2]
+
+
+@pytest.mark.parametrize("n_factors, weighted", [(3, True), (16, False), (17, True)])
+def test_rows_of_few_clicks(n_factors, weighted, monkeypatch):
+    """As all others are: rows of no clicks, of one, of as many as are few and one more, more clicks than factors."""
+    monkeypatch.setattr(plan, "way_of", lambda *facts: "cholesky")
+    monkeypatch.setattr(plan, "few_of", lambda *facts: 5)
+    clicks = clicks_of(weighted=weighted)
+    session, training = begun(clicks, SHAPE, n_factors)
+    assert all(half.few and half.batches for half in training.halves)
+    V = sides(session)[1]
+    for epoch in range(2):
+        training.epoch(epoch)
+        U = naive.solved(clicks, SHAPE[0], 0, V, *TERMS)
+        V = naive.solved(clicks, SHAPE[1], 1, U, *TERMS)
+        found = sides(session)
+        close(found[0], U)
+        close(found[1], V)
+
+
+def test_clicks_that_are_few():
+    """Rows at both sides of the limit, in batches; the first half of an epoch."""
+    assert plan.few_of(plan.FEW, 0.1) == plan.few_of(256, 0.0) == 0
+    n_factors, counts = 190, [1, plan.FEW - 1, plan.FEW, plan.FEW + 1, 150, 189]
+    assert plan.few_of(n_factors, TERMS[0]) == plan.FEW
+    clicks = [(user, item, 1.0) for user, count in enumerate(counts) for item in range(count)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "way_of", lambda *facts: "cholesky")
+        patch.setattr(cpu.squares, "SCRATCH", 4 * (plan.FEW + 2) ** 2 * 2)
+        session, training = begun(clicks, (len(counts), 190), n_factors)
+    assert [len(batch[0]) for batch in training.halves[0].few] == [2, 1]
+    V = sides(session)[1] * 50
+    session.parameters.Q[:-1, :n_factors] = V
+    training.epoch(0)
+    close(sides(session)[0], naive.solved(clicks, len(counts), 0, V, *TERMS))
+
+
+@pytest.mark.parametrize("n_factors", [1, 5, 16])
+@pytest.mark.parametrize("weighted, longest", [(False, 8192), (True, 4)])
+def test_conjugate_gradients(n_factors, weighted, longest, monkeypatch):
+    """The same steps as the oracle's; rows in one piece and in several."""
+    monkeypatch.setattr(cpu.squares, "LONGEST", longest)
+    monkeypatch.setattr(plan, "way_of", lambda *facts: "gradients")
+    clicks = clicks_of(weighted=weighted)
+    session, training = begun(clicks, SHAPE, n_factors)
+    U, V = sides(session)
+    for epoch in range(3):
+        training.epoch(epoch)
+        U = naive.descended(clicks, U, 0, V, *TERMS, plan.STEPS)
+        V = naive.descended(clicks, V, 1, U, *TERMS, plan.STEPS)
+        found = sides(session)
+        close(found[0], U)
+        close(found[1], V)
+
+
+@pytest.mark.parametrize("n_factors, size", [(1, 4), (9, 4), (16, 4), (16, 64)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_blocks_of_factors(n_factors, size, weighted, monkeypatch):
+    """The same steps as the oracle's: a last block that is not full, one block for all; rows in several pieces, pieces
+    in several batches."""
+    monkeypatch.setattr(plan, "way_of", lambda *facts: "blocks")
+    monkeypatch.setattr(plan, "BLOCK", size)
+    monkeypatch.setattr(cpu.squares, "LONGEST", 4)
+    monkeypatch.setattr(cpu.squares, "SCRATCH", 4 * 9 * 20)
+    clicks = clicks_of(weighted=weighted)
+    session, training = begun(clicks, SHAPE, n_factors)
+    assert len(training.halves[0].batches) > 1
+    U, V = sides(session)
+    for epoch in range(3):
+        training.epoch(epoch)
+        U = naive.by_blocks(clicks, U, 0, V, *TERMS, size)
+        V = naive.by_blocks(clicks, V, 1, U, *TERMS, size)
+        found = sides(session)
+        close(found[0], U)
+        close(found[1], V)
+
+
+def test_a_few_steps_come_close(monkeypatch):
+    """Preconditioned, three steps a half are worth elimination; without that the loss is a hundredth larger."""
+    clicks, losses = clicks_of(60, 40, 0.1, weighted=True), {}
+    for way in plan.WAYS:
+        monkeypatch.setattr(plan, "way_of", lambda *facts, way=way: way)
+        session, training = begun(clicks, (60, 40), 24)
+        for epoch in range(2):
+            training.epoch(epoch)
+        losses[way] = naive.loss(clicks, *sides(session), *TERMS)
+    assert losses["gradients"] == pytest.approx(losses["cholesky"], rel=2e-3)
+    assert losses["blocks"] == pytest.approx(losses["cholesky"], rel=2e-2)
+
+
+@pytest.mark.parametrize("n, decay", [(5, 0.0), (100, 0.0), (100, 0.3)])
+def test_the_inverse_that_preconditions(n, decay):
+    """In panels; unknowns of which nothing is there are left alone."""
+    half = np.random.default_rng(n).normal(size=(n, 3 * n)) * np.geomspace(1, 50, n)[:, None]
+    half[[1, n - 1]] = 0
+    shared = (half @ half.T).astype(np.float32)
+    expected = np.linalg.pinv(shared + decay * np.eye(n), hermitian=True)
+    found = cpu.inverse_of(shared, decay)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+    assert found.dtype == np.float32 and (found[1] != 0).sum() == (decay > 0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_unknown_that_others_tell_is_left_alone(seed):
+    """Nothing is left of it but rounding, by which nothing is divided."""
+    half = np.random.default_rng(seed).normal(size=(5, 15)) * 1e3
+    half[3] = half[0] / 7 + half[1] / 3
+    shared = (half @ half.T).astype(np.float32)
+    found, rest = cpu.inverse_of(shared, 0.0), [0, 1, 2, 4]
+    expected = np.linalg.inv(shared[np.ix_(rest, rest)].astype(float))
+    assert not found[3].any() and not found[:, 3].any()
+    np.testing.assert_allclose(found[np.ix_(rest, rest)], expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+
+
+def test_the_answer_has_the_least_loss(monkeypatch):
+    """No small move of a solved row makes the loss smaller."""
+    monkeypatch.setattr(plan, "way_of", lambda *facts: "cholesky")
+    clicks = clicks_of(weighted=True)
+    session, training = begun(clicks, SHAPE, 3)
+    training.epoch(0)
+    U, V = sides(session)
+    least, rng = naive.loss(clicks, U, V, *TERMS), np.random.default_rng(0)
+    for _ in range(20):
+        moved = V + 1e-2 * rng.normal(size=V.shape)
+        assert naive.loss(clicks, U, moved, *TERMS) > least
+
+
+@pytest.mark.parametrize("way", plan.WAYS)
+def test_any_number_of_threads(way, monkeypatch):
+    """The same bits; rows in several pieces."""
+    monkeypatch.setattr(plan, "way_of", lambda *facts: way)
+    monkeypatch.setattr(cpu.squares, "LONGEST", 4)
+    clicks, made = clicks_of(weighted=True), []
+    for count in (1, 2):
+        with threads(count):
+            session, training = begun(clicks, SHAPE, 9)
+            for epoch in range(2):
+                training.epoch(epoch)
+            made.append(sides(session))
+    for one, two in zip(*made):
+        assert one.any()
+        np.testing.assert_array_equal(one, two)
+
+
+def test_weights_are_above_zero():
+    with pytest.raises(DataError, match="above 0: the lowest is 0"):
+        begun([*clicks_of(), (0, 5, 0.0)], SHAPE, 4)
+
+
+def test_usual_parameters():
+    assert usual("adaptive", 10**6)["exponent"] == 1.0 and plan.way_of(8, True) == plan.way_of(8, False) == "cholesky"
+    assert [plan.way_of(n, False) for n in (plan.DIRECT[False], plan.DIRECT[False] + 1)] == ["cholesky", "gradients"]
+    assert ROW_SOLVERS == ("auto", *plan.WAYS)

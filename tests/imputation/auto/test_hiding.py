@@ -1,0 +1,120 @@
+"""What is hidden to judge methods by: as it is missing."""
+
+import numpy as np
+import pytest
+
+from gpukit import GraphImputer
+from gpukit.imputation.auto import hiding
+from gpukit.imputation.auto.judging import filled
+from gpukit.imputation.auto.methods import BY_NAME
+from imputation.auto.test_auto import asked
+
+
+def test_hidden_vertices_are_whole_and_each_is_hidden_once():
+    seen = np.ones((50, 9), bool)
+    seen[:10] = False
+    folds = hiding.folds_of(asked(np.ones((50, 9)), seen, False), 0)
+    rows = [np.flatnonzero(hidden.values.all(axis=1)) for hidden in folds]
+    assert sum(hidden.values.sum() for hidden in folds) == 9 * sum(map(len, rows))
+    assert sorted(np.concatenate(rows)) == list(range(10, 50))
+
+
+def test_few_vertices_are_hidden_one_by_one_and_each_of_them():
+    seen = np.ones((12, 30), bool)
+    seen[[2, 7]] = False
+    folds = hiding.folds_of(asked(np.ones((12, 30)), seen, False), 0)
+    rows = [np.flatnonzero(hidden.values.all(axis=1)) for hidden in folds]
+    assert all(len(row) == 1 for row in rows) and sorted(np.concatenate(rows)) == np.flatnonzero(seen[:, 0]).tolist()
+
+
+def test_where_runs_are_few_folds_are_more():
+    seen = np.ones((6, 1000), bool)
+    seen[:, -20:] = False
+    assert len(hiding.folds_of(asked(np.ones((6, 1000)), seen), 0)) == hiding.MORE
+    seen[np.random.default_rng(0).random(seen.shape) < 0.2] = False
+    assert len(hiding.folds_of(asked(np.ones((6, 1000)), seen), 0)) == hiding.FOLDS
+
+
+def test_hidden_runs_are_as_long_as_those_that_miss():
+    seen = np.ones((40, 300), bool)
+    for row in range(40):
+        seen[row, 7 * row : 7 * row + 12] = False
+    for hidden, _ in hiding.folds_of(asked(np.ones((40, 300)), seen), 3):
+        assert 0.02 < hidden.mean() < 0.06 and not (hidden & ~seen).any()
+        assert hidden.sum() / hiding.count_runs(hidden) > 8
+    assert hiding.folds_of(asked(np.ones((3, 1)), np.ones((3, 1), bool)), 0) == []
+
+
+def test_runs_stay_whole_however_many_folds_there_are():
+    seen = np.ones((40, 300), bool)
+    for row in range(40):
+        seen[row, 7 * row : 7 * row + 12] = False
+    folds = hiding.folds_of(asked(np.ones((40, 300)), seen), 3, 8)
+    assert len(folds) == 8 and np.sum([one.values for one in folds], axis=0).max() == 1
+    for hidden, _ in folds:
+        assert hidden.sum() / hiding.count_runs(hidden) > 9
+    hidden, taken = np.array([[1, 1, 0, 1], [1, 0, 1, 1]], bool), np.array([[0, 1, 0, 0], [0, 0, 1, 1]], bool)
+    np.testing.assert_array_equal(hiding.untouched(hidden, taken), [[0, 0, 0, 1], [1, 0, 0, 0]])
+
+
+def test_what_is_yet_to_come_is_told_from_what_was_before():
+    seen = np.ones((6, 100), bool)
+    seen[:, -10:] = False
+    folds = hiding.folds_of(asked(np.ones((6, 100)), seen), 0)
+    assert len(folds) == 4  # half of a series is left to tell it from
+    for number, (hidden, lost) in enumerate(folds):
+        begin = 80 - 10 * number
+        assert hidden[:, begin : begin + 10].all() and hidden.sum() == 60
+        assert lost[:, begin:90].all() and not lost[:, :begin].any() and not lost[:, 90:].any()
+
+
+def test_sensors_that_begin_late_have_gaps_like_others():
+    seen = np.ones((20, 200), bool)
+    for row in range(5):
+        seen[row, : 20 + row] = False
+    folds = hiding.folds_of(asked(np.ones((20, 200)), seen), 0)
+    places = np.concatenate([np.nonzero(hidden)[1] for hidden, _ in folds])
+    assert np.ptp(places) > 100 and all((hidden == lost).all() for hidden, lost in folds)
+
+
+def test_days_that_all_miss_are_hidden_of_all():
+    rng, seen = np.random.default_rng(0), np.ones((10, 400), bool)
+    for day in rng.permutation(np.arange(1, 19))[:5]:
+        seen[:, 20 * day : 20 * day + 20] = False
+    for hidden, _ in hiding.folds_of(asked(np.ones((10, 400)), seen), 0):
+        assert set(hidden.sum(axis=0)) == {0, 10}
+
+
+def test_columns_without_an_order_have_no_ends():
+    seen = np.ones((6, 30), bool)
+    seen[:3, -3:] = False
+    folds = hiding.folds_of(asked(np.ones((6, 30)), seen, False), 0)
+    assert any(hidden[:, 3:-6].any() for hidden, _ in folds)
+    assert all((hidden == lost).all() for hidden, lost in folds)
+
+
+@pytest.mark.parametrize("joined", [True, False])
+def test_vertices_that_nothing_joins_are_told_by_the_means(joined):
+    rng = np.random.default_rng(0)
+    values, seen = 5 + rng.normal(size=(12, 1)) + np.zeros((12, 40)), np.ones((12, 40), bool)
+    A = np.ones((12, 12)) - np.eye(12)
+    seen[3] = False
+    A[3] = A[:, 3] = joined
+    A[3, 3] = 0
+    run = GraphImputer(device="cpu").prepare(A, values, seen)
+    problem = run.problem()
+    hidden = np.zeros_like(seen)
+    hidden[7] = True
+    left = problem.without(hidden)
+    assert (left.adjacency[7].sum() > 0) == joined
+    out = filled(BY_NAME["neighbors"], left, {"neighbors": 3, "center": "both"})
+    if not joined:
+        np.testing.assert_allclose(out[[3, 7]], np.delete(values, [3, 7], axis=0)[None].mean(axis=1).repeat(2, axis=0))
+
+
+def test_it_gives_up_where_hardly_a_run_is_free(monkeypatch):
+    laid, untouched = [], hiding.untouched
+    monkeypatch.setattr(hiding, "untouched", lambda *given: laid.append(0) or untouched(*given))
+    seen = np.random.default_rng(0).random((40, 300)) > 0.3
+    folds = hiding.folds_of(asked(np.ones((40, 300)), seen), 3, 8)
+    assert len(folds) == 8 and len(laid) < hiding.TRIES / 2

@@ -1,0 +1,64 @@
+"""The median over vertices, and a curve in time, among the methods."""
+
+import numpy as np
+import pytest
+from scipy.interpolate import Akima1DInterpolator
+
+from gpukit import GraphImputer
+from gpukit.imputation.auto.judging import filled
+from gpukit.imputation.auto.methods import BY_NAME
+from imputation.auto.test_auto import asked
+
+
+def test_the_median_of_what_is_seen_in_a_column():
+    values = np.array([[1.0, 2.0, 9.0], [5.0, 4.0, 0.0], [90.0, 0.0, 0.0]])
+    seen = np.array([[1, 1, 1], [1, 1, 0], [1, 0, 0]], bool)
+    out = BY_NAME["vertex-median"].fill(asked(values, seen), {})
+    np.testing.assert_array_equal(out, np.tile([5.0, 3.0, 9.0], (3, 1)))
+
+
+def test_columns_that_nobody_sees_have_those_beside_them_or_all():
+    values, seen = np.tile([1.0, 0.0, 3.0], (3, 1)), np.tile([True, False, True], (3, 1))
+    assert BY_NAME["vertex-median"].fill(asked(values, seen), {})[0, 1] == 2.0
+    assert BY_NAME["vertex-median"].fill(asked(values, seen, at=False), {})[0, 1] == 2.0
+    values[0, 2] = 100.0
+    assert BY_NAME["vertex-median"].fill(asked(values, seen, at=False), {})[0, 1] == np.median(values[seen])
+
+
+def test_the_median_is_believed_of_vertices_that_nothing_joins():
+    sizes = np.array([1.0, 2.0, 3.0, 4.0, 1000.0, 3.0])[:, None]
+    truth = sizes * (2.0 + np.sin(np.arange(60.0) / 5))
+    seen = np.ones(truth.shape, bool)
+    seen[5] = False
+    problem = GraphImputer(device="cpu").prepare(None, truth, seen, times=np.arange(60)).problem()
+    np.testing.assert_allclose(filled(BY_NAME["vertex-median"], problem, {})[5], np.median(truth[:5], axis=0))
+    np.testing.assert_allclose(
+        filled(BY_NAME["tikhonov"], problem, {"tau": 1.0, "center": "columns"})[5], truth[:5].mean(0)
+    )
+    model = GraphImputer(device="cpu").fit(None, truth, seen, times=np.arange(60))
+    assert np.abs(model.completed_ - truth)[5].max() < 1.0 and model.report_[0].name in ("vertex-median", "mix")
+
+
+@pytest.mark.parametrize("metric, name", [("absolute", "vertex-median"), ("squared", "vertex-mean")])
+def test_of_few_whole_vertices_the_report_names_what_fills_in(metric, name):
+    truth = np.array([[1.0], [2.0], [30.0], [0.0]]) + np.arange(20.0)
+    with pytest.warns(UserWarning, match=f"{name} fills in"):
+        model = GraphImputer(device="cpu", metric=metric).fit(None, truth, np.arange(4) < 3, times=np.arange(20))
+    assert model.method_ == name
+    wanted = {"absolute": 2.0, "squared": 11.0}[metric] + np.arange(20.0)
+    np.testing.assert_allclose(model.completed_[3], wanted)
+
+
+def test_the_curve_is_scipys_between_what_is_seen_and_flat_beyond():
+    rng, at = np.random.default_rng(0), np.arange(40.0)
+    values, seen = np.sin(at / 4)[None] + np.arange(3.0)[:, None], rng.random((3, 40)) < 0.6
+    seen[2] = False
+    out = BY_NAME["akima"].fill(asked(values, seen), {})
+    for row in (0, 1):
+        known = np.flatnonzero(seen[row])
+        inside = slice(known[0], known[-1] + 1)
+        curve = Akima1DInterpolator(at[known], values[row, known])(at[inside])
+        np.testing.assert_allclose(out[row, inside], curve, rtol=1e-9)
+        assert (out[row, : known[0]] == values[row, known[0]]).all()
+        assert (out[row, known[-1] :] == values[row, known[-1]]).all()
+    assert np.isnan(out[2]).all()

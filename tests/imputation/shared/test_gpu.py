@@ -1,0 +1,74 @@
+"""A rank on a GPU in the simulator, numpy standing in for cupy, beside a rank on a CPU: the steps of one Session."""
+
+import numpy as np
+import pytest
+from parallel.test_team import together
+from support import SIMULATED
+
+pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.*encountered")]
+
+from gpukit import device as devices
+from gpukit._cuda import cuda
+from gpukit.device.workspace import Workspace
+from gpukit.graphs.basis import Basis
+from gpukit.imputation.shared import gpu as shared_gpu
+from gpukit.imputation.shared.crew import Crew
+from gpukit.imputation.shared.session import END, MOVE, SharedSession, serve
+from gpukit.imputation.spectral import gpu
+from gpukit.imputation.spectral.cpu import Session
+from imputation import naive_algorithm
+from imputation.inputs import problem
+from imputation.spectral.test_gpu_session import Library
+
+GPU = devices.Device("cuda", 0, "simulated", (9, 0))
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    if not SIMULATED:
+        pytest.skip("on a GPU test_gpu.py has the same with cupy itself")
+    for module in (gpu, shared_gpu):
+        monkeypatch.setattr(module, "array_library", Library)
+        monkeypatch.setattr(module, "shared", lambda array: cuda.cudadrv.devicearray.FakeCUDAArray(np.asarray(array)))
+    monkeypatch.setattr(gpu, "BLOCKS", 2)
+
+
+def both_walked(arguments, on_gpu, device):
+    """What `walked` finds in a crew of two, of which one rank works on `device`, the other on the CPU."""
+
+    def work(team):
+        with Workspace() as workspace:
+            crew = Crew(team, device if team.rank == on_gpu else devices.cpu(), workspace)
+            if team.rank:
+                return serve(crew)
+            found = walked(SharedSession(crew, *arguments))
+            crew.ask(END)
+            return found
+
+    found, other = together(2, work, 60.0)
+    assert other is None, other
+    assert not isinstance(found, Exception), found
+    return found
+
+
+def walked(session):
+    """What a few steps of a session give; one that is shared moves its parts in between."""
+    first, found = session.largest(), []
+    cap = np.arange(len(first), dtype=np.int32) % 3
+    for number, (share, most, momentum) in enumerate(((0.6, None, 0.0), (0.3, None, 0.2), (0.0, cap, 0.4))):
+        found += session.step(share * first, most, momentum)[:3]
+        if number == 0 and isinstance(session, SharedSession):
+            session.crew.measured = True
+            session.answer(MOVE, [[3.0, 1.0], [1.0, 2.0]])
+    return [first, *found, session.spectrum(2), session.missing(), session.completed()]
+
+
+@pytest.mark.parametrize("kind", ["slices", "both"])
+@pytest.mark.parametrize("on_gpu, scale", [(0, 1.0), (1, 1.0), (1, 1e-200)])
+def test_a_gpu_beside_a_cpu(kind, on_gpu, scale, stand_in):
+    case = problem((4, 3), kind)
+    observed = scale * naive_algorithm.observed_only(case.truth, case.mask)
+    arguments = Basis(case.mu, case.U, True), observed, case.mask, np.dtype(np.float64)
+
+    for one, expected in zip(both_walked(arguments, on_gpu, GPU), walked(Session(*arguments)), strict=True):
+        np.testing.assert_allclose(one, expected, rtol=1e-8, atol=1e-10 * scale)
