@@ -2,7 +2,7 @@
 
 The pattern of what is missing is laid over the data once more, with the vertices exchanged and the columns moved on
 alike for all: runs stay runs, vertices that miss everything become others that do, columns that nobody sees become
-other columns; runs at an end of most series stay there (ends.py). Of a pattern that would hide too much some runs
+other columns; runs at an end of series stay there (ends.py). Of a pattern that would hide too much some runs
 are left out, those that begin together on most vertices together; one that hides too little is laid over several times.
 """
 
@@ -35,9 +35,10 @@ class Hidden(NamedTuple):
     lost: np.ndarray
 
 
-def folds_of(problem, seed, count=None):
+def folds_of(problem, seed, count=None, anywhere=False):
     """[Hidden], no two of which judge by the same value; [] where too little is observed to hide any. count: so many,
-    where there is room; else FOLDS or FEWER, or where vertices or runs are few as many as hide enough of them."""
+    where there is room; else FOLDS or FEWER, or where vertices or runs are few as many as hide enough of them.
+    anywhere: runs at an end of few series are moved like all others: to learn from, of all vertices."""
     seen = problem.seen
     if seen.sum() < FEWEST or (whole_only(seen) and seen.any(axis=1).sum() < FEWEST):
         return []
@@ -46,7 +47,7 @@ def folds_of(problem, seed, count=None):
     parts = count or parts_of(order, seen)
     for fold in range(count or max(FOLDS, min(max(MORE, parts), NUMBERS // seen.size))):
         whole = dead_vertices(seen, order, fold, parts) & free
-        runs = runs_laid_over(seen, free & ~whole, rng, problem.ordered)
+        runs = runs_laid_over(seen, free & ~whole, rng, (problem.ordered, anywhere))
         hidden = Hidden(whole | runs.values, whole | runs.lost)
         if hidden.values.any() and not hidden.lost[seen].all():
             found.append(hidden)
@@ -85,9 +86,9 @@ def dead_vertices(seen, order, fold, folds):
     return hidden
 
 
-def runs_laid_over(seen, free, rng, ordered):
-    """Hidden, its values among `free`: runs, as vertices that are observed in part miss them. ordered: whether columns
-    follow each other."""
+def runs_laid_over(seen, free, rng, how):
+    """Hidden, its values among `free`: runs, as vertices that are observed in part miss them. how: (whether columns
+    follow each other, whether runs at an end of few series are moved like all others)."""
     alive = np.flatnonzero(seen.any(axis=1))
     pattern, inner = ~seen[alive], seen[alive]
     if not pattern.any():
@@ -95,9 +96,11 @@ def runs_laid_over(seen, free, rng, ordered):
     share = float(pattern.mean())
     goal = max(LEAST, min(share, (1.0 - share) / 2) / 2) * seen.sum()
     here = lost = np.zeros(pattern.shape, bool)
+    ordered, anywhere = how
     if ordered:
-        pattern, lengths = ends.parted(pattern)
-        here, lost = ends.laid(inner, free[alive], lengths[:, rng.permutation(len(alive))])
+        pattern, ahead, beside = ends.parted(pattern, anywhere)
+        here, lost = ends.laid(inner, free[alive], ahead[:, rng.permutation(len(alive))])
+        here = here | ends.of_others(inner, free[alive] & ~lost, beside, rng)
     taken, at_ends, most = (seen & ~free)[alive] | lost, here, np.count_nonzero(pattern)
     count, idle = np.count_nonzero(here), 0
     for _ in range(TRIES if most else 0):

@@ -56,7 +56,7 @@ def fill(problem, setting):
     if 2 * inner.period > few.seen.shape[1]:
         inner, few = inner._replace(period=0), few._replace(period=0)
     share = setting["share"] if soft_impute.suits(inner) else None
-    folds = hiding.folds_of(few, problem.options.seed + 1, folds_for(few.seen))
+    folds = hiding.folds_of(few, problem.options.seed + 1, folds_for(few.seen), anywhere=True)
     *parts, whole = parts_of([(few, hidden) for hidden in folds] + [(inner, hiding.nothing(inner.seen))], share)
     session = engine(problem.place.device, "gpukit.imputation.local").Session()
     ridges = None
@@ -91,7 +91,7 @@ def settings(problem):
     fold; None where it cannot be had."""
     mean, scale = units(problem)
     inner = problem._replace(values=np.where(problem.seen, (problem.values - mean) / scale, 0.0)).window(WINDOW)
-    folds = hiding.folds_of(inner, problem.options.seed + 1, 1)
+    folds = hiding.folds_of(inner, problem.options.seed + 1, 1, anywhere=True)
     return [{"neighbors": MOST, "share": best_share(inner, folds[0]) if folds else None}]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.imputation.auto import hiding
+from gpukit.imputation.auto import ends, hiding
 from gpukit.imputation.auto.judging import filled
 from gpukit.imputation.auto.methods import BY_NAME
 from imputation.auto.test_auto import asked
@@ -68,13 +68,47 @@ def test_what_is_yet_to_come_is_told_from_what_was_before():
         assert lost[:, begin:90].all() and not lost[:, :begin].any() and not lost[:, 90:].any()
 
 
-def test_sensors_that_begin_late_have_gaps_like_others():
-    seen = np.ones((20, 200), bool)
-    for row in range(5):
+def begun_late(rows):
+    """A quarter of the rows begins late, one of them with a gap later on."""
+    seen = np.ones((rows, 200), bool)
+    for row in range(rows // 4):
         seen[row, : 20 + row] = False
+    seen[0, 100:110] = False
+    return seen
+
+
+def test_sensors_that_begin_late_are_told_at_those_times():
+    seen = begun_late(20)
     folds = hiding.folds_of(asked(np.ones((20, 200)), seen), 0)
+    early = [hidden[:, :60] for hidden, _ in folds]
+    begun = [np.flatnonzero(one[:, :20].all(axis=1)) for one in early]
+    assert len(begun[0]) == 3 and 9 <= len(np.concatenate(begun)) <= 15
+    for one, rows, (hidden, lost) in zip(early, begun, folds):
+        assert (rows >= 5).all() and (hidden == lost).all()
+        assert set(one[rows].argmin(axis=1)) <= set(range(20, 25))
+    assert np.sum(early, axis=0).max() == 1
+    assert any(hidden[:, 60:].any() for hidden, _ in folds)
+
+
+@pytest.mark.parametrize("rows, anywhere", [(20, True), (12, False)])
+def test_to_learn_from_and_where_few_can_tell_they_are_moved(rows, anywhere):
+    seen = begun_late(rows)
+    folds = hiding.folds_of(asked(np.ones(seen.shape), seen), 0, anywhere=anywhere)
     places = np.concatenate([np.nonzero(hidden)[1] for hidden, _ in folds])
     assert np.ptp(places) > 100 and all((hidden == lost).all() for hidden, lost in folds)
+
+
+def test_a_few_at_both_ends():
+    seen = np.ones((40, 100), bool)
+    seen[:4, :9] = seen[2:8, -30:] = False
+    lengths = ends.parted(~seen, False)[2]
+    free = seen.copy()
+    free[8:12] = False
+    hidden = ends.of_others(seen, free, lengths, np.random.default_rng(0))
+    first, last = hidden[:, :50].sum(axis=1), hidden[:, 50:].sum(axis=1)
+    assert sorted(first)[-4:] == [9] * 4 and first.sum() == 36 and not first[:4].any() and hidden[first > 0, :9].all()
+    assert sorted(last)[-6:] == [30] * 6 and last.sum() == 180 and not last[2:8].any() and hidden[last > 0, -30:].all()
+    assert not (hidden & ~free).any()
 
 
 def test_days_that_all_miss_are_hidden_of_all():
