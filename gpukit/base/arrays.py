@@ -76,6 +76,14 @@ class Resident(NamedTuple):
         cuda.synchronize()
         return device_view(self.given)
 
+    def as_cupy(self):
+        """It, as cupy's array, nothing copied; waits as view does."""
+        import cupy
+
+        with cupy.cuda.Device(self.gpu):
+            cupy.cuda.runtime.deviceSynchronize()
+            return cupy.asarray(self.given)
+
 
 def is_on_gpu(array):
     """Is it an array of Numba, CuPy, PyTorch... in a GPU's memory?"""
@@ -165,6 +173,17 @@ def to_host(values):
     return cuda.as_cuda_array(values).copy_to_host()
 
 
+def on_host(array):
+    """A numpy array as it is, one on a GPU as a copy on the host."""
+    return to_host(array) if is_on_gpu(array) else array
+
+
+def beside(array, other):
+    """A numpy array where another lies: on its GPU, or as it is."""
+    there = placer(other)
+    return array if there is None else there(array)
+
+
 def from_dlpack(values):
     """A numpy array of what speaks DLPack alone; on a GPU, by way of cupy."""
     return np.from_dlpack(values) if values.__dlpack_device__()[0] == HOST else cupy_of(values).get()
@@ -183,17 +202,22 @@ def cupy_of(values):
 
 
 def placer(values):
-    """A function that puts a numpy array where `values` lie: on their GPU, as an array of cupy's, torch's or numba's;
-    None for what lies on the host or is of another library."""
+    """A function that puts a numpy array where `values` lie: on their GPU, as an array of cupy's, torch's or numba's,
+    which it makes of arrays there without a copy; None for what lies on the host or is of another library."""
     if not is_on_gpu(values):
         return None
     name = type(values).__module__.partition(".")[0]
     library = sys.modules.get(name)
     if name == "torch":
-        return lambda array: library.from_numpy(np.ascontiguousarray(array)).to(values.device)
+        return functools.partial(to_torch, library, values.device)
     if name == "cupy":
         return functools.partial(to_cupy, library, values.device)
     return to_numba if name == "numba" else None
+
+
+def to_torch(torch, device, array):
+    """A numpy array, or one on a GPU, as torch's on a device of torch's."""
+    return torch.as_tensor(array if is_on_gpu(array) else np.ascontiguousarray(array), device=device)
 
 
 def to_cupy(cupy, device, array):
@@ -203,10 +227,10 @@ def to_cupy(cupy, device, array):
 
 
 def to_numba(array):
-    """A numpy array as numba's, on the current GPU."""
+    """A numpy array, or one on a GPU, as numba's, on the current GPU."""
     from gpukit._cuda import cuda
 
-    return cuda.to_device(np.ascontiguousarray(array))
+    return device_view(array) if is_on_gpu(array) else cuda.to_device(np.ascontiguousarray(array))
 
 
 def labels(values):

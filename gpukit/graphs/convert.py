@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit.base import check_integer
-from gpukit.base.arrays import as_array, axes
+from gpukit.base.arrays import as_array, axes, beside
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import labels
 from gpukit.graphs.adjacency import as_adjacency
@@ -59,7 +59,11 @@ def numbers(values, what):
 
     Taken: arrays, masked too, nested lists, arrays of other libraries, on a GPU or not.
     """
-    array = as_array(values, what)
+    return real(as_array(values, what), what)
+
+
+def real(array, what):
+    """numbers() of an array, on whatever device."""
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise DataError(f"{what} holds {array.dtype}, not real numbers: float32 or float64 are needed.")
     if array.dtype in (np.float32, np.float64):
@@ -102,7 +106,7 @@ def observed(values, mask, given, strict=True):
     nothing is observed and, when strict, for NaN where the mask says observed.
     """
     missing, wrong = np.isnan(values), np.isinf(values)
-    told = True if mask is None else _by_entry(mask, given, values.shape)
+    told = True if mask is None else _by_entry(mask, given, values)
     if not strict:
         wrong &= told
     if wrong.any():
@@ -120,9 +124,9 @@ def observed(values, mask, given, strict=True):
     return found
 
 
-def _by_entry(mask, given, shape):
-    """bool (N, m, n) of a mask of one of the shapes."""
-    mask = as_array(mask, "the mask")
+def _by_entry(mask, given, values):
+    """bool (N, m, n), where values (N, m, n) lie, of a mask of one of the shapes."""
+    mask, shape = as_array(mask, "the mask"), values.shape
     if mask.dtype != bool:
         if mask.dtype.kind not in "iuf" or not np.isin(mask, (0, 1)).all():
             raise DataError("the mask must hold True (observed) and False, or 1 and 0.")
@@ -131,6 +135,7 @@ def _by_entry(mask, given, shape):
         raise DataError(
             f"the mask has the shape {mask.shape}; it needs ({shape[0]},), for whole slices, or the tensor's, {given}."
         )
+    mask = beside(mask, values)
     return np.broadcast_to(mask[:, None, None], shape) if mask.shape == shape[:1] else mask.reshape(shape)
 
 

@@ -7,6 +7,7 @@ far from zero, as speeds or temperatures do, need this.
 import numpy as np
 
 from gpukit.base import check_choice
+from gpukit.base.arrays import beside, on_host
 from gpukit.errors import DataError
 
 CENTERS = ("none", "global", "entry")
@@ -38,8 +39,8 @@ def mean_of(tensor, mask, how):
 
 def centred(tensor, mask, mean):
     """(N, m, n) of the tensor's type, new: the observed values less mean (m, n), and 0 where something is missing."""
-    out = tensor - mean.astype(tensor.dtype) if mean.any() else tensor.copy()
-    np.copyto(out, 0, where=~spread(mask))
+    out = tensor - beside(mean.astype(tensor.dtype), tensor) if mean.any() else tensor.copy()
+    np.copyto(out, 0, where=beside(~spread(mask), tensor))
     return out
 
 
@@ -53,7 +54,7 @@ def restored(tensor, mask, estimate, mean):
 
 def _sums(tensor, mask):
     """(m, n) counts and (m, n) float64 sums of what is observed."""
-    shape = tensor.shape[1:]
+    seen = beside(mask, tensor)
     if mask.ndim == 1:
-        return np.full(shape, mask.sum()), tensor[mask].sum(axis=0, dtype=np.float64)
-    return mask.sum(axis=0), tensor.sum(axis=0, dtype=np.float64, where=mask)
+        return np.full(tensor.shape[1:], mask.sum()), on_host(tensor[seen].sum(axis=0, dtype=np.float64))
+    return mask.sum(axis=0), on_host(np.where(seen, tensor, 0).sum(axis=0, dtype=np.float64))

@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.base.arrays import beside, on_host
 from gpukit.imputation import holdout
 from gpukit.imputation.centering import CENTERS, centred, mean_of
 from gpukit.imputation.spectral.formulas import FLOOR, LAST
@@ -138,16 +139,17 @@ def choose(place, setting, data, seed, progress=None):
 
 
 def reduced(tensor, mask, seed):
-    """tensor and mask with some rows and columns of every slice, where the tensor is large."""
+    """tensor and mask with some rows and columns of every slice, where the tensor is large; on the host."""
     count, m, n = tensor.shape
     if tensor.size <= NUMBERS:
-        return tensor, mask
+        return on_host(tensor), mask
     share = (NUMBERS / tensor.size) ** 0.5
     rows = min(m, max(NARROW, int(m * share)))
     columns = min(n, max(NARROW, NUMBERS // (count * rows)))
     rng = np.random.default_rng(seed)
     some = np.ix_(range(count), *(np.sort(rng.permutation(side)[:kept]) for side, kept in ((m, rows), (n, columns))))
-    return np.ascontiguousarray(tensor[some]), mask if mask.ndim == 1 else np.ascontiguousarray(mask[some])
+    part = on_host(tensor[tuple(beside(side, tensor) for side in some)])
+    return np.ascontiguousarray(part), mask if mask.ndim == 1 else np.ascontiguousarray(mask[some])
 
 
 def splits(mask, seed):

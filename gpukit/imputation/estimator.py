@@ -164,9 +164,10 @@ class GraphImputer(Estimator):
         times by vertices or vertices by times, or with a line a reading (time, sensor, value): labels are matched with
         the graph's, in any order; fit(frame) alone is fit(None, frame). mask: (N,) or of the tensor's shape, bool,
         True = observed; with NaN too, what either of them misses is missing; pandas' are matched by label.
-        An array on a GPU is copied to the host once, where it is checked and methods are judged; completed_,
-        deviation_ and what transform gives then lie on its GPU too, as arrays of its library (cupy, torch, numba; of
-        others they are numpy's). times: seconds or dates of the
+        An array on a GPU: completed_, deviation_ and what transform gives lie on its GPU too, as arrays of its library
+        (cupy, torch, numba; of others they are numpy's). On the GPU that `device` names, method 'spectral' works on it
+        where it lies (no copy on the host but of the mask and, where weights or center is 'auto', of a sample of two
+        million numbers); the other methods, which the host judges, take a copy there. times: seconds or dates of the
         entries of a slice, row after row (a GraphTensor and a frame bring their own), in any order; columns are as far
         apart as they say.
         progress: called as progress(stage, done, total, info), stages "judging" (total None, info {"method", "error"}),
@@ -211,7 +212,8 @@ class GraphImputer(Estimator):
         from gpukit.imputation import inputs
 
         self._check_fitted()
-        taken = inputs.taken_again(self, tensor, mask, times)
+        device = self.place_.device if self.plan_ is None else None
+        taken = inputs.taken_again(self, tensor, mask, times, device)
         return taken.back(serve.transform(self, taken))
 
     def extend(self, tensor, mask=None, times=None, window=None):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.base import check_real
+from gpukit.base.arrays import beside
 from gpukit.errors import DataError
 from gpukit.streams import Numpy
 
@@ -48,5 +49,5 @@ def watcher(observed, parts):
 
     observed (N, m, n): centred as the session's tensor is.
     """
-    truth, among = observed[parts.hidden], parts.hidden[~parts.kept]
+    truth, among = observed[beside(parts.hidden, observed)], beside(parts.hidden[~parts.kept], observed)
     return lambda session: float(np.abs(session.missing()[among] - truth).mean(dtype=np.float64))

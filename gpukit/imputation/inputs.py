@@ -5,11 +5,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.base.arrays import aligned, as_array, axes, labels, placer, plain
+from gpukit.base.arrays import (
+    aligned,
+    as_array,
+    axes,
+    is_on_gpu,
+    labels,
+    on_host,
+    placer,
+    plain,
+    resident,
+    to_host,
+)
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.check import sound
-from gpukit.graphs.convert import by_vertex, numbers, observed, sliced
+from gpukit.graphs.convert import by_vertex, numbers, observed, real, sliced
 from gpukit.graphs.labels import check_same, of_graph
 from gpukit.graphs.near.series import graph_from_series
 from gpukit.graphs.tensor import GraphTensor
@@ -26,7 +37,8 @@ NO_GRAPH = "no graph was given: vertices are joined to those with the most simil
 
 class Data(NamedTuple):
     """tensor (N, m, n), float, 0 where missing; mask (N,) or (N, m, n) bool, (N,) where only whole slices are missing;
-    shape, the tensor's as it was handed in; given, the tensor as it was handed in, as an array."""
+    shape, the tensor's as it was handed in; given, the tensor as it was handed in, as an array. tensor and given are
+    cupy's where they lie on the GPU that works on them."""
 
     tensor: np.ndarray
     mask: np.ndarray
@@ -63,14 +75,25 @@ class Taken(NamedTuple):
         return array if self.give is None else self.give(array, known)
 
 
-def taken(graph, tensor=None, mask=None, times=None):
-    """Taken of what GraphImputer.fit takes."""
-    return where_it_lay(tensor, on_host(graph, tensor, mask, times))
+def taken(graph, tensor=None, mask=None, times=None, device=None):
+    """Taken of what GraphImputer.fit takes. device: where a tensor that lies there stays, as cupy's; None: all are
+    copied to the host."""
+    here = at_hand(tensor, None if graph is None else device)
+    return where_it_lay(tensor, in_place(graph, here, mask, times))
 
 
-def taken_again(model, tensor, mask=None, times=None):
-    """Taken of what a fitted GraphImputer's transform takes."""
-    return where_it_lay(tensor, on_host_again(model, tensor, mask, times))
+def taken_again(model, tensor, mask=None, times=None, device=None):
+    """Taken of what a fitted GraphImputer's transform takes; device: see taken."""
+    here = at_hand(tensor, device)
+    return where_it_lay(tensor, again_in_place(model, here, mask, times))
+
+
+def at_hand(tensor, device):
+    """A tensor that lies on a device as cupy's, others as they are or, from a GPU, as copies on the host."""
+    if not is_on_gpu(tensor):
+        return tensor
+    lies = resident(tensor)
+    return lies.as_cupy() if device is not None and device.is_cuda and lies.gpu == device.index else to_host(tensor)
 
 
 def where_it_lay(tensor, found):
@@ -79,8 +102,8 @@ def where_it_lay(tensor, found):
     return found if there is None else found._replace(give=lambda array, known: there(array))
 
 
-def on_host(graph, tensor, mask, times):
-    """taken() with results on the host."""
+def in_place(graph, tensor, mask, times):
+    """taken() of a tensor at hand, with results where it lies."""
     if isinstance(graph, GraphTensor):
         if tensor is not None:
             raise DataError("a GraphTensor brings its tensor: leave tensor out.")
@@ -108,8 +131,8 @@ def on_host(graph, tensor, mask, times):
     return in_time(adjacency, data, times, names, form)
 
 
-def on_host_again(model, tensor, mask, times):
-    """taken_again() with results on the host."""
+def again_in_place(model, tensor, mask, times):
+    """taken_again() of a tensor at hand, with results where it lies."""
     count, known, adjacency = len(model.basis_.vectors), model.vertices_, getattr(model, "adjacency_", None)
     if isinstance(tensor, GraphTensor):
         data = sound(tensor)
@@ -191,18 +214,19 @@ def count_for(graph, tensor):
 def read(tensor, mask, vertices):
     """Data of a tensor (N, m, n), (N, n) or (N,) and a mask (N,) or of the tensor's shape, or None; N = vertices.
 
-    tensor may be a GraphTensor, of which the graph is not looked at. Integers become float64, float16 float32. Raises
+    tensor may be a GraphTensor, of which the graph is not looked at, or cupy's, where the Data's tensor then lies; its
+    mask is on the host. Integers become float64, float16 float32. Raises
     DataError for another shape, for what is no real number, for infinities and when nothing is observed; ParameterError
     for slices that are too large.
     """
     if isinstance(tensor, GraphTensor):
         tensor, mask = as_given(sound(tensor), mask)
     tensor, mask = aligned(tensor=tensor, mask=mask)
-    given = numbers(tensor, "the tensor")
+    given = real(tensor, "the tensor") if is_on_gpu(tensor) else numbers(tensor, "the tensor")
     check_shape(given, vertices)
     whole = sliced(given)
     seen = observed(whole, mask, given.shape, strict=False)
-    return Data(np.where(seen, whole, whole.dtype.type(0)), by_vertex(seen), given.shape, given)
+    return Data(np.where(seen, whole, whole.dtype.type(0)), on_host(by_vertex(seen)), given.shape, given)
 
 
 def as_given(graph_tensor, mask=None):

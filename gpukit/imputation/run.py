@@ -8,6 +8,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit._pool import staying
+from gpukit.base.arrays import beside
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import fourier_basis
 from gpukit.imputation import choose, inputs
@@ -139,8 +140,8 @@ class Run(NamedTuple):
 
 def prepare(settings, device, graph, tensor, mask, times=None, team=ALONE):
     """Run of what GraphImputer.fit takes, on a device as resolve takes it; over ranks, on rank 0."""
-    taken = inputs.taken(graph, tensor, mask, times)
     device, workspace = devices.resolve(device), Workspace()
+    taken = inputs.taken(graph, tensor, mask, times, device if settings.method == SPECTRAL and team.size == 1 else None)
     with devices.reported(device, f"The Fourier basis of {taken.adjacency.shape[0]:,} vertices"):
         basis = fourier_basis(taken.adjacency, settings.basis_size, device, workspace=workspace)
     crew = None if team.size == 1 else Crew(team, device, workspace)
@@ -149,7 +150,7 @@ def prepare(settings, device, graph, tensor, mask, times=None, team=ALONE):
 
 def unplanned(data, trials):
     """The attributes of a plan, of the paper's algorithm by itself: its deviation is that of what it tried."""
-    known = data.tensor[data.mask]
+    known = data.tensor[beside(data.mask, data.tensor)]
     error = max(NORMAL * trials[0].error, least_of(known, known.size)) if trials else np.nan
     return {
         "deviation_": placed(data, error),
@@ -163,8 +164,8 @@ def unplanned(data, trials):
 
 def placed(data, values):
     """Values where something is missing and 0 elsewhere, in the shape of the tensor as it was handed in."""
-    out = np.zeros(data.tensor.shape)
-    out[~data.mask] = values
+    out = np.zeros_like(data.tensor, dtype=np.float64, order="C")
+    out[beside(~data.mask, out)] = values
     return out.reshape(data.shape)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gpukit.base.arrays import beside
 from gpukit.device.workspace import Workspace
 from gpukit.imputation.centering import spread
 from gpukit.imputation.problem import as_problem
@@ -95,7 +96,7 @@ def bounded(values, data, settings):
     asked for and what is observed ends there."""
     minimum = settings.minimum if settings.minimum is not None or not ends_at_zero(data) else 0.0
     if minimum is not None or settings.maximum is not None:
-        missing = np.broadcast_to(~spread(data.mask), data.tensor.shape).reshape(values.shape)
+        missing = beside(np.broadcast_to(~spread(data.mask), data.tensor.shape).reshape(values.shape), values)
         values[missing] = np.clip(values[missing], minimum, settings.maximum)
     return values
 
@@ -103,15 +104,16 @@ def bounded(values, data, settings):
 def ends_at_zero(data):
     """Whether 0 is the least of what is observed and more than one value in a thousand: counts, rain, concentrations.
     A least value that hardly any other shares is that of a range which may go on."""
-    seen = np.broadcast_to(spread(data.mask), data.tensor.shape)
-    if data.tensor.min(where=seen, initial=np.inf) != 0:
+    if data.tensor.min() < 0:
         return False
-    return bool(np.count_nonzero(seen & (data.tensor == 0)) > FLOOR * np.count_nonzero(seen))
+    seen = np.count_nonzero(np.broadcast_to(spread(data.mask), data.tensor.shape))
+    zeros = int(np.count_nonzero(data.tensor == 0)) - (data.tensor.size - seen)
+    return zeros > FLOOR * seen
 
 
 def filled(data, estimate):
     """A copy of the tensor as it was handed in, with the estimate where something is missing."""
     out = data.given.copy()
     if not data.complete:
-        out.reshape(data.tensor.shape)[~data.mask] = estimate
+        out.reshape(data.tensor.shape)[beside(~data.mask, out)] = estimate
     return out

@@ -1,6 +1,7 @@
 """The session on a GPU against the one on the CPU, and the imputer on both."""
 
 import gc
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from gpukit import GraphImputer
 from gpukit._cuda import cuda
 from gpukit.base.arrays import to_host
+from gpukit.errors import DataError
 from gpukit.graphs import synth_graph
 from gpukit.graphs.basis import fourier_basis
 from gpukit.imputation.spectral.gpu import array_library
@@ -138,3 +140,103 @@ def test_methods_in_two_threads_are_those_in_one(monkeypatch):
     for other in (second, one):
         np.testing.assert_array_equal(other.completed_, first.completed_)
         assert [row.name for row in other.report_] == [row.name for row in first.report_]
+
+
+def missing_in(mask, dtype=np.float64):
+    """GRAPH's truth, NaN where a mask misses."""
+    return np.where(mask if mask.ndim == 3 else mask[:, None, None], GRAPH.truth, np.nan).astype(dtype)
+
+
+def there(tensor, library):
+    """An array on the GPU."""
+    if library == "torch":
+        return pytest.importorskip("torch").from_numpy(tensor).cuda()
+    return array_library().asarray(tensor) if library == "cupy" else cuda.to_device(tensor)
+
+
+def agree(found, expected, dtype):
+    """Whether an array on the GPU has the values of one on the host."""
+    assert found.dtype == dtype and found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("mask", [GRAPH.mask, ENTRIES], ids=["slices", "entries"])
+@pytest.mark.parametrize("library", ["cupy", "numba", "torch"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"weights": "slice", "center": "none"},
+        {"weights": "common", "center": "entry", "minimum": 0.5},
+        {"weights": "slice", "center": "global", "holdout": 0.2},
+        {"method": "spectral"},
+    ],
+    ids=str,
+)
+def test_the_paper_s_method_takes_a_tensor_where_it_lies(settings, library, mask):
+    """The values of a tensor on the host, and the same again from transform, from a file and beside new columns."""
+    for dtype in (np.float32, np.float64):
+        tensor = missing_in(mask, dtype)
+        given = there(tensor, library)
+        imputer = GraphImputer(device="cuda", dtype="float64", **settings)
+        expected = imputer.fit(GRAPH.adjacency, tensor)
+        model = GraphImputer(device="cuda", dtype="float64", **settings).fit(GRAPH.adjacency, given)
+        for found in (model.completed_, model.transform(given)):
+            assert type(found) is type(given)
+            agree(to_host(found), expected.completed_, dtype)
+        agree(model.transform(tensor), expected.completed_, dtype)
+        agree(to_host(model.deviation_), expected.deviation_, np.float64)
+        np.testing.assert_array_equal(to_host(given), tensor)
+        observed = ~np.isnan(tensor)
+        np.testing.assert_array_equal(to_host(model.completed_)[observed], tensor[observed])
+
+
+def test_a_tensor_on_the_gpu_in_any_order_masked_and_of_integers():
+    order = np.random.default_rng(2).permutation(66)
+    tensor = np.round(10 * GRAPH.truth).astype(np.int64)
+    arguments = {"mask": ENTRIES, "times": np.arange(66)[order]}
+    for method in ({"weights": "slice", "center": "entry"}, {"method": "kriging"}):
+        models = [
+            GraphImputer(device="cuda", **method).fit(GRAPH.adjacency, one, **arguments)
+            for one in (there(tensor, "cupy"), tensor)
+        ]
+        agree(to_host(models[0].completed_), models[1].completed_, np.float64)
+
+
+def test_what_is_wrong_with_a_tensor_on_the_gpu_is_said():
+    for value, text in ((np.inf, "is inf at vertex 3, row 2, column 1"), (None, "nothing is observed")):
+        tensor = np.full(GRAPH.truth.shape, np.nan) if value is None else missing_in(GRAPH.mask)
+        tensor[3, 2, 1] = np.nan if value is None else value
+        with pytest.raises(DataError, match=text):
+            GraphImputer(method="spectral", device="cuda").fit(GRAPH.adjacency, there(tensor, "cupy"))
+    with pytest.raises(DataError, match="complex128, not real numbers"):
+        GraphImputer(method="spectral", device="cuda").fit(GRAPH.adjacency, there(GRAPH.truth + 0j, "cupy"))
+
+
+def test_a_model_of_a_tensor_on_the_gpu_is_kept_and_extended(tmp_path):
+    series = missing_in(ENTRIES).reshape(70, -1)
+    models = [
+        GraphImputer(weights="slice", center="entry", device="cuda").fit(GRAPH.adjacency, one)
+        for one in (there(series, "cupy"), series)
+    ]
+    models[0].save(tmp_path / "m")
+    kept = GraphImputer.load(tmp_path / "m")
+    np.testing.assert_array_equal(kept.completed_, to_host(models[0].completed_))
+    np.testing.assert_array_equal(kept.deviation_, to_host(models[0].deviation_))
+    new = [model.extend(one) for model, one in zip(models, (there(series[:, :5], "cupy"), series[:, :5]), strict=True)]
+    agree(to_host(new[0]), new[1], np.float64)
+    agree(to_host(models[0].completed_), models[1].completed_, np.float64)
+
+
+@pytest.mark.parametrize("settings", [{"center": "none"}, {"center": "entry", "holdout": 0.1}], ids=str)
+def test_a_tensor_on_the_gpu_is_not_copied_to_the_host(settings):
+    """While it is fitted the host takes less memory than a quarter of it; of one on the host, a copy at least."""
+    graph = synth_graph(vertices=40, shape=(200, 200), rank=2, missing=0.2, seed=3)
+    tensor = np.where(graph.mask[:, None, None], graph.truth, np.nan)
+    most = []
+    for given in (there(tensor, "cupy"), tensor):
+        GraphImputer(weights="slice", device="cuda", **settings).fit(graph.adjacency, given)
+        tracemalloc.start()
+        GraphImputer(weights="slice", device="cuda", **settings).fit(graph.adjacency, given)
+        most.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert most[0] < tensor.nbytes / 4 < tensor.nbytes < most[1]

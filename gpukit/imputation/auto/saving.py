@@ -4,6 +4,7 @@ import numpy as np
 
 from gpukit import persist
 from gpukit.base import check_choice, check_real
+from gpukit.base.arrays import on_host
 from gpukit.errors import DataError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.imputation import asked
@@ -23,7 +24,7 @@ PARTS = {"data": np.float64, "indices": np.int32, "indptr": np.int32}  # of the 
 
 def packed(model):
     """(facts, arrays) of the plan of a fitted GraphImputer."""
-    plan, arrays = model.plan_, {"deviation": model._held.spread}
+    plan, arrays = model.plan_, {"deviation": on_host(model._held.spread)}
     wanted = model._asked._asdict()
     if plan is None:
         return {"plan": None, "asked": wanted}, arrays

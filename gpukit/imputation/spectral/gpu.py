@@ -4,6 +4,7 @@ import numpy as np
 
 from gpukit._cuda import cuda
 from gpukit._driver import launch
+from gpukit.base.arrays import beside, is_on_gpu
 from gpukit.device.upload import upload
 from gpukit.device.workspace import Workspace
 from gpukit.errors import DeviceError
@@ -28,7 +29,8 @@ UNKNOWN = object()  # caps that no step was given: what the device has is not kn
 
 
 class Session:
-    """One tensor on one basis; arguments, methods and results are cpu.Session's.
+    """One tensor on one basis; arguments, methods and results are cpu.Session's, but that an observed tensor that is
+    cupy's, on this device, is taken from there, and what is missing and completed() then lie there too.
 
     Memory: C and Z, a copy of the tensor each; the estimate and its last step, two copies of the vertices that miss
     something; the basis; and what gpukit.svt keeps for a batch of slices, a GiB at most, for large slices a few and
@@ -160,12 +162,13 @@ class Session:
             found = self.slices(self.now)
         else:
             found = self.now.ravel() if self.hidden is None else self.now[self.hidden]
-        return out_of_units(found.get(), self.unit, self.observed.dtype)
+        found = found.copy() if is_on_gpu(self.observed) else found.get()
+        return out_of_units(found, self.unit, self.observed.dtype)
 
     def completed(self):
         """See cpu.Session."""
-        out = np.array(self.observed)
-        out[~self.mask] = self.missing()
+        out = self.observed.copy()
+        out[beside(~self.mask, out)] = self.missing()
         return out
 
 
@@ -191,13 +194,19 @@ def brought(array, dtype):
 
 def uploaded(observed, dtype, cp):
     """(unit, observed (N, m n) of dtype in units on the device); numbers of usual size, unit 1, are looked at there."""
-    flat = cp.empty((len(observed), observed[0].size), dtype)
-    upload(np.ascontiguousarray(observed), shared(flat))
+    flat = flat_on_gpu(observed, dtype, cp)
     largest = float(max(flat.max(), -flat.min()))
     unit = 1.0 if 1 / LARGE <= largest <= LARGE else unit_of(observed)
-    if unit != 1:
-        upload(in_units(observed, unit), shared(flat))
-    return unit, flat
+    return unit, flat if unit == 1 else flat_on_gpu(in_units(observed, unit), dtype, cp)
+
+
+def flat_on_gpu(observed, dtype, cp):
+    """observed (N, m, n) as (N, m n) of dtype on the device: itself where it lies there in that."""
+    if is_on_gpu(observed):
+        return observed.reshape(len(observed), -1).astype(dtype, copy=False)
+    flat = cp.empty((len(observed), observed[0].size), dtype)
+    upload(np.ascontiguousarray(observed), shared(flat))
+    return flat
 
 
 def array_library():

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import device as devices
+from gpukit.base.arrays import beside
 from gpukit.device.engine import engine
 from gpukit.imputation import holdout
 from gpukit.imputation.centering import centred, mean_of
@@ -65,7 +66,8 @@ def start(place, setting, observed, mask, known=None):
 def impute(place, setting, tensor, mask, hidden=None, progress=None):
     """Complete one tensor: an Outcome.
 
-    tensor (N, m, n), 0 where missing; mask (N,) or (N, m, n) bool. hidden: a mask of what to hide besides, on purpose:
+    tensor (N, m, n), 0 where missing, on the host or, as cupy's, on the place's GPU, where the estimate then lies too;
+    mask (N,) or (N, m, n) bool, on the host. hidden: a mask of what to hide besides, on purpose:
     the history then has the error there, and the estimate is of what both masks miss.
     """
     parts = holdout.Split(mask, None) if hidden is None else holdout.Split(mask & ~hidden, hidden)
@@ -83,9 +85,10 @@ def impute(place, setting, tensor, mask, hidden=None, progress=None):
 
 def added(estimate, mean, mask):
     """The estimate with the mean (m, n) put back."""
+    mean = beside(mean, estimate)
     if mask.ndim == 1:
         return estimate + mean
-    return estimate + np.broadcast_to(mean, mask.shape)[~mask]
+    return estimate + np.broadcast_to(mean, mask.shape)[beside(~mask, estimate)]
 
 
 def stop_by_holdout(place, setting, data, share, seed, progress=None):

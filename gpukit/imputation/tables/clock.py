@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.base.arrays import beside
+
 HOUR, DAY = 3600, 86_400  # seconds; what clocks are set back by
 NIGHT = 4  # hours, from eleven on, in which they then stand; at other times a line is there twice
 APART = 0.5  # of the usual step: over how much of it repeated times are spread
@@ -33,14 +35,14 @@ class Clock(NamedTuple):
 
     def moved(self, array):
         """(N, ...) with its columns in order."""
-        return array.reshape(len(array), -1)[:, self.order].reshape(array.shape)
+        return array.reshape(len(array), -1)[:, beside(self.order, array)].reshape(array.shape)
 
     def back(self, array):
         """(N, ...) in order with its columns as they were handed in."""
         if self.order is None:
             return array
         out = np.empty_like(array).reshape(len(array), -1)
-        out[:, self.order] = array.reshape(len(array), -1)
+        out[:, beside(self.order, array)] = array.reshape(len(array), -1)
         return out.reshape(array.shape)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit import persist
+from gpukit.base.arrays import on_host
 from gpukit.errors import DataError
 from gpukit.imputation.tables.window import Held
 from gpukit.io import trust
@@ -11,7 +12,7 @@ from gpukit.io import trust
 def packed(model):
     """(facts, {name: array}) of a fitted GraphImputer."""
     held = model._held
-    found = {"completed": held.filled, "held.mask": held.mask, "held.at": held.at, "vertices": model.vertices_}
+    found = {"completed": on_host(held.filled), "held.mask": held.mask, "held.at": held.at, "vertices": model.vertices_}
     known = {name: array for name, array in found.items() if array is not None}
     return {"labels": sorted(set(known) & {"held.at", "vertices"})}, known
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit._pool import by_rows
+from gpukit.base.arrays import is_on_gpu
 from gpukit.imputation.centering import spread
 
 LONG = 8  # columns, from which on an even rise is no chance
@@ -13,8 +14,10 @@ FAR = 3.0  # ranges of all others, by which they lie beyond these
 
 
 def suspects(data, vertices):
-    """[text] of inputs.Data whose columns are in the order in which they were handed in; vertices: (N,) ids, or
-    None."""
+    """[text] of inputs.Data whose columns are in the order in which they were handed in; vertices: (N,) ids, or None.
+    Values on a GPU are not looked at."""
+    if is_on_gpu(data.tensor):
+        return list(years(vertices))
     return [*years(vertices), *counters(data, vertices), *repeaters(data, vertices), *sentinels(data)]
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.base import check_integer
+from gpukit.base.arrays import on_host
 from gpukit.errors import DataError
 from gpukit.imputation.centering import spread as entries
 
@@ -12,7 +13,7 @@ from gpukit.imputation.centering import spread as entries
 class Held(NamedTuple):
     """The series that a fitted imputer knows, in order of time.
 
-    filled, spread  the tensor (N, ...), filled in, and the standard deviations, float64
+    filled, spread  the tensor (N, ...), filled in, and the standard deviations, float64, where the tensor lay
     mask            bool (N,) or of the tensor's shape: True = observed
     at              (T,) float64 seconds, rising, or None
     """
@@ -30,7 +31,7 @@ class Held(NamedTuple):
     def before(self, columns, at, most=None):
         """(values, seen (N, H), at (H,) or None) of the columns that precede new ones: all of them, or those before
         at[0]; the last `most`. at: of the new columns, or None."""
-        values = self.filled.reshape(len(self.filled), -1)
+        values = on_host(self.filled).reshape(len(self.filled), -1)
         mask = self.mask[:, None] if self.mask.ndim == 1 else self.mask.reshape(values.shape)
         seen = np.broadcast_to(mask, values.shape)
         end = values.shape[1] if at is None or self.at is None else int(np.searchsorted(self.at, at[0]))
