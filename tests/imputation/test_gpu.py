@@ -157,7 +157,7 @@ def there(tensor, library):
 def agree(found, expected, dtype):
     """Whether an array on the GPU has the values of one on the host."""
     assert found.dtype == dtype and found.shape == expected.shape
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4 * np.nanmax(np.abs(expected)))
 
 
 @pytest.mark.parametrize("mask", [GRAPH.mask, ENTRIES], ids=["slices", "entries"])
@@ -208,7 +208,7 @@ def test_what_is_wrong_with_a_tensor_on_the_gpu_is_said():
         tensor[3, 2, 1] = np.nan if value is None else value
         with pytest.raises(DataError, match=text):
             GraphImputer(method="spectral", device="cuda").fit(GRAPH.adjacency, there(tensor, "cupy"))
-    with pytest.raises(DataError, match="complex128, not real numbers"):
+    with pytest.raises(DataError, match="complex64, not real numbers"):
         GraphImputer(method="spectral", device="cuda").fit(GRAPH.adjacency, there(GRAPH.truth + 0j, "cupy"))
 
 
@@ -224,7 +224,7 @@ def test_a_model_of_a_tensor_on_the_gpu_is_kept_and_extended(tmp_path):
     np.testing.assert_array_equal(kept.deviation_, to_host(models[0].deviation_))
     new = [model.extend(one) for model, one in zip(models, (there(series[:, :5], "cupy"), series[:, :5]), strict=True)]
     agree(to_host(new[0]), new[1], np.float64)
-    agree(to_host(models[0].completed_), models[1].completed_, np.float64)
+    agree(models[0].completed_, models[1].completed_, np.float64)
 
 
 @pytest.mark.parametrize("settings", [{"center": "none"}, {"center": "entry", "holdout": 0.1}], ids=str)
