@@ -69,8 +69,8 @@ def test_cross_validation_passes_queries_and_weights_on(routing):
     for given in (weights, by_document):
         params = {"qid": at.qid, "query_weight": given, "groups": at.qid}
         found = cross_val_score(RankSVM(device="cpu"), at.X, at.y, cv=GroupKFold(3), params=params)
-        np.testing.assert_array_equal(found, folds_by_hand(at, weights, 1.0))
-    assert folds_by_hand(at, weights, 1.0) != folds_by_hand(at, None, 1.0)
+        np.testing.assert_array_equal(found, folds_by_hand(at, weights, "auto"))
+    assert folds_by_hand(at, weights, "auto") != folds_by_hand(at, None, "auto")
 
 
 def test_grid_search_finds_what_trying_finds(routing):
