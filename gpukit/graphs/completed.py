@@ -39,14 +39,13 @@ def write_completed(path, source, completed, observed, ids=None, layout=None, le
         return _write_long(path, table, long_of(table, *roles, ids), completed, observed, as_parquet)
     spelled = 1 if isinstance(table, ParquetTable) else len(table.first) + 1
     found, frame = lie_of(table, None if alone else len(completed), ids, layout, length, spelled=spelled)
-    first = int(found.labels is not None)
     filled, seen = (part if found.layout == "rows" else part.T for part in (completed, observed))
     if as_parquet:
-        numbers = np.where(seen, table.numbers(frame.iloc[:, first:]), filled)
-        return _write_parquet(path, table, found, frame, numbers)
+        numbers = np.where(seen, table.numbers(frame.iloc[: found.rows, found.values]), filled)
+        return _write_parquet(path, table, found, frame.iloc[: found.rows], numbers)
     cells = np.array(frame, dtype=object)  # a copy: a frame may share what it must not change
-    values = cells[:, first:]
-    values[~seen] = _spelled(filled[~seen])
+    rows, columns = np.nonzero(~seen)
+    cells[rows, np.array(found.values)[columns]] = _spelled(filled[~seen])
     _write_text(path, table, found.header, cells, found.labels or ())
 
 
@@ -92,10 +91,8 @@ def _refuse_comments(path, labels):
 
 def _write_parquet(path, table, found, frame, numbers):
     """Write a frame whose values are numbers (rows, columns)."""
-    first = int(found.labels is not None)
-    out = frame.iloc[:, :first].copy()
-    for place in range(numbers.shape[1]):
-        out[first + place] = numbers[:, place]
+    columns = dict(zip(found.values, numbers.T))
+    out = frame.__class__({place: columns.get(place, frame[place]) for place in frame.columns})
     _to_parquet(path, table, found.header, out)
 
 

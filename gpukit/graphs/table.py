@@ -6,8 +6,9 @@ import numpy as np
 
 from gpukit.base import check_choice
 from gpukit.errors import DataError
-from gpukit.graphs.layouts import moments
+from gpukit.graphs.layouts import apart, clocks, moments
 from gpukit.graphs.layouts.alone import SIDES, are_dates, names_times, side_of
+from gpukit.graphs.layouts.roles import CLOCK
 from gpukit.graphs.text import is_number
 from gpukit.io.sheet import MISSING, Table, open_table
 from gpukit.io.words import as_ids, refuse_repeated
@@ -25,13 +26,24 @@ class Values(NamedTuple):
 
 
 class Lie(NamedTuple):
-    """How a table lies in a file: whether its first line is a header; the words of its first column where these are no
-    values, and of its header above the values, or None; layout 'rows' (one a vertex) or 'columns'."""
+    """How a table lies in a file.
+
+    header   whether its first line is one
+    labels   [str] what its lines are of, or None; head: the words of its header above the values, or None
+    layout   'rows' (one a vertex) or 'columns'
+    values   the places of columns that are values; rows: how many lines are
+    seconds  (rows,) int64 where several columns say when, else None
+    kept     the places of columns that are neither values nor times
+    """
 
     header: bool
     labels: list | None
     head: list | None
     layout: str
+    values: list
+    rows: int
+    seconds: object = None
+    kept: tuple = ()
 
 
 def read_table(path, count=None, ids=None, layout=None, length=None):
@@ -48,11 +60,14 @@ def read_table(path, count=None, ids=None, layout=None, length=None):
     table = path if isinstance(path, Table) else open_table(path)
     found, frame = lie_of(table, count, ids, layout, length)
     names = {"rows": found.labels, "columns": found.head}
-    values = table.numbers(frame if found.labels is None else frame.drop(columns=0))
+    apart.warn_of_kept(table.path, [_names(table, found.header)[place] for place in found.kept])
+    values = table.numbers(frame.iloc[: found.rows, found.values])
     values = values if found.layout == "rows" else np.ascontiguousarray(values.T)
     own, other = names[found.layout], names["columns" if found.layout == "rows" else "rows"]
     clock = found.layout == "columns" and found.header and table.first[0] and names_times(table.first[0])
-    times = moments.seconds(other) if other and (are_dates(other) or clock) else None
+    times = found.seconds
+    if times is None and other and (are_dates(other) or clock or (found.layout == "rows" and apart.are_years(other))):
+        times = moments.seconds(other)
     refuse_repeated(own or (), f"{table.path} names the {found.layout.removesuffix('s')}")
     return Values(values, None, None if own is None else as_ids(own), times)
 
@@ -70,18 +85,69 @@ def lie_of(table, count=None, ids=None, layout=None, length=None, spelled=1):
     labels = _labels(table, frame, header, known, (count, length))
     names = {"rows": labels, "columns": table.first[labels is not None :] if header else None}
     shape = frame.shape[0], frame.shape[1] - (labels is not None)
-    return Lie(header, labels, names["columns"], layout or _layout(table, shape, count, names, known)), frame
+    side, values = layout or _layout(table, shape, count, names, known), list(range(labels is not None, frame.shape[1]))
+    return Lie(header, labels, names["columns"], side, values, len(frame)), frame
 
 
 def _lie_alone(table, ids, layout, spelled):
     """(Lie, frame) of a table that no graph tells the sides of."""
     header = _has_header(table, None)
     frame = table.frame(header, spelled=spelled)
+    known = None if ids is None else set(map(str, ids))
+    found = (_lie_in_rows(table, frame, layout, known) if header else None) or _lie_in_columns(
+        table, frame, layout, header
+    )
+    if found is not None:
+        return found, frame
     words = _words(frame)
     labels = words if (header and names_times(table.first[0])) or are_dates(words) else _texts(words)
     head = table.first[labels is not None :] if header else None
-    known = None if ids is None else set(map(str, ids))
-    return Lie(header, labels, head, side_of(table.path, labels, head, layout, known)), frame
+    side, values = side_of(table.path, labels, head, layout, known), list(range(labels is not None, frame.shape[1]))
+    return Lie(header, labels, head, side, values, len(frame)), frame
+
+
+def _lie_in_rows(table, frame, layout, known):
+    """The Lie of a table whose columns are times behind those that say what each line is of; None of another."""
+    span = apart.times_from(table.first) if layout in (None, "rows") else None
+    if span is None or are_dates(_words(frame)):
+        return None
+    first, end = span
+    labels = apart.label_of(frame, range(first), known)
+    if apart.are_years(table.first[first:end]) and _texts(labels) is None:  # ids of sensors, above numbers
+        return None
+    return Lie(True, labels, table.first[first:end], "rows", list(range(first, end)), len(frame))
+
+
+def _lie_in_columns(table, frame, layout, header):
+    """The Lie of a table with a sensor a column and others beside them, or times in several; None of another."""
+    if layout not in (None, "columns"):
+        return None
+    names = _names(table, header)
+    found = apart.apart_of(names, frame)
+    body, seconds, words = frame.iloc[: found.rows], None, None
+    if found.parts is not None:
+        words, timed = clocks.joined(body, found.parts).tolist(), found.parts.places
+        seconds = clocks.seconds(body, found.parts, lambda row: f"{table.path}, {table.place(row)}")
+    else:
+        timed = (found.time or 0,)
+        words = clocks.words_of(body[timed[0]]).tolist()
+    clock = seconds is not None or found.time is not None or (header and names_times(names[0])) or are_dates(words)
+    labels = words if clock else _texts(words)
+    others = {*found.kept, *(timed if labels is not None else ())}
+    values = [place for place in range(frame.shape[1]) if place not in others]
+    if clock and layout is None:
+        apart.refuse_readings(table.path, names, body, timed, values)
+    if found.parts is None and found.time is None and not found.kept and found.rows == len(frame):
+        return None
+    if not values:
+        raise DataError(f"{table.path} has no column of numbers.")
+    head = [names[place] for place in values] if header else None
+    return Lie(header, labels, head, "columns", values, found.rows, seconds, found.kept)
+
+
+def _names(table, header):
+    """What messages call the columns of a table."""
+    return table.first if header else [f"column {place + 1}" for place in range(len(table.first))]
 
 
 def _words(frame):
@@ -102,11 +168,20 @@ def _has_header(table, known):
         raise DataError(f"{table.path}: the first line names no column. Name them there, or take the line away.")
     if known is not None and known <= set(first):
         return True
+    alike = len(first) == len(second) and all(map(_is_alike, first, second))
+    if alike and any(map(CLOCK.search, first)) and any(map(is_number, filter(None, first))):
+        return _are_names(first) and any("." in word for word in second)
     if not all(is_number(word) or word.lower() in MISSING for word in first[1:]) or (
         not is_number(first[0]) and is_number(second[0])
     ):
         return True
     return _are_names(first) and any("." in word for word in second)
+
+
+def _is_alike(first, second):
+    """Whether a word of the first line is what the word below it is: a number, a time, or neither."""
+    kinds = [(not word or is_number(word), bool(CLOCK.search(word))) for word in (first, second)]
+    return kinds[0] == kinds[1]
 
 
 def _are_names(words):

@@ -24,7 +24,8 @@ from gpukit.io.words import (
 
 SEPARATORS = (",", "\t", ";")
 BLANKS = r"\s+"  # the separator that any run of spaces and tabs is
-MISSING = {"", "na", "n/a", "#n/a", "#na", "<na>", "null", "none", "nan", "-nan"}  # of values, in any case
+SIGNS = {"?", "-", "--", "---"}  # that people write where a value is missing
+MISSING = {"", "na", "n/a", "#n/a", "#na", "<na>", "null", "none", "nan", "-nan", *SIGNS}  # of values, in any case
 UNKNOWN = [*(MISSING - {"nan", "-nan"}), "NA", "N/A", "#N/A", "<NA>", "NULL", "None", "NaN", "-NaN"]  # for pandas
 EMPTY = "Correct it, or leave the field empty where the value is missing."
 LONGER = "Mend the line; or, if it is the table's header, take away what stands above it"

@@ -66,7 +66,10 @@ def test_ids_that_are_numbers_need_a_name_or_a_graph(tmp_path):
     assert data.vertices.tolist() == [770, 771, 772] and data.tensor[2, 0].tolist() == [0.5, 1.5, 2.5, 3.5]
     (tmp_path / "h.csv").write_text("time,sensor,value\n" + text)
     assert read_graph(tmp_path / "h.csv").vertices.tolist() == [772, 770, 771]
-    assert read_graph(tmp_path / "l.csv").vertices is None  # a wide table of two sensors
+    with pytest.raises(DataError, match="11 lines at 4 times, which column 2 tells apart.*--columns time,sensor,value"):
+        read_graph(tmp_path / "l.csv")
+    assert read_graph(tmp_path / "l.csv", columns="time,sensor,value").vertices.tolist() == [772, 770, 771]
+    assert read_graph(tmp_path / "l.csv", layout="columns").vertices is None  # a wide table of two sensors
 
 
 def test_vertices_without_labels_are_numbers(tmp_path):
@@ -191,7 +194,7 @@ def test_several_columns_could_be_the_values(tmp_path):
     with pytest.raises(DataError, match=r"temp, wind could be the values.*--columns time,sensor,value,- .* for temp"):
         read_graph(tmp_path / "l.csv")
     check(read_graph(tmp_path / "l.csv", columns="time,sensor,value,-"))
-    with pytest.raises(ParameterError, match="each once"):
+    with pytest.raises(ParameterError, match="the latter two once"):
         read_graph(tmp_path / "l.csv", columns="time,sensor,-")
     with pytest.raises(ParameterError, match="names 6 columns, and .* has 4"):
         read_graph(tmp_path / "l.csv", columns="time,sensor,-,-,-,value")

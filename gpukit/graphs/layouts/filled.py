@@ -43,7 +43,7 @@ def added(long, vertices, times):
         column = long.frame[name]
         if name == long.roles.sensor:
             tail = filled_in(column, by_vertex[vertices], [str(one) for one in long.ids[vertices].tolist()])
-        elif name == long.roles.time:
+        elif name in long.roles.time:
             tail = column.take(by_time[times])
         elif name != long.roles.value and len(vertices):
             tail = told(column, long, by_vertex[vertices], by_time[times])

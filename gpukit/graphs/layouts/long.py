@@ -6,8 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.errors import DataError, ParameterError
+from gpukit.graphs.layouts import clocks
 from gpukit.graphs.layouts import moments as spelled
 from gpukit.graphs.layouts import roles as told
+from gpukit.graphs.layouts.clocks import words_of
 from gpukit.io.sheet import MISSING, UNKNOWN
 from gpukit.io.words import as_ids, is_number, shown
 
@@ -49,14 +51,19 @@ def roles_in(table, ids=None, layout=None, columns=None):
     width = len(table.first)
     if columns is not None:
         found = told.asked(columns)
-        if max(found) >= width:
-            raise ParameterError(f"columns names {max(found) + 1} columns, and {table.path} has {width}.")
+        most = max(*found.time, found.sensor, found.value)
+        if most >= width:
+            raise ParameterError(f"columns names {most + 1} columns, and {table.path} has {width}.")
         return found, has_header(table)
     if layout not in (None, "long") or (layout is None and not 3 <= width <= told.MOST_COLUMNS):
         return None
     header, known = has_header(table), None if ids is None else set(map(str, ids))
-    named = header and not (known and known <= set(table.first))
-    found = told.by_name(table.first, table.path, numeric(table)) if named else None
+    found = None
+    if header and not (known and known <= set(table.first)) and told.has_names(table.first):
+        frame = table.frame(header, spelled=0 if table.named else width)
+        if layout is None and width > 3 and told.is_one(table.first, frame):
+            return None
+        found = told.by_name(table.first, table.path, numeric(table), frame)
     if found is None and width == 3:
         found = told.by_looks(first_rows(table, header), known, header)
     if found is None and layout == "long":
@@ -90,7 +97,7 @@ def long_of(table, roles, header, ids=None):
     frame = table.frame(header, spelled=0 if table.named else len(table.first))
     where = table.place
     vertex, ids = sensors(words_of(frame[roles.sensor]), ids, lambda row: f"{table.path}, {where(row)}")
-    time, moments, seconds = times(words_of(frame[roles.time]), lambda row: f"{table.path}, {where(row)}")
+    time, moments, seconds = times(frame, roles.time, lambda row: f"{table.path}, {where(row)}")
     numbers = table.numbers(frame[[roles.value]]).ravel()
     values = pivoted(vertex, time, numbers, (len(ids), len(moments)), Named(ids, moments, table))
     return Long(roles, header, vertex, time, ids, moments, seconds, values, frame)
@@ -100,7 +107,8 @@ def warn_of_others(table, long):
     """Warn of other columns of numbers in which some are missing: one column is filled in, and they stay as they
     are."""
     names = table.first if long.header else [f"column {at + 1}" for at in long.frame.columns]
-    others = [names[at] for at in long.frame.columns if at not in long.roles and lacks_numbers(long.frame[at])]
+    of_roles = {*long.roles.time, long.roles.sensor, long.roles.value}
+    others = [names[at] for at in long.frame.columns if at not in of_roles and lacks_numbers(long.frame[at])]
     if others:
         lack = f"{', '.join(others[:4])} lack{'s' * (len(others) == 1)} values too"
         warnings.warn(
@@ -117,13 +125,6 @@ def lacks_numbers(column):
     return bool(empty.any()) and len(words) > 0 and all(is_number(str(word)) for word in words)
 
 
-def words_of(column):
-    """A pandas Series as one of str, '' where nothing is; whole numbers that pandas holds as floats lose their .0."""
-    if column.dtype.kind == "f" and (column.dropna() % 1 == 0).all():
-        column = column.astype("Int64")
-    return column.astype(object).where(column.notna(), "").map(lambda word: str(word).strip())
-
-
 def sensors(words, known, place):
     """((R,) places in ids, ids): known ones first, then others as they appear."""
     import pandas
@@ -135,11 +136,18 @@ def sensors(words, known, place):
     return order.get_indexer(words).astype(np.int64), ids
 
 
-def times(words, place):
-    """((R,) places in moments, moments, seconds (T,) int64 or None): dates and numbers rising, other words as they
-    appear."""
+def times(frame, columns, place):
+    """((R,) places in moments, moments, seconds (T,) int64 or None) of the columns that say when: dates and numbers
+    rising, other words as they appear."""
     import pandas
 
+    if len(columns) > 1:
+        parts = clocks.parts_in(frame, columns)
+        refuse_empty(words_of(frame[columns[0]]), "time", place)
+        each, words = clocks.seconds(frame, parts, place), clocks.joined(frame, parts)
+        seconds, first, places = np.unique(each, return_index=True, return_inverse=True)
+        return places, words.iloc[first].tolist(), seconds
+    words = words_of(frame[columns[0]])
     refuse_empty(words, "time", place)
     places, moments = pandas.factorize(words)
     seconds = spelled.seconds(list(moments))

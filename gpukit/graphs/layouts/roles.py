@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 from gpukit.errors import DataError, ParameterError
+from gpukit.graphs.layouts import clocks
 from gpukit.io.arrays import plain
 from gpukit.io.sheet import MISSING
 from gpukit.io.words import is_number
@@ -22,6 +23,15 @@ NAMES = {
         "datehour",
         "utc",
         "timeutc",
+        "utctime",
+        "dateutc",
+        "utcdate",
+        "localtime",
+        "valid",
+        "messdatum",
+        "yyyymmdd",
+        "zeit",
+        "datum",
         "hour",
         "year",
     },
@@ -39,38 +49,54 @@ CLOCK = re.compile(r"^\d{4}-\d\d-\d\d|\d:\d\d|^\d+[/.]\d+[/.]\d+")
 
 
 class Roles(NamedTuple):
-    """The places of the columns."""
+    """The places of the columns; of time those that say when together."""
 
-    time: int
+    time: tuple
     sensor: int
     value: int
 
 
 def asked(columns):
-    """Roles of --columns: names in the order of the columns, '-' for others; ParameterError where one lacks or comes
-    twice."""
+    """Roles of --columns: names in the order of the columns, '-' for others; time for each column that says when.
+    ParameterError where one lacks or another comes twice."""
     names = columns.split(",") if isinstance(columns, str) else list(columns)
     names = [str(name).strip().lower() for name in names]
-    if set(names) - {*ROLES, IGNORED} or any(names.count(role) != 1 for role in ROLES):
+    if set(names) - {*ROLES, IGNORED} or any(names.count(role) != 1 for role in ROLES[1:]) or "time" not in names:
         raise ParameterError(
-            "columns must name time, sensor and value, each once, in the order of the table, and - for others, such "
-            f"as sensor,-,time,value; got {','.join(names)!r}."
+            "columns must name time, sensor and value, the latter two once, in the order of the table, and - for "
+            f"others, such as sensor,-,time,value; got {','.join(names)!r}."
         )
-    return Roles(*(names.index(role) for role in ROLES))
+    times = tuple(at for at, name in enumerate(names) if name == "time")
+    return Roles(times, *(names.index(role) for role in ROLES[1:]))
 
 
-def by_name(names, path, numeric):
-    """Roles by the names of the columns; None where no column is a time's, or none a sensor's. numeric: the places of
-    columns that may hold numbers.
+def has_names(names):
+    """Whether a column is called times, and another a sensor."""
+    return all(any(is_called(name, role) for name in names) for role in ("time", "sensor"))
+
+
+def sensor_of(names):
+    """The place of the column that is called a sensor's, one that is more than an id or a name first."""
+    found = [at for at, name in enumerate(names) if is_called(name, "sensor")]
+    return min(found, key=lambda at: plain(names[at]) in ("id", "name", "variable"))
+
+
+def is_one(names, frame):
+    """Whether all lines are of one sensor, and several columns have its readings: then each is a series."""
+    words = frame[sensor_of(names)]
+    return len(frame) > 1 and bool((words == words.iloc[0]).all())
+
+
+def by_name(names, path, numeric, frame):
+    """Roles by the names of the columns, of which one is a time's and one a sensor's; None where none could be the
+    values. numeric: the places of columns that may hold numbers; frame: the table's.
 
     DataError where several columns could be the values, none of which has the name.
     """
-    found = {role: [at for at, name in enumerate(names) if is_called(name, role)] for role in ROLES}
-    if not found["time"] or not found["sensor"]:
-        return None
-    time = found["time"][0]
-    sensor = min(found["sensor"], key=lambda at: plain(names[at]) in ("id", "name", "variable"))
-    rest = found["value"] or [at for at in range(len(names)) if at in numeric and at not in (time, sensor)]
+    parts = clocks.parts_of(names, frame)
+    time = (next(at for at, name in enumerate(names) if is_called(name, "time")),) if parts is None else parts.places
+    sensor, values = sensor_of(names), [at for at, name in enumerate(names) if is_called(name, "value")]
+    rest = values or [at for at in range(len(names)) if at in numeric and at not in (*time, sensor)]
     if len(rest) == 1:
         return Roles(time, sensor, rest[0])
     if not rest:
@@ -78,13 +104,14 @@ def by_name(names, path, numeric):
     several = ", ".join(names[at] for at in rest[:4])
     raise DataError(
         f"{path} has a line a reading, and {several} could be the values. Say which column is: --columns "
-        f"{','.join(said(at, time, sensor, rest[0]) for at in range(len(names)))} (columns=) for {names[rest[0]]}."
+        f"{','.join(said(at, Roles(time, sensor, rest[0])) for at in range(len(names)))} (columns=) for "
+        f"{names[rest[0]]}."
     )
 
 
-def said(at, time, sensor, value):
+def said(at, roles):
     """What --columns calls the column at a place."""
-    return {time: "time", sensor: "sensor", value: "value"}.get(at, IGNORED)
+    return "time" if at in roles.time else {roles.sensor: "sensor", roles.value: "value"}.get(at, IGNORED)
 
 
 def is_called(name, role):
@@ -114,7 +141,7 @@ def by_looks(rows, known=None, header=False):
     numbers = all(word.lower() in MISSING or is_number(word, finite=False) for word in columns[value])
     repeated = len(rows) >= REPEATED * len(set(columns[times[0]]))
     repeated |= not header and not are_numbers(columns[named[0]])
-    return Roles(times[0], named[0], value) if numbers and repeated else None
+    return Roles((times[0],), named[0], value) if numbers and repeated else None
 
 
 def are_sensors(words, known):

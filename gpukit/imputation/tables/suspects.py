@@ -10,6 +10,7 @@ LONG = 8  # columns, from which on an even rise is no chance
 EVEN = 1e-3  # of the step, by which rounding moves it
 YEARS = 1500, 2500
 OFTEN = 3  # values that are alike
+TOLD = 2  # such numbers of series
 FAR = 3.0  # ranges of all others, by which they lie beyond these
 
 
@@ -76,32 +77,53 @@ def near(steps, step):
 
 
 def sentinels(data):
-    """Yield what to say of the least and the greatest value, where they are far from all others and often the same."""
+    """Yield what to say of the least and the greatest value, of all series or of some, where they are far from all
+    others there and often the same."""
     values = data.tensor.reshape(len(data.tensor), -1)
     seen = np.broadcast_to(spread(data.mask), data.tensor.shape).reshape(values.shape)
-    for value, others, count in extremes(values, seen):
+    pieces = by_rows(lambda rows: extremes(values[rows], seen[rows]), values.shape)
+    ends = [np.concatenate(part) for part in zip(*pieces)]
+    advice = "if that stands for missing, say so (--missing-value {0:g}; NaN in Python)."
+    told = set()
+    for value, others, count in of_all(*ends):
         width = others[1] - others[0]
         if count >= OFTEN and max(others[0] - value, value - others[1]) > FAR * width > 0:
-            yield (
-                f"{count:,} values are {value:g}, and all others between {others[0]:g} and {others[1]:g}: if that "
-                f"stands for missing, say so (--missing-value {value:g}; NaN in Python)."
-            )
+            told.add(value)
+            where = f"all others between {others[0]:g} and {others[1]:g}: "
+            yield f"{count:,} values are {value:g}, and {where}{advice.format(value)}"
+    for value, where in of_some(*ends).items():
+        if value not in told:
+            count = int(((values == value) & seen).sum())
+            yield f"{count:,} values are {value:g}, far from all others in {where}: {advice.format(value)}"
+
+
+def of_all(low, above, lows, high, below, highs):
+    """[(value, (least, greatest) of all others, how many values it is)] of the least and the greatest of all series."""
+    least, greatest = float(low.min()), float(high.max())
+    inner = float(np.where(low > least, low, above).min()), float(np.where(high < greatest, high, below).max())
+    return [
+        (least, (inner[0], greatest), int(lows[low == least].sum())),
+        (greatest, (least, inner[1]), int(highs[high == greatest].sum())),
+    ]
+
+
+def of_some(low, above, lows, high, below, highs):
+    """{value: 'n of N series'} of whole numbers that are far below, or far above, all others of some series."""
+    with np.errstate(invalid="ignore"):
+        under = (lows >= OFTEN) & (above < high) & (above - low > FAR * (high - above)) & (low % 1 == 0)
+        over = (highs >= OFTEN) & (below > low) & (high - below > FAR * (below - low)) & (high % 1 == 0)
+    values, counts = np.unique(np.concatenate((low[under], high[over])), return_counts=True)
+    most = np.argsort(-counts, kind="stable")[:TOLD]
+    return {float(values[at]): f"{counts[at]:,} of {len(low):,} series" for at in most}
 
 
 def extremes(values, seen):
-    """[(value, (least, greatest) of all others, how many values it is)] of the least and the greatest of values (N, T)
-    where seen (N, T)."""
-
-    def ends(rows):
-        some = values[rows][seen[rows]]
-        return (some.min(), some.max()) if len(some) else (np.inf, -np.inf)
-
-    low, high = (float(one(part)) for one, part in zip((np.min, np.max), zip(*by_rows(ends, values.shape))))
-
-    def inner(rows):
-        some = values[rows][seen[rows]]
-        above, below = some[some > low], some[some < high]
-        return above.min(initial=np.inf), below.max(initial=-np.inf), len(some) - len(above), len(some) - len(below)
-
-    above, below, lows, highs = zip(*by_rows(inner, values.shape))
-    return [(low, (float(min(above)), high), sum(lows)), (high, (low, float(max(below))), sum(highs))]
+    """(least, next, count of the least, greatest, next, count of the greatest) of each series, (N,) each, of values
+    (N, T) where seen (N, T)."""
+    out = []
+    for side in (values, -values):
+        some = np.where(seen, side, np.inf)
+        end = some.min(axis=1, initial=np.inf)
+        alike = seen & (some == end[:, None])
+        out += [end, np.where(alike, np.inf, some).min(axis=1, initial=np.inf), alike.sum(axis=1)]
+    return out[0], out[1], out[2], -out[3], -out[4], out[5]

@@ -1,0 +1,112 @@
+"""Tables with times in several columns and columns that are no sensors: what is read, and what comes back."""
+
+import numpy as np
+import pytest
+
+from gpukit.errors import DataError
+from gpukit.graphs.completed import write_completed
+from gpukit.graphs.layouts import clocks
+from gpukit.graphs.read import read_graph
+
+HOURS = np.datetime64("2004-02-28T22:00:00") + np.arange(6) * np.timedelta64(1, "h")
+CLOCKS = {
+    "Date;Time": "{0:%d/%m/%Y};{0:%H.%M.%S}",
+    "date;clock": "{0:%Y-%m-%d};{0:%H:%M}",
+    "day;hour": "{0:%d.%m.%Y};{0.hour}",
+    "DATE;Time": "{0:%m/%d/%Y};{0:%I:%M %p}",
+    "YYYYMMDD;HHMM": "{0:%Y%m%d};{0:%H%M}",
+    "No;year;month;day;hour": "7;{0.year};{0.month};{0.day};{0.hour}",
+    "hr;dd;mm;yyyy": "{0.hour};{0.day};{0.month};{0.year}",
+}
+
+
+def lines(form, header):
+    """A line a time: its columns of time, and three of values, some missing; words and nothing behind them."""
+    rows = [f"{form.format(one)};{at}.5;?;{'NA' if at == 2 else at}" for at, one in enumerate(HOURS.tolist())]
+    rows[4] = rows[4].replace("?", "1e1")
+    count = [f"{at + 1}{row[1:]}" if header.startswith("No") else row for at, row in enumerate(rows)]
+    words = ["NW", "cv", "NA", "", "SE", "NW"]
+    return "\n".join([f"{header};a;b;c;wind;;", *(f"{row};{word};;" for row, word in zip(count, words))]) + "\n"
+
+
+def filled(path, out, **how):
+    """The text that is written of a table; what is missing becomes 7.25."""
+    data = read_graph(path, **how)
+    seen = (data.mask if data.mask.ndim == 3 else data.mask[:, None, None] & np.ones(data.tensor.shape, bool))[:, 0]
+    write_completed(out, path, np.where(seen, 0, 7.25), seen, data.vertices, alone=True, **how)
+    return out.read_text()
+
+
+@pytest.mark.filterwarnings("ignore:.*not read as")
+@pytest.mark.parametrize("header, form", CLOCKS.items())
+@pytest.mark.parametrize("blank", [0, 2])
+def test_times_in_several_columns(tmp_path, header, form, blank):
+    text = lines(form, header) + blank * (";" * (header.count(";") + 6) + "\n")
+    (tmp_path / "t.csv").write_text(text)
+    data = read_graph(tmp_path / "t.csv")
+    assert data.vertices.tolist() == ["a", "b", "c"]
+    assert data.times.tolist() == HOURS.astype("M8[s]").astype(int).tolist()
+    expected = text.replace("?", "7.25").replace("NA;NA", "7.25;NA")
+    assert filled(tmp_path / "t.csv", tmp_path / "o.csv") == expected
+
+
+def test_words_that_are_kept_are_told(tmp_path):
+    (tmp_path / "t.csv").write_text(lines(CLOCKS["Date;Time"], "Date;Time"))
+    with pytest.warns(UserWarning, match=r"t\.csv: wind is not read as a sensor, and stays as it is"):
+        read_graph(tmp_path / "t.csv")
+
+
+def test_a_clock_that_is_none_is_told(tmp_path):
+    text = "date,time,a\n" + "".join(f"2020-01-01,{at % 24:02}:00,{at}\n" for at in range(clocks.FEW))
+    (tmp_path / "t.csv").write_text(text + "2020-01-01,25:00,1\n")
+    with pytest.raises(DataError, match="line 1,002: '2020-01-01 25:00' is no time like the others"):
+        read_graph(tmp_path / "t.csv")
+
+
+def test_one_station_is_a_wide_table(tmp_path):
+    rows = [f"USGS\t0164\t2020-01-{day:02}\t{day}.5\tA\t{'' if day == 3 else day}\n" for day in range(1, 9)]
+    (tmp_path / "t.tsv").write_text("agency\tsite_no\tdatetime\tflow\tcode\tlevel\n" + "".join(rows))
+    with pytest.warns(UserWarning, match="agency, site_no, code are not read as sensors"):
+        data = read_graph(tmp_path / "t.tsv")
+    assert data.vertices.tolist() == ["flow", "level"] and len(data.times) == 8
+
+
+def test_lines_that_a_column_tells_apart_are_readings(tmp_path):
+    rows = [f"2020-01-{day:02} 10:00:0{day} {mote} {mote}.5 {day}\n" for mote in (1, 2, 3) for day in range(1, 9)]
+    (tmp_path / "t.txt").write_text("".join(rows))
+    with pytest.raises(DataError, match="24 lines at 8 times, which column 3 tells apart.*time,time,sensor,value,-"):
+        read_graph(tmp_path / "t.txt")
+    data = read_graph(tmp_path / "t.txt", columns="time,time,sensor,value,-")
+    assert data.vertices.tolist() == [1, 2, 3] and data.times[0] == 1577872801
+    np.testing.assert_array_equal(data.tensor[:, 0], [[1.5] * 8, [2.5] * 8, [3.5] * 8])
+    with pytest.raises(DataError, match="columns 1, 4 are no times together"):
+        read_graph(tmp_path / "t.txt", columns="time,-,sensor,time,value")
+
+
+def test_long_tables_with_times_in_several_columns(tmp_path):
+    rows = [f"{s},{2020},1,{day},{day}.5" for s in "xy" for day in range(1, 6) if (s, day) != ("y", 3)]
+    (tmp_path / "t.csv").write_text("\n".join(["station,year,month,day,value", *rows]) + "\n")
+    data = read_graph(tmp_path / "t.csv")
+    assert data.vertices.tolist() == ["x", "y"] and np.diff(data.times).tolist() == [86400] * 4
+    rows.insert(7, "y,2020,1,3,7.25")
+    assert filled(tmp_path / "t.csv", tmp_path / "o.csv").splitlines()[1:] == rows
+
+
+def test_a_line_a_place_and_a_column_a_day(tmp_path):
+    text = (
+        "Province,Country,Lat,1/22/20,1/23/20,1/24/20,\n,France,1,2,,4,\nHubei,China,3,5,6,7,\nHenan,China,1,8,9,?,\n"
+    )
+    (tmp_path / "t.csv").write_text(text)
+    data = read_graph(tmp_path / "t.csv")
+    assert data.vertices.tolist() == ["France", "Hubei, China", "Henan, China"]
+    assert data.tensor[:, 0].tolist() == [[2, 0, 4], [5, 6, 7], [8, 9, 0]]
+    assert np.diff(data.times).tolist() == [86400] * 2
+    assert filled(tmp_path / "t.csv", tmp_path / "o.csv") == text.replace("2,,4", "2,7.25,4").replace("?", "7.25")
+    (tmp_path / "y.csv").write_text("Country,Code,1990,1991,1992\nA b,AB,1,2,\nC,CC,3,4,5\n")
+    assert read_graph(tmp_path / "y.csv").vertices.tolist() == ["A b", "C"]
+
+
+def test_a_first_line_that_is_like_the_second_is_no_header(tmp_path):
+    (tmp_path / "t.txt").write_text("".join(f"2020-01-0{day} 10:00:00 {day}.5 x\n" for day in range(1, 6)))
+    with pytest.warns(UserWarning, match="column 4"):
+        assert read_graph(tmp_path / "t.txt").tensor.tolist() == [[[1.5, 2.5, 3.5, 4.5, 5.5]]]
