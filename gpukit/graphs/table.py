@@ -137,6 +137,8 @@ def _lie_in_columns(table, frame, layout, header):
     values = [place for place in range(frame.shape[1]) if place not in others]
     if clock and layout is None:
         apart.refuse_readings(table.path, names, body, timed, values)
+    elif labels is not None and layout is None:
+        apart.refuse_lines(table.path, names, body, values)
     if found.parts is None and found.time is None and not found.kept and found.rows == len(frame):
         return None
     if not values:
@@ -169,7 +171,7 @@ def _has_header(table, known):
     if known is not None and known <= set(first):
         return True
     alike = len(first) == len(second) and all(map(_is_alike, first, second))
-    if alike and any(map(CLOCK.search, first)) and any(map(is_number, filter(None, first))):
+    if alike and any(map(_is_time, first)) and any(map(is_number, filter(None, first))):
         return _are_names(first) and any("." in word for word in second)
     if not all(is_number(word) or word.lower() in MISSING for word in first[1:]) or (
         not is_number(first[0]) and is_number(second[0])
@@ -180,8 +182,13 @@ def _has_header(table, known):
 
 def _is_alike(first, second):
     """Whether a word of the first line is what the word below it is: a number, a time, or neither."""
-    kinds = [(not word or is_number(word), bool(CLOCK.search(word))) for word in (first, second)]
+    kinds = [(not word or is_number(word), _is_time(word)) for word in (first, second)]
     return kinds[0] == kinds[1]
+
+
+def _is_time(word):
+    """Whether a word looks like a time, also without signs (20200131)."""
+    return bool(CLOCK.search(word) or (len(word) > 7 and moments.compact([word]) is not None))
 
 
 def _are_names(words):

@@ -83,6 +83,26 @@ def test_lines_that_a_column_tells_apart_are_readings(tmp_path):
         read_graph(tmp_path / "t.txt", columns="time,-,sensor,time,value")
 
 
+def test_lines_of_few_names_beside_dates_are_readings(tmp_path):
+    """As those of daily summaries without a header: they would be series of dates and of flags."""
+    rows = [f"{s},202001{day:02},TMAX,{day},,S,{700 if day == 2 else ''}\n" for s in ("US1", "CA2") for day in (1, 2, 3)]
+    (tmp_path / "t.csv").write_text("".join(rows))
+    with pytest.raises(DataError, match="6 lines of 2 names in column 1, and column 2 looks like times.*sensor,time,-,v"):
+        read_graph(tmp_path / "t.csv")
+    data = read_graph(tmp_path / "t.csv", columns="sensor,time,-,value,-,-,-")
+    assert data.tensor[:, 0].tolist() == [[1, 2, 3]] * 2 and np.diff(data.times).tolist() == [86400] * 2
+    with pytest.warns(UserWarning, match="column 3, column 5, column 6 are not read"):
+        assert len(read_graph(tmp_path / "t.csv", layout="columns").tensor) == 3
+
+
+def test_columns_without_a_number_stay_empty(tmp_path):
+    text = "time,a,b,c\n2020-01-01,1,,?\n2020-01-02,,,5\n2020-01-03,3,,6\n"
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.warns(UserWarning, match="b is not read as a sensor, and stays as it is"):
+        out = filled(tmp_path / "t.csv", tmp_path / "o.csv")
+    assert out == text.replace("?", "7.25").replace("-02,,", "-02,7.25,")
+
+
 def test_long_tables_with_times_in_several_columns(tmp_path):
     rows = [f"{s},{2020},1,{day},{day}.5" for s in "xy" for day in range(1, 6) if (s, day) != ("y", 3)]
     (tmp_path / "t.csv").write_text("\n".join(["station,year,month,day,value", *rows]) + "\n")

@@ -77,8 +77,7 @@ def _looks(column):
 
 
 def _is_kept(name, column, timed):
-    """Whether a column is no sensor: words, nothing under no name, or, beside times, numbers of lines or of one
-    station."""
+    """Whether a column is no sensor: words, nothing at all, or, beside times, numbers of lines or of one station."""
     head, count = column.iloc[: clocks.FEW], len(column)
     if timed and count > 1 and (plain(name) in COUNTS or is_called(name, "sensor")):
         words = clocks.words_of(column)
@@ -86,9 +85,9 @@ def _is_kept(name, column, timed):
             return True
         if plain(name) in COUNTS and all(map(str.isdecimal, words)):
             return bool((np.diff(words.astype(np.int64)) == 1).all())
-    if column.dtype.kind in "biufM" and not (column.isna().all() and not name):
-        return False
-    return not _some_number(head) and not _some_number(column) and (not name or not _missing(column).all())
+    if column.dtype.kind in "biufM":
+        return bool(column.isna().all())
+    return not _some_number(head) and not _some_number(column)
 
 
 def _some_number(column):
@@ -119,6 +118,23 @@ def refuse_readings(path, names, frame, times, values):
                 f"is a reading, say of what: --columns {told} (columns=) for {names[value]}; if {names[at]} is a "
                 "sensor itself, --layout columns."
             )
+
+
+def refuse_lines(path, names, frame, values):
+    """DataError for a table whose first words come again and again, where another column looks like times: each line is
+    a reading of one of few sensors. values: places of the columns that could be sensors."""
+    which = clocks.words_of(frame[0])
+    count = which.nunique()
+    times = [at for at in range(1, len(names)) if _looks(frame[at])]
+    if count < 2 or len(which) < REPEATED * count or not times:
+        return
+    value = next((at for at in values if at not in times), times[0])
+    told = ",".join(said(place, Roles(tuple(times[:1]), 0, value)) for place in range(len(names)))
+    raise DataError(
+        f"{path} has {len(which):,} lines of {count:,} names in {names[0]}, and {names[times[0]]} looks like times: if a "
+        f"line is a reading, say of what: --columns {told} (columns=) for {names[value]}; if each column is a sensor, "
+        "--layout columns."
+    )
 
 
 def warn_of_kept(path, names):
