@@ -28,14 +28,16 @@ def words_of(line, sep):
 
 
 def separator_of(lines, marks):
-    """The first of the marks in a table's first lines [str]; not a comma where all commas of the last line are in
-    numbers such as 3,5 and another mark parts as many fields of each line. None where there is none."""
+    """The first of the marks in a table's first lines [str] that parts as many fields of each, else the first of all;
+    not a comma where all commas of the last line are in numbers such as 3,5 and another mark parts as many fields of
+    each line. None where there is none."""
     there = next((some for line in lines if (some := [mark for mark in marks if mark in line])), [])
     if there[:1] == [","] and commas_are_decimal(lines[-1]):
         counts = {mark: {line.count(mark) for line in lines} for mark in marks if mark not in ", "}
         least = 1 if len(lines) > 1 else 2
         return next((mark for mark, some in counts.items() if len(some) == 1 and min(some) >= least), ",")
-    return there[0] if there else None
+    alike = (mark for mark in there if len({line.count(mark) for line in lines}) == 1)
+    return next(alike, there[0]) if there else None
 
 
 def commas_are_decimal(line):
@@ -122,9 +124,13 @@ def as_ids(words, what="the ids"):
 
 
 def text_array(words, what):
-    """(n,) str of words, all as wide as the longest; DataError where one of them makes that more than WIDEST bytes."""
+    """(n,) str of words, all as wide as the longest; DataError where one of them makes that more than WIDEST bytes, or
+    ends in a byte of 0, which numpy would leave out."""
     longest = max(words, key=len, default="")
     check_width(len(words), len(longest), f"{what}: {shown(longest)}")
+    ended = next((word for word in words if word.endswith("\0")), None)
+    if ended is not None:
+        raise DataError(f"{what}: {shown(ended)} ends in a byte of 0, which no text holds. Take it away.")
     return np.array(words, dtype=str)
 
 

@@ -85,9 +85,13 @@ def test_lines_that_a_column_tells_apart_are_readings(tmp_path):
 
 def test_lines_of_few_names_beside_dates_are_readings(tmp_path):
     """As those of daily summaries without a header: they would be series of dates and of flags."""
-    rows = [f"{s},202001{day:02},TMAX,{day},,S,{700 if day == 2 else ''}\n" for s in ("US1", "CA2") for day in (1, 2, 3)]
+    rows = [
+        f"{s},202001{day:02},TMAX,{day},,S,{700 if day == 2 else ''}\n" for s in ("US1", "CA2") for day in (1, 2, 3)
+    ]
     (tmp_path / "t.csv").write_text("".join(rows))
-    with pytest.raises(DataError, match="6 lines of 2 names in column 1, and column 2 looks like times.*sensor,time,-,v"):
+    with pytest.raises(
+        DataError, match="6 lines of 2 names in column 1, and column 2 looks like times.*sensor,time,-,v"
+    ):
         read_graph(tmp_path / "t.csv")
     data = read_graph(tmp_path / "t.csv", columns="sensor,time,-,value,-,-,-")
     assert data.tensor[:, 0].tolist() == [[1, 2, 3]] * 2 and np.diff(data.times).tolist() == [86400] * 2

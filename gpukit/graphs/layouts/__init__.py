@@ -6,5 +6,7 @@
 | long.py     | a long table as values by sensor and time                          |
 | filled.py   | a long table again: values filled in, the lines that lacked added  |
 | alone.py    | a wide table without a graph: which side is time                   |
+| apart.py    | columns of a wide table that are times, labels or no readings      |
+| clocks.py   | times in several columns                                           |
 | moments.py  | times as tables spell them, as seconds                             |
 """

@@ -83,9 +83,9 @@ def _is_kept(name, column, timed):
         words = clocks.words_of(column)
         if is_called(name, "sensor") and words.iloc[0] and (words == words.iloc[0]).all():
             return True
-        if plain(name) in COUNTS and all(map(str.isdecimal, words)):
+        if plain(name) in COUNTS and all(word.isdecimal() and len(word) < clocks.DIGITS for word in words):
             return bool((np.diff(words.astype(np.int64)) == 1).all())
-    if column.dtype.kind in "biufM":
+    if column.dtype.kind in "iufM":
         return bool(column.isna().all())
     return not _some_number(head) and not _some_number(column)
 
@@ -131,9 +131,9 @@ def refuse_lines(path, names, frame, values):
     value = next((at for at in values if at not in times), times[0])
     told = ",".join(said(place, Roles(tuple(times[:1]), 0, value)) for place in range(len(names)))
     raise DataError(
-        f"{path} has {len(which):,} lines of {count:,} names in {names[0]}, and {names[times[0]]} looks like times: if a "
-        f"line is a reading, say of what: --columns {told} (columns=) for {names[value]}; if each column is a sensor, "
-        "--layout columns."
+        f"{path} has {len(which):,} lines of {count:,} names in {names[0]}, and {names[times[0]]} looks like times: if "
+        f"a line is a reading, say of what: --columns {told} (columns=) for {names[value]}; if each column is a "
+        "sensor, --layout columns."
     )
 
 

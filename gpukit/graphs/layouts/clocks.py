@@ -23,6 +23,8 @@ DATES = re.compile(r"\d{4}-\d\d-\d\d|\d{1,4}[/.]\d{1,2}[/.]\d{1,4}|(1[89]|20)\d{
 CLOCK = re.compile(r"(\d{1,2})[:.](\d\d)(?:[:.](\d\d)(?:[.,]\d+)?)?(?: ?([ap])m)?", re.IGNORECASE)
 HOURS = CALENDAR["hour"][0] | {"time", "hhmm", "timeutc", "utctime", "hourutc", "localtime"}  # of numbers: 13 or 1300
 FEW = 1000  # rows that tell
+DIGITS = 19  # that an int64 always holds, but one
+WHOLE = 2.0**53  # floats below it are the whole numbers that they look like
 WIDEST = 12  # columns from the first on, among which they are sought
 
 
@@ -55,7 +57,7 @@ def parts_in(frame, places):
 
 def words_of(column):
     """A pandas Series as one of str, '' where nothing is; whole numbers that pandas holds as floats lose their .0."""
-    if column.dtype.kind == "f" and (column.dropna() % 1 == 0).all():
+    if column.dtype.kind == "f" and ((known := column.dropna()) % 1 == 0).all() and (known.abs() < WHOLE).all():
         column = column.astype("Int64")
     return column.astype(object).where(column.notna(), "").map(lambda word: str(word).strip())
 
@@ -94,12 +96,12 @@ def _calendar(names, frame):
 
 
 def _between(words, least, most):
-    return all(word.isdecimal() and least <= int(word) <= most for word in words.unique())
+    return all(word.isdecimal() and len(word) < DIGITS and least <= int(word) <= most for word in words.unique())
 
 
 def _of_calendar(columns):
     """Seconds of [Series of str] year, month, ..., or None."""
-    if not all(column.str.isdecimal().all() for column in columns):
+    if not all(_between(column, least, most) for column, (_, least, most) in zip(columns, CALENDAR.values())):
         return None
     numbers = [column.astype(np.int64).to_numpy() for column in columns]
     months = (12 * (numbers[0] - 1970) + numbers[1] - 1).astype("M8[M]")
@@ -140,7 +142,7 @@ def _of_date_and_clock(columns):
 
     (days, dates), (clocks, times) = map(pandas.factorize, columns)
     first = moments.seconds(list(dates))
-    whole = all(word.isdecimal() for word in times)
+    whole = all(word.isdecimal() and len(word) < DIGITS for word in times)
     wide = whole and max(map(len, times), default=0) > 2  # 1300, not 13
     later = [_hours(word, wide) if whole else _clock(word) for word in times]
     if first is None or None in later:

@@ -29,8 +29,22 @@ def wide(turned=False):
     return ("\n".join(map(",".join, zip(*rows) if turned else rows)) + "\n").encode()
 
 
+def apart():
+    """Texts with times in several columns, columns that are no sensors, and years behind what a line is of."""
+    rows = [line.split(",") for line in wide().decode().splitlines()[1:]]
+    clocks = [f"{t[8:10]}/{t[5:7]}/{t[:4]};{t[11:13]}.00.00;{';'.join(row)};NW;" for t, *row in rows]
+    calendar = [f"{at},2020,{int(t[5:7])},{t[8:10]},{t[11:13]},{','.join(row)},x" for at, (t, *row) in enumerate(rows)]
+    years = [f"{name},{name * 3},{','.join(part)}" for name, part in zip("abc", zip(*(row for _, *row in rows)))]
+    made = [
+        ["Date;Time;a;b;c;wind;", *clocks],
+        ["No,year,month,day,hour,a,b,c,station", *calendar],
+        [f"Country,Code,{','.join(map(str, range(1990, 1990 + len(rows))))}", *years],
+    ]
+    return ["\n".join(some).encode() + b"\n" for some in made]
+
+
 def table_samples():
-    """Texts of both kinds, and Parquet."""
+    """Texts of all kinds, and Parquet."""
     import pandas
 
     texts = [
@@ -40,6 +54,7 @@ def table_samples():
         wide(),
         wide(True),
         wide().replace(b",", b";").replace(b".", b","),
+        *apart(),
     ]
     frame = pandas.read_csv(io.BytesIO(texts[0]), parse_dates=["time"])
     packed = io.BytesIO()
