@@ -22,6 +22,9 @@ FORMS = (
 )
 
 
+MANY_RATINGS = 20  # different ones in a column: with more it holds ids
+
+
 def as_ratings(data, columns=None, times=False, repeats=True):
     """Ratings from what people have at hand, checked.
 
@@ -31,7 +34,8 @@ def as_ratings(data, columns=None, times=False, repeats=True):
     rated. Arrays of cupy, torch and others that offer __cuda_array_interface__ or __dlpack__ are copied to the host.
     Rows of matrices get the ids 0..M-1 and 0..N-1. columns, times: of a DataFrame, as read_ratings takes them. repeats:
     look for repeated pairs too; order_ratings, which sorts all ratings, sees them sooner. Raises DataError for other
-    types, for missing, NaN or infinite ratings and for repeated pairs.
+    types, for missing, NaN or infinite ratings, for repeated pairs, and for a dense array of two or three columns of
+    ids.
     """
     return checked(_made(data, columns, times), repeats)
 
@@ -109,11 +113,28 @@ def _from_dense(array):
     try:
         dense = array.astype(np.float32, copy=False)
     except (TypeError, ValueError) as error:
-        raise DataError(f"The dense ratings are not numbers ({error}).") from error
+        raise DataError(f"The dense ratings are not numbers ({error}). Ratings are {FORMS}.") from error
     if dense.ndim != 2:
         raise DataError(f"Dense ratings must be a users x items array (NaN = not rated); got {dense.ndim}-D.")
+    _refuse_columns(array)
     users, items = np.nonzero(~np.isnan(dense))
     return numbered(users, items, dense[users, items], dense.shape)
+
+
+def _refuse_columns(array):
+    """DataError for an array that has a line a rating, or a pair: it would be a matrix of two or three items."""
+    width = array.shape[1]
+    if width not in (2, 3) or array.dtype.kind not in "iuf":
+        return
+    ids = array[:, :2]
+    if not (ids % 1 == 0).all() or max(len(np.unique(column)) for column in ids.T) <= MANY_RATINGS:
+        return
+    line, columns = ("rating", "pair")[width == 2], ", ".join(f"X[:, {at}]" for at in range(width))
+    raise DataError(
+        f"An array X of {len(array):,} x {width} with ids in its columns has a line a {line}, and would be read as the "
+        f"ratings of {len(array):,} users for {width} items. Give its columns, ({columns}); if it is a matrix of "
+        "ratings, scipy.sparse.csr_array(X)."
+    )
 
 
 def _check_real(values):
