@@ -69,9 +69,9 @@ class Judge:
 
 def unscale(z, scale):
     """Predictions in the ratings' own units, within their range."""
-    return np.clip(
-        z * np.float32(scale.deviation) + np.float32(scale.mean), np.float32(scale.low), np.float32(scale.high)
-    )
+    with np.errstate(over="ignore"):  # a training that diverges may be beyond float32, and is at the range's end then
+        value = z * np.float32(scale.deviation) + np.float32(scale.mean)
+    return np.clip(value, np.float32(scale.low), np.float32(scale.high))
 
 
 class Checkpoints:

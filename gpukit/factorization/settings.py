@@ -25,8 +25,8 @@ class Settings(NamedTuple):
     the baseline, and with 0 epochs the model is that; share: how much of what factors and influences add to them is
     kept. feedback 'explicit' or 'implicit', and for the latter: loss; n_negatives sampled for a click;
     unobserved_weight alpha0 of every pair; exponent nu of what regularization is scaled by; counted: whether clicks
-    weigh more that come often; recency: how much more the latest weigh; blend: share of a neighbourhood's score; mixed:
-    weight of a second model's; row_solver: of ials.
+    weigh more that come often; recency: how much more the latest weigh; blend: share of a neighbourhood's score;
+    popular: share of popularity; mixed: weight of a second model's; row_solver: of ials.
     """
 
     epochs: int
@@ -51,9 +51,15 @@ class Settings(NamedTuple):
     counted: bool = False
     recency: float = 0.0
     blend: float = 0.0
+    popular: float = 0.0
     mixed: float = 0.0
     share: float = 1.0
     row_solver: str = "auto"
+
+    @property
+    def factors_share(self):
+        """What of the score is the factors', where something stands beside them."""
+        return max(0.0, 1.0 - self.blend - self.popular)
 
     @property
     def learned_neighbors(self):

@@ -1,5 +1,7 @@
 """Predictions: Eq. (1) from the fitted arrays, all kinds of input, unknown ids."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,8 @@ import scipy.sparse
 from factorization import naive
 from factorization.inputs import make, planted, same_state
 from gpukit.errors import DataError, GpukitError
-from gpukit.factorization import LSHMF, MatrixFactorization, serve
+from gpukit.factorization import LSHMF, MatrixFactorization, run, serve
+from gpukit.factorization.arrays import Scale
 from gpukit.ratings import as_ratings
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
@@ -144,3 +147,11 @@ def test_not_fitted(model):
     ):
         with pytest.raises(GpukitError, match="not fitted"):
             use(make(model))
+
+
+def test_what_is_beyond_float32_is_at_the_end_of_the_range():
+    scale = Scale(3.0, 1e6, 1.0, 5.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = run.unscale(np.array([3e38, -3e38, 0.0], np.float32), scale)
+    np.testing.assert_array_equal(found, [5, 1, 3])

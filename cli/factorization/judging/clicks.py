@@ -62,6 +62,8 @@ def chosen_line(chosen):
     facts += ["weighed by counts"] * chosen["counted"] + ["the latest weighing more"] * (chosen["recency"] > 0)
     if chosen["mixed"]:
         facts.append(f"{chosen['mixed']:g} of cross-entropy with K={chosen['n_neighbors']} beside")
+    if chosen["popular"]:
+        facts.append(f"{chosen['popular']:.0%} of popularity")
     if chosen["blend"]:
         facts.append(f"{chosen['blend']:.0%} of item kNN with K={chosen['n_neighbors']}")
     return f"Settings: {', '.join(facts)} ({chosen['why']})."

@@ -19,6 +19,7 @@ OF_CLICKS = {
     "counted": bool,
     "recency": float,
     "blend": float,
+    "popular": float,
     "mixed": float,
 }
 KEPT = {
@@ -157,4 +158,5 @@ def check_clicks(facts):
         check_integer("n_negatives", facts["n_negatives"], 0, MOST_NEGATIVES)
         for name in ("unobserved_weight", "exponent", "recency", "mixed"):
             check_real(name, facts[name], 0.0)
-        check_real("blend", facts["blend"], 0.0, 1.0)
+        for name in ("blend", "popular"):
+            check_real(name, facts[name], 0.0, 1.0)

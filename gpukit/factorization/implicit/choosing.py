@@ -3,7 +3,8 @@
 First, on the clicks of some users where there are many: least squares over all pairs with few factors, whose weight of
 what was not clicked and whose regularization are sought along each in turn; how clicks weigh. Then, on all but the
 held-out clicks: both once more, in finer steps; more factors while they help; the loss with sampled negatives, by
-itself and mixed with these; a neighbourhood's score beside that of the factors. What is named is obeyed.
+itself and mixed with these; a neighbourhood's score beside that of the factors; popularity beside them and, where
+nothing is better than by luck, popularity alone. What is named is obeyed.
 """
 
 from typing import NamedTuple
@@ -30,6 +31,7 @@ FINER = 0.1  # of WORK: an epoch of what is sought in finer steps
 MOST_STEPS, HARDER = 4, 1.5
 RECENCY = 2.0
 SHARES, MIXED = (0.1, 0.3, 1.0), (0.02, 0.05, 0.1, 0.2)
+LUCK = 0.5  # standard errors that the best of many is better than popularity alone by luck
 OPEN = ("n_factors", "n_epochs", "regularization", "unobserved_weight")
 
 
@@ -148,11 +150,18 @@ def second_round(contest, evaluator, best, on_gpu):
     many = len(evaluator.prepared.clicks) > MOST_SAMPLED[on_gpu]
     if "sampled" in contest.solvers and not (many and found):
         found += with_negatives(contest, evaluator, best, leader)
-    if leader is not None and len(contest.solvers) > 1 and has_neighbors(contest.estimator):
-        found += [
-            contest.met(one, "ials and cosines") for one in evaluator.blends(leader[0].settings, leader[1], SHARES)
-        ]
-    return clearest(found)
+    if leader is None or len(contest.solvers) == 1:
+        return clearest(found)
+    if has_neighbors(contest.estimator):
+        found += [contest.met(one, "ials and cosines") for one in evaluator.blends(*settled(leader), SHARES)]
+    *some, alone = [contest.met(one, "ials and popularity") for one in evaluator.populars(*settled(leader), SHARES)]
+    best = clearest([*found, *some])
+    return best if gain_of(best, alone) > LUCK else alone
+
+
+def settled(leader):
+    """(settings.Settings, State) of a leader, (its Outcome, its State)."""
+    return leader[0].settings, leader[1]
 
 
 def grown(contest, evaluator, plan, on_gpu):
@@ -197,8 +206,13 @@ def held_harder(contest, leader, epochs, tried):
 def clearest(found):
     """The best Outcome; the first of them where it is not better by a standard error of the difference."""
     best = max(found, key=worth)
-    gain = best.gains - found[0].gains
-    return best if gain.mean() > gain.std() / np.sqrt(len(gain)) else found[0]
+    return best if gain_of(best, found[0]) > 1.0 else found[0]
+
+
+def gain_of(best, other):
+    """By how many standard errors an Outcome is better than another."""
+    gain = best.gains - other.gains
+    return float(gain.mean() / max(gain.std() / np.sqrt(len(gain)), 1e-12))
 
 
 def has_neighbors(estimator):

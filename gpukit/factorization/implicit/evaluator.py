@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.factorization.implicit import blend, mix
+from gpukit.factorization.implicit import blend, mix, start
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 
 DEPTH, SHOWN = 100, 10  # a held-out click further down is worth nothing; the length of lists that is told
@@ -29,7 +29,8 @@ class Outcome(NamedTuple):
         """The candidate as a dict for people."""
         told = ("solver", "loss", "n_factors", "n_neighbors", "regularization", "unobserved_weight", "n_epochs")
         plan = {**self.settings._asdict(), "n_epochs": self.settings.epochs} if self.settings else {}
-        extra = {name: plan[name] for name in ("counted", "recency", "blend", "mixed") if plan.get(name)}
+        besides = ("counted", "recency", "blend", "popular", "mixed")
+        extra = {name: plan[name] for name in besides if plan.get(name)}
         shown = self.places < SHOWN
         return {
             "predictor": predictor,
@@ -103,6 +104,14 @@ class Evaluator:
             mixed = mix.joined(state, other, weight)
             layout = steps.layout(plan.n_factors + size, other.neighbors.shape[1])
             yield Outcome(plan._replace(mixed=weight), self.judged(steps.Session(mixed, layout, "items", history)), [])
+
+    def populars(self, plan, state, shares):
+        """Yield the Outcome of a State that was trained, with each share of popularity's score."""
+        steps, layout = self.prepared.steps, self.prepared.steps.layout(plan.n_factors, 0)
+        history = self.prepared.ready(plan, "users", False).history
+        for share in shares:
+            mixed = start.beside_popularity(state, self.prepared.counts[1], share)
+            yield Outcome(plan._replace(popular=share), self.judged(steps.Session(mixed, layout, "items", history)), [])
 
     def blends(self, plan, state, shares):
         """Yield the Outcome of a State that was trained, with each share of a neighbourhood's score."""

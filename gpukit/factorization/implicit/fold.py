@@ -45,7 +45,7 @@ def by_squares(state, plan):
     def products(given, near):
         indptr = np.array([0, len(given.items)])
         user = fold_in(state.item_factors, indptr, given.items, given.z, plan, gram)[0]
-        return (1.0 - plan.blend) * (state.item_factors @ user).astype(np.float64)
+        return plan.factors_share * (state.item_factors @ user).astype(np.float64)
 
     return products
 

@@ -29,11 +29,21 @@ def start_state(counts, n_factors, neighbors, seed):
     return State(*sides, np.zeros((len(neighbors), 2, neighbors.shape[1]), np.float32), neighbors)
 
 
-def ranked_for_strangers(state, clicks):
-    """The State with popularity as the items' bias, so little of it that it orders what is alike and no more.
+def ranked_for_strangers(state, clicks, share=0.0):
+    """The State with popularity as the items' bias, so little of it that it orders what is alike and no more, or the
+    share of the score that it was given.
 
     clicks (N,): of each item.
     """
     extras = state.item_extras.copy()
-    extras[:, BIAS] += TIE * clicks / max(1, clicks.max())
+    extras[:, BIAS] += max(TIE, share) * clicks / max(1, clicks.max())
     return state._replace(item_extras=extras)
+
+
+def beside_popularity(state, clicks, share):
+    """The State of factors at 1 - share of their score and popularity at `share`, 1 for the item with the most clicks.
+
+    clicks (N,): of each item.
+    """
+    factors = state.user_factors * np.float32(1.0 - share)
+    return ranked_for_strangers(state._replace(user_factors=factors), clicks, share)

@@ -77,7 +77,7 @@ def solved(state, prepared, plan, which, asked):
     """(the State with rows solved for, clicks that were read); which: ((M,), (N,)) bool of rows that are new, of rows
     that may move."""
     (fresh, moving), clicks = which, prepared.clicks
-    share = 1.0 - plan.blend
+    share = plan.factors_share
     users, items = (with_rows(old, len(new)) for old, new in zip(grow.factors_of(state), fresh))
     if share:
         users /= np.float32(share)
@@ -94,7 +94,7 @@ def solved(state, prepared, plan, which, asked):
     if plan.blend:
         grown = joined(grown._replace(), *alike(clicks, min(MOST_NEIGHBORS, plan.n_neighbors)), plan.blend)
         grown = grown._replace(user_factors=users)
-    return kept_still(start.ranked_for_strangers(grown, prepared.counts[1]), state, fresh, asked), count
+    return kept_still(start.ranked_for_strangers(grown, prepared.counts[1], plan.popular), state, fresh, asked), count
 
 
 def solve(own, other, table, rows, plan):

@@ -18,6 +18,7 @@ from gpukit.random import key
 from gpukit.ratings.orders.levels import moments as moments_of_levels
 from gpukit.streams import Keyed
 
+LEAST_DEVIATION = 1e-30  # of ratings, which float32 divides by
 APART = 384  # bytes between the rows of one minor row and the next most popular: three lines of the L2 cache
 
 
@@ -66,7 +67,8 @@ def scale_of(orders, values, weights=None):
         mean, deviation = moments_of_levels(orders.levels)
     else:
         mean, deviation = moments_of_values(values)
-    return Scale(mean, deviation if deviation > 1e-6 * max(1.0, abs(mean)) else 1.0, float(low), float(high))
+    least = max(LEAST_DEVIATION, 1e-6 * abs(mean))
+    return Scale(mean, deviation if deviation > least else 1.0, float(low), float(high))
 
 
 def z_of_levels(orders, scale):

@@ -239,7 +239,7 @@ def test_ratings_of_many_levels(model):
     assert other.score(test) == pytest.approx(plain.score(test), rel=0.05)
 
 
-@pytest.mark.parametrize("scale", [(0.5, 1000.0), (-10.0, 10.0), (0.0, 1e-3)])
+@pytest.mark.parametrize("scale", [(0.5, 1000.0), (-10.0, 10.0), (0.0, 1e-3), (0.0, 1e-9), (1e20, 2e20)])
 def test_any_rating_scale(scale):
     ratings = planted()
     low, high = scale

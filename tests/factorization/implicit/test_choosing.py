@@ -6,7 +6,7 @@ import pytest
 from factorization.implicit.planted import clicks
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.arrays import History
-from gpukit.factorization.implicit import blend, hold_out, mix
+from gpukit.factorization.implicit import blend, hold_out, mix, start
 from gpukit.factorization.implicit.evaluator import DEPTH, gains, places_in
 from gpukit.factorization.implicit.weights import weighted
 from gpukit.factorization.settings import check
@@ -181,3 +181,54 @@ def test_cosines_of_who_clicked():
     np.fill_diagonal(cosine, 0)
     np.testing.assert_allclose(likeness, -np.sort(-cosine, axis=1)[:, :2], rtol=1e-5)
     np.testing.assert_allclose(cosine[np.arange(4)[:, None], near], likeness, rtol=1e-5)
+
+
+def noise(users=200, items=40, each=8):
+    """Clicks of some items more than of others, the same for everybody, as Ratings."""
+    rng = np.random.default_rng(1)
+    worth = 1.5 * rng.normal(size=items) + rng.gumbel(size=(users, items))
+    found = np.argsort(-worth, axis=1)[:, :each]
+    return as_ratings((np.repeat(np.arange(users), each), found.ravel(), np.ones(users * each, np.float32)))
+
+
+def test_where_nothing_is_better_popularity_is_the_model(tmp_path):
+    train = noise()
+    fitted = LSHMF(device="cpu").fit(train)
+    assert fitted.chosen_["popular"] == 1.0 and fitted.chosen_["mixed"] == fitted.chosen_["blend"] == 0
+    counts = np.bincount(train.items)
+    np.testing.assert_allclose(fitted.predict(pairs_of(train)), np.tile(counts / counts.max(), 200), atol=1e-6)
+    fitted.save(tmp_path / "m")
+    again = LSHMF.load(tmp_path / "m")
+    again.partial_fit((np.array([500, 501, 501]), train.item_ids[[0, 0, 1]]))
+    counts[:2] += 2, 1
+    told = again.predict((np.full(len(counts), 500), train.item_ids))
+    np.testing.assert_allclose(told, counts / counts.max(), atol=1e-6)
+    scores = again.recommend_for(train.item_ids[:1].tolist(), n=3)[-1]
+    assert np.all(np.diff(scores) <= 0) and np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_popularity_beside_the_factors(share):
+    train, _ = clicks()
+    fitted = LSHMF(n_factors=4, n_epochs=2, solver="ials", regularization=0.01, unobserved_weight=0.3, device="cpu")
+    state = fitted.fit(train)._state
+    counts = np.bincount(train.items, minlength=60)
+    plain = state.user_factors.astype(float) @ state.item_factors.T
+    bare = state._replace(item_extras=np.zeros_like(state.item_extras))
+    mixed = start.beside_popularity(bare, counts, share)
+    fitted.set_fitted(mixed, fitted._rated, fitted._scale, *ids_of(train))
+    expected = (1 - share) * plain + share * counts / counts.max()
+    np.testing.assert_allclose(fitted.predict(pairs_of(train)), expected.ravel(), atol=1e-5)
+
+
+def test_lists_of_users_who_are_not_known_with_popularity_beside():
+    train, _ = clicks()
+    fitted = LSHMF(n_factors=4, n_epochs=30, solver="ials", regularization=0.01, unobserved_weight=0.3, device="cpu")
+    fitted.fit(train)
+    bare = fitted._state._replace(item_extras=np.zeros_like(fitted._state.item_extras))
+    fitted._state = start.beside_popularity(bare, np.bincount(train.items, minlength=60), 0.3)
+    fitted.chosen_["popular"] = 0.3
+    known, _ = fitted.recommend(train.user_ids[:10], n=5)
+    mine = train.take(train.users < 10)
+    _, lists, _ = fitted.recommend_for(mine, n=5)
+    assert np.mean([len(set(one) & set(other)) for one, other in zip(known.tolist(), lists.tolist())]) > 4.5

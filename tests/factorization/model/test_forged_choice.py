@@ -31,6 +31,7 @@ OF_CLICKS = {
     "unobserved_weight": (-1.0, float("nan")),
     "counted": (..., 1),
     "blend": (1.5,),
+    "popular": (-0.5, 1.5, "x"),
     "mixed": (-1.0, 0.5),
     "recency": ("x",),
 }

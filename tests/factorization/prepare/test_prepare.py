@@ -201,6 +201,13 @@ def test_scale():
     assert prepared(ratings_of([3, 3, 3]))[1].deviation == 1
 
 
+@pytest.mark.parametrize("unit", [1e-20, 1e-9, 1e9])
+def test_scale_of_any_unit(unit):
+    scale = prepared(ratings_of(np.array([1, 2, 2, 5]) * unit))[1]
+    assert (scale.mean, scale.deviation) == pytest.approx((2.5 * unit, 1.5 * unit), rel=1e-6)
+    assert prepared(ratings_of(np.array([3, 3, 3]) * unit))[1].deviation == 1
+
+
 def test_scale_of_more_values_than_levels():
     """From the ratings, not from the levels that stand for them."""
     values = (MANY**3).astype(np.float32)

@@ -23,15 +23,21 @@ def clicks():
 
 @functools.lru_cache(None)
 def estimators():
-    """Fitted models: of least squares, with item kNN beside, of negatives with neighbours and without, of both mixed,
-    updated with further clicks."""
+    """Fitted models: of least squares, with item kNN and with popularity beside, of negatives with neighbours and
+    without, of both mixed, updated with further clicks."""
     import gpukit
 
     squares = gpukit.LSHMF(**SQUARES).fit(clicks())
     sampled = gpukit.LSHMF(**SAMPLED, n_neighbors=3, lsh_q=8).fit(clicks())
     plain = gpukit.MatrixFactorization(**SAMPLED).fit(clicks())
     updated = gpukit.LSHMF(**SQUARES).fit(clicks()).partial_fit(clicks().take(np.arange(12)))
-    made = [squares, sampled, plain, updated, *(joined(**how) for how in ({"blend": 0.3}, {"mixed": 0.1}))]
+    made = [
+        squares,
+        sampled,
+        plain,
+        updated,
+        *(joined(**how) for how in ({"blend": 0.3}, {"popular": 0.3}, {"mixed": 0.1})),
+    ]
     for model in made:
         if hasattr(model, "updates_"):
             model.updates_ = [{**one, "seconds": dict.fromkeys(one["seconds"], 0.5)} for one in model.updates_]
