@@ -47,7 +47,10 @@ def open_table(path):
             return ParquetTable(source)
         stream = source.stream()
         stream.text_head()
-        return Table(stream.whole().removeprefix(sources.BOM), stream.name)
+        raw = stream.whole()
+        while raw.startswith(sources.BOM):  # one of a program, and one of the file that it had read
+            raw = raw.removeprefix(sources.BOM)
+        return Table(raw, stream.name)
 
 
 class Table:
@@ -75,6 +78,11 @@ class Table:
         if self.first is None:
             line = shown(decoded(first))
             raise DataError(f"{path} opens a quote in its first line that this line does not close: {line}.")
+        if len(self.first) > 2 and second and b'"' not in second and len(self.second) < 2:
+            raise DataError(
+                f"{path}: the first line has {len(self.first)} fields, and the next one has no such mark between "
+                f"fields: {shown(decoded(second))}. {LONGER}."
+            )
 
     def _fields(self, line):
         """The words of a line; None where a quote stays open."""

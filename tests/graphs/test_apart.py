@@ -1,6 +1,9 @@
 """Tables with times in several columns and columns that are no sensors: what is read, and what comes back."""
 
+import contextlib
+
 import numpy as np
+import pandas
 import pytest
 
 from gpukit.errors import DataError
@@ -134,3 +137,49 @@ def test_a_first_line_that_is_like_the_second_is_no_header(tmp_path):
     (tmp_path / "t.txt").write_text("".join(f"2020-01-0{day} 10:00:00 {day}.5 x\n" for day in range(1, 6)))
     with pytest.warns(UserWarning, match="column 4"):
         assert read_graph(tmp_path / "t.txt").tensor.tolist() == [[[1.5, 2.5, 3.5, 4.5, 5.5]]]
+
+
+@pytest.mark.filterwarnings("ignore:.*not read as")
+@pytest.mark.parametrize(
+    "text, missing",
+    [
+        ("Date;Time;a;b\n01/03/2020;true;1.5;2\n01/03/2020;true;;3\n", 1),  # a column of the words true and false
+        ("Date;Time;a;b\n01/03/2020;10:00;-3.5e38;2\n01/03/2020;11:00;-3.5e38;\n", 1),  # beyond float32
+        ("\ufeff\ufeff01/03/2020;10:00;1.5;2\n01/03/2020;11:00;;3\n02/03/2020;11:00;1.5;3\n", 1),
+        ("Country,Code,1990,,1992,1993\na,aaa,1e39,,-2.5,\nb,bbb,1e39,,,0.5\n", 2),
+        ("time;a;b;c\t7\n2020-01-01;2,5;;\n2020-01-02;1,5;1,5;\n", 1),
+    ],
+)
+def test_what_mutated_files_showed(tmp_path, text, missing):
+    """What is written has the same columns of readings, with nothing missing."""
+    (tmp_path / "t.csv").write_text(text)
+    before = read_graph(tmp_path / "t.csv")
+    assert filled(tmp_path / "t.csv", tmp_path / "o.csv").replace(",", ".").count("7.25") == missing
+    after = read_graph(tmp_path / "o.csv")
+    assert after.mask.all() and after.tensor.shape == before.tensor.shape
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "18446744073709551616", "1e39"])
+@pytest.mark.filterwarnings("ignore:.*not read as")
+def test_numbers_of_lines_years_and_hours_that_are_too_long(tmp_path, number):
+    for header in ("No,year,month,day,hour,a", "date,hour,a"):
+        rows = [f"{at},2020,1,{at},5,{at}.5" if "No" in header else f"2020-01-0{at},5,{at}.5" for at in (1, 2, 3)]
+        fields = rows[1].split(",")
+        for place in range(len(fields) - 1):
+            changed = ",".join([*fields[:place], number, *fields[place + 1 :]])
+            (tmp_path / "t.csv").write_text("\n".join([header, rows[0], changed, rows[2]]) + "\n")
+            with contextlib.suppress(DataError):
+                read_graph(tmp_path / "t.csv")
+
+
+def test_a_first_line_with_marks_that_no_other_has(tmp_path):
+    (tmp_path / "t.csv").write_text("1,2,3\na;4\nb;5\n")
+    with pytest.raises(DataError, match="the first line has 3 fields, and the next one has no such mark .* 'a;4'"):
+        read_graph(tmp_path / "t.csv")
+
+
+def test_ids_that_end_in_a_byte_of_0(tmp_path):
+    frame = pandas.DataFrame({"time": [1, 1, 2, 2], "sensor": ["a\0", "b"] * 2, "value": [2.0, 3.0, None, 1.0]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(DataError, match="ends in a byte of 0"):
+        read_graph(tmp_path / "t.parquet")

@@ -93,7 +93,7 @@ def _is_kept(name, column, timed):
 def _some_number(column):
     """Whether one of the words of a column is a number, or might be one."""
     words = {str(word).strip() for word in column.dropna().unique()}
-    return any(word.lower() not in MISSING and (is_number(word) or comma_told(word)) for word in words)
+    return any(word.lower() not in MISSING and (is_number(word, finite=False) or comma_told(word)) for word in words)
 
 
 def refuse_readings(path, names, frame, times, values):
