@@ -229,8 +229,8 @@ def test_a_model_of_a_tensor_on_the_gpu_is_kept_and_extended(tmp_path):
 
 @pytest.mark.parametrize("settings", [{"center": "none"}, {"center": "entry", "holdout": 0.1}], ids=str)
 def test_a_tensor_on_the_gpu_is_not_copied_to_the_host(settings):
-    """While it is fitted the host takes less memory than half of it (means of its 40,000 entries); of one on the host, a
-    copy at least."""
+    """While it is fitted the host takes less memory than half of it (means of its 40,000 entries); of one on the
+    host, a copy at least."""
     graph = synth_graph(vertices=40, shape=(200, 200), rank=2, missing=0.2, seed=3)
     tensor = np.where(graph.mask[:, None, None], graph.truth, np.nan)
     most = []
