@@ -9,12 +9,15 @@ from gpukit.errors import DataError
 from gpukit.graphs import labels
 from gpukit.graphs.layouts import moments
 from gpukit.graphs.layouts.alone import are_dates, names_times
+from gpukit.graphs.layouts.clocks import parts_of
 from gpukit.graphs.layouts.filled import completed_frame
 from gpukit.graphs.layouts.long import long_of, roles_in
 from gpukit.io.arrays import as_frame, is_frame
-from gpukit.io.sheet import FrameTable
+from gpukit.io.sheet import MISSING, FrameTable
 from gpukit.io.times import as_seconds
-from gpukit.io.words import as_ids
+from gpukit.io.words import as_ids, is_number, shown
+
+SHOWN = 3  # columns in a message
 
 
 class Form(NamedTuple):
@@ -91,6 +94,8 @@ def wide_form(frame, mask, vertices, labelled):
     if labelled and not isinstance(vertices, np.ndarray) and not _counted(side):
         raise DataError("the tensor has labels and the graph's are not the same on both sides. Label rows and columns.")
     order, ids = order_of(side, vertices, turned)
+    refuse_words(frame)
+    refuse_calendar(frame)
     array, seen = labels.numbers(frame, "tensor", turned)[order], mask_of(mask, frame, turned, order)
     array = np.ascontiguousarray(array)
 
@@ -101,6 +106,39 @@ def wide_form(frame, mask, vertices, labelled):
         return made if index is None else made.reset_index()
 
     return Form(array, seen, times_of(other), ids, give)
+
+
+def refuse_words(frame):
+    """DataError for columns of nothing but words, by name."""
+    words = {name: first_of_words(frame[name]) for name in frame.columns if frame[name].dtype.kind == "O"}
+    words = {name: one for name, one in words.items() if one is not None}
+    if words:
+        told = ", ".join(f"{str(name)!r} ({shown(one)})" for name, one in list(words.items())[:SHOWN])
+        names = ", ".join(map(repr, words)) if len(words) <= SHOWN else "[...]"
+        raise DataError(
+            f"the table has words, no readings, in {told}: leave such columns out, frame.drop(columns=[{names}]); "
+            "times belong in the index, frame.index = pandas.to_datetime(...)."
+        )
+
+
+def refuse_calendar(frame):
+    """DataError for columns that are called year, month and so on, and are times, not readings."""
+    names = list(map(str, frame.columns))
+    parts = parts_of(names, frame.set_axis(range(len(names)), axis=1)) if _counted(frame.index) else None
+    if parts is not None:
+        told, first = [names[place] for place in parts.places], ".assign(day=1)" * (len(parts.places) == 2)
+        raise DataError(
+            f"the table has times in {', '.join(told)}, and as columns they would be sensors: frame.index = "
+            f"pandas.to_datetime(frame[{told}]{first}), and leave the columns out, frame.drop(columns={told})."
+        )
+
+
+def first_of_words(column):
+    """The first word of a column whose cells are words that spell no number, or say nothing; None of another."""
+    texts = [one.strip() for one in column.dropna() if isinstance(one, str)]
+    texts = [one for one in texts if one.lower() not in MISSING]
+    others = any(not isinstance(one, str) for one in column.dropna())
+    return None if others or any(is_number(one, finite=False) for one in texts) else next(iter(texts), None)
 
 
 def is_clock(name, column):

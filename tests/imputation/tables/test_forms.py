@@ -212,3 +212,19 @@ def test_fit_saves_labels_and_times(frame, expected, tmp_path):
     data = as_graph_tensor(graph(), mixed)
     turned = data._replace(vertices=data.vertices[::-1], tensor=data.tensor[::-1], mask=data.mask[::-1])
     np.testing.assert_allclose(again.transform(turned)[::-1], expected, rtol=1e-12)
+
+
+def test_columns_that_are_no_readings_are_named(frame):
+    at = frame.index
+    words = frame.reset_index(drop=True).assign(wind="NW", place="x")
+    words.loc[0, "wind"] = None
+    with pytest.raises(DataError, match=r"words, no readings, in 'wind' \('NW'\), 'place' .*\['wind', 'place'\]"):
+        imputer().fit(words)
+    calendar = frame.reset_index(drop=True).assign(year=at.year, month=at.month, day=at.day, hour=at.hour)
+    with pytest.raises(DataError, match=r"times in year, month, day, hour, .*to_datetime\(frame\[\['year', .*\]\]\)"):
+        imputer().fit(calendar)
+    months = frame.iloc[:10].reset_index(drop=True).assign(year=2020, month=range(1, 11))
+    with pytest.raises(DataError, match=r"\[\['year', 'month'\]\]\.assign\(day=1\)\)"):
+        imputer().fit(months)
+    kept = frame.astype(object).where(frame.notna(), "?")
+    np.testing.assert_allclose(imputer().fit(kept.replace("?", np.nan)).completed_, imputer().fit(frame).completed_)
