@@ -183,7 +183,7 @@ def test_a_graph_without_labels_goes_by_place(frame, expected):
         (lambda frame: frame.rename(columns={"s3": "s33"}), "'s33' is no vertex of the graph; 's3' is not among them"),
         (lambda frame: frame.drop(columns="s0"), "'s0' is not among them"),
         (lambda frame: frame.set_axis(["s0"] * N, axis=1), "'s1', 's2', 's3' and 5 others are not among them"),
-        (lambda frame: frame.assign(s3="warm"), "holds what is no number"),
+        (lambda frame: frame.assign(s3="warm"), "words, no readings, in 's3'"),
     ],
 )
 def test_labels_that_differ_are_refused(frame, change, error):
