@@ -29,13 +29,13 @@ def as_ratings(data, columns=None, times=False, repeats=True):
     """Ratings from what people have at hand, checked.
 
     data: Ratings (made by hand too); a scipy sparse matrix or array of users x items (explicit zeros are ratings); a
-    DataFrame of pandas, or of any library that has to_pandas (columns user, item, rating by name, or its first three);
-    a tuple of three arrays (users, items, values) of ids and ratings; or a dense (M, N) float array, NaN or masked: not
-    rated. Arrays of cupy, torch and others that offer __cuda_array_interface__ or __dlpack__ are copied to the host.
-    Rows of matrices get the ids 0..M-1 and 0..N-1. columns, times: of a DataFrame, as read_ratings takes them. repeats:
-    look for repeated pairs too; order_ratings, which sorts all ratings, sees them sooner. Raises DataError for other
-    types, for missing, NaN or infinite ratings, for repeated pairs, and for a dense array of two or three columns of
-    ids.
+    DataFrame of pandas, or of any library that has to_pandas (columns user, item, rating by name, or, of four at most,
+    its first three); a tuple of three arrays (users, items, values) of ids and ratings; or a dense (M, N) float array,
+    NaN or masked: not rated. Arrays of cupy, torch and others that offer __cuda_array_interface__ or __dlpack__ are
+    copied to the host. Rows of matrices get the ids 0..M-1 and 0..N-1. columns, times: of a DataFrame, as read_ratings
+    takes them. repeats: look for repeated pairs too; order_ratings, which sorts all ratings, sees them sooner. Raises
+    DataError for other types, for missing, NaN or infinite ratings, for repeated pairs, and for a dense array of two or
+    three columns of ids.
     """
     return checked(_made(data, columns, times), repeats)
 
@@ -175,6 +175,8 @@ def _from_frame(frame, columns, times):
     header = headers.by_name(names) or headers.pairs_by_name(names)
     if header:
         headers.refuse_repeated(names, columns, "The DataFrame")
+    elif columns is None:
+        headers.refuse_many(frame.shape[1], "The DataFrame", "", "columns=")
     usual = headers.Triple(0, 1, 2 if frame.shape[1] > 2 else -1)
     places = headers.by_request(columns) if columns is not None else header or usual
     if places.rating < 0:

@@ -220,6 +220,8 @@ def _delimited(lines, name, request, format):
         lines.advance()
     else:
         _check_first(words, places, name, lines)
+    if need and not by_header and request.columns is None:
+        named.refuse_many(len(words), f"{name}, line {lines.number},", f": {shown(lines.text)}", "--columns")
     if not lines.skip_blank():
         raise NoRowsError(f"{name} holds a header and nothing else: no ratings.")
     places = (places.user, places.item, places.rating if need else -1)

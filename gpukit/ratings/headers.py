@@ -97,6 +97,8 @@ COUNT = {
 
 
 ROLES = {"user": USER, "item": ITEM, "rating": RATING}
+MOST_UNNAMED = 4  # columns: user, item, rating and time
+FEW = 8  # columns that are all spelled out in a message
 AUTO = "auto"  # times that are read where they are there
 
 
@@ -171,6 +173,18 @@ def refuse_repeated(names, columns, what):
                 f"{what} has several columns named {str(names[simple.index(name)])!r:.80}. Say which one counts with "
                 "--columns, - for the others (such as user,-,item,rating)."
             )
+
+
+def refuse_many(count, what, shows, option):
+    """DataError for a table of more columns than user, item, rating and time that does not say which they are; what:
+    names it, shows: a line of it, option: what says which they are."""
+    if count > MOST_UNNAMED:
+        told = ",".join([*ROLES, *["-"] * (count - len(ROLES))]) if count <= FEW else "user,item,-,rating"
+        raise DataError(
+            f"{what} has {count:,} columns, and no names that say which are the user, the item and the rating{shows}. "
+            f"Name them in order with {option} (such as {told}; clicks have no rating). A line with all items of a "
+            "user, or a column for each item, needs a line for each of them instead."
+        )
 
 
 def _place(names, known):

@@ -59,7 +59,8 @@ def test_times_weights_and_counts_when_asked(source, tmp_path):
     assert (
         kept.times.tolist() == [1125964800, 0] and kept.weights.tolist() == [0.5, 1] and kept.counts.tolist() == [2, 3]
     )
-    assert run(["convert", str(source), str(out), "-q", "--force"]) == 0
+    assert run(["convert", str(source), str(out), "-q", "--force"]) == 2  # six columns, and no names
+    assert run(["convert", str(source), str(out), "-q", "--force", "--columns", "user,item,rating,-,-,-"]) == 0
     plain = read_ratings(out)
     assert plain.times is None and plain.weights is None and plain.counts is None
 

@@ -1,9 +1,10 @@
 """Bad files: one clear line that names the file, the line and what to do."""
 
+import pandas
 import pytest
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.ratings import read_pairs, read_ratings, read_titles
+from gpukit.ratings import as_ratings, read_pairs, read_ratings, read_titles
 
 GOOD = "".join(f"{row % 7},{row},3\n" for row in range(500))
 
@@ -188,3 +189,21 @@ def test_a_table_of_users_by_items_is_told(tmp_path):
     (tmp_path / "wide.csv").write_text(f"user,{names}\n" + "".join(f"{u}" + ",3" * 20 + "\n" for u in range(9)))
     with pytest.raises(DataError, match="column for each item needs a line for each rating instead .pandas: melt."):
         read_ratings(tmp_path / "wide.csv")
+
+
+@pytest.mark.parametrize("line", ["7,8,3,pv,1511", "7 8 3 11 15 19", "7::8::3::4::5"])
+def test_many_columns_without_names(tmp_path, line):
+    """As user, item, category, behaviour and time, or a user and all items: the third column is no rating."""
+    (tmp_path / "t.txt").write_text(f"{line}\n" * 3)
+    with pytest.raises(
+        DataError, match=r"line 1, has [56] columns, and no names .*--columns \(such as user,item,rating,-"
+    ):
+        read_ratings(tmp_path / "t.txt")
+    read_pairs(tmp_path / "t.txt")
+    width = len(line.replace("::", ",").replace(" ", ",").split(","))
+    named = ",".join(["user", "item", "rating", *["-"] * (width - 3)])
+    assert read_ratings(tmp_path / "t.txt", columns=named).values.tolist() == [3]
+    frame = pandas.DataFrame([[7, 8, 3] + [1] * (width - 3)])
+    with pytest.raises(DataError, match=r"The DataFrame has [56] columns, and no names .* with columns= \(such as"):
+        as_ratings(frame)
+    assert as_ratings(frame.iloc[:, :4]).values.tolist() == as_ratings(frame, columns=named).values.tolist() == [3]
