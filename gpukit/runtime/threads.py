@@ -8,12 +8,14 @@ numba tries them in this order, or takes the one that NUMBA_THREADING_LAYER name
 through the class Parallel; what a layer cannot bear is put in the way there, once for all of them.
 """
 
+import atexit
 import contextlib
 import ctypes
 import importlib
 import os
 import threading
 from importlib import metadata
+from pathlib import Path
 
 import numba
 from numba.core.compiler_lock import global_compiler_lock
@@ -25,6 +27,8 @@ from gpukit.errors import DeviceError, ParameterError
 LAYERS = {"tbb": "tbbpool", "omp": "omppool", "workqueue": "workqueue"}  # and numba's module of each
 KINDS = {"default": tuple(LAYERS), "safe": ("tbb",), "threadsafe": ("tbb", "omp"), "forksafe": ("tbb", "workqueue")}
 LIBRARY = "libtbb.so.12"
+UNLOADED = "libtbbbind"  # by TBB itself
+MAPS = "/proc/self/maps"
 GET_TBB = "pip install 'gpukit[threads]'"
 ELSE = "Start processes with multiprocessing's 'spawn', or fork before gpukit's first work"
 
@@ -103,6 +107,18 @@ def prepare():
     # threads: of those, one that was killed then would stop all others for ever.
     parallel._backend_init_process_lock = contextlib.nullcontext()
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
+    atexit.register(keep, UNLOADED)
+
+
+def keep(name):
+    """Have the libraries of that name that are loaded stay so to the end of the process; nothing without Linux's list.
+
+    TBB's last worker unloads libtbbbind. It may do so while exit() is about to call its destructors: one command in 200
+    was ended by a signal, its work done (oneTBB, issue 977).
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        for path in {line.split(maxsplit=5)[5] for line in Path(MAPS).read_text().splitlines() if f"/{name}" in line}:
+            ctypes.CDLL(path, os.RTLD_LAZY | os.RTLD_NOLOAD | os.RTLD_NODELETE)
 
 
 def _pip_library():

@@ -94,3 +94,38 @@ def test_calls_are_counted_while_they_last():
     x = np.ones(5)
     double(x)
     assert x.tolist() == [2] * 5 and threads._at_work == [] and isinstance(double, ParallelFunction)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux tells which libraries are loaded")
+def test_what_is_kept_is_not_unloaded():
+    """In a process of its own: a library that nobody else has loaded, closed without being kept, and kept."""
+    code = """if True:
+        import _ctypes, ctypes, sysconfig
+        from pathlib import Path
+        from gpukit.runtime import threads
+        maps, there = Path("/proc/self/maps"), sorted(Path(sysconfig.get_config_var("DESTSHARED")).glob("_*.so"))
+        path = next(one for one in there if one.name not in maps.read_text())
+        for keep in (False, True):
+            handle = ctypes.CDLL(str(path))._handle
+            if keep:
+                threads.keep(path.name)
+            _ctypes.dlclose(handle)
+            print(path.name in maps.read_text())
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\nTrue\n"
+    threads.keep("no such library")
+
+
+def test_a_process_keeps_what_tbb_would_unload_as_it_ends():
+    """Where its hwloc is there, as in Open MPI's processes, TBB loads that library."""
+    code = """if True:
+        import atexit
+        seen = []
+        atexit.register = lambda *told: seen.append(told)
+        from gpukit import _jit
+        from gpukit.runtime import threads
+        print(seen.count((threads.keep, "libtbbbind")))
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"
