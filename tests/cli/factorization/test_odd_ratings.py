@@ -109,5 +109,6 @@ def test_clicks_are_no_test_of_ratings(verb, table, tmp_path, more):
     clicks.write_text("user,item\nu1,i1\nu2,i3\n")
     told = verb(*more, rated, "--test", clicks, "--quiet", *CPU)
     assert told.code == 2 and told.out == "" and "tested on holds 2 pairs without ratings" in told.err
-    good = ("train-lshmf", rated, "--test", clicks, "--feedback", "implicit", "--epochs", 2, *CPU)
-    assert verb(*good).code == 0
+    for taken in (("--feedback", "implicit"), ("--positive-from", 4)):
+        told = verb("train-lshmf", rated, "--test", clicks, *taken, "--epochs", 2, *CPU)
+        assert told.code == 0 and " clicks" in told.out, told
