@@ -62,8 +62,9 @@ class LazyGroup(click.Group):
 
     def resolve_command(self, ctx, args):
         """As click does it, and of a name that is none the verb that is nearest."""
-        near = difflib.get_close_matches(args[0], VERBS, 1) if args[0] not in VERBS else ()
-        if near:
+        begun = [name for name in VERBS if args[0] and name.startswith(args[0])]  # train: train-lshmf, and not rank
+        near = begun or difflib.get_close_matches(args[0], VERBS, 1)
+        if near and args[0] not in VERBS:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
         return super().resolve_command(ctx, args)
 

@@ -12,6 +12,7 @@ from gpukit.cli import models, options, outputs, report
 from gpukit.cli.factorization.ids import check_known
 from gpukit.cli.factorization.listing import filters, kept, shared
 from gpukit.cli.factorization.listing.given import read_lists
+from gpukit.cli.factorization.words import options_named
 from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
 from gpukit.errors import ParameterError
@@ -68,7 +69,7 @@ def recommend(ctx, **values):
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
     outputs.check_output(ask.output, "--output", [path for path in read_by(ask) if path], ask.force, text=True)
-    with run_as_team(ctx, ask, [ask.model] if ask.everyone else ()) as team:
+    with run_as_team(ctx, ask, [ask.model] if ask.everyone else ()) as team, options_named():
         run(ask, stages, team)
 
 

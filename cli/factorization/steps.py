@@ -15,6 +15,7 @@ from gpukit.cli.factorization.table import closing_table, count_unknown
 from gpukit.cli.factorization.words import chosen_line, options_named, spoken
 from gpukit.cli.main import survived
 from gpukit.errors import DataError, ParameterError
+from gpukit.factorization.implicit.feedback import check_test as check_kind
 from gpukit.factorization.implicit.feedback import resolved
 from gpukit.parallel import ALONE
 from gpukit.ratings.clicks import are_pairs
@@ -73,6 +74,13 @@ def check_parts(ask, train, test):
         )
     if not len(train):
         raise DataError(f"--test-fraction {ask.test_fraction:g} of {whose} is all of them. Use a smaller share.")
+
+
+def check_test(ask, train, test):
+    """DataError for a file of clicks to test on where ratings are learned."""
+    if ask.test is not None and are_pairs(test):
+        with options_named():
+            check_kind(resolved(build(ask), train)[0], test)
 
 
 def times_wanted(ask):

@@ -116,6 +116,7 @@ def train_lshmf(ctx, **values):
         report.mention_compiling(ask.quiet or ask.as_json)
         stages.done("start")
         train, test = steps.load(ask, stages, steps.of_either, steps.times_wanted(ask), team)
+        steps.check_test(ask, train, test)
         model, told = steps.fit(ctx, ask, train, test, stages, team)
     if team.rank:  # the first one tells and writes
         return

@@ -9,6 +9,7 @@ from gpukit.cli.factorization import steps, tuned
 from gpukit.cli.stages import Stages
 from gpukit.device import resolve
 from gpukit.errors import ParameterError
+from gpukit.factorization.implicit.feedback import check_test
 from gpukit.factorization.tuning import grid as grids
 
 NAMES = {
@@ -80,6 +81,8 @@ def tune(ctx, **values):
     report.mention_compiling(ask.quiet or ask.as_json)
     stages.done("start")
     train, test = steps.load(ask, stages, steps.of_ratings)
+    if ask.test is not None:
+        check_test("explicit", test)
     tuned.show(ask, tuned.run(ctx, ask, train, test, stages), stages)
 
 

@@ -20,6 +20,7 @@ OPTIONS = {
     "n_negatives": "--negatives",
     "unobserved_weight": "--unobserved-weight",
     "row_solver": "--row-solver",
+    "min_support": "--min-support",
     "lsh_p": "--lsh-p",
     "lsh_q": "--lsh-q",
     "lsh_bits": "--lsh-bits",

@@ -6,7 +6,7 @@ import click
 
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.ranking import steps
-from gpukit.cli.ranking.table import METRICS, defined
+from gpukit.cli.ranking.table import METRICS, defined, zeros
 from gpukit.cli.stages import Stages
 
 
@@ -68,5 +68,7 @@ def show(ask, documents, scores, metrics, stages):
         return
     if metrics is not None:
         report.print_table([{**facts, **metrics}], {**{name: name for name in facts}, **METRICS}, err=True)
+        if few := zeros(ask.ndcg, [(len(documents.y), len(documents.qids), steps.short(documents))]):
+            report.remark(few, ask.quiet)
     where = "" if ask.output is None or outputs.takes_stdout(ask.output) else f" in {ask.output}"
     report.remark(f"{facts['documents']:,} scores of {facts['queries']:,} queries{where}. {stages.line()}", ask.quiet)

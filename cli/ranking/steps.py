@@ -9,7 +9,8 @@ from gpukit.io import sinks
 
 
 class Trained(NamedTuple):
-    """What became of a Job: fitted RankSVM; (documents, queries) and metrics of each part; warnings as texts."""
+    """What became of a Job: fitted RankSVM; (documents, queries, queries that are short) and metrics of each part;
+    warnings as texts."""
 
     job: object
     model: object
@@ -56,7 +57,7 @@ def run(ask, job, stages, team):
     if job.scores is not None and not team.rank:
         write_scores(scores["test"], job.scores)
     stages.done("writing")
-    sizes = {part: (len(documents.y), len(documents.qids)) for part, documents in parts.items()}
+    sizes = {part: (len(documents.y), len(documents.qids), short(documents)) for part, documents in parts.items()}
     return Trained(job, model, sizes, metrics, told)
 
 
@@ -113,6 +114,13 @@ def evaluate(ask, documents, scores):
     from gpukit.evaluation.ranking import evaluate as measure
 
     return measure(documents.y, scores, documents.offsets, ndcg=ask.ndcg, relevant=ask.relevant)
+
+
+def short(documents):
+    """How many queries have too few documents for the last of the NDCG@k that are shown."""
+    from gpukit.evaluation.ranking import CUTS
+
+    return int((documents.offsets[1:] - documents.offsets[:-1] < CUTS[-1]).sum())
 
 
 def write_scores(scores, path):

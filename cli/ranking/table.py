@@ -45,9 +45,23 @@ def show(ask, done, stages):
     else:
         report.print_table(rows_by_part(done[0]), BY_PART, "\n".join(title(ask, done)), aside)
     report.remark(LEGEND, ask.quiet)
+    if few := zeros(ask.ndcg, [size for one in done for size in one.sizes.values()]):
+        report.remark(few, ask.quiet)
     click.echo(stages.line(), err=aside)
     for text in remarks(ask, done):
         report.remark(text, ask.quiet)
+
+
+def zeros(ndcg, sizes):
+    """What LETOR's rules make of short queries, where most are; else "". sizes: [(documents, queries, queries that are
+    short)]."""
+    queries, few = (sum(size[place] for size in sizes) for place in (1, 2))
+    if ndcg != "letor" or 2 * few <= queries:
+        return ""
+    return (
+        f"NDCG@k of letor is 0 for a query of fewer than k documents; {few:,} of {queries:,} queries have fewer than "
+        "10. --ndcg standard takes what there is."
+    )
 
 
 def title(ask, done):

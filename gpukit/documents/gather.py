@@ -181,7 +181,8 @@ def _explained(problem, block, position):
         )
     return {
         parse.NO_INDEX: f"a feature is not index:value: {word}. Correct or remove the line.",
-        parse.INDEX_ZERO: f"a feature has index 0: {word}, but features are counted from 1. Add 1 to every index.",
+        parse.INDEX_ZERO: f"a feature has index 0: {word}, but features are counted from 1. Add 1 to every "
+        "index; scikit-learn counts so with dump_svmlight_file(..., zero_based=False).",
         parse.NOT_ASCENDING: f"the features' indices do not ascend: {word}. Sort each line by index, each index once.",
         parse.NULL_TOKEN: f"a value is NULL: {word}. Choose what it stands for: --null min (the feature's smallest "
         "value in the query) or --null zero; --null error, the default, refuses it.",

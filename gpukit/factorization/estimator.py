@@ -6,7 +6,7 @@ from gpukit import device as devices
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import settings
 from gpukit.factorization.answers.answering import Answering
-from gpukit.factorization.implicit.feedback import resolved
+from gpukit.factorization.implicit.feedback import judges_of, resolved
 from gpukit.factorization.serve import in_rows_of
 from gpukit.factorization.update.updating import Updating
 from gpukit.neighbors.estimator import warn_if_random
@@ -85,7 +85,7 @@ class Factorization(Answering, Updating):
         check_shape(ratings)
         checked = settings.clamped(self, checked, ratings.shape)
         if validation is not None:
-            _, judges = resolved(self, ratings_of(validation), feedback)
+            judges = judges_of(self, ratings_of(validation), feedback)
             held_out = in_rows_of(judges, ratings.user_ids, ratings.item_ids)
         elif self.validation_fraction and not checked.patience:  # stopping early holds out for itself
             ratings, held_out = ratings.split(self.validation_fraction, checked.seed)

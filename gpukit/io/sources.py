@@ -36,6 +36,7 @@ LONGEST_LINE = 1 << 30
 NEWLINE = 10
 STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 BOM = b"\xef\xbb\xbf"
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 PACKED = {"gz": (b"\x1f\x8b",), "bz2": (b"BZh",), "xz": (b"\xfd7zXZ\0",), "zip": (b"PK\x03\x04", b"PK\x05\x06")}
 UNPACKERS = {"gz": gzip.open, "bz2": packed.bzip2, "xz": packed.xz}
 STRANGE = {"zstd": b"\x28\xb5\x2f\xfd", "7z": b"7z\xbc\xaf\x27\x1c", "rar": b"Rar!", "lz4": b"\x04\x22\x4d\x18"}
@@ -157,7 +158,7 @@ class Source:
 
     def _chosen(self, choose):
         """The members of an archive that are meant."""
-        found = {info.filename: info for info in self.archive().infolist() if not info.filename.endswith("/")}
+        found = {info.filename: info for info in self.archive().infolist() if not _is_beside(info.filename)}
         if OFFICE & found.keys():
             raise DataError(f"{self.name} is a spreadsheet, or another office file. Save it as csv and give that.")
         names = list(found) if len(found) == 1 else choose(sorted(found))
@@ -192,6 +193,11 @@ class Source:
         """True for an archive of numpy's arrays (.npz)."""
         names = self.archive().namelist() if self.compression == "zip" else []
         return bool(names) and all(name.endswith(".npy") for name in names)
+
+
+def _is_beside(name):
+    """True for members of an archive that are no files of the one who packed it: folders, and what macOS adds."""
+    return name.endswith(("/", ".DS_Store")) or name.startswith("__MACOSX/")
 
 
 def _open(path):
@@ -284,9 +290,14 @@ class Stream:
         return start if len(start) < size else start[: start.rfind(b"\n") + 1] or start
 
     def text_head(self, needed="Save it as text in UTF-8."):
-        """The head of a text; DataError for what is none: UTF-16, bytes of 0, lines that end in CR alone."""
+        """The head of a text; DataError for what is none, or in UTF-16: bytes of 0, lines that end in CR alone."""
         head = self.head()
-        if head[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in head:
+        if head[:2] in UTF_16 and head[2:4] != b"\0\0":  # that were UTF-32
+            raise DataError(
+                f'{self.name} is text in UTF-16, as Excel\'s "Unicode text" is, and UTF-8 is read here. Make it that: '
+                "iconv -f UTF-16 -t UTF-8 <OLD >NEW."
+            )
+        if b"\0" in head:
             raise DataError(
                 f"{self.name} is not a text file in UTF-8 or Latin-1, nor in a binary format that is read here. "
                 f"{needed}"

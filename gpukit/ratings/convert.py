@@ -34,8 +34,8 @@ def as_ratings(data, columns=None, times=False, repeats=True):
     NaN or masked: not rated. Arrays of cupy, torch and others that offer __cuda_array_interface__ or __dlpack__ are
     copied to the host. Rows of matrices get the ids 0..M-1 and 0..N-1. columns, times: of a DataFrame, as read_ratings
     takes them. repeats: look for repeated pairs too; order_ratings, which sorts all ratings, sees them sooner. Raises
-    DataError for other types, for missing, NaN or infinite ratings, for repeated pairs, and for a dense array of two or
-    three columns of ids.
+    DataError for other types, for missing, NaN or infinite ratings, for repeated pairs, and for a dense array of two to
+    four columns of which the first are ids.
     """
     return checked(_made(data, columns, times), repeats)
 
@@ -122,14 +122,15 @@ def _from_dense(array):
 
 
 def _refuse_columns(array):
-    """DataError for an array that has a line a rating, or a pair: it would be a matrix of two or three items."""
+    """DataError for an array that has a line a rating, with its time or without, or a pair: it would be a matrix of two
+    to four items."""
     width = array.shape[1]
-    if width not in (2, 3) or array.dtype.kind not in "iuf":
+    if width not in (2, 3, 4) or array.dtype.kind not in "iuf":
         return
     ids = array[:, :2]
     if not (ids % 1 == 0).all() or max(len(np.unique(column)) for column in ids.T) <= MANY_RATINGS:
         return
-    line, columns = ("rating", "pair")[width == 2], ", ".join(f"X[:, {at}]" for at in range(width))
+    line, columns = ("rating", "pair")[width == 2], ", ".join(f"X[:, {at}]" for at in range(min(width, 3)))
     raise DataError(
         f"An array X of {len(array):,} x {width} with ids in its columns has a line a {line}, and would be read as the "
         f"ratings of {len(array):,} users for {width} items. Give its columns, ({columns}); if it is a matrix of "

@@ -33,6 +33,7 @@ from gpukit.ratings.parse import Rule
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
 WIDE = 12  # columns, more than tables of ratings have: one for each item
 SEPARATORS = ("\t", ",", ";", "|", " ")
+DECLARED = re.compile(r"sep=([,;|\t ])", re.IGNORECASE)  # a first line by which Excel parts columns
 MOVIE_LINE = re.compile(r"\s*\d+:\s*$")
 BINARY_MAGIC = b"GPUKITR1"
 BANNER = "%%matrixmarket"  # of Matrix Market; then what is read, by place
@@ -193,7 +194,11 @@ def _matrix(lines, name, request):
 
 def _delimited(lines, name, request, format):
     _refuse_json(lines.text, name)
-    sep = request.sep or _separator(lines.text, format)
+    if declared := DECLARED.fullmatch(lines.text):
+        lines.advance()
+        if not lines.skip_blank():
+            raise NoRowsError(f"{name} names a separator and holds nothing else: no ratings.")
+    sep = request.sep or (declared[1] if declared else _separator(lines.text, format))
     words = split(lines.text, sep)
     need = request.need_rating
     if len(words) < 2:

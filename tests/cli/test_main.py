@@ -57,7 +57,7 @@ def test_every_verb_has_its_file_and_helps(verb, capsys):
 
 
 def test_a_mistyped_verb_is_guessed(capsys):
-    for typed, meant in (("trian-lshmf", "train-lshmf"), ("recomend", "recommend")):
+    for typed, meant in (("trian-lshmf", "train-lshmf"), ("recomend", "recommend"), ("train", "train-lshmf")):
         assert main.run([typed, "x"]) == 2
         assert f"Did you mean {meant!r}?" in capsys.readouterr().err
     assert main.run(["xyzzy"]) == 2

@@ -106,7 +106,7 @@ def test_a_file_cut_in_a_line(tmp_path, monkeypatch, rest, message, block):
         (b"", "empty"),
         (b"\n \n", "no documents"),
         (b"# one\n#two 1:2\n", "no documents"),
-        (b"\xff\xfe1\0", "not a text file"),
+        (b"\xff\xfe1\0", "is text in UTF-16"),
         (b"1 qid:1 1:2\n\0\0", "not a text file"),
         (b"1,2,3\n", "no query id"),
         (b"\x1f\x8b not gzip", "damaged|cannot be read"),

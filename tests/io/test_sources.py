@@ -53,6 +53,8 @@ def test_zips_that_can_be_unpacked(tmp_path, method):
     for raw in (zipped("a.csv", method=method), zipped("folder/", "folder/a.csv", method=method)):
         (tmp_path / "a.zip").write_bytes(raw)
         assert text_of(tmp_path / "a.zip") == TEXT
+    (tmp_path / "a.zip").write_bytes(zipped("f/a.csv", "f/.DS_Store", "__MACOSX/f/._a.csv", method=method))
+    assert text_of(tmp_path / "a.zip") == TEXT  # as macOS packs one file
     (tmp_path / "a.zip").write_bytes(nameless(zipped("a.csv", method=method), "a.csv"))
     assert text_of(tmp_path / "a.zip") == TEXT
 
@@ -96,9 +98,9 @@ def test_what_is_no_file(tmp_path, name, message):
 @pytest.mark.parametrize(
     "raw, message",
     [
-        ("1,2,3\n".encode("utf-16"), "UTF-8"),
+        ("1,2,3\n".encode("utf-16"), "UTF-16, .* iconv -f UTF-16 -t UTF-8"),
         ("1,2,3\n".encode("utf-16-le"), "UTF-8"),
-        ("1,2,3\n".encode("utf-32"), "UTF-8"),
+        ("1,2,3\n".encode("utf-32"), "not a text file in UTF-8"),
         (b"1,2,3\r4,5,6\r", "carriage return"),
         (b"1,2\0,3\n", "UTF-8"),
     ],

@@ -236,11 +236,11 @@ def test_a_side_of_unequal_lists():
         as_ratings(([[1], [2, 3]], [1, 2], [3.0, 4.0]))
 
 
-@pytest.mark.parametrize("width, line, columns", [(2, "a pair", "1]"), (3, "a rating", "2]")])
+@pytest.mark.parametrize("width, line, columns", [(2, "a pair", "1]"), (3, "a rating", "2]"), (4, "a rating", "2]")])
 @pytest.mark.parametrize("kind", [np.int64, np.float64, list])
 def test_lines_in_an_array_are_no_matrix(width, line, columns, kind):
-    """Which would have two or three items."""
-    X = np.array([(user, item, 1 + user % 5) for user in range(25) for item in (3, 5)])[:, :width]
+    """Which would have two to four items; with a time, three columns are the ratings."""
+    X = np.array([(user, item, 1 + user % 5, 7000 + user) for user in range(25) for item in (3, 5)])[:, :width]
     with pytest.raises(DataError, match=rf"has a line {line}, .*Give its columns, \(X\[:, 0\], .*{columns}\)"):
         as_ratings(X.tolist() if kind is list else X.astype(kind))
     for matrix in (X % 5, X + 0.5, np.where(X > 1, X, np.nan)):

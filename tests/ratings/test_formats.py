@@ -274,3 +274,12 @@ def test_first_lines_that_are_longer_than_what_a_format_is_told_by(tmp_path, pac
         path = tmp_path / f"{name}{'.gz' if packed else ''}"
         path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
         assert len(read_ratings(path)) == 7, name
+
+
+@pytest.mark.parametrize("sep", [";", ",", "\t"])
+@pytest.mark.parametrize("header", [None, "user{}item{}rating"])
+def test_a_separator_that_excel_declares(write, sep, header):
+    text = table(sep=sep, header=header and header.format(sep, sep), end="\r\n")
+    assert triples(read_ratings(write(f"sep={sep}\r\n{text}"))) == ROWS
+    with pytest.raises(DataError, match="names a separator and holds nothing else"):
+        read_ratings(write(f"sep={sep}\n"))

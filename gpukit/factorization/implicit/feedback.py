@@ -2,7 +2,7 @@
 
 from gpukit.errors import DataError
 from gpukit.factorization.goal import goal_of, spoken_of
-from gpukit.ratings.clicks import are_clicks, clicks_of
+from gpukit.ratings.clicks import are_clicks, are_pairs, clicks_after, clicks_of
 
 
 def resolved(estimator, ratings, kind=None):
@@ -29,3 +29,22 @@ def resolved(estimator, ratings, kind=None):
     from gpukit.ratings.repeats import checked
 
     return kind, clicks_of(checked(ratings), positive_from)
+
+
+def check_test(kind, test):
+    """DataError for pairs without ratings to judge what learns ratings: their values of 1 would pass for bad ones."""
+    if kind == "explicit" and are_pairs(test):
+        raise DataError(
+            f"What is to be tested on holds {len(test):,} pairs without ratings, and ratings are learned. Name "
+            "the column of ratings, or give another file."
+        )
+
+
+def judges_of(estimator, ratings, kind):
+    """The Ratings by which an estimator that learns `kind` is judged: of clicks those that count as such. DataError."""
+    check_test(kind, ratings)
+    if kind == "explicit":
+        return ratings
+    from gpukit.ratings.repeats import checked
+
+    return clicks_after(checked(ratings), estimator.positive_from)

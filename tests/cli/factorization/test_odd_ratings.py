@@ -98,3 +98,17 @@ def test_numbers_that_may_be_no_ratings_are_told(verb, table, values, said):
     assert told.code == 0 and said in told.err and ("alone" in told.err or "look like" in told.err) == bool(said)
     named = verb("train-lshmf", path, "--feedback", "explicit", *FEW)
     assert "alone" not in named.err and "look like" not in named.err
+
+
+@pytest.mark.parametrize(
+    "more", [("train-lshmf", "--early-stop", 2), ("train-lshmf",), ("tune",)], ids=["stop", "plain", "tune"]
+)
+def test_clicks_are_no_test_of_ratings(verb, table, tmp_path, more):
+    rated = table(square(lambda user, item, k: 1 + k % 5))
+    clicks = tmp_path / "clicks.csv"
+    clicks.write_text("user,item\nu1,i1\nu2,i3\n")
+    told = verb(*more, rated, "--test", clicks, "--quiet", *CPU)
+    assert told.code == 2 and told.out == "" and "tested on holds 2 pairs without ratings" in told.err
+    for taken in (("--feedback", "implicit"), ("--positive-from", 4)):
+        told = verb("train-lshmf", rated, "--test", clicks, *taken, "--epochs", 2, *CPU)
+        assert told.code == 0 and " clicks" in told.out, told

@@ -119,3 +119,16 @@ def test_output_is_checked_first(refused, ranking_model, test_file, tmp_path, mo
     assert "does not exist" in refused("rank", ranking_model, test_file, "--output", tmp_path / "no" / "out")
     for path in (ranking_model, test_file):
         assert "overwrite" in refused("rank", ranking_model, test_file, "--output", path)
+
+
+def test_what_letor_makes_of_short_queries_is_told(verb, tmp_path):
+    file, model, few = tmp_path / "a.txt", tmp_path / "m.gpukit", "3 of 4 queries have fewer than 10"
+    sizes = (9, 4, 2, 10)
+    file.write_text("".join(f"{d % 2} qid:{q} 1:{d % 2}\n" for q, size in enumerate(sizes) for d in range(size)))
+    trained = ("ranksvm", file, "--c", 1, "--model", model, "--force")
+    for told in (verb(*trained), verb("rank", model, file, "--metrics")):
+        assert told.code == 0 and few in told.err and "--ndcg standard" in told.err, told
+    for other in (("--ndcg", "standard"), ("--quiet",)):
+        assert "fewer than" not in verb(*trained, *other).err + verb("rank", model, file, "--metrics", *other).err
+    file.write_text("".join(f"{d % 2} qid:{q} 1:{d % 2}\n" for q in range(4) for d in range(10)))
+    assert "fewer than" not in verb(*trained).err

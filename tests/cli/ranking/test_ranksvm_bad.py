@@ -41,7 +41,7 @@ BAD_LINES = [
     ("1 1:2\n0 1:3\n", "line 1: no query id"),
     (GOOD + "1 1:2 2:3\n", "line 5: no query id"),
     (GOOD + "1 qid:1 1:2 2:3\n", "line 5: query 1 comes back"),
-    (GOOD + "1 qid:2 0:2 1:3\n", "line 5: a feature has index 0"),
+    (GOOD + "1 qid:2 0:2 1:3\n", "line 5: a feature has index 0: '0:2', but features are counted from 1. Add 1"),
     (GOOD + "1 qid:2 2:2 1:3\n", "line 5: the features' indices do not ascend"),
     (GOOD + "1 qid:2 1:2 2:NULL\n", "line 5: a value is NULL: '2:NULL'. Choose what it stands for: --null min"),
     (GOOD + "1 qid:2 1:2 2:nan\n", "line 5: the value of feature 2"),

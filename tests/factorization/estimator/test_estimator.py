@@ -276,3 +276,10 @@ def test_ctrl_c_without_a_checkpoint():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     with pytest.raises(GpukitError, match="not fitted"):
         model.predict(([1], [1]))
+
+
+def test_pairs_are_no_validation_of_ratings():
+    ratings = planted()
+    pairs = (ratings.user_ids[ratings.users[:5]], ratings.item_ids[ratings.items[:5]])
+    with pytest.raises(DataError, match="tested on holds 5 pairs without ratings"):
+        make(LSHMF).fit(ratings, validation=pairs)

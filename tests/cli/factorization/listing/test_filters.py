@@ -65,6 +65,13 @@ def test_numbers(verb, model_file):
     assert lists(verb, model_file, "--diversity", 0.7) == expected(model_file, diversity=0.7)
 
 
+def test_filters_that_leave_nothing(refused, model_file, tmp_path):
+    asked = ("--by", "rating", "--all", "--output", tmp_path / "lists.csv", "--quiet")
+    line = refused("recommend", model_file, "--min-support", 10**6, *asked)
+    assert not any(tmp_path.iterdir())
+    assert "leave none of the model's 40 items" in line and line.endswith("lower --min-support 1000000.")
+
+
 def test_lists_of_ratings_are_filtered(verb, model_file, tmp_path):
     file = write_rows(tmp_path / "mine.csv", [("a00", 5), ("a01", 1)])
     found = lists(verb, model_file, "--only", "a00,a04,a09", users=("--ratings", file))
