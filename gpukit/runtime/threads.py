@@ -27,7 +27,7 @@ from gpukit.errors import DeviceError, ParameterError
 LAYERS = {"tbb": "tbbpool", "omp": "omppool", "workqueue": "workqueue"}  # and numba's module of each
 KINDS = {"default": tuple(LAYERS), "safe": ("tbb",), "threadsafe": ("tbb", "omp"), "forksafe": ("tbb", "workqueue")}
 LIBRARY = "libtbb.so.12"
-UNLOADED = "libtbbbind"  # by TBB itself
+UNLOADED = ("libtcm", "libtbbbind")  # by TBB itself, which loads them where it finds hwloc
 MAPS = "/proc/self/maps"
 GET_TBB = "pip install 'gpukit[threads]'"
 ELSE = "Start processes with multiprocessing's 'spawn', or fork before gpukit's first work"
@@ -107,17 +107,19 @@ def prepare():
     # threads: of those, one that was killed then would stop all others for ever.
     parallel._backend_init_process_lock = contextlib.nullcontext()
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
-    atexit.register(keep, UNLOADED)
+    atexit.register(keep, *UNLOADED)
 
 
-def keep(name):
-    """Have the libraries of that name that are loaded stay so to the end of the process; nothing without Linux's list.
+def keep(*names):
+    """Have the libraries whose names begin so and that are loaded stay it to the end of the process; nothing without
+    Linux's list of them.
 
-    TBB's last worker unloads libtbbbind. It may do so while exit() is about to call its destructors: one command in 200
-    was ended by a signal, its work done (oneTBB, issue 977).
+    TBB's last worker unloads libtcm. It may do so while exit() is about to call that library's destructors: one command
+    in 200 was ended by a signal, its work done.
     """
     with contextlib.suppress(OSError, AttributeError):
-        for path in {line.split(maxsplit=5)[5] for line in Path(MAPS).read_text().splitlines() if f"/{name}" in line}:
+        paths = {line.split(maxsplit=5)[-1] for line in Path(MAPS).read_text().splitlines()}
+        for path in (path for path in paths if Path(path).name.startswith(names)):
             ctypes.CDLL(path, os.RTLD_LAZY | os.RTLD_NOLOAD | os.RTLD_NODELETE)
 
 
