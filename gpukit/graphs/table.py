@@ -94,22 +94,21 @@ def _lie_alone(table, ids, layout, spelled):
     header = _has_header(table, None)
     frame = table.frame(header, spelled=spelled)
     known = None if ids is None else set(map(str, ids))
-    found = (_lie_in_rows(table, frame, layout, known) if header else None) or _lie_in_columns(
-        table, frame, layout, header
-    )
+    words = _words(frame)
+    found = _lie_in_rows(table, frame, words, layout, known) if header else None
+    found = found or _lie_in_columns(table, frame, words, layout, header)
     if found is not None:
         return found, frame
-    words = _words(frame)
     labels = words if (header and names_times(table.first[0])) or are_dates(words) else _texts(words)
     head = table.first[labels is not None :] if header else None
     side, values = side_of(table.path, labels, head, layout, known), list(range(labels is not None, frame.shape[1]))
     return Lie(header, labels, head, side, values, len(frame)), frame
 
 
-def _lie_in_rows(table, frame, layout, known):
+def _lie_in_rows(table, frame, words, layout, known):
     """The Lie of a table whose columns are times behind those that say what each line is of; None of another."""
     span = apart.times_from(table.first) if layout in (None, "rows") else None
-    if span is None or are_dates(_words(frame)):
+    if span is None or are_dates(words):
         return None
     first, end = span
     labels = apart.label_of(frame, range(first), known)
@@ -118,19 +117,20 @@ def _lie_in_rows(table, frame, layout, known):
     return Lie(True, labels, table.first[first:end], "rows", list(range(first, end)), len(frame))
 
 
-def _lie_in_columns(table, frame, layout, header):
+def _lie_in_columns(table, frame, words, layout, header):
     """The Lie of a table with a sensor a column and others beside them, or times in several; None of another."""
     if layout not in (None, "columns"):
         return None
     names = _names(table, header)
     found = apart.apart_of(names, frame)
-    body, seconds, words = frame.iloc[: found.rows], None, None
+    body, seconds = frame.iloc[: found.rows], None
     if found.parts is not None:
         words, timed = clocks.joined(body, found.parts).tolist(), found.parts.places
         seconds = clocks.seconds(body, found.parts, lambda row: f"{table.path}, {table.place(row)}")
     else:
         timed = (found.time or 0,)
-        words = clocks.words_of(body[timed[0]]).tolist()
+        as_read = timed == (0,) and frame[0].dtype.kind == "O"
+        words = words[: found.rows] if as_read else clocks.words_of(body[timed[0]]).tolist()
     clock = seconds is not None or found.time is not None or (header and names_times(names[0])) or are_dates(words)
     labels = words if clock else _texts(words)
     others = {*found.kept, *(timed if labels is not None else ())}

@@ -87,7 +87,7 @@ def decimal_commas(raw, sep):
     has a comma has one, no other number has a point, and one at least is not what thousands look like (1,234): then
     all are read so. Where commas part the fields, those of numbers stand in quotes. `with_comma` takes each back.
     """
-    if b"," not in raw:
+    if b"," not in raw or (sep == "," and b'"' not in raw):
         return raw, False
     commas = fields_of(COMMA, sep)
     if not any(is_decimal_comma(found[2].decode()) for found in commas.finditer(raw)):

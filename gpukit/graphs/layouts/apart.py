@@ -46,6 +46,8 @@ def apart_of(names, frame):
 
 def _rows(frame):
     """How many lines there are without empty ones at the end; all, where the first column says nothing anywhere."""
+    if len(frame) and not _missing(frame[0].iloc[-1:])[0]:
+        return len(frame)
     empty = _missing(frame[0])
     if empty.all():
         return len(frame)
@@ -101,6 +103,8 @@ def refuse_readings(path, names, frame, times, values):
     reading of some sensor. times: the places of the columns that say when; values: of those that could be sensors."""
     import pandas
 
+    if any(frame[at].is_unique for at in times):
+        return
     columns = [clocks.words_of(frame[at]) for at in times]
     when, moments = pandas.factorize(columns[0] if len(columns) == 1 else pandas.MultiIndex.from_arrays(columns))
     if len(when) < REPEATED * len(moments) or len(moments) < 2:
