@@ -195,6 +195,10 @@ class Plan:
     def launch(self, grid, block, numbers, stream=DEFAULT):
         """Queue the kernel on a stream, as the driver numbers it."""
         self.layout.pack_into(self.numbers, 0, *numbers)
+        self.repeat(grid, block, stream)
+
+    def repeat(self, grid, block, stream=DEFAULT):
+        """Queue the kernel with the numbers of the last launch."""
         pointers = ctypes.addressof(self.pointers)
         _asked("cuLaunchKernel", self.function, *grid, *block, 0, stream, pointers, 0)
 
@@ -227,6 +231,26 @@ def launch(kernel, grid, block, *arguments, stream=None):
         how = (grid, block) if stream is None else (grid, block, stream)
         with _alone(kernel):
             kernel[how](*arguments)
+
+
+class Repeated:
+    """kernel[grid, block](*arguments) on the default stream of one GPU, at every call: what the arguments are is read
+    once, which takes longer than a launch. For one thread at a time."""
+
+    def __init__(self, kernel, grid, block, *arguments):
+        self.asked, self.plan = (kernel, grid, block, *arguments), None
+        self.shape = _three(grid), _three(block)
+
+    def __call__(self):
+        if self.plan is not None:
+            self.plan.repeat(*self.shape)
+            return
+        launch(*self.asked)  # the first time numba may have to compile
+        kernel, _, _, *arguments = self.asked
+        known, numbers = (None, ()) if SIMULATED else _planned(kernel, arguments)
+        if known is not None:
+            self.plan = Plan(known.compiled)
+            self.plan.layout.pack_into(self.plan.numbers, 0, *numbers)
 
 
 def _alone(kernel):

@@ -91,11 +91,15 @@ class Dense:
         transposed_product(self.X, z, partial)
         return added(partial)
 
-    def pair_product(self, v, margin, exact, over, partners, room):
-        """See session.Session.walk."""
-        partial = np.empty((len(over.firsts) - 1, len(v) + 1))
-        pair_product(self.X, v, margin, over, partners, partial)
-        return added(partial)
+    def product(self, over, partners, room):
+        """See steps.Matrix."""
+
+        def product(v, margin, exact):
+            partial = np.empty((len(over.firsts) - 1, len(v) + 1))
+            pair_product(self.X, v, margin, over, partners, partial)
+            return added(partial)
+
+        return product
 
     def gram(self, offsets, query, pulls):
         """See session.Session.gram."""
@@ -124,12 +128,16 @@ class Sparse:
         csr_product(self.T, z, out)
         return out
 
-    def pair_product(self, v, margin, exact, over, partners, room):
-        """See session.Session.walk."""
-        loss = np.empty(len(over.firsts) - 1)
-        self.scores(v, self.u)
-        pair_sums(self.u, margin, over, partners, self.z, loss)
-        return np.append(self.transposed(self.z), loss.sum())
+    def product(self, over, partners, room):
+        """See steps.Matrix."""
+
+        def product(v, margin, exact):
+            loss = np.empty(len(over.firsts) - 1)
+            self.scores(v, self.u)
+            pair_sums(self.u, margin, over, partners, self.z, loss)
+            return np.append(self.transposed(self.z), loss.sum())
+
+        return product
 
     def gram(self, offsets, query, pulls):
         """See session.Session.gram."""

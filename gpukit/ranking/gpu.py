@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._cuda import cuda
-from gpukit._driver import copy_in, copy_out, device_array, launch
+from gpukit._driver import Repeated, copy_in, copy_out, device_array, launch
 from gpukit.device.upload import to_device as put
 from gpukit.ranking.arrays import Csr
 from gpukit.ranking.kernels import gram as gram_kernels
@@ -20,6 +20,7 @@ BLOCKS_A_PROCESSOR = 4
 CAPACITIES = (256, 640, 1280, 1856)  # documents of the longest query that shared memory may have room for
 SHARED = 48 << 10  # bytes a block
 SHARES = 64  # of the covariance, at most; fewer where (n, n) is large
+TALL, WIDE = (8, 64), (32, 8)  # blocks that add up the rows of a walk's blocks, of the covariance's shares
 GRAM_BYTES = 256 << 20
 
 
@@ -86,10 +87,17 @@ def row_of(X, row):
     return X[row : row + 1].copy_to_host()[0]
 
 
-def added(partial, out=None):
-    """The sum of the rows of partial (rows, columns), on the host; out: (columns,) on the device, by which it goes."""
-    out = empty(partial.shape[1], np.float64) if out is None else out
-    launch(matrix_kernels.add_rows, grid(partial.shape[1], 32), (32, 8), partial, out)
+def addition(partial, out):
+    """The launch of kernels.matrix.add_rows, as launch and Repeated take it."""
+    rows, columns = partial.shape
+    block = TALL if rows > SHARES else WIDE
+    return matrix_kernels.make_add_rows(*block), grid(columns, block[0]), block, partial, out
+
+
+def added(partial):
+    """The sum of the rows of partial (rows, columns), on the host."""
+    out = empty(partial.shape[1], np.float64)
+    launch(*addition(partial, out))
     return copy_out(out)
 
 
@@ -158,7 +166,6 @@ class Dense:
         X = padded(X)
         self.X = put(X) if isinstance(X, np.ndarray) else X  # handed in where it is needed: it is not copied
         self.v = empty(self.n, np.float64)
-        self.partial, self.sums = empty((walk_blocks(), self.n + 1), np.float64), empty(self.n + 1, np.float64)
 
     def scores(self, v, out):
         """out = X v."""
@@ -173,18 +180,9 @@ class Dense:
         launch(matrix_kernels.make_transposed_product(*self.shape), walk_blocks(), THREADS, self.X, z, partial)
         return added(partial)
 
-    def queue_product(self, v, margin, exact, over, partners, room):
-        """Launch the product with a device vector v; the rows of self.partial add up to it."""
-        capacity, workspace = room
-        slots, blocks = partners.tables.shape[1] // 2, len(over.firsts) - 1
-        kernel = pair_sums_kernels.make_pair_product(*self.shape, slots, capacity, exact)
-        launch(kernel, blocks, THREADS, self.X, v, margin, over, partners, self.partial, workspace)
-
-    def pair_product(self, v, margin, exact, over, partners, room):
-        """See session.Session.walk."""
-        copy_in(v, self.v)
-        self.queue_product(self.v, margin, exact, over, partners, room)
-        return added(self.partial, self.sums)
+    def product(self, over, partners, room):
+        """See steps.Matrix."""
+        return Product(self, over, partners, room)
 
     def gram(self, offsets, query, pulls):
         """See session.Session.gram."""
@@ -196,6 +194,32 @@ class Dense:
         blocks = len(tiles), shares
         launch(gram_kernels.weighted_gram, blocks, BLOCK, self.X, means, query, pulls, put(tiles), partial)
         return added(partial.reshape(shares, n * n)).reshape(n, n)
+
+
+class Product:
+    """What `Dense.product` gives: launches that are made ready once, in the same memory."""
+
+    def __init__(self, dense, over, partners, room):
+        self.dense, self.given = dense, (over, partners)
+        self.blocks, (self.capacity, self.workspace) = len(over.firsts) - 1, room
+        self.partial = empty((self.blocks, dense.n + 1), np.float64)
+        self.sums = empty(dense.n + 1, np.float64)
+        self.ready, self.add = {}, Repeated(*addition(self.partial, self.sums))
+
+    def __call__(self, v, margin, exact):
+        copy_in(v, self.dense.v)
+        self.queue(margin, exact)
+        self.add()
+        return copy_out(self.sums)
+
+    def queue(self, margin, exact):
+        """Launch the walk with the vector that lies in dense.v; the rows of self.partial add up to the product."""
+        if (margin, exact) not in self.ready:
+            slots = self.given[1].tables.shape[1] // 2
+            kernel = pair_sums_kernels.make_pair_product(*self.dense.shape, slots, self.capacity, exact)
+            arguments = self.dense.X, self.dense.v, margin, *self.given, self.partial, self.workspace
+            self.ready[margin, exact] = Repeated(kernel, self.blocks, THREADS, *arguments)
+        self.ready[margin, exact]()
 
 
 def tile_pairs(n):
@@ -223,15 +247,18 @@ class Sparse:
         launch(matrix_kernels.csr_product, grid(32 * self.out.size), BLOCK, self.T, z, self.out)
         return copy_out(self.out)
 
-    def pair_product(self, v, margin, exact, over, partners, room):
-        """See session.Session.walk."""
+    def product(self, over, partners, room):
+        """See steps.Matrix."""
         capacity, workspace = room
         blocks = len(over.firsts) - 1
-        loss = empty(blocks, np.float64)
-        self.scores(v, self.u)
-        kernel = pair_sums_kernels.make_pair_sums(capacity)
-        launch(kernel, blocks, THREADS, self.u, margin, over, partners, self.z, loss, workspace)
-        return np.append(self.transposed(self.z), total(loss))
+        kernel, loss = pair_sums_kernels.make_pair_sums(capacity), empty(blocks, np.float64)
+
+        def product(v, margin, exact):
+            self.scores(v, self.u)
+            launch(kernel, blocks, THREADS, self.u, margin, over, partners, self.z, loss, workspace)
+            return np.append(self.transposed(self.z), total(loss))
+
+        return product
 
     def gram(self, offsets, query, pulls):
         """See session.Session.gram."""

@@ -43,7 +43,8 @@ class ScanSession(Session):
         self.values = [empty(self.size, np.float64), empty(self.size, np.float64)]
         tables = empty((tree.planes, 2 * tree.arity - 1, self.size), trees.index_dtype(tree.longest))
         self.partners = Partners(tables, empty((2, self.size), np.int32))
-        self.room = steps.room(tree.longest, self.n, len(self.over.firsts) - 1)
+        room = steps.room(tree.longest, self.n, len(self.over.firsts) - 1)
+        self.product = self.matrix.product(self.over, self.partners, room)
 
     def move(self, w):
         """Scores of w, and the level tree's tables for them."""
@@ -60,7 +61,7 @@ class ScanSession(Session):
 
     def walk(self, v, margin, exact=True):
         """See Session."""
-        return self.matrix.pair_product(v, float(margin), exact, self.over, self.partners, self.room)
+        return self.product(v, float(margin), exact)
 
 
 class OrderSession(Session):

@@ -12,8 +12,9 @@ class Matrix(Protocol):
     def transposed(self, z):
         """X'z (n,) float64 on the host."""
 
-    def pair_product(self, v, margin, exact, over, partners, room):
-        """(n + 1,) float64 on the host, for an arrays.Walk and Partners; see session.Session.walk."""
+    def product(self, over, partners, room):
+        """A function (v, margin, exact) -> (n + 1,) float64 on the host, see session.Session.walk: over an arrays.Walk
+        with Partners, whose arrays may change from call to call."""
 
     def gram(self, offsets, query, pulls):
         """(n, n) float64 on the host; see session.Session.gram."""
@@ -34,7 +35,7 @@ class Steps(Protocol):
         """How many lists of queries `problem.share_out` makes."""
 
     def room(self, longest, n, blocks):
-        """Scratch of `pair_product` for queries of at most `longest` documents; what it is only the device knows."""
+        """Scratch of `Matrix.product` for queries of at most `longest` documents; what it is only the device knows."""
 
     def first_fault(self, X):
         """The first row of an array X (l, n) of the device with a number that is not finite, or -1."""

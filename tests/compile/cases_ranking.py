@@ -3,6 +3,7 @@
 from compile.usage import Case, named
 from numba.core import types
 
+from gpukit.ranking import gpu
 from gpukit.ranking.arrays import Csr, Partners, Ranks, Sums, Walk
 from gpukit.ranking.kernels import gram as gram_kernels
 from gpukit.ranking.kernels import level_tree as level_tree_kernels
@@ -122,7 +123,16 @@ CASES = [
     Case("ranking.by_rank", matrix_kernels.by_rank, f"{VECTOR}, int32[::1], {VECTOR}", 32, float64_ok=True),
     Case("ranking.first_faults", matrix_kernels.first_faults, "float64[:, ::1], int64[::1]", 40, float64_ok=True),
     Case("ranking.pad_rows", matrix_kernels.pad_rows, "float32[:, ::1], float32[:, ::1]", 40),
-    Case("ranking.add_rows", matrix_kernels.add_rows, f"{MATRIX}, {VECTOR}", 40, float64_ok=True),
+    *(
+        Case(
+            f"ranking.add_rows[{block[0]}, {block[1]}]",
+            matrix_kernels.make_add_rows(*block),
+            f"{MATRIX}, {VECTOR}",
+            40,
+            float64_ok=True,
+        )
+        for block in (gpu.WIDE, gpu.TALL)
+    ),
     Case(
         "ranking.pair_pulls",
         gram_kernels.pair_pulls,

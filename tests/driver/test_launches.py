@@ -50,6 +50,21 @@ def test_every_launch_takes_its_own_arguments():
 
 
 @pytest.mark.kernel
+def test_launches_that_are_repeated():
+    """Each reads what lies in its arrays by then, whatever else has been launched between, one of the same kernel."""
+    x, by = np.arange(32, dtype=np.float32), cuda.to_device(np.ones(32, np.float32))
+    line, outs = Line(cuda.to_device(x), by), [cuda.device_array(32, np.float32) for _ in range(2)]
+    ready = [_driver.Repeated(shift, 1, 32, line, np.float32(number), outs[number]) for number in range(2)]
+    for turn in range(4):
+        line.x.copy_to_device(x + turn)
+        for number in (1, 0, 1):
+            ready[number]()
+            launch(shift, 1, 32, Line(by, by), np.float32(-1.0), cuda.device_array(32, np.float32))
+        for number in range(2):
+            np.testing.assert_array_equal(outs[number].copy_to_host(), x + turn + number)
+
+
+@pytest.mark.kernel
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
 @pytest.mark.parametrize("strided", [False, True])
 def test_all_kinds_of_arguments(kind, strided):

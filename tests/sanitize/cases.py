@@ -199,7 +199,7 @@ CASES = {
     "ranking.kernels.matrix.by_rank": f"{RANKING}by_rank",
     "ranking.kernels.matrix.first_faults": "ranking/test_resident.py::test_first_faults_and_its_twin[3-float32]",
     "ranking.kernels.matrix.pad_rows": "ranking/test_resident.py::test_pad_rows_and_its_twin",
-    "ranking.kernels.matrix.add_rows": f"{RANKING}add_rows[19-65]",
+    "ranking.kernels.matrix.add_rows": f"{RANKING}add_rows[133-17]",
     "ranking.kernels.matrix.document_scores": DENSE,
     "ranking.kernels.matrix.transposed_product": DENSE,
     "ranking.kernels.p_swx.p_swx": "ranking/kernels/test_p_swx.py::test_sums_over_several_tiles[wide]",

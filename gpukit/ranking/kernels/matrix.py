@@ -142,22 +142,34 @@ def pad_rows(X, out):
             out[row, column] = 0
 
 
-@kernel
-def add_rows(partial, total):
-    """total = the sum of the rows of partial.
+@functools.cache
+def make_add_rows(width, height):
+    """add_rows for blocks of (width, height) threads, height a power of two: tall ones where rows are many."""
+    half = height // 2
 
-    partial (rows, columns) float64; total (columns,) float64, written.
-    Launch: grid ceil(columns / 32), block (32, 8).   Deterministic: yes.   Source: none.
-    """
-    sums = cuda.shared.array((8, 32), np.float64)
-    column = cuda.blockIdx.x * 32 + cuda.threadIdx.x
-    running = F64(0.0)
-    if column < total.size:
-        for row in range(cuda.threadIdx.y, partial.shape[0], 8):
-            running += partial[row, column]
-    sums[cuda.threadIdx.y, cuda.threadIdx.x] = running
-    cuda.syncthreads()
-    if cuda.threadIdx.y == 0 and column < total.size:
-        for row in range(1, 8):
-            running += sums[row, cuda.threadIdx.x]
-        total[column] = running
+    @kernel
+    def add_rows(partial, total):
+        """total = the sum of the rows of partial.
+
+        partial (rows, columns) float64; total (columns,) float64, written.
+        Launch: grid ceil(columns / width), block (width, height).   Deterministic: yes.   Source: none.
+        """
+        sums = cuda.shared.array((height, width), np.float64)
+        x, y = cuda.threadIdx.x, cuda.threadIdx.y
+        column = cuda.blockIdx.x * width + x
+        running = F64(0.0)
+        if column < total.size:
+            for row in range(y, partial.shape[0], height):
+                running += partial[row, column]
+        sums[y, x] = running
+        cuda.syncthreads()
+        reach = half
+        while reach:
+            if y < reach:
+                sums[y, x] += sums[y + reach, x]
+            cuda.syncthreads()
+            reach //= 2
+        if y == 0 and column < total.size:
+            total[column] = sums[0, x]
+
+    return add_rows

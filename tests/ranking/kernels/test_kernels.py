@@ -230,10 +230,11 @@ def test_by_rank():
     np.testing.assert_array_equal(keys[place], scores)
 
 
-@pytest.mark.parametrize("rows, columns", [(1, 1), (7, 33), (8, 32), (19, 65)])
+@pytest.mark.parametrize("rows, columns", [(1, 1), (7, 33), (8, 32), (19, 65), (64, 9), (65, 8), (133, 17)])
 def test_add_rows(rows, columns):
+    """Blocks are wide up to gpu.SHARES rows, then tall."""
     partial, total = np.random.default_rng(7).normal(size=(rows, columns)), np.full(columns, np.nan)
-    launch_repeatably(matrix_kernels.add_rows, gpu.grid(columns, 32), (32, 8), partial, total)
+    launch_repeatably(*gpu.addition(partial, total))
     np.testing.assert_allclose(total, partial.sum(axis=0), rtol=0, atol=1e-13)
 
 
