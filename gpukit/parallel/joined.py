@@ -12,11 +12,11 @@ import numpy as np
 
 from gpukit._version import __version__
 from gpukit.errors import DataError, ParameterError
-from gpukit.parallel import mpi, sockets
+from gpukit.parallel import mailbox, mpi, sockets
 from gpukit.parallel.stopped import QUIET
 from gpukit.parallel.team import ALONE, Team
 
-VARIABLE = "GPUKIT_TEAM"  # rank, process that starts it, then other rank:descriptor ..., set by launch.py
+VARIABLE = "GPUKIT_TEAM"  # rank, process that starts it, then rank:descriptor ..., set by launch.connections
 STARTED_BY = {  # how many ranks, and which one this is, as mpiexec and srun say
     "OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK",
     "PMI_SIZE": "PMI_RANK",
@@ -125,7 +125,9 @@ def of_launch(text):
         ctypes.CDLL(None).prctl(PARENT_ENDS, signal.SIGTERM)
     if os.getppid() != int(starter):  # it has ended already
         signal.raise_signal(signal.SIGTERM)
-    return Team(sockets.Messages(int(rank), dict(map(int, end.split(":")) for end in ends)))
+    way = dict(map(int, end.split(":")) for end in ends)
+    memory = way.pop(int(rank), None)
+    return Team(sockets.Messages(int(rank), way) if memory is None else mailbox.Messages(int(rank), way, memory))
 
 
 def _leave(number, frame):

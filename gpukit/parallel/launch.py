@@ -1,5 +1,6 @@
 """Starts the ranks of a command on this machine and waits for them: one exit code, nobody left behind."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import time
 
 from gpukit import interrupt
 from gpukit.parallel.joined import LEFT, VARIABLE
+from gpukit.parallel.mailbox import memory_of
 from gpukit.parallel.sockets import pairs
 from gpukit.parallel.stopped import QUIET, StoppedError, Watch, passed_on, tell
 from gpukit.parallel.team import TeamError
@@ -29,11 +31,9 @@ def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
     """
     ranks, number, lost, request = [], signal.SIGTERM, None, None
     try:
-        ends = pairs(size)
-        for rank in range(size):
-            ranks.append(_start(rank, ends[rank], arguments, settings(rank), command))
-            for end in ends[rank].values():
-                end.close()
+        with connections(size) as ways:
+            for rank, way in enumerate(ways):
+                ranks.append(_start(rank, way, arguments, settings(rank), command))
         watch = Watch({number: rank.pid for number, rank in enumerate(ranks)})
         with passed_on(ranks):
             _watch(ranks, watch)
@@ -54,15 +54,29 @@ def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
     return _exit_code([rank.returncode for rank in ranks])
 
 
-def _start(rank, ends, arguments, settings, command):
+@contextlib.contextmanager
+def connections(size):
+    """[{other rank: descriptor of its socket}] of ranks that are started meanwhile, with that of the memory that all
+    have under their own number, where there is one."""
+    with contextlib.ExitStack() as kept:
+        ends = pairs(size)
+        for end in (end for its in ends for end in its.values()):
+            kept.callback(end.close)
+        ways = [{other: end.fileno() for other, end in its.items()} for its in ends]
+        if (memory := memory_of(size)) is not None:
+            kept.callback(os.close, memory)
+            ways = [{rank: memory, **way} for rank, way in enumerate(ways)]
+        yield ways
+
+
+def _start(rank, way, arguments, settings, command):
     """The process of a rank. A group of its own: Ctrl-C comes by way of this process, once."""
-    kept = [end.fileno() for end in ends.values()]
-    told = ",".join([str(rank), str(os.getpid()), *(f"{other}:{end.fileno()}" for other, end in ends.items())])
+    told = ",".join([str(rank), str(os.getpid()), *(f"{other}:{descriptor}" for other, descriptor in way.items())])
     quiet = {} if rank == 0 else dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
     return subprocess.Popen(
         [sys.executable, "-P", "-c", command, *arguments],
         env={**os.environ, **settings, VARIABLE: told},
-        pass_fds=kept,
+        pass_fds=list(way.values()),
         start_new_session=True,
         **quiet,
     )

@@ -53,11 +53,7 @@ class Messages:
 
     def receive(self, rank):
         """See team.Messages."""
-        head = bytearray(LENGTH.size)
-        self._fill(rank, memoryview(head), self._glance(rank, head))
-        data = np.empty(LENGTH.unpack(head)[0], np.uint8)
-        self._fill(rank, memoryview(data))
-        return data.data
+        return self._body(rank, self._head(rank))
 
     def check(self):
         """See team.Messages: launch.py looks after ranks that it has started."""
@@ -88,6 +84,19 @@ class Messages:
             if not (flags and isinstance(error, BlockingIOError)):
                 raise self._lost(rank, error) from None
         return parts
+
+    def _head(self, rank, wait=True):
+        """The head of the next message; BlockingIOError where none has begun and nobody is to wait for it."""
+        head = bytearray(LENGTH.size)
+        have = self._glance(rank, head) if wait else self._read(rank, head, socket.MSG_DONTWAIT)
+        self._fill(rank, memoryview(head), have)
+        return head
+
+    def _body(self, rank, head):
+        """The message that a head tells of."""
+        data = np.empty(LENGTH.unpack(head)[0], np.uint8)
+        self._fill(rank, memoryview(data))
+        return data.data
 
     def _glance(self, rank, into):
         """How many bytes are read, of a message that is looked for again and again; 0: none within self.eager."""

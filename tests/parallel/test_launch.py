@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 START = "import sys; from gpukit.parallel.launch import launch; sys.exit(launch([], {size}, command={command!r}))"
+FEW, MANY = (f"from gpukit.parallel import sockets; sockets.cores = lambda: {count}; " for count in (1, 64))
 JOIN = "import os, sys, time; import numpy as np; from gpukit.parallel.joined import joined; team = joined(); "
 
 
-def start(command, size=3):
+def start(command, size=3, before=""):
     """The process that launches ranks of some Python code."""
-    code = START.format(size=size, command=JOIN + command)
+    code = before + START.format(size=size, command=JOIN + command)
     return subprocess.Popen(
         [sys.executable, "-P", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -50,6 +51,31 @@ TELL = "print(*np.concatenate(team.allgather(np.array([os.getpid()]))), flush=Tr
 def test_rank_0_alone_is_heard():
     code, out, err = finish(start("print(team.allreduce(np.array([team.rank + 1]))[0]); sys.stderr.write('here')"))
     assert (code, out, err) == (0, "6\n", "here")
+
+
+TURNS = (
+    "print(type(team.messages).__module__) if team.rank == 0 else None\n"
+    "for turn in range(400):\n"
+    "    array = np.full(1 + 997 * turn % 4000, turn, np.float64)\n"
+    "    assert (team.allreduce(array) == 3 * turn).all() and (team.pass_on(array) == turn).all()\n"
+    "    time.sleep(0.003 if turn % 40 == 13 * team.rank else 0)\n"
+)
+
+
+@pytest.mark.parametrize("before, by", [(FEW, "sockets"), (MANY, "mailbox")], ids=["sockets", "memory"])
+def test_short_and_long_messages_of_ranks(before, by):
+    """Of 8 to 32,000 bytes, by ranks that look for them, and ranks that sleep; on many processors by shared memory."""
+    code, out, err = finish(start(TURNS, before=before))
+    assert (code, out, err) == (0, f"gpukit.parallel.{by}\n", "")
+
+
+@pytest.mark.parametrize("waiting", [0, 0.5])
+def test_a_killed_rank_is_noticed_by_who_looks_at_memory(waiting):
+    """At once, or asleep."""
+    command = f"team.barrier(); team.rank == 1 and (time.sleep({waiting}), os.kill(os.getpid(), 9)); team.barrier()"
+    begun = time.monotonic()
+    code, out, err = finish(start(command, before=MANY))
+    assert code == 1 and "Rank 1 has ended before the work was done" in err and time.monotonic() - begun < 20
 
 
 def test_more_ranks_than_files_that_may_be_open():
