@@ -11,8 +11,10 @@ compiled anew in each process and nothing else changes.
 import contextlib
 import functools
 import hashlib
+import itertools
 import os
 import pickle
+import secrets
 import sys
 import time
 import warnings
@@ -63,6 +65,21 @@ def attach(dispatcher):
         made = _gpu_cache() if type(dispatcher).__module__.startswith("numba.cuda") else _cpu_cache()
         dispatcher._cache = made(dispatcher)
     return dispatcher
+
+
+def _number_apart(identity):
+    """Let numba's FunctionIdentity number what is compiled in this process by numbers that no other process has.
+
+    numba counts from 1, and symbols are a name, types and the number: of two closures of one maker, the one loaded as
+    another process had compiled it and the other compiled here, both could be the same symbol, and one was called in
+    place of the other.
+    """
+
+    def begin():
+        identity._unique_ids = itertools.count(secrets.randbits(62))
+
+    begin()
+    os.register_at_fork(after_in_child=begin)
 
 
 class _OnDisk:
@@ -147,8 +164,10 @@ class _OnDisk:
 @functools.cache
 def _cpu_cache():
     """The class of CPU functions' caches."""
-    from numba.core import caching, serialize
+    from numba.core import bytecode, caching, serialize
     from numba.core.runtime import rtsys
+
+    _number_apart(bytecode.FunctionIdentity)
 
     class Content(caching.CompileResultCacheImpl):
         __init__ = object.__init__

@@ -145,7 +145,10 @@ def start(folder, code=RUN, **settings):
 
 def finish(process):
     """(what it printed as JSON, its stderr)."""
-    out, err = process.communicate(timeout=300)
+    try:
+        out, err = process.communicate(timeout=300)
+    finally:
+        process.kill()  # nothing where it has ended
     assert process.returncode == 0, err
     return json.loads(out), err
 
@@ -310,6 +313,16 @@ assert len(found) == 4 and len(set(found)) == 1, found
     assert [finish(process)[0]["results"]["top"] for process in processes] == [RESULT] * 2
     assert run(package)["loaded"] == EVERYTHING
     assert not list((package / "cache").rglob("*.gpukit-part"))
+
+
+def test_closures_that_two_processes_have_compiled_are_two(package):
+    """numba's own numbers of functions begin anew in each process, and the one that is loaded had one of these: those
+    that call it here have them all, one after the other. Symbols have a set's order in them, which a seed settles."""
+    loaded, alike = "from tiny import closures\n\nmade = closures.make(closures._same, 3)\n", {"PYTHONHASHSEED": "0"}
+    assert run(package, loaded + "print(made(1.0))", **alike) == 3.0
+    calls = "[closures.make(made, lanes)(1.0) for lanes in range(40)]"
+    hits = "assert made(1.0) == 3 and sum(made.stats.cache_hits.values())\n"
+    assert run(package, f"{loaded}{hits}print({calls})", **alike) == [3.0 * lanes for lanes in range(40)]
 
 
 def test_what_is_long_unused_is_removed_when_something_is_added(package):
