@@ -11,7 +11,6 @@ compiled anew in each process and nothing else changes.
 import contextlib
 import functools
 import hashlib
-import itertools
 import os
 import pickle
 import secrets
@@ -38,6 +37,7 @@ SETTINGS = (  # of numba, that change the code
     "DISABLE_INTEL_SVML",
 )
 DIGEST = hashlib.sha256().digest_size
+LINKED = "by numbers drawn"  # how functions in a file are told apart: files of other ways are not mixed with these
 
 
 @functools.cache
@@ -68,18 +68,14 @@ def attach(dispatcher):
 
 
 def _number_apart(identity):
-    """Let numba's FunctionIdentity number what is compiled in this process by numbers that no other process has.
+    """Let numba's FunctionIdentity draw the numbers by which compiled functions are told apart.
 
-    numba counts from 1, and symbols are a name, types and the number: of two closures of one maker, the one loaded as
-    another process had compiled it and the other compiled here, both could be the same symbol, and one was called in
-    place of the other.
+    In the names by which they are linked, functions of one maker differ by that number alone, and numba counts from 1
+    in each process: of two, one loaded from disk and one compiled here, the second was called as the first, or called
+    itself without end.
     """
-
-    def begin():
-        identity._unique_ids = itertools.count(secrets.randbits(62))
-
-    begin()
-    os.register_at_fork(after_in_child=begin)
+    next(identity._unique_ids)  # AttributeError: numba does otherwise now
+    identity._unique_ids = iter(lambda: secrets.randbits(64), None)
 
 
 class _OnDisk:
@@ -132,7 +128,7 @@ class _OnDisk:
             return None
         result = getattr(signature, "return_type", None)
         settings = [getattr(numba.config, name, None) for name in SETTINGS]
-        key = f"{types} {result} {codegen.magic_tuple()} {settings} {self._launch_config_key}"
+        key = f"{types} {result} {codegen.magic_tuple()} {settings} {self._launch_config_key} {LINKED}"
         return f"{start}-{hashlib.sha256(key.encode()).hexdigest()[:32]}.nbc"
 
     def load_overload(self, signature, context):

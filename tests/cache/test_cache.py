@@ -315,14 +315,39 @@ assert len(found) == 4 and len(set(found)) == 1, found
     assert not list((package / "cache").rglob("*.gpukit-part"))
 
 
-def test_closures_that_two_processes_have_compiled_are_two(package):
-    """numba's own numbers of functions begin anew in each process, and the one that is loaded had one of these: those
-    that call it here have them all, one after the other. Symbols have a set's order in them, which a seed settles."""
-    loaded, alike = "from tiny import closures\n\nmade = closures.make(closures._same, 3)\n", {"PYTHONHASHSEED": "0"}
-    assert run(package, loaded + "print(made(1.0))", **alike) == 3.0
-    calls = "[closures.make(made, lanes)(1.0) for lanes in range(40)]"
-    hits = "assert made(1.0) == 3 and sum(made.stats.cache_hits.values())\n"
-    assert run(package, f"{loaded}{hits}print({calls})", **alike) == [3.0 * lanes for lanes in range(40)]
+PAIRS = """
+from gpukit._jit import njit
+
+
+def make(by):
+    @njit
+    def times(x):
+        return x * by
+
+    return times
+
+
+five, ten = make(5.0), make(10.0)
+
+
+@njit
+def one(x):
+    return ten(x)
+
+
+@njit
+def both(x):
+    return five(x) + 100.0 * ten(x)
+"""
+
+
+def test_functions_of_one_maker_that_two_processes_have_compiled_are_two(package):
+    """numba numbers functions from 1 in each process: one by which it has told `ten` apart, another `five`."""
+    (package / "tiny" / "pairs.py").write_text(PAIRS)
+    code, alike = "from tiny import pairs\nprint(pairs.{}(1.0))", {"PYTHONHASHSEED": "0"}  # a set's order is in names
+    assert run(package, code.format("one"), **alike) == 10.0
+    assert run(package, code.format("both"), **alike) == 1005.0
+    assert run(package, code.format("both"), **alike) == 1005.0
 
 
 def test_what_is_long_unused_is_removed_when_something_is_added(package):
