@@ -42,9 +42,9 @@ def alone(path, tmp_path_factory):
     return MatrixFactorization.load(model), json.loads(out)
 
 
-@pytest.mark.parametrize("how", ["--ranks 2", "mpiexec"])
+@pytest.mark.parametrize("how", ["--ranks 2", "--ranks 4", "mpiexec"])
 def test_the_model_of_one_process(path, tmp_path, alone, how):
-    """Also of what only the first rank can read: a pipe."""
+    """Also of what only the first rank can read: a pipe; and by more ranks than the ratings make blocks: two."""
     model = tmp_path / "many.gpukit"
     ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
     arguments = (*SETTINGS, "--epochs", 3, "--deterministic", "--model", model, *ranks)

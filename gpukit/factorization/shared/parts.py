@@ -46,11 +46,11 @@ class Parts(NamedTuple):
 
 def parts_of(ratings, size, way, steps):
     """The Parts of Ratings for so many ranks and a ready.Way; steps: prepare.cpu or prepare.gpu. DataError where a rank
-    would have no ratings."""
+    would have no ratings, but in strata: there ranks beyond the blocks have none."""
     counts = tuple(np.bincount(rows, minlength=n) for rows, n in zip((ratings.users, ratings.items), ratings.shape))
     dealing = in_strata if way.deterministic else in_ring if A_RANK[way.walk] else in_copies
     parts = dealing(counts, size, way, steps)
-    if min(np.bincount(parts.owner, parts.counts[0], size)) == 0:
+    if parts.seats is None and min(np.bincount(parts.owner, parts.counts[0], size)) == 0:
         raise DataError(
             f"{len(ratings):,} ratings of {ratings.shape[0]:,} users and {ratings.shape[1]:,} items are too few to be "
             f"shared out to {size} ranks: use fewer --ranks (--gpus), or one."
@@ -74,7 +74,8 @@ def in_copies(counts, size, way, steps):
 
 
 def in_strata(counts, size, way, steps):
-    """Parts by the blocks that a training which gives one result has without ranks."""
+    """Parts by the blocks that a training which gives one result has without ranks; where ranks are more, some own none
+    and walk nothing."""
     major, minor = major_first(way.walk, *counts)
     blocks = schedule.block_count(int(major.sum()), (len(major), len(minor)), steps.GRAIN, steps.MOST_BLOCKS)
     seats = seats_of(major, minor, blocks, way.seed)

@@ -7,7 +7,8 @@ from gpukit.random import bits
 
 
 class Stop(NamedTuple):
-    """A step of an epoch: walkers {block: rank}; tables {rank: which of its chunk tables it walks}."""
+    """A step of an epoch: walkers {block: rank}; tables {rank: which of its chunk tables it walks}, without ranks that
+    walk nothing."""
 
     walkers: dict
     tables: dict

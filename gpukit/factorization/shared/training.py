@@ -6,11 +6,11 @@ from gpukit.factorization.solvers.sgd import schedule
 
 
 class Training:
-    """Epochs of a rank at the rates of settings.Settings: its stops of a tour over a Road (cpu.py, gpu.py); laps: the
-    tour.Laps of the first epoch."""
+    """Epochs of a rank of a Team at the rates of settings.Settings: its stops of a tour over a Road (cpu.py, gpu.py);
+    laps: the tour.Laps of the first epoch."""
 
-    def __init__(self, settings, tour, road, rank, laps):
-        self.settings, self.tour, self.road, self.rank, self.laps = settings, tour, road, rank, laps
+    def __init__(self, settings, tour, road, team, laps):
+        self.settings, self.tour, self.road, self.team, self.laps = settings, tour, road, team, laps
         self.walkers = {}  # of each block, the rank that has walked it last
 
     def epoch(self, number):
@@ -19,11 +19,14 @@ class Training:
         stops, laps = self.tour.stops(number), [Lap(0.0, 1.0, self.road.session.workers)] if number else self.laps
         journeys = travels(stops * len(laps), self.tour.stops(number + 1))
         for (lap, stop), moves in zip(((lap, stop) for lap in laps for stop in stops), journeys):
-            blocks = [block for block, rank in stop.walkers.items() if rank == self.rank]
-            self.road.walk(stop.tables[self.rank], lap, blocks, rates, turn)
+            blocks = [block for block, rank in stop.walkers.items() if rank == self.team.rank]
+            if blocks:
+                self.road.walk(stop.tables[self.team.rank], lap, blocks, rates, turn)
             self.road.send_off(moves)
             self.walkers.update(stop.walkers)
         self.road.finish()
+        if len(stops[0].tables) < self.team.size:
+            self.team.barrier()  # who walks nothing runs ahead else, and ranks are waited for ten minutes, not for good
 
     def gather(self):
         """Let every rank have all blocks as they are."""
@@ -54,4 +57,4 @@ def training_of(settings, session, parts, laps, team, device):
     own_steps = engine(device, __package__)
     if isinstance(parts.tour, Copies):
         return Copied(settings, own_steps.CopiedRows(session, settings, parts, team, device), laps)
-    return Training(settings, parts.tour, own_steps.Road(session, parts, team, device), team.rank, laps)
+    return Training(settings, parts.tour, own_steps.Road(session, parts, team, device), team, laps)

@@ -86,12 +86,12 @@ def key_of(shape, n_levels):
 
 def order_ratings(ratings, device, team=ALONE):
     """The Orders of a Ratings on a device (a gpukit.device.Device); of a parallel.Team whose ranks have parts of the
-    ratings, the levels and how many ratings are on each are those of all parts.
+    ratings, some perhaps none, the levels and how many ratings are on each are those of all parts.
 
     Raises DataError without ratings, for a rating that is not finite, a user or item that is not a row, and for a pair
     that is rated twice.
     """
-    check_size(len(ratings))
+    check_size(len(ratings), team)
     steps = engine(device, __package__)
     levels, codes, bits = level_codes(ratings, steps, team)
     key = key_of(ratings.shape, len(levels.values))
@@ -118,9 +118,9 @@ def in_both_orders(keys, key, values, steps, of_users=True):
     return by_item, by_user, places, values, keys
 
 
-def check_size(count):
-    """DataError for no ratings at all, or more than places can number."""
-    if not count:
+def check_size(count, team=ALONE):
+    """DataError for no ratings at all, on any rank of a parallel.Team, or more here than places can number."""
+    if not team.allreduce(np.array(count)):
         raise DataError("There are no ratings: 0 rows. Give at least one user, item, rating triple.")
     if count > MOST_RATINGS:
         raise DataError(f"{count:,} ratings are more than the {MOST_RATINGS:,} that can be ordered.")
@@ -139,7 +139,8 @@ def level_codes(ratings, steps, team=ALONE):
         table, crowded = of_all_ranks(table, crowded, steps, team)
     codes, host = steps.empty(len(ratings), np.uint8), ratings.values if crowded else None
     if crowded:
-        low, high = (float(team.allreduce(bound, how)) for bound, how in ((host.min(), "min"), (host.max(), "max")))
+        bounds = (host.min(initial=np.inf), "min"), (host.max(initial=-np.inf), "max")
+        low, high = (float(team.allreduce(*bound)) for bound in bounds)
         values, levels_a_unit = leveling.grid(low, high)
         steps.run("grid_codes", bits.view(np.float32), low, levels_a_unit, codes)
         return Levels(values, False, np.empty(0, np.int64)), codes, bits

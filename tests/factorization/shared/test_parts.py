@@ -33,5 +33,18 @@ def test_parts_are_even(walk, deterministic, size):
 def test_too_few_ratings():
     with pytest.raises(DataError, match="too few to be shared out to 3 ranks"):
         parts_of(ratings(shape=(2, 400)), 3, Way("users", 0, False, False), preparing)
-    with pytest.raises(DataError, match="too few"):
-        parts_of(ratings(), 2, Way("users", 0, True, False), preparing)  # one block is enough for 700 ratings
+
+
+@pytest.mark.parametrize("walk", ["users", "items"])
+@pytest.mark.parametrize("size, owning", [(2, {0, 1}), (3, {0, 1}), (4, {0, 2}), (5, {0, 2})])
+def test_ranks_beyond_the_blocks_of_strata_own_none(walk, size, owning):
+    """Blocks are those of one process, whatever the ranks; the first rank, which also judges unknown users, has one."""
+    table, _ = generated(0.004)
+    way = Way(walk, 1, True, False)
+    alone, parts = (parts_of(table, ranks, way, preparing) for ranks in (1, size))
+    assert parts.blocks == alone.blocks == 2 and set(parts.owner) == set(parts.tour.owners) == owning
+    np.testing.assert_array_equal(parts.seats.seat, alone.seats.seat)
+    np.testing.assert_array_equal(parts.block, alone.block)
+    mine = [parts.users_of(rank) for rank in range(size)]
+    assert [len(users) > 0 for users in mine] == [rank in owning for rank in range(size)]
+    assert sorted(np.concatenate(mine)) == list(range(table.shape[0]))

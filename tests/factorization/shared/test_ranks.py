@@ -44,9 +44,11 @@ def learns_as_well(models, alone):
     assert first - last > 0.01 and abs(its - last) < 0.006, (first, last, its)
 
 
-def test_to_the_bit_where_one_result_is_asked_for():
-    estimator = MatrixFactorization(**FACTORS, n_epochs=3, deterministic=True)
-    models, alone = fitted(2, estimator), fitted(None, MatrixFactorization(**estimator.get_params()))
+@pytest.mark.parametrize("size, scale", [(2, 0.02), (3, 0.004), (4, 0.004)])
+def test_to_the_bit_where_one_result_is_asked_for(size, scale):
+    """Also where ratings make two blocks alone: the ranks beyond them walk nothing."""
+    estimator, kind = MatrixFactorization(**FACTORS, n_epochs=3, deterministic=True), generated(scale)
+    models, alone = fitted(size, estimator, kind), fitted(None, MatrixFactorization(**estimator.get_params()), kind)
     same(models, alone)
     assert models[1].history_[-1]["rmse"] == pytest.approx(alone.history_[-1]["rmse"], rel=1e-12)
     for its, own in zip(models[1]._rated, alone._rated, strict=True):
@@ -82,9 +84,25 @@ def test_items_walk_with_the_neighbours_of_one_process(size, a_rank, monkeypatch
     assert np.abs(models[0].explicit_influences_).max() > 0
 
 
-def test_neighbours_train_the_same_twice():
-    estimator = LSHMF(**NEAR, n_epochs=2, deterministic=True)
-    same(fitted(2, estimator) + fitted(2, estimator))
+@pytest.mark.parametrize("size, scale", [(2, 0.02), (4, 0.004)])
+def test_neighbours_train_the_same_twice(size, scale):
+    """Also where ratings make two blocks alone; the neighbours are those of one process."""
+    estimator, kind = LSHMF(**NEAR, n_epochs=2, deterministic=True), generated(scale)
+    models, alone = fitted(size, estimator, kind), fitted(None, LSHMF(**estimator.get_params()), kind)
+    same(models + fitted(size, estimator, kind))
+    np.testing.assert_array_equal(models[-1].neighbors_, alone.neighbors_)
+    assert abs(models[-1].history_[-1]["rmse"] - alone.history_[-1]["rmse"]) < 0.006
+
+
+def test_settings_are_chosen_where_ratings_make_one_block():
+    """Open ones, of ratings that only the first rank walks; the best epoch is kept, also of unknown users and items."""
+    table, others = ratings(), ratings(shape=(70, 40), n=500)
+    given = {"device": "cpu", "deterministic": True, "early_stopping": 2, "n_epochs": 30}
+    alone = MatrixFactorization(**given).fit(table, validation=others)
+    models = together(3, lambda team: MatrixFactorization(**given).fit(table, validation=others, team=team))
+    same(models, alone)
+    assert [model.chosen_ for model in models] == [alone.chosen_] * 3
+    assert [len(model.history_) for model in models] == [len(alone.history_)] * 3
 
 
 def test_what_is_chosen_is_chosen_once():

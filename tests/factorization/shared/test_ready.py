@@ -6,6 +6,7 @@ from parallel.test_team import together
 
 from factorization.shared.data import ratings
 from gpukit.device import cpu
+from gpukit.errors import DataError
 from gpukit.factorization import cpu as steps
 from gpukit.factorization.baseline import USUAL
 from gpukit.factorization.prepare import cpu as preparing
@@ -61,12 +62,12 @@ def settings_like(walk):
     return (MatrixFactorization if walk == "users" else LSHMF)(n_factors=8)
 
 
-@pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.parametrize("size, deterministic", [(2, False), (2, True), (7, True)])
 @pytest.mark.parametrize("walk", ["users", "items"])
-def test_every_rating_is_walked_once_in_its_block(walk, deterministic, monkeypatch):
+def test_every_rating_is_walked_once_in_its_block(walk, size, deterministic, monkeypatch):
     table = ratings()
-    monkeypatch.setattr(preparing, "GRAIN", 20)  # for several blocks of so few ratings
-    done = together(2, lambda team: prepared(table, walk, team, deterministic))
+    monkeypatch.setattr(preparing, "GRAIN", 20)  # for several blocks of so few ratings: five
+    done = together(size, lambda team: prepared(table, walk, team, deterministic))
     seen = set()
     for rank, (parts, _, scale, made, tables) in enumerate(done):
         for number, chunks in enumerate(tables):
@@ -83,13 +84,14 @@ def test_every_rating_is_walked_once_in_its_block(walk, deterministic, monkeypat
 
 
 @pytest.mark.parametrize("trend", [(), (0.3, 0.9)], ids=["mean", "trend"])
-@pytest.mark.parametrize("size", [2, 4])
-def test_levels_mean_and_baselines_are_those_of_all_ratings(size, trend):
+@pytest.mark.parametrize("size, deterministic", [(2, False), (4, False), (4, True)])
+def test_levels_mean_and_baselines_are_those_of_all_ratings(size, deterministic, trend):
+    """Also on ranks that have none: one that gives one result has one block of so few."""
     table, way = ratings(), WAY._replace(trend=trend)
     orders = order_ratings(table, cpu())
     scale = levelled(orders, scale_of(orders, table.values), preparing, way)
     users, items = baseline_of(orders, scale, preparing, trend=trend)
-    done = together(size, lambda team: prepared(table, "users", team, trend=trend))
+    done = together(size, lambda team: prepared(table, "users", team, deterministic, trend))
     for rank, (parts, own, its, made, _) in enumerate(done):
         np.testing.assert_array_equal(own.levels.values, orders.levels.values)
         np.testing.assert_array_equal(own.levels.counts, orders.levels.counts)
@@ -99,15 +101,22 @@ def test_levels_mean_and_baselines_are_those_of_all_ratings(size, trend):
         np.testing.assert_allclose(made.baseline[0][mine], users[mine], rtol=1e-12, atol=1e-14)
 
 
-def test_values_that_a_rank_alone_has_are_levels_of_all():
-    """Also where they are too many for levels, on one rank or on all together."""
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_values_that_a_rank_alone_has_are_levels_of_all(deterministic):
+    """Also where they are too many for levels, on one rank or on all together, and on one that has none."""
     for values in (lambda n: np.arange(n) % 7, lambda n: np.arange(n) % 400, lambda n: np.arange(n) * 1e-3):
         table = ratings(values)
         whole = order_ratings(table, cpu())
-        for _, own, *_ in together(2, lambda team, table=table: prepared(table, "users", team)):
+        for _, own, *_ in together(2, lambda team, table=table: prepared(table, "users", team, deterministic)):
             np.testing.assert_array_equal(own.levels.values, whole.levels.values)
             assert own.levels.exact == whole.levels.exact
             np.testing.assert_array_equal(own.levels.counts, whole.levels.counts)
+
+
+def test_no_ratings_on_any_rank_are_refused():
+    none = ratings().take(slice(0))
+    for error in together(2, lambda team: order_ratings(none, cpu(), team)):
+        assert isinstance(error, DataError) and "There are no ratings" in str(error)
 
 
 @pytest.mark.parametrize("walk, blocks, first", [("users", 2, 0.5), ("users", 4, 0.25), ("items", 2, 1.0)])
