@@ -127,8 +127,8 @@ def chunk_tables(side, starts, parts, way, plan, layout, steps, own_steps):
     else:
         counts = np.diff(steps.chunking.fetch(starts)).reshape(parts.blocks, rows)
         each = [(counts[block], starts[block * rows : (block + 1) * rows + 1]) for block in range(parts.blocks)]
-    pace = schedule.Pace(workers, rates)
     pieces = own_steps.PARTS if copied else 1
+    pace = schedule.Pace(workers, rates, whole=schedule.whole_rows(n, workers, pieces) if copied else 0)
     tables = [cut_table(*one, pace, plan.seed, steps.chunking, pieces) for one in each]
     if copied:
         return tables, workers, [Lap(0.0, 1.0, first)]

@@ -14,6 +14,7 @@ from gpukit.random import bits, key
 from gpukit.streams import Keyed, Numpy
 
 SHORTEST, LONGEST = 4, 256
+WHOLE = 1024  # ratings of the longest chunk there is: of a row that is walked at one go
 STALENESS = 1.6  # bound on the rate-weighted steps taken blindly, found by trial: from 3 on, skewed data diverges
 QUAD = 4
 RATINGS_A_WORKER = 1200  # fewer workers for fewer ratings, so that chunks stay long: whole columns in one go learn best
@@ -35,12 +36,14 @@ def worker_count(n_ratings, most, near=False):
 
 class Pace(NamedTuple):
     """How an epoch goes about its major rows: workers; rate (rows,), about that of each row's steps; shortest: chunks
-    of a row are at least so long, if they can; longest: and at most."""
+    of a row are at least so long, if they can; longest: and at most; whole: rows of no more ratings are one chunk, at
+    most WHOLE."""
 
     workers: int
     rate: np.ndarray
     shortest: int = SHORTEST
     longest: int = LONGEST
+    whole: int = 0
 
 
 def still_workers(n_ratings, steps, bounds):
@@ -71,6 +74,11 @@ def chunk_lengths(counts, workers, rate, bounds=(SHORTEST, LONGEST)):
     """
     shared = max(workers - 1, 1e-9) * np.maximum(counts, 1) / max(int(counts.sum()), 1) * np.maximum(rate, 1e-9)
     return np.clip(STALENESS / shared, *bounds).astype(np.int64)
+
+
+def whole_rows(n_ratings, workers, parts):
+    """The Pace.whole of an epoch in so many parts: half of what a worker has in a part, so that all have as much."""
+    return min(WHOLE, n_ratings // (2 * workers * parts))
 
 
 def block_count(n_ratings, rows, grain, most):

@@ -200,3 +200,18 @@ def test_parts_of_a_table_are_as_much_work_for_every_four_workers(parts):
         assert work.max() <= 1.1 * work.mean(), work
         mine = part[(part[:, 0] == heavy) & (part[:, 2] > 0)]
         assert len(mine) <= -(-len(whole[(whole[:, 0] == heavy) & (whole[:, 2] > 0)]) // parts) + 8, "they meet"
+
+
+def test_rows_that_are_walked_whole():
+    """A row of no more ratings is one chunk, longer ones are cut as ever, empty ones have none."""
+    counts = np.array([0, 300, 1, 700, 701, 5000])
+    starts, pace = indptr_of(counts), schedule.Pace(40, 0.15)
+    cut, found = (cut_table(counts, starts, each, 1, chunking) for each in (pace, pace._replace(whole=700)))
+    for row, its in enumerate(counts):
+        own = found[(found[:, 0] == row) & (found[:, 2] > 0)]
+        expected = (
+            [[row, starts[row], its]] if 0 < its <= 700 else sorted(cut[(cut[:, 0] == row) & (cut[:, 2] > 0)].tolist())
+        )
+        assert sorted(own.tolist()) == expected
+    assert schedule.whole_rows(50_000_000, 11_136, 4) == 561 and schedule.whole_rows(10**9, 2, 16) == schedule.WHOLE
+    assert schedule.whole_rows(100, 40, 4) == 0

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.factorization.solvers.sgd.schedule import LONGEST, QUAD, chunk_lengths
+from gpukit.factorization.solvers.sgd.schedule import QUAD, WHOLE, chunk_lengths
 from gpukit.random import key
 from gpukit.streams import Keyed
 
@@ -36,7 +36,8 @@ def chunk_table(indptr, starts, pace, seed, steps):
 def cut_table(counts, starts, pace, seed, steps, parts=1):
     """`chunk_table` of rows with counts (rows,) ratings: all that a row has, or 0 for one that is left out; in so many
     parts, one behind the other, each as much work for every four workers."""
-    pieces = -(-counts // chunk_lengths(counts, pace.workers, pace.rate, (pace.shortest, pace.longest)))
+    lengths = chunk_lengths(counts, pace.workers, pace.rate, (pace.shortest, pace.longest))
+    pieces = np.where(counts <= pace.whole, np.minimum(counts, 1), -(-counts // lengths))
     before = np.concatenate(([0], np.cumsum(pieces)))
     cut = RowChunks(starts, steps.resident(before, np.int64), int(before[-1]))
     return table_of(cut, pace.workers, seed, steps, parts)
@@ -64,9 +65,9 @@ def in_quads(cut, quads, seed, steps):
 
 
 def classes_of_length():
-    """(LONGEST + 1,) uint64: the class of each length, 0 for the longest."""
-    octaves = np.log2(np.maximum(np.arange(LONGEST + 1), 1))
-    return (np.ceil(CLASSES * np.log2(LONGEST)) - np.ceil(CLASSES * octaves)).astype(np.uint64)
+    """(WHOLE + 1,) uint64: the class of each length, 0 for the longest."""
+    octaves = np.log2(np.maximum(np.arange(WHOLE + 1), 1))
+    return (np.ceil(CLASSES * np.log2(WHOLE)) - np.ceil(CLASSES * octaves)).astype(np.uint64)
 
 
 def dealt(table, shape, seed, steps, parts=1):
@@ -74,8 +75,8 @@ def dealt(table, shape, seed, steps, parts=1):
     then each one's shuffled. shape: (rounds, fours); the fours of so many parts come one part after the other."""
     quads = shape[0] * shape[1]
     keys, places = steps.empty(quads, np.uint64), steps.empty(quads, np.uint32)
-    steps.run("fallen_lengths", table, LONGEST, keys, places)
-    _, order, _ = steps.sort_by_bits(keys, 0, LONGEST.bit_length(), places)
+    steps.run("fallen_lengths", table, WHOLE, keys, places)
+    _, order, _ = steps.sort_by_bits(keys, 0, WHOLE.bit_length(), places)
     hands, out = steps.empty(shape, np.uint32), steps.empty(table.shape, np.int64)
     steps.run("deal_hands", order, np.uint32(key(seed, Keyed.CHUNK_ORDER[1])), hands)
     if parts > 1:

@@ -47,9 +47,9 @@ def test_cut_rows(name, shape):
 def test_classes_of_length():
     """An eighth of an octave each, falling; powers of two on the edge; what has no ratings comes last."""
     classes = table.classes_of_length().astype(int)
-    assert len(classes) == 257 and classes[256] == 0 and classes.max() == 64 < 1 << table.LENGTH_BITS
-    assert [classes[2**e] for e in range(9)] == [8 * (8 - e) for e in range(9)]
-    assert (np.diff(classes) <= 0).all() and classes[0] == classes[1] and classes[255] == 0 and classes[234] == 1
+    assert len(classes) == 1025 and classes[1024] == 0 and classes.max() == 80 < 1 << table.LENGTH_BITS
+    assert [classes[2**e] for e in range(11)] == [8 * (10 - e) for e in range(11)]
+    assert (np.diff(classes) <= 0).all() and classes[0] == classes[1] and classes[1023] == 0 and classes[938] == 1
 
 
 @pytest.mark.parametrize("shape", SHAPES)
