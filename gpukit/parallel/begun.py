@@ -7,24 +7,11 @@ import threading
 from pathlib import Path
 
 from gpukit.parallel.stopped import EACH, QUIET, STOPPED, StoppedError, Waited, Watch, fields, state
+from gpukit.runtime.started import told
 
-STARTED_BY = {  # how many ranks, and which one this is, as mpiexec and srun say
-    "OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK",
-    "PMI_SIZE": "PMI_RANK",
-    "PMIX_SIZE": "PMIX_RANK",
-    "SLURM_STEP_NUM_TASKS": "SLURM_PROCID",
-}
 JOB = ("PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID")  # what tells a job from others of one daemon
 GRACE = 8.0  # seconds that another rank has to say why
 SILENT = "MPI has not started on all ranks for {:g} s. Is one of another host stopped, or cut off?"
-
-
-def told(environment=os.environ):
-    """(how many ranks mpiexec or srun have started, the number of this one); (1, 0) where they have not."""
-    for size, rank in STARTED_BY.items():
-        if (count := environment.get(size, "")).isdigit() and int(count) > 1:
-            return int(count), int(environment.get(rank, 0))
-    return 1, 0
 
 
 def begin():

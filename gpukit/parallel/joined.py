@@ -13,9 +13,9 @@ import numpy as np
 from gpukit._version import __version__
 from gpukit.errors import DataError, ParameterError
 from gpukit.parallel import mailbox, mpi, sockets
-from gpukit.parallel.begun import told
 from gpukit.parallel.stopped import QUIET
 from gpukit.parallel.team import ALONE, Team
+from gpukit.runtime.started import told
 
 VARIABLE = "GPUKIT_TEAM"  # rank, process that starts it, then rank:descriptor ..., set by launch.connections
 PARENT_ENDS = 1  # PR_SET_PDEATHSIG of prctl

@@ -10,6 +10,7 @@ import time
 import pytest
 
 from gpukit.parallel import begun
+from gpukit.runtime.started import STARTED_BY
 from parallel.test_commands import mpiexec
 from parallel.test_faults import gone, offspring
 from parallel.test_stopped import SOON
@@ -65,7 +66,7 @@ def test_a_rank_that_comes_late(late):
 def test_ranks_of_the_same_job(monkeypatch):
     """Of what the process that has started this one has started, none are ranks of others, nor what is no rank."""
     monkeypatch.setattr(begun.os, "getppid", os.getpid)
-    for name in (*begun.STARTED_BY, *begun.STARTED_BY.values(), *begun.JOB):
+    for name in (*STARTED_BY, *STARTED_BY.values(), *begun.JOB):
         monkeypatch.delenv(name, raising=False)
     job = {"PMIX_NAMESPACE": "a", "OMPI_COMM_WORLD_SIZE": "3", "OMPI_COMM_WORLD_RANK": "0"}
     others = [{**job, "OMPI_COMM_WORLD_RANK": "2"}, {**job, "OMPI_COMM_WORLD_RANK": "1", "PMIX_NAMESPACE": "b"}, {}]

@@ -6,7 +6,7 @@ import pytest
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.parallel import joined
-from gpukit.parallel.begun import STARTED_BY
+from gpukit.runtime.started import STARTED_BY
 from parallel.test_team import together
 
 
