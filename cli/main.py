@@ -5,15 +5,17 @@ import difflib
 import importlib
 import resource
 import sys
+import time
 
 import click
 
 from gpukit._version import __version__
 from gpukit.cli import standard
 from gpukit.cli.process import main
-from gpukit.errors import GpukitError
+from gpukit.errors import GpukitError, ParameterError
 from gpukit.interrupt import exit_code
 from gpukit.runtime.start import put_off_unused
+from gpukit.runtime.started import AFTER, told
 
 __all__ = ["LazyGroup", "VERBS", "gpukit", "main", "run", "run_alone", "survived"]
 
@@ -66,7 +68,10 @@ class LazyGroup(click.Group):
         near = begun or difflib.get_close_matches(args[0], VERBS, 1)
         if near and args[0] not in VERBS:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
-        return super().resolve_command(ctx, args)
+        name, command, left = super().resolve_command(ctx, args)
+        if not is_shared(command) and not set(left).intersection(ctx.help_option_names):
+            check_alone(name)
+        return name, command, left
 
     def format_commands(self, ctx, formatter):
         """The list of verbs in --help, from the table."""
@@ -87,6 +92,25 @@ def gpukit():
     gpukit impute graph.npz --output full.npz            fill in what is missing on a graph
     gpukit COMMAND --help                                every option
     """
+
+
+def is_shared(command):
+    """Whether ranks share the work of a verb: then it has --ranks."""
+    return any(parameter.name == "ranks" for parameter in command.params)
+
+
+def check_alone(name):
+    """ParameterError where mpiexec or srun has started several processes, each of which would do all of a verb's work
+    and write the same files. The first one says it; the others leave when it has."""
+    size, rank = told()
+    if size > 1 and rank:
+        time.sleep(AFTER)
+        raise click.exceptions.Exit(ParameterError.exit_code)
+    if size > 1:
+        raise ParameterError(
+            f"{size} ranks were started by mpiexec or srun, and {name} is the work of one. "
+            "Start it by itself (srun -n 1)."
+        )
 
 
 def check_limit():

@@ -13,11 +13,11 @@ from gpukit.io import sinks
 from gpukit.io.sources import STANDARD_INPUT
 from gpukit.parallel import worth
 from gpukit.parallel.devices import settings_of_ranks
-from gpukit.parallel.joined import VARIABLE, check_alike, check_files, joined, told
+from gpukit.parallel.joined import VARIABLE, check_alike, check_files, joined
 from gpukit.parallel.launch import launch
 from gpukit.parallel.sockets import cores
+from gpukit.runtime.started import AFTER, told
 
-AFTER = 5.0  # seconds that the first rank has to say what is wrong with a request
 hushed = []  # whether this process says nothing any more
 READ = ("edges", "tensor", "coordinates", "distances", "validation", "test", "given")  # options, beside all arguments
 

@@ -1,6 +1,7 @@
 """Requests to stop (Ctrl-C, and in a command SIGTERM and SIGHUP too), answered at a safe moment.
 
 deferred()       within it a request is noted; who asks raises Interrupted when all is safe
+answered()       what is still to be done before a request is answered; it is, whatever becomes of that
 heed(), over()   the whole life of a command: an Interrupted wherever one may be raised, once
 """
 
@@ -8,6 +9,8 @@ import contextlib
 import signal
 import sys
 import threading
+
+from gpukit.errors import GpukitError
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 OF_RANKS = [getattr(signal, name) for name in ("SIGUSR1", "SIGUSR2") if hasattr(signal, name)]  # parallel/joined.py's
@@ -59,6 +62,20 @@ def deferred():
     _restore(before)
     if interrupt.requested is not None:
         signal.raise_signal(interrupt.requested)
+
+
+@contextlib.contextmanager
+def answered(number):
+    """Raises Interrupted(number) at its end; a GpukitError within it is the cause of that then. number None: nothing
+    was requested, and nothing is changed."""
+    try:
+        yield
+    except GpukitError as error:
+        if number is None:
+            raise
+        raise Interrupted(number) from error
+    if number is not None:
+        raise Interrupted(number)
 
 
 def _restore(handlers):

@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from gpukit import interrupt
+from gpukit.errors import DataError
 
 BEGIN = """
 import gc, signal, sys, time, weakref
@@ -79,6 +80,22 @@ def test_what_is_deferred_is_answered_by_who_asks_or_at_the_end(asks):
         f"    if {asks}: raise interrupt.Interrupted(pressed.requested)\n    print('to the end')\nwait()"
     )
     assert said(body) == "15\n" + "to the end\n" * (not asks) + "stopped 143\n"
+
+
+@pytest.mark.parametrize("failing", [None, DataError("the disk is full"), KeyError("a mistake")])
+@pytest.mark.parametrize("number", [None, 15])
+def test_what_is_done_before_an_answer(number, failing):
+    """The answer comes whatever becomes of it, with the reason; mistakes are not hidden."""
+    expected = failing if number is None or isinstance(failing, KeyError) else interrupt.Interrupted(number)
+    found = None
+    try:
+        with interrupt.answered(number):
+            if failing is not None:
+                raise failing
+    except (Exception, KeyboardInterrupt) as error:
+        found = error
+    assert type(found) is type(expected) and getattr(found, "number", None) == getattr(expected, "number", None)
+    assert not isinstance(found, interrupt.Interrupted) or found.__cause__ is failing
 
 
 def test_what_is_ignored_stays_ignored():

@@ -175,18 +175,21 @@ def fit(ctx, ask, train, test, stages, team=ALONE):
         try:
             kept = {"checkpoint": ask.checkpoint, "resume": ask.resume}
             model.fit(train, validation=judges, progress=progress, **kept, team=team)
-        except KeyboardInterrupt:
-            survived(ctx, what_is_left(ask.checkpoint))
+        except KeyboardInterrupt as stop:
+            survived(ctx, what_is_left(ask.checkpoint, stop.__cause__))
             raise
     parts = {name: seconds for name, seconds in model.timings_.items() if name != "prepare"}
     stages.done("preparing", parts)
     return model, told
 
 
-def what_is_left(checkpoint):
-    """What to say after Ctrl-C."""
+def what_is_left(checkpoint, error=None):
+    """What to say after Ctrl-C; error: why the checkpoint could not be written."""
     if checkpoint is None:
         return "Nothing was kept; --checkpoint FILE keeps the state of training."
+    if error is not None:
+        before = " The one of before is whole: --resume goes on from it." if Path(checkpoint).is_file() else ""
+        return f"The checkpoint could not be written: {error}{before}"
     if not Path(checkpoint).is_file():
         return f"Training had not begun, so there is no checkpoint {checkpoint} yet."
     return f"The checkpoint {checkpoint} is whole: the same command with --resume goes on from it."

@@ -129,8 +129,8 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
             enough = judge.enough(epoch, rmse)
             requested = checkpoints.agreed(pressed.requested)
             if requested is not None:
-                checkpoints.write(session, judge.best_state, epoch + 1)
-                raise interrupt.Interrupted(requested)
+                with interrupt.answered(requested):
+                    checkpoints.write(session, judge.best_state, epoch + 1)
             if enough:
                 break
             if checkpoints.due():

@@ -6,6 +6,7 @@
 | sockets.py | messages between ranks that one process has started: a pair of sockets for any two of them      |
 | mailbox.py | the same, short ones by memory that they share: a rank that looks at it has them in microseconds  |
 | mpi.py     | messages of ranks that mpiexec or srun has started: MPI on host arrays (extra `mpi`)            |
+| begun.py   | the start of MPI, with an end where a rank is stopped or does not come                           |
 | lines.py   | arrays in their places from rank to rank, on the host or a device, by way of a Team's messages  |
 | nccl.py    | the same for arrays on GPUs, from one to another, by NCCL                                       |
 | between.py | which of the two, for ranks on CPUs, on GPUs, or on some of each                                |

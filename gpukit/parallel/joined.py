@@ -15,14 +15,9 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.parallel import mailbox, mpi, sockets
 from gpukit.parallel.stopped import QUIET
 from gpukit.parallel.team import ALONE, Team
+from gpukit.runtime.started import told
 
 VARIABLE = "GPUKIT_TEAM"  # rank, process that starts it, then rank:descriptor ..., set by launch.connections
-STARTED_BY = {  # how many ranks, and which one this is, as mpiexec and srun say
-    "OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK",
-    "PMI_SIZE": "PMI_RANK",
-    "PMIX_SIZE": "PMIX_RANK",
-    "SLURM_STEP_NUM_TASKS": "SLURM_PROCID",
-}
 PARENT_ENDS = 1  # PR_SET_PDEATHSIG of prctl
 PIECES, PIECE = 16, 1 << 18  # of a file, and their bytes, that tell it from another
 LEFT = signal.SIGUSR1  # by which launch.py tells a rank that has not noticed that another one has ended
@@ -54,14 +49,6 @@ def joined(errors=None):
         )
     signal.signal(QUIET, _leave)
     return Team(messages)
-
-
-def told():
-    """(how many ranks mpiexec or srun have started, the number of this one); (1, 0) where they have not."""
-    for size, rank in STARTED_BY.items():
-        if (count := os.environ.get(size, "")).isdigit() and int(count) > 1:
-            return int(count), int(os.environ.get(rank, 0))
-    return 1, 0
 
 
 def check_alike(team):

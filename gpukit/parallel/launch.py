@@ -15,6 +15,7 @@ from gpukit.parallel.stopped import QUIET, StoppedError, Watch, passed_on, tell
 from gpukit.parallel.team import TeamError
 
 GRACE = 10.0  # seconds that ranks have to end by themselves once one has failed
+HEARD = 1.0  # seconds that ranks have to hear from one that was asked to stop, before they are asked too
 PAUSE = 0.01
 SHELL = 128  # and a signal's number: the exit code of a command that was asked to stop, and has said so
 COMMAND = "from gpukit.cli.process import main; main()"
@@ -26,8 +27,9 @@ def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
     environment.
 
     Raises TeamError where there are too many for this machine, or for its limits, and where one is stopped while others
-    are at work. A request to stop is passed to all ranks once, and on to the caller, with `told` where rank 0 has said
-    so; Ctrl-Z stops all. Ranks hear of Ctrl-C by SIGTERM, which ends a Python that is about to start without a word.
+    are at work. A request to stop, also one that a rank alone has got, is passed to all ranks once, and on to the
+    caller, with `told` where rank 0 has said so; Ctrl-Z stops all. Ranks hear of Ctrl-C by SIGTERM, which ends a Python
+    that is about to start without a word.
     """
     ranks, number, lost, request = [], signal.SIGTERM, None, None
     try:
@@ -50,7 +52,7 @@ def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
         with interrupt.deferred():  # a request that comes again must not leave ranks behind
             _end(ranks, number, lost)
             if request is not None and ranks:
-                request.told = ranks[0].returncode == SHELL + number
+                request.told = _asked(ranks[:1]) is not None
     return _exit_code([rank.returncode for rank in ranks])
 
 
@@ -83,15 +85,25 @@ def _start(rank, way, arguments, settings, command):
 
 
 def _watch(ranks, watch):
-    """Return when all have ended, or one has failed and GRACE is over; StoppedError when one has been stopped."""
+    """Return when all have ended, or one has failed and GRACE is over; StoppedError when one has been stopped,
+    Interrupted when one was asked to stop and others have not heard of it."""
     failed = None
     while None in (codes := [rank.poll() for rank in ranks]):
         watch.check()
         if failed is None and any(codes):
             failed = time.monotonic()
-        if failed is not None and time.monotonic() - failed > GRACE:
+        since = 0.0 if failed is None else time.monotonic() - failed
+        if since > HEARD and (asked := _asked(ranks)) is not None:
+            raise interrupt.Interrupted(asked)
+        if since > GRACE:
             return
         time.sleep(PAUSE)
+
+
+def _asked(ranks):
+    """By which signal the first of the ranks that have ended so was asked to stop; None: none was."""
+    codes = [rank.returncode for rank in ranks if rank.returncode is not None]
+    return next((code - SHELL for code in codes if code - SHELL in interrupt.SIGNALS), None)
 
 
 def _end(ranks, number, lost):

@@ -1,12 +1,14 @@
 """Messages of ranks that mpiexec or srun has started, by MPI on host arrays."""
 
 import atexit
+import math
 import os
 import sys
 import time
 
 import numpy as np
 
+from gpukit.parallel.begun import attended, begin
 from gpukit.parallel.sockets import SECONDS
 from gpukit.parallel.stopped import QUIET, Waited, Watch, beside, place
 from gpukit.parallel.team import SilenceError, TeamError
@@ -21,13 +23,12 @@ class Messages:
     says what the first rank cannot say any more."""
 
     def __init__(self, world=None, seconds=SECONDS, errors=None):
-        from mpi4py import MPI
-
-        self.MPI, self.seconds = MPI, seconds
-        self.world = (MPI.COMM_WORLD if world is None else world).Dup()
+        with attended(seconds, errors):
+            self.MPI = begin()
+            self.world = (self.MPI.COMM_WORLD if world is None else world).Dup()
+            self.watch = Watch(beside(self.world.allgather(place())))
         self.rank, self.size = self.world.Get_rank(), self.world.Get_size()
-        self.queued, self.errors = [], errors
-        self.watch = Watch(beside(self.world.allgather(place())))
+        self.queued, self.errors, self.seconds = [], errors, seconds
         atexit.register(self._leave)
 
     def send(self, rank, data):
@@ -74,20 +75,34 @@ class Messages:
 
     def _leave(self):
         """MPI's own end, which comes next, would wait for a rank that is stopped; without it mpiexec ends all."""
+        silent = self.watch.found is None and not self._all_leave()
         if self.watch.found is None:
             return
+        stopped, why = self.watch.found
         if self.rank:  # once one has left, mpiexec lets nobody get further
-            stopped, why = self.watch.found
             speaks = self.rank == (2 if stopped == 1 else 1)
             time.sleep(GRACE if speaks else GRACE + MORE)
+        if self.rank or silent:
             self._say(why)
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(1)
 
+    def _all_leave(self):
+        """Wait for all to come here, however long one works by itself; False: one is stopped, which nobody has told."""
+        if self.MPI.Is_finalized():
+            return True
+        self.seconds = math.inf
+        try:
+            self._await(self.world.Ibarrier().Test, None)
+        except TeamError:
+            self.errors = 2 if self.errors is None else self.errors
+            return False
+        return True
+
     def _say(self, why):
         """Say for all what the first rank has not said: it is stopped, or at work by itself."""
-        if 0 in self.watch.ranks:
+        if self.rank and 0 in self.watch.ranks:
             os.kill(self.watch.ranks[0], QUIET)
         if self.errors is not None:
             os.write(self.errors, f"Error: {why}\n".encode())

@@ -67,12 +67,17 @@ class Waited:
 
 
 def state(process):
-    """A letter for what a process does, as /proc says it; b"" where it has ended, or nothing is known."""
+    """A letter for what a process does; b"" where it has ended, or nothing is known."""
+    return b"".join(fields(process)[:1])
+
+
+def fields(process):
+    """What /proc says of a process: [a letter for what it does, the number of its parent, ...]; [] where it has
+    ended, or nothing is known."""
     try:
-        told = Path(f"/proc/{process}/stat").read_bytes()
+        return Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
-        return b""
-    return told.rpartition(b")")[2].split()[0]
+        return []
 
 
 def place():

@@ -4,5 +4,6 @@
 |------------|-----------------------------------------------------------------------------------------------|
 | threads.py | the threading layer of compiled loops; what a layer cannot bear of threads and forks          |
 | aside.py   | files and folders made aside and renamed; what a killed process left behind is removed        |
+| started.py | how many processes mpiexec or srun have started, and which one this is                         |
 | start.py   | what a command's process leaves out while it imports                                          |
 """

@@ -10,6 +10,7 @@ import sys
 import pytest
 from cli_support import PATIENCE, SMALL, heed_ctrl_c, read_until
 
+from gpukit.errors import DataError
 from gpukit.persist import load_header
 
 
@@ -57,6 +58,28 @@ def test_without_a_checkpoint_it_is_said_that_nothing_was_kept(verb, ratings_fil
     result = verb("train-lshmf", ratings_file, "--model", tmp_path / "m", *SMALL, "--quiet")
     assert result.code == 130 and result.err.startswith("Interrupted. Nothing was kept; --checkpoint FILE")
     assert result.err.count("\n") == 1 and os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("solver", [(), ("--solver", "als")], ids=str)
+@pytest.mark.parametrize("before", [True, False])
+def test_a_checkpoint_that_cannot_be_written(verb, ratings_file, tmp_path, ctrl_c_at, monkeypatch, before, solver):
+    """One line that says both, and the exit code of a request to stop."""
+    checkpoint = tmp_path / "ck"
+    if before:
+        checkpoint.write_text("an earlier one")
+
+    def full(path, *args):
+        raise DataError(f"cannot write {path}: No space left on device.")
+
+    monkeypatch.setattr("gpukit.factorization.run.saving.save_checkpoint", full)
+    monkeypatch.setattr("gpukit.factorization.run.CHECKPOINT_SECONDS", 1e9)  # however long it compiles
+    ctrl_c_at("training", 2)
+    result = verb(
+        "train-lshmf", ratings_file, "--checkpoint", checkpoint, *SMALL, "--no-neighbors", "-q", "--force", *solver
+    )
+    left = " The one of before is whole: --resume goes on from it." if before else ""
+    told = f"The checkpoint could not be written: cannot write {checkpoint}: No space left on device.{left}"
+    assert (result.code, result.out, result.err) == (130, "", f"Interrupted. {told}\n")
 
 
 def test_before_training_there_is_no_checkpoint_to_speak_of(verb, ratings_file, tmp_path, ctrl_c_at):

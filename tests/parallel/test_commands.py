@@ -17,6 +17,7 @@ from gpukit.cli import main, teams
 from gpukit.factorization import MatrixFactorization
 from gpukit.ranking import RankSVM
 from gpukit.ratings import read_ratings
+from gpukit.runtime.started import AFTER
 
 GPUKIT = [sys.executable, "-P", "-c", "from gpukit.cli.process import main; main()"]
 
@@ -138,12 +139,44 @@ def test_a_request_that_will_not_do_for_another_rank_alone(monkeypatch, capsys):
     """It has waited for the first one, which had nothing to say."""
     waited = []
     monkeypatch.setattr(teams.time, "sleep", waited.append)
-    for rank, hushed, expected in ((0, [], []), (1, [True], []), (1, [], [teams.AFTER])):
+    for rank, hushed, expected in ((0, [], []), (1, [True], []), (1, [], [AFTER])):
         monkeypatch.setattr(teams, "told", lambda rank=rank: (2, rank))
         monkeypatch.setattr(teams, "hushed", hushed)
         waited.clear()
         assert main.run(["train-lshmf"]) == 2 and waited == expected
         assert "Missing argument" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [("convert", "a.csv", "b.gkr"), ("bench", "ranks"), ("doctor",)], ids=str)
+def test_verbs_that_ranks_do_not_share(tmp_path, monkeypatch, words):
+    """Each of them would do all of the work, and write the same file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("1,2,3\n4,5,6\n")
+    code, out, err = command(*words, before=mpiexec())
+    assert code == 2 and out == "" and err.count("Error: ") == 1, err
+    assert f"2 ranks were started by mpiexec or srun, and {words[0]} is the work of one." in err
+    assert os.listdir(tmp_path) == ["a.csv"]
+
+
+def test_who_of_ranks_that_share_nothing_says_so(monkeypatch, capsys):
+    """The first one at once; others leave later, without a word. Help is for all."""
+    waited = []
+    monkeypatch.setattr(main.time, "sleep", waited.append)
+    for rank, lines, pause in ((0, 1, []), (1, 0, [AFTER])):
+        monkeypatch.setattr(main, "told", lambda rank=rank: (2, rank))
+        waited.clear()
+        assert main.run(["similar", "m.gpukit"]) == 2 and waited == pause
+        assert capsys.readouterr().err.count("\n") == lines
+        for words in (["--version"], ["--help"], ["similar", "--help"], ["bench", "ranks", "-h"]):
+            assert main.run(words) == 0 and waited == pause
+        capsys.readouterr()
+
+
+def test_verbs_with_ranks_are_those_that_share(root):
+    """Who has --ranks runs as a team."""
+    for name, (_, module, _) in main.VERBS.items():
+        text = (root / "cli" / (module.replace(".", "/") + ".py")).read_text()
+        assert main.is_shared(main.gpukit.get_command(None, name)) == ("with run_as_team(" in text), name
 
 
 def test_the_example_of_the_page(root, tmp_path, monkeypatch):

@@ -94,6 +94,11 @@ def test_a_rank_of_mpiexec_is_killed(inputs, tmp_path, what, victim):
     assert list(tmp_path.iterdir()) == []
 
 
+def limited():
+    """From now on this process writes no large files."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+
+
 @pytest.mark.parametrize("what", ["model", "lists"])
 def test_a_full_disk(inputs, tmp_path, what):
     """The first rank alone writes; that fails, and all end by its line."""
@@ -101,12 +106,27 @@ def test_a_full_disk(inputs, tmp_path, what):
         "model": ("train-lshmf", inputs["ratings"], *TRAINING, "--epochs", 2, "--model", tmp_path / "m.gpukit"),
         "lists": ("recommend", inputs["model"], "--all", "--by", "rating", "--output", tmp_path / "lists.csv"),
     }[what]
-    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))  # noqa: E731
-    process = begin((*words, "--ranks", 2), preexec_fn=limit)
+    process = begin((*words, "--ranks", 2), preexec_fn=limited)
     ranks = started(process, 2)
     _, err = process.communicate(timeout=60)
     assert process.returncode in (1, 2) and err.count("Error: ") == 1 and err.count("\n") == 1, err
     assert not any(Path(f"/proc/{rank}").exists() for rank in ranks)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_request_to_stop_on_a_full_disk(inputs, tmp_path):
+    """One line says that it was heard, and why there is no checkpoint."""
+    words = ("train-lshmf", inputs["ratings"], *TRAINING, "--regularization", 0.05, "--ranks", 2)
+    words = (*words, "--epochs", 1_000_000, "--checkpoint", tmp_path / "ck")
+    for seconds in (8, 20, 60):  # until training has begun
+        process = begin(words, preexec_fn=limited)
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        if "had not begun" not in err:
+            break
+    told = f"Interrupted. The checkpoint could not be written: cannot write {tmp_path / 'ck'}: File too large.\n"
+    assert (process.returncode, err) == (130, told)
     assert list(tmp_path.iterdir()) == []
 
 

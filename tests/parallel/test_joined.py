@@ -6,18 +6,19 @@ import pytest
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.parallel import joined
+from gpukit.runtime.started import STARTED_BY
 from parallel.test_team import together
 
 
 @pytest.fixture(autouse=True)
 def nobody(monkeypatch):
     """An environment in which nobody has started this process."""
-    for name in (*joined.STARTED_BY, *joined.STARTED_BY.values(), joined.VARIABLE):
+    for name in (*STARTED_BY, *STARTED_BY.values(), joined.VARIABLE):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(joined.mpi, "Messages", lambda errors: SimpleNamespace(rank=0, size=1))
 
 
-@pytest.mark.parametrize(("size", "rank"), joined.STARTED_BY.items())
+@pytest.mark.parametrize(("size", "rank"), STARTED_BY.items())
 def test_who_has_started_ranks_says_how_many(monkeypatch, size, rank):
     assert joined.told() == (1, 0) and joined.joined() is joined.ALONE
     for count, number, expected in (("1", "0", (1, 0)), ("none", "3", (1, 0)), ("12", "3", (12, 3))):

@@ -117,6 +117,25 @@ def test_a_request_to_stop_reaches_all(number):
     assert process.returncode != 0 and gone(numbers)
 
 
+CAUGHT = (
+    "from gpukit.parallel.launch import launch\n"
+    "try: launch([], 3, command={!r})\n"
+    "except KeyboardInterrupt as stop: print(stop.number, stop.told)\n"
+)
+
+
+@pytest.mark.parametrize("asked", [0, 1])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_one_rank_alone_is_asked_to_stop(asked, number):
+    """It ends by the code that says so; the others, at work by themselves, are asked too, and the launcher knows."""
+    rank = f"team.rank == {asked} and sys.exit({128 + number}); interrupt.heed()\n"
+    rank += "try: time.sleep(60)\nexcept KeyboardInterrupt as stop: sys.exit(interrupt.exit_code(stop))\n"
+    code = CAUGHT.format("from gpukit import interrupt; " + JOIN + rank)
+    begun = time.monotonic()
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == f"{int(number)} True\n" and time.monotonic() - begun < 40, done.stderr
+
+
 def test_a_request_to_stop_while_pythons_start():
     """They say nothing of it."""
     process = start("pass")

@@ -30,10 +30,9 @@ class Second(NamedTuple):
                 self.training.epoch(epoch)
                 progress("training", epoch + 1, self.plan.epochs, {"rmse": None})
                 requested = pressed.requested
-                if checkpoints is not None and (requested is not None or checkpoints.due()):
-                    checkpoints.write_beside(first, self.session, epoch + 1)
-                if requested is not None:
-                    raise interrupt.Interrupted(requested)
+                with interrupt.answered(requested):
+                    if checkpoints is not None and (requested is not None or checkpoints.due()):
+                        checkpoints.write_beside(first, self.session, epoch + 1)
         return self.session.state()
 
 

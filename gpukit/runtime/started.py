@@ -1,0 +1,19 @@
+"""Who has started this process: mpiexec or srun, with others, or somebody else. Told by the environment alone."""
+
+import os
+
+STARTED_BY = {  # how many ranks, and which one this is, as mpiexec and srun say
+    "OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK",
+    "PMI_SIZE": "PMI_RANK",
+    "PMIX_SIZE": "PMIX_RANK",
+    "SLURM_STEP_NUM_TASKS": "SLURM_PROCID",
+}
+AFTER = 5.0  # seconds that the first of them has to say what is wrong with a request that all find so
+
+
+def told(environment=os.environ):
+    """(how many ranks mpiexec or srun have started, the number of this one); (1, 0) where they have not."""
+    for size, rank in STARTED_BY.items():
+        if (count := environment.get(size, "")).isdigit() and int(count) > 1:
+            return int(count), int(environment.get(rank, 0))
+    return 1, 0

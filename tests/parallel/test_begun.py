@@ -1,0 +1,81 @@
+"""The start and the end of MPI: ranks that are stopped, or do not come, end all with one line; who is late does not."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+from gpukit.parallel import begun
+from gpukit.runtime.started import STARTED_BY
+from parallel.test_commands import mpiexec
+from parallel.test_faults import gone, offspring
+from parallel.test_stopped import SOON
+
+JOIN = "from gpukit.parallel.joined import joined; team = joined(); team.barrier(); team.rank or print('done')\n"
+OWN = "import os, time; own = int(os.environ['OMPI_COMM_WORLD_RANK'])\n"
+STOP = "own == {} and os.kill(os.getpid(), 19)\n"
+
+
+def begin(code):
+    """The process of mpiexec of two ranks that run some code, and may be stopped for two seconds."""
+    words = [*mpiexec(), sys.executable, "-P", "-c", SOON.format(2.0) + OWN + code]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finish(process, seconds=60):
+    """(exit code, standard output, standard error); none of its processes is left."""
+    ranks, since = [], time.monotonic()
+    while len(ranks) < 2 and process.poll() is None and time.monotonic() - since < 20:
+        ranks = offspring(process.pid)
+    try:
+        out, err = process.communicate(timeout=seconds)
+    finally:
+        for rank in [] if process.poll() is not None else [process.pid, *ranks]:
+            os.kill(rank, signal.SIGKILL)
+    assert gone(ranks)
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_rank_is_stopped_where_mpi_waits(victim, when):
+    """Before MPI has started, and when the work is done."""
+    code, out, err = finish(begin(STOP.format(victim) + JOIN if when == "before" else JOIN + STOP.format(victim)))
+    told = f"Error: Rank {victim} on {socket.gethostname()} has been stopped for 2 s"
+    assert code != 0 and err.count("Error: ") == 1 and told in err and "Traceback" not in err, err
+    assert out == ("" if when == "before" else "done\n")
+
+
+def test_a_rank_that_does_not_come():
+    """One line, though both wait for something."""
+    limit = "import gpukit.parallel.sockets as sockets; sockets.SECONDS = 3.0\n"
+    code, out, err = finish(begin(limit + "own == 1 and time.sleep(120)\n" + JOIN))
+    assert code != 0 and out == "" and err.count("Error: MPI has not started on all ranks for 3 s.") == 1, err
+
+
+@pytest.mark.parametrize("late", ["time.sleep(4)", "os.system('(sleep 1; kill -CONT %d) &' % os.getpid())"])
+def test_a_rank_that_comes_late(late):
+    code, out, err = finish(begin(f"own == 1 and {late}\n" + STOP.format(1) * ("CONT" in late) + JOIN))
+    assert (code, out) == (0, "done\n") and "Error" not in err, err
+
+
+def test_ranks_of_the_same_job(monkeypatch):
+    """Of what the process that has started this one has started, none are ranks of others, nor what is no rank."""
+    monkeypatch.setattr(begun.os, "getppid", os.getpid)
+    for name in (*STARTED_BY, *STARTED_BY.values(), *begun.JOB):
+        monkeypatch.delenv(name, raising=False)
+    job = {"PMIX_NAMESPACE": "a", "OMPI_COMM_WORLD_SIZE": "3", "OMPI_COMM_WORLD_RANK": "0"}
+    others = [{**job, "OMPI_COMM_WORLD_RANK": "2"}, {**job, "OMPI_COMM_WORLD_RANK": "1", "PMIX_NAMESPACE": "b"}, {}]
+    started = [subprocess.Popen(["sleep", "60"], env={**os.environ, **each}) for each in others]
+    for name, value in job.items():
+        monkeypatch.setenv(name, value)
+    try:
+        assert begun.siblings() == {0: os.getpid(), 2: started[0].pid}
+    finally:
+        for each in started:
+            each.kill()
+            each.wait()
