@@ -9,7 +9,7 @@ from gpukit.factorization.prepare import cpu as steps
 from gpukit.factorization.prepare import ready
 from gpukit.factorization.solvers.sgd import rates, schedule
 from gpukit.factorization.solvers.sgd.chunks import cpu as chunking
-from gpukit.factorization.solvers.sgd.chunks.table import CLASSES, chunk_table, cut_table
+from gpukit.factorization.solvers.sgd.chunks.table import CLASSES, chunk_table, cut_table, evenly
 from gpukit.ratings import Ratings
 
 COUNTS = {
@@ -197,9 +197,20 @@ def test_parts_of_a_table_are_as_much_work_for_every_four_workers(parts):
     np.testing.assert_array_equal(*for_each)
     for part in np.split(apart, parts):
         work = part.reshape(-1, 8, 4, 3)[..., 2].max(2).sum(0)  # of each four workers
-        assert work.max() <= 1.1 * work.mean(), work
+        assert work.max() <= 1.05 * work.mean(), work
         mine = part[(part[:, 0] == heavy) & (part[:, 2] > 0)]
         assert len(mine) <= -(-len(whole[(whole[:, 0] == heavy) & (whole[:, 2] > 0)]) // parts) + 8, "they meet"
+
+
+@pytest.mark.parametrize("rounds, fours", [(1, 1), (1, 7), (5, 1), (2, 3), (9, 116)])
+def test_quads_are_dealt_out_evenly(rounds, fours):
+    """To each four equally many and each quad once; half of the longest ones do not go where the others are."""
+    lengths = np.sort(np.random.default_rng(rounds).lognormal(4.0, 1.0, rounds * fours).astype(np.uint64))[::-1]
+    for its in (lengths, 0 * lengths, np.full_like(lengths, 1024)):
+        hands = evenly(its, rounds, fours)
+        assert hands.shape == (rounds, fours) and sorted(hands.ravel()) == list(range(rounds * fours))
+    work = lengths[evenly(lengths, rounds, fours)].sum(0)
+    assert work.max() <= max(work.mean(), lengths[0]) + lengths[-1 - len(lengths) // 2], work
 
 
 def test_rows_that_are_walked_whole():

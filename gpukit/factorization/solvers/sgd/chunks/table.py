@@ -48,7 +48,7 @@ def table_of(cut, workers, seed, steps, parts=1):
     fours = max(1, workers // QUAD)
     rounds = parts * max(1, -(-cut.chunks // (QUAD * fours * parts)))
     table = in_quads(cut, rounds * fours, seed, steps)
-    return dealt(table, (rounds // parts, parts * fours), seed, steps, parts)
+    return dealt(table, (rounds // parts, fours), seed, steps, parts)
 
 
 def in_quads(cut, quads, seed, steps):
@@ -72,17 +72,49 @@ def classes_of_length():
 
 def dealt(table, shape, seed, steps, parts=1):
     """The quads of a table dealt out in rounds by falling length, to and fro, so that all fours of workers get as much;
-    then each one's shuffled. shape: (rounds, fours); the fours of so many parts come one part after the other."""
-    quads = shape[0] * shape[1]
+    then each one's shuffled. shape: (rounds, fours) of each of so many parts, which come one behind the other.
+
+    In several parts, where a four has few quads of each, they are dealt out as `evenly` says.
+    """
+    rounds, fours = shape
+    quads = parts * rounds * fours
     keys, places = steps.empty(quads, np.uint64), steps.empty(quads, np.uint32)
     steps.run("fallen_lengths", table, WHOLE, keys, places)
-    _, order, _ = steps.sort_by_bits(keys, 0, WHOLE.bit_length(), places)
-    hands, out = steps.empty(shape, np.uint32), steps.empty(table.shape, np.int64)
+    keys, order, _ = steps.sort_by_bits(keys, 0, WHOLE.bit_length(), places)
+    if parts > 1:
+        order = steps.resident(order_of_parts(WHOLE - steps.fetch(keys), steps.fetch(order), shape, parts), np.uint32)
+    hands, out = steps.empty((rounds, parts * fours), np.uint32), steps.empty(table.shape, np.int64)
     steps.run("deal_hands", order, np.uint32(key(seed, Keyed.CHUNK_ORDER[1])), hands)
     if parts > 1:
-        apart = (
-            steps.fetch(hands).reshape(shape[0], -1, parts).transpose(2, 0, 1)
-        )  # a row's chunks are about equally long
-        hands = steps.resident(apart.reshape(-1, apart.shape[2]), np.uint32)
+        apart = steps.fetch(hands).reshape(rounds, parts, fours).transpose(1, 0, 2)
+        hands = steps.resident(apart.reshape(-1, fours), np.uint32)
     steps.run("take_quads", table, hands, out)
     return out
+
+
+def order_of_parts(lengths, order, shape, parts):
+    """The order of which the fours of all parts get, to and fro, what `evenly` says; lengths, order: of all quads, by
+    falling length. Every `parts`-th is of a part: a row's chunks, which are about equally long, are in all of them."""
+    own = [order[part::parts][evenly(lengths[part::parts], *shape)] for part in range(parts)]
+    rounds = np.hstack(own)
+    rounds[1::2] = rounds[1::2, ::-1]
+    return rounds.ravel()
+
+
+def evenly(lengths, rounds, fours):
+    """(rounds, fours) which of rounds * fours quads, by falling length, each four gets: half a round of them at a time,
+    the longest for whom has the least so far.
+
+    Source: Graham, Bounds on multiprocessing timing anomalies (1969), longest first; the fours get equally many here.
+    """
+    hands = np.empty((rounds, fours), np.int64)
+    work, had, dealt_out = np.zeros(fours, lengths.dtype), np.zeros(fours, np.int64), 0
+    while dealt_out < len(lengths):
+        free = np.flatnonzero(had < rounds)
+        least = free[np.argsort(work[free], kind="stable")[: max(1, fours // 2)]]
+        its = np.arange(dealt_out, dealt_out + len(least))
+        hands[had[least], least] = its
+        work[least] += lengths[its]
+        had[least] += 1
+        dealt_out += len(least)
+    return hands
