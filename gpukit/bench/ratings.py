@@ -20,7 +20,7 @@ from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.plan import memory_kept, memory_needed
 from gpukit.neighbors.plan import Settings
 
-CLOSE = 0.001  # an RMSE this near the converged one counts as there
+CLOSE = 0.001  # stars: an RMSE this near the converged one counts as there
 SEEDS = range(5)
 SHAPES, MORE = ("ml-10m", "netflix"), ("yahoo",)
 
@@ -33,6 +33,13 @@ def generated(like, scale):
 
     shape = synth.SHAPES[like]
     return synth_ratings(like, scale, 0).split(shape.test / shape.ratings, 1)
+
+
+def stars(like, count):
+    """So many stars of a 1-5 scale on the scale of a shape."""
+    from gpukit.ratings.generated import synth
+
+    return count * synth.SHAPES[like].unit
 
 
 @functools.lru_cache(maxsize=1)
@@ -116,7 +123,7 @@ def convergence(conditions):
                     continue
                 converging(estimator, train, test, conditions.device)  # everything is compiled
                 errors, times, parts = converging(estimator, train, test, conditions.device)
-                there = next(i for i, error in enumerate(errors) if error <= min(errors) + CLOSE)
+                there = next(i for i, error in enumerate(errors) if error <= min(errors) + stars(like, CLOSE))
                 shape, note = (
                     shape_name(like, conditions.scale),
                     f"RMSE {errors[there]:.4f} after epoch {there + 1}; lowest {min(errors):.4f}",

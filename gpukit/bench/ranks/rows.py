@@ -27,7 +27,7 @@ def ranks(conditions):
         with tempfile.TemporaryDirectory() as folder:
             save(generated(like, conditions.scale), folder)
             for model, factors in MODELS:  # ranks of their own for each, so that rows are told as they come
-                yield from told(conditions, like, "factorization", folder, model, factors)
+                yield from told(conditions, like, "factorization", folder, like, model, factors)
     for like in conditions.among(OF_DOCUMENTS):
         with tempfile.TemporaryDirectory() as folder:
             yield from told(conditions, like, "ranking", folder, like, conditions.scale)

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpukit.bench.ranking import EXACT, SINGLE, check_near, generated, on_host
 from gpukit.bench.ranks.imputation import imputation
-from gpukit.bench.ratings import CLOSE, estimators
+from gpukit.bench.ratings import CLOSE, estimators, stars
 from gpukit.bench.timing import milliseconds
 from gpukit.errors import DataError
 from gpukit.factorization import run as runs
@@ -24,7 +24,7 @@ from gpukit.ratings import Ratings
 from gpukit.ratings.table import DISTINCT, marked
 
 AT_ONCE = 5  # epochs of a sample
-FAR = 0.01  # of RMSE: further from one rank's a training has gone wrong
+FAR = 0.01  # stars of RMSE: further from one rank's a training has gone wrong
 
 
 def main():
@@ -43,7 +43,7 @@ def load(folder, name):
     return marked(Ratings(*columns, users, items), DISTINCT)
 
 
-def factorization(team, folder, model, factors, device):
+def factorization(team, folder, like, model, factors, device):
     """One epoch at the rates of the defaults, and the time to a test RMSE within CLOSE of the lowest of one rank; on
     other ranks than 0 nothing is told. First each rank trains by itself, all at once."""
     train, test = load(folder, "train"), load(folder, "test")
@@ -51,17 +51,17 @@ def factorization(team, folder, model, factors, device):
     alone, shared = (trained(make, train, test, ranks) for ranks in (ALONE, team))
     if team.rank:
         return []
-    if not abs(shared.errors[-1] - alone.errors[-1]) <= FAR:
+    if not abs(shared.errors[-1] - alone.errors[-1]) <= stars(like, FAR):
         raise DataError(f"the benchmark's ranks end at RMSE {shared.errors[-1]:.4f}, one at {alone.errors[-1]:.4f}.")
-    return rows_of(f"{model} F={factors}{' K=32' * (model == 'CULSH-MF')}", alone, shared)
+    what = f"{model} F={factors}{' K=32' * (model == 'CULSH-MF')}"
+    return rows_of(what, alone, shared, min(alone.errors) + stars(like, CLOSE))
 
 
-def rows_of(what, alone, shared):
-    """What is told of the Curves of a rank by itself and of all."""
+def rows_of(what, alone, shared, target):
+    """What is told of the Curves of a rank by itself and of all; target: the RMSE that they are to come to."""
     note = f"one rank {statistics.median(alone.samples):.4g} ms; RMSE {shared.errors[-1]:.4f} after "
     note += f"{len(shared.errors)} epochs, one rank {alone.errors[-1]:.4f}"
     rows = [{"what": f"one epoch {what}", "samples": shared.samples, "note": note}]
-    target = min(alone.errors) + CLOSE
     its, own = (reached(curve.errors, curve.times, target) for curve in (shared, alone))
     if its is None:
         return rows

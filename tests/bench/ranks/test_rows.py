@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit import bench, device
+from gpukit.bench import ratings
 from gpukit.bench.conditions import Conditions
 from gpukit.bench.ranks import work
 from gpukit.errors import GpukitError
@@ -38,3 +39,11 @@ def test_ranks_that_fail_are_told(monkeypatch):
 )
 def test_time_to_a_target_is_read_between_epochs(errors, target, expected):
     assert work.reached(errors, np.array([10.0, 20.0, 30.0]), target) == expected
+
+
+@pytest.mark.parametrize("like, target", [("netflix", 2.001), ("yahoo", 2.026)])
+def test_close_is_so_much_of_a_star_on_any_scale(like, target):
+    assert 2.0 + ratings.stars(like, ratings.CLOSE) == pytest.approx(target)
+    alone = work.Curve([3.0, 2.0], np.array([10.0, 20.0]), [1.0])
+    *_, row = work.rows_of("x", alone, alone, target)
+    assert row["note"].startswith(f"to RMSE {target:.4f}") and row["samples"][0] == pytest.approx(30 - 10 * target + 10)
