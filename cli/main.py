@@ -128,6 +128,7 @@ def survived(ctx, what):
 def run_alone(arguments=None):
     """`run` in a process of its own, whatever its standard streams are."""
     standard.fill()
+    standard.word_warnings()
     code = run(arguments)
     standard.leave()
     return code

@@ -3,6 +3,7 @@
 import io
 import os
 import sys
+import warnings
 
 from gpukit.errors import GpukitError
 
@@ -36,6 +37,16 @@ def fill():
     sys.stdout = io.TextIOWrapper(
         io.BufferedWriter(raw), text.encoding, text.errors, "\n", text.line_buffering, text.write_through
     )
+
+
+def word_warnings():
+    """From now on a UserWarning of gpukit's is a line for people, without the place in the code that Python adds."""
+    usual = warnings.formatwarning
+
+    def worded(message, category, *place, **line):
+        return f"Warning: {message}\n" if category is UserWarning else usual(message, category, *place, **line)
+
+    warnings.formatwarning = worded
 
 
 def leave():

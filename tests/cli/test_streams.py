@@ -130,3 +130,12 @@ def test_what_is_no_text(refused, ratings_file, letor_folder, tmp_path, monkeypa
 def test_standard_input_that_is_used_up(refused, given, ratings_file):
     given("")
     assert "standard input is empty (it can be read only once)" in refused("convert", "-", "-")
+
+
+def test_a_warning_is_one_line():
+    """In the command's process it has no line of gpukit's code; others' warnings are as Python has them."""
+    code = "import warnings; from gpukit.cli.main import run_alone; run_alone(['--version']); "
+    code += "warnings.warn('slower'); warnings.warn('overflow', RuntimeWarning)"
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60)
+    first, *others = done.stderr.splitlines()
+    assert first == "Warning: slower" and "RuntimeWarning: overflow" in others[0] and done.returncode == 0
