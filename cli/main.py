@@ -15,7 +15,7 @@ from gpukit.cli.process import main
 from gpukit.errors import GpukitError, ParameterError
 from gpukit.interrupt import exit_code
 from gpukit.runtime.start import put_off_unused
-from gpukit.runtime.started import AFTER, told
+from gpukit.runtime.started import AFTER, APART, told
 
 __all__ = ["LazyGroup", "VERBS", "gpukit", "main", "run", "run_alone", "survived"]
 
@@ -109,7 +109,7 @@ def check_alone(name):
     if size > 1:
         raise ParameterError(
             f"{size} ranks were started by mpiexec or srun, and {name} is the work of one. "
-            "Start it by itself (srun -n 1)."
+            f"Start it by itself (srun -n 1), or with {APART}=1 in the environment for tasks with files of their own."
         )
 
 

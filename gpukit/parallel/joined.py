@@ -15,7 +15,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.parallel import mailbox, mpi, sockets
 from gpukit.parallel.stopped import QUIET
 from gpukit.parallel.team import ALONE, Team
-from gpukit.runtime.started import told
+from gpukit.runtime.started import APART, told
 
 VARIABLE = "GPUKIT_TEAM"  # rank, process that starts it, then rank:descriptor ..., set by launch.connections
 PARENT_ENDS = 1  # PR_SET_PDEATHSIG of prctl
@@ -67,7 +67,7 @@ def check_files(team, paths):
         first, expected, rank, host, its = found
         raise DataError(
             f"Ranks do not read the same ({', '.join(map(str, paths))}): {expected} for rank 0 on {first}, {its} for "
-            f"rank {rank} on {host}. Give all of them the same files."
+            f"rank {rank} on {host}. Give all of them the same files, or {APART}=1 to tasks of their own."
         )
 
 

@@ -158,6 +158,20 @@ def test_verbs_that_ranks_do_not_share(tmp_path, monkeypatch, words):
     assert os.listdir(tmp_path) == ["a.csv"]
 
 
+def test_tasks_with_work_of_their_own(tmp_path, monkeypatch):
+    """GPUKIT_ALONE=1: each does all of what it is told, whether ranks could share it or not."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GPUKIT_ALONE", "1")
+    for rank in range(2):
+        (tmp_path / f"{rank}.csv").write_text("".join(f"{n % 9},{n % (7 + rank)},{n % 5 + 1}\n" for n in range(200)))
+    training = "train-lshmf $R.gkr --factors 4 --epochs 1 --device cpu --model $R.gpukit"
+    for verb in ("convert $R.csv $R.gkr", training):
+        line = f"R=$OMPI_COMM_WORLD_RANK; {sys.executable} -P -m gpukit {verb} -q"
+        done = subprocess.run([*mpiexec(), "sh", "-c", line], capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0 and done.stderr == "", done.stderr
+    assert (tmp_path / "0.gpukit").exists() and (tmp_path / "1.gpukit").exists()
+
+
 def test_who_of_ranks_that_share_nothing_says_so(monkeypatch, capsys):
     """The first one at once; others leave later, without a word. Help is for all."""
     waited = []
