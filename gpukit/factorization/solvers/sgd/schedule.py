@@ -37,7 +37,7 @@ def worker_count(n_ratings, most, near=False):
 class Pace(NamedTuple):
     """How an epoch goes about its major rows: workers; rate (rows,), about that of each row's steps; shortest: chunks
     of a row are at least so long, if they can; longest: and at most; whole: rows of no more ratings are one chunk, at
-    most WHOLE."""
+    most WHOLE; of fewer where workers would not have as much to do."""
 
     workers: int
     rate: np.ndarray
@@ -77,8 +77,8 @@ def chunk_lengths(counts, workers, rate, bounds=(SHORTEST, LONGEST)):
 
 
 def whole_rows(n_ratings, workers, parts):
-    """The Pace.whole of an epoch in so many parts: half of what a worker has in a part, so that all have as much."""
-    return min(WHOLE, n_ratings // (2 * workers * parts))
+    """The Pace.whole of an epoch in so many parts: what a worker has in a part."""
+    return min(WHOLE, n_ratings // (workers * parts))
 
 
 def block_count(n_ratings, rows, grain, most):

@@ -9,7 +9,7 @@ from gpukit.factorization.prepare import cpu as steps
 from gpukit.factorization.prepare import ready
 from gpukit.factorization.solvers.sgd import rates, schedule
 from gpukit.factorization.solvers.sgd.chunks import cpu as chunking
-from gpukit.factorization.solvers.sgd.chunks.table import CLASSES, chunk_table, cut_table, evenly
+from gpukit.factorization.solvers.sgd.chunks.table import CLASSES, busiest, chunk_table, cut_table, evenly, pieces_of
 from gpukit.ratings import Ratings
 
 COUNTS = {
@@ -216,7 +216,7 @@ def test_quads_are_dealt_out_evenly(rounds, fours):
 def test_rows_that_are_walked_whole():
     """A row of no more ratings is one chunk, longer ones are cut as ever, empty ones have none."""
     counts = np.array([0, 300, 1, 700, 701, 5000])
-    starts, pace = indptr_of(counts), schedule.Pace(40, 0.15)
+    starts, pace = indptr_of(counts), schedule.Pace(4, 0.15)
     cut, found = (cut_table(counts, starts, each, 1, chunking) for each in (pace, pace._replace(whole=700)))
     for row, its in enumerate(counts):
         own = found[(found[:, 0] == row) & (found[:, 2] > 0)]
@@ -224,5 +224,20 @@ def test_rows_that_are_walked_whole():
             [[row, starts[row], its]] if 0 < its <= 700 else sorted(cut[(cut[:, 0] == row) & (cut[:, 2] > 0)].tolist())
         )
         assert sorted(own.tolist()) == expected
-    assert schedule.whole_rows(50_000_000, 11_136, 4) == 561 and schedule.whole_rows(10**9, 2, 16) == schedule.WHOLE
+    assert schedule.whole_rows(30_000_000, 11_136, 4) == 673 and schedule.whole_rows(10**9, 2, 16) == schedule.WHOLE
     assert schedule.whole_rows(100, 40, 4) == 0
+
+
+@pytest.mark.parametrize("its, each", [(600, 1), (900, 1.5), (450, 2), (350, 2.5), (300, 3)])
+def test_rows_are_walked_whole_where_work_is_even(its, each):
+    """Rows of one length, and quads of them for each four workers: some get more where that is not whole."""
+    workers, parts, fours = 400, 4, 100
+    counts, whole = np.full(int(4 * parts * fours * each), its), each == int(each)
+    pace = schedule.Pace(workers, np.full(len(counts), 0.02), whole=1000)
+    pieces = pieces_of(counts, pace, parts)
+    assert (pieces == 1).all() if whole else (pieces > 1).all()
+    assert busiest(counts, pieces, workers, parts) <= 1.1
+    assert (busiest(counts, np.ones_like(counts), workers, parts) <= 1.1) == whole
+    table = cut_table(counts, indptr_of(counts), pace, 1, chunking, parts)
+    work = table.reshape(parts, -1, fours, 4, 3)[..., 2].max(3).sum(1)
+    assert work.max() <= 1.1 * work.mean() and table[:, 2].sum() == counts.sum()

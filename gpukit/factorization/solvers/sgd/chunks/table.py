@@ -9,6 +9,7 @@ from gpukit.random import key
 from gpukit.streams import Keyed
 
 CLASSES = 8  # of length, an octave: the more, the more even a quad, but the more often chunks of one row meet
+UNEVEN = 1.1  # times what fours of workers have on average, no four may have more of a part
 RANDOM_BITS, LENGTH_BITS = 16, 7  # of the keys that chunks are ordered by
 
 
@@ -36,11 +37,38 @@ def chunk_table(indptr, starts, pace, seed, steps):
 def cut_table(counts, starts, pace, seed, steps, parts=1):
     """`chunk_table` of rows with counts (rows,) ratings: all that a row has, or 0 for one that is left out; in so many
     parts, one behind the other, each as much work for every four workers."""
-    lengths = chunk_lengths(counts, pace.workers, pace.rate, (pace.shortest, pace.longest))
-    pieces = np.where(counts <= pace.whole, np.minimum(counts, 1), -(-counts // lengths))
+    pieces = pieces_of(counts, pace, parts)
     before = np.concatenate(([0], np.cumsum(pieces)))
     cut = RowChunks(starts, steps.resident(before, np.int64), int(before[-1]))
     return table_of(cut, pace.workers, seed, steps, parts)
+
+
+def pieces_of(counts, pace, parts):
+    """(rows,) how many chunks each row makes: one, of rows of up to pace.whole ratings, or of up to a half of that, a
+    quarter and so on, where the fours of a part would not have as much to do."""
+    longest = chunk_lengths(counts, pace.workers, pace.rate, (pace.shortest, pace.longest))
+    cut, whole = -(-counts // longest), pace.whole
+    pieces = np.where(counts <= whole, np.minimum(counts, 1), cut)
+    if not whole or (busy := busiest(counts, pieces, pace.workers, parts)) <= UNEVEN:
+        return pieces
+    bound = max(UNEVEN, busiest(counts, cut, pace.workers, parts))
+    while whole and busy > bound:
+        whole //= 2
+        pieces = np.where(counts <= whole, np.minimum(counts, 1), cut)
+        busy = busiest(counts, pieces, pace.workers, parts)
+    return pieces
+
+
+def busiest(counts, pieces, workers, parts):
+    """What the busiest four of a part will have, as a multiple of what fours have on average: about, by every so many
+    of the chunks that rows with counts make."""
+    fours, lengths = max(1, workers // QUAD), -(-counts // np.maximum(pieces, 1))
+    chunks_of = np.bincount(lengths, pieces).astype(np.int64)
+    falling = np.repeat(np.arange(len(chunks_of))[::-1], chunks_of[::-1])[:: QUAD * parts]
+    rounds = max(1, -(-len(falling) // fours))
+    quads = np.pad(falling, (0, rounds * fours - len(falling)))
+    work = quads[evenly(quads, rounds, fours)].sum(0)
+    return work.max() / max(work.mean(), 1.0)
 
 
 def table_of(cut, workers, seed, steps, parts=1):
