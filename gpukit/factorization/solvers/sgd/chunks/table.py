@@ -10,6 +10,7 @@ from gpukit.streams import Keyed
 
 CLASSES = 8  # of length, an octave: the more, the more even a quad, but the more often chunks of one row meet
 UNEVEN = 1.1  # times what fours of workers have on average, no four may have more of a part
+LEVELLING = 64  # rounds
 RANDOM_BITS, LENGTH_BITS = 16, 7  # of the keys that chunks are ordered by
 
 
@@ -131,12 +132,15 @@ def order_of_parts(lengths, order, shape, parts):
 
 def evenly(lengths, rounds, fours):
     """(rounds, fours) which of rounds * fours quads, by falling length, each four gets: half a round of them at a time,
-    the longest for whom has the least so far.
+    the longest for whom has the least so far; all but the last LEVELLING rounds to and fro, which is as even by then.
 
     Source: Graham, Bounds on multiprocessing timing anomalies (1969), longest first; the fours get equally many here.
     """
-    hands = np.empty((rounds, fours), np.int64)
-    work, had, dealt_out = np.zeros(fours, lengths.dtype), np.zeros(fours, np.int64), 0
+    before = max(0, rounds - LEVELLING)
+    dealt_out, hands = before * fours, np.empty((rounds, fours), np.int64)
+    hands[:before] = np.arange(dealt_out).reshape(before, fours)
+    hands[1:before:2] = hands[1:before:2, ::-1]
+    work, had = lengths[hands[:before]].sum(0), np.full(fours, before)
     while dealt_out < len(lengths):
         free = np.flatnonzero(had < rounds)
         least = free[np.argsort(work[free], kind="stable")[: max(1, fours // 2)]]
