@@ -103,3 +103,14 @@ def test_both_devices_make_the_same_table(counts, workers):
     for steps in (cpu, gpu):
         made.append(table.chunk_table(indptr, steps.resident(indptr, np.int64), schedule.Pace(workers, 0.15), 3, steps))
     np.testing.assert_array_equal(made[1].copy_to_host(), made[0])
+
+
+@pytest.mark.parametrize("parts", [2, 3])
+def test_both_devices_deal_parts_out_alike(parts):
+    """Rows walked whole, and rows that are cut."""
+    counts, made = np.array([90, 3, 0, 41, 200, 7, 120, 80, 33, 50] * 12), []
+    indptr, pace = starts_of(counts), schedule.Pace(12, np.full(120, 0.15), whole=130)
+    for steps in (cpu, gpu):
+        made.append(table.cut_table(counts, steps.resident(indptr, np.int64), pace, 3, steps, parts))
+    np.testing.assert_array_equal(made[1].copy_to_host(), made[0])
+    assert made[0][:, 2].max() == 120 and len(made[0]) % (12 * parts) == 0
