@@ -40,11 +40,12 @@ def fill():
 
 
 def word_warnings():
-    """From now on a UserWarning of gpukit's is a line for people, without the place in the code that Python adds."""
+    """From now on a UserWarning is a line for people, without the place in the code that Python adds to it."""
     usual = warnings.formatwarning
 
     def worded(message, category, *place, **line):
-        return f"Warning: {message}\n" if category is UserWarning else usual(message, category, *place, **line)
+        told = " ".join(str(message).split("\n"))
+        return f"Warning: {told}\n" if category is UserWarning else usual(message, category, *place, **line)
 
     warnings.formatwarning = worded
 

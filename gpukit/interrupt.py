@@ -1,5 +1,6 @@
 """Requests to stop (Ctrl-C, and in a command SIGTERM and SIGHUP too), answered at a safe moment.
 
+undisturbed      a function in which a command's requests wait, for some milliseconds
 deferred()       within it a request is noted; who asks raises Interrupted when all is safe
 answered()       what is still to be done before a request is answered; it is, whatever becomes of that
 heed(), over()   the whole life of a command: an Interrupted wherever one may be raised, once
@@ -17,6 +18,7 @@ OF_RANKS = [getattr(signal, name) for name in ("SIGUSR1", "SIGUSR2") if hasattr(
 # C code calls Python in these: an exception there is lost, or ends in a crash. Imports: a module half made is an error
 # of its own.
 UNSAFE = ("_frozen_importlib", "importlib._bootstrap", "numba.", "llvmlite.", "weakref")
+UNDISTURBED = set()  # code of functions, in which a thing would be half done
 SOON, AGAIN = 0.02, 2.0  # seconds until the next attempt: after an unsafe moment; after one that nobody caught
 
 
@@ -26,6 +28,12 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, number=signal.SIGINT):
         super().__init__()
         self.number = int(number)
+
+
+def undisturbed(function):
+    """A decorator of functions that return soon: a request that comes while one runs is answered right after."""
+    UNDISTURBED.add(function.__code__)
+    return function
 
 
 def exit_code(stop):
@@ -117,7 +125,8 @@ class _Command:
 def is_unsafe(frame):
     """Whether an exception, raised in this frame, might not reach the command."""
     while frame is not None:
-        if frame.f_code.co_name == "__del__" or frame.f_globals.get("__name__", "").startswith(UNSAFE):
+        code = frame.f_code
+        if code.co_name == "__del__" or code in UNDISTURBED or frame.f_globals.get("__name__", "").startswith(UNSAFE):
             return True
         frame = frame.f_back
     return False

@@ -53,6 +53,31 @@ def test_while_a_finalizer_runs_it_waits():
     assert said(body) == "finalized\nstopped 130\n"
 
 
+def test_while_a_thing_would_be_half_done_it_waits():
+    body = "@interrupt.undisturbed\ndef act():\n    press(); time.sleep(0.001); print('done')\nact(); wait()"
+    assert said(body) == "done\nstopped 130\n"
+
+
+@pytest.mark.parametrize("kind, own", [("sockets", ""), ("mailbox", ", os.dup(memory)")])
+def test_a_message_is_not_cut_in_two(kind, own):
+    """A request that comes when the socket has taken a part, or before the message is in the box: the next one is
+    read as it was sent."""
+    before = (
+        "from gpukit.parallel import mailbox, sockets\nimport os\n"
+        "sockets.cores = lambda: 1000\nends = [{k: e.detach() for k, e in its.items()} for its in sockets.pairs(2)]\n"
+        "memory = mailbox.memory_of(2)\n"
+        f"one, other = [{kind}.Messages(n, ends[n]{own}) for n in range(2)]\n"
+        "beyond, put = sockets.beyond, mailbox.Box.put\n"
+    )
+    body = (
+        "sockets.beyond = lambda *a: (press(), beyond(*a))[1]\n"
+        "mailbox.Box.put = lambda *a: (press(), put(*a))[1]\n"
+        "try:\n    one.send(1, bytes(3 << 20)); wait()\n"
+        "finally:\n    one.send(1, b'last'); print(len(other.receive(0)), bytes(other.receive(0)))"
+    )
+    assert said(body, before) == "3145728 b'last'\nstopped 130\n"
+
+
 def test_where_an_exception_has_nowhere_to_go_it_comes_again():
     body = "class A: pass\na = A()\nr = weakref.ref(a, lambda _: press() or time.sleep(0.001))\ndel a\nwait()"
     assert said(body) == "stopped 130\n"

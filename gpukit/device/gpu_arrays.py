@@ -12,8 +12,8 @@ BLOCKS_A_PROCESSOR = 16
 
 
 def empty(shape, dtype):
-    """A device array; of one number where none is wanted, since no bytes cannot be had."""
-    return device_array(shape if np.prod(shape) else 1, dtype)
+    """A device array; a side of none is one, since no bytes cannot be had, and kernels want as many sides as ever."""
+    return device_array(shape if np.prod(shape) else tuple(max(1, int(side)) for side in np.atleast_1d(shape)), dtype)
 
 
 def zeros(shape, dtype):
@@ -23,7 +23,7 @@ def zeros(shape, dtype):
 
 def resident(array, dtype):
     """A host array on the device."""
-    return to_device(np.ascontiguousarray(array, dtype)) if np.size(array) else empty(1, dtype)
+    return to_device(np.ascontiguousarray(array, dtype)) if np.size(array) else empty(np.shape(array), dtype)
 
 
 def owned(array):

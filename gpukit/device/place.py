@@ -60,8 +60,14 @@ def number_of(spec):
 def cpu():
     """The CPU, with the number of threads numba will use."""
     own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    threads = int(os.environ.get("NUMBA_NUM_THREADS") or own)
+    threads = threads_asked_for(own)
     return Device("cpu", 0, f"cpu ({threads} thread{'s' * (threads > 1)})")
+
+
+def threads_asked_for(usual):
+    """How many threads NUMBA_NUM_THREADS allows; what is no number leaves it at the usual, as numba has it."""
+    text = os.environ.get("NUMBA_NUM_THREADS", "")
+    return int(text) if text.isdecimal() else usual
 
 
 def gpu_count():

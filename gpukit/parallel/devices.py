@@ -5,7 +5,7 @@ import socket
 
 import numpy as np
 
-from gpukit.device import gpu_count
+from gpukit.device.place import gpu_count, threads_asked_for
 from gpukit.errors import DeviceError
 from gpukit.parallel.sockets import cores
 
@@ -35,7 +35,7 @@ def settings_of_ranks(size, gpus):
     """A function that gives the environment of a rank: a GPU of its own, of the visible ones, or its share of the
     processors. DeviceError for more ranks than GPUs."""
     if not gpus:
-        threads = str(max(1, int(os.environ.get("NUMBA_NUM_THREADS") or cores()) // size))
+        threads = str(max(1, threads_asked_for(cores()) // size))
         return lambda rank: {"NUMBA_NUM_THREADS": threads}
     found = gpu_count()
     if size > found:

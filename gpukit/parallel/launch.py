@@ -1,6 +1,7 @@
 """Starts the ranks of a command on this machine and waits for them: one exit code, nobody left behind."""
 
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from gpukit.parallel.team import TeamError
 GRACE = 10.0  # seconds that ranks have to end by themselves once one has failed
 HEARD = 1.0  # seconds that ranks have to hear from one that was asked to stop, before they are asked too
 PAUSE = 0.01
+TOO_MANY = errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM
 SHELL = 128  # and a signal's number: the exit code of a command that was asked to stop, and has said so
 COMMAND = "from gpukit.cli.process import main; main()"
 
@@ -41,7 +43,8 @@ def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
             _watch(ranks, watch)
         number = LEFT
     except OSError as error:
-        raise TeamError(f"{size:,} ranks cannot be started here ({error.strerror}). Ask for fewer.") from error
+        fewer = " Ask for fewer." if error.errno in TOO_MANY else ""
+        raise TeamError(f"{size:,} ranks cannot be started here ({error.strerror}).{fewer}") from error
     except StoppedError:
         number, lost = QUIET, ranks[watch.found[0]]
         raise

@@ -11,6 +11,7 @@ import platform
 import select
 import time
 
+from gpukit.interrupt import undisturbed
 from gpukit.parallel import sockets
 from gpukit.parallel.stopped import Waited
 from gpukit.parallel.team import TeamError
@@ -70,6 +71,7 @@ class Messages(sockets.Messages):
         self.coming = {other: boxes[other * self.size + rank] for other in ends}
         self.sent, self.taken, self.heads = dict.fromkeys(ends, 0), dict.fromkeys(ends, 0), {}
 
+    @undisturbed
     def send(self, rank, data):
         """See team.Messages."""
         self.sent[rank] += 1

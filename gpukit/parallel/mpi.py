@@ -1,6 +1,7 @@
 """Messages of ranks that mpiexec or srun has started, by MPI on host arrays."""
 
 import atexit
+import contextlib
 import math
 import os
 import sys
@@ -8,12 +9,14 @@ import time
 
 import numpy as np
 
+from gpukit.interrupt import undisturbed
 from gpukit.parallel.begun import attended, begin
 from gpukit.parallel.sockets import SECONDS
 from gpukit.parallel.stopped import QUIET, Waited, Watch, beside, place
 from gpukit.parallel.team import SilenceError, TeamError
 
 TAG = 7
+PIECE = 1 << 30  # bytes that go at once: an int of MPI's counts them; a shorter piece is a message's last
 GRACE, MORE = 8.0, 2.0  # seconds that the first rank has to say why, before another one does, before mpiexec ends all
 PATIENT, PAUSE = 0.002, 0.0005  # seconds of asking without a pause; of a pause
 
@@ -31,19 +34,39 @@ class Messages:
         self.queued, self.errors, self.seconds = [], errors, seconds
         atexit.register(self._leave)
 
+    @undisturbed
     def send(self, rank, data):
         """See team.Messages."""
-        self.queued = [(data, request) for data, request in self.queued if not request.Test()]
-        data = np.frombuffer(data, np.uint8)
-        self.queued.append((data, self.world.Isend([data, self.MPI.BYTE], rank, TAG)))
+        with self._named(rank):
+            self.queued = [(data, request) for data, request in self.queued if not request.Test()]
+            data = np.frombuffer(data, np.uint8)
+            for start in range(0, len(data) + 1, PIECE):
+                piece = data[start : start + PIECE]
+                self.queued.append((piece, self.world.Isend([piece, self.MPI.BYTE], rank, TAG)))
 
     def receive(self, rank):
         """See team.Messages."""
-        status = self.MPI.Status()
-        self._await(lambda: self.world.Iprobe(rank, TAG, status), rank)
-        data = np.empty(status.Get_count(self.MPI.BYTE), np.uint8)
-        self.world.Recv([data, self.MPI.BYTE], rank, TAG)
-        return data.data
+        pieces = [self._piece(rank)]
+        while len(pieces[-1]) == PIECE:
+            pieces.append(self._piece(rank))
+        return (np.concatenate(pieces) if len(pieces) > 1 else pieces[0]).data
+
+    def _piece(self, rank):
+        """The next piece (bytes,) uint8 of a message."""
+        with self._named(rank):
+            status = self.MPI.Status()
+            self._await(lambda: self.world.Iprobe(rank, TAG, status), rank)
+            data = np.empty(status.Get_count(self.MPI.BYTE), np.uint8)
+            self.world.Recv([data, self.MPI.BYTE], rank, TAG)
+        return data
+
+    @contextlib.contextmanager
+    def _named(self, rank):
+        """Within it MPI's own errors are TeamErrors."""
+        try:
+            yield
+        except self.MPI.Exception as error:
+            raise TeamError(f"MPI does not reach rank {rank}: {error}.") from error
 
     def check(self):
         """See team.Messages: of ranks on this host."""

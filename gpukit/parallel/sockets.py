@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from gpukit.interrupt import undisturbed
 from gpukit.parallel.team import SilenceError, TeamError
 
 SECONDS = 600.0  # that a rank is waited for
@@ -41,6 +42,7 @@ class Messages:
         for line in self.lines.values():
             limit_waits(line.fileno(), seconds)
 
+    @undisturbed
     def send(self, rank, data):
         """See team.Messages. What the socket does not take at once is sent by a thread."""
         queue = self.queued[rank]

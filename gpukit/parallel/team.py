@@ -60,7 +60,7 @@ class Team:
         return [rank for rank in range(self.size) if rank != self.rank]
 
     def broadcast(self, array=None, root=0):
-        """The array of rank `root`, on all ranks."""
+        """The array of rank `root`, on all ranks; on that one as it was given."""
         if self.size == 1:
             return array
         if self.rank != root:

@@ -8,14 +8,14 @@ STARTED_BY = {  # how many ranks, and which one this is, as mpiexec and srun say
     "PMIX_SIZE": "PMIX_RANK",
     "SLURM_STEP_NUM_TASKS": "SLURM_PROCID",
 }
-APART = "GPUKIT_ALONE"  # 1: each of them has work of its own
+APART = "GPUKIT_ALONE"  # set: each of them has work of its own
 AFTER = 5.0  # seconds that the first of them has to say what is wrong with a request that all find so
 
 
 def told(environment=os.environ):
     """(how many ranks mpiexec or srun have started, the number of this one); (1, 0) where they have not, or where each
     is told by APART to be by itself."""
-    if environment.get(APART) == "1":
+    if environment.get(APART, "0") not in ("", "0"):
         return 1, 0
     for size, rank in STARTED_BY.items():
         if (count := environment.get(size, "")).isdigit() and int(count) > 1:

@@ -40,6 +40,22 @@ def finish(process, seconds=60):
     return process.returncode, out, err
 
 
+def test_messages_longer_than_mpi_counts():
+    """They go in pieces, the last one shorter than the others, be it empty; MPI's own errors are ours."""
+    code = (
+        "import numpy as np; from gpukit.parallel import TeamError, mpi; mpi.PIECE = 40\n"
+        "from gpukit.parallel.joined import joined\n"
+        "with joined() as team:\n"
+        "    for n in [*range(60), 1000]:\n"
+        "        got = team.allgather(np.arange(n + team.rank, dtype=np.uint8))\n"
+        "        assert len(got[0]) == n and (got[1] == np.arange(n + 1, dtype=np.uint8)).all()\n"
+        "    try: team.messages.send(5, b'nobody')\n"
+        "    except TeamError as error: team.rank or print(error)\n"
+    )
+    code, out, err = finish(begin(code))
+    assert code == 0 and err == "" and out.startswith("MPI does not reach rank 5: ") and out.count("\n") == 1, err
+
+
 @pytest.mark.parametrize("victim", [0, 1])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_rank_is_stopped_where_mpi_waits(victim, when):

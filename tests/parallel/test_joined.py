@@ -28,6 +28,9 @@ def test_who_has_started_ranks_says_how_many(monkeypatch, size, rank):
     monkeypatch.setattr(joined.mpi, "Messages", lambda errors: SimpleNamespace(rank=3, size=12))
     team = joined.joined()
     assert (team.rank, team.size) == (3, 12)
+    for alone, expected in (("1", (1, 0)), ("yes", (1, 0)), ("0", (12, 3)), ("", (12, 3))):
+        monkeypatch.setenv("GPUKIT_ALONE", alone)
+        assert joined.told() == expected
 
 
 def test_tasks_that_mpi_does_not_know_of(monkeypatch):

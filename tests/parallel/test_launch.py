@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from gpukit import device
+from gpukit.parallel import TeamError, devices
+from gpukit.parallel.launch import launch
+
 START = "import sys; from gpukit.parallel.launch import launch; sys.exit(launch([], {size}, command={command!r}))"
 FEW, MANY = (f"from gpukit.parallel import sockets; sockets.cores = lambda: {count}; " for count in (1, 64))
 JOIN = "import os, sys, time; import numpy as np; from gpukit.parallel.joined import joined; team = joined(); "
@@ -89,6 +93,22 @@ def test_more_ranks_than_files_that_may_be_open():
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
     assert done.stdout == "40 ranks cannot be started here (Too many open files). Ask for fewer.\n0\n", done.stderr
+
+
+def test_a_command_that_cannot_be_started():
+    """Fewer ranks would not help."""
+    with pytest.raises(TeamError) as told:
+        launch(["x" * (1 << 22)], 2, command="pass")
+    assert str(told.value) == "2 ranks cannot be started here (Argument list too long)."
+
+
+def test_a_number_of_threads_that_is_none(monkeypatch):
+    for text, expected in (("abc", "3"), ("", "3"), ("4", "2"), ("1", "1")):
+        monkeypatch.setenv("NUMBA_NUM_THREADS", text)
+        monkeypatch.setattr(devices, "cores", lambda: 6)
+        assert devices.settings_of_ranks(2, False)(0) == {"NUMBA_NUM_THREADS": expected}
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "abc")
+    assert device.cpu().name.startswith("cpu (")
 
 
 @pytest.mark.parametrize("rank", [0, 1, 2])

@@ -46,11 +46,12 @@ class Parts(NamedTuple):
 
 def parts_of(ratings, size, way, steps):
     """The Parts of Ratings for so many ranks and a ready.Way; steps: prepare.cpu or prepare.gpu. DataError where a rank
-    would have no ratings, but in strata: there ranks beyond the blocks have none."""
+    would have no ratings or no block of items, but in strata: there ranks beyond the blocks have none."""
     counts = tuple(np.bincount(rows, minlength=n) for rows, n in zip((ratings.users, ratings.items), ratings.shape))
     dealing = in_strata if way.deterministic else in_ring if A_RANK[way.walk] else in_copies
     parts = dealing(counts, size, way, steps)
-    if parts.seats is None and min(np.bincount(parts.owner, parts.counts[0], size)) == 0:
+    idle = parts.seats is None and min(np.bincount(parts.owner, parts.counts[0], size)) == 0
+    if idle or (isinstance(parts.tour, Ring) and len(counts[1]) < parts.tour.blocks):
         raise DataError(
             f"{len(ratings):,} ratings of {ratings.shape[0]:,} users and {ratings.shape[1]:,} items are too few to be "
             f"shared out to {size} ranks: use fewer --ranks (--gpus), or one."

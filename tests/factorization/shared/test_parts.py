@@ -35,6 +35,17 @@ def test_too_few_ratings():
         parts_of(ratings(shape=(2, 400)), 3, Way("users", 0, False, False), preparing)
 
 
+@pytest.mark.parametrize("items, size, fails", [(2, 4, True), (3, 4, True), (4, 4, False), (2, 2, False)])
+def test_fewer_items_than_blocks(items, size, fails):
+    """Of neighbourhoods, whose items' blocks go round: each rank walks one at a time."""
+    table, way = ratings(n=60, shape=(40, items)), Way("items", 1, False, False)
+    if fails:
+        with pytest.raises(DataError, match=f"and {items} items are too few to be shared out to {size} ranks"):
+            parts_of(table, size, way, preparing)
+    else:
+        assert parts_of(table, size, way, preparing).blocks == size
+
+
 @pytest.mark.parametrize("walk", ["users", "items"])
 @pytest.mark.parametrize("size, owning", [(2, {0, 1}), (3, {0, 1}), (4, {0, 2}), (5, {0, 2})])
 def test_ranks_beyond_the_blocks_of_strata_own_none(walk, size, owning):

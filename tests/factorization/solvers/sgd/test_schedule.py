@@ -202,9 +202,9 @@ def test_parts_of_a_table_are_as_much_work_for_every_four_workers(parts):
         assert len(mine) <= -(-len(whole[(whole[:, 0] == heavy) & (whole[:, 2] > 0)]) // parts) + 8, "they meet"
 
 
-@pytest.mark.parametrize("rounds, fours", [(1, 1), (1, 7), (5, 1), (2, 3), (9, 116), (64, 5), (67, 5), (300, 2)])
+@pytest.mark.parametrize("rounds, fours", [(1, 1), (1, 7), (5, 1), (3, 40), (9, 116), (24, 5), (31, 5), (300, 2)])
 def test_quads_are_dealt_out_evenly(rounds, fours):
-    """To each four equally many and each quad once; half of the longest ones do not go where the others are."""
+    """To each four equally many and each quad once; the busiest has at most a middling quad more than the mean."""
     lengths = np.sort(np.random.default_rng(rounds).lognormal(4.0, 1.0, rounds * fours).astype(np.uint64))[::-1]
     for its in (lengths, 0 * lengths, np.full_like(lengths, 1024)):
         hands = evenly(its, rounds, fours)

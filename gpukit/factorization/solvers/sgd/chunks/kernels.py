@@ -66,7 +66,7 @@ def fallen_lengths(table, longest, keys, places):
 def deal_hands(order, random_key, hands):
     """Quads dealt to and fro: hands[r, m] is the quad that four workers m walk r-th, each hand in an order of its own.
 
-    order (rounds * fours,) uint32: quads by falling length; random_key uint32; hands (rounds, fours) uint32,
+    order (rounds * fours,) uint32: quads, mostly by falling length; random_key uint32; hands (rounds, fours) uint32,
     overwritten: hand m gets place m of even rounds, place fours - 1 - m of odd ones, and is shuffled.
     Launch: any grid and block; a thread a hand.
     Deterministic: yes, exact.

@@ -9,8 +9,8 @@ from gpukit.random import key
 from gpukit.streams import Keyed
 
 CLASSES = 8  # of length, an octave: the more, the more even a quad, but the more often chunks of one row meet
-UNEVEN = 1.1  # times what fours of workers have on average, no four may have more of a part
-LEVELLING = 64  # rounds
+UNEVEN = 1.1  # times what fours of workers have on average: where one has more of a part, rows are cut, if that helps
+LEVELLING = 24  # rounds
 RANDOM_BITS, LENGTH_BITS = 16, 7  # of the keys that chunks are ordered by
 
 
@@ -48,7 +48,7 @@ def pieces_of(counts, pace, parts):
     """(rows,) how many chunks each row makes: one, of rows of up to pace.whole ratings, or of up to a half of that, a
     quarter and so on, where the fours of a part would not have as much to do."""
     longest = chunk_lengths(counts, pace.workers, pace.rate, (pace.shortest, pace.longest))
-    cut, whole = -(-counts // longest), pace.whole
+    cut, whole = -(-counts // longest), min(pace.whole, WHOLE)
     pieces = np.where(counts <= whole, np.minimum(counts, 1), cut)
     if not whole or (busy := busiest(counts, pieces, pace.workers, parts)) <= UNEVEN:
         return pieces
@@ -61,13 +61,14 @@ def pieces_of(counts, pace, parts):
 
 
 def busiest(counts, pieces, workers, parts):
-    """What the busiest four of a part will have, as a multiple of what fours have on average: about, by every so many
-    of the chunks that rows with counts make."""
+    """What the busiest four of a part will have, as a multiple of what fours have on average: about, of the first part
+    alone, whose quads are taken for as long as the first of each `QUAD parts` chunks by falling length."""
     fours, lengths = max(1, workers // QUAD), -(-counts // np.maximum(pieces, 1))
-    chunks_of = np.bincount(lengths, pieces).astype(np.int64)
-    falling = np.repeat(np.arange(len(chunks_of))[::-1], chunks_of[::-1])[:: QUAD * parts]
-    rounds = max(1, -(-len(falling) // fours))
-    quads = np.pad(falling, (0, rounds * fours - len(falling)))
+    up_to = np.cumsum(np.bincount(lengths, pieces, 1)[::-1])  # chunks that are no shorter than each length, falling
+    first = np.arange(0, int(up_to[-1]), QUAD * parts)
+    rounds = max(1, -(-len(first) // fours))
+    quads = np.zeros(rounds * fours, np.int64)
+    quads[: len(first)] = len(up_to) - 1 - np.searchsorted(up_to, first, side="right")
     work = quads[evenly(quads, rounds, fours)].sum(0)
     return work.max() / max(work.mean(), 1.0)
 
@@ -136,7 +137,7 @@ def evenly(lengths, rounds, fours):
 
     Source: Graham, Bounds on multiprocessing timing anomalies (1969), longest first; the fours get equally many here.
     """
-    before = max(0, rounds - LEVELLING)
+    before = rounds if fours == 1 else max(0, rounds - LEVELLING)
     dealt_out, hands = before * fours, np.empty((rounds, fours), np.int64)
     hands[:before] = np.arange(dealt_out).reshape(before, fours)
     hands[1:before:2] = hands[1:before:2, ::-1]

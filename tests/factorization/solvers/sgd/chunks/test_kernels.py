@@ -113,4 +113,16 @@ def test_both_devices_deal_parts_out_alike(parts):
     for steps in (cpu, gpu):
         made.append(table.cut_table(counts, steps.resident(indptr, np.int64), pace, 3, steps, parts))
     np.testing.assert_array_equal(made[1].copy_to_host(), made[0])
-    assert made[0][:, 2].max() == 120 and len(made[0]) % (12 * parts) == 0
+    assert made[0][:, 2].max() == 120 and made[0][:, 2].sum() == counts.sum()
+
+
+def test_a_block_without_ratings():
+    """Arrays of no chunks have the sides that the kernels are compiled for."""
+    indptr, made = np.zeros(6, np.int64), []
+    for steps in (cpu, gpu):
+        starts = steps.resident(indptr, np.int64)
+        made.append(table.cut_table(np.diff(indptr), starts, schedule.Pace(8, 0.15), 3, steps, 2))
+    np.testing.assert_array_equal(made[1].copy_to_host(), made[0])
+    assert made[0].shape == (16, 3) and not made[0].any()
+    assert gpu.empty((0, 3), np.int64).shape == (1, 3) and gpu.empty(0, np.int64).shape == (1,)
+    assert gpu.resident(np.empty((4, 0)), np.float32).shape == (4, 1)
