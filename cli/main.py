@@ -3,6 +3,7 @@
 import contextlib
 import difflib
 import importlib
+import os
 import resource
 import sys
 import time
@@ -15,7 +16,7 @@ from gpukit.cli.process import main
 from gpukit.errors import GpukitError, ParameterError
 from gpukit.interrupt import exit_code
 from gpukit.runtime.start import put_off_unused
-from gpukit.runtime.started import AFTER, APART, told
+from gpukit.runtime.started import AFTER, APART, VARIABLE, told
 
 __all__ = ["LazyGroup", "VERBS", "gpukit", "main", "run", "run_alone", "survived"]
 
@@ -153,6 +154,7 @@ def run(arguments=None):
     except (KeyboardInterrupt, click.Abort) as stop:
         if (why := left_alone()) is not None:
             return _complain(why and f"Error: {why}", 1)
+        tell_others(stop)
         if getattr(stop, "told", False):  # by the first of its ranks
             return exit_code(stop)
         left = ctx.meta.get("gpukit.survived", "") if ctx else ""
@@ -172,6 +174,13 @@ def run(arguments=None):
         if line is None:
             raise
         return _complain(f"Error: {line}", 1)
+
+
+def tell_others(stop):
+    """Tell the ranks that were started with this one, where it has not joined them yet: they would think it killed."""
+    if VARIABLE in os.environ:
+        with contextlib.suppress(BaseException), importlib.import_module("gpukit.parallel.joined").joined():
+            raise stop
 
 
 def left_alone():

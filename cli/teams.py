@@ -1,10 +1,12 @@
 """Verbs that ranks share: started here (--ranks, --gpus), or by mpiexec and srun."""
 
+import contextlib
 import os
 import time
 
 import click
 
+from gpukit import interrupt
 from gpukit.cli import report
 from gpukit.cli.options import AUTO
 from gpukit.device import gpu_count
@@ -19,13 +21,17 @@ from gpukit.parallel.sockets import cores
 from gpukit.runtime.started import AFTER, told
 
 hushed = []  # whether this process says nothing any more
-READ = ("edges", "tensor", "coordinates", "distances", "validation", "test", "given")  # options, beside all arguments
+READ = (  # options, beside all arguments
+    *("edges", "tensor", "coordinates", "distances", "validation", "test", "given"),
+    *("without", "only", "categories"),
+)
 
 
+@contextlib.contextmanager
 def run_as_team(ctx, ask, sources=(), work=lambda: None):
-    """The parallel.Team of this process. Where --ranks or --gpus asks for several, this process starts them, waits, and
-    leaves by their exit code. sources: the files that every rank opens for itself; work(): the worth.Work that auto
-    goes by."""
+    """Within it, the parallel.Team of this process. Where --ranks or --gpus asks for several, this process starts them,
+    waits, and leaves by their exit code. sources: the files that every rank opens for itself; work(): the worth.Work
+    that auto goes by."""
     if ask.ranks and ask.gpus:
         raise ParameterError("--ranks and --gpus exclude each other: processes on the CPU, or on GPUs.")
     by_others = VARIABLE not in os.environ
@@ -33,15 +39,17 @@ def run_as_team(ctx, ask, sources=(), work=lambda: None):
     if wanted > 1:
         check_sources(sources)
         ctx.exit(started(ctx, wanted, bool(ask.gpus)))
-    team = joined(hush() if by_others and told()[1] else None)
-    if team.rank:
-        hush()
-    if by_others and team.size > 1:
-        check_launched_once(ask)
-        check_alike(team)
-        check_files(team, sources)
-        check_standard_input(ctx)
-    return team
+    with contextlib.ExitStack() as left:
+        with interrupt.deferred():  # a request to stop that comes before others can be told of it
+            team = left.enter_context(joined(hush() if by_others and told()[1] else None))
+        if team.rank:
+            hush()
+        if by_others and team.size > 1:
+            check_launched_once(ask)
+            check_standard_input(ctx)
+            check_alike(team)
+            check_files(team, sources)
+        yield team
 
 
 def wished(ask, work):
@@ -95,12 +103,14 @@ def started(ctx, size, gpus):
 def check_standard_input(ctx):
     """ParameterError for data on standard input where mpiexec has started the ranks: Open MPI's does not end once a
     rank has read all of it, and may hand on more than there was."""
-    for parameter in ctx.command.params:
-        if ctx.params.get(parameter.name) in STANDARD_INPUT and is_read(parameter):
-            raise ParameterError(
-                f"mpiexec does not hand standard input ({ctx.params[parameter.name]}) on reliably. Give a file, or "
-                "start the ranks by --ranks or --gpus, which read a pipe."
-            )
+    for parameter in filter(is_read, ctx.command.params):
+        given = ctx.params.get(parameter.name)
+        for name in given if isinstance(given, tuple) else (given,):
+            if name in STANDARD_INPUT:
+                raise ParameterError(
+                    f"mpiexec does not hand standard input ({name}) on reliably. Give a file, or start the ranks by "
+                    "--ranks or --gpus, which read a pipe."
+                )
 
 
 def is_read(parameter):
@@ -111,5 +121,5 @@ def is_read(parameter):
 def check_sources(sources):
     """ParameterError for a file that can be read only once."""
     for source in sources:
-        if sinks.is_stream(source):
+        if str(source) in STANDARD_INPUT or sinks.is_stream(source):
             raise ParameterError(f"Several ranks each read {source}, which can be read once. Give them a file.")

@@ -69,7 +69,8 @@ def recommend(ctx, **values):
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
     outputs.check_output(ask.output, "--output", [path for path in read_by(ask) if path], ask.force, text=True)
-    with run_as_team(ctx, ask, [ask.model] if ask.everyone else ()) as team, options_named():
+    sources = [ask.model, *filter(None, filters.files_of(ask))] if ask.everyone else ()
+    with run_as_team(ctx, ask, sources) as team, options_named():
         run(ask, stages, team)
 
 

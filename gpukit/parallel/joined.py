@@ -15,9 +15,8 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.parallel import mailbox, mpi, sockets
 from gpukit.parallel.stopped import QUIET
 from gpukit.parallel.team import ALONE, Team
-from gpukit.runtime.started import APART, told
+from gpukit.runtime.started import APART, VARIABLE, told
 
-VARIABLE = "GPUKIT_TEAM"  # rank, process that starts it, then rank:descriptor ..., set by launch.connections
 PARENT_ENDS = 1  # PR_SET_PDEATHSIG of prctl
 PIECES, PIECE = 16, 1 << 18  # of a file, and their bytes, that tell it from another
 LEFT = signal.SIGUSR1  # by which launch.py tells a rank that has not noticed that another one has ended
@@ -81,7 +80,7 @@ def glance(path):
                 file.seek(at)
                 total = zlib.crc32(file.read(PIECE), total)
     except OSError as error:
-        return str(error.strerror)
+        return error.strerror or "no file to look at twice"
     return f"{size:,} bytes ({total:08x})"
 
 

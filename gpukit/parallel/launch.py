@@ -81,10 +81,21 @@ def _start(rank, way, arguments, settings, command):
     return subprocess.Popen(
         [sys.executable, "-P", "-c", command, *arguments],
         env={**os.environ, **settings, VARIABLE: told},
-        pass_fds=list(way.values()),
+        pass_fds=[*way.values(), *([] if rank else inherited())],
         start_new_session=True,
         **quiet,
     )
+
+
+def inherited():
+    """The descriptors that this process was given, beside the standard streams, and hands on: a shell's <(command)."""
+    found = []
+    with contextlib.suppress(OSError):  # where there is no such folder
+        for name in os.listdir("/dev/fd"):
+            with contextlib.suppress(OSError):  # that of the folder itself
+                if int(name) > 2 and os.get_inheritable(int(name)):
+                    found.append(int(name))
+    return found
 
 
 def _watch(ranks, watch):

@@ -78,11 +78,18 @@ class Messages:
             self.watch.seconds = 0.0  # who is stopped now takes nothing more
         try:
             for _, request in self.queued:
-                self._await(request.Test, None)
+                self._await(lambda request=request: self._drop() or request.Test(), None)
         except TeamError:
             if patient:
                 raise
         self.queued = []
+
+    def _drop(self):
+        """Take what others still send to a rank that reads no more: they could not leave before it is taken."""
+        status = self.MPI.Status()
+        while self.world.Iprobe(self.MPI.ANY_SOURCE, TAG, status):
+            data = np.empty(status.Get_count(self.MPI.BYTE), np.uint8)
+            self.world.Recv([data, self.MPI.BYTE], status.Get_source(), TAG)
 
     def _await(self, ready, rank):
         """Return when ready() is true; MPI's own waits would have no end."""
@@ -117,7 +124,8 @@ class Messages:
             return True
         self.seconds = math.inf
         try:
-            self._await(self.world.Ibarrier().Test, None)
+            barrier = self.world.Ibarrier()
+            self._await(lambda: self._drop() or barrier.Test(), None)
         except TeamError:
             self.errors = 2 if self.errors is None else self.errors
             return False

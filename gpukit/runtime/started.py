@@ -1,4 +1,5 @@
-"""Who has started this process: mpiexec or srun, with others, or somebody else. Told by the environment alone."""
+"""Who has started this process: mpiexec, srun or gpukit itself, with others, or somebody else. Told by the environment
+alone."""
 
 import os
 
@@ -8,6 +9,7 @@ STARTED_BY = {  # how many ranks, and which one this is, as mpiexec and srun say
     "PMIX_SIZE": "PMIX_RANK",
     "SLURM_STEP_NUM_TASKS": "SLURM_PROCID",
 }
+VARIABLE = "GPUKIT_TEAM"  # rank, process that starts it, then rank:descriptor ..., set by parallel/launch.py
 APART = "GPUKIT_ALONE"  # set: each of them has work of its own
 AFTER = 5.0  # seconds that the first of them has to say what is wrong with a request that all find so
 

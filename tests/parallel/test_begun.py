@@ -56,6 +56,21 @@ def test_messages_longer_than_mpi_counts():
     assert code == 0 and err == "" and out.startswith("MPI does not reach rank 5: ") and out.count("\n") == 1, err
 
 
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_rank_fails_and_others_have_sent_it_much(rank):
+    """What it has not read it takes all the same, and drops: else nobody could leave."""
+    code = (
+        "import numpy as np, sys; from gpukit.errors import DataError; from gpukit.parallel.joined import joined\n"
+        "try:\n    with joined() as team:\n"
+        f"        if team.rank == {rank}: raise DataError('so it is')\n"
+        f"        team.send({rank}, np.zeros(1 << 23)); team.receive({rank})\n"
+        f"except DataError as error: sys.exit(3)\n"
+        "except Exception as error: print(error, type(error).__name__); sys.exit(3)\n"
+    )
+    code, out, err = finish(begin(code))
+    assert (code, out) == (3, "so it is TeamError\n"), err
+
+
 @pytest.mark.parametrize("victim", [0, 1])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_rank_is_stopped_where_mpi_waits(victim, when):

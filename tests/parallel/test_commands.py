@@ -172,6 +172,43 @@ def test_tasks_with_work_of_their_own(tmp_path, monkeypatch):
     assert (tmp_path / "0.gpukit").exists() and (tmp_path / "1.gpukit").exists()
 
 
+@pytest.mark.parametrize("how", ["ranks", "mpiexec"])
+def test_data_of_a_shells_descriptor(tmp_path, how):
+    """Where the first rank alone reads it is handed on to it, as <(command) is; what every rank reads for itself is
+    refused, a file that stands for standard input too, with what to do."""
+    folder, before = tmp_path, mpiexec() if how == "mpiexec" else []
+    (folder / "r.csv").write_text("".join(f"{n % 19},{n % 17},{n % 5 + 1}\n" for n in range(300)))
+    (folder / "q.txt").write_text("".join(f"{n % 3} qid:{n // 9} 1:{n % 7} 2:{n % 4}\n" for n in range(90)))
+    ranks = "--ranks 2" if how == "ranks" else ""
+    lines = {
+        f"train-lshmf /dev/fd/7 --factors 4 --epochs 1 --device cpu -q {ranks} 7< r.csv": how == "ranks",
+        f"ranksvm /dev/stdin --c 1 --device cpu -q {ranks} < q.txt": False,
+    }
+    for line, works in lines.items():
+        words = ["bash", "-c", f'"$@" {line}', "bash", *before, *GPUKIT]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=100, cwd=folder)
+        errors = [one for one in done.stderr.splitlines() if one.startswith("Error: ")]
+        assert (done.returncode == 0) == works and len(errors) == (not works), done.stderr
+        if "ranksvm" in line:
+            told = "can be read once" if how == "ranks" else "does not hand standard input (/dev/stdin) on reliably"
+            assert done.returncode == 2 and told in errors[0]
+
+
+def test_ranks_that_read_other_filters(tmp_path):
+    """Their lists would be mixed."""
+    table = np.array([(user, item, (user + item) % 5 + 1) for user in range(8) for item in range(6)])
+    MatrixFactorization(2, n_epochs=1, device="cpu").fit(table).save(tmp_path / "m.gpukit")
+    for rank in range(2):
+        (tmp_path / f"{rank}").mkdir()
+        (tmp_path / f"{rank}" / "only.txt").write_text(f"{rank}\n{rank + 2}\n")
+    words = [*GPUKIT, "recommend", "../m.gpukit", "--all", "--only", "only.txt", "--output", "out.csv"]
+    parts = [["-n", "1", "--wdir", str(tmp_path / f"{rank}"), *words] for rank in range(2)]
+    before = mpiexec()[:-2]
+    done = subprocess.run([*before, *parts[0], ":", *parts[1]], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 2 and "Error: Ranks do not read the same (../m.gpukit, only.txt)" in done.stderr
+    assert not list(tmp_path.glob("*/out.csv"))
+
+
 def test_who_of_ranks_that_share_nothing_says_so(monkeypatch, capsys):
     """The first one at once; others leave later, without a word. Help is for all."""
     waited = []

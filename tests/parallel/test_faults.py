@@ -144,3 +144,22 @@ def test_a_rank_is_killed_while_lists_are_made(inputs, tmp_path, victim):
     assert process.returncode == 1 and err.count("\n") == 1, err
     assert not any(Path(f"/proc/{rank}").exists() for rank in ranks)
     assert not (tmp_path / "lists.csv").exists()
+
+
+@pytest.mark.parametrize("seconds", [0.4, 0.9, 1.5, 2.2])
+@pytest.mark.parametrize("how", ["ranks", "mpiexec"])
+def test_a_rank_is_asked_to_stop_while_ranks_start(inputs, tmp_path, how, seconds):
+    """Before it can tell the others, or just then: all end, by one line where no mpiexec adds its own."""
+    words = endless("training", inputs, tmp_path / "m.gpukit")
+    process = begin((*words, "--ranks", 2)) if how == "ranks" else begin(words, mpiexec())
+    ranks = started(process, 2) if how == "ranks" else []
+    begun = time.monotonic()
+    while len(ranks) < 2:
+        assert time.monotonic() - begun < 60 and process.poll() is None
+        ranks = offspring(process.pid)
+    time.sleep(seconds)
+    os.kill(ranks[1], signal.SIGTERM)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 143 and "Traceback" not in err and "Error: " not in err, err
+    assert how == "mpiexec" or err.count("\n") == 1, err
+    assert gone(ranks) and list(tmp_path.iterdir()) == []

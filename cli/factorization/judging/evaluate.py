@@ -55,6 +55,8 @@ def evaluate(ctx, **values):
     gpukit evaluate ncf.gpukit ml-1m.test.rating --protocol ncf ml-1m.test.negative
     """
     ask, stages = SimpleNamespace(**values), Stages()
+    if ask.against == ask.model:
+        raise ParameterError(f"--against {ask.against} is the model that is judged: name another one.")
     sources = (ask.model, ask.test, ask.against, ask.given, *(ask.protocol or ())[1:])
     with run_as_team(ctx, ask, [path for path in sources if path]) as team:
         run(ask, stages, team)

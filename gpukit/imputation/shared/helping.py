@@ -13,8 +13,8 @@ from gpukit.imputation.shared.crew import Crew
 from gpukit.imputation.shared.session import END, HERE, serve
 
 ALONE = (
-    "nothing was shared out: ranks share the work of method='spectral', on tensors of {:,} numbers or more; {!r} "
-    "filled in, by rank 0 itself."
+    "nothing was shared out: ranks share the work of method='spectral', on tensors of {:,} numbers or more that have "
+    "{} columns and spectral slices for each rank; {!r} filled in, by rank 0 itself."
 )
 
 
@@ -38,7 +38,7 @@ def finish(crew, model):
         return
     crew.ask(END)
     if not crew.shared and not model._held.mask.all():
-        warnings.warn(ALONE.format(parts.FEWEST, model.method_), stacklevel=3)
+        warnings.warn(ALONE.format(parts.FEWEST, parts.LEAST, model.method_), stacklevel=3)
     if wanted(crew.team, False):
         give(crew.team, model)
 
