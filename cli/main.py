@@ -20,6 +20,7 @@ from gpukit.runtime.started import AFTER, APART, VARIABLE, told
 
 __all__ = ["LazyGroup", "VERBS", "gpukit", "main", "run", "run_alone", "survived"]
 
+HELP = {"-h", "--help", "--version"}
 LEAST_MEMORY = 768 << 20  # of address space: numpy, numba and their threads
 
 # verb: (short help, file of cli/, name of the click command in it). --help reads this table and nothing else.
@@ -143,6 +144,8 @@ def run(arguments=None):
     ctx = None
     try:
         arguments = list(sys.argv[1:] if arguments is None else arguments)
+        if told()[1] and HELP.intersection(arguments):  # the first of ranks prints it
+            return 0
         with gpukit.make_context("gpukit", list(arguments)) as ctx:
             ctx.meta["gpukit.arguments"] = arguments  # for other ranks of the same command
             check_limit()

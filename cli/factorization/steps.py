@@ -14,6 +14,7 @@ from gpukit.cli.factorization.plot import training_curve
 from gpukit.cli.factorization.table import closing_table, count_unknown
 from gpukit.cli.factorization.words import chosen_line, options_named, spoken
 from gpukit.cli.main import survived
+from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.implicit.feedback import check_test as check_kind
 from gpukit.factorization.implicit.feedback import resolved
@@ -165,6 +166,14 @@ def build(ask):
         hash=ask.hash,
         **params,
     )
+
+
+def check_shared(ask):
+    """ParameterError for options that ranks do not train by, before anything is read."""
+    from gpukit.factorization.shared.begin import check_asked
+
+    with options_named():
+        check_asked(build(ask), build(ask).check(), resolve(ask.device).is_cuda)
 
 
 def fit(ctx, ask, train, test, stages, team=ALONE):

@@ -113,6 +113,8 @@ def train_lshmf(ctx, **values):
     with options_named():
         steps.build(ask).check()
     with run_as_team(ctx, ask, work=lambda: amounts.of_ratings(ask.ratings, steps.build(ask))) as team:
+        if team.size > 1:
+            steps.check_shared(ask)
         report.mention_compiling(ask.quiet or ask.as_json)
         stages.done("start")
         train, test = steps.load(ask, stages, steps.of_either, steps.times_wanted(ask), team)

@@ -26,12 +26,13 @@ OPTIONS = {
     "lsh_bits": "--lsh-bits",
     "deterministic=True": "--deterministic",
 }
-NAMED = re.compile(rf"\b({'|'.join(OPTIONS)})(?:\b|(?<=True))(=?)")
+OPTIONS_TOO = {"hash": "--hash", "search": "--search"}  # words of their own, but before =
+NAMED = re.compile(rf"\b({'|'.join(OPTIONS)}|(?:{'|'.join(OPTIONS_TOO)})(?==))(?:\b|(?<=True))(=?)")
 
 
 def spoken(text):
     """A message with options in place of parameters: `n_factors=40` is `--factors 40`."""
-    return NAMED.sub(lambda found: OPTIONS[found[1]] + (" " if found[2] else ""), text)
+    return NAMED.sub(lambda found: {**OPTIONS, **OPTIONS_TOO}[found[1]] + (" " if found[2] else ""), text)
 
 
 @contextlib.contextmanager

@@ -220,7 +220,7 @@ def test_who_of_ranks_that_share_nothing_says_so(monkeypatch, capsys):
         assert capsys.readouterr().err.count("\n") == lines
         for words in (["--version"], ["--help"], ["similar", "--help"], ["bench", "ranks", "-h"]):
             assert main.run(words) == 0 and waited == pause
-        capsys.readouterr()
+            assert (capsys.readouterr().out == "") == bool(rank)
 
 
 def test_verbs_with_ranks_are_those_that_share(root):
