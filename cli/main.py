@@ -10,17 +10,16 @@ import time
 
 import click
 
+from gpukit import interrupt
 from gpukit._version import __version__
 from gpukit.cli import standard
 from gpukit.cli.process import main
 from gpukit.errors import GpukitError, ParameterError
-from gpukit.interrupt import exit_code
 from gpukit.runtime.start import put_off_unused
 from gpukit.runtime.started import AFTER, APART, VARIABLE, told
 
 __all__ = ["LazyGroup", "VERBS", "gpukit", "main", "run", "run_alone", "survived"]
 
-HELP = {"-h", "--help", "--version"}
 LEAST_MEMORY = 768 << 20  # of address space: numpy, numba and their threads
 
 # verb: (short help, file of cli/, name of the click command in it). --help reads this table and nothing else.
@@ -131,6 +130,8 @@ def run_alone(arguments=None):
     """`run` in a process of its own, whatever its standard streams are."""
     standard.fill()
     standard.word_warnings()
+    if told()[1]:  # the first of ranks tells for all, help too
+        standard.shut_output()
     code = run(arguments)
     standard.leave()
     return code
@@ -144,8 +145,6 @@ def run(arguments=None):
     ctx = None
     try:
         arguments = list(sys.argv[1:] if arguments is None else arguments)
-        if told()[1] and HELP.intersection(arguments):  # the first of ranks prints it
-            return 0
         with gpukit.make_context("gpukit", list(arguments)) as ctx:
             ctx.meta["gpukit.arguments"] = arguments  # for other ranks of the same command
             check_limit()
@@ -159,9 +158,9 @@ def run(arguments=None):
             return _complain(why and f"Error: {why}", 1)
         tell_others(stop)
         if getattr(stop, "told", False):  # by the first of its ranks
-            return exit_code(stop)
+            return interrupt.exit_code(stop)
         left = ctx.meta.get("gpukit.survived", "") if ctx else ""
-        return _complain(f"Interrupted. {left or 'No file was left half written.'}", exit_code(stop))
+        return _complain(f"Interrupted. {left or 'No file was left half written.'}", interrupt.exit_code(stop))
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
@@ -182,8 +181,9 @@ def run(arguments=None):
 def tell_others(stop):
     """Tell the ranks that were started with this one, where it has not joined them yet: they would think it killed."""
     if VARIABLE in os.environ:
-        with contextlib.suppress(BaseException), importlib.import_module("gpukit.parallel.joined").joined():
-            raise stop
+        with contextlib.suppress(BaseException), interrupt.deferred():
+            with importlib.import_module("gpukit.parallel.joined").joined():
+                raise stop
 
 
 def left_alone():

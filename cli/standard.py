@@ -39,6 +39,13 @@ def fill():
     )
 
 
+def shut_output():
+    """Nothing goes to standard output any more."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+
+
 def word_warnings():
     """From now on a UserWarning is a line for people, without the place in the code that Python adds to it."""
     usual = warnings.formatwarning

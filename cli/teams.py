@@ -21,9 +21,10 @@ from gpukit.parallel.sockets import cores
 from gpukit.runtime.started import AFTER, told
 
 hushed = []  # whether this process says nothing any more
+GIVEN = "/dev/fd/", "/proc/self/fd/"  # descriptors, which another rank has not, or has for something else
 READ = (  # options, beside all arguments
     *("edges", "tensor", "coordinates", "distances", "validation", "test", "given"),
-    *("without", "only", "categories"),
+    *("without", "only", "categories", "titles", "protocol"),
 )
 
 
@@ -47,6 +48,7 @@ def run_as_team(ctx, ask, sources=(), work=lambda: None):
         if by_others and team.size > 1:
             check_launched_once(ask)
             check_standard_input(ctx)
+            check_sources(sources)
             check_alike(team)
             check_files(team, sources)
         yield team
@@ -121,5 +123,5 @@ def is_read(parameter):
 def check_sources(sources):
     """ParameterError for a file that can be read only once."""
     for source in sources:
-        if str(source) in STANDARD_INPUT or sinks.is_stream(source):
+        if str(source) in STANDARD_INPUT or str(source).startswith(GIVEN) or sinks.is_stream(source):
             raise ParameterError(f"Several ranks each read {source}, which can be read once. Give them a file.")

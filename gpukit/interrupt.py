@@ -31,7 +31,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def undisturbed(function):
-    """A decorator of functions that return soon: a request that comes while one runs is answered right after."""
+    """A decorator of functions that return soon: a request that comes while one runs is answered soon after."""
     UNDISTURBED.add(function.__code__)
     return function
 

@@ -63,7 +63,7 @@ def test_a_message_is_not_cut_in_two(kind, own):
     """A request that comes when the socket has taken a part, or before the message is in the box: the next one is
     read as it was sent."""
     before = (
-        "from gpukit.parallel import mailbox, sockets\nimport os\n"
+        "from gpukit.parallel import mailbox, sockets\nimport os\nmailbox.platform.machine = lambda: 'x86_64'\n"
         "sockets.cores = lambda: 1000\nends = [{k: e.detach() for k, e in its.items()} for its in sockets.pairs(2)]\n"
         "memory = mailbox.memory_of(2)\n"
         f"one, other = [{kind}.Messages(n, ends[n]{own}) for n in range(2)]\n"

@@ -26,8 +26,8 @@ OPTIONS = {
     "lsh_bits": "--lsh-bits",
     "deterministic=True": "--deterministic",
 }
-OPTIONS_TOO = {"hash": "--hash", "search": "--search"}  # words of their own, but before =
-NAMED = re.compile(rf"\b({'|'.join(OPTIONS)}|(?:{'|'.join(OPTIONS_TOO)})(?==))(?:\b|(?<=True))(=?)")
+OPTIONS_TOO = {"hash": "--hash", "search": "--search"}  # words of their own, but as hash='minhash'
+NAMED = re.compile(rf"\b({'|'.join(OPTIONS)}|(?<![\w/.-])(?:{'|'.join(OPTIONS_TOO)})(?=='))(?:\b|(?<=True))(=?)")
 
 
 def spoken(text):

@@ -66,8 +66,10 @@ def cpu():
 
 def threads_asked_for(usual):
     """How many threads NUMBA_NUM_THREADS allows; what is no number leaves it at the usual, as numba has it."""
-    text = os.environ.get("NUMBA_NUM_THREADS", "")
-    return int(text) if text.isdecimal() else usual
+    try:
+        return int(os.environ.get("NUMBA_NUM_THREADS", ""))
+    except ValueError:
+        return usual
 
 
 def gpu_count():

@@ -142,4 +142,7 @@ def _exit_code(codes):
     if codes[0] < 0:
         sys.stderr.write(f"Error: rank 0 was ended by signal {-codes[0]}, and the others with it.\n")
         return 1
-    return codes[0] or next((abs(code) for code in codes if code), 0)
+    rank, code = next(((rank, abs(code)) for rank, code in enumerate(codes) if code), (0, 0))
+    if code and not codes[0]:
+        sys.stderr.write(f"Error: rank {rank} has failed (exit code {code}) once the first had done its work.\n")
+    return code

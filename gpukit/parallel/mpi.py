@@ -31,7 +31,7 @@ class Messages:
             self.world = (self.MPI.COMM_WORLD if world is None else world).Dup()
             self.watch = Watch(beside(self.world.allgather(place())))
         self.rank, self.size = self.world.Get_rank(), self.world.Get_size()
-        self.queued, self.errors, self.seconds = [], errors, seconds
+        self.queued, self.dropped, self.errors, self.seconds = [], [], errors, seconds
         atexit.register(self._leave)
 
     @undisturbed
@@ -61,12 +61,13 @@ class Messages:
         return data
 
     @contextlib.contextmanager
-    def _named(self, rank):
+    def _named(self, rank=None):
         """Within it MPI's own errors are TeamErrors."""
         try:
             yield
         except self.MPI.Exception as error:
-            raise TeamError(f"MPI does not reach rank {rank}: {error}.") from error
+            whom = "another rank" if rank is None else f"rank {rank}"
+            raise TeamError(f"MPI does not reach {whom}: {error}.") from error
 
     def check(self):
         """See team.Messages: of ranks on this host."""
@@ -77,8 +78,9 @@ class Messages:
         if not patient:
             self.watch.seconds = 0.0  # who is stopped now takes nothing more
         try:
-            for _, request in self.queued:
-                self._await(lambda request=request: self._drop() or request.Test(), None)
+            with self._named():
+                for _, request in self.queued:
+                    self._await(lambda request=request: self._drop() or request.Test(), None)
         except TeamError:
             if patient:
                 raise
@@ -87,9 +89,11 @@ class Messages:
     def _drop(self):
         """Take what others still send to a rank that reads no more: they could not leave before it is taken."""
         status = self.MPI.Status()
+        self.dropped = [(data, request) for data, request in self.dropped if not request.Test()]
         while self.world.Iprobe(self.MPI.ANY_SOURCE, TAG, status):
             data = np.empty(status.Get_count(self.MPI.BYTE), np.uint8)
-            self.world.Recv([data, self.MPI.BYTE], status.Get_source(), TAG)
+            request = self.world.Irecv([data, self.MPI.BYTE], status.Get_source(), TAG)
+            self.dropped.append((data, request))  # who sends may be stopped in the middle of it
 
     def _await(self, ready, rank):
         """Return when ready() is true; MPI's own waits would have no end."""
@@ -124,8 +128,9 @@ class Messages:
             return True
         self.seconds = math.inf
         try:
-            barrier = self.world.Ibarrier()
-            self._await(lambda: self._drop() or barrier.Test(), None)
+            with self._named():
+                barrier = self.world.Ibarrier()
+                self._await(lambda: self._drop() or barrier.Test(), None)
         except TeamError:
             self.errors = 2 if self.errors is None else self.errors
             return False

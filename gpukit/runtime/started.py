@@ -17,7 +17,7 @@ AFTER = 5.0  # seconds that the first of them has to say what is wrong with a re
 def told(environment=os.environ):
     """(how many ranks mpiexec or srun have started, the number of this one); (1, 0) where they have not, or where each
     is told by APART to be by itself."""
-    if environment.get(APART, "0") not in ("", "0"):
+    if environment.get(APART, "0") not in ("", "0", "no", "false"):
         return 1, 0
     for size, rank in STARTED_BY.items():
         if (count := environment.get(size, "")).isdigit() and int(count) > 1:

@@ -56,6 +56,20 @@ def test_messages_longer_than_mpi_counts():
     assert code == 0 and err == "" and out.startswith("MPI does not reach rank 5: ") and out.count("\n") == 1, err
 
 
+def test_a_rank_is_stopped_in_the_midst_of_a_long_message(monkeypatch):
+    """Who leaves drops what comes, and does not wait for it."""
+    monkeypatch.setenv("OMPI_MCA_btl", "tcp,self")  # as between hosts: the sender must be there until all is taken
+    code = (
+        "import numpy as np, time; from gpukit.errors import DataError\n"
+        "from gpukit.parallel.joined import joined\n"
+        "with joined() as team:\n"
+        "    if team.rank: team.send(0, np.zeros(1 << 23)); os.kill(os.getpid(), 19)\n"
+        "    time.sleep(1); raise DataError('so it is')\n"
+    )
+    code, _, err = finish(begin(code))
+    assert code != 0 and "Traceback" in err and "so it is" in err
+
+
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_rank_fails_and_others_have_sent_it_much(rank):
     """What it has not read it takes all the same, and drops: else nobody could leave."""

@@ -95,6 +95,25 @@ def test_more_ranks_than_files_that_may_be_open():
     assert done.stdout == "40 ranks cannot be started here (Too many open files). Ask for fewer.\n0\n", done.stderr
 
 
+def test_a_rank_is_asked_to_stop_before_it_has_joined(tmp_path):
+    """The others hear of it, and do not take it for killed."""
+    (tmp_path / "r.csv").write_text("1,2,3\n2,2,4\n2,1,5\n")
+    command = (
+        "import os, signal; from gpukit.cli import main, process\n"
+        "first = os.environ['GPUKIT_TEAM'].startswith('0,')\n"
+        "main.check_limit = lambda: first or signal.raise_signal(signal.SIGTERM)\nprocess.main()\n"
+    )
+    words = ["train-lshmf", str(tmp_path / "r.csv"), "--device", "cpu", "-q"]
+    code = f"import sys; from gpukit.parallel.launch import launch; sys.exit(launch({words}, 2, command={command!r}))"
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 143 and done.stderr == "Interrupted. No file was left half written.\n", done.stderr
+
+
+def test_a_rank_fails_once_the_first_is_done():
+    code, _, err = finish(start("team.rank and (time.sleep(1), sys.exit(4))", size=2))
+    assert code == 4 and err == "Error: rank 1 has failed (exit code 4) once the first had done its work.\n"
+
+
 def test_a_command_that_cannot_be_started():
     """Fewer ranks would not help."""
     with pytest.raises(TeamError) as told:
