@@ -206,7 +206,7 @@ def test_help_is_told_once():
 def test_titles_are_read_by_the_first(tmp_path):
     """Which alone writes them: also from a pipe."""
     table = np.array([(user, item, (user + item) % 5 + 1) for user in range(8) for item in range(user % 2, 6, 2)])
-    MatrixFactorization(2, n_epochs=1, device="cpu").fit(table).save(tmp_path / "m.gpukit")
+    MatrixFactorization(2, n_epochs=1, device="cpu").fit(tuple(table.T)).save(tmp_path / "m.gpukit")
     titles = "".join(f"{item}::Title {item}::Drama\n" for item in range(6))
     words = ("recommend", tmp_path / "m.gpukit", "--all", "--by", "rating", "--titles", "-", "--output")
     code, _, err = command(*words, tmp_path / "out.csv", "--ranks", 2, stdin=titles)
@@ -217,7 +217,7 @@ def test_titles_are_read_by_the_first(tmp_path):
 def test_ranks_that_read_other_filters(tmp_path):
     """Their lists would be mixed."""
     table = np.array([(user, item, (user + item) % 5 + 1) for user in range(8) for item in range(6)])
-    MatrixFactorization(2, n_epochs=1, device="cpu").fit(table).save(tmp_path / "m.gpukit")
+    MatrixFactorization(2, n_epochs=1, device="cpu").fit(tuple(table.T)).save(tmp_path / "m.gpukit")
     for rank in range(2):
         (tmp_path / f"{rank}").mkdir()
         (tmp_path / f"{rank}" / "only.txt").write_text(f"{rank}\n{rank + 2}\n")
