@@ -7,6 +7,7 @@ import time
 import click
 
 from gpukit import interrupt
+from gpukit._pool import cores
 from gpukit.cli import report
 from gpukit.cli.options import AUTO
 from gpukit.device import gpu_count
@@ -17,7 +18,6 @@ from gpukit.parallel import worth
 from gpukit.parallel.devices import settings_of_ranks
 from gpukit.parallel.joined import VARIABLE, check_alike, check_files, joined
 from gpukit.parallel.launch import launch
-from gpukit.parallel.sockets import cores
 from gpukit.runtime.started import AFTER, told
 
 hushed = []  # whether this process says nothing any more

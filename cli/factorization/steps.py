@@ -172,8 +172,9 @@ def check_shared(ask):
     """ParameterError for options that ranks do not train by, before anything is read."""
     from gpukit.factorization.shared.begin import check_asked
 
+    model = build(ask)
     with options_named():
-        check_asked(build(ask), build(ask).check(), resolve(ask.device).is_cuda)
+        check_asked(model, model.check(), resolve(ask.device).is_cuda)
 
 
 def fit(ctx, ask, train, test, stages, team=ALONE):

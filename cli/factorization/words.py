@@ -32,7 +32,7 @@ NAMED = re.compile(rf"\b({'|'.join(OPTIONS)}|(?<![\w/.-])(?:{'|'.join(OPTIONS_TO
 
 def spoken(text):
     """A message with options in place of parameters: `n_factors=40` is `--factors 40`."""
-    return NAMED.sub(lambda found: {**OPTIONS, **OPTIONS_TOO}[found[1]] + (" " if found[2] else ""), text)
+    return NAMED.sub(lambda found: (OPTIONS | OPTIONS_TOO)[found[1]] + (" " if found[2] else ""), text)
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass
 
+from gpukit._pool import cores
 from gpukit.errors import DeviceError, ParameterError
 
 INSTALL_HINT = "pip install 'gpukit[cuda]' on a machine with an NVIDIA driver (gpukit doctor says what is missing)"
@@ -59,8 +60,7 @@ def number_of(spec):
 
 def cpu():
     """The CPU, with the number of threads numba will use."""
-    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    threads = threads_asked_for(own)
+    threads = threads_asked_for(cores())
     return Device("cpu", 0, f"cpu ({threads} thread{'s' * (threads > 1)})")
 
 

@@ -5,9 +5,9 @@ import socket
 
 import numpy as np
 
+from gpukit._pool import cores
 from gpukit.device.place import gpu_count, threads_asked_for
 from gpukit.errors import DeviceError
-from gpukit.parallel.sockets import cores
 
 
 def check_apart(team, device):

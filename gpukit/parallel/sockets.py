@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from gpukit._pool import cores
 from gpukit.interrupt import undisturbed
 from gpukit.parallel.team import SilenceError, TeamError
 
@@ -143,11 +144,6 @@ def beyond(parts, sent):
     if sent < len(head):
         return memoryview(head)[sent:], *others
     return beyond(others, sent - len(head)) if others else ()
-
-
-def cores():
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def limit_waits(descriptor, seconds):
