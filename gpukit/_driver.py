@@ -234,18 +234,18 @@ def launch(kernel, grid, block, *arguments, stream=None):
 
 
 class Repeated:
-    """kernel[grid, block](*arguments) on the default stream of one GPU, at every call: what the arguments are is read
-    once, which takes longer than a launch. For one thread at a time."""
+    """kernel[grid, block](*arguments) on a stream, None: the default one, at every call: what the arguments are is read
+    once, which takes longer than a launch. For one GPU, and one thread at a time."""
 
-    def __init__(self, kernel, grid, block, *arguments):
-        self.asked, self.plan = (kernel, grid, block, *arguments), None
-        self.shape = _three(grid), _three(block)
+    def __init__(self, kernel, grid, block, *arguments, stream=None):
+        self.asked, self.stream, self.plan = (kernel, grid, block, *arguments), stream, None
+        self.shape = _three(grid), _three(block), DEFAULT if stream is None or SIMULATED else int(stream)
 
     def __call__(self):
         if self.plan is not None:
             self.plan.repeat(*self.shape)
             return
-        launch(*self.asked)  # the first time numba may have to compile
+        launch(*self.asked, stream=self.stream)  # the first time numba may have to compile
         kernel, _, _, *arguments = self.asked
         known, numbers = (None, ()) if SIMULATED else _planned(kernel, arguments)
         if known is not None:

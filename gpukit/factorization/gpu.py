@@ -18,6 +18,7 @@ from gpukit.factorization.prepare import ready
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.chunks import gpu as chunking
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
+from gpukit.factorization.solvers.sgd.places.gpu import room_for
 from gpukit.neighbors import gpu as neighbors
 from gpukit.random import key
 from gpukit.selection import gpu as selection
@@ -103,13 +104,13 @@ class Session:
         self.item_rows = self.neighbors.shape[0]
         if not layout.slots:  # the kernels do not read them, but an array of no bytes cannot be sent
             neighborhood = zeros((1, 1), np.int32), *(zeros((1, 1), np.float32) for _ in range(2))
-        self.places = None  # where the rows of Q are stored; None: as they are numbered
+        self.places = self.room = None  # where the rows of Q are stored, and in what; None: as they are numbered
         self.spread = True  # whether training moves them: a pass over Q that few ratings do not repay
         self.near, *others = map(on_device, neighborhood)
         self.parameters, self.levels = Parameters(*sides, *others), on_device(history.levels)
-        capability = tuple(cuda.get_current_device().compute_capability)
+        self.vector = tuple(cuda.get_current_device().compute_capability) >= (9, 0)  # additions in quads
         shape, half = (layout.lanes, layout.factors, layout.near), layout.minor.half
-        self.sgd_epoch = make_sgd_epoch(*shape, half, capability >= (9, 0))
+        self.sgd_epoch = make_sgd_epoch(*shape, half, self.vector)
         self.predict_pairs = make_predict_pairs(*shape, half)
 
     def codes(self, query, count):
@@ -139,6 +140,7 @@ class Session:
         rows, row_bytes = self.parameters.Q.shape[0] - 1, 4 * self.layout.minor.stride
         self.places = ready.minor_places(side, rows, row_bytes, preparing, order)
         preparing.run("rename_rows", self.places, side.minor)
+        self.room = room_for(self.parameters.Q.shape, side.minor, self.layout, self.vector)
         self.take_minor(self.parameters.Q)
 
     def batch_of(self, side, query):
@@ -147,9 +149,8 @@ class Session:
 
     def take_minor(self, table):
         """Store rows of the minor side, as they are numbered, in their places."""
-        stored = device_array(table.shape, np.float32)
-        preparing.run("move_rows", table, self.places, stored)
-        self.parameters = self.parameters._replace(Q=stored)
+        preparing.run("move_rows", table, self.places, self.room)
+        self.parameters = self.parameters._replace(Q=self.room)
 
     def minor(self):
         """The rows of the minor side as they are numbered."""

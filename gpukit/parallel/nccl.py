@@ -27,13 +27,21 @@ SETTINGS = {
 
 def device_lines(team, device, remark=lambda text: None):
     """The lines of a Team whose arrays lie on a Device (device.Device), a GPU of each rank's own: by NCCL where all
-    ranks have it, else by way of the host, which remark is told in a line."""
+    ranks have it, else by way of the host, which remark is told in a line.
+
+    NCCL's are made once for the same GPUs and last as long as the team: ranks of one host end a communicator together
+    or wait for each other, so it must not end where Python finds that nobody needs it any more, at another time on each
+    rank.
+    """
     why = missing()
     reasons = [bytes(text).decode() for text in team.allgather(np.frombuffer(why.encode(), np.uint8))]
-    if not any(reasons):
-        return Nccl(team, device.index)
-    remark(f"GPUs talk by way of the host, which is slower: {next(filter(None, reasons))}.")
-    return by_host(team)
+    if any(reasons):
+        remark(f"GPUs talk by way of the host, which is slower: {next(filter(None, reasons))}.")
+        return by_host(team)
+    gpus = tuple(int(index) for index in np.concatenate(team.allgather(np.array([device.index]))))
+    if gpus not in team.kept:
+        team.kept[gpus] = Nccl(team, device.index)
+    return team.kept[gpus]
 
 
 def by_host(team):

@@ -47,11 +47,12 @@ class Team:
     """The ranks of one piece of work; a context: an exception in it is told to all others, who raise it too.
 
     rank: this one's number, from 0; size: how many there are. Without messages: one rank, which has everything
-    already. Arrays are numpy's; what is returned belongs to the caller.
+    already. Arrays are numpy's; what is returned belongs to the caller. kept: what else ranks talk by, for as long as
+    there is a team (nccl.device_lines).
     """
 
     def __init__(self, messages=None):
-        self.messages = messages
+        self.messages, self.kept = messages, {}
         self.rank, self.size = (0, 1) if messages is None else (messages.rank, messages.size)
 
     @property

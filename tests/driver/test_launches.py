@@ -54,7 +54,11 @@ def test_launches_that_are_repeated():
     """Each reads what lies in its arrays by then, whatever else has been launched between, one of the same kernel."""
     x, by = np.arange(32, dtype=np.float32), cuda.to_device(np.ones(32, np.float32))
     line, outs = Line(cuda.to_device(x), by), [cuda.device_array(32, np.float32) for _ in range(2)]
-    ready = [_driver.Repeated(shift, 1, 32, line, np.float32(number), outs[number]) for number in range(2)]
+    streams = None, cuda.stream()
+    ready = [
+        _driver.Repeated(shift, 1, 32, line, np.float32(number), outs[number], stream=streams[number])
+        for number in range(2)
+    ]
     for turn in range(4):
         line.x.copy_to_device(x + turn)
         for number in (1, 0, 1):

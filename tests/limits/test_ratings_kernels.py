@@ -11,6 +11,7 @@ from cudasim import run_blocks
 from gpukit.factorization.model.formulas import first_factor
 from gpukit.factorization.model.layout import BASE, EXTRA
 from gpukit.factorization.prepare import kernels as prepare
+from gpukit.factorization.solvers.sgd.places.kernels import RUN, make_grow_rows
 from gpukit.primitives.group import kernels as group
 from gpukit.random import key
 from gpukit.ratings.orders import kernels as orders
@@ -143,6 +144,17 @@ def test_pairs_and_errors():
     sums = sparse((blocks, 2), np.float64)
     run_last(prepare.error_sums, MANY, BLOCK, predicted, truth, *units, sums)
     assert sums[-1].tolist() == [4, 2]
+
+
+def test_a_sample_of_ratings():
+    """To the last of those that are sampled."""
+    lanes, every, table = 8, 1 << 12, np.ones((2, 32 + EXTRA), np.float32)
+    apart = RUN * every
+    last = (MANY - 1) // apart * apart + min(RUN, (MANY - 1) % apart + 1) - 1
+    minor, count = sparse(MANY, np.int32), MANY // apart * RUN + min(RUN, MANY % apart)
+    minor[last] = 1
+    run_last(make_grow_rows(lanes, 4, False, False), count * lanes, BLOCK, minor, every, np.float32(0.5), table)
+    np.testing.assert_array_equal(table[1], [1.5] * 34 + [1] * 6)
 
 
 def test_parameter_tables():

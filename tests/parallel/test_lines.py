@@ -1,5 +1,7 @@
 """Arrays in their places from rank to rank by way of the host, and where NCCL is missing."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -68,6 +70,21 @@ def test_without_nccl_arrays_go_by_way_of_the_host(monkeypatch):
     for kind, told in together(2, work):
         assert kind is HostLines and len(told) == 1
         assert told[0].startswith("GPUs talk by way of the host") and "no cupy" in told[0]
+
+
+def test_communicators_last_as_long_as_the_team(monkeypatch):
+    """One for the same GPUs, another where a rank has moved, so that all ranks make them at the same time."""
+    made = []
+    monkeypatch.setattr(nccl, "missing", lambda: "")
+    monkeypatch.setattr(nccl, "Nccl", lambda team, index: made.append((team.rank, index)) or object())
+
+    def work(team):
+        devices = [SimpleNamespace(index=index) for index in (0, 0, 0 if team.rank else 1, 0)]
+        return [nccl.device_lines(team, device) for device in devices]
+
+    for first, again, moved, back in together(2, work):
+        assert first is again is back and moved is not first
+    assert sorted(made) == [(0, 0), (0, 1), (1, 0), (1, 0)]
 
 
 def test_nccl_is_told_what_hosts_bear(monkeypatch):

@@ -5,6 +5,7 @@ LIVE = "factorization/live/test_kernels.py::test_"
 PREPARE = "factorization/prepare/test_kernels.py::test_"
 OF_RANKS = "factorization/shared/test_kernels.py::test_"
 OF_COPIES = "factorization/shared/test_copies.py::test_"
+PLACES = "factorization/solvers/sgd/places/test_kernels.py::test_"
 CHUNKS = "factorization/solvers/sgd/chunks/test_kernels.py::test_"
 FACTORS = "factorization/test_kernels.py::test_"
 BATCHES = "factorization/solvers/sgd/batches/test_kernels.py::test_"
@@ -124,6 +125,10 @@ CASES = {
     "factorization.solvers.sampled.kernels.sampled_epoch": (
         f"{SAMPLED}negatives_and_chunks[0-3]",
         f"{SAMPLED}one_worker[3-5-8-True]",
+    ),
+    "factorization.solvers.sgd.places.kernels.grow_rows": (
+        f"{PLACES}grow_rows[8-1-300-2-False-True]",
+        f"{PLACES}grow_rows[16-3-513-2-True-True]",
     ),
     "factorization.solvers.sgd.chunks.kernels.cut_rows": f"{CHUNKS}cut_rows[empty rows-shape1]",
     "factorization.solvers.sgd.chunks.kernels.take_chunks": f"{CHUNKS}take_chunks[6-shape1]",

@@ -4,12 +4,13 @@ What is walked and what travels are queued on streams of their own, which wait f
 default stream waits for all of them, and they for it, so that all else needs no thought.
 """
 
+import functools
 import warnings
 
 import numpy as np
 
 from gpukit._cuda import cuda
-from gpukit._driver import device_array, launch, zeros
+from gpukit._driver import Repeated, device_array, launch, zeros
 from gpukit.device.gpu_arrays import processors, runner
 from gpukit.device.upload import to_device
 from gpukit.factorization.gpu import BLOCK
@@ -119,7 +120,6 @@ class CopiedRows:
         self.rows = to_device(np.int32(places[order]))
         width = QUAD * -(-layout.n_factors // QUAD) + QUAD
         self.common = zeros((n, width), np.float32)
-        own = [device_array((n, width), np.float32) for _ in ("changes", "sums")]
         popular = -(-n // POPULAR)
         often = np.full(n, PARTS / EVERY)
         often[order[:popular]] = PARTS
@@ -128,31 +128,46 @@ class CopiedRows:
         self.paces = [to_device(np.ascontiguousarray(each)) for each in paces]
         counts, self.every = damping.sample(parts, team.rank)
         self.counts, self.sums = to_device(counts), device_array((MEASURING[0], 2), np.float64)
-        self.whole, self.shares = to_device(np.ones(n, np.float32)), device_array(n, np.float32)
-        self.all, self.popular = own, [array[:popular] for array in own]
-        quads = tuple(cuda.get_current_device().compute_capability) >= (9, 0)
-        self.take = kernels.make_take_changes(layout.minor.half)
-        self.add = kernels.make_add_changes(layout.minor.half, quads)
+        self.shares = to_device(np.ones(n, np.float32))
         self.walking, self.journeys = cuda.stream(), cuda.stream()
+        changes = [device_array((n, width), np.float32) for _ in ("own", "sums")]
+        self.all, self.popular = (Exchange(self, *(each[:rows] for each in changes)) for rows in (n, popular))
         self.align()
+
+    @functools.cached_property
+    def tables(self):
+        """The chunk tables of an epoch's parts."""
+        return in_parts(self.session.tables[0], PARTS, self.session.workers)
 
     def walk(self, workers, rates, turn, epoch):
         """See cpu.CopiedRows; queued. Ranks meet while a part is walked, and the next but one waits for that."""
-        session, threads, met = self.session, threads_beside(self.session.layout), []
-        grid = -(-workers * session.layout.lanes // threads)
-        for part, table in enumerate(in_parts(session.tables[0], PARTS, workers)):
-            if len(met) > 1:
-                met[-2].wait(self.walking)
-            arguments = table, session.batch, session.parameters, rates, turn, workers
-            recorded(self.walking).wait(self.journeys)
-            launch(session.sgd_epoch, grid, threads, *arguments, stream=self.walking)
-            if not (epoch and part):  # behind the walk, which waits for nothing
-                self.damp(epoch, part)
-            for number in range(LATER if epoch else FIRST):
-                self.meet(self.shares, *(self.popular if (number + 1) % EVERY else self.all))
-            met.append(recorded(self.journeys))
+        started, met = [], []
+        for part in range(PARTS):
+            if part > 1:
+                met[part - 2].wait(self.walking)
+            started.append(recorded(self.walking))
+            self.walk_part(part, workers, rates, turn)
+            if part:  # walks are queued a part ahead, so that they do not wait for the host
+                met.append(self.met_beside(started[part - 1], part - 1, epoch))
+        self.met_beside(started[-1], PARTS - 1, epoch)
         recorded(self.walking).wait(self.journeys)
-        self.meet(self.shares, *self.all)
+        self.all.meet()
+
+    def walk_part(self, part, workers, rates, turn):
+        """Queue the walk of a part."""
+        session, threads = self.session, threads_beside(self.session.layout)
+        grid = -(-workers * session.layout.lanes // threads)
+        arguments = self.tables[part], session.batch, session.parameters, rates, turn, workers
+        launch(session.sgd_epoch, grid, threads, *arguments, stream=self.walking)
+
+    def met_beside(self, started, part, epoch):
+        """Queue the meetings of a part whose walk has started by an event; the event behind them."""
+        started.wait(self.journeys)
+        if not (epoch and part):  # behind the walk, which waits for nothing
+            self.damp(epoch, part)
+        for number in range(LATER if epoch else FIRST):
+            (self.popular if (number + 1) % EVERY else self.all).meet()
+        return recorded(self.journeys)
 
     def damp(self, epoch, quarter):
         """See cpu.CopiedRows; queued."""
@@ -162,25 +177,45 @@ class CopiedRows:
         self.lines.allreduce(self.sums, stream=self.journeys)
         launch(kernels.damp, *COPYING, self.sums, paces, self.team.size, self.shares, stream=self.journeys)
 
-    def meet(self, shares, changes, sums):
-        """See cpu.CopiedRows; queued, for as many rows as changes has."""
-        table, stream = self.session.parameters.Q, self.journeys
-        launch(self.take, *COPYING, table, self.rows, self.common, changes, stream=stream)
-        self.lines.allreduce(changes, stream=stream, out=sums)
-        launch(self.add, *COPYING, changes, sums, shares, self.rows, table, self.common, stream=stream)
-
     def finish(self):
         """Return when all is walked and added; TeamError when another rank has ended, or does not come."""
         wait_for(recorded(self.journeys), self.lines)
 
     def align(self):
         """Let all ranks' copies be one: they are, but for the rounding of additions."""
-        table, (changes, _) = self.session.parameters.Q, self.all
-        self.lines.broadcast(table, 0, self.journeys)
-        launch(self.take, *COPYING, table, self.rows, self.common, changes, stream=self.journeys)
-        own = changes, changes, self.whole
-        launch(self.add, *COPYING, *own, self.rows, table, self.common, stream=self.journeys)
+        self.lines.broadcast(self.session.parameters.Q, 0, self.journeys)
+        self.all.agree()
         wait_for(recorded(self.journeys), self.lines)
+
+
+class Exchange:
+    """The way of so many rows' changes, own and sums (rows, width) float32 of CopiedRows, from each rank's copy to all
+    others'. Its launches are read once: the host queues hundreds in an epoch of some milliseconds."""
+
+    def __init__(self, copies, own, sums):
+        self.lines, self.stream, self.own, self.sums = copies.lines, copies.journeys, own, sums
+        layout, table = copies.session.layout, copies.session.parameters.Q
+        quads = tuple(cuda.get_current_device().compute_capability) >= (9, 0)
+        take, add = kernels.make_take_changes(layout.minor.half), kernels.make_add_changes(layout.minor.half, quads)
+        whole, there = to_device(np.ones(len(copies.shares), np.float32)), (copies.rows, table, copies.common)
+        self.take = self.ready(take, table, copies.rows, copies.common, own)
+        self.add = self.ready(add, own, sums, copies.shares, *there)
+        self.keep = self.ready(add, own, own, whole, *there)
+
+    def ready(self, kernel, *arguments):
+        """A kernel of the journeys' stream, ready to be launched."""
+        return Repeated(kernel, *COPYING, *arguments, stream=self.stream)
+
+    def meet(self):
+        """Add what the others have changed since the last time, shares of the sums; queued."""
+        self.take()
+        self.lines.allreduce(self.own, stream=self.stream, out=self.sums)
+        self.add()
+
+    def agree(self):
+        """Take this rank's copy for what all have; queued."""
+        self.take()
+        self.keep()
 
 
 def threads_beside(layout):

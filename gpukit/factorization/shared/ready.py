@@ -15,6 +15,7 @@ from gpukit.factorization.solvers.sgd.chunks.table import cut_table
 from gpukit.factorization.solvers.sgd.rates import row_rates
 
 LAPS = tuple(share / 8 for share in range(9))  # of the first epoch: shares of its ratings with a round of the blocks
+FEWER = 4  # see in_step
 START = 9.0  # as STALENESS, for steps at the full learning rate: one H200 at Netflix shape has it, twice that harms
 
 
@@ -121,6 +122,7 @@ def chunk_tables(side, starts, parts, way, plan, layout, steps, own_steps):
     most = schedule.worker_count(at_once, most, layout.slots > 0)
     first, workers = workers_that_meet(most, parts, way.walk, plan)
     if copied:
+        first, workers = in_step(first, workers)
         each = [(np.diff(side.indptr), side.starts)]
     elif starts is None:
         each = [(np.diff(side.indptr) * (parts.block == block), side.starts) for block in range(parts.blocks)]
@@ -133,6 +135,17 @@ def chunk_tables(side, starts, parts, way, plan, layout, steps, own_steps):
     if copied:
         return tables, workers, [Lap(0.0, 1.0, first)]
     return tables, workers, [Lap(*ends, workers if ends[0] else first) for ends in zip(LAPS, LAPS[1:])]
+
+
+def in_step(first, workers):
+    """(workers of the first epoch, of all others): about as many as asked for, such that what is dealt evenly to the
+    others is even for the first epoch's too. They get what others have, or the chunks of so many of them; of another
+    number some would have twice what others have, and all would wait. A worker in FEWER less costs an epoch little."""
+    if first >= workers - workers // FEWER:
+        return first, first
+    times, quad = -(-workers // first), schedule.QUAD
+    first = workers // times if workers < times * quad else workers // (times * quad) * quad
+    return first, first * times
 
 
 def workers_that_meet(most, parts, walk, plan):

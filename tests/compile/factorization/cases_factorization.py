@@ -15,6 +15,7 @@ from gpukit.factorization.shared import kernels as shared
 from gpukit.factorization.solvers.sgd import kernels as sgd
 from gpukit.factorization.solvers.sgd.chunks import kernels as chunks
 from gpukit.factorization.solvers.sgd.formulas import Rates
+from gpukit.factorization.solvers.sgd.places import kernels as places
 
 F32, I32, I64, U8, U32 = types.float32, types.int32, types.int64, types.uint8, types.uint32
 BATCH = named(Batch, minor=(I32, 1), values=(F32, 1), codes=(U32, 2), levels=(F32, 1))
@@ -25,6 +26,7 @@ QUERY = named(Query, indptr=(I64, 1), items=(I32, 1), places=(U32, 1))
 WEIGHTS = named(WeightedBatch, minor=(I32, 1), values=(F32, 1), codes=(U32, 2), levels=(F32, 1), weights=(F32, 1))
 EPOCH = "int64[:, ::1]", BATCH, PARAMETERS, typeof(Rates(*[np.float32(1)] * 8)), "uint32, int64"
 WEIGHTED = EPOCH[0], WEIGHTS, *EPOCH[2:]
+GROWN = "int32[::1], int64, float32, float32[:, ::1]"
 PAIRS = ASKED, PARAMETERS, "float32[::1]"
 RATED_BY = named(Tables, rated=(U32, 2), codes=(U8, 3))
 SCORES = (
@@ -63,6 +65,9 @@ def cases_of(layout, plain, quad, pairs):
             if layout in WEIGHED:
                 weighted = f"factorization.sgd_epoch[{name}, {kind}, weights]"
                 yield Case(weighted, kernel, WEIGHTED, WEIGHED[layout], targets=targets)
+            if not layout[2]:
+                grown = places.make_grow_rows(*layout[:2], half, vector)
+                yield Case(f"factorization.grow_rows[{name}, {kind}]", grown, GROWN, registers=48, targets=targets)
         yield Case(f"factorization.predict_pairs[{name}]", predict.make_predict_pairs(*layout, half), PAIRS, pairs)
 
 

@@ -12,9 +12,12 @@ from parallel.test_team import together
 from support import launch
 
 from factorization.shared.data import of_halves
+from factorization.shared.walks import count_chunks
+from gpukit import _driver
 from gpukit._cuda import cuda
 from gpukit._driver import copy_in
 from gpukit.factorization import MatrixFactorization
+from gpukit.factorization.arrays import Parameters
 from gpukit.factorization.model.layout import EXTRA, SQUARES, Layout, Rows, gpu_rows
 from gpukit.factorization.settings import check
 from gpukit.factorization.shared import cpu, gpu, kernels, twins
@@ -96,7 +99,7 @@ def test_copies_meet(half, monkeypatch):
         gpu, "lines_of", lambda team, device: HostLines(team, lambda array: array.copy_to_host(), copy_in)
     )
     monkeypatch.setattr(gpu, "COPYING", (2, 32))
-    monkeypatch.setattr(gpu, "launch", one_at_a_time(gpu.launch))
+    let_one_launch(monkeypatch)
     counts, places = np.array([3, 9, 0, 40, 1, 2, 2, 5, 1]), in_places(9, 2)
     parts = Parts(np.zeros(9, np.int32), (counts, counts), np.zeros(9, np.int32), None, None)
     started, steps = table_of(11, 12, half)[0], np.random.default_rng(3).integers(-9, 9, (2, 2, 11, 16)) / 8
@@ -111,9 +114,9 @@ def test_copies_meet(half, monkeypatch):
             parameters=SimpleNamespace(Q=table),
         )
         copies, seen = gpu.CopiedRows(session, PLAN, parts, team, None), []
-        for pair, step in ((copies.popular, steps[0]), (copies.all, steps[1])):
+        for exchange, step in ((copies.popular, steps[0]), (copies.all, steps[1])):
             table.copy_to_device(moved(table.copy_to_host(), step[team.rank], half))
-            copies.meet(copies.whole, *pair)
+            exchange.meet()
             copies.finish()
             seen.append(numbers_of(table.copy_to_host(), 12, half))
         return seen
@@ -126,6 +129,59 @@ def test_copies_meet(half, monkeypatch):
     np.testing.assert_array_equal(other[0][rest], (begun + steps[0, 1])[rest])
     for seen in (one, other):
         np.testing.assert_array_equal(seen[1][places], (begun + steps.sum((0, 1)))[places])
+
+
+def test_every_part_of_an_epoch_is_walked_and_met(monkeypatch):
+    """With any number of workers; both ranks have what both have walked, and have met as often as is said."""
+    monkeypatch.setattr(
+        gpu, "lines_of", lambda team, device: HostLines(team, lambda array: array.copy_to_host(), copy_in)
+    )
+    for name, value in (("COPYING", (2, 32)), ("MOST_THREADS", 32), ("FIRST", 3), ("LATER", 2)):
+        monkeypatch.setattr(gpu, name, value)
+    let_one_launch(monkeypatch)
+    monkeypatch.setattr(gpu.CopiedRows, "damp", lambda self, epoch, quarter: damped_at.append((epoch, quarter)))
+    damped_at, counts, places = [], np.array([3, 9, 0, 40, 1, 2, 2, 5, 1]), in_places(9, 2)
+    parts = Parts(np.zeros(9, np.int32), (counts, counts), np.zeros(9, np.int32), None, None)
+    started, rows = table_of(11, 12, False)[0], Rows(12, table_of(11, 12, False)[0].shape[1], False)
+    chunks = np.zeros((2, 48, 3), np.int64)
+    chunks[..., 0], chunks[..., 2] = np.random.default_rng(7).choice(places, (2, 48)), np.arange(96).reshape(2, 48)
+
+    def work(team):
+        parameters = Parameters(*(cuda.to_device(started.copy()) for _ in range(4)))
+        session = SimpleNamespace(
+            walk="users",
+            layout=Layout(12, 0, 1, 12, 0, rows, rows),
+            places=cuda.to_device(places),
+            parameters=parameters,
+            tables=[cuda.to_device(chunks[team.rank])],
+            workers=8,
+            batch=np.int64(0),
+            sgd_epoch=count_chunks,
+        )
+        copies, met = gpu.CopiedRows(session, PLAN, parts, team, None), []
+        for exchange, name in ((copies.all, "all"), (copies.popular, "popular")):
+            monkeypatch.setattr(exchange, "meet", noted(exchange.meet, met, name))
+        for epoch, workers in ((0, 4), (1, 8)):
+            copies.walk(workers, np.int64(0), np.uint32(1), epoch)
+            copies.finish()
+        return parameters.Q.copy_to_host(), met
+
+    expected = started.copy()
+    np.add.at(expected[:, 0], chunks[..., 0].ravel(), 2 * chunks[..., 2].ravel())
+    for table, met in together(2, work):
+        np.testing.assert_array_equal(table, expected)
+        assert met.count("all") == 4 * 1 + 1 + 1 and met.count("popular") == 4 * 2 + 4 * 2
+    assert sorted(set(damped_at)) == [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0)] and len(damped_at) == 2 * 5
+
+
+def noted(function, calls, name):
+    """A function that notes its calls."""
+
+    def noting():
+        calls.append(name)
+        function()
+
+    return noting
 
 
 @pytest.mark.parametrize("every", [1, 3])
@@ -164,7 +220,7 @@ def test_ranks_damp_alike(monkeypatch):
     )
     for name, value in (("COPYING", (2, 32)), ("MEASURING", (3, 256)), ("FIRST", gpu.LATER)):
         monkeypatch.setattr(gpu, name, value)
-    monkeypatch.setattr(gpu, "launch", one_at_a_time(gpu.launch))
+    let_one_launch(monkeypatch)
     users, items = np.array([4, 1, 0, 7, 2]), np.array([900, 3, 40, 0, 7, 6])
     parts = Parts(np.array([0, 1, 1, 0, 1]), (users, items), np.zeros(6, np.int32), None, None)
     plan = check(MatrixFactorization(n_factors=12, n_epochs=3), 10**6)
@@ -200,15 +256,16 @@ def damped(copies, fetch):
         yield np.array(fetch(copies.shares))
 
 
-def one_at_a_time(function):
-    """A function for the threads of a test's ranks: the simulator knows of one launch."""
-    lock = threading.Lock()
+def let_one_launch(monkeypatch):
+    """Let the threads of a test's ranks launch one after the other: the simulator knows of one launch."""
+    lock, launched = threading.Lock(), _driver.launch
 
     def waiting(*arguments, **named):
         with lock:
-            return function(*arguments, **named)
+            return launched(*arguments, **named)
 
-    return waiting
+    for module in (gpu, _driver):
+        monkeypatch.setattr(module, "launch", waiting)
 
 
 PLAN = check(MatrixFactorization(n_factors=12, n_epochs=1), 10**6)

@@ -130,3 +130,31 @@ def test_workers_do_not_meet_more_often_than_on_one_gpu(walk, blocks, first):
     assert found[0] == pytest.approx(12_672 * first, rel=0.05) and found[1] == 12_672
     few = ready.workers_that_meet(2, parts, walk, plan)
     assert few == (2, 2)
+
+
+@pytest.mark.parametrize(
+    "asked, found",
+    [((11_136, 11_136), (11_136, 11_136)), ((10_968, 11_136), (10_968, 10_968)), ((8_352, 11_136), (8_352, 8_352))]
+    + [((8_348, 11_136), (5_568, 11_136)), ((2_000, 11_136), (1_856, 11_136)), ((1, 8), (1, 8)), ((2, 3), (1, 2))],
+)
+def test_the_first_workers_have_whole_shares_of_the_others(asked, found):
+    """Never more than asked for; whole warps, where there are several."""
+    first, workers = ready.in_step(*asked)
+    assert (first, workers) == found
+    assert first <= asked[0] and workers <= asked[1] and workers % first == 0 and (first < 4 or first % 4 == 0)
+
+
+def test_chunks_are_dealt_to_as_many_as_walk_first(monkeypatch):
+    """Where fewer workers may walk at first, a little fewer, all others are as few."""
+    monkeypatch.setattr(ready, "workers_that_meet", lambda *_: (10, 12))
+    monkeypatch.setattr(own_steps, "most_beside", lambda layout: 12)
+    table, dealt_to = ratings(), []
+    cut = ready.cut_table
+
+    def noted(counts, starts, pace, *more):
+        dealt_to.append(pace.workers)
+        return cut(counts, starts, pace, *more)
+
+    monkeypatch.setattr(ready, "cut_table", noted)
+    together(2, lambda team: prepared(table, "users", team))
+    assert dealt_to == [10, 10]

@@ -1,0 +1,46 @@
+"""GPU kernel of the places; twins.py has it for the CPU."""
+
+import functools
+
+import numpy as np
+
+from gpukit._cuda import cuda, kernel
+from gpukit.factorization.kernels.rows import lane_of, load_extra
+from gpukit.factorization.model.layout import EXTRA, SQUARES
+from gpukit.primitives.rows import add_stored, as_floats, load_stored
+
+U32, U64, I64, F32 = np.uint32, np.uint64, np.int64, np.float32
+RUN = 128  # ratings of a sample that are read one after the other
+
+
+@functools.cache
+def make_grow_rows(lanes, factors, half, vector):
+    """grow_rows for `lanes` threads a rating, each with `factors` factors; half, vector: as sgd.kernels.make_sgd_epoch
+    has them."""
+
+    @kernel
+    def grow_rows(minor, every, share, Q):
+        """For each rating of a sample, Q[its row] += share Q[its row], as one of an epoch's steps would: factors, and
+        of the last eight numbers the first two.
+
+        minor (n,) int32: rows; the sample: RUN ratings of each `every` times as many; share float32; Q (rows, stride)
+        float32: parameter rows.
+        Launch: any grid, blocks of a multiple of `lanes`.
+        Deterministic: where no row is met twice, or share is 0; else up to the order of atomic additions.
+        Source: ours.
+        """
+        lane, n, apart = lane_of(lanes), I64(minor.size), I64(RUN) * I64(every)
+        stored, row_of = cuda.local.array(factors, np.float32), cuda.local.array(factors, np.float32)
+        count = n // apart * I64(RUN) + min(I64(RUN), n % apart)
+        for t in range(I64(cuda.grid(1)) // I64(lanes), count, I64(cuda.gridsize(1)) // I64(lanes)):
+            row = U32(minor[U64(t // I64(RUN) * apart + t % I64(RUN))])
+            load_stored(Q, row, lane, lanes, factors, half, stored)
+            extra = F32(share * load_extra(Q, row, lane))
+            as_floats(stored, factors, half, row_of)
+            for i in range(factors):
+                row_of[i] = F32(share * row_of[i])
+            add_stored(Q, row, lane, lanes, factors, half, vector, row_of)
+            if lane <= U32(SQUARES):
+                cuda.atomic.add(Q, (row, U32(U32(Q.shape[1] - EXTRA) + lane)), extra)
+
+    return grow_rows
