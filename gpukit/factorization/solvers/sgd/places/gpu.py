@@ -9,7 +9,7 @@ from gpukit.factorization.solvers.sgd.places.kernels import make_grow_rows
 
 FROM = 1 << 25  # ratings: of fewer, epochs gain less than attempts take
 PLACES, APART = 8, 512  # how many are tried; bytes from one to the next
-SAMPLE, ROUNDS = 1 << 20, 3  # ratings of an attempt; of how many the shortest counts
+SAMPLE, ROUNDS = 1 << 21, 2  # ratings of an attempt; of how many the shortest counts
 BLOCKS, THREADS = 16, 128  # on a processor; of a block
 
 
