@@ -29,7 +29,7 @@ def sampled(n, every):
 
 @pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("vector", [False, True])
-@pytest.mark.parametrize("n, every", [(1, 1), (127, 2), (300, 1), (300, 2), (513, 2)])
+@pytest.mark.parametrize("n, every", [(1, 1), (127, 2), (300, 1), (300, 2), (470, 2), (513, 2)])
 @pytest.mark.parametrize("lanes, blocks", [(8, 1), (16, 3)])
 def test_grow_rows(n, every, lanes, blocks, vector, half):
     """By a quarter, of the sampled ratings' rows alone; of the last eight numbers the first two."""
@@ -57,7 +57,10 @@ def test_nothing_is_changed_by_what_is_timed(half, monkeypatch):
     shape = 4, layout.minor.stride
     places = gpu.places_in(cuda.to_device(np.zeros(4 * shape[1] + 256, np.float32)), shape)
     kernel = kernels.make_grow_rows(layout.lanes, layout.factors, half, False)
+    launched, met = gpu.launch, []
+    monkeypatch.setattr(gpu, "launch", lambda *given: (met.append(given[-1]), launched(*given)))
     assert gpu.attempts(kernel, minor, places).shape == (gpu.ROUNDS, 3)
+    assert [next(n for n, place in enumerate(places) if place is table) for table in met[1:]] == [0, 1, 2] * gpu.ROUNDS
     for place in places:
         assert place.shape == shape and not place.copy_to_host().any()
 
@@ -75,7 +78,7 @@ def test_rows_get_the_quickest_place(place, monkeypatch):
     """By its shortest attempt; few ratings are given room without a trial."""
     layout, minor = gpu_layout(4, 0, False), cuda.to_device(np.zeros(4, np.int32))
     times = np.full((gpu.ROUNDS, gpu.PLACES), 2.0)
-    times[0], times[1, place] = 3.0, 1.0
+    times[0, place], times[1, place] = 9.0, 1.0
     asked, given = [], gpu.places_in
 
     def places_in(memory, shape):
