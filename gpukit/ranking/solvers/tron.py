@@ -19,6 +19,7 @@ ACCEPT, POOR, GOOD = 1e-4, 0.25, 0.75  # eta_0..2: of the actual over the predic
 SHRINK, KEEP, GROW = 0.25, 0.5, 4.0  # sigma_1..3: of the radius
 CG_TOLERANCE = 0.1
 SETTLED = 1e-12  # relative reductions that rounding leaves
+HIDDEN = 1e-9  # up to which rounding may hide a relative reduction: sums over pairs cancel
 
 
 class Step(NamedTuple):
@@ -42,7 +43,8 @@ class Result(NamedTuple):
 
 
 def minimize(problem, w, eps, max_iter, start_norm=None, progress=lambda *news: None):
-    """Minimize from w until ||g|| <= eps * start_norm (None: ||g|| at w = 0, an evaluation more unless w is 0)."""
+    """Minimize from w until ||g|| <= eps * start_norm (None: ||g|| at w = 0, an evaluation more unless w is 0), or
+    until rounding hides what is left of f and ||g|| no longer halves."""
     w = np.array(w, np.float64)
     if start_norm is None and w.any():
         start_norm = float(np.linalg.norm(problem.evaluate(np.zeros_like(w))[1]))
@@ -62,11 +64,13 @@ def minimize(problem, w, eps, max_iter, start_norm=None, progress=lambda *news: 
         predicted = -0.5 * (slope - found.step @ found.residual)
         trial, trial_gradient = problem.evaluate(w + found.step)
         actual = f - trial
+        if 0 < predicted <= HIDDEN * abs(f) and np.linalg.norm(trial_gradient) < size:
+            actual = predicted  # a step that cannot be seen in f must not shrink the radius to its own length
         radius = next_radius(radius, found.length, actual, predicted, trial - f - slope, slope)
         if actual > ACCEPT * predicted:
             w, f, g = w + found.step, trial, trial_gradient
         history.append({"f": f, "gradient": float(np.linalg.norm(g)), "cg_steps": found.steps, "radius": radius})
-        if settled(f, actual, predicted):
+        if settled(f, actual, predicted) and history[-1]["gradient"] > size / 2:
             return Result(w, f, float(np.linalg.norm(g)), "settled", history, start_norm)
         if actual <= ACCEPT * predicted:
             f, g = problem.evaluate(w)

@@ -44,6 +44,17 @@ def test_time_to_a_target_is_read_between_epochs(errors, target, expected):
 @pytest.mark.parametrize("like, target", [("netflix", 2.001), ("yahoo", 2.026)])
 def test_close_is_so_much_of_a_star_on_any_scale(like, target):
     assert 2.0 + ratings.stars(like, ratings.CLOSE) == pytest.approx(target)
-    alone = work.Curve([3.0, 2.0], np.array([10.0, 20.0]), [1.0])
+    alone = work.Trained([work.Curve([3.0, 2.0], np.array([10.0, 20.0]))] * 3, [1.0])
     *_, row = work.rows_of("x", alone, alone, target)
     assert row["note"].startswith(f"to RMSE {target:.4f}") and row["samples"][0] == pytest.approx(30 - 10 * target + 10)
+
+
+def test_the_training_in_the_middle_counts():
+    """Of what trainings end at and come down to; all of the times are told, none where one does not come to it."""
+    curves = [work.Curve([3.0, low, last], np.array([1.0, 2.0, 3.0])) for low, last in ((2, 2.5), (1, 2.2), (1.5, 4))]
+    trained = work.Trained(curves, [1.0])
+    assert (trained.last, trained.lowest) == (2.5, 1.5)
+    assert trained.reached(2.5) == pytest.approx([1.5, 1.25, 4 / 3]) and trained.reached(1.2) is None
+    rows = work.rows_of("x", trained, trained, 2.5)
+    assert [row["what"] for row in rows] == ["one epoch x", "time to converge x"] and len(rows[1]["samples"]) == 3
+    assert len(work.rows_of("x", trained, trained, 1.2)) == 1

@@ -137,6 +137,17 @@ def test_as_far_as_rounding_lets_it(preconditioned):
     assert result.gradient <= 1e-8 * result.start_norm
 
 
+@pytest.mark.parametrize("noise", [1e-13, 1e-11])
+def test_rounding_in_f_does_not_shrink_the_radius(noise):
+    """Where f tells nothing of small steps, their gradients do; no step may leave its own length for the next one's."""
+    problem, minimizer = quadratic(8)
+    plain, rng = problem.value, np.random.default_rng(1)
+    problem.value = lambda w: (plain(w)[0] * (1 + noise * rng.normal()) + 1e4 * noise * rng.normal(), plain(w)[1])
+    result = tron.minimize(problem, np.zeros(8), 1e-9, 200)
+    assert result.stopped in ("converged", "settled") and result.gradient <= 1e-7 * result.start_norm
+    np.testing.assert_allclose(result.w, minimizer, rtol=0, atol=1e-6 * np.abs(minimizer).max())
+
+
 def test_settled():
     """What rounding leaves of both reductions ends it, when the gradient cannot become smaller."""
     problem, minimizer = quadratic(5)
