@@ -128,10 +128,11 @@ class CopiedRows:
         self.paces = [to_device(np.ascontiguousarray(each)) for each in paces]
         counts, self.every = damping.sample(parts, team.rank)
         self.counts, self.sums = to_device(counts), device_array((MEASURING[0], 2), np.float64)
-        self.shares = to_device(np.ones(n, np.float32))
+        whole, self.shares = (to_device(np.ones(n, np.float32)) for _ in ("whole", "shares"))
         self.walking, self.journeys = cuda.stream(), cuda.stream()
-        changes = [device_array((n, width), np.float32) for _ in ("own", "sums")]
-        self.all, self.popular = (Exchange(self, *(each[:rows] for each in changes)) for rows in (n, popular))
+        own, sums = (device_array((n, width), np.float32) for _ in ("own", "sums"))
+        self.all, self.same = Exchange(self, own, sums, self.shares), Exchange(self, own, own, whole)
+        self.popular = Exchange(self, own[:popular], sums[:popular], self.shares)
         self.align()
 
     @functools.cached_property
@@ -184,38 +185,29 @@ class CopiedRows:
     def align(self):
         """Let all ranks' copies be one: they are, but for the rounding of additions."""
         self.lines.broadcast(self.session.parameters.Q, 0, self.journeys)
-        self.all.agree()
+        self.same.take()
+        self.same.add()
         wait_for(recorded(self.journeys), self.lines)
 
 
 class Exchange:
     """The way of so many rows' changes, own and sums (rows, width) float32 of CopiedRows, from each rank's copy to all
-    others'. Its launches are read once: the host queues hundreds in an epoch of some milliseconds."""
+    others', shares (rows or more,) float32 of the sums. Its launches are read once: the host queues hundreds in an
+    epoch of some milliseconds."""
 
-    def __init__(self, copies, own, sums):
+    def __init__(self, copies, own, sums, shares):
         self.lines, self.stream, self.own, self.sums = copies.lines, copies.journeys, own, sums
-        layout, table = copies.session.layout, copies.session.parameters.Q
-        quads = tuple(cuda.get_current_device().compute_capability) >= (9, 0)
-        take, add = kernels.make_take_changes(layout.minor.half), kernels.make_add_changes(layout.minor.half, quads)
-        whole, there = to_device(np.ones(len(copies.shares), np.float32)), (copies.rows, table, copies.common)
-        self.take = self.ready(take, table, copies.rows, copies.common, own)
-        self.add = self.ready(add, own, sums, copies.shares, *there)
-        self.keep = self.ready(add, own, own, whole, *there)
-
-    def ready(self, kernel, *arguments):
-        """A kernel of the journeys' stream, ready to be launched."""
-        return Repeated(kernel, *COPYING, *arguments, stream=self.stream)
+        session, rows, common = copies.session, copies.rows, copies.common
+        half, table = session.layout.minor.half, session.parameters.Q
+        take, add = kernels.make_take_changes(half), kernels.make_add_changes(half, session.vector)
+        self.take = Repeated(take, *COPYING, table, rows, common, own, stream=self.stream)
+        self.add = Repeated(add, *COPYING, own, sums, shares, rows, table, common, stream=self.stream)
 
     def meet(self):
-        """Add what the others have changed since the last time, shares of the sums; queued."""
+        """Add what the others have changed since the last time; queued."""
         self.take()
         self.lines.allreduce(self.own, stream=self.stream, out=self.sums)
         self.add()
-
-    def agree(self):
-        """Take this rank's copy for what all have; queued."""
-        self.take()
-        self.keep()
 
 
 def threads_beside(layout):

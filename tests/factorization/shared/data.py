@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 
+from gpukit.factorization.model.layout import EXTRA, gpu_rows
 from gpukit.ratings import Ratings, synth_ratings
 
 
@@ -25,3 +26,13 @@ def ratings(values=None, shape=(60, 31), n=700):
 def of_halves(numbers):
     """(rows, F / 2) float32 whose bytes are those of numbers (rows, F) as float16."""
     return np.ascontiguousarray(numbers, np.float16).view(np.float32)
+
+
+def table_of(rows, factors, half, seed=0):
+    """(parameter rows, the same numbers as float32 factors and extras): eighths, which halves hold; rows begin on a
+    line, as model.layout has them."""
+    rng = np.random.default_rng(seed)
+    numbers, extras = (rng.integers(-64, 64, (rows, n)).astype(np.float32) / 8 for n in (factors, EXTRA))
+    stored = of_halves(numbers) if half else numbers
+    between = np.zeros((rows, gpu_rows(factors, factors, half).stride - stored.shape[1] - EXTRA), np.float32)
+    return np.hstack((stored, between, extras)), np.hstack((numbers, extras))

@@ -11,30 +11,20 @@ pytestmark = pytest.mark.kernel
 from parallel.test_team import together
 from support import launch
 
-from factorization.shared.data import of_halves
+from factorization.shared.data import of_halves, table_of
 from factorization.shared.walks import count_chunks
 from gpukit import _driver
 from gpukit._cuda import cuda
 from gpukit._driver import copy_in
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.arrays import Parameters
-from gpukit.factorization.model.layout import EXTRA, SQUARES, Layout, Rows, gpu_rows
+from gpukit.factorization.model.layout import EXTRA, SQUARES, Layout, Rows
 from gpukit.factorization.settings import check
 from gpukit.factorization.shared import cpu, gpu, kernels, twins
 from gpukit.factorization.shared.parts import Parts
 from gpukit.parallel.lines import HostLines
 
 SHAPES = [(1, 4), (5, 12), (33, 32)]  # rows, factors
-
-
-def table_of(rows, factors, half, seed=0):
-    """(parameter rows, the same numbers as float32 factors and extras): eighths, which halves hold; rows begin on a
-    line, as model.layout has them."""
-    rng = np.random.default_rng(seed)
-    numbers, extras = (rng.integers(-64, 64, (rows, n)).astype(np.float32) / 8 for n in (factors, EXTRA))
-    stored = of_halves(numbers) if half else numbers
-    between = np.zeros((rows, gpu_rows(factors, factors, half).stride - stored.shape[1] - EXTRA), np.float32)
-    return np.hstack((stored, between, extras)), np.hstack((numbers, extras))
 
 
 def changes_of(rows, factors, seed):
@@ -109,6 +99,7 @@ def test_copies_meet(half, monkeypatch):
         table = cuda.to_device(started if team.rank == 0 else started + 1)
         session = SimpleNamespace(
             walk="users",
+            vector=False,
             layout=Layout(12, 0, 1, 12, 0, rows, rows),
             places=cuda.to_device(places),
             parameters=SimpleNamespace(Q=table),
@@ -150,6 +141,7 @@ def test_every_part_of_an_epoch_is_walked_and_met(monkeypatch):
         parameters = Parameters(*(cuda.to_device(started.copy()) for _ in range(4)))
         session = SimpleNamespace(
             walk="users",
+            vector=False,
             layout=Layout(12, 0, 1, 12, 0, rows, rows),
             places=cuda.to_device(places),
             parameters=parameters,
@@ -234,7 +226,9 @@ def test_ranks_damp_alike(monkeypatch):
 
     def session(team, put, **more):
         parameters = SimpleNamespace(Q=put(Q[: 6 + 2 * len(more)]), P=put(of[team.rank]))
-        return SimpleNamespace(walk="users", layout=Layout(12, 0, 1, 12, 0, rows, rows), parameters=parameters, **more)
+        return SimpleNamespace(
+            walk="users", vector=False, layout=Layout(12, 0, 1, 12, 0, rows, rows), parameters=parameters, **more
+        )
 
     def on_gpus(team):
         its = session(team, cuda.to_device, places=cuda.to_device(in_places(6, 2)))

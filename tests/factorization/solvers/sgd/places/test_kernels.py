@@ -7,19 +7,10 @@ pytestmark = pytest.mark.kernel
 
 from support import launch
 
-from factorization.shared.data import of_halves
+from factorization.shared.data import of_halves, table_of
 from gpukit._cuda import cuda
-from gpukit.factorization.model.layout import EXTRA, SQUARES, gpu_layout, gpu_rows
+from gpukit.factorization.model.layout import EXTRA, SQUARES, gpu_layout
 from gpukit.factorization.solvers.sgd.places import gpu, kernels, twins
-
-
-def table_of(rows, factors, half):
-    """(parameter rows as a GPU stores them, the same as plain numbers): quarters, which halves hold."""
-    rng = np.random.default_rng(rows)
-    numbers, extras = (rng.integers(-64, 64, (rows, n)).astype(np.float32) / 4 for n in (factors, EXTRA))
-    stored = of_halves(numbers) if half else numbers
-    between = np.zeros((rows, gpu_rows(factors, factors, half).stride - stored.shape[1] - EXTRA), np.float32)
-    return np.hstack((stored, between, extras)), np.hstack((numbers, extras))
 
 
 def sampled(n, every):

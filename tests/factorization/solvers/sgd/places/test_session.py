@@ -7,7 +7,7 @@ pytestmark = pytest.mark.kernel
 
 from support import small_launches
 
-from factorization.solvers.sgd.places.test_kernels import table_of
+from factorization.shared.data import table_of
 from gpukit._cuda import cuda
 from gpukit.factorization.arrays import Parameters, Side
 from gpukit.factorization.gpu import Session
