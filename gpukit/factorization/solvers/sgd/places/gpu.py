@@ -8,8 +8,8 @@ from gpukit.device.gpu_arrays import processors
 from gpukit.factorization.solvers.sgd.places.kernels import make_grow_rows
 
 FROM = 1 << 25  # ratings: of fewer, epochs gain less than attempts take
-PLACES, APART = 8, 512  # how many are tried; bytes from one to the next
-SAMPLE, ROUNDS = 1 << 21, 2  # ratings of an attempt; of how many the shortest counts
+PLACES, APART = 32, 33280  # how many are tried; bytes from one to the next: over half a page of 2 MiB, no place alike
+ROUNDS = (1 << 20, 4), (1 << 21, 1)  # ratings of an attempt; of how many places there is a later one, or none
 BLOCKS, THREADS = 16, 128  # on a processor; of a block
 
 
@@ -20,7 +20,11 @@ def room_for(shape, minor, layout, vector):
         return device_array(shape, np.float32)
     places = places_in(zeros(shape[0] * shape[1] + (PLACES - 1) * APART // 4, np.float32), shape)
     kernel = make_grow_rows(layout.lanes, layout.factors, layout.minor.half, vector)
-    return places[quickest(attempts(kernel, minor, places))]
+    launch(kernel, 1, THREADS, minor[:1], 1, np.float32(0), places[0])  # compiles, or loads
+    for sample, left in ROUNDS:
+        times = attempts(kernel, minor, max(1, minor.size // sample), places)
+        places = [places[number] for number in np.argsort(times, kind="stable")[:left]]
+    return places[0]
 
 
 def places_in(memory, shape):
@@ -29,19 +33,13 @@ def places_in(memory, shape):
     return [memory[first : first + size].reshape(*shape) for first in range(0, memory.size - size + 1, APART // 4)]
 
 
-def attempts(kernel, minor, places):
-    """(ROUNDS, places) milliseconds of additions of nothing at each of the places, which hold zeros."""
-    events, every = [cuda.event() for _ in range(ROUNDS * len(places) + 1)], max(1, minor.size // SAMPLE)
-    launch(kernel, 1, THREADS, minor[:1], 1, np.float32(0), places[0])  # compiles, or loads
-    events[0].record()
-    for number, event in enumerate(events[1:]):
-        launch(kernel, BLOCKS * processors(), THREADS, minor, every, np.float32(0), places[number % len(places)])
+def attempts(kernel, minor, every, places):
+    """(places,) milliseconds of additions of nothing at each of the places, which hold zeros, by one rating in so
+    many."""
+    events = [cuda.event() for _ in range(len(places) + 2)]
+    for place, event in zip([places[-1], *places], events[:-1]):  # the first finds its ratings in no cache
         event.record()
+        launch(kernel, BLOCKS * processors(), THREADS, minor, every, np.float32(0), place)
+    events[-1].record()
     events[-1].synchronize()
-    taken = [begin.elapsed_time(end) for begin, end in zip(events, events[1:])]
-    return np.reshape(taken, (ROUNDS, len(places)))
-
-
-def quickest(times):
-    """Which of the places took least, at its best."""
-    return int(np.argmin(np.min(times, axis=0)))
+    return [begin.elapsed_time(end) for begin, end in zip(events[1:], events[2:])]

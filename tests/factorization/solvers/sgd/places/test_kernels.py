@@ -38,47 +38,67 @@ def test_grow_rows(n, every, lanes, blocks, vector, half):
     np.testing.assert_array_equal(table.view(np.uint32), wanted.view(np.uint32))
 
 
+def small(monkeypatch, **more):
+    """Attempts that the simulator is done with soon."""
+    for name, value in {"BLOCKS": 1, "THREADS": 32, "processors": lambda: 1, **more}.items():
+        monkeypatch.setattr(gpu, name, value)
+
+
 @pytest.mark.parametrize("half", [False, True])
 def test_nothing_is_changed_by_what_is_timed(half, monkeypatch):
-    """Wherever rows are met many times; every place is tried in every round."""
-    monkeypatch.setattr(gpu, "BLOCKS", 1)
-    monkeypatch.setattr(gpu, "THREADS", 32)
-    monkeypatch.setattr(gpu, "processors", lambda: 1)
+    """Wherever rows are met many times; every place is tried once, after an attempt that does not count."""
+    small(monkeypatch)
     layout, minor = gpu_layout(9, 0, half), cuda.to_device(np.int32([1, 0, 1, 2, 1]))
     shape = 4, layout.minor.stride
-    places = gpu.places_in(cuda.to_device(np.zeros(4 * shape[1] + 256, np.float32)), shape)
+    size = 4 * shape[1]
+    places = [cuda.to_device(np.zeros(size, np.float32)).reshape(*shape) for _ in range(3)]
     kernel = kernels.make_grow_rows(layout.lanes, layout.factors, half, False)
     launched, met = gpu.launch, []
     monkeypatch.setattr(gpu, "launch", lambda *given: (met.append(given[-1]), launched(*given)))
-    assert gpu.attempts(kernel, minor, places).shape == (gpu.ROUNDS, 3)
-    assert [next(n for n, place in enumerate(places) if place is table) for table in met[1:]] == [0, 1, 2] * gpu.ROUNDS
+    assert len(gpu.attempts(kernel, minor, 1, places)) == 3
+    assert [next(n for n, place in enumerate(places) if place is table) for table in met] == [2, 0, 1, 2]
     for place in places:
         assert place.shape == shape and not place.copy_to_host().any()
 
 
-def test_places_lie_apart():
+def test_places_lie_apart(monkeypatch):
     """Each of the places is a part of one array, as many bytes behind the one before as it says."""
+    monkeypatch.setattr(gpu, "APART", 512)
     shape, memory = (3, 32), cuda.to_device(np.arange(96 + 5 * 128, dtype=np.float32))
     places = gpu.places_in(memory, shape)
     assert [place.copy_to_host()[0, 0] for place in places] == [0, 128, 256, 384, 512, 640]
     assert all(place.copy_to_host()[2, 31] == place.copy_to_host()[0, 0] + 95 for place in places)
 
 
-@pytest.mark.parametrize("place", [0, 3, 7])
+def test_places_are_unlike():
+    """Rows begin on a line of the cache at every place, and at no two of them as far into three lines and a page."""
+    begins = gpu.APART * np.arange(gpu.PLACES)
+    assert not (begins % 128).any() and len(set(begins % (2 << 20))) == gpu.PLACES
+    assert len(set(begins % 384)) == 3 and len(set(begins % 4096)) == 8
+
+
+@pytest.mark.parametrize("place", [0, 3, 31])
 def test_rows_get_the_quickest_place(place, monkeypatch):
-    """By its shortest attempt; few ratings are given room without a trial."""
+    """The first round's best are tried again, by more ratings, and the best of those counts."""
+    small(monkeypatch, FROM=4, ROUNDS=((2, 3), (4, 1)))
     layout, minor = gpu_layout(4, 0, False), cuda.to_device(np.zeros(4, np.int32))
-    times = np.full((gpu.ROUNDS, gpu.PLACES), 2.0)
-    times[0, place], times[1, place] = 9.0, 1.0
-    asked, given = [], gpu.places_in
+    first, asked = np.full(gpu.PLACES, 9.0), []
+    first[[5, place, 7]] = 2.0, 2.5, 3.0
 
-    def places_in(memory, shape):
-        asked.extend(given(memory, shape))
-        return asked
+    def attempts(kernel, minor, every, places):
+        asked.append((every, places))
+        return first if len(asked) == 1 else [2.0, 1.0, 3.0]
 
-    monkeypatch.setattr(gpu, "places_in", places_in)
-    monkeypatch.setattr(gpu, "attempts", lambda *_: times)
+    monkeypatch.setattr(gpu, "attempts", attempts)
+    given = gpu.room_for((6, layout.minor.stride), minor, layout, False)
+    (often, every), (seldom, left) = asked
+    assert (often, seldom, len(every)) == (2, 1, gpu.PLACES)
+    assert [next(n for n, one in enumerate(every) if one is table) for table in left] == [5, place, 7]
+    assert given is every[place] and given.shape == (6, layout.minor.stride)
+
+
+def test_few_ratings_are_given_room_without_a_trial(monkeypatch):
+    """Below FROM."""
+    layout, minor = gpu_layout(4, 0, False), cuda.to_device(np.zeros(4, np.int32))
+    monkeypatch.setattr(gpu, "attempts", None)
     assert gpu.room_for((6, layout.minor.stride), minor, layout, False).shape == (6, layout.minor.stride)
-    assert not asked
-    monkeypatch.setattr(gpu, "FROM", 4)
-    assert gpu.room_for((6, layout.minor.stride), minor, layout, False) is asked[place] and len(asked) == gpu.PLACES
