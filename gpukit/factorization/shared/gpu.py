@@ -24,8 +24,9 @@ PACKING = 264, 128  # blocks and threads that copy rows
 QUAD = 4
 PARTS = damping.QUARTERS  # of an epoch with copies of rows
 ROOM, MUCH_ROOM = 12, 24  # processors that the walk leaves free, where changes are narrow, where they are wide
-FIRST, LATER = 16, 6  # that ranks meet while a part of the first epoch is walked, of a later one
+FIRST, LATER = 16, 6  # that ranks meet while a part of the first epoch is walked, of a later one, at most
 POPULAR, EVERY = 8, 3  # one row of so many meets every time, all rows every so many times
+STEP = 0.8e-3  # ms that a worker takes for a rating beside all others, F = 32; F = 128: 0.87e-3; one H200
 MEASURING = 64, 256  # blocks and threads that tell how long factors are
 COPYING = 128, 256  # blocks and threads that read and add changes
 MOST_THREADS, LEAST_THREADS = 768, 256  # of a block of the walk: with 80 registers a thread, with 255
@@ -121,19 +122,23 @@ class CopiedRows:
         width = QUAD * -(-layout.n_factors // QUAD) + QUAD
         self.common = zeros((n, width), np.float32)
         popular = -(-n // POPULAR)
-        often = np.full(n, PARTS / EVERY)
-        often[order[:popular]] = PARTS
-        times = FIRST * often, LATER * often
-        paces = damping.paces(settings, session.walk, parts.counts, team.size, *times)[:, order]
-        self.paces = [to_device(np.ascontiguousarray(each)) for each in paces]
-        counts, self.every = damping.sample(parts, team.rank)
-        self.counts, self.sums = to_device(counts), device_array((MEASURING[0], 2), np.float64)
         whole, self.shares = (to_device(np.ones(n, np.float32)) for _ in ("whole", "shares"))
         self.walking, self.journeys = cuda.stream(), cuda.stream()
         own, sums = (device_array((n, width), np.float32) for _ in ("own", "sums"))
         self.all, self.same = Exchange(self, own, sums, self.shares), Exchange(self, own, own, whole)
         self.popular = Exchange(self, own[:popular], sums[:popular], self.shares)
         self.align()
+        self.often = meetings(parts.counts[0].sum() / (team.size * PARTS * session.workers), self.meeting_time())
+        self.paces = [to_device(np.ascontiguousarray(each)) for each in self.paces_of(settings, parts, order)]
+        counts, self.every = damping.sample(parts, team.rank)
+        self.counts, self.sums = to_device(counts), device_array((MEASURING[0], 2), np.float64)
+
+    def paces_of(self, settings, parts, order):
+        """damping.paces of rows in an order by falling popularity."""
+        parts_met = np.full(len(order), PARTS / EVERY)
+        parts_met[order[: len(self.popular.own)]] = PARTS
+        times = (times * parts_met for times in self.often)
+        return damping.paces(settings, self.session.walk, parts.counts, self.team.size, *times)[:, order]
 
     @functools.cached_property
     def tables(self):
@@ -166,9 +171,22 @@ class CopiedRows:
         started.wait(self.journeys)
         if not (epoch and part):  # behind the walk, which waits for nothing
             self.damp(epoch, part)
-        for number in range(LATER if epoch else FIRST):
-            (self.popular if (number + 1) % EVERY else self.all).meet()
+        self.meet(self.often[min(epoch, 1)])
         return recorded(self.journeys)
+
+    def meet(self, times):
+        """Queue so many meetings."""
+        for number in range(times):
+            (self.popular if (number + 1) % EVERY else self.all).meet()
+
+    def meeting_time(self):
+        """Milliseconds from one meeting to the next where nothing is walked, in the mean, on the slowest rank."""
+        for _ in range(2):  # at first ranks wait for each other, and launches are read
+            begun = recorded(self.journeys)
+            self.meet(2 * EVERY)
+        ended = recorded(self.journeys)
+        wait_for(ended, self.lines)
+        return float(self.team.allreduce(np.array(begun.elapsed_time(ended) / (2 * EVERY)), "max"))
 
     def damp(self, epoch, quarter):
         """See cpu.CopiedRows; queued."""
@@ -208,6 +226,13 @@ class Exchange:
         self.take()
         self.lines.allreduce(self.own, stream=self.stream, out=self.sums)
         self.add()
+
+
+def meetings(steps, each):
+    """(first epoch's, later epochs') meetings while a worker takes so many steps of a part: as many as find the time,
+    of `each` milliseconds, and one of all rows at least. Those that came later would not meet the walk, and damping
+    counts on all."""
+    return tuple(min(most, max(EVERY, int(STEP * steps / max(each, STEP)))) for most in (FIRST, LATER))
 
 
 def threads_beside(layout):

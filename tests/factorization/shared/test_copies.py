@@ -100,6 +100,7 @@ def test_copies_meet(half, monkeypatch):
         session = SimpleNamespace(
             walk="users",
             vector=False,
+            workers=4,
             layout=Layout(12, 0, 1, 12, 0, rows, rows),
             places=cuda.to_device(places),
             parameters=SimpleNamespace(Q=table),
@@ -168,6 +169,42 @@ def test_every_part_of_an_epoch_is_walked_and_met(monkeypatch):
     assert sorted(set(damped_at)) == [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0)] and len(damped_at) == 2 * 5
 
 
+@pytest.mark.parametrize(
+    "steps, each, expected",
+    [(1000, 0.05, (16, 6)), (1000, 0.1, (8, 6)), (1000, 0.2, (4, 4)), (1000, 9.0, (3, 3)), (1, 0.05, (3, 3))],
+)
+def test_as_many_meetings_as_find_the_time(steps, each, expected):
+    """Steps of 0.8 us; one meeting of all rows at least."""
+    assert gpu.meetings(steps, each) == expected and gpu.meetings(steps, 0.0)[0] == (16 if steps > 1 else 3)
+
+
+def test_a_meeting_is_timed(monkeypatch):
+    """By the slower rank's clock, the same on all; nothing is changed by it."""
+    monkeypatch.setattr(
+        gpu, "lines_of", lambda team, device: HostLines(team, lambda array: array.copy_to_host(), copy_in)
+    )
+    monkeypatch.setattr(gpu, "COPYING", (2, 32))
+    let_one_launch(monkeypatch)
+    asked, counts, places = [], np.array([3, 9, 0, 40, 1, 2, 2, 5, 1]), in_places(9, 2)
+    monkeypatch.setattr(gpu, "meetings", lambda *given: (asked.append(given), (3, 3))[1])
+    parts = Parts(np.zeros(9, np.int32), (counts, counts), np.zeros(9, np.int32), None, None)
+    started = table_of(11, 12, False)[0]
+    rows = Rows(12, started.shape[1], False)
+
+    def work(team):
+        table = cuda.to_device(started)
+        layout, parameters = Layout(12, 0, 1, 12, 0, rows, rows), SimpleNamespace(Q=table)
+        more = {"places": cuda.to_device(places), "parameters": parameters}
+        session = SimpleNamespace(walk="users", vector=False, workers=4, layout=layout, **more)
+        gpu.CopiedRows(session, PLAN, parts, team, None)
+        return table.copy_to_host()
+
+    for table in together(2, work):
+        np.testing.assert_array_equal(table, started)
+    (steps, each), other = asked
+    assert (steps, each) == other and steps == 63 / (2 * gpu.PARTS * 4) and each
+
+
 def noted(function, calls, name):
     """A function that notes its calls."""
 
@@ -212,7 +249,7 @@ def test_ranks_damp_alike(monkeypatch):
     monkeypatch.setattr(
         gpu, "lines_of", lambda team, device: HostLines(team, lambda array: array.copy_to_host(), copy_in)
     )
-    for name, value in (("COPYING", (2, 32)), ("MEASURING", (3, 256)), ("FIRST", gpu.LATER)):
+    for name, value in (("COPYING", (2, 32)), ("MEASURING", (3, 256)), ("meetings", lambda *_: (6, 6))):
         monkeypatch.setattr(gpu, name, value)
     let_one_launch(monkeypatch)
     users, items = np.array([4, 1, 0, 7, 2]), np.array([900, 3, 40, 0, 7, 6])
@@ -226,16 +263,15 @@ def test_ranks_damp_alike(monkeypatch):
 
     def session(team, put, **more):
         parameters = SimpleNamespace(Q=put(Q[: 6 + 2 * len(more)]), P=put(of[team.rank]))
-        return SimpleNamespace(
-            walk="users", vector=False, layout=Layout(12, 0, 1, 12, 0, rows, rows), parameters=parameters, **more
-        )
+        layout = Layout(12, 0, 1, 12, 0, rows, rows)
+        return SimpleNamespace(walk="users", vector=False, workers=4, layout=layout, parameters=parameters, **more)
 
     def on_gpus(team):
         its = session(team, cuda.to_device, places=cuda.to_device(in_places(6, 2)))
         return list(damped(gpu.CopiedRows(its, plan, parts, team, None), lambda array: array.copy_to_host()))
 
     def on_cpus(team):
-        monkeypatch.setattr(cpu, "PARTS", gpu.PARTS * gpu.LATER)
+        monkeypatch.setattr(cpu, "PARTS", gpu.PARTS * 6)
         return list(damped(cpu.CopiedRows(session(team, np.array), plan, parts, team, None), lambda array: array[:-1]))
 
     order = np.argsort(-items, kind="stable")
