@@ -17,19 +17,23 @@ from gpukit.factorization.gpu import BLOCK
 from gpukit.factorization.prepare import kernels as preparing
 from gpukit.factorization.shared import damping, kernels
 from gpukit.factorization.shared.tour import in_parts, part_of
+from gpukit.factorization.solvers.sgd import schedule
 from gpukit.parallel.nccl import device_lines, recorded, wait_for
 
 WALKS_AT_ONCE = 1  # kernels of one rank: a second one would begin in the tail of the first
 PACKING = 264, 128  # blocks and threads that copy rows
 QUAD = 4
 PARTS = damping.QUARTERS  # of an epoch with copies of rows
-ROOM, MUCH_ROOM = 12, 24  # processors that the walk leaves free, where changes are narrow, where they are wide
+ROOM = (
+    12  # processors that the walk leaves free; with eight NCCL is late in the first epoch, with four training diverged
+)
 FIRST, LATER = 16, 6  # that ranks meet while a part of the first epoch is walked, of a later one, at most
 POPULAR, EVERY = 8, 3  # one row of so many meets every time, all rows every so many times
 STEP = 0.8e-3  # ms that a worker takes for a rating beside all others, F = 32; F = 128: 0.87e-3; one H200
 MEASURING = 64, 256  # blocks and threads that tell how long factors are
 COPYING = 128, 256  # blocks and threads that read and add changes
 MOST_THREADS, LEAST_THREADS = 768, 256  # of a block of the walk: with 80 registers a thread, with 255
+FEW_FACTORS = 8  # of a lane: with more the walk takes all registers
 run = runner(kernels)
 
 
@@ -127,6 +131,7 @@ class CopiedRows:
         own, sums = (device_array((n, width), np.float32) for _ in ("own", "sums"))
         self.all, self.same = Exchange(self, own, sums, self.shares), Exchange(self, own, own, whole)
         self.popular = Exchange(self, own[:popular], sums[:popular], self.shares)
+        self.off = False  # whether all ranks have set off
         self.align()
         self.often = meetings(parts.counts[0].sum() / (team.size * PARTS * session.workers), self.meeting_time())
         self.paces = [to_device(np.ascontiguousarray(each)) for each in self.paces_of(settings, parts, order)]
@@ -147,23 +152,34 @@ class CopiedRows:
 
     def walk(self, workers, rates, turn, epoch):
         """See cpu.CopiedRows; queued. Ranks meet while a part is walked, and the next but one waits for that."""
+        if not self.off:
+            self.set_off(rates, turn)
         started, met = [], []
         for part in range(PARTS):
             if part > 1:
                 met[part - 2].wait(self.walking)
             started.append(recorded(self.walking))
-            self.walk_part(part, workers, rates, turn)
+            self.walk_table(self.tables[part], workers, rates, turn)
             if part:  # walks are queued a part ahead, so that they do not wait for the host
                 met.append(self.met_beside(started[part - 1], part - 1, epoch))
         self.met_beside(started[-1], PARTS - 1, epoch)
         recorded(self.walking).wait(self.journeys)
         self.all.meet()
 
-    def walk_part(self, part, workers, rates, turn):
-        """Queue the walk of a part."""
+    def set_off(self, rates, turn):
+        """Return when all ranks are about to walk, their kernels compiled or loaded, by chunks without ratings: who
+        walked meanwhile would have half of its first epoch behind it before it met anybody."""
+        self.walk_table(zeros((schedule.QUAD, 3), np.int64), schedule.QUAD, rates, turn)
+        self.damp(0, 0)
+        self.popular.meet()
+        self.finish()
+        self.off = True
+
+    def walk_table(self, table, workers, rates, turn):
+        """Queue the walk of a chunk table."""
         session, threads = self.session, threads_beside(self.session.layout)
         grid = -(-workers * session.layout.lanes // threads)
-        arguments = self.tables[part], session.batch, session.parameters, rates, turn, workers
+        arguments = table, session.batch, session.parameters, rates, turn, workers
         launch(session.sgd_epoch, grid, threads, *arguments, stream=self.walking)
 
     def met_beside(self, started, part, epoch):
@@ -237,17 +253,12 @@ def meetings(steps, each):
 
 def threads_beside(layout):
     """Threads of a block of the walk beside which nothing else fits on a processor: see CopiedRows."""
-    return LEAST_THREADS if is_wide(layout) else MOST_THREADS
-
-
-def is_wide(layout):
-    """Whether a lane of the walk has so many factors that it takes all registers."""
-    return layout.factors > 8
+    return MOST_THREADS if layout.factors <= FEW_FACTORS else LEAST_THREADS
 
 
 def most_beside(layout):
     """Workers that walk at once, some processors left free."""
-    return threads_beside(layout) // layout.lanes * max(1, processors() - (MUCH_ROOM if is_wide(layout) else ROOM))
+    return threads_beside(layout) // layout.lanes * max(1, processors() - ROOM)
 
 
 class Meeting:

@@ -16,6 +16,7 @@ from gpukit.factorization.solvers.sgd.rates import row_rates
 
 LAPS = tuple(share / 8 for share in range(9))  # of the first epoch: shares of its ratings with a round of the blocks
 FEWER = 4  # see in_step
+TWO = 2  # ranks with copies take twice START together: rows' changes meet often enough
 START = 9.0  # as STALENESS, for steps at the full learning rate: one H200 at Netflix shape has it, twice that harms
 
 
@@ -154,12 +155,15 @@ def workers_that_meet(most, parts, walk, plan):
 
     Where a block of B is walked, its items have B times their share of the ratings at hand, and users R times theirs on
     each of R ranks. In the first epoch a row's steps begin at the learning rate, later they are as its ratings make
-    them.
+    them. Of more than TWO ranks with copies of a row all together take no more of the first epoch's steps at a time
+    than one GPU: with four times as many, four H200s diverged.
     """
     counts = major_first(walk, *parts.counts)[1]
     crowding = parts.blocks if walk == "users" else parts.tour.ranks
+    together = parts.tour.ranks if isinstance(parts.tour, Copies) and parts.tour.ranks > TWO else 1
     shares = crowding * counts / counts.sum()
-    steep = shares.max() * plan.learning_rate, (shares * row_rates(plan.rates, plan.learning_rate, counts)).max()
-    found = (int(max(1, min(most, bound / one))) for bound, one in zip((START, schedule.STALENESS), steep))
+    steep = together * shares.max() * plan.learning_rate
+    later = (shares * row_rates(plan.rates, plan.learning_rate, counts)).max()
+    found = (int(max(1, min(most, bound / one))) for bound, one in ((START, steep), (schedule.STALENESS, later)))
     first, workers = (one if one <= schedule.QUAD else one // schedule.QUAD * schedule.QUAD for one in found)
     return min(first, workers), workers

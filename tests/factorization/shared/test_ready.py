@@ -16,7 +16,7 @@ from gpukit.factorization.shared import cpu as own_steps
 from gpukit.factorization.shared import ready, twins
 from gpukit.factorization.shared.begin import of_rank
 from gpukit.factorization.shared.parts import Parts, parts_of
-from gpukit.factorization.shared.tour import Ring
+from gpukit.factorization.shared.tour import Copies, Ring
 from gpukit.ratings.orders.order import order_ratings
 
 
@@ -130,6 +130,17 @@ def test_workers_do_not_meet_more_often_than_on_one_gpu(walk, blocks, first):
     assert found[0] == pytest.approx(12_672 * first, rel=0.05) and found[1] == 12_672
     few = ready.workers_that_meet(2, parts, walk, plan)
     assert few == (2, 2)
+
+
+@pytest.mark.parametrize("ranks, first", [(2, 1.0), (3, 1 / 3), (4, 0.25), (8, 0.125)])
+def test_many_copies_of_a_row_step_as_often_as_one_gpu_at_first(ranks, first):
+    """Of two ranks each takes as many steps at a time as one GPU; of more, all together do."""
+    items, users = np.full(17_770, 5_600), np.full(480_189, 207)
+    items[0] = 237_000
+    parts = Parts(np.zeros(1), (users, items), np.zeros(17_770, np.int32), None, Copies(ranks))
+    plan = check(settings_like("users"), int(users.sum()))
+    found = ready.workers_that_meet(11_520, parts, "users", plan)
+    assert found[0] == pytest.approx(12_672 * first, rel=0.1) and found[1] == 11_520
 
 
 @pytest.mark.parametrize(
