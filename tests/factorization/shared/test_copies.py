@@ -124,7 +124,8 @@ def test_copies_meet(half, monkeypatch):
         np.testing.assert_array_equal(seen[1][places], (begun + steps.sum((0, 1)))[places])
 
 
-def test_every_part_of_an_epoch_is_walked_and_met(monkeypatch):
+@pytest.mark.parametrize("begin", [0, 3])
+def test_every_part_of_an_epoch_is_walked_and_met(begin, monkeypatch):
     """With any number of workers; both ranks have what both have walked, and have met as often as is said. Nobody
     walks before all are ready to."""
     monkeypatch.setattr(
@@ -161,7 +162,7 @@ def test_every_part_of_an_epoch_is_walked_and_met(monkeypatch):
             late.append("here")
         walk_table = copies.walk_table
         copies.walk_table = lambda table, *more: (table.shape[0] > 4 and late.append("walks"), walk_table(table, *more))
-        for epoch, workers in ((0, 4), (1, 8)):
+        for epoch, workers in ((begin, 4), (begin + 1, 8)):
             copies.walk(workers, np.int64(0), np.uint32(1), epoch)
             copies.finish()
             met.append("end")
@@ -171,10 +172,12 @@ def test_every_part_of_an_epoch_is_walked_and_met(monkeypatch):
     np.add.at(expected[:, 0], chunks[..., 0].ravel(), 2 * chunks[..., 2].ravel())
     for table, met in together(2, work):
         np.testing.assert_array_equal(table, expected)
-        first, later = ["popular", "popular", "all"] * 4, ["popular", "popular"] * 4
+        later = ["popular", "popular"] * 4
+        first = later if begin else ["popular", "popular", "all"] * 4
         assert met == ["popular", *first, "all", "end", *later, "all", "end"]
     assert late == ["here", *["walks"] * 2 * 8]
-    assert sorted(damped_at) == sorted(2 * [(0, 0), (0, 0), (0, 1), (0, 2), (0, 3), (1, 0)])
+    turns = [(begin, part) for part in range(1 if begin else 4)]
+    assert sorted(damped_at) == sorted(2 * [(0, 0), *turns, (begin + 1, 0)])
 
 
 @pytest.mark.parametrize(
@@ -193,6 +196,16 @@ def test_a_meeting_is_timed(monkeypatch):
     )
     monkeypatch.setattr(gpu, "COPYING", (2, 32))
     let_one_launch(monkeypatch)
+    ranks = {}
+
+    class Event:
+        def wait(self, stream):
+            """The simulator waits for all."""
+
+        def elapsed_time(self, later):
+            return 12.0 * (1 + ranks[threading.get_ident()])
+
+    monkeypatch.setattr(gpu, "recorded", lambda *_: Event())
     asked, counts, places = [], np.array([3, 9, 0, 40, 1, 2, 2, 5, 1]), in_places(9, 2)
     monkeypatch.setattr(gpu, "meetings", lambda *given: (asked.append(given), (3, 3))[1])
     parts = Parts(np.zeros(9, np.int32), (counts, counts), np.zeros(9, np.int32), None, None)
@@ -200,6 +213,7 @@ def test_a_meeting_is_timed(monkeypatch):
     rows = Rows(12, started.shape[1], False)
 
     def work(team):
+        ranks[threading.get_ident()] = team.rank
         table = cuda.to_device(started)
         layout, parameters = Layout(12, 0, 1, 12, 0, rows, rows), SimpleNamespace(Q=table)
         more = {"places": cuda.to_device(places), "parameters": parameters}
@@ -210,7 +224,7 @@ def test_a_meeting_is_timed(monkeypatch):
     for table in together(2, work):
         np.testing.assert_array_equal(table, started)
     (steps, each), other = asked
-    assert (steps, each) == other and steps == 63 / (2 * gpu.PARTS * 4) and each
+    assert (steps, each) == other == (63 / (2 * gpu.PARTS * 4), 24.0 / 6)
 
 
 def noted(function, calls, name):
@@ -260,7 +274,7 @@ def test_ranks_damp_alike(monkeypatch):
     for name, value in (("COPYING", (2, 32)), ("MEASURING", (3, 256)), ("meetings", lambda *_: (6, 6))):
         monkeypatch.setattr(gpu, name, value)
     let_one_launch(monkeypatch)
-    users, items = np.array([4, 1, 0, 7, 2]), np.array([900, 3, 40, 0, 7, 6])
+    users, items = np.array([4, 1, 0, 7, 2]), np.array([3, 900, 40, 0, 7, 6])
     parts = Parts(np.array([0, 1, 1, 0, 1]), (users, items), np.zeros(6, np.int32), None, None)
     plan = check(MatrixFactorization(n_factors=12, n_epochs=3), 10**6)
     table, (Q, _) = np.random.default_rng(5).normal(size=(6, 12 + EXTRA)), table_of(8, 12, False)

@@ -124,7 +124,7 @@ def test_workers_do_not_meet_more_often_than_on_one_gpu(walk, blocks, first):
     """At Netflix shape, whose most popular item has 0.24% of the ratings: in the first epoch as many on a row."""
     items, users = np.full(17_770, 5_600), np.full(480_189, 207)
     items[0], users[0] = 237_000, 17_000
-    parts = Parts(np.zeros(1), (users, items), np.arange(blocks), None, Ring(2, blocks))
+    parts = Parts(np.zeros(1), (users, items), np.arange(blocks), None, Ring(blocks, blocks))
     plan = check(settings_like(walk), int(users.sum()))
     found = ready.workers_that_meet(12_672, parts, walk, plan)
     assert found[0] == pytest.approx(12_672 * first, rel=0.05) and found[1] == 12_672
