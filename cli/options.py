@@ -1,7 +1,12 @@
-"""Options that several verbs share, each a decorator, so that they have one name, one meaning and one help text."""
+"""Options that several verbs share, each a decorator, so that they have one name, one meaning and one help text; and
+how what the library says of its parameters is told of options."""
+
+import contextlib
+import re
 
 import click
 
+from gpukit.errors import GpukitError
 from gpukit.factorization.goal import FEEDBACK, LOSSES, ROW_SOLVERS
 
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
@@ -168,3 +173,28 @@ def implicit(command):
     for option in reversed(OF_CLICKS):
         command = option(command)
     return command
+
+
+class Naming:
+    """Options in place of parameters. options {parameter: option}; quoted: those that are words of their own as well,
+    and parameters where they are said as hash='minhash', or what they must be."""
+
+    def __init__(self, options, quoted=None):
+        quoted = quoted or {}
+        self.options = options | quoted
+        named = [*map(re.escape, options), *(rf"(?<![\w/.-]){name}(?=='| must be )" for name in quoted)]
+        self.pattern = re.compile(rf"\b({'|'.join(named)})(?:\b|(?<=True))(=?)")
+
+    def spoken(self, text):
+        """A message with options in place of parameters: `n_factors=40` is `--factors 40`."""
+        return self.pattern.sub(lambda found: self.options[found[1]] + (" " if found[2] else ""), text)
+
+    @contextlib.contextmanager
+    def named(self):
+        """Errors of the library raised within speak of options."""
+        try:
+            yield
+        except GpukitError as error:
+            told = type(error)(self.spoken(str(error)))
+            told.exit_code = error.exit_code  # of another rank's error
+            raise told from None

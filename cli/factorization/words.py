@@ -1,9 +1,6 @@
-"""What the library says of its parameters, in the words of the command line."""
+"""What the library says of a training, in the words of the command line."""
 
-import contextlib
-import re
-
-from gpukit.errors import GpukitError
+from gpukit.cli.options import Naming
 
 OPTIONS = {
     "n_factors": "--factors",
@@ -27,23 +24,8 @@ OPTIONS = {
     "deterministic=True": "--deterministic",
 }
 OPTIONS_TOO = {"hash": "--hash", "search": "--search"}  # words of their own, but as hash='minhash'
-NAMED = re.compile(rf"\b({'|'.join(OPTIONS)}|(?<![\w/.-])(?:{'|'.join(OPTIONS_TOO)})(?=='))(?:\b|(?<=True))(=?)")
-
-
-def spoken(text):
-    """A message with options in place of parameters: `n_factors=40` is `--factors 40`."""
-    return NAMED.sub(lambda found: (OPTIONS | OPTIONS_TOO)[found[1]] + (" " if found[2] else ""), text)
-
-
-@contextlib.contextmanager
-def options_named():
-    """Errors of the library raised within speak of options."""
-    try:
-        yield
-    except GpukitError as error:
-        told = type(error)(spoken(str(error)))
-        told.exit_code = error.exit_code  # of another rank's error
-        raise told from None
+NAMING = Naming(OPTIONS, OPTIONS_TOO)
+spoken, options_named = NAMING.spoken, NAMING.named
 
 
 def chosen_line(chosen):

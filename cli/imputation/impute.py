@@ -16,6 +16,10 @@ from gpukit.imputation.spectral.thresholds import WEIGHTS
 
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 AT_LEAST_1 = click.IntRange(min=1)
+WORDS = "method", "iterations", "tolerance", "holdout"
+NAMING = options.Naming(
+    {"basis_size": "--basis-size", "lambda_decay": "--lambda-decay"}, {word: f"--{word}" for word in WORDS}
+)
 
 
 @click.command()
@@ -187,9 +191,10 @@ def impute(ctx, **values):
     wake(ask.device)
     check(ask)
     again.check(ctx, ask)
-    steps.build(ask).check()  # raises for a parameter out of bounds, before anything is read
+    with NAMING.named():
+        steps.build(ask).check()  # raises for a parameter out of bounds, before anything is read
     begin(ask.device)  # raises for a device that there is not
-    with run_as_team(ctx, ask, (), lambda: steps.work(ask)) as team:  # the first one alone reads
+    with run_as_team(ctx, ask, (), lambda: steps.work(ask)) as team, NAMING.named():  # the first alone reads
         if ask.model is not None:
             return None if team.rank else again.run(ctx, ask, stages)
         if team.rank:  # the first one reads, tells and writes

@@ -15,6 +15,8 @@ from gpukit.cli.teams import run_as_team
 from gpukit.device import resolve
 from gpukit.errors import ParameterError
 
+NAMING = options.Naming({"eps": "--eps"})
+
 
 @click.command()
 @click.argument("path")
@@ -93,7 +95,8 @@ def ranksvm(ctx, **values):
     jobs = check(ask)
     if ask.device != "auto":  # which needs no GPU, and for small sets asks for none
         resolve(ask.device)
-    steps.build(ask).check()  # raises for a parameter out of bounds, before anything is read
+    with NAMING.named():
+        steps.build(ask).check()  # raises for a parameter out of bounds, before anything is read
     files = [path for job in jobs for path in job.sources.values()]
     with run_as_team(ctx, ask, files, lambda: amounts.of_documents([job.train for job in jobs], ask.grid)) as team:
         report.mention_compiling(ask.quiet or ask.as_json, "ranking")

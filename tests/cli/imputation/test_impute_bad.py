@@ -201,7 +201,7 @@ def test_an_output_that_exists_is_kept(untouched, arrays, tmp_path, monkeypatch)
 
 
 def test_requests_that_the_data_cannot_meet(untouched, arrays):
-    assert "basis_size" in untouched(arrays(), "--basis-size", 5)
+    assert "--basis-size must be" in untouched(arrays(), "--basis-size", 5)
     assert "layout is for a table" in untouched(arrays(), "--layout", "rows")
     assert "slices of 4 x 4" in untouched(arrays(), "--slice", "4x4")
     assert "brings its graph" in untouched(arrays(), "--edges", arrays())
