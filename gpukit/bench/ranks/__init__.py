@@ -1,4 +1,4 @@
-"""Two ranks beside one of them: two GPUs, or two processes that share the CPU.
+"""Two ranks beside one of them: two GPUs, or two processes that share the CPU; on a host with more GPUs four, eight.
 
 rows.py         starts the ranks and makes rows of what they tell
 work.py         what a rank of rows.py does: first by itself, then with the others

@@ -1,12 +1,14 @@
 """Two processes beside one: every row, and a note that tells of one."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from gpukit import bench, device
 from gpukit.bench import ratings
 from gpukit.bench.conditions import Conditions
-from gpukit.bench.ranks import work
+from gpukit.bench.ranks import rows, work
 from gpukit.errors import GpukitError
 
 CPU = device.resolve("cpu")
@@ -25,9 +27,28 @@ def test_rows_of_two_ranks(capfd):
     assert capfd.readouterr().out == ""
 
 
-def test_ranks_that_fail_are_told(monkeypatch):
-    from gpukit.bench.ranks import rows
+@pytest.mark.parametrize(
+    "name, gpus, expected",
+    [
+        ("cpu", 8, [2]),
+        ("cuda", 1, [2]),
+        ("cuda", 2, [2]),
+        ("cuda", 3, [2]),
+        ("cuda", 4, [2, 4]),
+        ("cuda", 8, [2, 4, 8]),
+    ],
+)
+def test_as_many_ranks_as_there_are_gpus(name, gpus, expected, monkeypatch):
+    """Powers of two; of one GPU two are asked for, and refused in a line."""
+    monkeypatch.setattr(rows, "gpu_count", lambda: gpus)
+    asked, place = [], SimpleNamespace(is_cuda=name == "cuda")
+    monkeypatch.setattr(rows, "told", lambda conditions, like, size, *work: [asked.append((like, size, *work))])
+    assert rows.sizes(place) == expected
+    list(rows.told_by_all(SimpleNamespace(device=place), "netflix", "ranking", "folder"))
+    assert asked == [("netflix", size, "ranking", "folder") for size in expected]
 
+
+def test_ranks_that_fail_are_told(monkeypatch):
     monkeypatch.setattr(rows, "COMMAND", "raise SystemExit(3)")
     with pytest.raises(GpukitError, match="ranks failed at factorization"):
         list(bench.find("ranks")(Conditions(CPU, ("netflix",), 0.0001)))
