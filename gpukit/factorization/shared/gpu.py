@@ -24,9 +24,7 @@ WALKS_AT_ONCE = 1  # kernels of one rank: a second one would begin in the tail o
 PACKING = 264, 128  # blocks and threads that copy rows
 QUAD = 4
 PARTS = damping.QUARTERS  # of an epoch with copies of rows
-ROOM = (
-    12  # processors that the walk leaves free; with eight NCCL is late in the first epoch, with four training diverged
-)
+ROOM = 12  # processors that the walk leaves free: with eight NCCL is late at first, with four training diverged
 FIRST, LATER = 16, 6  # that ranks meet while a part of the first epoch is walked, of a later one, at most
 POPULAR, EVERY = 8, 3  # one row of so many meets every time, all rows every so many times
 STEP = 0.8e-3  # ms that a worker takes for a rating beside all others, F = 32; F = 128: 0.87e-3; one H200

@@ -86,9 +86,7 @@ def test_add_changes(rows, factors, half, vector):
 @pytest.mark.parametrize("half", [False, True])
 def test_copies_meet(half, monkeypatch):
     """Where ranks have added to rows of their copies all have the sum, of the popular rows sooner."""
-    monkeypatch.setattr(
-        gpu, "lines_of", lambda team, device: HostLines(team, lambda array: array.copy_to_host(), copy_in)
-    )
+    talk_by_host(monkeypatch)
     monkeypatch.setattr(gpu, "COPYING", (2, 32))
     let_one_launch(monkeypatch)
     counts, places = np.array([3, 9, 0, 40, 1, 2, 2, 5, 1]), in_places(9, 2)
@@ -128,9 +126,7 @@ def test_copies_meet(half, monkeypatch):
 def test_every_part_of_an_epoch_is_walked_and_met(begin, monkeypatch):
     """With any number of workers; both ranks have what both have walked, and have met as often as is said. Nobody
     walks before all are ready to."""
-    monkeypatch.setattr(
-        gpu, "lines_of", lambda team, device: HostLines(team, lambda array: array.copy_to_host(), copy_in)
-    )
+    talk_by_host(monkeypatch)
     for name, value in (("COPYING", (2, 32)), ("MOST_THREADS", 32), ("FIRST", 3), ("LATER", 2)):
         monkeypatch.setattr(gpu, name, value)
     let_one_launch(monkeypatch)
@@ -191,21 +187,22 @@ def test_as_many_meetings_as_find_the_time(steps, each, expected):
 
 def test_a_meeting_is_timed(monkeypatch):
     """By the slower rank's clock, the same on all; nothing is changed by it."""
-    monkeypatch.setattr(
-        gpu, "lines_of", lambda team, device: HostLines(team, lambda array: array.copy_to_host(), copy_in)
-    )
+    talk_by_host(monkeypatch)
     monkeypatch.setattr(gpu, "COPYING", (2, 32))
     let_one_launch(monkeypatch)
     ranks = {}
 
     class Event:
-        def wait(self, stream):
-            """The simulator waits for all."""
+        """A real one, but for what it tells."""
+
+        def __init__(self, event):
+            self.wait, self.query = event.wait, getattr(event, "query", None)  # which the simulator's have not
 
         def elapsed_time(self, later):
             return 12.0 * (1 + ranks[threading.get_ident()])
 
-    monkeypatch.setattr(gpu, "recorded", lambda *_: Event())
+    recorded = gpu.recorded
+    monkeypatch.setattr(gpu, "recorded", lambda *stream: Event(recorded(*stream)))
     asked, counts, places = [], np.array([3, 9, 0, 40, 1, 2, 2, 5, 1]), in_places(9, 2)
     monkeypatch.setattr(gpu, "meetings", lambda *given: (asked.append(given), (3, 3))[1])
     parts = Parts(np.zeros(9, np.int32), (counts, counts), np.zeros(9, np.int32), None, None)
@@ -268,9 +265,7 @@ def test_damp(rows):
 
 def test_ranks_damp_alike(monkeypatch):
     """By the factors of all users, each told by the rank that has it, as on the CPU."""
-    monkeypatch.setattr(
-        gpu, "lines_of", lambda team, device: HostLines(team, lambda array: array.copy_to_host(), copy_in)
-    )
+    talk_by_host(monkeypatch)
     for name, value in (("COPYING", (2, 32)), ("MEASURING", (3, 256)), ("meetings", lambda *_: (6, 6))):
         monkeypatch.setattr(gpu, name, value)
     let_one_launch(monkeypatch)
@@ -308,6 +303,13 @@ def damped(copies, fetch):
     for turn in range(len(copies.paces)):
         copies.damp(max(0, turn - 3), turn % 4)
         yield np.array(fetch(copies.shares))
+
+
+def talk_by_host(monkeypatch):
+    """Let ranks' arrays travel by way of the host: a test's ranks have one GPU."""
+    monkeypatch.setattr(
+        gpu, "lines_of", lambda team, device: HostLines(team, lambda array: array.copy_to_host(), copy_in)
+    )
 
 
 def let_one_launch(monkeypatch):
