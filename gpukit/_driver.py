@@ -138,7 +138,7 @@ def copy_in(array, there):
     if SIMULATED:
         there.copy_to_device(array)
     else:
-        api.driver.cuMemcpyHtoDAsync(there.device_ctypes_pointer.value, array.ctypes.data, array.nbytes, DEFAULT)
+        _asked("cuMemcpyHtoDAsync", there.device_ctypes_pointer.value, array.ctypes.data, array.nbytes, DEFAULT)
 
 
 def copy_out(array):
