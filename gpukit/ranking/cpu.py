@@ -23,7 +23,6 @@ __all__ = ["by_rank", "combine", "empty", "matrix", "p_swx", "pair_pulls", "put"
 __all__ += ["start_planes", "total", "walk_blocks", "dcm", "ost"]  # steps.Steps; direct counting is the CPU's alone
 
 BLOCKS = 64  # lists of queries, whatever the threads, so that the result does not depend on their number
-MEANWHILE = 0  # bytes: a walk reads few in that time; see steps.Steps
 SHARES = 8  # of the covariance, each with an (n, n) sum
 
 

@@ -22,7 +22,6 @@ SHARED = 48 << 10  # bytes a block
 SHARES = 64  # of the covariance, at most; fewer where (n, n) is large
 TALL, WIDE = (8, 64), (32, 8)  # blocks that add up the rows of a walk's blocks, of the covariance's shares
 GRAM_BYTES = 256 << 20
-MEANWHILE = 80 << 20  # bytes: twenty microseconds of a walk; see steps.Steps
 
 
 def empty(shape, dtype):

@@ -48,8 +48,7 @@ class Run:
             whole = make_problem(X, y, queries.offsets, weights)
             self.n_pairs, self.n_queries = whole.n_pairs, len(whole.weights)
             self.solver = choose_solver(settings.solver, self.device, whole.tree.planes, preconditioned)
-            meanwhile = engine(self.device, "gpukit.ranking").MEANWHILE
-            self.problem, n = self._scaled(own_part(whole, y, team, meanwhile)), X.shape[1]
+            self.problem, n = self._scaled(own_part(whole, y, team)), X.shape[1]
             del whole, X  # what was scaled is not kept beside what came of it
             self.session = self._session(n)
         with self.stage("precondition"):

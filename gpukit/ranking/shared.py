@@ -8,30 +8,23 @@ from gpukit.ranking.problem import QUERY_COST, make_problem
 from gpukit.ranking.solvers.tron import Result
 
 END, MOVE, WALK, GRAM = range(4)
-MOST_MORE = 1 / 16  # of all the work, that rank 0 has more than another
 
 
-def own_queries(offsets, rank, size, more=0.0):
-    """(first, last) query of a rank: as even as can be in documents and queries, each rank's side by side, but that
-    rank 0 has a share `more` of all the work more than each of the others.
+def own_queries(offsets, rank, size):
+    """(first, last) query of a rank: as even as can be in documents and queries, each rank's side by side.
 
     offsets (m + 1,) int64. With fewer queries than ranks some have none.
     """
     cost = np.asarray(offsets) + QUERY_COST * np.arange(len(offsets))
-    ends = more * np.minimum([rank, rank + 1], 1) + (1 - more) * np.array([rank, rank + 1]) / size
-    return tuple(np.searchsorted(cost, cost[-1] * ends))
+    return tuple(np.searchsorted(cost, cost[-1] * np.array([rank, rank + 1]) / size))
 
 
-def own_part(problem, y, team, meanwhile=0):
-    """The Problem of a rank's queries, of a Problem with labels y (l,): None where no pairs are among them.
-
-    meanwhile: bytes of X that rank 0 walks while a question and its answer are on their way (steps.Steps.MEANWHILE).
-    """
+def own_part(problem, y, team):
+    """The Problem of a rank's queries, of a Problem with labels y (l,): None where no pairs are among them."""
     if team.size == 1:
         return problem
     offsets = problem.tree.offsets.astype(np.int64)
-    numbers = problem.X.data if hasattr(problem.X, "indptr") else problem.X
-    first, last = own_queries(offsets, team.rank, team.size, min(meanwhile / max(numbers.nbytes, 1), MOST_MORE))
+    first, last = own_queries(offsets, team.rank, team.size)
     if not problem.tree.heights[first:last].any():
         return None
     rows = slice(offsets[first], offsets[last])

@@ -24,7 +24,6 @@ class Steps(Protocol):
     """A module of steps. sorting: gpukit.sorting's module for the same device. The CPU's kernels are the twins."""
 
     sorting: object
-    MEANWHILE: int  # bytes of X that a walk reads while another rank is asked, and its answer comes back
 
     def put(self, array):
         """A host array on the device, contiguous."""

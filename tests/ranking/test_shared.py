@@ -1,16 +1,11 @@
 """RankSVM over ranks: the queries shared out, the answer of one."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-import scipy.sparse
 from parallel.test_team import together
 
-from gpukit.parallel.team import Team
 from gpukit.ranking import RankSVM
-from gpukit.ranking.problem import QUERY_COST, make_problem
-from gpukit.ranking.shared import MOST_MORE, own_part, own_queries
+from gpukit.ranking.shared import own_queries
 
 
 def documents(queries, seed=0, features=6):
@@ -76,28 +71,6 @@ def test_queries_are_shared_out_evenly_and_once():
         assert all(one[1] == other[0] for one, other in zip(parts, parts[1:]))
         counts = [offsets[last] - offsets[first] for first, last in parts]
         assert max(counts) < 1.1 * min(counts) + 400
-
-
-def test_who_asks_has_more_by_as_much_as_is_walked_meanwhile():
-    offsets = np.arange(0, 100_001, 100)
-    for size, more in ((2, 0.04), (3, 0.04), (4, 1 / 16)):
-        parts = [own_queries(offsets, rank, size, more) for rank in range(size)]
-        assert parts[0][0] == 0 and parts[-1][1] == 1000
-        assert all(one[1] == other[0] for one, other in zip(parts, parts[1:]))
-        first, *others = (last - first for first, last in parts)
-        assert all(abs(first - other - 1000 * more) <= 2 for other in others)
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("part, more", [(0.05, 0.05), (3.0, MOST_MORE)])
-def test_small_data_are_shared_all_the_same(sparse, part, more):
-    X, y, qid = documents(301, seed=6)
-    X = scipy.sparse.csr_array(X) if sparse else X
-    offsets = np.append(0, np.cumsum(np.bincount(qid)))
-    problem, stored = make_problem(X, y, offsets), X.data.nbytes
-    parts = [own_part(problem, y, Team(SimpleNamespace(rank=rank, size=2)), part * stored) for rank in range(2)]
-    counts = np.array([part.X.shape[0] + QUERY_COST * len(part.weights) for part in parts])
-    assert (counts[0] - counts[1]) / counts.sum() == pytest.approx(more, abs=0.01)
 
 
 def test_fewer_queries_than_ranks():
