@@ -50,7 +50,7 @@ class Pool:
     def take(self, size):
         """A MemoryPointer to so many bytes of device memory, given back when it is no longer referred to."""
         try:
-            address = _asked("cuMemAllocFromPoolAsync", size, self._pool, DEFAULT)
+            address = asked("cuMemAllocFromPoolAsync", size, self._pool, DEFAULT)
         except api.CudaAPIError:  # what others have freed, and what numba has not yet
             self.context.deallocations.clear()
             self.trim()
@@ -63,7 +63,7 @@ class Pool:
     def _asked(self, size):
         """The address of so many bytes; an error for want of them says how many (device.memory.reported tells)."""
         try:
-            return _asked("cuMemAllocFromPoolAsync", size, self._pool, DEFAULT)
+            return asked("cuMemAllocFromPoolAsync", size, self._pool, DEFAULT)
         except api.CudaAPIError as error:
             error.bytes_asked = size
             raise
@@ -72,11 +72,11 @@ class Pool:
         self._taken.discard(int(address))
         if os.getpid() != self._process:  # a forked child, whose parent's memory it is
             return
-        elsewhere = int(_asked("cuCtxGetCurrent")) != int(self.context.handle)
+        elsewhere = int(asked("cuCtxGetCurrent")) != int(self.context.handle)
         if elsewhere:  # the last reference may be dropped where another GPU is current
             api.driver.cuCtxPushCurrent(self.context.handle)
         try:
-            _asked("cuMemFreeAsync", address, DEFAULT)
+            asked("cuMemFreeAsync", address, DEFAULT)
             if not self._taken:
                 self.trim()
         finally:
@@ -138,7 +138,7 @@ def copy_in(array, there):
     if SIMULATED:
         there.copy_to_device(array)
     else:
-        _asked("cuMemcpyHtoDAsync", there.device_ctypes_pointer.value, array.ctypes.data, array.nbytes, DEFAULT)
+        asked("cuMemcpyHtoDAsync", there.device_ctypes_pointer.value, array.ctypes.data, array.nbytes, DEFAULT)
 
 
 def copy_out(array):
@@ -147,7 +147,7 @@ def copy_out(array):
         return array.copy_to_host()
     there = np.empty(array.shape, array.dtype)
     if there.size:
-        _asked("cuMemcpyDtoH", there.ctypes.data, array.device_ctypes_pointer.value, there.nbytes)
+        asked("cuMemcpyDtoH", there.ctypes.data, array.device_ctypes_pointer.value, there.nbytes)
     return there
 
 
@@ -190,6 +190,7 @@ class Plan:
         first = ctypes.addressof(self.numbers)
         addresses = range(first, first + self.layout.size, 8)
         self.pointers = (ctypes.c_uint64 * len(addresses))(*addresses)
+        self.addresses = ctypes.addressof(self.pointers)
         self.function = api.binding.CUfunction(int(compiled._codelibrary.get_cufunc().handle))
 
     def launch(self, grid, block, numbers, stream=DEFAULT):
@@ -199,11 +200,10 @@ class Plan:
 
     def repeat(self, grid, block, stream=DEFAULT):
         """Queue the kernel with the numbers of the last launch."""
-        pointers = ctypes.addressof(self.pointers)
-        _asked("cuLaunchKernel", self.function, *grid, *block, 0, stream, pointers, 0)
+        asked("cuLaunchKernel", self.function, *grid, *block, 0, stream, self.addresses, 0)
 
 
-def _asked(name, *arguments):
+def asked(name, *arguments):
     """What a call of the driver's gives that every launch or array makes; numba's way to it takes as long again."""
     answer = getattr(api.binding, name)(*arguments)
     return api.driver._check_cuda_python_error(name, answer) if answer[0] else answer[-1]
@@ -226,7 +226,7 @@ def launch(kernel, grid, block, *arguments, stream=None):
     """kernel[grid, block](*arguments) on a stream of numba's; None: on the default stream."""
     plan, numbers = (None, ()) if SIMULATED else _planned(kernel, arguments)
     if plan is not None:
-        plan.launch(_three(grid), _three(block), numbers, DEFAULT if stream is None else int(stream))
+        plan.launch(three(grid), three(block), numbers, DEFAULT if stream is None else int(stream))
     else:
         how = (grid, block) if stream is None else (grid, block, stream)
         with _alone(kernel):
@@ -239,7 +239,7 @@ class Repeated:
 
     def __init__(self, kernel, grid, block, *arguments, stream=None):
         self.asked, self.stream, self.plan = (kernel, grid, block, *arguments), stream, None
-        self.shape = _three(grid), _three(block), DEFAULT if stream is None or SIMULATED else int(stream)
+        self.shape = three(grid), three(block), DEFAULT if stream is None or SIMULATED else int(stream)
 
     def __call__(self):
         if self.plan is not None:
@@ -247,10 +247,17 @@ class Repeated:
             return
         launch(*self.asked, stream=self.stream)  # the first time numba may have to compile
         kernel, _, _, *arguments = self.asked
-        known, numbers = (None, ()) if SIMULATED else _planned(kernel, arguments)
-        if known is not None:
-            self.plan = Plan(known.compiled)
-            self.plan.layout.pack_into(self.plan.numbers, 0, *numbers)
+        self.plan = fixed(kernel, *arguments)
+
+
+def fixed(kernel, *arguments):
+    """A Plan that has a launch's arguments for good, None where numba has to launch."""
+    known, numbers = (None, ()) if SIMULATED else _planned(kernel, arguments)
+    if known is None:
+        return None
+    plan = Plan(known.compiled)
+    plan.layout.pack_into(plan.numbers, 0, *numbers)
+    return plan
 
 
 def _alone(kernel):
@@ -262,7 +269,7 @@ def _alone(kernel):
 def _planned(kernel, arguments):
     """(the Plan of a launch, its numbers), or (None, anything) where numba has to launch: the first time, and for
     arguments that only numba can hand over."""
-    kinds, numbers = [kernel, int(_asked("cuCtxGetCurrent"))], []
+    kinds, numbers = [kernel, int(asked("cuCtxGetCurrent"))], []
     if not _read(arguments, kinds, numbers):
         return None, ()
     known, kinds = _plans.__dict__, tuple(kinds)
@@ -327,7 +334,7 @@ def _numbers_of(array):
     return 0, 0, array.size, array.dtype.itemsize, address, *array.shape, *array.strides
 
 
-def _three(shape):
+def three(shape):
     """A grid or a block of one to three numbers as three."""
     numbers = tuple(map(int, shape)) if isinstance(shape, tuple) else (int(shape),)
     return (*numbers, 1, 1)[:3]

@@ -7,6 +7,7 @@
 | memory.py    | what is free, what is needed, and the message when it is not enough    |
 | workspace.py | device memory that one run owns, and gives back when it ends           |
 | upload.py    | large host arrays to a GPU through page-locked buffers                 |
+| round.py     | a question to the GPU and its answer as one: a CUDA graph              |
 | trial.py     | a kernel of one line, compiled and run: do driver and compiler fit?    |
 | engine.py    | a room's steps, gpu.py or cpu.py, for a device                         |
 | gpu_arrays.py, cpu_arrays.py | arrays, and kernels or twins, where a step runs: the same names |

@@ -3,7 +3,8 @@
 import numpy as np
 
 from gpukit._cuda import cuda
-from gpukit._driver import Repeated, copy_in, copy_out, device_array, launch
+from gpukit._driver import copy_in, copy_out, device_array, launch
+from gpukit.device.round import Round
 from gpukit.device.upload import to_device as put
 from gpukit.ranking.arrays import Csr
 from gpukit.ranking.kernels import gram as gram_kernels
@@ -88,7 +89,7 @@ def row_of(X, row):
 
 
 def addition(partial, out):
-    """The launch of kernels.matrix.add_rows, as launch and Repeated take it."""
+    """The launch of kernels.matrix.add_rows, as launch takes it."""
     rows, columns = partial.shape
     block = TALL if rows > SHARES else WIDE
     return matrix_kernels.make_add_rows(*block), grid(columns, block[0]), block, partial, out
@@ -197,29 +198,28 @@ class Dense:
 
 
 class Product:
-    """What `Dense.product` gives: launches that are made ready once, in the same memory."""
+    """What `Dense.product` gives: rounds that are made ready once, in the same memory."""
 
     def __init__(self, dense, over, partners, room):
         self.dense, self.given = dense, (over, partners)
         self.blocks, (self.capacity, self.workspace) = len(over.firsts) - 1, room
         self.partial = empty((self.blocks, dense.n + 1), np.float64)
         self.sums = empty(dense.n + 1, np.float64)
-        self.ready, self.add = {}, Repeated(*addition(self.partial, self.sums))
+        self.rounds = {}
 
     def __call__(self, v, margin, exact):
-        copy_in(v, self.dense.v)
-        self.queue(margin, exact)
-        self.add()
-        return copy_out(self.sums)
+        if (margin, exact) not in self.rounds:
+            launches = self.walk(margin, exact), addition(self.partial, self.sums)
+            self.rounds[margin, exact] = Round(self.dense.v, launches, self.sums)
+        return self.rounds[margin, exact](v)
 
-    def queue(self, margin, exact):
-        """Launch the walk with the vector that lies in dense.v; the rows of self.partial add up to the product."""
-        if (margin, exact) not in self.ready:
-            slots = self.given[1].tables.shape[1] // 2
-            kernel = pair_sums_kernels.make_pair_product(*self.dense.shape, slots, self.capacity, exact)
-            arguments = self.dense.X, self.dense.v, margin, *self.given, self.partial, self.workspace
-            self.ready[margin, exact] = Repeated(kernel, self.blocks, THREADS, *arguments)
-        self.ready[margin, exact]()
+    def walk(self, margin, exact):
+        """The launch, as launch takes it, with the vector that lies in dense.v; the rows of self.partial
+        add up to the product."""
+        slots = self.given[1].tables.shape[1] // 2
+        kernel = pair_sums_kernels.make_pair_product(*self.dense.shape, slots, self.capacity, exact)
+        arguments = self.dense.X, self.dense.v, margin, *self.given, self.partial, self.workspace
+        return kernel, self.blocks, THREADS, *arguments
 
 
 def tile_pairs(n):
