@@ -72,8 +72,10 @@ class Graph:
 
 def kernel_node(graph, after, plan, grid, block):
     """A launch of a driver.Plan in a graph."""
-    told = _driver.api.binding.CUDA_KERNEL_NODE_PARAMS()
-    told.func, told.kernelParams = plan.function, plan.addresses
+    binding = _driver.api.binding
+    told = binding.CUDA_KERNEL_NODE_PARAMS()
+    told.kern = binding.CUkernel(int(plan.function))  # which a launch takes for a function, and a graph does not
+    told.kernelParams = plan.addresses
     told.gridDimX, told.gridDimY, told.gridDimZ = grid
     told.blockDimX, told.blockDimY, told.blockDimZ = block
     return asked("cuGraphAddKernelNode", graph, after, len(after), told)
