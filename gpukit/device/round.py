@@ -4,6 +4,7 @@ A small copy and a launch take the host some eight microseconds each, more on a 
 the Hessian is asked for a hundred times in a training; with several GPUs one waits for all.
 """
 
+import os
 import weakref
 
 import numpy as np
@@ -59,7 +60,7 @@ class Graph:
             self.ready = asked("cuGraphInstantiate", graph, 0)
         finally:
             asked("cuGraphDestroy", graph)
-        weakref.finalize(self, asked, "cuGraphExecDestroy", self.ready).atexit = False
+        weakref.finalize(self, give_back, self.ready, os.getpid()).atexit = False
 
     def __call__(self, question):
         if question.shape != self.asked.shape:  # which numpy would repeat, where it is of one number
@@ -68,6 +69,12 @@ class Graph:
         asked("cuGraphLaunch", self.ready, DEFAULT)
         asked("cuStreamSynchronize", DEFAULT)
         return self.told.copy()
+
+
+def give_back(ready, process):
+    """End what cuGraphInstantiate has made in a process; a forked child leaves it to its parent."""
+    if os.getpid() == process:
+        asked("cuGraphExecDestroy", ready)
 
 
 def kernel_node(graph, after, plan, grid, block):

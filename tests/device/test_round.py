@@ -1,6 +1,7 @@
 """Questions to the GPU and their answers as one: what launches one after the other give."""
 
 import gc
+import os
 
 import numpy as np
 import pytest
@@ -98,6 +99,14 @@ def test_the_driver_is_asked_once(monkeypatch):
     gc.collect()
     np.testing.assert_array_equal(asked(x), expected(x, factors))
     assert calls == ["cuGraphLaunch", "cuStreamSynchronize"]
+
+
+def test_a_graph_is_given_back_by_who_has_made_it(monkeypatch):
+    given = []
+    monkeypatch.setattr(rounds, "asked", lambda *call: given.append(call))
+    rounds.give_back("another's", os.getpid() + 1)
+    rounds.give_back("mine", os.getpid())
+    assert given == [("cuGraphExecDestroy", "mine")]
 
 
 @pytest.mark.gpu
