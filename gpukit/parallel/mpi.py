@@ -15,8 +15,8 @@ from gpukit.parallel.sockets import SECONDS
 from gpukit.parallel.stopped import QUIET, Waited, Watch, beside, place
 from gpukit.parallel.team import SilenceError, TeamError
 
-TAG = 7
-PIECE = 1 << 30  # bytes that go at once: an int of MPI's counts them; a shorter piece is a message's last
+WHOLE, LENGTH, PART = 7, 8, 9  # tags: a message; the bytes of one that comes in parts, before it; a part
+PIECE = 1 << 30  # bytes that go at once: an int of MPI's counts them
 GRACE, MORE = 8.0, 2.0  # seconds that the first rank has to say why, before another one does, before mpiexec ends all
 PATIENT, PAUSE = 0.002, 0.0005  # seconds of asking without a pause; of a pause
 
@@ -40,25 +40,29 @@ class Messages:
         with self._named(rank):
             self.queued = [(data, request) for data, request in self.queued if not request.Test()]
             data = np.frombuffer(data, np.uint8)
-            for start in range(0, len(data) + 1, PIECE):
-                piece = data[start : start + PIECE]
-                self.queued.append((piece, self.world.Isend([piece, self.MPI.BYTE], rank, TAG)))
+            if len(data) <= PIECE:
+                self._queue(rank, data, WHOLE)
+                return
+            self._queue(rank, np.array([len(data)]).view(np.uint8), LENGTH)
+            for part in parts(data):
+                self._queue(rank, part, PART)
+
+    def _queue(self, rank, data, tag):
+        self.queued.append((data, self.world.Isend([data, self.MPI.BYTE], rank, tag)))
 
     def receive(self, rank):
         """See team.Messages."""
-        pieces = [self._piece(rank)]
-        while len(pieces[-1]) == PIECE:
-            pieces.append(self._piece(rank))
-        return (np.concatenate(pieces) if len(pieces) > 1 else pieces[0]).data
-
-    def _piece(self, rank):
-        """The next piece (bytes,) uint8 of a message."""
         with self._named(rank):
             status = self.MPI.Status()
-            self._await(lambda: self.world.Iprobe(rank, TAG, status), rank)
+            self._await(lambda: self.world.Iprobe(rank, self.MPI.ANY_TAG, status), rank)
             data = np.empty(status.Get_count(self.MPI.BYTE), np.uint8)
-            self.world.Recv([data, self.MPI.BYTE], rank, TAG)
-        return data
+            self.world.Recv([data, self.MPI.BYTE], rank, status.Get_tag())
+            if status.Get_tag() == LENGTH:
+                data = np.empty(data.view(np.int64)[0], np.uint8)
+                for part in parts(data):
+                    self._await(lambda: self.world.Iprobe(rank, PART), rank)
+                    self.world.Recv([part, self.MPI.BYTE], rank, PART)
+        return data.data
 
     @contextlib.contextmanager
     def _named(self, rank=None):
@@ -90,9 +94,9 @@ class Messages:
         """Take what others still send to a rank that reads no more: they could not leave before it is taken."""
         status = self.MPI.Status()
         self.dropped = [(data, request) for data, request in self.dropped if not request.Test()]
-        while self.world.Iprobe(self.MPI.ANY_SOURCE, TAG, status):
+        while self.world.Iprobe(self.MPI.ANY_SOURCE, self.MPI.ANY_TAG, status):
             data = np.empty(status.Get_count(self.MPI.BYTE), np.uint8)
-            request = self.world.Irecv([data, self.MPI.BYTE], status.Get_source(), TAG)
+            request = self.world.Irecv([data, self.MPI.BYTE], status.Get_source(), status.Get_tag())
             self.dropped.append((data, request))  # who sends may be stopped in the middle of it
 
     def _await(self, ready, rank):
@@ -142,3 +146,8 @@ class Messages:
             os.kill(self.watch.ranks[0], QUIET)
         if self.errors is not None:
             os.write(self.errors, f"Error: {why}\n".encode())
+
+
+def parts(data):
+    """Views of PIECE bytes of an array each, the last one of what is left."""
+    return [data[start : start + PIECE] for start in range(0, len(data), PIECE)]

@@ -41,7 +41,7 @@ def finish(process, seconds=60):
 
 
 def test_messages_longer_than_mpi_counts():
-    """They go in pieces, the last one shorter than the others, be it empty; MPI's own errors are ours."""
+    """They go in parts; MPI's own errors are ours."""
     code = (
         "import numpy as np; from gpukit.parallel import TeamError, mpi; mpi.PIECE = 40\n"
         "from gpukit.parallel.joined import joined\n"
@@ -54,6 +54,25 @@ def test_messages_longer_than_mpi_counts():
     )
     code, out, err = finish(begin(code))
     assert code == 0 and err == "" and out.startswith("MPI does not reach rank 5: ") and out.count("\n") == 1, err
+
+
+def test_long_messages_are_read_where_they_stay():
+    """Who reads one needs no more memory than its own, and short ones that come behind it are others."""
+    code = (
+        "import numpy as np, tracemalloc; from gpukit.parallel import mpi; mpi.PIECE = 1 << 20\n"
+        "from gpukit.parallel.joined import joined\n"
+        "with joined() as team:\n"
+        "    long, short = np.arange(10_000_000), np.arange(3)\n"
+        "    if team.rank:\n"
+        "        for array in (short, long, short, long[:200_000]): team.send(0, array)\n"
+        "    else:\n"
+        "        assert (team.receive(1) == short).all()\n"
+        "        tracemalloc.start(); got = team.receive(1); peak = tracemalloc.get_traced_memory()[1]\n"
+        "        assert (got == long).all() and peak < 1.2 * long.nbytes, peak\n"
+        "        assert (team.receive(1) == short).all() and (team.receive(1) == long[:200_000]).all()\n"
+    )
+    code, _, err = finish(begin(code))
+    assert code == 0 and err == "", err
 
 
 def test_a_rank_is_stopped_in_the_midst_of_a_long_message(monkeypatch):
