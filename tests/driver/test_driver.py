@@ -131,9 +131,9 @@ def test_calls_are_answered_or_fail_as_numbas_do(driver):
     calls = {"cuGood": lambda *given: (0, sum(given)), "cuBad": lambda: (2, None), "cuDone": lambda: (0,)}
     for name, call in calls.items():
         setattr(_driver.api.binding, name, call)
-    assert _driver._asked("cuGood", 3, 4) == 7 and _driver._asked("cuDone") == 0
+    assert _driver.asked("cuGood", 3, 4) == 7 and _driver.asked("cuDone") == 0
     with pytest.raises(OutOfMemory, match="cuBad"):
-        _driver._asked("cuBad")
+        _driver.asked("cuBad")
 
 
 def test_a_forked_child_gives_nothing_back(driver, monkeypatch):
