@@ -288,7 +288,7 @@ def every_room_is_packaged(root):
     ]
 
 
-def files_stay_short(root, most=400):
+def files_stay_short(root, most=600):
     """No source file is longer than `most` lines."""
     files = [f for folder in ("gpukit", "cli") for f in sorted((Path(root) / folder).rglob("*.py"))]
     sizes = {f: f.read_text(encoding="utf-8").count("\n") for f in files}

@@ -177,12 +177,12 @@ def test_names_made_on_demand_may_cost(tmp_path):
 
 
 def test_folders_stay_small_bites(tmp_path):
-    full = {f"gpukit/a/{n}.py": "" for n in range(16)}
+    full = {f"gpukit/a/{n}.py": "" for n in range(24)}
     assert imports.folders_stay_small(write(tmp_path, full)) == []
     write(tmp_path, {"gpukit/a/more.py": "", "gpukit/a/part/one.py": "", "gpukit/a/notes.txt": ""})
-    assert imports.folders_stay_small(tmp_path) == ["gpukit/a/ has 17 files, more than 16"]
-    write(tmp_path, {f"tests/a/b/{n}.py": "" for n in range(18)} | {f"cli/{n}.py": "" for n in range(16)})
-    assert imports.folders_stay_small(tmp_path)[1:] == ["tests/a/b/ has 18 files, more than 16"]
+    assert imports.folders_stay_small(tmp_path) == ["gpukit/a/ has 25 files, more than 24"]
+    write(tmp_path, {f"tests/a/b/{n}.py": "" for n in range(26)} | {f"cli/{n}.py": "" for n in range(24)})
+    assert imports.folders_stay_small(tmp_path)[1:] == ["tests/a/b/ has 26 files, more than 24"]
 
 
 def test_tests_lie_as_what_they_test_bites(tmp_path):
