@@ -8,6 +8,7 @@ from gpukit.bench import NAMES, find
 from gpukit.bench.conditions import Conditions
 from gpukit.cli import options
 from gpukit.device import resolve
+from gpukit.errors import ParameterError
 
 SHAPES = (
     "ml-10m",
@@ -56,7 +57,8 @@ SHAPES = (
 def bench(names, shapes, scale, workers, output, device):
     """Measure NAMES (all of them without any) and print a line each: what, shape, p20, p50, p80, unit.
 
-    Real data is found in the folder that GPUKIT_DATA names. Answers are checked before they are timed.
+    Real data is found in the folder that GPUKIT_DATA names. Answers are checked before they are timed. A benchmark that
+    measures nothing under these options is an error, after the others have run.
 
     \b
     gpukit bench epochs hashing --scale 0.01
@@ -66,9 +68,25 @@ def bench(names, shapes, scale, workers, output, device):
     from gpukit.bench import record
 
     conditions = Conditions(resolve(device), shapes, scale, os.environ.get("GPUKIT_DATA"), workers)
+    empty = []
     for name in names or NAMES:
+        measured = False
         for row in find(name)(conditions):
+            measured = True
             line = record.line(row, conditions.device)
             click.echo(f"{row.what} | {row.shape} | {line[6]} {line[7]} {line[8]} {row.unit} | {row.note}")
             if output is not None:
                 record.append(output, [line])
+        if not measured and names:
+            empty.append(name)
+    if empty:
+        raise ParameterError(f"bench {', '.join(empty)} measured nothing: {reason(conditions)}.")
+
+
+def reason(conditions):
+    """Return what may keep a benchmark from measuring anything under the conditions."""
+    causes = [f"it has no shape {' or '.join(conditions.shapes)}"] if conditions.shapes else []
+    causes += [] if conditions.device.is_cuda else ["it needs a GPU (--device cuda)"]
+    causes += [] if conditions.data else ["it needs real data in the folder that GPUKIT_DATA names"]
+    causes += ["it needs packages of the extra 'bench' (pip install 'gpukit[bench]')"]
+    return ", or ".join(causes)

@@ -4,19 +4,24 @@ import os
 import time
 from pathlib import Path
 
+from gpukit.timing import COMPILING, compile_seconds
+
 
 class Stages:
-    """Seconds by part, in the order of their first use. `done(name)` gives the time since the last call to a part."""
+    """Seconds by part, in the order of their first use. `done(name)` gives the time since the last call to a part.
+
+    Compiling and loading code are a part of their own, "compiling", wherever they happen.
+    """
 
     def __init__(self):
         self.seconds = {}
-        self._mark = time.perf_counter() - process_age()
+        self._mark, self._compiled = time.perf_counter() - process_age(), compile_seconds()
 
     def done(self, name, parts=None):
         """End a stretch of work. parts: seconds by name measured inside it, booked apart; name gets what is left."""
-        parts = parts or {}
-        now = time.perf_counter()
-        spent, self._mark = now - self._mark, now
+        now, compiled = time.perf_counter(), compile_seconds()
+        parts = {**(parts or {}), COMPILING: compiled - self._compiled}
+        spent, self._mark, self._compiled = now - self._mark, now, compiled
         self._book(name, max(spent - sum(parts.values()), 0.0))
         for part, seconds in parts.items():
             self._book(part, seconds)

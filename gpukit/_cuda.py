@@ -3,6 +3,7 @@ name."""
 
 import functools
 
+from gpukit import timing
 from gpukit._jit import attach, recorded  # (which sets the environment first)
 from numba import cuda
 from numba.core import config, types
@@ -21,10 +22,21 @@ __all__ = [
 SIMULATED = bool(config.ENABLE_CUDASIM)
 if not SIMULATED:
     from numba.cuda import extending
+    from numba.cuda.dispatcher import CUDADispatcher
 
     intrinsic, overload = extending.intrinsic, recorded(extending.overload)
 else:
     intrinsic = overload = None
+    CUDADispatcher = object
+
+
+class Kernel(CUDADispatcher):
+    """A kernel that counts compiling and loading its code apart from computation."""
+
+    def compile(self, sig):
+        with timing.compiling():
+            return super().compile(sig)
+
 
 # Products are fused into sums, divisions and roots use the approximate units (2 ulp); NaN and infinity keep their
 # meaning.
@@ -35,7 +47,10 @@ def kernel(function=None, **options):
     """cuda.jit of a kernel whose code is kept on disk."""
     if function is None:
         return functools.partial(kernel, **options)
-    return attach(cuda.jit(function, **{"fastmath": FASTMATH, **options}))
+    made = attach(cuda.jit(function, **{"fastmath": FASTMATH, **options}))
+    if not SIMULATED:
+        made.__class__ = Kernel
+    return made
 
 
 def device(function=None, **options):

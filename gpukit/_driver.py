@@ -18,6 +18,7 @@ import weakref
 import numpy as np
 
 from gpukit._cuda import SIMULATED, cuda
+from gpukit.timing import compile_seconds
 
 if not SIMULATED:
     from numba.core import types
@@ -338,3 +339,21 @@ def three(shape):
     """A grid or a block of one to three numbers as three."""
     numbers = tuple(map(int, shape)) if isinstance(shape, tuple) else (int(shape),)
     return (*numbers, 1, 1)[:3]
+
+
+class Mark:
+    """A moment of the default stream. Seconds between two of them are the GPU's, without compiling in between."""
+
+    def __init__(self):
+        self.event, self.compiled = cuda.event(), 0.0
+
+    def record(self):
+        """Queue the moment behind all work on the default stream."""
+        self.event.record()
+        self.compiled = compile_seconds()
+        return self
+
+    def seconds_to(self, later):
+        """Return the seconds from this moment to a later one, for which this waits."""
+        later.event.synchronize()
+        return max(self.event.elapsed_time(later.event) / 1e3 - (later.compiled - self.compiled), 0.0)

@@ -9,7 +9,7 @@ import numba  # (which reads the environment)
 import numba.extending
 from numba.core.registry import CPUDispatcher
 
-from gpukit import interrupt
+from gpukit import interrupt, timing
 from gpukit._cache import attach, cache_folder  # noqa: F401
 from gpukit._dependencies import recorded
 from gpukit.runtime.threads import Parallel
@@ -20,7 +20,7 @@ class Function(CPUDispatcher):
     exception that comes out of that is lost or ends in a crash."""
 
     def _compile_for_args(self, *arguments, **named):
-        with interrupt.deferred():
+        with interrupt.deferred(), timing.compiling():
             return super()._compile_for_args(*arguments, **named)
 
 

@@ -6,6 +6,7 @@ from gpukit.cli import report
 from gpukit.cli.main import survived
 from gpukit.cli.ranking.table import spelled
 from gpukit.io import sinks
+from gpukit.timing import COMPILING
 
 
 class Trained(NamedTuple):
@@ -32,7 +33,7 @@ class Trained(NamedTuple):
     @property
     def seconds(self):
         """What training took, from the documents in memory to the model; judging on the validation set apart."""
-        return sum(self.model.timings_.values())
+        return sum(seconds for stage, seconds in self.model.timings_.items() if stage != COMPILING)
 
 
 def build(ask):
@@ -81,7 +82,7 @@ def fit(ask, job, parts, stages, team):
             )
     named = {"choose": "choosing", "prepare": "preparing", "precondition": "preconditioning", "training": "training"}
     rest = "preparing" if ask.grid is None else "validating"
-    stages.done(rest, {named[stage]: seconds for stage, seconds in model.timings_.items()})
+    stages.done(rest, {name: model.timings_[stage] for stage, name in named.items() if stage in model.timings_})
     return model, told
 
 

@@ -14,6 +14,7 @@ from gpukit.factorization.solvers import Task, training_of
 from gpukit.factorization.solvers.sgd.batches import deal
 from gpukit.parallel import ALONE
 from gpukit.ratings.orders.order import order_ratings
+from gpukit.timing import Clock
 
 
 def prepare(estimator, ratings, held_out, device, checked, progress, resume_from, team=ALONE):
@@ -22,7 +23,7 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
 
     Raises DataError, DeviceMemoryError, ModelError (a checkpoint that does not fit).
     """
-    clock, steps = runs.Clock(), engine(device, "gpukit.factorization")
+    clock, steps = Clock(), engine(device, "gpukit.factorization")
     layout_of(estimator, checked, ratings, device, steps)  # too little memory is told before any work
     resumed = None
     if resume_from is not None:

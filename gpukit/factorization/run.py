@@ -1,6 +1,5 @@
 """One training run: what `fit` does between checking its arguments and keeping the result."""
 
-import contextlib
 import time
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from gpukit.factorization import plan as plans
 from gpukit.factorization.model import saving
 from gpukit.factorization.model import state as states
 from gpukit.parallel import ALONE
+from gpukit.timing import work_clock
 
 CHECKPOINT_SECONDS = 60.0
 
@@ -116,14 +116,14 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
 
     Ctrl-C takes effect after the epoch at work: the checkpoint is written, then the KeyboardInterrupt goes on.
     """
-    begun = time.perf_counter() - (history[-1]["seconds"] if history else 0.0)
+    begun = work_clock() - (history[-1]["seconds"] if history else 0.0)
     judging = 0.0
     with interrupt.deferred() as pressed:
         for epoch in range(start, plan.epochs):
             training.epoch(epoch)
-            seconds = time.perf_counter() - begun - judging
+            seconds = work_clock() - begun - judging
             rmse = judge.rmse()
-            judging = time.perf_counter() - begun - seconds
+            judging = work_clock() - begun - seconds
             history.append({"epoch": epoch + 1, "seconds": seconds, "rmse": rmse})
             progress("training", epoch + 1, plan.epochs, {"rmse": rmse})
             enough = judge.enough(epoch, rmse)
@@ -143,21 +143,6 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
             "Use a smaller learning_rate, or deterministic=True."
         )
     return state
-
-
-class Clock:
-    """Seconds by stage: `with clock("prepare"): ...` adds to the stage's sum."""
-
-    def __init__(self):
-        self.seconds = {}
-
-    @contextlib.contextmanager
-    def __call__(self, stage):
-        begun = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - begun
 
 
 def check_memory(device, n_ratings, sides, layout, beside=0):

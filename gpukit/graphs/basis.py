@@ -5,7 +5,6 @@ depends on the rotation. So it is stored by the content of the graph, and one ba
 """
 
 import hashlib
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ from gpukit.graphs.adjacency import normalized_laplacian
 from gpukit.graphs.gpu_vectors import keep_vectors
 from gpukit.io import container, sources
 from gpukit.persist import atomic_write
+from gpukit.timing import work_clock
 
 VERSION = 1  # of what is stored: raise it when another basis is computed from the same graph
 KIND = container.kind_of(b"GPUKITB1", "a basis")
@@ -52,7 +52,7 @@ def fourier_basis(adjacency, size=None, device=None, cache=True, workspace=None)
     and keep it there. workspace: of the run that goes on with the basis (device.workspace.Workspace): vectors computed
     on the GPU stay there too. Raises ParameterError for another size and for a graph too large for a dense basis.
     """
-    start = time.perf_counter()
+    start = work_clock()
     count = adjacency.shape[0]
     size = count if size is None else check_integer("basis_size", size, 1, count)
     file = _file(adjacency, size) if cache else None
@@ -61,7 +61,7 @@ def fourier_basis(adjacency, size=None, device=None, cache=True, workspace=None)
     if found is None:
         *found, source = _computed(adjacency, size, device, workspace)
         _keep(file, *found)
-    return Basis(*found, size == count, time.perf_counter() - start, source)
+    return Basis(*found, size == count, work_clock() - start, source)
 
 
 def _computed(adjacency, size, device, workspace):

@@ -16,6 +16,7 @@ from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Place
 from gpukit.imputation.spectral.thresholds import WEIGHTS
 from gpukit.parallel import ALONE
+from gpukit.timing import COMPILING, compile_seconds
 
 MOST_STEPS = 100_000  # hundreds do; more is a slip, or a file's that would keep transform busy for days
 
@@ -182,12 +183,14 @@ class GraphImputer(Estimator):
         team = team or ALONE
         if team.rank:
             return helping.help_fit(self, team)
+        compiled = compile_seconds()
         run = self.prepare(graph, tensor, mask, times, team)
         if run.data.complete:
             warnings.warn("nothing is missing: the tensor is returned as it is.", stacklevel=2)
         for name, value in run.fitted(helping.heard(run.place.crew, progress)).items():
             setattr(self, name, value)
         helping.finish(run.place.crew, self)
+        self.stages_[COMPILING] = compile_seconds() - compiled
         return self
 
     def prepare(self, graph, tensor=None, mask=None, times=None, team=ALONE):

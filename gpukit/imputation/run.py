@@ -1,6 +1,5 @@
 """One tensor on its graph and device: settings decided, the tensor completed, everything that fit leaves behind."""
 
-import time
 import warnings
 from typing import NamedTuple
 
@@ -25,6 +24,7 @@ from gpukit.imputation.spectral.run import Outcome, Place, Setting, stop_by_hold
 from gpukit.imputation.tables.window import Held
 from gpukit.imputation.units import in_units, units_for
 from gpukit.parallel import ALONE
+from gpukit.timing import work_clock
 
 AUTO, SPECTRAL = "auto", "spectral"
 NORMAL = (np.pi / 2) ** 0.5  # times the mean |error| of a normal distribution: its standard deviation
@@ -95,9 +95,9 @@ class Run(NamedTuple):
 
     def by_plan(self, problem, plan, ahead):
         """What a plan of method='auto', or of another method, leaves behind; ahead: see auto.run.decide."""
-        begun = time.perf_counter()
+        begun = work_clock()
         estimates = planned.estimates_of(problem, plan, ahead)
-        outcome = Outcome(None, nothing(), {"filling": time.perf_counter() - begun})
+        outcome = Outcome(None, nothing(), {"filling": work_clock() - begun})
         kept = self.kept(spectral_setting(plan, self.settings), outcome, [], None)
         return kept | self.by_estimates(problem, plan, estimates)
 

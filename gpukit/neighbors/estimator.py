@@ -1,6 +1,5 @@
 """SimLSH: the most alike items of every item, with scikit-learn's conventions."""
 
-import time
 import warnings
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from gpukit.neighbors import plan
 from gpukit.neighbors.hashes import HASHES
 from gpukit.neighbors.plan import Settings
 from gpukit.neighbors.search import SEARCHES
+from gpukit.timing import COMPILING, Clock, compile_seconds
 
 FACTS = {"random_share": float, "device": str, "timings": dict}  # what a file keeps
 ARRAYS = ("neighbors", "scores", "item_ids")
@@ -79,13 +79,12 @@ class SimLSH(Estimator):
         from gpukit.ratings.pairs import ratings_of
 
         settings, device = self.check(), devices.resolve(self.device)
-        begun = time.perf_counter()
-        ratings = ratings_of(X, y, repeats=False)
-        plan.check_items(settings, ratings.shape[1])
-        with devices.reported(device, "The neighbour search"):
+        clock = Clock()
+        with clock("prepare"), devices.reported(device, "The neighbour search"):
+            ratings = ratings_of(X, y, repeats=False)
+            plan.check_items(settings, ratings.shape[1])
             table = columns_of(order_ratings(ratings, device))
-        seconds = {"prepare": time.perf_counter() - begun}
-        return Run(table, settings, device, ratings.item_ids, seconds)
+        return Run(table, settings, device, ratings.item_ids, clock.seconds)
 
     def fit(self, X, y=None):
         """Find the neighbours of the items of X: anything gpukit.ratings.pairs.ratings_of takes, with its y.
@@ -95,11 +94,12 @@ class SimLSH(Estimator):
         ratings; warns (UserWarning) when more than a fifth of the slots had to be filled at random.
         """
         run = self.prepare(X, y)
+        compiled = compile_seconds() - run.seconds[COMPILING]
         with devices.reported(run.device, "The neighbour search"):
             self.neighbors_, self.scores_, random_slots, seconds = run.find()
         self.random_share_ = random_slots / self.neighbors_.size
         self.device_, self.item_ids_, self.n_features_in_ = str(run.device), run.item_ids, len(run.item_ids)
-        self.timings_ = {**run.seconds, **seconds}
+        self.timings_ = {**run.seconds, **seconds, COMPILING: compile_seconds() - compiled}
         warn_if_random(self.random_share_, run.settings)
         return self
 

@@ -3,8 +3,7 @@ functions with the same arguments. Arrays stay on the device."""
 
 import numpy as np
 
-from gpukit._cuda import cuda
-from gpukit._driver import device_array
+from gpukit._driver import Mark, device_array
 from gpukit.device.gpu_arrays import fetch, resident  # noqa: F401  (of steps.Steps)
 from gpukit.device.upload import to_device
 from gpukit.neighbors import hashes, plan
@@ -44,7 +43,7 @@ def start(columns, settings):
     columns: users and levels on the device. Raises ParameterError when K does not fit the items.
     """
     plan.check_items(settings, len(columns.indptr) - 1)
-    begun, hashed, ended = (cuda.event() for _ in range(3))
+    begun, hashed, ended = (Mark() for _ in range(3))
     begun.record()
     codes = None
     if searches.card(settings.search).READS_CODES:
@@ -64,6 +63,5 @@ def find(columns, settings):
 def found(lists, events):
     """The plan.Found of what `start` queued, waited for."""
     begun, hashed, ended = events
-    ended.synchronize()
-    seconds = {"hashing": begun.elapsed_time(hashed) / 1e3, "search": hashed.elapsed_time(ended) / 1e3}
+    seconds = {"hashing": begun.seconds_to(hashed), "search": hashed.seconds_to(ended)}
     return plan.Found(lists.neighbors, lists.scores, int(lists.random_slots.copy_to_host().sum()), seconds)

@@ -153,7 +153,7 @@ class RankSVM(Estimator):
         self.n_iter_, self.n_cg_ = run.steps(result).values()
         self.n_pairs_, self.n_queries_ = run.n_pairs, run.n_queries
         self.solver_, self.device_, self.scaling_ = run.solver, str(run.device), run.scaling
-        self.n_features_in_, self.timings_ = len(result.w), dict(run.timings)
+        self.n_features_in_, self.timings_ = len(result.w), dict(run.clock.seconds)
         for name in ("feature_names_in_", "path_", "metric_", "chosen_", "trials_"):
             vars(self).pop(name, None)
         if run.settings.chosen is not None:

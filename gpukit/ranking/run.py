@@ -1,7 +1,6 @@
 """A training set on its device: what is made once, and serves every C."""
 
 import contextlib
-import time
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from gpukit.ranking.shared import SharedSession, own_part
 from gpukit.ranking.solvers import tron
 from gpukit.ranking.solvers.choose import choose_device, choose_solver, stored_values, threads_for
 from gpukit.ranking.solvers.objective import WIDEST, Objective, Preconditioner
+from gpukit.timing import Clock
 
 VECTORS = 10  # of features, which conjugate gradients have at once
 
@@ -25,15 +25,16 @@ VECTORS = 10  # of features, which conjugate gradients have at once
 class Run:
     """Problem, session and preconditioner of one training set; `train` for one C after the other.
 
-    settings (estimator.Settings), solver, device, scaling (scaling.Scaling), names of the columns or None; timings:
-    {stage: seconds}; team: the parallel.Team whose ranks share the queries out, each having all of the inputs.
+    settings (estimator.Settings), solver, device, scaling (scaling.Scaling), names of the columns or None; clock:
+    timing.Clock, the seconds of the stages;
+    team: the parallel.Team whose ranks share the queries out, each having all of the inputs.
     """
 
     def __init__(self, inputs, settings, weights=None, group=None, team=ALONE):
         count = inputs.X.shape[1]
         devices.require_host(VECTORS * 8 * count, f"Training on {inputs.X.shape[0]:,} documents x {count:,} features")
         self.settings, self.unit_norm, self.team = settings, None, team
-        self.timings = {"choose": settings.chosen.seconds} if settings.chosen else {}
+        self.clock = Clock({"choose": settings.chosen.seconds} if settings.chosen else {})
         self.names = inputs.names
         stored = stored_values(inputs.X)
         self.device, self.threads = choose_device(settings.solver, settings.device, stored), threads_for(stored)
@@ -69,10 +70,8 @@ class Run:
     @contextlib.contextmanager
     def stage(self, name):
         """Time a stage, on as many threads as the work is worth."""
-        begun = time.perf_counter()
-        with _jit.threads(self.threads), devices.reported(self.device, "Training"):
+        with self.clock(name), _jit.threads(self.threads), devices.reported(self.device, "Training"):
             yield
-        self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - begun
 
     def train(self, C, w=None, progress=None):
         """tron.Result for one C, from w (None: 0); it stops at eps times the gradient at w = 0, wherever it starts. All

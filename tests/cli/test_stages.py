@@ -2,6 +2,7 @@
 
 import time
 
+from gpukit import timing
 from gpukit.cli.stages import Stages, process_age
 
 
@@ -13,7 +14,7 @@ def test_parts_sum_to_the_time_that_passed():
     time.sleep(0.03)
     stages.done("preparing", {"training": 0.02, "neighbours": 0.005})
     stages.done("start")
-    assert list(stages.seconds) == ["start", "preparing", "training", "neighbours"]
+    assert list(stages.seconds) == ["start", "compiling", "preparing", "training", "neighbours"]
     assert stages.seconds["training"] == 0.02 and 0.004 < stages.seconds["preparing"] < 0.02
     assert abs(sum(stages.seconds.values()) - (time.perf_counter() - begun)) < 0.02
     assert stages.line().startswith("Seconds: start ") and " in all." in stages.line()
@@ -23,3 +24,12 @@ def test_the_age_of_the_process_grows():
     age = process_age()
     time.sleep(0.05)
     assert 0 < age < process_age() < age + 5
+
+
+def test_compiling_is_a_part_of_its_own():
+    stages = Stages()
+    stages.done("start")
+    with timing.compiling():
+        time.sleep(0.05)
+    stages.done("reading")
+    assert stages.seconds["compiling"] >= 0.05 and stages.seconds["reading"] < 0.04

@@ -1,6 +1,5 @@
 """Settings tried on one preparation: orders, histories and neighbours are made once and serve every candidate."""
 
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from gpukit.factorization.prepare.weights import weighed
 from gpukit.factorization.run import unscale
 from gpukit.factorization.solvers import Task, training_of
 from gpukit.ratings.orders.order import order_ratings
+from gpukit.timing import work_clock
 
 SLOWEST = 0.95  # ratio of a fall to the one before from which on a curve falls as good as for ever
 ONE_THREAD = 200_000  # ratings up to which waiting for other threads takes longer than they save
@@ -137,14 +137,14 @@ def curve(evaluators, settings, patience=0, progress=lambda epoch, rmse: None, l
     patience: stop after so many epochs without a better one and take the best; 0: train them all and take the last.
     leader: with patience, stop where this Outcome is out of reach; budget: and where this budget.Budget is spent.
     """
-    begun, history, best = time.perf_counter(), [], None
+    begun, history, best = work_clock(), [], None
     attempts = [evaluator.begin(settings) for evaluator in evaluators]
     for epoch in range(settings.epochs):
         errors = np.concatenate([attempt.epoch(epoch) for attempt in attempts])
         rmse = rms(errors)
         if budget:
             budget.spend(sum(len(evaluator.orders) for evaluator in evaluators), settings)
-        history.append({"epoch": epoch + 1, "seconds": time.perf_counter() - begun, "rmse": rmse})
+        history.append({"epoch": epoch + 1, "seconds": work_clock() - begun, "rmse": rmse})
         progress(epoch + 1, rmse)
         if best is None or not patience or rmse < best[1]:
             best = epoch, rmse, errors

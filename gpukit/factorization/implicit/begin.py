@@ -12,6 +12,7 @@ from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.model import check, saving
 from gpukit.factorization.shared.choosing import chosen
 from gpukit.parallel import ALONE
+from gpukit.timing import Clock
 
 
 class Second(NamedTuple):
@@ -60,7 +61,7 @@ def prepare(estimator, clicks, held_out, device, checked, progress, resume_from,
 
     Raises DataError, DeviceMemoryError, ModelError (a checkpoint that does not fit).
     """
-    clock, resumed = runs.Clock(), None
+    clock, resumed = Clock(), None
     if resume_from is not None:
         resumed = saving.load_checkpoint(resume_from, estimator, saving.fingerprint(clicks), clicks.shape, checked)
     with clock("choosing"):

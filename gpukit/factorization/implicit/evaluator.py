@@ -1,12 +1,12 @@
 """Settings tried: trained on clicks, judged by where a user's held-out click stands among all items."""
 
-import time
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.factorization.implicit import blend, mix, start
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
+from gpukit.timing import work_clock
 
 DEPTH, SHOWN = 100, 10  # a held-out click further down is worth nothing; the length of lists that is told
 PATIENCE = 2
@@ -74,7 +74,7 @@ class Evaluator:
     def tried(self, plan, patience=0):
         """(the Outcome of settings.Settings, the State that it came to); patience: epochs without a better one that end
         it, 0: all epochs are trained and the last judges."""
-        course, begun = Course(self.prepared, plan), time.perf_counter()
+        course, begun = Course(self.prepared, plan), work_clock()
         session, training = course.begin(course.first(self.neighbors(plan)))
         curve, best = [], (-1.0, 0, None)
         for epoch in range(plan.epochs):
@@ -83,7 +83,7 @@ class Evaluator:
                 continue
             places = self.judged(session)
             worth = float(gains(places).mean())
-            curve.append({"epoch": epoch + 1, "seconds": time.perf_counter() - begun, "ndcg": worth})
+            curve.append({"epoch": epoch + 1, "seconds": work_clock() - begun, "ndcg": worth})
             if worth > best[0]:
                 best = worth, epoch, places
             if patience and epoch - best[1] >= patience:

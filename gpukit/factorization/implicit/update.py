@@ -7,7 +7,6 @@ users, and both again. Losses with sampled negatives: a few late epochs over all
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.factorization import run as runs
 from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.blend import MOST_NEIGHBORS, alike, joined
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
@@ -19,6 +18,7 @@ from gpukit.factorization.update import grow, merge
 from gpukit.factorization.update.run import Updated, counts_before, touched_rows
 from gpukit.ratings.clicks import clicks_after
 from gpukit.ratings.orders.order import order_ratings
+from gpukit.timing import Clock
 
 ROUNDS, LATE = 2, 4  # of solving for both sides; epochs with sampled negatives
 
@@ -35,7 +35,7 @@ def update(model, part, asked, device, progress):
 
     Raises DataError, DeviceMemoryError.
     """
-    clock = runs.Clock()
+    clock = Clock()
     progress("merging", 0, 1, {})
     with clock("merge"):
         merged = merge.merged(model._rated, model._scale, part, asked.duplicates)

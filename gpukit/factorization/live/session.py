@@ -7,13 +7,13 @@ import numpy as np
 from gpukit import device as devices
 from gpukit import interrupt
 from gpukit.errors import GpukitError
-from gpukit.factorization import run as runs
 from gpukit.factorization.live import arriving, entering, learning, opening
 from gpukit.factorization.live.finding import Finder
 from gpukit.factorization.model.state import State
 from gpukit.factorization.settings import of_model
 from gpukit.factorization.update import settings as updating
 from gpukit.factorization.update import told
+from gpukit.timing import Clock
 
 
 class Live:
@@ -57,7 +57,7 @@ class Live:
         DeviceMemoryError, after which it has to be made anew.
         """
         updating.check("frozen", "recount", duplicates, None)
-        clock = runs.Clock()
+        clock = Clock()
         with devices.reported(self._device, "Updating"), interrupt.deferred():  # a request waits for the whole part
             with (own := self._opened().work.own).attached():
                 with clock("reading"):

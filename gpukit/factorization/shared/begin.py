@@ -20,6 +20,7 @@ from gpukit.factorization.shared.session import SharedSession
 from gpukit.factorization.shared.training import training_of
 from gpukit.parallel.devices import check_apart
 from gpukit.ratings.orders.order import order_ratings
+from gpukit.timing import Clock
 
 INSTEAD = "Leave --ranks and --gpus (team) out"
 BY_ROWS = ("als", "ials")
@@ -60,7 +61,7 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
     check_apart(team, device)
     if checked.solver in BY_ROWS:
         return by_rows(estimator, ratings, held_out, device, checked, progress, resume_from, team)
-    clock, steps, own_steps = runs.Clock(), engine(device, "gpukit.factorization"), engine(device, __package__)
+    clock, steps, own_steps = Clock(), engine(device, "gpukit.factorization"), engine(device, __package__)
     resumed = None
     if resume_from is not None:
         resumed = saving.load_checkpoint(resume_from, estimator, saving.fingerprint(ratings), ratings.shape, checked)

@@ -1,7 +1,6 @@
 """The ratings of one fold, made ready once for every setting that is tried on it."""
 
 import math
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from gpukit.factorization.choose.evaluator import ONE_THREAD, Evaluator, rms
 from gpukit.factorization.estimator import LSHMF, MatrixFactorization, check_shape
 from gpukit.factorization.prepare.ready import Way
 from gpukit.factorization.tuning.grid import OPEN
+from gpukit.timing import work_clock
 
 PATIENCE = 5  # epochs without a lower RMSE that end a training
 HOPELESS = 1.5  # times the last epoch's gain, for every epoch left: more than a curve still falls
@@ -59,10 +59,10 @@ class Fold:
     def curve(self, setting, epochs, goal=None):
         """The Curve of a training of a Setting: `epochs` at most, fewer where PATIENCE of them bring nothing, or where
         goal, the lowest RMSE of another setting, is out of reach (None: not asked)."""
-        begun = time.perf_counter()
+        begun = work_clock()
         with devices.reported(self.device, "Training"), _jit.threads(self.threads):
             errors = self.left_open() if setting == OPEN else self.errors(setting, epochs, goal)
-        return Curve(errors, time.perf_counter() - begun)
+        return Curve(errors, work_clock() - begun)
 
     def errors(self, setting, epochs, goal):
         """[RMSE after each epoch]; arguments as curve."""

@@ -18,6 +18,7 @@ from gpukit.factorization.solvers.sgd import training as descent
 from gpukit.factorization.update import anew, confirmed, grow, merge
 from gpukit.factorization.update.plan import walk_of
 from gpukit.ratings.orders.order import order_ratings
+from gpukit.timing import Clock
 
 GROWN = 1.1  # an item has changed when it has so many times its ratings
 
@@ -76,7 +77,7 @@ def update(model, part, settings, trainer, progress):
 
     Raises DataError, DeviceMemoryError. An interrupt takes effect between two epochs, and the model is as it was.
     """
-    clock = runs.Clock()
+    clock = Clock()
     progress("merging", 0, 1, {})
     with clock("merge"):
         merged = merge.merged(model.history, model.scale, part, settings.duplicates)

@@ -1,12 +1,11 @@
 """A rank's share on the CPU; gpu.py has the same class."""
 
-import time
-
 import numpy as np
 
 from gpukit.imputation.shared.share import Share
 from gpukit.imputation.spectral import cpu
 from gpukit.imputation.spectral.cpu import COLUMNS, FOR_ONE_THREAD
+from gpukit.timing import work_clock
 
 
 class Part(Share, cpu.Session):
@@ -75,7 +74,7 @@ class Part(Share, cpu.Session):
 
     def mark(self):
         """Now."""
-        return time.perf_counter()
+        return work_clock()
 
     def between(self, begun, done):
         """Seconds from one mark to another."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._cuda import cuda
-from gpukit._driver import launch
+from gpukit._driver import Mark, launch
 from gpukit.base.arrays import beside, is_on_gpu
 from gpukit.device.upload import upload
 from gpukit.device.workspace import Workspace
@@ -62,7 +62,7 @@ class Session:
         self.new, self.columns = self.room_for_new()
         hidden = cp.ones((1, 1), bool) if self.hidden is None else self.hidden
         self.lists = [shared(array.ravel()) for array in (self.now, self.before)]
-        self.seconds, self.marks = {"transform": 0.0, "thresholding": 0.0}, [cuda.event() for _ in range(4)]
+        self.seconds, self.marks = {"transform": 0.0, "thresholding": 0.0}, [Mark() for _ in range(4)]
         self.tables = [shared(array) for array in (hidden, self.now, self.before, self.sums)]
         Z = self.slices(self.Z)
         self.warm = WarmThresholding(Z, True, workspace=self.workspace) if pays(Z.shape, True) else None
@@ -116,9 +116,7 @@ class Session:
         change, size = self.transform_back()
         back.record()
         ranks = self.threshold.ranks_found() if ranks is None else ranks
-        back.synchronize()
-        parts = [float(begin.elapsed_time(end)) / 1e3 for begin, end in zip(self.marks, self.marks[1:])]
-        count_seconds(self.seconds, parts)
+        count_seconds(self.seconds, [begin.seconds_to(end) for begin, end in zip(self.marks, self.marks[1:])])
         return change, size, ranks
 
     def thresholded(self, lam, cap):

@@ -1,6 +1,5 @@
 """Tensors completed on one graph and one device, with settings that are decided."""
 
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from gpukit.imputation.centering import centred, mean_of
 from gpukit.imputation.shared.parts import can_share
 from gpukit.imputation.spectral.path import Fit, Options, best_options, fit_path
 from gpukit.imputation.spectral.thresholds import first_thresholds
+from gpukit.timing import work_clock
 
 
 class Place(NamedTuple):
@@ -75,11 +75,11 @@ def impute(place, setting, tensor, mask, hidden=None, progress=None):
     watch = None if hidden is None else holdout.watcher(centred(tensor, mask, mean), parts)
     sizes = "{:,} slices of {} x {}".format(*tensor.shape)
     with devices.reported(place.device, f"Imputing {sizes}"):
-        begun = time.perf_counter()
+        begun = work_clock()
         session, first = start(place, setting, centred(tensor, parts.kept, mean), parts.kept)
         fit = fit_path(session, first, setting.options, watch, progress)
         estimate = session.missing()
-    seconds = {"iterations": time.perf_counter() - begun, **getattr(session, "seconds", {})}
+    seconds = {"iterations": work_clock() - begun, **getattr(session, "seconds", {})}
     return Outcome(added(estimate, mean, parts.kept), fit, seconds)
 
 

@@ -7,7 +7,6 @@ done on the CPU, so that the choice is the same everywhere.
 """
 
 import json
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ from gpukit.ranking import run, serve
 from gpukit.ranking.inputs import Inputs, Queries, query_weights
 from gpukit.ranking.solvers.choose import stored_values
 from gpukit.streams import Numpy
+from gpukit.timing import work_clock
 
 AUTO, USUAL = "auto", 1.0
 OPEN = ("none", "deviation")  # scales that are tried where the scale is left open
@@ -117,7 +117,7 @@ def told(chosen, team):
 
 def chosen_of(sample, settings, scales):
     """Chosen of some scales on a Sample, or None where nothing can be held out of it."""
-    begun = time.perf_counter()
+    begun = work_clock()
     folds = [] if sample is None else folds_of(sample)
     if not folds:
         return None
@@ -132,7 +132,7 @@ def chosen_of(sample, settings, scales):
     )
     with np.errstate(over="ignore", invalid="ignore"):
         trials = [trial for kind in scales for trial in path(sample, folds, settings._replace(scale=kind))]
-    return decided(trials, sample, time.perf_counter() - begun) if trials else None
+    return decided(trials, sample, work_clock() - begun) if trials else None
 
 
 def drawn(inputs, weights, group):

@@ -1,7 +1,6 @@
 """The regularization path: C on a grid, ascending, warm-started, chosen on a validation set."""
 
 import re
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from gpukit.evaluation.ranking import evaluate
 from gpukit.ranking import serve
 from gpukit.ranking.inputs import read
 from gpukit.ranking.solvers.choose import stored_values, threads_for
+from gpukit.timing import work_clock
 
 METRICS = ("pa", "pa_ties", "tau", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map")
 POWER = re.compile(r"2(?:\^|\*\*)([+-]?\d{1,4})")
@@ -44,9 +44,9 @@ def regularization_path(model, train, validation, grid, question, query_weight=N
     judge.stand_by(run)
     path, best, w = [], None, None
     for at, C in enumerate(values):
-        begun = time.perf_counter()
+        begun = work_clock()
         result = run.train(C, w, progress)
-        seconds, w = time.perf_counter() - begun, result.w
+        seconds, w = work_clock() - begun, result.w
         path.append(entry(run, C, result, seconds, judge.evaluate(result.w)))
         if best is None or value(path[-1], question) > value(path[best.at], question):
             best = Best(at, C, result)
