@@ -29,16 +29,19 @@ def rank(**values):
     \b
     gpukit rank mq.gpukit MQ2008/Fold1/test.txt --output test.scores --metrics
     """
-    from gpukit.documents import read_letor
+    from gpukit.documents.read import read_like
 
     ask, stages = SimpleNamespace(**values), Stages()
     outputs.check_output(ask.output, "--output", [ask.model, ask.file], ask.force, text=True)
     outputs.takes_stdout(ask.output, ask.as_json)
     fitted, _ = models.open_model(ask.model, "cpu", stages, models.RANKING)
-    documents = read_letor(ask.file, null=ask.null, n_features=fitted.n_features_in_)
-    stages.done("reading")
-    scores = fitted.predict(documents)
-    stages.done("predicting")
+    names = getattr(fitted, "feature_names_in_", None)
+    width = None if hasattr(fitted, "columns_") else fitted.n_features_in_
+    with report.warnings_told(ask.quiet or ask.as_json):
+        documents = read_like(ask.file, ask.null, names, width)
+        stages.done("reading")
+        scores = fitted.predict(documents)
+        stages.done("predicting")
     if ask.output is not None or not ask.as_json:
         steps.write_scores(scores, ask.output)
         stages.done("writing")

@@ -45,11 +45,15 @@ def build(ask):
 def run(ask, job, stages, team):
     """Trained: one job read, trained, evaluated and its files written; by the first rank of a parallel.Team, the others
     help to train."""
-    parts = load(ask, job)
+    silent = ask.quiet or ask.as_json
+    with report.warnings_told(silent) as of_reading:
+        parts = load(ask, job)
     stages.done("reading")
     model, told = fit(ask, job, parts, stages, team)
     parts = {} if team.rank else parts
-    scores = {part: model.predict(documents) for part, documents in parts.items()}
+    with report.warnings_told(silent) as of_scores:
+        scores = {part: model.predict(documents) for part, documents in parts.items()}
+    told = list(dict.fromkeys([*of_reading, *told, *of_scores]))
     metrics = {part: evaluate(ask, documents, scores[part]) for part, documents in parts.items()}
     stages.done("evaluating")
     if job.model is not None and not team.rank:
@@ -97,14 +101,16 @@ def follow(progress, name, metric):
 
 
 def load(ask, job):
-    """{part: Documents} of a job; the other parts have as many features as the training set."""
+    """{part: Documents} of a job; the other parts have the features of the training set."""
     from gpukit.documents import read_letor
+    from gpukit.documents.read import read_like
+    from gpukit.ranking.inputs import is_wide
 
-    parts = {"train": read_letor(job.train, null=ask.null)}
-    width = parts["train"].X.shape[1]
+    train = read_letor(job.train, null=ask.null)
+    parts, width = {"train": train}, train.X.shape[1]
     for part, path in list(job.sources.items())[1:]:
-        parts[part] = read_letor(path, null=ask.null, n_features=width)
-    l, m = len(parts["train"].y), len(parts["train"].qids)
+        parts[part] = read_like(path, ask.null, train.names, None if is_wide(train.X, train.names) else width)
+    l, m = len(train.y), len(train.qids)
     report.remark(f"{job.train}: {l:,} documents, {m:,} queries, {width:,} features.", ask.quiet or ask.as_json)
     return parts
 

@@ -44,6 +44,34 @@ class Columns:
         self.label, self.qid, self.weight, self.comment = (some[0] if some else None for some in found.values())
 
 
+def places_of(known, names, what):
+    """(n,) int64: the place among names of each known feature name, or None where both are the same list.
+
+    what: the documents' name, for the DataError that lists missing and unknown names.
+    """
+    known, names = np.asarray(known, object), np.asarray(names, object)
+    if np.array_equal(known, names):
+        return None
+    place = {name: at for at, name in enumerate(names.tolist())}
+    missing, unknown = [name for name in known if name not in place], sorted(place.keys() - set(known))
+    wrong = [
+        f"{kind}: {', '.join(map(shown, some[:SHOWN]))}{', ...' if len(some) > SHOWN else ''} ({len(some):,} of {n:,})"
+        for kind, some, n in (("missing", missing, len(known)), ("unknown", unknown, len(names)))
+        if some
+    ]
+    if wrong:
+        raise DataError(
+            f"{what}: the columns are not those of the training set; {'; '.join(wrong)}. Give the same "
+            "columns, in any order."
+        )
+    return np.array([place[name] for name in known], np.int64)
+
+
+def taken(X, places):
+    """The columns of X (l, n), dense or CSR, at places (k,): a new matrix of the same kind."""
+    return X[:, places] if hasattr(X, "indptr") else np.ascontiguousarray(X[:, places])
+
+
 def is_index(name):
     """True for the name of a column that pandas makes of row numbers, or of a separator at the end of each line."""
     return name in ("", "__index_level_0__") or name.startswith("Unnamed: ")

@@ -9,7 +9,7 @@ import numpy as np
 from gpukit import _jit
 from gpukit._jit import njit, prange
 from gpukit.base import check_choice, check_integer, check_real
-from gpukit.base.arrays import as_array
+from gpukit.base.arrays import as_array, ordered_floats
 from gpukit.errors import DataError
 from gpukit.sorting import segmented_argsort
 
@@ -120,7 +120,7 @@ def _column(name, values):
     values = as_array(values, name)
     if values.dtype.kind not in "biuf":
         raise DataError(f"{name} must be numbers; got {values.dtype}.")
-    values = np.ascontiguousarray(values, np.float64)
+    values = np.ascontiguousarray(ordered_floats(values))
     if values.ndim != 1:
         raise DataError(f"{name} must have one dimension; its shape is {values.shape}.")
     if np.isnan(values).any():

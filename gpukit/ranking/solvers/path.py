@@ -102,10 +102,10 @@ class Validation:
 
     def stand_by(self, run):
         """Take the scaling and the columns of the training set (run.Run)."""
-        serve.check_columns(self.inputs.X, self.inputs.names, run.session.n, run.names)
-        self.threads = threads_for(stored_values(self.inputs.X))
+        X = serve.in_order(self.inputs.X, self.inputs.names, run.session.n, run.names)
+        self.threads = threads_for(stored_values(X))
         with _jit.threads(self.threads):
-            self.X = run.scaling.apply(self.inputs.queries.ordered(self.inputs.X), self.offsets)
+            self.X = run.scaling.apply(self.inputs.queries.ordered(X), self.offsets)
 
     def evaluate(self, w):
         """{metric: value} of the scores X w; no metric sees what all lack where a sparse X could not be shifted."""
