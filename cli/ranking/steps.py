@@ -107,11 +107,13 @@ def load(ask, job):
     from gpukit.ranking.inputs import is_wide
 
     train = read_letor(job.train, null=ask.null)
-    parts, width = {"train": train}, train.X.shape[1]
+    parts, width, wide = {"train": train}, train.X.shape[1], is_wide(train.X, train.names)
     for part, path in list(job.sources.items())[1:]:
-        parts[part] = read_like(path, ask.null, train.names, None if is_wide(train.X, train.names) else width)
-    l, m = len(train.y), len(train.qids)
-    report.remark(f"{job.train}: {l:,} documents, {m:,} queries, {width:,} features.", ask.quiet or ask.as_json)
+        parts[part] = read_like(path, ask.null, train.names, None if wide else width)
+    l, m, features = len(train.y), len(train.qids), f"{width:,} features"
+    if wide:
+        features = f"{len(set(train.X.indices.tolist())):,} features, numbered up to {width:,}"
+    report.remark(f"{job.train}: {l:,} documents, {m:,} queries, {features}.", ask.quiet or ask.as_json)
     return parts
 
 

@@ -1,5 +1,7 @@
 """Tables of documents, a row each: which column is what, by its name; and what holds for the rows of a query."""
 
+from collections import Counter
+
 import numpy as np
 
 from gpukit.errors import DataError
@@ -37,6 +39,9 @@ class Columns:
                 f"{file} has the columns {told}: documents need label (relevance), qid, and features in columns of "
                 "their own or, in Parquet, as lists in one."
             )
+        twice = next((name for name, count in Counter(self.features).items() if count > 1), None)
+        if twice is not None:
+            raise DataError(f"{file} has several columns named {shown(twice)}. Rename them, or leave all but one out.")
         for role, some in found.items():
             if len(some) > 1:
                 two = " and ".join(map(shown, some[:2]))

@@ -30,7 +30,8 @@ def predict(model, X, qid=None, group=None):
     """See RankSVM.predict."""
     X, qid = aligned(X=checked(X), qid=qid)
     queries = known_queries(model, X, qid, group)
-    matrix = of_model(model, *features(X, model.scaling_.kind == "none"))
+    may_stay = model.scaling_.kind == "none" and not hasattr(model, "columns_")
+    matrix = of_model(model, *features(X, may_stay))
     if isinstance(matrix, Resident):
         return finite(scores_there(matrix, model.coef_))
     if queries is None:

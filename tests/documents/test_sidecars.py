@@ -117,6 +117,9 @@ def test_names_of_features(tmp_path):
     (tmp_path / "a.csv").write_text("label,qid,b,a\n1,1,2,3\n0,1,4,5\n")
     made = read_letor(tmp_path / "a.csv")
     assert made.names.tolist() == ["b", "a"]
+    (tmp_path / "twice.csv").write_text("label,qid,b,b\n1,1,2,3\n0,1,4,5\n")
+    with pytest.raises(DataError, match="twice.csv has several columns named 'b'"):
+        read_letor(tmp_path / "twice.csv")
     suffixes = ["gkl"]
     try:
         import pyarrow  # noqa: F401
