@@ -13,6 +13,8 @@ from gpukit.io.sheet import SEPARATORS, Table
 from gpukit.io.sources import BOM
 from gpukit.io.words import as_ids, decoded, is_number, shown, text_array, words_of
 
+INFINITE = "is infinite, or larger than float64 holds"
+
 
 def is_table(head):
     """True for the first bytes of a text whose first line names a label and a query id between tabs, commas,
@@ -75,6 +77,10 @@ def _whole(table, frame, place, what):
     values = table.numbers(frame[[place]])[:, 0]
     if np.isnan(values).any():
         raise DataError(f"{_where(table, np.argmax(np.isnan(values)))} has no {what}.")
+    if np.isinf(values).any():
+        raise DataError(
+            f"{_where(table, np.argmax(np.isinf(values)))} has a {what} that {INFINITE}. Correct or remove it."
+        )
     return values
 
 
@@ -100,10 +106,10 @@ def _features(table, frame, places, dtype):
     if np.isinf(found).any():
         row, column = np.argwhere(np.isinf(found))[0]
         name, value = shown(table.first[places[column]]), X[row, column]
-        why = "" if np.isinf(value) else f" in {found.dtype}, which holds no number so large"
-        raise DataError(
-            f"{_where(table, row)} has a feature that is not finite{why}: {name} is {value:g}. Correct or remove it."
-        )
+        why = f": {name} {INFINITE}"
+        if np.isfinite(value):
+            why = f" in {found.dtype}: {name} is {value:g}, which is larger than {found.dtype} holds"
+        raise DataError(f"{_where(table, row)} has a feature that is not finite{why}. Correct or remove it.")
     return found
 
 

@@ -192,10 +192,12 @@ def _explained(problem, block, position):
     """What a problem of the parser's at a position means, and what to do about it."""
     word = shown(_text(block, position, rb"[ \t\r\n#]"))
     if problem == parse.NO_QID:
+        line = _text(block, position, LINE).strip()
+        where = " as the second field" if "qid:" in line else ""
         return (
-            f"no query id: {shown(_text(block, position, LINE).strip())}. A line is `relevance qid:ID 1:value ...`; "
-            "files without ids need a file FILE.query with the number of documents of each query, a line each, and "
-            "tables (csv) a header that names label and qid."
+            f"no query id{where}: {shown(line)}. A line is `relevance qid:ID 1:value ...`; files without ids need a "
+            "file FILE.query or FILE.group with the number of documents of each query, a line each, and tables (csv) a "
+            "header that names label and qid."
         )
     return {
         parse.NO_INDEX: f"a feature is not index:value: {word}. Correct or remove the line.",

@@ -24,6 +24,7 @@ from gpukit.io.words import decoded, is_number, shown
 NULLS = {"error": parse.NULL_ERROR, "zero": parse.NULL_ZERO, "min": parse.NULL_KEPT}
 DTYPES = (None, "float32", "float64")
 NEEDED = "a file with a line `relevance qid:ID 1:value ...` for each document, or a table with columns label and qid"
+GROUPS, WEIGHTS = (".query", ".group"), (".weight",)  # of files next to the data
 MOST_DIGITS = 18  # of a number of documents
 SPARSE_WIDTH = 256  # features; CSR pays above it when less than
 SPARSE_DENSITY = 0.25  # of them are stored
@@ -53,12 +54,12 @@ def read_letor(path, *, null="error", n_features=None, dtype=None, names=None):
     with sources.opened(path, NEEDED) as source:
         documents = _read(source, NULLS[null], n_features, dtype)
         name = source.name
-        weights = beside(source.path, (".weight",))
+        weights = beside(source.path, WEIGHTS)
     if names is not None and documents.names is not None:
         documents = _in_order(documents, names, name)
     else:
         documents = _widened(documents, n_features, name)
-    return documents if weights is None else _weighted(documents, weights, name)
+    return _weighted(documents, weights[0], name) if weights else documents
 
 
 def read_like(path, null, names, n_features):
@@ -81,7 +82,7 @@ def _read(source, null, n_features, dtype):
         stream = source.stream()
         if delimited.is_table(stream.text_head()):
             return delimited.read_table(stream.whole(), stream.name, null, dtype)
-        return _read_text(stream, query_file(source.path), null, n_features, dtype)
+        return _read_text(stream, beside(source.path, GROUPS), null, n_features, dtype)
 
 
 def _converted(documents, dtype, name):
@@ -130,7 +131,7 @@ def is_letor(path):
     path: as read_letor takes it. Raises DataError for what cannot be opened.
     """
     with sources.opened(path, NEEDED) as source:
-        if copies.is_copy(source) or query_file(source.path):
+        if copies.is_copy(source) or beside(source.path, GROUPS):
             return True
         if is_parquet(source):
             return parquet.is_documents(source)
@@ -138,30 +139,25 @@ def is_letor(path):
         return _has_qids(head) or delimited.is_table(head)
 
 
-def query_file(path):
-    """The file of group counts next to path, FILE.query or FILE.group, or None; path: a Path or None."""
-    return beside(path, (".query", ".group"))
-
-
 def beside(path, suffixes):
-    """The first file next to path named FILE.suffix, of FILE.gz too, or None; path: a Path or None."""
+    """The files next to path named FILE.suffix, of FILE.gz too; path: a Path or None."""
     if path is None:
-        return None
+        return []
     names = [path.name, path.stem] if path.suffix in (".gz", ".bz2", ".xz") else [path.name]
     files = (path.with_name(name + suffix) for suffix in suffixes for name in names)
-    return next((file for file in files if os.path.isfile(file)), None)
+    return [file for file in files if os.path.isfile(file)]
 
 
 def _read_text(stream, groups, null, n_features, dtype):
-    """Documents of svmlight text; groups: the file of counts beside it, or None."""
+    """Documents of svmlight text; groups: the files of counts next to it."""
     head = stream.text_head()
-    groups = None if _has_qids(head) else groups
-    builder = DocumentsBuilder(stream, groups is None, null, dtype)
+    groups = [] if _has_qids(head) else groups
+    builder = DocumentsBuilder(stream, not groups, null, dtype)
     for block in stream.blocks(len(sources.BOM) if head.startswith(sources.BOM) else 0):
         builder.add(block)
     builder.finish()
     X = assembled(builder, _width(builder.largest, n_features, stream.name))
-    offsets, qids = builder.queries() if groups is None else _groups(groups, stream.name, builder.rows)
+    offsets, qids = builder.queries() if not groups else _groups(groups, stream.name, builder.rows)
     if builder.nulls and null == parse.NULL_KEPT:
         _fill_nulls(X, offsets)
     return Documents(X, builder.joined_labels(), offsets, qids, builder.joined_comments())
@@ -238,8 +234,22 @@ def _fill_nulls(X, offsets):
         parse.fill_sparse(X.data, columns, X.indptr, offsets, len(different))
 
 
-def _groups(path, name, rows):
-    """(offsets (m+1,) int64, qids 1..m) of a file with a count of documents a line."""
+def _groups(paths, name, rows):
+    """(offsets (m+1,) int64, qids 1..m) of files with a count of documents a line; DataError where two differ."""
+    path, counts = paths[0], _counts(paths[0])
+    differs = next((other for other in paths[1:] if _counts(other) != counts), None)
+    if differs is not None:
+        raise DataError(f"{path} and {differs} count different documents of queries. Remove one of them.")
+    if sum(counts) != rows:
+        raise DataError(
+            f"{path} counts {sum(counts):,} documents in {len(counts):,} queries, but {name} has {rows:,}. "
+            "One of the two belongs to another file, or is cut short."
+        )
+    return np.concatenate(([0], np.cumsum(counts))).astype(np.int64), np.arange(1, len(counts) + 1, dtype=np.int64)
+
+
+def _counts(path):
+    """[int] the number of documents in each line of a file."""
     counts = []
     for number, line in _lines_of(path, "the number of documents of each query, a line each"):
         word = line.strip()
@@ -250,12 +260,7 @@ def _groups(path, name, rows):
             why = "has too many digits for" if large else "is not"
             raise DataError(f"{path}, line {number:,}: {shown(decoded(word))} {why} a number of documents (1 or more).")
         counts.append(int(word))
-    if sum(counts) != rows:
-        raise DataError(
-            f"{path} counts {sum(counts):,} documents in {len(counts):,} queries, but {name} has {rows:,}. "
-            "One of the two belongs to another file, or is cut short."
-        )
-    return np.concatenate(([0], np.cumsum(counts))).astype(np.int64), np.arange(1, len(counts) + 1, dtype=np.int64)
+    return counts
 
 
 def _lines_of(path, what):

@@ -34,6 +34,29 @@ def test_counts_that_are_none(plain, word, why):
         read_letor(plain)
 
 
+def test_two_lists_of_counts(plain):
+    for suffix in ("query", "group"):
+        plain.with_name(f"a.txt.{suffix}").write_text("2\n3\n")
+    assert read_letor(plain).offsets.tolist() == [0, 2, 5]
+    plain.with_name("a.txt.group").write_text("3\n2\n")
+    with pytest.raises(DataError, match="a.txt.query and .*a.txt.group count different documents"):
+        read_letor(plain)
+
+
+@pytest.mark.parametrize(
+    "row, words",
+    [
+        ("1,1,1,1e400", "line 2 has a feature that is not finite: 'a' is infinite, or larger than float64 holds"),
+        ("1e400,1,1,1", "line 2 has a label that is infinite, or larger than float64 holds"),
+        ("1,1,inf,1", "line 2 has a weight that is infinite, or larger than float64 holds"),
+    ],
+)
+def test_infinite_numbers_of_a_table(tmp_path, row, words):
+    (tmp_path / "a.csv").write_text(f"label,qid,weight,a\n{row}\n")
+    with pytest.raises(DataError, match=words):
+        read_letor(tmp_path / "a.csv")
+
+
 def test_weights_of_queries(plain):
     plain.with_name("a.txt.query").write_text("2\n3\n")
     weights = plain.with_name("a.txt.weight")
