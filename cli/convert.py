@@ -45,7 +45,7 @@ def convert(source, output, null, force, as_json, quiet, **request):
     request["format"] = request.pop("file_format")
     with _opened(source) as source:
         if _are_documents(source, output, request["format"]):
-            documents = _convert_documents(source, output, stages, null, quiet or as_json)
+            documents = _convert_documents(source, output, stages, null, quiet)
             told = *written_documents(documents, output, stages), "documents"
         else:
             data = _convert_ratings(source, output, stages, **request)

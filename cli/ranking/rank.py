@@ -37,7 +37,7 @@ def rank(**values):
     fitted, _ = models.open_model(ask.model, "cpu", stages, models.RANKING)
     names = getattr(fitted, "feature_names_in_", None)
     width = None if hasattr(fitted, "columns_") else fitted.n_features_in_
-    with report.warnings_told(ask.quiet or ask.as_json):
+    with report.warnings_told(ask.quiet):
         documents = read_like(ask.file, ask.null, names, width)
         stages.done("reading")
         scores = fitted.predict(documents)
