@@ -10,13 +10,14 @@ from gpukit.io import sinks
 
 class Trained(NamedTuple):
     """What became of a Job: fitted RankSVM; (documents, queries, queries that are short) and metrics of each part;
-    warnings as texts."""
+    warnings as texts; constant: the features that differ within no query, as text."""
 
     job: object
     model: object
     sizes: dict
     metrics: dict
     warnings: list
+    constant: str
 
     @property
     def path(self):
@@ -49,6 +50,7 @@ def run(ask, job, stages, team):
     stages.done("reading")
     model, told = fit(ask, job, parts, stages, team)
     parts = {} if team.rank else parts
+    constant = "" if team.rank else constant_features(parts["train"], model)
     scores = {part: model.predict(documents) for part, documents in parts.items()}
     metrics = {part: evaluate(ask, documents, scores[part]) for part, documents in parts.items()}
     stages.done("evaluating")
@@ -58,7 +60,15 @@ def run(ask, job, stages, team):
         write_scores(scores["test"], job.scores)
     stages.done("writing")
     sizes = {part: (len(documents.y), len(documents.qids), short(documents)) for part, documents in parts.items()}
-    return Trained(job, model, sizes, metrics, told)
+    return Trained(job, model, sizes, metrics, told, constant)
+
+
+def constant_features(documents, model):
+    """Return the features that have one value within each query of the training set, as text."""
+    from gpukit.ranking.run import named_columns
+    from gpukit.ranking.scaling import constant_features as constant
+
+    return named_columns(constant(documents.X, documents.offsets), getattr(model, "feature_names_in_", None))
 
 
 def fit(ask, job, parts, stages, team):
@@ -76,6 +86,7 @@ def fit(ask, job, parts, stages, team):
                 metric=ask.metric,
                 ndcg=ask.ndcg,
                 relevant=ask.relevant,
+                ties=ask.ties,
                 progress=tell,
                 team=team,
             )
@@ -110,10 +121,10 @@ def load(ask, job):
 
 
 def evaluate(ask, documents, scores):
-    """{metric: value} of scores (l,) for Documents."""
+    """evaluation.ranking.Metrics of scores (l,) for Documents."""
     from gpukit.evaluation.ranking import evaluate as measure
 
-    return measure(documents.y, scores, documents.offsets, ndcg=ask.ndcg, relevant=ask.relevant)
+    return measure(documents.y, scores, documents.offsets, ndcg=ask.ndcg, relevant=ask.relevant, ties=ask.ties)
 
 
 def short(documents):

@@ -35,10 +35,10 @@ class RankSVM(Estimator):
 
     Parameters: C > 0, or 'auto': 1, or what is better on queries that are held out (solvers.held_out); solver
     'scan', 'p-swx' (the paper's), 'dcm', 'ost' (on the CPU) or 'auto'; eps > 0: stop at ||gradient|| <= eps ||gradient
-    at w = 0|| with f certified to be within eps / 10 of the minimum, relatively; max_iter Newton steps at
-    most; scale 'none', 'minmax', 'deviation' or 'query' (see gpukit.ranking.scaling), or 'auto': chosen with C, 'none' where C is named; device 'auto' (small problems go to the
-    CPU), 'cpu', 'cuda', 'cuda:N'; precondition: conjugate gradients with the covariance within queries (up to 1024
-    features), or with its diagonal alone, as for more features.
+    at w = 0|| with f certified to be within eps / 10 of the minimum, relatively; max_iter Newton steps at most; scale
+    'none', 'minmax', 'deviation' or 'query' (see gpukit.ranking.scaling), or 'auto': chosen with C, 'none' where C is
+    named; device 'auto' (small problems go to the CPU), 'cpu', 'cuda', 'cuda:N'; precondition: conjugate gradients with
+    the covariance within queries (up to 1024 features), or with its diagonal alone, as for more features.
 
     After fit: coef_ (n,) float64, for the scaled features; objective_ f, gradient_norm_; C_, the C of coef_; n_pairs_,
     n_queries_, n_features_in_, feature_names_in_ (where X has names); n_iter_ Newton steps, n_cg_ conjugate gradient
@@ -130,6 +130,7 @@ class RankSVM(Estimator):
         metric="ndcg@10",
         ndcg="letor",
         relevant=1,
+        ties="average",
         query_weight=None,
         progress=None,
         team=None,
@@ -137,15 +138,15 @@ class RankSVM(Estimator):
         """Train for every C of a grid, ascending, each from the last one's w; keep the best on a validation set.
 
         train, validation: Documents, or (X, y, qid). grid: "2^-15:2^8", "0.1,1,10" (path.parse_grid) or numbers.
-        metric: a name of evaluation.evaluate, in its dialect ndcg and with its `relevant`; of equal ones the smaller C
-        is taken. The parameter C is not used, and scale 'auto' is 'none'; C_ is the one chosen, and coef_, objective_,
+        metric: a name of evaluation.evaluate, in its dialect ndcg and with its `relevant`, `ties`; of equal ones the
+        smaller C is taken. The parameter C is not used, and scale 'auto' is 'none'; C_ is the one chosen, and coef_, objective_,
         history_, n_iter_ are its own. path_: a dict a C: C, objective, gradient_norm, newton, cg, seconds, converged,
         validation ({metric: value}). metric_: the name.
         Raises as fit, and DataError for a metric that the validation set does not have.
         """
         from gpukit.ranking.solvers import path
 
-        question = path.Question(metric, ndcg, relevant)
+        question = path.Question(metric, ndcg, relevant, ties)
         return path.regularization_path(self, train, validation, grid, question, query_weight, progress, team)
 
     def set_trained(self, run, C, result):
