@@ -6,7 +6,7 @@ import click
 
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.ranking import steps
-from gpukit.cli.ranking.table import METRICS, defined, zeros
+from gpukit.cli.ranking.table import METRICS, defined, tied, undefined, zeros
 from gpukit.cli.stages import Stages
 
 
@@ -45,7 +45,7 @@ def rank(**values):
     if ask.output is not None or not ask.as_json:
         steps.write_scores(scores, ask.output)
         stages.done("writing")
-    metrics = defined(steps.evaluate(ask, documents, scores)) if ask.metrics else None
+    metrics = steps.evaluate(ask, documents, scores) if ask.metrics else None
     stages.done("evaluating")
     show(ask, documents, scores, metrics, stages)
 
@@ -63,14 +63,21 @@ def show(ask, documents, scores, metrics, stages):
                 **facts,
                 "ndcg": ask.ndcg,
                 "relevant": ask.relevant,
+                "ties": ask.ties,
                 "metrics": metrics,
+                "reasons": metrics and metrics.reasons,
+                "tied": metrics and metrics.ties,
                 **kept,
                 "seconds": stages.seconds,
             }
         )
         return
     if metrics is not None:
-        report.print_table([{**facts, **metrics}], {**{name: name for name in facts}, **METRICS}, err=True)
+        report.print_table([{**facts, **defined(metrics)}], {**{name: name for name in facts}, **METRICS}, err=True)
+        for text in undefined([metrics]):
+            click.echo(text, err=True)
+        if text := tied(ask.ties, "given", [metrics]):
+            report.remark(text, ask.quiet)
         if few := zeros(ask.ndcg, [(len(documents.y), len(documents.qids), steps.short(documents))]):
             report.remark(few, ask.quiet)
     where = "" if ask.output is None or outputs.takes_stdout(ask.output) else f" in {ask.output}"

@@ -50,7 +50,7 @@ NAMING = options.Naming({"eps": "--eps"})
     type=float,
     default=1e-5,
     show_default=True,
-    help="Stop when the gradient is this small, relative to the one at 0.",
+    help="Stop when the gradient is this small, relative to the one at 0, and f within a tenth of it of the minimum.",
 )
 @click.option(
     "--solver",

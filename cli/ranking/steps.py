@@ -10,13 +10,14 @@ from gpukit.io import sinks
 
 class Trained(NamedTuple):
     """What became of a Job: fitted RankSVM; (documents, queries, queries that are short) and metrics of each part;
-    warnings as texts."""
+    warnings as texts; constant: the features that differ within no query, as text."""
 
     job: object
     model: object
     sizes: dict
     metrics: dict
     warnings: list
+    constant: str
 
     @property
     def path(self):
@@ -51,6 +52,7 @@ def run(ask, job, stages, team):
     stages.done("reading")
     model, told = fit(ask, job, parts, stages, team)
     parts = {} if team.rank else parts
+    constant = "" if team.rank else constant_features(parts["train"], model)
     with report.warnings_told(silent) as of_scores:
         scores = {part: model.predict(documents) for part, documents in parts.items()}
     told = list(dict.fromkeys([*of_reading, *told, *of_scores]))
@@ -62,7 +64,17 @@ def run(ask, job, stages, team):
         write_scores(scores["test"], job.scores)
     stages.done("writing")
     sizes = {part: (len(documents.y), len(documents.qids), short(documents)) for part, documents in parts.items()}
-    return Trained(job, model, sizes, metrics, told)
+    return Trained(job, model, sizes, metrics, told, constant)
+
+
+def constant_features(documents, model):
+    """Return the features that have one value within each query of the training set, as text."""
+    from gpukit.ranking import serve
+    from gpukit.ranking.run import named_columns
+    from gpukit.ranking.scaling import constant_features as constant
+
+    X = serve.of_model(model, documents.X, documents.names)
+    return named_columns(constant(X, documents.offsets), serve.known_features(model))
 
 
 def fit(ask, job, parts, stages, team):
@@ -80,6 +92,7 @@ def fit(ask, job, parts, stages, team):
                 metric=ask.metric,
                 ndcg=ask.ndcg,
                 relevant=ask.relevant,
+                ties=ask.ties,
                 progress=tell,
                 team=team,
             )
@@ -118,10 +131,10 @@ def load(ask, job):
 
 
 def evaluate(ask, documents, scores):
-    """{metric: value} of scores (l,) for Documents."""
+    """evaluation.ranking.Metrics of scores (l,) for Documents."""
     from gpukit.evaluation.ranking import evaluate as measure
 
-    return measure(documents.y, scores, documents.offsets, ndcg=ask.ndcg, relevant=ask.relevant)
+    return measure(documents.y, scores, documents.offsets, ndcg=ask.ndcg, relevant=ask.relevant, ties=ask.ties)
 
 
 def short(documents):

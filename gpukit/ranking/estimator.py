@@ -35,14 +35,16 @@ class RankSVM(Estimator):
 
     Parameters: C > 0, or 'auto': 1, or what is better on queries that are held out (solvers.held_out); solver
     'scan', 'p-swx' (the paper's), 'dcm', 'ost' (on the CPU) or 'auto'; eps > 0: stop at ||gradient|| <= eps ||gradient
-    at w = 0||; max_iter Newton steps at most; scale 'none', 'minmax', 'deviation' or 'query' (see
-    gpukit.ranking.scaling), or 'auto': chosen with C, 'none' where C is named; device 'auto' (small problems go to the
-    CPU), 'cpu', 'cuda', 'cuda:N'; precondition: conjugate gradients with the covariance inside queries (up to 1024
-    features), or plain ones, as the paper's rivals.
+    at w = 0|| with f certified to be within eps / 10 of the minimum, relatively; max_iter Newton steps at most; scale
+    'none', 'minmax', 'deviation' or 'query' (see gpukit.ranking.scaling), or 'auto': chosen with C, 'none' where C is
+    named; device 'auto' (small problems go to the CPU), 'cpu', 'cuda', 'cuda:N'; precondition: conjugate gradients with
+    the covariance within queries (up to 1024 features), or with its diagonal alone, as for more features.
 
     After fit: coef_ (n,) float64, for the scaled features; objective_ f, gradient_norm_; C_, the C of coef_; n_pairs_,
     n_queries_, n_features_in_, feature_names_in_ (where X has names); n_iter_ Newton steps, n_cg_ conjugate gradient
-    steps; converged_; history_ (a dict a Newton step: f, gradient, cg_steps, radius); solver_, device_; scaling_;
+    steps; stop_reason_: 'converged' (f is certified to be within 1e-6 of the minimum, relatively), 'eps' (within eps /
+    10, which is more), 'rounding' (float64 cannot certify more) or 'max_iter'; converged_: whether it is 'converged';
+    history_ (a dict a Newton step: f, gradient, cg_steps, radius); solver_, device_; scaling_;
     timings_ (seconds: choose, prepare, precondition, training). Where C was chosen, chosen_ (C, scale, how many of the
     held-out pairs are in order with it and with C = 1, the gain of the best trial, its standard error) and trials_, a
     dict a trial. A sparse X of more than 2^20 columns is trained on those that have entries: coef_ and columns_ (k,)
@@ -114,7 +116,7 @@ class RankSVM(Estimator):
         data, works on its share of the queries, and has the same model at the end.
 
         Raises ParameterError, DataError (no pairs, not finite, labels that differ, ...), DeviceError; warns when
-        max_iter ended it.
+        max_iter or rounding ended it, and when all weights are 0.
         """
         from gpukit.ranking import inputs, serve
 
@@ -151,6 +153,7 @@ class RankSVM(Estimator):
         metric="ndcg@10",
         ndcg="letor",
         relevant=1,
+        ties="average",
         query_weight=None,
         progress=None,
         team=None,
@@ -158,21 +161,22 @@ class RankSVM(Estimator):
         """Train for every C of a grid, ascending, each from the last one's w; keep the best on a validation set.
 
         train, validation: Documents, or (X, y, qid). grid: "2^-15:2^8", "0.1,1,10" (path.parse_grid) or numbers.
-        metric: a name of evaluation.evaluate, in its dialect ndcg and with its `relevant`; of equal ones the smaller C
-        is taken. The parameter C is not used, and scale 'auto' is 'none'; C_ is the one chosen, and coef_, objective_,
-        history_, n_iter_ are its own. path_: a dict a C: C, objective, gradient_norm, newton, cg, seconds, converged,
-        validation ({metric: value}). metric_: the name.
+        metric: a name of evaluation.evaluate, in its dialect ndcg and with its `relevant`, `ties`; of equal ones the
+        smaller C is taken. The parameter C is not used, and scale 'auto' is 'none'; C_ is the one chosen, and coef_,
+        objective_, history_, n_iter_ are its own. path_: a dict a C: C, objective, gradient_norm, newton, cg, seconds,
+        converged, validation ({metric: value}). metric_: the name.
         Raises as fit, and DataError for a metric that the validation set does not have.
         """
         from gpukit.ranking.solvers import path
 
-        question = path.Question(metric, ndcg, relevant)
+        question = path.Question(metric, ndcg, relevant, ties)
         return path.regularization_path(self, train, validation, grid, question, query_weight, progress, team)
 
     def set_trained(self, run, C, result):
         """Keep the outcome of run.train(C); run: run.Run. Warns when it did not converge."""
         self.coef_, self.objective_, self.gradient_norm_ = result.w, float(result.objective), float(result.gradient)
         self.C_, self.history_, self.converged_ = float(C), result.history, run.converged(result)
+        self.stop_reason_ = run.stop_reason(result)
         self.n_iter_, self.n_cg_ = run.steps(result).values()
         self.n_pairs_, self.n_queries_ = run.n_pairs, run.n_queries
         self.solver_, self.device_, self.scaling_ = run.solver, str(run.device), run.scaling
@@ -185,13 +189,8 @@ class RankSVM(Estimator):
             self.columns_, self.n_features_in_ = run.names
         elif run.names is not None:
             self.feature_names_in_ = np.array(run.names, object)
-        if not self.converged_:
-            share = self.gradient_norm_ / result.start_norm
-            warnings.warn(
-                f"RankSVM stopped after max_iter={self.max_iter} Newton steps with C={C:g}: the gradient is "
-                f"{share:.2g} of the one at w = 0, not eps={self.eps:g}. Raise max_iter, or eps.",
-                stacklevel=3,
-            )
+        for text in run.warnings(C, result):
+            warnings.warn(text, stacklevel=3)
 
     def predict(self, X, qid=None, *, group=None):
         """(l,) float64 scores, higher is better; they compare documents of one query.

@@ -24,13 +24,15 @@ FACTS = {
     "timings": dict,
 }
 PATH = {"path": list, "metric": str}  # of fit_path
+STOP = {"stop_reason": str}  # which earlier versions did not keep
 CHOICE = {"chosen": dict, "trials": list}  # where C was "auto"
 EVALS = {"evals_result": dict}  # where fit had an eval_set
 
 
 def packed(model):
     """(facts, arrays) of a fitted RankSVM."""
-    kept = {name: getattr(model, f"{name}_") for name in (*FACTS, *PATH, *CHOICE, *EVALS) if hasattr(model, f"{name}_")}
+    known = (*FACTS, *STOP, *PATH, *CHOICE, *EVALS)
+    kept = {name: getattr(model, f"{name}_") for name in known if hasattr(model, f"{name}_")}
     names = getattr(model, "feature_names_in_", None)
     facts = {"kept": kept, "scale": model.scaling_.kind, "feature_names": None if names is None else names.tolist()}
     ranges = {} if model.scaling_.low is None else {"low": model.scaling_.low, "factor": model.scaling_.factor}
@@ -64,6 +66,7 @@ def _kept(kept):
     """The facts that a file keeps of a training, checked; those of fit_path where it was one."""
     known = FACTS | (PATH if "path" in kept else {}) | (CHOICE if "chosen" in kept else {})
     known |= EVALS if "evals_result" in kept else {}
+    known |= STOP if "stop_reason" in kept else {}
     for name in kept:
         if name not in known:
             raise DataError(f"{name!r} in its header is nothing that is kept of a training.")

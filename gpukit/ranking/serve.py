@@ -114,10 +114,14 @@ def in_order(X, names, width, known):
 
 def of_model(model, X, names):
     """See in_order."""
-    known = getattr(model, "feature_names_in_", None)
+    return in_order(X, names, model.n_features_in_, known_features(model))
+
+
+def known_features(model):
+    """The names (n,) of a model's features, the inputs.Occurring of a wide training set, or None."""
     if hasattr(model, "columns_"):
-        known = Occurring(model.columns_, model.n_features_in_)
-    return in_order(X, names, model.n_features_in_, known)
+        return Occurring(model.columns_, model.n_features_in_)
+    return getattr(model, "feature_names_in_", None)
 
 
 def rank(model, X, qid=None, group=None):

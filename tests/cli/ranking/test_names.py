@@ -109,12 +109,13 @@ def test_a_numbered_model_does_not_fill_in_columns_of_a_table(verb, refused, tab
 
 
 def test_features_unseen_in_training_are_reported(verb, tmp_path):
-    lines = [f"{k % 2} qid:{k // 8} 1:{k % 2 + k / 90:.3f} 900000000:{k % 5}\n" for k in range(32)]
+    lines = [f"{k % 2} qid:{k // 8} 1:{k % 2 + k / 90:.3f} 900000000:1\n" for k in range(32)]
     (tmp_path / "wide.txt").write_text("".join(lines))
     (tmp_path / "test.txt").write_text("0 qid:1 1:1 5:3\n1 qid:1 1:2 2000000000:1\n")
     result = verb("ranksvm", tmp_path / "wide.txt", "--test", tmp_path / "test.txt", "--model", tmp_path / "m", *CPU)
     assert result.code == 0 and "2 features, numbered up to 900,000,000." in result.err, result
     assert "2 features never occurred in training and are ignored" in result.err, result
+    assert "feature 900000000" in result.err, result  # constant
     result = verb("rank", tmp_path / "m", tmp_path / "test.txt")
     assert result.code == 0 and "ignored: number 5, 2,000,000,000." in result.err, result
     assert load_model(tmp_path / "m").coef_.size == 2
