@@ -27,9 +27,10 @@ def convert(source, output, null, force, as_json, quiet, **request):
     .parquet and .csv have the columns user, item, rating; - writes csv on stdout. --times, and --columns
     user,item,rating,weight,count, keep more than the ratings.
 
-    Documents of queries (svmlight with qid:, or with FILE.query beside it, csv or Parquet with columns label and qid)
-    become a .gkl, a binary copy that loads at disk speed, .parquet, or .txt, svmlight text (- too); --null is for them,
-    --format, --columns, --sep, --duplicates and --times for ratings.
+    Documents of queries (svmlight with qid:, or with FILE.query or FILE.group next to it, csv or Parquet with columns
+    label and qid) become a .gkl, a binary copy that loads at disk speed, .parquet, or .txt, svmlight text (- too),
+    which has no place for names of features; --null is for them, --format, --columns, --sep, --duplicates and --times
+    for ratings.
 
     \b
     gpukit convert netflix/ netflix.gkr
@@ -44,7 +45,7 @@ def convert(source, output, null, force, as_json, quiet, **request):
     request["format"] = request.pop("file_format")
     with _opened(source) as source:
         if _are_documents(source, output, request["format"]):
-            documents = _convert_documents(source, output, stages, null)
+            documents = _convert_documents(source, output, stages, null, quiet)
             told = *written_documents(documents, output, stages), "documents"
         else:
             data = _convert_ratings(source, output, stages, **request)
@@ -72,17 +73,18 @@ def _are_documents(source, output, file_format):
     return named or (file_format == "auto" and isinstance(source, Source) and is_letor(source))
 
 
-def _convert_documents(source, output, stages, null):
+def _convert_documents(source, output, stages, null, quiet):
     """The Documents read from source and written to output."""
     from gpukit.documents import read_letor, write_letor
     from gpukit.documents.copies import check_copy
 
     check_copy(output)
     stages.done("starting")
-    documents = read_letor(source, null=null)
-    stages.done("reading")
-    write_letor(documents, output)
-    stages.done("writing")
+    with report.warnings_told(quiet):
+        documents = read_letor(source, null=null)
+        stages.done("reading")
+        write_letor(documents, output)
+        stages.done("writing")
     return documents
 
 

@@ -128,9 +128,18 @@ def shared(command):
     return device(seed(as_json(quiet(command))))
 
 
+ties = click.option(
+    "--ties",
+    type=click.Choice(["average", "file"]),
+    default="average",
+    show_default=True,
+    help="Documents of equal scores: the mean over all their orders, or the file's order, as LETOR's scripts have it.",
+)
+
+
 def scoring(command):
-    """--ndcg --relevant: parameters ndcg, relevant."""
-    return ndcg(relevant(command))
+    """--ndcg --relevant --ties: parameters ndcg, relevant, ties."""
+    return ndcg(relevant(ties(command)))
 
 
 def table_file(command):

@@ -6,7 +6,7 @@ import click
 
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.ranking import steps
-from gpukit.cli.ranking.table import METRICS, defined, zeros
+from gpukit.cli.ranking.table import METRICS, defined, tied, undefined, zeros
 from gpukit.cli.stages import Stages
 
 
@@ -29,20 +29,23 @@ def rank(**values):
     \b
     gpukit rank mq.gpukit MQ2008/Fold1/test.txt --output test.scores --metrics
     """
-    from gpukit.documents import read_letor
+    from gpukit.documents.read import read_like
 
     ask, stages = SimpleNamespace(**values), Stages()
     outputs.check_output(ask.output, "--output", [ask.model, ask.file], ask.force, text=True)
     outputs.takes_stdout(ask.output, ask.as_json)
     fitted, _ = models.open_model(ask.model, "cpu", stages, models.RANKING)
-    documents = read_letor(ask.file, null=ask.null, n_features=fitted.n_features_in_)
-    stages.done("reading")
-    scores = fitted.predict(documents)
-    stages.done("predicting")
+    names = getattr(fitted, "feature_names_in_", None)
+    width = None if hasattr(fitted, "columns_") else fitted.n_features_in_
+    with report.warnings_told(ask.quiet):
+        documents = read_like(ask.file, ask.null, names, width)
+        stages.done("reading")
+        scores = fitted.predict(documents)
+        stages.done("predicting")
     if ask.output is not None or not ask.as_json:
         steps.write_scores(scores, ask.output)
         stages.done("writing")
-    metrics = defined(steps.evaluate(ask, documents, scores)) if ask.metrics else None
+    metrics = steps.evaluate(ask, documents, scores) if ask.metrics else None
     stages.done("evaluating")
     show(ask, documents, scores, metrics, stages)
 
@@ -60,14 +63,21 @@ def show(ask, documents, scores, metrics, stages):
                 **facts,
                 "ndcg": ask.ndcg,
                 "relevant": ask.relevant,
+                "ties": ask.ties,
                 "metrics": metrics,
+                "reasons": metrics and metrics.reasons,
+                "tied": metrics and metrics.ties,
                 **kept,
                 "seconds": stages.seconds,
             }
         )
         return
     if metrics is not None:
-        report.print_table([{**facts, **metrics}], {**{name: name for name in facts}, **METRICS}, err=True)
+        report.print_table([{**facts, **defined(metrics)}], {**{name: name for name in facts}, **METRICS}, err=True)
+        for text in undefined([metrics]):
+            click.echo(text, err=True)
+        if text := tied(ask.ties, "given", [metrics]):
+            report.remark(text, ask.quiet)
         if few := zeros(ask.ndcg, [(len(documents.y), len(documents.qids), steps.short(documents))]):
             report.remark(few, ask.quiet)
     where = "" if ask.output is None or outputs.takes_stdout(ask.output) else f" in {ask.output}"

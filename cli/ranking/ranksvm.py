@@ -50,7 +50,7 @@ NAMING = options.Naming({"eps": "--eps"})
     type=float,
     default=1e-5,
     show_default=True,
-    help="Stop when the gradient is this small, relative to the one at 0.",
+    help="Stop when the gradient is this small, relative to the one at 0, and f within a tenth of it of the minimum.",
 )
 @click.option(
     "--solver",
@@ -80,10 +80,10 @@ def ranksvm(ctx, **values):
     """Learn to rank: a linear RankSVM with squared hinge loss, exact over all preference pairs of PATH.
 
     PATH is a LETOR folder (Fold1 to FoldN, each is trained), one fold's folder, or a training file: svmlight with
-    qid:ID, or with FILE.query beside it, csv or Parquet with columns label and qid, compressed or not, or a binary
-    copy (.gkl). C weighs each pair; it is not divided by their number. What --c and --scale leave open is chosen on
-    queries held out of the training set. Small sets are trained on the CPU, where a GPU is slower, unless --device
-    asks for one.
+    qid:ID, or with FILE.query or FILE.group next to it, csv or Parquet with columns label and qid, compressed or not,
+    or a binary copy (.gkl). FILE.weight may hold a weight a query. C weighs each pair; it is not divided by their
+    number. What --c and --scale leave open is chosen on queries held out of the training set. Small sets are trained
+    on the CPU, where a GPU is slower, unless --device asks for one.
 
     \b
     gpukit ranksvm MQ2008

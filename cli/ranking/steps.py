@@ -11,13 +11,14 @@ from gpukit.timing import COMPILING
 
 class Trained(NamedTuple):
     """What became of a Job: fitted RankSVM; (documents, queries, queries that are short) and metrics of each part;
-    warnings as texts."""
+    warnings as texts; constant: the features that differ within no query, as text."""
 
     job: object
     model: object
     sizes: dict
     metrics: dict
     warnings: list
+    constant: str
 
     @property
     def path(self):
@@ -46,11 +47,16 @@ def build(ask):
 def run(ask, job, stages, team):
     """Trained: one job read, trained, evaluated and its files written; by the first rank of a parallel.Team, the others
     help to train."""
-    parts = load(ask, job)
+    silent = ask.quiet or ask.as_json
+    with report.warnings_told(silent) as of_reading:
+        parts = load(ask, job)
     stages.done("reading")
     model, told = fit(ask, job, parts, stages, team)
     parts = {} if team.rank else parts
-    scores = {part: model.predict(documents) for part, documents in parts.items()}
+    constant = "" if team.rank else constant_features(parts["train"], model)
+    with report.warnings_told(silent) as of_scores:
+        scores = {part: model.predict(documents) for part, documents in parts.items()}
+    told = list(dict.fromkeys([*of_reading, *told, *of_scores]))
     metrics = {part: evaluate(ask, documents, scores[part]) for part, documents in parts.items()}
     stages.done("evaluating")
     if job.model is not None and not team.rank:
@@ -59,7 +65,17 @@ def run(ask, job, stages, team):
         write_scores(scores["test"], job.scores)
     stages.done("writing")
     sizes = {part: (len(documents.y), len(documents.qids), short(documents)) for part, documents in parts.items()}
-    return Trained(job, model, sizes, metrics, told)
+    return Trained(job, model, sizes, metrics, told, constant)
+
+
+def constant_features(documents, model):
+    """Return the features that have one value within each query of the training set, as text."""
+    from gpukit.ranking import serve
+    from gpukit.ranking.run import named_columns
+    from gpukit.ranking.scaling import constant_features as constant
+
+    X = serve.of_model(model, documents.X, documents.names)
+    return named_columns(constant(X, documents.offsets), serve.known_features(model))
 
 
 def fit(ask, job, parts, stages, team):
@@ -77,6 +93,7 @@ def fit(ask, job, parts, stages, team):
                 metric=ask.metric,
                 ndcg=ask.ndcg,
                 relevant=ask.relevant,
+                ties=ask.ties,
                 progress=tell,
                 team=team,
             )
@@ -98,23 +115,27 @@ def follow(progress, name, metric):
 
 
 def load(ask, job):
-    """{part: Documents} of a job; the other parts have as many features as the training set."""
+    """{part: Documents} of a job; the other parts have the features of the training set."""
     from gpukit.documents import read_letor
+    from gpukit.documents.read import read_like
+    from gpukit.ranking.inputs import is_wide
 
-    parts = {"train": read_letor(job.train, null=ask.null)}
-    width = parts["train"].X.shape[1]
+    train = read_letor(job.train, null=ask.null)
+    parts, width, wide = {"train": train}, train.X.shape[1], is_wide(train.X, train.names)
     for part, path in list(job.sources.items())[1:]:
-        parts[part] = read_letor(path, null=ask.null, n_features=width)
-    l, m = len(parts["train"].y), len(parts["train"].qids)
-    report.remark(f"{job.train}: {l:,} documents, {m:,} queries, {width:,} features.", ask.quiet or ask.as_json)
+        parts[part] = read_like(path, ask.null, train.names, None if wide else width)
+    l, m, features = len(train.y), len(train.qids), f"{width:,} features"
+    if wide:
+        features = f"{len(set(train.X.indices.tolist())):,} features, numbered up to {width:,}"
+    report.remark(f"{job.train}: {l:,} documents, {m:,} queries, {features}.", ask.quiet or ask.as_json)
     return parts
 
 
 def evaluate(ask, documents, scores):
-    """{metric: value} of scores (l,) for Documents."""
+    """evaluation.ranking.Metrics of scores (l,) for Documents."""
     from gpukit.evaluation.ranking import evaluate as measure
 
-    return measure(documents.y, scores, documents.offsets, ndcg=ask.ndcg, relevant=ask.relevant)
+    return measure(documents.y, scores, documents.offsets, ndcg=ask.ndcg, relevant=ask.relevant, ties=ask.ties)
 
 
 def short(documents):

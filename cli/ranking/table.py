@@ -44,12 +44,39 @@ def show(ask, done, stages):
         report.print_table(rows_by_fold(done, "train"), ON_TRAIN, "The same on the training sets", aside)
     else:
         report.print_table(rows_by_part(done[0]), BY_PART, "\n".join(title(ask, done)), aside)
+    for text in undefined([metrics for one in done for metrics in one.metrics.values()]):
+        click.echo(text, err=aside)
     report.remark(LEGEND, ask.quiet)
+    for part in ("test", "train"):
+        if text := tied(ask.ties, part, [one.metrics[part] for one in done if part in one.metrics]):
+            report.remark(text, ask.quiet)
     if few := zeros(ask.ndcg, [size for one in done for size in one.sizes.values()]):
         report.remark(few, ask.quiet)
     click.echo(stages.line(), err=aside)
     for text in remarks(ask, done):
         report.remark(text, ask.quiet)
+
+
+def undefined(found):
+    """Yield a line for each reason for which a metric of evaluation.ranking.Metrics is shown as "-"."""
+    reasons = {}
+    for metrics in found:
+        for name, reason in metrics.reasons.items():
+            reasons.setdefault(reason, {})[METRICS.get(name, name)] = None
+    for reason, names in reasons.items():
+        yield f"- under {', '.join(names)}: {reason}."
+
+
+def tied(ties, part, found):
+    """Return how many pairs of a part have equal scores, and what that means for its metrics; "" if none has."""
+    pairs, queries = (sum(metrics.ties[key] for metrics in found) for key in ("pairs", "queries"))
+    if not pairs:
+        return ""
+    rule = {
+        "average": "NDCG and MAP are means over all their orders (--ties file: the file's order)",
+        "file": "NDCG and MAP take them in the file's order (--ties average: the mean over all orders)",
+    }
+    return f"Equal scores on the {part} set: {pairs:,} pairs of different labels in {queries:,} queries; {rule[ties]}."
 
 
 def zeros(ndcg, sizes):
@@ -166,6 +193,8 @@ def remarks(ask, done):
         yield f"Curve drawn in {ask.plot}."
     yield from filter(None, map(settings, done))
     for one in done:
+        if one.constant:
+            yield f"{one.job.name}: no score depends on {one.constant} (constant within every query)."
         written = [f"{what} in {path}" for what, path in (("model", one.job.model), ("scores", one.job.scores)) if path]
         if written:
             yield f"{one.job.name}: {', '.join(written)}."
@@ -185,6 +214,7 @@ def result(ask, done, stages):
         "metric": ask.metric,
         "ndcg": ask.ndcg,
         "relevant": ask.relevant,
+        "ties": ask.ties,
         "null": ask.null,
         "grid": ask.grid,
         "folds": [fold_result(one) for one in done],
@@ -213,6 +243,11 @@ def fold_result(one):
         "features": model.n_features_in_,
         "sizes": {part: dict(zip(("documents", "queries"), size)) for part, size in one.sizes.items()},
         "metrics": one.metrics,
+        "reasons": {part: metrics.reasons for part, metrics in one.metrics.items()},
+        "ties": {part: metrics.ties for part, metrics in one.metrics.items()},
+        "converged": model.converged_,
+        "stop_reason": model.stop_reason_,
+        "constant_features": one.constant,
         "path": one.path,
         "history": model.history_,
         "warnings": one.warnings,

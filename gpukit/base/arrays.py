@@ -4,13 +4,17 @@ pandas is never imported for it: who hands in a frame has done so.
 """
 
 import functools
+import numbers as abstract
 import sys
+from decimal import Decimal
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.errors import DataError
 
+EXACT = 2**53  # every whole number up to it is a float64
+NUMBERS = (abstract.Real, Decimal, np.bool_)
 HOST = 1  # DLPack's number of main memory
 
 
@@ -111,6 +115,59 @@ def as_array(values, what, dtype=None):
         return np.asarray(plain(values), dtype=dtype)
     except (TypeError, ValueError) as error:
         raise DataError(f"{what} is no array ({error}).") from error
+
+
+def as_numbers(name, values):
+    """values as an array of real numbers; integers, booleans and floats keep their dtype, objects become float64.
+
+    Raises DataError for text, dates, durations, complex numbers and records, which numpy would convert silently.
+    """
+    values = as_array(values, name)
+    if values.dtype.kind in "biuf":
+        return values
+    needed = f"{name} must {'hold' if values.ndim > 1 else 'be'} numbers"
+    if values.dtype.kind == "c":
+        raise DataError(
+            f"Complex data not supported: {name} holds complex numbers ({values.dtype}). Give real and imaginary parts "
+            "apart."
+        )
+    if values.dtype.kind != "O":
+        raise DataError(f"{needed}; got {values.dtype}. Convert or encode them first.")
+    wrong = next((at for at, one in np.ndenumerate(values) if not isinstance(one, NUMBERS)), None)
+    if wrong is not None:
+        place = ", ".join(map(str, wrong))
+        raise DataError(f"{needed}: {name}[{place}] is {values[wrong]!r:.80}. Convert or leave it out.")
+    whole = all(isinstance(one, abstract.Integral) and abs(one) < 2**63 for one in values.flat)
+    try:
+        return values.astype(np.int64 if whole else np.float64)
+    except OverflowError:
+        raise DataError(f"{name} holds a number that is larger than float64 holds. Scale them.") from None
+
+
+def as_labels(name, values):
+    """Relevance labels as float64, or as int64 where whole labels exceed 2^53 and float64 would merge them.
+
+    Raises DataError as as_numbers does, and for unsigned labels that neither dtype holds.
+    """
+    values = as_numbers(name, values)
+    if values.dtype.kind not in "iu" or not values.size or -EXACT <= values.min() <= values.max() <= EXACT:
+        return values.astype(np.float64, copy=False)
+    if values.max() >= 2**63:
+        raise DataError(f"{name} holds {values.max()}: whole labels are at most 2^63 - 1. Rank or scale them.")
+    return values.astype(np.int64, copy=False)
+
+
+def ordered_floats(values):
+    """Numbers as float64; integers beyond 2^53 as increasing float64, so that different ones stay different."""
+    if values.dtype.kind not in "iu" or not values.size or -EXACT <= values.min() <= values.max() <= EXACT:
+        return values.astype(np.float64, copy=False)
+    different, which = np.unique(values, return_inverse=True)
+    bits = different.astype(np.float64).view(np.int64)
+    keys = np.where(bits < 0, np.int64(-(2**63)) - bits, bits)  # ascend as the numbers do
+    steps = np.arange(len(keys))
+    keys = np.maximum.accumulate(keys - steps) + steps
+    bits = np.where(keys < 0, np.int64(-(2**63)) - keys, keys)
+    return bits.view(np.float64)[which].reshape(values.shape)
 
 
 def axes(values):

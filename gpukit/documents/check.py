@@ -17,9 +17,15 @@ def sound(documents):
     _check_features(documents.X)
     _check_queries(documents)
     rows, queries = documents.X.shape[0], len(documents.qids)
-    columns = (("y", rows, "f"), ("comments", rows, "U"), ("weights", queries, "f"))
+    columns = (
+        ("y", rows, "fi"),
+        ("comments", rows, "U"),
+        ("weights", queries, "f"),
+        ("names", documents.X.shape[1], "U"),
+    )
     for name, size, kind in columns:
         _check_column(name, getattr(documents, name), size, kind)
+    check_names(documents.names)
     _check_numbers(documents)
     return documents
 
@@ -52,12 +58,20 @@ def _check_queries(documents):
         raise DataError("Documents.qids names a query twice; the documents of a query must stand together.")
 
 
+def check_names(names):
+    """DataError where a name of features (n,) stands twice; None is fine."""
+    twice = None if names is None else trust.repeated(np.asarray(names, str))
+    if twice is not None:
+        raise DataError(f"Two features are named {str(twice)!r}. Rename or drop one: features are matched by name.")
+
+
 def _check_column(name, column, size, kind):
     if column is None and name != "y":
         return
     if np.shape(column) != (size,):
         raise DataError(f"Documents.{name} has the shape {np.shape(column)}; ({size:,},) is needed.")
-    if not isinstance(column, np.ndarray) or not (column.dtype.kind == kind == "U" or column.dtype == np.float64):
+    of_kind = isinstance(column, np.ndarray) and column.dtype.kind in kind
+    if not of_kind or (kind != "U" and column.dtype not in (np.float64, np.int64)):
         wanted = "text" if kind == "U" else "float64"
         raise DataError(f"Documents.{name} must be an array of {wanted}. as_documents converts.")
 

@@ -1,5 +1,7 @@
 """Tables of documents, a row each: which column is what, by its name; and what holds for the rows of a query."""
 
+from collections import Counter
+
 import numpy as np
 
 from gpukit.errors import DataError
@@ -37,11 +39,42 @@ class Columns:
                 f"{file} has the columns {told}: documents need label (relevance), qid, and features in columns of "
                 "their own or, in Parquet, as lists in one."
             )
+        twice = next((name for name, count in Counter(self.features).items() if count > 1), None)
+        if twice is not None:
+            raise DataError(f"{file} has several columns named {shown(twice)}. Rename them, or leave all but one out.")
         for role, some in found.items():
             if len(some) > 1:
                 two = " and ".join(map(shown, some[:2]))
                 raise DataError(f"{file} has several columns that could be the {role}: {two}. Leave one.")
         self.label, self.qid, self.weight, self.comment = (some[0] if some else None for some in found.values())
+
+
+def places_of(known, names, what):
+    """(n,) int64: the place among names of each known feature name, or None where both are the same list.
+
+    what: the documents' name, for the DataError that lists missing and unknown names.
+    """
+    known, names = np.asarray(known, object), np.asarray(names, object)
+    if np.array_equal(known, names):
+        return None
+    place = {name: at for at, name in enumerate(names.tolist())}
+    missing, unknown = [name for name in known if name not in place], sorted(place.keys() - set(known))
+    wrong = [
+        f"{kind}: {', '.join(map(shown, some[:SHOWN]))}{', ...' if len(some) > SHOWN else ''} ({len(some):,} of {n:,})"
+        for kind, some, n in (("missing", missing, len(known)), ("unknown", unknown, len(names)))
+        if some
+    ]
+    if wrong:
+        raise DataError(
+            f"{what}: the columns are not those of the training set; {'; '.join(wrong)}. Give the same "
+            "columns, in any order."
+        )
+    return np.array([place[name] for name in known], np.int64)
+
+
+def taken(X, places):
+    """The columns of X (l, n), dense or CSR, at places (k,): a new matrix of the same kind."""
+    return X[:, places] if hasattr(X, "indptr") else np.ascontiguousarray(X[:, places])
 
 
 def is_index(name):

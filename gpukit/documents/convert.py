@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.base.arrays import as_array, as_text, plain
+from gpukit.base.arrays import as_array, as_labels, as_numbers, as_text
 from gpukit.documents.check import sound
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
@@ -14,16 +14,17 @@ def as_documents(X, y=None, qid=None, group=None, weights=None, comments=None):
     """Documents from arrays or a DataFrame.
 
     X: (l, n) numbers, dense or scipy sparse, float32 or (all else) float64; a DataFrame, of which y and qid may name
-    columns, the others being features; or Documents, made by hand, which are checked. y: (l,) the relevance. qid: (l,)
-    ids, int64 or text; the documents of a query are brought together, queries in the order of their first documents.
-    group: instead of qid, how many documents each query has, one after the other; the ids are then 1 to m. weights:
-    (m,) of the queries, in that order. comments: (l,) text. Raises DataError, naming the place, for what is missing,
-    not finite or does not fit together.
+    columns, the others being features, whose names are kept where all are text; or Documents, made by hand, which are
+    checked. y: (l,) the relevance; whole labels beyond 2^53 stay int64. qid: (l,) ids, int64 or text; the documents of
+    a query are brought together, queries in the order of their first documents. group: instead of qid, how many
+    documents each query has, one after the other; the ids are then 1 to m. weights: (m,) of the queries, in that
+    order. comments: (l,) text. Raises DataError, naming the place, for what is missing, not a number, not finite or
+    does not fit together.
     """
     if isinstance(X, Documents):
         return sound(_regular(X))
     X, y, qid = _columns(as_frame(X), y, qid)
-    matrix = _features(X)
+    names, matrix = feature_names(X), _features(X)
     y = _relevance(y, matrix.shape[0])
     order, offsets, qids = _queries(qid, group, matrix.shape[0])
     if comments is not None:
@@ -31,24 +32,32 @@ def as_documents(X, y=None, qid=None, group=None, weights=None, comments=None):
         if comments.shape != y.shape:
             raise DataError(f"comments must hold one text a document, {len(y):,}; its shape is {comments.shape}.")
     if weights is not None:
-        weights = _numbers("weights", weights)
+        weights = as_numbers("weights", weights).astype(np.float64, copy=False)
     if order is not None:
         matrix, y, comments = matrix[order], y[order], None if comments is None else comments[order]
-    return sound(Documents(matrix, y, offsets, qids, comments, weights))
+    return sound(Documents(matrix, y, offsets, qids, comments, weights, names))
+
+
+def feature_names(X):
+    """(n,) str names of a DataFrame's columns, or None unless all of them are text; other things have no names."""
+    columns = list(X.columns) if is_frame(X) else []
+    return np.array(columns, str) if columns and all(isinstance(name, str) for name in columns) else None
 
 
 def _regular(documents):
     """Documents with the dtypes of a table; themselves where they have them."""
-    X, y, offsets, qids, comments, weights = documents
-    X, y = _features(X), _numbers("y", y)
+    X, y, offsets, qids, comments, weights, names = documents
+    X, y = _features(X), as_labels("y", y)
     offsets, qids = as_array(offsets, "offsets"), as_array(qids, "qids")
     if offsets.dtype.kind in "iu":
         offsets = offsets.astype(np.int64, copy=False)
     if comments is not None:
         comments = as_text(as_array(comments, "comments"))
     if weights is not None:
-        weights = _numbers("weights", weights)
-    made = Documents(X, y, offsets, qids, comments, weights)
+        weights = as_numbers("weights", weights).astype(np.float64, copy=False)
+    if names is not None:
+        names = as_text(as_array(names, "names"))
+    made = Documents(X, y, offsets, qids, comments, weights, names)
     return documents if all(one is other for one, other in zip(documents, made)) else made
 
 
@@ -67,21 +76,20 @@ def _columns(X, y, qid):
 def _features(X):
     """X as C-contiguous float32 or float64, or CSR of these."""
     if hasattr(X, "tocsr"):
-        trust.check_sparse("X", _real("X", X))
+        trust.check_sparse("X", X)
         X = X.tocsr()
-        X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+        if X.dtype not in (np.float32, np.float64):
+            as_numbers("X", X.data)
+            X = X.astype(np.float64)
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
     elif is_frame(X):
         X = _of_frame(X)
     else:
-        X = plain(X)
-    try:
-        X = _real("X", X if hasattr(X, "indptr") else np.asarray(X))
-        X = X if hasattr(X, "indptr") else np.ascontiguousarray(X, X.dtype if X.dtype == np.float32 else np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"X must hold numbers ({error}). Encode or drop the other columns.") from error
+        X = as_numbers("X", X)
+    if not hasattr(X, "indptr"):
+        X = np.ascontiguousarray(X, X.dtype if X.dtype == np.float32 else np.float64)
     if len(X.shape) != 2 or not X.shape[0] or not X.shape[1]:
         raise DataError(f"X must be a table, documents x features, at least one of each; its shape is {X.shape}.")
     return X
@@ -92,11 +100,11 @@ def _of_frame(frame):
     single = all(str(kind).lower() == "float32" for kind in frame.dtypes)
     X = np.empty(frame.shape, dtype=np.float32 if single else np.float64)
     for place, name in enumerate(frame.columns):
-        values = whole_column(frame[name], f"value of feature {name!r}")
+        values = whole_column(frame.iloc[:, place], f"value of feature {name!r}")
         try:
-            X[:, place] = values
-        except (TypeError, ValueError) as error:
-            raise DataError(f"Column {name!r} of X holds no numbers ({error}). Encode or drop it.") from error
+            X[:, place] = as_numbers("column", values)
+        except DataError as error:
+            raise DataError(f"Column {name!r} of X holds no numbers ({error}) Encode or drop it.") from None
     return X
 
 
@@ -105,26 +113,10 @@ def _relevance(y, count):
         raise DataError("Documents need a relevance each: give y.")
     if hasattr(y, "isna"):
         y = whole_column(y, "relevance")
-    y = _numbers("y", y)
+    y = as_labels("y", y)
     if y.shape != (count,):
         raise DataError(f"y must hold one relevance a document, {count:,}; its shape is {y.shape}.")
     return y
-
-
-def _numbers(name, values):
-    """values as float64, or DataError."""
-    values = as_array(values, name)
-    try:
-        return _real(name, values).astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{name} must be numbers ({error}).") from error
-
-
-def _real(name, values):
-    """values, or DataError for complex ones, whose imaginary parts would be lost."""
-    if values.dtype.kind == "c":
-        raise DataError(f"{name} holds complex numbers ({values.dtype}); give real and imaginary parts apart.")
-    return values
 
 
 def _queries(qid, group, count):

@@ -1,5 +1,6 @@
 """Documents out: the binary copy (.gkl, see io/container.py), read at disk speed, Parquet, or svmlight text (.txt)."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from gpukit.io import container, sinks, sources, trust
 
 MAGIC = b"GPUKITL1"
 KIND = container.kind_of(MAGIC, "documents (.gkl)")
+OPTIONAL = ("comments", "weights", "names")  # columns that documents may lack
 SUFFIXES = (".gkl", ".txt", ".parquet")
 
 
@@ -18,9 +20,10 @@ def write_letor(documents, path):
     """Write Documents to path; its suffix says how: .gkl (binary copy), .parquet or .txt (svmlight with query ids).
 
     '-', standard output, and a pipe without a suffix take svmlight text.
-    Text spells each value as shortly as gives the same number back; of a CSR X it has the stored features alone. The
-    file appears whole or not at all. Raises ParameterError for another suffix, for weights as text and sparse features
-    as Parquet, DataError when path cannot be written and for .parquet without pyarrow.
+    Text has no place for the names of features: they are numbered in their order, with a UserWarning. It spells each
+    value as shortly as gives the same number back; of a CSR X it has the stored features alone. The file appears whole
+    or not at all. Raises ParameterError for another suffix, for weights as text, for sparse features and for names that
+    reading would mistake as Parquet, DataError when path cannot be written and for .parquet without pyarrow.
     """
     from gpukit.documents.parquet import write_parquet
     from gpukit.documents.write import write_text
@@ -29,6 +32,12 @@ def write_letor(documents, path):
     suffix = check_copy(path)
     if suffix == ".txt" and documents.weights is not None:
         raise ParameterError(f"{path}: svmlight text has no place for the weights of queries. Write .gkl or .parquet.")
+    if suffix == ".txt" and documents.names is not None:
+        warnings.warn(
+            f"{path}: svmlight text has no place for the names of features. They are numbered 1 to "
+            f"{len(documents.names):,} in their order; .gkl and .parquet keep the names.",
+            stacklevel=2,
+        )
     with sinks.opened(path) as file:
         writers[suffix](documents, file)
 
@@ -49,7 +58,7 @@ def _write_gkl(documents, file):
     X = documents.X
     features = {"X": X} if isinstance(X, np.ndarray) else {"data": X.data, "indices": X.indices, "indptr": X.indptr}
     arrays = {**features, "y": documents.y, "offsets": documents.offsets, "qids": documents.qids}
-    optional = {"comments": documents.comments, "weights": documents.weights}
+    optional = {name: getattr(documents, name) for name in OPTIONAL}
     arrays |= {name: column for name, column in optional.items() if column is not None}
     container.write_arrays(file, KIND, arrays, shape=X.shape)
 
@@ -63,7 +72,7 @@ def read_gkl(path, mmap=False):
         raise KIND.refuse(name, f"it lacks {min(lacking)!r}")
     try:
         X = _features(arrays, facts.get("shape"))
-        optional = arrays.get("comments"), arrays.get("weights")
+        optional = map(arrays.get, OPTIONAL)
         return sound(Documents(X, arrays["y"], arrays["offsets"], arrays["qids"], *optional))
     except DataError as error:
         raise DataError(f"{name} is damaged: {error} {container.AGAIN}") from error

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gpukit.base.arrays import as_labels
 from gpukit.documents import parse
 from gpukit.documents.check import sound
 from gpukit.documents.columns import Columns, are_documents, queries_of, weights_of
@@ -11,6 +12,8 @@ from gpukit.errors import DataError
 from gpukit.io.sheet import SEPARATORS, Table
 from gpukit.io.sources import BOM
 from gpukit.io.words import as_ids, decoded, is_number, shown, text_array, words_of
+
+INFINITE = "is infinite, or larger than float64 holds"
 
 
 def is_table(head):
@@ -42,7 +45,8 @@ def read_table(raw, name, null, dtype):
         weights = weights_of(each, offsets, qids, lambda row: _where(table, row))
     if at["comment"] is not None:
         comments = text_array(_texts(frame[at["comment"]]), f"{name}: a comment")
-    return sound(Documents(X, _whole(table, frame, at["label"], "label"), offsets, qids, comments, weights))
+    names = text_array(columns.features, f"{name}: a column's name")
+    return sound(Documents(X, _labels(table, frame, at["label"]), offsets, qids, comments, weights, names))
 
 
 def _where(table, row):
@@ -73,7 +77,18 @@ def _whole(table, frame, place, what):
     values = table.numbers(frame[[place]])[:, 0]
     if np.isnan(values).any():
         raise DataError(f"{_where(table, np.argmax(np.isnan(values)))} has no {what}.")
+    if np.isinf(values).any():
+        raise DataError(
+            f"{_where(table, np.argmax(np.isinf(values)))} has a {what} that {INFINITE}. Correct or remove it."
+        )
     return values
+
+
+def _labels(table, frame, place):
+    """(l,) float64 or int64 labels of a column that has a number in each line."""
+    if frame[place].dtype.kind in "iu":
+        return as_labels(f"{table.path}: label", frame[place].to_numpy())
+    return _whole(table, frame, place, "label")
 
 
 def _features(table, frame, places, dtype):
@@ -87,11 +102,15 @@ def _features(table, frame, places, dtype):
             )
     X = table.numbers(frame[places])
     with np.errstate(over="ignore"):
-        X = X.astype(dtype or (np.float32 if X.size > MANY else np.float64), copy=False)
-    if np.isinf(X).any():
-        row = np.argmax(np.isinf(X).any(axis=1))
-        raise DataError(f"{_where(table, row)} has a feature that is not finite. Correct or remove it.")
-    return X
+        found = X.astype(dtype or (np.float32 if X.size > MANY else np.float64), copy=False)
+    if np.isinf(found).any():
+        row, column = np.argwhere(np.isinf(found))[0]
+        name, value = shown(table.first[places[column]]), X[row, column]
+        why = f": {name} {INFINITE}"
+        if np.isfinite(value):
+            why = f" in {found.dtype}: {name} is {value:g}, which is larger than {found.dtype} holds"
+        raise DataError(f"{_where(table, row)} has a feature that is not finite{why}. Correct or remove it.")
+    return found
 
 
 def _fill(table, X, offsets, null):

@@ -5,6 +5,7 @@ import re
 import numpy as np
 
 from gpukit._jit import numba
+from gpukit.base.arrays import EXACT
 from gpukit.documents import parse
 from gpukit.documents.parse import Rule
 from gpukit.errors import DataError
@@ -33,6 +34,7 @@ class DocumentsBuilder:
         self.features, self.labels, self.comments = [], [], []
         self.rows = self.stored = self.largest = self.nulls = self.line = self.last = 0
         self.ids, self.first_rows, self.first_lines = [], [], {}
+        self.whole = {}  # row: the label of many digits that is a whole number
 
     def add(self, block):
         """Take the lines of a block (uint8, whole lines)."""
@@ -88,6 +90,21 @@ class DocumentsBuilder:
         words = decoded(b"\n".join(self.ids)).split("\n")  # all of them in one encoding, so that they stay different
         return offsets, as_ids(words, f"{self.name}: query")
 
+    def joined_labels(self):
+        """(l,) float64; int64 where all labels are whole numbers of int64 and one exceeds 2^53."""
+        y = np.concatenate(self.labels)
+        large = any(abs(label) > EXACT for label in self.whole.values())
+        if not large or not all(-(2**63) <= label < 2**63 for label in self.whole.values()):
+            return y
+        rows = np.array(list(self.whole))
+        rest = np.delete(y, rows)
+        if (rest != np.floor(rest)).any() or (np.abs(rest) >= 2.0**63).any():
+            return y
+        y[rows] = 0
+        y = y.astype(np.int64)
+        y[rows] = list(self.whole.values())
+        return y
+
     def joined_comments(self):
         """(l,) str, or None when no line has a comment."""
         if all(comments.dtype.itemsize <= 4 and not comments.any() for comments in self.comments):
@@ -126,13 +143,14 @@ class DocumentsBuilder:
             start, stop = parse.token_span(block, lines.starts[row], 0 if place < 0 else skip)
             word = block[start:stop].tobytes().decode("utf-8", "replace")
             number = word if place < 0 else word.partition(":")[2]
-            if not is_number(number):
+            wrong = _wrong(number, "float64" if place < 0 else "float32")
+            if wrong:
                 what = "relevance" if place < 0 else f"value of feature {word.partition(':')[0][:SHOWN]},"
-                raise self._fault(
-                    block, start, f"the {what} {shown(number)} is not {_kind(number)}. Correct or remove the line."
-                )
+                raise self._fault(block, start, f"the {what} {shown(number)} is {wrong}. Correct or remove the line.")
             if place < 0:
                 lines.labels[row] = float(number)
+                if number.removeprefix("-").isdecimal():
+                    self.whole[self.rows + row] = int(number)
             else:
                 lines.values[lines.begins[row] + place] = float(number)
 
@@ -174,13 +192,17 @@ def _explained(problem, block, position):
     """What a problem of the parser's at a position means, and what to do about it."""
     word = shown(_text(block, position, rb"[ \t\r\n#]"))
     if problem == parse.NO_QID:
+        line = _text(block, position, LINE).strip()
+        where = " as the second field" if "qid:" in line else ""
         return (
-            f"no query id: {shown(_text(block, position, LINE).strip())}. A line is `relevance qid:ID 1:value ...`; "
-            "files without ids need a file FILE.query with the number of documents of each query, a line each, and "
-            "tables (csv) a header that names label and qid."
+            f"no query id{where}: {shown(line)}. A line is `relevance qid:ID 1:value ...`; files without ids need a "
+            "file FILE.query or FILE.group with the number of documents of each query, a line each, and tables (csv) a "
+            "header that names label and qid."
         )
     return {
         parse.NO_INDEX: f"a feature is not index:value: {word}. Correct or remove the line.",
+        parse.INDEX_LARGE: f"a feature's index is larger than the limit, {parse.LARGEST_INDEX:,}: {word}. Number the "
+        "features anew.",
         parse.INDEX_ZERO: f"a feature has index 0: {word}, but features are counted from 1. Add 1 to every "
         "index; scikit-learn counts so with dump_svmlight_file(..., zero_based=False).",
         parse.NOT_ASCENDING: f"the features' indices do not ascend: {word}. Sort each line by index, each index once.",
@@ -203,5 +225,11 @@ def _decoded_all(block, starts, stops):
     return [letters[start:stop].strip() for start, stop in zip(starts, stops, strict=True)]
 
 
-def _kind(word):
-    return "a finite number" if is_number(word, finite=False) else "a number"
+def _wrong(word, kind):
+    """Why a word is no number of a dtype; None where it is one."""
+    if not is_number(word, finite=False):
+        return "not a number"
+    if abs(float(word)) <= float(np.finfo(kind).max):
+        return None
+    is_spelled = word.strip().lstrip("+-").lower() in ("inf", "infinity", "nan")
+    return "not a finite number" if is_spelled else f"not a finite {kind}: it is larger than {kind} holds"

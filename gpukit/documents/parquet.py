@@ -2,14 +2,18 @@
 
 import numpy as np
 
+from gpukit.base.arrays import as_labels
 from gpukit.documents import parse
 from gpukit.documents.check import sound
-from gpukit.documents.columns import Columns, are_documents, queries_of, weights_of
+from gpukit.documents.columns import NAMES, Columns, are_documents, is_index, queries_of, weights_of
 from gpukit.documents.gather import MANY
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
 from gpukit.io import parquet
+from gpukit.io.arrays import plain
 from gpukit.io.words import text_array
+
+NUMBERED = b"gpukit.numbered"  # metadata of a file whose columns f1 to fn are not names
 
 
 def is_documents(source):
@@ -43,15 +47,15 @@ class _Table:
     def __init__(self, source, columns, null, dtype):
         self.source, self.columns, self.null, self.dtype = source, columns, null, dtype
         self.X, self.nulls = None, 0
-        self.y = np.empty(source.rows, dtype=np.float64)
-        self.qids, self.weights, self.comments = [], [], []
+        self.listed = False
+        self.labels, self.qids, self.weights, self.comments = [], [], [], []
 
     def add(self, start, batch):
         """Take a batch of columns that begins at a row."""
         source, columns = self.source, self.columns
         label = source.numbers(batch[columns.label], start, "label")
         rows = slice(start, start + len(label))
-        self.y[rows] = label
+        self.labels.append(label)
         qids = source.ids(batch[columns.qid], start, "query id")
         self.qids.append(qids.to_numpy(zero_copy_only=False))
         if columns.weight is not None:
@@ -71,6 +75,7 @@ class _Table:
         first = batch[self.columns.features[0]]
         if len(self.columns.features) > 1 or not parquet.is_list(first):
             return [batch[name] for name in self.columns.features]
+        self.listed = True
         self.source.refuse_missing(first, start, "features")
         sizes = np.array(pyarrow.compute.list_value_length(first))
         n = self.X.shape[1] if self.X is not None else int(sizes[0])
@@ -111,11 +116,23 @@ class _Table:
             parse.fill_dense(self.X, offsets)
         comments = np.concatenate(self.comments) if self.comments else None
         weights = weights_of(np.concatenate(self.weights), offsets, qids, self.place) if self.weights else None
-        return sound(Documents(self.X, self.y, offsets, qids, comments, weights))
+        y = as_labels(f"{self.source.name}: label", np.concatenate(self.labels))
+        return sound(Documents(self.X, y, offsets, qids, comments, weights, self._names()))
+
+    def _names(self):
+        """(n,) str names of the features; None for a list of features and for a file whose features are numbered."""
+        numbered = NUMBERED in self.source.metadata and self.columns.features == numbered_names(self.X.shape[1])
+        if self.listed or numbered:
+            return None
+        return text_array(self.columns.features, f"{self.source.name}: a column's name")
 
 
 def write_parquet(documents, file):
-    """Write columns label, qid, f1 to fn, and weight and comment where there are any, to an open binary file."""
+    """Write columns label, qid, features, and weight and comment where there are any, to an open binary file.
+
+    Features without names are f1 to fn. Raises ParameterError for sparse features and for names of features that would
+    be read as another column.
+    """
     if not isinstance(documents.X, np.ndarray):
         raise ParameterError("Sparse features have no place in Parquet's columns: write .gkl or .txt.")
     sizes = np.diff(documents.offsets)
@@ -124,6 +141,25 @@ def write_parquet(documents, file):
         columns["weight"] = np.repeat(documents.weights, sizes)
     if documents.comments is not None:
         columns["comment"] = documents.comments
-    columns |= {f"f{place + 1}": documents.X[:, place] for place in range(documents.X.shape[1])}
+    numbered = documents.names is None
+    names = numbered_names(documents.X.shape[1]) if numbered else documents.names.tolist()
+    check_names(names)
+    columns |= {name: documents.X[:, place] for place, name in enumerate(names)}
     taken = {name: lambda part, column=column: column[part] for name, column in columns.items()}
-    parquet.write_rows(file, taken, len(documents.y))
+    parquet.write_rows(file, taken, len(documents.y), {NUMBERED: b"1"} if numbered else None)
+
+
+def numbered_names(n):
+    """[str] of the columns of n features that have no names."""
+    return [f"f{place + 1}" for place in range(n)]
+
+
+def check_names(names):
+    """ParameterError for a name of a feature that reading would take for another column."""
+    known = set().union(*NAMES.values())
+    wrong = next((name for name in names if is_index(name) or plain(name) in known), None)
+    if wrong is not None:
+        raise ParameterError(
+            f"The feature named {wrong!r} would be read from Parquet as a column of another kind. Rename it, or write "
+            ".gkl."
+        )

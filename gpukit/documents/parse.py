@@ -14,7 +14,7 @@ from gpukit._jit import njit, prange
 from gpukit.io.fields import COLON, NEWLINE, SPACE, TAB, ZERO, at_line_end, decimal, double, number
 
 # What can be wrong with a line, beside numbers.
-FINE, NO_QID, NO_INDEX, INDEX_ZERO, NOT_ASCENDING, NULL_TOKEN = range(6)
+FINE, NO_QID, NO_INDEX, INDEX_ZERO, NOT_ASCENDING, NULL_TOKEN, INDEX_LARGE = range(7)
 # What a NULL token becomes.
 NULL_ERROR, NULL_ZERO, NULL_KEPT = range(3)
 NULL = np.float32(np.inf)  # the mark of a kept NULL; no finite number is read as infinity
@@ -134,8 +134,11 @@ def _parse_features(buffer, at, rule, token, lines, report):
         while buffer[at] - ZERO < 10 and index <= LARGEST_INDEX:
             index = index * 10 + np.int64(buffer[at] - ZERO)
             at += 1
-        if buffer[at] != COLON or at == start or index > LARGEST_INDEX:
-            report[PROBLEM], report[POSITION] = NO_INDEX, start
+        large = index > LARGEST_INDEX
+        while buffer[at] - ZERO < 10:
+            at += 1
+        if buffer[at] != COLON or at == start or large:
+            report[PROBLEM], report[POSITION] = INDEX_LARGE if large and buffer[at] == COLON else NO_INDEX, start
             break
         if index <= before:
             report[PROBLEM], report[POSITION] = NOT_ASCENDING if index else INDEX_ZERO, start

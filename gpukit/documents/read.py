@@ -5,70 +5,133 @@ line. Memory peaks at a little over twice the features.
 """
 
 import os
+import warnings
 
 import numpy as np
 
 from gpukit import _jit
 from gpukit.base import check_choice, check_integer
 from gpukit.documents import copies, delimited, parquet, parse
+from gpukit.documents.columns import places_of, taken
 from gpukit.documents.gather import DocumentsBuilder
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.io import sources
 from gpukit.io.lines import ONE_THREAD
 from gpukit.io.parquet import is_parquet
+from gpukit.io.words import decoded, is_number, shown
 
 NULLS = {"error": parse.NULL_ERROR, "zero": parse.NULL_ZERO, "min": parse.NULL_KEPT}
 DTYPES = (None, "float32", "float64")
 NEEDED = "a file with a line `relevance qid:ID 1:value ...` for each document, or a table with columns label and qid"
+GROUPS, WEIGHTS = (".query", ".group"), (".weight",)  # of files next to the data
 MOST_DIGITS = 18  # of a number of documents
 SPARSE_WIDTH = 256  # features; CSR pays above it when less than
 SPARSE_DENSITY = 0.25  # of them are stored
 
 
-def read_letor(path, *, null="error", n_features=None, dtype=None):
+def read_letor(path, *, null="error", n_features=None, dtype=None, names=None):
     """The Documents in a file of lines `relevance qid:ID 1:value 2:value ... #comment`.
 
     path: LETOR's svmlight, LF or CRLF, also as .gz, .bz2, .xz or .zip; a pipe's name, '-' for standard input, or an
-    open Source; a file without query ids when FILE.query beside it
-    holds the number of documents of each query, a line each (LightGBM; the ids are then 1 to m); Parquet, its columns
-    label, qid and features (see parquet.py; a missing value is NULL), or csv with such a header (delimited.py); a
-    binary copy (.gkl).
-    Feature k is column k-1; columns are as many as the largest index, or n_features. null: what the token NULL stands
+    open Source; a file without query ids when FILE.query or FILE.group next to it holds the number of documents of each
+    query, a line each (LightGBM, XGBoost; the ids are then 1 to m); Parquet, its columns label, qid and features (see
+    parquet.py; a missing value is NULL), or csv with such a header (delimited.py); a binary copy (.gkl). FILE.weight
+    next to it is read where it has a weight a query; a UserWarning says why another one is not read.
+    Feature k is column k-1; columns are as many as the largest index, or n_features. names (n,): the training set's
+    feature names; the columns of a file that has names too are put in their order. null: what the token NULL stands
     for: 'error', 'zero', or 'min', the smallest value of the feature in the query (LETOR's min.txt), 0 where all are
     NULL. X is CSR when more than 256 features are stored with a density below 0.25. dtype: 'float32', 'float64', or
     None for float64 unless that were more than 2^27 numbers (1 GiB); a copy keeps its own. Values equal float(text),
-    rounded to dtype; labels float(text). Raises DataError naming file and line for what is missing, malformed, out of
-    order, not finite (as float32) and for more than n_features features; ParameterError for other values of null,
-    n_features or dtype.
+    rounded to dtype; labels float(text), or int64 where whole labels exceed 2^53. Raises DataError naming file and line
+    for what is missing, malformed, out of order, not finite (as float32), for more than n_features features and for
+    missing and unknown names; ParameterError for other values of null, n_features or dtype.
     """
     check_choice("null", null, tuple(NULLS))
     check_choice("dtype", dtype, DTYPES)
     if n_features is not None:
         n_features = check_integer("n_features", n_features, 1)
     with sources.opened(path, NEEDED) as source:
-        if copies.is_copy(source):
-            documents = copies.read_gkl(source)
-            X = documents.X if dtype is None else documents.X.astype(dtype, copy=False)
-            return documents._replace(X=_widened(X, n_features, source.name))
-        if is_parquet(source):
-            documents = parquet.read_parquet(source, NULLS[null], dtype)
-            return documents._replace(X=_widened(documents.X, n_features, source.name))
-        with _jit.threads(1 if source.holds_less(ONE_THREAD) else None):
-            stream = source.stream()
-            if delimited.is_table(stream.text_head()):
-                documents = delimited.read_table(stream.whole(), stream.name, NULLS[null], dtype)
-                return documents._replace(X=_widened(documents.X, n_features, stream.name))
-            return _read_text(stream, query_file(source.path), NULLS[null], n_features, dtype)
+        documents = _read(source, NULLS[null], n_features, dtype)
+        name = source.name
+        weights = beside(source.path, WEIGHTS)
+    if names is not None and documents.names is not None:
+        documents = _in_order(documents, names, name)
+    else:
+        documents = _widened(documents, n_features, name)
+    return _weighted(documents, weights[0], name) if weights else documents
+
+
+def read_like(path, null, names, n_features):
+    """The Documents in a file that has a training set's features; arguments as read_letor's, n_features may be None.
+
+    Features without names get zero columns up to n_features. Those with names are not filled in.
+    """
+    documents = read_letor(path, null=null, names=names)
+    return documents if documents.names is not None else _widened(documents, n_features, path)
+
+
+def _read(source, null, n_features, dtype):
+    """The Documents of an open Source; n_features: the most that text may have, or None."""
+    if copies.is_copy(source):
+        documents = copies.read_gkl(source)
+        return documents if dtype is None else _converted(documents, dtype, source.name)
+    if is_parquet(source):
+        return parquet.read_parquet(source, null, dtype)
+    with _jit.threads(1 if source.holds_less(ONE_THREAD) else None):
+        stream = source.stream()
+        if delimited.is_table(stream.text_head()):
+            return delimited.read_table(stream.whole(), stream.name, null, dtype)
+        return _read_text(stream, beside(source.path, GROUPS), null, n_features, dtype)
+
+
+def _converted(documents, dtype, name):
+    """Documents with X of a dtype; DataError for a number that is larger than it holds."""
+    with np.errstate(over="ignore"):
+        X = documents.X.astype(dtype, copy=False)
+    data = X if isinstance(X, np.ndarray) else X.data
+    if X is not documents.X and not np.isfinite(data).all():
+        raise DataError(f"{name} has a feature's value that is larger than {dtype} holds. Read it as float64.")
+    return documents._replace(X=X)
+
+
+def _in_order(documents, names, name):
+    """Documents with their features in the order of names (n,); DataError for missing and unknown names."""
+    places = places_of(names, documents.names, name)
+    if places is None:
+        return documents
+    return documents._replace(X=taken(documents.X, places), names=documents.names[places])
+
+
+def _weighted(documents, path, name):
+    """Documents with the weights of queries in a file; as they are, with a warning, where it has other weights."""
+    lines = [(number, word) for number, line in _lines_of(path, "a weight a query") if (word := line.strip())]
+    queries, rows = len(documents.qids), len(documents.y)
+    why = None
+    if documents.weights is not None:
+        why = f"{name} has weights of its own"
+    elif len(lines) != queries:
+        each = "one a document; " if len(lines) == rows else ""
+        why = f"it has {len(lines):,} values ({each}a weight is a query's, and {name} has {queries:,} queries)"
+    if why is not None:
+        warnings.warn(f"{path} is not read: {why}.", stacklevel=3)
+        return documents
+    weights = np.empty(queries)
+    for at, (number, word) in enumerate(lines):
+        text = decoded(word)
+        if not is_number(text, finite=False) or not 0 <= float(text) < np.inf:
+            raise DataError(f"{path}, line {number:,}: {shown(text)} is not a weight, a finite number from 0 up.")
+        weights[at] = float(text)
+    return documents._replace(weights=weights)
 
 
 def is_letor(path):
-    """True for what read_letor reads: a copy, query ids in its first line or its columns, or FILE.query beside it.
+    """True for what read_letor reads: a copy, query ids in its first line or columns, or FILE.query next to it.
 
     path: as read_letor takes it. Raises DataError for what cannot be opened.
     """
     with sources.opened(path, NEEDED) as source:
-        if copies.is_copy(source) or query_file(source.path):
+        if copies.is_copy(source) or beside(source.path, GROUPS):
             return True
         if is_parquet(source):
             return parquet.is_documents(source)
@@ -76,27 +139,28 @@ def is_letor(path):
         return _has_qids(head) or delimited.is_table(head)
 
 
-def query_file(path):
-    """The file of group counts beside path (FILE.query, FILE of FILE.gz too), or None; path: a Path or None."""
+def beside(path, suffixes):
+    """The files next to path named FILE.suffix, of FILE.gz too; path: a Path or None."""
     if path is None:
-        return None
+        return []
     names = [path.name, path.stem] if path.suffix in (".gz", ".bz2", ".xz") else [path.name]
-    return next((file for name in names if os.path.isfile(file := path.with_name(f"{name}.query"))), None)
+    files = (path.with_name(name + suffix) for suffix in suffixes for name in names)
+    return [file for file in files if os.path.isfile(file)]
 
 
 def _read_text(stream, groups, null, n_features, dtype):
-    """Documents of svmlight text; groups: the file of counts beside it, or None."""
+    """Documents of svmlight text; groups: the files of counts next to it."""
     head = stream.text_head()
-    groups = None if _has_qids(head) else groups
-    builder = DocumentsBuilder(stream, groups is None, null, dtype)
+    groups = [] if _has_qids(head) else groups
+    builder = DocumentsBuilder(stream, not groups, null, dtype)
     for block in stream.blocks(len(sources.BOM) if head.startswith(sources.BOM) else 0):
         builder.add(block)
     builder.finish()
     X = assembled(builder, _width(builder.largest, n_features, stream.name))
-    offsets, qids = builder.queries() if groups is None else _groups(groups, stream.name, builder.rows)
+    offsets, qids = builder.queries() if not groups else _groups(groups, stream.name, builder.rows)
     if builder.nulls and null == parse.NULL_KEPT:
         _fill_nulls(X, offsets)
-    return Documents(X, np.concatenate(builder.labels), offsets, qids, builder.joined_comments())
+    return Documents(X, builder.joined_labels(), offsets, qids, builder.joined_comments())
 
 
 def _has_qids(head):
@@ -118,15 +182,16 @@ def _width(found, asked, path):
     return asked or found
 
 
-def _widened(X, n_features, path):
-    """X with zero columns up to n_features."""
+def _widened(documents, n_features, path):
+    """Documents with zero columns up to n_features, which have no names then."""
+    X = documents.X
     missing = _width(X.shape[1], n_features, path) - X.shape[1]
     if not missing:
-        return X
+        return documents
     if isinstance(X, np.ndarray):
-        return np.pad(X, ((0, 0), (0, missing)))
+        return documents._replace(X=np.pad(X, ((0, 0), (0, missing))), names=None)
     X.resize((X.shape[0], n_features))
-    return X
+    return documents._replace(names=None)
 
 
 def assembled(builder, n):
@@ -165,27 +230,43 @@ def _fill_nulls(X, offsets):
     if isinstance(X, np.ndarray):
         parse.fill_dense(X, offsets)
     else:
-        parse.fill_sparse(X.data, X.indices, X.indptr, offsets, X.shape[1])
+        different, columns = np.unique(X.indices, return_inverse=True)
+        parse.fill_sparse(X.data, columns, X.indptr, offsets, len(different))
 
 
-def _groups(path, name, rows):
-    """(offsets (m+1,) int64, qids 1..m) of a file with a count of documents a line."""
-    counts = []
-    with sources.opened(path, "the number of documents of each query, a line each") as source:
-        stream = source.stream()
-        stream.text_head()
-        lines = stream.whole().removeprefix(sources.BOM).split(b"\n")
-    for number, line in enumerate(lines, start=1):
-        word = line.strip()
-        if not word:
-            continue
-        if not word.isdigit() or len(word) > MOST_DIGITS or int(word) == 0:
-            found = word[:80].decode("utf-8", "replace")
-            raise DataError(f"{path}, line {number:,}: {found!r} is not a number of documents (1 or more).")
-        counts.append(int(word))
+def _groups(paths, name, rows):
+    """(offsets (m+1,) int64, qids 1..m) of files with a count of documents a line; DataError where two differ."""
+    path, counts = paths[0], _counts(paths[0])
+    differs = next((other for other in paths[1:] if _counts(other) != counts), None)
+    if differs is not None:
+        raise DataError(f"{path} and {differs} count different documents of queries. Remove one of them.")
     if sum(counts) != rows:
         raise DataError(
             f"{path} counts {sum(counts):,} documents in {len(counts):,} queries, but {name} has {rows:,}. "
             "One of the two belongs to another file, or is cut short."
         )
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64), np.arange(1, len(counts) + 1, dtype=np.int64)
+
+
+def _counts(path):
+    """[int] the number of documents in each line of a file."""
+    counts = []
+    for number, line in _lines_of(path, "the number of documents of each query, a line each"):
+        word = line.strip()
+        if not word:
+            continue
+        large = word.isdigit() and len(word) > MOST_DIGITS
+        if large or not word.isdigit() or int(word) == 0:
+            why = "has too many digits for" if large else "is not"
+            raise DataError(f"{path}, line {number:,}: {shown(decoded(word))} {why} a number of documents (1 or more).")
+        counts.append(int(word))
+    return counts
+
+
+def _lines_of(path, what):
+    """Yield (number from 1, line) of a small text file; what: it is to hold."""
+    with sources.opened(path, what) as source:
+        stream = source.stream()
+        stream.text_head()
+        lines = stream.whole().removeprefix(sources.BOM).split(b"\n")
+    yield from enumerate(lines, start=1)

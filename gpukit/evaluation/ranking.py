@@ -2,6 +2,10 @@
 
 A query's labels in order of falling score are merge sorted. The inversions are the pairs that stand the wrong way
 round, so that pairwise accuracy costs O(n log n), and what comes out sorted is the ideal ranking that NDCG divides by.
+
+Equal scores have no order. NDCG and average precision are their means over all orders of the ties, in closed form: a
+tied document has the mean gain of its ties (McSherry and Najork, "Computing information retrieval performance measures
+efficiently in the presence of tied scores", ECIR 2008).
 """
 
 import numpy as np
@@ -9,43 +13,80 @@ import numpy as np
 from gpukit import _jit
 from gpukit._jit import njit, prange
 from gpukit.base import check_choice, check_integer, check_real
-from gpukit.base.arrays import as_array
+from gpukit.base.arrays import as_array, ordered_floats
 from gpukit.errors import DataError
 from gpukit.sorting import segmented_argsort
 
 NDCG_KINDS = ("standard", "letor", "skip-blank")
+TIES = ("average", "file")
 CUTS = (1, 3, 5, 10)
 ONE_THREAD = 50_000  # documents below which waiting for other threads may cost more than they save
 LAST_GRADE = 30  # gains 2**y - 1 of more than this are an overflow, or so large that only the first document counts
 
 
-def evaluate(y, scores, offsets, *, ndcg="letor", relevant=1, cuts=CUTS):
-    """All metrics of a ranking, as {name: float}.
+class Metrics(dict):
+    """{name: float}, NaN where a metric is not defined.
+
+    reasons: {name: text}, why a metric is NaN. ties: {"pairs", "queries"}, how many pairs of different labels have
+    equal scores, and in how many queries.
+    """
+
+    def __init__(self, values, reasons, ties):
+        super().__init__(values)
+        self.reasons, self.ties = reasons, ties
+
+
+def evaluate(y, scores, offsets, *, ndcg="letor", relevant=1, cuts=CUTS, ties="average"):
+    """All metrics of a ranking, as Metrics: {name: float}.
 
     y (l,) labels; scores (l,), higher is better, no NaN; offsets (m + 1,) integers: query t is the documents
-    offsets[t]:offsets[t + 1]. Equal scores keep the order in which they stand; empty queries do not count.
+    offsets[t]:offsets[t + 1]. Empty queries do not count. ties: "average", the mean over all orders of documents with
+    equal scores, or "file", these in the order in which they stand, as LETOR's scripts do.
 
     pa, pa_ties   share of the preference pairs of all queries whose scores stand in the order of their labels (Eq. 16);
                   pa_ties: equal scores count as right. NaN when no query has two labels
     tau           mean of Kendall's tau-b over the queries with pairs, 0 for one whose scores are all equal; NaN as pa
     ndcg@k        for every k of `cuts`, in the dialect that `ndcg` names: see the function ndcg
     mean_ndcg     in the same dialect: mean of a query's NDCG@k over k = 1 ... n, as LETOR's scripts do.
-                  This and ndcg@k are NaN where a label is below 0 or above 30: gains 2**y - 1 are for grades, not for
-                  the places of a total order. pa and tau are for both
-    map           mean average precision; labels of `relevant` and more count; a query without one has 0
+                  This and ndcg@k are NaN where a label is not a whole number from 0 to 30, since gains 2**y - 1 are
+                  for grades, not for the places of a total order (pa and tau are for both), and where no label is
+                  above 0; ndcg@k of "letor" also where no query has k documents
+    map           mean average precision; labels of `relevant` and more count; a query without one has 0. NaN where no
+                  label reaches `relevant`
 
     Raises DataError for arrays that do not fit together, are empty or hold NaN, ParameterError for another dialect.
     """
     check_choice("ndcg", ndcg, NDCG_KINDS)
+    check_choice("ties", ties, TIES)
     relevant = check_real("relevant", relevant, -np.inf)
     y, scores = _column("y", y), _column("scores", scores)
     if not y.size or y.size != scores.size:
         raise DataError(f"evaluation needs a label and a score a document; got {y.size} labels, {scores.size} scores.")
     offsets = np.asarray(offsets, np.int64)
-    table, pairs = _judged(y, scores, offsets, cuts, relevant, ndcg == "letor")
+    table, pairs = _judged(y, scores, offsets, cuts, relevant, ndcg == "letor", ties == "average")
     there = offsets[1:] > offsets[:-1]
-    graded = y.min() >= 0 and y.max() <= LAST_GRADE
-    return _summary(table[there], pairs[there], cuts, ndcg == "skip-blank", graded)
+    reasons = undefined(y, offsets, ndcg, relevant, cuts, int(pairs[:, 0].sum()))
+    values = _summary(table[there], pairs[there], cuts, ndcg == "skip-blank")
+    tied = {"pairs": int(pairs[:, 2].sum()), "queries": int((pairs[:, 2] > 0).sum())}
+    return Metrics({name: np.nan if name in reasons else value for name, value in values.items()}, reasons, tied)
+
+
+def undefined(y, offsets, ndcg, relevant, cuts, n_pairs):
+    """Return {metric: why these labels do not define it}."""
+    reasons = {} if n_pairs else dict.fromkeys(("pa", "pa_ties", "tau"), "no query has two different labels")
+    if y.max() < relevant:
+        reasons["map"] = f"no label reaches {relevant:g}, from which on documents are relevant"
+    wrong = ~((y >= 0) & (y <= LAST_GRADE) & (y == np.floor(y)))
+    blank = "no label is above 0" if y.max() <= 0 else None
+    if wrong.any():
+        blank = f"label {y[np.argmax(wrong)]:g} is not a grade, a whole number from 0 to {LAST_GRADE}"
+    longest = int(np.diff(offsets).max())
+    for name, least in [*((f"ndcg@{k}", k) for k in cuts), ("mean_ndcg", 0)]:
+        if blank:
+            reasons[name] = blank
+        elif ndcg == "letor" and longest < least:
+            reasons[name] = f"no query has {least} documents, and LETOR's rules give 0 to shorter ones"
+    return reasons
 
 
 def pair_counts(y, scores, offsets):
@@ -56,39 +97,55 @@ def pair_counts(y, scores, offsets):
     return _judged(y, scores, np.asarray(offsets, np.int64), (), 1.0, False)[1]
 
 
-def _judged(y, scores, offsets, cuts, relevant, letor):
+def values_by_query(metric, y, scores, offsets, ndcg="letor", relevant=1.0):
+    """Return (values (m,), weights (m,)) of a metric of `evaluate`: it is their weighted mean over the queries.
+
+    y, scores, offsets: as evaluate takes them, checked; ties are averaged, in pairwise accuracy they count half.
+    """
+    k = int(metric.partition("@")[2] or 1)
+    table, pairs = _judged(y, scores, np.asarray(offsets, np.int64), (k,), relevant, ndcg == "letor")
+    total, right, tied = pairs.T.astype(np.float64)
+    if metric in ("pa", "pa_ties"):
+        right += tied * (0.5 if metric == "pa" else 1.0)
+        return np.divide(right, total, out=np.zeros(len(total)), where=total > 0), total
+    values = table[:, ("ndcg", "mean_ndcg", "map", "tau").index(metric.partition("@")[0])]
+    counted = total > 0 if metric == "tau" else ~np.isnan(values) | (ndcg != "skip-blank")
+    return np.nan_to_num(values), (counted & (np.diff(offsets) > 0)).astype(np.float64)
+
+
+def _judged(y, scores, offsets, cuts, relevant, letor, average=True):
     """(table, pairs) of `_queries`."""
     with _jit.threads(1 if y.size < ONE_THREAD else None):
         order = segmented_argsort(-scores, offsets, device="cpu")
         longest = int(np.diff(offsets).max())
         table, pairs = np.empty((offsets.size - 1, len(cuts) + 3)), np.empty((offsets.size - 1, 3), np.int64)
         ranks = np.array(cuts, np.int64)
-        _queries(y, scores, offsets, order, _discounts(longest, letor), ranks, relevant, letor, table, pairs)
+        _queries(y, scores, offsets, order, _discounts(longest, letor), ranks, relevant, letor, average, table, pairs)
     return table, pairs
 
 
-def ndcg(grades, scores, queries=None, k=10, kind="standard"):
+def ndcg(grades, scores, queries=None, k=10, kind="standard", ties="average"):
     """Mean over queries of the normalized discounted cumulated gain of the first k documents, gain 2**grade - 1.
 
-    grades (n,) from 0 to 30; scores (n,), higher is better; queries (n,) any labels, or None for one query. Equal
-    scores keep the order in which they stand. NaN for labels that are no grades. Raises as evaluate.
+    grades (n,) from 0 to 30; scores (n,), higher is better; queries (n,) any labels, or None for one query; ties as
+    evaluate. NaN for labels that are no grades, and where none is above 0. Raises as evaluate.
 
     kind  "standard"    discount 1 / log2(1 + rank); a query without a relevant document scores 0
-          "skip-blank"  the same, but such queries are left out (0 when all are)
+          "skip-blank"  the same, but such queries are left out
           "letor"       as the LETOR scripts: discount 1 at ranks 1 and 2, then 1 / log2(rank); a query without a
                         relevant document, or with fewer than k documents, scores 0
     """
     check_choice("kind", kind, NDCG_KINDS)
     k = check_integer("k", k, 1)
-    return evaluate(*_by_query(grades, scores, queries), ndcg=kind, cuts=(k,))[f"ndcg@{k}"]
+    return evaluate(*_by_query(grades, scores, queries), ndcg=kind, cuts=(k,), ties=ties)[f"ndcg@{k}"]
 
 
-def mean_average_precision(grades, scores, queries=None, relevant=1):
+def mean_average_precision(grades, scores, queries=None, relevant=1, ties="average"):
     """Mean over queries of the average precision at the relevant documents; 0 for a query that has none.
 
-    Arguments as ndcg; relevant: the lowest grade that counts (1 for LETOR, 2 for MSLR).
+    Arguments as ndcg; relevant: the lowest grade that counts (1 for LETOR, 2 for MSLR). NaN where no grade reaches it.
     """
-    return evaluate(*_by_query(grades, scores, queries), relevant=relevant)["map"]
+    return evaluate(*_by_query(grades, scores, queries), relevant=relevant, ties=ties)["map"]
 
 
 def pairwise_accuracy(grades, scores, queries=None, ties=0.0):
@@ -120,7 +177,7 @@ def _column(name, values):
     values = as_array(values, name)
     if values.dtype.kind not in "biuf":
         raise DataError(f"{name} must be numbers; got {values.dtype}.")
-    values = np.ascontiguousarray(values, np.float64)
+    values = np.ascontiguousarray(ordered_floats(values))
     if values.ndim != 1:
         raise DataError(f"{name} must have one dimension; its shape is {values.shape}.")
     if np.isnan(values).any():
@@ -134,7 +191,7 @@ def _discounts(longest, letor):
     return 1.0 / (np.maximum(np.log2(ranks), 1) if letor else np.log2(1 + ranks))
 
 
-def _summary(table, pairs, cuts, skip_blank, graded):
+def _summary(table, pairs, cuts, skip_blank):
     """The means over queries, by name."""
     total, right, tied = (int(n) for n in pairs.sum(axis=0))
     found = {"pa": right / total, "pa_ties": (right + tied) / total} if total else {"pa": np.nan, "pa_ties": np.nan}
@@ -142,19 +199,21 @@ def _summary(table, pairs, cuts, skip_blank, graded):
     found["tau"] = float(tau[pairs[:, 0] > 0].mean()) if total else np.nan
     for name, values in zip([*(f"ndcg@{k}" for k in cuts), "mean_ndcg"], gains, strict=True):
         values = values[~np.isnan(values)] if skip_blank else np.nan_to_num(values)
-        found[name] = (float(values.mean()) if values.size else 0.0) if graded else np.nan
+        with np.errstate(over="ignore", invalid="ignore"):  # of labels that are not grades
+            found[name] = float(values.mean()) if values.size else np.nan
     found["map"] = float(precision.mean())
     return found
 
 
 @njit(parallel=True)
-def _queries(y, scores, offsets, order, discounts, cuts, relevant, letor, table, pairs):
+def _queries(y, scores, offsets, order, discounts, cuts, relevant, letor, average, table, pairs):
     """table (m, cuts + 3): NDCG at each of cuts, its mean over all k, AP, tau; pairs (m, 3): how many, right, tied."""
     for t in prange(offsets.size - 1):
         rows = offsets[t] + order[offsets[t] : offsets[t + 1]]
         labels, ranked = y[rows], scores[rows]
-        gained = _cumulated(labels, discounts)
-        table[t, cuts.size + 1] = _average_precision(labels, relevant)
+        ends = _tie_ends(ranked, average)
+        gained = _cumulated(labels, ends, discounts)
+        table[t, cuts.size + 1] = _average_precision(labels, ends, relevant)
         spare = np.empty_like(labels)
         equal, tied = _sort_ties(ranked, labels, spare)
         wrong = _sort(labels, spare)
@@ -164,27 +223,53 @@ def _queries(y, scores, offsets, order, discounts, cuts, relevant, letor, table,
         pairs[t, 0], pairs[t, 1], pairs[t, 2] = ordered, right, tied
         size = np.sqrt(float(ordered) * float(all_pairs - equal))
         table[t, cuts.size + 2] = (right - wrong) / size if size > 0.0 else 0.0
-        _gains(gained, _cumulated(labels, discounts), cuts, letor, table[t])
+        _gains(gained, _cumulated(labels, _tie_ends(labels, False), discounts), cuts, letor, table[t])
 
 
 @njit
-def _cumulated(labels, discounts):
-    """DCG@k for k = 1 ... n."""
-    gained, total = np.empty_like(labels), 0.0
-    for r in range(labels.size):
-        total += (2.0 ** labels[r] - 1.0) * discounts[r]
-        gained[r] = total
+def _tie_ends(ranked, average):
+    """Where the run of equal scores of each rank ends; each rank is a run of its own where ties are not averaged."""
+    ends = np.arange(1, ranked.size + 1)
+    if average:
+        for r in range(ranked.size - 2, -1, -1):
+            if ranked[r] == ranked[r + 1]:
+                ends[r] = ends[r + 1]
+    return ends
+
+
+@njit
+def _cumulated(labels, ends, discounts):
+    """DCG@k for k = 1 ... n, with the mean gain of each run of ties."""
+    gained, total, begin = np.empty_like(labels), 0.0, 0
+    while begin < labels.size:
+        gain, end = 0.0, ends[begin]
+        for r in range(begin, end):
+            gain += 2.0 ** labels[r] - 1.0
+        for r in range(begin, end):
+            total += gain / (end - begin) * discounts[r]
+            gained[r] = total
+        begin = end
     return gained
 
 
 @njit
-def _average_precision(labels, relevant):
-    """Mean of the precision at each relevant document."""
-    hits, total = 0, 0.0
-    for r in range(labels.size):
-        if labels[r] >= relevant:
-            hits += 1
-            total += hits / (r + 1)
+def _average_precision(labels, ends, relevant):
+    """Mean of the precision at each relevant document, expected over the orders of each run of ties.
+
+    In a run of n documents, h of them relevant, any rank holds a relevant one with probability h / n, and each rank of
+    the run above it then holds another with probability (h - 1) / (n - 1).
+    """
+    hits, total, begin = 0, 0.0, 0
+    while begin < labels.size:
+        end, relevant_ties = ends[begin], 0
+        for r in range(begin, end):
+            relevant_ties += labels[r] >= relevant
+        others = (relevant_ties - 1) / max(end - begin - 1, 1)
+        if relevant_ties:
+            for r in range(begin, end):
+                total += relevant_ties / (end - begin) * (hits + 1 + (r - begin) * others) / (r + 1)
+        hits += relevant_ties
+        begin = end
     return total / hits if hits else 0.0
 
 

@@ -9,6 +9,7 @@ from gpukit.errors import DataError
 MAGIC = b"PAR1"
 ROWS = 1 << 18  # read at a time, fewer where there are many columns
 NUMBERS = 1 << 22  # of a batch
+MOST_DIGITS = 18  # of whole decimals, which int64 holds
 GROUP = 1 << 20  # rows of a row group that is written
 
 
@@ -51,6 +52,7 @@ class Reader:
         with _translated(self.name):
             self.file = library()[1].ParquetFile(source.seekable())
             self.names, self.rows = list(self.file.schema_arrow.names), self.file.metadata.num_rows
+            self.metadata = self.file.schema_arrow.metadata or {}
             groups = [self.file.metadata.row_group(at).num_rows for at in range(self.file.num_row_groups)]
         if self.rows != sum(groups) or min(groups, default=0) < 0:
             raise DataError(
@@ -135,7 +137,8 @@ class Reader:
         if not (pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind) or pyarrow.types.is_boolean(kind)):
             if not pyarrow.types.is_decimal(kind):
                 raise DataError(f"{self.name}: the column of the {what} holds {kind}, not numbers.")
-            column = column.cast(pyarrow.float64())
+            exact = kind.scale == 0 and kind.precision <= MOST_DIGITS
+            column = column.cast(pyarrow.int64() if exact else pyarrow.float64())
         return column.to_numpy(zero_copy_only=False)
 
 
@@ -158,16 +161,18 @@ def is_list(column):
     return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
 
 
-def write_rows(file, columns, count):
+def write_rows(file, columns, count, metadata=None):
     """Write a table to an open binary file, a row group at a time.
 
-    columns: {name: a function of a slice of rows that gives their array}; count: rows.
+    columns: {name: a function of a slice of rows that gives their array}; count: rows; metadata: {bytes: bytes} of the
+    file, or None.
     """
     pyarrow, parquet = library()
     writer = None
     for start in range(0, max(count, 1), GROUP):
         part = slice(start, min(start + GROUP, count))
         table = pyarrow.table({name: take(part) for name, take in columns.items()})
+        table = table if metadata is None else table.replace_schema_metadata(metadata)
         writer = writer or parquet.ParquetWriter(file, table.schema)
         writer.write_table(table)
     writer.close()

@@ -3,8 +3,9 @@
 import numpy as np
 
 from gpukit.ranking.arrays import Csr
+from gpukit.ranking.scaling import scatter
 from gpukit.ranking.solvers.counting import dcm, ost
-from gpukit.ranking.solvers.sparse_gram import sparse_gram
+from gpukit.ranking.solvers.sparse_gram import sparse_gram, sparse_gram_diagonal
 from gpukit.ranking.twins.gram import pair_pulls, query_means, weighted_gram
 from gpukit.ranking.twins.level_tree import search_plane, start_planes
 from gpukit.ranking.twins.matrix import (
@@ -109,6 +110,10 @@ class Dense:
         weighted_gram(self.X, means, query, pulls, np.empty((0, 2), np.int32), partial)
         return partial.sum(axis=0)
 
+    def gram_diagonal(self, offsets, query, pulls):
+        """See session.Session.gram_diagonal."""
+        return scatter(self.X, offsets, pulls, np.ones(self.X.shape[1]))
+
 
 class Sparse:
     """Products with a sparse X, kept by rows and by columns."""
@@ -142,6 +147,10 @@ class Sparse:
     def gram(self, offsets, query, pulls):
         """See session.Session.gram."""
         return sparse_gram(self.host, offsets, query, pulls)
+
+    def gram_diagonal(self, offsets, query, pulls):
+        """See session.Session.gram_diagonal."""
+        return sparse_gram_diagonal(self.host, offsets, pulls)
 
 
 def rows_of(X):

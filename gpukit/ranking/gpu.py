@@ -13,7 +13,7 @@ from gpukit.ranking.kernels import matrix as matrix_kernels
 from gpukit.ranking.kernels import p_swx as p_swx_kernels
 from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
 from gpukit.ranking.kernels.rows import LIMIT, THREADS, WARPS, shape
-from gpukit.ranking.solvers.sparse_gram import sparse_gram
+from gpukit.ranking.solvers.sparse_gram import sparse_gram, sparse_gram_diagonal
 from gpukit.sorting import gpu as sorting  # noqa: F401
 
 BLOCK = 256
@@ -196,6 +196,10 @@ class Dense:
         launch(gram_kernels.weighted_gram, blocks, BLOCK, self.X, means, query, pulls, put(tiles), partial)
         return added(partial.reshape(shares, n * n)).reshape(n, n)
 
+    def gram_diagonal(self, offsets, query, pulls):
+        """See session.Session.gram_diagonal."""
+        return self.gram(offsets, query, pulls).diagonal()
+
 
 class Product:
     """What `Dense.product` gives: rounds that are made ready once, in the same memory."""
@@ -263,6 +267,10 @@ class Sparse:
     def gram(self, offsets, query, pulls):
         """See session.Session.gram."""
         return sparse_gram(self.host, *(array.copy_to_host() for array in (offsets, query, pulls)))
+
+    def gram_diagonal(self, offsets, query, pulls):
+        """See session.Session.gram_diagonal."""
+        return sparse_gram_diagonal(self.host, offsets.copy_to_host(), pulls.copy_to_host())
 
 
 def device_rows(X):

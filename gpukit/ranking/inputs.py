@@ -1,21 +1,36 @@
 """What people hand in, checked: features, relevance, queries and their weights."""
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit import _jit
-from gpukit.base.arrays import Resident, aligned, as_array, labels, plain, resident
+from gpukit.base.arrays import (
+    Resident,
+    aligned,
+    as_array,
+    as_labels,
+    as_numbers,
+    labels,
+    ordered_floats,
+    plain,
+    resident,
+)
 from gpukit.device import gpu_count
 from gpukit.device.engine import engine
-from gpukit.documents.convert import as_documents
+from gpukit.documents.check import check_names
+from gpukit.documents.convert import as_documents, feature_names
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.io import trust
-from gpukit.io.arrays import is_frame
+from gpukit.io.arrays import as_frame, is_frame
 from gpukit.ranking import cpu
 from gpukit.ranking.problem import group_rows, group_sizes
 from gpukit.ranking.solvers.choose import threads_for
+
+WIDE = 1 << 20  # columns, above which those without entries are left out; a vector of fewer takes 8 MiB at most
+SHOWN = 5  # numbers of features in a warning
 
 
 class Queries(NamedTuple):
@@ -42,14 +57,56 @@ class Queries(NamedTuple):
         return out
 
 
+class Occurring(NamedTuple):
+    """The columns of a wide sparse matrix that have entries: columns (k,) int64, ascending, of n_features."""
+
+    columns: np.ndarray
+    n_features: int
+
+    def select(self, X):
+        """CSR (l, k) of these columns of X (l, any); warns of other columns with values, which are ignored."""
+        from scipy.sparse import csr_matrix
+
+        X = X if hasattr(X, "indptr") else csr_matrix(X)
+        places = np.minimum(np.searchsorted(self.columns, X.indices), len(self.columns) - 1)
+        known = self.columns[places] == X.indices
+        unseen = np.unique(X.indices[~known & (X.data != 0)])
+        if len(unseen):
+            numbers = ", ".join(f"{number + 1:,}" for number in unseen[:SHOWN].tolist())
+            warnings.warn(
+                f"{len(unseen):,} features never occurred in training and are ignored: number {numbers}"
+                f"{', ...' if len(unseen) > SHOWN else ''}.",
+                stacklevel=2,
+            )
+        indptr = np.append(0, np.cumsum(known))[X.indptr].astype(X.indptr.dtype)
+        return csr_matrix(
+            (X.data[known], places[known].astype(X.indices.dtype), indptr), (X.shape[0], len(self.columns))
+        )
+
+
 class Inputs(NamedTuple):
     """X (l, n), dense or CSR, float32 or float64, or a base.arrays.Resident, which `placed` checks; y (l,) float64;
-    column names or None; in the order of the input."""
+    column names, an Occurring where X was narrowed, or None; in the order of the input."""
 
     X: object
     y: np.ndarray
     queries: Queries
-    names: np.ndarray | None
+    names: object
+
+
+def is_wide(X, names):
+    """True for a sparse X (l, n) of so many numbered columns that those without entries are left out."""
+    return hasattr(X, "indptr") and X.shape[1] > WIDE and names is None
+
+
+def narrowed(inputs):
+    """Inputs without the columns of a wide sparse X that have no entry: their weights would be 0."""
+    X = inputs.X
+    if not is_wide(X, inputs.names):
+        return inputs
+    columns = np.unique(X.indices).astype(np.int64)
+    known = Occurring(columns if len(columns) else np.zeros(1, np.int64), X.shape[1])
+    return inputs._replace(X=known.select(X), names=known)
 
 
 def read(X, y, qid, group, feature_names=None, may_stay=False):
@@ -57,26 +114,45 @@ def read(X, y, qid, group, feature_names=None, may_stay=False):
 
     may_stay: X on a GPU need not come to the host.
     """
-    X, y, queries, names = spread(X, y, qid, group, may_stay)
+    X, names, y, queries = spread(X, y, qid, group, may_stay)
     if feature_names is not None:
         names = np.asarray(feature_names, object)
         if names.shape != X.shape[1:]:
             raise DataError(f"feature_names has {names.size:,} names, X {X.shape[1]:,} columns.")
+    check_names(names)
     return Inputs(X, relevance(y, X.shape[0]), queries, names)
 
 
+def eval_sets(sets, groups=None, qids=None):
+    """[(X, y, qid, group)] of fit's eval_set, eval_group and eval_qid; DataError where they do not fit together."""
+    sets = [] if sets is None else sets
+    wrong = not isinstance(sets, list | tuple) or isinstance(sets, Documents)
+    if wrong or not all(isinstance(one, Documents) or len(one) == 2 for one in sets):
+        raise DataError("eval_set must be a list of (X, y) or Documents.")
+    for name, given in (("eval_group", groups), ("eval_qid", qids)):
+        if given is not None and len(given) != len(sets):
+            raise DataError(
+                f"{name} must have an entry for each of the {len(sets):,} eval sets; it has {len(given):,}."
+            )
+    groups, qids = (given or [None] * len(sets) for given in (groups, qids))
+    return [
+        (one, None, qid, group) if isinstance(one, Documents) else (*one, qid, group)
+        for one, qid, group in zip(sets, qids, groups)
+    ]
+
+
 def spread(X, y, qid, group, may_stay):
-    """(X, y, Queries, names) of Documents, or of arrays with qid or group."""
+    """(X, names, y, Queries) of Documents, or of arrays with qid or group."""
     if isinstance(X, Documents):
         if y is not None or qid is not None or group is not None:
             raise DataError("Documents bring relevance and queries of their own: leave y, qid and group out.")
         X = checked(X)
-        return X.X, X.y, Queries(None, X.offsets, X.qids), None
+        return *features(X), X.y, Queries(None, X.offsets, X.qids)
     X, y, qid = aligned(X=X, y=y, qid=qid)
     matrix, names = features(X, may_stay)
     if y is None:
         raise DataError("Learning to rank needs the relevance of each document: give y, or Documents as read_letor's.")
-    return matrix, plain(y), queries_of(qid, group, matrix.shape[0]), names
+    return matrix, names, y, queries_of(qid, group, matrix.shape[0])
 
 
 def checked(X):
@@ -97,9 +173,11 @@ def queries_of(qid, group, count):
     if qid is None:
         return Queries(None, group_sizes(plain(group), count), None)
     qid = as_array(qid, "qid")
+    if qid.dtype.kind in "cV":
+        raise DataError(f"qid must be ids, integers or text; got {qid.dtype}.")
     lacking = missing(qid) if qid.ndim == 1 else ()
     if len(lacking):
-        what = "None" if qid[lacking[0]] is None else "NaN"
+        what = {"m": "NaT", "M": "NaT"}.get(qid.dtype.kind, "NaN" if qid[lacking[0]] is not None else "None")
         raise DataError(f"qid[{lacking[0]}] is {what}: every document needs a query.")
     try:
         return Queries(*group_rows(qid, count))
@@ -109,8 +187,8 @@ def queries_of(qid, group, count):
 
 def missing(qid):
     """Where a column of ids (l,) has None, NaN or pandas' NA."""
-    if qid.dtype.kind == "f":
-        return np.flatnonzero(np.isnan(qid))
+    if qid.dtype.kind in "fmM":
+        return np.flatnonzero(qid != qid)
     if qid.dtype.kind != "O":
         return np.zeros(0, np.int64)
     return np.flatnonzero([not isinstance(one == one, bool | np.bool_) or one is None or one != one for one in qid])
@@ -125,7 +203,8 @@ def query_weights(given, queries, group=None):
     if given is None:
         return None
     count = len(queries.offsets) - 1
-    weights = _looked_up(given, queries) if isinstance(given, dict) else as_array(given, "query_weight", np.float64)
+    weights = _looked_up(given, queries) if isinstance(given, dict) else given
+    weights = as_numbers("query_weight", weights).astype(np.float64)
     if group is not None and weights.shape == np.shape(group):
         weights = weights[np.asarray(group) > 0]
     elif weights.shape == (queries.offsets[-1],) != (count,):
@@ -176,15 +255,12 @@ def _looked_up(given, queries):
     lacking = [qid for qid in ids if qid not in given]
     if lacking:
         raise DataError(f"query_weight has no weight of query {lacking[0]!r} ({len(lacking):,} of {len(ids):,} lack).")
-    return np.array([given[qid] for qid in ids], np.float64)
+    return [given[qid] for qid in ids]
 
 
 def relevance(y, count):
-    """y as (l,) float64; DataError for another length, or what is not a finite number."""
-    try:
-        y = np.asarray(y).astype(np.float64)
-    except (TypeError, ValueError):
-        raise DataError("y must be numbers: the relevance of each document, higher is better.") from None
+    """y as (l,) float64 in the same order; DataError for another length, or what is not a finite number."""
+    y = ordered_floats(as_labels("y", y))
     if y.shape != (count,):
         raise DataError(f"y must hold one relevance a document, {count:,}; its shape is {y.shape}.")
     wrong = ~np.isfinite(y)
@@ -211,31 +287,16 @@ def features(X, may_stay=False):
     if there is not None and can_stay(there):
         return there, None
     if isinstance(X, Documents):
-        return X.X, None
+        return X.X, X.names
+    X = X if is_frame(X) else as_frame(X)
     if hasattr(X, "tocsr"):
         return _check_finite(_sparse(X), None), None
-    names = _names(X)
-    X = as_array(X, "X")
+    names = feature_names(X)
+    X = as_numbers("X", X)
     if X.ndim != 2 or not X.shape[1]:
         raise DataError(f"X must be a table, documents x features, at least one of these; its shape is {X.shape}.")
-    check_real(X)
-    try:
-        X = np.ascontiguousarray(X, X.dtype if X.dtype == np.float32 else np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"X must hold numbers ({error}). Encode or drop the other columns.") from None
+    X = np.ascontiguousarray(X, X.dtype if X.dtype == np.float32 else np.float64)
     return _check_finite(X, names), names
-
-
-def check_real(X):
-    """DataError for complex features, whose imaginary parts would be lost."""
-    if np.issubdtype(X.dtype, np.complexfloating):
-        raise DataError(f"Complex data not supported: X is {X.dtype}. Give real and imaginary parts as columns.")
-
-
-def _names(X):
-    """(n,) object column names of a DataFrame where all are text, else None."""
-    columns = list(X.columns) if is_frame(X) else []
-    return np.array(columns, object) if columns and all(isinstance(name, str) for name in columns) else None
 
 
 def _sparse(X):
@@ -244,8 +305,8 @@ def _sparse(X):
     X = X.tocsr()
     if X.ndim != 2 or not X.shape[1]:
         raise DataError(f"X must be a table, documents x features, at least one of these; its shape is {X.shape}.")
-    check_real(X)
     if X.dtype not in (np.float32, np.float64):
+        as_numbers("X", X.data)
         X = X.astype(np.float64)
     if not X.has_canonical_format:
         X = X.copy()

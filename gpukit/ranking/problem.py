@@ -79,7 +79,7 @@ def group_rows(qid, count):
 def group_sizes(group, count):
     """offsets (m + 1,) int64 of a list of documents a query, as LightGBM and XGBoost take it."""
     group = np.asarray(group)
-    whole = group.ndim == 1 and np.issubdtype(group.dtype, np.integer)
+    whole = group.ndim == 1 and group.dtype.kind in "iu"
     if not whole or (group < 0).any() or group.sum() != count:
         found = f"they add up to {group.sum():,}" if whole else f"its shape is {group.shape}, its dtype {group.dtype}"
         raise DataError(

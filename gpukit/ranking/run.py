@@ -25,9 +25,9 @@ VECTORS = 10  # of features, which conjugate gradients have at once
 class Run:
     """Problem, session and preconditioner of one training set; `train` for one C after the other.
 
-    settings (estimator.Settings), solver, device, scaling (scaling.Scaling), names of the columns or None; clock:
-    timing.Clock, the seconds of the stages;
-    team: the parallel.Team whose ranks share the queries out, each having all of the inputs.
+    settings (estimator.Settings), solver, device, scaling (scaling.Scaling), names of the columns or None; constant
+    (k,): the columns that have one value within each query, where X is on the host; clock: timing.Clock; team: the
+    parallel.Team whose ranks share the queries out, each having all of the inputs.
     """
 
     def __init__(self, inputs, settings, weights=None, group=None, team=ALONE):
@@ -44,6 +44,8 @@ class Run:
             queries = inputs.queries
             stays = settings.scale == "none" and queries.rows is None and team.size == 1
             X = queries.ordered(placed(inputs.X, self.device, stays))
+            on_host = isinstance(X, np.ndarray) or hasattr(X, "indptr")
+            self.constant = scaling.constant_features(X, queries.offsets) if on_host else np.zeros(0, np.int64)
             self.scaling = scaling.fit(settings.scale, X, queries.offsets)
             y, weights = queries.ordered(inputs.y), query_weights(weights, queries, group)
             whole = make_problem(X, y, queries.offsets, weights)
@@ -53,7 +55,7 @@ class Run:
             del whole, X  # what was scaled is not kept beside what came of it
             self.session = self._session(n)
         with self.stage("precondition"):
-            self.preconditioner = Preconditioner(self.session.gram()) if preconditioned and not team.rank else None
+            self.preconditioner = None if team.rank else self._preconditioner(preconditioned)
 
     def _scaled(self, problem):
         """A Problem with its features scaled; None stays None."""
@@ -66,6 +68,10 @@ class Run:
             check_memory(self.device, self.problem)
             session = make_session(self.problem, self.solver, engine(self.device, "gpukit.ranking"))
         return session if self.team.size == 1 else SharedSession(session, n, self.team)
+
+    def _preconditioner(self, full):
+        """The Preconditioner: the covariance within queries, or its diagonal."""
+        return Preconditioner(self.session.gram() if full else self.session.gram_diagonal())
 
     @contextlib.contextmanager
     def stage(self, name):
@@ -92,12 +98,50 @@ class Run:
         return result if self.team.size == 1 else self.session.finish(result)
 
     def converged(self, result):
-        """Whether a training ended because there was no more to do, not because of max_iter."""
-        return result.stopped != "max_iter" or result.gradient <= self.settings.eps * result.start_norm
+        """True if w is certified to be a minimum, and max_iter did not end the training before eps was reached."""
+        reached = result.stopped != "max_iter" or result.gradient <= self.settings.eps * result.start_norm
+        return result.is_minimum and reached
+
+    def stop_reason(self, result):
+        """'converged', 'eps', 'rounding' or 'max_iter'; see RankSVM.stop_reason_."""
+        if self.converged(result):
+            return "converged"
+        return {"converged": "eps", "settled": "rounding"}.get(result.stopped, result.stopped)
+
+    def warnings(self, C, result):
+        """Return what to say about a training that did not converge or gave no weights, a list of texts."""
+        reason, texts = self.stop_reason(result), []
+        if reason == "max_iter":
+            share = result.gradient / (result.start_norm or 1.0)
+            texts.append(
+                f"RankSVM stopped after max_iter={self.settings.max_iter} Newton steps with C={C:g}: the gradient is "
+                f"{share:.2g} of the one at w = 0 (eps={self.settings.eps:g}), and the minimum is not certified. Raise "
+                "max_iter, scale the features, or choose a smaller C."
+            )
+        elif reason == "rounding":
+            texts.append(
+                f"RankSVM stopped with C={C:g} because rounding hides further progress: the objective may be "
+                f"{result.gap / abs(result.objective):.2g} of itself above the minimum. Scale the features "
+                "(scale='deviation'), or choose a smaller C."
+            )
+        if len(self.constant) == len(result.w) or not result.w.any():
+            why = f"C={C:g} or the features are too small to move them"
+            if len(self.constant) == len(result.w):
+                why = f"no feature differs within a query ({named_columns(self.constant, self.names)})"
+            texts.append(f"All weights are 0: {why}. The model gives all documents of a query the same score.")
+        return texts
 
     def steps(self, result):
         """{"newton", "cg"}: the steps of a training."""
         return {"newton": len(result.history), "cg": sum(step["cg_steps"] for step in result.history)}
+
+
+def named_columns(columns, names, most=10):
+    """Return a list of columns as text: their names, or their numbers from 1; at most `most` of them."""
+    if hasattr(names, "columns"):  # inputs.Occurring
+        columns, names = names.columns[columns], None
+    known = [f"feature {k + 1}" if names is None else str(names[k]) for k in columns[:most].tolist()]
+    return ", ".join(known) + (f" and {len(columns) - most:,} more" if len(columns) > most else "")
 
 
 def check_memory(device, problem):

@@ -24,15 +24,20 @@ FACTS = {
     "timings": dict,
 }
 PATH = {"path": list, "metric": str}  # of fit_path
+STOP = {"stop_reason": str}  # which earlier versions did not keep
 CHOICE = {"chosen": dict, "trials": list}  # where C was "auto"
+EVALS = {"evals_result": dict}  # where fit had an eval_set
 
 
 def packed(model):
     """(facts, arrays) of a fitted RankSVM."""
-    kept = {name: getattr(model, f"{name}_") for name in (*FACTS, *PATH, *CHOICE) if hasattr(model, f"{name}_")}
+    known = (*FACTS, *STOP, *PATH, *CHOICE, *EVALS)
+    kept = {name: getattr(model, f"{name}_") for name in known if hasattr(model, f"{name}_")}
     names = getattr(model, "feature_names_in_", None)
     facts = {"kept": kept, "scale": model.scaling_.kind, "feature_names": None if names is None else names.tolist()}
     ranges = {} if model.scaling_.low is None else {"low": model.scaling_.low, "factor": model.scaling_.factor}
+    if hasattr(model, "columns_"):
+        facts["n_features"], ranges["columns"] = model.n_features_in_, model.columns_
     return facts, {"coef": model.coef_, **ranges}
 
 
@@ -47,6 +52,9 @@ def unpack(model, facts, arrays):
     kept = _kept(persist.entry_of(facts, "kept", dict))
     columns = _names(persist.entry_of(facts, "feature_names", list | None), size)
     model.coef_, model.n_features_in_ = arrays["coef"], size
+    if "columns" in arrays:
+        model.n_features_in_ = persist.entry_of(facts, "n_features", int)
+        model.columns_ = _columns(arrays["columns"], size, model.n_features_in_)
     model.scaling_ = Scaling(kind, *(arrays[name] for name in names[1:]))
     for name, value in kept.items():
         setattr(model, f"{name}_", value)
@@ -57,6 +65,8 @@ def unpack(model, facts, arrays):
 def _kept(kept):
     """The facts that a file keeps of a training, checked; those of fit_path where it was one."""
     known = FACTS | (PATH if "path" in kept else {}) | (CHOICE if "chosen" in kept else {})
+    known |= EVALS if "evals_result" in kept else {}
+    known |= STOP if "stop_reason" in kept else {}
     for name in kept:
         if name not in known:
             raise DataError(f"{name!r} in its header is nothing that is kept of a training.")
@@ -67,6 +77,14 @@ def _kept(kept):
         for step in kept[name]:
             persist.entry_of({f"a step of {name}": step}, f"a step of {name}", dict)
     return kept
+
+
+def _columns(columns, size, n_features):
+    """columns (k,) int64, checked: they ascend and are below n_features."""
+    trust.check_array("columns", columns, np.int64, (size,))
+    if (np.diff(columns, prepend=-1) <= 0).any() or columns[-1] >= n_features:
+        raise DataError(f"its columns do not ascend below {n_features:,}.")
+    return columns
 
 
 def _names(names, size):
@@ -86,11 +104,12 @@ def save_text(path, model):
         lines.append("# features are brought to 0..1 within each query first\n")
     if model.scaling_.kind in FITTED:
         lines.append("# index:weight:low:factor, where (feature - low) * factor is what the weight is for\n")
-    columns = [model.coef_.tolist()]
+    numbers = getattr(model, "columns_", np.arange(len(model.coef_))) + 1
+    columns = [numbers.tolist(), model.coef_.tolist()]
     if model.scaling_.low is not None:
         columns += [model.scaling_.low.tolist(), model.scaling_.factor.tolist()]
-    for k, numbers in enumerate(zip(*columns)):
+    for k, line in enumerate(zip(*columns)):
         named = "" if names is None else f" # {names[k]}"
-        lines.append(":".join([str(k + 1), *map(repr, numbers)]) + named + "\n")
+        lines.append(":".join(map(repr, line)) + named + "\n")
     with persist.atomic_write(path) as aside, open(aside, "w", encoding="utf-8") as file:
         file.writelines(lines)

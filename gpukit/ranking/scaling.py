@@ -87,10 +87,33 @@ def _sparse_range(X):
 def dense_spread(X, offsets):
     """(low, spread): smallest value of each column, its root mean squared distance from the query's mean, (n,) each."""
     low, high = dense_range(X)
+    squares = scatter(X, offsets, np.ones(X.shape[0]), inverse(high - low))
+    return low, (high - low) * np.sqrt(squares / X.shape[0])
+
+
+def constant_features(X, offsets):
+    """Return the columns of a host X (l, n) that have one value within each query, (k,) int64."""
+    if hasattr(X, "indptr"):
+        return np.flatnonzero(_sparse_spread(X, offsets)[1] == 0)
+    query, columns = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), np.arange(X.shape[1])
+    for first in range(0, X.shape[0] - 1, RUN):
+        rows = slice(first, first + RUN + 1)
+        values, together = X[rows][:, columns], np.diff(query[rows]) == 0
+        columns = columns[~(values[1:] != values[:-1])[together].any(axis=0)]
+        if not columns.size:
+            break
+    return columns
+
+
+def scatter(X, offsets, weights, factor):
+    """Return the weighted sums of squared distances from the queries' weighted means, (n,), of the columns X * factor.
+
+    A column that is constant within every query has exactly 0.
+    """
     runs = np.linspace(0, len(offsets) - 1, max(-(-X.shape[0] // RUN), 1) + 1).astype(np.int64)
-    squares, width = np.empty((len(runs) - 1, X.shape[1])), high - low
-    _scatter(X, np.asarray(offsets, np.int64), runs, inverse(width), squares)
-    return low, width * np.sqrt(squares.sum(axis=0) / X.shape[0])
+    squares = np.empty((len(runs) - 1, X.shape[1]))
+    _scatter(X, np.asarray(offsets, np.int64), runs, weights, factor, squares)
+    return squares.sum(axis=0)
 
 
 def _sparse_spread(X, offsets):
@@ -133,22 +156,23 @@ def _ranges(X, lows, highs):
 
 
 @njit(parallel=True)
-def _scatter(X, offsets, runs, inverse, squares):
-    """Row `run` of squares: of the queries runs[run]:runs[run + 1], the squared distances from the queries' means, in
-    units of 1 / inverse. Distances from the first document come first, so that what is the same leaves 0."""
+def _scatter(X, offsets, runs, weights, factor, squares):
+    """Fill row `run` of squares with `scatter` of the queries runs[run]:runs[run + 1]. Distances are taken from a
+    query's first document, so that a constant leaves 0."""
     for run in prange(squares.shape[0]):
         total = squares[run]
         total[:] = 0.0
         for t in range(runs[run], runs[run + 1]):
             first, last = offsets[t], offsets[t + 1]
-            sums = np.zeros(X.shape[1])
+            sums, weight = np.zeros(X.shape[1]), weights[first:last].sum()
             for i in range(first, last):
                 for f in range(X.shape[1]):
-                    away = (np.float64(X[i, f]) - np.float64(X[first, f])) * inverse[f]
-                    sums[f] += away
-                    total[f] += away * away
-            for f in range(X.shape[1]):
-                total[f] = max(total[f] - sums[f] * sums[f] / max(last - first, 1), 0.0)
+                    away = (np.float64(X[i, f]) - np.float64(X[first, f])) * factor[f]
+                    sums[f] += weights[i] * away
+                    total[f] += weights[i] * away * away
+            if weight > 0.0:
+                for f in range(X.shape[1]):
+                    total[f] = max(total[f] - sums[f] * sums[f] / weight, 0.0)
 
 
 @njit(parallel=True)

@@ -6,11 +6,21 @@ from gpukit import _jit
 from gpukit import device as devices
 from gpukit.base.arrays import Resident, aligned
 from gpukit.device.engine import engine
+from gpukit.documents.columns import places_of, taken
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.evaluation import ranking
 from gpukit.ranking.arrays import Csr
-from gpukit.ranking.inputs import checked, features, placed, queries_of, read
+from gpukit.ranking.inputs import (
+    Occurring,
+    checked,
+    features,
+    placed,
+    queries_of,
+    query_weights,
+    read,
+    weights_given,
+)
 from gpukit.ranking.solvers.choose import stored_values, threads_for
 from gpukit.ranking.twins.matrix import csr_product, document_scores
 from gpukit.sorting import segmented_argsort
@@ -20,8 +30,8 @@ def predict(model, X, qid=None, group=None):
     """See RankSVM.predict."""
     X, qid = aligned(X=checked(X), qid=qid)
     queries = known_queries(model, X, qid, group)
-    matrix, names = features(X, model.scaling_.kind == "none")
-    check_model(model, matrix, names)
+    may_stay = model.scaling_.kind == "none" and not hasattr(model, "columns_")
+    matrix = of_model(model, *features(X, may_stay))
     if isinstance(matrix, Resident):
         return finite(scores_there(matrix, model.coef_))
     if queries is None:
@@ -77,8 +87,17 @@ def product(X, w):
     return out
 
 
-def check_columns(X, names, width, known):
-    """DataError unless X (l, n) has the training set's columns: so many, with the known names if both have names."""
+def in_order(X, names, width, known):
+    """X (l, n) with the training set's columns in their order, by name where both have names.
+
+    known: names (n,), inputs.Occurring or None. Raises DataError for missing and unknown names, and for another number
+    of columns.
+    """
+    if isinstance(known, Occurring):
+        return known.select(X)
+    if names is not None and known is not None:
+        places = places_of(known, names, "X")
+        return X if places is None else taken(X, places)
     have = X.shape[1]
     if have > width:
         raise DataError(
@@ -90,16 +109,19 @@ def check_columns(X, names, width, known):
             f"The model was trained on {width:,} features, and these documents have {have:,}. Give all "
             f"columns (read_letor(path, n_features={width}) fills in zeros)."
         )
-    if names is not None and known is not None and not np.array_equal(names, known):
-        at = int(np.argmax(names != known))
-        raise DataError(
-            f"Column {at} is {names[at]!r}; it was {known[at]!r} in training. Give the same columns in the same order."
-        )
+    return X
 
 
-def check_model(model, X, names):
-    """See check_columns."""
-    check_columns(X, names, model.n_features_in_, getattr(model, "feature_names_in_", None))
+def of_model(model, X, names):
+    """See in_order."""
+    return in_order(X, names, model.n_features_in_, known_features(model))
+
+
+def known_features(model):
+    """The names (n,) of a model's features, the inputs.Occurring of a wide training set, or None."""
+    if hasattr(model, "columns_"):
+        return Occurring(model.columns_, model.n_features_in_)
+    return getattr(model, "feature_names_in_", None)
 
 
 def rank(model, X, qid=None, group=None):
@@ -118,9 +140,29 @@ def rank(model, X, qid=None, group=None):
 
 def evaluate(model, X, y=None, qid=None, group=None, ndcg="letor", relevant=1):
     """{metric: value} of evaluation.evaluate on documents as fit takes them."""
-    inputs = read(X, y, qid, group)
-    check_model(model, inputs.X, inputs.names)
-    queries = inputs.queries
-    found = scores(model, queries.ordered(inputs.X), queries.offsets)
+    return measured(model, read(X, y, qid, group), ndcg, relevant)
+
+
+def measured(model, inputs, ndcg="letor", relevant=1):
+    """{metric: value} of evaluation.evaluate on Inputs."""
+    y, found, offsets = judged(model, inputs)
     with _jit.threads(threads_for(stored_values(inputs.X))):
-        return ranking.evaluate(queries.ordered(inputs.y), found, queries.offsets, ndcg=ndcg, relevant=relevant)
+        return ranking.evaluate(y, found, offsets, ndcg=ndcg, relevant=relevant)
+
+
+def judged(model, inputs):
+    """(labels, scores, offsets) of Inputs, query by query."""
+    queries = inputs.queries
+    X = of_model(model, inputs.X, inputs.names)
+    return queries.ordered(inputs.y), scores(model, queries.ordered(X), queries.offsets), queries.offsets
+
+
+def accuracy(model, X, y, qid, group, weights):
+    """Pairwise accuracy, NaN without pairs; weights: of the queries, as fit takes query_weight, or None."""
+    if weights is None:
+        return evaluate(model, X, y, qid, group)["pa"]
+    inputs = read(X, y, qid, group)
+    weights = query_weights(weights_given(weights, X), inputs.queries, group)
+    pairs, right, _ = ranking.pair_counts(*judged(model, inputs)).T
+    total = weights @ pairs
+    return float(weights @ right / total) if total else np.nan

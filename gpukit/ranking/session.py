@@ -25,9 +25,17 @@ class Session:
 
     def gram(self):
         """(n, n) float64: the weighted covariance of the documents inside their queries, all pairs counted."""
-        steps, pulls = self.steps, self.steps.empty(self.size, np.float64)
-        steps.pair_pulls(self.ranks, self.level, self.offsets, self.weights, pulls)
-        return self.matrix.gram(self.offsets, self.ranks.query, pulls)
+        return self.matrix.gram(self.offsets, self.ranks.query, self._pulls())
+
+    def gram_diagonal(self):
+        """(n,) float64: the diagonal of `gram`, in one pass over X."""
+        return self.matrix.gram_diagonal(self.offsets, self.ranks.query, self._pulls())
+
+    def _pulls(self):
+        """(l,) of the device: how many pairs each document is in, times its query's weight."""
+        pulls = self.steps.empty(self.size, np.float64)
+        self.steps.pair_pulls(self.ranks, self.level, self.offsets, self.weights, pulls)
+        return pulls
 
 
 class ScanSession(Session):

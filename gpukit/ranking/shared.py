@@ -7,7 +7,7 @@ import numpy as np
 from gpukit.ranking.problem import QUERY_COST, make_problem
 from gpukit.ranking.solvers.tron import Result
 
-END, MOVE, WALK, GRAM = range(4)
+END, MOVE, WALK, GRAM, DIAGONAL = range(5)
 
 
 def own_queries(offsets, rank, size):
@@ -54,6 +54,10 @@ class SharedSession:
         """See session.Session."""
         return self._answer(GRAM, np.zeros(0))
 
+    def gram_diagonal(self):
+        """See session.Session."""
+        return self._answer(DIAGONAL, np.zeros(0))
+
     def _answer(self, what, vector, margin=0.0, exact=True):
         question = self.team.broadcast(np.concatenate(([what, margin, exact], vector)))
         return self._do(question)
@@ -66,9 +70,11 @@ class SharedSession:
                 self.local.move(vector)
             return None
         if self.local is None:
-            part = np.zeros(self.n + 1 if what == WALK else (self.n, self.n))
+            part = np.zeros({WALK: self.n + 1, DIAGONAL: self.n}.get(what, (self.n, self.n)))
+        elif what == WALK:
+            part = self.local.walk(vector, float(margin), exact)
         else:
-            part = self.local.walk(vector, float(margin), exact) if what == WALK else self.local.gram()
+            part = self.local.gram() if what == GRAM else self.local.gram_diagonal()
         return self.team.reduce(part)
 
     def serve(self):
@@ -88,12 +94,12 @@ class SharedSession:
 def packed(result):
     """(numbers, JSON as bytes) of a tron.Result."""
     told = json.dumps([result.stopped, result.history])
-    numbers = np.concatenate(([result.objective, result.gradient, result.start_norm], result.w))
+    numbers = np.concatenate(([result.objective, result.gradient, result.start_norm, result.gap], result.w))
     return numbers, np.frombuffer(told.encode(), np.uint8)
 
 
 def unpacked(numbers, told):
     """The tron.Result of what `packed` gave."""
     stopped, history = json.loads(bytes(told))
-    objective, gradient, start_norm = map(float, numbers[:3])
-    return Result(numbers[3:], objective, gradient, stopped, history, start_norm)
+    objective, gradient, start_norm, gap = map(float, numbers[:4])
+    return Result(numbers[4:], objective, gradient, stopped, history, start_norm, gap)

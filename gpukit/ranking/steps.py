@@ -19,6 +19,9 @@ class Matrix(Protocol):
     def gram(self, offsets, query, pulls):
         """(n, n) float64 on the host; see session.Session.gram."""
 
+    def gram_diagonal(self, offsets, query, pulls):
+        """(n,) float64 on the host; see session.Session.gram_diagonal."""
+
 
 class Steps(Protocol):
     """A module of steps. sorting: gpukit.sorting's module for the same device. The CPU's kernels are the twins."""

@@ -1,5 +1,6 @@
 """All metrics at once against their definitions, by hand, and on MQ2008 against LETOR's own scripts."""
 
+import itertools
 import math
 
 import numpy as np
@@ -49,10 +50,38 @@ def mean_ndcg(y, scores, ndcg):
 @pytest.mark.parametrize("name", [name for name in inputs.CASES if name not in ("no query", "2,000 levels")])
 def test_every_metric_is_the_plain_one(name, ndcg):
     y, scores, offsets = ranking(name)
-    found, expected = evaluate(y, scores, offsets, ndcg=ndcg, relevant=2), plain(y, scores, offsets, ndcg, 2)
-    assert list(found) == NAMES
+    found = evaluate(y, scores, offsets, ndcg=ndcg, relevant=2, ties="file")
+    expected = plain(y, scores, offsets, ndcg, 2)
+    assert list(found) == NAMES and {name for name in NAMES if math.isnan(found[name])} == set(found.reasons)
     for metric, value in expected.items():
-        assert found[metric] == pytest.approx(value, rel=1e-12, abs=1e-12, nan_ok=True), metric
+        undefined = value == 0 and metric in found.reasons  # what the definition makes of no grades, no long query
+        assert undefined or found[metric] == pytest.approx(value, rel=1e-12, abs=1e-12, nan_ok=True), metric
+
+
+@pytest.mark.parametrize("ndcg", NDCG_KINDS)
+@pytest.mark.parametrize("seed", range(6))
+def test_ties_are_averaged_over_all_their_orders(ndcg, seed):
+    """All orders of the rows in turn, each ranked in the file's order."""
+    rng = np.random.default_rng(seed)
+    y, scores = rng.integers(0, 3, 6).astype(float), rng.integers(0, 1 + seed % 3, 6).astype(float)
+    y[0] = 2
+    orders = [list(order) for order in itertools.permutations(range(6))]
+    every = [evaluate(y[order], scores[order], [0, 6], ndcg=ndcg, relevant=2, ties="file") for order in orders]
+    naively = [metrics.ndcg(y[order], scores[order], np.zeros(6), 3, ndcg) for order in orders]
+    found = evaluate(y, scores, [0, 6], ndcg=ndcg, relevant=2)
+    for name in found:
+        assert found[name] == pytest.approx(np.mean([one[name] for one in every]), rel=1e-12, nan_ok=True), name
+    assert found["ndcg@3"] == pytest.approx(np.mean(naively), rel=1e-12)
+
+
+def test_metrics_do_not_depend_on_the_files_order():
+    """Two constant features, a file sorted by label: NDCG@1 and MAP were 1."""
+    y, flat = np.repeat([2.0, 1, 0, 0], 10), np.zeros(40)
+    found, turned = (evaluate(labels, flat, [0, 40]) for labels in (y, y[::-1]))
+    assert found == turned and found["ndcg@1"] == pytest.approx(1 / 3) and found["map"] < 0.6
+    assert found.ties == {"pairs": 500, "queries": 1}
+    assert evaluate(y, flat, [0, 40], ties="file")["map"] == 1
+    assert evaluate(y, np.arange(40.0), [0, 40]).ties == {"pairs": 0, "queries": 0}
 
 
 def test_pairs_are_counted_exactly():
@@ -67,25 +96,28 @@ def test_pairs_are_counted_exactly():
 
 def test_by_hand():
     """Grades 0, 2, 1 and a tie of the last two; then a blank query of two documents."""
-    found = evaluate([0, 2, 1, 0, 0], [3, 1, 1, 1, 2], [0, 3, 5])
+    found = evaluate([0, 2, 1, 0, 0], [3, 1, 1, 1, 2], [0, 3, 5], ties="file")
     assert found["pa"] == pytest.approx(0) and found["pa_ties"] == pytest.approx(1 / 3)
     assert found["tau"] == pytest.approx(-2 / math.sqrt(3 * 2))
     at3 = (3 / 1 + 1 / math.log2(3)) / (3 / 1 + 1 / 1)
-    assert found["ndcg@1"] == 0 and found["ndcg@3"] == pytest.approx(at3 / 2) and found["ndcg@5"] == 0
+    assert found["ndcg@1"] == 0 and found["ndcg@3"] == pytest.approx(at3 / 2)
+    assert math.isnan(found["ndcg@5"]) and found.reasons["ndcg@5"].startswith("no query has 5 documents")
     assert found["mean_ndcg"] == pytest.approx((0 + 3 / 4 + at3) / 3 / 2)
     assert found["map"] == pytest.approx((1 / 2 + 2 / 3) / 2 / 2)
 
 
-def test_equal_scores_keep_the_files_order():
-    assert evaluate([1, 0], [0.0, 0.0], [0, 2])["ndcg@1"] == 1
-    assert evaluate([0, 1], [0.0, -0.0], [0, 2])["ndcg@1"] == 0
+def test_equal_scores_keep_the_files_order_if_asked():
+    assert evaluate([1, 0], [0.0, 0.0], [0, 2], ties="file")["ndcg@1"] == 1
+    assert evaluate([0, 1], [0.0, -0.0], [0, 2], ties="file")["ndcg@1"] == 0
+    assert evaluate([0, 1], [0.0, -0.0], [0, 2])["ndcg@1"] == 0.5
 
 
 def test_what_is_relevant():
     y, scores, offsets = [0, 1, 2], [3, 2, 1], [0, 3]
     assert evaluate(y, scores, offsets)["map"] == pytest.approx((1 / 2 + 2 / 3) / 2)
     assert evaluate(y, scores, offsets, relevant=2)["map"] == pytest.approx(1 / 3)
-    assert evaluate(y, scores, offsets, relevant=3)["map"] == 0
+    found = evaluate(y, scores, offsets, relevant=3)
+    assert math.isnan(found["map"]) and "no label reaches 3" in found.reasons["map"]
 
 
 def test_without_pairs_there_is_no_pairwise_accuracy():
@@ -93,16 +125,33 @@ def test_without_pairs_there_is_no_pairwise_accuracy():
     assert all(math.isnan(found[name]) for name in ("pa", "pa_ties", "tau")) and found["map"] == 1
 
 
-@pytest.mark.parametrize("label", [-1, 31, 1831, math.inf])
+@pytest.mark.parametrize("label", [-1, 0.5, 31, 1831, math.inf])
 def test_ndcg_is_not_defined_beyond_grades(label):
     found = evaluate([0, label, 1], [0.1, 0.3, 0.2], [0, 3])
     assert [name for name in NAMES if math.isnan(found[name])] == [name for name in NAMES if "ndcg" in name]
+    assert found.reasons["ndcg@1"] == f"label {label:g} is not a grade, a whole number from 0 to 30"
 
 
-def test_labels_need_not_be_whole_numbers():
+@pytest.mark.parametrize("ndcg", NDCG_KINDS)
+def test_ndcg_is_not_defined_without_a_grade_above_0(ndcg):
+    found = evaluate([0, 0, 0], [0.1, 0.3, 0.2], [0, 3], ndcg=ndcg)
+    assert set(found.reasons) == set(NAMES) and found.reasons["mean_ndcg"] == "no label is above 0"
+
+
+def test_short_queries_are_counted_where_a_long_one_is():
+    y, scores = np.tile([2.0, 1, 0], 4), np.arange(12.0)
+    assert evaluate(y, scores, [0, 10, 12])["ndcg@10"] > 0 and evaluate(y, scores, [0, 9, 12]).reasons.keys() == {
+        "ndcg@10"
+    }
+    assert not evaluate(y, scores, [0, 9, 12], ndcg="standard").reasons
+
+
+def test_pairs_and_map_need_no_whole_numbers():
     y, scores, offsets = np.array([0.5, 0.25, 0, 1.75]), np.array([1.0, 3, 2, 0]), np.array([0, 4])
     found, expected = evaluate(y, scores, offsets, relevant=0.3), plain(y, scores, offsets, "letor", 0.3)
-    assert found == pytest.approx(found | expected, rel=1e-12)
+    assert [found[name] for name in ("pa", "tau", "map")] == pytest.approx(
+        [expected[name] for name in ("pa", "tau", "map")], rel=1e-12
+    )
 
 
 def test_results_are_plain_numbers():

@@ -22,11 +22,12 @@ GRIDS = 'Write "2^-15:2^8", "2^-15:2^8:2^2" (each 2^2 times the last) or a list 
 
 
 class Question(NamedTuple):
-    """metric: of METRICS; ndcg, relevant: as evaluation.evaluate takes them."""
+    """metric: of METRICS; ndcg, relevant, ties: as evaluation.evaluate takes them."""
 
     metric: str
-    ndcg: str
-    relevant: float
+    ndcg: str = "letor"
+    relevant: float = 1.0
+    ties: str = "average"
 
 
 class Best(NamedTuple):
@@ -92,20 +93,19 @@ class Validation:
         X, y, qid = (*documents, None, None)[:3]
         self.question, self.inputs = question, read(X, y, qid, None)
         self.y, self.offsets = self.inputs.queries.ordered(self.inputs.y), self.inputs.queries.offsets
-        nothing = self.measure(np.zeros(len(self.y)))[question.metric]
-        if np.isnan(nothing):
+        reasons = self.measure(np.zeros(len(self.y))).reasons
+        if question.metric in reasons:
             raise DataError(
                 f"The validation set has no {question.metric}: its {len(self.y):,} documents have labels from "
-                f"{self.y.min():g} to {self.y.max():g}. Pairwise accuracy and tau need a query with two levels, NDCG "
-                "grades from 0 to 30. Choose by another metric."
+                f"{self.y.min():g} to {self.y.max():g}, and {reasons[question.metric]}. Choose by another metric."
             )
 
     def stand_by(self, run):
         """Take the scaling and the columns of the training set (run.Run)."""
-        serve.check_columns(self.inputs.X, self.inputs.names, run.session.n, run.names)
-        self.threads = threads_for(stored_values(self.inputs.X))
+        X = serve.in_order(self.inputs.X, self.inputs.names, run.session.n, run.names)
+        self.threads = threads_for(stored_values(X))
         with _jit.threads(self.threads):
-            self.X = run.scaling.apply(self.inputs.queries.ordered(self.inputs.X), self.offsets)
+            self.X = run.scaling.apply(self.inputs.queries.ordered(X), self.offsets)
 
     def evaluate(self, w):
         """{metric: value} of the scores X w; no metric sees what all lack where a sparse X could not be shifted."""
@@ -114,7 +114,8 @@ class Validation:
 
     def measure(self, scores):
         """{metric: value} of scores (l,)."""
-        return evaluate(self.y, scores, self.offsets, ndcg=self.question.ndcg, relevant=self.question.relevant)
+        asked = self.question
+        return evaluate(self.y, scores, self.offsets, ndcg=asked.ndcg, relevant=asked.relevant, ties=asked.ties)
 
 
 def parse_grid(text):

@@ -9,6 +9,11 @@ The problem is seen through three questions, answered on whatever device holds t
 Vectors have one number a feature, so they stay on the host. Rules: Lin, Weng and Keerthi 2008, as Lee and Lin's
 rankSVM runs them; the radius starts at ||g|| (Algorithm 1's printed 0 would never move). With a preconditioner all
 lengths but the stopping rule's are those of M: ||s||_M, ||g||_M^-1.
+
+Stopping. H - I is positive semidefinite everywhere, so f(w) - min f <= ||g||^2 / 2, and the quadratic model falls by at
+most ||r||^2 / 2 more after conjugate gradients that leave the residual r. The lower of ||g||^2 / 2 and the Newton
+decrement, that is the model's whole fall, is the gap that certifies a point. Where features have large units, rounding
+keeps ||g|| up, and the decrement certifies.
 """
 
 from typing import NamedTuple
@@ -20,19 +25,26 @@ SHRINK, KEEP, GROW = 0.25, 0.5, 4.0  # sigma_1..3: of the radius
 CG_TOLERANCE = 0.1
 SETTLED = 1e-12  # relative reductions that rounding leaves
 HIDDEN = 1e-9  # up to which rounding may hide a relative reduction: sums over pairs cancel
+TRUSTED = 20  # steps after which a line search replaces the trust region
+SEARCHES, FLAT = 8, 0.3  # evaluations of a line search; the share of the slope at which it ends
+GAP = 0.1  # the gap allowed, relative to f, over eps
+CERTIFIED = 1e-6  # the gap, relative to f, up to which a point is a minimum
 
 
 class Step(NamedTuple):
-    """What conjugate gradients found: step, its residual -g - H s, its length in M, the CG steps taken."""
+    """Result of conjugate gradients: step, its residual -g - H s, its length in M, the CG steps taken; decrement: an
+    upper bound of the fall of the whole quadratic model."""
 
     step: np.ndarray
     residual: np.ndarray
     length: float
     steps: int
+    decrement: float
 
 
 class Result(NamedTuple):
-    """w, f(w), ||g||, why it stopped ('converged', 'settled', 'max_iter'), a dict per iteration, ||g|| at w = 0."""
+    """w, f(w), ||g||, why it stopped ('converged', 'settled', 'max_iter'), a dict per iteration, ||g|| at w = 0, the
+    gap: an upper bound of f(w) - min f."""
 
     w: np.ndarray
     objective: float
@@ -40,41 +52,76 @@ class Result(NamedTuple):
     stopped: str
     history: list
     start_norm: float
+    gap: float
+
+    @property
+    def is_minimum(self):
+        """True if f(w) is certified to be within CERTIFIED of the minimum, relatively."""
+        return self.gap <= CERTIFIED * abs(self.objective)
 
 
 def minimize(problem, w, eps, max_iter, start_norm=None, progress=lambda *news: None):
-    """Minimize from w until ||g|| <= eps * start_norm (None: ||g|| at w = 0, an evaluation more unless w is 0), or
-    until rounding hides what is left of f and ||g|| no longer halves."""
+    """Minimize from w until ||g|| <= eps * start_norm (None: ||g|| at w = 0, an evaluation more unless w is 0) and the
+    gap is at most GAP * eps * |f|, or until rounding hides what is left of f and ||g|| no longer halves."""
     w = np.array(w, np.float64)
     if start_norm is None and w.any():
         start_norm = float(np.linalg.norm(problem.evaluate(np.zeros_like(w))[1]))
     f, g = problem.evaluate(w)
     if start_norm is None:
         start_norm = float(np.linalg.norm(g))
-    target, radius, history = eps * start_norm, None, []
-    while len(history) < max_iter:
+    radius, history, decrement = None, [], np.inf
+
+    def result(stopped):
         size = float(np.linalg.norm(g))
+        return Result(w, f, size, stopped, history, start_norm, min(0.5 * size * size, decrement))
+
+    while len(history) < max_iter:
+        size, allowed = float(np.linalg.norm(g)), GAP * eps * abs(f)
         progress("training", len(history), None, {"f": f, "gradient": size / max(start_norm, 1e-300)})
-        if size <= target:
-            return Result(w, f, size, "converged", history, start_norm)
-        first = radius is None
-        found = conjugate_gradients(problem, g, preconditioned_norm(problem, g) if first else radius)
-        radius = found.length if first else radius
+        if size <= eps * start_norm and min(0.5 * size * size, decrement) <= allowed:
+            return result("converged")
+        first, searching = radius is None, len(history) >= TRUSTED
+        norm = preconditioned_norm(problem, g)
+        found = conjugate_gradients(problem, g, np.inf if searching else norm if first else radius, allowed)
+        if searching:
+            found = line_search(problem, w, g, found)
+        radius = found.length if first or searching else radius
         slope = float(g @ found.step)
         predicted = -0.5 * (slope - found.step @ found.residual)
         trial, trial_gradient = problem.evaluate(w + found.step)
         actual = f - trial
-        if 0 < predicted <= HIDDEN * abs(f) and np.linalg.norm(trial_gradient) < size:
+        if 0 < predicted <= HIDDEN * abs(f) and preconditioned_norm(problem, trial_gradient) < norm:
             actual = predicted  # a step that cannot be seen in f must not shrink the radius to its own length
         radius = next_radius(radius, found.length, actual, predicted, trial - f - slope, slope)
         if actual > ACCEPT * predicted:
-            w, f, g = w + found.step, trial, trial_gradient
+            w, f, g, decrement = w + found.step, trial, trial_gradient, found.decrement + abs(actual - predicted)
         history.append({"f": f, "gradient": float(np.linalg.norm(g)), "cg_steps": found.steps, "radius": radius})
         if settled(f, actual, predicted) and history[-1]["gradient"] > size / 2:
-            return Result(w, f, float(np.linalg.norm(g)), "settled", history, start_norm)
+            return result("settled")
         if actual <= ACCEPT * predicted:
             f, g = problem.evaluate(w)
-    return Result(w, f, float(np.linalg.norm(g)), "max_iter", history, start_norm)
+    return result("max_iter")
+
+
+def line_search(problem, w, g, found):
+    """Return the Step scaled to where f, which is convex, is lowest along it, by its slope.
+
+    A trust region follows hard margins, whose pairs change with every step, in hundreds of small steps.
+    """
+    low, high, length = (0.0, float(g @ found.step)), None, 1.0
+    for _ in range(SEARCHES):
+        slope = float(problem.evaluate(w + length * found.step)[1] @ found.step)
+        if abs(slope) <= FLAT * abs(low[1]):
+            break
+        if slope > 0:
+            high = length, slope
+        else:
+            low = length, slope
+        length = 2 * length if high is None else low[0] - low[1] * (high[0] - low[0]) / (high[1] - low[1])
+    if length == 1.0:
+        return found
+    residual = length * found.residual - (1.0 - length) * g
+    return Step(length * found.step, residual, length * found.length, found.steps, np.inf)
 
 
 def settled(f, actual, predicted):
@@ -99,29 +146,34 @@ def next_radius(radius, length, actual, predicted, curvature, slope):
     return max(radius, min(scale * length, GROW * radius))
 
 
-def conjugate_gradients(problem, g, radius):
-    """Minimize g's + s'Hs / 2 within ||s||_M <= radius, until the residual is a tenth of g (Eq. 2)."""
+def conjugate_gradients(problem, g, radius, allowed=0.0):
+    """Minimize g's + s'Hs / 2 within ||s||_M <= radius, until the residual is a tenth of g (Eq. 2).
+
+    Where the fall so far is within `allowed`, go on until the decrement is too, or known not to be.
+    """
     step, residual = np.zeros_like(g), -g
     z = problem.inverse(residual) if problem.inverse else residual
     direction, image = z.copy(), residual.copy()  # image = M direction, so that no M is needed
     size = float(residual @ z)
-    target, square = CG_TOLERANCE * np.sqrt(size), 0.0  # square = ||step||_M^2
-    most = max(len(g), 5)
+    target, square, fall = CG_TOLERANCE * np.sqrt(size), 0.0, 0.0  # square = ||step||_M^2
+    most = max(2 * len(g), 5)  # rounding takes more steps than unknowns where features depend on each other
     for done in range(most):
-        if np.sqrt(size) <= target:
-            return Step(step, residual, float(np.sqrt(square)), done)
+        left = 0.5 * float(residual @ residual)
+        if np.sqrt(size) <= target and (fall > 0.5 * allowed or left <= 0.5 * allowed):
+            return Step(step, residual, float(np.sqrt(square)), done, fall + left)
         curved, curvature = problem.product(direction)
         alpha = size / curvature
         cross, own = float(step @ image), float(direction @ image)
         grown = square + alpha * (2.0 * cross + alpha * own)
         if grown > radius * radius:
             alpha = to_boundary(square, cross, own, radius)
-            return Step(step + alpha * direction, residual - alpha * curved, radius, done + 1)
+            return Step(step + alpha * direction, residual - alpha * curved, radius, done + 1, np.inf)
+        fall += 0.5 * alpha * size
         step, residual, square = step + alpha * direction, residual - alpha * curved, grown
         z = problem.inverse(residual) if problem.inverse else residual
         size, before = float(residual @ z), size
         direction, image = z + size / before * direction, residual + size / before * image
-    return Step(step, residual, float(np.sqrt(square)), most)
+    return Step(step, residual, float(np.sqrt(square)), most, fall + 0.5 * float(residual @ residual))
 
 
 def to_boundary(square, cross, own, radius):

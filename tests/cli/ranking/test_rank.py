@@ -132,3 +132,56 @@ def test_what_letor_makes_of_short_queries_is_told(verb, tmp_path):
         assert "fewer than" not in verb(*trained, *other).err + verb("rank", model, file, "--metrics", *other).err
     file.write_text("".join(f"{d % 2} qid:{q} 1:{d % 2}\n" for q in range(4) for d in range(10)))
     assert "fewer than" not in verb(*trained).err
+
+
+# --- metrics that labels or ties do not define
+
+
+@pytest.fixture
+def sorted_file(tmp_path):
+    """Documents sorted by label, whose two features are constant within each query."""
+    path = tmp_path / "sorted.txt"
+    path.write_text("".join(f"{2 - place // 4} qid:{q} 1:{q} 2:3\n" for q in (1, 2) for place in range(12)))
+    return path
+
+
+def test_a_constant_model_is_not_perfect(verb, sorted_file, tmp_path):
+    result = verb("ranksvm", sorted_file, "--model", tmp_path / "m", *CPU)
+    row = next(line.split() for line in result.out.splitlines() if line.startswith("  train "))
+    assert result.code == 0 and "1.0000" not in [row[3], *row[5:]]
+    assert "All weights are 0: no feature differs within a query (feature 1, feature 2)" in result.err
+    assert "96 pairs of different labels in 2 queries" in result.err
+    found = json.loads(verb("rank", tmp_path / "m", sorted_file, "--metrics", "--json").out)
+    assert found["tied"] == {"pairs": 96, "queries": 2} and found["metrics"]["ndcg@1"] == pytest.approx(4 / 9)
+    by_file = json.loads(verb("rank", tmp_path / "m", sorted_file, "--metrics", "--json", "--ties", "file").out)
+    assert by_file["metrics"]["map"] == 1 and by_file["ties"] == "file"
+
+
+def test_a_constant_feature_is_named(verb, tmp_path):
+    train = tmp_path / "train.txt"
+    train.write_text("".join(f"{place % 3} qid:{q} 1:{place * q} 2:{q}\n" for q in (1, 2) for place in range(12)))
+    result = verb("ranksvm", train, *CPU)
+    assert "no score depends on feature 2" in result.err and "All weights" not in result.err
+
+
+@pytest.mark.parametrize(
+    ("labels", "reason"),
+    [
+        ("-1 0 1", "label -1 is not a grade"),
+        ("0.5 0 1", "label 0.5 is not a grade"),
+        ("40 0 1", "label 40 is not a grade"),
+        ("0 -1 -2", "no label reaches 1"),
+        ("2 0 1", "no query has 5 documents"),
+    ],
+)
+def test_a_dash_and_the_reason(verb, tmp_path, labels, reason):
+    train = tmp_path / "train.txt"
+    train.write_text("".join(f"{label} qid:1 1:{place**2} 2:{place}\n" for place, label in enumerate(labels.split())))
+    result = verb("ranksvm", train, "--model", tmp_path / "m", *CPU)
+    row = next(line.split() for line in result.out.splitlines() if line.startswith("  train "))
+    assert result.code == 0 and "-" in row and reason in result.out
+    judged = verb("rank", tmp_path / "m", train, "--metrics")
+    assert reason in judged.err
+    found = json.loads(verb("rank", tmp_path / "m", train, "--metrics", "--json").out)
+    assert {name for name, value in found["metrics"].items() if value is None} == set(found["reasons"])
+    assert any(reason in text for text in found["reasons"].values())

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 
 import gpukit
-from gpukit.documents import Documents
+from gpukit.documents import Documents, as_documents
 from gpukit.errors import DataError, DeviceError, GpukitError, ParameterError
 from ranking import naive
 from ranking.data import make, relative
@@ -52,7 +52,7 @@ def test_the_preconditioner_saves_steps():
     at = make([60] * 10, 4, 20)
     scales = 10.0 ** np.linspace(-1, 1, 20)
     with_it, plain = (tight(eps=1e-6, precondition=p).fit(at.X * scales, at.y, at.qid) for p in (True, False))
-    assert with_it.n_cg_ < plain.n_cg_ / 2
+    assert with_it.n_cg_ < 0.6 * plain.n_cg_
 
 
 # What the input may look like
@@ -152,8 +152,19 @@ def test_a_data_frame_names_the_features():
     model = tight().fit(frame, pandas.Series(at.y, at.qid), pandas.Series(at.qid, at.qid))
     assert model.feature_names_in_.tolist() == list("abcde")
     np.testing.assert_array_equal(model.predict(frame), model.predict(at.X))
-    with pytest.raises(DataError, match="Column 0 is 'e'; it was 'a'"):
-        model.predict(frame[list("edcba")])
+    other = frame[list("ecdba")]
+    y, qid = pandas.Series(at.y, at.qid), pandas.Series(at.qid, at.qid)
+    for predict in (model.predict, model.decision_function):
+        np.testing.assert_array_equal(predict(other), model.predict(at.X))
+    assert model.score(other, y, qid) == model.score(frame, y, qid)
+    arguments = (as_documents(frame.assign(y=at.y, q=at.qid), "y", "q"), as_documents(other, at.y, at.qid))
+    assert tight().fit(arguments[0]).score(arguments[1]) == model.score(at.X, at.y, at.qid)
+    with pytest.raises(DataError, match=r"missing: 'b', 'e' \(2 of 5\)"):
+        model.predict(frame[list("acd")])
+    with pytest.raises(DataError, match=r"missing: 'e' \(1 of 5\); unknown: 'z' \(1 of 5\)"):
+        model.score(frame.rename(columns={"e": "z"}), y, qid)
+    with pytest.raises(DataError, match="Two features are named 'a'"):
+        tight().fit(frame[list("aab")], y, qid)
     assert not hasattr(model.fit(at.X, at.y, at.qid), "feature_names_in_")
     assert model.fit(at.X, at.y, at.qid, feature_names=list("vwxyz")).feature_names_in_.tolist() == list("vwxyz")
 

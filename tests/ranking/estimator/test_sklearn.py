@@ -6,6 +6,8 @@ import sklearn
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -117,3 +119,26 @@ def test_what_it_is():
     at = make()
     for shown in (model, clone(model).fit(at.X, at.y, at.qid)):
         assert "RankSVM" in estimator_html_repr(shown) and "RankSVM" in shown._repr_mimebundle_()["text/html"]
+
+
+def test_a_pipeline_is_scored_and_searched(routing):
+    at, grid = shuffled(make(levels=4)), [1e-4, 1e-2, 1.0]
+    pipeline = Pipeline([("scale", StandardScaler()), ("rank", RankSVM(device="cpu"))])
+    search = GridSearchCV(pipeline, {"rank__C": grid}, cv=GroupKFold(3), error_score="raise")
+    search.fit(at.X, at.y, qid=at.qid, groups=at.qid)
+    best = search.best_estimator_
+    X = StandardScaler().fit_transform(at.X)
+    whole = RankSVM(search.best_params_["rank__C"], device="cpu").fit(X, at.y, at.qid)
+    np.testing.assert_array_equal(best[-1].coef_, whole.coef_)
+    assert best.score(at.X, at.y, qid=at.qid) == whole.score(X, at.y, at.qid)
+    found = cross_val_score(pipeline, at.X, at.y, cv=GroupKFold(3), params={"qid": at.qid, "groups": at.qid})
+    assert found.shape == (3,) and (found > 0.5).all()
+
+
+def test_a_pipeline_without_routing():
+    at = make()
+    pipeline = Pipeline([("scale", StandardScaler()), ("rank", RankSVM(1.0, device="cpu"))])
+    assert clone(pipeline).set_params(rank__C=2.0).get_params()["rank__C"] == 2.0
+    pipeline.fit(at.X, at.y, rank__qid=at.qid)
+    with sklearn.config_context(enable_metadata_routing=True):
+        assert pipeline.score(at.X, at.y, qid=at.qid) == pipeline[-1].score(pipeline[0].transform(at.X), at.y, at.qid)

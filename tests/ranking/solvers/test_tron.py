@@ -292,7 +292,7 @@ def test_the_preconditioner(C):
     inverse = Preconditioner(gram).inverse(C)
     found = np.array([inverse(e) for e in np.eye(10)])
     np.testing.assert_allclose(found, found.T, rtol=0, atol=1e-12)
-    assert -1e-15 < np.linalg.eigvalsh(found).min() and np.linalg.eigvalsh(found).max() <= 1 + 1e-12
+    assert -1e-15 < np.linalg.eigvalsh(found).min() and np.linalg.eigvalsh(found).max() <= 1 + 1e-6
     if C < 2:
         np.testing.assert_allclose(found @ (np.eye(10) + 2 * C * rows.T @ rows), np.eye(10), rtol=0, atol=1e-5)
 

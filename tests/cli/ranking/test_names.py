@@ -1,0 +1,131 @@
+"""Tables whose columns have names: matched by name by every command; files next to the data."""
+
+import json
+
+import numpy as np
+import pandas
+import pytest
+from cli_support import CPU
+
+from gpukit.documents import read_letor
+from gpukit.persist import load_model
+
+NAMES = [f"f{k}" for k in range(5)]
+
+
+def write_table(path, X, y, qid, names, order):
+    """A csv, or Parquet, of documents whose feature columns are in an order."""
+    columns = {"label": y, "qid": qid, **{names[at]: X[:, at] for at in order}}
+    if path.suffix == ".parquet":
+        pandas.DataFrame(columns).to_parquet(path)
+    else:
+        np.savetxt(path, np.column_stack(list(columns.values())), "%.9g", ",", header=",".join(columns), comments="")
+    return path
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """{name: path}: documents with columns f0 to f4 in order, in another order, without f2, with f9 more."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6)) * [1, 5, 0.2, 3, 1, 1]
+    qid = np.repeat(np.arange(10), 20)
+    y = np.digitize(X[:, :5] @ [2, -0.5, 3, 0.4, -1], [-1.5, 0, 1.5])
+    names = [*NAMES, "f9"]
+    orders = {
+        "train.csv": range(5),
+        "other.csv": [3, 0, 4, 2, 1],
+        "other.parquet": [3, 0, 4, 2, 1],
+        "less.csv": [0, 1, 3, 4],
+        "more.csv": range(6),
+        "swapped.csv": [0, 1, 5, 3, 4],
+    }
+    return {name: write_table(tmp_path / name, X, y, qid, names, order) for name, order in orders.items()}
+
+
+@pytest.fixture
+def model(verb, tables, tmp_path):
+    assert verb("ranksvm", tables["train.csv"], "--model", tmp_path / "m.gpukit", *CPU).code == 0
+    return tmp_path / "m.gpukit"
+
+
+def scored(verb, model, file):
+    result = verb("rank", model, file, "--metrics", "--json")
+    assert result.code == 0, result
+    return json.loads(result.out)
+
+
+def test_rank_takes_columns_in_any_order(verb, tables, model, tmp_path):
+    known = scored(verb, model, tables["train.csv"])
+    assert known["metrics"]["pa"] > 0.95 and load_model(model).feature_names_in_.tolist() == NAMES
+    verb("convert", tables["other.csv"], tmp_path / "a.gkl")
+    verb("convert", tables["other.csv"], tmp_path / "b.parquet")
+    for file in (tables["other.csv"], tables["other.parquet"], tmp_path / "a.gkl", tmp_path / "b.parquet"):
+        found = scored(verb, model, file)
+        assert found["metrics"]["pa"] == known["metrics"]["pa"]
+        np.testing.assert_allclose(found["scores"], known["scores"], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("less.csv", "missing: 'f2' (1 of 5)"),
+        ("more.csv", "unknown: 'f9' (1 of 6)"),
+        ("swapped.csv", "missing: 'f2' (1 of 5); unknown: 'f9' (1 of 5)"),
+    ],
+)
+def test_missing_and_unknown_columns_are_named(refused, tables, model, name, words):
+    assert words in refused("rank", model, tables[name])
+    for option in ("--test", "--validation"):
+        assert words in refused("ranksvm", tables["train.csv"], option, tables[name], *CPU)
+
+
+def test_validation_and_test_sets_in_another_order(verb, tables):
+    def metrics(file):
+        result = verb(
+            *("ranksvm", tables["train.csv"], "--validation", tables[file], "--test", tables[file]),
+            *("--c-grid", "0.1,1", "--json", *CPU),
+        )
+        assert result.code == 0, result
+        return json.loads(result.out)["folds"][0]["metrics"]
+
+    assert metrics("other.csv") == metrics("train.csv")
+
+
+def test_files_without_names_go_by_number(verb, tables, model, tmp_path):
+    result = verb("convert", tables["train.csv"], tmp_path / "a.txt")
+    assert result.code == 0 and "no place for the names of features" in result.err
+    known = scored(verb, model, tables["train.csv"])["scores"]
+    np.testing.assert_allclose(scored(verb, model, tmp_path / "a.txt")["scores"], known, rtol=1e-6)
+    assert verb("ranksvm", tmp_path / "a.txt", "--model", tmp_path / "n.gpukit", *CPU).code == 0
+    np.testing.assert_allclose(scored(verb, tmp_path / "n.gpukit", tables["train.csv"])["scores"], known, rtol=1e-6)
+
+
+def test_a_numbered_model_does_not_fill_in_columns_of_a_table(verb, refused, tables, tmp_path):
+    verb("convert", tables["train.csv"], tmp_path / "a.txt")
+    verb("ranksvm", tmp_path / "a.txt", "--model", tmp_path / "n.gpukit", *CPU)
+    assert "trained on 5 features, and these documents have 4" in refused(
+        "rank", tmp_path / "n.gpukit", tables["less.csv"]
+    )
+
+
+def test_features_unseen_in_training_are_reported(verb, tmp_path):
+    lines = [f"{k % 2} qid:{k // 8} 1:{k % 2 + k / 90:.3f} 900000000:1\n" for k in range(32)]
+    (tmp_path / "wide.txt").write_text("".join(lines))
+    (tmp_path / "test.txt").write_text("0 qid:1 1:1 5:3\n1 qid:1 1:2 2000000000:1\n")
+    result = verb("ranksvm", tmp_path / "wide.txt", "--test", tmp_path / "test.txt", "--model", tmp_path / "m", *CPU)
+    assert result.code == 0 and "2 features, numbered up to 900,000,000." in result.err, result
+    assert "2 features never occurred in training and are ignored" in result.err, result
+    assert "feature 900000000" in result.err, result  # constant
+    result = verb("rank", tmp_path / "m", tmp_path / "test.txt")
+    assert result.code == 0 and "ignored: number 5, 2,000,000,000." in result.err, result
+    assert load_model(tmp_path / "m").coef_.size == 2
+
+
+def test_a_file_of_weights_is_read_or_named(verb, tmp_path):
+    (tmp_path / "a.txt").write_text("".join(f"{k % 2} qid:{k // 8} 1:{k}\n" for k in range(32)))
+    (tmp_path / "a.txt.weight").write_text("1\n2\n0.5\n1\n")
+    assert verb("convert", tmp_path / "a.txt", tmp_path / "a.gkl").code == 0
+    assert read_letor(tmp_path / "a.gkl").weights.tolist() == [1, 2, 0.5, 1]
+    (tmp_path / "a.txt.weight").write_text("1\n" * 32)
+    result = verb("ranksvm", tmp_path / "a.txt", *CPU)
+    assert result.code == 0 and "a.txt.weight is not read: it has 32 values (one a document; " in result.err, result

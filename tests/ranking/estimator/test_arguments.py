@@ -1,0 +1,161 @@
+"""What fit and score take: numbers as labels, ids and weights; groups and eval sets as other rankers have them."""
+
+import datetime
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from gpukit import RankSVM
+from gpukit.documents import as_documents
+from gpukit.errors import DataError
+from gpukit.evaluation.ranking import pairwise_accuracy
+from ranking.data import make
+
+LARGE = 2**53
+DATE = np.datetime64("2020-01-01")
+NO_NUMBERS = {
+    "text": ["9", "10", "8"],
+    "bytes": [b"9", b"10", b"8"],
+    "text among numbers": np.array([1, "9", 2], object),
+    "dates": np.array([DATE] * 3),
+    "NaT": np.array([np.datetime64("NaT"), DATE, DATE]),
+    "durations": np.array([1, 2, 3], "m8[s]"),
+    "complex": np.array([1, 2, 3 + 0j]),
+    "objects of dates": np.array([datetime.date(2020, 1, 1)] * 3, object),
+    "objects of complex numbers": np.array([1, 2, 3j], object),
+    "None": np.array([1, None, 2], object),
+    "records": np.zeros(3, [("a", "f8")]),
+}
+
+
+def grades_of(at):
+    """The labels of a Set as grades 0, 1, ..."""
+    return np.unique(at.y, return_inverse=True)[1]
+
+
+@pytest.mark.parametrize("values", NO_NUMBERS.values(), ids=NO_NUMBERS.keys())
+def test_what_is_no_number_is_refused(values):
+    X, y, qid = np.arange(6.0).reshape(3, 2), np.array([2, 0, 1]), np.array([1, 1, 1])
+    wide = np.column_stack([np.asarray(values), np.asarray(values)])
+    calls = (
+        lambda: RankSVM(device="cpu").fit(X, values, qid),
+        lambda: RankSVM(device="cpu").fit(wide, y, qid),
+        lambda: RankSVM(device="cpu").fit(X, y, qid, query_weight=values),
+        lambda: RankSVM(device="cpu").fit(X, y, [1, 2, 3], query_weight=dict(zip([1, 2, 3], values))),
+        lambda: RankSVM(device="cpu").fit(X, y, group=values),
+        lambda: as_documents(X, values, qid),
+        lambda: as_documents(wide, y, qid),
+        lambda: as_documents(X, y, [1, 2, 3], weights=values),
+    )
+    for call in calls:
+        with pytest.raises(DataError) as caught:
+            call()
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("qid", [NO_NUMBERS["NaT"], NO_NUMBERS["complex"], NO_NUMBERS["None"], NO_NUMBERS["records"]])
+def test_ids_that_are_none(qid):
+    for take in (RankSVM(device="cpu").fit, as_documents):
+        with pytest.raises(DataError):
+            take(np.eye(3), [1, 0, 2], qid)
+
+
+def test_columns_of_a_frame_that_are_no_numbers():
+    pandas = pytest.importorskip("pandas")
+    at = make()
+    frame = pandas.DataFrame(at.X, columns=list("abcde"))
+    for values in (pandas.Timestamp("2020"), pandas.Timedelta(1, "s"), "9", 1j):
+        for take in (RankSVM(device="cpu").fit, as_documents):
+            with pytest.raises(DataError, match="numbers"):
+                take(frame.assign(b=values), at.y, at.qid)
+            with pytest.raises(DataError, match="y"):
+                take(frame, pandas.Series([values] * len(at.y)), at.qid)
+
+
+def test_other_kinds_of_numbers_are_taken():
+    at, grades = make(levels=2), grades_of(make(levels=2))
+    expected = RankSVM(1.0, device="cpu").fit(at.X, grades, at.qid).coef_
+    kinds = (
+        grades > 0,
+        np.array([Decimal(one) for one in grades.tolist()]),
+        [Fraction(one) for one in grades.tolist()],
+    )
+    for y in (*kinds, grades.astype(np.uint8), grades.astype(object), grades.astype(np.float32)):
+        np.testing.assert_array_equal(RankSVM(1.0, device="cpu").fit(at.X, y, at.qid).coef_, expected)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_labels_beyond_2_53_keep_their_order(sign):
+    at, grades = make(), sign * grades_of(make())
+    y = sign * LARGE + grades
+    plain = RankSVM(1.0, device="cpu").fit(at.X, grades, at.qid)
+    documents = as_documents(at.X, y, at.qid)
+    for given in ((at.X, y, at.qid), (at.X, y.tolist(), at.qid), (documents,)):
+        model = RankSVM(1.0, device="cpu").fit(*given)
+        assert model.n_pairs_ == plain.n_pairs_ and model.score(*given) == plain.score(at.X, grades, at.qid)
+        np.testing.assert_array_equal(model.coef_, plain.coef_)
+    assert pairwise_accuracy(y, plain.predict(at.X), at.qid) == plain.score(at.X, grades, at.qid)
+
+
+def test_labels_at_the_ends_of_int64():
+    y = np.array([-(2**63), -(2**63) + 1, 0, 2**63 - 2, 2**63 - 1])
+    assert RankSVM(1.0, device="cpu").fit(np.arange(5.0)[:, None], y, group=[5]).n_pairs_ == 10
+    with pytest.raises(DataError, match=r"whole labels are at most 2\^63 - 1"):
+        RankSVM(1.0, device="cpu").fit(np.arange(2.0)[:, None], np.array([2**63, 2**63 + 1], np.uint64), group=[2])
+
+
+def test_ids_beyond_2_53_are_different():
+    at = make((4, 6), levels=3)
+    expected = RankSVM(1.0, device="cpu").fit(at.X, at.y, at.qid)
+    qid = LARGE + np.unique(at.qid, return_inverse=True)[1]
+    assert RankSVM(1.0, device="cpu").fit(at.X, at.y, qid).n_pairs_ == expected.n_pairs_
+    assert as_documents(at.X, at.y, qid).qids.tolist() == [LARGE, LARGE + 1]
+
+
+def test_eval_sets_with_groups_as_other_rankers_have_them(tmp_path):
+    at, other = make(), make(seed=1)
+    sizes = np.diff(other.offsets)
+    model = RankSVM(1.0, device="cpu")
+    model.fit(at.X, at.y, group=np.diff(at.offsets), eval_set=[(other.X, other.y), (at.X, at.y)],
+              eval_group=[sizes, np.diff(at.offsets)])  # fmt: skip
+    plain = RankSVM(1.0, device="cpu").fit(at.X, at.y, at.qid)
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+    results = model.evals_result_
+    assert list(results) == ["validation_0", "validation_1"]
+    assert results["validation_0"]["pa"] == plain.score(other.X, other.y, other.qid)
+    assert results["validation_1"]["pa"] == plain.score(at.X, at.y, at.qid)
+    by_qid = RankSVM(1.0, device="cpu").fit(at.X, at.y, at.qid, eval_set=[(other.X, other.y)], eval_qid=[other.qid])
+    documents = as_documents(other.X, other.y, other.qid)
+    by_documents = RankSVM(1.0, device="cpu").fit(at.X, at.y, at.qid, eval_set=[documents])
+    by_qid.save(tmp_path / "m.gpukit")
+    for one in (by_qid, by_documents, RankSVM.load(tmp_path / "m.gpukit")):
+        np.testing.assert_equal(one.evals_result_, {"validation_0": results["validation_0"]})
+    assert not hasattr(by_qid.fit(at.X, at.y, at.qid), "evals_result_")
+
+
+def test_eval_sets_that_do_not_fit():
+    at = make()
+    sizes = np.diff(at.offsets)
+    for given, words in (
+        ({"eval_set": [(at.X, at.y)]}, "Neither qid nor group"),
+        ({"eval_set": [(at.X, at.y)], "eval_group": [sizes, sizes]}, "eval_group must have an entry for each of the 1"),
+        ({"eval_group": [sizes]}, "eval_group must have an entry for each of the 0"),
+        ({"eval_set": (at.X, at.y), "eval_group": [sizes]}, "eval_set must be a list of"),
+        ({"eval_set": [(at.X[:, :3], at.y)], "eval_group": [sizes]}, "trained on 5 features"),
+    ):
+        with pytest.raises(DataError, match=words):
+            RankSVM(1.0, device="cpu").fit(at.X, at.y, at.qid, **given)
+
+
+def test_weighted_scores_count_pairs_by_query():
+    at = make()
+    model = RankSVM(1e-3, device="cpu").fit(at.X, at.y, at.qid)
+    weights = np.where(np.arange(len(at.offsets) - 1) == 2, 1.0, 0.0)
+    one = at.qid == at.qid[at.offsets[2]]
+    expected = model.score(at.X[one], at.y[one], at.qid[one])
+    assert model.score(at.X, at.y, at.qid, weights) == pytest.approx(expected, rel=1e-15)
+    by_document = np.repeat(weights, np.diff(at.offsets))
+    assert model.score(at.X, at.y, at.qid, sample_weight=by_document) == pytest.approx(expected, rel=1e-15)
+    assert model.score(at.X, at.y, at.qid, np.ones(len(at.y))) == model.score(at.X, at.y, at.qid)
