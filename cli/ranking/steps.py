@@ -77,7 +77,8 @@ def fit(ask, job, parts, stages, team):
     with report.warnings_told(ask.quiet or ask.as_json) as told, report.Progress(ask.quiet) as progress:
         tell = follow(progress, job.name, ask.metric)
         if ask.grid is None:
-            model.fit(parts["train"], progress=tell, team=team)
+            chosen_on = parts.get("validation") if ask.c == "auto" else None
+            model.fit(parts["train"], validation=chosen_on, metric=question(ask), progress=tell, team=team)
         else:
             model.fit_path(
                 parts["train"],
@@ -94,6 +95,13 @@ def fit(ask, job, parts, stages, team):
     rest = "preparing" if ask.grid is None else "validating"
     stages.done(rest, {named[stage]: seconds for stage, seconds in model.timings_.items()})
     return model, told
+
+
+def question(ask):
+    """Return the metric by which C is chosen, with its rules."""
+    from gpukit.ranking.solvers.path import Question
+
+    return Question(ask.metric, ask.ndcg, ask.relevant, ask.ties)
 
 
 def follow(progress, name, metric):

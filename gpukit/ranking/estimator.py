@@ -45,9 +45,9 @@ class RankSVM(Estimator):
     steps; stop_reason_: 'converged' (f is certified to be within 1e-6 of the minimum, relatively), 'eps' (within eps /
     10, which is more), 'rounding' (float64 cannot certify more) or 'max_iter'; converged_: whether it is 'converged';
     history_ (a dict a Newton step: f, gradient, cg_steps, radius); solver_, device_; scaling_;
-    timings_ (seconds: choose, prepare, precondition, training). Where C was chosen, chosen_ (C, scale, how many of the
-    held-out pairs are in order with it and with C = 1, the gain of the best trial, its standard error) and trials_, a
-    dict a trial. After fit_path also path_ and metric_.
+    timings_ (seconds: choose, prepare, precondition, training). Where C was chosen, chosen_ (C, scale, the metric's
+    name, its value with them and with C = 1 on what was held out, the gain of the best trial, its standard error) and
+    trials_, a dict a trial. After fit_path also path_ and metric_.
 
     With scikit-learn's metadata routing (sklearn.set_config(enable_metadata_routing=True)) qid and query_weight are
     asked for by fit, qid by predict and score too, so that GridSearchCV and cross_val_score pass them on; GroupKFold
@@ -83,7 +83,20 @@ class RankSVM(Estimator):
             bool(self.precondition),
         )
 
-    def fit(self, X, y=None, qid=None, *, group=None, query_weight=None, feature_names=None, progress=None, team=None):
+    def fit(
+        self,
+        X,
+        y=None,
+        qid=None,
+        *,
+        group=None,
+        query_weight=None,
+        feature_names=None,
+        validation=None,
+        metric="pa",
+        progress=None,
+        team=None,
+    ):
         """Learn to rank the documents of each query.
 
         X (l, n): array, DataFrame or sparse matrix; float32 stays so, all else becomes float64. Or Documents, which
@@ -93,7 +106,9 @@ class RankSVM(Estimator):
         all of a query, or {qid: weight}; more queries in the dict do not matter. Pandas objects among X, y, qid and a
         query_weight a document are matched by their labels (index), arrays by position. An X on the GPU
         that is worked on is read where it lies if it is float32 or float64 in C order, the documents of a query stand
-        side by side and scale is 'none'; else it is copied to the host, as y and qid are. progress: called as
+        side by side and scale is 'none'; else it is copied to the host, as y and qid are. validation: Documents, or
+        (X, y, qid), on which C 'auto' is chosen instead of on parts of X; never trained on. metric: a name of
+        evaluation.evaluate, by which C 'auto' is chosen, or a solvers.path.Question. progress: called as
         progress("training", Newton step, None, {"f", "gradient"}). team: a parallel.Team; every rank hands in the same
         data, works on its share of the queries, and has the same model at the end.
 
@@ -101,24 +116,37 @@ class RankSVM(Estimator):
         max_iter or rounding ended it, and when all weights are 0.
         """
         given = {"group": group, "query_weight": query_weight, "feature_names": feature_names}
-        run = self.prepare(X, y, qid, **given, team=team)
+        run = self.prepare(X, y, qid, **given, team=team, validation=validation, metric=metric)
         self.set_trained(run, run.settings.C, run.train(run.settings.C, progress=progress))
         return self
 
     def prepare(
-        self, X, y=None, qid=None, *, group=None, query_weight=None, feature_names=None, team=None, choose=True
+        self,
+        X,
+        y=None,
+        qid=None,
+        *,
+        group=None,
+        query_weight=None,
+        feature_names=None,
+        team=None,
+        choose=True,
+        validation=None,
+        metric="pa",
     ):
         """run.Run: all that does not depend on C, ready to train, with settings that leave nothing open.
 
         choose: whether C "auto" is chosen from the data. Other arguments and errors as fit.
         """
         from gpukit.ranking import inputs, run
-        from gpukit.ranking.solvers import held_out
+        from gpukit.ranking.solvers import held_out, path
 
+        question = path.Question(metric) if isinstance(metric, str) else metric
+        judge = None if validation is None else path.Validation(path.arguments(validation), question)
         settings, team = self.check(), team or ALONE
         weights = inputs.weights_given(query_weight, X)
         read = inputs.read(X, y, qid, group, feature_names, may_stay=team.size == 1)
-        settings = held_out.settled(read, settings, weights, group, team, choose)
+        settings = held_out.settled(read, settings, weights, group, team, choose, judge, question)
         return run.Run(read, settings, weights, group, team)
 
     def fit_path(
@@ -139,9 +167,9 @@ class RankSVM(Estimator):
 
         train, validation: Documents, or (X, y, qid). grid: "2^-15:2^8", "0.1,1,10" (path.parse_grid) or numbers.
         metric: a name of evaluation.evaluate, in its dialect ndcg and with its `relevant`, `ties`; of equal ones the
-        smaller C is taken. The parameter C is not used, and scale 'auto' is 'none'; C_ is the one chosen, and coef_, objective_,
-        history_, n_iter_ are its own. path_: a dict a C: C, objective, gradient_norm, newton, cg, seconds, converged,
-        validation ({metric: value}). metric_: the name.
+        smaller C is taken. The parameter C is not used, and scale 'auto' is 'none'; C_ is the one chosen, and coef_,
+        objective_, history_, n_iter_ are its own. path_: a dict a C: C, objective, gradient_norm, newton, cg, seconds,
+        converged, validation ({metric: value}). metric_: the name.
         Raises as fit, and DataError for a metric that the validation set does not have.
         """
         from gpukit.ranking.solvers import path
