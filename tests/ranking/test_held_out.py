@@ -177,7 +177,9 @@ def test_the_best_on_the_validation_set_is_taken(metric):
     assert again == pytest.approx(model.chosen_[metric], abs=0.01)
 
 
-@pytest.mark.parametrize(("lengths", "features"), [([4000], 5), ([20] * 200, 8)], ids=["one query", "many queries"])
+@pytest.mark.parametrize(
+    ("lengths", "features"), [([50_000], 5), ([4000], 5), ([20] * 200, 8)], ids=["a long query", "a query", "queries"]
+)
 @pytest.mark.parametrize("validated", [False, True])
 def test_choosing_costs_at_most_ten_trainings(lengths, features, validated, monkeypatch):
     """In passes over the documents, of all of which training consists."""

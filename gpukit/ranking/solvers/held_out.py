@@ -31,6 +31,7 @@ FOLDS = 5
 FEW = 10  # queries below which documents are held out instead
 ENOUGH = 50  # queries that are drawn whole of a large set; of one with fewer documents are
 MOST = 1_000_000  # stored features that a choice looks at
+LONG = 10_000  # documents that are drawn of fewer queries than ENOUGH; they have millions of pairs
 SMALL = 2_000  # documents up to which all trials are judged on all parts
 CERTAIN = 1.0  # standard errors from which on a gain is taken
 STEPS = 16.0 ** np.arange(-1, 7)  # C, in units of 1 / the curvature along the gradient at w = 0
@@ -218,6 +219,8 @@ def drawn(inputs, weights, group):
     paired, share = paired[weights[paired] > 0], MOST / max(stored_values(inputs.X), 1)
     if share < 1 and share * len(paired) >= ENOUGH:
         paired, share = rng.permutation(paired)[: int(share * len(paired))], 1.0
+    elif len(paired) < ENOUGH:
+        share = min(share, LONG / max(lengths[paired].sum(), 1))
     rows = np.flatnonzero(np.isin(query, paired) & (rng.random(len(y)) < share))
     if not len(rows):
         return None
