@@ -77,7 +77,7 @@ def fit(ask, job, parts, stages, team):
     with report.warnings_told(ask.quiet or ask.as_json) as told, report.Progress(ask.quiet) as progress:
         tell = follow(progress, job.name, ask.metric)
         if ask.grid is None:
-            chosen_on = parts.get("validation") if ask.c == "auto" else None
+            chosen_on = validation_of(ask, job, parts) if ask.c == "auto" else None
             model.fit(parts["train"], validation=chosen_on, metric=question(ask), progress=tell, team=team)
         else:
             model.fit_path(
@@ -95,6 +95,20 @@ def fit(ask, job, parts, stages, team):
     rest = "preparing" if ask.grid is None else "validating"
     stages.done(rest, {named[stage]: seconds for stage, seconds in model.timings_.items()})
     return model, told
+
+
+def validation_of(ask, job, parts):
+    """Return the validation set, or None where there is none or its labels do not define the metric."""
+    documents = parts.get("validation")
+    if documents is None:
+        return None
+    reason = evaluate(ask, documents, documents.y).reasons.get(ask.metric)
+    if reason:
+        report.remark(
+            f"{job.validation} has no {ask.metric} ({reason}): C is chosen on queries held out of the training set.",
+            ask.quiet or ask.as_json,
+        )
+    return None if reason else documents
 
 
 def question(ask):

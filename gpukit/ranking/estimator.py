@@ -141,9 +141,10 @@ class RankSVM(Estimator):
         from gpukit.ranking import inputs, run
         from gpukit.ranking.solvers import held_out, path
 
-        question = path.Question(metric) if isinstance(metric, str) else metric
-        judge = None if validation is None else path.Validation(path.arguments(validation), question)
         settings, team = self.check(), team or ALONE
+        question = path.Question(metric) if isinstance(metric, str) else metric
+        used = validation is not None and choose and settings.C == "auto"
+        judge = path.Validation(path.arguments(validation), question) if used else None
         weights = inputs.weights_given(query_weight, X)
         read = inputs.read(X, y, qid, group, feature_names, may_stay=team.size == 1)
         settings = held_out.settled(read, settings, weights, group, team, choose, judge, question)

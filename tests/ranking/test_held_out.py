@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from gpukit.errors import DataError
 from gpukit.evaluation.ranking import evaluate
 from gpukit.parallel import ALONE
 from gpukit.persist import load_model
@@ -200,3 +201,9 @@ def test_choosing_costs_at_most_ten_trainings(lengths, features, validated, monk
     held = (X, y, np.repeat(np.arange(len(lengths)), lengths)) if validated else None
     RankSVM(device="cpu").fit(X, y, group=lengths, validation=held)
     assert passes[0] <= 11 * once
+
+
+def test_a_metric_that_labels_do_not_define():
+    X, y, qid = documents(queries=30)
+    with pytest.raises(DataError, match="C cannot be chosen by ndcg@10: label -1 is not a grade"):
+        RankSVM(device="cpu").fit(X, np.where(np.arange(len(y)) == 0, -1.0, y), qid, metric="ndcg@10")

@@ -18,7 +18,7 @@ import numpy as np
 
 from gpukit.base.arrays import Resident
 from gpukit.errors import DataError
-from gpukit.evaluation.ranking import values_by_query
+from gpukit.evaluation.ranking import evaluate, values_by_query
 from gpukit.ranking import run, serve
 from gpukit.ranking.inputs import Inputs, Queries, query_weights
 from gpukit.ranking.solvers.choose import stored_values
@@ -117,11 +117,22 @@ def settled(inputs, settings, weights, group, team, choose=True, validation=None
     if not team.rank and validation is not None:
         chosen = chosen_on(validation, inputs, usual, scales, weights, group)
     elif not team.rank:
+        check_defined(inputs, question)
         chosen = chosen_of(drawn(inputs, weights, group), usual, scales, question)
     chosen = told(chosen, team)
     if chosen is None:
         return usual
     return usual._replace(C=chosen.facts["C"], scale=chosen.facts["scale"], chosen=chosen)
+
+
+def check_defined(inputs, question):
+    """Raise DataError where the labels do not define the metric by which C is chosen; pairs are checked later."""
+    y = inputs.queries.ordered(inputs.y)
+    reasons = evaluate(
+        y, np.zeros(len(y)), inputs.queries.offsets, ndcg=question.ndcg, relevant=question.relevant
+    ).reasons
+    if not question.metric.startswith("pa") and question.metric in reasons:
+        raise DataError(f"C cannot be chosen by {question.metric}: {reasons[question.metric]}. Choose another metric.")
 
 
 def told(chosen, team):

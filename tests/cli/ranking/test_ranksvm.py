@@ -320,6 +320,14 @@ def test_a_folders_validation_sets_are_used(verb, letor_folder):
         assert fold["chosen"]["map"] == max(trial["map"] for trial in fold["trials"])
 
 
+def test_a_validation_set_without_pairs_is_passed_over(verb, tmp_path):
+    train, validation = wild(tmp_path / "train.csv", 1), tmp_path / "vali.txt"
+    validation.write_text("1 qid:1 1:1 6:2\n1 qid:1 1:2 6:1\n")
+    result = verb("ranksvm", train, "--validation", validation, *CPU)
+    assert result.code == 0 and "has no pa (no query has two different labels)" in result.err
+    assert "held-out queries" in result.err
+
+
 def test_a_grid_leaves_features_as_they_are(verb, letor_folder):
     found = as_json(verb, letor_folder, "--c-grid", "2^-2:2^2")["folds"][0]
     assert (found["scale"], found["chosen"]) == ("none", None)
