@@ -24,15 +24,15 @@ NAMING = options.Naming({"eps": "--eps"})
     "--c",
     "c",
     metavar="C",
-    help="Weight of a pair's loss, such as 0.5 or 2^-3; auto: 1, or what is better on queries held out of the training "
-    "set.  [default: auto]",
+    help="Weight of a pair's loss, such as 0.5 or 2^-3; auto: the best on the validation set, or without one 1, or "
+    "what is better on queries held out of the training set.  [default: auto]",
 )
 @click.option("--c-grid", metavar="GRID", help="Choose C on the validation set: 2^-15:2^8, or a list 0.1,1,10.")
 @click.option(
     "--metric",
     type=click.Choice(options.METRICS),
     metavar="NAME",
-    help=f"By which C is chosen: {', '.join(options.METRICS)}.  [default: {options.METRICS[0]}]",
+    help=f"By which C is chosen, of a grid or by auto: {', '.join(options.METRICS)}.  [default: {options.METRICS[0]}]",
 )
 @options.scoring
 @click.option("--fold", type=click.IntRange(0), metavar="N", help="Train this fold of the folder alone.")
@@ -82,8 +82,8 @@ def ranksvm(ctx, **values):
     PATH is a LETOR folder (Fold1 to FoldN, each is trained), one fold's folder, or a training file: svmlight with
     qid:ID, or with FILE.query or FILE.group next to it, csv or Parquet with columns label and qid, compressed or not,
     or a binary copy (.gkl). FILE.weight may hold a weight a query. C weighs each pair; it is not divided by their
-    number. What --c and --scale leave open is chosen on queries held out of the training set. Small sets are trained
-    on the CPU, where a GPU is slower, unless --device asks for one.
+    number. What --c and --scale leave open is chosen on the validation set, or on queries held out of the training
+    set. Small sets are trained on the CPU, where a GPU is slower, unless --device asks for one.
 
     \b
     gpukit ranksvm MQ2008
@@ -117,8 +117,8 @@ def check(ask):
     """The jobs; raises for options that contradict each other and for files that cannot be written, before any work."""
     if ask.c is not None and ask.c_grid is not None:
         raise ParameterError("--c and --c-grid exclude each other: give C, or a grid to choose it from.")
-    if ask.metric is not None and ask.c_grid is None:
-        raise ParameterError(f"--metric {ask.metric} says by what C is chosen from a grid: it needs --c-grid.")
+    if ask.metric is not None and ask.c_grid is None and ask.c not in (None, "auto"):
+        raise ParameterError(f"--metric {ask.metric} chooses C, and --c {ask.c} names it. Leave out one of them.")
     check_real("--relevant", ask.relevant, -math.inf)
     ask.metric = ask.metric or options.METRICS[0]
     ask.grid = None if ask.c_grid is None else numbers(ask.c_grid)

@@ -84,7 +84,8 @@ def fit(ask, job, parts, stages, team):
     with report.warnings_told(ask.quiet or ask.as_json) as told, report.Progress(ask.quiet) as progress:
         tell = follow(progress, job.name, ask.metric)
         if ask.grid is None:
-            model.fit(parts["train"], progress=tell, team=team)
+            chosen_on = validation_of(ask, job, parts) if ask.c == "auto" else None
+            model.fit(parts["train"], validation=chosen_on, metric=question(ask), progress=tell, team=team)
         else:
             model.fit_path(
                 parts["train"],
@@ -101,6 +102,27 @@ def fit(ask, job, parts, stages, team):
     rest = "preparing" if ask.grid is None else "validating"
     stages.done(rest, {name: model.timings_[stage] for stage, name in named.items() if stage in model.timings_})
     return model, told
+
+
+def validation_of(ask, job, parts):
+    """Return the validation set, or None where there is none or its labels do not define the metric."""
+    documents = parts.get("validation")
+    if documents is None:
+        return None
+    reason = evaluate(ask, documents, documents.y).reasons.get(ask.metric)
+    if reason:
+        report.remark(
+            f"{job.validation} has no {ask.metric} ({reason}): C is chosen on queries held out of the training set.",
+            ask.quiet or ask.as_json,
+        )
+    return None if reason else documents
+
+
+def question(ask):
+    """Return the metric by which C is chosen, with its rules."""
+    from gpukit.ranking.solvers.path import Question
+
+    return Question(ask.metric, ask.ndcg, ask.relevant, ask.ties)
 
 
 def follow(progress, name, metric):

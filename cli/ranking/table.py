@@ -27,6 +27,11 @@ SCALED = {
     "deviation": "features to deviation 1",
     "query": "features to 0..1 in each query",
 }
+WHERE = {
+    "queries": "{} held-out queries",
+    "documents": "held-out documents of {} queries",
+    "validation": "the validation set of {} queries",
+}
 BY_FOLD = {"fold": "fold", "C": "C", **METRICS, "newton": "Newton", "cg": "CG", "seconds": "sec"}
 ON_TRAIN = {"fold": "fold", "C": "C", **METRICS}
 BY_PART = {"part": "", "queries": "queries", "documents": "documents", **METRICS}
@@ -120,15 +125,14 @@ def settings(one):
     chosen = getattr(one.model, "chosen_", None)
     if chosen is None:
         return None
-    usual, many = one.model.trials_[0], f"{chosen['queries']:,}"
-    where = f"{many} held-out queries" if chosen["held_out"] == "queries" else f"held-out documents of {many} queries"
-    other = f", {usual['pa']:.4f} with {named(usual)}" if named(usual) != named(chosen) else ""
-    gain = (
-        f"the best of {len(one.model.trials_)} trials adds {chosen['gain']:.4f}, standard error {chosen['error']:.4f}"
-    )
-    return (
-        f"Settings of {one.job.name}: {named(chosen)} (on {where} {chosen['pa']:.4f} of pairs in order{other}; {gain})."
-    )
+    usual, many, metric = one.model.trials_[0], f"{chosen['queries']:,}", chosen.get("metric", "pa")
+    where = WHERE[chosen["held_out"]].format(many)
+    other = f", {chosen[f'usual_{metric}']:.4f} with {named(usual)}" if named(usual) != named(chosen) else ""
+    gain = f"the best of {len(one.model.trials_)} trials adds {chosen['gain']:.4f}"
+    if chosen["held_out"] != "validation":
+        gain += f", standard error {chosen['error']:.4f}"
+    value = "of pairs in order" if metric == "pa" else metric
+    return f"Settings of {one.job.name}: {named(chosen)} (on {where} {chosen[metric]:.4f} {value}{other}; {gain})."
 
 
 def named(trial):

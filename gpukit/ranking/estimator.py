@@ -45,11 +45,11 @@ class RankSVM(Estimator):
     steps; stop_reason_: 'converged' (f is certified to be within 1e-6 of the minimum, relatively), 'eps' (within eps /
     10, which is more), 'rounding' (float64 cannot certify more) or 'max_iter'; converged_: whether it is 'converged';
     history_ (a dict a Newton step: f, gradient, cg_steps, radius); solver_, device_; scaling_;
-    timings_ (seconds: choose, prepare, precondition, training). Where C was chosen, chosen_ (C, scale, how many of the
-    held-out pairs are in order with it and with C = 1, the gain of the best trial, its standard error) and trials_, a
-    dict a trial. A sparse X of more than 2^20 columns is trained on those that have entries: coef_ and columns_ (k,)
-    int64 are of these. evals_result_: {"validation_0": {metric: value}, ...} of eval_set. After fit_path also path_ and
-    metric_.
+    timings_ (seconds: choose, prepare, precondition, training, compiling). Where C was chosen, chosen_ (C, scale, the
+    metric's name, its value with them and with C = 1 on what was held out, the gain of the best trial, its standard
+    error) and trials_, a dict a trial. A sparse X of more than 2^20 columns is trained on those that have entries:
+    coef_ and columns_ (k,) int64 are of these. evals_result_: {"validation_0": {metric: value}, ...} of eval_set. After
+    fit_path also path_ and metric_.
 
     With scikit-learn's metadata routing (sklearn.set_config(enable_metadata_routing=True)) qid and query_weight are
     asked for by fit, qid by predict and score too, so that GridSearchCV and cross_val_score pass them on; GroupKFold
@@ -97,6 +97,8 @@ class RankSVM(Estimator):
         eval_group=None,
         eval_qid=None,
         feature_names=None,
+        validation=None,
+        metric="pa",
         progress=None,
         team=None,
     ):
@@ -111,7 +113,9 @@ class RankSVM(Estimator):
         that is worked on is read where it lies if it is float32 or float64 in C order, the documents of a query stand
         side by side and scale is 'none'; else it is copied to the host, as y and qid are. eval_set: [Documents or
         (X, y)], which are not trained on; eval_group or eval_qid: a list with the group or qid of each (X, y). Their
-        metrics are in evals_result_. progress: called as
+        metrics are in evals_result_. validation: Documents, or (X, y, qid), on which C 'auto' is chosen instead of on
+        parts of X; never trained on. metric: a name of evaluation.evaluate, by which C 'auto' is chosen, or a
+        solvers.path.Question. progress: called as
         progress("training", Newton step, None, {"f", "gradient"}). team: a parallel.Team; every rank hands in the same
         data, works on its share of the queries, and has the same model at the end.
 
@@ -122,26 +126,40 @@ class RankSVM(Estimator):
 
         sets = [inputs.read(*one) for one in inputs.eval_sets(eval_set, eval_group, eval_qid)]
         given = {"group": group, "query_weight": query_weight, "feature_names": feature_names}
-        run = self.prepare(X, y, qid, **given, team=team)
+        run = self.prepare(X, y, qid, **given, team=team, validation=validation, metric=metric)
         self.set_trained(run, run.settings.C, run.train(run.settings.C, progress=progress))
         if eval_set is not None:
             self.evals_result_ = {f"validation_{at}": serve.measured(self, one) for at, one in enumerate(sets)}
         return self
 
     def prepare(
-        self, X, y=None, qid=None, *, group=None, query_weight=None, feature_names=None, team=None, choose=True
+        self,
+        X,
+        y=None,
+        qid=None,
+        *,
+        group=None,
+        query_weight=None,
+        feature_names=None,
+        team=None,
+        choose=True,
+        validation=None,
+        metric="pa",
     ):
         """run.Run: all that does not depend on C, ready to train, with settings that leave nothing open.
 
         choose: whether C "auto" is chosen from the data. Other arguments and errors as fit.
         """
         from gpukit.ranking import inputs, run
-        from gpukit.ranking.solvers import held_out
+        from gpukit.ranking.solvers import held_out, path
 
         settings, team = self.check(), team or ALONE
+        question = path.Question(metric) if isinstance(metric, str) else metric
+        used = validation is not None and choose and settings.C == "auto"
+        judge = path.Validation(path.arguments(validation), question) if used else None
         weights = inputs.weights_given(query_weight, X)
         read = inputs.narrowed(inputs.read(X, y, qid, group, feature_names, may_stay=team.size == 1))
-        settings = held_out.settled(read, settings, weights, group, team, choose)
+        settings = held_out.settled(read, settings, weights, group, team, choose, judge, question)
         return run.Run(read, settings, weights, group, team)
 
     def fit_path(

@@ -6,6 +6,7 @@ import scipy.sparse
 
 from gpukit.ranking import RankSVM
 from ranking.data import relative
+from ranking.estimator.test_stopping import SCALES, documents
 from ranking.test_mq2008 import KNOWN, MEANS, fit, folds, measures  # noqa: F401  (folds: a fixture)
 
 pytestmark = pytest.mark.gpu
@@ -43,6 +44,19 @@ def test_the_weights_of_the_cpu(levels, kind, solver, precondition):
     )
     assert there.objective_ == pytest.approx(here.objective_, rel=1e-11)
     assert relative(there.coef_, here.coef_) < 1e-6
+
+
+@pytest.mark.parametrize("precondition", [True, False])
+@pytest.mark.parametrize("kind", ["float32", "float64", "sparse", "wide"])
+@pytest.mark.parametrize("scale", SCALES)
+def test_the_units_of_features_do_not_matter(scale, kind, precondition):
+    X, y, qid = documents(wide=1030 if kind == "wide" else 0, scale=scale)
+    X = scipy.sparse.csr_array(X) if kind == "sparse" else X.astype("float32" if kind == "float32" else "float64")
+    there, here = (
+        RankSVM(1.0, scale="none", solver="scan", precondition=precondition, device=device).fit(X, y, qid)
+        for device in ("cuda", "cpu")
+    )
+    assert there.converged_ and there.objective_ == pytest.approx(here.objective_, rel=1e-6)
 
 
 def test_a_query_too_long_for_shared_memory_and_wide_data():

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from gpukit.errors import DataError
+from gpukit.evaluation.ranking import evaluate
 from gpukit.parallel import ALONE
 from gpukit.persist import load_model
 from gpukit.ranking import RankSVM, inputs
@@ -159,3 +161,49 @@ def test_a_file_keeps_the_choice(tmp_path):
     assert again.chosen_ == model.chosen_ and again.trials_ == model.trials_
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert not hasattr(model.set_params(C=1.0).fit(X, y, qid), "chosen_")
+
+
+# --- a validation set, another metric, the cost
+
+
+@pytest.mark.parametrize("metric", ["pa", "map", "ndcg@10", "mean_ndcg", "tau"])
+def test_the_best_on_the_validation_set_is_taken(metric):
+    X, y, qid = documents(queries=30, scales=10.0 ** np.linspace(-3, 3, 10))
+    held = documents(queries=20, scales=10.0 ** np.linspace(-3, 3, 10), seed=9)
+    model = RankSVM(device="cpu").fit(X, np.abs(y), qid, validation=(held[0], np.abs(held[1]), held[2]), metric=metric)
+    assert model.chosen_["held_out"] == "validation" and len(model.trials_) == 18
+    assert model.chosen_[metric] == max(trial[metric] for trial in model.trials_)
+    offsets = np.append(np.flatnonzero(np.diff(held[2], prepend=-1)), len(held[2]))
+    again = evaluate(np.abs(held[1]), model.predict(held[0]), offsets)[metric]
+    assert again == pytest.approx(model.chosen_[metric], abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "features"), [([50_000], 5), ([4000], 5), ([20] * 200, 8)], ids=["a long query", "a query", "queries"]
+)
+@pytest.mark.parametrize("validated", [False, True])
+def test_choosing_costs_at_most_ten_trainings(lengths, features, validated, monkeypatch):
+    """In passes over the documents, of all of which training consists."""
+    from gpukit.ranking.session import ScanSession
+
+    rng, passes = np.random.default_rng(0), [0]
+    plain = ScanSession.walk
+
+    def walk(self, v, margin, exact=True):
+        passes[0] += self.size
+        return plain(self, v, margin, exact)
+
+    X = rng.normal(size=(sum(lengths), features))
+    y = np.digitize(X.sum(axis=1) + 3 * rng.normal(size=len(X)), [-2, 0, 2]).astype(float)
+    monkeypatch.setattr(ScanSession, "walk", walk)
+    RankSVM(1.0, device="cpu").fit(X, y, group=lengths)
+    once, passes[0] = passes[0], 0
+    held = (X, y, np.repeat(np.arange(len(lengths)), lengths)) if validated else None
+    RankSVM(device="cpu").fit(X, y, group=lengths, validation=held)
+    assert passes[0] <= 11 * once
+
+
+def test_a_metric_that_labels_do_not_define():
+    X, y, qid = documents(queries=30)
+    with pytest.raises(DataError, match="C cannot be chosen by ndcg@10: label -1 is not a grade"):
+        RankSVM(device="cpu").fit(X, np.where(np.arange(len(y)) == 0, -1.0, y), qid, metric="ndcg@10")

@@ -1,11 +1,15 @@
 """C and the scale of features where they are left open: chosen on queries held out of the training set.
 
 C = 1 with features as they are is where it begins. Paths of C, with features as they are and brought to deviation 1,
-are trained on four fifths of the queries and judged by the pairs of the last fifth, each fifth in turn; the best of all
-is taken if it is better by more than a standard error of the difference. It is
-done on the CPU, so that the choice is the same everywhere.
+are trained on four fifths of the queries and judged by the pairs (or another metric) of the last fifth. Each fifth is
+held out once; of more than SMALL documents only C = 1 and the best on the first fifth see the others, so that choosing
+costs less than ten trainings. The best of all is taken if it is better by more than a standard error of the difference.
+It is done on the CPU, so that the choice is the same everywhere.
+
+With a validation set the paths are trained on the whole training set, and the best there is taken.
 """
 
+import contextlib
 import json
 from typing import NamedTuple
 
@@ -13,10 +17,11 @@ import numpy as np
 
 from gpukit.base.arrays import Resident
 from gpukit.errors import DataError
-from gpukit.evaluation.ranking import pair_counts
+from gpukit.evaluation.ranking import evaluate, values_by_query
 from gpukit.ranking import run, serve
 from gpukit.ranking.inputs import Inputs, Queries, query_weights
 from gpukit.ranking.solvers.choose import stored_values
+from gpukit.ranking.solvers.path import Question
 from gpukit.streams import Numpy
 from gpukit.timing import work_clock
 
@@ -26,9 +31,11 @@ FOLDS = 5
 FEW = 10  # queries below which documents are held out instead
 ENOUGH = 50  # queries that are drawn whole of a large set; of one with fewer documents are
 MOST = 1_000_000  # stored features that a choice looks at
+LONG = 10_000  # documents that are drawn of fewer queries than ENOUGH; they have millions of pairs
+SMALL = 2_000  # documents up to which all trials are judged on all parts
 CERTAIN = 1.0  # standard errors from which on a gain is taken
 STEPS = 16.0 ** np.arange(-1, 7)  # C, in units of 1 / the curvature along the gradient at w = 0
-EPS, MOST_STEPS = 1e-3, 50
+EPS, MOST_STEPS = 1e-2, 50
 WIDE = 2  # documents a feature below which eigenvectors cost more than the steps they save
 
 
@@ -69,7 +76,7 @@ class Sample(NamedTuple):
 
 class Trial(NamedTuple):
     """scale, C; right (k,): the weight of the pairs of each held-out query that are in order, of equal scores half;
-    pairs (k,): of all its pairs."""
+    pairs (k,): of all its pairs. For a metric that is a mean over queries: the weighted value, the weight."""
 
     scale: str
     C: float
@@ -78,8 +85,12 @@ class Trial(NamedTuple):
 
     @property
     def accuracy(self):
-        """Pairwise accuracy on what was held out."""
+        """The metric (pairwise accuracy) on what was held out."""
         return float(self.right.sum() / self.pairs.sum())
+
+    def and_on(self, rows):
+        """Trial judged on other parts too: rows of (right, pairs)."""
+        return Trial(self.scale, self.C, *map(np.concatenate, zip((self.right, self.pairs), *rows)))
 
     def gain(self, other):
         """(by how much it is more accurate than another Trial, the standard error of that over queries)."""
@@ -88,22 +99,40 @@ class Trial(NamedTuple):
         return float(mean), float(np.sqrt(((more - mean * self.pairs) ** 2).sum()) / self.pairs.sum())
 
 
-def settled(inputs, settings, weights, group, team, choose=True):
+def settled(inputs, settings, weights, group, team, choose=True, validation=None, question=None):
     """estimator.Settings with nothing left open: what is "auto" is chosen for inputs.Inputs, what is named stays.
 
     C is the usual one where choose is False, X stays on a GPU, or nothing can be held out; an open scale is "none"
     then, and where C is named. weights, group, team: as run.Run takes them; all ranks have what rank 0 chooses.
+    validation: path.Validation or None; question: path.Question, by which metric it is chosen.
     """
+    question = question or Question("pa")
     usual = settings._replace(
         C=USUAL if settings.C == AUTO else settings.C, scale=OPEN[0] if settings.scale == AUTO else settings.scale
     )
     if not choose or settings.C != AUTO or isinstance(inputs.X, Resident):
         return usual
     scales = OPEN if settings.scale == AUTO else (settings.scale,)
-    chosen = told(None if team.rank else chosen_of(drawn(inputs, weights, group), usual, scales), team)
+    chosen = None
+    if not team.rank and validation is not None:
+        chosen = chosen_on(validation, inputs, usual, scales, weights, group)
+    elif not team.rank:
+        check_defined(inputs, question)
+        chosen = chosen_of(drawn(inputs, weights, group), usual, scales, question)
+    chosen = told(chosen, team)
     if chosen is None:
         return usual
     return usual._replace(C=chosen.facts["C"], scale=chosen.facts["scale"], chosen=chosen)
+
+
+def check_defined(inputs, question):
+    """Raise DataError where the labels do not define the metric by which C is chosen; pairs are checked later."""
+    y = inputs.queries.ordered(inputs.y)
+    reasons = evaluate(
+        y, np.zeros(len(y)), inputs.queries.offsets, ndcg=question.ndcg, relevant=question.relevant
+    ).reasons
+    if not question.metric.startswith("pa") and question.metric in reasons:
+        raise DataError(f"C cannot be chosen by {question.metric}: {reasons[question.metric]}. Choose another metric.")
 
 
 def told(chosen, team):
@@ -115,8 +144,42 @@ def told(chosen, team):
     return found and Chosen(*found)
 
 
-def chosen_of(sample, settings, scales):
+def chosen_on(validation, inputs, settings, scales, weights, group):
+    """Return Chosen of some scales, trained on the whole of inputs.Inputs and judged on a path.Validation.
+
+    None where the features are too large for products, whatever the scale.
+    """
+    begun, trials = work_clock(), []
+    for scale in scales:
+        with contextlib.suppress(DataError), np.errstate(over="ignore", invalid="ignore"):
+            trained = run.Run(inputs, settings._replace(scale=scale, eps=EPS, max_iter=MOST_STEPS), weights, group)
+            trials += trials_on(validation, trained, scale)
+    if not trials:
+        return None
+    finalists, queries = [trials[0], best_of(trials)], len(validation.offsets) - 1
+    seconds = work_clock() - begun
+    return decided(finalists, trials, queries, "validation", validation.question.metric, seconds)
+
+
+def trials_on(validation, trained, scale):
+    """Return [Trial] of one scale on a path.Validation, of a run.Run."""
+    validation.stand_by(trained)
+    trials, w = [], None
+    for C in grid_of(curvature(trained.session)):
+        w = trained.train(C, w).w
+        values, counts = judged(validation.question, validation.y, validation.scores(w), validation.offsets)
+        trials.append(Trial(scale, C, values * counts, counts))
+    return trials
+
+
+def grid_of(curvature):
+    """Return the values of C that are tried, the usual one first."""
+    return [USUAL, *(STEPS / curvature).tolist()] if curvature else [USUAL]
+
+
+def chosen_of(sample, settings, scales, question=None):
     """Chosen of some scales on a Sample, or None where nothing can be held out of it."""
+    question = question or Question("pa")
     begun = work_clock()
     folds = [] if sample is None else folds_of(sample)
     if not folds:
@@ -131,8 +194,27 @@ def chosen_of(sample, settings, scales):
         precondition=settings.precondition and narrow,
     )
     with np.errstate(over="ignore", invalid="ignore"):
-        trials = [trial for kind in scales for trial in path(sample, folds, settings._replace(scale=kind))]
-    return decided(trials, sample, work_clock() - begun) if trials else None
+        first = folds if len(sample.y) <= SMALL else folds[:1]
+        trials = [t for kind in scales for t in path(sample, first, settings._replace(scale=kind), question)]
+        finalists = trials[:1] + [trial for trial in (best_of(trials),) if trial is not trials[0]] if trials else []
+        if len(first) < len(folds):
+            finalists = [further(trial, folds[1:], settings, question) for trial in finalists]
+    if not trials:
+        return None
+    queries = len(sample.offsets) - 1
+    part = "queries" if queries >= FEW else "documents"
+    return decided(finalists, trials, queries, part, question.metric, work_clock() - begun)
+
+
+def best_of(trials):
+    """Return the first of the most accurate Trials, or None of none."""
+    return max(trials, key=lambda trial: trial.accuracy, default=None)
+
+
+def further(trial, folds, settings, question):
+    """Return a Trial judged on further folds."""
+    settings = settings._replace(scale=trial.scale)
+    return trial.and_on([judge(train.run(settings), held, [trial.C], question)[0] for train, held in folds])
 
 
 def drawn(inputs, weights, group):
@@ -148,6 +230,8 @@ def drawn(inputs, weights, group):
     paired, share = paired[weights[paired] > 0], MOST / max(stored_values(inputs.X), 1)
     if share < 1 and share * len(paired) >= ENOUGH:
         paired, share = rng.permutation(paired)[: int(share * len(paired))], 1.0
+    elif len(paired) < ENOUGH:
+        share = min(share, LONG / max(lengths[paired].sum(), 1))
     rows = np.flatnonzero(np.isin(query, paired) & (rng.random(len(y)) < share))
     if not len(rows):
         return None
@@ -165,12 +249,12 @@ def folds_of(sample):
     return [(train, judge) for train, judge in pairs if train.has_pairs() and judge.has_pairs()]
 
 
-def path(sample, folds, settings):
+def path(sample, folds, settings, question):
     """[Trial] of one scale: the usual C, then the path. None at all where the features are too large for products."""
     try:
         first = curvature(sample.run(settings._replace(precondition=False)).session)
-        grid = [USUAL, *(STEPS / first).tolist()] if first else []
-        judged = [judge(train.run(settings), held, grid) for train, held in folds]
+        grid = grid_of(first) if first else []
+        judged = [judge(train.run(settings), held, grid, question) for train, held in folds]
     except DataError:
         return []
     return [Trial(settings.scale, C, *map(np.concatenate, zip(*rows))) for C, rows in zip(grid, zip(*judged))]
@@ -184,32 +268,38 @@ def curvature(session):
     return float(session.walk(gradient, 0.0)[-1]) / square if square else 0.0
 
 
-def judge(trained, held, grid):
+def judge(trained, held, grid, question):
     """[(right, pairs) of a Trial] for each C of a grid, each training from the last one's w."""
     offsets, found, w = held.offsets, [], None
     X, weight = trained.scaling.apply(held.X, offsets), held.weight[offsets[:-1]]
     for C in grid:
         w = trained.train(C, w).w
-        pairs, right, tied = pair_counts(held.y, serve.finite(serve.product(X, w)), offsets).T
-        found.append((weight * (right + 0.5 * tied), weight * pairs))
+        values, counts = judged(question, held.y, serve.finite(serve.product(X, w)), offsets)
+        found.append((weight * counts * values, weight * counts))
     return found
 
 
-def decided(trials, sample, seconds):
-    """Chosen: the most accurate of the trials, or the first where it is not better by more than chance."""
-    best = max(trials, key=lambda trial: trial.accuracy)
-    gain, error = best.gain(trials[0])
-    if gain <= CERTAIN * error:
-        best = trials[0]
-    queries = len(sample.offsets) - 1
+def judged(question, y, scores, offsets):
+    """Return `values_by_query` of a path.Question."""
+    return values_by_query(question.metric, y, scores, offsets, question.ndcg, question.relevant)
+
+
+def decided(finalists, trials, queries, part, metric, seconds):
+    """Chosen: the most accurate of the finalists, or, without a validation set, the first where it is not better by
+    more than chance."""
+    best = best_of(finalists)
+    gain, error = best.gain(finalists[0])
+    if part != "validation" and gain <= CERTAIN * error:
+        best = finalists[0]
     facts = {
         "C": best.C,
         "scale": best.scale,
-        "pa": best.accuracy,
-        "usual_pa": trials[0].accuracy,
+        "metric": metric,
+        metric: best.accuracy,
+        f"usual_{metric}": finalists[0].accuracy,
         "gain": gain,
         "error": error,
         "queries": queries,
-        "held_out": "queries" if queries >= FEW else "documents",
+        "held_out": part,
     }
-    return Chosen(facts, [{"scale": t.scale, "C": t.C, "pa": t.accuracy} for t in trials], seconds)
+    return Chosen(facts, [{"scale": t.scale, "C": t.C, metric: t.accuracy} for t in trials], seconds)

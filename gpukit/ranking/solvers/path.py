@@ -109,8 +109,12 @@ class Validation:
 
     def evaluate(self, w):
         """{metric: value} of the scores X w; no metric sees what all lack where a sparse X could not be shifted."""
+        return self.measure(self.scores(w))
+
+    def scores(self, w):
+        """X w, (l,)."""
         with _jit.threads(self.threads):
-            return self.measure(serve.product(self.X, w))
+            return serve.product(self.X, w)
 
     def measure(self, scores):
         """{metric: value} of scores (l,)."""

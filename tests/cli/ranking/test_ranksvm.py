@@ -33,7 +33,7 @@ PARTS = ("start", "reading", "training", "evaluating")
 
 
 def test_a_folder_gives_a_line_a_fold_and_the_mean(verb, letor_folder):
-    result = verb("ranksvm", letor_folder, *CPU)
+    result = verb("ranksvm", letor_folder, "--c", 1, *CPU)
     assert result.code == 0 and "Traceback" not in result.err, result
     assert re.search(r"^RankSVM on cpu \(\d+ threads?\), solver \w+, eps 1e-05, C = 1$", result.out, re.M)
     for part in PARTS:
@@ -46,7 +46,7 @@ def test_a_folder_gives_a_line_a_fold_and_the_mean(verb, letor_folder):
         assert mean == pytest.approx((first + second) / 2, abs=1e-4)
     trained = rows_of(result.out.split("The same on the training sets")[1], "fold")
     assert " ".join(trained[0]) == "fold C PA +ties NDCG@1 @3 @5 @10 mean MAP" and len(trained) == 4
-    known = as_json(verb, letor_folder)["folds"][1]["metrics"]["train"]
+    known = as_json(verb, letor_folder, "--c", 1)["folds"][1]["metrics"]["train"]
     names = ("pa", "pa_ties", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map")
     assert [float(cell) for cell in trained[2][2:]] == pytest.approx([known[name] for name in names], abs=1e-4)
     assert "18 queries" not in result.out and f"{letor_folder / 'Fold2' / 'train.txt'}: " in result.err
@@ -74,7 +74,7 @@ def test_the_table_keeps_to_110_columns(capsys):
 
 
 def test_json_holds_all_that_there_is(verb, letor_folder):
-    result = as_json(verb, letor_folder)
+    result = as_json(verb, letor_folder, "--c", 1)
     assert [fold["name"] for fold in result["folds"]] == ["Fold1", "Fold2"] and result["grid"] is None
     fold = result["folds"][0]
     assert fold["device"].startswith("cpu") and fold["C"] == 1 and fold["newton"] >= 1 and fold["cg"] >= 1
@@ -101,8 +101,8 @@ def test_one_fold_gives_a_line_a_part(verb, letor_folder):
 def test_a_file_alone_and_with_a_test_set(verb, letor_folder):
     train, test = letor_folder / "Fold1/train.txt", letor_folder / "Fold1/test.txt"
     assert set(as_json(verb, train)["folds"][0]["metrics"]) == {"train"}
-    both = as_json(verb, train, "--test", test)["folds"][0]
-    whole = as_json(verb, letor_folder, "--fold", 1)["folds"][0]
+    both = as_json(verb, train, "--test", test, "--c", 1)["folds"][0]
+    whole = as_json(verb, letor_folder, "--fold", 1, "--c", 1)["folds"][0]
     assert both["metrics"]["test"] == whole["metrics"]["test"] and both["objective"] == whole["objective"]
 
 
@@ -110,7 +110,7 @@ def test_a_file_alone_and_with_a_test_set(verb, letor_folder):
 
 
 def test_metrics_are_those_of_the_scores(verb, letor_folder, tmp_path):
-    dialect = ("--ndcg", "standard", "--relevant", 2)
+    dialect = ("--ndcg", "standard", "--relevant", 2, "--c", 1)
     found = as_json(verb, letor_folder, "--fold", 1, "--scores", tmp_path / "s", "--model", tmp_path / "m", *dialect)
     scores = np.array([float(line) for line in (tmp_path / "s").read_text().splitlines()])
     test = read_letor(letor_folder / "Fold1/test.txt")
@@ -292,6 +292,40 @@ def test_what_is_open_is_chosen_and_told(verb, tmp_path):
     usual = as_json(verb, train, "--test", test, "--c", "1")["folds"][0]
     assert (usual["C"], usual["scale"], usual["chosen"]) == (1.0, "none", None)
     assert found["metrics"]["test"]["pa"] > usual["metrics"]["test"]["pa"] + 0.02
+
+
+@pytest.mark.parametrize("metric", ["map", "ndcg@10", "pa"])
+def test_auto_uses_the_validation_set_and_says_so(verb, tmp_path, metric):
+    train, validation = wild(tmp_path / "train.csv", 1), wild(tmp_path / "vali.csv", 2)
+    ask = (train, "--validation", validation, "--metric", metric)
+    found = as_json(verb, *ask)["folds"][0]
+    chosen = found["chosen"]
+    assert (chosen["held_out"], chosen["metric"], chosen["queries"]) == ("validation", metric, 50)
+    best = max(found["trials"], key=lambda trial: trial[metric])
+    assert (found["C"], found["scale"]) == (best["C"], best["scale"]) and chosen[metric] == best[metric]
+    assert found["metrics"]["validation"][metric] == pytest.approx(best[metric], abs=5e-3)
+    told = verb("ranksvm", *ask, *CPU).err
+    word = "of pairs in order" if metric == "pa" else metric
+    assert re.search(
+        rf"^Settings of train: C = .* \(on the validation set of 50 queries 0\.\d{{4}} {word}, ", told, re.M
+    )
+    without = as_json(verb, train, "--metric", metric)["folds"][0]["chosen"]
+    assert (without["held_out"], without["metric"]) == ("queries", metric)
+
+
+def test_a_folders_validation_sets_are_used(verb, letor_folder):
+    folds = as_json(verb, letor_folder, "--metric", "map")["folds"]
+    assert [fold["chosen"]["held_out"] for fold in folds] == ["validation"] * 2
+    for fold in folds:
+        assert fold["chosen"]["map"] == max(trial["map"] for trial in fold["trials"])
+
+
+def test_a_validation_set_without_pairs_is_passed_over(verb, tmp_path):
+    train, validation = wild(tmp_path / "train.csv", 1), tmp_path / "vali.txt"
+    validation.write_text("1 qid:1 1:1 6:2\n1 qid:1 1:2 6:1\n")
+    result = verb("ranksvm", train, "--validation", validation, *CPU)
+    assert result.code == 0 and "has no pa (no query has two different labels)" in result.err
+    assert "held-out queries" in result.err
 
 
 def test_a_grid_leaves_features_as_they_are(verb, letor_folder):

@@ -99,7 +99,7 @@ def test_folds_that_are_not_there(untouched, letor_folder, file):
         (("--c-grid", "1:x"), "above 0"),
         (("--c-grid", ""), "above 0"),
         (("--c", 1, "--c-grid", "1,2"), "exclude each other"),
-        (("--metric", "map"), "needs --c-grid"),
+        (("--metric", "map", "--c", 1), "--c 1 names it"),
         (("--metric", "auc"), "--metric"),
         (("--eps", 0), "eps"),
         (("--eps", "nan"), "eps"),

@@ -42,7 +42,7 @@ def test_what_fit_leaves(model):
     assert all(set(entry) == {"epoch", "seconds", "rmse"} for entry in fitted.history_)
     assert fitted.history_[-1]["rmse"] < fitted.history_[0]["rmse"]
     assert fitted.history_[-1]["rmse"] == pytest.approx(-fitted.score(ratings), rel=1e-6)
-    assert set(fitted.timings_) == {"choosing", "prepare", "neighbours", "training"}
+    assert set(fitted.timings_) == {"choosing", "prepare", "neighbours", "training", "compiling"}
     assert fitted.device_.startswith("cpu")
     assert (
         fitted.mean_ == pytest.approx(ratings.values.mean()) and fitted.scale_ == (1, 5) and fitted.n_features_in_ == 30

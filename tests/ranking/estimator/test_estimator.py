@@ -41,7 +41,7 @@ def test_what_fit_leaves():
     assert model.n_pairs_ == naive.pair_count(at.y, at.offsets)
     assert (model.n_queries_, model.n_features_in_, model.C_, model.coef_.dtype) == (6, 5, 1.0, np.float64)
     assert model.n_iter_ == len(model.history_) and model.n_cg_ == sum(h["cg_steps"] for h in model.history_)
-    assert set(model.timings_) == {"prepare", "precondition", "training"}
+    assert set(model.timings_) == {"prepare", "precondition", "training", "compiling"}
     assert [n[:3] for n in news] == [("training", k, None) for k in range(model.n_iter_ + 1)]
     assert model.history_[-1]["f"] == model.objective_ and not hasattr(model, "feature_names_in_")
     start = np.linalg.norm(naive.objective(np.zeros(5), at.X, at.y, at.offsets, 1.0).gradient)

@@ -138,3 +138,10 @@ def test_a_c_that_overflows(precondition):
 def test_a_large_eps_still_learns():
     X, y, qid = documents(scale="tiny")
     assert RankSVM(1e9, scale="none", device="cpu", eps=2).fit(X, y, qid).coef_.any()
+
+
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
+def test_the_diagonal_is_the_covariances(form):
+    X, y, qid = documents(scale="tiny")
+    run = RankSVM(1.0, scale="none", device="cpu").prepare(form(1e6 * X), y, qid, query_weight=np.arange(12.0))
+    np.testing.assert_allclose(run.session.gram_diagonal(), run.session.gram().diagonal(), rtol=1e-10)
