@@ -36,6 +36,12 @@ LONGEST_LINE = 1 << 30
 NEWLINE = 10
 STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 BOM = b"\xef\xbb\xbf"
+OWN_FILES = {  # by the first bytes
+    b"GPUKITM1": "a model or checkpoint",
+    b"GPUKITR1": "a binary copy of ratings (.gkr)",
+    b"GPUKITL1": "a binary copy of documents (.gkl)",
+    b"GPUKITB1": "a basis of a graph",
+}
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 PACKED = {"gz": (b"\x1f\x8b",), "bz2": (b"BZh",), "xz": (b"\xfd7zXZ\0",), "zip": (b"PK\x03\x04", b"PK\x05\x06")}
 UNPACKERS = {"gz": gzip.open, "bz2": packed.bzip2, "xz": packed.xz}
@@ -297,6 +303,9 @@ class Stream:
                 f'{self.name} is text in UTF-16, as Excel\'s "Unicode text" is, and UTF-8 is read here. Make it that: '
                 "iconv -f UTF-16 -t UTF-8 <OLD >NEW."
             )
+        own = next((what for magic, what in OWN_FILES.items() if head.startswith(magic)), None)
+        if own is not None:
+            raise DataError(f"{self.name} is {own} written by gpukit, which is not read here. {needed}")
         if b"\0" in head:
             raise DataError(
                 f"{self.name} is not a text file in UTF-8 or Latin-1, nor in a binary format that is read here. "

@@ -18,11 +18,8 @@ from gpukit.ratings.table import Ratings, as_counts
 
 FORMS = (
     "a scipy sparse matrix, a DataFrame with user, item and rating, a dense array (NaN or masked = not rated), a "
-    "tuple of arrays (users, items, values) or, of clicks, (users, items), or what read_ratings returns"
+    "tuple or list of arrays (users, items, values) or, of clicks, (users, items), or what read_ratings returns"
 )
-
-
-MANY_RATINGS = 20  # different ones in a column: with more it holds ids
 
 
 def as_ratings(data, columns=None, times=False, repeats=True):
@@ -30,12 +27,12 @@ def as_ratings(data, columns=None, times=False, repeats=True):
 
     data: Ratings (made by hand too); a scipy sparse matrix or array of users x items (explicit zeros are ratings); a
     DataFrame of pandas, or of any library that has to_pandas (columns user, item, rating by name, or, of four at most,
-    its first three); a tuple of three arrays (users, items, values) of ids and ratings; or a dense (M, N) float array,
+    its first three); a tuple or list of arrays (users, items, values); or a dense (M, N) float array,
     NaN or masked: not rated. Arrays of cupy, torch and others that offer __cuda_array_interface__ or __dlpack__ are
     copied to the host. Rows of matrices get the ids 0..M-1 and 0..N-1. columns, times: of a DataFrame, as read_ratings
     takes them. repeats: look for repeated pairs too; order_ratings, which sorts all ratings, sees them sooner. Raises
     DataError for other types, for missing, NaN or infinite ratings, for repeated pairs, and for a dense array of two to
-    four columns of which the first are ids.
+    four columns (or rows) if the first two hold whole numbers only.
     """
     return checked(_made(data, columns, times), repeats)
 
@@ -48,7 +45,7 @@ def _made(data, columns, times):
     data = as_frame(data)
     if is_frame(data):
         return _from_frame(data, columns, times)
-    if isinstance(data, tuple) and len(data) in (2, 3) and all(axes(plain(part)) == 1 for part in data):
+    if isinstance(data, list | tuple) and len(data) in (2, 3) and all(axes(plain(part)) == 1 for part in data):
         return _from_triples(*data)
     data = plain(data)
     if isinstance(data, (list, tuple)) or hasattr(data, "__array__"):
@@ -122,20 +119,19 @@ def _from_dense(array):
 
 
 def _refuse_columns(array):
-    """DataError for an array that has a line a rating, with its time or without, or a pair: it would be a matrix of two
-    to four items."""
-    width = array.shape[1]
-    if width not in (2, 3, 4) or array.dtype.kind not in "iuf":
-        return
-    ids = array[:, :2]
-    if not (ids % 1 == 0).all() or max(len(np.unique(column)) for column in ids.T) <= MANY_RATINGS:
-        return
-    line, columns = ("rating", "pair")[width == 2], ", ".join(f"X[:, {at}]" for at in range(min(width, 3)))
-    raise DataError(
-        f"An array X of {len(array):,} x {width} with ids in its columns has a line a {line}, and would be read as the "
-        f"ratings of {len(array):,} users for {width} items. Give its columns, ({columns}); if it is a matrix of "
-        "ratings, scipy.sparse.csr_array(X)."
-    )
+    """Raise DataError for a dense array whose columns or rows may be user ids, item ids, ratings and times."""
+    for axis, table in enumerate((array, array.T)):
+        width = table.shape[1]
+        if not len(table) or width not in (2, 3, 4):
+            continue
+        ids = table[:, :2].astype(np.float64)
+        if np.isfinite(ids).all() and (ids == np.floor(ids)).all():
+            columns = ", ".join((f"X[:, {at}]", f"X[{at}]")[axis] for at in range(min(width, 3)))
+            raise DataError(
+                f"The first two {('columns', 'rows')[axis]} of the {array.shape[0]:,} x {array.shape[1]:,} array X are "
+                f"whole numbers, which may be ids of users and items. Pass the columns as a tuple, ({columns}); for a "
+                "matrix of ratings pass scipy.sparse.csr_array(X)."
+            )
 
 
 def _check_real(values):

@@ -5,6 +5,7 @@ once (ids.py), so memory peaks at 16 bytes a rating plus a few blocks, and at 8 
 """
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from gpukit import _jit
@@ -12,8 +13,11 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.io import sources
 from gpukit.io.lines import ONE_THREAD
 from gpukit.ratings import copies, formats
+from gpukit.ratings.clicks import are_clicks
 from gpukit.ratings.gather import RatingsBuilder
+from gpukit.ratings.headers import AUTO
 from gpukit.ratings.repeats import RULES, without_repeats
+from gpukit.ratings.table import DISTINCT, marked
 
 NETFLIX_FILE = re.compile(r"(combined_data_\d+|mv_\d+)\.txt(\.gz|\.bz2|\.xz)?$")
 RATINGS_FILE = re.compile(r"(ratings?\.(dat|csv|tsv|txt)|u\.data)(\.gz|\.bz2|\.xz)?$")
@@ -31,7 +35,8 @@ def read_ratings(path, format="auto", columns=None, duplicates="last", sep=None,
     are named here, and from copies that have them. sep: the separator.
     Pairs without a rating (two columns, or a header or `columns` without one) are clicks: their values are 1, counts
     how often each stands there, or what a column of counts (plays, quantity, duration...) adds up to.
-    duplicates: 'last', 'mean' or 'error' for repeated pairs (of clicks the counts are summed all the same). times: read
+    duplicates: 'last' (the latest by the file's times, else the last line), 'mean' or 'error' for repeated pairs (of
+    clicks the counts are summed all the same). A file with repeated pairs is read again for its times. times: read
     the times too ('auto': where they are there), from the column that is named so, or the one after the rating where
     there is no header; seconds since 1970 are kept as they are (milliseconds too), dates become seconds.
     Users and items are rows in the order of their sorted ids: int64 where all are integers, else str. Raises DataError
@@ -40,7 +45,22 @@ def read_ratings(path, format="auto", columns=None, duplicates="last", sep=None,
     request = formats.Request(format, columns, SPELLED.get(sep, sep), times=times)
     if duplicates not in RULES:
         raise ParameterError(f"duplicates must be one of {', '.join(RULES)}; got {duplicates!r}.")
-    return without_repeats(_read(path, request), duplicates, in_place=True)
+    ratings = _read(path, request)
+    merged = without_repeats(ratings, duplicates, in_place=True)
+    if len(merged) == len(ratings) or duplicates != "last" or times or not _is_file(path) or are_clicks(merged):
+        return merged
+    try:
+        timed = _read(path, replace(request, times=AUTO))
+    except DataError:  # the column behind the rating holds no times
+        return merged
+    columns = without_repeats(timed, duplicates, in_place=True).columns()
+    columns.pop("times", None)
+    return marked(timed.with_columns(**columns), DISTINCT)
+
+
+def _is_file(path):
+    """Return whether path can be read a second time."""
+    return not isinstance(path, sources.Source) and (Path(path).is_file() or Path(path).is_dir())
 
 
 def read_pairs(path, format="auto", columns=None, sep=None):

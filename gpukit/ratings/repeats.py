@@ -26,8 +26,9 @@ def without_repeats(ratings, rule, in_place=False):
     """ratings with each (user, item) pair once, at the place of its first appearance.
 
     Of clicks (all values alike) the counts are summed, made where there are none, whatever the rule but 'error'. rule
-    'last': the pair's last rating in input order, with all that belongs to it; 'mean': their mean (float64
-    inside), the mean of their weights, the sum of their counts, the last one's time; 'error': DataError naming the
+    'last': the pair's latest rating by times, the last in input order where times are equal or there are none, with all
+    that belongs to it; 'mean': their mean (float64
+    inside), the mean of their weights, the sum of their counts, the latest time; 'error': DataError naming the
     first repeated pair. Returns ratings itself when no pair is repeated. in_place: the arrays may be overwritten.
     """
     if rule not in RULES:
@@ -56,9 +57,10 @@ def without_repeats(ratings, rule, in_place=False):
     if ways.get("counts") == SUM and "counts" in columns:
         columns["counts"] = roomy(columns["counts"])
     keep = np.ones(len(ratings), dtype=np.bool_)
-    for name in MERGED:
+    times = columns.get("times", np.empty(0, np.int64))
+    for name in MERGED:  # times come last: the other columns are merged by them
         if name in columns:
-            _merge(keys, places, ways[name], columns[name], keep)
+            _merge(keys, places, ways[name], columns[name], keep, times)
     count = np.count_nonzero(keep)
     for column in columns.values():
         _close_up(keep, column)
@@ -113,17 +115,23 @@ def _first_repeat(keys, places):
 
 
 @njit
-def _merge(keys, places, how, column, keep):
-    """Clear keep (n,) at repeats, and put a pair's last entry, their mean or sum at its first place in column (n,)."""
-    first, count, total = np.int64(0), 0, 0.0
+def _merge(keys, places, how, column, keep, times):
+    """Clear keep (n,) at repeats, and put a pair's latest entry, their mean or sum at its first place in column (n,).
+
+    Without times (0,) the latest entry is the last one.
+    """
+    first, count, total, latest = np.int64(0), 0, 0.0, np.int64(0)
     for t in range(keys.size):
         at = np.int64(places[t])
         if t == 0 or keys[t] != keys[t - 1]:
             first, count, total = at, 1, np.float64(column[at])
+            latest = times[at] if times.size else latest
             continue
         count, total = count + 1, total + column[at]
         keep[at] = False
         if how == LAST:
-            column[first] = column[at]
+            if times.size == 0 or times[at] >= latest:
+                column[first] = column[at]
+                latest = times[at] if times.size else latest
         else:
             column[first] = total / count if how == MEAN else total

@@ -5,7 +5,7 @@ import pytest
 
 from factorization import naive
 from factorization.inputs import planted
-from gpukit.errors import ParameterError
+from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization, cpu
 
 
@@ -76,10 +76,38 @@ def test_tiles_are_the_whole(fitted, tile, monkeypatch):
 
 
 def test_unknown_users_get_what_is_liked_in_general(fitted):
-    ids, scores = fitted.recommend([-5, 10**9], 4, by="rating")
+    ids, scores = fitted.recommend([-5, 10**9], 4, by="rating", unknown="popular")
     expected = naive.ranking(scores_of(fitted, -5), set(), 4)
     assert ids.tolist() == [[item for item, _ in expected]] * 2
     np.testing.assert_allclose(scores[0], [score for _, score in expected], rtol=1e-5)
+
+
+def test_unknown_users_are_refused_and_named(fitted):
+    known = fitted.user_ids_[:2].tolist()
+    with pytest.raises(DataError, match=r"does not know 2 of 4 users \(-5, 1000000000\).*unknown='popular'"):
+        fitted.recommend([known[0], -5, 10**9, known[1]], 4)
+    with pytest.raises(DataError, match="1 of 1 users"):
+        list(fitted.recommend_batches(-5, 4))
+    with pytest.raises(ParameterError, match="unknown must be"):
+        fitted.recommend(known, unknown="zero")
+
+
+def test_unknown_users_are_skipped(fitted):
+    known = fitted.user_ids_[:2].tolist()
+    ids, scores = fitted.recommend([known[0], -5, known[1]], 4, unknown="skip")
+    expected = fitted.recommend(known, 4)
+    np.testing.assert_array_equal(ids, expected[0])
+    np.testing.assert_array_equal(scores, expected[1])
+    (users, _, _), *_ = fitted.recommend_batches([known[0], -5], 4, unknown="skip")
+    assert users.tolist() == known[:1]
+    assert fitted.recommend([-5], 4, unknown="skip")[0].shape == (0, 4)
+
+
+@pytest.mark.parametrize("users", [b"1", [b"1"], np.array([b"1"]), {}, {1: 2}, [{}], [True], [1.5], [[1, 2]], object()])
+@pytest.mark.parametrize("unknown", ["error", "popular", "skip"])
+def test_ids_of_a_wrong_type(fitted, users, unknown):
+    with pytest.raises(DataError):
+        fitted.recommend(users, 4, unknown=unknown)
 
 
 def test_nobody(fitted):

@@ -8,6 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
+from gpukit import documents, ratings
 from gpukit.errors import DataError
 from gpukit.io import sources
 
@@ -161,3 +162,28 @@ def test_a_spooled_pipe_leaves_nothing(tmp_path, monkeypatch):
     with sources.opened(f"/dev/fd/{end}") as source, pytest.raises(DataError, match="Set TMPDIR"):
         source.seekable()
     os.close(end)
+
+
+MODEL, RATINGS, DOCUMENTS, BASIS = (
+    "a model or checkpoint",
+    "a binary copy of ratings",
+    "a binary copy of docu",
+    "a basis",
+)
+
+
+@pytest.mark.parametrize(
+    "read, others",
+    [
+        (ratings.read_ratings, {"M": MODEL, "L": DOCUMENTS, "B": BASIS}),
+        (ratings.read_pairs, {"M": MODEL, "L": DOCUMENTS, "B": BASIS}),
+        (documents.read_letor, {"M": MODEL, "R": RATINGS, "B": BASIS}),
+        (ratings.read_titles, {"M": MODEL, "R": RATINGS, "L": DOCUMENTS, "B": BASIS}),
+    ],
+)
+def test_readers_name_the_files_of_gpukit(tmp_path, read, others):
+    for letter, what in others.items():
+        path = tmp_path / "some.file"
+        path.write_bytes(f"GPUKIT{letter}1".encode() + bytes(range(1, 9)) + b"\0" * 200)
+        with pytest.raises(DataError, match=f"some.file is {what}.* written by gpukit, which is not read here"):
+            read(path)

@@ -62,6 +62,9 @@ def test_repeated_pairs(rule):
     for name, how in rules.items():
         column = getattr(ratings, name)
         rows = naive.merged([(*pair, one) for pair, one in zip(pairs, column.tolist(), strict=True)], how)
+        if how == "last":  # by time
+            latest = {pairs[at]: column[at] for at in np.argsort(ratings.times, kind="stable").tolist()}
+            rows = [(*pair, latest[pair]) for pair in dict.fromkeys(pairs)]
         assert np.array_equal(getattr(merged, name), np.array([row[2] for row in rows], dtype=column.dtype)), name
         assert np.array_equal(column, getattr(table(), name))  # left as it was
     assert len(merged) == len(set(pairs)) < len(pairs)

@@ -236,12 +236,33 @@ def test_a_side_of_unequal_lists():
         as_ratings(([[1], [2, 3]], [1, 2], [3.0, 4.0]))
 
 
-@pytest.mark.parametrize("width, line, columns", [(2, "a pair", "1]"), (3, "a rating", "2]"), (4, "a rating", "2]")])
-@pytest.mark.parametrize("kind", [np.int64, np.float64, list])
-def test_lines_in_an_array_are_no_matrix(width, line, columns, kind):
-    """Which would have two to four items; with a time, three columns are the ratings."""
-    X = np.array([(user, item, 1 + user % 5, 7000 + user) for user in range(25) for item in (3, 5)])[:, :width]
-    with pytest.raises(DataError, match=rf"has a line {line}, .*Give its columns, \(X\[:, 0\], .*{columns}\)"):
-        as_ratings(X.tolist() if kind is list else X.astype(kind))
-    for matrix in (X % 5, X + 0.5, np.where(X > 1, X, np.nan)):
-        assert as_ratings(matrix).shape == (50, width)
+@pytest.mark.parametrize("width", [2, 3, 4])
+@pytest.mark.parametrize("n", [2, 5, 50])
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.float64, object, bool, str, list])
+def test_columns_in_a_dense_array_are_refused(width, n, kind):
+    """An array of a line a rating is no matrix of two to four items, whatever its size and dtype."""
+    X = np.array([(t % 7, t % 3, 1 + t % 5, 70 + t) for t in range(n)])[:, :width]
+    as_kind = (lambda array: array.tolist()) if kind is list else lambda array: array.astype(kind)
+    last = min(width, 3) - 1
+    if kind is not list or n > 3:
+        with pytest.raises(DataError, match=rf"as a tuple, \(X\[:, 0\], .*X\[:, {last}\]\)"):
+            as_ratings(as_kind(X))
+    if kind is not list or width == 4:
+        with pytest.raises(DataError, match=r"Pass the columns as a tuple, \(X\["):
+            as_ratings(as_kind(X.T))
+
+
+def test_a_list_of_columns_is_columns():
+    users, items, values = [1, 2, 2, 9], np.array([7, 7, 8, 8]), [1.0, 2.0, 3.0, 4.0]
+    for kind in (list, tuple):
+        ratings = as_ratings(kind((users, items, values)))
+        assert ratings.user_ids.tolist() == [1, 2, 9] and ratings.item_ids.tolist() == [7, 8]
+        assert ratings.values.tolist() == values
+        assert as_ratings(kind((users, items))).counts.tolist() == [1, 1, 1, 1]
+    with pytest.raises(DataError, match="4, 4 and 3 entries"):
+        as_ratings([users, items, values[:3]])
+
+
+def test_small_matrices_of_fractions_or_gaps_are_ratings():
+    for X in (np.array([[1.5, 2, 3], [4, 5, 0.5]]), np.array([[1, np.nan, 3], [np.nan, 5, 4]])):
+        assert as_ratings(X).shape == (2, 3)

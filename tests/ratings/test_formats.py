@@ -283,3 +283,40 @@ def test_a_separator_that_excel_declares(write, sep, header):
     assert triples(read_ratings(write(f"sep={sep}\r\n{text}"))) == ROWS
     with pytest.raises(DataError, match="names a separator and holds nothing else"):
         read_ratings(write(f"sep={sep}\n"))
+
+
+REPEATED = {
+    "header.csv": "user,item,rating,timestamp\n1,7,5,300\n2,7,1,50\n1,7,2,100\n1,7,3,200\n",
+    "dates.csv": "user,item,rating,date\n1,7,5,2005-03-01\n2,7,1,2005-01-01\n1,7,2,2005-01-01\n1,7,3,2005-02-01\n",
+    "ratings.dat": "1::7::5::300\n2::7::1::50\n1::7::2::100\n1::7::3::200\n",
+    "combined_data_1.txt": "7:\n1,5,2005-03-01\n2,1,2005-01-01\n1,2,2005-01-01\n1,3,2005-02-01\n",
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+@pytest.mark.parametrize("times", [False, True])
+def test_the_later_rating_of_a_repeated_pair_wins(tmp_path, name, times):
+    """Whatever the order of lines; the times are kept only if they are asked for."""
+    (tmp_path / name).write_text(REPEATED[name])
+    ratings = read_ratings(tmp_path / name, times=times)
+    users = ratings.user_ids[ratings.users].tolist()
+    assert dict(zip(users, ratings.values.tolist(), strict=True)) == {1: 5, 2: 1}
+    assert (ratings.times is not None) == times
+
+
+@pytest.mark.parametrize("text", ["1,7,5,300\n1,7,2,300\n", "1,7,5\n1,7,2\n", "1,7,5,x y\n1,7,2,z\n"])
+def test_the_last_line_wins_without_different_times(tmp_path, text):
+    (tmp_path / "a.csv").write_text(text)
+    assert read_ratings(tmp_path / "a.csv").values.tolist() == [2]
+
+
+def test_parquet_and_npz_with_times_of_repeated_pairs(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame({"user": [1, 1, 2], "item": [7, 7, 7], "rating": [5.0, 2.0, 3.0], "timestamp": [9, 4, 6]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    ones = np.array([1, 7])
+    np.savez(tmp_path / "a.npz", row=[0, 0, 1], col=[0, 0, 0], data=[5.0, 2.0, 3.0], shape=[2, 1], format=b"coo",
+             user_ids=np.array([1, 2]), item_ids=ones[1:], times=np.array([9, 4, 6]))  # fmt: skip
+    for name in ("a.parquet", "a.npz"):
+        assert read_ratings(tmp_path / name).values.tolist() == [5, 3]

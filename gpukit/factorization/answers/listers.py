@@ -54,7 +54,7 @@ class Lister:
 
     def tiles(self, users, n):
         """Yield (user ids, item ids, scores) as recommend_batches does."""
-        return self.model.recommend_batches(users, n, by=self.by)
+        return self.model.recommend_batches(users, n, by=self.by, unknown="popular")
 
     def baselines(self):
         """(Popularity, ItemKNN) that have learned what the model has."""

@@ -1,5 +1,6 @@
 """Recommendations for users that a model knows; a mixin of the estimators."""
 
+import datetime
 import os
 import threading
 from typing import NamedTuple
@@ -9,11 +10,15 @@ import numpy as np
 from gpukit import device as devices
 from gpukit.base import check_choice, check_integer
 from gpukit.device.engine import engine
+from gpukit.errors import DataError
 from gpukit.factorization.arrays import Scale
 from gpukit.factorization.lists import filters as filtering
 from gpukit.factorization.serve import MOST_ANSWERS, Serving, rows_or_unknown
 
 BY = ("lists", "rating")  # what recommendations are ranked by
+UNKNOWN = ("error", "popular", "skip")  # users that the model does not know
+ID_TYPES = (str, int, float, np.integer, np.floating, datetime.date)
+NAMED = 5  # unknown ids that a message names
 AS_THEY_ARE = Scale(0.0, 1.0, float("-inf"), float("inf"))  # scores of lists
 _learning = threading.Lock()  # of heads: threads that ask a model first share one
 os.register_at_fork(after_in_child=lambda: globals().update(_learning=threading.Lock()))
@@ -41,6 +46,33 @@ class Request(NamedTuple):
     hide: bool
 
 
+def select_users(users, known, unknown):
+    """Return (ids (b,), rows (b,) int32) of requested users; the row of an unknown one is len(known).
+
+    Raises DataError for ids that are neither text nor whole numbers and, if unknown is 'error', for unknown ids.
+    """
+    from gpukit.io.ids import id_array
+
+    ids = id_array(users)
+    types = set(map(type, ids.tolist()))
+    if any(issubclass(one, bool | bytes) or not issubclass(one, ID_TYPES) for one in types):
+        names = ", ".join(sorted(one.__name__ for one in types))
+        raise DataError(f"User ids must be text or whole numbers; got {names}. Pass a list or an array of ids.")
+    if any(issubclass(one, float) for one in types):
+        numbers = [one for one in ids.tolist() if isinstance(one, float)]
+        if not all(one.is_integer() for one in numbers):
+            raise DataError(f"User id {next(one for one in numbers if not one.is_integer())} is not a whole number.")
+    rows = rows_or_unknown(ids, known)
+    strange = rows == len(known)
+    if unknown == "error" and strange.any():
+        names = ", ".join(f"{one!r:.80}" for one in ids[strange][:NAMED].tolist())
+        raise DataError(
+            f"The model does not know {strange.sum():,} of {len(ids):,} users ({names}"
+            f"{', ...' if strange.sum() > NAMED else ''}). Pass unknown='popular' for popular items, or unknown='skip'."
+        )
+    return (ids[~strange], rows[~strange]) if unknown == "skip" else (ids, rows)
+
+
 class Recommending(Serving):
     """A fitted State that lists what users would like. A subclass has `rating_counts`."""
 
@@ -52,31 +84,32 @@ class Recommending(Serving):
         for kept in ("_listing", "_head"):
             vars(self).pop(kept, None)
 
-    def recommend(self, users=None, n=10, exclude_seen=True, *, by="lists", filters=None):
+    def recommend(self, users=None, n=10, exclude_seen=True, *, by="lists", filters=None, unknown="error"):
         """(item ids (B, n), scores (B, n) float32) for user ids (None: all): the items that rank best, best first.
 
         by 'lists': by what users rate at all, and how (lists/head.py): factors that a model of ratings learns when they
         are first asked for, or by fit_lists, and keeps; scores are about 1 for what is surely taken, 0 for what is not.
         'rating': by predicted ratings, not clipped. A model of clicks has one ranking, its own. Items that the user has
         rated are left out unless exclude_seen is False. filters: a gpukit.factorization.Filters, what lists may show;
-        scores have what they add. Where fewer than n items are left the id is None and the score NaN. Raises
-        ParameterError, DataError.
+        scores have what they add. Where fewer than n items are left the id is None and the score NaN. unknown: users
+        that the model does not know raise DataError ('error'), get what is popular ('popular'), or are left out of the
+        result, which then has fewer rows ('skip'). Raises ParameterError, DataError (also for ids of a wrong type).
         """
-        tiles = list(self.recommend_batches(users, n, exclude_seen, by=by, filters=filters))
+        tiles = list(self.recommend_batches(users, n, exclude_seen, by=by, filters=filters, unknown=unknown))
         if not tiles:
             return np.empty((0, n), self.item_ids_.dtype), np.empty((0, n), np.float32)
         return np.concatenate([ids for _, ids, _ in tiles]), np.concatenate([scores for _, _, scores in tiles])
 
-    def recommend_batches(self, users=None, n=10, exclude_seen=True, *, by="lists", filters=None):
+    def recommend_batches(self, users=None, n=10, exclude_seen=True, *, by="lists", filters=None, unknown="error"):
         """Generator of (user ids (b,), item ids (b, n), scores (b, n)) tiles: a million users never need all scores at
-        once."""
-        from gpukit.io.ids import id_array
-
+        once. Arguments and errors: as recommend."""
+        check_choice("unknown", unknown, UNKNOWN)
         request = self._request(n, exclude_seen, by, filters)
         with self._reported("Recommending"):
             session = request.ranking.session()
-        ids = self.user_ids_ if users is None else id_array(users)
-        rows = rows_or_unknown(ids, self.user_ids_) if users is not None else np.arange(len(ids), dtype=np.int32)
+        ids, rows = self.user_ids_, np.arange(len(self.user_ids_), dtype=np.int32)
+        if users is not None:
+            ids, rows = select_users(users, self.user_ids_, unknown)
         step = session.tile_users()
         for first in range(0, len(ids), step):
             with self._reported("Recommending"):

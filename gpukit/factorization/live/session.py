@@ -77,10 +77,10 @@ class Live:
         """{'rmse', 'mae'} on ratings X, or on ratings y of pairs X."""
         return self._answering().evaluate(X, y)
 
-    def recommend(self, users=None, n=10, exclude_seen=True):
+    def recommend(self, users=None, n=10, exclude_seen=True, *, unknown="error"):
         """(item ids (B, n), scores (B, n) float32) for user ids (None: all), by predicted ratings, as the estimators'
-        recommend(by='rating')."""
-        return self._answering().recommend(users, n, exclude_seen, by="rating")
+        recommend(by='rating'); unknown: as there."""
+        return self._answering().recommend(users, n, exclude_seen, by="rating", unknown=unknown)
 
     def model(self):
         """A fitted estimator that is equal to what is live now, on the host."""

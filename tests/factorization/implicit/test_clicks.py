@@ -87,7 +87,7 @@ def test_who_is_not_known_gets_what_is_popular():
     train, _ = clicks()
     fitted = make().fit(train)
     popular = np.argsort(-np.bincount(train.items, minlength=train.shape[1]), kind="stable")[:3]
-    assert np.array_equal(fitted.recommend([10**6], n=3)[0][0], train.item_ids[popular])
+    assert np.array_equal(fitted.recommend([10**6], n=3, unknown="popular")[0][0], train.item_ids[popular])
 
 
 @pytest.mark.parametrize(

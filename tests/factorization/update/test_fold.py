@@ -78,7 +78,7 @@ def test_items_that_are_not_known_count_for_nothing(fitted):
     own, more = fitted.recommend_for(listed), fitted.recommend_for({**listed, 10**7: 5})
     assert own[1].tolist() == more[1].tolist()
     nothing = fitted.recommend_for({10**7: 5}, n=40)
-    general = fitted.recommend([-1], 40)
+    general = fitted.recommend([-1], 40, unknown="popular")
     np.testing.assert_allclose(np.sort(nothing[2][0]), np.sort(general[1][0]), rtol=1e-4)
 
 
