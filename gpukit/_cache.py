@@ -13,7 +13,9 @@ import functools
 import hashlib
 import os
 import pickle
+import re
 import secrets
+import stat
 import sys
 import time
 import warnings
@@ -24,7 +26,7 @@ from types import SimpleNamespace
 import numba
 
 from gpukit import _dependencies
-from gpukit.runtime import aside
+from gpukit.runtime import aside, private
 
 UNUSED = 30 * 24 * 3600  # seconds after which a file that nobody has loaded is removed
 SETTINGS = (  # of numba, that change the code
@@ -36,7 +38,10 @@ SETTINGS = (  # of numba, that change the code
     "ENABLE_AVX",
     "DISABLE_INTEL_SVML",
 )
+FOLDER = "code"
 DIGEST = hashlib.sha256().digest_size
+COMPILERS = re.compile(r"python\d[\w.+]*(-[a-z-]+\d[\w.+]*)+")  # names of folders, see compilers()
+ENTRY = re.compile(r".+-[0-9a-f]{32}(-[0-9a-f]{32}\.nbc|\.lcs)", re.DOTALL)  # names of files, see _OnDisk
 LINKED = "by numbers drawn"  # how functions in a file are told apart: files of other ways are not mixed with these
 
 
@@ -52,9 +57,8 @@ def compilers():
 
 
 def cache_folder():
-    """Where compiled code is kept: $GPUKIT_CACHE, or gpukit/ in the user's cache folder; for each set of compilers."""
-    base = os.environ.get("GPUKIT_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpukit"
-    return Path(base) / "compiled" / compilers()
+    """Return the folder of compiled code in private.base_folder(), for each set of compilers."""
+    return private.base_folder() / FOLDER / compilers()
 
 
 def attach(dispatcher):
@@ -87,7 +91,7 @@ class _OnDisk:
         self._impl._lineno = dispatcher.py_func.__code__.co_firstlineno
         self._impl._locator = SimpleNamespace(
             _py_file=dispatcher.py_func.__code__.co_filename,
-            ensure_cache_path=lambda: cache_folder().mkdir(parents=True, exist_ok=True),
+            ensure_cache_path=lambda: private.make_folder(cache_folder()),
         )
         self.enable()
 
@@ -208,10 +212,14 @@ def _types_text(types, target):
 
 
 def _read(file):
-    """The content of a file, which is used from now on; ValueError when it is damaged."""
-    with open(file, "rb") as stream:
-        digest, content = stream.read(DIGEST), stream.read()
-    if hashlib.sha256(content).digest() != digest:
+    """Return the content of a file and mark it as used.
+
+    Raises ValueError when it is damaged or another entry's, PermissionError when others may have written it.
+    """
+    with private.opened_file(file) as stream:
+        whole = stream.read()
+    content = whole[DIGEST:]
+    if _digest(file, content) != whole[:DIGEST]:
         raise ValueError(f"{file} is damaged")
     with contextlib.suppress(OSError):  # the folder may be another's
         os.utime(file)
@@ -220,21 +228,43 @@ def _read(file):
 
 def _write(file, content):
     """Write a file whole or not at all: others may read, and write the same, meanwhile."""
-    file.parent.mkdir(parents=True, exist_ok=True)
+    private.make_folder(file.parent)
+    if fault := private.folder_fault(file.parent):
+        return private.warn_once(f"{file.parent}", fault)
     with aside.replacing(file) as place:
-        place.write_bytes(hashlib.sha256(content).digest() + content)
+        place.write_bytes(_digest(file, content) + content)
+        place.chmod(0o600)
+
+
+def _digest(file, content):
+    """Return the digest of an entry: of its name too, so that no entry is taken for another."""
+    return hashlib.sha256(os.fsencode(os.path.basename(file)) + b"\0" + content).digest()
 
 
 @functools.cache
 def _remove_unused():
     """Once a process that compiles, remove what nobody has loaded for long, of these and of other compilers."""
     oldest = time.time() - UNUSED
-    for folder, folders, files in os.walk(cache_folder().parent, topdown=False):
-        for name, remove in [*((f, os.unlink) for f in files), *((f, os.rmdir) for f in folders)]:
-            path = os.path.join(folder, name)
-            with contextlib.suppress(OSError):  # a folder that is not empty; another process doing the same
-                if os.stat(path).st_mtime < oldest:
-                    remove(path)
+    for folder in _entries(cache_folder().parent, COMPILERS, stat.S_ISDIR):
+        for entry in _entries(folder, ENTRY, stat.S_ISREG):
+            if entry.stat(follow_symlinks=False).st_mtime < oldest:
+                with contextlib.suppress(OSError):  # another process does the same
+                    os.unlink(entry)
+        if folder.stat(follow_symlinks=False).st_mtime < oldest:
+            with contextlib.suppress(OSError):  # not empty
+                os.rmdir(folder)
+
+
+def _entries(folder, name, is_kind):
+    """Return the entries of a folder with such names that are this user's own, of a kind, and no links."""
+    found = []
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                status = entry.stat(follow_symlinks=False)
+                if name.fullmatch(entry.name) and is_kind(status.st_mode) and status.st_uid == os.geteuid():
+                    found.append(entry)
+    return found
 
 
 @functools.cache

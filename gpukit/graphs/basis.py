@@ -5,19 +5,21 @@ depends on the rotation. So it is stored by the content of the graph, and one ba
 """
 
 import hashlib
+import os
 from typing import NamedTuple
 
 import numpy as np
 
-from gpukit import _jit
+from gpukit import arrayfile
 from gpukit.base import check_integer
 from gpukit.device import available_memory, free_memory
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import lanczos
 from gpukit.graphs.adjacency import normalized_laplacian
 from gpukit.graphs.gpu_vectors import keep_vectors
-from gpukit.io import container, sources
+from gpukit.io import container
 from gpukit.persist import atomic_write
+from gpukit.runtime import private
 from gpukit.timing import work_clock
 
 VERSION = 1  # of what is stored: raise it when another basis is computed from the same graph
@@ -48,7 +50,7 @@ def fourier_basis(adjacency, size=None, device=None, cache=True, workspace=None)
 
     size: how many of the smoothest eigenvectors (1 to N); None for all. device: a gpukit.device.Device; on a GPU the
     whole basis is computed there when cupy is installed and memory suffices, else on the CPU; Basis.source says which.
-    cache: look for the basis of this graph on disk ($GPUKIT_CACHE/basis, or gpukit/basis in the user's cache folder),
+    cache: look for the basis of this graph on disk ($GPUKIT_CACHE/bases, or gpukit/bases in the user's cache folder),
     and keep it there. workspace: of the run that goes on with the basis (device.workspace.Workspace): vectors computed
     on the GPU stay there too. Raises ParameterError for another size and for a graph too large for a dense basis.
     """
@@ -130,8 +132,8 @@ def _signed(xp, vectors):
 
 
 def cache_folder():
-    """Where bases are kept; unlike compiled code they outlive a change of gpukit's sources."""
-    return _jit.cache_folder().parents[1] / "basis"
+    """Return the folder of bases; unlike compiled code they outlive a change of gpukit's sources."""
+    return private.base_folder() / "bases"
 
 
 def _file(adjacency, size):
@@ -143,12 +145,14 @@ def _file(adjacency, size):
 
 
 def _loaded(file, shape):
-    """(values, vectors) of a stored basis; None when there is none, or it is damaged."""
+    """Return (values, vectors) of a stored basis; None when there is none, or it is damaged or not private."""
     if file is None:
         return None
     try:
-        with sources.opened(file) as source:
-            _, arrays = container.read_arrays(source, KIND)
+        with private.opened_file(file) as stream:
+            facts, arrays = arrayfile.read_open(stream, file.name, KIND)
+        if facts.get("name") != file.name:
+            return None
         values, vectors = arrays["values"], arrays["vectors"]
     except (OSError, KeyError, ValueError, TypeError):  # DataError is a ValueError
         return None
@@ -161,8 +165,11 @@ def _keep(file, values, vectors):
     if file is None:
         return
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        private.make_folder(file.parent)
+        if fault := private.folder_fault(file.parent):
+            return private.warn_once(f"{file.parent}", fault)
         with atomic_write(file) as aside, open(aside, "wb") as stream:
-            container.write_arrays(stream, KIND, {"values": values, "vectors": vectors})
+            os.fchmod(stream.fileno(), 0o600)
+            container.write_arrays(stream, KIND, {"values": values, "vectors": vectors}, name=file.name)
     except (OSError, DataError):
         return

@@ -10,6 +10,8 @@ from subprocess import PIPE
 
 import pytest
 
+from gpukit.runtime import private
+
 BASE = '''
 """Leaves."""
 from typing import NamedTuple
@@ -351,17 +353,88 @@ def test_functions_of_one_maker_that_two_processes_have_compiled_are_two(package
 
 
 def test_what_is_long_unused_is_removed_when_something_is_added(package):
-    folder = next((package / "cache" / "compiled").iterdir())
-    other = folder.parent / "of other compilers"
-    other.mkdir()
-    stale, fresh = other / "stale.nbc", other / "fresh.nbc"
-    mine = [*folder.glob("*.nbc")]
-    for file in (stale, fresh, *mine):
+    """Of entries alone: what else lies in the folder, a link, and what another user owns are left."""
+    folder = next((package / "cache" / "code").iterdir())
+    other = folder.parent / "python3.11.0-numba0.1-numpy1.2"
+    mine, name = [*folder.glob("*.nbc")], f"f-{'0' * 32}-{'1' * 32}.nbc"
+    others = [
+        other / name,
+        folder / "notes.txt",
+        folder.parent / "thesis.tex",
+        folder / "photos" / name,
+        other / "f.nbc",
+    ]
+    for file in others:
+        file.parent.mkdir(exist_ok=True)
         file.touch()
-    for file in (stale, *mine):
+    (folder / f"g{name}").symlink_to(folder / "notes.txt")
+    foreign = folder / f"h{name}"
+    foreign.touch()
+    if os.geteuid() == 0:
+        os.chown(foreign, 1234, 1234)
+    for file in (*others, foreign, *mine):
         os.utime(file, (time.time() - 31 * 24 * 3600,) * 2)
-    assert run(package)["compiled"] == [] and stale.exists()  # nothing added; what was loaded is in use again
+    assert run(package)["compiled"] == [] and others[0].exists()  # nothing added; what was loaded is in use again
     edit(package, "other", "return x", "return -x")
     assert run(package)["compiled"] == ["other"]
-    assert not stale.exists() and fresh.exists()
+    assert not others[0].exists() and all(file.exists() for file in others[1:]) and (folder / f"g{name}").is_symlink()
+    assert foreign.exists() or os.geteuid()
     assert run(package)["loaded"] == EVERYTHING
+
+
+# --- what is trusted
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o077])
+def test_folders_and_files_are_private_whatever_the_umask(package, tmp_path, umask):
+    cache = tmp_path / "deep" / "cache"
+    run(package, f"import os\nos.umask({umask})\n{RUN}", GPUKIT_CACHE=str(cache))
+    made = [cache, *cache.rglob("*")]
+    assert any(path.suffix == ".nbc" for path in made)
+    assert all(path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600) for path in made)
+
+
+def writable(path, bits):
+    path.chmod(path.stat().st_mode | bits)
+
+
+OPENED = {  # what others may change, and the word of the warning
+    "a file": (lambda cache, file: writable(file, 0o002), "a file in it may be changed"),
+    "its folder": (lambda cache, file: writable(file.parent, 0o020), "may be changed by its group"),
+    "the cache": (lambda cache, file: writable(cache, 0o002), "may be changed by its group or by others"),
+    "above": (lambda cache, file: writable(cache.parent, 0o022), "may be changed by its group or by others"),
+    "another's file": (lambda cache, file: os.chown(file, 1234, -1), "belongs to another user"),
+    "another's folder": (lambda cache, file: os.chown(file.parent, 1234, -1), "belongs to another user"),
+    "another's above": (lambda cache, file: os.chown(cache, 1234, -1), "belongs to another user"),
+}
+
+
+@pytest.mark.parametrize("case", OPENED)
+def test_what_others_may_change_is_compiled_anew(package, case):
+    opened, words = OPENED[case]
+    if "another" in case and os.geteuid():
+        pytest.skip("only root gives files away")
+    cache = package / "cache"
+    for file in [*cache.rglob("*.nbc")]:
+        opened(cache, file)
+    found, err = finish(start(package))
+    assert found["compiled"] == EVERYTHING and found["results"]["top"] == RESULT
+    assert err.count("is not used") == 1 and words in err
+
+
+def test_a_folder_above_with_the_sticky_bit_is_fine(package):
+    package.chmod(0o1777)
+    assert run(package)["loaded"] == EVERYTHING
+
+
+def test_an_entry_does_not_stand_for_another(package):
+    mine, other = (next((package / "cache").rglob(f"tiny.{name}-*.nbc")) for name in ("other.other", "top.options"))
+    mine.write_bytes(other.read_bytes())
+    found = run(package)
+    assert found["compiled"] == ["other"] and found["results"]["top"] == RESULT
+
+
+def test_the_home_folder_is_expanded(monkeypatch):
+    monkeypatch.setenv("HOME", "/somewhere")
+    monkeypatch.setenv("GPUKIT_CACHE", "~/x")
+    assert str(private.base_folder()) == "/somewhere/x"

@@ -23,7 +23,7 @@ GPU = Device("cuda", 0, "a GPU", (9, 0))
 def folder(tmp_path, monkeypatch):
     """The folder of bases of this test alone."""
     monkeypatch.setenv("GPUKIT_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "basis"
+    return tmp_path / "cache" / "bases"
 
 
 def copies(A, count, isolated=0):
