@@ -285,26 +285,33 @@ def best_trial(trials):
     return min((row for row in trials if row["curve"]), key=lambda row: row["rmse"])
 
 
-def show(ask, run):
-    """Print the result: a JSON object, or the closing table and the seconds."""
-    if run.model.feedback_ == "implicit" and not ask.as_json:
-        return judged.show(run, ask.quiet, what_next(ask, run))
-    unknown = None if run.test is None else count_unknown(run.train, run.test)
+def show_table(ask, run):
+    """Print the closing table; with --json nothing yet."""
     if ask.as_json:
-        report.print_json(result(ask, run, unknown))
+        return
+    if run.model.feedback_ == "implicit":
+        judged.show_table(run)
         return
     model = run.model
     how = f"{len(model.history_)} epochs" if model.history_ else model.chosen_["predictor"]
     title = f"{type(model).__name__} on {model.device_}, {how}, {len(run.train):,} ratings"
     report.print_table(run.table, {key: heading for key, heading in COLUMNS.items() if key in run.table[0]}, title)
+
+
+def show_rest(ask, run):
+    """Print the seconds and the remarks, or the result as a JSON object."""
+    implicit = run.model.feedback_ == "implicit"
+    unknown = None if run.test is None or implicit and not ask.as_json else count_unknown(run.train, run.test)
+    if ask.as_json:
+        report.print_json(result(ask, run, unknown))
+        return
     click.echo(run.stages.line())
-    for text in remarks(ask, run, unknown):
+    for text in (*(judged.remarks(run) if implicit else remarks(ask, run, unknown)), *what_next(ask, run)):
         report.remark(text, ask.quiet)
 
 
 def remarks(ask, run, unknown):
-    """Yield what else to say: the settings and why, unknown users and items of the test set, files written, what to do
-    next."""
+    """Yield what else to say: the settings and why, unknown users and items of the test set, files written."""
     yield chosen_line(run.model.chosen_)
     if unknown and any(unknown):
         yield (
@@ -317,11 +324,10 @@ def remarks(ask, run, unknown):
             yield f"On these {len(run.test):,} test ratings '{simpler['predictor']}' errs less than the model."
     if ask.plot is not None:
         yield f"Curve drawn in {ask.plot}."
-    yield from what_next(ask, run)
 
 
 def what_next(ask, run):
-    """Yield what to do with the model, where it was saved."""
+    """Yield what the saved model was trained on and what to do with it."""
     if (line := refit_line(ask, run.train, run.test, run.stages)) is not None:
         yield line
     if ask.model is not None:

@@ -128,19 +128,21 @@ def train_lshmf(ctx, **values):
         train, test = steps.load(ask, stages, steps.of_either, steps.times_wanted(ask), team)
         steps.check_test(ask, train, test)
         model, told = steps.fit(ctx, ask, train, test, stages, team)
-        saved = model
+        table = None if team.rank else steps.table_of(ask, model, train, test)
+        run, saved = steps.Done(model, train, test, table, told, stages), model
+        stages.done("evaluating")
+        if not team.rank:
+            steps.show_table(ask, run)
         if steps.refits(ask):
             saved = steps.refit(ctx, ask, model, steps.together(train, test), stages, team)
     if team.rank:  # the first one tells and writes
         return
-    run = steps.Done(model, train, test, steps.table_of(ask, model, train, test), told, stages)
-    stages.done("evaluating")
     if ask.model is not None:
         steps.save(ask, run, saved)
     if ask.plot is not None:
         steps.draw(ask, run)
         stages.done("writing")
-    steps.show(ask, run)
+    steps.show_rest(ask, run)
 
 
 def check(ask):

@@ -63,6 +63,8 @@ class Factorization(Answering, Updating):
         if not hasattr(self, "_choice"):
             raise ParameterError("refit needs the settings that fit found, and a model file has none: call fit first.")
         check_checkpoint(checkpoint, resume)
+        vars(self).pop("_serving", None)  # free the device memory that evaluation used
+        devices.release(devices.resolve(self.device))
         fitted = type(self)(**self.get_params())
         before = None if checkpoint is None else saving.load_reported(checkpoint)
         again = resume and saving.has_refit(checkpoint)
