@@ -11,7 +11,7 @@ from gpukit.factorization.serve import in_rows_of
 from gpukit.factorization.update.updating import Updating
 from gpukit.neighbors.estimator import warn_if_random
 from gpukit.parallel import ALONE
-from gpukit.persist import check_writable
+from gpukit.persist import check_writable, save_arrays
 from gpukit.ratings.orders.resident import ratings_where
 
 
@@ -19,6 +19,7 @@ class Factorization(Answering, Updating):
     """What both models share; not for use by itself."""
 
     walk = "users"
+    _transient = (*Answering._transient, "_ended")
 
     def fit(
         self, X, y=None, *, sample_weight=None, validation=None, progress=None, checkpoint=None, resume=False, team=None
@@ -66,8 +67,11 @@ class Factorization(Answering, Updating):
         vars(self).pop("_serving", None)  # free the device memory that evaluation used
         devices.release(devices.resolve(self.device))
         fitted = type(self)(**self.get_params())
-        before = None if checkpoint is None else saving.load_reported(checkpoint)
-        again = resume and saving.has_refit(checkpoint)
+        before, again = vars(self).pop("_ended", None), False
+        if checkpoint is not None and before is None:
+            before, again = saving.load_reported(checkpoint), resume and saving.has_refit(checkpoint)
+        elif checkpoint is not None and (team or ALONE).rank == 0:
+            save_arrays(checkpoint, *before)
         given = {"sample_weight": sample_weight, "progress": progress, "team": team, "choice": self._choice}
         run = fitted.prepare(X, y, **given, resume_from=checkpoint if again else None)
         return fitted._train(run, progress, checkpoint, team, before)
@@ -91,7 +95,7 @@ class Factorization(Answering, Updating):
         self.set_fitted(state, run.session.history, run.scale, ratings.user_ids, ratings.item_ids)
         for name in ("updates_", "_seen"):
             vars(self).pop(name, None)
-        self._choice = run.choice
+        self._choice, self._ended = run.choice, checkpoints.ended
         if run.seen is not None:
             self.mark_seen(run.seen)
         device = run.device

@@ -77,26 +77,23 @@ def unscale(z, scale):
 
 
 class Checkpoints:
-    """Writes the state of a run to a file every CHECKPOINT_SECONDS, when asked and at the end; does nothing without a
-    path. before: the saving.Part of the model that was reported, which a second training keeps in the file."""
+    """Writes the state of a run to a file every CHECKPOINT_SECONDS and when asked; does nothing without a path.
+
+    before: the saving.Part of the model that was reported, which a second training keeps in the file. ended: the Part
+    of the end, once that is reached; it is not written.
+    """
 
     def __init__(self, path, estimator, data, choice, team=ALONE, before=None):
-        self.before, self.path, self.estimator, self.data, self.choice, self.team = (
-            before,
-            path,
-            estimator,
-            data,
-            choice,
-            team,
-        )
-        self.written = time.monotonic()
+        self.path, self.estimator, self.data, self.choice, self.team = path, estimator, data, choice, team
+        self.before = before
+        self.written, self.ended = time.monotonic(), None
 
     def write(self, session, best, done):
         """Write now: the session's State and the best one (or None) after `done` epochs."""
         if self.path is not None:
             state = session.state()  # of all ranks, of which the first one writes
             if self.team.rank == 0:
-                self._save(state, best, done)
+                saving.save_checkpoint(self.path, *self._facts(state, best, done))
             self.team.barrier()
         self.written = time.monotonic()
 
@@ -105,12 +102,16 @@ class Checkpoints:
         epochs; ranks have none."""
         if self.path is not None:
             second, epochs = saving.Beside(session.state(), done), len(self.estimator.history_)
-            self._save(first, None, epochs, second)
+            saving.save_checkpoint(self.path, *self._facts(first, None, epochs, second))
         self.written = time.monotonic()
 
-    def _save(self, state, best, done, beside=None):
-        facts = self.estimator, state, best, done, self.data, self.choice
-        saving.save_checkpoint(self.path, *facts, beside, self.before)
+    def end(self, state, best, done, beside=None):
+        """Keep the end of the training in memory, for a second training to write; arguments as saving.part_of."""
+        if self.path is not None:
+            self.ended = saving.part_of(*self._facts(state, best, done, beside))
+
+    def _facts(self, state, best, done, beside=None):
+        return self.estimator, state, best, done, self.data, self.choice, beside, self.before
 
     def due(self):
         """Whether it is time for another one."""
@@ -150,8 +151,8 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
             if checkpoints.due():
                 checkpoints.write(session, judge.best_state, epoch + 1)
         else:
-            if start < plan.epochs:  # a later training on all ratings starts from here after a stop
-                checkpoints.write(session, judge.best_state, plan.epochs)
+            if start < plan.epochs and checkpoints.path is not None:
+                checkpoints.end(session.state(), judge.best_state, plan.epochs)
     state = judge.best_state or session.state()
     state = states.shrunk(state, plan.share) if plan.epochs else states.without_factors(state)
     if not (np.isfinite(state.user_factors).all() and np.isfinite(state.item_factors).all()):

@@ -35,7 +35,8 @@ class Second(NamedTuple):
                     if checkpoints is not None and (requested is not None or checkpoints.due()):
                         checkpoints.write_beside(first, self.session, epoch + 1)
             if checkpoints is not None and self.start < self.plan.epochs:
-                checkpoints.write_beside(first, self.session, self.plan.epochs)
+                beside = saving.Beside(self.session.state(), self.plan.epochs)
+                checkpoints.end(first, None, len(checkpoints.estimator.history_), beside)
         return self.session.state()
 
 

@@ -65,8 +65,8 @@ def fingerprint(ratings):
     return total
 
 
-def save_checkpoint(path, estimator, state, best, done, data, choice, beside=None, before=None):
-    """Write what training needs to go on after `done` epochs: State, best State or None, parameters, the history so
+def part_of(estimator, state, best, done, data, choice, beside=None, before=None):
+    """Return what training needs to go on after `done` epochs: State, best State or None, parameters, the history so
     far, the Choice, a Beside or None; before: the Part of an earlier training to keep in the file, or None."""
     header = {
         "class": "checkpoint",
@@ -83,7 +83,12 @@ def save_checkpoint(path, estimator, state, best, done, data, choice, beside=Non
     if before is not None:
         header[BEFORE] = before.header
         arrays |= {f"{BEFORE}.{name}": array for name, array in before.arrays.items()}
-    persist.save_arrays(path, header, arrays)
+    return Part(header, arrays)
+
+
+def save_checkpoint(path, *facts):
+    """Write the Part of a training to a file; facts: the arguments of part_of."""
+    persist.save_arrays(path, *part_of(*facts))
 
 
 def parts_of(path):
