@@ -1,9 +1,13 @@
-"""`gpukit explain`: one prediction as the sum of its parts."""
+"""`gpukit explain`: one score as the sum of its parts."""
+
+from types import SimpleNamespace
 
 import click
 
 from gpukit.cli import models, options, report
+from gpukit.cli.factorization.listing import kept
 from gpukit.cli.stages import Stages
+from gpukit.factorization.lists.recommending import BY
 
 DONE = {"ratings": "rated", "clicks": "clicked"}
 
@@ -15,40 +19,52 @@ DONE = {"ratings": "rated", "clicks": "clicked"}
 @click.option(
     "-n", "count", type=click.IntRange(min=1), default=5, show_default=True, help="Ratings of the user to show."
 )
+@click.option(
+    "--by",
+    type=click.Choice(BY),
+    default=BY[0],
+    show_default=True,
+    help="Which score: what recommend shows (lists; learned once and kept in MODEL), or the predicted rating.",
+)
 @models.titles
 @options.as_json
 @options.quiet
-def explain(model, user, item, count, titles, as_json, quiet):
-    """Show what the rating predicted for --user and --item is the sum of.
+def explain(**values):
+    """Show the parts of the score of --user and --item, which add up to it.
 
-    The parts are those of the model's formula: the mean, what is usual for the user and for the item, their factors,
-    each rating that the user gave to a neighbour of the item (share = (rating - expected) x weight), and all neighbours
-    that the user has not rated. Where the sum lies beyond the scale, a line says what it was cut off to.
+    The score is what recommend shows: each rating of the user adds a share to it, and so does the item's popularity.
+    --by rating: the predicted rating, whose parts are those of the model's formula: the mean, what is usual for the
+    user and for the item, their factors, each rating that the user gave to a neighbour of the item (share = (rating -
+    expected) x weight), and all neighbours that the user has not rated. Where the sum lies beyond the scale, a line
+    says what it was cut off to. A model without neighbours lists the user's ratings of the most similar items, too,
+    which are not a part of the sum.
 
-    A model without neighbours lists the user's ratings of the most similar items besides, which are no part of the sum.
     A user or an item that the model does not know has no part.
 
     \b
     gpukit explain my.gpukit --user 42 --item 2571 --titles movies.dat
     """
-    stages = Stages()
-    fitted, chosen = models.open_model(model, "cpu", stages)
-    title_of = models.read_title_of(titles)
+    ask, stages = SimpleNamespace(**values), Stages()
+    stamp, quiet = kept.stamp(ask.model), ask.quiet or ask.as_json
+    fitted, chosen = models.open_model(ask.model, "cpu", stages)
+    title_of = models.read_title_of(ask.titles)
+    if ask.by == "lists":
+        kept.learn_lists(fitted, ask, stamp, stages)
     stages.done("reading")
-    found = fitted.explain(user, item)
-    alike = alike_of(fitted, found, count)
+    found = fitted.explain(ask.user, ask.item, by=ask.by)
+    alike = alike_of(fitted, found, ask.count)
     stages.done("explaining")
-    if as_json:
+    if ask.as_json:
         report.print_json({**facts_of(found, alike, title_of), "device": str(chosen), "seconds": stages.seconds})
     else:
-        show(found, alike, count, title_of, "clicks" if fitted.feedback_ == "implicit" else "ratings")
-        remark_unknown(found, quiet)
-    models.closing_remark(chosen, stages, quiet or as_json)
+        show(found, alike, ask.count, title_of, "clicks" if fitted.feedback_ == "implicit" else "ratings")
+        remark_unknown(found, ask.quiet)
+    models.closing_remark(chosen, stages, quiet)
 
 
 def alike_of(fitted, found, count):
     """[dict] of the user's ratings of items most like this one, where no neighbours tell."""
-    if fitted.neighbors_.shape[1] or not (found.known_user and found.known_item):
+    if found.by == "lists" or fitted.neighbors_.shape[1] or not (found.known_user and found.known_item):
         return []
     columns = fitted.rated_alike(found.user, found.item, count)
     return [
@@ -69,7 +85,8 @@ def facts_of(found, alike, title_of):
 def show(found, alike, count, title_of, learned):
     """Print the parts as a table, the sum last, and whether it was cut off; learned: 'ratings' or 'clicks'."""
     rows = parts_of(found, count, title_of, learned)
-    keys = ["part", *(["rating", "expected", "weight"] if found.rated else []), "share"]
+    columns = ["rating", "weight"] if found.by == "lists" else ["rating", "expected", "weight"]
+    keys = ["part", *(columns if found.rated else []), "share"]
     title = title_of.get(str(found.item))
     shown = f"{found.item} ({title})" if title else found.item
     report.print_table(rows, {key: key for key in keys}, f"User {found.user}, item {shown}: {found.prediction:.4f}")
@@ -84,12 +101,15 @@ def parts_of(found, count, title_of, learned):
     """[dict] (part, share and, of rated neighbours, rating, expected, weight) that add up to the total."""
     done = DONE[learned]
     user, item = (f"{found.user_ratings:,}", f"{found.item_ratings:,}")
-    rows = [
-        {"part": f"mean of all {learned}", "share": found.mean},
-        {"part": f"user's bias ({learned}: {user})", "share": found.user_bias},
-        {"part": f"item's bias ({learned}: {item})", "share": found.item_bias},
-        {"part": "factors", "share": found.factors},
-    ]
+    if found.by == "lists":
+        rows = [{"part": f"item's popularity ({learned}: {item})", "share": found.item_bias}]
+    else:
+        rows = [
+            {"part": f"mean of all {learned}", "share": found.mean},
+            {"part": f"user's bias ({learned}: {user})", "share": found.user_bias},
+            {"part": f"item's bias ({learned}: {item})", "share": found.item_bias},
+            {"part": "factors", "share": found.factors},
+        ]
     for one in found.rated[:count]:
         row = one._asdict()
         name = title_of.get(str(row.pop("item")))
@@ -97,6 +117,8 @@ def parts_of(found, count, title_of, learned):
     rest = found.rated[count:]
     if rest:
         rows.append({"part": f"{done} others ({len(rest)})", "share": sum(one.share for one in rest)})
+    if found.by == "lists" and round(found.factors, 4):
+        rows.append({"part": "approximate solution", "share": found.factors})
     if found.n_unrated:
         rows.append({"part": f"neighbours not {done} ({found.n_unrated})", "share": found.unrated})
     return [*rows, {"part": "sum", "share": found.total}]

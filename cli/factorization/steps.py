@@ -23,6 +23,7 @@ from gpukit.ratings.clicks import are_pairs
 from gpukit.ratings.handed import read_by_first
 
 BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # ways of --split
+REFIT = "refit"  # the stage of a second training, on all ratings
 COLUMNS = {"predictor": "", "train_rmse": "train RMSE", "train_mae": "MAE", "test_rmse": "test RMSE", "test_mae": "MAE"}
 
 
@@ -193,6 +194,63 @@ def fit(ctx, ask, train, test, stages, team=ALONE):
     return model, told
 
 
+def refits(ask):
+    """Return True where the saved model is trained again on all ratings, because a part was held out."""
+    return bool(ask.model is not None and ask.test_fraction and not ask.no_refit)
+
+
+def refit(ctx, ask, model, ratings, stages, team=ALONE):
+    """Return a model trained on all Ratings with the settings of one that was fitted to a part of them."""
+    kept = {"checkpoint": ask.checkpoint, "resume": ask.resume, "team": team}
+    with report.warnings_told(True, spoken), report.Progress(ask.quiet) as progress, options_named():
+        try:
+            saved = model.refit(ratings, progress=progress, **kept)
+        except KeyboardInterrupt as stop:
+            survived(ctx, what_is_left(ask.checkpoint, stop.__cause__))
+            raise
+    stages.done(REFIT)
+    return saved
+
+
+def together(one, other):
+    """Return the Ratings of two parts of one table."""
+    parts = one.columns(), other.columns()
+    return one.with_columns(**{name: np.concatenate((column, parts[1][name])) for name, column in parts[0].items()})
+
+
+def save(ask, run, saved):
+    """Save the model: the one that was trained again, or the reported one, which leaves held-out items out of lists."""
+    if ask.test_fraction and saved is run.model:
+        saved.mark_seen(run.test)
+    if ask.lists:
+        saved.fit_lists()
+        run.stages.done("learning lists")
+    saved.save(ask.model)
+    run.stages.done("writing")
+
+
+def refit_line(ask, train, test, stages):
+    """Return which ratings the saved model was trained on and which model the errors belong to; None without a part
+    held out."""
+    if ask.model is None or not ask.test_fraction:
+        return None
+    if REFIT not in stages.seconds:
+        return (
+            f"The saved model was not trained on the {len(test):,} held-out ratings; its lists leave these items out."
+        )
+    return (
+        f"The saved model was trained again on all {len(train) + len(test):,} ratings in {stages.seconds[REFIT]:.2f} s "
+        f"with the same settings. The figures above are those of the model before, trained on {len(train):,}."
+    )
+
+
+def refit_facts(train, test, stages):
+    """Return what --json prints of the second training: {'ratings', 'seconds'}, or None."""
+    if REFIT not in stages.seconds:
+        return None
+    return {"ratings": len(train) + len(test), "seconds": stages.seconds[REFIT]}
+
+
 def what_is_left(checkpoint, error=None):
     """What to say after Ctrl-C; error: why the checkpoint could not be written."""
     if checkpoint is None:
@@ -227,26 +285,33 @@ def best_trial(trials):
     return min((row for row in trials if row["curve"]), key=lambda row: row["rmse"])
 
 
-def show(ask, run):
-    """Print the result: a JSON object, or the closing table and the seconds."""
-    if run.model.feedback_ == "implicit" and not ask.as_json:
-        return judged.show(run, ask.quiet, what_next(ask, run))
-    unknown = None if run.test is None else count_unknown(run.train, run.test)
+def show_table(ask, run):
+    """Print the closing table; with --json nothing yet."""
     if ask.as_json:
-        report.print_json(result(ask, run, unknown))
+        return
+    if run.model.feedback_ == "implicit":
+        judged.show_table(run)
         return
     model = run.model
     how = f"{len(model.history_)} epochs" if model.history_ else model.chosen_["predictor"]
     title = f"{type(model).__name__} on {model.device_}, {how}, {len(run.train):,} ratings"
     report.print_table(run.table, {key: heading for key, heading in COLUMNS.items() if key in run.table[0]}, title)
+
+
+def show_rest(ask, run):
+    """Print the seconds and the remarks, or the result as a JSON object."""
+    implicit = run.model.feedback_ == "implicit"
+    unknown = None if run.test is None or implicit and not ask.as_json else count_unknown(run.train, run.test)
+    if ask.as_json:
+        report.print_json(result(ask, run, unknown))
+        return
     click.echo(run.stages.line())
-    for text in remarks(ask, run, unknown):
+    for text in (*(judged.remarks(run) if implicit else remarks(ask, run, unknown)), *what_next(ask, run)):
         report.remark(text, ask.quiet)
 
 
 def remarks(ask, run, unknown):
-    """Yield what else to say: the settings and why, unknown users and items of the test set, files written, what to do
-    next."""
+    """Yield what else to say: the settings and why, unknown users and items of the test set, files written."""
     yield chosen_line(run.model.chosen_)
     if unknown and any(unknown):
         yield (
@@ -259,11 +324,12 @@ def remarks(ask, run, unknown):
             yield f"On these {len(run.test):,} test ratings '{simpler['predictor']}' errs less than the model."
     if ask.plot is not None:
         yield f"Curve drawn in {ask.plot}."
-    yield from what_next(ask, run)
 
 
 def what_next(ask, run):
-    """Yield what to do with the model, where it was saved."""
+    """Yield what the saved model was trained on and what to do with it."""
+    if (line := refit_line(ask, run.train, run.test, run.stages)) is not None:
+        yield line
     if ask.model is not None:
         user = run.train.user_ids[run.train.users[0]]
         following = shlex.join(["gpukit", "recommend", ask.model, "--user", str(user)])
@@ -290,6 +356,7 @@ def result(ask, run, unknown):
         "epochs": len(model.history_),
         "history": model.history_,
         "warnings": run.warnings,
+        "refit": refit_facts(run.train, run.test, run.stages),
         "seconds": run.stages.seconds,
         "model": ask.model,
         "checkpoint": ask.checkpoint,

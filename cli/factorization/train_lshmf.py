@@ -79,6 +79,11 @@ AT_LEAST_1 = click.IntRange(min=1)
     show_default=True,
     help="Of the factors that all workers share: half is for GPUs; auto means it for many ratings there.",
 )
+@click.option(
+    "--no-refit",
+    is_flag=True,
+    help="Save the model that the errors belong to; do not train it again on all of RATINGS.",
+)
 @click.option("--lists", is_flag=True, help="Learn what ranks lists now, not when recommend first asks for it.")
 @click.option("--checkpoint", metavar="FILE", help="Keep the state of training here while it lasts.")
 @click.option("--resume", is_flag=True, help="Go on from --checkpoint.")
@@ -100,6 +105,9 @@ def train_lshmf(ctx, **values):
     Files without ratings (who chose what), or with always the same, are clicks: then lists are learned, in the way
     that finds a held-out click of each user best, and the closing table has popularity and item kNN beside them.
 
+    The errors are those of a model that has not seen the ratings held out. The model that is saved is then trained
+    again on all of RATINGS, with the same settings; --no-refit saves the first one.
+
     \b
     gpukit train-lshmf ratings.csv --model my.gpukit
     gpukit train-lshmf ratings.dat --factors 64 --early-stop 3 --plot curve.png
@@ -120,20 +128,21 @@ def train_lshmf(ctx, **values):
         train, test = steps.load(ask, stages, steps.of_either, steps.times_wanted(ask), team)
         steps.check_test(ask, train, test)
         model, told = steps.fit(ctx, ask, train, test, stages, team)
+        table = None if team.rank else steps.table_of(ask, model, train, test)
+        run, saved = steps.Done(model, train, test, table, told, stages), model
+        stages.done("evaluating")
+        if not team.rank:
+            steps.show_table(ask, run)
+        if steps.refits(ask):
+            saved = steps.refit(ctx, ask, model, steps.together(train, test), stages, team)
     if team.rank:  # the first one tells and writes
         return
-    if ask.lists:
-        model.fit_lists()
-        stages.done("learning lists")
     if ask.model is not None:
-        model.save(ask.model)
-        stages.done("writing")
-    run = steps.Done(model, train, test, steps.table_of(ask, model, train, test), told, stages)
-    stages.done("evaluating")
+        steps.save(ask, run, saved)
     if ask.plot is not None:
         steps.draw(ask, run)
         stages.done("writing")
-    steps.show(ask, run)
+    steps.show_rest(ask, run)
 
 
 def check(ask):

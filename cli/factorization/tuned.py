@@ -7,6 +7,7 @@ import click
 import numpy as np
 
 from gpukit.cli import report
+from gpukit.cli.factorization import steps
 from gpukit.cli.factorization.plot import tuning_picture
 from gpukit.cli.main import survived
 
@@ -34,11 +35,13 @@ PASSED = {"file_format": ("--format", "auto"), "columns": ("--columns", None), "
 
 
 class Done(NamedTuple):
-    """What the command has come to: search.Tuned, {'rmse', 'mae'} on the test set (or None), Ratings, texts."""
+    """What the command has come to: search.Tuned, {'rmse', 'mae'} on the test set (or None), Ratings to learn from and
+    to test on (or None), texts."""
 
     found: object
     tested: dict | None
     train: object
+    test: object
     warnings: list
 
 
@@ -51,7 +54,7 @@ def run(ctx, ask, train, test, stages):
     if ask.plot is not None:
         tuning_picture(found.table, found.means["rmse"], ask.plot)
         stages.done("writing")
-    return Done(found, tested, train, told)
+    return Done(found, tested, train, test, told)
 
 
 def search(ctx, ask, train):
@@ -91,18 +94,14 @@ def finish(ask, found, train, test, stages):
         model = found.estimator().fit(train, progress=progress)
         stages.done("training")
         tested = None if test is None else model.evaluate(test)
+        stages.done("evaluating")
         if ask.test_fraction and ask.model is not None:
-            model = found.estimator().fit(together(train, test), progress=progress)
+            model = model.refit(steps.together(train, test), progress=progress)
+            stages.done(steps.REFIT)
     if ask.model is not None:
         model.save(ask.model)
         stages.done("writing")
     return tested
-
-
-def together(one, other):
-    """The Ratings of two parts of one table."""
-    parts = one.columns(), other.columns()
-    return one.with_columns(**{name: np.concatenate((column, parts[1][name])) for name, column in parts[0].items()})
 
 
 def command(ask, parameters):
@@ -132,7 +131,7 @@ def show(ask, done, stages):
     if found.simplest != found.best:
         click.echo(f"Simplest: {command(ask, found.simplest)}")
     click.echo(stages.line())
-    for text in remarks(ask, done):
+    for text in remarks(ask, done, stages):
         report.remark(text, ask.quiet)
 
 
@@ -150,7 +149,7 @@ def marked(found):
     return rows
 
 
-def remarks(ask, done):
+def remarks(ask, done, stages):
     """Yield what else to say."""
     found = done.found
     if found.means["rmse"] is not None:
@@ -164,6 +163,8 @@ def remarks(ask, done):
         yield f"The budget of {ask.budget:g} seconds ended the search{left}. Give more with --budget."
     if ask.plot is not None:
         yield f"Picture drawn in {ask.plot}."
+    if (line := steps.refit_line(ask, done.train, done.test, stages)) is not None:
+        yield line
     if ask.model is not None:
         yield f"The best is saved in {ask.model}."
 
@@ -186,6 +187,7 @@ def result(ask, done, stages):
         "stopped": found.stopped,
         "test": done.tested,
         "train": command(ask, found.best),
+        "refit": steps.refit_facts(done.train, done.test, stages),
         "warnings": done.warnings,
         "seconds": stages.seconds,
         "model": ask.model,

@@ -17,9 +17,9 @@ from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
 
 
-def prepare(estimator, ratings, held_out, device, checked, progress, resume_from, team=ALONE):
+def prepare(estimator, ratings, held_out, device, checked, progress, resume_from, team=ALONE, choice=None):
     """run.Run of an estimator that learns Ratings; held_out: others to judge by, or None; checked: settings.Settings;
-    team: the parallel.Team whose ranks solve for rows together.
+    team: the parallel.Team whose ranks solve for rows together; choice: the Choice to train by, None: choose.
 
     Raises DataError, DeviceMemoryError, ModelError (a checkpoint that does not fit).
     """
@@ -31,7 +31,9 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
     with clock("choosing"):
         judged = held_out is not None
         given = estimator, ratings, checked, device, judged, progress
-        choice = resumed.choice if resumed else chosen(lambda: choose(*given), checked, estimator.n_epochs, team)
+        choice = (
+            resumed.choice if resumed else choice or chosen(lambda: choose(*given), checked, estimator.n_epochs, team)
+        )
     plan, solver = choice.settings, training_of(checked.solver)
     layout, half = layout_of(estimator, plan, ratings, device, steps)
     progress("preparing", 0, 1, {})

@@ -11,7 +11,7 @@ from gpukit.factorization.serve import in_rows_of
 from gpukit.factorization.update.updating import Updating
 from gpukit.neighbors.estimator import warn_if_random
 from gpukit.parallel import ALONE
-from gpukit.persist import check_writable
+from gpukit.persist import check_writable, save_arrays
 from gpukit.ratings.orders.resident import ratings_where
 
 
@@ -19,6 +19,7 @@ class Factorization(Answering, Updating):
     """What both models share; not for use by itself."""
 
     walk = "users"
+    _transient = (*Answering._transient, "_ended")
 
     def fit(
         self, X, y=None, *, sample_weight=None, validation=None, progress=None, checkpoint=None, resume=False, team=None
@@ -38,25 +39,65 @@ class Factorization(Answering, Updating):
         (gpukit.factorization.shared says what works so). Raises ParameterError, DataError, DeviceError,
         DeviceMemoryError, ModelError (a checkpoint that does not fit).
         """
+        check_checkpoint(checkpoint, resume)
+        given = {"sample_weight": sample_weight, "validation": validation, "progress": progress, "team": team}
+        run = self.prepare(X, y, **given, resume_from=checkpoint if resume else None)
+        return self._train(run, progress, checkpoint, team)
+
+    def refit(self, X, y=None, *, sample_weight=None, progress=None, checkpoint=None, resume=False, team=None):
+        """Return a new estimator, trained on X with the settings that the last fit of this one found.
+
+        Nothing is chosen or held out again. Use it to train on all ratings after a model of a part was evaluated.
+
+        Parameters
+        ----------
+        X, y, sample_weight, progress, team : as in fit
+        checkpoint : str or path, default None; the file that fit wrote, or a new one. Until the training ends it keeps
+            the checkpoint of fit next to its own, so that both can be resumed.
+        resume : bool, default False; continue where the checkpoint has a state of this training, otherwise start.
+
+        Raises ParameterError for a model that was not fitted in this process, otherwise the errors of fit.
+        """
+        from gpukit.factorization.model import saving
+
+        self._check_fitted()
+        if not hasattr(self, "_choice"):
+            raise ParameterError("refit needs the settings that fit found, and a model file has none: call fit first.")
+        check_checkpoint(checkpoint, resume)
+        vars(self).pop("_serving", None)  # free the device memory that evaluation used
+        devices.release(devices.resolve(self.device))
+        fitted = type(self)(**self.get_params())
+        before, again = vars(self).pop("_ended", None), False
+        if checkpoint is not None and before is None:
+            before, again = saving.load_reported(checkpoint), resume and saving.has_refit(checkpoint)
+        elif checkpoint is not None and (team or ALONE).rank == 0:
+            save_arrays(checkpoint, *before)
+        given = {"sample_weight": sample_weight, "progress": progress, "team": team, "choice": self._choice}
+        run = fitted.prepare(X, y, **given, resume_from=checkpoint if again else None)
+        return fitted._train(run, progress, checkpoint, team, before)
+
+    def _train(self, run, progress, checkpoint, team, before=None):
+        """Train a run.Run to its end and keep the result; before: see run.Checkpoints."""
         from gpukit.factorization import run as runs
         from gpukit.factorization.model import saving
 
-        check_checkpoint(checkpoint, resume)
         progress = progress or (lambda *news: None)
-        given = {"sample_weight": sample_weight, "validation": validation, "progress": progress, "team": team}
-        run = self.prepare(X, y, **given, resume_from=checkpoint if resume else None)
         self.history_, ratings = run.history, run.ratings
         data = saving.fingerprint(ratings) if checkpoint is not None else None
         with devices.reported(run.device, "Training"), run.clock("training"):
             judge = runs.Judge(run.session, run.held_out, run.scale, run.settings.patience, run.history, run.best)
-            checkpoints = runs.Checkpoints(checkpoint, self, data, run.choice, team or ALONE)
+            checkpoints = runs.Checkpoints(checkpoint, self, data, run.choice, team or ALONE, before)
             work = run.session, run.training, run.settings
             state = runs.run(*work, judge, checkpoints, run.history, run.start, progress)
             state = run.complete(state, checkpoints)
         self.timings_, self.device_, self.feedback_ = run.clock.seconds, str(run.device), run.settings.feedback
         self.chosen_, self.trials_ = run.choice.facts(type(self).__name__), run.choice.trials
         self.set_fitted(state, run.session.history, run.scale, ratings.user_ids, ratings.item_ids)
-        vars(self).pop("updates_", None)
+        for name in ("updates_", "_seen"):
+            vars(self).pop(name, None)
+        self._choice, self._ended = run.choice, checkpoints.ended
+        if run.seen is not None:
+            self.mark_seen(run.seen)
         device = run.device
         del run, judge  # and what they keep on the device
         devices.release(device)
@@ -67,10 +108,22 @@ class Factorization(Answering, Updating):
         raises ParameterError for one out of bounds."""
         return settings.check(self, n_ratings, feedback)
 
-    def prepare(self, X, y=None, *, sample_weight=None, validation=None, progress=None, resume_from=None, team=None):
+    def prepare(
+        self,
+        X,
+        y=None,
+        *,
+        sample_weight=None,
+        validation=None,
+        progress=None,
+        resume_from=None,
+        team=None,
+        choice=None,
+    ):
         """run.Run: everything that training needs, before the first epoch; arguments and errors as fit.
 
-        resume_from: a checkpoint to start from instead of the beginning.
+        resume_from: a checkpoint to start from instead of the beginning. choice: the choose.chosen.Choice of another
+        training to repeat; None: choose what is open.
         """
         from gpukit.factorization import weights
         from gpukit.ratings.pairs import ratings_of
@@ -83,12 +136,13 @@ class Factorization(Answering, Updating):
         checked, device = self.check(len(ratings), feedback), devices.resolve(self.device)
         weights.check_solver(checked.solver, self.deterministic and device.is_cuda, ratings)
         check_shape(ratings)
-        checked = settings.clamped(self, checked, ratings.shape)
+        checked, seen = choice.settings if choice else settings.clamped(self, checked, ratings.shape), None
         if validation is not None:
             judges = judges_of(self, ratings_of(validation), feedback)
             held_out = in_rows_of(judges, ratings.user_ids, ratings.item_ids)
-        elif self.validation_fraction and not checked.patience:  # stopping early holds out for itself
+        elif choice is None and self.validation_fraction and not checked.patience:  # stopping holds out for itself
             ratings, held_out = ratings.split(self.validation_fraction, checked.seed)
+            seen = held_out
             check_shape(ratings)
         else:
             held_out = None
@@ -99,11 +153,9 @@ class Factorization(Answering, Updating):
         progress = progress or (lambda *news: None)
         given = self, ratings, held_out, device, checked, progress, resume_from
         with devices.reported(device, "Training"):
-            if team is None or team.size == 1:
-                return begin.prepare(*given)
-            from gpukit.factorization.shared import begin as of_ranks
-
-            return of_ranks.prepare(*given, team)
+            if team is not None and team.size > 1:
+                from gpukit.factorization.shared import begin
+            return begin.prepare(*given, team or ALONE, choice)._replace(seen=seen)
 
     def find_neighbors(self, orders, steps, n_neighbors):
         """(N, n_neighbors) int32 on the host: the neighbours of items in orders, best first."""

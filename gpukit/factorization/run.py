@@ -20,7 +20,8 @@ CHECKPOINT_SECONDS = 60.0
 class Run(NamedTuple):
     """A training that is about to begin: the session, its solver's Training, settings.Settings, Clock and Scale, the
     first epoch, the history, the best state; Ratings to train on and to judge by (or None), Device, choose.Choice; what
-    becomes of the State that was trained, a function of that and of Checkpoints or None."""
+    becomes of the State that was trained, a function of that and of Checkpoints or None; seen: Ratings held out of
+    those that were given, which lists leave out, or None."""
 
     session: object
     training: object
@@ -35,6 +36,7 @@ class Run(NamedTuple):
     device: object
     choice: object
     complete: object = lambda state, checkpoints=None: state
+    seen: object = None
 
 
 class Judge:
@@ -75,18 +77,23 @@ def unscale(z, scale):
 
 
 class Checkpoints:
-    """Writes the state of a run to a file every CHECKPOINT_SECONDS and when asked; does nothing without a path."""
+    """Writes the state of a run to a file every CHECKPOINT_SECONDS and when asked; does nothing without a path.
 
-    def __init__(self, path, estimator, data, choice, team=ALONE):
+    before: the saving.Part of the model that was reported, which a second training keeps in the file. ended: the Part
+    of the end, once that is reached; it is not written.
+    """
+
+    def __init__(self, path, estimator, data, choice, team=ALONE, before=None):
         self.path, self.estimator, self.data, self.choice, self.team = path, estimator, data, choice, team
-        self.written = time.monotonic()
+        self.before = before
+        self.written, self.ended = time.monotonic(), None
 
     def write(self, session, best, done):
         """Write now: the session's State and the best one (or None) after `done` epochs."""
         if self.path is not None:
             state = session.state()  # of all ranks, of which the first one writes
             if self.team.rank == 0:
-                saving.save_checkpoint(self.path, self.estimator, state, best, done, self.data, self.choice)
+                saving.save_checkpoint(self.path, *self._facts(state, best, done))
             self.team.barrier()
         self.written = time.monotonic()
 
@@ -95,8 +102,16 @@ class Checkpoints:
         epochs; ranks have none."""
         if self.path is not None:
             second, epochs = saving.Beside(session.state(), done), len(self.estimator.history_)
-            saving.save_checkpoint(self.path, self.estimator, first, None, epochs, self.data, self.choice, second)
+            saving.save_checkpoint(self.path, *self._facts(first, None, epochs, second))
         self.written = time.monotonic()
+
+    def end(self, state, best, done, beside=None):
+        """Keep the end of the training in memory, for a second training to write; arguments as saving.part_of."""
+        if self.path is not None:
+            self.ended = saving.part_of(*self._facts(state, best, done, beside))
+
+    def _facts(self, state, best, done, beside=None):
+        return self.estimator, state, best, done, self.data, self.choice, beside, self.before
 
     def due(self):
         """Whether it is time for another one."""
@@ -135,6 +150,9 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
                 break
             if checkpoints.due():
                 checkpoints.write(session, judge.best_state, epoch + 1)
+        else:
+            if start < plan.epochs and checkpoints.path is not None:
+                checkpoints.end(session.state(), judge.best_state, plan.epochs)
     state = judge.best_state or session.state()
     state = states.shrunk(state, plan.share) if plan.epochs else states.without_factors(state)
     if not (np.isfinite(state.user_factors).all() and np.isfinite(state.item_factors).all()):

@@ -34,8 +34,8 @@ def closing_table(model, test, positive_from=None, split="random", seed=0):
         return None
 
 
-def show(run, quiet, ends):
-    """Print the closing table of steps.Done, the seconds, the remarks; ends: remarks to end with."""
+def show_table(run):
+    """Print the closing table of steps.Done."""
     model = run.model
     learned = f"{len(model.history_)} epochs, {model.rating_counts()[0].sum():,} clicks"
     title = f"{type(model).__name__} on {model.device_}, {learned}"
@@ -45,10 +45,12 @@ def show(run, quiet, ends):
         k = run.table.cuts[0]
         rows = [{name: row[name] for name in KEPT} for row in run.table.rows(k)]
         report.print_table(rows, KEPT, f"{title}; lists of {k} out of all items, {len(run.table.users):,} users")
-    click.echo(run.stages.line())
-    told = () if run.table is None else lists.remarks(run.table)
-    for text in (chosen_line(model.chosen_), *told, *ends):
-        report.remark(text, quiet)
+
+
+def remarks(run):
+    """Yield what else to say: the settings, and how the lists of steps.Done compare."""
+    yield chosen_line(run.model.chosen_)
+    yield from () if run.table is None else lists.remarks(run.table)
 
 
 def chosen_line(chosen):

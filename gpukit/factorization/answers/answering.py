@@ -5,6 +5,7 @@ import numpy as np
 from gpukit.base import check_choice, check_integer
 from gpukit.errors import DataError
 from gpukit.factorization.answers import explaining, exporting
+from gpukit.factorization.lists.recommending import BY as RANKED_BY
 from gpukit.factorization.lists.recommending import Recommending
 from gpukit.factorization.serve import MOST_ANSWERS, rows_or_unknown
 
@@ -56,15 +57,25 @@ class Answering(Recommending):
         ratings = self._rated.levels[codes[best]] * np.float32(self._scale.deviation) + np.float32(self._scale.mean)
         return self.item_ids_[rated[best]], ratings, scores[rated[best]], common[rated[best]]
 
-    def explain(self, user, item):
-        """explaining.Explanation: the prediction for one user and one item as the sum of its parts.
+    def explain(self, user, item, by="lists"):
+        """Return the score of one user and one item as the sum of its parts.
 
-        For unknown ones, too: known_user and known_item say so, and their parts are 0.
+        Parameters
+        ----------
+        user, item : one id each; for unknown ones, too: known_user and known_item say so, and their parts are 0
+        by : 'lists', the score that `recommend` shows, or 'rating', the predicted rating; a model of clicks has one
+            score. What ranks lists is learned when it is first needed, as by `recommend`.
+
+        Returns explaining.Explanation. Raises ParameterError for another `by`, DataError for what is no id.
         """
         self._check_fitted()
+        by = "rating" if check_choice("by", by, RANKED_BY) == "rating" or self.feedback_ != "explicit" else "lists"
         user_row = int(rows_or_unknown([user], self.user_ids_)[0])
         item_row = int(rows_or_unknown([item], self.item_ids_, "item")[0])
-        return explaining.explain(self, (user, item), user_row, item_row)
+        terms_of = explaining.rating_terms
+        if by == "lists":
+            from gpukit.factorization.answers.list_shares import list_terms as terms_of
+        return explaining.explain(self, (user, item), user_row, item_row, by, terms_of)
 
     def evidence(self, users, items):
         """(ratings of each user (n,), ratings of each item (n,)) int64: how much predictions of pairs rest on.

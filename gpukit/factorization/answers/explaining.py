@@ -1,4 +1,4 @@
-"""A prediction taken apart: the terms of Eq. (1), in units of the ratings, which add up to it."""
+"""A predicted rating as the sum of its parts: the terms of Eq. (1), in units of the ratings."""
 
 from typing import NamedTuple
 
@@ -8,23 +8,29 @@ from gpukit.factorization.model.layout import BASE, BIAS
 
 
 class Rated(NamedTuple):
-    """A neighbour of the item that the user has rated: its id, the user's rating, the rating that biases alone expect,
-    the weight w_jk / sqrt(|R|), and the share (rating - expected) * weight of the prediction."""
+    """An item that the user has rated and that adds to a score.
+
+    Of a predicted rating, a neighbour: its id, the user's rating, the rating that biases alone expect, the weight
+    w_jk / sqrt(|R|), and the share (rating - expected) * weight of the prediction. Of a list score: its id, the user's
+    rating, None, the weight of the rating when lists were learned, and its share of the score.
+    """
 
     item: object
     rating: float
-    expected: float
+    expected: float | None
     weight: float
     share: float
 
 
 class Explanation(NamedTuple):
-    """A prediction and what it is the sum of.
+    """A score and what it is the sum of.
 
-    prediction: what predict gives; total: the same before it is cut off at the ends of the scale, the sum of mean,
-    user_bias, item_bias, factors, the shares of rated (largest first) and unrated, the part c of the n_unrated
-    neighbours that the user has not rated. known_user, known_item: whether the model has them; user_ratings,
-    item_ratings: how many ratings of each it has learned from.
+    by: 'rating' or 'lists'. Of 'rating': prediction: what predict gives; total: the same before it is cut off at the
+    ends of the scale, the sum of mean, user_bias, item_bias, factors, the shares of rated (largest first) and unrated,
+    the part c of the n_unrated neighbours that the user has not rated. known_user, known_item: whether the model has
+    them; user_ratings, item_ratings: how many ratings of each it has learned from. Of 'lists': prediction and total:
+    the score that recommend shows; item_bias: the item's popularity; rated: all items that the user has rated; factors:
+    what the approximate solution for the user leaves; mean, user_bias and unrated are 0.
     """
 
     user: object
@@ -42,6 +48,7 @@ class Explanation(NamedTuple):
     known_item: bool
     user_ratings: int
     item_ratings: int
+    by: str = "rating"
 
     @property
     def clipped(self):
@@ -90,9 +97,8 @@ def neighbours(rows, bases, history, scale, item_ids):
     weights = rows.influence[0] / np.sqrt(max(n_rated, 1))
     found = []
     for k in np.flatnonzero(is_rated):
-        rating, usual = (float(value) * scale.deviation + scale.mean for value in (z[k], expected[k]))
+        usual, rating = float(expected[k]) * scale.deviation + scale.mean, float(as_read(z[k : k + 1], scale)[0])
         share = float((z[k] - expected[k]) * weights[k]) * scale.deviation
-        rating = float(f"{rating:.6g}")  # as it was read, but for float32's last digits
         found.append(Rated(item_ids[rows.near[k]].item(), rating, usual, float(weights[k]), share))
     found.sort(key=lambda one: -abs(one.share))
     silent = float(rows.influence[1][~is_rated].astype(np.float64).sum()) / np.sqrt(max(n_unrated, 1))
@@ -109,18 +115,28 @@ def parts_of(rows, scale):
     }
 
 
-def explain(model, asked, user_row, item_row):
-    """The Explanation of a fitted model's prediction for (user, item) as they were asked for, and their rows; the row
-    behind the last for unknown ids."""
+def explain(model, asked, user_row, item_row, by, terms_of):
+    """The Explanation of a fitted model's score for (user, item) as they were asked for, and their rows; the row behind
+    the last for unknown ids; by: 'lists' or 'rating'; terms_of: rating_terms, or list_shares.list_terms."""
+    counts = (int(numbers[0]) for numbers in model.evidence(*([one] for one in asked)))
+    known = user_row < len(model.user_ids_), item_row < len(model.item_ids_)
+    names = (model.user_ids_, user_row), (model.item_ids_, item_row)
+    ids = (ids[row].item() if is_known else one for (ids, row), is_known, one in zip(names, known, asked))
+    return Explanation(*ids, *terms_of(model, user_row, item_row), *known, *counts, by)
+
+
+def rating_terms(model, user_row, item_row):
+    """Return the fields of an Explanation from prediction to n_unrated, of a predicted rating."""
     history, scale = model._rated, model._scale
     rows = rows_of_pair(user_row, item_row, model._state, history)
     bases = model._state.item_extras[:, BASE].astype(np.float64)
     rated, unrated, n_unrated = neighbours(rows, bases, history, scale, model.item_ids_)
     parts = parts_of(rows, scale)
     total = sum(parts.values()) + sum(one.share for one in rated) + unrated
-    counts = (int(numbers[0]) for numbers in model.evidence(*([one] for one in asked)))
-    known = user_row < len(model.user_ids_), item_row < len(model.item_ids_)
-    names = (model.user_ids_, user_row), (model.item_ids_, item_row)
-    ids = (ids[row].item() if is_known else one for (ids, row), is_known, one in zip(names, known, asked))
     prediction = float(np.clip(np.float32(total), np.float32(scale.low), np.float32(scale.high)))
-    return Explanation(*ids, prediction, total, *parts.values(), rated, unrated, n_unrated, *known, *counts)
+    return prediction, total, *parts.values(), rated, unrated, n_unrated
+
+
+def as_read(z, scale):
+    """Return ratings (n,) in their own units, as they were read except for the last digits of float32."""
+    return np.array([float(f"{float(value) * scale.deviation + scale.mean:.6g}") for value in z])

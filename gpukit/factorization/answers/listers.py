@@ -27,7 +27,12 @@ class Lister:
     @cached_property
     def known(self):
         """The Clicks of the users, which are not shown to them."""
-        return self.learned
+        seen = self.model.seen_pairs()
+        if not len(seen):
+            return self.learned
+        history = self.model._rated
+        users = np.repeat(np.arange(len(self.user_ids)), np.diff(history.indptr[: len(self.user_ids) + 1]))
+        return clicks_of(*np.concatenate((np.column_stack((users, history.items)), seen)).T, self.shape)
 
     @cached_property
     def counts(self):

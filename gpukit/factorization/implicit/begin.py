@@ -34,6 +34,9 @@ class Second(NamedTuple):
                 with interrupt.answered(requested):
                     if checkpoints is not None and (requested is not None or checkpoints.due()):
                         checkpoints.write_beside(first, self.session, epoch + 1)
+            if checkpoints is not None and self.start < self.plan.epochs:
+                beside = saving.Beside(self.session.state(), self.plan.epochs)
+                checkpoints.end(first, None, len(checkpoints.estimator.history_), beside)
         return self.session.state()
 
 
@@ -55,9 +58,10 @@ def second(prepared, estimator, plan, progress, resumed):
     return Second(other, *course.begin(resumed.state), resumed.epochs_done)
 
 
-def prepare(estimator, clicks, held_out, device, checked, progress, resume_from, team=ALONE):
+def prepare(estimator, clicks, held_out, device, checked, progress, resume_from, team=ALONE, choice=None):
     """run.Run of an estimator that learns clicks, Ratings whose values are 1; held_out is not read: there is no
-    RMSE of clicks; checked: settings.Settings; team: the parallel.Team whose ranks solve for rows together.
+    RMSE of clicks; checked: settings.Settings; team: the parallel.Team whose ranks solve for rows together;
+    choice: the Choice to train by, None: choose.
 
     Raises DataError, DeviceMemoryError, ModelError (a checkpoint that does not fit).
     """
@@ -66,7 +70,9 @@ def prepare(estimator, clicks, held_out, device, checked, progress, resume_from,
         resumed = saving.load_checkpoint(resume_from, estimator, saving.fingerprint(clicks), clicks.shape, checked)
     with clock("choosing"):
         given = estimator, clicks, checked, device, progress
-        choice = resumed.choice if resumed else chosen(lambda: choose(*given), checked, estimator.n_epochs, team)
+        choice = (
+            resumed.choice if resumed else choice or chosen(lambda: choose(*given), checked, estimator.n_epochs, team)
+        )
     plan, prepared = choice.settings, PreparedClicks(estimator, clicks, device, team=team)
     progress("preparing", 0, 1, {})
     with clock("prepare"):

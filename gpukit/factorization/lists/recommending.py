@@ -13,6 +13,7 @@ from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.arrays import Scale
 from gpukit.factorization.lists import filters as filtering
+from gpukit.factorization.model.layout import pair_keys
 from gpukit.factorization.serve import MOST_ANSWERS, Serving, rows_or_unknown
 
 BY = ("lists", "rating")  # what recommendations are ranked by
@@ -90,10 +91,11 @@ class Recommending(Serving):
         by 'lists': by what users rate at all, and how (lists/head.py): factors that a model of ratings learns when they
         are first asked for, or by fit_lists, and keeps; scores are about 1 for what is surely taken, 0 for what is not.
         'rating': by predicted ratings, not clipped. A model of clicks has one ranking, its own. Items that the user has
-        rated are left out unless exclude_seen is False. filters: a gpukit.factorization.Filters, what lists may show;
-        scores have what they add. Where fewer than n items are left the id is None and the score NaN. unknown: users
-        that the model does not know raise DataError ('error'), get what is popular ('popular'), or are left out of the
-        result, which then has fewer rows ('skip'). Raises ParameterError, DataError (also for ids of a wrong type).
+        rated, or that mark_seen marked, are left out unless exclude_seen is False. filters: a
+        gpukit.factorization.Filters, what lists may show; scores have what they add. Where fewer than n items are left
+        the id is None and the score NaN. unknown: users that the model does not know raise DataError ('error'), get
+        what is popular ('popular'), or are left out of the result, which then has fewer rows ('skip'). Raises
+        ParameterError, DataError (also for ids of a wrong type).
         """
         tiles = list(self.recommend_batches(users, n, exclude_seen, by=by, filters=filters, unknown=unknown))
         if not tiles:
@@ -113,8 +115,43 @@ class Recommending(Serving):
         step = session.tile_users()
         for first in range(0, len(ids), step):
             with self._reported("Recommending"):
-                pools = session.best(rows[first : first + step], request.pool, request.worth, request.hide)
+                pools = self._pools(session, rows[first : first + step], request)
             yield (ids[first : first + step], *self._named(*self._listed(*pools, request), request, n))
+
+    def mark_seen(self, X):
+        """Leave pairs out of recommendations without learning from them.
+
+        Use it for ratings that were held out to evaluate the model: users have seen these items.
+
+        Parameters
+        ----------
+        X : pairs, as predict takes them; pairs of unknown users or items are ignored
+
+        Returns the estimator. Predictions, scores and counts stay the same. Raises DataError for what has no pairs.
+        """
+        self._check_fitted()
+        users, items = self._pairs(X)
+        known = (users < len(self.user_ids_)) & (items < len(self.item_ids_))
+        pairs = np.column_stack((users[known], items[known])).astype(np.int32)
+        self._seen = np.unique(np.concatenate((self.seen_pairs(), pairs)), axis=0)
+        return self
+
+    def seen_pairs(self):
+        """Return (n, 2) int32 rows of the users and items that mark_seen marked, sorted."""
+        return getattr(self, "_seen", np.empty((0, 2), np.int32))
+
+    def _pools(self, session, rows, request):
+        """Return (item rows, scores) of the best items of user rows; NaN where too few are left."""
+        limits = request.worth, request.hide
+        seen = pair_keys(*self.seen_pairs().T)
+        starts, ends = (np.searchsorted(seen, pair_keys(rows + more, 0)) for more in (0, 1))
+        most = int((ends - starts).max(initial=0)) if request.hide else 0
+        if not most:
+            return session.best(rows, request.pool, *limits)
+        items, z = session.best(rows, min(request.pool + most, len(self.item_ids_)), *limits)
+        hidden = np.isin(pair_keys(rows[:, None], items), seen)
+        order = np.argsort(hidden, axis=1, kind="stable")[:, : request.pool]
+        return tuple(np.take_along_axis(part, order, 1) for part in (items, np.where(hidden, np.float32(np.nan), z)))
 
     def pair_scores(self, X, by="lists"):
         """(n,) float32: what `recommend` ranks by, of pairs as predict takes them."""

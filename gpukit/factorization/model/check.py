@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.factorization.model.layout import LEVELS
+from gpukit.factorization.model.layout import LEVELS, pair_keys
 from gpukit.factorization.model.state import KEPT
 from gpukit.factorization.settings import MOST_FACTORS
 from gpukit.io import trust
@@ -52,6 +52,16 @@ def check_history(history, shape, what="rated"):
     trust.check_range(f"{what}.codes", history.codes, 1, LEVELS - 1)
     trust.check_array(f"{what}.levels", history.levels, np.float32, (LEVELS,))
     trust.check_finite(f"{what}.levels", history.levels, LARGEST)
+
+
+def check_seen(seen, shape, what="seen"):
+    """DataError unless seen (n, 2) int32 has user and item rows of a model of that shape (M, N), in order."""
+    trust.check_array(what, seen, np.int32, (None, 2))
+    for column, rows in zip(seen.T, shape):
+        trust.check_range(what, column, 0, rows)
+    keys = pair_keys(*seen.T)
+    if (keys[1:] <= keys[:-1]).any():
+        raise DataError(f"{what} is not sorted by user and item, or has a pair twice.")
 
 
 def check_scale(scale):

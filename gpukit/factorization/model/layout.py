@@ -84,3 +84,8 @@ def gpu_rows(n_factors, padded, half):
     """Rows that start on a 128-byte line."""
     numbers = padded // 2 if half else padded
     return Rows(n_factors, -(-(numbers + EXTRA) // 32) * 32, half)
+
+
+def pair_keys(users, items):
+    """Return int64 keys of pairs of rows that sort by user, then by item."""
+    return (users.astype("int64") << 32) | items

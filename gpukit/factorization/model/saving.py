@@ -1,5 +1,6 @@
 """What files keep of fitted models, and checkpoints (gpukit.persist writes them)."""
 
+import os
 import zlib
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from gpukit.factorization.update import told
 from gpukit.io import trust
 
 STATE, HISTORY, BEST, HEAD, BESIDE = "state", "rated", "best", "head", "beside"
+BEFORE, SEEN = "before", "seen"
 FACTS = {
     "history": list,
     "timings": dict,
@@ -48,6 +50,13 @@ class Checkpoint(NamedTuple):
     beside: Beside | None = None
 
 
+class Part(NamedTuple):
+    """One of the checkpoints in a file: its header and {name: array}."""
+
+    header: dict
+    arrays: dict
+
+
 def fingerprint(ratings):
     """A checksum of the ratings, so that a checkpoint is not resumed on other data."""
     total = 0
@@ -56,9 +65,9 @@ def fingerprint(ratings):
     return total
 
 
-def save_checkpoint(path, estimator, state, best, done, data, choice, beside=None):
-    """Write what training needs to go on after `done` epochs: State, best State or None, parameters, the history so
-    far, the Choice, a Beside or None."""
+def part_of(estimator, state, best, done, data, choice, beside=None, before=None):
+    """Return what training needs to go on after `done` epochs: State, best State or None, parameters, the history so
+    far, the Choice, a Beside or None; before: the Part of an earlier training to keep in the file, or None."""
     header = {
         "class": "checkpoint",
         "of": type(estimator).__name__,
@@ -71,12 +80,44 @@ def save_checkpoint(path, estimator, state, best, done, data, choice, beside=Non
     arrays = persist.spread(STATE, state) | ({} if best is None else persist.spread(BEST, best))
     if beside is not None:
         header["beside_done"], arrays = beside.epochs_done, arrays | persist.spread(BESIDE, beside.state)
-    persist.save_arrays(path, header, arrays)
+    if before is not None:
+        header[BEFORE] = before.header
+        arrays |= {f"{BEFORE}.{name}": array for name, array in before.arrays.items()}
+    return Part(header, arrays)
+
+
+def save_checkpoint(path, *facts):
+    """Write the Part of a training to a file; facts: the arguments of part_of."""
+    persist.save_arrays(path, *part_of(*facts))
+
+
+def parts_of(path):
+    """Return the Parts of a checkpoint file: the latest training, then the one before it, if any."""
+    header, arrays = persist.load_arrays(path)
+    mine = {name: array for name, array in arrays.items() if not name.startswith(f"{BEFORE}.")}
+    parts = [Part({name: fact for name, fact in header.items() if name != BEFORE}, mine)]
+    if BEFORE in header:
+        with persist.damage_told(path):
+            earlier = persist.entry_of(header, BEFORE, dict)
+        arrays = {name.removeprefix(f"{BEFORE}."): arrays[name] for name in arrays.keys() - mine.keys()}
+        parts.append(Part(earlier, arrays))
+    return parts
+
+
+def load_reported(path):
+    """Return the Part of the first training in a checkpoint file; None without a file."""
+    return parts_of(path)[-1] if os.path.isfile(path) else None
+
+
+def has_refit(path):
+    """Return True for a checkpoint file with a state of a second training, on all ratings."""
+    return os.path.isfile(path) and BEFORE in persist.load_header(path)
 
 
 def load_checkpoint(path, estimator, data, shape, settings):
     """The Checkpoint of the same estimator, its settings.Settings and data, ratings of shape (M, N), or ModelError."""
-    header, arrays = persist.load_arrays(path)
+    parts = parts_of(path)
+    header, arrays = next((part for part in parts if part.header.get("data") == data), parts[0])
     if header.get("class") != "checkpoint" or header.get("of") != type(estimator).__name__:
         raise ModelError(
             f"{path} is not a checkpoint of a {type(estimator).__name__}. Leave --resume out to begin anew."
@@ -139,6 +180,8 @@ def packed(model):
     ids = {"user_ids": model.user_ids_, "item_ids": model.item_ids_}
     if hasattr(model, "_head"):
         arrays |= persist.spread(HEAD, model._head)
+    if hasattr(model, "_seen"):
+        arrays[SEEN] = model._seen
     later = {"updates": model.updates_} if getattr(model, "updates_", None) else {}
     return {"standard": list(model._scale), "kept": facts, **later}, arrays | ids
 
@@ -166,6 +209,9 @@ def unpack(model, facts, arrays):
     model.set_fitted(state, rated, scale, *ids.values())
     if any(name.startswith(f"{HEAD}.") for name in arrays):
         model._head = kept_head(arrays, shape)
+    if SEEN in arrays:
+        check.check_seen(arrays[SEEN], shape)
+        model._seen = arrays[SEEN]
 
 
 def kept_head(arrays, shape):

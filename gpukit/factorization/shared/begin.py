@@ -55,12 +55,12 @@ def check_asked(estimator, checked, on_gpus):
         raise ParameterError(f"search='exact' reads all ratings in one place: {INSTEAD[0].lower()}{INSTEAD[1:]}.")
 
 
-def prepare(estimator, ratings, held_out, device, checked, progress, resume_from, team):
+def prepare(estimator, ratings, held_out, device, checked, progress, resume_from, team, choice=None):
     """run.Run of a rank of a parallel.Team; all ranks are given the same. See gpukit.factorization.begin.prepare."""
     check_supported(estimator, ratings, checked, device)
     check_apart(team, device)
     if checked.solver in BY_ROWS:
-        return by_rows(estimator, ratings, held_out, device, checked, progress, resume_from, team)
+        return by_rows(estimator, ratings, held_out, device, checked, progress, resume_from, team, choice)
     clock, steps, own_steps = Clock(), engine(device, "gpukit.factorization"), engine(device, __package__)
     resumed = None
     if resume_from is not None:
@@ -68,7 +68,9 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
     with clock("choosing"):
         judged = held_out is not None
         given = estimator, ratings, checked, device, judged, progress
-        choice = resumed.choice if resumed else chosen(lambda: choose(*given), checked, estimator.n_epochs, team)
+        choice = (
+            resumed.choice if resumed else choice or chosen(lambda: choose(*given), checked, estimator.n_epochs, team)
+        )
     plan = choice.settings
     progress("preparing", 0, 1, {})
     with clock("prepare"):

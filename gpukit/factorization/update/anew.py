@@ -46,6 +46,8 @@ def trained_anew(model, part, settings, progress):
     merged = merge.merged(model._rated, model._scale, part, settings.duplicates)
     fitted = copy.copy(model).fit(merged.ratings, progress=progress)
     users, items = new_rows(model._rated, merged.ratings)
+    if len(model.seen_pairs()):  # rows keep their numbers
+        fitted._seen = np.unique(np.concatenate((model.seen_pairs(), fitted.seen_pairs())), axis=0)
     entry = {
         "ratings": len(part) - merged.corrected,
         "corrected": merged.corrected,

@@ -16,8 +16,8 @@ def shares(out):
 
 def test_the_table_adds_up(verb, model_file, tmp_path):
     titles = write_rows(tmp_path / "titles.csv", [("item", "title"), *((f"a{i:02d}", f"Film {i}") for i in range(40))])
-    result = verb("explain", model_file, "--user", 103, "--item", "a07", "-n", 1, "--titles", titles)
-    found = load_model(model_file).explain(103, "a07")
+    result = verb("explain", model_file, "--user", 103, "--item", "a07", "--by", "rating", "-n", 1, "--titles", titles)
+    found = load_model(model_file).explain(103, "a07", by="rating")
     heading, columns, *_ = result.out.splitlines()
     assert heading == f"User 103, item a07 (Film 7): {found.prediction:.4f}"
     assert columns.split() == ["part", "rating", "expected", "weight", "share"]
@@ -30,8 +30,8 @@ def test_the_table_adds_up(verb, model_file, tmp_path):
 
 
 def test_json_is_the_explanation(verb, model_file):
-    result = json.loads(verb("explain", model_file, "--user", 103, "--item", "a07", "--json").out)
-    found = load_model(model_file).explain(103, "a07")
+    result = json.loads(verb("explain", model_file, "--user", 103, "--item", "a07", "--by", "rating", "--json").out)
+    found = load_model(model_file).explain(103, "a07", by="rating")
     assert [row["item"] for row in result["rated"]] == [one.item for one in found.rated] and result["alike"] == []
     for name in ("user", "item", "prediction", "total", "mean", "user_bias", "item_bias", "factors", "unrated"):
         assert result[name] == getattr(found, name)
@@ -42,13 +42,13 @@ def test_a_cut_off_sum_is_said(verb, model_file, monkeypatch):
     model = load_model(model_file)
     model._scale = model._scale._replace(low=1.0, high=1.5)
     monkeypatch.setattr("gpukit.persist.load_model", lambda path: model)
-    out = verb("explain", model_file, "--user", 103, "--item", "a07").out
+    out = verb("explain", model_file, "--user", 103, "--item", "a07", "--by", "rating").out
     assert "lies beyond the scale: 1.5 is predicted" in out and out.startswith("User 103, item a07: 1.5000")
 
 
 def test_without_neighbours_the_most_similar_rated_items(verb, ratings_file, tmp_path):
     assert verb("train-lshmf", ratings_file, "--no-neighbors", "--model", tmp_path / "m", *SMALL).code == 0
-    result = verb("explain", tmp_path / "m", "--user", 103, "--item", "a07", "-n", 2)
+    result = verb("explain", tmp_path / "m", "--user", 103, "--item", "a07", "--by", "rating", "-n", 2)
     ids, ratings, _, _ = load_model(tmp_path / "m").rated_alike(103, "a07", 2)
     below = result.out.splitlines()[-4:]
     assert below[0] == "Most similar of what the user has rated:"
@@ -63,6 +63,32 @@ def test_what_is_unknown_is_said(verb, model_file):
     assert "does not know user ann" in result.err and "does not know item b99" in result.err
     found = json.loads(verb("explain", model_file, "--user", 10**30, "--item", "a07", "--json").out)
     assert found["known_user"] is False and found["known_item"] is True and found["user_ratings"] == 0
+
+
+def test_the_score_that_recommend_shows(verb, model_file, tmp_path):
+    model = tmp_path / "m"
+    model.write_bytes(model_file.read_bytes())
+    row = json.loads(verb("recommend", model, "--user", 103, "--json").out)["recommendations"][0]
+    asked = ("explain", model, "--user", 103, "--item", row["item"], "-n", 3)
+    heading, columns, *_ = (out := verb(*asked).out).splitlines()
+    assert heading == f"User 103, item {row['item']}: {row['score']:.4f}"
+    assert columns.split() == ["part", "rating", "weight", "share"]
+    parts = shares(out)
+    assert parts["sum"] == pytest.approx(row["score"], abs=1e-4)
+    assert sum(parts.values()) - parts["sum"] == pytest.approx(row["score"], abs=5e-4)
+    found = json.loads(verb(*asked, "--json").out)
+    assert found["by"] == "lists" and found["prediction"] == pytest.approx(row["score"], abs=1e-6)
+    by_rating = json.loads(verb(*asked, "--by", "rating", "--json").out)
+    assert (
+        by_rating["by"] == "rating" and by_rating["prediction"] == load_model(model).predict(([103], [row["item"]]))[0]
+    )
+
+
+def test_what_ranks_lists_is_kept_in_the_model(verb, ratings_file, tmp_path):
+    assert verb("train-lshmf", ratings_file, "--model", tmp_path / "m", *SMALL).code == 0
+    assert not load_model(tmp_path / "m").has_lists
+    result = verb("explain", tmp_path / "m", "--user", 103, "--item", "a07")
+    assert "Learned what ranks lists and kept it" in result.err and load_model(tmp_path / "m").has_lists
 
 
 def test_refusals(refused, model_file, ranking_model, tmp_path):

@@ -65,7 +65,7 @@ def test_vectors_of_neighbours_lack_their_part_alone(fitted, tmp_path):
         np.array([[float(row[f"vector_{f}"]) for f in range(6)] for row in read_csv(tmp_path / name)])
         for name in ("u.csv", "v.csv")
     ]
-    found = fitted.explain(fitted.user_ids_[5], fitted.item_ids_[6])
+    found = fitted.explain(fitted.user_ids_[5], fitted.item_ids_[6], by="rating")
     rest = found.total - found.unrated - sum(one.share for one in found.rated)
     assert vectors[0][5] @ vectors[1][6] == pytest.approx(rest, abs=1e-5)
 

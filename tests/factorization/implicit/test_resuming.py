@@ -33,20 +33,23 @@ def mixed(monkeypatch):
         yield
 
 
-def fit(path=None, stop=None, resume=False):
-    """(the estimator, the epochs it went through); stop: (part, epoch) after which somebody asks it to stop."""
-    seen = []
+def stopping(seen, stop=None):
+    """A progress callback that adds (part, epoch) to seen and asks to stop after one of them."""
 
     def progress(stage, done, total, info):
         if stage == "training":
-            part = 1 + (total != FIRST)
-            seen.append((part, done))
-            if (part, done) == stop:
+            seen.append((1 + (total != FIRST), done))
+            if seen[-1] == stop:
                 os.kill(os.getpid(), signal.SIGINT)
 
-    model = LSHMF(**NAMED)
+    return progress
+
+
+def fit(path=None, stop=None, resume=False):
+    """(the estimator, the epochs it went through); stop: (part, epoch) after which somebody asks it to stop."""
+    seen, model = [], LSHMF(**NAMED)
     try:
-        model.fit(clicks()[0], checkpoint=path, resume=resume, progress=progress)
+        model.fit(clicks()[0], checkpoint=path, resume=resume, progress=stopping(seen, stop))
     except KeyboardInterrupt:
         assert stop is not None
     return model, seen
@@ -60,6 +63,22 @@ def test_it_goes_on(stop, tmp_path):
     assert before[-1] == stop
     resumed, after = fit(tmp_path / "point", resume=True)
     assert before + after == all_seen
+    for one, two in zip(resumed._state, whole._state):
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize(("stop", "following"), [((1, 2), (1, FIRST)), ((1, FIRST), (2, 1)), ((2, 1), (2, 2))])
+def test_a_training_on_all_clicks_goes_on(stop, following, tmp_path):
+    """Stopped in the training on all clicks that follows one on a part of them."""
+    everything, path = clicks()[0], tmp_path / "point"
+    part, _ = everything.split(0.2, 0)
+    whole = LSHMF(**NAMED).fit(part).refit(everything)
+    with pytest.raises(KeyboardInterrupt):
+        LSHMF(**NAMED).fit(part, checkpoint=path).refit(everything, checkpoint=path, progress=stopping([], stop))
+    seen = [[], []]
+    first = LSHMF(**NAMED).fit(part, checkpoint=path, resume=True, progress=stopping(seen[0]))
+    resumed = first.refit(everything, checkpoint=path, resume=True, progress=stopping(seen[1]))
+    assert seen[0] == [] and seen[1][0] == following
     for one, two in zip(resumed._state, whole._state):
         np.testing.assert_array_equal(one, two)
 

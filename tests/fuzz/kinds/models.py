@@ -101,7 +101,10 @@ def factorization(path, use):
     best, scores = model.recommend(n=5)
     near, cosines = model.similar_items(items[0].item(), n=4)
     same, close = model.similar_users(users[0].item(), n=4)
-    said = [model.explain(users[one % len(users)].item(), items[one].item()) for one in range(min(9, len(items)))]
+    said = [
+        model.explain(users[one % len(users)].item(), items[one].item(), by="rating")
+        for one in range(min(9, len(items)))
+    ]
     unknown = model.predict((np.array(["?", "?"]), np.array(["?", "!"])))
     arrays = ("user_factors_", "item_factors_", "user_bias_", "item_bias_", "neighbors_")
     more = ("explicit_influences_", "implicit_influences_", "user_baseline_", "item_baseline_")

@@ -1,0 +1,52 @@
+"""A list score as the sum of what the user's ratings add to it.
+
+A list score is u_i v_j plus the item's popularity. The user's factors solve A u_i = sum_k w_k v_k over the items k that
+the user has rated (solvers/ials/formulas.py). So rating k adds w_k v_k A^-1 v_j (Hu, Koren, Volinsky 2008, section 5).
+Training solves for them by a few steps of conjugate gradients; what these leave is a part of its own.
+"""
+
+import numpy as np
+
+from gpukit.factorization.answers.explaining import Rated, as_read
+from gpukit.factorization.lists.head import weights_of
+from gpukit.factorization.model.layout import BIAS
+from gpukit.factorization.solvers.ials.fold import gram_of
+from gpukit.factorization.solvers.ials.formulas import decays_of
+
+
+def list_terms(model, user_row, item_row):
+    """Return the fields of an Explanation from prediction to n_unrated, of a list score."""
+    ranking = model._ranking("lists")
+    head, state = ranking.head, ranking.state
+    if item_row == len(model.item_ids_):
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (), 0.0, 0
+    popularity, rated, score = float(state.item_extras[item_row, BIAS]), (), 0.0
+    if user_row < len(model.user_ids_):
+        rated = rated_parts(model, head, user_row, item_row)
+        score = float(head.user_factors[user_row].astype(np.float64) @ head.item_factors[item_row])
+    rest = score - sum(one.share for one in rated)
+    total = score + popularity
+    return float(np.float32(total)), total, 0.0, 0.0, popularity, rest, rated, 0.0, 0
+
+
+def rated_parts(model, head, user_row, item_row):
+    """Return (Rated, ...), largest share first: what each rating of a user adds to the list score of an item."""
+    history, scale = model._rated, model._scale
+    mine = slice(*history.indptr[user_row : user_row + 2])
+    items, z = history.items[mine], history.levels[history.codes[mine]]
+    factors, weights = head.item_factors[items].astype(np.float64), weights_of(z).astype(np.float64)
+    shares = weights * (factors @ np.linalg.solve(normal_matrix(head, factors, weights), head.item_factors[item_row]))
+    order = np.argsort(-np.abs(shares), kind="stable")
+    columns = model.item_ids_[items], as_read(z, scale), weights, shares
+    return tuple(
+        Rated(item, rating, None, weight, share)
+        for item, rating, weight, share in zip(*(column[order].tolist() for column in columns))
+    )
+
+
+def normal_matrix(head, factors, weights):
+    """Return the (F, F) float64 matrix that a user's factors solve for; factors (n, F), weights (n,) of the ratings."""
+    decay, unobserved, exponent = map(float, head.numbers)
+    ridge = decays_of([len(factors)], len(head.item_factors), decay, unobserved, exponent)
+    shared = unobserved * gram_of(head.item_factors) + float(ridge[0]) * np.eye(factors.shape[1])
+    return shared + (factors * weights[:, None]).T @ factors
