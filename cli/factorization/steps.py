@@ -4,7 +4,6 @@ import shlex
 from pathlib import Path
 from typing import NamedTuple
 
-import click
 import numpy as np
 
 from gpukit.cli import report
@@ -239,7 +238,7 @@ def show(ask, run):
     how = f"{len(model.history_)} epochs" if model.history_ else model.chosen_["predictor"]
     title = f"{type(model).__name__} on {model.device_}, {how}, {len(run.train):,} ratings"
     report.print_table(run.table, {key: heading for key, heading in COLUMNS.items() if key in run.table[0]}, title)
-    click.echo(run.stages.line())
+    report.echo(run.stages.line())
     for text in remarks(ask, run, unknown):
         report.remark(text, ask.quiet)
 

@@ -1,6 +1,5 @@
 """A training on clicks, told: what was read, the closing table, the settings."""
 
-import click
 import numpy as np
 
 from gpukit.cli import report
@@ -40,12 +39,12 @@ def show(run, quiet, ends):
     learned = f"{len(model.history_)} epochs, {model.rating_counts()[0].sum():,} clicks"
     title = f"{type(model).__name__} on {model.device_}, {learned}"
     if run.table is None:
-        click.echo(f"{title}.")
+        report.echo(f"{title}.")
     else:
         k = run.table.cuts[0]
         rows = [{name: row[name] for name in KEPT} for row in run.table.rows(k)]
         report.print_table(rows, KEPT, f"{title}; lists of {k} out of all items, {len(run.table.users):,} users")
-    click.echo(run.stages.line())
+    report.echo(run.stages.line())
     told = () if run.table is None else lists.remarks(run.table)
     for text in (chosen_line(model.chosen_), *told, *ends):
         report.remark(text, quiet)
