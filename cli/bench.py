@@ -6,7 +6,7 @@ import click
 
 from gpukit.bench import NAMES, find
 from gpukit.bench.conditions import Conditions
-from gpukit.cli import options
+from gpukit.cli import options, report
 from gpukit.device import resolve
 from gpukit.errors import ParameterError
 
@@ -74,7 +74,7 @@ def bench(names, shapes, scale, workers, output, device):
         for row in find(name)(conditions):
             measured = True
             line = record.line(row, conditions.device)
-            click.echo(f"{row.what} | {row.shape} | {line[6]} {line[7]} {line[8]} {row.unit} | {row.note}")
+            report.echo(f"{row.what} | {row.shape} | {line[6]} {line[7]} {line[8]} {row.unit} | {row.note}")
             if output is not None:
                 record.append(output, [line])
         if not measured and names:

@@ -156,7 +156,7 @@ def show(facts, line, stages, as_json, quiet, rate):
         return
     aside = outputs.takes_stdout(facts["output"])
     size = "" if aside else f"; {outputs.spelled_size(facts['bytes'])}"
-    click.echo(f"{facts['output']}: {line}{size}.", err=aside)
+    report.echo(f"{facts['output']}: {line}{size}.", err=aside)
     spelled = f"{speed / 1e6:,.2f} million" if speed >= 1e5 else f"{speed:,.0f}"
-    click.echo(f"{stage.capitalize()}: {spelled} {things} a second.", err=aside)
-    click.echo(stages.line(), err=aside)
+    report.echo(f"{stage.capitalize()}: {spelled} {things} a second.", err=aside)
+    report.echo(stages.line(), err=aside)

@@ -243,9 +243,9 @@ def show(found):
     """Print the findings for people."""
     rows = [{"what": name, "version": text or "not installed"} for name, text in found["versions"].items()]
     report.print_table(rows, {"what": "package", "version": "version"})
-    click.echo()
+    report.echo()
     layer = f", threading layer {found['threads']}" if found["threads"] else ""
-    click.echo(f"CPU: {found['cpu_threads']} thread(s){layer}")
+    report.echo(f"CPU: {found['cpu_threads']} thread(s){layer}")
     if found["gpus"]:
         report.print_table(
             [
@@ -254,26 +254,26 @@ def show(found):
             ],
             GPU_COLUMNS,
         )
-        click.echo(f"Driver: {found['driver'] or 'version unknown'}")
+        report.echo(f"Driver: {found['driver'] or 'version unknown'}")
     else:
-        click.echo("GPU: none found; --device auto uses the CPU")
+        report.echo("GPU: none found; --device auto uses the CPU")
     show_findings(found)
 
 
 def show_findings(found):
     """Print problems, what is missing, and the cache."""
-    click.echo()
+    report.echo()
     for problem in found["problems"]:
-        click.echo(f"Problem: {problem}")
+        report.echo(f"Problem: {problem}")
     for item in found["missing"]:
-        click.echo(f"Missing for {item['feature']}: {item['missing']}. To have it: {item['install']}")
+        report.echo(f"Missing for {item['feature']}: {item['missing']}. To have it: {item['install']}")
     if not found["problems"] and not found["missing"]:
-        click.echo("Nothing is missing.")
+        report.echo("Nothing is missing.")
     cache = found["cache"]
     if cache is None:
-        click.echo("Compiled code: none, numba cannot be imported: pip install gpukit")
+        report.echo("Compiled code: none, numba cannot be imported: pip install gpukit")
         return
     older = f", and {cache['other_bytes'] / 2**20:.1f} MiB of other versions beside it" if cache["other_bytes"] else ""
-    click.echo(
+    report.echo(
         f"Compiled code: {cache['path']} ({cache['bytes'] / 2**20:.1f} MiB{older}); it can be removed at any time."
     )

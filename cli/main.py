@@ -12,7 +12,7 @@ import click
 
 from gpukit import interrupt
 from gpukit._version import __version__
-from gpukit.cli import standard
+from gpukit.cli import report, standard
 from gpukit.cli.process import main
 from gpukit.errors import GpukitError, ParameterError
 from gpukit.runtime.start import put_off_unused
@@ -197,7 +197,7 @@ def _complain(line, code):
         if line:
             if "gpukit.cli.teams" in sys.modules:
                 sys.modules["gpukit.cli.teams"].let_first_speak()
-            click.echo(" ".join(line.split("\n")), err=True)
+            report.echo(" ".join(line.split("\n")), err=True)
     return code
 
 

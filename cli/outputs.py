@@ -1,12 +1,12 @@
 """Files that commands write: checked before the work begins, csv rows written aside and renamed."""
 
 import contextlib
-import csv
 import importlib.util
 from pathlib import Path
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.io import sinks
+from gpukit.io.records import CsvWriter
 
 
 def check_output(path, option, inputs=(), force=False, text=False):
@@ -62,8 +62,8 @@ def check_plot(path):
 
 @contextlib.contextmanager
 def csv_rows(path, header):
-    """A csv writer with the header written, to the file path (whole or not at all); None is standard output too."""
+    """A CsvWriter with the header written, to the file path (whole or not at all); None is standard output too."""
     with sinks.opened_text(path or "-") as file:
-        writer = csv.writer(file, lineterminator="\n")
+        writer = CsvWriter(file)
         writer.writerow(header)
         yield writer

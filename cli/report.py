@@ -10,6 +10,8 @@ import warnings
 
 import click
 
+from gpukit.cli.standard import printable
+
 BAR = 24  # characters
 EVERY = 0.1  # seconds between two drawings
 
@@ -18,30 +20,36 @@ class Figure(str):
     """A number that is spelled already; it stands flush right in a table."""
 
 
-def print_table(rows, columns, title=None, err=False):
+def echo(text="", err=False):
+    """Print a line on stdout, or on stderr, with what does not print escaped. Bytes to keep exact go to io/sinks.py."""
+    click.echo(printable(text), err=err)
+
+
+def print_table(rows, columns, title=(), err=False):
     """Print rows (dicts) under the headings of columns {key: heading}; numbers flush right, a missing value as '-'.
 
-    err: on stderr instead of stdout.
+    title: a line or a list of lines; err: on stderr instead of stdout.
     """
+    columns = {key: printable(heading) for key, heading in columns.items()}
     cells = [[_cell(row.get(key)) for key in columns] for row in rows]
     widths = [max(len(text) for text in column) for column in zip(columns.values(), *cells, strict=True)]
     right = [all(isinstance(row.get(key), (int, float, Figure, type(None))) for row in rows) for key in columns]
-    if title:
-        click.echo(title, err=err)
+    for line in [title] if isinstance(title, str) else title:
+        echo(line, err)
     for line in [list(columns.values()), *cells]:
         padded = (text.rjust(w) if r else text.ljust(w) for text, w, r in zip(line, widths, right, strict=True))
-        click.echo("  " + "  ".join(padded).rstrip(), err=err)
+        echo("  " + "  ".join(padded).rstrip(), err)
 
 
 def _cell(value):
     if value is None:
         return "-"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    return f"{value:.4f}" if isinstance(value, float) else printable(str(value))
 
 
 def print_json(result):
-    """Print one JSON object; numpy values become plain ones, NaN and infinity null."""
-    click.echo(json.dumps(plain(result), indent=2))
+    """Print one JSON object in ASCII; numpy values become plain ones, NaN and infinity null."""
+    click.echo(json.dumps(plain(result), indent=2).replace("\x7f", "\\u007f"))
 
 
 def plain(value):
@@ -61,7 +69,7 @@ def remark(text, quiet=False):
     """A line for people on stderr, unless quiet; that it cannot be written there is no reason to stop."""
     if not quiet:
         with contextlib.suppress(OSError):
-            click.echo(text, err=True)
+            echo(text, err=True)
 
 
 @contextlib.contextmanager
@@ -115,6 +123,7 @@ class Progress:
 
 def bar_line(stage, done, total, info):
     """The text of the progress line."""
+    stage = printable(stage)
     facts = "  ".join(f"{name} {_cell(value)}" for name, value in info.items() if value is not None)
     if not total:
         return f"{stage}  {done}  {facts}".rstrip()

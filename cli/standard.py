@@ -26,6 +26,13 @@ class Output(io.FileIO):
             raise GpukitError(f"cannot write on standard output: {error.strerror}.") from error
 
 
+def printable(text):
+    """Return text with what does not print escaped as Python does: controls, line ends, direction marks, surrogates."""
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
 def fill():
     """Give closed streams a place, and stdout its errors."""
     for number, (name, (flags, mode)) in enumerate(zip(NAMES, PLACES, strict=True)):
@@ -35,7 +42,7 @@ def fill():
     text = sys.stdout
     raw = Output(text.fileno(), "w", closefd=False)
     sys.stdout = io.TextIOWrapper(
-        io.BufferedWriter(raw), text.encoding, text.errors, "\n", text.line_buffering, text.write_through
+        io.BufferedWriter(raw), text.encoding, "backslashreplace", "\n", text.line_buffering, text.write_through
     )
 
 
@@ -51,7 +58,7 @@ def word_warnings():
     usual = warnings.formatwarning
 
     def worded(message, category, *place, **line):
-        told = " ".join(str(message).split("\n"))
+        told = printable(" ".join(str(message).split("\n")))
         return f"Warning: {told}\n" if category is UserWarning else usual(message, category, *place, **line)
 
     warnings.formatwarning = worded

@@ -91,7 +91,7 @@ def show(found, alike, count, title_of, learned):
     shown = f"{found.item} ({title})" if title else found.item
     report.print_table(rows, {key: key for key in keys}, f"User {found.user}, item {shown}: {found.prediction:.4f}")
     if found.clipped:
-        click.echo(f"The sum {found.total:.4f} lies beyond the scale: {found.prediction:g} is predicted.")
+        report.echo(f"The sum {found.total:.4f} lies beyond the scale: {found.prediction:g} is predicted.")
     if alike:
         rows = [{**row, **({"title": title_of.get(str(row["item"]), "")} if title_of else {})} for row in alike]
         report.print_table(rows, {key: key for key in rows[0]}, f"Most similar of what the user has {DONE[learned]}:")

@@ -17,6 +17,7 @@ from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
 from gpukit.errors import ParameterError
 from gpukit.factorization.lists.recommending import BY
+from gpukit.io.records import check_ids
 from gpukit.ratings.clicks import clicks_after
 
 AT_ONCE = 1 << 14  # rows
@@ -93,6 +94,8 @@ def run(ask, stages, team):
         rows = counted(ranked(tiles, total, title_of, stages, progress), total, remark)
         rows = with_evidence(rows, count) if ask.evidence else rows
         if ask.output is not None or (ask.everyone and not ask.as_json):
+            check_ids(fitted.user_ids_, "The user id")
+            check_ids(fitted.item_ids_, "The item id")
             write_csv(rows, ask.output, columns(bool(ask.titles), ask.evidence))
         else:
             rows = list(rows)

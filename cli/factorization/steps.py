@@ -4,7 +4,6 @@ import shlex
 from pathlib import Path
 from typing import NamedTuple
 
-import click
 import numpy as np
 
 from gpukit.cli import report
@@ -305,7 +304,7 @@ def show_rest(ask, run):
     if ask.as_json:
         report.print_json(result(ask, run, unknown))
         return
-    click.echo(run.stages.line())
+    report.echo(run.stages.line())
     for text in (*(judged.remarks(run) if implicit else remarks(ask, run, unknown)), *what_next(ask, run)):
         report.remark(text, ask.quiet)
 

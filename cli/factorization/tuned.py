@@ -3,7 +3,6 @@
 import shlex
 from typing import NamedTuple
 
-import click
 import numpy as np
 
 from gpukit.cli import report
@@ -126,11 +125,11 @@ def show(ask, done, stages):
     title = f"{len(rows)} settings, {found.folds} fold(s) of {len(done.train):,} ratings; RMSE on what was held out"
     report.print_table(rows[:SHOWN], columns, title)
     if done.tested is not None:
-        click.echo(f"The best, trained on all but the test set: test RMSE {done.tested['rmse']:.4f}.")
-    click.echo(f"Best:     {command(ask, found.best)}")
+        report.echo(f"The best, trained on all but the test set: test RMSE {done.tested['rmse']:.4f}.")
+    report.echo(f"Best:     {command(ask, found.best)}")
     if found.simplest != found.best:
-        click.echo(f"Simplest: {command(ask, found.simplest)}")
-    click.echo(stages.line())
+        report.echo(f"Simplest: {command(ask, found.simplest)}")
+    report.echo(stages.line())
     for text in remarks(ask, done, stages):
         report.remark(text, ask.quiet)
 

@@ -128,7 +128,7 @@ def show(ask, fitted, told, errors, chosen, stages):
         report.print_json({"command": "update", **told, **result, "seconds": stages.seconds})
         return
     learned, anew = "clicks" if fitted.feedback_ == "implicit" else "ratings", told["rows"] == ANEW
-    click.echo(
+    report.echo(
         f"{told['ratings']:,} new {learned}, {told['corrected']:,} corrected"
         + f", {told['unchanged']:,} known as they are" * (told["unchanged"] > 0)
         + f"; {told['users']:,} new users, {told['items']:,} new items; "
@@ -138,7 +138,7 @@ def show(ask, fitted, told, errors, chosen, stages):
         rows = [{"model": name, **error} for name, error in zip(("before", "updated"), errors)]
         named = {"rmse": "test RMSE", "mae": "MAE", "hr@10": "HR@10", "recall@10": "recall@10", "ndcg@10": "NDCG@10"}
         report.print_table(rows, {"model": "", **{key: named[key] for key in errors[0]}})
-    click.echo(stages.line())
+    report.echo(stages.line())
     if anew:
         report.remark(chosen_line(fitted.chosen_), ask.quiet)
     report.remark(f"Model saved in {ask.target}, on {chosen}.", ask.quiet)

@@ -86,8 +86,8 @@ def show(ask, data, model, stages):
         more = {"missing": data.missing_share, "output": ask.output, "save_model": ask.save_model}
         report.print_json({**found, **more, "files": [steps.values_file(ask)], "seconds": stages.seconds})
         return
-    click.echo(f"{type(model).__name__} of {ask.model}: {steps.sizes(data)}; method {model.method_}, as it was fitted")
-    click.echo(stages.line())
+    report.echo(f"{type(model).__name__} of {ask.model}: {steps.sizes(data)}; method {model.method_}, as it was fitted")
+    report.echo(stages.line())
     if ask.output is not None:
         report.remark(f"The completed tensor is in {ask.output}.", ask.quiet)
     if ask.save_model is not None:

@@ -1,6 +1,5 @@
 """How the result of `gpukit impute` is shown: lines and a table, or JSON. done: imputing.Done; ask: the options."""
 
-import click
 import numpy as np
 
 from gpukit.cli import report
@@ -18,12 +17,12 @@ def show(ask, done, stages):
         report.print_json(result(ask, done, stages))
         return
     for line in title(done):
-        click.echo(line)
+        report.echo(line)
     if done.rows:
         report.print_table([row_of(row) for row in done.rows], headings(done), over_what(done))
     for line in (*verdict(done), *intervals(done), *judged(done), *noted(done)):
-        click.echo(line)
-    click.echo(stages.line())
+        report.echo(line)
+    report.echo(stages.line())
     for text in remarks(ask, done):
         report.remark(text, ask.quiet)
 

@@ -75,7 +75,7 @@ def show(ask, documents, scores, metrics, stages):
     if metrics is not None:
         report.print_table([{**facts, **defined(metrics)}], {**{name: name for name in facts}, **METRICS}, err=True)
         for text in undefined([metrics]):
-            click.echo(text, err=True)
+            report.echo(text, err=True)
         if text := tied(ask.ties, "given", [metrics]):
             report.remark(text, ask.quiet)
         if few := zeros(ask.ndcg, [(len(documents.y), len(documents.qids), steps.short(documents))]):

@@ -6,8 +6,6 @@ done: [ranking.Trained]; ask: the options, by name.
 import math
 from itertools import accumulate
 
-import click
-
 from gpukit.cli import outputs, report
 from gpukit.cli.pictures import curves
 
@@ -45,19 +43,19 @@ def show(ask, done, stages):
         return
     aside = outputs.takes_stdout(ask.scores)
     if len(done) > 1:
-        report.print_table(rows_by_fold(done, "test"), BY_FOLD, "\n".join(title(ask, done)), aside)
+        report.print_table(rows_by_fold(done, "test"), BY_FOLD, title(ask, done), aside)
         report.print_table(rows_by_fold(done, "train"), ON_TRAIN, "The same on the training sets", aside)
     else:
-        report.print_table(rows_by_part(done[0]), BY_PART, "\n".join(title(ask, done)), aside)
+        report.print_table(rows_by_part(done[0]), BY_PART, title(ask, done), aside)
     for text in undefined([metrics for one in done for metrics in one.metrics.values()]):
-        click.echo(text, err=aside)
+        report.echo(text, err=aside)
     report.remark(LEGEND, ask.quiet)
     for part in ("test", "train"):
         if text := tied(ask.ties, part, [one.metrics[part] for one in done if part in one.metrics]):
             report.remark(text, ask.quiet)
     if few := zeros(ask.ndcg, [size for one in done for size in one.sizes.values()]):
         report.remark(few, ask.quiet)
-    click.echo(stages.line(), err=aside)
+    report.echo(stages.line(), err=aside)
     for text in remarks(ask, done):
         report.remark(text, ask.quiet)
 

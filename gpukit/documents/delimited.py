@@ -9,9 +9,10 @@ from gpukit.documents.columns import Columns, are_documents, queries_of, weights
 from gpukit.documents.gather import MANY
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
+from gpukit.io.records import words_of
 from gpukit.io.sheet import SEPARATORS, Table
 from gpukit.io.sources import BOM
-from gpukit.io.words import as_ids, decoded, is_number, shown, text_array, words_of
+from gpukit.io.words import as_ids, decoded, is_number, shown, text_array
 
 INFINITE = "is infinite, or larger than float64 holds"
 

@@ -5,7 +5,8 @@
 | sources.py   | files, pipes and standard input, opened once; unpacked, in blocks of whole lines |
 | sinks.py     | files that appear whole, pipes and standard output                               |
 | lines.py     | a block of lines cut into ranges, one a thread                                   |
-| words.py     | a line of text to words; words to numbers and ids                                |
+| records.py   | lines of csv to words and back, quoted fields to the letter                      |
+| words.py     | words to numbers and ids                                                         |
 | sheet.py     | a whole text or Parquet as a frame of fields, ids and labels as they are spelled |
 | fields.py    | bytes of one line to fields, integers, decimals                                  |
 | ids.py       | ids as people write them to rows 0, 1, ..., by hashing, and back                 |

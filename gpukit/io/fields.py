@@ -51,9 +51,8 @@ def _field(buffer, at, sep, width):
         if at < 0:
             return -1, start, start
         end = _field_end(buffer, at, sep, width)
-        for behind in range(stop + 1, end):
-            if buffer[behind] != SPACE and buffer[behind] != RETURN and buffer[behind] != TAB:
-                return -1, start, start
+        if not _only_blanks(buffer, stop + 1, end):
+            return -1, start, start
         return start + 1, stop, end
     at = stop = _field_end(buffer, at, sep, width)
     while stop > start and (buffer[stop - 1] == SPACE or buffer[stop - 1] == RETURN):
@@ -71,6 +70,42 @@ def closing_quote(buffer, at):
             at += 1
         at += 1
     return -1
+
+
+@njit
+def hide_line_ends(buffer, sep, width):
+    """Write bytes of 0 over the line ends within quoted fields; a text has no others. Returns where a last line begins
+    whose quote stays open up to the end of the buffer, else the end."""
+    at, line = 0, 0
+    while at < len(buffer):
+        while buffer[at] == SPACE or (width == 0 and buffer[at] == TAB):
+            at += 1
+        if buffer[at] == QUOTE:
+            stop = at + 1
+            while stop < len(buffer) and (buffer[stop] != QUOTE or buffer[stop + 1] == QUOTE):
+                stop += 2 if buffer[stop] == QUOTE else 1
+            if stop >= len(buffer):
+                return line
+            if _only_blanks(buffer, stop + 1, _field_end(buffer, stop, sep, width)):
+                for letter in range(at, stop):
+                    if buffer[letter] == NEWLINE:
+                        buffer[letter] = 0
+                at = stop
+        at = _field_end(buffer, at, sep, width)
+        if buffer[at] == NEWLINE:
+            at += 1
+            line = at
+        else:
+            at += max(width, 1)
+    return len(buffer)
+
+
+@njit
+def _only_blanks(buffer, start, stop):
+    for at in range(start, stop):
+        if buffer[at] != SPACE and buffer[at] != RETURN and buffer[at] != TAB:
+            return False
+    return True
 
 
 @njit

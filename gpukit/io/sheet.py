@@ -9,6 +9,7 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.io import parquet, sources
+from gpukit.io.records import words_of
 from gpukit.io.words import (
     comma_told,
     commas_are_decimal,
@@ -19,7 +20,6 @@ from gpukit.io.words import (
     separator_of,
     shown,
     with_point,
-    words_of,
 )
 
 SEPARATORS = (",", "\t", ";")

@@ -1,10 +1,12 @@
 """Where tables and text are written: a file, whole or not at all; a pipe; standard output, which is called '-'."""
 
 import contextlib
+import io
 import sys
 from pathlib import Path
 
-from gpukit.errors import ParameterError
+from gpukit.errors import DataError, ParameterError
+from gpukit.io.records import SHOWN
 
 STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
@@ -44,12 +46,12 @@ def opened(path):
 
 @contextlib.contextmanager
 def opened_text(path):
-    """`opened`, for text in UTF-8 whose line ends are kept."""
-    if is_standard(path):
-        yield sys.stdout
-        sys.stdout.flush()
-        return
-    from gpukit.persist import atomic_write
-
-    with atomic_write(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
-        yield file
+    """`opened`, for text in UTF-8 whose line ends are kept. Raises DataError too for text that UTF-8 does not hold."""
+    with opened(path) as file:
+        text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
+        try:
+            yield text
+        except UnicodeEncodeError as error:
+            raise DataError(f"{path}: {error.object[:SHOWN]!r} has a surrogate, which UTF-8 does not hold.") from None
+        finally:
+            text.detach()

@@ -1,11 +1,11 @@
 """A line of text to words; words to numbers and ids, each kept as it is spelled. No compiler is loaded for it."""
 
-import csv
 import re
 
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.io.records import SHOWN
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 USUAL, WIDEST = 256, 1 << 30  # letters of a text, bytes of an array of texts as wide as the widest
@@ -14,17 +14,6 @@ POINT = r"[+-]?(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?"  # a number with a point, an
 IN_NUMBER = re.compile(r"(?<=\d),(?=\d)")
 COMMA = POINT.replace(r"\.", ",")
 GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?:,\d{3}){2,}(?:\.\d*)?|,\d{3}\.\d*|(?:\.\d{3}){2,}(?:,\d*)?|\.\d{3},\d*)")
-SHOWN = 80  # letters of a word or a line in a message
-
-
-def words_of(line, sep):
-    """The fields of one line of csv without the blanks around them; None where a quote stays open."""
-    reader = csv.reader([line + "\n", ""], delimiter=sep, skipinitialspace=True)
-    try:
-        words = next(reader)
-    except csv.Error:  # carriage returns within the line
-        return None
-    return [word.strip() for word in words] if reader.line_num == 1 else None
 
 
 def separator_of(lines, marks):

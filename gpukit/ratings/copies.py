@@ -1,8 +1,6 @@
 """Files of whole columns: gpukit's binary copy (.gkr, see io/container.py), which loads at disk speed, scipy's .npz,
 Parquet; and csv out."""
 
-import csv
-import io
 from dataclasses import fields
 from pathlib import Path
 
@@ -10,6 +8,7 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.io import archives, container, parquet, sinks, sources, trust
+from gpukit.io.records import check_ids, csv_line
 from gpukit.ratings import check, repeats
 from gpukit.ratings.clicks import are_pairs
 from gpukit.ratings.convert import as_values, numbered
@@ -163,6 +162,8 @@ def _write_npz(ratings, file):
 
 def _write_csv(ratings, file, rows=1 << 18):
     """Lines user,item,rating and what there is beside them, after a header; the shortest text for each float32."""
+    check_ids(ratings.user_ids, "The user id")
+    check_ids(ratings.item_ids, "The item id")
     left = ("users", "items", "values") if are_pairs(ratings) else ("users", "items")
     columns = {name: _spelled(column) for name, column in ratings.columns().items() if name not in left}
     header = ["user", "item", *(HEADER[name] for name in columns)]
@@ -170,10 +171,8 @@ def _write_csv(ratings, file, rows=1 << 18):
     for start in range(0, len(ratings), rows):
         part = slice(start, start + rows)
         users, items = ratings.user_ids[ratings.users[part]], ratings.item_ids[ratings.items[part]]
-        lines = io.StringIO()
         written = [users.tolist(), items.tolist(), *(spell(part) for spell in columns.values())]
-        csv.writer(lines, lineterminator="\n").writerows(zip(*written, strict=True))
-        file.write(lines.getvalue().encode())
+        file.write("".join(map(csv_line, zip(*written, strict=True))).encode())
 
 
 def _spelled(column):

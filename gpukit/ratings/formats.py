@@ -16,6 +16,7 @@ import re
 from dataclasses import dataclass
 
 from gpukit.errors import DataError, NoRowsError, ParameterError
+from gpukit.io.records import hidden, words_of
 from gpukit.io.words import (
     comma_told,
     commas_are_decimal,
@@ -24,7 +25,6 @@ from gpukit.io.words import (
     separator_of,
     shown,
     with_point,
-    words_of,
 )
 from gpukit.ratings import headers as named
 from gpukit.ratings.headers import Extras
@@ -74,7 +74,7 @@ def recognise(head, name, request):
     head: bytes, whole lines; name: for messages; request: a `Request`. Raises DataError for what holds no ratings.
     """
     start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
-    lines = _Lines(head, start)
+    lines = _Lines(hidden(head), start)
     if not lines.skip_blank():
         raise DataError(f"{name} is empty. Give a file with a line user,item,rating for each rating.")
     format = request.format if request.format != "auto" else _guess(lines.text, request)
@@ -137,7 +137,7 @@ class _Lines:
     @property
     def number(self):
         """1-based."""
-        return self.head.count(b"\n", 0, self.start) + 1
+        return self.head.count(b"\n", 0, self.start) + self.head.count(b"\0", 0, self.start) + 1
 
 
 def _guess(line, request):
@@ -321,7 +321,7 @@ def _rated_in_blanks(line):
 
 def split(line, sep):
     """The fields of one line, as `fields.split_line` finds them."""
-    if sep == " ":
+    if sep == " " and '"' not in line:
         return line.split()
-    words = None if len(sep) > 1 else words_of(line, sep)
-    return [word.strip() for word in (line.split(sep) if words is None else words)]
+    words = None if len(sep) > 1 else words_of(line.strip(), sep)
+    return [word.strip() for word in line.split(sep)] if words is None else words

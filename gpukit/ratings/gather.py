@@ -6,7 +6,7 @@ from gpukit._jit import numba
 from gpukit.errors import DataError
 from gpukit.io.fields import QUOTE, with_commas
 from gpukit.io.ids import KeyTable, word_keys
-from gpukit.io.lines import count_lines, cut, last_newline
+from gpukit.io.lines import count_lines, cut, last_newline, whole_lines
 from gpukit.io.times import UNSETTLED, seconds_of
 from gpukit.io.words import SHOWN, decoded, is_integer, text_array
 from gpukit.ratings import formats, parse
@@ -36,7 +36,7 @@ class Position:
         """(number, text) of the line at a position of the block."""
         start = last_newline(block, position)
         raw = block[start : start + 400].tobytes().split(b"\n")[0]
-        return self.line + count_lines(block, position), raw.decode("utf-8", "replace").strip()
+        return self.line + count_lines(block, position), raw.decode("utf-8", "replace").replace("\0", "\n").strip()
 
 
 class Commas:
@@ -232,7 +232,7 @@ class Column:
 
 def _decoded(block, start, stop):
     word = decoded(block[start:stop].tobytes())
-    return word.replace('""', '"') if start and block[start - 1] == QUOTE else word
+    return word.replace('""', '"').replace("\0", "\n") if start and block[start - 1] == QUOTE else word
 
 
 def _joined(chunks, rank=None):
@@ -262,7 +262,7 @@ class RatingsBuilder:
         layout = formats.recognise(stream.text_head(NEEDED), stream.name, request)
         self.shape = layout.shape
         place = Position(stream.name, layout)
-        for block in stream.blocks(layout.skip):
+        for block in whole_lines(stream.blocks(layout.skip), ord(layout.sep[0]), layout.width):
             rows = parsed(block, place, (self.users, self.items))
             if len(rows.users):
                 self.users.add(rows.users, block, rows.starts[:, parse.USER], layout)

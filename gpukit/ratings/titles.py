@@ -3,7 +3,8 @@
 from gpukit.errors import DataError
 from gpukit.io import sources
 from gpukit.io.arrays import plain
-from gpukit.io.words import is_integer, words_of
+from gpukit.io.records import lines_of, words_of
+from gpukit.io.words import is_integer
 from gpukit.ratings.headers import ITEM
 
 NEEDED = "a file with a line item,title for each item"
@@ -21,10 +22,11 @@ def read_titles(path):
         stream = source.stream()
         stream.text_head()
         path, text = stream.name, _decoded(stream.whole())
-    lines = [(number, line.rstrip("\r")) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    first = text.lstrip().partition("\n")[0]
+    sep = next((sep for sep in ("::", "\t", ",", ";", "|") if sep in first), ",")
+    lines = [(number, line.rstrip("\r")) for number, line in lines_of(text, sep) if line.strip()]
     if not lines:
         raise DataError(f"{path} is empty. Give {NEEDED}.")
-    sep = next((sep for sep in ("::", "\t", ",", ";", "|") if sep in lines[0][1]), ",")
     item, title, count, header = _places(_split(lines[0][1], sep) or [""], sep)
     titles = {}
     for number, line in lines[header:]:

@@ -1,6 +1,5 @@
 """A training on clicks, told: what was read, the closing table, the settings."""
 
-import click
 import numpy as np
 
 from gpukit.cli import report
@@ -40,7 +39,7 @@ def show_table(run):
     learned = f"{len(model.history_)} epochs, {model.rating_counts()[0].sum():,} clicks"
     title = f"{type(model).__name__} on {model.device_}, {learned}"
     if run.table is None:
-        click.echo(f"{title}.")
+        report.echo(f"{title}.")
     else:
         k = run.table.cuts[0]
         rows = [{name: row[name] for name in KEPT} for row in run.table.rows(k)]

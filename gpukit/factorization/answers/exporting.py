@@ -5,13 +5,12 @@ neighbours, in units of the ratings and not cut off at the ends of the scale, so
 user's best items.
 """
 
-import csv
-import io
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.io import container, parquet, sinks
+from gpukit.io.records import check_ids, csv_line
 
 SUFFIXES = (".npz", ".csv", ".parquet")
 SIDES = ("both", "users", "items")
@@ -99,13 +98,13 @@ def _counts(model, sides):
 
 def _write_csv(table, file):
     """side,id,ratings and the numbers, each the shortest text that is it."""
+    check_ids(table.ids, "The id")
     file.write((",".join(["side", "id", "ratings", *table.names]) + "\n").encode())
     for start in range(0, len(table.ids), ROWS):
-        part, lines = slice(start, start + ROWS), io.StringIO()
+        part = slice(start, start + ROWS)
         facts = zip(table.sides[part].tolist(), table.ids[part].tolist(), table.ratings[part].tolist(), strict=True)
         rows = ((*fact, *map(str, numbers)) for fact, numbers in zip(facts, table.numbers[part], strict=True))
-        csv.writer(lines, lineterminator="\n").writerows(rows)
-        file.write(lines.getvalue().encode())
+        file.write("".join(map(csv_line, rows)).encode())
 
 
 def _write_parquet(table, file):

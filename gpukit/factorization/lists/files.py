@@ -1,9 +1,8 @@
 """Items and their categories, from files."""
 
 from gpukit.errors import DataError
-from gpukit.io import sources
+from gpukit.io import records, sources
 from gpukit.io.arrays import plain
-from gpukit.io.words import words_of
 from gpukit.ratings.headers import ITEM
 
 NEEDED_ITEMS = "a file with an item's id in each line"
@@ -55,10 +54,11 @@ def lines_of(path, needed, sep=None):
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = raw.decode("latin-1")
-    lines = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    first = text.lstrip().partition("\n")[0]
+    sep = sep or next((sep for sep in SEPARATORS if sep in first), ",")
+    lines = [(number, line.strip()) for number, line in records.lines_of(text, sep) if line.strip()]
     if not lines:
         raise DataError(f"{path} is empty. Give {needed}.")
-    sep = sep or next((sep for sep in SEPARATORS if sep in lines[0][1]), ",")
     lines = [(number, split(line, sep, path, number)) for number, line in lines]
     first = lines[0][1]
     headed = plain(first[0]) in ITEM | {"id"} or (len(first) > 1 and plain(first[-1]) in HEADINGS)
@@ -69,7 +69,7 @@ def split(line, sep, path, number):
     """The fields of a line; DataError where a quote stays open."""
     if len(sep) > 1 or '"' not in line:
         return [word.strip() for word in line.split(sep)]
-    words = words_of(line, sep)
+    words = records.words_of(line, sep)
     if words is None:
         raise DataError(f"{path}, line {number:,} opens a quote that it does not close: {line[:80]!r}.")
     return words

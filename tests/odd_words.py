@@ -1,0 +1,79 @@
+"""Ids that writers and readers of text may part, strip, merge, take for something else, or not hold at all."""
+
+import sys
+import unicodedata
+
+import numpy as np
+
+WORDS = [
+    *(" a", "a ", " a ", "a  b", "\ta", "a\t", "a\tb", "\xa0a", "a\u3000", "\u2003", " ", "  ", "\t"),
+    *(
+        "a\nb",
+        "\na",
+        "a\n",
+        "\n",
+        "a\rb",
+        "\ra",
+        "a\r",
+        "\r",
+        "a\r\nb",
+        "\r\n",
+        "a\n\n\nb",
+        "a\x0bb",
+        "a\x0cb",
+        "a\x85b",
+    ),
+    *("a\x1cb", "a\x1db", "a\x1eb", "a\u2028b", "a\u2029b", "a\x1bb", "a\x7fb", "a\x07", "\x1a", "\ufeffa", "a\ufeff"),
+    *("a,b", ",", "a;b", "a|b", "a::b", "::", "a:b", ":", "a b", '"', '""', '"a"', 'a"b', '"a', 'a"', '"a,b"', '"\n"'),
+    *(
+        'a""b',
+        "'a'",
+        "a\\b",
+        "\\n",
+        "\\",
+        "#a",
+        "#",
+        "a #b",
+        "a#b",
+        "%a",
+        "%%MatrixMarket",
+        "sep=;",
+        "=1+1",
+        "@a",
+        "{",
+        '{"',
+    ),
+    *("nan", "NaN", "NA", "N/A", "null", "NULL", "None", "inf", "-inf", "true", "-", "--", "?", "#N/A", "<NA>"),
+    *("007", "+1", "-0", "1e5", "1.0", "1,5", "1_000", " 1", "1 ", "\u0661", "\u00b2", "0x10", "9" * 25, "7:"),
+    *(
+        "e\u0301",
+        "\u00e9",
+        "a\u202eb",
+        "\u200b",
+        "\U0001f600",
+        "\U0001f468\u200d\U0001f469",
+        "\u65e5\u672c",
+        "qid:1",
+        "1:0.5",
+    ),
+]
+HEADERS = ["user", "item", "rating", "timestamp", "user,item,rating", "qid", "label", "title", "MovieID:", "1:", "time"]
+LOST = ["", "a\0b", "\0a", "\ud800", "a\udcffb", "\udfff\ud800"]
+BY_CATEGORY = {}
+for _code in range(1, sys.maxunicode + 1):
+    BY_CATEGORY.setdefault(unicodedata.category(chr(_code)), []).append(chr(_code))
+LETTERS = [*",;|\t \r\n\"#%:'\\-+.019ea"]
+
+
+def drawn_words(seed, count):
+    """[str] different words of letters of every Unicode category but surrogates, and of marks that formats use."""
+    random = np.random.default_rng(seed)
+    kinds = sorted(set(BY_CATEGORY) - {"Cs"})
+    words = set()
+    while len(words) < count:
+        word = ""
+        for _ in range(random.integers(1, 6)):
+            letters = LETTERS if random.random() < 0.5 else BY_CATEGORY[kinds[random.integers(len(kinds))]]
+            word += letters[random.integers(len(letters))]
+        words.add(word)
+    return sorted(words)
