@@ -15,7 +15,7 @@ from gpukit._version import __version__
 from gpukit.cli import report, standard
 from gpukit.cli.process import main
 from gpukit.errors import GpukitError, ParameterError
-from gpukit.runtime.start import put_off_unused
+from gpukit.runtime.start import check_threads, put_off_unused
 from gpukit.runtime.started import AFTER, APART, VARIABLE, told
 
 __all__ = ["LazyGroup", "VERBS", "gpukit", "main", "run", "run_alone", "survived"]
@@ -130,8 +130,9 @@ def run_alone(arguments=None):
     """`run` in a process of its own, whatever its standard streams are."""
     standard.fill()
     standard.word_warnings()
-    if told()[1]:  # the first of ranks tells for all, help too
-        standard.shut_output()
+    with contextlib.suppress(ParameterError):  # which `run` reports
+        if told()[1]:  # the first of ranks speaks for all, help too
+            standard.shut_output()
     code = run(arguments)
     standard.leave()
     return code
@@ -148,6 +149,8 @@ def run(arguments=None):
         with gpukit.make_context("gpukit", list(arguments)) as ctx:
             ctx.meta["gpukit.arguments"] = arguments  # for other ranks of the same command
             check_limit()
+            check_threads()
+            told()
             gpukit.invoke(ctx)
         sys.stdout.flush()
         return 0

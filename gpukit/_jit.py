@@ -4,6 +4,9 @@ import contextlib
 import functools
 import os
 
+from gpukit.runtime.start import check_threads
+
+check_threads()
 os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")  # a small problem is no fault of its user's
 import numba  # (which reads the environment)
 import numba.extending

@@ -2,7 +2,10 @@
 
 import gc
 import importlib.util
+import os
 import sys
+
+from gpukit.errors import ParameterError
 
 YOUNG = 50_000  # objects made, less those let go, between two looks for what refers to itself
 # `from numpy import *`, which scipy does, imports these: a compiler of Fortran and a test suite, which nobody here uses
@@ -13,6 +16,13 @@ def seldom_collected():
     """Let Python look for objects that refer to themselves every 50,000 objects, not every 700: of what is imported
     nothing is let go, and looking through all of it time and again took a seventh of the time of the imports."""
     gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
+
+
+def check_threads(environment=os.environ):
+    """Raise ParameterError for a NUMBA_NUM_THREADS with which importing numba fails or warns."""
+    text = environment.get("NUMBA_NUM_THREADS")
+    if text is not None and not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise ParameterError(f"NUMBA_NUM_THREADS={text!r} is not a number of threads. Set 1 or more, or unset it.")
 
 
 def put_off_unused():

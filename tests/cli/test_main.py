@@ -1,10 +1,12 @@
 """The command line's frame: the table of verbs, exit codes, one line an error, interrupts."""
 
 import importlib.util
+import os
 import signal
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 import click
 import pytest
@@ -184,3 +186,24 @@ def test_a_limit_of_memory_is_told_in_one_line(tmp_path, mebibytes):
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr.startswith("Error: Out of memory (ulimit -v allows") and done.stderr.count("\n") == 1
     assert [file.name for file in tmp_path.iterdir()] == ["r.csv"]
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        *(("NUMBA_NUM_THREADS", text) for text in ("0", "-3", "abc", "", "²", "1.5")),
+        *(
+            (name, text)
+            for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
+            for text in ("²", "x", "-1")
+        ),
+        *((name, text) for name in ("PMI_RANK", "OMPI_COMM_WORLD_RANK") for text in ("abc", "7")),
+    ],
+)
+def test_a_wrong_environment_is_one_line(name, text):
+    settings = {"PMI_RANK": {"PMI_SIZE": "2"}, "OMPI_COMM_WORLD_RANK": {"OMPI_COMM_WORLD_SIZE": "2"}}.get(name, {})
+    environment = {**os.environ, **settings, name: text}
+    words = [sys.executable, "-m", "gpukit", "ranksvm", "data/letor-sample/Fold1", "--c", "1"]
+    done = subprocess.run(words, env=environment, cwd=Path(__file__).parents[2], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith(f"Error: {name}=") and done.stderr.count("\n") == 1
+    assert done.stdout == ""
