@@ -22,7 +22,7 @@ def test_fit():
     assert model.neighbors_.shape == model.scores_.shape == (12, 3)
     assert model.neighbors_.dtype == np.int32 and model.scores_.dtype == np.float32
     assert model.random_share_ == 0 and model.device_.startswith("cpu") and model.n_features_in_ == 12
-    assert set(model.timings_) == {"prepare", "hashing", "search"}
+    assert set(model.timings_) == {"prepare", "hashing", "search", "compiling"}
     again = SimLSH(n_neighbors=3, q=20, device="cpu", random_state=1).fit(matrix())
     assert (again.neighbors_ != model.neighbors_).any()
 

@@ -70,14 +70,16 @@ def test_repeated_columns():
 
 
 def test_breast_cancer_and_a_thousand_small_columns():
-    """f = 1,259 was called converged; the gradient itself certifies the minimum here."""
+    """f = 1,259 was called converged; a gradient near 0 certifies the minimum that is compared with."""
     from sklearn.datasets import load_breast_cancer
 
     X, y = load_breast_cancer(return_X_y=True)
     X = np.hstack([X, 1e-3 * np.random.default_rng(0).normal(size=(len(X), 1000))])
     model = RankSVM(1.0, scale="none", device="cpu").fit(X, y, group=[len(y)])
-    gradient = naive.objective(model.coef_, X, y, np.array([0, len(y)]), 1.0).gradient
-    assert model.converged_ and 0.5 * gradient @ gradient < 1e-6 * model.objective_
+    tight = RankSVM(1.0, scale="none", device="cpu", eps=1e-10).fit(X, y, group=[len(y)])
+    gradient = naive.objective(tight.coef_, X, y, np.array([0, len(y)]), 1.0).gradient
+    assert 0.5 * gradient @ gradient < 1e-7 * tight.objective_
+    assert model.converged_ and model.objective_ <= (1 + 1e-6) * tight.objective_
 
 
 @pytest.mark.parametrize("eps", [1e-2, 1e-3, 1e-5])
