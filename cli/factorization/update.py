@@ -36,6 +36,11 @@ from gpukit.factorization.update.told import ANEW, nothing
     metavar="N",
     help="Earlier ratings walked again for each new one.  [default: 0; all, once they have grown by 4 %]",
 )
+@click.option(
+    "--widen-scale",
+    is_flag=True,
+    help="Accept ratings outside the model's scale, which widens to them; of counts, those below 0, as no clicks.",
+)
 @click.option("--test", metavar="FILE", help="Show RMSE and MAE on these ratings, before and after.")
 @options.force
 @options.table_file
@@ -60,7 +65,7 @@ def update(**values):
     ask, stages = SimpleNamespace(**values), Stages()
     check_target(ask)
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
-    new, judged = read_new(ask), None if ask.test is None else read(ask, ask.test)
+    new, judged = read_new(ask, fitted), None if ask.test is None else read(ask, ask.test)
     stages.done("reading")
     before = evaluated(fitted, judged, stages)
     told = learn(ask, fitted, new)
@@ -81,17 +86,19 @@ def check_target(ask):
     outputs.check_output(ask.target, "--model", [path for path in (ask.new, ask.test) if path], ask.force)
 
 
-def read(ask, path):
-    """The Ratings in a file."""
+def read(ask, path, bounds=None):
+    """The Ratings in a file; bounds: (low, high) that they must be within."""
     from gpukit.ratings import read_ratings
 
-    return read_ratings(path, ask.file_format, ask.columns, ask.duplicates, ask.sep)
+    return read_ratings(path, ask.file_format, ask.columns, ask.duplicates, ask.sep, bounds=bounds)
 
 
-def read_new(ask):
-    """The new Ratings, None where a header says that there are none today."""
+def read_new(ask, fitted):
+    """The new Ratings, None where a header says that there are none today; DataError for one outside the scale."""
+    from gpukit.factorization.update.inputs import bounds_of
+
     try:
-        return read(ask, ask.new)
+        return read(ask, ask.new, None if ask.widen_scale else bounds_of(fitted))
     except NoRowsError as nothing:
         report.remark(f"{nothing} The model stays as it is.", ask.quiet)
         return None
@@ -113,7 +120,13 @@ def learn(ask, fitted, new):
         return {**nothing(fitted, ask.rows), "unchanged": 0}
     with report.Progress(ask.quiet or ask.as_json) as progress:
         fitted.partial_fit(
-            new, rows=ask.rows, hashes=ask.hashes, duplicates=ask.duplicates, replay=ask.replay, progress=progress
+            new,
+            rows=ask.rows,
+            hashes=ask.hashes,
+            duplicates=ask.duplicates,
+            replay=ask.replay,
+            widen_scale=ask.widen_scale,
+            progress=progress,
         )
     told = fitted.updates_[-1]
     same = len(new) - told["ratings"] - told["corrected"] if fitted.feedback_ == "explicit" else 0

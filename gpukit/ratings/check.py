@@ -95,6 +95,30 @@ def _bad_entry(ratings, bounds):
     return None
 
 
+def check_range(values, bounds, locate):
+    """Raise DataError for the first of values (n,) outside bounds (low, high); None: no bounds; locate names a row."""
+    if bounds is None:
+        return
+    outside = np.flatnonzero((values < np.float32(bounds[0])) | (values > np.float32(bounds[1])))
+    if len(outside):
+        row, (low, high) = int(outside[0]), bounds
+        known = f"the model's range, {low:g} to {high:g}" if high < np.inf else "the model's range, counts from 0 up"
+        raise DataError(
+            f"{locate(row)}: rating {values[row]:g} is outside {known}. Correct it, or accept it with "
+            "widen_scale=True (--widen-scale)."
+        )
+
+
+def check_counts(counts, locate):
+    """Raise DataError for the first of counts (n,) below 0; locate names a row."""
+    negative = np.flatnonzero(counts < 0)
+    if len(negative):
+        row = int(negative[0])
+        raise DataError(
+            f"{locate(row)} has the count {counts[row]:g}; counts are 0 or more. Correct or remove the line."
+        )
+
+
 def check_declared(name, shape, count):
     """DataError for a matrix of a file that declares far more users or items than its ratings tell of."""
     for what, size in zip(("users", "items"), shape):

@@ -88,13 +88,14 @@ def recognise(head, name, request):
 @dataclass(frozen=True)
 class Request:
     """What the caller said: format or 'auto', columns or None, separator or None, whether ratings are needed (pairs
-    without them are clicks then), and times ('auto': where they are there)."""
+    without them are clicks then), times ('auto': where they are there), and bounds, the (low, high) of ratings."""
 
     format: str = "auto"
     columns: object = None
     sep: str | None = None
     need_rating: bool = True
     times: bool = False
+    bounds: tuple | None = None
 
     def __post_init__(self):
         if self.format not in FORMATS:

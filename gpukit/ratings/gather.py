@@ -10,7 +10,7 @@ from gpukit.io.lines import count_lines, cut, last_newline, whole_lines
 from gpukit.io.times import UNSETTLED, seconds_of
 from gpukit.io.words import SHOWN, decoded, is_integer, text_array
 from gpukit.ratings import formats, parse
-from gpukit.ratings.check import check_declared, sound
+from gpukit.ratings.check import check_counts, check_declared, check_range, sound
 from gpukit.ratings.clicks import values_of_pairs
 from gpukit.ratings.table import OPTIONAL, Ratings, as_counts
 
@@ -150,6 +150,11 @@ def _words(block, rows, starts, layout):
         yield row, start, block[start:stop].tobytes().decode("utf-8", "replace")
 
 
+def _locator(block, starts, place):
+    """Return the function from a row of a block to the file and line that it is from."""
+    return lambda row: f"{place.name}, line {place.at(block, int(starts[row]))[0]:,}"
+
+
 def _refuse(block, problem, position, place):
     """Raise what a problem of the parser's stands for."""
     number, line = place.at(block, position)
@@ -273,6 +278,10 @@ class RatingsBuilder:
                 values, counts = rows.values, rows.counts
                 if layout.rating < 0 and request.need_rating:
                     values, counts = values_of_pairs(len(values), counts)
+                if layout.rating >= 0:
+                    check_range(values, request.bounds, _locator(block, rows.starts[:, parse.RATING], place))
+                if layout.extras.count >= 0:
+                    check_counts(rows.counts, _locator(block, rows.starts[:, parse.COUNT], place))
                 self.add_columns(values=values, times=rows.times, weights=rows.weights, counts=counts)
             place.line += count_lines(block, len(block))
         place.settled()

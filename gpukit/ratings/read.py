@@ -13,7 +13,8 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.io import sources
 from gpukit.io.lines import ONE_THREAD
 from gpukit.ratings import copies, formats
-from gpukit.ratings.clicks import are_clicks
+from gpukit.ratings.check import check_range
+from gpukit.ratings.clicks import are_clicks, are_pairs
 from gpukit.ratings.gather import RatingsBuilder
 from gpukit.ratings.headers import AUTO
 from gpukit.ratings.repeats import RULES, without_repeats
@@ -25,7 +26,7 @@ NEEDED = "a file with a line user,item,rating for each rating"
 SPELLED = {"\\t": "\t", "tab": "\t", "space": " "}  # separators that a shell makes hard to type
 
 
-def read_ratings(path, format="auto", columns=None, duplicates="last", sep=None, times=False):
+def read_ratings(path, format="auto", columns=None, duplicates="last", sep=None, times=False, bounds=None):
     """The Ratings in a file, or in a folder of Netflix's files.
 
     path: csv, tsv, MovieLens, ML-100K, Netflix, netflix_mm, NCF, scipy .npz, Parquet or .gkr; text also as .gz, .bz2,
@@ -39,10 +40,11 @@ def read_ratings(path, format="auto", columns=None, duplicates="last", sep=None,
     clicks the counts are summed all the same). A file with repeated pairs is read again for its times. times: read
     the times too ('auto': where they are there), from the column that is named so, or the one after the rating where
     there is no header; seconds since 1970 are kept as they are (milliseconds too), dates become seconds.
+    bounds: (low, high) that all ratings must be within, a model's scale; None accepts all.
     Users and items are rows in the order of their sorted ids: int64 where all are integers, else str. Raises DataError
     naming the line for what is missing, empty or malformed, ParameterError for unclear arguments.
     """
-    request = formats.Request(format, columns, SPELLED.get(sep, sep), times=times)
+    request = formats.Request(format, columns, SPELLED.get(sep, sep), times=times, bounds=bounds)
     if duplicates not in RULES:
         raise ParameterError(f"duplicates must be one of {', '.join(RULES)}; got {duplicates!r}.")
     ratings = _read(path, request)
@@ -76,12 +78,20 @@ def _read(path, request):
         with sources.opened(one, NEEDED) as source, _jit.threads(1 if source.holds_less(ONE_THREAD) else None):
             reader = copies.reader_of(source, request.format) if len(paths) == 1 else None
             if reader is not None:
-                return reader(source, request)
+                ratings = reader(source, request)
+                if not are_pairs(ratings):
+                    check_range(ratings.values, request.bounds, _row_of(source.name))
+                return ratings
             for stream in source.streams(_wanted):
                 builder.read(stream, request)
             if len(paths) == 1:
                 return builder.ratings(source.name)
     return builder.ratings(str(path))
+
+
+def _row_of(name):
+    """Return the function from a row to the name of the file and the row's number."""
+    return lambda row: f"{name}, row {row + 1:,}"
 
 
 def _files(path):

@@ -48,15 +48,15 @@ class Live:
         """Ratings in the history."""
         return len(self._opened())
 
-    def add(self, X, y=None, *, duplicates="last"):
+    def add(self, X, y=None, *, duplicates="last", widen_scale=False):
         """Learn from new ratings, of known users and items, of new ones, in any mix; the new entry of updates_.
 
-        X, y, duplicates: as partial_fit takes them. Ratings of known users for known items enter the history alone. A
-        part with a pair twice, a rating of a value that no rating had, or a correction by 'mean', goes by way of the
-        host and costs as much as opening. Raises ParameterError, DataError, and the model is as it was;
+        X, y, duplicates, widen_scale: as partial_fit takes them. Ratings of known users for known items enter the
+        history alone. A part with a pair twice, a rating of a value that no rating had, or a correction by 'mean', goes
+        by way of the host and costs as much as opening. Raises ParameterError, DataError, and the model is as it was;
         DeviceMemoryError, after which it has to be made anew.
         """
-        updating.check("frozen", "recount", duplicates, None)
+        updating.check("frozen", "recount", duplicates, None, widen_scale)
         clock = Clock()
         with devices.reported(self._device, "Updating"), interrupt.deferred():  # a request waits for the whole part
             with (own := self._opened().work.own).attached():
@@ -66,7 +66,8 @@ class Live:
                     return None
                 added = self._added(part, duplicates, clock)
             if not added:
-                self._take(self.model().partial_fit(X, y, rows="frozen", duplicates=duplicates))
+                how = {"rows": "frozen", "duplicates": duplicates, "widen_scale": widen_scale}
+                self._take(self.model().partial_fit(X, y, **how))
         return self.updates_[-1]
 
     def predict(self, X):

@@ -10,6 +10,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.update.fold import Given
 from gpukit.factorization.weights import counted
 from gpukit.io.ids import rows_of
+from gpukit.ratings.check import check_range
 from gpukit.ratings.clicks import are_pairs
 from gpukit.ratings.pairs import ratings_of
 from gpukit.ratings.repeats import without_repeats
@@ -37,14 +38,34 @@ class NewRatings(NamedTuple):
         return len(self.user_ids), len(self.item_ids)
 
 
-def part_of(new, y, user_ids, item_ids, duplicates, taken):
+def part_of(new, y, user_ids, item_ids, duplicates, taken, bounds=None):
     """The NewRatings of what fit takes (new, y), in the rows of a model with these ids.
 
     duplicates: what a pair means that comes twice in it (gpukit.ratings.repeats); taken: a function that gives the
-    Ratings that are learned of those that were read. Raises DataError, ParameterError.
+    Ratings that are learned of those that were read; bounds: (low, high) of the ratings, see bounds_of. Raises
+    DataError, ParameterError.
     """
-    ratings = unweighted(without_repeats(ratings_of(new, y, repeats=False), duplicates))
+    ratings = ratings_of(new, y, repeats=False)
+    if not are_pairs(ratings):
+        check_range(ratings.values, bounds, lambda row: locate(ratings, row))
+    ratings = unweighted(without_repeats(ratings, duplicates))
     return in_rows(taken(ratings), user_ids, item_ids)
+
+
+def bounds_of(model):
+    """Return the (low, high) that a model's new ratings must be within: its scale, or 0 and up for counts.
+
+    None for a model of clicks that are ratings of positive_from or more.
+    """
+    if model.feedback_ == "explicit":
+        return model.scale_
+    return (0.0, np.inf) if model.positive_from is None else None
+
+
+def locate(ratings, row):
+    """Name a row of Ratings, with its user and item."""
+    user, item = ratings.user_ids[ratings.users[row]], ratings.item_ids[ratings.items[row]]
+    return f"Row {row + 1:,} (user {user}, item {item})"
 
 
 def in_rows(ratings, user_ids, item_ids, finders=(rows_of, rows_of)):

@@ -12,15 +12,17 @@ MOST_REPLAY = 1e9
 class Settings(NamedTuple):
     """rows 'move' or 'frozen': what becomes of rows that had ratings before; hashes 'recount' (of the whole history) or
     'kept' (the neighbours of earlier items stay as they are); duplicates: what a repeated pair means, as the readers
-    have it; replay: earlier ratings that are walked again for every new one, None: chosen (plan.py)."""
+    have it; replay: earlier ratings that are walked again for every new one, None: chosen (plan.py); widen_scale:
+    accept ratings outside the model's scale."""
 
     rows: str = "move"
     hashes: str = "recount"
     duplicates: str = "last"
     replay: float | None = None
+    widen_scale: bool = False
 
 
-def check(rows, hashes, duplicates, replay):
+def check(rows, hashes, duplicates, replay, widen_scale=False):
     """The Settings; ParameterError for what is out of bounds."""
     from gpukit.ratings.repeats import RULES
 
@@ -31,4 +33,5 @@ def check(rows, hashes, duplicates, replay):
         check_choice("hashes", hashes, HASHES),
         check_choice("duplicates", duplicates, RULES),
         replay,
+        check_choice("widen_scale", widen_scale, (False, True)),
     )

@@ -13,7 +13,18 @@ from gpukit.factorization.update import told
 class Updating(Serving):
     """A model that takes new ratings. A subclass has what Serving wants, `prepare`'s parts and `check`."""
 
-    def partial_fit(self, X, y=None, *, rows="move", hashes="recount", duplicates="last", replay=None, progress=None):
+    def partial_fit(
+        self,
+        X,
+        y=None,
+        *,
+        rows="move",
+        hashes="recount",
+        duplicates="last",
+        replay=None,
+        widen_scale=False,
+        progress=None,
+    ):
         """Learn from new ratings, of known users and items, of new ones, in any mix; the first call fits.
 
         X, y: as fit takes them. Ids that are not known are appended to user_ids_ and item_ids_: old rows keep their
@@ -22,7 +33,9 @@ class Updating(Serving):
         earlier ones for each (None: 0, and the whole history once it has grown by a twenty-fifth); 'frozen', the rows
         that had ratings stay bit by bit (the paper's Algorithm 4), and ratings of known users for known items only
         enter the history. hashes: 'recount', the neighbours of items that have changed are looked for again, 'kept',
-        those of new items alone. The ratings' mean and deviation stay those of fit; scale_ widens to what comes.
+        those of new items alone. The ratings' mean and deviation stay those of fit. A rating outside scale_, or a
+        negative count for a model of counts, raises DataError with its row. widen_scale=True accepts such ratings;
+        scale_ widens to them, and negative counts are no clicks.
         A model of ratings that have become twice as many as when its settings were chosen, or of up to 200,000 that
         have grown by a twenty-fifth, is trained anew on all of them, where rows may move, hashes are recounted and
         replay is left open; rows is 'anew' in updates_ then. progress: as fit.
@@ -32,7 +45,7 @@ class Updating(Serving):
         (ratings times epochs), settled (ratings when the whole history was last walked), seconds by stage.
         Raises ParameterError, DataError, DeviceError, DeviceMemoryError; the model is then as it was.
         """
-        asked = updating.check(rows, hashes, duplicates, replay)
+        asked = updating.check(rows, hashes, duplicates, replay, widen_scale)
         if not hasattr(self, self._fitted_by):
             return self._first_fit(X, y, asked, progress)
         from gpukit.factorization.implicit import update as clicks
@@ -40,7 +53,9 @@ class Updating(Serving):
 
         self.check()
         of_clicks = self.feedback_ == "implicit"
-        part = inputs.part_of(X, y, self.user_ids_, self.item_ids_, asked.duplicates, self._taken())
+        bounds = None if asked.widen_scale else inputs.bounds_of(self)
+        taken = self._taken(asked.widen_scale)
+        part = inputs.part_of(X, y, self.user_ids_, self.item_ids_, asked.duplicates, taken, bounds)
         inputs.check_near(part.values, self._scale)
         if not of_clicks and asked.duplicates != "error":
             part = merge.changes(self._rated, self._scale, part)
@@ -106,13 +121,14 @@ class Updating(Serving):
             pools = fold.best_of(score(given) + request.worth, given, request.pool, request.hide)
             yield (ratings.user_ids[user : user + 1], *self._named(*self._listed(*pools, request), request, n))
 
-    def _taken(self):
+    def _taken(self, widen_scale=False):
         """The function that gives the Ratings to learn of those that were read; DataError for clicks where the model is
-        of ratings."""
+        of ratings, and for another scale unless widen_scale."""
         if self.feedback_ == "explicit":
             from gpukit.factorization.update import inputs
 
-            return lambda ratings: inputs.rated(ratings, self._scale, len(self._rated.items))
+            known = 0 if widen_scale else len(self._rated.items)
+            return lambda ratings: inputs.rated(ratings, self._scale, known)
         from gpukit.factorization.implicit.update import weights_of
 
         return lambda ratings: weights_of(self, ratings)

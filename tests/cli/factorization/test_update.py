@@ -7,6 +7,7 @@ from cli_support import CPU, write_rows
 from factorization.inputs import same_state
 
 from gpukit.persist import load_model
+from gpukit.ratings import read_ratings, write_ratings
 
 
 @pytest.fixture
@@ -36,13 +37,7 @@ def test_as_json_with_a_test(verb, model_file, new, ratings_file, tmp_path):
     assert told["command"] == "update" and told["rows"] == "frozen" and told["users"] == 2 and told["items"] == 1
     assert (told["ratings"], told["corrected"], told["unchanged"]) == (18, 1, 2) and told["model"] == str(out)
     assert {"before", "after", "seconds", "device", "total_users", "total_items"} <= set(told)
-    assert told["after"]["rmse"] == load_model(out).evaluate(_read(ratings_file))["rmse"]
-
-
-def _read(path):
-    from gpukit.ratings import read_ratings
-
-    return read_ratings(path)
+    assert told["after"]["rmse"] == load_model(out).evaluate(read_ratings(ratings_file))["rmse"]
 
 
 def test_a_model_is_replaced_with_force_alone(verb, refused, model_file, new, tmp_path):
@@ -109,7 +104,7 @@ def test_ratings_of_another_scale(verb, refused, model_file, tmp_path):
     rows = [(100 + k, f"a{k:02d}", 20 * (1 + k % 5)) for k in range(12)]
     bad, out = write_rows(tmp_path / "bad.csv", rows), tmp_path / "out.gpukit"
     line = refused("update", model_file, bad, "--model", out)
-    assert "12 of 12 ratings, which go from 20 to 100, lie beyond all" in line and not out.exists()
+    assert f"{bad}, line 1: rating 20 is outside the model's range, 1 to 5" in line and not out.exists()
     result = verb("recommend", model_file, "--ratings", bad)
     assert result.code == 2 and "lie beyond all" in result.err
 
@@ -120,3 +115,18 @@ def test_a_night_told_twice(verb, model_file, new, tmp_path):
     result = verb("update", once, new, "--model", twice, *CPU)
     assert result.code == 0 and result.out.startswith("0 new ratings, 0 corrected, 21 known as they are; 0 new users")
     assert same_state(load_model(once), load_model(twice)) and len(load_model(twice).updates_) == 2
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".gkr"])
+def test_a_rating_outside_the_scale(verb, refused, model_file, tmp_path, suffix):
+    rows = [("user", "item", "rating"), (100, "a00", 4), (101, "a01", 50), (102, "a02", -3)]
+    bad, out = write_rows(tmp_path / "bad.csv", rows), tmp_path / "out.gpukit"
+    where = f"{bad}, line 3"
+    if suffix == ".gkr":
+        write_ratings(read_ratings(bad), tmp_path / "bad.gkr")
+        bad, where = tmp_path / "bad.gkr", f"{tmp_path / 'bad.gkr'}, row 2"
+    line = refused("update", model_file, bad, "--model", out)
+    assert f"{where}: rating 50 is outside the model's range, 1 to 5" in line and "--widen-scale" in line
+    assert not out.exists()
+    assert verb("update", model_file, bad, "--model", out, "--widen-scale", *CPU).code == 0
+    assert load_model(out).scale_ == (-3, 50)

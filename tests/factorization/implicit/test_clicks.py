@@ -159,6 +159,17 @@ def test_new_clicks_are_learned(half, tmp_path):
     assert np.array_equal(load_model(tmp_path / "grown.gpukit").recommend(n=5)[0], grown.recommend(n=5)[0])
 
 
+def test_negative_counts_are_refused(half, tmp_path):
+    fitted, train, _ = half
+    counts = train.user_ids[:3], train.item_ids[:3], np.array([2, -3, 4], np.float32)
+    fitted.save(tmp_path / "half.gpukit")
+    for values in (counts[2], np.full(3, -3, np.float32)):
+        with pytest.raises(DataError, match=r"Row . \(user .*rating -3 is outside .*counts from 0 up"):
+            load_model(tmp_path / "half.gpukit").partial_fit((*counts[:2], values))
+    grown = load_model(tmp_path / "half.gpukit").partial_fit(counts, widen_scale=True)
+    assert sum(grown.updates_[-1][name] for name in ("ratings", "corrected")) == 2
+
+
 def test_rows_that_are_frozen_stay(half, tmp_path):
     fitted, train, _ = half
     fitted.save(tmp_path / "half.gpukit")

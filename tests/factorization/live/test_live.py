@@ -140,6 +140,17 @@ def test_rows_of_the_first_fit_stay(model):
         np.testing.assert_array_equal(getattr(now._state, name)[: len(array)], array, name)
 
 
+def test_ratings_outside_the_scale_are_refused():
+    live = fitted(LSHMF).live("cpu")
+    low, high = live.model().scale_
+    pair = live.user_ids_[:2], live.item_ids_[:2], np.array([high, high + 45], np.float32)
+    with pytest.raises(DataError, match="Row 2 .*is outside the model's range"):
+        live.add(pair)
+    assert live.model().scale_ == (low, high) and not live.updates_
+    live.add(pair, widen_scale=True)
+    assert live.model().scale_ == (low, high + 45)
+
+
 @pytest.mark.parametrize("rule", ["last", "mean", "error"])
 @BOTH
 def test_corrections_and_repeats(model, rule):
@@ -165,7 +176,11 @@ def test_corrections_and_repeats(model, rule):
 @BOTH
 def test_a_rating_of_a_new_value(model):
     before, (_, _, parts) = fitted(model), whole_and_parts()
-    odd = parts[0].with_columns(users=parts[0].users, items=parts[0].items, values=parts[0].values + np.float32(0.25))
+    odd = parts[0].with_columns(
+        users=parts[0].users,
+        items=parts[0].items,
+        values=np.minimum(parts[0].values + np.float32(0.25), np.float32(4.75)),
+    )
     live = before.live("cpu")
     live.add(odd)
     beside = copy.copy(before).partial_fit(odd, rows="frozen")
@@ -271,7 +286,7 @@ def test_models_that_cannot_be_kept_live():
         clicks.live("cpu")
 
 
-@pytest.mark.parametrize("value, line", [(np.nan, "finite|NaN"), (1e7, "standard deviations from the mean")])
+@pytest.mark.parametrize("value, line", [(np.nan, "finite|NaN"), (1e7, "outside the model's range")])
 def test_bad_ratings_leave_it_as_it_was(value, line):
     before = fitted(MatrixFactorization)
     live = before.live("cpu")

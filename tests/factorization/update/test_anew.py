@@ -86,7 +86,12 @@ def test_what_is_asked_for_is_done(how):
 def test_known_pairs_go_by_the_rule():
     model, (old, (part,)) = fitted(), cut(1.2)
     columns = {name: np.concatenate((getattr(part, name), getattr(old, name)[:3])) for name in ("users", "items")}
-    again = part.with_columns(**columns, values=np.append(part.values, old.values[:3] + 0.5).astype(np.float32))
+    again = part.with_columns(
+        **columns,
+        values=np.append(part.values, np.where(old.values[:3] > 3, old.values[:3] - 0.5, old.values[:3] + 0.5)).astype(
+            np.float32
+        ),
+    )
     state = model._state
     with pytest.raises(DataError, match="already"):
         model.partial_fit(again, duplicates="error")

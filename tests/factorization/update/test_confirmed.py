@@ -74,6 +74,6 @@ def test_a_few_who_deny_the_model_cost_the_others_little(how, rows, bound, monke
     others, told = whole.take(whole.users < 50), arriving(model, -2, 2000).ratings
     before, few = model.evaluate(others)["rmse"], told.take(told.users >= 50)
     given = model.user_ids_[few.users], model.item_ids_[few.items], few.values
-    model.partial_fit(given, **how)
+    model.partial_fit(given, widen_scale=True, **how)
     assert model.updates_[-1]["rows"] == rows
     assert model.evaluate(others)["rmse"] < bound * before

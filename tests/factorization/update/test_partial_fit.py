@@ -29,8 +29,9 @@ def parts(seed=3):
 
 
 def raised(ratings):
-    """Ratings half a star higher."""
-    return ratings.with_columns(users=ratings.users, items=ratings.items, values=ratings.values + np.float32(0.5))
+    """Ratings half a star nearer to 3, from below where they are 3: other values within the scale."""
+    half = np.where(ratings.values > 3, np.float32(-0.5), np.float32(0.5))
+    return ratings.with_columns(users=ratings.users, items=ratings.items, values=ratings.values + half)
 
 
 def known_pairs():
@@ -198,9 +199,30 @@ def test_a_pair_that_comes_twice(early):
         copy.copy(early).partial_fit(twice, duplicates="error")
 
 
-def test_ratings_beyond_the_scale_widen_it(early):
-    model = copy.copy(early).partial_fit((np.array([7, 8]), np.array([1, 4]), np.array([9, -2], np.float32)))
+BEYOND = np.array([7, 8, 8]), np.array([1, 4, 5]), np.array([3, 9, -2], np.float32)
+
+
+@pytest.mark.parametrize("rows", ["move", "frozen"])
+def test_ratings_outside_the_scale_are_refused(early, rows):
+    model = copy.copy(early)
+    with pytest.raises(DataError, match=r"Row 2 \(user 8, item 4\): rating 9 is .* range, 1 to 5.*widen_scale=True"):
+        model.partial_fit(BEYOND, rows=rows)
+    assert model.scale_ == (1, 5) and same_state(model, early)
+
+
+def test_ratings_within_a_mean_are_refused_by_their_own_value(early):
+    pairs = np.array([7, 7]), np.array([1, 1]), np.array([1, 8], np.float32)
+    with pytest.raises(DataError, match="Row 2 .*rating 8"):
+        copy.copy(early).partial_fit(pairs, duplicates="mean")
+
+
+def test_widen_scale_accepts_ratings_outside_it(early):
+    model = copy.copy(early).partial_fit(BEYOND, widen_scale=True)
     assert model.scale_ == (-2, 9) and early.scale_ == (1, 5) and model.mean_ == early.mean_
+    many = np.full(12, 7), np.arange(12), np.full(12, 9, np.float32)  # most of ten or more, another scale by default
+    assert copy.copy(early).partial_fit(many, widen_scale=True).scale_ == (1, 9)
+    with pytest.raises(ParameterError, match="widen_scale must be"):
+        copy.copy(early).partial_fit(BEYOND, widen_scale="yes")
 
 
 def test_clicks_are_no_ratings(early):
@@ -214,7 +236,7 @@ def test_clicks_are_no_ratings(early):
 @pytest.mark.parametrize("value", [3e38, -1e5])
 def test_ratings_of_another_scale_are_refused(early, value):
     far = np.array([7]), np.array([1]), np.array([value], np.float32)
-    for work in (copy.copy(early).partial_fit, early.recommend_for):
+    for work in (lambda new: copy.copy(early).partial_fit(new, widen_scale=True), early.recommend_for):
         with pytest.raises(DataError, match="standard deviations from the mean .*1 to 5.*Correct it, or train again"):
             work(far)
 
