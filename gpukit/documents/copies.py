@@ -23,10 +23,11 @@ def write_letor(documents, path):
     Text has no place for the names of features: they are numbered in their order, with a UserWarning. It spells each
     value as shortly as gives the same number back; of a CSR X it has the stored features alone. The file appears whole
     or not at all. Raises ParameterError for another suffix, for weights as text, for sparse features and for names that
-    reading would mistake as Parquet, DataError when path cannot be written and for .parquet without pyarrow.
+    reading would mistake as Parquet, DataError for query ids and comments that text cannot hold, when path cannot be
+    written and for .parquet without pyarrow.
     """
     from gpukit.documents.parquet import write_parquet
-    from gpukit.documents.write import write_text
+    from gpukit.documents.write import check_text, write_text
 
     writers = {".gkl": _write_gkl, ".parquet": write_parquet, ".txt": write_text}
     suffix = check_copy(path)
@@ -38,6 +39,8 @@ def write_letor(documents, path):
             f"{len(documents.names):,} in their order; .gkl and .parquet keep the names.",
             stacklevel=2,
         )
+    if suffix == ".txt":
+        check_text(documents)
     with sinks.opened(path) as file:
         writers[suffix](documents, file)
 

@@ -221,8 +221,8 @@ def _decoded_all(block, starts, stops):
     try:
         letters = str(block.data, "ascii")
     except UnicodeDecodeError:
-        return [decoded(bytes(block.data[start:stop])).strip() for start, stop in zip(starts, stops, strict=True)]
-    return [letters[start:stop].strip() for start, stop in zip(starts, stops, strict=True)]
+        return [decoded(bytes(block.data[start:stop])) for start, stop in zip(starts, stops, strict=True)]
+    return [letters[start:stop] for start, stop in zip(starts, stops, strict=True)]
 
 
 def _wrong(word, kind):

@@ -80,7 +80,8 @@ def _read(source, null, n_features, dtype):
         return parquet.read_parquet(source, null, dtype)
     with _jit.threads(1 if source.holds_less(ONE_THREAD) else None):
         stream = source.stream()
-        if delimited.is_table(stream.text_head()):
+        head = stream.text_head()
+        if not _has_qids(head) and delimited.is_table(head):
             return delimited.read_table(stream.whole(), stream.name, null, dtype)
         return _read_text(stream, beside(source.path, GROUPS), null, n_features, dtype)
 

@@ -1,14 +1,39 @@
 """Documents as svmlight text: each value spelled as shortly as gives the same number back, rows on all cores."""
 
+import re
+
 import numpy as np
 
 from gpukit._jit import njit, prange
+from gpukit.errors import DataError
 from gpukit.io.fields import POWERS
+from gpukit.io.records import SHOWN, check_ids, check_word
 
 ROWS = 4096  # written at a time
 SMALLEST, LARGEST, DECIMALS = 1e-10, 1e9, 18  # `_spell` writes values between them, with up to 18 decimals
 WIDEST = 23  # characters: sign, zero, point, decimals
 INDEX = 11  # characters of an index and its colon
+LOST_IN_ID, LOST_IN_COMMENT = re.compile(r"[ \t\r\n#]"), re.compile(r"[\r\n]|^[ \t]|[ \t]$")
+
+
+def check_text(documents):
+    """DataError for the first query id or comment that svmlight text, which quotes nothing, would not give back."""
+    check_ids(documents.qids, "The query id")
+    comments = () if documents.comments is None else filter(None, documents.comments.tolist())
+    for word in comments:
+        check_word(word, "The comment")
+        _refuse_lost(word, LOST_IN_COMMENT, "The comment")
+    for word in documents.qids.tolist() if documents.qids.dtype.kind == "U" else ():
+        _refuse_lost(word, LOST_IN_ID, "The query id")
+
+
+def _refuse_lost(word, lost, what):
+    found = lost.search(word)
+    if found is not None:
+        raise DataError(
+            f"{what} {word[:SHOWN]!r} contains {found[0]!r} where svmlight text cannot hold it. Rename it, or write "
+            ".gkl or .parquet."
+        )
 
 
 def write_text(documents, file):

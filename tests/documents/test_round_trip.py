@@ -1,0 +1,59 @@
+"""Documents written and read again keep all ids and comments; text refuses those that it cannot hold."""
+
+import numpy as np
+import pytest
+from odd_words import HEADERS, LOST, WORDS, drawn_words
+
+from gpukit.documents import Documents, read_letor, write_letor
+from gpukit.errors import DataError
+
+ALL_WORDS = [*dict.fromkeys([*WORDS, *HEADERS, "x,label,qid,y", "\tlabel\tqid"])]
+
+
+def of_words(qids, comments=None):
+    """Return documents with one query per word and one feature."""
+    rows = np.arange(len(qids), dtype=np.float64)
+    comments = None if comments is None else np.array(comments, str)
+    return Documents(rows[:, None] + 1, rows, np.arange(len(qids) + 1), np.array(qids, str), comments)
+
+
+def is_same(one, other):
+    """Return whether two documents have the same ids, comments, labels and features."""
+    comments = [None if part.comments is None else part.comments.tolist() for part in (one, other)]
+    ids = [part.qids.astype(str).tolist() for part in (one, other)]
+    return ids[0] == ids[1] and comments[0] == comments[1] and (one.X == other.X).all() and (one.y == other.y).all()
+
+
+@pytest.mark.parametrize("word", ALL_WORDS, ids=ascii)
+@pytest.mark.parametrize("kind", ["qid", "comment"])
+def test_text_gives_a_word_back_or_refuses_it(tmp_path, word, kind):
+    made = of_words([word, "zz"]) if kind == "qid" else of_words(["q", "zz"], [word, "x"])
+    must_refuse = set(word) & set(" \t\r\n#") if kind == "qid" else set(word) & set("\r\n") or word != word.strip(" \t")
+    path = tmp_path / "a.txt"
+    if must_refuse:
+        with pytest.raises(DataError, match="text cannot hold it") as caught:
+            write_letor(made, path)
+        assert str(caught.value).isprintable() and list(tmp_path.iterdir()) == []
+    else:
+        write_letor(made, path)
+        assert is_same(read_letor(path), made)
+
+
+@pytest.mark.parametrize("word", LOST, ids=ascii)
+def test_text_refuses_what_utf8_cannot_hold(tmp_path, word):
+    made = [of_words([word, "zz"])] + ([of_words(["q", "zz"], [word, "x"])] if word else [])
+    for documents in made:
+        with pytest.raises(DataError, match="text cannot hold it") as caught:
+            write_letor(documents, tmp_path / "a.txt")
+        assert str(caught.value).isprintable() and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("suffix", ["txt", "gkl", "parquet"])
+def test_many_words_come_back(tmp_path, seed, suffix):
+    words = [*dict.fromkeys([*ALL_WORDS, *drawn_words(seed, 200)])]
+    if suffix == "txt":
+        words = [word for word in words if not set(word) & set(" \t\r\n#")]
+    made = of_words(words, words[::-1])
+    write_letor(made, tmp_path / f"a.{suffix}")
+    assert is_same(read_letor(tmp_path / f"a.{suffix}"), made)
