@@ -16,7 +16,18 @@ from gpukit.imputation import GraphImputer
 
 PLAIN = ("--weights", "slice", "--center", "none", "--iterations", 6, "--no-rank-phase", *CPU)  # quick
 RING = [[i, (i + 1) % 30] for i in range(30)] + [[i, (i + 7) % 30] for i in range(30)]
-STRETCHES = ("start", "reading", "choosing", "basis", "iterations", "transform", "thresholding", "writing", "judging")
+STRETCHES = (
+    "start",
+    "reading",
+    "compiling",
+    "choosing",
+    "basis",
+    "iterations",
+    "transform",
+    "thresholding",
+    "writing",
+    "judging",
+)
 
 
 @pytest.fixture(autouse=True)
