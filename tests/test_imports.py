@@ -50,7 +50,17 @@ def test_help_loads_next_to_nothing():
     loaded = done.stdout.splitlines()[-1].split()
     assert "numpy" not in loaded and "click" in loaded
     own = {name for name in loaded if name.split(".")[0] == "gpukit"}
-    rooms = {"", "._version", ".errors", ".interrupt", ".cli", ".cli.main", ".cli.process", ".cli.standard"}
+    rooms = {
+        "",
+        "._version",
+        ".errors",
+        ".interrupt",
+        ".cli",
+        ".cli.main",
+        ".cli.process",
+        ".cli.report",
+        ".cli.standard",
+    }
     assert own == {f"gpukit{room}" for room in rooms | {".runtime", ".runtime.start", ".runtime.started"}}
 
 

@@ -1,7 +1,6 @@
 """Where tables and text are written: a file, whole or not at all; a pipe; standard output, which is called '-'."""
 
 import contextlib
-import io
 import sys
 from pathlib import Path
 
@@ -48,10 +47,21 @@ def opened(path):
 def opened_text(path):
     """`opened`, for text in UTF-8 whose line ends are kept. Raises DataError too for text that UTF-8 does not hold."""
     with opened(path) as file:
-        text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
         try:
-            yield text
+            yield Utf8(file)
         except UnicodeEncodeError as error:
             raise DataError(f"{path}: {error.object[:SHOWN]!r} has a surrogate, which UTF-8 does not hold.") from None
-        finally:
-            text.detach()
+
+
+class Utf8:
+    """Text written to a binary file. Unlike io.TextIOWrapper it never closes the file, which may be standard output."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def write(self, text):
+        self.file.write(text.encode())
+
+    def writelines(self, lines):
+        for line in lines:
+            self.write(line)

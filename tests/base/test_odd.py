@@ -144,11 +144,16 @@ def test_fitted_models_are_asked_odd_things(case, fitted):  # noqa: F811
 
 def test_huge_ids_are_unknown_and_missing_ones_refused(fitted):  # noqa: F811
     model = fitted["MatrixFactorization"]
-    unknown = model.recommend(["nobody"], n=3)
-    for user in (2**70, -(2**63) - 1, np.uint64(2**63 + 100), 1e300, float(model.user_ids_[0]) + 0.5):
-        for one, other in zip(model.recommend([user], n=3), unknown, strict=True):
+    unknown = model.recommend(["nobody"], n=3, unknown="popular")
+    for user in (2**70, -(2**63) - 1, np.uint64(2**63 + 100), 1e300):
+        for one, other in zip(model.recommend([user], n=3, unknown="popular"), unknown, strict=True):
             np.testing.assert_array_equal(one, other)
-    for users, message in (([[1, 2]], "one after the other"), ([np.nan], "Row 1 has no user id"), ([None], "Row 1")):
+    for users, message in (
+        ([[1, 2]], "one after the other"),
+        ([np.nan], "Row 1 has no user id"),
+        ([None], "Row 1"),
+        ([7.5], "not a whole number"),
+    ):
         with pytest.raises(gpukit.errors.DataError, match=message):
             model.recommend(users)
     with pytest.raises(gpukit.errors.DataError, match="Row 2 has no item id"):

@@ -20,7 +20,18 @@ def errors_of(result, predictor):
     return next(row for row in result["results"] if row["predictor"] == predictor)
 
 
-PARTS = ("start", "reading", "splitting", "preparing", "choosing", "neighbours", "training", "writing", "evaluating")
+PARTS = (
+    "start",
+    "compiling",
+    "reading",
+    "splitting",
+    "preparing",
+    "choosing",
+    "neighbours",
+    "training",
+    "writing",
+    "evaluating",
+)
 
 
 # --- what it prints and writes

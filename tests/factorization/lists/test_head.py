@@ -76,7 +76,7 @@ def test_scores_are_products_and_a_little_popularity(fitted):
 
 
 def test_unknown_users_get_what_is_popular(fitted):
-    ids, _ = fitted.recommend([-1], 5)
+    ids, _ = fitted.recommend([-1], 5, unknown="popular")
     order = np.argsort(-fitted.rating_counts()[1], kind="stable")
     assert ids[0].tolist() == fitted.item_ids_[order[:5]].tolist()
 
