@@ -192,11 +192,11 @@ class Naming:
         quoted = quoted or {}
         self.options = options | quoted
         named = [*map(re.escape, options), *(rf"(?<![\w/.-]){name}(?=='| must be )" for name in quoted)]
-        self.pattern = re.compile(rf"\b({'|'.join(named)})(?:\b|(?<=True))(=?)")
+        self.pattern = re.compile(rf"\b({'|'.join(named)})(?:\b|(?<=True))(?:(=)(?:'([\w,-]+)')?)?")
 
     def spoken(self, text):
-        """A message with options in place of parameters: `n_factors=40` is `--factors 40`."""
-        return self.pattern.sub(lambda found: self.options[found[1]] + (" " if found[2] else ""), text)
+        """A message with options in place of parameters: `loss='bpr'` is `--loss bpr`."""
+        return self.pattern.sub(lambda match: self.options[match[1]] + " " * bool(match[2]) + (match[3] or ""), text)
 
     @contextlib.contextmanager
     def named(self):

@@ -8,6 +8,7 @@ import numpy as np
 from gpukit.cli import report
 from gpukit.cli.factorization import steps
 from gpukit.cli.factorization.plot import tuning_picture
+from gpukit.cli.factorization.words import spoken
 from gpukit.cli.main import survived
 
 SHOWN = 15  # rows of the table for people
@@ -46,7 +47,7 @@ class Done(NamedTuple):
 
 def run(ctx, ask, train, test, stages):
     """The Done of Ratings to learn from and to test the winner on (or None)."""
-    with report.warnings_told(ask.quiet or ask.as_json) as told:
+    with report.warnings_told(ask.quiet or ask.as_json, spoken) as told:
         found = search(ctx, ask, train)
         stages.done("tuning")
         tested = finish(ask, found, train, test, stages)

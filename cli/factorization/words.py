@@ -23,7 +23,11 @@ OPTIONS = {
     "lsh_bits": "--lsh-bits",
     "deterministic=True": "--deterministic",
 }
-OPTIONS_TOO = {"hash": "--hash", "search": "--search"}  # words of their own, but as hash='minhash'
+OPTIONS_TOO = {
+    "hash": "--hash",
+    "search": "--search",
+    "columns": "--columns",
+}  # words of their own, but as hash='minhash'
 NAMING = Naming(OPTIONS, OPTIONS_TOO)
 spoken, options_named = NAMING.spoken, NAMING.named
 

@@ -6,7 +6,7 @@ from gpukit import device as devices
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import settings
 from gpukit.factorization.answers.answering import Answering
-from gpukit.factorization.implicit.feedback import judges_of, resolved
+from gpukit.factorization.implicit.feedback import judges_of, resolved, warn_of_counts
 from gpukit.factorization.serve import in_rows_of
 from gpukit.factorization.update.updating import Updating
 from gpukit.neighbors.estimator import warn_if_random
@@ -133,6 +133,8 @@ class Factorization(Answering, Updating):
         ratings = ratings_where(X, y, spec, lambda: ratings_of(X, y, repeats=False))
         ratings = weights.counted(weights.weighted(ratings, sample_weight, X, y))
         feedback, ratings = resolved(self, ratings)
+        if feedback == "explicit" and choice is None:
+            warn_of_counts(self, ratings)
         checked, device = self.check(len(ratings), feedback), devices.resolve(self.device)
         weights.check_solver(checked.solver, self.deterministic and device.is_cuda, ratings)
         check_shape(ratings)

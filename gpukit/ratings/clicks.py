@@ -7,8 +7,13 @@ there as counts; what has counts beside ratings stays ratings.
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.ratings.table import Ratings
 
 SAMPLE = 4096  # values in which two different ones are looked for first
+TESTED = 1 << 20  # values that are tested for a heavy tail
+FAR = 6  # times the median: the tail begins there; exponential tails have 1.6 % beyond
+TAIL_SHARE, TAIL_LEVELS = 0.001, 4  # least share of the values, and least different values, in a tail
+RATING_LEVELS = 11  # values of a scale from 0 to 10, the longest that is short
 
 
 def values_of_pairs(n, counts):
@@ -22,6 +27,19 @@ def are_clicks(ratings):
     if not len(first) or (first != first[0]).any():
         return False
     return bool((ratings.values == first[0]).all())
+
+
+def look_like_counts(ratings):
+    """Return True for Ratings with heavy-tailed whole numbers from 0 up, which no rating scale has."""
+    on_host = type(ratings) is Ratings
+    values = ratings.values[:: len(ratings) // TESTED + 1] if on_host else ratings.first_values(TESTED)
+    if not len(values) or values.max() <= FAR or values.min() < 0 or (values % 1).any():
+        return False
+    levels, counts = np.unique(values[values > 0], return_counts=True)
+    median = levels[np.searchsorted(np.cumsum(counts), counts.sum() / 2)]
+    tail = levels > FAR * median
+    is_long = counts[tail].sum() >= TAIL_SHARE * len(values) and np.count_nonzero(tail) >= TAIL_LEVELS
+    return bool(is_long) and len(levels) > RATING_LEVELS
 
 
 def are_pairs(ratings):

@@ -17,7 +17,7 @@ GRAPHS, DOCUMENTS = OF_GRAPHS.spoken, OF_DOCUMENTS.spoken
     [
         (of_ratings, "n_factors=40 is more than 3 users allow", "--factors 40 is more than 3 users allow"),
         (of_ratings, "deterministic=True works", "--deterministic works"),
-        (of_ratings, "hash='minhash' and the hash of a row", "--hash 'minhash' and the hash of a row"),
+        (of_ratings, "hash='minhash' and the hash of a row", "--hash minhash and the hash of a row"),
         (of_ratings, "hash must be one of 'simlsh'; got 'x'.", "--hash must be one of 'simlsh'; got 'x'."),
         (DOCUMENTS, "eps must be more than 0.0; got 0.0.", "--eps must be more than 0.0; got 0.0."),
         (DOCUMENTS, "steps of 1e-3 and epsilon", "steps of 1e-3 and epsilon"),

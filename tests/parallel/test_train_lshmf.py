@@ -78,7 +78,7 @@ def test_least_squares_gives_the_model_of_one_process(path, tmp_path, how, solve
     "arguments, told",
     [
         (("--solver", "hogwild"), "does not work over ranks"),
-        (("--positive-from", "4"), "by --solver 'ials' alone; got --solver 'auto'"),
+        (("--positive-from", "4"), "by --solver ials alone; got --solver auto"),
         (("--hash", "minhash", "--factors", "4", "--neighbors", "3"), "is not computed over ranks"),
     ],
     ids=str,

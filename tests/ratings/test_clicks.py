@@ -6,8 +6,8 @@ import pytest
 import scipy.sparse
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.ratings import as_ratings, read_pairs, read_ratings, write_ratings
-from gpukit.ratings.clicks import are_clicks, are_pairs, clicks_after, clicks_of
+from gpukit.ratings import Ratings, as_ratings, read_pairs, read_ratings, write_ratings
+from gpukit.ratings.clicks import are_clicks, are_pairs, clicks_after, clicks_of, look_like_counts
 
 PAIRS = [(1, 10), (2, 10), (1, 11), (1, 10)]
 COUNTED = {(1, 10): 2, (2, 10): 1, (1, 11): 1}
@@ -66,7 +66,7 @@ def test_columns_and_times(tmp_path):
         read_ratings(tmp_path / "a.csv", columns="user,-,-,-")
 
 
-@pytest.mark.parametrize("name", ["plays", "weight", "play_count", "quantity", "Play Time"])
+@pytest.mark.parametrize("name", ["plays", "weight", "play_count", "quantity", "Play Time", "visits", "listens"])
 def test_how_often_by_the_header(tmp_path, name):
     (tmp_path / "a.csv").write_text(text(header=f"user,item,{name}", extra=[(3, 4, 5.5, 6)]))
     assert counts(read_ratings(tmp_path / "a.csv")) == {(1, 10): 9, (2, 10): 4, (1, 11): 5.5}
@@ -151,3 +151,48 @@ def test_counts_that_add_up_to_more_than_32_bits(tmp_path):
     (tmp_path / "c.csv").write_text("user,item,plays\nu,i,3e38\nv,i,3\nu,i,3e38\n")
     with pytest.raises(DataError, match="counts add up to 6e"):
         read_ratings(tmp_path / "c.csv")
+
+
+def table_of(values):
+    """Ratings of these values, each of another user."""
+    users, items = np.arange(len(values), dtype=np.int32), np.zeros(len(values), np.int32)
+    return Ratings(users, items, np.asarray(values, np.float32), np.arange(len(values)), np.array([1]))
+
+
+COUNTS = {
+    "geometric": lambda rng, n: rng.geometric(0.1, n),
+    "short geometric": lambda rng, n: rng.geometric(0.3, n),
+    "zipf": lambda rng, n: np.minimum(rng.zipf(1.5, n), 324_660),
+    "steep zipf": lambda rng, n: np.minimum(rng.zipf(3.0, n), 10**6),
+    "log-normal": lambda rng, n: np.ceil(rng.lognormal(2, 1, n)),
+    "negative binomial": lambda rng, n: 1 + rng.negative_binomial(0.5, 0.05, n),
+    "with zeros": lambda rng, n: rng.negative_binomial(1, 0.02, n) * rng.integers(0, 2, n),
+    "sorted": lambda rng, n: np.sort(np.ceil(rng.lognormal(2, 1.5, n))),
+}
+SCALES = {
+    "1 to 5": lambda rng, n: rng.integers(1, 6, n),
+    "half stars": lambda rng, n: rng.integers(1, 9, n) / 2,
+    "1 to 10": lambda rng, n: rng.integers(1, 11, n),
+    "0 to 100": lambda rng, n: rng.integers(0, 101, n),
+    "low of 0 to 100": lambda rng, n: np.round(100 * rng.beta(1, 3, n)),
+    "mostly 0 of 0 to 100": lambda rng, n: np.round(100 * rng.beta(5, 2, n)) * (rng.random(n) < 0.2),
+    "-10 to 10": lambda rng, n: rng.uniform(-10, 10, n),
+    "1 to 10 and wrong ones": lambda rng, n: np.r_[rng.integers(1, 11, n), [99] * (n // 10), 500, 70],
+    "times": lambda rng, n: rng.integers(10**9, 10**9 + 10**8, n),
+}
+
+
+@pytest.mark.parametrize("n", [10_000, 100_000])
+@pytest.mark.parametrize("name", COUNTS)
+def test_values_that_look_like_counts(name, n):
+    assert look_like_counts(table_of(COUNTS[name](np.random.default_rng(0), n)))
+
+
+@pytest.mark.parametrize("n", [50, 1000, 100_000])
+@pytest.mark.parametrize("name", SCALES)
+def test_rating_scales_do_not_look_like_counts(name, n):
+    assert not look_like_counts(table_of(SCALES[name](np.random.default_rng(0), n)))
+
+
+def test_long_sorted_counts_are_sampled_evenly():
+    assert look_like_counts(table_of(COUNTS["sorted"](np.random.default_rng(0), 3_000_000)))

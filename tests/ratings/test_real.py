@@ -1,9 +1,11 @@
 """The real files, as they are handed round."""
 
 import numpy as np
+import pytest
 from support import data
 
 from gpukit.ratings import read_ratings, read_titles
+from gpukit.ratings.clicks import look_like_counts
 from ratings import naive
 
 
@@ -30,6 +32,21 @@ def test_netflix_samples():
     headed = read_ratings(data("netflix-sample/netflix-user-ratings-10k.csv"))
     first = headed.user_ids[headed.users[0]], headed.item_ids[headed.items[0]], headed.values[0]
     assert first == (1287529, 8764, 4.0)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ml-1m/ratings.dat",
+        "ncf/ml-1m.train.rating",
+        "ncf/ml-1m.test.rating",
+        "netflix-sample/TestingRatings.txt",
+        "netflix-sample/netflix-user-ratings-10k.csv",
+        "filmtrust/ratings.txt",
+    ],
+)
+def test_real_ratings_do_not_look_like_counts(name):
+    assert not look_like_counts(read_ratings(data(name)))
 
 
 def test_titles():

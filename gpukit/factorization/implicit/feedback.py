@@ -1,8 +1,10 @@
 """Are these ratings or clicks?"""
 
+import warnings
+
 from gpukit.errors import DataError
 from gpukit.factorization.goal import goal_of, spoken_of
-from gpukit.ratings.clicks import are_clicks, are_pairs, clicks_after, clicks_of
+from gpukit.ratings.clicks import are_clicks, are_pairs, clicks_after, clicks_of, look_like_counts
 
 
 def resolved(estimator, ratings, kind=None):
@@ -29,6 +31,17 @@ def resolved(estimator, ratings, kind=None):
     from gpukit.ratings.repeats import checked
 
     return kind, clicks_of(checked(ratings), positive_from)
+
+
+def warn_of_counts(estimator, ratings):
+    """Warn (UserWarning) where an estimator with feedback='auto' is given ratings that look like counts."""
+    if estimator.feedback == "auto" and look_like_counts(ratings):
+        warnings.warn(
+            "the ratings are whole numbers with a heavy tail, which look like counts and are learned as ratings. If "
+            "they count how often, use feedback='implicit', or read them with columns='user,item,count'.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def check_test(kind, test):

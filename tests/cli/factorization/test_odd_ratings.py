@@ -1,8 +1,13 @@
 """Odd tables of ratings through `train-lshmf` and `tune`: what is said is true of them."""
 
+import json
+import warnings
+
 import numpy as np
 import pytest
 from cli_support import CPU
+
+from gpukit.factorization import MatrixFactorization
 
 FEW = ("--epochs", 2, *CPU)
 
@@ -112,3 +117,28 @@ def test_clicks_are_no_test_of_ratings(verb, table, tmp_path, more):
     for taken in (("--feedback", "implicit"), ("--positive-from", 4)):
         told = verb("train-lshmf", rated, "--test", clicks, *taken, "--epochs", 2, *CPU)
         assert told.code == 0 and " clicks" in told.out, told
+
+
+@pytest.mark.parametrize("command", ["train-lshmf", "tune"])
+def test_counts_learned_as_ratings_get_one_remark(verb, table, command):
+    counts = np.minimum(np.random.default_rng(0).zipf(1.5, 400), 324_660)
+    path, line = table(square(lambda u, i, k: counts[k], 20, 20)), "look like counts"
+    result = verb(command, path, *(FEW if command == "train-lshmf" else ("--epochs", 2, "--cv", 2, *CPU)))
+    assert result.code == 0 and result.err.count(line) == 1
+    assert "use --feedback implicit, or read them with --columns user,item,count." in result.err
+    if command == "train-lshmf":
+        assert line not in verb(command, path, "--feedback", "explicit", *FEW).err
+        assert line not in verb(command, path, "--feedback", "implicit", *FEW).err
+        (warning,) = [text for text in json.loads(verb(command, path, "--json", *FEW).out)["warnings"] if line in text]
+        assert "--feedback implicit" in warning
+
+
+def test_fit_warns_of_counts():
+    counts = np.minimum(np.random.default_rng(0).zipf(1.5, 400), 324_660).astype(np.float32)
+    data = np.repeat(np.arange(20), 20), np.tile(np.arange(20), 20), counts
+    with pytest.warns(UserWarning, match="look like counts.*feedback='implicit'.*columns='user,item,count'"):
+        model = MatrixFactorization(n_factors=2, n_epochs=1, device="cpu").fit(data)
+    assert model.feedback_ == "explicit"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MatrixFactorization(n_factors=2, n_epochs=1, feedback="explicit", device="cpu").fit(data)
