@@ -92,7 +92,11 @@ def load_arrays(path):
     format.
     """
     load_header(path)
-    return arrayfile.read(path, KIND)
+    facts, arrays = arrayfile.read(path, KIND)
+    for name, array in arrays.items():
+        if not array.ndim:  # checks count rows
+            raise ModelError(f"{path} is damaged: {name} is a single value, not an array. Train again.")
+    return facts, arrays
 
 
 def load_header(path):

@@ -29,8 +29,8 @@ def make_folder(folder):
     if not folder.is_dir():
         make_folder(folder.parent)
         with contextlib.suppress(FileExistsError):
-            os.mkdir(folder)
-            os.chmod(folder, 0o700)
+            os.mkdir(folder, 0o700)
+            os.chmod(folder, 0o700)  # whatever the umask took
 
 
 @contextlib.contextmanager

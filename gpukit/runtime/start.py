@@ -9,6 +9,7 @@ from gpukit.errors import ParameterError
 
 YOUNG = 50_000  # objects made, less those let go, between two looks for what refers to itself
 # `from numpy import *`, which scipy does, imports these: a compiler of Fortran and a test suite, which nobody here uses
+MOST_THREADS = 1 << 14  # these were started on two cores; 99,999 end in a segmentation fault
 UNUSED = ("numpy.f2py", "numpy.testing")
 
 
@@ -19,10 +20,12 @@ def seldom_collected():
 
 
 def check_threads(environment=os.environ):
-    """Raise ParameterError for a NUMBA_NUM_THREADS with which importing numba fails or warns."""
+    """Raise ParameterError for a NUMBA_NUM_THREADS with which importing numba fails or warns, or its threads crash."""
     text = environment.get("NUMBA_NUM_THREADS")
-    if text is not None and not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise ParameterError(f"NUMBA_NUM_THREADS={text!r} is not a number of threads. Set 1 or more, or unset it.")
+    if text is not None and not (text.isascii() and text.isdigit() and 0 < int(text) <= MOST_THREADS):
+        raise ParameterError(
+            f"NUMBA_NUM_THREADS={text!r} is not a number of threads. Set 1 to {MOST_THREADS:,}, or unset it."
+        )
 
 
 def put_off_unused():

@@ -35,6 +35,7 @@ def forgeries(array):
     shapes = {"short": array[:-1], "longer": np.concatenate((array, array[-1:])), "another axis": array[None]}
     if not array.size:
         return shapes
+    shapes["a single value"] = array.reshape(-1)[0].reshape(())
     if array.dtype.kind == "b":
         return {**shapes, "text": np.full(array.shape, "x"), "numbers": array.astype(np.int64)}
     if array.dtype.kind == "U":

@@ -191,7 +191,7 @@ def test_a_limit_of_memory_is_told_in_one_line(tmp_path, mebibytes):
 @pytest.mark.parametrize(
     "name, text",
     [
-        *(("NUMBA_NUM_THREADS", text) for text in ("0", "-3", "abc", "", "²", "1.5")),
+        *(("NUMBA_NUM_THREADS", text) for text in ("0", "-3", "abc", "", "²", "1.5", "99999")),
         *(
             (name, text)
             for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")

@@ -44,7 +44,7 @@ def decode(data):
 
 def encode(magic, facts, held):
     """The file of facts and {name: array}."""
-    held = {name: np.ascontiguousarray(array) for name, array in held.items()}
+    held = {name: np.asarray(array, order="C") for name, array in held.items()}
     listed = [[name, array.dtype.str, list(array.shape), checksum(array.tobytes())] for name, array in held.items()]
     return signed(magic, json.dumps({"facts": facts, "arrays": listed}).encode(), [a.tobytes() for a in held.values()])
 
