@@ -21,7 +21,7 @@ def nobody(monkeypatch):
 @pytest.mark.parametrize(("size", "rank"), STARTED_BY.items())
 def test_who_has_started_ranks_says_how_many(monkeypatch, size, rank):
     assert joined.told() == (1, 0) and joined.joined() is joined.ALONE
-    for count, number, expected in (("1", "0", (1, 0)), ("none", "3", (1, 0)), ("12", "3", (12, 3))):
+    for count, number, expected in (("1", "0", (1, 0)), ("", "3", (1, 0)), ("12", "3", (12, 3))):
         monkeypatch.setenv(size, count)
         monkeypatch.setenv(rank, number)
         assert joined.told() == expected
@@ -31,6 +31,15 @@ def test_who_has_started_ranks_says_how_many(monkeypatch, size, rank):
     for alone, expected in (("1", (1, 0)), ("yes", (1, 0)), ("0", (12, 3)), ("", (12, 3))):
         monkeypatch.setenv("GPUKIT_ALONE", alone)
         assert joined.told() == expected
+
+
+@pytest.mark.parametrize(("size", "rank"), STARTED_BY.items())
+def test_numbers_of_ranks_that_are_none_are_refused(monkeypatch, size, rank):
+    for count, number, name in (("none", "3", size), ("²", "0", size), ("12", "x", rank), ("12", "12", rank)):
+        monkeypatch.setenv(size, count)
+        monkeypatch.setenv(rank, number)
+        with pytest.raises(ParameterError, match=f"^{name}="):
+            joined.told()
 
 
 def test_tasks_that_mpi_does_not_know_of(monkeypatch):
